@@ -25,6 +25,14 @@ var vocabulary = []struct{ not, instead string }{
 	{`\bTime of these\b`, "duration"},
 	{`\bsomebody\b`, "a user, a waiter, another process"},
 	{`\bmends\b`, "fixes"},
+	{`\brefuse[sd] for its rate\b`, "rate-limited"},
+	{`\bGo on with it\b`, "Next, or: Resume with"},
+	{`\bstands here twice\b`, "occurs twice"},
+	{`\broom that made\b`, "the space that was freed"},
+	{`\bis said where there are more\b`, "says when there are more"},
+	{`\bnobody knows the price\b`, "the price is not known"},
+	{`\b(dies|died) halfway\b`, "is killed"},
+	{`\beverybody (of|there)\b`, "every waiter"},
 }
 
 // TestVocabulary holds code, help and documentation to the words of docs/glossary.md.

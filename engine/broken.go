@@ -46,13 +46,13 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	case errors.Is(err, fsm.ErrMoved):
 		next = textf("Nothing recorded before is lost. Move it back, then: %s", Do(OpResume, id))
 	case errors.Is(lost, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrRemoved):
-		next = textf("Nothing of it is on record, so it cannot be resumed. %s, then start anew with: %s", remedy, Do(OpRun, run.Loop))
+		next = textf("It has no record, so it cannot be resumed. %s, then start anew with: %s", remedy, Do(OpRun, run.Loop))
 	case errors.Is(lost, persistence.ErrNotFound):
 		next = textf("Its records were removed, so it cannot be resumed. Keep actions away from %s, then start anew with: %s", where, Do(OpRun, run.Loop))
 	case errors.Is(err, persistence.ErrRemoved):
 		next = textf("The history of the run is lost, but not what it remembers. Keep actions away from %s, then: %s", where, Do(OpResume, id))
 	case lost == nil && memory.Outcome != nil:
-		next = textf("Its end is on record (%s), but a loss of power may undo that. %s, then: %s", persistence.StatusOf(*memory.Outcome), remedy, Do(OpStatus, id))
+		next = textf("Its end is on record (%s), but a power failure may undo that. %s, then: %s", persistence.StatusOf(*memory.Outcome), remedy, Do(OpStatus, id))
 	default:
 		next = textf("Nothing recorded before is lost. %s, then: %s", remedy, Do(OpResume, id))
 	}
@@ -77,9 +77,9 @@ func (e *Engine) leftBehind(ctx context.Context, j *job, run persistence.Run, m 
 	case memory != nil && memory.Outcome != nil:
 		return e.endedThere(j, at, *memory.Outcome, m), nil
 	case !recorded && m.project != "":
-		next = textf("Nothing of it is on record, so it cannot be resumed. Start anew there with: %s", at(Do(OpRun, run.Loop)))
+		next = textf("It has no record, so it cannot be resumed. Start anew there with: %s", at(Do(OpRun, run.Loop)))
 	case !recorded:
-		next = textf("Nothing of it is on record, so it cannot be resumed. Move the folder back, then start anew with: %s", Do(OpRun, run.Loop))
+		next = textf("It has no record, so it cannot be resumed. Move the folder back, then start anew with: %s", Do(OpRun, run.Loop))
 	case m.project != "":
 		next = textf("Nothing recorded before is lost. Go on there with: %s", at(Do(OpResume, id)))
 	default:

@@ -238,5 +238,5 @@ func (r *forkSearch) foreign(ctx context.Context, p inspect.ForkPoint) (*fsm.Sna
 	if m.StepsCapped || m.PassCapped {
 		return nil, refuse(NotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; raise the cap: %s", text, Do(OpResume, string(r.run.ID), Setting{SetMaxSteps, "MORE"}))
 	}
-	return nil, refuse(NotFound, "%s: it stands at step %d, which alone can be forked: %s", text, stands, at(stands))
+	return nil, refuse(NotFound, "%s: it is at step %d, the only one that can be forked: %s", text, stands, at(stands))
 }

@@ -37,7 +37,7 @@ func whileOwned(j persistence.Journal, lost, run func()) (gone bool) {
 func takenOver(run persistence.Run, fenced *persistence.FencedError) error {
 	next := textf("See how it runs: %s", Do(OpStatus, run.Loop))
 	if fenced.Owner == (persistence.Owner{}) {
-		next = textf("Go on with it: %s", Do(OpResume, string(run.ID)))
+		next = textf("Resume with: %s", Do(OpResume, string(run.ID)))
 	}
 	return &Refusal{Kind: Conflict, Text: textf("%s; this one stopped, and recorded nothing after that\n%s", humanize.OneLine(fenced), next), Err: fenced}
 }

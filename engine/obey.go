@@ -79,16 +79,16 @@ func (s *subordinate) act(c persistence.Command) {
 		s.run.Kill()
 	case persistence.CommandPause:
 		s.run.hold.set(true)
-		s.run.bell.ring()
+		s.run.notice.post()
 	case persistence.CommandUnpause:
 		s.run.hold.set(false)
 	case persistence.CommandSignal, persistence.CommandAnswer:
-		s.run.bell.ring()
+		s.run.notice.post()
 	case persistence.CommandWake:
 		s.run.Wake()
 	case persistence.CommandExtend:
 		s.run.raises.add(numberedRaise{c.N, raiseOf(c)})
-		s.run.bell.ring()
+		s.run.notice.post()
 	}
 }
 

@@ -110,7 +110,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		err = &Refusal{Kind: Usage, Text: textf("%s: %s has no such state", Setting{SetFrom, r.From}, p.Short(l.File)), See: Do(OpShow, run.Loop)}
 	}
 	if err == nil && r.RetryFailed && (r.From != "" || memory.List() == nil) {
-		err = refuse(Undecided, "run %s does not stand in a state with for_each, so no items can be tried again; to do a list again that it left, begin a new run at the step of the list: %s",
+		err = refuse(Undecided, "run %s is not in a state with for_each, so no items can be tried again; to repeat a list that it left, start a new run at the step of the list: %s",
 			run.ID, Do(OpFork, string(run.ID), Setting{SetAt, "STEP"}))
 	}
 	if err == nil && r.From == "" {

@@ -37,7 +37,7 @@ type Run struct {
 	hold   hold
 	drain  chan struct{} // closed when no item of a list is to begin any more
 	raises raises
-	bell   bell // rings when a pause was asked for, or a signal came
+	notice notice // posted when a pause was asked for, or a signal came
 	inbox  *inbox
 	look   chan struct{}      // of one element: there may be a command
 	onTape chan struct{}      // closed when the run is on record
@@ -237,7 +237,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Wake:       r.wake,
 		Held:       r.hold.held,
 		Raise:      r.raises.next,
-		Changed:    r.bell.changed,
+		Changed:    r.notice.changed,
 		Drain:      r.drain,
 		History: func(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
 			return j.store.Events(ctx, r.id, after)

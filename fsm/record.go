@@ -135,7 +135,7 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 func (e *Executor) message(st *State) string {
 	text, err := template.Expand(st.Message, e.scope(nil))
 	if err != nil {
-		e.emit(EventWarning, Field{"state", st.Name}, Field{"message", "nothing is said at the end, because of message: " + err.Error()})
+		e.emit(EventWarning, Field{"state", st.Name}, Field{"message", "no message is printed at the end: " + err.Error()})
 		return ""
 	}
 	return strings.TrimSpace(text)

@@ -168,7 +168,7 @@ func (e *Executor) climb(st *State, res *Result, why string) bool {
 		rec.Long++
 		d, tier = ladder(st.RateLimitLadder, rec.Long), tierLong
 	}
-	text := reason("the host refused for its rate", res)
+	text := reason("the host is rate-limited", res)
 	if told > 0 {
 		// A second more, because clocks differ.
 		d, tier = told+time.Second, tierReset
@@ -183,7 +183,7 @@ func (e *Executor) climb(st *State, res *Result, why string) bool {
 	return true
 }
 
-// judgeAgain waits where the host of a judge refused for its rate. It reports false if the answer is to be taken as it is. A resumed run asks at once, unless the circuit says that it is too early.
+// judgeAgain waits where the host of a judge is rate-limited. It reports false if the answer is to be taken as it is. A resumed run asks at once, unless the circuit says that it is too early.
 func (e *Executor) judgeAgain(ctx context.Context, st *State, res *Result) (bool, error) {
 	m := e.mem
 	if res.Reply == nil || res.Reply.Failure != FailRateLimited || !e.climb(st, res, WaitJudge) {

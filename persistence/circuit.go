@@ -15,7 +15,7 @@ import (
 )
 
 // A Circuit is the file in which the runs of a project, those of little-loops too, tell each other that an agent
-// host refused for its rate. It implements fsm.Circuit, and may be used at once by any number of processes.
+// host is rate-limited. It implements fsm.Circuit, and may be used at once by any number of processes.
 type Circuit struct {
 	Path string // of the file; a lock file lies beside it
 }

@@ -77,7 +77,7 @@ func PlanUnowned(runs []persistence.Run, now time.Time) []Change {
 	var plan []Change
 	for _, r := range runs {
 		if r.Unowned && !r.Archived {
-			plan = append(plan, Change{ID: r.ID, Loop: r.Loop, Kind: Interrupt, Why: "no pid is recorded of it, and --unowned says that it is dead", At: now, Marker: r.Marker})
+			plan = append(plan, Change{ID: r.ID, Loop: r.Loop, Kind: Interrupt, Why: "no pid is recorded, and --unowned was given", At: now, Marker: r.Marker})
 		}
 	}
 	return plan

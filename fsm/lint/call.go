@@ -26,6 +26,6 @@ func (c *checker) plainSecret(s *fsm.State) {
 		if strings.Contains(text, "${") {
 			where = "in the records of each run"
 		}
-		c.warnf("plain-secret", valueAt("states", s.Name, "call", "headers", name), "the header %s is a secret, and stands %s; write ${env.NAME}, which is recorded nowhere", humanize.Quote(name), where)
+		c.warnf("plain-secret", valueAt("states", s.Name, "call", "headers", name), "the header %s is a secret, and is %s; write ${env.NAME}, which is recorded nowhere", humanize.Quote(name), where)
 	}
 }

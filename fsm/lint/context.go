@@ -63,7 +63,7 @@ func (c *checker) contextRules() {
 					hint = c.didYouMean(name, names)
 					hints[name] = hint
 				}
-				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path}, "nothing in the loop %s gives context.%s a value%s; add it to context, or to required_inputs if whoever runs the loop gives it", humanize.Quote(c.l.Name), humanize.Clip(name), hint)
+				c.gather("unknown-context", name, s.Name, spot{r.Offset, t.path}, "nothing in the loop %s gives context.%s a value%s; add it to context, or to required_inputs if the user gives it", humanize.Quote(c.l.Name), humanize.Clip(name), hint)
 			}
 		}
 	}

@@ -84,7 +84,7 @@ func (c *checker) pattern(s *fsm.State, ev *fsm.Evaluate) {
 	at := valueAt("states", s.Name, "evaluate", "pattern")
 	c.notReplaced(at, ev.Pattern, "the pattern of output_contains")
 	if !isTemplate(ev.Pattern) && len(ev.Pattern) < 10_000 && !pattern.Valid(ev.Pattern) {
-		c.warnf("evaluate-value", at, "%s is no regular expression, so it is looked for letter by letter; put a \\ before what is meant as it stands, or fix it", humanize.Quote(ev.Pattern))
+		c.warnf("evaluate-value", at, "%s is no regular expression, so it is looked for letter by letter; put a \\ before what is meant literally, or fix it", humanize.Quote(ev.Pattern))
 	}
 	for i, p := range ev.ErrorPatterns {
 		if i == maxHits {

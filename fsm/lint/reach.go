@@ -52,7 +52,7 @@ func (c *checker) recursion() {
 		}
 	}
 	at := ofState(c.states[first], "loop")
-	c.warnf("recursion", at, "the loop %s runs itself on every way to a terminal state, so no run of it can end well; lead the last one past %s", humanize.Quote(own), humanize.Quote(c.states[first].Name))
+	c.warnf("recursion", at, "the loop %s runs itself on every path to a terminal state, so no run of it can end well; lead the last one past %s", humanize.Quote(own), humanize.Quote(c.states[first].Name))
 }
 
 // wayOut looks for states no terminal can be reached from, and for a step cap that lets no run reach one. from is what

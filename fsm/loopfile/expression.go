@@ -28,7 +28,7 @@ func (d *decoder) expression(n *yaml.Node, path, name string) *expression.Progra
 	hint := ""
 	switch {
 	case strings.Contains(text, "${"):
-		hint = "; in an expression a name stands by itself: write " + quote(bare().ReplaceAllString(text, "$1"))
+		hint = "; in an expression a name is written by itself: write " + quote(bare().ReplaceAllString(text, "$1"))
 	case word().MatchString(text):
 		hint = "; a text has quotation marks of its own: " + quote("'"+text+"'")
 	}

@@ -136,7 +136,7 @@ func TestList(t *testing.T) {
 		"quoted|quoted.yaml|Quoted: keys.|||public|",
 		"sub/deep|sub/deep.yaml|d|||public|",
 		"sub/lib/kept|sub/lib/kept.yaml|d|||public|",
-		`twice|twice.yaml|d|||public|"name" stands here twice; the first is at line 1, column 1`,
+		`twice|twice.yaml|d|||public|"name" occurs twice; the first is at line 1, column 1`,
 	}
 	for i := range want { // broken files keep the visibility of the default
 		want[i] = strings.Replace(want[i], "|||||", "||||public|", 1)

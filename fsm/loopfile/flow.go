@@ -82,7 +82,7 @@ func (d *decoder) steps(key, val *yaml.Node) ([]step, bool) {
 			}
 		}
 		if seen[s.name] {
-			d.warnf(d.pos(n), "flow", "ignored", "the step %s stands in flow before; this one replaces it", quote(s.name))
+			d.warnf(d.pos(n), "flow", "ignored", "the step %s is in flow already; this one replaces it", quote(s.name))
 		}
 		seen[s.name] = true
 		steps = append(steps, s)

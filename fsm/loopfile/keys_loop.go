@@ -161,7 +161,7 @@ var blockKeys = []Key{
 	{Name: "question", In: InAsk, Type: TypeText, Required: true, Doc: "What the person is asked. `${...}` is replaced, once, when the state is entered."},
 	{Name: "choices", In: InAsk, Type: TypeTexts, Doc: "What can be answered: the verdicts of the state. Without it `[approve, reject]`."},
 	{Name: "fields", In: InAsk, Type: TypeSpecial, Doc: "What may be said beside the choice, by name, with its type: `text`, `integer`, `number` or `boolean`. It is in the capture: `${captured.NAME.reason}`."},
-	{Name: "show", In: InAsk, Type: TypeText, Doc: "A file whose text the person sees, or a text: 64 KiB of it, as it is when the state is entered. `${...}` is replaced."},
+	{Name: "show", In: InAsk, Type: TypeText, Doc: "A file whose text the user sees, or a text: 64 KiB of it, as it is when the state is entered. `${...}` is replaced."},
 	{Name: "who", In: InAsk, Type: TypeTexts, Doc: "Who is asked. It is shown and recorded; where it is known who answers (`LOOPS_IDENTITY`), only these can."},
 
 	{Name: "command", In: InForEach, Type: TypeText, Required: true, Doc: "A bash script that prints the items: a JSON list, or one a line. `${...}` is replaced."},

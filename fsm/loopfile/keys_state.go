@@ -51,7 +51,7 @@ var stateKeys = []Key{
 	{Name: "max_retries", In: InState, Type: TypeInt, Min: &limit1, Doc: "How often the state may be entered again in a row before `on_retry_exhausted` is taken."},
 	{Name: "on_retry_exhausted", In: InState, Type: TypeTarget, Doc: "Where to go when `max_retries` is used up."},
 	{Name: "retryable_exit_codes", In: InState, Type: TypeInts, Min: &limit1, Doc: "Exit codes worth a retry; any other error goes to `on_retry_exhausted` at once. Needs `on_error`."},
-	{Name: "max_rate_limit_retries", In: InState, Type: TypeInt, Default: 3, Min: &limit1, Doc: "Short waits when a prompt is refused for its rate, before the long ones. Needs `on_rate_limit_exhausted`."},
+	{Name: "max_rate_limit_retries", In: InState, Type: TypeInt, Default: 3, Min: &limit1, Doc: "Short waits when a prompt is rate-limited, before the long ones. Needs `on_rate_limit_exhausted`."},
 	{Name: "on_rate_limit_exhausted", In: InState, Type: TypeTarget, Doc: "Where to go when the waits are used up; without it, `on_error`. Needs `max_rate_limit_retries`."},
 	{Name: "rate_limit_backoff_base_seconds", In: InState, Type: TypeInt, Default: 30, Min: &limit1, Doc: "Seconds of the first short wait; it doubles each time."},
 	{Name: "rate_limit_max_wait_seconds", In: InState, Type: TypeInt, Default: 21600, Min: &limit1, Doc: "Seconds of waiting after which the waits are used up; it is looked at after each long wait, so the last may go over it."},

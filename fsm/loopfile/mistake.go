@@ -173,7 +173,7 @@ func (s *lineScanner) plain(i int) {
 		j = len(trimmed) - 1
 	}
 	if j >= 0 {
-		s.fail(i+j, "a colon followed by a space stands inside a plain text; put the text in quotes or use |")
+		s.fail(i+j, "a colon followed by a space is inside a plain text; put the text in quotes or use |")
 	}
 }
 
@@ -254,7 +254,7 @@ func (s *lineScanner) flow(i int) {
 			i = end
 		case c == ':':
 			if s.pair {
-				s.fail(i, "a colon followed by a space stands inside a plain text; put the text in quotes")
+				s.fail(i, "a colon followed by a space is inside a plain text; put the text in quotes")
 			}
 			s.fresh, s.pair = true, true
 			i++

@@ -179,7 +179,7 @@ func routeTarget(doc string) jsonObject {
 
 func stateName() jsonObject {
 	return when(object("not", object("pattern", `\S`)), refuse("a state needs a name"),
-		when(object("pattern", noFixedTarget), refuse("a state cannot be called so: as a target that means something else")))
+		when(object("pattern", noFixedTarget), refuse("a state cannot have this name: as a target it means something else")))
 }
 
 func reference(def string) jsonObject { return object("$ref", "#/$defs/"+def) }

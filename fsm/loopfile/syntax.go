@@ -197,7 +197,7 @@ func explain(text, line string) string {
 		what = "this is a mark of an unfinished merge"
 	case strings.Contains(text, "mapping values are not allowed"):
 		if _, after, _ := strings.Cut(line, ": "); strings.Contains(after+" ", ": ") {
-			what = "a colon followed by a space stands inside a plain text; put the text in quotes"
+			what = "a colon followed by a space is inside a plain text; put the text in quotes"
 		} else {
 			what = "this line does not fit the one above, which may lack a colon; or the indentation is wrong"
 		}
@@ -233,7 +233,7 @@ func (d *decoder) affordable(root *yaml.Node) bool {
 	e := c.count(root, 1)
 	switch {
 	case c.loop != nil:
-		d.errorf(d.pos(c.loop), "", "alias", "the alias *%s stands inside what it refers to", clip(c.loop.Value))
+		d.errorf(d.pos(c.loop), "", "alias", "the alias *%s is inside what it refers to", clip(c.loop.Value))
 	case e.depth > maxDepth:
 		at := root
 		if c.deep != nil {

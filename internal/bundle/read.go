@@ -143,7 +143,7 @@ func checkName(name string) error {
 	case strings.HasPrefix(name, "/") || strings.Contains("/"+name+"/", "/../"):
 		return bad("%q leads out of the archive", name)
 	case path.Clean(name) != name || strings.ContainsAny(name, "\x00\\\n") || !filepath.IsLocal(name) || len(name) > 4096:
-		return bad("%q is no name that a file of it can have", name)
+		return bad("%q is not a valid name of a file in it", name)
 	case name == runFile, name == definitionFile, name == memoryFile, name == eventsFile, name == commandsFile, name == sumsFile:
 		return nil
 	case !work:

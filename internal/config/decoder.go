@@ -111,7 +111,7 @@ func (d *decoder) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node
 		case key.Kind != yaml.ScalarNode:
 			d.say(key, "a key of %s is a word, not %s", what, kind(key))
 		case line > 0:
-			d.say(key, "%s has the key %s twice: it stands in line %d, too", what, humanize.Quote(key.Value), line)
+			d.say(key, "%s has the key %s twice: the other is in line %d", what, humanize.Quote(key.Value), line)
 		default:
 			seen[key.Value] = key.Line
 			do(key, value)

@@ -57,7 +57,7 @@ var keys = sync.OnceValue(func() []Key {
 		textKey("run.model", "that of the host", "Model of prompts that name none.", func(c *Config) *string { return &c.Model }),
 		wordKey("run.permissions", "skip", "host: agents do only what their own settings allow; skip: as the loop says.", []string{"skip", "host"}, func(c *Config) *string { return &c.Permissions }),
 		durationKey("run.delay", "0s", "Pause between the states of loops without a backoff.", true, func(c *Config) *time.Duration { return &c.Delay }),
-		wordKey("run.durability", "strict", "What the loss of power may cost, as --durability.", []string{"strict", "grouped", "none"}, func(c *Config) *string { return &c.Durability }),
+		wordKey("run.durability", "strict", "What a power failure may cost, as --durability.", []string{"strict", "grouped", "none"}, func(c *Config) *string { return &c.Durability }),
 		{
 			Name: "run.budget.cost", Form: FormDollars, None: true, Means: "US dollars that a run may use whose loop sets no such limit.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.dollars(n, "cost", &c.Budget.Cost) },
@@ -73,8 +73,8 @@ var keys = sync.OnceValue(func() []Key {
 		countKey("run.budget.prompts", "Prompts and judges that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Prompts }),
 		durationKey("queue.timeout", "24h", "How long a run that was queued waits for its turn.", false, func(c *Config) *time.Duration { return &c.QueueTimeout }),
 		wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
-		countKey("retention.keep_last", "So many of the newest runs of each loop stay.", func(c *Config) *int { return &c.Retention.KeepLast }),
-		durationKey("retention.older_than", "", "Runs go that were last recorded longer ago.", false, func(c *Config) *time.Duration { return &c.Retention.OlderThan }),
+		countKey("retention.keep_last", "How many of the newest runs of each loop to keep.", func(c *Config) *int { return &c.Retention.KeepLast }),
+		durationKey("retention.older_than", "", "Remove runs last recorded longer ago.", false, func(c *Config) *time.Duration { return &c.Retention.OlderThan }),
 		{
 			Name: "retention.max_size", Form: FormSize, None: true, Means: "The oldest runs go until all take no more.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.size(n, "max_size", &c.Retention.MaxSize) },
@@ -84,7 +84,7 @@ var keys = sync.OnceValue(func() []Key {
 			Name: "upgrade.from", Form: FormText, Means: "A folder or URL with the files of a release, in which loops upgrade --check looks.",
 			read: (*decoder).releases, show: text(func(c *Config) *string { return &c.Releases }),
 		},
-		{Name: "notify", Form: FormNotify, Means: "Who is told what becomes of runs. The lists of all files hold together.", read: (*decoder).notify, show: nothing},
+		{Name: "notify", Form: FormNotify, Means: "What to send when a run begins or ends. The lists of all files are joined.", read: (*decoder).notify, show: nothing},
 		{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},
 		{Name: "action_types", Form: FormTypes, Means: "Action types besides those of the language: a program for each, or an agent host.", read: (*decoder).actionTypes, show: nothing},
 	}

@@ -16,10 +16,10 @@ var NotifyKinds = []NotifyKind{
 	{"capped", "reached its cap on steps or passes", true},
 	{"stalled", "went in circles, or nothing changed any more", true},
 	{"budget", "used up a budget, or the memory limits of the host", true},
-	{"limited", "ended because an agent host refused for its rate for too long", true},
-	{"interrupted", "was stopped by a signal or by loops stop, or its process was found dead", true},
-	{"awaiting", "handed off and waits for a person to continue it", true},
-	{"paused", "was paused by a person and has come to a halt", false},
+	{"limited", "ended because an agent host was rate-limited for too long", true},
+	{"interrupted", "was stopped by a signal or by loops stop, or its process died", true},
+	{"awaiting", "handed off and waits for a user to resume it", true},
+	{"paused", "was paused by a user", false},
 	{"waiting", "begins to wait for an agent host for five minutes or more", false},
 }
 

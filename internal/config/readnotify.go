@@ -57,7 +57,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 			t.Loops = d.texts(n, "loops")
 			d.each(n, func(n *yaml.Node) {
 				if _, err := path.Match(n.Value, ""); err != nil || n.Value == "" {
-					d.say(n, "loops: %s is no name or pattern: * stands for any letters, ? for one, [ab] for one of these", humanize.Quote(n.Value))
+					d.say(n, "loops: %s is no name or pattern: * matches any letters, ? one letter, [ab] one of these", humanize.Quote(n.Value))
 				}
 			})
 		}),

@@ -33,8 +33,10 @@ type turn struct {
 	verdict, acted, printed, sub fsm.Event
 	mishap                       fsm.Event // something around the action went wrong, and no verdict came
 	times                        int
-	inner                        *Because // of the sub-loop that runs
-	inside                       string   // what decided in the one that ended
+	inner                        *Because  // of the sub-loop that runs
+	inside                       string    // what decided in the one that ended
+	broken                       fsm.Event // the newest action inside a branch that failed
+	part                         string    // the first branch or item that failed, and how
 }
 
 type streak struct {
@@ -44,10 +46,13 @@ type streak struct {
 
 // Add takes the next event.
 func (b *Because) Add(e fsm.Event) {
-	if insideBranch(e) { // what it came to is told of with the state around it
+	now := &b.turns[0]
+	if insideBranch(e) { // its result counts with the state around it
+		if e.Kind == fsm.EventActionComplete && whole(e, "exit_code") != 0 {
+			now.broken = e
+		}
 		return
 	}
-	now := &b.turns[0]
 	if e.Depth > 0 {
 		now.enclose(e)
 	}
@@ -63,6 +68,10 @@ func (b *Because) Add(e fsm.Event) {
 	case fsm.EventLoopResume:
 		if e.Depth == 0 && now.state == "" {
 			now.state = str(e, "from_state")
+		}
+	case fsm.EventBranchEnd, fsm.EventItemEnd:
+		if e.Depth == 0 && now.part == "" && str(e, "verdict") != "yes" {
+			now.part = now.failedPart(e)
 		}
 	case fsm.EventActionStart:
 		now.printed = fsm.Event{}
@@ -139,7 +148,7 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 		if t := b.decided(o.Failure); t != nil {
 			return t.text() + b.after(t)
 		}
-		return map[bool]string{true: "state " + state + " is a failure state", false: "state " + state + " is a final state"}[o.Failure]
+		return map[bool]string{true: "state " + state + " is a failure state", false: "state " + state + " is a terminal state"}[o.Failure]
 	case fsm.EndMaxSteps:
 		return b.lastly("the cap of " + humanize.Count(l.MaxSteps, "step") + " was reached (max_steps)")
 	case fsm.EndMaxIterations:
@@ -297,7 +306,11 @@ func (t *turn) evidence() string {
 	if e.Kind == "" {
 		return ""
 	}
-	return plain.Cut((&explainer{v: &Visit{State: t.state}}).reason(kind, str(e, "verdict"), e), quoteLength)
+	text := plain.Cut((&explainer{v: &Visit{State: t.state}}).reason(kind, str(e, "verdict"), e), quoteLength)
+	if t.part != "" && (kind == "parallel" || kind == "for_each") && str(e, "verdict") != "yes" {
+		text = strings.TrimPrefix(text+"; "+t.part, "; ")
+	}
+	return text
 }
 
 // exit is how the action of a visit failed; "" = it did not.

@@ -65,6 +65,27 @@ func TestReasonOfAnEnd(t *testing.T) {
 			failed,
 			`the sub-loop of state outer ended in bad [terminal]: state test said no (exit 1: "second")`,
 		},
+		{
+			"a branch that failed",
+			[][]fsm.Event{{
+				event(fsm.EventStateEnter, "state", "both"),
+				{Kind: fsm.EventActionComplete, Depth: 1, Fields: []fsm.Field{{Key: "branch", Value: "unit"}, {Key: "exit_code", Value: int64(2)}, {Key: "stderr_preview", Value: "boom"}}},
+				event(fsm.EventBranchEnd, "branch", "lint", "verdict", "yes"), event(fsm.EventBranchEnd, "branch", "unit", "verdict", "no", "exit_code", int64(2)),
+				event(fsm.EventEvaluate, "type", "parallel", "verdict", "partial"),
+			}},
+			failed,
+			`state both said partial (branch unit: exit 2: "boom")`,
+		},
+		{
+			"an item that failed",
+			[][]fsm.Event{{
+				event(fsm.EventStateEnter, "state", "all"), event(fsm.EventItemEnd, "key", "a", "verdict", "yes", "exit_code", int64(0)),
+				event(fsm.EventItemEnd, "key", "b.txt", "verdict", "no", "exit_code", int64(1), "output", "x\nno such column"),
+				event(fsm.EventEvaluate, "type", "for_each", "verdict", "partial", "items", int64(3), "done", int64(2), "failed", int64(1)),
+			}},
+			failed,
+			`state all said partial (1 of 3 items failed; 1 did not begin; item b.txt: exit 1: "no such column")`,
+		},
 		{"a failure state at the start", nil, failed, "state bad is a failure state"},
 		{"a cap", [][]fsm.Event{visit("test", 1, "a", no...)}, fsm.Outcome{TerminatedBy: fsm.EndMaxSteps, FinalState: "test"}, `the cap of 9 steps was reached (max_steps); last, state test said no (exit 1: "a")`},
 		{"passes", nil, fsm.Outcome{TerminatedBy: fsm.EndMaxIterations}, "the cap of 2 passes was reached (max_iterations)"},

@@ -44,7 +44,7 @@ func branchesDone(e fsm.Event) string {
 	}
 	var parts []string
 	for _, name := range m.Keys() {
-		parts = append(parts, fmt.Sprintf("%s came to %s", name, Text(m.Value(name))))
+		parts = append(parts, fmt.Sprintf("%s: %s", name, Text(m.Value(name))))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -44,7 +44,7 @@ func (x *explainer) limit(e fsm.Event) string {
 		}
 		return fmt.Sprintf("The budget of %s was used up: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
 	case fsm.EventRateLimitExhausted:
-		return fmt.Sprintf("The host refused for its rate until all waits were used up: %s short and %s long ones, %s in all.",
+		return fmt.Sprintf("The host rate-limited until all waits were used up: %s short and %s long ones, %s in all.",
 			val("short_retries"), val("long_retries"), secondsOf(e, "total_wait_seconds"))
 	case fsm.EventRateLimitStorm:
 		return fmt.Sprintf("By then %s rate limits in a row had been waited out in vain.", val("count"))

@@ -45,7 +45,7 @@ func (x *explainer) rule(route fsm.Event) string {
 	if text := x.promptFailed(to); text != "" {
 		return text
 	}
-	return "the definition at hand says otherwise, so it is not the one that was used then"
+	return "the definition that was found says otherwise, so it is not the one that the run used"
 }
 
 // promptFailed names the rule of a prompt that led on without a look at its verdict, because its host failed.

@@ -163,9 +163,9 @@ func itemsDone(e fsm.Event) string {
 	case items == 0:
 		return "there was nothing to do: the list is empty"
 	case failed == 0 && done == items:
-		return fmt.Sprintf("all of %s came to yes", humanize.Count(items, "item"))
+		return humanize.Count(items, "item") + " passed"
 	}
-	text := fmt.Sprintf("of %s, %d came to yes and %d did not", humanize.Count(items, "item"), done-failed, failed)
+	text := fmt.Sprintf("%d of %s failed", failed, humanize.Count(items, "item"))
 	if done < items {
 		text += fmt.Sprintf("; %d did not begin", items-done)
 	}

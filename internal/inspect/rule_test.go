@@ -37,7 +37,7 @@ func TestRule(t *testing.T) {
 		{"nothing judged", fsm.State{On: map[string]string{"yes": "y"}}, 0, "", "y", nil, "on_yes, because there was nothing to judge"},
 		{"abstained", fsm.State{On: map[string]string{"yes": "y"}}, 0, "cannot_judge", "s", nil, "the judge abstained, so it is asked again"},
 		{"abstained too often", fsm.State{On: map[string]string{"error": "e"}}, 0, "cannot_judge", "e", nil, "on_error, because the judge abstained too often"},
-		{"edited since", fsm.State{On: map[string]string{"yes": "other"}}, 0, "yes", "y", nil, "the definition at hand says otherwise, so it is not the one that was used then"},
+		{"edited since", fsm.State{On: map[string]string{"yes": "other"}}, 0, "yes", "y", nil, "the definition that was found says otherwise, so it is not the one that the run used"},
 		{"sub-loop", fsm.State{Loop: "child", On: map[string]string{"yes": "y", "no": "n"}}, 0, "", "y", ended(fsm.EndTerminal, false), "on_yes, because its sub-loop ended in z [terminal]"},
 		{"sub-loop failed", fsm.State{Loop: "child", On: map[string]string{"yes": "y", "no": "n"}}, 0, "", "n", ended(fsm.EndTerminal, true), "on_no, because its sub-loop ended in z [terminal]"},
 		{"sub-loop timeout", fsm.State{Loop: "child", Route: table}, 0, "", "d", ended(fsm.EndTimeout, false), "route._, because its sub-loop ended in z [timeout]"},
@@ -75,7 +75,7 @@ func TestRuleOfAPromptThatFailed(t *testing.T) {
 		events         []fsm.Event
 	}{
 		{"failed for good", "e", "on_error, because its prompt failed", fsm.State{On: on}, []fsm.Event{failed, no}},
-		{"refused for its rate", "s", "to try its prompt again when the host may be asked", fsm.State{On: on}, []fsm.Event{failed, no, wait}},
+		{"rate-limited", "s", "to try its prompt again when the host may be asked", fsm.State{On: on}, []fsm.Event{failed, no, wait}},
 		{"no work tree", "e", "on_error, because there was no work tree for its sub-loop", fsm.State{Loop: "child", On: on}, []fsm.Event{noTree}},
 	} {
 		v := Alone(c.events...)

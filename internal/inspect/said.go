@@ -156,7 +156,7 @@ func WhyVerdict(e fsm.Event) string {
 	}
 	why := plain.Cut(humanize.FirstLine(Text(e.Get("reason"))), 160)
 	if said := Text(e.Get("verdict_without_evidence")); said != "" {
-		return "the judge said " + said + ", and its quotation does not stand in the output"
+		return "the judge said " + said + ", but its quotation is not in the output"
 	}
 	return why
 }

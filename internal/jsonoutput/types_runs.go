@@ -61,7 +61,7 @@ type plannedTree struct {
 	Branch     string  `json:"branch,omitempty"`
 	New        *bool   `json:"new_branch,omitempty"`
 	Commit     string  `json:"commit,omitempty"`
-	End        string  `json:"end,omitempty" jsonschema:"what becomes of it when the run has ended"`
+	End        string  `json:"end,omitempty" jsonschema:"what is done with it when the run has ended"`
 	LeftBy     *string `json:"left_by,omitempty" jsonschema:"the run that left it"`
 	Changed    *int    `json:"changed_files,omitempty"`
 	Submodules *bool   `json:"submodules,omitempty"`
@@ -128,7 +128,7 @@ type watched struct {
 	RunID        string   `json:"run_id" jsonschema:"as little-loops calls it"`
 	Loop         string   `json:"loop"`
 	Status       string   `json:"status"`
-	Outcome      string   `json:"outcome" jsonschema:"how the run stands or ended: its status, or what ended it"`
+	Outcome      string   `json:"outcome" jsonschema:"the status of a run that is running, or the outcome of one that ended"`
 	Alive        bool     `json:"alive"`
 	State        string   `json:"current_state"`
 	Iteration    int      `json:"iteration" jsonschema:"the number of the last step"`

@@ -55,7 +55,7 @@ type status struct {
 	RunID        string         `json:"run_id" jsonschema:"as little-loops calls it"`
 	Instance     string         `json:"instance_id" jsonschema:"the id of the run"`
 	Status       *string        `json:"status"`
-	Outcome      string         `json:"outcome" jsonschema:"how the run stands or ended: its status, or what ended it"`
+	Outcome      string         `json:"outcome" jsonschema:"the status of a run that is running, or the outcome of one that ended"`
 	State        string         `json:"current_state"`
 	Iteration    int            `json:"iteration" jsonschema:"the number of the last step"`
 	Passes       int            `json:"iteration_count" jsonschema:"passes, as max_iterations counts them"`

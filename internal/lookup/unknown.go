@@ -17,7 +17,7 @@ func NoSuchRun(ctx context.Context, f project.Finder, arg string) error {
 	if project.LoopOf(arg) == "" {
 		_, err := f.Project.Resolve(arg)
 		if err == nil {
-			return engine.Refuse(engine.NotFound, "loop %s has no recorded run yet; see: %s", arg, engine.Do(engine.OpHistory, arg))
+			return engine.Refuse(engine.NotFound, "loop %s has no recorded run yet; start one: %s", arg, engine.Do(engine.OpRun, arg))
 		}
 		missing, ok := errors.AsType[*loopfile.NotFoundError](err)
 		if !ok {

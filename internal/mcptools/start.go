@@ -111,7 +111,7 @@ func (h *Host) begin(ctx context.Context, v mcpserver.Values, request engine.Req
 	}
 	status, err := h.statusOf(ctx, info.ID)
 	if err != nil {
-		return nil, fmt.Errorf("run %s was started (pid %d), but how it stands cannot be told: %w", info.ID, r.Process.Pid, err)
+		return nil, fmt.Errorf("run %s was started (pid %d), but its status cannot be read: %w", info.ID, r.Process.Pid, err)
 	}
 	answer := value.NewMap("instance_id", info.ID, "run_id", info.RunID, "pid", int64(r.Process.Pid), "ended", ended, "status", status)
 	if ended {

@@ -143,7 +143,7 @@ func Tools(h *Host) []mcpserver.Tool {
 		},
 		{
 			Name: "explain", Title: "Say why a run ended", ReadOnly: true,
-			About: "Says in sentences why a run ended, or where it stands, or what one of its steps did and why it led where it led. The same object as loops explain --json.",
+			About: "Says in sentences why a run ended, or what it is doing, or what one of its steps did and why it led to the next state. The same object as loops explain --json.",
 			Arguments: []mcpserver.Argument{
 				run, {Name: "step", Kind: mcpserver.Text, About: "only this step: a number as history shows it, last, or 3.2 for step 2 of the sub-loop that step 3 ran"},
 			},
@@ -159,7 +159,7 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "stderr", Kind: mcpserver.Flag, About: "standard error instead"},
 				{Name: "bytes", Kind: mcpserver.Number, Least: 1, Most: mcpLogBytesMost, Default: mcpLogBytes, About: "how much of it at most"},
 			},
-			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "bytes_before", Type: "integer", About: "how much stands before the text and is left out"}},
+			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "text", Type: "string"}, {Name: "bytes_before", Type: "integer", About: "how much before the text is left out"}},
 			Call:   h.asked(logs),
 		},
 		{
@@ -191,7 +191,7 @@ func Tools(h *Host) []mcpserver.Tool {
 			Arguments: []mcpserver.Argument{
 				{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then its run that is running"},
 				{Name: "event", Kind: mcpserver.Text, Required: true, About: "name of the event"},
-				{Name: "data", Kind: mcpserver.Mapping, About: "what comes with it, as ${event.KEY}"},
+				{Name: "data", Kind: mcpserver.Mapping, About: "data of the event, for ${event.KEY}"},
 			},
 			Result: []mcpserver.Field{{Name: "instance_id", Type: "string"}, {Name: "number", Type: "integer"}, {Name: "waits", Type: "boolean", About: "a state of the run waited for it"}},
 			Call:   h.asked(signal),
@@ -212,7 +212,7 @@ func Tools(h *Host) []mcpserver.Tool {
 			Arguments: []mcpserver.Argument{
 				{Name: "run", Kind: mcpserver.Text, About: "id of a run (instance_id), or name of a loop: then its run that is running"},
 				{Name: "choice", Kind: mcpserver.Text, About: "one of the choices of the question"},
-				{Name: "fields", Kind: mcpserver.Mapping, About: "what is said beside the choice, by the names of its fields"},
+				{Name: "fields", Kind: mcpserver.Mapping, About: "the fields of the answer beside the choice, by name"},
 				{Name: "ask_user", Kind: mcpserver.Flag, About: "have the client ask its user with a form (elicitation), instead of choice and fields: the answer is theirs; one they do not give leaves the question open"},
 			},
 			Result: []mcpserver.Field{{Name: "questions", Type: "array", About: "as loops answer --json: those that are open, or the one that was answered"}},

@@ -52,7 +52,7 @@ func (p *parser) keys(n *yaml.Node, what string, each func(key, val *yaml.Node))
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if seen[key.Value] {
-			p.wrong(key, "%s stands here twice", key.Value)
+			p.wrong(key, "%s occurs twice", key.Value)
 			continue
 		}
 		seen[key.Value] = true
@@ -95,7 +95,7 @@ func (p *parser) model(key, val *yaml.Node) {
 		case price.Until.IsZero() && i < len(list)-1:
 			p.wrong(n, "a price that another one follows needs the key until, its last day")
 		case !price.Until.IsZero() && !price.Until.After(before):
-			p.wrong(n, "the prices of %s must stand in the order of their last days", key.Value)
+			p.wrong(n, "the prices of %s must be in the order of their last days", key.Value)
 		}
 		before = price.Until
 		p.table.models[key.Value] = append(p.table.models[key.Value], price)

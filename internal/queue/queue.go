@@ -43,7 +43,7 @@ func TakeOut(ctx context.Context, q *persistence.Queue, line []persistence.Waite
 			end = ", which ends when it notices"
 		}
 		if out != nil {
-			ui.Say(out, "Took %s out of the queue: loop %s (%s)%s. Nothing of it was run.\n", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Process(w.Owner), end)
+			ui.Say(out, "Removed %s from the queue: loop %s (%s)%s. Nothing of it was run.\n", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Process(w.Owner), end)
 		}
 	}
 	if err := q.Tidy(ctx); err != nil {

@@ -146,9 +146,9 @@ func failure(b *strings.Builder, run Run, more string) {
 		said += run.Error + "\n"
 	}
 	if run.Next != "" {
-		said += "Go on with it: " + run.Next + "\n"
+		said += "Next: " + run.Next + "\n"
 	}
-	fmt.Fprintf(b, "      <%s message=%s type=%s>%s</%[1]s>\n", element, attr(line(run.Text, 300)), attr(kind), content(said+more))
+	fmt.Fprintf(b, "      <%s message=%s type=%s>%s</%[1]s>\n", element, attr(line(cmp.Or(run.Error, run.Text), 300)), attr(kind), content(said+more))
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf(`"%.3f"`, d.Seconds()) }

@@ -24,7 +24,7 @@ func (r *Suite) Markdown(w io.Writer, run Run, most int) error {
 		fmt.Fprintf(&head, "**%s**\n\n", md(line(run.Error, 500)))
 	}
 	if run.Next != "" {
-		fmt.Fprintf(&head, "Go on with it: %s\n\n", code(line(run.Next, 500)))
+		fmt.Fprintf(&head, "Next: %s\n\n", code(line(run.Next, 500)))
 	}
 	head.WriteString("| | |\n|---|---|\n")
 	fmt.Fprintf(&head, "| Run | %s |\n", md(line(run.ID, 200)))

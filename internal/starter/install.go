@@ -22,7 +22,7 @@ type IncompleteError struct {
 }
 
 func (e *IncompleteError) Error() string {
-	return fmt.Sprintf("a copy would miss what stands beside %s; install that first, then this one; nothing was written", e.Original)
+	return fmt.Sprintf("a copy would miss the files beside %s; install those first, then this one; nothing was written", e.Original)
 }
 
 // Install copies the file of a loop of the catalog to the same place below the project's .loops.

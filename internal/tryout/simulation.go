@@ -46,7 +46,7 @@ func (o *Simulation) Describe() {
 // also beside an error that ended the walk.
 func (d *Desk) Simulate(ctx context.Context, o *Simulation) (*value.Map, error) {
 	over := project.Overrides{MaxSteps: o.MaxSteps, MaxIterations: o.MaxIterations}
-	r, err := d.Rehearse(o.Name, o.Input, o.Context, over, o.Quiet)
+	r, err := d.Subject(o.Name, o.Input, o.Context, over, o.Quiet)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (d *Desk) Simulate(ctx context.Context, o *Simulation) (*value.Map, error) 
 }
 
 // replies returns what the actions of a single run come to.
-func (d *Desk) replies(r *Rehearsal, o *Simulation) (dryrun.Replies, error) {
+func (d *Desk) replies(r *Subject, o *Simulation) (dryrun.Replies, error) {
 	if s, ok := dryrun.Scenario(o.Scenario); ok {
 		return s, nil
 	}

@@ -32,7 +32,7 @@ type Trial struct {
 
 // Test does one state of a loop for real, and shows what became of it.
 func (d *Desk) Test(ctx context.Context, o *Trial) (seen dryrun.Visited, err error) {
-	r, err := d.Rehearse(o.Name, nil, o.Context, project.Overrides{Agents: o.Agents}, o.JSON)
+	r, err := d.Subject(o.Name, nil, o.Context, project.Overrides{Agents: o.Agents}, o.JSON)
 	if err != nil {
 		return seen, err
 	}
@@ -101,7 +101,7 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen dryrun.Visited, err err
 }
 
 // refuse says why a state is not done.
-func (o *Trial) refuse(r *Rehearsal, st *fsm.State) error {
+func (o *Trial) refuse(r *Subject, st *fsm.State) error {
 	const see engine.Operation = "test"
 	name := humanize.Quote(st.Name)
 	switch {
@@ -158,7 +158,7 @@ func (r shownRunner) Run(ctx context.Context, a fsm.Action, out func(string)) (f
 // A testPrinter prints what came of one state.
 type testPrinter struct {
 	d      *Desk
-	r      *Rehearsal
+	r      *Subject
 	st     *fsm.State
 	o      *Trial
 	opened bool // the heading of the output was printed

@@ -19,7 +19,7 @@ import (
 // A simulationPrinter prints the way of a simulation, as lines while it is running or as JSON at its end.
 type simulationPrinter struct {
 	d     *Desk
-	r     *Rehearsal
+	r     *Subject
 	o     *Simulation
 	paint ui.Paint
 
@@ -32,7 +32,7 @@ type simulationPrinter struct {
 	judged  string // its verdict
 }
 
-func newSimulationPrinter(d *Desk, r *Rehearsal, o *Simulation) *simulationPrinter {
+func newSimulationPrinter(d *Desk, r *Subject, o *Simulation) *simulationPrinter {
 	p := &simulationPrinter{d: d, r: r, o: o, paint: d.Paint}
 	if !o.JSON {
 		d.simulationHeader(r, o)
@@ -40,7 +40,7 @@ func newSimulationPrinter(d *Desk, r *Rehearsal, o *Simulation) *simulationPrint
 	return p
 }
 
-func (d *Desk) simulationHeader(r *Rehearsal, o *Simulation) {
+func (d *Desk) simulationHeader(r *Subject, o *Simulation) {
 	if o.Quiet {
 		return
 	}
@@ -230,7 +230,7 @@ func (p *simulationPrinter) finish(o fsm.Outcome) *value.Map {
 	return nil
 }
 
-func (d *Desk) simulationObject(r *Rehearsal, o *Simulation) *value.Map {
+func (d *Desk) simulationObject(r *Subject, o *Simulation) *value.Map {
 	return engine.Overlay(value.NewMap("loop", r.Loop.Name, "file", r.Loop.File, "max_steps", int64(r.Loop.MaxSteps)), o.how)
 }
 
@@ -240,7 +240,7 @@ func (d *Desk) endObject(o fsm.Outcome) *value.Map {
 }
 
 // printTally says how often each end was reached; for a program it returns that.
-func (d *Desk) printTally(r *Rehearsal, o *Simulation, t *dryrun.Tally) *value.Map {
+func (d *Desk) printTally(r *Subject, o *Simulation, t *dryrun.Tally) *value.Map {
 	mean := float64(t.Steps) / float64(t.Runs)
 	if o.JSON {
 		m := d.simulationObject(r, o)

@@ -20,7 +20,7 @@ func Keys() [][2]string {
 		{"r", "end the wait of the selected run: retry now"},
 		{"a", "answer the question of the selected run"},
 		{"S", "start a loop in the background"},
-		{"e", "explain how the selected run ended, or where it stands"},
+		{"e", "explain how the selected run ended, or what it is doing"},
 		{"L", "read the log of the selected run in $PAGER"},
 		{"E", "open the loop of the selected run in $EDITOR"},
 		{"Ctrl-L Ctrl-Z", "draw all again; suspend"},

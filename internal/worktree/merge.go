@@ -69,7 +69,7 @@ func (h *Hold) unfit(s State, succeeded bool) string {
 	case s.On != h.Branch:
 		return fmt.Sprintf("%s is checked out in it and no longer %s", orDetached(s.On), h.Branch)
 	case s.Submodules:
-		return "it has submodules, whose commits nobody else may have"
+		return "it has submodules, whose commits may exist only here"
 	case s.Nested:
 		return "a sub-loop left a work tree in it"
 	}

@@ -169,7 +169,7 @@ func (p *Plan) branch(ctx context.Context, git Git, project string) (tip string,
 	}
 	m, err := ReadMark(at)
 	if err != nil || m.Run == "" || !same(filepath.Dir(at), filepath.Join(project, Folder)) {
-		return "", orRefuse(err, "branch %s is checked out in %s; choose another one, or let go of it there (git switch)", p.Branch, at)
+		return "", orRefuse(err, "branch %s is checked out in %s; choose another one, or switch branches there (git switch)", p.Branch, at)
 	}
 	// What the run before left there counts as this one's.
 	p.Path, p.Before, p.New, p.Base = filepath.Join(project, Folder, filepath.Base(at)), m.Run, m.Tree.New, m.Tree.Base

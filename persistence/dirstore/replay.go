@@ -210,7 +210,7 @@ func (l *loaded) placeOf(log *segment.Log, at int64, seq uint64) (int64, bool, e
 			l.damage, l.aside = l.damage[:damage], l.aside[:aside] // it is read again
 			what := "it ends before the memory in the state file"
 			if s.Last >= seq {
-				what = "the line at which the state file stands cannot be read"
+				what = "the line of the journal that the state file matches cannot be read"
 			}
 			switch {
 			case l.archived:

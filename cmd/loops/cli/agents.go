@@ -17,7 +17,7 @@ func addAgentFlags(f *project.Agents, flags *pflag.FlagSet) {
 	flags.StringVar(&f.JudgeModel, "llm-model", "", "`MODEL` of judges that name none, instead of the loop's llm.model")
 	flags.StringVar(&f.Effort, "effort", "", "reasoning `EFFORT` of prompts and judges that name none: low, medium, high, or what else their host knows")
 	flags.StringVar(&f.Permissions, "permissions", "", "what agents may do, whatever the loop says: `skip` (all, without asking) or host (what their own settings allow)")
-	flags.BoolVar(&f.NoLLM, "no-llm", false, "ask no judge: what a language model would decide is the verdict error")
+	flags.BoolVar(&f.NoLLM, "no-llm", false, "ask no judge: its verdict is error")
 }
 
 func checkAgents(f *project.Agents, cmd *cobra.Command) error {

@@ -18,10 +18,11 @@ func newAnswerCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "answer NAME|RUN CHOICE",
 		Short: "Answer the question that a run asks",
-		Long: `answer answers the question that the run RUN, or the run of the loop NAME, asks in a state with ask. It is recorded when
-answer returns, also for a run that no process carries. A question is answered once: who comes second is told who was first.
-Without CHOICE it prints the question, and without arguments all that are open. Where LOOPS_IDENTITY=USER,TEAM,... says who answers,
-a question with who takes answers of those that it names only.` +
+		Long: `answer answers the question that the run RUN, or the run of the loop NAME, asks in a state with ask. The answer is
+recorded when the command returns, also for a run that has no process. A question is answered once; a second answer is
+refused and shows the first. Without CHOICE, answer prints the question; without arguments, all open questions.
+LOOPS_IDENTITY=USER,TEAM,... is the identity of the user; a question with who accepts only the users and teams listed
+there.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops answer
   loops answer release approve --field reason="tests are green"
@@ -41,9 +42,9 @@ a question with who takes answers of those that it names only.` +
 			return runAnswer(cmd.Context(), a, firstOf(args), said, asJSON)
 		},
 	}
-	cmd.Flags().StringArrayVar(&fields, "field", nil, "say something beside the choice, `NAME=TEXT` (repeatable)")
-	cmd.Flags().StringVar(&said.Address, "question", "", "answer the question at this `ADDRESS`, of several that the run asks at once")
-	cmd.Flags().BoolVar(&said.Withdraw, "withdraw", false, "take the question back")
+	cmd.Flags().StringArrayVar(&fields, "field", nil, "fill in a field of the question, `NAME=TEXT` (repeatable)")
+	cmd.Flags().StringVar(&said.Address, "question", "", "answer the question at this `ADDRESS`, if the run asks several at once")
+	cmd.Flags().BoolVar(&said.Withdraw, "withdraw", false, "withdraw the question")
 	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print JSON")
 	return cmd
 }

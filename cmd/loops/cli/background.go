@@ -27,7 +27,7 @@ func checkBackground(background, dryRun bool, command string) error {
 // inBackground has a process of its own carry a run, and returns when the run is on record. Where that does not come about it
 // says and returns what the process did.
 func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request) error {
-	if err := view.checkFace("loops " + a.args[0]); err != nil {
+	if err := view.checkBackground("loops " + a.args[0]); err != nil {
 		return err
 	}
 	p, err := a.project()

@@ -6,9 +6,9 @@ import "github.com/spf13/cobra"
 func newConfigCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Explain settings, and print those that hold",
+		Short: "Explain settings, and print the current ones",
 		Long: `Settings are in YAML files: .loops/config.yaml for a project, and $XDG_CONFIG_HOME/loops/config.yaml, or
-~/.config/loops/config.yaml, for all projects of a user. From the lowest to the highest, these hold:
+~/.config/loops/config.yaml, for all projects of a user. From the lowest to the highest precedence:
 
   the defaults
   .ll/ll-config.json of little-loops

@@ -17,8 +17,8 @@ func newConfigShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Print every setting and where it comes from",
-		Long: `config show prints every setting with the value that holds for this project now. What nobody set is in parentheses. With
---origin it says where each value comes from (default, the file and line, the environment variable or the flag), and
+		Long: `config show prints every setting with the value that holds for this project now. Defaults are in parentheses. --origin
+shows where each value comes from (default, the file and line, the environment variable or the flag), and
 which files are read.
 
 What is wrong with the files comes last, on standard error, with exit code 3; the rest holds as it is shown. Passwords in

@@ -25,12 +25,13 @@ func newCostCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cost [NAME|RUN]",
 		Short: "Show what prompts and judges cost",
-		Long: `cost adds up what prompts and judges used: of one run state by state, of a loop or of all loops run by run. Runs that ended
+		Long: `cost adds up what prompts and judges used: of one run state by state, of a loop or of all loops run by run.
+Runs that ended
 badly have a line of their own, because what they cost was wasted.
 
 What a prompt cost is what its host said, else what its tokens cost by the table of prices: .loops/prices.yaml over the
-built-in one, or FILE over both. Costs that were recorded stay as they are. Where nobody knows the price the cost is
-"unknown", and a sum with such a cost in it says ">": at least. What a prompt used that was killed is not known.
+built-in one, or FILE over both. Costs that were recorded stay as they are. Where the price is not known the cost is
+"unknown", and a sum that includes it has a ">": at least. What a killed prompt used is not known.
 
 A table of prices is YAML, in USD for a million tokens:
 

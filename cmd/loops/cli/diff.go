@@ -16,12 +16,12 @@ func newDiffCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff RUN RUN",
 		Short: "Show where two runs took different transitions",
-		Long: `diff puts two runs beside each other: how they ended, what they took and cost, the first step at which they differ, all steps
+		Long: `diff compares two runs: how they ended, what they took and cost, the first step at which they differ, all steps
 that differ with those around them, and what each had captured and had in its context at the end. A step is the same where
 its state, the exit code of its action, its verdict and its next state are. RUN can be the name of a loop: its newest run.
 The runs may be of different loops. A run and a fork of it are compared from the step on that the fork began with.
 
-In the table of steps, = means the same, ! that a state came to something else, < and > that only the first, or only the
+In the table of steps, = means the same, ! a different result, < and > that only the first, or only the
 second run was there. The runs need not differ: that, too, exits with 0.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops diff fix-20261121T103405 fix-20261121T113000

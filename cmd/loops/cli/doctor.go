@@ -33,20 +33,20 @@ func newDoctorCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check whether this machine and project can run loops",
-		Long: `doctor looks for what keeps loops from running, one line a finding: ok, warning or problem, and behind an arrow what to
-do. It looks at the agent CLIs that loops knows and those that .loops/config.yaml declares: where they are, their version,
-and which keys of a loop file they heed (schema: a judge's answer in a given form, which others are asked for in words;
-cost_ceiling: they stop at a budget by themselves). A declared one is not started before it is sent a prompt: what it does
-with other arguments nobody knows. It looks at bash, git and the disk, at the records of runs and what sweep would tidy up,
+		Long: `doctor looks for what keeps loops from running. It prints one line for each finding: ok, warning or problem, and after
+an arrow what to do. It looks at the agent CLIs that loops knows and those that .loops/config.yaml declares: where they
+are, their version,
+and which keys of a loop file they support (schema: a judge's answer in a given form, which other hosts are asked for
+in words; cost_ceiling: they stop at a budget by themselves). A declared CLI is started only to send it a prompt. It
+looks at bash, git and the disk, at the records of runs and what sweep would tidy up,
 and at the project's configuration and prices. Nothing is changed without --fix.
 
---fix shows what can be repaired and asks before each repair, on a terminal; elsewhere it repairs with --yes only. It takes the
+--fix shows what can be repaired and asks before each repair, on a terminal; elsewhere it needs --yes. It takes the
 rights of other users from records, writes a missing .loops/.gitignore and tidies up after dead runs. It starts no agents. The
 tables of a database need no repair: any command brings them up to date.
 
-Whether a login works, and an agent can answer in a given form, only a prompt can tell: doctor sends one tiny prompt and
-one tiny question to each agent CLI, which uses your account and costs about a cent. On a terminal it asks first. Elsewhere
-it does so with --yes only.` + exitMeanings(
+To test logins and answers in a given form, doctor sends one tiny prompt and one tiny question to each agent CLI. This
+uses your account and costs about a cent. On a terminal it asks first; elsewhere it needs --yes.` + exitMeanings(
 			exitMeaning{exitOK, "loops can run; there may be warnings"}, exitMeaning{exitFailed, "there is a problem"},
 			exitMeaning{exitUsage, "bad command line"}),
 		Example: `  loops doctor

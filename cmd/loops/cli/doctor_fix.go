@@ -91,7 +91,7 @@ func (x *examination) repair(ctx context.Context) error {
 	case len(x.Repairs) == 0:
 		ui.SayLine(a.out, "There is nothing that doctor can repair.")
 	case left > 0 && !x.options.yes:
-		ui.SayLine(a.out, "To repair all of it without a question: "+a.command("doctor --fix --yes"))
+		ui.SayLine(a.out, "To repair everything without confirmation: "+a.command("doctor --fix --yes"))
 	}
 	if failed > 0 || x.problems() > 0 {
 		return told(engine.Failed)

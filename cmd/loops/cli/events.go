@@ -23,12 +23,13 @@ func newEventsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events NAME|RUN",
 		Short: "Print the events of a run, also while it is running",
-		Long: `events prints all events of a run, oldest first, each with its number. NAME means the newest run of the loop. With --after
-it begins behind the event with that number; with -f it continues until the run ends, or has no process any more. Ctrl-C ends
+		Long: `events prints all events of a run, oldest first, each with its number. NAME means the newest run of the loop.
+With --after
+it begins after the event with that number; with -f it continues until the run ends or its process is gone. Ctrl-C ends
 the command, not the run.
 
-With --json each event is a line of JSON, as run --json prints it, so that a program can read them as they come. It finds
-out where to continue by "seq". Output of actions is left out of lines for people unless -v is given.` +
+With --json each event is a line of JSON, as run --json prints it, so that a program can read them as they come. "seq" is
+the number to continue after. In text, output of actions is left out unless -v is given.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
 		Example: `  loops events fix -f
   loops events fix-20261121T103405 --after 120

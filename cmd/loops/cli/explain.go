@@ -19,12 +19,14 @@ func newExplainCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain NAME|RUN [STEP]",
 		Short: "Explain why a run ended, or why it took a transition",
-		Long: `explain says in sentences why a run ended, or where it stands: what its last step did, how that was judged, from what and by
-which limits, which rule led on, and which limits were met on the way. With STEP it explains that step: a number as history
+		Long: `explain says in sentences why a run ended, or what it is doing: what its last step did, how the result was
+judged and from
+what evidence, which rule chose the next state, and which limits were reached. With STEP it explains that step: a
+number as history
 shows it, "last", or 3.2 for step 2 of the sub-loop that step 3 ran. NAME means the newest run of the loop.
 
-Numbers in brackets are those of the events a sentence is taken from: loops events RUN --after N. Rules and limits are
-read from the definition that is recorded with the run; where none is, from the file as it is now, which is then said.` +
+Numbers in brackets are the numbers of the events behind a sentence: loops events RUN --after N. Rules and limits come
+from the definition recorded with the run. If there is none, they come from the current file, and explain says so.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops explain fix
   loops explain fix-20261121T103405 7

@@ -38,7 +38,7 @@ and then sha256sum -c SHA256SUMS checks it.
 
 The file is compressed with zstd, or with gzip where its name ends in .tar.gz. It is there whole or not at all, and an
 existing one is replaced only with --force. A running run is not exported: stop it first, or wait. Symlinks,
-pipes and the like in the working folder are left out, which is said. What is recorded may hold secrets that actions
+pipes and the like in the working folder are left out, and export says so. What is recorded may hold secrets that actions
 printed.` +
 			exitMeanings(exitMeaning{exitOK, "the file is there"}, exitMeaning{exitFailed, "it failed, or the file is there already"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},

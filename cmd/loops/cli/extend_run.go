@@ -23,11 +23,12 @@ func newExtendCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "extend NAME|RUN LIMIT=N...",
 		Short: "Raise the limits of a running run",
-		Long: `extend raises limits of the run RUN, or of every running run of the loop NAME, by N: steps, passes, cost (US dollars), tokens,
-prompts or time. The action in flight is not interrupted. What is raised is recorded before the command returns, so a run
-whose process dies is resumed with it.
+		Long: `extend raises limits of the run RUN, or of every running run of the loop NAME, by N: steps, passes, cost (US
+dollars), tokens,
+prompts or time. The action in flight is not interrupted. The new limits are recorded before the command returns, so a
+run whose process dies is resumed with them.
 
-A run that has stopped at a limit is resumed with more by loops resume --extend LIMIT=N.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+To raise a limit of a run that has stopped at it: loops resume --extend LIMIT=N.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops extend fix steps=20
   loops extend fix-20261121T103405 cost=2 time=1h`,
 		Args: arguments(2, -1, "NAME of a loop or id of a RUN, and LIMIT=N, such as steps=20"),

@@ -32,22 +32,22 @@ func newForkCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fork NAME|RUN --at STEP",
 		Short: "Start a new run from a recorded step of another",
-		Long: `fork starts a new run from what the run RUN, or the newest run of the loop NAME, remembered just before it entered STEP. The
+		Long: `fork starts a new run from the memory that the run RUN, or the newest run of the loop NAME, had just before it
+entered STEP. The
 new run repeats that step with the loop file as it is now: change a prompt, and see where it leads. The other run is not
 changed; it may be running, ended or archived. STEP is a number as history shows it, or last.
 
 Captures, messages, the context, retries, edges and the memory of evaluators are as they were; steps and passes count on.
-Money, tokens, prompts, time and memory count anew, so a budget is there whole; what the other run spent stays its own. The
-session of an agent is left behind, because it has continued since. The files of the project stay as they are now, with all
-that the other run changed in them.
+Money, tokens, prompts, time and memory start from zero, so the new run has its whole budget. The
+session of an agent is not continued. The files of the project stay as they are now, with everything the other run changed.
 
-The new run has a working folder of its own, with a copy of the files in the other's folder now (--empty: without), also of
-links within it, and of long outputs if they are remembered. In all that it remembers, the path of the old folder becomes
-that of the new one. Where the other run worked in a work tree of git, this one does not, unless --worktree gives it one.
+The new run has a working folder of its own, with a copy of the files and links that are now in the other run's folder
+(none with --empty). In its memory, the path of the old folder is replaced by that of the new one. Where the other run
+worked in a work tree of git, this one does not, unless --worktree gives it one.
 
-A step is one of the run itself: a state that runs a sub-loop is repeated with all of the sub-loop. What cannot be forked is
-refused with the reason: a step whose memory is not on record, or damaged; the handler of a cap; and an action with
-idempotent: false that was started, unless with --rerun.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid, or lacks the state"}, exitMeaning{exitNotFound, "no such loop, run or step, or what it remembered is not on record"}),
+A step is one of the run itself: a state that runs a sub-loop is repeated with all of the sub-loop. Some steps cannot be
+forked: one whose memory is not recorded or is damaged; the handler of a cap; and an action with idempotent: false that
+was started, unless with --rerun.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid, or lacks the state"}, exitMeaning{exitNotFound, "no such loop, run or step, or what it remembered is not on record"}),
 		Example: `  loops fork fix --at 12 --dry-run
   loops fork fix-20261121T103405 --at 12 --set style=short
   loops fork fix --at last --definition drafts/better.yaml -b`,

@@ -32,19 +32,19 @@ func newGraphCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph NAME|RUN",
 		Short: "Draw a loop, or the path of a run",
-		Long: `graph draws the states of a loop and the ways between them: as text for a terminal, as Mermaid for Markdown, as DOT for
-Graphviz, as SVG, or as a page of HTML that needs nothing else.
+		Long: `graph draws the states of a loop and the transitions between them: as text for a terminal, Mermaid for Markdown, DOT
+for Graphviz, SVG, or one self-contained HTML page.
 
-Of a run it draws what the run did too: how often it took each way, and in each state its visits, its time or its cost,
-which colour the states. The loop is that which was recorded with the run; of runs of little-loops, which record
-none, it is the loop file as it is now. With --by a NAME means the newest run of the loop. A loop
+For a run it also draws what the run did: how often it took each transition, and the visits, time or cost of each
+state, which colour the states. The loop is the one recorded with the run; for runs of little-loops, which record none,
+it is the current loop file. With --by a NAME means the newest run of the loop. A loop
 that no file of the project has, because it was run by its path, is drawn as its newest run recorded it.
 
-Marks: ▶ begins here, ■ ends here, ✗ failure, ↻ a way back to the same state, ⇥ entered from anywhere when a limit
-is reached. A broken frame is a state that no run can come to, or that is known only when the loop runs.
+Marks: ▶ begins here, ■ ends here, ✗ failure, ↻ a transition to the same state, ⇥ entered from anywhere when a limit
+is reached. A dashed frame is a state that no run can reach, or that is known only when the loop runs.
 
 Text is as wide as the terminal, else 80 columns; what does not fit as boxes is a list. Code hosts draw Mermaid graphs
-of up to 500 ways.` +
+of up to 500 transitions.` +
 			exitMeanings(exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the graph could not be written out"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},
 				exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"}, exitMeaning{exitRecord, "the records of runs cannot be used"}),
 		Example: `  loops graph fix

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,7 @@ func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND|TOPIC...]",
 		Short:   "Show help for a command or a topic",
-		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name stands in brackets behind a\nmessage of validate." + exitCodes(exitOK, exitFailed, exitUsage),
+		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate." + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "rule" {
@@ -43,7 +44,7 @@ func addCompletion(root *cobra.Command) {
 			continue
 		}
 		c.Short = "Print a script that completes commands in your shell"
-		c.Long = `completion prints a script that makes a shell complete commands, flags and what may stand behind them: loops, states and
+		c.Long = `completion prints a script that makes a shell complete commands, flags and their values: loops, states and
 steps, runs (behind stop the running ones, behind resume those that can be resumed), formats and files.
 
 To have it in every new shell, once:
@@ -63,6 +64,13 @@ bash needs the package bash-completion, and zsh the line "autoload -U compinit; 
 		c.Args = arguments(1, 1, "bash, zsh, fish or powershell")
 		c.RunE = func(_ *cobra.Command, args []string) error {
 			return usageError{"there is no shell " + args[0] + " here; expected bash, zsh, fish or powershell", "loops completion --help"}
+		}
+	}
+	// Cobra adds it last; it is listed before the command man and what follows that.
+	for _, c := range root.Commands() {
+		if slices.Contains([]string{"man", "schedule", "version", "upgrade"}, c.Name()) {
+			root.RemoveCommand(c)
+			root.AddCommand(c)
 		}
 	}
 }

@@ -28,10 +28,11 @@ func newHistoryCommand(a *app) *cobra.Command {
 		Long: `history NAME lists the runs of a loop, newest first. history NAME RUN shows the events of one run, oldest first; RUN is
 an id as the list shows it, or "last".
 
-Runs are chosen by --status, --failed, --reason, --label, --state, --since, --until and --text, events by -e, -s, --since, --until and --text. The newest 20 runs
-or 50 events of those are shown, and it is said where there are more. WHEN is an age (45s, 30m, 1h, 2d) or a date
-(2026-11-21, 2026-11-21T10:34; with --until, a date is that whole day). With --text the events of every run have to be
-read, and with --cost those of the runs that are shown: that takes its time.
+Runs are chosen by --status, --failed, --reason, --label, --state, --since, --until and --text, events by -e, -s,
+--since, --until and --text. It shows the
+newest 20 runs or 50 events, and says when there are more. WHEN is an age (45s, 30m, 1h, 2d) or a date
+(2026-11-21, 2026-11-21T10:34; with --until, a date is that whole day). --text reads the events of every run, and
+--cost those of the runs that are shown, which takes longer.
 
 --group-by outcome counts runs by how they ended, instead of listing them.
 

@@ -33,15 +33,14 @@ func newImportCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import an exported run",
-		Long: `import takes the run in FILE, which loops export wrote, into the store: with its id, history, memory, loop file and
-the files of its working folder. It can be looked at and resumed as if it had run here. The run is there whole or not
-at all.
+		Long: `import adds the run in FILE, which loops export wrote, to the store: with its id, history, memory, loop file and
+the files of its working folder. It can be inspected and resumed as if it had run here. It is imported whole or not at all.
 
-Nothing is overwritten. A run that is there already is compared: if it is the same that is said, and nothing is done;
-if it is another one, or a file of another content is in its working folder, that is an error.
+Nothing is overwritten. A run that exists already is compared: if it is the same, import says so and does nothing; if
+it differs, or a file in its working folder does, that is an error.
 
-FILE is checked before anything of it is used. A file that is cut off or damaged, whose checksums do not hold, that
-holds names leading elsewhere, links, or more than --max-size when it is unpacked, is refused with the reason. A run
+FILE is checked before anything of it is used. A file that is truncated or damaged, has wrong checksums, contains
+links or paths that lead elsewhere, or unpacks to more than --max-size is refused. A run
 of little-loops can be imported into a database only.` +
 			exitMeanings(exitMeaning{exitOK, "the run is there, also if it was before"},
 				exitMeaning{exitFailed, "FILE is damaged or no archive of a run, or another run has its id or working folder"},
@@ -60,7 +59,7 @@ of little-loops can be imported into a database only.` +
 }
 
 func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
-	limit, err := parseRoom("--max-size", o.maxSize, "loops import --help")
+	limit, err := parseBytes("--max-size", o.maxSize, "loops import --help")
 	if err != nil {
 		return err
 	}

@@ -17,18 +17,20 @@ func newLogsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs NAME|RUN...",
 		Short: "Print the output of a run's actions",
-		Long: `logs prints the output of the actions of a run, oldest first, under a line for each that names its step and state. NAME means
-the newest run of the loop. With -f it follows the run until it ends, or has no process any more, and prints standard error, too,
-as it comes, behind "! "; Ctrl-C ends the command, not the run. Of several runs each line names its run and state.
+		Long: `logs prints the output of the actions of a run, oldest first, under a line for each that names its step and
+state. NAME means
+the newest run of the loop. With -f it follows the run until it ends or its process is gone, and also prints standard
+error as it
+comes, after "! "; Ctrl-C ends the command, not the run. With several runs, each line names its run and state.
 
-Long output is in a file in the run's folder, from where it is printed whole, as long as the file is there. With -f output
-is printed as it comes, and where that breaks off, the file is named.
+Long output is kept in a file in the run's folder and printed whole while that file exists. With -f, output is printed as
+it comes; where it is cut off, the file is named.
 
-Colours in output pass. What else in it acts on a terminal is shown as \x1b and the like, in a pipe too. With --raw the
-output is printed as it was written, and nothing else.
+Colours in output are kept. Other control characters are shown as \x1b and the like, in a pipe too. With --raw the
+output is printed exactly as it was written.
 
-With --stderr it prints what actions wrote to standard error instead, with -f as it comes. The records keep the end of that; all of it
-where it is in a file.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
+With --stderr, logs prints standard error instead. The record keeps the end of it, or all of it where it is in a
+file.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
 		Example: `  loops logs fix -f
   loops logs fix --failed
   loops logs fix nightly -f

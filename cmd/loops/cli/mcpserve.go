@@ -25,7 +25,8 @@ func newMCPCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve loops to an agent over MCP",
-		Long: `mcp is a server of the Model Context Protocol on standard input and output: an agent starts it, and then has tools to list,
+		Long: `mcp is a server of the Model Context Protocol on standard input and output: an agent starts it, and then has
+tools to list,
 validate, simulate, run, watch, pause and stop the loops of the project. What a tool returns is what the command of the same
 name prints with --json; lists are in an object, as the protocol wants one. The tool events reads the events of a run from
 where it stopped reading, and logs the end of what its actions wrote. The page of the language is the resource
@@ -34,7 +35,7 @@ loops://language.
 A run that an agent starts is a process of its own. It continues when the server ends, unless the agent asked for
 stop_with_server. Where the agent is itself part of the action of a run, only such a run shares what that one has locked:
 any other may continue when the action has ended. The server ends when its input does and what was asked is answered, which it
-waits for five seconds, or by SIGTERM, SIGINT, SIGQUIT or SIGHUP. A line that is no message is answered with an error.` + exitCodes(exitOK, exitFailed, exitUsage),
+waits for five seconds, or by SIGTERM, SIGINT, SIGQUIT or SIGHUP. A line that is not a message is answered with an error.` + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: `  claude mcp add loops -- loops -C /path/to/project mcp
   codex mcp add loops -- loops -C /path/to/project mcp`,
 		Args: arguments(0, 0, ""),
@@ -47,7 +48,7 @@ func runMCP(ctx context.Context, a *app) error {
 		return err
 	}
 	if ui.Interactive(a.In) {
-		ui.SayLine(a.Err, "loops: this is a server that agents start, and it waits for their messages; Ctrl-C ends it. How to tell an agent of it: loops help mcp")
+		ui.SayLine(a.Err, "loops: this is a server for agents, and it waits for their messages; Ctrl-C ends it. To add it to an agent, see: loops help mcp")
 	}
 	in, ok := a.In.(io.ReadCloser)
 	if !ok {

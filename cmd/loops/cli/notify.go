@@ -18,7 +18,7 @@ func newNotifyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notify",
 		Short: "Explain notifications, and send a test",
-		Long: `The key notify of .loops/config.yaml, and of the user's file, lists who is notified of runs:
+		Long: `The key notify of .loops/config.yaml, and of the user's file, lists the notifications that runs send:
 
   notify:
     - command: mail -s "$LOOPS_NOTIFY_TEXT" me@example.com </dev/null
@@ -55,8 +55,8 @@ func newNotifyTestCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [NUMBER]",
 		Short: "Send a test notification",
-		Long: `test sends a made-up event to each who is to be told what becomes of runs, or to the one with that NUMBER in the list,
-from 1, and says what became of it. The event says "test": true; LOOPS_NOTIFY_TEST is 1.` +
+		Long: `test sends a made-up event to each target in notify, or to the one with that NUMBER in the list, from 1, and reports
+whether it arrived. The event has "test": true; LOOPS_NOTIFY_TEST is 1.` +
 			exitMeanings(exitMeaning{exitOK, "all of it was delivered"}, exitMeaning{exitFailed, "something was not"}, exitMeaning{exitUsage, "bad command line"},
 				exitMeaning{exitInvalid, "a file with settings is not valid"}, exitMeaning{exitNotFound, "no target is set, or none with that number"}),
 		Example: `  loops notify test

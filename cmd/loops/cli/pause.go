@@ -38,13 +38,13 @@ func newPauseCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pause NAME|RUN",
 		Short: "Pause a run before its next state",
-		Long: `pause has the run RUN, every running run of the loop NAME, or with --all every run of the project wait before the
-next state that it would enter. An action that runs is not interrupted: pause returns, and status says when the run
-stands. The time of a pause counts for no timeout. A run that is stopped or killed meanwhile continues when
-it is resumed: resume lifts the pause, and says so.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Long: `pause makes the run RUN, every running run of the loop NAME, or with --all every run of the project wait before
+its next state. A running action is not interrupted: pause returns at once, and status shows when the run has paused.
+Paused time does not count towards timeouts. A run that is stopped or killed while paused continues when it is resumed:
+resume lifts the pause.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops pause fix
   loops pause --all
-  loops status fix       says since when it is paused
+  loops status fix       shows since when it is paused
   loops unpause fix`,
 		Args: oneOrAll,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,8 +61,9 @@ func newUnpauseCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "unpause NAME|RUN",
 		Short: "Continue a paused run",
-		Long: `unpause lets the run RUN, every paused run of the loop NAME, or with --all every paused run of the project continue. Of one
-that was stopped or killed it takes the pause away, so that it does not pause when it is resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Long: `unpause continues the run RUN, every paused run of the loop NAME, or with --all every paused run of the
+project. If the run
+was stopped or killed meanwhile, it will not be paused when it is resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops unpause fix
   loops unpause --all`,
 		Args: oneOrAll,

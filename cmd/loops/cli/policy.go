@@ -37,8 +37,8 @@ func newPolicyCommand(a *app) *cobra.Command {
 		Use:   "policy [NAME=SCORE...]",
 		Short: "Choose the next state by scores and a table of rules",
 		Long: `policy prints the target of the first rule that holds for the scores, and writes it to policy-action.txt in the folder
-of the run. A state with the evaluator classify can route by it. Which rule it was, and which scores are missing, is
-said on standard error.
+of the run. A state with the evaluator classify can route by it. The rule, and any missing scores, are printed on
+standard error.
 
 A rule is a line: NAME:OP VALUE, more of them joined by &, then -> TARGET. OP is one of >= <= == != < >, and * -> TARGET
 always holds. Lines that begin with # are comments. In a run the rules are those of ${context.policy_rules}.

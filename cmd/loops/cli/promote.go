@@ -16,9 +16,9 @@ func newPromoteBaselineCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "promote-baseline NAME|RUN",
 		Short: "Make a run's output the baseline of its comparators",
-		Long: `promote-baseline makes the output of the run RUN, or of the newest run of the loop NAME, what later runs are compared
-with: for each state whose evaluate is of the type comparator, what was last judged there becomes the file output.txt in
-its baseline_path. Look at the run first: loops logs NAME.
+		Long: `promote-baseline makes the output of the run RUN, or of the newest run of the loop NAME, the baseline of later runs:
+for each state with a comparator, the output that was last judged is written to output.txt in its baseline_path. Check
+the run first: loops logs NAME.
 
 A state that the run was not in keeps its baseline. States of sub-loops are not looked at.` + exitMeanings(
 			exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the run was in no such state, or the file cannot be written"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},

@@ -30,22 +30,24 @@ func newPruneCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prune",
 		Short: "Remove old runs",
-		Long: `prune removes runs of the project that have ended, with their working folders and logs, and says which went and how much
-room that made.
+		Long: `prune removes runs of the project that have ended, with their working folders and logs, and reports which ones, and the
+space that was freed.
 
-A run that is running, can be resumed or cannot be read is never removed; loops rm removes single ones. These say
-what goes; without them the retention of the config does, which the first run of a day applies too ("loops help config"):
+A run that is running, can be resumed or cannot be read is never removed; loops rm removes single ones. These
+flags choose what is removed. Without them, the retention settings do, which the first run of each day also applies
+("loops help config"):
 
-  --keep-last N       the newest N runs of each loop stay; alone: all others go
-  --older-than AGE    those go that were last recorded longer ago
-  --max-size SIZE     the oldest go until all runs together take no more
+  --keep-last N       keep the newest N runs of each loop; alone: remove all others
+  --older-than AGE    remove runs last recorded longer ago
+  --max-size SIZE     remove the oldest until all runs together take no more
 
-Together: what --keep-last keeps stays; of the others those go that are too old, and then the oldest, until the rest
-is small enough. The size of a run is that of its records, of its logs and of the files in its working folder.
---dry-run says the same and removes nothing.
+Together: the runs that --keep-last keeps stay; of the others, those that are too old are removed, and then the
+oldest until the rest is small enough. The size of a run is that of its records, of its logs and of the files in its
+working folder.
+--dry-run prints the same and removes nothing.
 
-If prune dies halfway, a run is there whole or gone; what is left of its files the next rm, prune or sweep removes. In
-a database the room is used again for other runs; a file of SQLite does not get shorter. A run that was copied to
+If prune is killed, each run is either whole or gone; the next rm, prune or sweep removes what is left of its files.
+In a database the space is used again for other runs; a SQLite file does not shrink. A run that was copied to
 another store has one working folder and one log with the copy: prune removes them.` +
 			exitMeanings(exitMeaning{exitOK, "done, also if nothing had to go"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitInvalid, "the config has mistakes about what goes"}, exitMeaning{exitNotFound, "no database of runs there"},
@@ -68,7 +70,7 @@ another store has one working folder and one log with the copy: prune removes th
 	flags.IntVar(&o.keepLast, "keep-last", 0, "keep the newest `N` runs of each loop")
 	flags.StringVar(&o.olderThan, "older-than", "", "remove runs last recorded longer ago than `AGE`: 45s, 30m, 12h, 30d")
 	flags.StringVar(&o.maxSize, "max-size", "", "remove the oldest until all take no more than `SIZE`: 500M, 2G")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would go, and remove nothing")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be removed, and remove nothing")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
@@ -90,7 +92,7 @@ func (o pruneOptions) policy(cmd *cobra.Command) (p *engine.Policy, err error) {
 		}
 	}
 	if given("max-size") {
-		p.MaxSize, err = parseRoom("--max-size", o.maxSize, pruneHelp)
+		p.MaxSize, err = parseBytes("--max-size", o.maxSize, pruneHelp)
 	}
 	return p, err
 }
@@ -122,8 +124,8 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy
 	return errors.Join(err, views.TellPruned(a.page(), views.PruneShown{DryRun: o.dryRun, JSON: o.json}, *pruned, gone, finished))
 }
 
-// parseRoom reads a number of bytes: 512, 20M, 1.5G, 2GiB. The letters mean powers of 1024.
-func parseRoom(flag, s, see string) (int64, error) {
+// parseBytes reads a number of bytes: 512, 20M, 1.5G, 2GiB. The letters mean powers of 1024.
+func parseBytes(flag, s, see string) (int64, error) {
 	if n, ok := lookup.ParseSize(s); ok {
 		return n, nil
 	}

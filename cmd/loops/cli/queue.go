@@ -21,13 +21,13 @@ func newQueueCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "List waiters, or remove one",
-		Long: `run --queue and resume --queue wait in the queue of the project while other runs have locked the same files. Those whose
-scopes overlap go in the order in which they came; others do not wait for one another, and a run whose scope is free does
-not wait at all. A run without --queue does not slip in before those who wait: it exits with 9.
+		Long: `run --queue and resume --queue wait in the queue of the project while other runs hold locks on the same files. Waiters
+whose scopes overlap start in the order in which they came; a run whose scope is free does not wait. A run without
+--queue never overtakes waiters: it exits with 9.
 
 A place in the queue is a file in .loops/.queue. A waiter that is killed leaves the queue at that moment. Waiters of
-little-loops count, with the scope that they wait for. With a database, the queue is that of this project's folder:
-of runs in other folders the database decides, and who is first there tries again until it is free.` + exitCodes(exitOK, exitUsage),
+little-loops count, too. With a database, the queue is that of this project's folder: locks of runs in other folders
+are in the database, and the first waiter tries again until they are released.` + exitCodes(exitOK, exitUsage),
 		Example: `  loops run fix --queue
   loops queue list
   loops queue remove 28f714b9`,
@@ -45,8 +45,8 @@ func newQueueListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List waiters, first come first",
-		Long: `list shows who waits in the queue of the project: the id of the place, the loop, since when, as which of those whose
-scopes overlap, for which run or for whom else, what the run will lock, and the process.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
+		Long: `list shows the waiters in the queue of the project: id, loop, since when, the position among waiters whose scopes
+overlap, the run or waiter that is waited for, what the run will lock, and the process.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
 		Example: `  loops queue list
   loops queue list --json | jq -r '.[].queue_id'`,
 		Args: arguments(0, 0, ""),
@@ -98,10 +98,10 @@ func newQueueRemoveCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove ID|NAME",
 		Short: "Remove a waiter",
-		Long: `remove takes the one with the id ID, or whose id begins so (4 characters at least), everybody of the loop NAME, or with
---all everybody out of the queue, and ends the process that waits. Nothing of its run was begun then. One whose turn it was
-just now continues, which is said. No other process is signalled: who waits is told from others by its lock, its pid and its
-start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
+		Long: `remove removes the waiter with the id ID or that prefix of it (4 characters at least), every waiter of the loop NAME,
+or with --all every waiter, and ends its process. Nothing of its run has begun. A waiter whose turn has just come
+continues, and remove says so. No other process is signalled: a waiter is recognised by its lock, its pid and its start
+time.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops queue remove 28f714b9
   loops queue remove fix
   loops queue remove --all`,
@@ -120,7 +120,7 @@ start.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, e
 		},
 	}
 	cmd.Flags().BoolVar(&o.all, "all", false, "remove every waiter")
-	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array of those who were taken out")
+	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array of the waiters that were removed")
 	return cmd
 }
 

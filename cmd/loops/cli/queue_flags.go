@@ -23,9 +23,9 @@ type lockFlags struct {
 }
 
 func (o *lockFlags) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.queue, "queue", false, "wait while other runs have locked the same files, in the order of those who wait")
+	flags.BoolVar(&o.queue, "queue", false, "wait while other runs have locked the same files, first come first")
 	flags.StringVar(&o.timeout, "queue-timeout", "", "wait for at most `TIME`, such as 90s, 30m or 2d; 0 = try once (default: as the project says, or 24h)")
-	flags.BoolVar(&o.none, "no-lock", false, "lock no files, and do not ask whether others did")
+	flags.BoolVar(&o.none, "no-lock", false, "lock no files, and ignore the locks of other runs")
 }
 
 func (o *lockFlags) check(cmd *cobra.Command) error {

@@ -26,10 +26,11 @@ func newRenderCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render NAME|PATH STATE",
 		Short: "Print a state's action with its templates expanded",
-		Long: `render prints what the action of a state would be at the beginning of a run with this context, exactly as it would go to
+		Long: `render prints what the action of a state would be at the beginning of a run with this context, exactly as it
+would go to
 bash, to an agent or to a tool. Parameters of a tool follow on a line of their own, as JSON.
 
-What only a run knows, such as ${captured.plan.output}, is left as it stands, and named on standard error. So is a
+What only a run knows, such as ${captured.plan.output}, is left as it is, and named on standard error. So is a
 context value that is missing. Nothing is run.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound),
 		Example: `  loops render fix check
@@ -52,7 +53,7 @@ func runRender(a *app, o *renderOptions) error {
 	if err != nil {
 		return err
 	}
-	r, err := d.Rehearse(o.name, nil, o.context, project.Overrides{}, true)
+	r, err := d.Subject(o.name, nil, o.context, project.Overrides{}, true)
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,7 @@ func runRender(a *app, o *renderOptions) error {
 	}
 	_, err = fmt.Fprint(a.out, text)
 	for _, u := range got.Unknown {
-		ui.Say(a.Err, "loops: %s is left as it stands: %s\n", humanize.Clip(u.Ref), u.Why)
+		ui.Say(a.Err, "loops: %s is left as it is: %s\n", humanize.Clip(u.Ref), u.Why)
 	}
 	return err
 }

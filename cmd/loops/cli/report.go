@@ -30,15 +30,16 @@ func newReportCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report RUN|NAME",
 		Short: "Write an HTML page or a CI report about a run",
-		Long: `report writes one page of HTML about a run, or about the newest run of a loop: how it ended, its graph, a timeline and a
+		Long: `report writes one page of HTML about a run, or about the newest run of a loop: how it ended, its graph, a
+timeline and a
 table of its steps with their output and cost. Without -o it is written into the folder of the run, and its path is printed.
 
-The page needs nothing else and opens without a network: it runs no script and loads nothing. It has 5 MB at most:
-outputs are cut to their beginning and end, and of runs of more than 10,000 steps the first 1,000 and the last 9,000
-are there. What is cut says so. Times are in UTC.
+The page is one file that runs no script and loads nothing. It has 5 MB at most: outputs are cut to their
+beginning and end, and runs of more than 10,000 steps to their first 1,000 and last 9,000. Every cut is marked. Times
+are in UTC.
 
---format junit writes JUnit XML instead: each state is a test, and the one in which the run did not end well has the
-failure or error; how actions ended on the way there is none. --format markdown writes what run --format github adds to
+--format junit writes JUnit XML instead: each state is a test case, and the state in which the run failed has the
+failure or error. Actions that failed earlier are not failures. --format markdown writes what run --format github adds to
 the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 1 MiB at most.` +
 			exitMeanings(exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the page could not be written"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},
 				exitMeaning{exitInvalid, "the project's table of prices is not valid"}, exitMeaning{exitNotFound, "no such run or database of runs"}, exitMeaning{exitRecord, "the records of runs cannot be used"}),

@@ -32,26 +32,27 @@ func newResumeCommand(a *app) *cobra.Command {
 		Use:     "resume NAME|RUN",
 		Aliases: []string{"res"},
 		Short:   "Resume a run that was stopped, killed or capped",
-		Long: `resume continues the newest resumable run of the loop NAME, or the run RUN (its id as "loops history" shows
-it). The state that was interrupted is entered again with everything the run remembers; a result that was recorded is
-not asked for again. Flags given to run hold on unless they are given again. A run that was
-capped continues when it gets a higher cap: -n, --max-iterations or --budget set one, and --extend raises the one that holds by
-as much as it says, which a later resume keeps. A run that timed out has ended: loops fork begins another from its steps.
+		Long: `resume continues the newest resumable run of the loop NAME, or the run RUN. The state that was interrupted
+is entered again with everything the run remembers; an action whose result was recorded is not repeated. Flags given to
+run stay in force unless they are given again. A run that was
+capped continues when it gets a higher cap: --max-steps, --max-iterations or --budget set one, and --extend raises the current
+one, also for later resumes. A run that timed out has ended: loops fork starts a new one from any of its steps.
 
-A run that stands in a for_each continues with the items that lack an end; --retry-failed does those that failed again, too.
+A run inside a for_each continues with the items that have not ended; --retry-failed also repeats those that failed.
 
 An action that was interrupted runs again, unless its state says on_interrupted or idempotent: false. Then --rerun runs it
-again, and --from continues in another state; LOOPS_ATTEMPT tells the action.
+again, and --from continues in another state. LOOPS_ATTEMPT is the number of the attempt.
 
-A run whose loop file, or that of a sub-loop it is in, changed since it began is refused, with what changed. Then --force
-continues with the files as they are now, and --definition=recorded with the loop as it was recorded with the run, together
-with the sub-loops that had been read until then.
+resume refuses a run whose loop file, or that of its current sub-loop, changed since it began, and shows what changed.
+--force continues with the files as they are now, --definition=recorded with the loop and sub-loops as they were
+recorded with the run.
 
-It locks the paths of the loop's scope as run does, and waits for them with --queue. With --background the run continues in a
+resume locks the paths of the loop's scope, as run does, and waits for them with --queue. With --background the run
+continues in a
 process of its own, as it does with run --background.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, nothing to resume, or no database of runs there"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
-  loops resume capped -n 100
+  loops resume capped --max-steps 100
   loops resume capped --extend steps=20,cost=2
   loops resume -b fix`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
@@ -88,7 +89,7 @@ process of its own, as it does with run --background.` + runExitCodes(exitMeanin
 	flags.BoolVar(&o.force, "force", false, "continue with the loop file as it is now, although it changed")
 	flags.StringVar(&o.definition, "definition", "", "`recorded`: continue with the loop as it was recorded with the run")
 	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")
-	flags.BoolVar(&o.retry, "retry-failed", false, "do the items again that failed of the for_each that the run stands in")
+	flags.BoolVar(&o.retry, "retry-failed", false, "also repeat the failed items of the for_each that the run is in")
 	flags.StringVar(&o.from, "from", "", "continue in `STATE` of the loop, with everything the run remembers")
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)

@@ -15,9 +15,10 @@ func newRetryNowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "retry-now NAME|RUN",
 		Short: "End the wait of a run now",
-		Long: `retry-now ends the wait that the run RUN is in, or those of every run of the loop NAME: for a rate limit, after a failure
-of an agent host, or between states. The run continues at once, also on another machine that shares the database; loops
-status shows what it waits for.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+		Long: `retry-now ends the current wait of the run RUN, or of every run of the loop NAME: for a rate limit, after a
+failure of an
+agent host, or between states. The run continues at once, also on another machine that shares the database. loops
+status shows what a run waits for.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops retry-now fix
   loops retry-now fix-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),

@@ -21,11 +21,11 @@ func newRmCommand(a *app) *cobra.Command {
 		Use:   "rm RUN...",
 		Short: "Remove runs",
 		Long: `rm removes the runs RUN for good: their events, memory and definition, their working folders, and their logs where they
-ran in the background. It says how much room that made. A running run is never removed, and one that can be resumed
+ran in the background. It reports the space that was freed. A running run is never removed, and one that can be resumed
 only with --force. Unless every RUN can be removed, none is.
 
-If rm dies halfway, a run is there whole or gone; what is left of its files the next rm, prune or sweep removes. In a
-database the room is used again for other runs; a file of SQLite does not get shorter. A run that was copied to
+If rm is killed, each run is either whole or gone; the next rm, prune or sweep removes what is left of its files. In
+a database the space is used again for other runs; a SQLite file does not shrink. A run that was copied to
 another store has one working folder and one log with the copy: rm removes them.` +
 			exitMeanings(exitMeaning{exitOK, "every run is gone"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
 				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such run, or no database of runs there; nothing was removed"},

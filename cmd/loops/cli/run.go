@@ -94,7 +94,7 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 	o.tree.addFlags(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	o.lock.addFlags(flags)
-	flags.IntVar(&o.items, "items", 0, "taken for scripts written for little-loops, where it limits the comparison of --baseline to `N`; nothing is compared here")
+	flags.IntVar(&o.items, "items", 0, "accepted (`N`) for scripts of little-loops; has no effect")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)

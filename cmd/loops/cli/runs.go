@@ -18,7 +18,7 @@ func newRunsCommand(a *app) *cobra.Command {
 		Use:   "runs",
 		Short: "List the runs of all loops, newest first, with the reason why each ended",
 		Long: `runs lists the recorded runs of all loops of the project, newest first, each with its outcome and the reason why it
-ended. The newest 20 are shown, and it is said where there are more. history NAME lists those of one loop.
+ended. It shows the newest 20, and says when there are more. history NAME lists those of one loop.
 
 Given together, all filters must hold. WHEN is an age (45s, 30m, 1h, 2d), a date (2026-11-21, 2026-11-21T10:34), today or
 yesterday; with --until, a date is that whole day. --status takes the status of a run, or its outcome: capped, stopped,

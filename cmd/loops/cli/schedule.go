@@ -13,8 +13,8 @@ import (
 func newScheduleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "schedule", Short: "Show when loops are to run", Args: noSuchCommand, Example: "  loops schedule next nightly",
-		Long: `The key schedule of a loop file says when the loop is to be run. Nothing runs it by that yet: a line of a crontab that
-calls loops run does.` + exitCodes(exitOK, exitUsage),
+		Long: `The key schedule of a loop file says when the loop is to be run. loops does not start scheduled loops itself yet; use
+cron.` + exitCodes(exitOK, exitUsage),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	o, json := lookup.NextTimes{Project: a.project}, false

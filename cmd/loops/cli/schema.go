@@ -18,7 +18,8 @@ a loop, relative to the loop:
 
   # yaml-language-server: $schema=loop.schema.json
 
-"loops validate" sees more than a schema can: whether names lead somewhere, what texts and other files hold. --json-output prints
+"loops validate" finds more than a schema can: names that do not exist, mistakes inside texts and in other files.
+--json-output prints
 the schema of what a command prints with --json instead; docs/json.md shows the same.` +
 			exitCodes(exitOK, exitFailed, exitUsage),
 		Example: "  loops schema > .loops/loop.schema.json\n  loops schema --json-output runs",

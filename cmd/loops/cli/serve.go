@@ -34,11 +34,11 @@ func newServeCommand(a *app) *cobra.Command {
 stop, pause, resume, extend and fork runs, answer their questions and send them events. The same is there for programs under
 /api/v1, with the objects that commands print with --json.
 
-The server owns no run: one that it starts continues when the server ends. It listens on this machine only, and asks for the token
+Runs are processes of their own: they continue when the server ends. It listens on this machine only, and asks for the token
 in the address, which holds while the server runs (serve token prints it again, or replaces it); LOOPS_SERVE_TOKEN, of 32 characters
 or more, has it keep one. A user who has the token may do all that you may do with loops in these projects.
 
-Beyond this machine it listens only if it is told who may (--auth, or --trust-header behind a proxy) and encrypts what is sent
+Beyond this machine it listens only if users are known (--auth, or --trust-header behind a proxy) and encrypts what is sent
 (--tls-cert and --tls-key, or --insecure where something else does). A user is a viewer, who reads, an operator, who starts, stops
 and answers runs too, or an author, who changes loops too. Each write leaves a line on standard error, with the user.` + exitCodes(exitOK, exitFailed, exitUsage),
 		Example: `  loops serve

@@ -22,10 +22,11 @@ func newSignalCommand(a *app) *cobra.Command {
 	var o signalOptions
 	cmd := &cobra.Command{
 		Use:   "signal NAME|RUN EVENT",
-		Short: "Send an event to a run that waits for it, or will",
-		Long: `signal sends the event EVENT to the run RUN, or to the run of the loop NAME. A state with wait: {event: EVENT} takes it, and
-finds what came with it in ${event.KEY}. It is recorded when signal returns, also for a run that no process carries: the
-state takes it when the run is resumed. Events wait in their order, and each is taken once.` +
+		Short: "Send an event to a run",
+		Long: `signal sends the event EVENT to the run RUN, or to the run of the loop NAME. A state with wait: {event: EVENT}
+receives it,
+with its data in ${event.KEY}. The event is recorded when signal returns. A run that has no process receives it when it
+is resumed. Events are kept in order, and each is received once.` +
 			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops signal release deploy-finished
   loops signal release-20261121T103405 deploy-finished --data '{"version": "1.4.2"}'`,
@@ -36,7 +37,7 @@ state takes it when the run is resumed. Events wait in their order, and each is 
 			return runSignal(cmd.Context(), a, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.data, "data", "", "what comes with it, `JSON`")
+	cmd.Flags().StringVar(&o.data, "data", "", "data of the event, as `JSON`")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }

@@ -25,7 +25,7 @@ func newSimulateCommand(a *app) *cobra.Command {
 		Use:     "simulate NAME|PATH [INPUT]",
 		Aliases: []string{"sim"},
 		Short:   "Walk through a loop with made-up results",
-		Long: `simulate walks through a loop, sub-loops too, and says which way it went and how a run would end. Nothing is run: no
+		Long: `simulate walks through a loop and its sub-loops, and prints the path and how a run would end. Nothing is run: no
 process is started, no file written, no agent asked, nothing recorded, and nothing is waited for. Each action has the
 output "[simulated output for: ACTION]", and comes to what one of these says:
 
@@ -36,8 +36,8 @@ output "[simulated output for: ACTION]", and comes to what one of these says:
                lines and those that begin with # do not count. States that run a sub-loop have no line; those of the
                sub-loop have. A file that does not fit the run is an error, with the number of the line. - is
                standard input.
-  --seed       verdicts by chance, each way out of a state as likely as any other. With --runs N, N runs are made, with
-               this seed and those that follow it, and it is said how often each end is reached.
+  --seed       verdicts by chance, each transition of a state equally likely. With --runs N, N runs are made, with this
+               seed and those that follow it, and the number of runs that reached each end is printed.
 
 A run of a loop may enter at most ` + strconv.Itoa(dryrun.MostSteps) + ` states here.` + exitMeanings(
 			exitMeaning{exitOK, "the run ended, however it did"}, exitMeaning{exitFailed, "it did not end, or the answer could not be written out"},
@@ -68,7 +68,7 @@ A run of a loop may enter at most ` + strconv.Itoa(dryrun.MostSteps) + ` states 
 	sharedflags.Context(flags, &o.Context)
 	sharedflags.MaxSteps(flags, &o.MaxSteps)
 	flags.IntVar(&o.MaxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
-	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print how it would end, and not the way there")
+	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print only how it would end")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "print whole actions")
 	flags.BoolVarP(&o.JSON, "json", "j", false, "print a JSON object")
 	return cmd

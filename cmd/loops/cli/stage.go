@@ -27,9 +27,10 @@ func newStageCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stage",
 		Short: "Record the stages of a script",
-		Long: `stage lets a script that was killed continue with the first stage that was not completed. The values of stages are files
-of one directory (--dir or LOOPS_STAGE_DIR): NAME.json is what a stage has found out, manifest.json says which stages
-count. They are good for one day in UTC. What was saved is durable when the command ends; a kill at any moment leaves
+		Long: `stage lets a script that was killed continue with the first stage that was not completed. The values of stages
+are files
+of one directory (--dir or LOOPS_STAGE_DIR): NAME.json is the value of a stage, manifest.json lists the completed
+stages. They are valid for one day in UTC. What was saved is durable when the command ends; a kill at any moment leaves
 whole files. Scripts that run at once may save different stages.` + codes,
 		Example: `  export LOOPS_STAGE_DIR=work
   loops stage begin                  {"resume": false, "run_date": "2026-11-21", "completed": []}
@@ -60,7 +61,8 @@ day in UTC and where the manifest is absent or damaged. A stage whose value is g
 	}, &cobra.Command{
 		Use:   "save NAME",
 		Short: "Save the value of a stage, JSON on stdin, and mark it completed",
-		Long: `save reads one JSON value on stdin and keeps its bytes in NAME.json, whose mode stays. NAME is of small letters, digits,
+		Long: `save reads one JSON value on stdin and keeps its bytes in NAME.json, whose mode stays. NAME is of small
+letters, digits,
 _ and -, and begins with a letter or digit; manifest is taken.` + codes,
 		Example: "  jq -n '{files: 3}' | loops stage save scan",
 		Args:    stageArguments(1),

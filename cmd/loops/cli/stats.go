@@ -24,9 +24,9 @@ func newStatsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats NAME",
 		Short: "Show success rates, durations and verdicts of a loop's runs",
-		Long: `stats adds up the runs of a loop: how many succeeded of those that ended for good, how long they took, and for each state
+		Long: `stats adds up the runs of a loop: how many of those that finished succeeded, how long they took, and for each state
 how often it was visited, how long a visit took (the median, and what 95 of 100 stay below), how many of its actions
-failed, and which verdicts it gave. States of sub-loops stand behind the state that ran them: fix > review.
+failed, and which verdicts it gave. States of sub-loops are listed after the state that ran them: fix > review.
 
 An evaluator that has given five verdicts or more, and never anything but a good one, is named at the end: it may be one
 that cannot say no. Time is that of the run itself: what passed between an interruption and its resumption is left out.` +

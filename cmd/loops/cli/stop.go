@@ -28,23 +28,23 @@ func newStopCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stop NAME|RUN",
 		Short: "Stop a running run",
-		Long: `stop asks the run RUN, every running run of the loop NAME, or with --all every run of the project, to stop. That
-is recorded for the run, wherever the process that owns it is: on this machine, in a container, or on another machine
-that shares the database. The process ends its action, records the run as user_stopped and exits with 143. The action
-has five seconds to end before it is killed. The run can be resumed.
+		Long: `stop asks the run RUN, every running run of the loop NAME, or with --all every run of the project, to stop. The
+request is recorded and reaches the run wherever its process is: on this machine, in a container, or on another machine
+that shares the database. The process ends its action, which is killed after five seconds, records the run as
+user_stopped and exits with 143. The run can be resumed.
 
-A process of this machine that has not ended after --grace is killed. stop then ends what the action has left running,
-which carries the mark of the run, and records the run as interrupted. Where the stop cannot be recorded, because the
-disk is full or the database is away, a process of this machine is sent SIGTERM instead, and stop says so. No other
-process is ever signalled: the owner is told from others by its lock, or its pid and its start. A run of little-loops
+A process on this machine that has not ended after --grace is killed. stop then ends what the action left running and
+records the run as interrupted. Where the request cannot be recorded, because the disk is full or the database is away,
+stop sends SIGTERM to a process on this machine instead, and reports it. It never signals another process: it
+recognises the owner by its lock, or by its pid and start time. A run of little-loops
 is sent SIGTERM; its process is known by its command line.
 
-With --after-item a run that works on a list (for_each) begins no further item, and ends when those at work have ended:
-nothing is cut short, and resume does the rest of the list. stop waits for that, with --grace TIME no longer than TIME,
-and kills nothing. A run that works on no list is refused.
+With --after-item a run inside a for_each starts no further item, and ends when the running ones have ended; resume
+continues with the rest. stop waits for that, with --grace TIME no longer than TIME, and kills nothing. A run that is
+in no for_each is refused.
 
-Those of the loop NAME that wait in the queue, and with --all everybody there, are taken out of it first, as by loops
-queue remove: nothing of them was run. So none of them begins when the runs that are stopped give up what they locked.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+Waiters of the loop NAME, and with --all every waiter, are removed from the queue first, as by loops queue remove, so
+that none of them starts when the stopped runs release their locks.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops stop fix
   loops stop fix-20261121T103405
   loops stop convert --after-item
@@ -63,8 +63,8 @@ queue remove: nothing of them was run. So none of them begins when the runs that
 	flags := cmd.Flags()
 	flags.BoolVar(&o.all, "all", false, "stop every running run of the project, and empty its queue")
 	flags.DurationVar(&o.grace, "grace", engine.StopGrace, "`TIME` that a run has to end before its process is killed")
-	flags.BoolVar(&o.item, "after-item", false, "let the items of a for_each that are at work end first, and begin no further one")
-	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array of the runs that were stopped, after those that were taken out of the queue")
+	flags.BoolVar(&o.item, "after-item", false, "let the running items of a for_each end, and start no further one")
+	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON array: the waiters that were removed, then the runs that were stopped")
 	return cmd
 }
 

@@ -11,8 +11,8 @@ the config says ("loops help config"), else in files:
   postgres://USER@HOST/NAME    a database of PostgreSQL, with the parameters that its clients know
 
 A database belongs to one project. One of PostgreSQL can give each project a schema of its own with the parameter
-search_path; it is made if need be. A URL of a database can have the parameter lease, which says after how long without
-word from its owner a run may be taken over, such as ?lease=1m (30s if not given).
+search_path; it is created if it does not exist. The URL of a database can have the parameter lease: how long the owner
+of a run may be silent before another process takes the run over, such as ?lease=1m (default: 30s).
 
 Loop files, and the working folders of runs, are under .loops in any case. Runs in different stores do not see each
 other's scopes. What an action of a run starts is recorded in the same store as the run.`

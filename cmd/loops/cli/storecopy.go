@@ -20,12 +20,13 @@ func newStoreCopyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy all runs of a store to another",
-		Long: `copy copies the runs of the store FROM, with their histories, memories and definitions, to the store TO, which is made if
+		Long: `copy copies the runs of the store FROM, with their histories, memories and definitions, to the store TO, which
+is made if
 need be. Both are dir, sqlite:PATH or postgres://USER@HOST/NAME. A run keeps its id; each is there whole or not at all, and
 after copying it both stores are read and compared: the count of its events, and the SHA-256 of events and memory.
 
 Nothing in TO is overwritten. A run that is there already is compared; if it is another one, that is an error. So copy can be
-stopped at any time, and continues when it is called again. A running run is left out, which is said and ends with 9: stop it, or
+stopped at any time, and continues when it is called again. A running run is left out, and copy exits with 9: stop the run, or
 copy again later. A damaged run is not copied.
 
 FROM stays as it is. From then on a run should be resumed in one of the stores only: they share its working folder.` +

@@ -22,17 +22,17 @@ func newSweepCommand(a *app) *cobra.Command {
 		Use:   "sweep",
 		Short: "Tidy up after runs whose process died",
 		Long: `sweep makes the records agree with what really runs: a run whose owner is dead becomes interrupted and stays resumable,
-what its action left running is ended, and runs that have ended are moved to .loops/.history. What commands that were
-killed had begun to remove, or had half taken in, is removed. A live run is never touched, nor one of little-loops that says
-running and of which no pid is recorded, unless --unowned says that it is dead. run and resume do the same
-when they start, but for what was to be removed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
+what its action left running is ended, and runs that have ended are moved to .loops/.history. It also removes what
+killed commands left half removed or half imported. A live run is never touched, nor is a run of little-loops that
+is recorded as running without a pid, unless --unowned is given. run and resume do the same when they start, except for
+the removal.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops sweep --dry-run    what would be done
   loops sweep`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSweep(cmd.Context(), a, o) },
 	}
-	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print the plan, and do nothing")
-	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "interrupt runs of little-loops, too, of which no pid is recorded: you know that they are dead")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and do nothing")
+	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "also interrupt runs of little-loops without a recorded pid, if you know that they are dead")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd

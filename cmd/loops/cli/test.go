@@ -18,7 +18,8 @@ func newTestCommand(a *app) *cobra.Command {
 		Use:     "test NAME|PATH",
 		Aliases: []string{"t"},
 		Short:   "Run one state's action and show where its verdict leads",
-		Long: `test runs the action of one state for real, in the project directory and with its real templates and evaluator, prints its
+		Long: `test runs the action of one state for real, in the project directory and with its real templates and
+evaluator, prints its
 output, the verdict with what led to it, and the state it would go to. It is as if a run had just begun there: there are
 no captures and no state before. Nothing is recorded, evaluators write no baselines, and no lock is taken. The run_dir is
 an empty folder that is removed afterwards.
@@ -26,7 +27,7 @@ an empty folder that is removed afterwards.
 With --stdin the action is not run: FILE is taken as its output, and --exit-code as its exit code.
 
 A state whose action is a prompt, or whose verdict is that of a judge, uses your account, and the agent may change files:
-that is done with --yes only.` + exitMeanings(
+this needs --yes.` + exitMeanings(
 			exitMeaning{exitOK, "done, whatever the verdict, unless it is error"}, exitMeaning{exitFailed, "the verdict is error, or there is none"},
 			exitMeaning{exitUsage, "bad command line, or --yes is missing"}, exitMeaning{exitInvalid, "the loop file is not valid"},
 			exitMeaning{exitNotFound, "no such loop"}, exitMeaning{exitHangup, "stopped by SIGHUP"}, exitMeaning{exitInt, "stopped by SIGINT (Ctrl-C)"},

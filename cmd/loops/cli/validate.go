@@ -30,10 +30,11 @@ func newValidateCommand(a *app) *cobra.Command {
 		Use:     "validate [NAME|PATH|FOLDER...]",
 		Aliases: []string{"val"},
 		Short:   "Check loop files for mistakes",
-		Long: `validate reads loop files and prints every mistake with its place, what was expected and the line it stands in. Nothing is
-run. Without an argument it checks every loop of the project. Mistakes in .loops/config.yaml and .loops/prices.yaml, which
-keep every loop from starting, are always told. Of a FOLDER it checks every loop below it; other YAML files
-there, such as libraries of fragments, are passed over.
+		Long: `validate reads loop files and prints every mistake with its place, what was expected and the line of the file.
+Nothing is
+run. Without an argument it checks every loop of the project. It always reports mistakes in .loops/config.yaml and
+.loops/prices.yaml, because they keep every loop from starting. With a FOLDER it checks every loop below it and skips
+other YAML files, such as libraries of fragments.
 
 Warnings do not make a loop invalid, unless --strict is given. --all adds style rules.
 "loops help rule NAME" explains the rule a message names.

@@ -9,7 +9,7 @@ import (
 )
 
 func (v *viewFlags) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVarP(&v.quiet, "quiet", "q", false, "print errors only, and how a run failed")
+	flags.BoolVarP(&v.quiet, "quiet", "q", false, "print errors only, and the reason of a failure")
 	flags.BoolVarP(&v.verbose, "verbose", "v", false, "print whole actions, all output and details of verdicts")
 	flags.BoolVarP(&v.json, "json", "j", false, "print events as JSON, one a line")
 }

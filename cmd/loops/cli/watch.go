@@ -68,7 +68,7 @@ prints a line for each change, until no run is running or queued. --once prints 
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.once, "once", false, "print how the runs stand, and end")
+	flags.BoolVar(&o.once, "once", false, "print the status of the runs once")
 	flags.BoolVarP(&o.json, "json", "j", false, "print lines, each a JSON object, also on a terminal")
 	flags.DurationVar(&o.interval, "interval", watchInterval, "`TIME` between two looks at the runs; a look that takes long has a longer rest")
 	return cmd

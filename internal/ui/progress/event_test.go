@@ -71,7 +71,7 @@ func TestEventsAreSentences(t *testing.T) {
 		{
 			"a quotation that is made up", false,
 			[]fsm.Event{enter, verdict("verdict", "cannot_judge", "reason", "r", "evidence_found", false, "verdict_without_evidence", "yes"), route},
-			"cannot_judge (the judge said yes, and its quotation does not stand in the output) -> b\n",
+			"cannot_judge (the judge said yes, but its quotation is not in the output) -> b\n",
 		},
 		{
 			"verbose: a verdict in one line", true,

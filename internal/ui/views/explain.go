@@ -31,7 +31,7 @@ func PrintExplanation(out io.Writer, x *inspect.Story) {
 			ui.SayLine(out, front+plain.Line(s.Text)+brackets(s.Events))
 		}
 		if p.Visit != nil && len(p.Said) == 0 {
-			ui.SayLine(out, front+"Nothing more is recorded of it.")
+			ui.SayLine(out, front+"Nothing more is recorded.")
 		}
 	}
 }

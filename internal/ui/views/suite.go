@@ -51,6 +51,6 @@ func Suite(ctx context.Context, page *Page, f project.Finder, run persistence.Ru
 	if run.Resumable {
 		face.Next = GoOn(ctx, page, f.Store, run)
 	}
-	FaceEnd(&face, run, o, r.At())
+	SetEnding(&face, run, o, r.At())
 	return r, face, damage
 }

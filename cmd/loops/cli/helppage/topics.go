@@ -6,7 +6,8 @@ import "github.com/spf13/cobra"
 
 // Worktrees is about runs in work trees.
 func Worktrees() *cobra.Command {
-	return &cobra.Command{Use: "worktrees", Short: "Runs in a git work tree of their own", Long: `With --worktree the actions of a run work in a work tree of git, below .worktrees, and leave the files of this checkout
+	return &cobra.Command{Use: "worktrees", Short: "Runs in a git work tree of their own", Long: `With --worktree the
+actions of a run work in a work tree of git, below .worktrees, and leave the files of this checkout
 alone. The run is recorded in .loops here, and its loop is read from here. The work tree holds what is committed: a new
 branch loops/RUN from HEAD, or BRANCH.
 
@@ -20,11 +21,12 @@ merge or discard. A run that can be resumed keeps its work tree, and continues i
 
 // Scopes is about which runs may work at once.
 func Scopes() *cobra.Command {
-	return &cobra.Command{Use: "scopes", Short: "Which runs may work at the same time", Long: `A run locks the paths of its loop's scope, or the whole project where the loop has none. While it is running, a run whose scope
+	return &cobra.Command{Use: "scopes", Short: "Which runs may work at the same time", Long: `A run locks the paths of
+its loop's scope, or the whole project where the loop has none. While it is running, a run whose scope
 overlaps is refused, with exit code 9.
 
-  --queue      wait instead; runs whose scopes overlap begin in the order in which they came
-  --no-lock    lock nothing, and do not look at what others have locked
+  --queue      wait instead; runs whose scopes overlap start in the order in which they came
+  --no-lock    lock nothing, and ignore the locks of other runs
 
 A run that an action starts shares what the runs around it have locked, unless it runs in the background. loops queue
 lists the waiters and removes one. The locks of a run whose process died are released by the next command.`}
@@ -32,9 +34,10 @@ lists the waiters and removes one. The locks of a run whose process died are rel
 
 // Background is about runs in processes of their own.
 func Background() *cobra.Command {
-	return &cobra.Command{Use: "background", Short: "Runs in a process of their own", Long: `With --background a run has a process and a session of its own, which no terminal ends. The command returns with 0 when the
-run is on record, and prints its id: as a JSON object with --json, alone with --quiet. A run that does not get that far
-says why, and the command exits as the run would have.
+	return &cobra.Command{Use: "background", Short: "Runs in a process of their own", Long: `With --background a run has a
+process and a session of its own, which no terminal ends. The command returns with 0 when the
+run is on record, and prints its id: as a JSON object with --json, alone with --quiet. If the run cannot start, the
+command says why and exits as the run would have.
 
 What the run prints is in .loops/logs/RUN.log, which is moved to RUN.log.1 when it is full. With --queue the process waits
 for its turn, and the command returns with 0 and its place in the queue.
@@ -46,7 +49,8 @@ for its turn, and the command returns with 0 and its place in the queue.
 
 // Environment is about variables of the environment. A test of the commands finds those that it lacks.
 func Environment() *cobra.Command {
-	return &cobra.Command{Use: "environment", Short: "Environment variables that loops reads and sets", Long: `Environment variables that loops reads. A flag wins over the variable, and the variable over files of settings ("loops
+	return &cobra.Command{Use: "environment", Short: "Environment variables that loops reads and sets", Long: `Environment
+variables that loops reads. A flag wins over the variable, and the variable over files of settings ("loops
 help config").
 
   LOOPS_STORE      where runs are recorded, as --store: dir, sqlite:PATH or postgres://USER@HOST/NAME
@@ -55,7 +59,7 @@ help config").
   LOOPS_HOST       agent CLI of prompts and judges that name none, as --host: claude, codex, gemini, qwen, kimi, opencode,
                    or one that .loops/config.yaml declares. A host that the loop names wins.
   LL_HOST_CLI      the same, of little-loops; read where LOOPS_HOST is not set
-  XDG_CONFIG_HOME  where a person's settings are, in loops/config.yaml; $HOME/.config if it is not set
+  XDG_CONFIG_HOME  where the user's settings are, in loops/config.yaml; $HOME/.config if it is not set
   LOOPS_ACTION_TYPES
                    further action types, as action_types in .loops/config.yaml: '{deploy: ./bin/deploy}'
   LOOPS_IDENTITY   who answers questions of runs, USER,TEAM,...; a question with who then takes answers of those only
@@ -84,17 +88,18 @@ Environment variables that actions get:
 
 // IDs is about how runs are named.
 func IDs() *cobra.Command {
-	return &cobra.Command{Use: "ids", Short: "How runs are named, and what else names one", Long: `A run has one id for life: the name of its loop, a dash, and the second of its start in UTC, as in fix-20261121T103405. Where two
-runs of a loop begin in the same second, the later one gets the next free second. Times in text are local, and RFC 3339 in
-JSON; only ids are in UTC.
+	return &cobra.Command{Use: "ids", Short: "How runs are named, and what else names one", Long: `A run has one id for
+life: the name of its loop, a dash, and the second of its start in UTC, as in fix-20261121T103405. If two
+runs of a loop begin in the same second, the later one gets the next free second. Times are local in text and RFC 3339
+in JSON; only ids are in UTC.
 
 Where a command takes a run, it takes any of these:
 
   fix-20261121T103405    the id
   fix-20261121           the beginning of an id, if no other run has it
   fix                    a loop: its newest run, or the newest that the command can do something with
-  last                   the newest run of the project, unless a loop is called so
-  2026-11-21T103405      the time in the id, if no other run has it; JSON calls it run_id, as little-loops does
+  last                   the newest run of the project, unless a loop has this name
+  2026-11-21T103405      the time in the id, if no other run has it (run_id in JSON)
   2026-11-21T103405-fix  the folder of the run in the archive
 
 An id never changes: not by a resume, nor in an archive, a copy or an import. A fork is a new run and has an id of its own.`}

@@ -9,8 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// TestFaceEnd: how a run ended, where only the list of runs tells, as in the records of little-loops.
-func TestFaceEnd(t *testing.T) {
+// TestSetEnding: how a run ended, where only the list of runs tells, as in the records of little-loops.
+func TestSetEnding(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, c := range map[string]struct {
 		status persistence.Status
@@ -30,7 +30,7 @@ func TestFaceEnd(t *testing.T) {
 			ID: "fix-1", Loop: "fix", Status: c.status, Ended: c.ended, State: "work", Step: 3, StartedAt: began, Elapsed: 7 * time.Second, Foreign: true,
 		}
 		var face report.Run
-		FaceEnd(&face, run, nil, "work")
+		SetEnding(&face, run, nil, "work")
 		if face.End != c.end || face.Text != c.Text {
 			t.Errorf("%s: %d %q, want %d %q", name, face.End, face.Text, c.end, c.Text)
 		}
@@ -38,7 +38,7 @@ func TestFaceEnd(t *testing.T) {
 }
 
 // A cap that ends a run on its way to a state leaves the last visit as the end; that state is said to be next.
-func TestFaceEndOfCapped(t *testing.T) {
+func TestSetEndingOfCapped(t *testing.T) {
 	run := persistence.Run{ID: "fix-1", Loop: "fix", Status: persistence.Interrupted, Ended: fsm.EndMaxSteps, State: "mend", Step: 3, MaxSteps: 3, Elapsed: 7 * time.Second}
 	for at, want := range map[string][2]string{
 		"check": {"Loop stopped at its cap of 3 steps in check; mend would have been next (3 steps, 7.0s)", "Next state"},
@@ -46,7 +46,7 @@ func TestFaceEndOfCapped(t *testing.T) {
 		"":      {"Loop stopped at its cap of 3 steps: mend (3 steps, 7.0s)", "State"},
 	} {
 		face := report.Run{Facts: [][2]string{{"State", "mend"}}}
-		FaceEnd(&face, run, nil, at)
+		SetEnding(&face, run, nil, at)
 		if face.Text != want[0] || face.Facts[0][0] != want[1] {
 			t.Errorf("last in %q: %q, %q; want %q", at, face.Text, face.Facts[0][0], want)
 		}

@@ -11,8 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// FaceEnd says how the run ended, whose last visit was of the state at; "" = it is not known.
-func FaceEnd(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
+// SetEnding says how the run ended, whose last visit was of the state at; "" = it is not known.
+func SetEnding(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 	if o == nil {
 		o = &fsm.Outcome{
 			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Duration: inspect.Elapsed(run),

@@ -10,16 +10,16 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Rehearsal is a loop that is about to be tried out.
-type Rehearsal struct {
+// A Subject is a loop that is to be tried out.
+type Subject struct {
 	project *project.Project
 	Loop    *fsm.Loop
 	Values  *value.Map // the context it would begin with
 	library fsm.Library
 }
 
-// Rehearse finds a loop and the context that run would give it.
-func (d *Desk) Rehearse(name string, input *string, pairs []string, over project.Overrides, quiet bool) (*Rehearsal, error) {
+// Subject finds a loop and the context that run would give it.
+func (d *Desk) Subject(name string, input *string, pairs []string, over project.Overrides, quiet bool) (*Subject, error) {
 	p := d.Project
 	l, err := engine.Load(p, name, d.Warn(quiet))
 	if err != nil {
@@ -36,11 +36,11 @@ func (d *Desk) Rehearse(name string, input *string, pairs []string, over project
 	}
 	engine.New(p, d.Options).Unused(l, pairs, d.Warn(quiet))
 	engine.Fill(values, l, engine.PlannedRunDir(p, l))
-	return &Rehearsal{p, l, values, &readOnce{lib: lib.Subloops(over, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}}, nil
+	return &Subject{p, l, values, &readOnce{lib: lib.Subloops(over, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}}, nil
 }
 
 // State returns a state by its name, or says that there is none.
-func (r *Rehearsal) State(name string, see engine.Operation) (*fsm.State, error) {
+func (r *Subject) State(name string, see engine.Operation) (*fsm.State, error) {
 	if st := r.Loop.States[name]; st != nil {
 		return st, nil
 	}

@@ -45,8 +45,8 @@ func (v viewFlags) checkFormat(command string) error {
 	return nil
 }
 
-// checkFace refuses what a run in the background cannot do: nobody reads its output.
-func (v viewFlags) checkFace(command string) error {
+// checkBackground refuses what a run in the background cannot do: nobody reads its output.
+func (v viewFlags) checkBackground(command string) error {
 	switch {
 	case v.follow:
 		return usageError{"--background and --follow exclude each other; to watch a run in the background: loops events -f RUN", command + " --help"}

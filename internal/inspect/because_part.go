@@ -1,0 +1,23 @@
+package inspect
+
+import (
+	"strings"
+
+	"loops/fsm"
+	"loops/internal/plain"
+)
+
+// failedPart says how a branch or an item failed: its name, its exit code, and what its action printed last; "" = not by its action.
+func (t *turn) failedPart(e fsm.Event) string {
+	name, p := "item "+str(e, "key"), turn{acted: e, printed: fsm.Event{Fields: []fsm.Field{{Key: "line", Value: str(e, "output")}}}}
+	if e.Kind == fsm.EventBranchEnd {
+		name, p = "branch "+str(e, "branch"), turn{}
+		if at := str(t.broken, "branch"); at == str(e, "branch") || strings.HasPrefix(at, str(e, "branch")+"/") {
+			p.acted = t.broken
+		}
+	}
+	if exit := p.exit(); exit != "" {
+		return plain.Line(name) + ": " + exit
+	}
+	return ""
+}
