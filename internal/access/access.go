@@ -19,7 +19,7 @@ import (
 type Role int
 
 const (
-	Nobody   Role = iota
+	NoRole   Role = iota
 	Anyone        // who has not signed in
 	Viewer        // reads
 	Operator      // starts, stops and answers runs, too
@@ -36,7 +36,7 @@ func ParseRole(name string) (Role, error) {
 			return Viewer + Role(i), nil
 		}
 	}
-	return Nobody, fmt.Errorf("%s is no role; expected %s%s", humanize.Quote(name), strings.Join(Roles, ", "), humanize.DidYouMean(name, Roles))
+	return NoRole, fmt.Errorf("%s is no role; expected %s%s", humanize.Quote(name), strings.Join(Roles, ", "), humanize.DidYouMean(name, Roles))
 }
 
 func (r Role) String() string {
@@ -46,11 +46,11 @@ func (r Role) String() string {
 	case r == Anyone:
 		return "anyone"
 	}
-	return "nobody"
+	return "no role"
 }
 
 // May reports whether a user with this role may do what asks for another.
-func (r Role) May(asked Role) bool { return asked > Nobody && r >= asked }
+func (r Role) May(asked Role) bool { return asked > NoRole && r >= asked }
 
 // A User is one that a server knows, or with [Anyone] one that it does not.
 type User struct {

@@ -20,7 +20,7 @@ func TestUsers(t *testing.T) {
 		want           string
 	}{
 		{"ada", "", Author, "has a role and a password"},
-		{"ada", "long enough", Nobody, "has a role and a password"},
+		{"ada", "long enough", NoRole, "has a role and a password"},
 		{"ada", "short", Author, "expected 10 or more"},
 		{"a:b", "long enough", Author, "is no name of a user"},
 		{"", "long enough", Author, "is no name of a user"},
@@ -66,7 +66,7 @@ func TestUsers(t *testing.T) {
 	check("bob", "long enough", false)
 	check("eve", "long enough", false)
 	check("ada", "", false)
-	if err := SetUser(path, "ada", "another one", Nobody); err != nil {
+	if err := SetUser(path, "ada", "another one", NoRole); err != nil {
 		t.Fatal(err)
 	}
 	check("ada", "long enough", false)
@@ -93,7 +93,7 @@ func TestUsers(t *testing.T) {
 	if err := os.WriteFile(path, []byte("broken\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	check("bob", "of htpasswd", false) // what cannot be read lets nobody in
+	check("bob", "of htpasswd", false) // what cannot be read lets no user in
 }
 
 // TestUsersRefused reads files that must not let users in.

@@ -131,7 +131,7 @@ func (u *Users) Check(name, password string) (user User, version string, ok bool
 	user, version, ok = u.Find(name)
 	hash := strings.TrimPrefix(version, user.Role.String())
 	if !ok || hash == noPassword {
-		hash, ok = nobodysHash(), false
+		hash, ok = absentHash(), false
 	}
 	h, err := parseHash(hash)
 	if err != nil || len(password) > 1024 {
@@ -143,8 +143,8 @@ func (u *Users) Check(name, password string) (user User, version string, ok bool
 	return user, version, true
 }
 
-// nobodysHash is compared with where there is no user.
-var nobodysHash = sync.OnceValue(func() string {
+// absentHash is compared with where there is no user.
+var absentHash = sync.OnceValue(func() string {
 	h, _ := HashPassword(NewWord()) //nolint:errcheck // it is long enough
 	return h
 })
@@ -159,7 +159,7 @@ func Listed(path string) ([]User, error) {
 	return users, err
 }
 
-// SetUser adds a user to a file, or changes them; an empty password leaves theirs, and a role of [Nobody] their role. The file is made with mode 0600
+// SetUser adds a user to a file, or changes them; an empty password leaves theirs, and a role of [NoRole] their role. The file is made with mode 0600
 // if need be, and is there whole at each moment; other lines stay as they are.
 func SetUser(path, name, password string, role Role) error {
 	if err := checkName(name); err != nil {

@@ -80,8 +80,8 @@ func TestEachRouteHasItsRole(t *testing.T) {
 			}
 			return "x"
 		})
-		if count[one.least]++; one.least == access.Nobody {
-			t.Errorf("%s is for nobody", one.pattern)
+		if count[one.least]++; one.least == access.NoRole {
+			t.Errorf("%s is for no user", one.pattern)
 		}
 		if method != "GET" && one.least < access.Operator && one.pattern != "POST /signin" && one.pattern != "POST /signout" {
 			t.Errorf("%s writes, and is for each %s", one.pattern, one.least)
@@ -117,8 +117,8 @@ func closed() <-chan struct{} {
 
 // TestRouteWithoutRole: an address whose role was forgotten answers no user.
 func TestRouteWithoutRole(t *testing.T) {
-	for role := access.Nobody; role <= access.Author; role++ {
-		if role.May(access.Nobody) {
+	for role := access.NoRole; role <= access.Author; role++ {
+		if role.May(access.NoRole) {
 			t.Errorf("%s may", role)
 		}
 	}
