@@ -212,6 +212,9 @@ func TestPagesInABrowser(t *testing.T) {
 		b.sees(stands("completed"))
 		b.click(`#tabs a[href$="tab=related"]`)
 		b.sees(`document.getElementById("related")?.innerText.includes("` + run + `, step 1")`)
+		b.open("/p/shop/runs/" + run + "?tab=related")
+		b.click(`#related a[href*="/compare?"]`)
+		b.sees(`document.querySelector("pre.table")?.innerText.includes("a fork of") && document.querySelector("pre.table").innerText.includes("mood")`)
 	})
 
 	t.Run("of two browsers one answer wins", func(t *testing.T) {
@@ -300,7 +303,7 @@ func TestPagesInABrowser(t *testing.T) {
 		of := "/p/shop/runs/" + run
 		for _, path := range []string{
 			"/", "/?q=none", "/loops", "/p/shop/loop?loop=ship", "/p/shop/start?loop=count&dry=1", of, of + "?step=1", of + "?tab=logs", of + "?tab=context",
-			of + "?tab=definition", of + "?tab=events", of + "?tab=related", "/nothing",
+			of + "?tab=definition", of + "?tab=events", of + "?tab=related", "/p/shop/compare?a=" + run + "&b=count", "/nothing",
 		} {
 			b.open(path)
 			b.do(chromedp.Evaluate(string(axe), nil))

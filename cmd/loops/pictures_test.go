@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/gdamore/tcell/v3/color"
 	"github.com/gdamore/tcell/v3/vt"
 
@@ -98,6 +99,8 @@ func TestPictures(t *testing.T) {
 		t.Errorf("report.png has %d bytes, %v", len(b), err)
 	}
 
+	pictureOfRun(t, dir, filepath.Join(out, "run.png"))
+
 	w := startWatch(t, dir, append(env, "NO_COLOR=", "TERM=xterm-256color"), 32, 146, "metric")
 	w.see("▸▶ metric-")
 	w.see("Log metric-")
@@ -109,6 +112,23 @@ func TestPictures(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(out, "watch.svg"), []byte(screen), 0o644))
 	w.press("q")
 	w.end(0)
+}
+
+// pictureOfRun takes a picture of the page of a run in loops serve.
+func pictureOfRun(t *testing.T, dir, png string) {
+	t.Helper()
+	chromium := startChromium(t)
+	s := startServe(t, dir)
+	b := s.page(t, chromium, "/?loop=fix")
+	b.do(chromedp.EmulateViewport(1280, 960))
+	b.click(`td.id a`)
+	b.sees(`document.querySelector("#graph svg") !== null && document.getElementById("live").textContent === "live"`)
+	var picture []byte
+	b.do(chromedp.CaptureScreenshot(&picture))
+	must(t, os.WriteFile(png, picture, 0o644))
+	if len(picture) < 10_000 || len(picture) > 400<<10 {
+		t.Errorf("%s has %d bytes", png, len(picture))
+	}
 }
 
 func wellFormed(t *testing.T, name, svg string, holds ...string) {

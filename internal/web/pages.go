@@ -21,6 +21,7 @@ func (s *Server) pages() []route {
 		allow(access.Viewer, "GET /{$}", s.home),
 		allow(access.Viewer, "GET /loops", s.loopsPage),
 		allow(access.Viewer, "GET /p/{project}/loop", s.loopPage),
+		allow(access.Viewer, "GET /p/{project}/compare", s.comparePage),
 		allow(access.Operator, "GET /p/{project}/start", s.startPage),
 		allow(access.Operator, "POST /p/{project}/start", s.write("start")),
 		allow(access.Viewer, "GET /p/{project}/runs/{run}", s.runPage),

@@ -40,7 +40,13 @@
     };
   }
 
+  // pressed holds between the two halves of a click: a part that was replaced between them would lose it.
+  let pressed = false;
+  addEventListener("pointerdown", () => { pressed = true; }, true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => { pressed = false; }, 50), true);
+
   function swap(fresh) {
+    if (pressed) { later(); return; }
     for (const part of document.querySelectorAll("[data-swap]")) {
       const next = fresh.getElementById(part.id);
       if (!next || next.innerHTML === part.dataset.was || inUse(part)) continue;
