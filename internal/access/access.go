@@ -18,6 +18,7 @@ import (
 // address with it is for no user.
 type Role int
 
+// The roles, least first.
 const (
 	NoRole   Role = iota
 	Anyone        // who has not signed in
