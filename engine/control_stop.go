@@ -17,6 +17,12 @@ import (
 // stop has the run end, and kills its process if it does not.
 func (a *asking) stop(ctx context.Context, c Command) error {
 	r := a.Before
+	if r.Status == persistence.Queued && !alive(r) {
+		if done, err := a.withdraw(ctx); done || err != nil {
+			return err
+		}
+		r = a.Before
+	}
 	if !alive(r) {
 		return refuse(NotFound, "nothing to stop: run %s is %s", r.ID, inspect.Outcome(r))
 	}

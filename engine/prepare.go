@@ -33,6 +33,7 @@ type job struct {
 	lock    Lock
 	again   fsm.ItemsAgain // of the list that a resumed run stands in
 	resumes persistence.ID // the run that is resumed; "" = a new one
+	queued  persistence.ID // the submitted run that begins; "" = none
 	leave   persistence.ID // a run that is not reconciled; "" = none
 
 	asked  []persistence.Command // of the run that is resumed, from before this process took it

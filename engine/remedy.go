@@ -6,6 +6,7 @@ type Operation string
 // The operations that remedies name. Others have the names of their commands.
 const (
 	OpRun      Operation = "run"
+	OpSubmit   Operation = "submit"
 	OpResume   Operation = "resume"
 	OpFork     Operation = "fork"
 	OpStop     Operation = "stop"

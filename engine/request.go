@@ -6,6 +6,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/persistence"
 )
 
 // RecordedDefinition asks for the loop as it was recorded with a run, instead of its file as it is now.
@@ -85,6 +86,8 @@ type StartRequest struct {
 	Over    project.Overrides `json:"over"`
 	Lock    Lock              `json:"lock"`
 	Tree    TreeRequest       `json:"tree"`
+	Queued  persistence.ID    `json:"queued,omitempty"` // the run that Submit recorded, which begins now; "" = a new one
+	Hash    string            `json:"hash,omitempty"`   // the definition must have it, see Submit; "" = any
 	Warn    Warn              `json:"-"`
 }
 

@@ -73,8 +73,12 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	if j.spec, err = e.spec(p, l, j.keeper.Def, planned, recorded); err != nil {
 		return nil, err
 	}
+	if r.Hash != "" && r.Hash != definitionHash(j.spec) {
+		return nil, refuse(Invalid, "%s is not here as it was submitted: the definition of its loop, or of one that it runs, has another hash in %s. Bring the checkout of the worker up to date, or submit it again", p.Short(l.File), p.Dir)
+	}
 	r.Lock.apply(&j.spec)
 	tree.describe(&j.spec, p, l, planned)
+	j.queued = r.Queued
 	j.begin(func(journal persistence.Journal, began time.Time) (func(fsm.Config) *fsm.Executor, error) {
 		Fill(values, l, journal.Dir())
 		j.header = Header{Loop: l, File: p.Short(l.File), Run: journal.Run(), Begin: began}
@@ -89,7 +93,14 @@ func (j *job) begin(ready func(journal persistence.Journal, began time.Time) (fu
 	j.take = func(ctx context.Context, spec persistence.Spec) (persistence.Journal, error) {
 		began = time.Now()
 		spec.StartedAt = began
-		return j.store.Create(ctx, spec)
+		if j.queued == "" {
+			return j.store.Create(ctx, spec)
+		}
+		store, ok := j.store.Store.(persistence.Placer)
+		if !ok {
+			return nil, persistence.ErrNoWorkers
+		}
+		return store.Begin(ctx, j.queued, spec)
 	}
 	j.ready = func(context.Context) (func(fsm.Config) *fsm.Executor, error) { return ready(j.journal, began) }
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"loops/persistence"
 )
@@ -60,8 +61,9 @@ type Subscription struct {
 
 // A Ticket is what an engine holds of a run that is queued, or that a worker has.
 type Ticket struct {
-	Taken  bool   // a worker has it
-	Worker string // that one, by its id
+	Taken  bool      // a worker has it
+	Worker string    // that one, by its id
+	Since  time.Time // it was placed, by the clock of the database
 }
 
 // A Plan is how a queue is to change.

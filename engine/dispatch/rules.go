@@ -81,9 +81,9 @@ func Settled(all []persistence.Placed) (done []persistence.ID) {
 }
 
 // Arranged is what a queue is to be changed to: all are the submitted runs that are open, in the order they are to begin, queued what the queue holds, and
-// gone reports whether a worker is. Runs that are due and have no job get one, keys take turns, limits hold; a job whose worker is gone is replaced
+// gone reports whether a worker is, or does nothing about a run. Runs that are due and have no job get one, keys take turns, limits hold; a job whose worker is gone is replaced
 // when nobody owns its run. now is the time by our clock.
-func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone func(worker string) bool, limits Limits, now time.Time) (plan Plan) {
+func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone func(worker string, run persistence.ID) bool, limits Limits, now time.Time) (plan Plan) {
 	at := make(map[string]int)      // how many are carried, or on their way, by limit
 	waiting := make(map[string]int) // how many are queued, by queue and key
 	var due []persistence.Placed
@@ -103,7 +103,7 @@ func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone f
 			if has && !ticket.Taken {
 				plan.Drop = append(plan.Drop, p.Run)
 			}
-		case has && ticket.Taken && gone(ticket.Worker):
+		case has && ticket.Taken && (gone(ticket.Worker, p.Run) || silent(p.State, ticket)):
 			count(p.Job)
 			plan.Replace = append(plan.Replace, p.Job)
 		case has:
@@ -145,5 +145,9 @@ func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone f
 	slices.Sort(plan.Drop)
 	return plan
 }
+
+// silent reports whether the owner of a run let its lease run out that it got by this job: it is frozen, or cut off. Who has a job that is younger than
+// that lease is about to take the run over.
+func silent(r persistence.Run, t Ticket) bool { return r.Lapsed && t.Since.Before(r.Leased) }
 
 func turnOf(j persistence.Job) string { return j.Queue + "\x00" + j.Key }

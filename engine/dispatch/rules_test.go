@@ -57,6 +57,7 @@ func TestArranged(t *testing.T) {
 		{"those that have one do not", "a k queued:free, b k queued:alive, c k running:alive", "", ""},
 		{"the queue was emptied", "a k running, b k owned, c k queued, d k done", "", "place a c"},
 		{"a run whose worker is gone", "a k running:gone, b k owned:gone, c k queued:gone", "", "replace a c"},
+		{"an owner let its lease run out", "a k frozen:alive, b k taken-over:alive", "", "replace a"},
 		{"the completion of a job lags", "a k done:alive, b k done:gone", "", ""},
 		{"a run was withdrawn", "a k done:free", "", "drop a"},
 		{"a parked run has no job", "a k parked:free, b k parked", "", "drop a"},
@@ -84,13 +85,18 @@ func TestArranged(t *testing.T) {
 				p.State.Status = persistence.Completed
 			case "parked":
 				p.State.Status, p.State.Ended, p.Waits = persistence.Awaiting, fsm.EndParked, true
+			case "frozen", "taken-over": // its owner, or the one before
+				p.State.Status, p.State.Lapsed, p.State.Leased = persistence.Running, true, now.Add(time.Second)
+				if what == "taken-over" {
+					p.State.Leased = now.Add(-time.Second)
+				}
 			case "late":
 				p.State.Status, p.At = persistence.Queued, now.Add(time.Minute)
 			}
 			p.Run, p.Key = persistence.ID(id), key
 			all = append(all, p)
 			if job != "" {
-				queued[p.Run] = dispatch.Ticket{Taken: job != "free", Worker: job}
+				queued[p.Run] = dispatch.Ticket{Taken: job != "free", Worker: job, Since: now}
 			}
 		}
 		limits := dispatch.Limits{}
@@ -102,7 +108,7 @@ func TestArranged(t *testing.T) {
 			}
 			limits[name] = n
 		}
-		plan := dispatch.Arranged(all, queued, func(worker string) bool { return worker == "gone" }, limits, now)
+		plan := dispatch.Arranged(all, queued, func(worker string, _ persistence.ID) bool { return worker == "gone" }, limits, now)
 		var got []string
 		for _, part := range []struct {
 			what string

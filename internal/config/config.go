@@ -39,8 +39,9 @@ type Config struct {
 	Durability  string // as persistence.ParseDurability reads it
 	Budget      Budget
 
-	QueueTimeout time.Duration // how long run --queue waits; 0 = the default of the command
-	Worktree     string        // see WorktreeKeep; "" = keep
+	QueueTimeout time.Duration  // how long run --queue waits; 0 = the default of the command
+	Limits       map[string]int // of submitted runs, by key, queue:NAME and label:NAME; see dispatch.limits
+	Worktree     string         // see WorktreeKeep; "" = keep
 	Retention    Retention
 	Notify       []Notify     // of the person's file, then of the project's
 	Hosts        []*host.Host // in the order of the files

@@ -38,6 +38,7 @@ const (
 	FormNotify   Form = "notify"   // a list
 	FormHosts    Form = "hosts"    // a map
 	FormTypes    Form = "types"    // a map
+	FormLimits   Form = "limits"   // a map of names and whole numbers from 1
 )
 
 // keys are made when settings are first read, not at the start of every command.
@@ -72,6 +73,10 @@ var keys = sync.OnceValue(func() []Key {
 		countKey("run.budget.steps", "State entries that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Steps }),
 		countKey("run.budget.prompts", "Prompts and judges that a run may have whose loop sets no such limit.", func(c *Config) *int { return &c.Budget.Prompts }),
 		durationKey("queue.timeout", "24h", "How long a run that was queued waits for its turn.", false, func(c *Config) *time.Duration { return &c.QueueTimeout }),
+		{
+			Name: "dispatch.limits", Form: FormLimits, Means: "How many submitted runs workers carry at once, by key, by queue:NAME and by label:NAME. The maps of all files hold together.",
+			read: (*decoder).limits, show: func(c *Config) any { return unless(len(c.Limits) == 0, limitsText(c.Limits)) },
+		},
 		wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
 		countKey("retention.keep_last", "How many of the newest runs of each loop to keep.", func(c *Config) *int { return &c.Retention.KeepLast }),
 		durationKey("retention.older_than", "", "Remove runs last recorded longer ago.", false, func(c *Config) *time.Duration { return &c.Retention.OlderThan }),

@@ -49,8 +49,16 @@ type Child struct {
 	Process *os.Process
 	Ended   <-chan struct{} // closed when the process has ended
 
-	code int    // of its end; valid when Ended is closed, as is
-	said []byte // the end of what it said
+	life *os.File // nil = it is not bound to this process
+	code int      // of its end; valid when Ended is closed, as is
+	said []byte   // the end of what it said
+}
+
+// Release has a bound run stop, so that it can be resumed. It may be called again.
+func (c *Child) Release() {
+	if c.life != nil {
+		_ = c.life.Close() // nothing was written
+	}
 }
 
 // End returns the exit code of a process that has ended and the end of what it said.
@@ -75,7 +83,7 @@ func (h Handover) Begin(ctx context.Context, env []string) (*Child, Start, error
 		return nil, Start{}, fmt.Errorf("a process for the run cannot be started: %w", err)
 	}
 	ended := make(chan struct{})
-	c := &Child{Process: p.Cmd.Process, Ended: ended}
+	c := &Child{Process: p.Cmd.Process, Ended: ended, life: p.Life}
 	recorded := make(chan Start, 1)
 	go c.watch(p, recorded, ended) // until the run ends, or this process
 
@@ -112,6 +120,7 @@ func (c *Child) watch(p *Process, recorded chan<- Start, ended chan<- struct{}) 
 	<-read
 	c.said, c.code = tail.kept, p.Wait()
 	_ = p.Messages.Close()
+	c.Release()
 }
 
 // A tail keeps the end of what is written to it.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"loops/engine"
 )
@@ -28,6 +29,7 @@ type Handover struct {
 	Store   string         `json:"store,omitempty"`   // as --store says
 	View    View           `json:"view"`
 	Log     bool           `json:"log,omitempty"`   // what the run says is kept in a log: nobody else reads it once the run is on record
+	Bound   bool           `json:"bound,omitempty"` // the run stops, so that it can be resumed, when the process that handed it over ends
 	Words   []string       `json:"words,omitempty"` // a command line that asks for the same; messages quote it, and nothing reads it
 	Request engine.Request `json:"request"`
 }
@@ -51,6 +53,7 @@ const (
 	FDReport   = 3 + iota // to write: one line when the run is on record
 	FDMessages            // to write: what the process says
 	FDRequest             // to read: a Handover
+	FDLife                // to read, only of a bound one: it ends with the process that handed the run over, or when that lets go of it
 )
 
 // Read reads a handover, and refuses one that this program may misunderstand.
@@ -81,6 +84,7 @@ type Process struct {
 	Cmd      *exec.Cmd
 	Report   *os.File // one line when the run is on record
 	Messages *os.File // what the process says, until it closes it
+	Life     *os.File // of a bound run: the run stops when it is closed, or when this process ends; nil = it is not bound
 }
 
 // Spawn starts a process that carries the run, in a session of its own: the end of this terminal, or of this group of
@@ -102,9 +106,16 @@ func (h Handover) Spawn(env []string) (*Process, error) {
 		}
 		here, there = append(here, r), append(there, w)
 	}
-	last := len(here) - 1
+	const last = FDRequest - FDReport
 	here[last], there[last] = there[last], here[last] // that one it reads
-	cmd := exec.Command(self, Command)                //nolint:noctx // it outlives the command
+	if h.Bound {
+		r, w, err := os.Pipe()
+		if err != nil {
+			return nil, errors.Join(err, closeAll(here), closeAll(there))
+		}
+		here, there = append(here, w), append(there, r)
+	}
+	cmd := exec.Command(self, Command) //nolint:noctx // it outlives the command
 	cmd.Dir, cmd.Env = h.Dir, env
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.ExtraFiles = there
@@ -118,14 +129,22 @@ func (h Handover) Spawn(env []string) (*Process, error) {
 		err = nil // it has ended, and that tells more
 	}
 	if err = errors.Join(err, here[last].Close()); err != nil {
-		return nil, errors.Join(err, closeAll(here[:last]))
+		here[last] = nil
+		return nil, errors.Join(err, closeAll(here))
 	}
-	return &Process{cmd, here[0], here[1]}, nil
+	p := &Process{Cmd: cmd, Report: here[0], Messages: here[1]}
+	if h.Bound {
+		p.Life = here[last+1]
+	}
+	return p, nil
 }
 
 func closeAll(files []*os.File) error {
 	var errs []error
 	for _, f := range files {
+		if f == nil {
+			continue
+		}
 		errs = append(errs, f.Close())
 	}
 	return errors.Join(errs...)
@@ -151,4 +170,27 @@ func Piped(from, to int) bool {
 		syscall.CloseOnExec(fd)
 	}
 	return true
+}
+
+// KillGrace is how long the action of a bound run has to end when its process was let go of.
+const KillGrace = 600 * time.Millisecond
+
+// Obey has this process, which carries a bound run, end when the one that handed the run over does: the run is told to stop as by SIGTERM, and a
+// little later, if it has not ended, to kill its action.
+func (h Handover) Obey() error {
+	if !h.Bound {
+		return nil
+	}
+	if !Piped(FDLife, FDLife) {
+		return errors.New("the pipe that ends with the process that handed the run over is missing")
+	}
+	life := os.NewFile(FDLife, "life")
+	go func() { // until this process ends
+		_, _ = io.Copy(io.Discard, life)
+		for {
+			_ = syscall.Kill(os.Getpid(), syscall.SIGTERM)
+			time.Sleep(KillGrace)
+		}
+	}()
+	return nil
 }

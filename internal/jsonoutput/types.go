@@ -42,6 +42,7 @@ var Outputs = []Output{
 	{"status", "one object; without a name a list of them; a shorter one for a waiter in the queue", append(of[status](), append(of[queuedStatus](), of[[]status]()...)...)},
 	{"stop", "a list: waiters that were taken out of the queue, as `queue remove` prints them, then runs that were stopped", append(of[[]stopped](), of[[]removedWaiter]()...)},
 	{"store copy", "a list of runs", of[[]copied]()},
+	{"submit", "one object", of[submitted]()},
 	{"sweep", "a list of changes", of[[]change]()},
 	{"test", "one object", of[tested]()},
 	{"unpause", "a list of the runs that continue", of[[]unpaused]()},
@@ -49,6 +50,7 @@ var Outputs = []Output{
 	{"validate", "a list of loops", of[[]checked]()},
 	{"version", "one object", of[version]()},
 	{"watch", "a line of JSON for each change of a run or waiter; the schema is that of one line", append(of[watched](), of[watchedWaiter]()...)},
+	{"workers", "a list", of[[]worker]()},
 }
 
 type settings struct {

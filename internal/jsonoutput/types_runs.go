@@ -205,3 +205,31 @@ type repair struct {
 	Result string  `json:"result" jsonschema:"fixed, failed or left"`
 	Error  *string `json:"error"`
 }
+
+type submitted struct {
+	Instance string   `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string   `json:"run_id" jsonschema:"as little-loops calls it"`
+	Loop     string   `json:"loop"`
+	Status   string   `json:"status" jsonschema:"queued"`
+	Queue    string   `json:"queue"`
+	Key      *string  `json:"key"`
+	Priority int      `json:"priority" jsonschema:"1 is first, 4 is last"`
+	Labels   []string `json:"labels"`
+	At       *string  `json:"at" jsonschema:"it does not begin before"`
+}
+
+type worker struct {
+	ID        string   `json:"worker_id"`
+	Host      string   `json:"host"`
+	PID       int      `json:"pid"`
+	Queue     string   `json:"queue"`
+	Labels    []string `json:"labels"`
+	Slots     int      `json:"slots" jsonschema:"how many runs it carries at once"`
+	Runs      []string `json:"runs" jsonschema:"the ids of those that it has"`
+	Version   string   `json:"version" jsonschema:"of loops"`
+	Since     string   `json:"since"`
+	SilentMS  int64    `json:"silent_ms" jsonschema:"since it was heard of"`
+	LeaseMS   int64    `json:"lease_ms" jsonschema:"how long it may be silent"`
+	Gone      bool     `json:"gone" jsonschema:"it was silent for longer than that"`
+	LastError *string  `json:"last_error"`
+}

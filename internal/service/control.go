@@ -188,7 +188,9 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 	if err != nil {
 		return nil, f.Store.Failed(err)
 	}
-	live := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !project.Alive(r) })
+	live := slices.DeleteFunc(runs, func(r persistence.Run) bool {
+		return !project.Alive(r) && !(verb == "stop" && r.Status == persistence.Queued)
+	})
 	switch {
 	case len(live) > 0:
 		return live, nil

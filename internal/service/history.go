@@ -56,7 +56,7 @@ type History struct {
 // Statuses are those that a run in a history has: those of the records, and one for a record that cannot be read.
 var Statuses = []string{
 	string(persistence.Running), string(persistence.Completed), string(persistence.Failed), string(persistence.Interrupted),
-	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), "unreadable",
+	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), string(persistence.Queued), "unreadable",
 }
 
 // statuses are what a status may be asked for: those of the records, and the outcomes that are told apart among them.

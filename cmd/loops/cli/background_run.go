@@ -60,7 +60,10 @@ func runHandedOver(ctx context.Context, a *app) error {
 		return err
 	}
 	h, err := handover.Read(request)
-	if err = errors.Join(err, request.Close()); err != nil {
+	if err = errors.Join(err, request.Close()); err == nil {
+		err = h.Obey()
+	}
+	if err != nil {
 		ui.Say(messages, "loops: the run cannot be begun by its process: %v\n", err)
 		return told(engine.Failed)
 	}

@@ -33,6 +33,7 @@ type branch struct {
 func tree() []branch {
 	return []branch{
 		{"run", groupRun, true, newRunCommand},
+		{"submit", groupRun, true, newSubmitCommand},
 		{"resume", groupRun, true, newResumeCommand},
 		{"stop", groupRun, true, newStopCommand},
 		{"pause", groupRun, true, newPauseCommand},
@@ -84,6 +85,8 @@ func tree() []branch {
 		{"policy", groupPlumbing, false, newPolicyCommand},
 		{"promote-baseline", groupPlumbing, true, newPromoteBaselineCommand},
 		{"mcp", groupPlumbing, true, newMCPCommand},
+		{"worker", groupSetUp, true, newWorkerCommand},
+		{"workers", groupLook, true, newWorkersCommand},
 		{mcpCall, "", false, newMCPCallCommand},
 		{"exit-codes", "", false, func(*app) *cobra.Command { return newExitCodesTopic() }},
 		{"environment", "", false, func(*app) *cobra.Command { return helppage.Environment() }},

@@ -224,7 +224,7 @@ func discard(ctx context.Context, tx pgx.Tx, id persistence.ID, states string) e
 
 // tickets reads what is queued.
 func tickets(ctx context.Context, tx pgx.Tx) (map[persistence.ID]dispatch.Ticket, error) {
-	rows, err := tx.Query(ctx, `SELECT args ->> 'run', state = 'running', coalesce(attempted_by[array_upper(attempted_by, 1)], '') FROM river_job
+	rows, err := tx.Query(ctx, `SELECT args ->> 'run', state = 'running', coalesce(attempted_by[array_upper(attempted_by, 1)], ''), created_at FROM river_job
 		WHERE kind = 'loops_run' AND state IN `+liveStates)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func tickets(ctx context.Context, tx pgx.Tx) (map[persistence.ID]dispatch.Ticket
 	for rows.Next() {
 		var id string
 		var t dispatch.Ticket
-		if err := rows.Scan(&id, &t.Taken, &t.Worker); err != nil {
+		if err := rows.Scan(&id, &t.Taken, &t.Worker, &t.Since); err != nil {
 			return nil, err
 		}
 		queued[persistence.ID(id)] = t
@@ -308,7 +308,7 @@ func (q *Queue) Work(ctx context.Context, s dispatch.Subscription, do func(conte
 				}
 			}
 		case <-ctx.Done():
-			return c.Stop(context.WithoutCancel(ctx))
+			return c.StopAndCancel(context.WithoutCancel(ctx))
 		}
 	}
 }

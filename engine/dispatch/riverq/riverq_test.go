@@ -212,7 +212,7 @@ func TestZombie(t *testing.T) {
 	one := work(t, q, "one", 1, func(persistence.ID) bool { <-frozen; return true })
 	one.next(t)
 	must(t, q.Arrange(t.Context(), func(queued map[persistence.ID]dispatch.Ticket) (dispatch.Plan, error) {
-		if want := (dispatch.Ticket{Taken: true, Worker: "one"}); queued["a"] != want {
+		if got := queued["a"]; !got.Taken || got.Worker != "one" || got.Since.IsZero() {
 			t.Errorf("queued: %v", queued)
 		}
 		return dispatch.Plan{Replace: []persistence.Job{job("a")}}, nil
@@ -237,8 +237,8 @@ func TestColumns(t *testing.T) {
 	at := database(t)
 	must(t, open(t, at).Prepare(t.Context()))
 	got := ask(t, at, `SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attname) FROM pg_attribute
-		WHERE attrelid = 'river_job'::regclass AND attname IN ('args', 'attempted_by', 'finalized_at', 'kind', 'queue', 'state')`)
-	if want := "args jsonb, attempted_by text[], finalized_at timestamp with time zone, kind text, queue text, state river_job_state"; strings.ReplaceAll(got, at, "") != want {
+		WHERE attrelid = 'river_job'::regclass AND attname IN ('args', 'attempted_by', 'created_at', 'finalized_at', 'kind', 'queue', 'state')`)
+	if want := "args jsonb, attempted_by text[], created_at timestamp with time zone, finalized_at timestamp with time zone, kind text, queue text, state river_job_state"; strings.ReplaceAll(got, at, "") != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	if n := ask(t, at, `SELECT string_agg(e.enumlabel::text, ' ' ORDER BY e.enumlabel) FROM pg_enum e WHERE e.enumtypid = 'river_job_state'::regtype`); n != "available cancelled completed discarded pending retryable running scheduled" {

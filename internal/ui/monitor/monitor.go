@@ -132,7 +132,7 @@ func (l *Monitor) take(r persistence.Run) bool {
 	w := l.runs[r.ID]
 	if w == nil {
 		w = &run{}
-		if !project.Alive(r) {
+		if !open(r) {
 			w.ended = cmp.Or(r.UpdatedAt, r.StartedAt, time.Unix(1, 0))
 			if time.Since(w.ended) > keepEnded && r.ID != l.named {
 				return false
@@ -140,7 +140,7 @@ func (l *Monitor) take(r persistence.Run) bool {
 		}
 		l.runs[r.ID] = w
 	} else {
-		switch lives := project.Alive(r); {
+		switch lives := open(r); {
 		case lives:
 			w.ended = time.Time{} // resumed, perhaps
 		case w.ended.IsZero():
@@ -151,6 +151,9 @@ func (l *Monitor) take(r persistence.Run) bool {
 	w.Run = r
 	return changed
 }
+
+// open reports whether a process runs a run, or a worker is about to.
+func open(r persistence.Run) bool { return project.Alive(r) || r.Status == persistence.Queued }
 
 // remember reads the memory of a run if that has changed: what it waits for, and what was spent. A memory may be large,
 // so it is not read as often as the run is looked at.
@@ -258,6 +261,10 @@ func (w *run) row() watch.Run {
 		r.Status = "stopped"
 	case persistence.Awaiting:
 		r.Status = "handed off"
+	}
+	if r.Live && w.Status == persistence.Queued {
+		r.Health, r.Note = watch.Waiting, "waits for a worker"
+		return r
 	}
 	if !r.Live || w.Status != persistence.Running { // its process may take a moment to end, too
 		r.Health, r.Note = w.end()

@@ -87,9 +87,12 @@ func LineOf(v *inspect.Vitals) RunLine {
 	if project.Alive(r) && OutOfSight(r) {
 		l.notes = append(l.notes, project.Where(r.Owner))
 	}
-	l.interrupted = !project.Alive(r) && r.Status != persistence.Running && r.Status != persistence.Starting
+	l.interrupted = !project.Alive(r) && r.Status != persistence.Running && r.Status != persistence.Starting && r.Status != persistence.Queued
 	if reason := inspect.Reason(r); l.interrupted && reason != "" && v.Wait == nil {
 		l.notes = append(l.notes, reason)
+	}
+	if r.Status == persistence.Queued {
+		l.notes = append(l.notes, "waits for a worker")
 	}
 	if n := len(r.Damage); n > 0 {
 		l.notes = append(l.notes, "damaged: "+r.Damage[0])

@@ -33,6 +33,8 @@ func UnpausedText(page *Page, r persistence.Run) string {
 func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 	r, pid := s.Run, s.Before.Owner.PID
 	switch {
+	case s.Before.Status == persistence.Queued && r.Status == persistence.UserStopped:
+		return fmt.Sprintf("Took run %s out of the queue of workers. Nothing of it was run.", r.ID)
 	case s.Killed:
 		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s, in state %s. Resume with: %s", r.ID, pid, humanize.Duration(grace), r.State, page.Command("resume", string(r.ID)))
 	case project.Alive(r):

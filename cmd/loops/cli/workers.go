@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+	"loops/internal/worker"
+)
+
+func newWorkersCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "workers",
+		Short: "List the workers, and what each carries",
+		Long: `workers lists the workers that share the database of the project: queue, labels, slots, the runs that each carries, when it
+was heard of last, its version and what kept it from something last. One that is gone was not heard of for half a lease;
+others have its runs then. One that ended as it was told to is not listed.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
+		Example: "  loops workers\n  loops workers --json | jq -r '.[] | select(.gone) | .host'",
+		Args:    arguments(0, 0, ""),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return runWorkers(cmd.Context(), a, asJSON) },
+	}
+	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print a JSON array")
+	return cmd
+}
+
+func runWorkers(ctx context.Context, a *app, asJSON bool) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	all, err := worker.List(ctx, p)
+	if err != nil {
+		return a.refused(err)
+	}
+	if asJSON {
+		return ui.WriteJSON(a.out, views.WorkerObjects(all))
+	}
+	a.page().PrintWorkers(all)
+	return nil
+}

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/persistence"
+)
+
+// Submit records a run for workers, which is queued then, and returns it: it is durable, and nothing of it is run. The job says who may carry it; its run,
+// hash and request are filled in. What a start refuses is refused here, as far as this machine can tell. Only runs in PostgreSQL can be submitted.
+func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) (persistence.Run, error) {
+	if r.Tree != (TreeRequest{}) {
+		return persistence.Run{}, misuse(OpSubmit, "a submitted run works in the files of its worker, and has no work tree of its own")
+	}
+	store, err := e.records(ctx, true, "")
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	placer, ok := store.Store.(persistence.Placer)
+	if !ok {
+		return persistence.Run{}, because(Usage, persistence.ErrNoWorkers, "cannot submit")
+	}
+	plan, err := e.Plan(ctx, r)
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	spec := plan.job.spec
+	spec.Owner, spec.StartedAt = persistence.Owner{}, time.Now()
+	j.Hash = definitionHash(spec)
+	if filepath.Base(r.Loop) != r.Loop { // a path: the worker finds it from its own checkout
+		r.Loop = "." + string(filepath.Separator) + spec.File
+		if filepath.IsAbs(spec.File) {
+			r.Loop = spec.File
+		}
+	}
+	r.Hash = j.Hash
+	if j.Request, err = json.Marshal(r); err != nil {
+		return persistence.Run{}, err
+	}
+	memory := &fsm.Snapshot{Loop: plan.Loop.Name, Phase: fsm.PhasePending, Current: plan.Loop.Initial, StartedAt: spec.StartedAt, Context: plan.Values, Captured: value.NewMap()}
+	run, err := placer.Submit(ctx, spec, memory, j)
+	if errors.Is(err, persistence.ErrNoWorkers) {
+		err = because(Usage, err, "cannot submit")
+	}
+	return run, err
+}
+
+// definitionHash tells a definition, with all loops that it names, from others. It is the same in every checkout.
+func definitionHash(spec persistence.Spec) string {
+	if spec.Definition == nil {
+		return spec.SHA256
+	}
+	sum := sha256.Sum256(spec.Definition)
+	return hex.EncodeToString(sum[:])
+}
+
+// withdraw ends a run that is queued, unless a worker was faster: then done is false, and the run is as it is now.
+func (a *asking) withdraw(ctx context.Context) (done bool, err error) {
+	store, ok := a.store.Store.(persistence.Placer)
+	if !ok {
+		return false, nil
+	}
+	err = store.Withdraw(ctx, a.id)
+	_, held := errors.AsType[*persistence.HeldError](err)
+	_, begun := errors.AsType[*persistence.NotResumableError](err)
+	if err != nil && !held && !begun {
+		return false, a.store.Failed(err)
+	}
+	now, nowErr := a.now(ctx)
+	if nowErr != nil {
+		return false, nowErr
+	}
+	a.Run = now
+	if err != nil {
+		a.Before = now
+	}
+	return err == nil, nil
+}

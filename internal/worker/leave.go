@@ -1,0 +1,99 @@
+package worker
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"loops/engine/dispatch"
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// leave decides about a run whose process ended: whether this worker carries it again, and otherwise whether the job is over. before is how the run
+// stood when the process began, now how it stands.
+func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code int, said string) (again, over bool) {
+	id, after := now.Run, context.WithoutCancel(ctx)
+	found := func(f persistence.Finding) {
+		if err := w.store.Found(after, id, f); err != nil {
+			w.trouble(err) // the next who looks finds out again
+		}
+	}
+	note := whyOf(said)
+	switch dispatch.StandOf(now) {
+	case dispatch.Owned:
+		return false, true
+	case dispatch.Over:
+		found(persistence.Finding{})
+		w.Say("Run %s: %s.", id, now.State.Status)
+		return false, true
+	case dispatch.Parks:
+		found(persistence.Finding{Open: true, After: w.wakes(after, id)})
+		w.Say("Run %s is parked where it waits.", id)
+		return false, true
+	}
+	moved := now.State.Status != before.State.Status || now.State.Step != before.State.Step || now.State.Segment != before.State.Segment
+	switch {
+	case ctx.Err() != nil: // drained: others have it at once
+		found(persistence.Finding{Open: true})
+		return false, false
+	case moved:
+		w.Say("Run %s: its process ended with code %d before the run did; it continues.", id, code)
+		found(persistence.Finding{Open: true})
+		return true, false
+	case now.State.Status == persistence.Queued: // another worker may have what this one lacks
+		w.refused(id, note)
+		found(persistence.Finding{Open: true, Again: true, After: min(pause(now.Tries), 5*time.Second), Note: note})
+		return false, true
+	case now.Tries+1 >= dispatch.MaxTries:
+		w.refused(id, note)
+		w.Say("Run %s made no progress in %d tries, and is left: %s", id, dispatch.MaxTries, note)
+		found(persistence.Finding{Again: true, Note: note})
+		return false, true
+	}
+	w.refused(id, note)
+	found(persistence.Finding{Open: true, Again: true, After: pause(now.Tries), Note: note})
+	return false, true
+}
+
+// refused notes why a run did not begin here.
+func (w *worker) refused(id persistence.ID, note string) {
+	w.mu.Lock()
+	w.last = "run " + string(id) + ": " + note
+	w.mu.Unlock()
+	w.Say("Run %s did not begin here: %s", id, note)
+}
+
+// pause is how long a run rests after so many tries.
+func pause(tries int) time.Duration { return min(time.Second<<min(tries, 10), 30*time.Second) }
+
+// wakes is after what time a parked run is to be looked at again although nothing was asked of it; 0 = never.
+func (w *worker) wakes(ctx context.Context, id persistence.ID) time.Duration {
+	m, err := w.store.Snapshot(ctx, id)
+	if err != nil || m.Awaiting == nil {
+		return time.Second // what is wrong, carrying it tells
+	}
+	next := m.Awaiting.Next
+	if m.Awaiting.Kind == fsm.AwaitAsk || m.Awaiting.Kind == fsm.AwaitEvent {
+		next = m.Awaiting.Deadline
+	}
+	if next.IsZero() {
+		return 0
+	}
+	return max(time.Until(next), time.Second)
+}
+
+// whyOf is the last message of a process among what it said, without the name of the program and without what to do about it.
+func whyOf(said string) string {
+	why := ""
+	for line := range strings.Lines(said) {
+		line = strings.TrimSpace(line)
+		if text, ok := strings.CutPrefix(line, "loops: "); ok || why == "" {
+			why = text
+		}
+	}
+	if why == "" {
+		return "its process was killed"
+	}
+	return why
+}

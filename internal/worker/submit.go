@@ -1,0 +1,76 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"loops/engine"
+	"loops/engine/dispatch"
+	"loops/engine/dispatch/riverq"
+	"loops/engine/project"
+	"loops/persistence"
+)
+
+// Submit records a run for workers, and tells their queue. It is durable on return; a queue that could not be told is no error: workers find the run.
+func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j persistence.Job) (persistence.Run, error) {
+	if err := dispatch.CheckQueue(j.Queue); err != nil {
+		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "%s", err.Error())
+	}
+	if j.Priority < dispatch.FirstPriority || j.Priority > dispatch.LastPriority {
+		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "priority %d: expected 1 (first) to 4 (last)", j.Priority)
+	}
+	limits, err := limitsOf(e.Project())
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	run, err := e.Submit(ctx, r, j)
+	if err != nil {
+		return run, err
+	}
+	j.Run = run.ID
+	if !j.At.IsZero() || limits.Limited(j) {
+		return run, nil // the next worker that looks places it
+	}
+	location, _, err := e.Project().Location()
+	if err != nil {
+		return run, err
+	}
+	queue, err := riverq.Open(ctx, location)
+	if err != nil {
+		return run, err
+	}
+	_, err = queue.Place(ctx, j)
+	_ = errors.Join(err, queue.Close()) // the run is recorded: a worker places it when it looks
+	return run, nil
+}
+
+// limitsOf are those of the settings of a project.
+func limitsOf(p *project.Project) (dispatch.Limits, error) {
+	c, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	return c.Limits, nil
+}
+
+// ParseAt reads a time of day, of which the next is meant, a date with a time, or how long from now.
+func ParseAt(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(d), nil
+	}
+	for _, form := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
+		if at, err := time.ParseInLocation(form, text, now.Location()); err == nil {
+			return at, nil
+		}
+	}
+	if at, err := time.ParseInLocation("15:04", text, now.Location()); err == nil {
+		next := time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), 0, 0, now.Location())
+		if !next.After(now) {
+			next = time.Date(now.Year(), now.Month(), now.Day()+1, at.Hour(), at.Minute(), 0, 0, now.Location())
+		}
+		return next, nil
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: expected one such as 2026-11-21T22:00, 22:00, or 30m from now", text)
+}

@@ -1,0 +1,320 @@
+// Package worker drives submitted runs: it takes them from a queue, has a process of this program carry each, and takes over those whose owner was
+// not heard of. What becomes of a run is in the store; a worker keeps nothing.
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"loops/engine"
+	"loops/engine/dispatch"
+	"loops/engine/dispatch/riverq"
+	"loops/engine/project"
+	"loops/internal/handover"
+	"loops/persistence"
+)
+
+// Options say what a worker takes, and how.
+type Options struct {
+	Queue   string
+	Labels  []string
+	Slots   int    // how many runs at once
+	Version string // of this program
+	Env     []string
+	Project string // of the processes that carry runs, as -C says; "" = the working directory
+	Store   string // the same, as --store says
+
+	// Say tells a user what the worker does, a line each. It may be called by several goroutines at once.
+	Say func(format string, args ...any)
+}
+
+// A worker is one call of Run. Its methods may be called by several goroutines at once.
+type worker struct {
+	Options
+	project *project.Project
+	store   persistence.Placer
+	queue   dispatch.Engine
+	limits  dispatch.Limits
+	lease   time.Duration
+	state   persistence.WorkerState
+	look    chan struct{} // of one element: something may have to be placed
+	more    chan string   // channels to take jobs of, too
+
+	mu   sync.Mutex
+	runs map[persistence.ID]bool      // guarded by mu: those that it has now
+	left map[persistence.ID]time.Time // guarded by mu: when it left others
+	last string                       // guarded by mu: what kept it from something last
+}
+
+// Open returns the store and the queue of the runs of a project. The caller closes both.
+func Open(ctx context.Context, p *project.Project) (*project.Records, persistence.Placer, dispatch.Engine, error) {
+	location, _, err := p.Location()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	queue, err := riverq.Open(ctx, location)
+	if err != nil {
+		return nil, nil, nil, engine.Refuse(engine.Usage, "%s", err.Error())
+	}
+	records, err := p.Records(ctx, true)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, queue.Close())
+	}
+	store, ok := records.Store.(persistence.Placer)
+	if !ok {
+		return nil, nil, nil, errors.Join(engine.Refuse(engine.Usage, "%s", persistence.ErrNoWorkers.Error()), records.Close(), queue.Close())
+	}
+	return records, store, queue, nil
+}
+
+// Run takes runs until ctx ends; then those that it has are stopped, so that others can take them, and it returns.
+func Run(ctx context.Context, p *project.Project, o Options) error {
+	records, store, queue, err := Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer records.Close()
+	defer queue.Close()
+	if err := queue.Prepare(ctx); err != nil {
+		return err
+	}
+	limits, err := limitsOf(p)
+	if err != nil {
+		return err
+	}
+	w := &worker{
+		Options: o, project: p, limits: limits, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), more: make(chan string, 16),
+		runs: make(map[persistence.ID]bool), left: make(map[persistence.ID]time.Time),
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	w.state = persistence.WorkerState{
+		ID: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6]), Host: host, PID: os.Getpid(), Queue: o.Queue, Labels: o.Labels, Slots: o.Slots,
+		Version: o.Version, Since: time.Now(),
+	}
+	if err := w.beat(ctx); err != nil {
+		return err
+	}
+	w.Say("Worker %s takes runs of queue %s, %d at a time.", w.state.ID, o.Queue, o.Slots)
+	side, end := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	beside.Go(func() { every(side, w.lease/6, nil, func() { w.trouble(w.beat(side)) }) })
+	beside.Go(func() { every(side, min(w.lease/12, time.Second), w.look, func() { w.trouble(w.arrange(side)) }) })
+	err = queue.Work(ctx, dispatch.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, o.Labels), More: w.more}, w.drive)
+	end()
+	beside.Wait()
+	return errors.Join(err, store.Away(context.WithoutCancel(ctx), w.state.ID))
+}
+
+// channels are those that a worker takes jobs of from the beginning. Those of other combinations of its labels it finds when there is a run for them.
+func channels(queue string, labels []string) []string {
+	all := []string{dispatch.Channel(queue, nil), dispatch.Channel(queue, labels)}
+	for _, l := range labels {
+		all = append(all, dispatch.Channel(queue, []string{l}))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// every calls do at once, again each time that rest is over, and sooner when look says so, until ctx ends.
+func every(ctx context.Context, rest time.Duration, look <-chan struct{}, do func()) {
+	tick := time.NewTicker(rest)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		do()
+		select {
+		case <-tick.C:
+		case <-look:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// beat says in the store how the worker is.
+func (w *worker) beat(ctx context.Context) error {
+	w.mu.Lock()
+	state := w.state
+	state.LastError = w.last
+	for id := range w.runs {
+		state.Runs = append(state.Runs, id)
+	}
+	w.mu.Unlock()
+	slices.Sort(state.Runs)
+	return w.store.Beat(ctx, state, w.lease/2)
+}
+
+// trouble keeps what went wrong beside the runs. It may pass, and is tried again.
+func (w *worker) trouble(err error) {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	w.mu.Lock()
+	again := w.last == err.Error()
+	w.last = err.Error()
+	w.mu.Unlock()
+	if !again {
+		w.Say("It will be tried again: %s", err)
+	}
+}
+
+// arrange places what is due and has no job, and takes over what workers had that are gone.
+func (w *worker) arrange(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, w.lease)
+	defer cancel()
+	return w.queue.Arrange(ctx, func(queued map[persistence.ID]dispatch.Ticket) (dispatch.Plan, error) {
+		all, err := w.store.Placed(ctx, "", 4*dispatch.Window)
+		if err != nil {
+			return dispatch.Plan{}, err
+		}
+		states, err := w.store.Workers(ctx)
+		if err != nil {
+			return dispatch.Plan{}, err
+		}
+		for _, id := range dispatch.Settled(all) {
+			if err := w.store.Found(ctx, id, persistence.Finding{}); err != nil {
+				return dispatch.Plan{}, err
+			}
+		}
+		for _, p := range all {
+			if dispatch.StandOf(p) == dispatch.Due && dispatch.Fits(p.Job, w.Queue, w.Labels) && len(p.Labels) > 1 {
+				select {
+				case w.more <- dispatch.Channel(p.Queue, p.Labels):
+				default: // the next time
+				}
+			}
+		}
+		return dispatch.Arranged(all, queued, func(id string, run persistence.ID) bool { return w.gone(states, id, run) }, w.limits, time.Now()), nil
+	})
+}
+
+// gone reports whether a worker is, or whether it is this one, and left the run without the queue learning of it.
+func (w *worker) gone(states []persistence.WorkerState, id string, run persistence.ID) bool {
+	if id == w.state.ID {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		left, ok := w.left[run]
+		return ok && !w.runs[run] && time.Since(left) > w.lease/2
+	}
+	i := slices.IndexFunc(states, func(s persistence.WorkerState) bool { return s.ID == id })
+	return i < 0 || states[i].Gone()
+}
+
+// has notes that the worker has a run, or that it left it.
+func (w *worker) has(id persistence.ID, has bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if has {
+		w.runs[id] = true
+		delete(w.left, id)
+		return
+	}
+	delete(w.runs, id)
+	for other, at := range w.left {
+		if time.Since(at) > 2*w.lease {
+			delete(w.left, other)
+		}
+	}
+	w.left[id] = time.Now()
+}
+
+// drive carries a run until it ends, parks or has to be left, and reports whether it is over for this job: otherwise others are to have it at once.
+func (w *worker) drive(ctx context.Context, id persistence.ID) (over bool) {
+	w.has(id, true)
+	defer func() {
+		w.has(id, false)
+		select {
+		case w.look <- struct{}{}:
+		default:
+		}
+	}()
+	for {
+		p, ok := w.placed(ctx, id)
+		switch {
+		case !ok:
+			return ctx.Err() == nil
+		case ctx.Err() != nil:
+			return false
+		case dispatch.StandOf(p) != dispatch.Due || !dispatch.Fits(p.Job, w.Queue, w.Labels):
+			return true // it ended, is another's, or waits
+		}
+		code, said := w.carry(ctx, p)
+		now, ok := w.placed(context.WithoutCancel(ctx), id)
+		if !ok {
+			return true
+		}
+		again, over := w.leave(ctx, p, now, code, said)
+		if !again {
+			return over
+		}
+	}
+}
+
+// placed reads how a run stands. A database that is away is asked again, as long as the worker is to have runs.
+func (w *worker) placed(ctx context.Context, id persistence.ID) (persistence.Placed, bool) {
+	for giveUp := time.Now().Add(w.lease); ; {
+		all, err := w.store.Placed(ctx, id, 0)
+		switch {
+		case err == nil && len(all) == 1:
+			return all[0], true
+		case err == nil, ctx.Err() != nil && time.Now().After(giveUp):
+			return persistence.Placed{}, false // it was removed, or is left
+		}
+		w.trouble(err)
+		select {
+		case <-time.After(min(w.lease/12, time.Second)):
+		case <-ctx.Done():
+			return persistence.Placed{}, false
+		}
+	}
+}
+
+// carry has a process of its own carry a run, and returns when that ended: with its exit code and what it said before the run was on record.
+func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, said string) {
+	request, err := requestOf(p)
+	if err != nil {
+		return 1, err.Error()
+	}
+	h := handover.Handover{
+		Version: handover.Version, Dir: w.project.Cwd, Project: w.Project, Store: w.Store, Log: true, Bound: true,
+		Words: []string{"submit", p.State.Loop}, Request: request, View: handover.View{Quiet: true},
+	}
+	child, _, err := h.Begin(ctx, w.Env)
+	if early, ok := errors.AsType[*handover.EarlyError](err); ok {
+		return early.Code, string(early.Said)
+	}
+	if err != nil {
+		return 1, err.Error()
+	}
+	w.Say("Run %s is running (pid %d).", p.Run, child.Process.Pid)
+	select {
+	case <-child.Ended:
+	case <-ctx.Done():
+		child.Release()
+	}
+	code, text := child.End()
+	return code, string(text)
+}
+
+// requestOf is what is asked of the process that carries a run.
+func requestOf(p persistence.Placed) (r engine.Request, err error) {
+	var start engine.StartRequest
+	if err := json.Unmarshal(p.Request, &start); err != nil {
+		return r, fmt.Errorf("what was submitted as run %s cannot be read: %w", p.Run, err)
+	}
+	if p.State.Status == persistence.Queued {
+		start.Queued, start.Over.Park = p.Run, true
+		return engine.Request{Start: &start}, nil
+	}
+	again := &engine.ResumeRequest{Run: string(p.Run), Lock: start.Lock}
+	again.Over.Park = true
+	return engine.Request{Resume: again}, nil
+}
