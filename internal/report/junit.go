@@ -131,7 +131,7 @@ func (v *visited) how() string {
 	return strings.Join(append([]string{visit}, said...), ", ") + "\n"
 }
 
-// failure writes why the run did not end well.
+// failure writes why the run did not end well. Its message is the reason, where there is one: that is what services show in lists.
 func failure(b *strings.Builder, run Run, more string) {
 	element := "error"
 	if run.End == Failed {
