@@ -75,6 +75,7 @@ func (m *Mirror) alone(ctx context.Context, f func() error) error {
 	}
 }
 
+// plain is what a name of a ref, of a folder and of a branch cannot do without an escape.
 var plain = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // refName is the name of a run as part of a ref and of a path.
