@@ -100,7 +100,7 @@ func TestHostileFiles(t *testing.T) {
 		{"30,000 loops that are not there", map[string]string{"main.yaml": head + "states:\n" + many.String()}, nil, "main.yaml:5 unknown-loop none0"},
 		{"30,000 states, inherited and changed", map[string]string{"main.yaml": "from: base\nstates:\n" + strings.ReplaceAll(states.String(), "fragment: f", "timeout: 5"), "base.yaml": head + "states:\n" + strings.ReplaceAll(states.String(), "fragment: f", "capture: c")}, nil, ""},
 		{"a long flow", map[string]string{"main.yaml": "name: n\ndescription: d\ninitial: s0\nflow:\n" + lines("  - s%d\n", 30_000)}, nil, ""},
-		{"a flow of one step", map[string]string{"main.yaml": "name: n\ndescription: d\ninitial: s0\nflow: [" + strings.Repeat("s0, ", 30_000) + "]\n"}, nil, "main.yaml:4 ignored stands in flow before"},
+		{"a flow of one step", map[string]string{"main.yaml": "name: n\ndescription: d\ninitial: s0\nflow: [" + strings.Repeat("s0, ", 30_000) + "]\n"}, nil, "main.yaml:4 ignored is in flow already"},
 		{"long names", map[string]string{"main.yaml": head + "from: " + strings.Repeat("x/", 100_000) + "y\n"}, nil, "main.yaml:4 not-found"},
 		{"a name of dots", map[string]string{"main.yaml": head + "from: " + strings.Repeat("../", 10_000) + "etc/passwd\n"}, nil, "main.yaml:4 not-found"},
 		{"values without end", map[string]string{"main.yaml": head + "context: {a: [" + strings.Repeat("1,", 4<<20) + "]}\n" + tail}, nil, "main.yaml:1 too-large 2000000 values"},
