@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"loops/internal/jsonoutput"
 )
@@ -52,6 +53,9 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 					kind = "application/json"
 				}
 				status, text := s.ask(method, path, kind, body)
+				for end := time.Now().Add(time.Minute); status == http.StatusConflict && name == "begun" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+					status, text = s.ask(method, path, kind, body)
+				}
 				if status != http.StatusOK && name != "error" {
 					t.Errorf("%s %s: %d %.500s", method, path, status, text)
 				}
@@ -62,11 +66,27 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				return text
 			}
 			const all = "/api/v1/projects/shop"
-			first := s.post("/runs", `{"loop": "count", "field": {"goal": 2}}`)["instance_id"].(string)
+			start := func(body string) string { // the process of the run before may hold its files for a moment after its end is on record
+				t.Helper()
+				var last string
+				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+					var status int
+					if status, last = s.ask("POST", all+"/runs", "application/json", body); status != http.StatusConflict {
+						break
+					}
+				}
+				s.checkAnswer("begun", last)
+				var begun struct {
+					ID string `json:"instance_id"`
+				}
+				must(t, json.Unmarshal([]byte(last), &begun))
+				return begun.ID
+			}
+			first := start(`{"loop": "count", "field": {"goal": 2}}`)
 			s.until(first, `"completed"`)
-			second := s.post("/runs", `{"loop": "count", "field": {"goal": 1}}`)["instance_id"].(string)
+			second := start(`{"loop": "count", "field": {"goal": 1}}`)
 			s.until(second, `"completed"`)
-			asks := s.post("/runs", `{"loop": "asks"}`)["instance_id"].(string)
+			asks := start(`{"loop": "asks"}`)
 			s.until(asks, `"waiting"`)
 			ask("GET", "/api/v1/projects", "", "projects")
 			ask("GET", "/api/v1/runs", "", "runs")
