@@ -367,9 +367,9 @@ func TestWorkerRefuses(t *testing.T) {
 		b, _ := os.ReadFile(w.log)
 		return bytes.Contains(b, []byte("is not here as it was submitted"))
 	})
-	if list := f.loops("workers"); !strings.Contains(list, "last error: run "+id+": .loops/three.yaml is not here as it was submitted") {
-		t.Errorf("workers:\n%s", list)
-	}
+	f.until("the list of workers says why", func() bool {
+		return strings.Contains(f.loops("workers"), "last error: run "+id+": .loops/three.yaml is not here as it was submitted")
+	})
 	if n := len(f.lines("steps")); n != 0 {
 		t.Errorf("%d steps were done", n)
 	}

@@ -84,6 +84,7 @@ func (a *app) places(root *cobra.Command) complete.Places {
 		"--by": complete.Fixed(inspect.ByVisits, inspect.ByTime, inspect.ByCost), "--definition": complete.Fixed(engine.RecordedDefinition), "--group-by": complete.Fixed("outcome"),
 		"--worktree-end": complete.Fixed(treeEnds...), "graph --format": complete.Fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": complete.Fixed(formats...),
 		"run --format": complete.Fixed(runFormats...), "resume --format": complete.Fixed(runFormats...), "fork --format": complete.Fixed(runFormats...), "report --format": complete.Fixed("html", "junit", "markdown"),
+		"--key": complete.Nothing, "--priority": complete.Fixed("1", "2", "3", "4"), "submit --queue": complete.Nothing, "submit --label": complete.Nothing, "worker --queue": complete.Nothing, "worker --label": complete.Nothing,
 		"simulate --scenario": complete.Fixed(dryrun.Scenarios()...), "schema --json-output": complete.Fixed(jsonoutput.Commands()...),
 	}
 }
