@@ -54,8 +54,10 @@ var arrows = map[string][]string{
 		"loops/internal/ui/views",
 		"loops/persistence",
 	},
-	"loops/internal/ui/asker": {"loops/engine", "loops/fsm", "loops/internal/plain", "loops/internal/ui", "golang.org/x/sys"},
-	"loops/fsm/jq":            {"loops/fsm/value", "github.com/itchyny/gojq"},
+	"loops/internal/ui/asker":           {"loops/engine", "loops/fsm", "loops/internal/plain", "loops/internal/ui", "golang.org/x/sys"},
+	"loops/engine/schedule":             {"loops/engine", "loops/engine/project", "loops/fsm", "loops/fsm/cron", "loops/internal/humanize", "loops/persistence"},
+	"loops/persistence/dirstore/ledger": {"loops/internal/disk", "loops/persistence"},
+	"loops/fsm/jq":                      {"loops/fsm/value", "github.com/itchyny/gojq"},
 	"loops/internal/service": {
 		"loops/engine",
 		"loops/engine/project",
@@ -112,6 +114,7 @@ var arrows = map[string][]string{
 	"loops/persistence/dirstore/segment": {"loops/fsm", "loops/internal/disk", "loops/persistence", "loops/persistence/snapshot"},
 	"loops/internal/ui/monitor":          {"loops/engine/project", "loops/fsm", "loops/fsm/value", "loops/internal/diagram", "loops/internal/inspect", "loops/internal/humanize", "loops/internal/plain", "loops/internal/ui", "loops/internal/ui/views", "loops/internal/watch", "loops/persistence", "loops/internal/stderrtail"},
 	"loops/internal/ui/views": {
+		"loops/engine/schedule",
 		"loops/engine",
 		"loops/engine/notifier",
 		"loops/engine/project",
@@ -177,6 +180,7 @@ var arrows = map[string][]string{
 	},
 	"loops/internal/model": {"loops/fsm", "loops/fsm/loopfile", "loops/fsm/value", "loops/internal/plain"},
 	"loops/engine/project": {
+		"loops/persistence/dirstore/ledger",
 		"loops/engine/action",
 		"loops/fsm",
 		"loops/fsm/lint",
@@ -199,6 +203,7 @@ var arrows = map[string][]string{
 	"loops/bench":     {"loops/fsm", "loops/internal/pgtest", "loops/persistence", "loops/persistence/dirstore", "github.com/creack/pty"},
 	"loops/cmd/loops": {"loops/cmd/loops/cli"},
 	"loops/cmd/loops/cli": {
+		"loops/engine/schedule",
 		"loops/cmd/loops/cli/complete",
 		"loops/cmd/loops/cli/helppage",
 		"loops/cmd/loops/cli/jobcontrol",

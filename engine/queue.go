@@ -94,7 +94,7 @@ func (e *Engine) waited(ctx context.Context, t turn, take func() (persistence.Jo
 		return nil, err
 	}
 	me := persistence.Waiter{
-		Loop: t.spec.Loop, Resumes: t.resumes, Scope: persistence.ResolveScope(t.spec.Scope), Singleton: t.spec.Singleton,
+		Loop: t.spec.Loop, Resumes: t.resumes, Gets: t.spec.ID, Scope: persistence.ResolveScope(t.spec.Scope), Singleton: t.spec.Singleton,
 		Owner: t.spec.Owner, Inside: t.spec.Ancestors,
 	}
 	shared := t.shared(ctx, line)

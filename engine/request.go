@@ -88,8 +88,13 @@ type StartRequest struct {
 	Tree    TreeRequest       `json:"tree"`
 	Queued  persistence.ID    `json:"queued,omitempty"` // the run that Submit recorded, which begins now; "" = a new one
 	Hash    string            `json:"hash,omitempty"`   // the definition must have it, see Submit; "" = any
+	ID      persistence.ID    `json:"id,omitempty"`     // that the run is to have, or not begin: persistence.ErrTaken; "" = any
+	By      string            `json:"by,omitempty"`     // what has it started, for its record; "" = a user
 	Warn    Warn              `json:"-"`
 }
+
+// StartedBy is the option of a run in its record that says what had it started, as StartRequest.By does.
+const StartedBy = "started_by"
 
 // A ResumeRequest asks for a run to be continued.
 type ResumeRequest struct {

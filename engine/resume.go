@@ -86,6 +86,12 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		over.Config = conf
 	}
 	l, recorded := over.Apply(l)
+	if by, ok := run.Options.Get(StartedBy); ok {
+		if recorded == nil {
+			recorded = value.NewMap()
+		}
+		recorded.Set(StartedBy, by)
+	}
 	e.warnSettings(conf, r.Warn)
 	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpResume); err != nil {
 		return nil, err

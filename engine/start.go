@@ -39,6 +39,12 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	over := r.Over
 	over.Config = conf
 	l, recorded := over.Apply(l)
+	if r.By != "" {
+		if recorded == nil {
+			recorded = value.NewMap()
+		}
+		recorded.Set(StartedBy, r.By)
+	}
 	values, err := Seed(l, r.Input, r.Context)
 	if err != nil {
 		return nil, err
@@ -76,6 +82,7 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	if r.Hash != "" && r.Hash != definitionHash(j.spec) {
 		return nil, refuse(Invalid, "%s is not here as it was submitted: the definition of its loop, or of one that it runs, has another hash in %s. Bring the checkout of the worker up to date, or submit it again", p.Short(l.File), p.Dir)
 	}
+	j.spec.ID = r.ID
 	r.Lock.apply(&j.spec)
 	tree.describe(&j.spec, p, l, planned)
 	j.queued = r.Queued

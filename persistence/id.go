@@ -11,6 +11,15 @@ import (
 // NewID returns the ID and the run id of a run of a loop that begins in a second, if nobody else has them.
 func NewID(loop string, at time.Time) (id ID, runID string) { return MakeID(loop, at), MakeRunID(at) }
 
+// Second returns the second that the id of a run which is to have one names.
+func (s Spec) Second() (time.Time, error) {
+	loop, at, ok := SplitID(s.ID)
+	if !ok || loop != s.Loop || MakeID(loop, at) != s.ID {
+		return at, fmt.Errorf("%q cannot be the id of a run of the loop %s", s.ID, s.Loop)
+	}
+	return at, nil
+}
+
 // CheckLoop reports whether runs of a loop with this name can be recorded: an empty name and one that is too long (ErrName)
 // are errors.
 func CheckLoop(name string) error {

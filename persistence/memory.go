@@ -65,9 +65,9 @@ func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
 	if err := m.conflict("", spec, scope); err != nil {
 		return nil, err
 	}
-	at := spec.StartedAt.UTC().Truncate(time.Second)
-	for m.runs[MakeID(spec.Loop, at)] != nil {
-		at = at.Add(time.Second)
+	at, err := m.second(spec)
+	if err != nil {
+		return nil, err
 	}
 	id := MakeID(spec.Loop, at)
 	if spec.ScopeOf != nil {

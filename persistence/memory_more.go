@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"loops/fsm"
 	"loops/persistence/snapshot"
@@ -110,4 +111,20 @@ func (m *Memory) recorded(id ID) (*memoryRun, error) {
 		return nil, fmt.Errorf("%s: %w", id, ErrNotFound)
 	}
 	return r, nil
+}
+
+// second returns the second that the id of a new run names. Called with mu held.
+func (m *Memory) second(spec Spec) (time.Time, error) {
+	if spec.ID == "" {
+		at := spec.StartedAt.UTC().Truncate(time.Second)
+		for m.runs[MakeID(spec.Loop, at)] != nil {
+			at = at.Add(time.Second)
+		}
+		return at, nil
+	}
+	at, err := spec.Second()
+	if err == nil && m.runs[spec.ID] != nil {
+		err = fmt.Errorf("%s: %w", spec.ID, ErrTaken)
+	}
+	return at, err
 }

@@ -37,6 +37,7 @@ type Waiter struct {
 	ID        string   // a uuid
 	Loop      string   // whose run it is about
 	Resumes   ID       // the run that is to continue; "" = a new one
+	Gets      ID       // the id that its new run is to have; "" = any
 	Scope     []string // absolute and resolved; of little-loops: what it waits for
 	Singleton bool
 	Owner     Owner

@@ -35,6 +35,7 @@ type queueOurs struct {
 	Scope      []string `json:"scope"`
 	Singleton  bool     `json:"singleton,omitempty"`
 	Resumes    ID       `json:"resumes,omitempty"`
+	Gets       ID       `json:"gets,omitempty"`
 	Inside     []ID     `json:"inside,omitempty"`
 	Holder     ID       `json:"holder,omitempty"`
 	Behind     string   `json:"behind,omitempty"`
@@ -71,7 +72,7 @@ func readEntry(path string) (Waiter, error) {
 		return w, nil
 	}
 	o := e.Ours
-	w.Scope, w.Singleton, w.Resumes, w.Inside, w.Log = o.Scope, o.Singleton, o.Resumes, o.Inside, o.Log
+	w.Scope, w.Singleton, w.Resumes, w.Gets, w.Inside, w.Log = o.Scope, o.Singleton, o.Resumes, o.Gets, o.Inside, o.Log
 	w.Owner.Host, w.Owner.Boot, w.Owner.PIDNS, w.Owner.Start = o.Host, o.Boot, o.PIDNS, o.Start
 	w.For.Run, w.For.Waiter = o.Holder, o.Behind
 	at, _ := time.Parse(time.RFC3339Nano, o.OtherSince) // "" = not known
@@ -86,7 +87,7 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 		ID: w.ID, Loop: w.Loop, Since: w.Since.Format(queueTime),
 		Context: queueContext{For: w.For.Loop, Scope: []string{}, PID: w.Owner.PID},
 		Ours: &queueOurs{
-			Scope: w.Scope, Singleton: w.Singleton, Resumes: w.Resumes, Inside: w.Inside, Holder: w.For.Run, Behind: w.For.Waiter,
+			Scope: w.Scope, Singleton: w.Singleton, Resumes: w.Resumes, Gets: w.Gets, Inside: w.Inside, Holder: w.For.Run, Behind: w.For.Waiter,
 			Host: w.Owner.Host, Boot: w.Owner.Boot, PIDNS: w.Owner.PIDNS, Start: w.Owner.Start, Log: w.Log,
 		},
 	}

@@ -146,6 +146,7 @@ type Reading interface {
 
 // A Spec describes a run that is about to begin or to continue.
 type Spec struct {
+	ID         ID // the id that a new run is to have, or none: then Create fails with ErrTaken; "" = the first one that is free
 	Loop       string
 	File       string
 	SHA256     string
@@ -180,7 +181,8 @@ type Journal interface {
 // A Store keeps runs. All methods may be called concurrently, also by several processes.
 type Store interface {
 	// Create makes a new run, takes its scope and gives it to the caller. Another live run in the way is a
-	// *ConflictError. Nothing is listed before the first Record.
+	// *ConflictError. Nothing is listed before the first Record. A run that is to have an id gets that, also where a process died that
+	// had made it and had not recorded anything; where another run has it, or had it and is not gone whole, the error is ErrTaken.
 	Create(ctx context.Context, spec Spec) (Journal, error)
 	// Resume takes over a recorded run that no live process owns, back from the archive if need be, and
 	// returns its memory. spec gives the new owner, scope and options. A live owner is a *HeldError, a run

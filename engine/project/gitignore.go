@@ -10,6 +10,7 @@ import (
 // ignoredRecords has git leave out what the program itself writes below .loops; the loops there are the project's.
 const ignoredRecords = `# What loops records and can make anew; the loops beside it belong to the project.
 /.history/
+/.ledger/
 /.retention
 /.queue/
 /.running/

@@ -37,7 +37,7 @@ var loopKeys = []Key{
 	{Name: "labels", In: InLoop, Type: TypeTexts, Doc: "Words to filter listings by: `loops list --label WORD`."},
 	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Who the loop is for. `loops list` leaves out `internal` ones, unless it is asked with `--all`. Any can be run by name."},
 
-	{Name: "schedule", In: InLoop, Type: TypeBlock, Block: InSchedule, NotNull: true, Doc: "When the loop is to be run: `{cron: \"0 3 * * *\", timezone: Europe/Berlin}`. It is checked and shown; `loops schedule next NAME` lists the times."},
+	{Name: "schedule", In: InLoop, Type: TypeBlock, Block: InSchedule, NotNull: true, Doc: "When the loop is to be run: `{cron: \"0 3 * * *\", timezone: Europe/Berlin}`. `loops serve` fires it; `loops schedule next NAME` lists the times."},
 
 	{Name: "from", In: InLoop, Type: TypeText, NotNull: true, Doc: "The loop to inherit from. What this file says is laid over it: mappings key by key, everything else is replaced."},
 	{Name: "flow", In: InLoop, Type: TypeTexts, NotNull: true, Doc: "The steps of a loop in a row, instead of `states`. `NAME` leads to the next step, `NAME?YES:NO` tests; the last step ends the run."},

@@ -34,6 +34,7 @@ var Outputs = []Output{
 	{"rm", "one object", of[removed]()},
 	{"run", "a line of JSON for each event, run_info first, the schema is that of one line; with -b or --dry-run one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued](), of[runPlan]())},
 	{"runs", "a list of runs", of[[]run]()},
+	{"schedule list", "a list of schedules", of[[]listedSchedule]()},
 	{"schedule next", "one object", of[schedule]()},
 	{"show", "the definition as one object; `loops schema` has its schema", of[map[string]any]()},
 	{"signal", "one object", of[sent]()},
@@ -268,6 +269,27 @@ type schedule struct {
 	Overlap  string   `json:"overlap"`
 	CatchUp  any      `json:"catch_up"`
 	Next     []string `json:"next" jsonschema:"times"`
+}
+
+type listedSchedule struct {
+	Loop     string         `json:"loop"`
+	File     string         `json:"file" jsonschema:"absolute"`
+	Cron     string         `json:"cron"`
+	Timezone *string        `json:"timezone"`
+	Overlap  string         `json:"overlap"`
+	CatchUp  string         `json:"catch_up"`
+	Next     *string        `json:"next" jsonschema:"null where it is paused, or no time comes"`
+	PausedBy *string        `json:"paused_by"`
+	PausedAt *string        `json:"paused_at"`
+	Times    []scheduleTime `json:"times" jsonschema:"the last that are on record, oldest first"`
+}
+
+type scheduleTime struct {
+	At     string  `json:"at"`
+	State  string  `json:"state" jsonschema:"starting, waiting, started, skipped, missed or failed"`
+	Run    *string `json:"run" jsonschema:"the id of its run, which has begun where the time is started"`
+	Why    *string `json:"why"`
+	Missed int     `json:"missed" jsonschema:"times before it that nobody took note of"`
 }
 
 type sent struct {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loops/engine"
+	"loops/engine/project"
 	"loops/internal/service"
 )
 
@@ -28,6 +29,7 @@ type Project struct {
 	Dir   string
 	Open  func() (*Session, error)
 	Begin func(ctx context.Context, request engine.Request, words []string) (run string, err error) // has another process carry a run
+	Again func() (*project.Project, error)                                                          // opens the folder anew, with its files as they are now
 }
 
 // Options are what a server is made of.

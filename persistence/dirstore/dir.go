@@ -15,6 +15,7 @@ package dirstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -152,6 +153,9 @@ func (d *Store) reserve(spec persistence.Spec) (persistence.ID, time.Time, *os.F
 	if err := d.folder(d.runs); err != nil {
 		return "", time.Time{}, nil, err
 	}
+	if spec.ID != "" {
+		return d.reserveNamed(spec)
+	}
 	for at := spec.StartedAt.UTC().Truncate(time.Second); ; at = at.Add(time.Second) {
 		id := persistence.MakeID(spec.Loop, at)
 		p := d.live(id)
@@ -171,6 +175,39 @@ func (d *Store) reserve(spec persistence.Spec) (persistence.ID, time.Time, *os.F
 			return "", at, nil, err
 		}
 	}
+}
+
+// reserveNamed is reserve of an id that is given. What a process left of it that died before it recorded anything is removed.
+func (d *Store) reserveNamed(spec persistence.Spec) (persistence.ID, time.Time, *os.File, error) {
+	at, err := spec.Second()
+	if err != nil {
+		return "", at, nil, err
+	}
+	not := fmt.Errorf("%s: %w", spec.ID, persistence.ErrTaken)
+	p := d.live(spec.ID)
+	if disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) || disk.Exists(p.removed) || !d.unrecorded(spec.ID) {
+		return "", at, nil, not
+	}
+	lock, err := d.claim(spec.ID)
+	if _, held := errors.AsType[*persistence.HeldError](err); held {
+		return "", at, nil, not
+	}
+	if err != nil {
+		return "", at, nil, err
+	}
+	err = disk.Remove(p.pid, p.events, p.state, p.state+".tmp", p.commands)
+	if err == nil {
+		discardWork(d.work(spec.ID), false)
+		err = os.Mkdir(d.work(spec.ID), disk.FolderMode)
+	}
+	if err == nil {
+		return spec.ID, at, lock, nil
+	}
+	(&taken{d: d, lock: lock}).release()
+	if errors.Is(err, fs.ErrExist) {
+		err = not
+	}
+	return "", at, nil, err
 }
 
 // Resume implements [Store].

@@ -57,6 +57,9 @@ func (s *Store) create(ctx context.Context, spec persistence.Spec, scope []strin
 			_, e := s.forget(ctx, r.n, r.epoch)
 			err = errors.Join(err, e)
 		}
+		if errors.Is(err, fs.ErrExist) && spec.ID != "" {
+			return nil, fmt.Errorf("%s: %w", spec.ID, persistence.ErrTaken)
+		}
 		if errors.Is(err, fs.ErrExist) {
 			continue // a run in another store was quicker
 		}
@@ -105,7 +108,11 @@ func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string
 			Loop: spec.Loop, Status: persistence.Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
 			Owner: spec.Owner, Held: true, Resumable: true, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin, Log: s.name,
 		}}
-		if err := s.reserve(ctx, tx, r); err != nil {
+		reserve := s.reserve
+		if r.ID = spec.ID; r.ID != "" {
+			reserve = s.reserveNamed
+		}
+		if err := reserve(ctx, tx, r); err != nil {
 			return err
 		}
 		held := scope // this function may be called again
@@ -148,6 +155,40 @@ func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
 			return nil // what is wrong with it, making it tells
 		}
 	}
+}
+
+// reserveNamed makes sure that no run of the loop has the id that is given, and no working folder. The row and the empty folder of a
+// process that died before it recorded anything go. Called serialised.
+func (s *Store) reserveNamed(ctx context.Context, tx *sql.Tx, r *row) error {
+	at, err := persistence.Spec{ID: r.ID, Loop: r.Loop}.Second()
+	if err != nil {
+		return err
+	}
+	r.RunID = persistence.MakeRunID(at)
+	begun, err := s.rows(ctx, tx, `WHERE r.id = ?`, string(r.ID))
+	if err != nil {
+		return err
+	}
+	for _, other := range begun {
+		if other.Status != "" || other.Held || other.Unsure {
+			return fmt.Errorf("%s: %w", r.ID, persistence.ErrTaken)
+		}
+		if err := s.forgetRow(ctx, tx, other); err != nil {
+			return err
+		}
+	}
+	taken, err := s.takenSince(ctx, tx, r.Loop, r.RunID)
+	if err != nil {
+		return err
+	}
+	if err := disk.MakeFolder(filepath.Dir(s.Folder), s.Folder); err != nil {
+		return err
+	}
+	_ = os.Remove(s.work(r.ID)) // only if it is empty, as that of a process is that died
+	if len(taken) > 0 && taken[0] == r.RunID || disk.Exists(s.work(r.ID)) {
+		return fmt.Errorf("%s: %w", r.ID, persistence.ErrTaken)
+	}
+	return nil
 }
 
 // insert makes the row of a run.

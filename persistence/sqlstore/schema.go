@@ -113,6 +113,17 @@ var migrations = []string{
 		heard_at {bigint} NOT NULL,
 		lease {bigint} NOT NULL
 	)`,
+	// What projects do once on their own account: times of schedules, deliveries of webhooks, alarms. added is by the clock of who added it.
+	`CREATE TABLE ledger (
+		project {text} NOT NULL,
+		list {text} NOT NULL,
+		entry {text} NOT NULL,
+		rev {bigint} NOT NULL,
+		open {bigint} NOT NULL,
+		added {bigint} NOT NULL,
+		body {bytes} NOT NULL,
+		PRIMARY KEY (project, list, entry)
+	) {clustered}`,
 }
 
 // A VersionError means that a database was made by a newer program.

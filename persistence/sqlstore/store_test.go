@@ -94,3 +94,18 @@ func (s spoiler) SpoilEvent(id persistence.ID, seq uint64) error {
 	}
 	return err
 }
+
+// TestLedger is the contract that all ledgers keep, of two connections to one database.
+func TestLedger(t *testing.T) {
+	each(t, func(t *testing.T, location func(t testing.TB) string) {
+		at := location(t)
+		one, other := opened(t, at), opened(t, at)
+		n := 0
+		storetest.RunLedger(t, func(_ *testing.T, place string) persistence.Ledger {
+			if n++; n%2 == 0 {
+				return other.Ledger(place)
+			}
+			return one.Ledger(place)
+		})
+	})
+}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,6 +59,72 @@ var creating = []test{
 				t.Fatalf("%s twice", id)
 			}
 			seen[id] = true
+		}
+	}},
+	{"a run gets the id that it is to have, once", func(t *T) {
+		spec := t.spec("fix")
+		spec.ID = "fix-20261121T030000"
+		j, err := t.S.Create(t.ctx, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := j.Run(); r.ID != spec.ID || r.RunID != "2026-11-21T030000" {
+			t.Fatalf("id %s, run id %s", r.ID, r.RunID)
+		}
+		_, err = t.S.Create(t.ctx, spec)
+		t.is(err, persistence.ErrTaken) // it is being made
+		t.record(j, t.enter(snap("fix", 1)))
+		_, err = t.S.Create(t.ctx, spec)
+		t.is(err, persistence.ErrTaken) // it is running
+		t.record(j, t.ended(snap("fix", 2), fsm.EndTerminal))
+		t.close(j)
+		_, err = t.S.Create(t.ctx, spec)
+		t.is(err, persistence.ErrTaken) // it ended
+	}},
+	{"an id whose run was never recorded can be had", func(t *T) {
+		spec := t.spec("fix")
+		spec.ID = "fix-20261121T030000"
+		for range 2 {
+			j, err := t.S.Create(t.ctx, spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.close(j)
+		}
+	}},
+	{"an id of another loop cannot be had", func(t *T) {
+		for _, id := range []persistence.ID{"other-20261121T030000", "fix", "fix-2026", "../fix-20261121T030000"} {
+			spec := t.spec("fix")
+			spec.ID = id
+			if _, err := t.S.Create(t.ctx, spec); err == nil {
+				t.Errorf("a run of fix is %s", id)
+			}
+		}
+	}},
+	{"of many who create one id one does", func(t *T) {
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		var made []persistence.Journal
+		spec := t.spec("fix")
+		spec.ID = "fix-20261121T030000"
+		for range 8 {
+			wg.Go(func() {
+				j, err := t.S.Create(t.ctx, spec)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					made = append(made, j)
+				} else if !errors.Is(err, persistence.ErrTaken) {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if len(made) != 1 {
+			t.Errorf("%d made it, want 1", len(made))
+		}
+		for _, j := range made {
+			t.close(j)
 		}
 	}},
 	{"concurrent creates get runs of their own", func(t *T) {

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"loops/engine"
+	"loops/engine/project"
+	"loops/engine/schedule"
 	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -12,9 +16,10 @@ import (
 
 func newScheduleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "schedule", Short: "Show when loops are to run", Args: noSuchCommand, Example: "  loops schedule next nightly",
-		Long: `The key schedule of a loop file says when the loop is to be run. loops does not start scheduled loops itself yet; use
-cron.` + exitCodes(exitOK, exitUsage),
+		Use: "schedule", Short: "List, pause and start schedules of loops", Args: noSuchCommand, Example: "  loops schedule list\n  loops schedule pause nightly",
+		Long: `The key schedule of a loop file says when the loop is to be run: {cron: "0 3 * * *"}. loops serve fires the schedules of the loops
+in .loops while it is running, each time once, however many servers look after the folder or database. overlap says what becomes of a time at
+which the run before has not ended, catch_up what becomes of times at which no server was running.` + exitCodes(exitOK, exitUsage),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	o, json := lookup.NextTimes{Project: a.project}, false
@@ -38,6 +43,89 @@ when clocks are put forward is listed as that moment; one that comes twice is li
 	next.Flags().IntVarP(&o.Count, "count", "n", 5, "list `N` times")
 	next.Flags().StringVar(&o.After, "after", "", "list times after `WHEN`: a date such as 2026-11-21 or 2026-11-21T10:34 (default: now)")
 	next.Flags().BoolVarP(&json, "json", "j", false, "print a JSON object")
-	cmd.AddCommand(next)
+	cmd.AddCommand(next, a.addStore(newScheduleListCommand(a)), a.addStore(newSchedulePauseCommand(a, true)), a.addStore(newSchedulePauseCommand(a, false)), a.addStore(newScheduleRunNowCommand(a)))
 	return cmd
+}
+
+func newScheduleListCommand(a *app) *cobra.Command {
+	var json bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List schedules, their next times and what became of the last", Args: arguments(0, 0, ""), Example: "  loops schedule list --json",
+		Long: `list shows the schedules of the project's loops: when each comes next, what became of its newest time, and its line. With --json
+all times come that are on record.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.project()
+			if err != nil {
+				return err
+			}
+			all, wrong, err := schedule.List(cmd.Context(), p, time.Now())
+			if err != nil {
+				return err
+			}
+			if wrong != nil {
+				ui.SayLines(a.Err, ui.Block("warning: "+wrong.Error()))
+			}
+			if json {
+				return ui.WriteJSON(a.out, views.SchedulesObject(all))
+			}
+			return views.WriteSchedules(a.out, all, time.Now())
+		},
+	}
+	cmd.Flags().BoolVarP(&json, "json", "j", false, "print a JSON array")
+	return cmd
+}
+
+// newSchedulePauseCommand is pause, or unpause.
+func newSchedulePauseCommand(a *app, pause bool) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "pause NAME", Short: "Have a schedule fire no more", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule pause nightly",
+		Long: `pause has the schedule of a loop fire no more until it is unpaused, also when servers are started again. Times that pass meanwhile are
+not made up for. A run that it has started continues.` + exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
+	}
+	done, already := "The schedule of %s is paused.\n", "The schedule of %s was paused already.\n"
+	if !pause {
+		cmd.Use, cmd.Short, cmd.Example = "unpause NAME", "Have a paused schedule fire again", "  loops schedule unpause nightly"
+		cmd.Long = `unpause has a schedule that was paused fire again, from its next time on.` + exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord)
+		done, already = "The schedule of %s fires again.\n", "The schedule of %s was not paused.\n"
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p, plan, err := a.scheduled(args[0], engine.Operation(cmd.CommandPath()))
+		if err != nil {
+			return err
+		}
+		changed, err := schedule.SetPaused(cmd.Context(), p, plan, pause, cmp.Or(a.sender(), "a user"))
+		if err == nil && !changed {
+			done = already
+		}
+		if err == nil {
+			ui.Say(a.out, done, plan.Loop)
+		}
+		return err
+	}
+	return cmd
+}
+
+func newScheduleRunNowCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "run-now NAME", Short: "Start a run of a scheduled loop at once", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule run-now nightly",
+		Long: `run-now starts a run in the background, as its schedule would, also where that is paused. The times of the schedule stay as they are:
+while this run has not ended, overlap says what becomes of them.` + exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			_, plan, err := a.scheduled(args[0], "schedule run-now")
+			if err != nil {
+				return err
+			}
+			return a.inBackground(cmd.Context(), viewFlags{}, schedule.RequestNow(plan, projectLock))
+		},
+	}
+}
+
+// scheduled returns a loop that has a schedule, and its project.
+func (a *app) scheduled(name string, see engine.Operation) (*project.Project, schedule.Plan, error) {
+	p, err := a.project()
+	if err != nil {
+		return nil, schedule.Plan{}, err
+	}
+	plan, err := schedule.Find(p, name, see)
+	return p, plan, a.shown(err)
 }

@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"os/signal"
 	"path/filepath"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
+	"loops/engine/project"
+	"loops/engine/schedule"
 	"loops/internal/access"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 	"loops/internal/web"
 )
 
@@ -92,10 +96,27 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 	}
 	post.Options.Projects, post.Options.Audit = projects, func(line string) { ui.SayLine(a.Err, line) }
 	ui.SayLine(a.Out, post.Address)
-	if err := web.New(ctx, post.Options).Serve(post.Listener); err != nil {
+	onDuty := a.nightShift(ctx, projects)
+	err = web.New(ctx, post.Options).Serve(post.Listener)
+	stop()
+	onDuty()
+	if err != nil {
 		return failure(engine.Failed, "the server ended: %s", oneLine(err))
 	}
 	return nil
+}
+
+// nightShift has schedules fired and parked runs woken until ctx ends; the function that it returns waits for that.
+func (a *app) nightShift(ctx context.Context, projects []web.Project) (wait func()) {
+	var all sync.WaitGroup
+	for _, served := range projects {
+		say := func(text string) { ui.Say(a.Err, "loops: %s: %s\n", served.Name, text) }
+		w := schedule.Watch{Open: served.Again, Begin: schedule.Begin(served.Begin), Say: say, Tell: func(f schedule.Firing) { say(views.FiringLine(f) + " (schedule of " + f.Loop + ")") }}
+		all.Go(func() { w.Run(ctx) })
+		waker := schedule.Waker{Open: served.Again, Begin: w.Begin, Say: say}
+		all.Go(func() { waker.Run(ctx) })
+	}
+	return all.Wait
 }
 
 // servedProjects are the projects in folders, or the one of this command line, with names that differ.
@@ -115,12 +136,15 @@ func (a *app) servedProjects(dirs []string) ([]web.Project, error) {
 			return nil, err
 		}
 		s := &served{app: inner}
+		again := func() (*project.Project, error) {
+			return project.Open(inner.dir, project.Options{Cwd: inner.Dir, Env: inner.Env, Store: inner.store})
+		}
 		name := filepath.Base(p.Dir)
 		for n := 2; taken[name]; n++ {
 			name = fmt.Sprintf("%s-%d", filepath.Base(p.Dir), n)
 		}
 		taken[name] = true
-		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached})
+		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached, Again: again})
 	}
 	return all, nil
 }

@@ -8,13 +8,14 @@ import (
 
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
+	"loops/engine/schedule"
 	"loops/fsm/value"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/reconcile"
 )
 
-type sweepOptions struct{ dryRun, json, quiet, unowned bool }
+type sweepOptions struct{ dryRun, json, quiet, unowned, wake bool }
 
 func newSweepCommand(a *app) *cobra.Command {
 	var o sweepOptions
@@ -25,14 +26,17 @@ func newSweepCommand(a *app) *cobra.Command {
 what its action left running is ended, and runs that have ended are moved to .loops/.history. It also removes what
 killed commands left half removed or half imported. A live run is never touched, nor is a run of little-loops that
 is recorded as running without a pid, unless --unowned is given. run and resume do the same when they start, except for
-the removal.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
+the removal. With --wake it also has parked runs continue in the background whose time has come, that
+are to look again for what they wait for, or to which something was sent since; loops serve does so by itself.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops sweep --dry-run    what would be done
-  loops sweep`,
+  loops sweep
+  loops sweep --wake       in a crontab, where no server is running`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSweep(cmd.Context(), a, o) },
 	}
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and do nothing")
 	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "also interrupt runs of little-loops without a recorded pid, if you know that they are dead")
+	cmd.Flags().BoolVar(&o.wake, "wake", false, "have parked runs continue that can, parked again where they wait")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
@@ -69,6 +73,17 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		}
 		told()
 		err = a.refused(err)
+	}
+	if o.wake {
+		r, failed := e.Records(ctx)
+		var due []engine.Due
+		if failed == nil {
+			due, failed = schedule.WakeDue(ctx, r, o.dryRun, (&served{app: a}).beginDetached)
+		}
+		for _, d := range due {
+			changes = append(changes, reconcile.Change{ID: d.Run.ID, Loop: d.Run.Loop, Kind: "wake", Why: d.Why})
+		}
+		err = errors.Join(err, failed)
 	}
 	// What was done is said also where something else failed.
 	if o.json {

@@ -5,6 +5,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"loops/engine/schedule"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
@@ -51,4 +52,63 @@ func NextTimesObject(l *fsm.Loop, times []time.Time) *value.Map {
 	}
 	s := l.Schedule
 	return value.NewMap("name", l.Name, "loop", l.Name, "file", l.File, "cron", s.Cron, "timezone", ui.OrNull(s.Timezone), "overlap", s.Overlap, "catch_up", s.CatchUp, "next", next)
+}
+
+// WriteSchedules writes schedules: when each comes next, what became of its newest time, and its line.
+func WriteSchedules(out io.Writer, all []schedule.Listed, now time.Time) error {
+	if len(all) == 0 {
+		ui.SayLine(out, "No loop has a schedule.")
+		return nil
+	}
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	ui.Say(t, "LOOP\tNEXT\tLAST\tSCHEDULE\n")
+	for _, l := range all {
+		next := "never"
+		switch {
+		case l.Paused != nil:
+			next = "paused by " + l.Paused.By
+		case !l.Next.IsZero():
+			next = l.Next.Format("Mon 2006-01-02 15:04 MST") + ", in " + humanize.Duration(l.Next.Sub(now))
+		}
+		last := "-"
+		if n := len(l.Times); n > 0 {
+			last = FiringLine(l.Times[n-1])
+		}
+		ui.Say(t, "%s\t%s\t%s\t%s\n", l.Loop, next, last, ScheduleLine(&l.Schedule))
+	}
+	return t.Flush()
+}
+
+// FiringLine is what became of a time of a schedule in one line.
+func FiringLine(f schedule.Firing) string {
+	line := f.At.Local().Format("2006-01-02 15:04") + " " + f.State
+	switch {
+	case f.State == schedule.Started:
+		line += ": " + string(f.Run)
+	case f.Why != "":
+		line += ": " + f.Why
+	}
+	if f.Missed > 0 {
+		line += ", " + humanize.Count(f.Missed, "time") + " missed before"
+	}
+	return plain.Line(line)
+}
+
+// SchedulesObject is schedules for programs.
+func SchedulesObject(all []schedule.Listed) []any {
+	return ui.List(all, func(l schedule.Listed) any {
+		o := value.NewMap("loop", l.Loop, "file", l.File, "cron", l.Schedule.Cron, "timezone", ui.OrNull(l.Schedule.Timezone),
+			"overlap", l.Schedule.Overlap, "catch_up", l.Schedule.CatchUp, "next", nil, "paused_by", nil, "paused_at", nil)
+		if !l.Next.IsZero() {
+			o.Set("next", l.Next.Format(time.RFC3339))
+		}
+		if l.Paused != nil {
+			o.Set("paused_by", l.Paused.By)
+			o.Set("paused_at", l.Paused.At.Format(time.RFC3339))
+		}
+		o.Set("times", ui.List(l.Times, func(f schedule.Firing) any {
+			return value.NewMap("at", f.At.Format(time.RFC3339), "state", f.State, "run", ui.OrNull(string(f.Run)), "why", ui.OrNull(f.Why), "missed", int64(f.Missed))
+		}))
+		return o
+	})
 }

@@ -1,0 +1,108 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"loops/persistence"
+	ledgerfiles "loops/persistence/dirstore/ledger"
+	"loops/persistence/sqlstore"
+)
+
+// Two servers look after one project whose schedules are due, and are killed again and again: each loop runs once, and what was missed is
+// made up for.
+func TestServeFiresEachScheduleOnce(t *testing.T) {
+	const loops = 6
+	for _, store := range []string{"dir", "sqlite:.loops/runs.db"} {
+		t.Run(store, func(t *testing.T) {
+			dir := serveDir(t)
+			must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+			var record persistence.Ledger = ledgerfiles.Of(filepath.Join(dir, ".loops"))
+			if store != "dir" {
+				s, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(dir, ".loops", "runs.db"))
+				must(t, err)
+				record = s.Ledger("shop")
+				defer s.Close()
+			}
+			since := time.Now().Add(-50 * time.Hour).UTC()
+			for n := range loops {
+				name := fmt.Sprint("nightly", n)
+				must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), fmt.Appendf(nil, `name: %s
+description: Runs at night.
+initial: work
+schedule: {cron: "0 0 * * *", timezone: UTC, catch_up: one}
+states:
+  work: {action: echo "$LOOPS_RUN_ID" >> ran.%s, next: done}
+  done: {terminal: true}
+`, name, name), 0o600))
+				body, err := json.Marshal(map[string]any{"spec": "0 0 * * * | UTC", "since": since})
+				must(t, err)
+				must(t, record.Add(t.Context(), persistence.Entry{List: "schedules", Key: name, Open: true, Added: since, Body: body}))
+			}
+			random := rand.New(rand.NewPCG(17, 4))
+			serve := func() *exec.Cmd {
+				cmd := exec.Command(binary(t), "-C", dir, "serve", "--store", store)
+				cmd.Dir, cmd.Env = dir, cleanEnv(binary(t), dir)
+				must(t, cmd.Start())
+				return cmd
+			}
+			kill := func(cmd *exec.Cmd) {
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+			}
+			for range 4 {
+				one, other := serve(), serve()
+				time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
+				kill(one)
+				time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+				kill(other)
+			}
+			last := serve()
+			defer kill(last)
+			ran := func() (all int, once bool) {
+				once = true
+				for n := range loops {
+					b, _ := os.ReadFile(filepath.Join(dir, fmt.Sprint("ran.nightly", n)))
+					k := strings.Count(string(b), "\n")
+					all, once = all+k, once && k == 1
+				}
+				return all, once
+			}
+			for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(100 * time.Millisecond) {
+				if _, once := ran(); once {
+					break
+				}
+			}
+			time.Sleep(500 * time.Millisecond) // for one more that should not come
+			if all, once := ran(); !once {
+				t.Errorf("%d loops ran %d times", loops, all)
+			}
+			out, err := exec.Command(binary(t), "-C", dir, "schedule", "list", "--store", store, "--json").Output()
+			must(t, err)
+			var listed []struct {
+				Loop  string
+				Times []struct {
+					At, State, Run string
+					Missed         int
+				}
+			}
+			must(t, json.Unmarshal(out, &listed))
+			midnight := time.Now().UTC().Truncate(24 * time.Hour)
+			for _, l := range listed {
+				if len(l.Times) != 1 || l.Times[0].State != "started" || l.Times[0].Missed != 1 || l.Times[0].Run != string(persistence.MakeID(l.Loop, midnight)) {
+					t.Errorf("%s: %+v, want one time that was started, for %s and the one before it", l.Loop, l.Times, midnight)
+				}
+			}
+			if len(listed) != loops {
+				t.Errorf("%d schedules are listed, want %d", len(listed), loops)
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/internal/humanize"
+)
+
+// A Listed is a schedule of a project, and how it stands.
+type Listed struct {
+	Plan
+	Known  bool // a server has seen it: from then on its times count
+	Paused *Pause
+	Times  []Firing  // on record, oldest first
+	Next   time.Time // in its zone; zero where it is paused, or nothing comes
+}
+
+// List returns the schedules of a project. Files with mistakes are named in wrong, and the schedules of the others are listed all the same.
+func List(ctx context.Context, p *project.Project, now time.Time) (all []Listed, wrong, err error) {
+	plans, wrong := Plans(p)
+	if len(plans) == 0 {
+		return nil, wrong, nil
+	}
+	r, err := p.Records(ctx, false)
+	if _, none := errors.AsType[*project.NoDatabaseError](err); err != nil && !none {
+		return nil, wrong, err
+	}
+	if err == nil {
+		defer r.Close()
+	}
+	for _, plan := range plans {
+		l := Listed{Plan: plan}
+		if r != nil {
+			s, known, err := StateOf(ctx, r.Ledger(), plan.Loop)
+			if err != nil {
+				return nil, wrong, err
+			}
+			l.Known, l.Paused = known, s.Paused
+			if l.Times, err = Times(ctx, r.Ledger(), plan.Loop); err != nil {
+				return nil, wrong, err
+			}
+		}
+		if l.Paused == nil {
+			l.Next = plan.Next(now)
+		}
+		all = append(all, l)
+	}
+	return all, wrong, nil
+}
+
+// Find returns the schedule of the loop that a user names, by file or name. The error is a refusal where it has none.
+func Find(p *project.Project, name string, see engine.Operation) (Plan, error) {
+	lib := project.NewLibrary(p)
+	path, err := lib.Find(name)
+	if err != nil {
+		return Plan{}, err
+	}
+	f, err := lib.Read(path)
+	if err != nil {
+		return Plan{}, err
+	}
+	if f.Loop.Schedule == nil {
+		return Plan{}, engine.Misuse(see, "the loop %s has no schedule; to give it one, write schedule: {cron: \"0 3 * * *\"} in %s", humanize.Quote(f.Loop.Name), p.Short(path))
+	}
+	plan, err := NewPlan(f.Loop)
+	plan.File = path
+	return plan, err
+}
+
+// SetPaused has a schedule of a project fire no more, or again, as [Clock.SetPaused] does.
+func SetPaused(ctx context.Context, p *project.Project, plan Plan, paused bool, by string) (changed bool, err error) {
+	r, err := p.Records(ctx, true)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	if !p.HasRecords() {
+		_ = p.IgnoreRecords() // whatever is wrong with the folder, the record tells
+	}
+	return New(r, nil).SetPaused(ctx, plan, paused, by)
+}

@@ -1,0 +1,231 @@
+package schedule
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/humanize"
+	"loops/persistence"
+)
+
+// A Begin has another process carry a run, which outlives this one, and returns when the run is on record, or waits in the queue. words
+// are a command line that asks for the same.
+type Begin func(ctx context.Context, r engine.Request, words []string) (run string, err error)
+
+// Plans returns the loops of a project that have a schedule, by name. A file with mistakes, or a second one with the name of another, is
+// named in the error; the plans of the others are returned all the same. Loops of the catalog have none: they are of many projects.
+func Plans(p *project.Project) (plans []Plan, err error) {
+	lib := project.NewLibrary(p)
+	files, err := lib.Files.List(p.Loops)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		return nil, err
+	}
+	var errs []error
+	for _, e := range files {
+		f, err := lib.Load(e.Path)
+		if err != nil || f.Loop == nil {
+			errs = append(errs, fmt.Errorf("%s has mistakes, so whether it has a schedule is not known", p.Short(e.Path)))
+			continue
+		}
+		if f.Loop.Schedule == nil {
+			continue
+		}
+		plan, err := NewPlan(f.Loop)
+		plan.File = e.Path
+		i := slices.IndexFunc(plans, func(other Plan) bool { return other.Loop == plan.Loop })
+		switch {
+		case err != nil:
+			errs = append(errs, err)
+		case i >= 0:
+			errs = append(errs, fmt.Errorf("%s and %s are both the loop %s, so only the schedule of the first is fired", p.Short(plans[i].File), p.Short(e.Path), humanize.Quote(plan.Loop)))
+		default:
+			plans = append(plans, plan)
+		}
+	}
+	slices.SortFunc(plans, func(a, b Plan) int { return strings.Compare(a.Loop, b.Loop) })
+	return plans, errors.Join(errs...)
+}
+
+// An inProject is the world of a project.
+type inProject struct {
+	records *project.Records
+	begin   Begin
+}
+
+// New returns the clock of a project whose records are open, and stay so while it is used.
+func New(r *project.Records, begin Begin) *Clock {
+	return &Clock{Ledger: r.Ledger(), World: inProject{r, begin}}
+}
+
+// Standing implements [World].
+func (w inProject) Standing(ctx context.Context, id persistence.ID) (by string, exists bool, err error) {
+	runs, err := w.records.Runs(ctx, persistence.Query{ID: id})
+	if err != nil || len(runs) == 0 {
+		return "", false, err
+	}
+	return startedBy(runs[0]), true, nil
+}
+
+// startedBy is what had a run started, "" for a user.
+func startedBy(r persistence.Run) string {
+	v, _ := r.Options.Get(engine.StartedBy)
+	by, _ := v.(string)
+	return by
+}
+
+// mostBefore is among how many of the newest runs of a loop one is looked for that is parked; those that are running are all seen.
+const mostBefore = 50
+
+// Busy implements [World].
+func (w inProject) Busy(ctx context.Context, loop string) (string, error) {
+	runs, err := w.records.Runs(ctx, persistence.Query{Loop: loop, Limit: mostBefore, LiveToo: true})
+	if err != nil {
+		return "", err
+	}
+	for _, r := range project.Current(runs) {
+		if !strings.HasPrefix(startedBy(r), By) {
+			continue
+		}
+		switch {
+		case project.Alive(r):
+			return "run " + string(r.ID) + " is running", nil
+		case r.Status == persistence.Awaiting && r.Ended == fsm.EndParked:
+			return "run " + string(r.ID) + " waits", nil
+		}
+	}
+	return "", nil
+}
+
+// Queued implements [World].
+func (w inProject) Queued(id persistence.ID) (bool, error) {
+	line, err := w.records.Project.Queue().Waiters()
+	return slices.ContainsFunc(line, func(w persistence.Waiter) bool { return w.Gets == id }), err
+}
+
+// Begin implements [World].
+func (w inProject) Begin(ctx context.Context, p Plan, f Firing) error {
+	_, err := w.begin(ctx, engine.Request{Start: &engine.StartRequest{Loop: p.File, ID: f.Run, By: f.By()}}, []string{"run", "-b", "--", p.Loop})
+	return err
+}
+
+// RequestNow asks for a run of a loop with a schedule at once, beside its times.
+func RequestNow(p Plan, lock engine.Lock) engine.Request {
+	return engine.Request{Start: &engine.StartRequest{Loop: p.File, By: ByHand, Lock: lock}}
+}
+
+// poll is how often a watch looks whether loop files are different.
+const poll = 3 * time.Second
+
+// A Watch fires the schedules of one project, as its loop files are at the time.
+type Watch struct {
+	Open  func() (*project.Project, error) // opens the project anew
+	Begin Begin
+	Tell  func(Firing) // as [Clock.Tell]
+	Say   func(string) // is told of what is wrong, once; nil = nobody is
+
+	clock   *Clock
+	records *project.Records
+	plans   []Plan
+	files   string
+	said    string
+}
+
+// Run fires schedules until ctx ends. The system's clock counts: after a suspend, what was missed is found within seconds.
+func (w *Watch) Run(ctx context.Context) {
+	defer func() { w.close() }()
+	var next time.Time
+	for {
+		changed, err := w.read(ctx)
+		if now := time.Now(); err == nil && w.clock != nil && (changed || !next.IsZero() && !now.Before(next)) {
+			next, err = w.clock.Tick(ctx, w.plans)
+		}
+		w.say(ctx, err)
+		pause := poll
+		if until := time.Until(next); !next.IsZero() && until < pause {
+			pause = max(until, 50*time.Millisecond)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// read reads the schedules again when files of the project are different, and reports whether they are.
+func (w *Watch) read(ctx context.Context) (changed bool, err error) {
+	p, err := w.Open()
+	if err != nil {
+		return false, err
+	}
+	files := signature(p.Loops)
+	if files == w.files && w.clock != nil || files == w.files && len(w.plans) == 0 && w.files != "" {
+		return false, nil
+	}
+	plans, wrong := Plans(p)
+	w.files = files
+	if wrong != nil { // a schedule whose file has mistakes just now is fired as it was
+		for _, before := range w.plans {
+			if !slices.ContainsFunc(plans, func(p Plan) bool { return p.Loop == before.Loop }) {
+				plans = append(plans, before)
+			}
+		}
+	}
+	if w.plans = plans; len(plans) > 0 && w.clock == nil {
+		if w.records, err = p.Records(ctx, true); err != nil {
+			w.files = ""
+			return false, err
+		}
+		w.clock = New(w.records, w.Begin)
+		w.clock.Tell = w.Tell
+	}
+	w.say(ctx, wrong)
+	return true, nil
+}
+
+func (w *Watch) close() {
+	if w.records != nil {
+		_ = w.records.Close()
+	}
+}
+
+// say tells of an error, unless it is the one that was told before.
+func (w *Watch) say(ctx context.Context, err error) {
+	if err == nil || ctx.Err() != nil || w.Say == nil || err.Error() == w.said {
+		return
+	}
+	w.said = err.Error()
+	w.Say(w.said)
+}
+
+// signature is different when a loop file of a project is.
+func signature(loops string) string {
+	var b strings.Builder
+	_ = filepath.WalkDir(loops, func(path string, e fs.DirEntry, err error) error {
+		switch name := filepath.Base(path); {
+		case err != nil:
+			return nil //nolint:nilerr // what cannot be read is no loop
+		case e.IsDir() && path != loops && (name[0] == '.' || name == "runs" || name == "logs" || name == "tmp"):
+			return fs.SkipDir
+		case !e.IsDir() && (strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")):
+			if info, err := e.Info(); err == nil {
+				fmt.Fprintln(&b, path, info.ModTime().UnixNano(), info.Size())
+			}
+		}
+		return nil
+	})
+	b.WriteString("read\n")
+	return b.String()
+}

@@ -1,0 +1,138 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"loops/persistence"
+)
+
+// What became of a time of a schedule.
+const (
+	Starting = "starting" // its run is to begin, or has begun
+	Waiting  = "waiting"  // its run begins when the one before has ended (overlap: queue)
+	Started  = "started"  // its run is on record
+	Skipped  = "skipped"  // the run before had not ended (overlap: skip)
+	Missed   = "missed"   // nobody was there (catch_up: none)
+	Failed   = "failed"   // its run could not be started
+)
+
+// The lists of the ledger: what is known of schedules by their loops, and the times of one.
+const (
+	listPlans = "schedules"
+	listTimes = "schedule/"
+)
+
+const (
+	mostWaiting = 100          // times of one schedule that wait for the run before
+	kept        = 100          // times of one schedule that stay on record
+	keyLayout   = time.RFC3339 // of a time in UTC: its order is that of the texts
+)
+
+// pauses are how long a time is left to whoever has begun to start its run, after so many attempts that failed. When all have, it failed.
+var pauses = []time.Duration{20 * time.Second, time.Minute, 5 * time.Minute}
+
+// A Firing is one time of a schedule, as it is on record.
+type Firing struct {
+	Loop   string         `json:"-"`
+	At     time.Time      `json:"at"`
+	State  string         `json:"state"`
+	Run    persistence.ID `json:"run,omitempty"`
+	Why    string         `json:"why,omitempty"`
+	Missed int            `json:"missed,omitempty"` // times before it that nobody took note of
+	Tries  int            `json:"tries,omitempty"`  // that failed
+	Until  time.Time      `json:"until,omitzero"`   // until when whoever tried last may be at it
+
+	entry persistence.Entry
+}
+
+// By is what the record of the run says has it started.
+func (f Firing) By() string { return By + f.At.UTC().Format(keyLayout) }
+
+// By is how the records of runs begin that a schedule has started, see [engine.StartedBy].
+const By = "schedule "
+
+// ByHand is what the record of a run says that a user had a schedule start at once.
+const ByHand = By + "by hand"
+
+// A State is what is known of a schedule.
+type State struct {
+	Spec   string    `json:"spec"`             // the line and the zone that it had
+	Since  time.Time `json:"since"`            // times up to this one are none of ours
+	Paused *Pause    `json:"paused,omitempty"` // nil = it is not
+
+	entry persistence.Entry
+}
+
+// A Pause says that a schedule does not fire.
+type Pause struct {
+	At time.Time `json:"at"`
+	By string    `json:"by"`
+}
+
+func entryOf(list, key string, open bool, at time.Time, body any) persistence.Entry {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(err) // texts, numbers and times always can be
+	}
+	return persistence.Entry{List: list, Key: key, Open: open, Added: at.UTC().Truncate(time.Millisecond), Body: b}
+}
+
+func (s State) changed() persistence.Entry {
+	e := entryOf(listPlans, s.entry.Key, true, s.entry.Added, s)
+	e.Rev = s.entry.Rev
+	return e
+}
+
+// StateOf returns what is known of the schedule of a loop.
+func StateOf(ctx context.Context, l persistence.Ledger, loop string) (s State, found bool, err error) {
+	all, err := l.Entries(ctx, listPlans, loop)
+	if err != nil || len(all) == 0 {
+		return s, false, err
+	}
+	s.entry = all[0]
+	if err := json.Unmarshal(all[0].Body, &s); err != nil {
+		return s, false, fmt.Errorf("what is known of it is damaged: %w", err)
+	}
+	return s, true, nil
+}
+
+// Times returns what is on record of the times of a schedule, oldest first.
+func Times(ctx context.Context, l persistence.Ledger, loop string) (times []Firing, err error) {
+	all, err := l.Entries(ctx, listTimes+loop)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range all {
+		f := Firing{Loop: loop, entry: e}
+		if err := json.Unmarshal(e.Body, &f); err != nil {
+			return nil, fmt.Errorf("what is known of the time %s is damaged: %w", e.Key, err)
+		}
+		times = append(times, f)
+	}
+	return times, nil
+}
+
+// SetPaused has a schedule fire no more, or again: by a user, until it is taken back. It is durable on return, and reports whether that was
+// different before. Times that pass meanwhile are not made up for.
+func (c *Clock) SetPaused(ctx context.Context, p Plan, paused bool, by string) (changed bool, err error) {
+	for {
+		s, err := c.state(ctx, p)
+		if err != nil || (s.Paused != nil) == paused {
+			return false, err
+		}
+		now := c.now().UTC()
+		if s.Paused, s.Since = nil, now; paused {
+			s.Paused = &Pause{At: now, By: by}
+		}
+		if s.entry.Rev == 0 { // it was added just now
+			continue
+		}
+		if _, err = c.Ledger.Change(ctx, s.changed()); !errors.Is(err, persistence.ErrChanged) {
+			return err == nil, err
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/persistence"
+)
+
+// How often a parked run is woken that has to look for what it waits for, at most; and how long before a run was parked something may have been
+// sent to it that it did not see.
+const (
+	wakeEach  = 30 * time.Second
+	wakeRaced = 5 * time.Second
+)
+
+// A Due is a parked run that is to continue now.
+type Due struct {
+	Run persistence.Run
+	Why string // in a few words
+}
+
+// DueRuns returns the parked runs of a project that can continue: the time that they wait for has come, it is time to look for what they wait for,
+// or something was sent to them. A run that is paused is not due, nor one that workers are to carry. It reads the memory of each parked run. What cannot be read of one is in the
+// error, and the others are returned all the same.
+func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due, err error) {
+	runs, err := r.Runs(ctx, persistence.Query{Open: true})
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, run := range project.Current(runs) {
+		if run.Status != persistence.Awaiting || run.Ended != fsm.EndParked || run.Held {
+			continue
+		}
+		if s, ok := r.Store.(persistence.Placer); ok {
+			placed, err := s.Placed(ctx, run.ID, 1)
+			if err != nil {
+				errs = append(errs, err)
+			}
+			if err != nil || len(placed) > 0 && placed[0].Open {
+				continue // workers carry it
+			}
+		}
+		why, err := dueNow(ctx, r, run, now)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if why != "" {
+			due = append(due, Due{run, why})
+		}
+	}
+	return due, errors.Join(errs...)
+}
+
+// dueNow says why a parked run is to continue; "" = it is not.
+func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now time.Time) (string, error) {
+	if c, ok := r.Store.(persistence.Controller); ok {
+		commands, err := c.Commands(ctx, run.ID, 0)
+		if err != nil {
+			return "", err
+		}
+		if _, paused := persistence.PausedSince(commands, run.Segment); paused {
+			return "", nil
+		}
+		for _, c := range commands {
+			if c.At.After(run.UpdatedAt.Add(-wakeRaced)) && (c.Kind == persistence.CommandAnswer || c.Kind == persistence.CommandSignal || c.Kind == persistence.CommandWake) {
+				return "something was sent to it: " + string(c.Kind), nil
+			}
+		}
+	}
+	memory, err := r.Snapshot(ctx, run.ID)
+	if err != nil {
+		return "", err
+	}
+	switch at, looks := nextOf(memory); {
+	case at.IsZero() || at.After(now):
+		return "", nil
+	case looks && now.Sub(run.UpdatedAt) < wakeEach:
+		return "", nil
+	case looks:
+		return "it is time to look", nil
+	}
+	return "its time has come", nil
+}
+
+// nextOf returns the first time at which a run that is parked has something to do, zero for none; looks reports whether it only looks then.
+func nextOf(m *fsm.Snapshot) (at time.Time, looks bool) {
+	take := func(t time.Time, look bool) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at, looks = t, look
+		}
+	}
+	if a := m.Awaiting; a != nil {
+		take(a.Deadline, false)
+		switch a.Kind {
+		case fsm.AwaitFor, fsm.AwaitAt:
+			take(a.Until, false)
+		case fsm.AwaitAsk, fsm.AwaitEvent:
+		default:
+			take(a.Next, true)
+		}
+	}
+	if m.Child != nil {
+		take(nextOf(m.Child.Memory))
+	}
+	for _, b := range m.Branches {
+		if b.Child != nil {
+			take(nextOf(b.Child.Memory))
+		}
+	}
+	return at, looks
+}
+
+// Wake has the runs that are due continued, each by begin, and parked again where they wait. It returns those that were, and an error for each of the
+// others.
+func Wake(ctx context.Context, due []Due, begin func(ctx context.Context, r Request) error) (woken []Due, err error) {
+	var errs []error
+	for _, d := range due {
+		if ctx.Err() != nil {
+			break
+		}
+		id := string(d.Run.ID)
+		if err := begin(ctx, Request{Resume: &ResumeRequest{Run: id, Over: project.Overrides{Park: true}}}); err != nil {
+			errs = append(errs, because(Failed, err, "run "+id+" cannot be woken"))
+			continue
+		}
+		woken = append(woken, d)
+	}
+	return woken, errors.Join(errs...)
+}
