@@ -113,7 +113,7 @@ var migrations = []string{
 		heard_at {bigint} NOT NULL,
 		lease {bigint} NOT NULL
 	)`,
-	// What projects do once on their own account: times of schedules, deliveries of webhooks, alarms. added is by the clock of who added it.
+	// What projects do once on their own account, such as the times of schedules that were fired. added is by the clock of who added it.
 	`CREATE TABLE ledger (
 		project {text} NOT NULL,
 		list {text} NOT NULL,
