@@ -117,7 +117,7 @@ func (r *Records) Ledger() persistence.Ledger {
 	return ledger.Of(r.Project.Loops)
 }
 
-// LedgerName is the name by which projects that record in one database share schedules, webhooks and alarms: that of the settings, or
+// LedgerName is the name by which projects that record in one database share schedules: that of the settings, or
 // of the folder.
 func (p *Project) LedgerName() string {
 	if c, _ := p.Declared(); c != nil && c.LedgerName != "" { // what is wrong with it, callers say that need it

@@ -310,6 +310,9 @@ func requestOf(p persistence.Placed) (r engine.Request, err error) {
 	if err := json.Unmarshal(p.Request, &start); err != nil {
 		return r, fmt.Errorf("what was submitted as run %s cannot be read: %w", p.Run, err)
 	}
+	if p.Hash == "" || start.Hash != p.Hash { // loops submit records both; without them any definition that is here would do
+		return r, fmt.Errorf("what was submitted as run %s does not say which definition it is about: submit it again", p.Run)
+	}
 	if p.State.Status == persistence.Queued {
 		start.Queued, start.Over.Park = p.Run, true
 		return engine.Request{Start: &start}, nil
