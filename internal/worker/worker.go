@@ -107,7 +107,7 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	w.Say("Worker %s takes runs of queue %s, %d at a time.", w.state.ID, o.Queue, o.Slots)
 	side, end := context.WithCancel(context.WithoutCancel(ctx))
 	var beside sync.WaitGroup
-	beside.Go(func() { every(side, w.lease/6, nil, func() { w.trouble(w.beat(side)) }) })
+	beside.Go(func() { every(side, w.lease/6, nil, func() { w.trouble(w.beat(context.WithoutCancel(side))) }) })
 	beside.Go(func() { every(side, min(w.lease/12, time.Second), w.look, func() { w.trouble(w.arrange(side)) }) })
 	err = queue.Work(ctx, dispatch.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, o.Labels), More: w.more}, w.drive)
 	end()
