@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // registers the driver
-
 	"loops/internal/pgtest"
 )
 
