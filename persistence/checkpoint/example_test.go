@@ -103,7 +103,7 @@ func ExampleDir_ListInterrupted() {
 		run := checkpoint.NewRun(store, i.Meta, time.Second)
 		c, err := run.Resume(ctx)
 		check(err)
-		fmt.Println("going on with:", c.Prompt)
+		fmt.Println("continuing with:", c.Prompt)
 		check(run.Complete(ctx))
 	}
 	list, err = store.ListInterrupted(ctx)
@@ -154,7 +154,7 @@ func ExampleRun_Save() {
 	check(run.SaveNow(ctx, c)) // the program is told to stop
 	last, err := store.Load(ctx, "r1")
 	check(err)
-	fmt.Println("goes on at iteration", last.Iteration)
+	fmt.Println("continues at iteration", last.Iteration)
 	// Output:
 	// iteration 1 saved: true <nil>
 	// iteration 2 saved: false <nil>
@@ -236,7 +236,7 @@ func ExampleDir_Load_damaged() {
 	case err != nil:
 		log.Fatal(err)
 	}
-	fmt.Println("going on behind event", c.Seq)
+	fmt.Println("continuing behind event", c.Seq)
 	for e, err := range run.Since(ctx, c.Seq) {
 		check(err)
 		fmt.Println("done since:", e.Seq, e.Kind)
