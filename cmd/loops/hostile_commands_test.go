@@ -347,6 +347,12 @@ func (p *hostileProject) definitions() {
 		{"schedule", "next", "mistimed"},
 		{"schedule", "next", "all"},
 		{"schedule", "next", hostile},
+		{"schedule", "list"},
+		{"schedule", "list", "--json"},
+		{"schedule", "pause", "timed"},
+		{"schedule", "pause", hostile},
+		{"schedule", "unpause", "timed"},
+		{"schedule", "run-now", hostile},
 		{"promote-baseline", "all"},
 		{"promote-baseline", "all", "--json"},
 		{"promote-baseline", hostile},
@@ -365,6 +371,21 @@ func (p *hostileProject) tools() {
 		p.loops("mcp")
 	}
 	p.loops("serve", "--listen", hostile)
+	for _, args := range [][]string{
+		{"serve", "passwd", "users\x1b[2J"},
+		{"serve", "passwd", "users", hostile, "--remove"},
+		{"serve", "token"},
+		{"serve", "token", hostile},
+		{"store", "roles", "--dry-run"},
+		{"store", "roles", "--allow", hostile},
+		{"submit", hostile},
+		{"submit", "all", "--queue", hostile},
+		{"worker", "--queue", hostile},
+		{"workers"},
+		{"workers", "--json"},
+	} {
+		p.loops(args...)
+	}
 	for _, args := range [][]string{
 		{"config", "show"},
 		{"config", "show", "--origin"},

@@ -185,7 +185,7 @@ func TestChooseHost(t *testing.T) {
 		{"the runner's", []*host.Host{one, two, three}, here, "three", "", "three"},
 		{"the state's before the runner's", []*host.Host{one, two, three}, here, "three", "two", "two"},
 		{"alias", []*host.Host{one, two}, here, "", "zwei", "two"},
-		{"a name before an alias", []*host.Host{two, five}, here, "", "zwei", "the agent host zwei cannot be used: its program ./nothing was not found or may not be executed: mend its entry in the configuration"},
+		{"a name before an alias", []*host.Host{two, five}, here, "", "zwei", "the agent host zwei cannot be used: its program ./nothing was not found or may not be executed: fix its entry in the configuration"},
 		{"beside the project", []*host.Host{four}, "", "", "four", "four"},
 		{"not installed", []*host.Host{one, two}, here, "", "one", "the agent host one cannot be used: its program one was not found in PATH: install it, add the directory it is in to PATH, or choose another host (state key host, --host, LOOPS_HOST)"},
 		{"unknown", []*host.Host{one, two}, here, "", "six", `there is no agent host "six": known are one, two`},

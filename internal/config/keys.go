@@ -77,7 +77,7 @@ var keys = sync.OnceValue(func() []Key {
 			Name: "dispatch.limits", Form: FormLimits, Means: "How many submitted runs workers carry at once, by key, by queue:NAME and by label:NAME. The maps of all files hold together.",
 			read: (*decoder).limits, show: func(c *Config) any { return unless(len(c.Limits) == 0, limitsText(c.Limits)) },
 		},
-		textKey("schedule.project", "the name of its folder", "The name of the project in a database: projects of one name share schedules there.", func(c *Config) *string { return &c.LedgerName }),
+		textKey("schedule.project", "folder name", "The name of the project in a database: projects of one name share schedules there.", func(c *Config) *string { return &c.LedgerName }),
 		wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
 		countKey("retention.keep_last", "How many of the newest runs of each loop to keep.", func(c *Config) *int { return &c.Retention.KeepLast }),
 		durationKey("retention.older_than", "", "Remove runs last recorded longer ago.", false, func(c *Config) *time.Duration { return &c.Retention.OlderThan }),
