@@ -76,6 +76,7 @@ var arrows = map[string][]string{
 	},
 	"loops/cmd/loops/cli/complete":    {"loops/internal/completion", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"loops/cmd/loops/cli/manpages":    {"loops/cmd/loops/cli/complete", "loops/internal/manual", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"loops/cmd/loops/cli/exitcode":    {"loops/engine", "loops/fsm", "loops/internal/inspect", "github.com/spf13/cobra"},
 	"loops/cmd/loops/cli/jobcontrol":  {},
 	"loops/cmd/loops/cli/sharedflags": {"github.com/spf13/pflag"},
 	"loops/cmd/loops/cli/helppage":    {"loops/internal/humanize", "github.com/spf13/cobra", "github.com/spf13/pflag"},
@@ -205,6 +206,7 @@ var arrows = map[string][]string{
 	"loops/cmd/loops/cli": {
 		"loops/engine/schedule",
 		"loops/cmd/loops/cli/complete",
+		"loops/cmd/loops/cli/exitcode",
 		"loops/cmd/loops/cli/helppage",
 		"loops/cmd/loops/cli/jobcontrol",
 		"loops/cmd/loops/cli/manpages",

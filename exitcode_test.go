@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// helpTables are the functions of the command line that write exit codes into the help of a command.
-var helpTables = map[string]bool{"exitCodes": true, "runExitCodes": true, "exitMeanings": true, "exitMeaning": true}
+// helpTables are the functions and types of package exitcode that write exit codes into the help of a command.
+var helpTables = map[string]bool{"Help": true, "RunHelp": true, "HelpOf": true, "Meaning": true}
 
-// TestOneFileKnowsExitCodes holds that exitcode.go of the command line is where errors and outcomes become exit codes: all
-// other files name them in help only.
+// TestOneFileKnowsExitCodes holds that exitcode.go of the command line is where errors become exit codes: all other files
+// name them in help only.
 func TestOneFileKnowsExitCodes(t *testing.T) {
 	const dir = "cmd/loops/cli"
 	parse := func(name string) (*token.FileSet, *ast.File) {
@@ -24,10 +24,10 @@ func TestOneFileKnowsExitCodes(t *testing.T) {
 		}
 		return files, f
 	}
-	_, f := parse(filepath.Join(dir, "exitcode.go"))
+	_, f := parse(filepath.Join(dir, "exitcode", "exitcode.go"))
 	codes := exitConstants(f)
 	if len(codes) < 10 {
-		t.Fatalf("exitcode.go has the codes %v: where are the others?", codes)
+		t.Fatalf("package exitcode has the codes %v: where are the others?", codes)
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
@@ -44,15 +44,15 @@ func TestOneFileKnowsExitCodes(t *testing.T) {
 	}
 }
 
-// exitConstants are the constants of a file that begin with exit, and the type of an error that carries one of them.
+// exitConstants are the exported constants of a file, and the type of an error that carries one of them.
 func exitConstants(f *ast.File) map[string]bool {
 	codes := map[string]bool{"exitError": true}
 	for _, d := range f.Decls {
 		if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
 			for _, s := range d.Specs {
 				for _, n := range s.(*ast.ValueSpec).Names {
-					if strings.HasPrefix(n.Name, "exit") {
-						codes[n.Name] = true
+					if n.IsExported() {
+						codes["exitcode."+n.Name] = true
 					}
 				}
 			}
@@ -66,12 +66,16 @@ func exitDecisions(f *ast.File, codes map[string]bool) (at []token.Pos) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			if id, ok := n.Fun.(*ast.Ident); ok && helpTables[id.Name] {
+			if name, ok := strings.CutPrefix(selected(n.Fun), "exitcode."); ok && helpTables[name] {
 				return false
 			}
 		case *ast.CompositeLit:
-			if id, ok := n.Type.(*ast.Ident); ok && helpTables[id.Name] {
+			if name, ok := strings.CutPrefix(selected(n.Type), "exitcode."); ok && helpTables[name] {
 				return false
+			}
+		case *ast.SelectorExpr:
+			if codes[selected(n)] {
+				at = append(at, n.Pos())
 			}
 		case *ast.Ident:
 			if codes[n.Name] {
@@ -83,30 +87,43 @@ func exitDecisions(f *ast.File, codes map[string]bool) (at []token.Pos) {
 	return at
 }
 
+// selected returns an expression as "package.Name", "" if it is another.
+func selected(e ast.Expr) string {
+	if s, ok := e.(*ast.SelectorExpr); ok {
+		if p, ok := s.X.(*ast.Ident); ok {
+			return p.Name + "." + s.Sel.Name
+		}
+	}
+	return ""
+}
+
 // TestExitDecisions makes sure that TestOneFileKnowsExitCodes can fail.
 func TestExitDecisions(t *testing.T) {
+	const table = `package exitcode
+const OK, Failed = 0, 1`
 	const src = `package x
-const exitOK, exitFailed = 0, 1
-var help = exitCodes(exitOK) + exitMeanings(exitMeaning{exitFailed, "it failed"})
+var help = exitcode.Help(exitcode.OK) + exitcode.HelpOf(exitcode.Meaning{exitcode.Failed, "it failed"})
 func f(code int) error {
-	if code == exitFailed { // 1
+	if code == exitcode.Failed { // 1
 		return exitError{code} // 2
 	}
 	return nil
 }`
-	f, err := parser.ParseFile(token.NewFileSet(), "x.go", src, 0)
-	if err != nil {
-		t.Fatal(err)
+	parse := func(src string) *ast.File {
+		f, err := parser.ParseFile(token.NewFileSet(), "x.go", src, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
 	}
-	codes := exitConstants(f)
+	codes := exitConstants(parse(table))
 	if len(codes) != 3 {
 		t.Errorf("codes %v", codes)
 	}
-	for i, d := range f.Decls { // but the constants themselves
-		if i > 0 {
-			if got, want := len(exitDecisions(&ast.File{Name: f.Name, Decls: []ast.Decl{d}}, codes)), 2*(i-1); got != want {
-				t.Errorf("declaration %d has %d places, want %d", i, got, want)
-			}
+	f := parse(src)
+	for i, d := range f.Decls {
+		if got, want := len(exitDecisions(&ast.File{Name: f.Name, Decls: []ast.Decl{d}}, codes)), 2*i; got != want {
+			t.Errorf("declaration %d has %d places, want %d", i, got, want)
 		}
 	}
 }

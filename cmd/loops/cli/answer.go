@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/internal/ui"
 )
@@ -23,7 +24,7 @@ recorded when the command returns, also for a run that has no process. A questio
 refused and shows the first. Without CHOICE, answer prints the question; without arguments, all open questions.
 LOOPS_IDENTITY=USER,TEAM,... is the identity of the user; a question with who accepts only the users and teams listed
 there.` +
-			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops answer
   loops answer release approve --field reason="tests are green"
   loops answer release --withdraw`,

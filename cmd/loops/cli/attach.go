@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/ui/viewer"
@@ -32,11 +33,11 @@ func newAttachCommand(a *app) *cobra.Command {
 with --all from its beginning. It ends when the run does, with the exit code of the run; of a run that has ended it shows
 the end. It may be in any store, and its owner on another machine.
 
-Ctrl-C ends attach, and not the run.` + runExitCodes(exitMeaning{exitInt, "stopped by SIGINT; or Ctrl-C ended attach, and the run is still running"},
-			exitMeaning{exitTerm, "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run is still running"},
-			exitMeaning{exitQuit, "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run is still running"},
-			exitMeaning{exitHangup, "stopped by SIGHUP; or the terminal went away, and the run is still running"},
-			exitMeaning{exitNotFound, "no such run, or no database of runs there"}),
+Ctrl-C ends attach, and not the run.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Interrupted, Text: "stopped by SIGINT; or Ctrl-C ended attach, and the run is still running"},
+			exitcode.Meaning{Code: exitcode.Terminated, Text: "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run is still running"},
+			exitcode.Meaning{Code: exitcode.Quit, Text: "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run is still running"},
+			exitcode.Meaning{Code: exitcode.Hangup, Text: "stopped by SIGHUP; or the terminal went away, and the run is still running"},
+			exitcode.Meaning{Code: exitcode.NotFound, Text: "no such run, or no database of runs there"}),
 		Example: `  loops attach fix
   loops attach fix-20261121T103405 --all
   loops run -b fix && loops attach fix`,

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/fsm"
 	"loops/internal/handover"
@@ -43,7 +44,7 @@ func newBackgroundCommand(a *app) *cobra.Command {
 		Short: "Carry a run that run --background or an agent requested",
 		Long: `background-run carries the run that it reads of from a pipe: what run, resume and fork with --background, or an agent
 through loops mcp, asked for. They start it with three pipes, so that nothing of it is for every user of the machine to
-see; it is of no use without.` + runExitCodes(),
+see; it is of no use without.` + exitcode.RunHelp(),
 		Example: "  loops run --background fix    starts it",
 		Hidden:  true,
 		Args:    arguments(0, 0, ""),

@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"loops/cmd/loops/cli/exitcode"
+)
 
 // newConfigCommand is "loops config", whose help is the reference of the settings.
 func newConfigCommand(a *app) *cobra.Command {
@@ -22,7 +26,7 @@ file sets. What a loop sets itself (host, model, backoff, budget) wins over file
 permissions: host.
 
 loops help settings lists the keys. A mistake in a file keeps every run from starting; "loops validate" and "loops config
-show" print it.` + exitCodes(exitOK, exitUsage),
+show" print it.` + exitcode.Help(exitcode.OK, exitcode.Usage),
 		Example: `  loops config show --origin
   loops validate`,
 		Args: noSuchCommand,

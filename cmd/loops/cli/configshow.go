@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
@@ -23,8 +24,8 @@ which files are read.
 
 What is wrong with the files comes last, on standard error, with exit code 3; the rest holds as it is shown. Passwords in
 the URL of a store, and all of a webhook but its host, are not shown.` +
-			exitMeanings(exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the answer could not be written out"}, exitMeaning{exitUsage, "bad command line"},
-				exitMeaning{exitInvalid, "a file has mistakes, which keep runs from starting"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the answer could not be written out"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"},
+				exitcode.Meaning{Code: exitcode.Invalid, Text: "a file has mistakes, which keep runs from starting"}),
 		Example: `  loops config show
   loops config show --origin
   loops config show --json | jq '.settings[] | select(.origin != "default")'`,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/lookup"
@@ -38,7 +39,7 @@ A table of prices is YAML, in USD for a million tokens:
   date: 2026-11-01
   models:
     my-model: {input: 1.5, output: 6, cache_read: 0.15}` +
-			exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record),
 		Example: `  loops cost fix
   loops cost fix-20261121T103405
   loops cost --since 7d --prices prices.yaml`,

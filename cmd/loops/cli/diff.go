@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"loops/cmd/loops/cli/exitcode"
 )
 
 type diffOptions struct {
@@ -23,7 +25,7 @@ The runs may be of different loops. A run and a fork of it are compared from the
 
 In the table of steps, = means the same, ! a different result, < and > that only the first, or only the
 second run was there. The runs need not differ: that, too, exits with 0.` +
-			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops diff fix-20261121T103405 fix-20261121T113000
   loops diff fix-20261121T103405 fix --all
   loops diff 2026-11-21T103405 2026-11-21T113000 --json`,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/action"
 	"loops/engine/project"
@@ -46,9 +47,9 @@ rights of other users from records, writes a missing .loops/.gitignore and tidie
 tables of a database need no repair: any command brings them up to date.
 
 To test logins and answers in a given form, doctor sends one tiny prompt and one tiny question to each agent CLI. This
-uses your account and costs about a cent. On a terminal it asks first; elsewhere it needs --yes.` + exitMeanings(
-			exitMeaning{exitOK, "loops can run; there may be warnings"}, exitMeaning{exitFailed, "there is a problem"},
-			exitMeaning{exitUsage, "bad command line"}),
+uses your account and costs about a cent. On a terminal it asks first; elsewhere it needs --yes.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "loops can run; there may be warnings"}, exitcode.Meaning{Code: exitcode.Failed, Text: "there is a problem"},
+			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}),
 		Example: `  loops doctor
   loops doctor --fix
   loops doctor --host codex --yes

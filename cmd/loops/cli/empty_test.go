@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/cmd/loops/cli/complete"
+	"loops/cmd/loops/cli/exitcode"
 )
 
 // loops rm "$UNSET" removed the newest run. Whatever the command, an empty name is a mistake, at every place and for every
@@ -19,9 +20,9 @@ func TestEmptyNames(t *testing.T) {
 		t.Helper()
 		var out, errs bytes.Buffer
 		code := Main(args, IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: t.TempDir(), Env: []string{}})
-		want, hint := exitUsage, "\nTry: loops "
+		want, hint := exitcode.Usage, "\nTry: loops "
 		if args[0] == "stage" {
-			want, hint = exitFailed, "" // a line alone, as scripts expect
+			want, hint = exitcode.Failed, "" // a line alone, as scripts expect
 		}
 		if code != want || out.Len() > 0 || !strings.Contains(errs.String(), "is empty") || !strings.Contains(errs.String(), hint) {
 			t.Errorf("%q: exit code %d\n%s%s", args, code, out.String(), errs.String())

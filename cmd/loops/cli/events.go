@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/fsm"
 	"loops/fsm/value"
@@ -30,7 +31,7 @@ the command, not the run.
 
 With --json each event is a line of JSON, as run --json prints it, so that a program can read them as they come. "seq" is
 the number to continue after. In text, output of actions is left out unless -v is given.` +
-			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record, exitcode.Interrupted),
 		Example: `  loops events fix -f
   loops events fix-20261121T103405 --after 120
   loops events fix --json -f | jq -r 'select(.event == "route").to'`,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/plain"
@@ -28,11 +29,11 @@ func explainProject(err error) (code int, text string) {
 	)
 	switch {
 	case errors.As(err, &id):
-		return kindCode(engine.NotFound), plain.Line(views.NoIDText(id))
+		return exitcode.OfKind(engine.NotFound), plain.Line(views.NoIDText(id))
 	case errors.As(err, &dir) && dir.Dir != "":
 		return explain(usageError{"-C " + dir.Error(), "loops --help"})
 	case errors.As(err, &dir):
-		return kindCode(engine.NotFound), plain.Line(dir.Error())
+		return exitcode.OfKind(engine.NotFound), plain.Line(dir.Error())
 	case errors.As(err, &settings):
 		then := "; nothing was started"
 		switch settings.About {
@@ -41,27 +42,27 @@ func explainProject(err error) (code int, text string) {
 		case "store":
 			then = ", so where runs are recorded is not known; fix that, or say it with --store"
 		}
-		return kindCode(engine.Invalid), string(views.SettingsText(settings, then))
+		return exitcode.OfKind(engine.Invalid), string(views.SettingsText(settings, then))
 	case errors.As(err, &catalog):
-		return kindCode(engine.Usage), plain.Line(catalog.Error())
+		return exitcode.OfKind(engine.Usage), plain.Line(catalog.Error())
 	case errors.As(err, &missing) && len(missing.Near) > 0:
-		return kindCode(engine.NotFound), plain.Line(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
+		return exitcode.OfKind(engine.NotFound), plain.Line(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
 	case errors.As(err, &missing):
-		return kindCode(engine.NotFound), plain.Line(missing.Error() + "; see: loops list")
+		return exitcode.OfKind(engine.NotFound), plain.Line(missing.Error() + "; see: loops list")
 	case errors.As(err, &file) && file.Missing:
-		return kindCode(engine.NotFound), plain.Line(file.Error())
+		return exitcode.OfKind(engine.NotFound), plain.Line(file.Error())
 	case errors.As(err, &file):
-		return kindCode(engine.Invalid), plain.Line(file.Error())
+		return exitcode.OfKind(engine.Invalid), plain.Line(file.Error())
 	case errors.As(err, &invalid):
-		return kindCode(engine.Invalid), plain.Line(fmt.Sprintf("%v; nothing was started", invalid))
+		return exitcode.OfKind(engine.Invalid), plain.Line(fmt.Sprintf("%v; nothing was started", invalid))
 	case errors.As(err, &url):
 		return explain(usageError{url.Error(), "loops store --help"})
 	case errors.As(err, &database):
-		return kindCode(engine.NotFound), plain.Line(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
+		return exitcode.OfKind(engine.NotFound), plain.Line(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
 	case errors.As(err, &prices) && prices.Text:
-		return kindCode(engine.Invalid), string(ui.LinesOf(prices.Err))
+		return exitcode.OfKind(engine.Invalid), string(ui.LinesOf(prices.Err))
 	case errors.As(err, &prices):
-		return kindCode(engine.Invalid), plain.Line(prices.Error())
+		return exitcode.OfKind(engine.Invalid), plain.Line(prices.Error())
 	}
 	return 0, ""
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -27,7 +28,7 @@ shows it, "last", or 3.2 for step 2 of the sub-loop that step 3 ran. NAME means 
 
 Numbers in brackets are the numbers of the events behind a sentence: loops events RUN --after N. Rules and limits come
 from the definition recorded with the run. If there is none, they come from the current file, and explain says so.` +
-			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops explain fix
   loops explain fix-20261121T103405 7
   loops explain fix last --json`,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
@@ -40,9 +41,9 @@ The file is compressed with zstd, or with gzip where its name ends in .tar.gz. I
 existing one is replaced only with --force. A running run is not exported: stop it first, or wait. Symlinks,
 pipes and the like in the working folder are left out, and export says so. What is recorded may hold secrets that actions
 printed.` +
-			exitMeanings(exitMeaning{exitOK, "the file is there"}, exitMeaning{exitFailed, "it failed, or the file is there already"},
-				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
-				exitMeaning{exitConflict, "the run is running"}, exitMeaning{exitRecord, "the run is damaged, or a file cannot be read or written"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "the file is there"}, exitcode.Meaning{Code: exitcode.Failed, Text: "it failed, or the file is there already"},
+				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"},
+				exitcode.Meaning{Code: exitcode.Conflict, Text: "the run is running"}, exitcode.Meaning{Code: exitcode.Record, Text: "the run is damaged, or a file cannot be read or written"}),
 		Example: `  loops export fix                             its newest run, into fix-20261121T103405.tar.zst
   loops export fix-20261121T103405 -o run.tar.gz`,
 		Args: arguments(1, 1, "NAME or RUN"),

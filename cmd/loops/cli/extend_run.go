@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/internal/service"
 	"loops/internal/ui"
@@ -28,7 +29,7 @@ dollars), tokens,
 prompts or time. The action in flight is not interrupted. The new limits are recorded before the command returns, so a
 run whose process dies is resumed with them.
 
-To raise a limit of a run that has stopped at it: loops resume --extend LIMIT=N.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+To raise a limit of a run that has stopped at it: loops resume --extend LIMIT=N.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops extend fix steps=20
   loops extend fix-20261121T103405 cost=2 time=1h`,
 		Args: arguments(2, -1, "NAME of a loop or id of a RUN, and LIMIT=N, such as steps=20"),

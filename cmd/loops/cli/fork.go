@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/internal/ui/views"
@@ -47,7 +48,7 @@ worked in a work tree of git, this one does not, unless --worktree gives it one.
 
 A step is one of the run itself: a state that runs a sub-loop is repeated with all of the sub-loop. Some steps cannot be
 forked: one whose memory is not recorded or is damaged; the handler of a cap; and an action with idempotent: false that
-was started, unless with --rerun.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid, or lacks the state"}, exitMeaning{exitNotFound, "no such loop, run or step, or what it remembered is not on record"}),
+was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid, or lacks the state"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or step, or what it remembered is not on record"}),
 		Example: `  loops fork fix --at 12 --dry-run
   loops fork fix-20261121T103405 --at 12 --set style=short
   loops fork fix --at last --definition drafts/better.yaml -b`,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/humanize"
@@ -20,9 +21,9 @@ func newFragmentsCommand(a *app) *cobra.Command {
 		Short: "List the fragments of a library, or of a loop file",
 		Long: `fragments lists what states may be built from: the fragments that a library or a loop file has, with what each is for and
 the parameters that it takes (* is required). FILE is a path, or a name below .loops or in the catalog, such as
-lib/common. A loop file uses them by import: [FILE], and fragment: NAME in a state.` + exitMeanings(
-			exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the answer could not be written out"}, exitMeaning{exitUsage, "bad command line"},
-			exitMeaning{exitInvalid, "the file has mistakes"}, exitMeaning{exitNotFound, "no such file"}),
+lib/common. A loop file uses them by import: [FILE], and fragment: NAME in a state.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the answer could not be written out"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"},
+			exitcode.Meaning{Code: exitcode.Invalid, Text: "the file has mistakes"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such file"}),
 		Example: `  loops fragments lib/common
   loops fragments .loops/lib/git.yaml --json | jq -r .[].name`,
 		Args: arguments(1, 1, "FILE of a library"),

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/diagram"
@@ -45,8 +46,8 @@ is reached. A dashed frame is a state that no run can reach, or that is known on
 
 Text is as wide as the terminal, else 80 columns; what does not fit as boxes is a list. Code hosts draw Mermaid graphs
 of up to 500 transitions.` +
-			exitMeanings(exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the graph could not be written out"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},
-				exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"}, exitMeaning{exitRecord, "the records of runs cannot be used"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the graph could not be written out"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or an id that several runs have"},
+				exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"}, exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
 		Example: `  loops graph fix
   loops graph fix --format svg -o fix.svg
   loops graph fix-20261121T103405 --by time

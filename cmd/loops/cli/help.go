@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/helppage"
 )
 
@@ -15,7 +16,7 @@ func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND|TOPIC...]",
 		Short:   "Show help for a command or a topic",
-		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate." + exitCodes(exitOK, exitFailed, exitUsage),
+		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate." + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "rule" {
@@ -54,10 +55,10 @@ To have it in every new shell, once:
   fish         loops completion fish > ~/.config/fish/completions/loops.fish
   powershell   loops completion powershell >> $PROFILE
 
-bash needs the package bash-completion, and zsh the line "autoload -U compinit; compinit" in ~/.zshrc.` + exitCodes(exitOK, exitFailed, exitUsage)
+bash needs the package bash-completion, and zsh the line "autoload -U compinit; compinit" in ~/.zshrc.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage)
 		c.Example = "  source <(loops completion bash)       in this shell only\n  loops completion fish | source"
 		for _, shell := range c.Commands() {
-			shell.Long = strings.TrimSpace(shell.Long) + exitCodes(exitOK, exitFailed, exitUsage)
+			shell.Long = strings.TrimSpace(shell.Long) + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage)
 			shell.Example = "  loops completion " + shell.Name()
 			shell.Args = arguments(0, 0, "")
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/fsm"
 	"loops/internal/inspect"
@@ -38,7 +39,7 @@ newest 20 runs or 50 events, and says when there are more. WHEN is an age (45s, 
 
 Output of actions is left out unless -v is given. With --json nothing else is left out. --full shows all that is recorded of
 each event, whole.` +
-			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops history fix
   loops history fix last
   loops history fix 2026-11-21T103405 --event route -n 10

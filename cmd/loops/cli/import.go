@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
@@ -42,10 +43,10 @@ it differs, or a file in its working folder does, that is an error.
 FILE is checked before anything of it is used. A file that is truncated or damaged, has wrong checksums, contains
 links or paths that lead elsewhere, or unpacks to more than --max-size is refused. A run
 of little-loops can be imported into a database only.` +
-			exitMeanings(exitMeaning{exitOK, "the run is there, also if it was before"},
-				exitMeaning{exitFailed, "FILE is damaged or no archive of a run, or another run has its id or working folder"},
-				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "there is no FILE"},
-				exitMeaning{exitConflict, "the run that is there is running"}, exitMeaning{exitRecord, "FILE cannot be read, or the records of runs cannot be used"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "the run is there, also if it was before"},
+				exitcode.Meaning{Code: exitcode.Failed, Text: "FILE is damaged or no archive of a run, or another run has its id or working folder"},
+				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "there is no FILE"},
+				exitcode.Meaning{Code: exitcode.Conflict, Text: "the run that is there is running"}, exitcode.Meaning{Code: exitcode.Record, Text: "FILE cannot be read, or the records of runs cannot be used"}),
 		Example: `  loops import fix-20261121T103405.tar.zst
   loops import run.tar.gz --store sqlite:.loops/runs.db`,
 		Args: arguments(1, 1, "FILE, which loops export wrote"),

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine/project"
 	"loops/fsm"
 )
@@ -105,7 +106,7 @@ func TestCatalogMustBeAFolder(t *testing.T) {
 		}
 		if _, err := p.Library(); err == nil {
 			t.Errorf("%s was accepted", catalog)
-		} else if code, text := explain(err); code != exitUsage || !strings.Contains(text, project.EnvCatalog) {
+		} else if code, text := explain(err); code != exitcode.Usage || !strings.Contains(text, project.EnvCatalog) {
 			t.Errorf("%s: %d %s", catalog, code, text)
 		}
 	}

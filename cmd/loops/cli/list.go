@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -42,7 +43,7 @@ These choose among the runs, also without --running; given together, all must ho
                    user; whether it can be resumed or not; every recorded run of the project is looked at
   --status         has this status, or one of several: running, interrupted, user_stopped, awaiting_continuation,
                    failed, queued, unreadable, starting, "unknown owner"; with --failed-since only failed,
-                   timed_out and interrupted` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+                   timed_out and interrupted` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops list
   loops list --category quality --label python
   loops list --visibility public --json

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm"
 	"loops/internal/lookup"
 	"loops/internal/ui"
@@ -30,7 +31,7 @@ Colours in output are kept. Other control characters are shown as \x1b and the l
 output is printed exactly as it was written.
 
 With --stderr, logs prints standard error instead. The record keeps the end of it, or all of it where it is in a
-file.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInt),
+file.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record, exitcode.Interrupted),
 		Example: `  loops logs fix -f
   loops logs fix --failed
   loops logs fix nightly -f

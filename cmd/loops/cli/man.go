@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/manpages"
 	"loops/engine"
 	"loops/engine/project"
@@ -22,8 +23,8 @@ func newManCommand(a *app) *cobra.Command {
 		Long: `man writes a manual page for every command into a folder, which is made if need be: loops.1, loops-run.1 and so on. They
 say what --help says. The same program writes the same bytes.
 
-For man to find them they belong into a folder man1 of its path; "man -l FILE" shows one from anywhere.` + exitMeanings(
-			exitMeaning{exitOK, "they are written"}, exitMeaning{exitFailed, "a page could not be written"}, exitMeaning{exitUsage, "bad command line"}),
+For man to find them they belong into a folder man1 of its path; "man -l FILE" shows one from anywhere.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "they are written"}, exitcode.Meaning{Code: exitcode.Failed, Text: "a page could not be written"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}),
 		Example: `  loops man -o ~/.local/share/man/man1
   loops man -o /tmp/pages && man -l /tmp/pages/loops-run.1`,
 		Args: arguments(0, 0, ""),

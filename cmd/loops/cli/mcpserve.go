@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/handover"
@@ -35,7 +36,7 @@ loops://language.
 A run that an agent starts is a process of its own. It continues when the server ends, unless the agent asked for
 stop_with_server. Where the agent is itself part of the action of a run, only such a run shares what that one has locked:
 any other may continue when the action has ended. The server ends when its input does and what was asked is answered, which it
-waits for five seconds, or by SIGTERM, SIGINT, SIGQUIT or SIGHUP. A line that is not a message is answered with an error.` + exitCodes(exitOK, exitFailed, exitUsage),
+waits for five seconds, or by SIGTERM, SIGINT, SIGQUIT or SIGHUP. A line that is not a message is answered with an error.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Example: `  claude mcp add loops -- loops -C /path/to/project mcp
   codex mcp add loops -- loops -C /path/to/project mcp`,
 		Args: arguments(0, 0, ""),
@@ -144,5 +145,5 @@ func said(text string, code int) string {
 	if text = strings.Join(lines, "\n"); text != "" {
 		return text
 	}
-	return fmt.Sprintf("exit code %d: %s", code, exitText(code))
+	return fmt.Sprintf("exit code %d: %s", code, exitcode.Text(code))
 }

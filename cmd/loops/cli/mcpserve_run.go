@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/internal/handover"
 )
@@ -21,7 +22,7 @@ func ended(code int, text string) (meaning, notes string) {
 	if text != "" {
 		notes = said(text, code)
 	}
-	return exitText(code), notes
+	return exitcode.Text(code), notes
 }
 
 // start starts a run and returns when it is on record. bound has it end with this server, and log has what it says kept as run -b does.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/internal/humanize"
 	"loops/internal/starter"
 	"loops/internal/ui"
@@ -26,9 +27,9 @@ agent and agent-with-judge want an agent CLI (loops doctor) and a git repository
 
 The first line of the file tells an editor with a YAML language server where the schema is, so that it completes and
 checks keys. new writes the schema to .loops/.schema, and anew where it has changed. In a git repository without a
-.loops/.gitignore it writes one that names what loops records, and not the loops.` + exitMeanings(
-			exitMeaning{exitOK, "the loop was written"}, exitMeaning{exitFailed, "there is such a loop, or it cannot be written"},
-			exitMeaning{exitUsage, "bad command line, such as an unknown pattern or a name that makes no file name"}),
+.loops/.gitignore it writes one that names what loops records, and not the loops.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "the loop was written"}, exitcode.Meaning{Code: exitcode.Failed, Text: "there is such a loop, or it cannot be written"},
+			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, such as an unknown pattern or a name that makes no file name"}),
 		Example: `  loops new --list
   loops new tidy --from fix-until-clean
   loops new fix-tests --from agent

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/notifier"
 	"loops/engine/project"
@@ -31,7 +32,7 @@ func (a *app) notify(e *engine.Engine) {
 
 // notifierOptions are those of the notifier of this command line.
 func (a *app) notifierOptions() notifier.Options {
-	return notifier.Options{Env: a.Env, Detached: a.detached != nil, Remedy: a.remedy, ExitCode: codeOf}
+	return notifier.Options{Env: a.Env, Detached: a.detached != nil, Remedy: a.remedy, ExitCode: exitcode.Of}
 }
 
 // notified waits until everybody was notified, half a minute at most and until a signal comes, and says who could not be.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/notifier"
 	"loops/internal/humanize"
@@ -35,7 +36,7 @@ sets. timeout limits one attempt; the default is 10s.
 
 loops help notifications lists what on can have. A run never waits for its notifications; at its end loops waits for them for
 half a minute at most, or until Ctrl-C. Failures are printed in a line, and all are in .loops/logs/notify.log. Runs that
-actions of other runs start send none.` + exitCodes(exitOK, exitUsage),
+actions of other runs start send none.` + exitcode.Help(exitcode.OK, exitcode.Usage),
 		Example: `  loops notify test
   loops notify test 2 --json`,
 		Args: noSuchCommand,
@@ -57,8 +58,8 @@ func newNotifyTestCommand(a *app) *cobra.Command {
 		Short: "Send a test notification",
 		Long: `test sends a made-up event to each target in notify, or to the one with that NUMBER in the list, from 1, and reports
 whether it arrived. The event has "test": true; LOOPS_NOTIFY_TEST is 1.` +
-			exitMeanings(exitMeaning{exitOK, "all of it was delivered"}, exitMeaning{exitFailed, "something was not"}, exitMeaning{exitUsage, "bad command line"},
-				exitMeaning{exitInvalid, "a file with settings is not valid"}, exitMeaning{exitNotFound, "no target is set, or none with that number"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "all of it was delivered"}, exitcode.Meaning{Code: exitcode.Failed, Text: "something was not"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"},
+				exitcode.Meaning{Code: exitcode.Invalid, Text: "a file with settings is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no target is set, or none with that number"}),
 		Example: `  loops notify test
   loops notify test 2 --json`,
 		Args: arguments(0, 1, ""),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 
 	"github.com/spf13/cobra"
@@ -41,7 +42,7 @@ func newPauseCommand(a *app) *cobra.Command {
 		Long: `pause makes the run RUN, every running run of the loop NAME, or with --all every run of the project wait before
 its next state. A running action is not interrupted: pause returns at once, and status shows when the run has paused.
 Paused time does not count towards timeouts. A run that is stopped or killed while paused continues when it is resumed:
-resume lifts the pause.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+resume lifts the pause.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops pause fix
   loops pause --all
   loops status fix       shows since when it is paused
@@ -63,7 +64,7 @@ func newUnpauseCommand(a *app) *cobra.Command {
 		Short: "Continue a paused run",
 		Long: `unpause continues the run RUN, every paused run of the loop NAME, or with --all every paused run of the
 project. If the run
-was stopped or killed meanwhile, it will not be paused when it is resumed.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+was stopped or killed meanwhile, it will not be paused when it is resumed.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops unpause fix
   loops unpause --all`,
 		Args: oneOrAll,

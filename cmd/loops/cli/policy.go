@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/policy"
@@ -45,11 +46,11 @@ always holds. Lines that begin with # are comments. In a run the rules are those
 
 A score is the text of rubric-aggregate.txt (its name is aggregate) or of rubric-dim-NAME.txt in the folder of the run, or
 NAME=SCORE. Names are exact. Without a score only != holds. Without a rule that holds the line is empty, which takes
-the route _.` + exitMeanings(
-			exitMeaning{exitOK, "the line is printed"},
-			exitMeaning{exitFailed, "the folder of the run cannot be read or written"},
-			exitMeaning{exitUsage, "bad command line, or no rules were given"},
-			exitMeaning{exitInvalid, "the rules have mistakes"}),
+the route _.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "the line is printed"},
+			exitcode.Meaning{Code: exitcode.Failed, Text: "the folder of the run cannot be read or written"},
+			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or no rules were given"},
+			exitcode.Meaning{Code: exitcode.Invalid, Text: "the rules have mistakes"}),
 		Example: `  loops policy                                   as the action of a state
   loops policy --rules rules.txt clarity=80 aggregate=75
   echo 'clarity:>=85 -> done' | loops policy --rules - --run-dir .loops/runs/refine-20260101T120000`,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/internal/baseline"
 	"loops/internal/humanize"
@@ -20,9 +21,9 @@ func newPromoteBaselineCommand(a *app) *cobra.Command {
 for each state with a comparator, the output that was last judged is written to output.txt in its baseline_path. Check
 the run first: loops logs NAME.
 
-A state that the run was not in keeps its baseline. States of sub-loops are not looked at.` + exitMeanings(
-			exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the run was in no such state, or the file cannot be written"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},
-			exitMeaning{exitNotFound, "no such loop, run or database of runs"}, exitMeaning{exitRecord, "the records of runs cannot be used"}),
+A state that the run was not in keeps its baseline. States of sub-loops are not looked at.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the run was in no such state, or the file cannot be written"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or an id that several runs have"},
+			exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"}, exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
 		Example: `  loops promote-baseline summarize
   loops promote-baseline summarize-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop, or a RUN"),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/internal/config"
@@ -49,10 +50,10 @@ working folder.
 If prune is killed, each run is either whole or gone; the next rm, prune or sweep removes what is left of its files.
 In a database the space is used again for other runs; a SQLite file does not shrink. A run that was copied to
 another store has one working folder and one log with the copy: prune removes them.` +
-			exitMeanings(exitMeaning{exitOK, "done, also if nothing had to go"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
-				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitInvalid, "the config has mistakes about what goes"}, exitMeaning{exitNotFound, "no database of runs there"},
-				exitMeaning{exitConflict, "a run was taken over meanwhile and stays, or another process has the records for too long"},
-				exitMeaning{exitRecord, "the records of runs cannot be used"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "done, also if nothing had to go"}, exitcode.Meaning{Code: exitcode.Failed, Text: "a run is gone, but not all of its files"},
+				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.Invalid, Text: "the config has mistakes about what goes"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no database of runs there"},
+				exitcode.Meaning{Code: exitcode.Conflict, Text: "a run was taken over meanwhile and stays, or another process has the records for too long"},
+				exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
 		Example: `  loops prune --keep-last 20 --older-than 30d --dry-run    what would be removed
   loops prune --max-size 2G
   loops prune --dry-run                                    what the retention of the config would remove now

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/queue"
@@ -27,7 +28,7 @@ whose scopes overlap start in the order in which they came; a run whose scope is
 
 A place in the queue is a file in .loops/.queue. A waiter that is killed leaves the queue at that moment. Waiters of
 little-loops count, too. With a database, the queue is that of this project's folder: locks of runs in other folders
-are in the database, and the first waiter tries again until they are released.` + exitCodes(exitOK, exitUsage),
+are in the database, and the first waiter tries again until they are released.` + exitcode.Help(exitcode.OK, exitcode.Usage),
 		Example: `  loops run fix --queue
   loops queue list
   loops queue remove 28f714b9`,
@@ -46,7 +47,7 @@ func newQueueListCommand(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List waiters, first come first",
 		Long: `list shows the waiters in the queue of the project: id, loop, since when, the position among waiters whose scopes
-overlap, the run or waiter that is waited for, what the run will lock, and the process.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
+overlap, the run or waiter that is waited for, what the run will lock, and the process.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
 		Example: `  loops queue list
   loops queue list --json | jq -r '.[].queue_id'`,
 		Args: arguments(0, 0, ""),
@@ -101,7 +102,7 @@ func newQueueRemoveCommand(a *app) *cobra.Command {
 		Long: `remove removes the waiter with the id ID or that prefix of it (4 characters at least), every waiter of the loop NAME,
 or with --all every waiter, and ends its process. Nothing of its run has begun. A waiter whose turn has just come
 continues, and remove says so. No other process is signalled: a waiter is recognised by its lock, its pid and its start
-time.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
+time.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Conflict, exitcode.Record),
 		Example: `  loops queue remove 28f714b9
   loops queue remove fix
   loops queue remove --all`,

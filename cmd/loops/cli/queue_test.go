@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/ui/views"
@@ -65,7 +66,7 @@ func TestInTheWay(t *testing.T) {
 		{behind(1), "a run of loop y (pid 7 on host elsewhere, for 3m00s) waits in the queue for /p\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
 		{behind(2), "2 runs wait in the queue for /p, one of them of loop y (pid 7 on host elsewhere, for 3m00s)\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
 	} {
-		if code, text := explain(a.busy(c.err, 0)); code != exitConflict || text != c.want {
+		if code, text := explain(a.busy(c.err, 0)); code != exitcode.Conflict || text != c.want {
 			t.Errorf("%d\n%s\nwant\n%s", code, text, c.want)
 		}
 	}

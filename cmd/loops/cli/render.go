@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
@@ -32,7 +33,7 @@ bash, to an agent or to a tool. Parameters of a tool follow on a line of their o
 
 What only a run knows, such as ${captured.plan.output}, is left as it is, and named on standard error. So is a
 context value that is missing. Nothing is run.` +
-			exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound),
 		Example: `  loops render fix check
   loops render fix repair --context input="the login page"
   loops render fix check | bash -n`,

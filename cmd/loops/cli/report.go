@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/disk"
@@ -41,8 +42,8 @@ are in UTC.
 --format junit writes JUnit XML instead: each state is a test case, and the state in which the run failed has the
 failure or error. Actions that failed earlier are not failures. --format markdown writes what run --format github adds to
 the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 1 MiB at most.` +
-			exitMeanings(exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the page could not be written"}, exitMeaning{exitUsage, "bad command line, or an id that several runs have"},
-				exitMeaning{exitInvalid, "the project's table of prices is not valid"}, exitMeaning{exitNotFound, "no such run or database of runs"}, exitMeaning{exitRecord, "the records of runs cannot be used"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the page could not be written"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or an id that several runs have"},
+				exitcode.Meaning{Code: exitcode.Invalid, Text: "the project's table of prices is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such run or database of runs"}, exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
 		Example: `  loops report fix --open
   loops report fix -o fix.html
   loops report fix-20261121T103405 --by cost -o run.html

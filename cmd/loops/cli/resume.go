@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
@@ -49,7 +50,7 @@ recorded with the run.
 
 resume locks the paths of the loop's scope, as run does, and waits for them with --queue. With --background the run
 continues in a
-process of its own, as it does with run --background.` + runExitCodes(exitMeaning{exitNotFound, "no such loop or run, nothing to resume, or no database of runs there"}),
+process of its own, as it does with run --background.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop or run, nothing to resume, or no database of runs there"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
   loops resume capped --max-steps 100

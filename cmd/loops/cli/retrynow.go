@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/internal/inspect"
 	"loops/internal/ui"
@@ -18,7 +19,7 @@ func newRetryNowCommand(a *app) *cobra.Command {
 		Long: `retry-now ends the current wait of the run RUN, or of every run of the loop NAME: for a rate limit, after a
 failure of an
 agent host, or between states. The run continues at once, also on another machine that shares the database. loops
-status shows what a run waits for.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+status shows what a run waits for.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops retry-now fix
   loops retry-now fix-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),

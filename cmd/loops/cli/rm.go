@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/humanize"
@@ -27,10 +28,10 @@ only with --force. Unless every RUN can be removed, none is.
 If rm is killed, each run is either whole or gone; the next rm, prune or sweep removes what is left of its files. In
 a database the space is used again for other runs; a SQLite file does not shrink. A run that was copied to
 another store has one working folder and one log with the copy: rm removes them.` +
-			exitMeanings(exitMeaning{exitOK, "every run is gone"}, exitMeaning{exitFailed, "a run is gone, but not all of its files"},
-				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "no such run, or no database of runs there; nothing was removed"},
-				exitMeaning{exitConflict, "a run is running, or can be resumed and --force is missing; nothing was removed"},
-				exitMeaning{exitRecord, "the records of runs cannot be used"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "every run is gone"}, exitcode.Meaning{Code: exitcode.Failed, Text: "a run is gone, but not all of its files"},
+				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such run, or no database of runs there; nothing was removed"},
+				exitcode.Meaning{Code: exitcode.Conflict, Text: "a run is running, or can be resumed and --force is missing; nothing was removed"},
+				exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
 		Example: `  loops rm fix-20261121T103405
   loops rm fix-20261121T103405 fix-20261121T110000 --force`,
 		Args: arguments(1, -1, "RUN, the id of a run"),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
@@ -46,7 +47,7 @@ On a terminal, the output of an action is shown in one line as it comes, and its
 Otherwise it is printed as it comes. With --json, standard output has one JSON object a line: run_info, then every event
 as it is recorded; before them one queue_wait for each run that this one waits for.
 
-See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lock), loops help background.` + runExitCodes(exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
+See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lock), loops help background.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop"}),
 		Example: `  loops run fix
   loops run fix "the login page" --context retries=3
   loops run ./drafts/new.yaml --dry-run

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/schedule"
@@ -19,7 +20,7 @@ func newScheduleCommand(a *app) *cobra.Command {
 		Use: "schedule", Short: "List, pause and start schedules of loops", Args: noSuchCommand, Example: "  loops schedule list\n  loops schedule pause nightly",
 		Long: `The key schedule of a loop file says when the loop is to be run: {cron: "0 3 * * *"}. loops serve fires the schedules of the loops
 in .loops while it is running, each time once, however many servers look after the folder or database. overlap says what becomes of a time at
-which the run before has not ended, catch_up what becomes of times at which no server was running.` + exitCodes(exitOK, exitUsage),
+which the run before has not ended, catch_up what becomes of times at which no server was running.` + exitcode.Help(exitcode.OK, exitcode.Usage),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	o, json := lookup.NextTimes{Project: a.project}, false
@@ -27,7 +28,7 @@ which the run before has not ended, catch_up what becomes of times at which no s
 		Use: "next NAME", Short: "List the next times of a loop's schedule", Args: arguments(1, 1, "NAME of a loop"),
 		Long: `next lists the next times of the schedule of a loop, in its time zone, without running anything. A time that is skipped
 when clocks are put forward is listed as that moment; one that comes twice is listed once, unless the hour is *.` +
-			exitCodes(exitOK, exitUsage, exitInvalid, exitNotFound),
+			exitcode.Help(exitcode.OK, exitcode.Usage, exitcode.Invalid, exitcode.NotFound),
 		Example: "  loops schedule next nightly -n 10\n  loops schedule next nightly --after 2026-03-28",
 		RunE: func(_ *cobra.Command, args []string) error {
 			l, times, err := o.Of(args[0], time.Now())
@@ -52,7 +53,7 @@ func newScheduleListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List schedules, their next times and what became of the last", Args: arguments(0, 0, ""), Example: "  loops schedule list --json",
 		Long: `list shows the schedules of the project's loops: when each comes next, what became of its newest time, and its line. With --json
-all times come that are on record.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
+all times come that are on record.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.project()
 			if err != nil {
@@ -80,12 +81,12 @@ func newSchedulePauseCommand(a *app, pause bool) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pause NAME", Short: "Have a schedule fire no more", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule pause nightly",
 		Long: `pause has the schedule of a loop fire no more until it is unpaused, also when servers are started again. Times that pass meanwhile are
-not made up for. A run that it has started continues.` + exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
+not made up for. A run that it has started continues.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record),
 	}
 	done, already := "The schedule of %s is paused.\n", "The schedule of %s was paused already.\n"
 	if !pause {
 		cmd.Use, cmd.Short, cmd.Example = "unpause NAME", "Have a paused schedule fire again", "  loops schedule unpause nightly"
-		cmd.Long = `unpause has a schedule that was paused fire again, from its next time on.` + exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord)
+		cmd.Long = `unpause has a schedule that was paused fire again, from its next time on.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record)
 		done, already = "The schedule of %s fires again.\n", "The schedule of %s was not paused.\n"
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -109,7 +110,7 @@ func newScheduleRunNowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "run-now NAME", Short: "Start a run of a scheduled loop at once", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule run-now nightly",
 		Long: `run-now starts a run in the background, as its schedule would, also where that is paused. The times of the schedule stay as they are:
-while this run has not ended, overlap says what becomes of them.` + exitCodes(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
+while this run has not ended, overlap says what becomes of them.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, plan, err := a.scheduled(args[0], "schedule run-now")
 			if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm/loopfile"
 	"loops/internal/jsonoutput"
 )
@@ -21,7 +22,7 @@ a loop, relative to the loop:
 "loops validate" finds more than a schema can: names that do not exist, mistakes inside texts and in other files.
 --json-output prints
 the schema of what a command prints with --json instead; docs/json.md shows the same.` +
-			exitCodes(exitOK, exitFailed, exitUsage),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Example: "  loops schema > .loops/loop.schema.json\n  loops schema --json-output runs",
 		Args:    arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/schedule"
@@ -44,7 +45,7 @@ or more, has it keep one. A user who has the token may do all that you may do wi
 
 Beyond this machine it listens only if users are known (--auth, or --trust-header behind a proxy) and encrypts what is sent
 (--tls-cert and --tls-key, or --insecure where something else does). A user is a viewer, who reads, an operator, who starts, stops
-and answers runs too, or an author, who changes loops too. Each write leaves a line on standard error, with the user.` + exitCodes(exitOK, exitFailed, exitUsage),
+and answers runs too, or an author, who changes loops too. Each write leaves a line on standard error, with the user.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Example: `  loops serve
   loops serve --dir ~/api --dir ~/web --listen 127.0.0.1:9000
   loops serve --listen :8443 --auth users --tls-cert cert.pem --tls-key key.pem

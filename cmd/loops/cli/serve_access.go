@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/internal/access"
 	"loops/internal/ui"
@@ -23,7 +24,7 @@ func newServePasswdCommand(a *app) *cobra.Command {
 		Long: `passwd writes the file of users that serve --auth reads: names, roles and hashes of passwords (argon2id), with mode 0600. Without a
 NAME it lists them. With one it asks for a password, or reads a line of standard input, and adds the user, or changes their password;
 with --role and without input it changes only the role. A server that is running takes the file as it is from the next request on:
-sessions of a user whose password or role changed end.` + exitCodes(exitOK, exitFailed, exitUsage),
+sessions of a user whose password or role changed end.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Example: `  loops serve passwd users ada --role author
   loops serve passwd users
   loops serve passwd users ada --remove`,
@@ -76,7 +77,7 @@ func newServeTokenCommand(a *app) *cobra.Command {
 		Long: `token prints the address of each server of yours that is running and asks for a token, with the token. With --rotate the server gets
 another one, from the next request on: who had the one before, and each browser that came in with it, is let in no more. Where several
 are running, ADDRESS says which: host and port, as in the address. The token is in a file of mode 0600 below $XDG_STATE_HOME/loops/serve
-(or ~/.local/state), and goes with the server; one of LOOPS_SERVE_TOKEN is back after a restart.` + exitCodes(exitOK, exitFailed, exitUsage),
+(or ~/.local/state), and goes with the server; one of LOOPS_SERVE_TOKEN is back after a restart.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Example: `  loops serve token
   loops serve token --rotate`,
 		Args: arguments(0, 1, ""),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
@@ -34,10 +35,10 @@ a comment behind each value says in which file and line it stands. What is print
 --json prints the same definition as one JSON object: what the file says, no more and no less. Keys that have an older name
 have their proper one (on_success is on_yes), and times are in seconds; it is a loop file too. With --origins it has the
 place of every value besides, and with --resolved each state that runs another loop has that loop's definition as
-"_subloop".` + exitMeanings(
-			exitMeaning{exitOK, "done"}, exitMeaning{exitFailed, "the answer could not be written out"}, exitMeaning{exitUsage, "bad command line"},
-			exitMeaning{exitInvalid, "the loop file is not valid; --effective prints it all the same"}, exitMeaning{exitNotFound, "no such loop or run"},
-			exitMeaning{exitRecord, "the records of runs cannot be used"}),
+"_subloop".` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the answer could not be written out"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"},
+			exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid; --effective prints it all the same"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop or run"},
+			exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
 		Example: `  loops show fix
   loops show fix --effective
   loops show fix-20261121T103405

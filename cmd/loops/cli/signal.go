@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
@@ -27,7 +28,7 @@ func newSignalCommand(a *app) *cobra.Command {
 receives it,
 with its data in ${event.KEY}. The event is recorded when signal returns. A run that has no process receives it when it
 is resumed. Events are kept in order, and each is received once.` +
-			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops signal release deploy-finished
   loops signal release-20261121T103405 deploy-finished --data '{"version": "1.4.2"}'`,
 		Args: arguments(2, 2, "NAME of a loop or id of a RUN, and EVENT"),

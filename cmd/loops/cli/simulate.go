@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/internal/dryrun"
@@ -39,10 +40,10 @@ output "[simulated output for: ACTION]", and comes to what one of these says:
   --seed       verdicts by chance, each transition of a state equally likely. With --runs N, N runs are made, with this
                seed and those that follow it, and the number of runs that reached each end is printed.
 
-A run of a loop may enter at most ` + strconv.Itoa(dryrun.MostSteps) + ` states here.` + exitMeanings(
-			exitMeaning{exitOK, "the run ended, however it did"}, exitMeaning{exitFailed, "it did not end, or the answer could not be written out"},
-			exitMeaning{exitUsage, "bad command line or script, or a context value that the loop needs is missing"},
-			exitMeaning{exitInvalid, "the loop file is not valid"}, exitMeaning{exitNotFound, "no such loop"}),
+A run of a loop may enter at most ` + strconv.Itoa(dryrun.MostSteps) + ` states here.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "the run ended, however it did"}, exitcode.Meaning{Code: exitcode.Failed, Text: "it did not end, or the answer could not be written out"},
+			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line or script, or a context value that the loop needs is missing"},
+			exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop"}),
 		Example: `  loops simulate fix --scenario first-fail
   loops simulate fix --script verdicts.txt
   loops simulate fix --runs 1000
@@ -127,6 +128,6 @@ func (a *app) desk() (*tryout.Desk, error) {
 	}
 	return &tryout.Desk{
 		Project: p, Options: a.engineOptions(), Out: a.out, Paint: ui.Paint(a.coloured(a.Out)), Getenv: a.getenv,
-		Warn: func(quiet bool) engine.Warn { return a.warner(p, quiet) }, Shown: a.shown, Read: a.readGiven, Code: codeOf, Guard: untilSignal,
+		Warn: func(quiet bool) engine.Warn { return a.warner(p, quiet) }, Shown: a.shown, Read: a.readGiven, Code: exitcode.Of, Guard: untilSignal,
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/ui"
@@ -23,7 +24,7 @@ type stageOptions struct{ dir string }
 // on stderr for every failure, and exit codes of their own.
 func newStageCommand(a *app) *cobra.Command {
 	var o stageOptions
-	codes := stageExitCodes(false)
+	codes := exitcode.StageHelp(false)
 	cmd := &cobra.Command{
 		Use:   "stage",
 		Short: "Record the stages of a script",
@@ -70,7 +71,7 @@ _ and -, and begins with a letter or digit; manifest is taken.` + codes,
 	}, &cobra.Command{
 		Use:     "load NAME",
 		Short:   "Print the value of a completed stage, byte for byte",
-		Long:    `load prints the value of a completed stage as it was saved.` + stageExitCodes(true),
+		Long:    `load prints the value of a completed stage as it was saved.` + exitcode.StageHelp(true),
 		Example: "  loops stage load scan | jq .files\n  if ! value=$(loops stage load scan); then echo not yet; fi",
 		Args:    stageArguments(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runStageLoad(cmd.Context(), a, o, args[0]) },

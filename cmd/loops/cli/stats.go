@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -30,7 +31,7 @@ failed, and which verdicts it gave. States of sub-loops are listed after the sta
 
 An evaluator that has given five verdicts or more, and never anything but a good one, is named at the end: it may be one
 that cannot say no. Time is that of the run itself: what passed between an interruption and its resumption is left out.` +
-			exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops stats fix
   loops stats fix --since 7d
   loops stats fix -n 100 --json`,

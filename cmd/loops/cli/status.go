@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -25,7 +26,7 @@ Of a loop whose run waits in the queue it tells that. A run whose owner died sho
 Without an argument it shows every run that is running or can be resumed, in a few lines each.
 
 The time that a run is idle is that since its last event, or the last line its action printed. Limits are named by how
-much of them is used: the first is the one it is nearest to.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+much of them is used: the first is the one it is nearest to.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops status
   loops status fix
   loops status fix-20261121T103405 --json`,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 
 	"github.com/spf13/cobra"
@@ -44,7 +45,7 @@ continues with the rest. stop waits for that, with --grace TIME no longer than T
 in no for_each is refused.
 
 Waiters of the loop NAME, and with --all every waiter, are removed from the queue first, as by loops queue remove, so
-that none of them starts when the stopped runs release their locks.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+that none of them starts when the stopped runs release their locks.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops stop fix
   loops stop fix-20261121T103405
   loops stop convert --after-item

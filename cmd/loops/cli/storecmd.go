@@ -1,6 +1,10 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+
+	"loops/cmd/loops/cli/exitcode"
+)
 
 // storeHelp says which stores there are.
 const storeHelp = `Runs are recorded where --store says, else where the environment variable LOOPS_STORE says, else where the key store of
@@ -21,7 +25,7 @@ func newStoreCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
 		Short: "Explain where runs are recorded, copy them, and say who may",
-		Long:  storeHelp + exitCodes(exitOK, exitUsage),
+		Long:  storeHelp + exitcode.Help(exitcode.OK, exitcode.Usage),
 		Example: `  loops run fix --store sqlite:.loops/runs.db
   LOOPS_STORE=postgres://me@db.example/runs loops list --running
   loops store copy dir sqlite:.loops/runs.db`,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
@@ -30,9 +31,9 @@ stopped at any time, and continues when it is called again. A running run is lef
 copy again later. A damaged run is not copied.
 
 FROM stays as it is. From then on a run should be resumed in one of the stores only: they share its working folder.` +
-			exitMeanings(exitMeaning{exitOK, "every run is in both stores"}, exitMeaning{exitFailed, "a run in TO is another one, or a copy is not what it should be"},
-				exitMeaning{exitUsage, "bad command line"}, exitMeaning{exitNotFound, "there is no such database to copy from"},
-				exitMeaning{exitConflict, "a running run was left out"}, exitMeaning{exitRecord, "a store cannot be used, or a run is damaged"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "every run is in both stores"}, exitcode.Meaning{Code: exitcode.Failed, Text: "a run in TO is another one, or a copy is not what it should be"},
+				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "there is no such database to copy from"},
+				exitcode.Meaning{Code: exitcode.Conflict, Text: "a running run was left out"}, exitcode.Meaning{Code: exitcode.Record, Text: "a store cannot be used, or a run is damaged"}),
 		Example: `  loops store copy dir sqlite:.loops/runs.db
   loops store copy sqlite:.loops/runs.db postgres://me@db.example/runs`,
 		Args: arguments(2, 2, "FROM and TO, where runs are recorded"),

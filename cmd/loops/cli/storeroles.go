@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/internal/grants"
 	"loops/internal/ui"
 )
@@ -28,7 +29,7 @@ database are made members of them:
   loops_read     may read the views loops_runs, loops_queues and loops_workers
 
 It is given by the owner of the tables, who may make roles, and again after an upgrade of loops. --allow makes the user a
-member of loops_submit, too; GRANT loops_worker TO USER makes a worker. All is done, or nothing.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
+member of loops_submit, too; GRANT loops_worker TO USER makes a worker. All is done, or nothing.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
 		Example: `  loops store roles --allow default=ann --allow nightly=ann
   loops store roles --deny nightly=ann
   loops store roles --dry-run`,

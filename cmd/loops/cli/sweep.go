@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/schedule"
@@ -27,7 +28,7 @@ what its action left running is ended, and runs that have ended are moved to .lo
 killed commands left half removed or half imported. A live run is never touched, nor is a run of little-loops that
 is recorded as running without a pid, unless --unowned is given. run and resume do the same when they start, except for
 the removal. With --wake it also has parked runs continue in the background whose time has come, that
-are to look again for what they wait for, or to which something was sent since; loops serve does so by itself.` + exitCodes(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
+are to look again for what they wait for, or to which something was sent since; loops serve does so by itself.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Conflict, exitcode.Record),
 		Example: `  loops sweep --dry-run    what would be done
   loops sweep
   loops sweep --wake       in a crontab, where no server is running`,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/fsm"
@@ -27,11 +28,11 @@ an empty folder that is removed afterwards.
 With --stdin the action is not run: FILE is taken as its output, and --exit-code as its exit code.
 
 A state whose action is a prompt, or whose verdict is that of a judge, uses your account, and the agent may change files:
-this needs --yes.` + exitMeanings(
-			exitMeaning{exitOK, "done, whatever the verdict, unless it is error"}, exitMeaning{exitFailed, "the verdict is error, or there is none"},
-			exitMeaning{exitUsage, "bad command line, or --yes is missing"}, exitMeaning{exitInvalid, "the loop file is not valid"},
-			exitMeaning{exitNotFound, "no such loop"}, exitMeaning{exitHangup, "stopped by SIGHUP"}, exitMeaning{exitInt, "stopped by SIGINT (Ctrl-C)"},
-			exitMeaning{exitQuit, "stopped by SIGQUIT (Ctrl-\\)"}, exitMeaning{exitTerm, "stopped by SIGTERM"}),
+this needs --yes.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "done, whatever the verdict, unless it is error"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the verdict is error, or there is none"},
+			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or --yes is missing"}, exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid"},
+			exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop"}, exitcode.Meaning{Code: exitcode.Hangup, Text: "stopped by SIGHUP"}, exitcode.Meaning{Code: exitcode.Interrupted, Text: "stopped by SIGINT (Ctrl-C)"},
+			exitcode.Meaning{Code: exitcode.Quit, Text: "stopped by SIGQUIT (Ctrl-\\)"}, exitcode.Meaning{Code: exitcode.Terminated, Text: "stopped by SIGTERM"}),
 		Example: `  loops test fix --state check
   loops test fix --state check --stdin failed.log --exit-code 1
   loops test fix --state repair --context input="the login page" --yes`,

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/helppage"
 	"loops/internal/handover"
 )
@@ -88,7 +89,7 @@ func tree() []branch {
 		{"worker", groupSetUp, true, newWorkerCommand},
 		{"workers", groupLook, true, newWorkersCommand},
 		{mcpCall, "", false, newMCPCallCommand},
-		{"exit-codes", "", false, func(*app) *cobra.Command { return newExitCodesTopic() }},
+		{"exit-codes", "", false, func(*app) *cobra.Command { return exitcode.Topic() }},
 		{"environment", "", false, func(*app) *cobra.Command { return helppage.Environment() }},
 		{"ids", "", false, func(*app) *cobra.Command { return helppage.IDs() }},
 		{"rules", "", false, newRulesTopic},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/ui"
@@ -27,9 +28,9 @@ func newUpgradeCommand(a *app) *cobra.Command {
 		Short: "Check whether there is a newer release",
 		Long: `upgrade --check compares this program with the newest release, and tells how to install that. It reads one small file,
 latest.json, from the folder or URL that --from or the setting upgrade.from names; without one it reads nothing. It never
-downloads or replaces a program: install.sh of the release and package managers do.` + exitMeanings(
-			exitMeaning{exitOK, "it was found out, whatever the answer"}, exitMeaning{exitFailed, "the release could not be read"},
-			exitMeaning{exitUsage, "bad command line, or nothing says where releases are"}),
+downloads or replaces a program: install.sh of the release and package managers do.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "it was found out, whatever the answer"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the release could not be read"},
+			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or nothing says where releases are"}),
 		Example: `  loops upgrade --check --from https://example.org/loops
   loops upgrade --check --json | jq .newer`,
 		Args: arguments(0, 0, ""),

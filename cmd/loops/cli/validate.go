@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
@@ -40,12 +41,12 @@ Warnings do not make a loop invalid, unless --strict is given. --all adds style 
 "loops help rule NAME" explains the rule a message names.
 
 --format json prints an array with an object a loop, sarif what code scanning services read (SARIF 2.1.0), and github
-workflow commands, which show as notes in a pull request.` + exitMeanings(
-			exitMeaning{exitOK, "no loop has an error; there may be warnings"},
-			exitMeaning{exitFailed, "the answer could not be written out"},
-			exitMeaning{exitUsage, "bad command line"},
-			exitMeaning{exitInvalid, "a loop has errors (with --strict: or warnings), its file cannot be read, or config.yaml or prices.yaml has mistakes"},
-			exitMeaning{exitNotFound, "no such loop, file or folder, or no loop in it"}),
+workflow commands, which show as notes in a pull request.` + exitcode.HelpOf(
+			exitcode.Meaning{Code: exitcode.OK, Text: "no loop has an error; there may be warnings"},
+			exitcode.Meaning{Code: exitcode.Failed, Text: "the answer could not be written out"},
+			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"},
+			exitcode.Meaning{Code: exitcode.Invalid, Text: "a loop has errors (with --strict: or warnings), its file cannot be read, or config.yaml or prices.yaml has mistakes"},
+			exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, file or folder, or no loop in it"}),
 		Example: `  loops validate
   loops validate fix drafts/new.yaml
   loops validate --strict --format github .loops
@@ -81,7 +82,7 @@ func findingsCode(r check.Findings) int {
 			worse, _ := explain(c.Failure)
 			code = max(code, worse)
 		} else if !c.Valid(r.Strict) {
-			code = max(code, kindCode(engine.Invalid))
+			code = max(code, exitcode.OfKind(engine.Invalid))
 		}
 	}
 	return code

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm/value"
 	"loops/internal/ui"
 )
@@ -20,7 +21,7 @@ func newVersionCommand(a *app) *cobra.Command {
 		Use:   "version",
 		Short: "Print the version",
 		Long: `version prints the version of loops, the Go it was built with and the platform. --json adds the commit, its date in
-RFC 3339 and the modules that the program was built from.` + exitCodes(exitOK, exitFailed, exitUsage),
+RFC 3339 and the modules that the program was built from.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Example: "  loops version\n  loops version --json",
 		Args:    arguments(0, 0, ""),
 		RunE:    func(*cobra.Command, []string) error { return printVersion(a, asJSON) },

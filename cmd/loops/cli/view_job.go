@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm"
 	"loops/internal/report"
 	"loops/internal/ui/progress"
@@ -39,7 +40,7 @@ func (a *app) newGitHubPrinter(v viewFlags) progress.Printer {
 		Output: func(write func(io.Writer) error) error {
 			return a.appendTo(envOutputs, 0, func(w io.Writer, _ int) error { return write(w) })
 		},
-		Code: codeOf,
+		Code: exitcode.Of,
 	})
 	a.endJob = p.Leave
 	return p

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/jobcontrol"
 	"loops/engine"
 	"loops/fsm"
@@ -50,10 +51,10 @@ Keys, all of which ? tells on the screen:
 
 It needs no colours. In a locale without UTF-8 the screen is ASCII. Where the output is no terminal, or TERM is dumb, it
 prints a line for each change, until no run is running or queued. --once prints a line for each run, and ends.` +
-			exitMeanings(exitMeaning{exitOK, "left by q, or no run is running any more"}, exitMeaning{exitFailed, "the terminal cannot be used, or the answer could not be written out"},
-				exitMeaning{exitUsage, "bad command line, or an id that several runs have"}, exitMeaning{exitNotFound, "no such loop, run or database of runs"},
-				exitMeaning{exitRecord, "the records of runs cannot be used"}, exitMeaning{exitHangup, "the terminal went away"},
-				exitMeaning{exitInt, "Ctrl-C, where lines are printed"}, exitMeaning{exitQuit, "Ctrl-\\"}, exitMeaning{exitTerm, "ended by SIGTERM"}),
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "left by q, or no run is running any more"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the terminal cannot be used, or the answer could not be written out"},
+				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or an id that several runs have"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"},
+				exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}, exitcode.Meaning{Code: exitcode.Hangup, Text: "the terminal went away"},
+				exitcode.Meaning{Code: exitcode.Interrupted, Text: "Ctrl-C, where lines are printed"}, exitcode.Meaning{Code: exitcode.Quit, Text: "Ctrl-\\"}, exitcode.Meaning{Code: exitcode.Terminated, Text: "ended by SIGTERM"}),
 		Example: `  loops watch
   loops watch fix
   loops watch --once

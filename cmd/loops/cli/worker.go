@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/exitcode"
 	"loops/engine/dispatch"
 	"loops/internal/ui"
 	"loops/internal/worker"
@@ -23,7 +24,7 @@ continue them; when a worker cannot be heard of for as long as a lease is (--sto
 
 It works in the project of this folder, whose files its runs change, and runs only loops that are there as they were
 submitted. It needs no settings but the database. A run that waits (wait, ask) takes no slot. What a run prints is kept
-in .loops/logs. Whoever may submit runs commands as the user of the worker: docs/machines.md.` + exitCodes(exitOK, exitFailed, exitUsage, exitRecord),
+in .loops/logs. Whoever may submit runs commands as the user of the worker: docs/machines.md.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
 		Example: `  loops worker
   loops worker --queue nightly --slots 4 --label gpu`,
 		Args: arguments(0, 0, ""),
