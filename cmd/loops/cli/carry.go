@@ -165,7 +165,7 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	}
 	// A run may take days beside the work it drives: less garbage at a time takes decisions some 8 % more processor
 	// time, and two megabytes less memory.
-	a.collectAt(50)
+	a.collectFrom(6<<20, 50)
 	<-v.Began // the notices before it are shown
 	var result engine.Result
 	asked := a.beginAsking(ctx, e, ask, r)

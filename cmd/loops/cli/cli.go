@@ -73,7 +73,7 @@ func Main(args []string, streams IO) int {
 
 func (a *app) execute(ctx context.Context, args []string) int {
 	end := a.begin()
-	a.collectFrom(16 << 20)
+	a.collectFrom(16<<20, 100)
 	root := newRootCommand(a, needed(args))
 	args = a.byName(root, args)
 	a.args = args

@@ -8,22 +8,15 @@ import (
 // leastHeap is the heap from which Go collects for the first time, with the usual percentage of 100.
 const leastHeap = 4 << 20
 
-// collectFrom lets the heap grow to so many bytes before it is collected for the first time; from then on all is as usual. Most
-// commands end before that: a fifth of the time of a listing would go into collecting.
-func (a *app) collectFrom(size int) {
-	if !a.collectAt(100 * size / leastHeap) {
+// collectFrom lets the heap grow to so many bytes before it is collected for the first time; from then on it grows by so many
+// percent between two collections, unless the user has set that. Most commands, and runs of a few steps, end before the first: a
+// fifth of the time of a listing would go into collecting.
+func (a *app) collectFrom(size, percent int) {
+	if _, users := a.getenv("GOGC"); users {
 		return
 	}
-	first := new([64]byte) // gone with the first collection
-	a.usual = runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, 100)
-}
-
-// collectAt sets the percentage by which the heap grows between two collections, unless the user has set it.
-func (a *app) collectAt(percent int) (set bool) {
-	if _, users := a.getenv("GOGC"); users {
-		return false
-	}
 	a.usual.Stop()
-	debug.SetGCPercent(percent)
-	return true
+	debug.SetGCPercent(100 * size / leastHeap)
+	first := new([64]byte) // gone with the first collection
+	a.usual = runtime.AddCleanup(first, func(percent int) { debug.SetGCPercent(percent) }, percent)
 }

@@ -89,7 +89,7 @@ func findingsCode(r check.Findings) int {
 }
 
 func runValidate(a *app, o validateOptions) error {
-	a.collectFrom(64 << 20) // a whole catalog of loops fits, and a fifth of the time to check it would go into collecting
+	a.collectFrom(64<<20, 100) // a whole catalog of loops fits, and a fifth of the time to check it would go into collecting
 	p, err := a.project()
 	if err != nil {
 		return err
