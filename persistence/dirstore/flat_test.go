@@ -217,6 +217,39 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// TestCaptureIsTheBeginningOfTheOutput holds that a large output that a state captures, which is the one of prev_result without
+// its last line end, is stored once.
+func TestCaptureIsTheBeginningOfTheOutput(t *testing.T) {
+	dir := t.TempDir()
+	b := &blobs{d: &Store{}, dir: dir}
+	e := snapshot.NewWriter(b)
+	output := strings.Repeat("x", snapshot.LargeFrom+1) + "\n\n"
+	captured := strings.TrimRight(output, "\n")
+	e.Memory(&fsm.Snapshot{
+		PrevResult: value.NewMap("output", output, "exit_code", 0),
+		Captured:   value.NewMap("big", value.NewMap("output", captured, "exit_code", 0)),
+	})
+	names, err := disk.Names(dir)
+	if err != nil || len(names) != 1 || e.Err != nil {
+		t.Fatalf("%v, %v, %v", names, err, e.Err)
+	}
+	text := fmt.Sprintf(`{"$blob": %q, "bytes": %%d}`, names[0])
+	for _, n := range []int{len(output), len(captured)} {
+		if want := fmt.Sprintf(text, n); !strings.Contains(string(e.Buf), want) {
+			t.Errorf("no %s in %.500s", want, e.Buf)
+		}
+		ref := value.NewMap("$blob", names[0], "bytes", int64(n))
+		if got, err := b.fill(ref); err != nil || got != output[:n] {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+	for _, n := range []int64{int64(len(output)) + 1, -1} {
+		if got, err := b.fill(value.NewMap("$blob", names[0], "bytes", n)); err == nil && n > 0 {
+			t.Errorf("%d bytes of a text that has %d: %.20v", n, len(output), got)
+		}
+	}
+}
+
 func TestBlobsAreStoredOnce(t *testing.T) {
 	dir := t.TempDir()
 	e := snapshot.NewWriter(&blobs{d: &Store{}, dir: dir})

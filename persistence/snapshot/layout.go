@@ -57,7 +57,7 @@ func fields() []field {
 		text("loop_name", "Loop", true, func(s *fsm.Snapshot) *string { return &s.Loop }),
 		text("current_state", "Current", true, func(s *fsm.Snapshot) *string { return &s.Current }),
 		number("iteration", "Step", true, func(s *fsm.Snapshot) *int { return &s.Step }),
-		dict("captured", "Captured", true, func(s *fsm.Snapshot) **value.Map { return &s.Captured }),
+		captures(dict("captured", "Captured", true, func(s *fsm.Snapshot) **value.Map { return &s.Captured })),
 		object("prev_result", "PrevResult", func(s *fsm.Snapshot) **value.Map { return &s.PrevResult }),
 		object("last_result", "LastResult", func(s *fsm.Snapshot) **value.Map { return &s.LastResult }),
 		{

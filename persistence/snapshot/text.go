@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"unsafe"
 
+	"loops/fsm"
 	"loops/fsm/value"
 )
 
@@ -46,9 +47,14 @@ func (e *Writer) blob(s string) bool {
 	return true
 }
 
+// lineEnds is how many bytes a stored text may have behind one that is named as its beginning: a captured output, without the
+// line ends that the output of the previous result still has.
+const lineEnds = 64
+
+// store returns the name of a text that is s, or begins with it.
 func (b *largeTexts) store(s string) (string, error) {
 	for _, r := range b.recent {
-		if len(r.text) == len(s) && unsafe.StringData(r.text) == unsafe.StringData(s) {
+		if more := len(r.text) - len(s); more >= 0 && more <= lineEnds && unsafe.StringData(r.text) == unsafe.StringData(s) {
 			return r.name, nil
 		}
 	}
@@ -64,6 +70,41 @@ func (b *largeTexts) store(s string) (string, error) {
 	return name, nil
 }
 
+// captures has the output of the last action stored before what may be the beginning of it.
+func captures(f field) field {
+	put, patch := f.put, f.patch
+	f.put = func(e *Writer, s *fsm.Snapshot) bool {
+		e.outputFirst(s)
+		return put(e, s)
+	}
+	f.patch = func(e *Writer, now, before *fsm.Snapshot) {
+		e.outputFirst(now)
+		patch(e, now, before)
+	}
+	return f
+}
+
+// outputFirst stores the output of the last action, if it is a large text: what its state captured is the beginning of it.
+func (e *Writer) outputFirst(s *fsm.Snapshot) {
+	if e.large == nil {
+		return
+	}
+	var output string
+	switch {
+	case s.Result != nil:
+		output = s.Result.Stdout
+	case s.PrevResult != nil:
+		v, _ := s.PrevResult.Get("output")
+		output, _ = v.(string)
+	}
+	if len(output) <= LargeFrom {
+		return
+	}
+	if _, err := e.large.store(output); err != nil && e.Err == nil {
+		e.Err = err
+	}
+}
+
 // Fill puts the large texts back in the places of a flat object, or of a part of it, that name them, and returns what v is
 // then. It changes v. A text that is missing or damaged is a [*TextError].
 func Fill(v any, in Texts) (any, error) {
@@ -74,10 +115,10 @@ func Fill(v any, in Texts) (any, error) {
 			if err != nil {
 				return nil, &TextError{Name: name, What: "a text of the run is missing: " + reason(err)}
 			}
-			if sum := sha256.Sum256(text); int64(len(text)) != n || hex.EncodeToString(sum[:]) != name {
+			if sum := sha256.Sum256(text); int64(len(text)) < n || hex.EncodeToString(sum[:]) != name {
 				return nil, &TextError{Name: name, What: "the content is not what was recorded"}
 			}
-			return string(text), nil
+			return string(text[:n]), nil
 		}
 		if inner, ok := literal(x); ok {
 			x = inner
@@ -131,6 +172,7 @@ func literal(m *value.Map) (inner *value.Map, ok bool) {
 	return inner, ok
 }
 
+// blobRef returns the name of a stored text and how many bytes of it, from its beginning, are meant.
 func blobRef(m *value.Map) (name string, size int64, ok bool) {
 	if m.Len() != 2 {
 		return "", 0, false
@@ -139,7 +181,7 @@ func blobRef(m *value.Map) (name string, size int64, ok bool) {
 	n, _ := m.Get("bytes")
 	name, ok1 := a.(string)
 	size, ok2 := n.(int64)
-	if !ok1 || !ok2 || len(name) != 64 {
+	if !ok1 || !ok2 || len(name) != 64 || size < 0 {
 		return "", 0, false
 	}
 	if _, err := hex.DecodeString(name); err != nil {
