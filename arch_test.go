@@ -31,6 +31,13 @@ var arrows = map[string][]string{
 		"loops/internal/humanize",
 		"golang.org/x/crypto",
 	},
+	"loops/internal/access/openid": {
+		"loops/internal/access",
+		"loops/internal/humanize",
+		"github.com/coreos/go-oidc/v3",
+		"golang.org/x/oauth2",
+	},
+	"loops/internal/access/openid/openidtest": {"github.com/go-jose/go-jose/v4"},
 	"loops/internal/web": {
 		"loops/engine",
 		"loops/engine/project",
@@ -38,6 +45,7 @@ var arrows = map[string][]string{
 		"loops/fsm/loopfile",
 		"loops/fsm/value",
 		"loops/internal/access",
+		"loops/internal/access/openid",
 		"loops/internal/diagram",
 		"loops/internal/dryrun",
 		"loops/internal/humanize",

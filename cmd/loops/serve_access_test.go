@@ -10,6 +10,8 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
+	"io"
 	"math/big"
 	"net"
 	"net/http"
@@ -20,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/access/openid/openidtest"
 )
 
 // command runs the program with a line of input, and returns what it printed.
@@ -156,5 +160,46 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	}
 	if last != nil {
 		t.Errorf("a new certificate is not taken: %v", last)
+	}
+}
+
+// TestServeOpenID signs users in at a provider: the one whom the file of users has is let in until the file has them no more.
+func TestServeOpenID(t *testing.T) {
+	t.Parallel()
+	provider := openidtest.Start(t)
+	provider.Claims = map[string]any{"email": "ada@example.org", "email_verified": true}
+	dir := serveDir(t)
+	kept := t.TempDir()
+	users, secret := filepath.Join(kept, "users"), filepath.Join(kept, "secret")
+	must(t, os.WriteFile(users, []byte("ada@example.org:operator:*\n"), 0o600))
+	must(t, os.WriteFile(secret, []byte(provider.Secret), 0o600))
+	s := startServe(t, dir, "--auth", users, "--oidc-issuer", provider.URL, "--oidc-client-id", provider.ClientID, "--oidc-client-secret-file", secret)
+	open := func(path string) (int, string) {
+		a, err := s.client.Get(s.base + path)
+		must(t, err)
+		text, err := io.ReadAll(a.Body)
+		must(t, errors.Join(err, a.Body.Close()))
+		return a.StatusCode, string(text)
+	}
+	if status, text := open("/loops"); status != http.StatusOK || !strings.Contains(text, `href="/signin/openid?to=%2floops"`) {
+		t.Errorf("the page to sign in: %d %s", status, text)
+	}
+	if status, _ := open("/api/v1/runs"); status != http.StatusUnauthorized {
+		t.Errorf("without a session: %d", status)
+	}
+	provider.Claims["email"] = "eve@example.org"
+	if status, text := open("/signin/openid?to=/loops"); status != http.StatusUnauthorized || !strings.Contains(text, "is no user of this server") {
+		t.Errorf("a user whom the file has not: %d %s", status, text)
+	}
+	provider.Claims["email"] = "ada@example.org"
+	if status, text := open("/signin/openid?to=https://elsewhere/"); status != http.StatusOK || !strings.Contains(text, `<a href="/">Continue</a>`) {
+		t.Errorf("signed in, on the way elsewhere: %d %s", status, text)
+	}
+	if status, _ := open("/api/v1/runs"); status != http.StatusOK {
+		t.Errorf("with a session: %d", status)
+	}
+	must(t, os.WriteFile(users, []byte("grace@example.org:operator:*\n"), 0o600))
+	if status, _ := open("/api/v1/runs"); status != http.StatusUnauthorized {
+		t.Errorf("a user whom the file has no more: %d", status)
 	}
 }

@@ -60,7 +60,7 @@ func (p *Proxy) User(r *http.Request) (User, bool) {
 		return User{}, false
 	}
 	name := strings.TrimSpace(names[0])
-	if checkName(name) != nil {
+	if CheckName(name) != nil {
 		return User{}, false
 	}
 	if p.Users != nil {

@@ -95,7 +95,7 @@ func parseEntry(line string) (entry, error) {
 	if len(parts) != 3 {
 		return entry{}, errors.New("expected NAME:ROLE:HASH")
 	}
-	if err := checkName(parts[0]); err != nil {
+	if err := CheckName(parts[0]); err != nil {
 		return entry{}, err
 	}
 	role, err := ParseRole(parts[1])
@@ -108,7 +108,8 @@ func parseEntry(line string) (entry, error) {
 // noPassword stands in the place of the hash of a user who cannot sign in with a password: a proxy vouches for them.
 const noPassword = "*"
 
-func checkName(name string) error {
+// CheckName says what is wrong with a text as the name of a user.
+func CheckName(name string) error {
 	if name == "" || len(name) > longestName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == ':' }) || strings.HasPrefix(name, "#") {
 		return fmt.Errorf("%s is no name of a user; expected up to %d characters without spaces and colons", humanize.Quote(name), longestName)
 	}
@@ -162,7 +163,7 @@ func Listed(path string) ([]User, error) {
 // SetUser adds a user to a file, or changes them; an empty password leaves theirs, and a role of [NoRole] their role. The file is made with mode 0600
 // if need be, and is there whole at each moment; other lines stay as they are.
 func SetUser(path, name, password string, role Role) error {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return err
 	}
 	return editUser(path, name, func(was *entry) (string, error) {

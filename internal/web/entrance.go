@@ -18,6 +18,8 @@ func (s *Server) entrance() []route {
 		allow(access.Anyone, "GET /assets/{name}", serveAsset), // which hold nothing of a project
 		allow(access.Anyone, "GET /signin", s.signinPage),
 		allow(access.Anyone, "POST /signin", s.signin),
+		allow(access.Anyone, "GET "+openidPath, s.openidBegin),
+		allow(access.Anyone, "GET "+openidPath+"/callback", s.openidFinish),
 		allow(access.Anyone, "POST /signout", s.signout),
 	}
 }
@@ -40,12 +42,18 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 
 // A signinForm asks for name and password.
 type signinForm struct {
-	Password bool // there is something to sign in with
+	Password bool   // users sign in with one
+	Provider string // users sign in there
 	To, Said string
+	Next     string // the user has signed in, and this is where they wanted to be
 }
 
 func (s *Server) signinPage(w http.ResponseWriter, r *http.Request) {
-	s.render(w, r, "signin", "Sign in", signinForm{Password: s.Access.Users != nil, To: r.FormValue("to")})
+	f := signinForm{Password: s.Access.Users != nil, To: r.FormValue("to")}
+	if s.Access.OpenID != nil {
+		f.Provider = s.Access.OpenID.Host()
+	}
+	s.render(w, r, "signin", "Sign in", f)
 }
 
 func (s *Server) signin(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loops/internal/access"
+	"loops/internal/access/openid"
 )
 
 // policy is what a page may load: what this server has, and no code or style in the page itself.
@@ -23,6 +24,9 @@ type Access struct {
 	Owner access.User
 	Users *access.Users // sign in with a password
 	Proxy *access.Proxy // names them
+
+	OpenID  *openid.Provider // has them sign in there
+	Address string           // of this server, to which that sends them back; "" = the one they came by
 
 	sessions access.Sessions
 	attempts access.Allowance // of a client to sign in
@@ -133,16 +137,6 @@ func (s *Server) identify(r *http.Request) (access.User, error) {
 	return anyone, nil
 }
 
-// holds reports whether a session holds still: its user is in the file, with the password and the role that they began it with.
-func (a *Access) holds(user *access.User, version string) bool {
-	if a.Users == nil {
-		return true
-	}
-	now, is, ok := a.Users.Find(user.Name)
-	*user = now
-	return ok && is == version
-}
-
 // proves returns whom a header Authorization names: of a program, which keeps no cookie.
 func (s *Server) proves(r *http.Request, given string) (access.User, error) {
 	a, anyone := s.Access, access.User{Role: access.Anyone}
@@ -168,7 +162,7 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case s.Access.Proxy != nil:
 		s.refuse(w, r, http.StatusUnauthorized, "this server knows users by a proxy; open the address of that")
-	case s.Access.Users == nil:
+	case s.Access.Users == nil && s.Access.OpenID == nil:
 		s.refuse(w, r, http.StatusUnauthorized, "open the address that loops serve printed: it has the token that this server asks for (loops serve token prints it again)")
 	case r.Method == http.MethodGet && !ofAPI(r) && (mode == "" || mode == "navigate"):
 		to := url.URL{Path: s.BasePath + "/signin", RawQuery: url.Values{"to": {r.URL.RequestURI()}}.Encode()}

@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"loops/internal/access"
+	"loops/internal/access/openid"
 	"loops/internal/humanize"
 )
 
@@ -30,9 +32,12 @@ type Settings struct {
 	Header   string   // of a proxy that names the user; "" = none
 	From     []string // where the proxy is
 	Role     string   // of the users that it names
-	Token    string   // "" = a new one
-	StateDir string   // where the token is kept; "" = nowhere
-	Owner    string   // whom the token stands for
+	OpenID   openid.Settings
+	OpenRole string // of all users of the provider, unless Auth says who; "" = Auth does
+	Address  string // of this server, to which the provider sends browsers back; "" = the one they came by
+	Token    string // "" = a new one
+	StateDir string // where the token is kept; "" = nowhere
+	Owner    string // whom the token stands for
 }
 
 // A WrongSettingsError says what settings do not go together or cannot be read.
@@ -75,8 +80,12 @@ func (s *Settings) check() (host string, err error) {
 		return "", wrong("LOOPS_SERVE_TOKEN has %s; expected %d or more that nobody can guess", humanize.Count(len(s.Token), "character"), shortestToken)
 	case s.Header == "" && len(s.From) > 0:
 		return "", wrong("--trust-from says where the proxy is whose header --trust-header names; add that")
-	case beyond && s.Auth == "" && s.Header == "":
-		return "", wrong("--listen %s can be reached from other machines, where a token in an address is not enough: say who may with --auth FILE (loops serve passwd writes it), or with --trust-header behind a proxy", s.Listen)
+	case s.OpenID.Issuer == "" && (s.OpenID.ClientID != "" || s.OpenID.SecretFile != "" || s.OpenID.Claim != "" || s.OpenRole != "" || s.Address != ""):
+		return "", wrong("the other flags --oidc-… are about the provider that --oidc-issuer names; add that")
+	case s.OpenID.Issuer != "" && s.Header != "":
+		return "", wrong("users are named by a proxy (--trust-header) or by a provider (--oidc-issuer); choose one")
+	case beyond && s.Auth == "" && s.Header == "" && s.OpenID.Issuer == "":
+		return "", wrong("--listen %s can be reached from other machines, where a token in an address is not enough: say who may with --auth FILE (loops serve passwd writes it), with --oidc-issuer, or with --trust-header behind a proxy", s.Listen)
 	case beyond && s.Cert == "" && !s.Insecure:
 		return "", wrong("--listen %s can be reached from other machines, and nothing that is sent would be encrypted; add --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy with TLS, or add --insecure", s.Listen)
 	}
@@ -110,16 +119,39 @@ func (s *Settings) Open(ctx context.Context) (*Post, error) {
 		}
 		o.Access.Users = nil // it has the roles of those that the proxy names, and no passwords
 	}
+	if s.OpenID.Issuer != "" {
+		if err := s.openID(o.Access); err != nil {
+			return nil, err
+		}
+	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Listen)
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen: %w", err)
 	}
 	o.Hosts, o.AnyIP = HostsOf(l.Addr().String(), host, s.Hosts)
 	p := &Post{Listener: l, Options: o, Address: scheme + "://" + o.Hosts[0] + o.BasePath + "/"}
-	if o.Access.Users == nil && o.Access.Proxy == nil {
+	if a := o.Access; a.Users == nil && a.Proxy == nil && a.OpenID == nil {
 		p.keepToken(s)
 	}
 	return p, nil
+}
+
+// openID has users sign in at a provider.
+func (s *Settings) openID(a *Access) (err error) {
+	if s.OpenRole != "" {
+		if s.OpenID.Role, err = access.ParseRole(s.OpenRole); err != nil {
+			return wrong("--oidc-role: %v", err)
+		}
+	}
+	if u, err := url.Parse(s.Address); s.Address != "" && (err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http") {
+		return wrong("--oidc-address: expected the address of this server as browsers open it, such as https://ci.example.org/loops")
+	}
+	s.OpenID.Users = a.Users
+	if a.OpenID, err = openid.New(s.OpenID); err != nil {
+		return wrong("--oidc-issuer: %v", err)
+	}
+	a.Users, a.Address = nil, s.Address // it has the roles of those that the provider names, and no passwords
+	return nil
 }
 
 func (p *Post) keepToken(s *Settings) {

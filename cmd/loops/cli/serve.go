@@ -49,6 +49,7 @@ and answers runs too, or an author, who changes loops too. Each write leaves a l
 		Example: `  loops serve
   loops serve --dir ~/api --dir ~/web --listen 127.0.0.1:9000
   loops serve --listen :8443 --auth users --tls-cert cert.pem --tls-key key.pem
+  loops serve --listen :8443 --tls-cert cert.pem --tls-key key.pem --oidc-issuer https://id.example.org --oidc-client-id loops --auth users
   loops serve --base-path /loops --allow-host ci.example.org --trust-header X-Forwarded-User --trust-from 127.0.0.1`,
 		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), a, &o) },
@@ -60,6 +61,12 @@ and answers runs too, or an author, who changes loops too. Each write leaves a l
 	flags.StringVar(&o.Header, "trust-header", "", "let in whom the header `NAME` names, which a proxy sets")
 	flags.StringArrayVar(&o.From, "trust-from", nil, "where that proxy is: an address or `NETWORK`; may be given several times")
 	flags.StringVar(&o.Role, "trust-role", "viewer", "the `ROLE` of whom it names, unless --auth says more: viewer, operator or author")
+	flags.StringVar(&o.OpenID.Issuer, "oidc-issuer", "", "have users sign in at the provider of OpenID Connect at `URL`")
+	flags.StringVar(&o.OpenID.ClientID, "oidc-client-id", "", "the `ID` by which it knows this server")
+	flags.StringVar(&o.OpenID.SecretFile, "oidc-client-secret-file", "", "and the secret, in `FILE`")
+	flags.StringVar(&o.OpenID.Claim, "oidc-username-claim", "", "the `CLAIM` that is the name of a user (default: email, if it is verified)")
+	flags.StringVar(&o.OpenRole, "oidc-role", "", "let in all its users, with `ROLE`, unless --auth says who: viewer, operator or author")
+	flags.StringVar(&o.Address, "oidc-address", "", "the `URL` of this server as browsers open it, if a proxy is before it")
 	flags.StringVar(&o.Cert, "tls-cert", "", "encrypt with the certificate in `FILE`, which is read again when it changes")
 	flags.StringVar(&o.Key, "tls-key", "", "and with its key in `FILE`")
 	flags.BoolVar(&o.Insecure, "insecure", false, "listen beyond this machine although nothing is encrypted")
@@ -75,7 +82,7 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 		return err
 	}
 	o.Token, _ = a.getenv(envServeToken)
-	for _, file := range []*string{&o.Auth, &o.Cert, &o.Key} {
+	for _, file := range []*string{&o.Auth, &o.Cert, &o.Key, &o.OpenID.SecretFile} {
 		if *file != "" {
 			*file = a.at(*file)
 		}
