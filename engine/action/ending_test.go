@@ -14,6 +14,7 @@ import (
 const tick = time.Second // a timeout that leaves bash the time to start
 
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, script   string
 		idle           bool
@@ -74,6 +75,7 @@ func TestTimeout(t *testing.T) {
 
 // Every byte starts the idle time again, be it part of a line or on standard error.
 func TestDripIsNotIdle(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	a := shell("for i in 1 2 3 4 5 6 7 8; do printf .; sleep 0.1; printf . >&2; sleep 0.1; done")
 	a.Idle = 2 * time.Second
@@ -160,6 +162,7 @@ func TestForce(t *testing.T) {
 
 // A child in the background does not hold the action, is counted, lives on, and may print.
 func TestBackground(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, script string
 		count        int

@@ -19,6 +19,7 @@ import (
 
 // TestOverdueHost: a host that stays after its last event is ended, its tools in the background are not.
 func TestOverdueHost(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, script string
 		exit         int
@@ -64,6 +65,7 @@ func TestOverdueHost(t *testing.T) {
 // TestOverdueHostStopped: while it waits for such a host, a stop ends everything. The end of the wait alone would spare what is in
 // the background.
 func TestOverdueHostStopped(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	r.Hosts = []*host.Host{fakeHost(t, "fake", "setsid sleep 60 >/dev/null 2>&1 & echo say x; sleep 0.1; echo done; trap '' INT TERM; while :; do sleep 0.05; done")}
 	ctx, stop := context.WithCancel(context.Background())
@@ -89,6 +91,7 @@ func TestToolsStay(t *testing.T) {
 }
 
 func TestPromptSilence(t *testing.T) {
+	t.Parallel()
 	// What counts is bytes on either stream, whatever they mean.
 	script := `for i in 1 2 3 4 5 6 7 8; do printf x; sleep 0.1; printf y >&2; sleep 0.1; done; sleep 60`
 	res, _ := prompted(t, script, func(_ *Runner, a *fsm.Action) { a.Idle = tick })
@@ -123,6 +126,7 @@ func TestPromptTexts(t *testing.T) {
 
 // TestPromptLog: every line is in the log, with what is left out noted.
 func TestPromptLog(t *testing.T) {
+	t.Parallel()
 	read := func(r *Runner) string {
 		b, err := os.ReadFile(filepath.Join(r.RunDir, "output", "000001-a.log"))
 		if err != nil {

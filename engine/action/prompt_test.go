@@ -183,6 +183,7 @@ func TestNoHost(t *testing.T) {
 }
 
 func TestPromptStopped(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, script, stdout string }{
 		{"answers SIGINT", `trap 'echo say bye; exit 0' INT; echo say hi; while :; do sleep 0.02; done`, "hi\nbye"},
 		{"SIGINT ignored", `trap '' INT; trap 'echo say bye; exit 0' TERM; echo say hi; while :; do sleep 0.02; done`, "hi\nbye"},

@@ -95,6 +95,7 @@ func TestToolCall(t *testing.T) {
 
 // A call by our own program is over when nothing of it is alive; a call by another may leave something (D25).
 func TestNothingOfAToolCallIsLeft(t *testing.T) {
+	t.Parallel()
 	const leave = "setsid sleep 60 & sleep 60 & (trap '' TERM; while :; do sleep 0.05; done) & "
 	for _, c := range []struct {
 		name, script string

@@ -3,8 +3,10 @@
 package needs
 
 import (
+	"flag"
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 )
 
@@ -33,4 +35,17 @@ func Skip(t testing.TB, what string) {
 		t.Fatalf("needs %s; CI may not skip a test", what)
 	}
 	t.Skipf("SKIPPED: needs %s", what)
+}
+
+// Parallel has up to n tests of a package run at once, unless the command line says how many. It is called by the TestMain of a package
+// whose tests wait more than they compute.
+func Parallel(n int) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+			panic(err)
+		}
+	}
 }
