@@ -39,6 +39,8 @@ type Effect struct {
 	Before persistence.Run // the run when it was asked
 	Run    persistence.Run // and now
 	Killed bool            // its process was killed, because it did not end
+	// Recalled means that nobody carried the run when it was stopped: it stands between two workers, and none continues it now.
+	Recalled bool
 	// Wait is what the run waited for when it was woken; and the pause that it stands in when it was paused, nil = it is in an
 	// action yet.
 	Wait *fsm.Wait

@@ -15,11 +15,20 @@ import (
 )
 
 // stop has the run end, and kills its process if it does not.
-func (a *asking) stop(ctx context.Context, c Command) error {
+func (a *asking) stop(ctx context.Context, c Command) (err error) {
 	r := a.Before
 	if r.Status == persistence.Queued && !alive(r) {
 		if done, err := a.withdraw(ctx); done || err != nil {
 			return err
+		}
+		r = a.Before
+	}
+	if !alive(r) {
+		if a.Recalled, err = a.recall(ctx); err != nil {
+			return err
+		}
+		if a.Recalled && !alive(a.Before) {
+			return nil
 		}
 		r = a.Before
 	}
@@ -30,7 +39,6 @@ func (a *asking) stop(ctx context.Context, c Command) error {
 	if c.Kind == persistence.CommandKill {
 		grace = killWait
 	}
-	var err error
 	switch {
 	case r.Foreign && !project.Seen(r):
 		return refuse(Failed, "run %s is of little-loops, whose process (pid %d %s) cannot be reached from here; there, this does it: %s", r.ID, r.Owner.PID, project.Where(r.Owner), Do(OpStop, string(r.ID)))

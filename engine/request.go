@@ -105,6 +105,7 @@ type ResumeRequest struct {
 	Force      bool              `json:"force,omitempty"`      // with the loop as it is now, although it changed
 	Definition string            `json:"definition,omitempty"` // "" or RecordedDefinition
 	Rerun      bool              `json:"rerun,omitempty"`      // run an interrupted action, or item, again although its state says idempotent: false
+	Placed     bool              `json:"placed,omitempty"`     // for a worker: only if workers are to continue it still
 
 	RetryFailed bool   `json:"retry_failed,omitempty"` // do the items again that failed of the list that the run stands in
 	From        string `json:"from,omitempty"`         // the state to continue in; "" = where the run stands

@@ -158,6 +158,11 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		return journal, err
 	}
 	j.ready = func(ctx context.Context) (func(fsm.Config) *fsm.Executor, error) {
+		if r.Placed {
+			if err := checkPlaced(ctx, store, run.ID); err != nil {
+				return nil, err
+			}
+		}
 		j.liftPause(ctx)
 		if run.Foreign { // once: from here on it is none
 			r.Warn.say(textf("run %s was recorded by little-loops%s; from now on its records are those of loops, in %s when it has ended", run.ID, olderLayout(run), p.Short(filepath.Join(p.Loops, ".history"))))

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/persistence"
@@ -60,6 +61,40 @@ func definitionHash(spec persistence.Spec) string {
 	}
 	sum := sha256.Sum256(spec.Definition)
 	return hex.EncodeToString(sum[:])
+}
+
+// recall has no worker continue a run that nobody carries now. done is false where none would.
+func (a *asking) recall(ctx context.Context) (done bool, err error) {
+	store, ok := a.store.Store.(persistence.Placer)
+	if !ok {
+		return false, nil
+	}
+	done, err = store.Recall(ctx, a.id)
+	if errors.Is(err, persistence.ErrNoWorkers) {
+		return false, nil
+	}
+	if err != nil {
+		return false, a.store.Failed(err)
+	}
+	now, err := a.now(ctx)
+	if err != nil {
+		return false, err
+	}
+	a.Before, a.Run = now, now
+	return done, nil
+}
+
+// checkPlaced refuses to continue a run for a worker that was taken from the workers meanwhile.
+func checkPlaced(ctx context.Context, records *project.Records, id persistence.ID) error {
+	store, ok := records.Store.(persistence.Placer)
+	if !ok {
+		return nil
+	}
+	all, err := store.Placed(ctx, id, 0)
+	if err == nil && (len(all) != 1 || !all[0].Open) {
+		err = refuse(NotFound, "run %s was stopped before this worker continued it", id)
+	}
+	return err
 }
 
 // withdraw ends a run that is queued, unless a worker was faster: then done is false, and the run is as it is now.

@@ -81,6 +81,9 @@ type Placer interface {
 	Begin(ctx context.Context, id ID, spec Spec) (Journal, error)
 	// Withdraw ends a queued run that nobody has begun, as stopped by its user. It is a *NotResumableError where the run is not queued any more.
 	Withdraw(ctx context.Context, id ID) error
+	// Recall has no worker take a submitted run any more; it is durable on return. Who owns the run keeps it, unless their lease is over: such an owner can
+	// record nothing more, and the run is interrupted. done is false where workers were done with the run, or it was never submitted.
+	Recall(ctx context.Context, id ID) (done bool, err error)
 	// Placed returns submitted runs: the one with the id, or all open ones where id is "". Of each queue and key at most most of those that nobody owns
 	// come, in the order they are to begin; 0 = all.
 	Placed(ctx context.Context, id ID, most int) ([]Placed, error)

@@ -143,7 +143,12 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs/"+run+"/answer", `{"choice": "good"}`); status != http.StatusOK || !strings.Contains(text, `"by": "ada"`) {
 		t.Errorf("the answer: %d %s", status, text)
 	}
-	if !strings.Contains(s.said.String(), `"ada" project="shop" answer run="`+run+`" done`) || !strings.Contains(s.said.String(), `"bob" refused "POST `) {
+	audited := func() bool {
+		return strings.Contains(s.said.String(), `"ada" project="shop" answer run="`+run+`" done`) && strings.Contains(s.said.String(), `"bob" refused "POST `)
+	}
+	for end := time.Now().Add(10 * time.Second); !audited() && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	}
+	if !audited() {
 		t.Errorf("the lines about writes: %s", s.said)
 	}
 	second := certify(t, dir, 2)

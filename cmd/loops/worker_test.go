@@ -252,6 +252,41 @@ func TestWorkerDrains(t *testing.T) {
 	two.kill()
 }
 
+// TestStoppedBetweenTwoWorkers: a run that is stopped while no worker has it, because the one that had it ended or was killed, is continued by none.
+func TestStoppedBetweenTwoWorkers(t *testing.T) {
+	t.Parallel()
+	for _, end := range []struct {
+		name string
+		do   func(*workerProcess)
+	}{{"drained", (*workerProcess).drain}, {"killed", (*workerProcess).kill}} {
+		t.Run(end.name, func(t *testing.T) {
+			t.Parallel()
+			f := newThree(t)
+			id := f.submit("three")
+			one := f.worker()
+			f.until("the first worker has the run", func() bool { return len(f.lines("steps")) == 2 })
+			end.do(one)
+			f.until("no process has the run", func() bool { return !strings.Contains(f.status(id), "running") })
+			said := f.loops("stop", id)
+			if !strings.Contains(said, "Stopped "+id+" in state b: no process had it, and no worker continues it now.") {
+				t.Errorf("stop says %s", said)
+			}
+			f.write("go", "")
+			other := f.submit("three", "--no-lock")
+			f.worker()
+			f.until("the other run is over", func() bool { return strings.Contains(f.status(other), "completed") })
+			if status := f.status(id); !strings.Contains(status, "interrupted") {
+				t.Errorf("the run that was stopped is %s", status)
+			}
+			if err := f.command("stop", id).Run(); err == nil {
+				t.Error("it was stopped twice")
+			}
+			f.loops("resume", id)
+			f.wholeHistory(id, "a b c")
+		})
+	}
+}
+
 // TestWorkerFrozen: the process of a run that is frozen for three leases is fenced when it wakes, and its successor is left alone.
 func TestWorkerFrozen(t *testing.T) {
 	t.Parallel()

@@ -188,9 +188,13 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 	if err != nil {
 		return nil, f.Store.Failed(err)
 	}
-	live := slices.DeleteFunc(runs, func(r persistence.Run) bool {
-		return !project.Alive(r) && !(verb == "stop" && r.Status == persistence.Queued)
-	})
+	var placed map[persistence.ID]bool
+	if verb == "stop" {
+		if runs, placed, err = withPlaced(ctx, f, arg, runs, newest); err != nil {
+			return nil, f.Store.Failed(err)
+		}
+	}
+	live := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !project.Alive(r) && !placed[r.ID] })
 	switch {
 	case len(live) > 0:
 		return live, nil
@@ -200,6 +204,28 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 		return nil, &engine.NothingError{Finder: f, Verb: verb, Arg: arg}
 	}
 	return nil, engine.Refuse(engine.NotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.Outcome(*newest))
+}
+
+// withPlaced adds those runs that arg means and that workers begin or continue as soon as they can, and says which they are: to stop one means that none does.
+func withPlaced(ctx context.Context, f project.Finder, arg string, runs []persistence.Run, newest *persistence.Run) ([]persistence.Run, map[persistence.ID]bool, error) {
+	store, ok := f.Store.Store.(persistence.Placer)
+	if !ok {
+		return runs, nil, nil
+	}
+	all, err := store.Placed(ctx, "", 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	named := newest != nil && len(runs) == 1 && project.IsNamed(runs[0], arg) // one run is meant, not all of a loop
+	placed := make(map[persistence.ID]bool, len(all))
+	for _, p := range all {
+		placed[p.Run] = true
+		known := slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.ID == p.Run })
+		if !known && !named && (arg == "" || newest != nil && p.State.Loop == newest.Loop) {
+			runs = append(runs, p.State)
+		}
+	}
+	return runs, placed, nil
 }
 
 // tell tells several runs the same, all of them before one is waited for. One that cannot do it does not keep the others from it.

@@ -317,7 +317,7 @@ func requestOf(p persistence.Placed) (r engine.Request, err error) {
 		start.Queued, start.Over.Park = p.Run, true
 		return engine.Request{Start: &start}, nil
 	}
-	again := &engine.ResumeRequest{Run: string(p.Run), Lock: start.Lock}
+	again := &engine.ResumeRequest{Run: string(p.Run), Lock: start.Lock, Placed: true}
 	again.Over.Park = true
 	return engine.Request{Resume: again}, nil
 }

@@ -207,6 +207,36 @@ func (s *Store) Withdraw(ctx context.Context, id persistence.ID) error {
 	})
 }
 
+// Recall implements [persistence.Placer].
+func (s *Store) Recall(ctx context.Context, id persistence.ID) (done bool, err error) {
+	err = s.changeDurably(ctx, func(tx *sql.Tx) error {
+		done = false
+		if err := s.d.serialise(ctx, tx); err != nil {
+			return err
+		}
+		r, err := s.find(ctx, tx, id, s.d.lockRow())
+		if err != nil {
+			return err
+		}
+		closed, err := tx.ExecContext(ctx, s.q(`UPDATE placements SET open = 0 WHERE run = ? AND open = 1`), r.n)
+		if err != nil {
+			return err
+		}
+		n, err := closed.RowsAffected()
+		if done = n > 0; err != nil || !done || r.Status != persistence.Running || r.Held && !r.Lapsed {
+			return err
+		}
+		r.Status, r.Reconciled, r.Why = persistence.Interrupted, time.Now(), "its owner was not heard of when it was stopped"
+		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET status = ?, about = ?, epoch = epoch + 1, updated_at = {now} WHERE n = ?`),
+			string(r.Status), string(appendAbout(nil, &r.Run)), r.n); err != nil {
+			return err
+		}
+		_, err = tx.ExecContext(ctx, s.q(`DELETE FROM leases WHERE run = ?`), r.n)
+		return err
+	})
+	return done, err
+}
+
 // Placed implements [persistence.Placer].
 func (s *Store) Placed(ctx context.Context, id persistence.ID, most int) ([]persistence.Placed, error) {
 	if !legible(string(id)) {
@@ -252,7 +282,7 @@ func (s *Store) Found(ctx context.Context, id persistence.ID, f persistence.Find
 		again = 1
 	}
 	after := f.After.Milliseconds()
-	_, err := s.beat.ExecContext(ctx, s.q(`UPDATE placements SET open = ?, tries = (tries + ?) * ?, note = ?, at = CASE WHEN ? > 0 THEN {now} + ? ELSE 0 END
+	_, err := s.beat.ExecContext(ctx, s.q(`UPDATE placements SET open = open * ?, tries = (tries + ?) * ?, note = ?, at = CASE WHEN ? > 0 THEN {now} + ? ELSE 0 END
 		WHERE run = (SELECT n FROM runs WHERE id = ?)`), flag(f.Open), again, again, shortened(f.Note), after, after, string(id))
 	return s.explained(err)
 }

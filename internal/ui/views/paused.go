@@ -35,6 +35,8 @@ func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 	switch {
 	case s.Before.Status == persistence.Queued && r.Status == persistence.UserStopped:
 		return fmt.Sprintf("Took run %s out of the queue of workers. Nothing of it was run.", r.ID)
+	case s.Recalled && !project.Alive(r):
+		return fmt.Sprintf("Stopped %s in state %s: no process had it, and no worker continues it now. Resume with: %s", r.ID, r.State, page.Command("resume", string(r.ID)))
 	case s.Killed:
 		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s, in state %s. Resume with: %s", r.ID, pid, humanize.Duration(grace), r.State, page.Command("resume", string(r.ID)))
 	case project.Alive(r):
