@@ -9,14 +9,15 @@ type Query struct {
 	Live  bool   // only those with files among the running ones
 	Last  bool   // of each loop, only the newest run
 	Limit int    // at most so many of these; 0 = all
+	Skip  int    // of these, so many of the newest are left out before others are counted; for a query without Live, Last and LiveToo
 
 	LiveToo  bool // beyond Limit, all that Live would select
 	Open     bool // of all these, only those that have not ended for good; see [Run.Open]
 	Readings bool // each run comes with its Reading, which takes memory
 }
 
-// Cut returns, of all runs that match otherwise, the newest first, the last of each loop where Last says so; of those as many as Limit
-// says, and behind them the running ones where LiveToo says so; and of these the open ones, where Open says so. Stores use it. It
+// Cut returns, of all runs that match otherwise, the newest first, the last of each loop where Last says so; of those behind
+// Skip as many as Limit says, and behind them the running ones where LiveToo says so; and of these the open ones, where Open says so. Stores use it. It
 // changes runs.
 func (q Query) Cut(runs []Run) []Run {
 	if q.Last {
@@ -27,6 +28,7 @@ func (q Query) Cut(runs []Run) []Run {
 			return again
 		})
 	}
+	runs = runs[min(q.Skip, len(runs)):]
 	wanted := runs
 	if q.Limit > 0 && len(runs) > q.Limit {
 		wanted = runs[:q.Limit]

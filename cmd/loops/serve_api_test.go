@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -142,5 +143,67 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				t.Errorf("the document: %d %.200s", status, text)
 			}
 		})
+	}
+}
+
+// TestServeRunsPageByPage goes through all runs of two projects, with and without a filter, and comes by each once, newest first.
+func TestServeRunsPageByPage(t *testing.T) {
+	t.Parallel()
+	var dirs []string
+	for i := range 2 {
+		dir := serveDir(t)
+		must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+		writeText(t, filepath.Join(dir, ".loops/count.yaml"), countLoop)
+		cmd := exec.Command(binary(t), "-C", dir, "run", "count", "-q")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		archive := filepath.Join(dir, ".loops/.history")
+		names, err := os.ReadDir(archive)
+		must(t, err)
+		name := names[len(names)-1].Name()
+		began, err := time.Parse("2006-01-02T150405", name[:17])
+		must(t, err)
+		for n := range 70 + 60*i { // those of one project are between those of the other
+			older := began.Add(-time.Duration(2*n+i+1)*time.Second).Format("2006-01-02T150405") + name[17:]
+			must(t, os.CopyFS(filepath.Join(archive, older), os.DirFS(filepath.Join(archive, name))))
+		}
+		dirs = append(dirs, dir)
+	}
+	s := startServe(t, dirs[0], "--dir", dirs[1])
+	for _, filter := range []string{"", "&loop=count", "&status=completed", "&q=COUNT"} {
+		seen := map[string]bool{}
+		last, skip, pages := "", "", 0
+		for ; pages < 10; pages++ {
+			_, text := s.ask("GET", "/api/v1/runs?skip="+skip+filter, "", "")
+			s.checkAnswer("runs", text)
+			var page struct {
+				Runs []struct {
+					Project string
+					RunID   string `json:"run_id"`
+				}
+				More bool
+				Next string
+			}
+			must(t, json.Unmarshal([]byte(text), &page))
+			for _, r := range page.Runs {
+				if seen[r.Project+r.RunID] || last != "" && r.RunID > last {
+					t.Errorf("%s: %s of %s comes behind %s", filter, r.RunID, r.Project, last)
+				}
+				seen[r.Project+r.RunID], last = true, r.RunID
+			}
+			if skip = page.Next; page.More != (skip != "") {
+				t.Errorf("%s: more is %v, next %q", filter, page.More, skip)
+			}
+			if skip == "" {
+				break
+			}
+		}
+		if len(seen) != 202 || pages != 4 {
+			t.Errorf("%s: %d runs on %d pages", filter, len(seen), pages+1)
+		}
+	}
+	if _, text := s.ask("GET", "/api/v1/runs?status=failed", "", ""); !strings.Contains(text, `"runs": []`) {
+		t.Errorf("no run failed: %.300s", text)
 	}
 }

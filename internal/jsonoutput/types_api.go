@@ -69,6 +69,7 @@ type servedProject struct {
 
 type servedRuns struct {
 	Runs []servedRun `json:"runs"`
+	Next string      `json:"next" jsonschema:"what skip is for the next page; empty if this is the last"`
 	More bool        `json:"more" jsonschema:"whether there is another page"`
 }
 

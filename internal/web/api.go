@@ -43,7 +43,7 @@ func (s *Server) api() []route {
 			{"since", "an age or a date", "string"},
 			{"until", "an age or a date", "string"},
 			{"waits", "1: only runs that ask a person", "string"},
-			{"page", "from 0", "integer"},
+			{"skip", "the next of the page before; else none", "string"},
 		}}),
 		allow(access.Viewer, "GET "+project+"/loops", s.object(loops)).told(operation{says: "The loops of a project", answer: "loops"}),
 		allow(access.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).told(operation{says: "A loop as its file says", answer: "definition"}),
@@ -213,7 +213,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
 		o.Set("alive", project.Alive(row.run))
 		o.Set("outcome", inspect.Outcome(row.run))
 		return o
-	}), "more", found.more))
+	}), "more", found.next != "", "next", found.next))
 }
 
 func writeJSON(w http.ResponseWriter, status int, o any) {

@@ -22,23 +22,31 @@ import (
 
 const (
 	pageRuns   = 50
-	mostLooked = 100_000 // runs that a filter looks through
+	fewLooked  = 200             // runs of a project that are looked through at once, first
+	manyLooked = 2000            // and then
+	lookTime   = 2 * time.Second // after which no more are looked through for one page
 )
 
 // An asked is what runs are asked for.
 type asked struct {
 	Status, Loop, Text, Project, Label, Since, Until string
 
-	Waits bool // for a person
-	Page  int  // from 0
+	Waits bool  // for a person
+	Skip  []int // of each project, how many of the newest runs are left out; none for those behind the end
 }
 
 func askedRuns(r *http.Request) asked {
-	page, _ := strconv.Atoi(r.FormValue("page"))
+	var skip []int
+	if given := r.FormValue("skip"); given != "" {
+		for text := range strings.SplitSeq(given, ",") {
+			n, _ := strconv.Atoi(text)
+			skip = append(skip, max(n, 0))
+		}
+	}
 	word := func(name string) string { return strings.TrimSpace(r.FormValue(name)) }
 	return asked{
 		Status: word("status"), Loop: word("loop"), Text: word("q"), Project: word("project"), Label: word("label"), Since: word("since"), Until: word("until"),
-		Waits: word("waits") == "person", Page: min(max(page, 0), mostLooked/pageRuns),
+		Waits: word("waits") == "person" || word("waits") == "1", Skip: skip,
 	}
 }
 
@@ -86,12 +94,6 @@ func (a *sieve) keeps(r persistence.Run) bool {
 	})
 }
 
-// filters reports whether anything is asked for but a page and a loop, which a store finds by itself.
-func (a asked) filters() bool {
-	a.Loop, a.Project = "", ""
-	return a.Chosen()
-}
-
 // A row is a run in a table.
 type row struct {
 	Project, ID, Loop, Status, State, Where, Step, Reason, Progress, Took, Cost, Owner string
@@ -102,8 +104,16 @@ type row struct {
 
 type foundRuns struct {
 	rows    []row
-	more    bool
-	waiting int // runs that ask a person
+	next    string // what the next page skips; "" = this is the last
+	looked  int    // how many runs were looked through, of those that could hold more; 0 = all that there are
+	waiting int    // runs that ask a person
+}
+
+// A candidate is a run that may come on a page.
+type candidate struct {
+	row
+	project int // its place among the projects
+	at      int // how many runs of that are newer
 }
 
 // find returns one page of the runs of all projects, newest first.
@@ -112,8 +122,13 @@ func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error)
 	if err != nil {
 		return found, err
 	}
-	until := (a.Page+1)*pageRuns + 1
+	a.Skip = append(a.Skip, make([]int, len(s.Projects))...)[:len(s.Projects)]
+	next := make([]int, len(s.Projects)) // of each project, the first run that was not looked at
+	var all []candidate
+	more, end, n := false, time.Now().Add(lookTime), -1
 	err = s.openAll(ctx, func(p Project, f project.Finder) error {
+		n++
+		next[n] = a.Skip[n]
 		if a.Project != "" && p.Name != a.Project {
 			return nil
 		}
@@ -122,34 +137,47 @@ func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error)
 		if a.Label != "" {
 			keep.loops = labelled(f, a.Label)
 		}
-		q := persistence.Query{Loop: a.Loop, Limit: until}
-		if a.filters() {
-			q.Limit = mostLooked
-		}
-		runs, err := f.Store.Runs(ctx, q)
-		if err != nil {
-			return f.Store.Failed(err)
-		}
-		n := 0
-		for _, r := range project.Current(runs) {
-			if n == until {
+		for mine, size := 0, fewLooked; mine <= pageRuns; size = manyLooked {
+			runs, err := f.Store.Runs(ctx, persistence.Query{Loop: a.Loop, Limit: size, Skip: next[n]})
+			if err != nil {
+				return f.Store.Failed(err)
+			}
+			for i, r := range project.Current(runs) {
+				if keep.keeps(r) {
+					c := candidate{rowOf(p, r), n, next[n] + i}
+					if c.Waits = keep.asks[r.ID]; mine < pageRuns {
+						s.fillRow(ctx, f, &c.row)
+					}
+					all, mine = append(all, c), mine+1
+				}
+			}
+			if next[n] += len(runs); len(runs) < size {
 				break
 			}
-			if !keep.keeps(r) {
-				continue
+			if time.Now().After(end) {
+				more, found.looked = true, found.looked+next[n]
+				break
 			}
-			row := rowOf(p, r)
-			row.Waits = keep.asks[r.ID]
-			if len(s.Projects) > 1 || n >= a.Page*pageRuns {
-				s.fillRow(ctx, f, &row)
-			}
-			found.rows, n = append(found.rows, row), n+1
 		}
 		return nil
 	})
-	slices.SortStableFunc(found.rows, func(a, b row) int { return b.Started.Compare(a.Started) })
-	found.more = len(found.rows) >= until
-	found.rows = found.rows[min(a.Page*pageRuns, len(found.rows)):min((a.Page+1)*pageRuns, len(found.rows))]
+	slices.SortStableFunc(all, func(a, b candidate) int { // as a store sorts the runs of one project
+		return cmp.Or(cmp.Compare(b.run.RunID, a.run.RunID), b.Started.Compare(a.Started))
+	})
+	for i, c := range all {
+		if i < pageRuns {
+			found.rows = append(found.rows, c.row)
+			continue
+		}
+		next[c.project], more = min(next[c.project], c.at), true
+	}
+	if more {
+		texts := make([]string, len(next))
+		for i, n := range next {
+			texts[i] = strconv.Itoa(n)
+		}
+		found.next = strings.Join(texts, ",")
+	}
 	return found, err
 }
 

@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -64,7 +63,8 @@ type homePage struct {
 	Waiting       int
 	Problem       string
 	Older         string // address of the next page; "" = this is the last
-	Newer         string
+	Newest        string // address of the first page; "" = this is it
+	Looked        int    // how many runs were looked through, where there are more; else 0
 }
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
@@ -79,11 +79,11 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	}
 	page.Rows, page.Waiting = found.rows, found.waiting
 	page.Loops, page.Labels = s.words()
-	if found.more {
-		page.Older = a.Link("page", fmt.Sprint(a.Page+1))
+	if page.Looked = found.looked; found.next != "" {
+		page.Older = a.Link("skip", found.next)
 	}
-	if a.Page > 0 {
-		page.Newer = a.Link("page", fmt.Sprint(a.Page-1))
+	if len(a.Skip) > 0 {
+		page.Newest = a.Link("skip", "")
 	}
 	s.render(w, r, "home", "Runs", page)
 }

@@ -47,6 +47,8 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		return q.Cut(live), nil
 	}
 	var out []persistence.Run
+	skip := q.Skip
+	q.Skip = 0 // they are left out here, and not read
 	// As many are read at once as are still wanted.
 	var next []folder
 	take := func() (enough bool) {
@@ -79,6 +81,15 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		if err := ctx.Err(); err != nil {
 			return nil, context.Cause(ctx)
 		}
+		for skip > 0 && len(live) > 0 && live[0].RunID >= f.key[:len(persistence.RunIDLayout)] {
+			live, skip = live[1:], skip-1
+		}
+		if skip > 0 {
+			if !used[f.path] {
+				skip--
+			}
+			continue
+		}
 		if next = append(next, f); len(next) < readAtOnce && (q.Limit == 0 || len(out)+len(next) < q.Limit) {
 			continue
 		}
@@ -88,7 +99,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		}
 	}
 	take()
-	out = append(out, live...)
+	out = append(out, live[min(skip, len(live)):]...)
 	persistence.SortRuns(out)
 	return q.Cut(out), nil
 }

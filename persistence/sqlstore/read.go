@@ -43,8 +43,12 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	})
 	var rows, more []*row
 	var err error
-	if q.Limit > 0 {
-		rows, err = s.rows(ctx, s.read, where+` LIMIT ?`, append(slices.Clip(args), q.Limit)...)
+	if q.Limit > 0 || q.Skip > 0 {
+		most := int64(math.MaxInt64)
+		if q.Limit > 0 {
+			most = int64(q.Limit)
+		}
+		rows, err = s.rows(ctx, s.read, where+` LIMIT ? OFFSET ?`, append(slices.Clip(args), most, q.Skip)...)
 	} else {
 		rows, err = s.rows(ctx, s.read, where, args...)
 	}

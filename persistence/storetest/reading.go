@@ -88,6 +88,39 @@ var listing = []test{
 			}
 		}
 	}},
+	{"the newest runs are left out, if they are to be skipped", func(t *T) {
+		running := t.create("fix")
+		t.record(running, t.enter(snap("fix", 1)))
+		defer t.close(running)
+		var all []persistence.ID
+		for range 3 {
+			t.finished("other", fsm.EndTerminal)
+			all = append(all, t.finished("fix", fsm.EndTerminal))
+		}
+		slices.Reverse(all)
+		all = append(all, running.Run().ID)
+		for _, c := range []struct {
+			q    persistence.Query
+			want []persistence.ID
+		}{
+			{persistence.Query{Loop: "fix", Skip: 1}, all[1:]},
+			{persistence.Query{Loop: "fix", Skip: 1, Limit: 2}, all[1:3]},
+			{persistence.Query{Loop: "fix", Skip: 3, Limit: 2}, all[3:]},
+			{persistence.Query{Loop: "fix", Skip: 4}, nil},
+			{persistence.Query{Loop: "fix", Skip: 9, Limit: 1}, nil},
+		} {
+			var got []persistence.ID
+			for _, r := range t.runs(c.q) {
+				got = append(got, r.ID)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%+v finds %v, want %v", c.q, got, c.want)
+			}
+		}
+		if got := t.runs(persistence.Query{Skip: 5}); len(got) != 2 {
+			t.Errorf("of seven runs, without the five newest, %d are found", len(got))
+		}
+	}},
 	{"the last run of each loop is found alone", func(t *T) {
 		t.finished("fix", fsm.EndTerminal)
 		running := t.create("other")
