@@ -37,6 +37,9 @@ type Clock struct {
 	// Look is after how long what is open is looked at again; 0 = 5 s.
 	Look time.Duration
 
+	// Keep is how long what is done stays on record at least; the last hundred of each list do anyway.
+	Keep time.Duration
+
 	seen map[string]string // the spec that each schedule had here
 }
 
@@ -256,7 +259,7 @@ func (c *Clock) close(ctx context.Context, f Firing, state, why string) (open bo
 		return true, unlessChanged(err)
 	}
 	c.tell(f)
-	return false, c.Ledger.Trim(ctx, listTimes+f.Loop, c.now(), kept)
+	return false, c.Ledger.Trim(ctx, f.entry.List, c.now().Add(-c.Keep), kept)
 }
 
 func (c *Clock) change(ctx context.Context, f Firing) (Firing, error) {

@@ -116,7 +116,7 @@ func (w inProject) Queued(id persistence.ID) (bool, error) {
 
 // Begin implements [World].
 func (w inProject) Begin(ctx context.Context, p Plan, f Firing) error {
-	_, err := w.begin(ctx, engine.Request{Start: &engine.StartRequest{Loop: p.File, ID: f.Run, By: f.By()}}, []string{"run", "-b", "--", p.Loop})
+	_, err := w.begin(ctx, engine.Request{Start: &engine.StartRequest{Loop: p.File, ID: f.Run, By: f.By(), Values: f.Values, Input: f.Input}}, []string{"run", "-b", "--", p.Loop})
 	return err
 }
 

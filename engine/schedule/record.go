@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -37,7 +38,7 @@ var pauses = []time.Duration{20 * time.Second, time.Minute, 5 * time.Minute}
 
 // A Firing is one time of a schedule, as it is on record.
 type Firing struct {
-	Loop   string         `json:"-"`
+	Loop   string         `json:"loop,omitempty"`
 	At     time.Time      `json:"at"`
 	State  string         `json:"state"`
 	Run    persistence.ID `json:"run,omitempty"`
@@ -46,11 +47,21 @@ type Firing struct {
 	Tries  int            `json:"tries,omitempty"`  // that failed
 	Until  time.Time      `json:"until,omitzero"`   // until when whoever tried last may be at it
 
+	// Of what is no time of a schedule, but was asked for from outside, as a webhook does; see Take.
+	Source string     `json:"source,omitempty"` // what the record of the run says has it started
+	Values *value.Map `json:"values,omitempty"` // its context
+	Input  *string    `json:"input,omitempty"`
+
 	entry persistence.Entry
 }
 
 // By is what the record of the run says has it started.
-func (f Firing) By() string { return By + f.At.UTC().Format(keyLayout) }
+func (f Firing) By() string {
+	if f.Source != "" {
+		return f.Source
+	}
+	return By + f.At.UTC().Format(keyLayout)
+}
 
 // By is how the records of runs begin that a schedule has started, see [engine.StartedBy].
 const By = "schedule "
@@ -102,18 +113,11 @@ func StateOf(ctx context.Context, l persistence.Ledger, loop string) (s State, f
 
 // Times returns what is on record of the times of a schedule, oldest first.
 func Times(ctx context.Context, l persistence.Ledger, loop string) (times []Firing, err error) {
-	all, err := l.Entries(ctx, listTimes+loop)
-	if err != nil {
-		return nil, err
+	times, err = firings(ctx, l, listTimes+loop)
+	for i := range times {
+		times[i].Loop = loop
 	}
-	for _, e := range all {
-		f := Firing{Loop: loop, entry: e}
-		if err := json.Unmarshal(e.Body, &f); err != nil {
-			return nil, fmt.Errorf("what is known of the time %s is damaged: %w", e.Key, err)
-		}
-		times = append(times, f)
-	}
-	return times, nil
+	return times, err
 }
 
 // SetPaused has a schedule fire no more, or again: by a user, until it is taken back. It is durable on return, and reports whether that was

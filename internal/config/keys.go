@@ -38,6 +38,7 @@ const (
 	FormNotify   Form = "notify"   // a list
 	FormHosts    Form = "hosts"    // a map
 	FormTypes    Form = "types"    // a map
+	FormWebhooks Form = "webhooks" // a map
 	FormLimits   Form = "limits"   // a map of names and whole numbers from 1
 )
 
@@ -91,6 +92,7 @@ var keys = sync.OnceValue(func() []Key {
 			read: (*decoder).releases, show: text(func(c *Config) *string { return &c.Releases }),
 		},
 		{Name: "notify", Form: FormNotify, Means: "What to send when a run begins or ends. The lists of all files are joined.", read: (*decoder).notify, show: nothing},
+		{Name: "webhooks", Form: FormWebhooks, Means: "What loops serve does when others send it something, by name; see docs/webhooks.md. Those of a project alone count.", read: (*decoder).webhooks, show: nothing},
 		{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},
 		{Name: "action_types", Form: FormTypes, Means: "Action types besides those of the language: a program for each, or an agent host.", read: (*decoder).actionTypes, show: nothing},
 	}

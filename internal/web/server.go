@@ -14,6 +14,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/engine/webhook"
 	"loops/internal/service"
 )
 
@@ -29,6 +30,7 @@ type Project struct {
 	Dir   string
 	Open  func() (*Session, error)
 	Begin func(ctx context.Context, request engine.Request, words []string) (run string, err error) // has another process carry a run
+	Hooks *webhook.Desk                                                                             // takes its webhooks; nil = it takes none
 	Again func() (*project.Project, error)                                                          // opens the folder anew, with its files as they are now
 }
 

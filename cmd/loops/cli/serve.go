@@ -16,6 +16,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/schedule"
+	"loops/engine/webhook"
 	"loops/internal/access"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -123,6 +124,8 @@ func (a *app) nightShift(ctx context.Context, projects []web.Project) (wait func
 		all.Go(func() { w.Run(ctx) })
 		waker := schedule.Waker{Open: served.Again, Begin: w.Begin, Say: say}
 		all.Go(func() { waker.Run(ctx) })
+		served.Hooks.Say = say
+		all.Go(func() { served.Hooks.Run(ctx) })
 	}
 	return all.Wait
 }
@@ -152,7 +155,7 @@ func (a *app) servedProjects(dirs []string) ([]web.Project, error) {
 			name = fmt.Sprintf("%s-%d", filepath.Base(p.Dir), n)
 		}
 		taken[name] = true
-		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached, Again: again})
+		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached, Again: again, Hooks: &webhook.Desk{Open: again, Begin: s.beginDetached}})
 	}
 	return all, nil
 }

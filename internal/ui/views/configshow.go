@@ -127,6 +127,23 @@ func TypeSettings(p *project.Project, c *config.Config) (all []Setting) {
 	return all
 }
 
+// WebhookSettings are the webhooks of a project: what each does.
+func WebhookSettings(p *project.Project, c *config.Config) (all []Setting) {
+	for _, w := range c.Webhooks {
+		key := "webhooks." + w.Name
+		does := "run " + w.Run
+		switch {
+		case w.Signal != "":
+			does = "signal " + w.Signal + " to " + w.To
+		case w.Answer != "":
+			does = "answer " + w.To
+		}
+		all = append(all, Setting{key, does, does + ", signed with " + w.Secret, FromFile(p, c, key)})
+	}
+	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
 // A ConfigFile is one that settings are read from.
 type ConfigFile struct {
 	Path, layer, Whose string

@@ -56,6 +56,9 @@ func SettingsOf(p *project.Project, c *config.Config, outside func(key string) (
 		case config.FormHosts:
 			all = append(all, HostSettings(p, c)...)
 			continue
+		case config.FormWebhooks:
+			all = append(all, WebhookSettings(p, c)...)
+			continue
 		case config.FormTypes:
 			all = append(all, TypeSettings(p, c)...)
 			continue

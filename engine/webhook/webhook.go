@@ -1,0 +1,299 @@
+// Package webhook takes what others tell a server over HTTP: it checks signatures, starts runs, sends events and answers questions. It knows
+// no HTTP itself.
+//
+// What begins a run is on record in the ledger before its sender is told that it was taken, with the id of the run. Whoever finds it without its run
+// starts that, as for the times of a schedule, so a server may be killed at any moment. What was delivered is taken once: a message with the id of
+// another, or with its body, is a copy of that.
+package webhook
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"loops/engine/project"
+	"loops/engine/schedule"
+	"loops/fsm"
+	"loops/fsm/jq"
+	"loops/internal/config"
+	"loops/internal/humanize"
+	"loops/persistence"
+)
+
+const (
+	poll    = 5 * time.Second
+	keeping = 30 * 24 * time.Hour // how long a delivery is known at least
+	list    = "webhook/"          // of the ledger, with the name of the webhook
+	by      = "webhook "
+)
+
+// ErrUnknown means that there is no webhook of this name.
+var ErrUnknown = errors.New("there is no webhook of this name")
+
+// A RefusedError means that the sender did not prove to know the secret.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return e.Why }
+
+// A PayloadError means that what was sent is not what the webhook expects.
+type PayloadError struct{ Why string }
+
+func (e *PayloadError) Error() string { return e.Why }
+
+// A Teller tells runs something, which is on record when it returns. to is the id of a run or the name of a loop.
+type Teller interface {
+	Signal(ctx context.Context, to string, s fsm.Signal) error
+	Answer(ctx context.Context, to, choice, from string) error
+}
+
+// A Receipt is what became of a message.
+type Receipt struct {
+	Run     persistence.ID // that begins; "" = none
+	Copy    bool           // it was taken before
+	Ignored string         // why nothing is done; "" = something is
+}
+
+// A Desk takes the webhooks of one project. Its methods may be called by several goroutines at once.
+type Desk struct {
+	Open  func() (*project.Project, error) // opens the project anew
+	Begin schedule.Begin
+	Say   func(string) // is told of runs that begin, and of what is wrong, once; nil = nobody is
+
+	mu      sync.Mutex // for the clock
+	clock   *schedule.Clock
+	records *project.Records
+	poke    chan struct{}
+	said    string
+}
+
+// Has reports whether the settings of the project have a webhook of this name.
+func (d *Desk) Has(name string) bool {
+	_, h, err := d.find(name)
+	return h != nil || err != nil && !errors.Is(err, ErrUnknown)
+}
+
+func (d *Desk) find(name string) (*project.Project, *hook, error) {
+	p, err := d.Open()
+	if err != nil {
+		return nil, nil, err
+	}
+	conf, err := p.Config()
+	if err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(conf.Webhooks, func(w config.Webhook) bool { return w.Name == name })
+	if i < 0 {
+		return nil, nil, ErrUnknown
+	}
+	h, err := compile(conf.Webhooks[i])
+	return p, h, err
+}
+
+// Receive takes a message for a webhook. What it asks for is on record when Receive returns. An error is ErrUnknown, a RefusedError, a PayloadError, or
+// what keeps the server from taking it now: then the sender is to try again.
+func (d *Desk) Receive(ctx context.Context, name string, m Message, teller Teller) (r Receipt, err error) {
+	p, h, err := d.find(name)
+	if err != nil {
+		return r, err
+	}
+	secret, _ := project.LookEnv(p.Env, h.Secret)
+	if secret == "" {
+		return r, fmt.Errorf("webhook %s: the environment variable %s of its secret is not set", name, h.Secret)
+	}
+	if err := h.verify(m, secret, time.Now()); err != nil {
+		return r, &RefusedError{err.Error()}
+	}
+	event, delivery := h.event(m)
+	if !h.counts(event) {
+		return Receipt{Ignored: "it is not about the event " + humanize.Quote(event)}, nil
+	}
+	payload, err := jq.Read(string(m.Body))
+	if err != nil {
+		return r, &PayloadError{fmt.Sprintf("the body is no JSON: %v", err)}
+	}
+	sum := sha256.Sum256(append([]byte(event+"\x00"), m.Body...))
+	key := hex.EncodeToString(sum[:16])
+	if len(delivery) > 100 || delivery == "" {
+		delivery = key
+	}
+	f := schedule.Firing{Source: by + name + " " + humanize.Clip(delivery)}
+	if h.Run != "" {
+		return d.start(ctx, p, h, key, f, payload)
+	}
+	return d.tell(ctx, h, key, f, payload, teller)
+}
+
+// start puts on record that a run is to begin.
+func (d *Desk) start(ctx context.Context, p *project.Project, h *hook, key string, f schedule.Firing, payload any) (r Receipt, err error) {
+	if _, err = p.Resolve(h.Run); err != nil {
+		return r, fmt.Errorf("webhook %s: %w", h.Name, err)
+	}
+	if f.Loop = h.Run; h.Input != "" {
+		text, err := h.text("input", payload)
+		if err != nil {
+			return r, err
+		}
+		f.Input = &text
+	}
+	if f.Values, err = h.context(payload); err != nil {
+		return r, err
+	}
+	on, taken, err := d.take(ctx, h.Name, key, f)
+	if err == nil {
+		select {
+		case d.poked() <- struct{}{}:
+		default:
+		}
+	}
+	return Receipt{Run: on.Run, Copy: !taken}, err
+}
+
+// take puts a firing on record, unless one of the same source or key is.
+func (d *Desk) take(ctx context.Context, name, key string, f schedule.Firing) (on schedule.Firing, taken bool, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.ready(ctx); err != nil {
+		return f, false, err
+	}
+	known, err := schedule.Taken(ctx, d.clock.Ledger, list+name)
+	if err != nil {
+		return f, false, err
+	}
+	if i := slices.IndexFunc(known, func(k schedule.Firing) bool { return k.Source == f.Source }); i >= 0 {
+		return known[i], false, nil
+	}
+	return d.clock.Take(ctx, list+name, key, f)
+}
+
+// tell sends an event or an answer to a run. It is tried before it is on record here: a server that is killed between the two tells the run again when its
+// sender, which was not told that it was taken, tries again.
+func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing, payload any, teller Teller) (r Receipt, err error) {
+	to := h.To
+	if h.programs["to"] != nil {
+		if to, err = h.text("to", payload); err != nil {
+			return r, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.ready(ctx); err != nil {
+		return r, err
+	}
+	known, err := schedule.Taken(ctx, d.clock.Ledger, list+h.Name)
+	if err != nil || slices.ContainsFunc(known, func(k schedule.Firing) bool { return k.Source == f.Source || k.Key() == key }) {
+		return Receipt{Copy: true}, err
+	}
+	if h.Signal != "" {
+		data := payload
+		if h.Data != "" {
+			if data, err = h.value("data", payload); err != nil {
+				return r, err
+			}
+		}
+		err = teller.Signal(ctx, to, fsm.Signal{Name: h.Signal, Data: data, From: f.Source})
+	} else {
+		choice := ""
+		if choice, err = h.text("answer", payload); err != nil {
+			return r, err
+		}
+		err = teller.Answer(ctx, to, choice, f.Source)
+	}
+	if err != nil {
+		return r, err
+	}
+	_, _, err = d.clock.Take(ctx, list+h.Name, key, f)
+	return r, err
+}
+
+// ready opens the records of the project. The lock is held.
+func (d *Desk) ready(ctx context.Context) error {
+	if d.clock != nil {
+		return nil
+	}
+	p, err := d.Open()
+	if err != nil {
+		return err
+	}
+	if d.records, err = p.Records(ctx, true); err != nil {
+		return err
+	}
+	d.clock = schedule.New(d.records, d.Begin)
+	d.clock.Keep = keeping
+	d.clock.Tell = func(f schedule.Firing) {
+		if f.State == schedule.Failed {
+			d.say(fmt.Sprintf("run %s of loop %s could not be started (%s): %s", f.Run, humanize.Quote(f.Loop), f.Source, f.Why))
+			return
+		}
+		d.say(fmt.Sprintf("run %s began (%s)", f.Run, f.Source))
+	}
+	return nil
+}
+
+func (d *Desk) poked() chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.poke == nil {
+		d.poke = make(chan struct{}, 1)
+	}
+	return d.poke
+}
+
+// Run starts the runs that were taken until ctx ends: also those that a server took which is gone.
+func (d *Desk) Run(ctx context.Context) {
+	poke := d.poked()
+	defer func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.records != nil {
+			_ = d.records.Close()
+			d.records, d.clock = nil, nil
+		}
+	}()
+	for {
+		if err := d.pursue(ctx); err != nil && ctx.Err() == nil && err.Error() != d.said {
+			d.said = err.Error()
+			d.say(d.said)
+		}
+		select {
+		case <-poke:
+		case <-time.After(poll):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (d *Desk) pursue(ctx context.Context) error {
+	p, err := d.Open()
+	if err != nil {
+		return err
+	}
+	conf, err := p.Config()
+	if err != nil || len(conf.Webhooks) == 0 {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.ready(ctx); err != nil {
+		return err
+	}
+	var errs []error
+	for _, w := range conf.Webhooks {
+		_, err := compile(w)
+		errs = append(errs, err)
+		_, err = d.clock.Pursue(ctx, list+w.Name, func(loop string) string { return loop })
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Desk) say(text string) {
+	if d.Say != nil {
+		d.Say(text)
+	}
+}

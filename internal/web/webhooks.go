@@ -1,0 +1,135 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/webhook"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/access"
+)
+
+// hooks are the addresses to which others send what webhooks of the settings name. Their senders prove with a signature who they are, and have no
+// session.
+func (s *Server) hooks() []route {
+	return []route{
+		allow(access.Anyone, "POST /hooks/{name}", s.hook),
+		allow(access.Anyone, "POST /hooks/{project}/{name}", s.hook),
+	}
+}
+
+// hook takes a message for a webhook of the project that is named, or of the only one that has it.
+func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
+	name, of := r.PathValue("name"), r.PathValue("project")
+	var at []Project
+	for _, p := range s.Projects {
+		if p.Hooks != nil && (of == "" || p.Name == of) && p.Hooks.Has(name) {
+			at = append(at, p)
+		}
+	}
+	if len(at) != 1 {
+		why := "there is no webhook of this name"
+		if len(at) > 1 {
+			why = "several projects have a webhook of this name; say which: /hooks/PROJECT/NAME"
+		}
+		s.answerHook(w, r, name, http.StatusNotFound, value.NewMap("error", why))
+		return
+	}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
+		s.answerHook(w, r, name, http.StatusUnsupportedMediaType, value.NewMap("error", "expected JSON: choose the content type application/json where the webhook is set up"))
+		return
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		s.answerHook(w, r, name, statusOf(err), value.NewMap("error", err.Error()))
+		return
+	}
+	header := func(name string) string {
+		if all := r.Header.Values(name); len(all) == 1 {
+			return all[0]
+		}
+		return "" // one that is there twice says nothing
+	}
+	var untold *notToldError
+	receipt, err := at[0].Hooks.Receive(r.Context(), name, webhook.Message{Header: header, Body: body}, teller{at[0]})
+	switch {
+	case errors.Is(err, webhook.ErrUnknown):
+		s.answerHook(w, r, name, http.StatusNotFound, value.NewMap("error", err.Error()))
+	case is[*webhook.RefusedError](err):
+		s.answerHook(w, r, name, http.StatusUnauthorized, value.NewMap("error", err.Error()))
+	case is[*webhook.PayloadError](err):
+		s.answerHook(w, r, name, http.StatusUnprocessableEntity, value.NewMap("error", err.Error()))
+	case errors.As(err, &untold):
+		s.answerHook(w, r, name, untold.status, value.NewMap("error", untold.text))
+	case err != nil:
+		s.answerHook(w, r, name, http.StatusServiceUnavailable, value.NewMap("error", err.Error()))
+	case receipt.Ignored != "":
+		s.answerHook(w, r, name, http.StatusOK, value.NewMap("ignored", receipt.Ignored))
+	default:
+		answer := value.NewMap("copy", receipt.Copy)
+		if receipt.Run != "" {
+			answer.Set("run", string(receipt.Run))
+		}
+		status := http.StatusAccepted
+		if receipt.Copy {
+			status = http.StatusOK
+		}
+		s.answerHook(w, r, name, status, answer)
+	}
+}
+
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
+// answerHook answers the sender, and leaves a line for an audit.
+func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, name string, status int, answer *value.Map) {
+	s.tell(r, "webhook "+http.StatusText(status), name)
+	writeJSON(w, status, answer)
+}
+
+// A teller tells runs of a project what a webhook says.
+type teller struct{ Project }
+
+func (t teller) with(do func(*Session) error) error {
+	session, err := t.Open()
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if err := do(session); err != nil {
+		return &notToldError{statusOf(err), session.InWords(err).Error()}
+	}
+	return nil
+}
+
+// A notToldError is why a run could not be told, in the words of the command that does the same.
+type notToldError struct {
+	status int
+	text   string
+}
+
+func (e *notToldError) Error() string { return e.text }
+
+// Signal implements [webhook.Teller].
+func (t teller) Signal(ctx context.Context, to string, e fsm.Signal) error {
+	return t.with(func(s *Session) error {
+		_, err := s.Signal(ctx, to, e)
+		return err
+	})
+}
+
+// Answer implements [webhook.Teller].
+func (t teller) Answer(ctx context.Context, to, choice, from string) error {
+	return t.with(func(s *Session) error {
+		_, err := s.Answer(ctx, to, engine.Answer{Choice: choice, From: from, Fields: map[string]string{}})
+		return err
+	})
+}
