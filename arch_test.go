@@ -30,6 +30,10 @@ var arrows = map[string][]string{
 		"loops/engine/project", "loops/engine/schedule", "loops/fsm", "loops/fsm/jq", "loops/fsm/value", "loops/internal/config", "loops/internal/humanize",
 		"loops/persistence",
 	},
+	"loops/internal/alarm": {
+		"loops/engine", "loops/engine/project", "loops/engine/schedule", "loops/internal/config", "loops/internal/humanize", "loops/internal/inspect",
+		"loops/internal/lookup", "loops/internal/notify", "loops/persistence",
+	},
 	"loops/internal/access": {
 		"loops/internal/disk",
 		"loops/internal/humanize",
@@ -51,6 +55,7 @@ var arrows = map[string][]string{
 		"loops/fsm/value",
 		"loops/internal/access",
 		"loops/internal/access/openid",
+		"loops/internal/alarm",
 		"loops/internal/diagram",
 		"loops/internal/dryrun",
 		"loops/internal/humanize",
@@ -235,6 +240,7 @@ var arrows = map[string][]string{
 		"loops/fsm/value",
 		"loops/internal/align",
 		"loops/internal/access",
+		"loops/internal/alarm",
 		"loops/internal/baseline",
 		"loops/internal/bundle",
 		"loops/internal/check",

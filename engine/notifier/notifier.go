@@ -116,6 +116,13 @@ func (n *Notifier) Close(ctx context.Context) ([]Result, error) {
 	return results, n.log(results)
 }
 
+// Tell hands an event to those who asked for its kind.
+func (n *Notifier) Tell(e Event) {
+	if n != nil {
+		n.tell(e)
+	}
+}
+
 func (n *Notifier) tell(e Event) { n.sender.Tell(n.stamped(e)) }
 
 func (n *Notifier) stamped(e Event) Event {

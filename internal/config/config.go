@@ -41,9 +41,10 @@ type Config struct {
 
 	QueueTimeout time.Duration  // how long run --queue waits; 0 = the default of the command
 	Limits       map[string]int // of submitted runs, by key, queue:NAME and label:NAME; see dispatch.limits
-	Webhooks     []Webhook      // that loops serve takes, by name
-	LedgerName   string         // by which projects share the ledger of a database; "" = the name of the folder
-	Worktree     string         // see WorktreeKeep; "" = keep
+	Alarm        Alarm
+	Webhooks     []Webhook // that loops serve takes, by name
+	LedgerName   string    // by which projects share the ledger of a database; "" = the name of the folder
+	Worktree     string    // see WorktreeKeep; "" = keep
 	Retention    Retention
 	Notify       []Notify     // of the person's file, then of the project's
 	Hosts        []*host.Host // in the order of the files

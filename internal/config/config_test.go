@@ -236,6 +236,8 @@ func TestKeys(t *testing.T) {
 			value = k.Values[len(k.Values)-1]
 		case k.Name == "store":
 			value = "sqlite:runs.db"
+		case k.Name == "alarm.ping":
+			value = "https://ping.example.org/x"
 		case k.Name == "catalog":
 			value = "/x"
 		case value == "":

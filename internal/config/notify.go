@@ -21,6 +21,8 @@ var NotifyKinds = []NotifyKind{
 	{"awaiting", "handed off and waits for a user to resume it", true},
 	{"paused", "was paused by a user", false},
 	{"waiting", "begins to wait for an agent host for five minutes or more", false},
+	{"alarm", "is stuck, died or asks in vain, or did not begin on schedule, as loops serve finds", true},
+	{"all_clear", "no longer has what an alarm was about", true},
 }
 
 // NotifyNames are the names of NotifyKinds, for messages about a word that is none of them.

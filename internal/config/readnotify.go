@@ -67,7 +67,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 				d.say(n, "desktop: false notifies no one: leave the element out")
 			}
 		}),
-		noted("webhook", func(n *yaml.Node) { d.webhook(n, &t.URL) }),
+		noted("webhook", func(n *yaml.Node) { d.address(n, "webhook", &t.URL) }),
 		noted("secret_env", func(n *yaml.Node) {
 			d.words(n, "secret_env", nil, &t.Secret)
 			if t.Secret != "" && !variableName().MatchString(t.Secret) {
@@ -132,17 +132,17 @@ func (d *decoder) each(n *yaml.Node, do func(*yaml.Node)) {
 	}
 }
 
-// webhook reads the address of a webhook. What is wrong with it is said without it, for it can hold a secret.
-func (d *decoder) webhook(n *yaml.Node, to *string) {
-	d.words(n, "webhook", nil, to)
+// address reads an address of HTTP. What is wrong with it is said without it, for it can hold a secret.
+func (d *decoder) address(n *yaml.Node, key string, to *string) {
+	d.words(n, key, nil, to)
 	if *to == "" {
 		return
 	}
 	u, err := url.Parse(*to)
 	switch {
 	case err != nil || strings.ContainsAny(*to, " \t\n"):
-		d.say(n, "webhook is no URL: write it as https://HOST/PATH")
+		d.say(n, "%s is no URL: write it as https://HOST/PATH", key)
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		d.say(n, "webhook is a URL that begins with https:// or http:// and names a host")
+		d.say(n, "%s is a URL that begins with https:// or http:// and names a host", key)
 	}
 }

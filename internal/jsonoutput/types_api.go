@@ -10,6 +10,7 @@ import (
 var Answers = []Output{
 	{"projects", "the projects that are served", of[[]servedProject]()},
 	{"runs", "a page of the runs of all projects, newest first", of[servedRuns]()},
+	{"alarms", "alarms of all projects that are not over, the oldest of each project first", of[[]servedAlarm]()},
 	{"loops", "the loops of a project, as `list` prints them", of[[]listed]()},
 	{"definition", "a loop, as `show` prints it; `loops schema` has its schema", of[map[string]any]()},
 	{"status", "how a run stands, as `status` prints it; a shorter object for a waiter in the queue", append(of[status](), of[queuedStatus]()...)},
@@ -65,6 +66,16 @@ func Component(all []Output, name string, strict bool) (json.RawMessage, error) 
 type servedProject struct {
 	Name string `json:"name" jsonschema:"in addresses"`
 	Dir  string `json:"dir" jsonschema:"absolute"`
+}
+
+type servedAlarm struct {
+	Project    string  `json:"project"`
+	Kind       string  `json:"kind" jsonschema:"stuck, dead, waiting or schedule"`
+	InstanceID *string `json:"instance_id" jsonschema:"of the run; null for a schedule"`
+	Loop       string  `json:"loop"`
+	Text       string  `json:"text" jsonschema:"one sentence"`
+	Since      string  `json:"since"`
+	Restarts   int     `json:"restarts" jsonschema:"how often the run was resumed because its process died"`
 }
 
 type servedRuns struct {

@@ -45,6 +45,7 @@ func (s *Server) api() []route {
 			{"waits", "1: only runs that ask a person", "string"},
 			{"skip", "the next of the page before; else none", "string"},
 		}}),
+		allow(access.Viewer, "GET /api/v1/alarms", s.listAlarms).told(operation{says: "Alarms that are not over", answer: "alarms"}),
 		allow(access.Viewer, "GET "+project+"/loops", s.object(loops)).told(operation{says: "The loops of a project", answer: "loops"}),
 		allow(access.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).told(operation{says: "A loop as its file says", answer: "definition"}),
 		allow(access.Viewer, "GET "+project+"/loops/{loop}/graph", s.loopGraph).told(operation{says: "A drawing of a loop", kind: "image/svg+xml", query: []parameter{format}}),

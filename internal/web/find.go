@@ -107,6 +107,7 @@ type foundRuns struct {
 	next    string // what the next page skips; "" = this is the last
 	looked  int    // how many runs were looked through, of those that could hold more; 0 = all that there are
 	waiting int    // runs that ask a person
+	alarms  []raised
 }
 
 // A candidate is a run that may come on a page.
@@ -134,6 +135,7 @@ func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error)
 		}
 		keep := sieve{asked: a, period: period, asks: asking(ctx, f)}
 		found.waiting += len(keep.asks)
+		found.alarms = append(found.alarms, raisedIn(ctx, p, f)...)
 		if a.Label != "" {
 			keep.loops = labelled(f, a.Label)
 		}

@@ -61,6 +61,7 @@ type homePage struct {
 	Statuses      []string
 	Loops, Labels []string // there are
 	Waiting       int
+	Alarms        []raised
 	Problem       string
 	Older         string // address of the next page; "" = this is the last
 	Newest        string // address of the first page; "" = this is it
@@ -77,7 +78,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, http.StatusInternalServerError, err.Error())
 		return
 	}
-	page.Rows, page.Waiting = found.rows, found.waiting
+	page.Rows, page.Waiting, page.Alarms = found.rows, found.waiting, found.alarms
 	page.Loops, page.Labels = s.words()
 	if page.Looked = found.looked; found.next != "" {
 		page.Older = a.Link("skip", found.next)

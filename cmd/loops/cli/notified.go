@@ -30,6 +30,17 @@ func (a *app) notify(e *engine.Engine) {
 	a.notifier.Follow(e)
 }
 
+// tellAlarms delivers alarms to those whom the settings of their project name. What could not be delivered is in the log of notifications.
+func (a *app) tellAlarms(ctx context.Context, p *project.Project, events ...notifier.Event) {
+	n := notifier.New(p, notifier.Options{Env: a.Env, Detached: true})
+	for _, e := range events {
+		n.Tell(e)
+	}
+	ctx, cancel := context.WithTimeout(ctx, notifyWait)
+	defer cancel()
+	_, _ = n.Close(ctx)
+}
+
 // notifierOptions are those of the notifier of this command line.
 func (a *app) notifierOptions() notifier.Options {
 	return notifier.Options{Env: a.Env, Detached: a.detached != nil, Remedy: a.remedy, ExitCode: exitcode.Of}

@@ -18,6 +18,7 @@ import (
 	"loops/engine/schedule"
 	"loops/engine/webhook"
 	"loops/internal/access"
+	"loops/internal/alarm"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/internal/web"
@@ -126,6 +127,8 @@ func (a *app) nightShift(ctx context.Context, projects []web.Project) (wait func
 		all.Go(func() { waker.Run(ctx) })
 		served.Hooks.Say = say
 		all.Go(func() { served.Hooks.Run(ctx) })
+		alarms := alarm.Watch{Open: served.Again, Begin: w.Begin, Say: say, Tell: a.tellAlarms}
+		all.Go(func() { alarms.Run(ctx) })
 	}
 	return all.Wait
 }

@@ -1,0 +1,119 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestAlarms: a run that is silent, one whose process dies and a question without an answer are told once, by two servers together, and told again when
+// they are over. The run that died is resumed as often as the settings say.
+func TestAlarms(t *testing.T) {
+	t.Parallel()
+	var pings atomic.Int64
+	watchman := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { pings.Add(1) }))
+	t.Cleanup(watchman.Close)
+	dir := serveDir(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+	writeText(t, filepath.Join(dir, ".loops/config.yaml"), `notify:
+- command: 'printf "%s|%s|%s\n" "$LOOPS_NOTIFY_EVENT" "$LOOPS_NOTIFY_STATUS" "$LOOPS_NOTIFY_TEXT" >> told'
+  on: [alarm, all_clear]
+alarm: {stuck: 2s, waiting: 2s, restart: 1, ping: "`+watchman.URL+`"}
+`)
+	writeText(t, filepath.Join(dir, ".loops/asks.yaml"), strings.Replace(askLoop, "name: asks\n", "name: asks\nscope: [asks]\n", 1))
+	writeText(t, filepath.Join(dir, ".loops/dies.yaml"), `name: dies
+scope: [dies]
+description: its runner is killed, twice
+initial: a
+states:
+  a: {action: "echo x >> tries; echo $PPID > pid; while test ! -e go; do echo beat; sleep 0.2; done", next: done}
+  done: {terminal: true}
+`)
+	writeText(t, filepath.Join(dir, ".loops/silent.yaml"), `name: silent
+scope: [silent]
+description: says nothing
+initial: a
+states:
+  a: {action: "while test ! -e go; do sleep 0.1; done", next: done}
+  done: {terminal: true}
+`)
+	s := startServe(t, dir)
+	startServe(t, dir) // looks after the same runs
+	told := func() []string {
+		b, _ := os.ReadFile(filepath.Join(dir, "told"))
+		return strings.Split(strings.TrimSpace(string(b)), "\n")
+	}
+	until := func(what string, n int, prefix string) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+			if k := len(slices.DeleteFunc(told(), func(line string) bool { return !strings.HasPrefix(line, prefix) })); k >= n {
+				return
+			}
+		}
+		_, open := s.ask("GET", "/api/v1/alarms", "", "")
+		t.Fatalf("%s is not told; told: %q, open: %s, said: %s", what, told(), open, s.said)
+	}
+	kill := func(tries int) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			b, _ := os.ReadFile(filepath.Join(dir, "tries"))
+			pid, _ := os.ReadFile(filepath.Join(dir, "pid"))
+			var p int
+			if _, err := fmt.Sscan(string(pid), &p); err == nil && strings.Count(string(b), "x") == tries {
+				must(t, syscall.Kill(p, syscall.SIGKILL))
+				must(t, os.Remove(filepath.Join(dir, "pid")))
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("the run does not come to try %d: %s", tries, s.said)
+			}
+		}
+	}
+	for _, loop := range []string{"asks", "dies", "silent"} {
+		s.post("/runs", `{"loop": "`+loop+`"}`)
+	}
+	kill(1)
+	until("that the process died", 1, "alarm|dead|the process of run dies-")
+	until("that the run is silent", 1, "alarm|stuck|run silent-")
+	until("that the question has no answer", 1, "alarm|waiting|run asks-")
+	until("that the run was resumed", 1, "all_clear|dead|over: the process of run dies-")
+	var open []struct{ Kind, Loop string }
+	_, text := s.ask("GET", "/api/v1/alarms", "", "")
+	s.checkAnswer("alarms", text)
+	must(t, json.Unmarshal([]byte(text), &open))
+	if len(open) != 2 || open[0].Kind == open[1].Kind {
+		t.Errorf("alarms that are not over: %s", text)
+	}
+	if _, page := s.ask("GET", "/", "", ""); !strings.Contains(page, `<strong>stuck</strong>`) {
+		t.Errorf("the page has no alarm: %.2000s", page)
+	}
+	kill(2) // now it stays dead
+	until("that it died again", 2, "alarm|dead|")
+	writeText(t, filepath.Join(dir, "go"), "")
+	s.post("/runs/asks/answer", `{"choice": "good"}`)
+	until("that the run is silent no more", 1, "all_clear|stuck|")
+	until("that the question has its answer", 1, "all_clear|waiting|")
+	if b, _ := os.ReadFile(filepath.Join(dir, "tries")); strings.Count(string(b), "x") != 2 {
+		t.Errorf("the run that died was resumed more often than once: %q", b)
+	}
+	if _, text := s.ask("GET", "/api/v1/alarms", "", ""); strings.Count(text, `"kind"`) != 1 || !strings.Contains(text, `"dead"`) {
+		t.Errorf("alarms at the end: %s", text)
+	}
+	got := told()
+	slices.Sort(got)
+	if len(got) != 7 { // dead twice and over once, stuck and waiting once and over once
+		t.Errorf("told: %q", got)
+	}
+	if pings.Load() == 0 {
+		t.Error("the service that watches the server was not asked")
+	}
+}

@@ -1,0 +1,326 @@
+// Package alarm looks at the runs of a project from outside: at those that make no progress, whose process died, or that ask a user in vain, and at
+// schedules that did not fire. What it finds is on record, told once through the notifications of the project, and told again when it is over.
+package alarm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/engine/schedule"
+	"loops/internal/config"
+	"loops/internal/humanize"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/notify"
+	"loops/persistence"
+)
+
+// The kinds of alarms.
+const (
+	Stuck    = "stuck"    // a run made no progress: no event and no output
+	Dead     = "dead"     // the process of a run died
+	Waiting  = "waiting"  // a question has no answer
+	Schedule = "schedule" // a time of a schedule has no run
+)
+
+const (
+	list     = "alarms"
+	every    = 10 * time.Second // how often a watch looks
+	again    = 30 * time.Second // after which what may not have been told is told again
+	pinging  = time.Minute
+	kept     = 30 * 24 * time.Hour
+	pingTime = 10 * time.Second
+)
+
+// An Alarm is something that a user should look at.
+type Alarm struct {
+	Kind     string         `json:"kind"`
+	Run      persistence.ID `json:"run,omitempty"`
+	Loop     string         `json:"loop"`
+	Text     string         `json:"text"` // one sentence
+	Since    time.Time      `json:"since"`
+	Told     bool           `json:"told"`               // by the notifications of the project
+	Restarts int            `json:"restarts,omitempty"` // how often the run was resumed because of such an alarm
+
+	key   string
+	entry persistence.Entry
+}
+
+// Open returns the alarms of a project that are not over, the oldest first.
+func Open(ctx context.Context, l persistence.Ledger) ([]Alarm, error) {
+	all, err := recorded(ctx, l)
+	all = slices.DeleteFunc(all, func(a Alarm) bool { return !a.entry.Open })
+	slices.SortStableFunc(all, func(a, b Alarm) int { return a.Since.Compare(b.Since) })
+	return all, err
+}
+
+func recorded(ctx context.Context, l persistence.Ledger) (all []Alarm, err error) {
+	entries, err := l.Entries(ctx, list)
+	for _, e := range entries {
+		a := Alarm{key: e.Key, entry: e}
+		if wrong := json.Unmarshal(e.Body, &a); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("alarm %s is damaged: %w", e.Key, wrong))
+			continue
+		}
+		all = append(all, a)
+	}
+	return all, err
+}
+
+// Find returns what is wrong now with the runs and schedules of a project.
+func Find(ctx context.Context, f project.Finder, conf *config.Config, now time.Time) (all []Alarm, err error) {
+	runs, err := f.Store.Runs(ctx, persistence.Query{Live: true})
+	if err != nil {
+		return nil, err
+	}
+	add := func(key string, a Alarm) {
+		a.key = a.Kind + "/" + key
+		all = append(all, a)
+	}
+	for _, r := range project.Current(runs) {
+		switch {
+		case project.Alive(r) && conf.Alarm.Stuck > 0:
+			v := lookup.Glimpse(ctx, f, r)
+			if idle := v.Idle(); !v.Waits() && idle >= conf.Alarm.Stuck {
+				text := fmt.Sprintf("run %s has made no progress for %s, in state %s", r.ID, humanize.Duration(idle.Truncate(time.Second)), r.State)
+				add(string(r.ID), Alarm{Kind: Stuck, Run: r.ID, Loop: r.Loop, Since: now.Add(-idle), Text: text})
+			}
+		case !project.Alive(r) && r.Status == persistence.Interrupted && r.Ended == "":
+			text := fmt.Sprintf("the process of run %s died, in state %s", r.ID, r.State)
+			add(string(r.ID), Alarm{Kind: Dead, Run: r.ID, Loop: r.Loop, Since: r.UpdatedAt, Text: text})
+		}
+	}
+	if conf.Alarm.Waiting > 0 {
+		asked, err := lookup.Asked(ctx, f.Store, "")
+		if err != nil {
+			return nil, err
+		}
+		for _, q := range asked {
+			if since := q.Question.Wait.Since; now.Sub(since) >= conf.Alarm.Waiting {
+				text := fmt.Sprintf("run %s has been asking for %s: %s", q.Run.ID, humanize.Duration(now.Sub(since).Truncate(time.Second)), humanize.OneLine(errors.New(q.Question.Question)))
+				add(string(q.Run.ID)+"/"+q.Question.Address, Alarm{Kind: Waiting, Run: q.Run.ID, Loop: q.Run.Loop, Since: since, Text: text})
+			}
+		}
+	}
+	plans, _ := schedule.Plans(f.Project) // what is wrong with loop files is told elsewhere
+	for _, p := range plans {
+		times, err := schedule.Times(ctx, f.Store.Ledger(), p.Loop)
+		if err != nil {
+			return nil, err
+		}
+		if len(times) == 0 {
+			continue
+		}
+		if last := times[len(times)-1]; last.State == schedule.Failed || last.State == schedule.Missed {
+			text := fmt.Sprintf("the schedule of %s did not start its run of %s: %s", p.Loop, last.At.UTC().Format(time.RFC3339), last.Why)
+			add(p.Loop, Alarm{Kind: Schedule, Loop: p.Loop, Since: last.At, Text: text})
+		}
+	}
+	return all, nil
+}
+
+// A Watch raises and clears the alarms of one project. Any number of watches, in any number of processes, may look after one project.
+type Watch struct {
+	Open  func() (*project.Project, error)                         // opens the project anew
+	Begin schedule.Begin                                           // resumes runs whose process died, where alarm.restart says so
+	Tell  func(context.Context, *project.Project, ...notify.Event) // delivers events, and returns when that is done
+	Say   func(string)                                             // is told of alarms, and of what is wrong, once; nil = nobody is
+
+	said   string
+	pinged time.Time
+}
+
+// Run looks until ctx ends.
+func (w *Watch) Run(ctx context.Context) {
+	for {
+		began := time.Now()
+		if err := w.Look(ctx, began); err != nil && ctx.Err() == nil && err.Error() != w.said {
+			w.said = err.Error()
+			w.say(humanize.OneLine(err))
+		}
+		select {
+		case <-time.After(max(every, 9*time.Since(began))): // it takes a tenth of the time at most
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Look looks once.
+func (w *Watch) Look(ctx context.Context, now time.Time) error {
+	p, err := w.Open()
+	if err != nil {
+		return err
+	}
+	conf, err := p.Config()
+	if err != nil {
+		return err
+	}
+	if p.HasRecords() {
+		if err := w.look(ctx, p, conf, now); err != nil {
+			return err
+		}
+	}
+	return w.ping(ctx, conf.Alarm.Ping, now)
+}
+
+func (w *Watch) look(ctx context.Context, p *project.Project, conf *config.Config, now time.Time) error {
+	records, err := p.Records(ctx, false)
+	if _, none := errors.AsType[*project.NoDatabaseError](err); none {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer records.Close()
+	found, err := Find(ctx, records.Finder(), conf, now)
+	if err != nil {
+		return err
+	}
+	ledger := records.Ledger()
+	known, err := recorded(ctx, ledger)
+	if err != nil {
+		return err
+	}
+	var events []notify.Event
+	var told []Alarm
+	for _, a := range found {
+		i := slices.IndexFunc(known, func(k Alarm) bool { return k.key == a.key })
+		if i >= 0 {
+			a.entry, a.Restarts, a.Told = known[i].entry, known[i].Restarts, known[i].Told
+		}
+		if i >= 0 && a.entry.Open && (a.Told || now.Sub(a.entry.Added) < again) {
+			continue
+		}
+		if a.Told = false; i < 0 || !a.entry.Open {
+			if a, err = a.record(ctx, ledger, true, now); err != nil {
+				if raced(err) {
+					continue
+				}
+				return err
+			}
+			w.say("alarm: " + a.Text)
+			a = w.restart(ctx, conf, a, ledger, now)
+		}
+		events, told = append(events, a.event("alarm", a.Text)), append(told, a)
+	}
+	for _, k := range known {
+		if !k.entry.Open || slices.ContainsFunc(found, func(a Alarm) bool { return a.key == k.key }) {
+			continue
+		}
+		k, err := k.record(ctx, ledger, false, now)
+		if raced(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		text := "over: " + k.Text + w.nowIs(ctx, records, k)
+		w.say(text)
+		events = append(events, k.event("all_clear", text))
+	}
+	if len(events) > 0 && w.Tell != nil {
+		w.Tell(ctx, p, events...)
+	}
+	for _, a := range told {
+		a.Told = true
+		if _, err := a.record(ctx, ledger, true, now); err != nil && !raced(err) {
+			return err
+		}
+	}
+	return ledger.Trim(ctx, list, now.Add(-kept), 100)
+}
+
+// nowIs says what became of the run of an alarm that is over.
+func (w *Watch) nowIs(ctx context.Context, records *project.Records, a Alarm) string {
+	if a.Run == "" {
+		return ""
+	}
+	runs, err := records.Runs(ctx, persistence.Query{ID: a.Run})
+	if err != nil || len(runs) == 0 {
+		return ""
+	}
+	return "; it is " + inspect.Outcome(project.Current(runs)[0]) + " now"
+}
+
+// restart resumes a run whose process died, as often as the settings allow.
+func (w *Watch) restart(ctx context.Context, conf *config.Config, a Alarm, l persistence.Ledger, now time.Time) Alarm {
+	if a.Kind != Dead || a.Restarts >= conf.Alarm.Restart || w.Begin == nil {
+		return a
+	}
+	a.Restarts++
+	a, err := a.record(ctx, l, true, now) // before it begins: a server that dies meanwhile has used up one attempt
+	if err == nil {
+		_, err = w.Begin(ctx, engine.Request{Resume: &engine.ResumeRequest{Run: string(a.Run)}}, []string{"resume", string(a.Run)})
+	}
+	if err != nil {
+		w.say(fmt.Sprintf("run %s could not be resumed: %s", a.Run, humanize.OneLine(err)))
+		return a
+	}
+	a.Text += fmt.Sprintf("; it was resumed (%d of %d times)", a.Restarts, conf.Alarm.Restart)
+	w.say("run " + string(a.Run) + " was resumed")
+	return a
+}
+
+// record puts an alarm on record, as one that is open or over.
+func (a Alarm) record(ctx context.Context, l persistence.Ledger, open bool, now time.Time) (Alarm, error) {
+	body, err := json.Marshal(a)
+	if err != nil {
+		return a, err
+	}
+	e := persistence.Entry{List: list, Key: a.key, Rev: a.entry.Rev, Open: open, Added: now.UTC().Truncate(time.Millisecond), Body: body}
+	if a.entry.Rev == 0 {
+		err = l.Add(ctx, e)
+		e.Rev = 1
+	} else {
+		e, err = l.Change(ctx, e)
+	}
+	a.entry = e
+	return a, err
+}
+
+// raced reports whether another process was faster, which then does what is to be done.
+func raced(err error) bool {
+	return errors.Is(err, persistence.ErrTaken) || errors.Is(err, persistence.ErrChanged)
+}
+
+func (a Alarm) event(kind, text string) notify.Event {
+	return notify.Event{Kind: kind, Run: string(a.Run), Loop: a.Loop, Status: a.Kind, Text: text}
+}
+
+// ping tells a service that watches this server that it is there. A service that hears nothing raises an alarm of its own.
+func (w *Watch) ping(ctx context.Context, url string, now time.Time) error {
+	if url == "" || now.Sub(w.pinged) < pinging {
+		return nil
+	}
+	w.pinged = now
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return errors.New("alarm.ping: the address cannot be used") // it may hold a secret
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return errors.New("alarm.ping: the service cannot be reached")
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode/100 != 2 {
+		return fmt.Errorf("alarm.ping: the service answers %s", answer.Status)
+	}
+	return nil
+}
+
+func (w *Watch) say(text string) {
+	if w.Say != nil {
+		w.Say(strings.TrimSpace(text))
+	}
+}
