@@ -49,6 +49,7 @@ var arrows = map[string][]string{
 	"loops/internal/web": {
 		"loops/engine",
 		"loops/engine/project",
+		"loops/engine/schedule",
 		"loops/engine/webhook",
 		"loops/fsm",
 		"loops/fsm/loopfile",

@@ -42,6 +42,7 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 			writeText(t, filepath.Join(dir, ".loops/count.yaml"), countLoop)
 			writeText(t, filepath.Join(dir, ".loops/asks.yaml"), askLoop)
+			writeText(t, filepath.Join(dir, ".loops/nightly.yaml"), strings.Replace(countLoop, "name: count\n", "name: nightly\nschedule: {cron: \"0 3 1 1 *\"}\n", 1))
 			if store != "" {
 				writeText(t, filepath.Join(dir, ".loops/config.yaml"), "store: "+store+"\n")
 			}
@@ -98,6 +99,22 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				t.Errorf("the question is not there: %s", text)
 			}
 			ask("GET", all+"/queue", "", "queue")
+			ask("GET", "/api/v1/alarms", "", "alarms")
+			ask("GET", all+"/workers", "", "workers")
+			ask("POST", all+"/schedules/pause", `{"loop": "nightly"}`, "scheduled")
+			if text := ask("GET", all+"/schedules", "", "schedules"); !strings.Contains(text, `"nightly"`) || !strings.Contains(text, `"paused_by": "web"`) {
+				t.Errorf("the schedule is not paused: %s", text)
+			}
+			if _, page := s.ask("GET", "/schedule", "", ""); !strings.Contains(page, "paused by web") || !strings.Contains(page, "/p/shop/schedule/unpause") {
+				t.Errorf("the page does not show it: %.3000s", page)
+			}
+			ask("POST", all+"/schedules/unpause", `{"loop": "nightly"}`, "scheduled")
+			ask("POST", all+"/schedules/pause", `{"loop": "count"}`, "error")
+			for page, text := range map[string]string{"/queue": "The queue is empty.", "/workers": "No workers."} {
+				if status, got := s.ask("GET", page, "", ""); status != http.StatusOK || !strings.Contains(got, text) {
+					t.Errorf("%s: %d %.2000s", page, status, got)
+				}
+			}
 			for _, run := range []string{first, asks} {
 				ask("GET", all+"/runs/"+run, "", "status")
 				ask("GET", all+"/runs/"+run+"/explain", "", "explanation")

@@ -18,6 +18,9 @@ var Answers = []Output{
 	{"events", "events of a run, in their order", of[servedEvents]()},
 	{"cost", "what a run used, as `cost` prints it", of[runCostByState]()},
 	{"comparison", "two runs step by step, as `diff` prints it", of[comparison]()},
+	{"schedules", "schedules, as `schedule list` prints them", of[[]listedSchedule]()},
+	{"scheduled", "what became of a schedule", of[scheduled]()},
+	{"workers", "workers, as `workers` prints them", of[[]worker]()},
 	{"questions", "questions that are open, as `answer` prints them", of[[]question]()},
 	{"queue", "waiters, as `queue list` prints them", of[[]waiter]()},
 	{"begun", "a run that another process carries", of[begun]()},
@@ -35,6 +38,7 @@ var Answers = []Output{
 // Requests are the bodies that the API of serve takes, by name.
 var Requests = []Output{
 	{"start", "which loop is started, and with what", of[askStart]()},
+	{"schedule", "which schedule is meant", of[askSchedule]()},
 	{"resume", "how a run continues", of[askResume]()},
 	{"fork", "where a new run begins", of[askFork]()},
 	{"stop", "when a run stops", of[askStop]()},
@@ -66,6 +70,16 @@ func Component(all []Output, name string, strict bool) (json.RawMessage, error) 
 type servedProject struct {
 	Name string `json:"name" jsonschema:"in addresses"`
 	Dir  string `json:"dir" jsonschema:"absolute"`
+}
+
+type askSchedule struct {
+	Loop string `json:"loop" jsonschema:"the name of its loop"`
+}
+
+type scheduled struct {
+	Loop       string  `json:"loop"`
+	Changed    bool    `json:"changed" jsonschema:"whether it was different before"`
+	InstanceID *string `json:"instance_id" jsonschema:"of the run that began; null for none"`
 }
 
 type servedAlarm struct {

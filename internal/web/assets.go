@@ -73,7 +73,7 @@ var templates = sync.OnceValue(func() *template.Template {
 })
 
 // navigation is what the pages have in their head: the name of a page, its address and its label.
-var navigation = [][3]string{{"home", "/", "Runs"}, {"loops", "/loops", "Loops"}}
+var navigation = [][3]string{{"home", "/", "Runs"}, {"loops", "/loops", "Loops"}, {"schedule", "/schedule", "Schedules"}, {"queue", "/queue", "Queue"}, {"workers", "/workers", "Workers"}}
 
 // harmless shows texts of others on several lines with what acts on a terminal, or turns the direction of writing, made visible.
 func harmless(text string) string {

@@ -40,7 +40,7 @@ func OpenAPI() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range new(Server).api() {
+	for _, one := range new(Server).routes() {
 		o := one.tells
 		if o == nil {
 			continue

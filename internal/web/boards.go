@@ -1,0 +1,225 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/engine/schedule"
+	"loops/fsm/value"
+	"loops/internal/access"
+	"loops/internal/humanize"
+	"loops/internal/lookup"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+	"loops/persistence"
+)
+
+// boards are the pages that are tables of all projects, and what can be done there.
+func (s *Server) boards() []route {
+	const of = "/api/v1/projects/{project}"
+	all := []route{
+		allow(access.Viewer, "GET /schedule", s.board("schedule", "Schedules", "No loop has a schedule. Give one with: schedule: {cron: \"0 3 * * *\"}", schedules)),
+		allow(access.Viewer, "GET /queue", s.board("queue", "Queue", "The queue is empty.", waiters)),
+		allow(access.Viewer, "GET /workers", s.board("workers", "Workers", "No workers. They carry submitted runs of a PostgreSQL store: loops worker", workers)),
+		allow(access.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).told(operation{says: "The schedules of a project", answer: "schedules"}),
+		allow(access.Viewer, "GET "+of+"/workers", s.object(workerObjects)).told(operation{says: "The workers of the runs of a project; none without PostgreSQL", answer: "workers"}),
+	}
+	for _, verb := range []string{"pause", "unpause", "run-now"} {
+		says := map[string]string{"pause": "Has a schedule fire no more", "unpause": "Has it fire again", "run-now": "Starts a run beside its times"}[verb]
+		all = append(all, allow(access.Operator, "POST /p/{project}/schedule/"+verb, s.changeSchedule(verb)),
+			allow(access.Operator, "POST "+of+"/schedules/"+verb, s.changeSchedule(verb)).told(operation{says: says, body: "schedule", answer: "scheduled"}))
+	}
+	return all
+}
+
+// A board is a table of a page.
+type board struct {
+	Head  []string
+	Rows  []boardRow
+	Empty string // what is said where there are no rows
+	Notes []string
+}
+
+type boardRow struct {
+	Project string
+	Cells   []cell
+	Buttons []boardButton
+}
+
+type cell struct{ Text, Run string } // Run: the id of the run that the text names
+
+// A boardButton does something about the loop of its row.
+type boardButton struct{ Label, Verb, Loop, Command string }
+
+// board shows what fill finds in each project.
+func (s *Server) board(name, title, empty string, fill func(context.Context, *Session, *board) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		b := board{Empty: empty}
+		for _, p := range s.Projects {
+			session, err := p.Open()
+			if err == nil {
+				n := len(b.Rows)
+				err = fill(r.Context(), session, &b)
+				for i := range b.Rows[n:] {
+					b.Rows[n+i].Project = p.Name
+				}
+				session.Close()
+			}
+			if err != nil {
+				b.Notes = append(b.Notes, p.Name+": "+humanize.OneLine(err))
+			}
+		}
+		s.render(w, r, name, title, b)
+	}
+}
+
+// schedules are the schedules of a project.
+func schedules(ctx context.Context, s *Session, b *board) error {
+	all, wrong, err := schedule.List(ctx, s.Project, time.Now())
+	if wrong != nil {
+		b.Notes = append(b.Notes, wrong.Error())
+	}
+	b.Head = []string{"Loop", "Next", "Last", "Schedule"}
+	for _, l := range all {
+		next, verb, label := "never", "pause", "Pause"
+		switch {
+		case l.Paused != nil:
+			next, verb, label = "paused by "+l.Paused.By, "unpause", "Unpause"
+		case !l.Next.IsZero():
+			next = l.Next.Format("Mon 2006-01-02 15:04 MST") + ", in " + humanize.Duration(time.Until(l.Next))
+		}
+		last := cell{Text: "-"}
+		if n := len(l.Times); n > 0 {
+			last = cell{Text: views.FiringLine(l.Times[n-1])}
+			if l.Times[n-1].State == schedule.Started {
+				last.Run = string(l.Times[n-1].Run)
+			}
+		}
+		command := func(verb string) string { return s.Page.Command("schedule", verb, l.Loop) }
+		b.Rows = append(b.Rows, boardRow{
+			Cells:   []cell{{Text: l.Loop}, {Text: next}, last, {Text: views.ScheduleLine(&l.Schedule)}},
+			Buttons: []boardButton{{label, verb, l.Loop, command(verb)}, {"Run now", "run-now", l.Loop, command("run-now")}},
+		})
+	}
+	return err
+}
+
+// waiters are those that wait in the queue of a project.
+func waiters(_ context.Context, s *Session, b *board) error {
+	line, err := lookup.InQueue(s.Project)
+	b.Head = []string{"Place", "Loop", "Waits for", "Since", "Process"}
+	for i, w := range line {
+		waits := cell{Text: "its turn"}
+		switch {
+		case w.For.Run != "":
+			waits = cell{Text: string(w.For.Run), Run: string(w.For.Run)}
+		case w.For.Loop != "":
+			waits.Text = "a waiter of " + w.For.Loop
+		}
+		b.Rows = append(b.Rows, boardRow{Cells: []cell{
+			{Text: fmt.Sprint(i + 1)}, {Text: w.Loop}, waits, {Text: humanize.Duration(time.Since(w.Since))}, {Text: w.Owner.String()},
+		}})
+	}
+	return err
+}
+
+// workers are the workers of the runs of a project, if those are in PostgreSQL.
+func workers(ctx context.Context, s *Session, b *board) error {
+	all, err := workersOf(ctx, s)
+	b.Head = []string{"Worker", "Queue", "Labels", "Slots", "Heard of", "Version", "Runs", "Last error"}
+	for _, w := range all {
+		heard := humanize.Duration(w.Silent.Round(100*time.Millisecond)) + " ago"
+		if w.Gone() {
+			heard += " (gone)"
+		}
+		row := boardRow{Cells: []cell{
+			{Text: w.ID}, {Text: w.Queue}, {Text: strings.Join(w.Labels, ", ")}, {Text: fmt.Sprintf("%d of %d", len(w.Runs), w.Slots)}, {Text: heard}, {Text: w.Version}, {}, {Text: w.LastError},
+		}}
+		for i, id := range w.Runs {
+			if i == 0 {
+				row.Cells[6] = cell{Text: string(id), Run: string(id)}
+			} else { // each in a row of its own, to be followed
+				b.Rows = append(b.Rows, row)
+				row = boardRow{Cells: make([]cell, len(b.Head))}
+				row.Cells[6] = cell{Text: string(id), Run: string(id)}
+			}
+		}
+		b.Rows = append(b.Rows, row)
+	}
+	return err
+}
+
+func workersOf(ctx context.Context, s *Session) ([]persistence.WorkerState, error) {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	store, ok := f.Store.Store.(persistence.Placer)
+	if f.Store.Files || !ok {
+		return nil, nil
+	}
+	all, err := store.Workers(ctx)
+	if err != nil {
+		err = f.Store.Failed(err)
+	}
+	return all, err
+}
+
+func scheduleObjects(r *http.Request, s *Session) (any, error) {
+	all, _, err := schedule.List(r.Context(), s.Project, time.Now())
+	return views.SchedulesObject(all), err
+}
+
+func workerObjects(r *http.Request, s *Session) (any, error) {
+	all, err := workersOf(r.Context(), s)
+	return views.WorkerObjects(all), err
+}
+
+// changeSchedule has a schedule fire no more, or again, or starts a run of its loop.
+func (s *Server) changeSchedule(verb string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.with(w, r, func(p Project, session *Session) error {
+			f, err := readFields(r)
+			var plan schedule.Plan
+			if err == nil {
+				plan, err = planOf(session.Project, f["loop"])
+			}
+			run, changed := "", true
+			switch {
+			case err != nil:
+			case verb == "run-now":
+				run, err = p.Begin(r.Context(), schedule.RequestNow(plan, engine.Lock{}), []string{"schedule", "run-now", "--", plan.Loop})
+			default:
+				changed, err = schedule.SetPaused(r.Context(), session.Project, plan, verb == "pause", userOf(r).Name)
+			}
+			s.audit(r, p, "schedule "+verb+" "+f["loop"], run, err)
+			switch {
+			case err != nil:
+				return err
+			case ofAPI(r):
+				writeJSON(w, http.StatusOK, value.NewMap("loop", plan.Loop, "changed", changed, "instance_id", ui.OrNull(run)))
+			case run != "":
+				http.Redirect(w, r, s.runAddress(p.Name, run), http.StatusSeeOther)
+			default:
+				http.Redirect(w, r, s.BasePath+"/schedule", http.StatusSeeOther)
+			}
+			return nil
+		})
+	}
+}
+
+// planOf returns the schedule of a loop by its name.
+func planOf(p *project.Project, loop string) (schedule.Plan, error) {
+	plans, _ := schedule.Plans(p)
+	i := slices.IndexFunc(plans, func(plan schedule.Plan) bool { return plan.Loop == loop })
+	if i < 0 {
+		return schedule.Plan{}, engine.Refuse(engine.NotFound, "the loop %s has no schedule", humanize.Quote(loop))
+	}
+	return plans[i], nil
+}
