@@ -30,6 +30,7 @@ var arrows = map[string][]string{
 		"loops/engine/project", "loops/engine/schedule", "loops/fsm", "loops/fsm/jq", "loops/fsm/value", "loops/internal/config", "loops/internal/humanize",
 		"loops/persistence",
 	},
+	"loops/internal/install": {"loops/internal/disk"},
 	"loops/internal/alarm": {
 		"loops/engine", "loops/engine/project", "loops/engine/schedule", "loops/internal/config", "loops/internal/humanize", "loops/internal/inspect",
 		"loops/internal/lookup", "loops/internal/notify", "loops/persistence",
@@ -242,6 +243,7 @@ var arrows = map[string][]string{
 		"loops/internal/align",
 		"loops/internal/access",
 		"loops/internal/alarm",
+		"loops/internal/install",
 		"loops/internal/baseline",
 		"loops/internal/bundle",
 		"loops/internal/check",

@@ -106,3 +106,55 @@ states:
 		})
 	}
 }
+
+// TestScheduleFire: without a server, a timer that calls it each minute, also twice at once, has each time fired once.
+func TestScheduleFire(t *testing.T) {
+	t.Parallel()
+	dir := serveDir(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+	writeText(t, filepath.Join(dir, ".loops/nightly.yaml"), `name: nightly
+description: Runs at night.
+initial: work
+schedule: {cron: "0 0 * * *", timezone: UTC, catch_up: one}
+states:
+  work: {action: echo ran >> ran, next: done}
+  done: {terminal: true}
+`)
+	fire := func() string {
+		out, err := exec.Command(binary(t), "-C", dir, "schedule", "fire").CombinedOutput()
+		if err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return string(out)
+	}
+	if out := fire(); out != "" { // it counts from here on
+		t.Errorf("the first call says %s", out)
+	}
+	record := ledgerfiles.Of(filepath.Join(dir, ".loops"))
+	all, err := record.Entries(t.Context(), "schedules")
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	all[0].Body, err = json.Marshal(map[string]any{"spec": "0 0 * * * | UTC", "since": time.Now().Add(-50 * time.Hour).UTC()})
+	must(t, err)
+	_, err = record.Change(t.Context(), all[0])
+	must(t, err)
+	said := make(chan string, 2)
+	for range 2 {
+		go func() { said <- fire() }()
+	}
+	if out := <-said + <-said; strings.Count(out, "nightly: ") != 1 || !strings.Contains(out, " started: nightly-") {
+		t.Errorf("two calls at once say %s", out)
+	}
+	if out := fire(); out != "" {
+		t.Errorf("a call with nothing due says %s", out)
+	}
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		if b, _ := os.ReadFile(filepath.Join(dir, "ran")); len(b) > 0 {
+			break
+		}
+	}
+	if b, _ := os.ReadFile(filepath.Join(dir, "ran")); string(b) != "ran\n" {
+		t.Errorf("it ran: %q", b)
+	}
+}

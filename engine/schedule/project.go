@@ -142,6 +142,16 @@ type Watch struct {
 	said    string
 }
 
+// Once fires what is due now, for a program that is called each minute, and returns when the runs have begun.
+func (w *Watch) Once(ctx context.Context) error {
+	defer w.close()
+	if _, err := w.read(ctx); err != nil || w.clock == nil {
+		return err
+	}
+	_, err := w.clock.Tick(ctx, w.plans)
+	return err
+}
+
 // Run fires schedules until ctx ends. The system's clock counts: after a suspend, what was missed is found within seconds.
 func (w *Watch) Run(ctx context.Context) {
 	defer func() { w.close() }()

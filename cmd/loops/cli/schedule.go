@@ -44,7 +44,8 @@ when clocks are put forward is listed as that moment; one that comes twice is li
 	next.Flags().IntVarP(&o.Count, "count", "n", 5, "list `N` times")
 	next.Flags().StringVar(&o.After, "after", "", "list times after `WHEN`: a date such as 2026-11-21 or 2026-11-21T10:34 (default: now)")
 	next.Flags().BoolVarP(&json, "json", "j", false, "print a JSON object")
-	cmd.AddCommand(next, a.addStore(newScheduleListCommand(a)), a.addStore(newSchedulePauseCommand(a, true)), a.addStore(newSchedulePauseCommand(a, false)), a.addStore(newScheduleRunNowCommand(a)))
+	cmd.AddCommand(next, a.addStore(newScheduleListCommand(a)), a.addStore(newSchedulePauseCommand(a, true)), a.addStore(newSchedulePauseCommand(a, false)), a.addStore(newScheduleRunNowCommand(a)),
+		a.addStore(newScheduleFireCommand(a)), a.addStore(newScheduleInstallCommand(a)))
 	return cmd
 }
 

@@ -1,0 +1,279 @@
+// Package install has the service manager of a user start loops: systemd, launchd or cron. It makes the files, shows them, and puts them in place.
+package install
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"loops/internal/disk"
+)
+
+// The managers.
+const (
+	Systemd = "systemd"
+	Launchd = "launchd"
+	Cron    = "cron"
+)
+
+// Managers are the names of the managers that can start something each minute, the usual one first.
+var Managers = []string{Systemd, Cron}
+
+// Servers are the names of those that can keep something running, the one of this system first.
+func Servers() []string {
+	if runtime.GOOS == "darwin" {
+		return []string{Launchd, Systemd}
+	}
+	return []string{Systemd, Launchd}
+}
+
+// JobOf is the job of this program with arguments, for a project. what is in its name; store is where runs are recorded, "" = where the settings say.
+func JobOf(what, dir, store string, args []string, getenv func(string) (string, bool)) (Job, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return Job{}, fmt.Errorf("where this program is cannot be found out: %w", err)
+	}
+	j := Job{Name: "loops-" + what + "-" + cmp.Or(NameOf(filepath.Base(dir)), "project"), About: "loops " + what + " of " + dir, Program: self, Args: args, Dir: dir}
+	j.Home, _ = getenv("HOME")
+	j.Config, _ = getenv("XDG_CONFIG_HOME")
+	path, _ := getenv("PATH") // what loops call is found as it is here
+	if j.Env = []string{"PATH=" + path}; store != "" {
+		j.Env = append(j.Env, "LOOPS_STORE="+store)
+	}
+	return j, nil
+}
+
+// A Job is a command line that is to be started.
+type Job struct {
+	Name    string   // of the unit: letters, digits and -
+	About   string   // one line
+	Program string   // absolute
+	Args    []string // without the program
+	Dir     string   // where it works, absolute
+	Env     []string // NAME=VALUE
+	Home    string   // of the user
+	Config  string   // XDG_CONFIG_HOME; "" = .config in Home
+}
+
+// A Plan is what is to be put in place. Nothing of it is done until Apply.
+type Plan struct {
+	Files    []File
+	Crontab  string     // a line, with its mark; "" = none
+	mark     string     // by which an earlier line is known
+	Commands [][]string // that are run then
+}
+
+// A File is one that is written.
+type File struct{ Path, Text string }
+
+var unsafeName = regexp.MustCompile(`[^A-Za-z0-9]+`)
+
+// NameOf makes a part of a name of a unit of any text.
+func NameOf(text string) string {
+	return strings.Trim(unsafeName.ReplaceAllString(text, "-"), "-")
+}
+
+func (j Job) units() string {
+	if j.Config != "" {
+		return filepath.Join(j.Config, "systemd", "user")
+	}
+	return filepath.Join(j.Home, ".config", "systemd", "user")
+}
+
+// EachMinute is a plan that has a manager start a job each minute.
+func EachMinute(j Job, manager string) (Plan, error) {
+	switch manager {
+	case Cron:
+		for _, text := range append(slices.Clone(j.Args), j.Dir, j.Program) {
+			if strings.ContainsAny(text, "\n\r") {
+				return Plan{}, fmt.Errorf("a line of a crontab cannot hold the line end in %q", text)
+			}
+		}
+		mark := "# loops: " + j.Name
+		line := "* * * * * cd " + quoteShell(j.Dir) + " && " + strings.Join(append(j.env(quoteShell), quoteAll(append([]string{j.Program}, j.Args...), quoteShell)...), " ")
+		return Plan{Crontab: strings.ReplaceAll(line, "%", `\%`) + " " + mark, mark: mark}, nil // a bare % ends the command in a crontab
+	case Systemd:
+		service := "[Unit]\nDescription=" + specifiers(j.About) + "\n\n[Service]\nType=oneshot\nKillMode=process\n" + j.service()
+		timer := "[Unit]\nDescription=" + specifiers(j.About) + ", each minute\n\n[Timer]\nOnCalendar=minutely\nAccuracySec=1s\n\n[Install]\nWantedBy=timers.target\n"
+		return Plan{
+			Files:    []File{{filepath.Join(j.units(), j.Name+".service"), service}, {filepath.Join(j.units(), j.Name+".timer"), timer}},
+			Commands: [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", j.Name + ".timer"}},
+		}, nil
+	}
+	return Plan{}, fmt.Errorf("%q starts nothing each minute; expected %s", manager, strings.Join(Managers, " or "))
+}
+
+// Always is a plan that has a manager keep a job running.
+func Always(j Job, manager string) (Plan, error) {
+	switch manager {
+	case Systemd:
+		// KillMode: what the server started are processes of their own, which outlive it.
+		service := "[Unit]\nDescription=" + specifiers(j.About) + "\nAfter=network.target\n\n[Service]\nKillMode=process\nRestart=on-failure\nRestartSec=2s\n" + j.service() +
+			"\n[Install]\nWantedBy=default.target\n"
+		return Plan{
+			Files:    []File{{filepath.Join(j.units(), j.Name+".service"), service}},
+			Commands: [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", j.Name + ".service"}},
+		}, nil
+	case Launchd:
+		path := filepath.Join(j.Home, "Library", "LaunchAgents", j.Name+".plist")
+		return Plan{Files: []File{{path, j.plist()}}, Commands: [][]string{{"launchctl", "load", "-w", path}}}, nil
+	}
+	return Plan{}, fmt.Errorf("%q keeps nothing running; expected %s", manager, strings.Join(Servers(), " or "))
+}
+
+// service is the part of a unit that says what is run.
+func (j Job) service() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "WorkingDirectory=%s\n", specifiers(j.Dir))
+	for _, kv := range j.Env {
+		fmt.Fprintf(&b, "Environment=%s\n", quoteSystemd(kv))
+	}
+	fmt.Fprintf(&b, "ExecStart=%s\n", strings.Join(quoteAll(append([]string{j.Program}, j.Args...), quoteSystemd), " "))
+	return b.String()
+}
+
+func (j Job) plist() string {
+	var b strings.Builder
+	text := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0"><dict>
+<key>Label</key><string>` + text(j.Name) + `</string>
+<key>ProgramArguments</key><array>
+`)
+	for _, arg := range append([]string{j.Program}, j.Args...) {
+		b.WriteString("<string>" + text(arg) + "</string>\n")
+	}
+	b.WriteString("</array>\n<key>WorkingDirectory</key><string>" + text(j.Dir) + "</string>\n")
+	if len(j.Env) > 0 {
+		b.WriteString("<key>EnvironmentVariables</key><dict>\n")
+		for _, kv := range j.Env {
+			name, val, _ := strings.Cut(kv, "=")
+			b.WriteString("<key>" + text(name) + "</key><string>" + text(val) + "</string>\n")
+		}
+		b.WriteString("</dict>\n")
+	}
+	b.WriteString("<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n<key>AbandonProcessGroup</key><true/>\n</dict></plist>\n")
+	return b.String()
+}
+
+func (j Job) env(quote func(string) string) (all []string) {
+	for _, kv := range j.Env {
+		name, val, _ := strings.Cut(kv, "=")
+		all = append(all, name+"="+quote(val))
+	}
+	return all
+}
+
+func quoteAll(texts []string, quote func(string) string) (all []string) {
+	for _, text := range texts {
+		all = append(all, quote(text))
+	}
+	return all
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_/.:=,@-]+$`)
+
+func quoteShell(text string) string {
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// specifiers has systemd take a text as it is.
+func specifiers(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, "%", "%%"), "\n", " ")
+}
+
+func quoteSystemd(text string) string {
+	text = strings.ReplaceAll(specifiers(text), "$", "$$")
+	if plainWord.MatchString(text) {
+		return text
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
+}
+
+// Show writes what Apply does.
+func (p Plan) Show(w io.Writer) {
+	for _, f := range p.Files {
+		fmt.Fprintf(w, "Writes %s:\n\n", f.Path)
+		for line := range strings.Lines(f.Text) {
+			fmt.Fprint(w, "    "+line)
+		}
+		fmt.Fprintln(w)
+	}
+	if p.Crontab != "" {
+		fmt.Fprintf(w, "Adds to your crontab:\n\n    %s\n\n", p.Crontab)
+	}
+	for _, c := range p.Commands {
+		fmt.Fprintln(w, "Runs: "+strings.Join(c, " "))
+	}
+}
+
+// Apply puts everything in place. What was there under the same name is replaced. env is the environment of the commands.
+func (p Plan) Apply(ctx context.Context, env []string) error {
+	for _, f := range p.Files {
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+			return err
+		}
+		if err := disk.WriteWhole(f.Path, func(w io.Writer) error { _, err := io.WriteString(w, f.Text); return err }); err != nil {
+			return err
+		}
+	}
+	if p.Crontab != "" {
+		if err := p.crontab(ctx, env); err != nil {
+			return err
+		}
+	}
+	for _, c := range p.Commands {
+		if _, err := run(ctx, env, "", c...); err != nil {
+			return fmt.Errorf("the files are in place, but %w", err)
+		}
+	}
+	return nil
+}
+
+// crontab adds the line, in the place of an earlier one with its mark.
+func (p Plan) crontab(ctx context.Context, env []string) error {
+	was, err := run(ctx, env, "", "crontab", "-l")
+	if err != nil && !strings.Contains(err.Error(), "no crontab") {
+		return err
+	}
+	if err != nil {
+		was = ""
+	}
+	var b strings.Builder
+	for line := range strings.Lines(was) {
+		if !strings.HasSuffix(strings.TrimSpace(line), p.mark) {
+			b.WriteString(strings.TrimSuffix(line, "\n") + "\n")
+		}
+	}
+	b.WriteString(p.Crontab + "\n")
+	_, err = run(ctx, env, b.String(), "crontab", "-")
+	return err
+}
+
+func run(ctx context.Context, env []string, input string, words ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...) //nolint:gosec // the words are ours
+	cmd.Env, cmd.Stdin = env, strings.NewReader(input)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err == nil {
+		return string(out), nil
+	}
+	if text := strings.TrimSpace(said.String()); text != "" {
+		err = errors.New(text)
+	}
+	return "", fmt.Errorf("%s failed: %w", strings.Join(words, " "), err)
+}

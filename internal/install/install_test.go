@@ -1,0 +1,97 @@
+package install
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loops/internal/needs"
+)
+
+var odd = Job{
+	Name: "loops-schedule-shop", About: "loops schedule of /a 100% 'odd' \"dir\"", Program: "/opt/my loops/loops", Args: []string{"schedule", "fire", "$HOME", "100%"}, Dir: "/a 100% 'odd' \"dir\"",
+	Env: []string{"PATH=/bin:/my bin"}, Home: "/home/me",
+}
+
+// TestUnits: texts with what systemd and launchd take for their own stand in the files as they are.
+func TestUnits(t *testing.T) {
+	timer, err := EachMinute(odd, Systemd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	timer.Show(&b)
+	for _, want := range []string{
+		"Writes /home/me/.config/systemd/user/loops-schedule-shop.service:", "    WorkingDirectory=/a 100%% 'odd' \"dir\"\n", "    Environment=\"PATH=/bin:/my bin\"\n",
+		`    ExecStart="/opt/my loops/loops" schedule fire "$$HOME" "100%%"` + "\n", "OnCalendar=minutely", "Runs: systemctl --user enable --now loops-schedule-shop.timer",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %s in\n%s", want, b.String())
+		}
+	}
+	agent, err := Always(odd, Launchd)
+	if err != nil || len(agent.Files) != 1 || agent.Files[0].Path != "/home/me/Library/LaunchAgents/loops-schedule-shop.plist" || !strings.Contains(agent.Files[0].Text, "<string>$HOME</string>") {
+		t.Errorf("%+v, %v", agent, err)
+	}
+	if _, err := EachMinute(odd, Launchd); err == nil {
+		t.Error("launchd starts something each minute")
+	}
+	if _, err := Always(odd, Cron); err == nil {
+		t.Error("cron keeps something running")
+	}
+	if got := NameOf("my  shop (2)/x"); got != "my-shop-2-x" {
+		t.Error(got)
+	}
+}
+
+// TestCrontab: the line is added once, whatever else is there, and what cron makes of it is the command.
+func TestCrontab(t *testing.T) {
+	bash := needs.Command(t, "bash")
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "kept")
+	fake := "#!" + bash + "\nif [ \"$1\" = -l ]; then [ -e " + kept + " ] || { echo no crontab for me >&2; exit 1; }; cat " + kept + "; else cat > " + kept + "; fi\n"
+	shown := "#!" + bash + "\nprintf '%s|' \"$PWD\" \"$PATH\" \"$@\" > " + filepath.Join(dir, "shown") + "\n"
+	work := filepath.Join(dir, "a 100% 'odd' dir")
+	for path, text := range map[string]string{"crontab": fake, "my loops": shown} {
+		if err := os.WriteFile(filepath.Join(dir, path), []byte(text), 0o755); err != nil { //nolint:gosec // it is run
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	j := odd
+	j.Dir, j.Program, j.Env = work, filepath.Join(dir, "my loops"), []string{"PATH=" + os.Getenv("PATH")}
+	for range 2 {
+		p, err := EachMinute(j, Cron)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Apply(t.Context(), os.Environ()); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(kept, append([]byte("0 1 * * * another"), append([]byte("\n"), []byte(strings.TrimPrefix(string(b), "0 1 * * * another\n"))...)...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, _ := os.ReadFile(kept)
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	if len(lines) != 2 || lines[0] != "0 1 * * * another" {
+		t.Fatalf("the crontab is %q", lines)
+	}
+	command, ok := strings.CutPrefix(lines[1], "* * * * * ")
+	if out, err := exec.Command(bash, "-c", strings.ReplaceAll(command, `\%`, "%")).CombinedOutput(); !ok || err != nil { //nolint:gosec // it is the line
+		t.Fatalf("%s: %v %s", command, err, out)
+	}
+	got, _ := os.ReadFile(filepath.Join(dir, "shown"))
+	if want := work + "|" + os.Getenv("PATH") + "|schedule|fire|$HOME|100%|"; string(got) != want {
+		t.Errorf("the command got %s, want %s", got, want)
+	}
+}
