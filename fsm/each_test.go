@@ -215,7 +215,7 @@ func TestItemsAgainFromTheMemory(t *testing.T) {
 func TestSlowItemsCountWhenTheProcessDies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, listLoop)
-		rec := &ledger{dieAt: 8}
+		rec := &ledger{dieAt: 7}
 		cfg, _, _ := config(loop, rec)
 		cfg.Runner, cfg.History = slow{&workers{ended: map[string]int{}}}, rec.history
 		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {

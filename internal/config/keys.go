@@ -78,8 +78,8 @@ var keys = sync.OnceValue(func() []Key {
 			Name: "dispatch.limits", Form: FormLimits, Means: "How many submitted runs workers carry at once, by key, by queue:NAME and by label:NAME. The maps of all files hold together.",
 			read: (*decoder).limits, show: func(c *Config) any { return unless(len(c.Limits) == 0, limitsText(c.Limits)) },
 		},
-		durationKey("alarm.stuck", "none", "How long a running run may be silent, without an event or output, before loops serve raises an alarm.", false, func(c *Config) *time.Duration { return &c.Alarm.Stuck }),
-		durationKey("alarm.waiting", "none", "How long a question may go without an answer before loops serve raises an alarm.", false, func(c *Config) *time.Duration { return &c.Alarm.Waiting }),
+		durationKey("alarm.stuck", "", "How long a running run may be silent, without an event or output, before loops serve raises an alarm.", false, func(c *Config) *time.Duration { return &c.Alarm.Stuck }),
+		durationKey("alarm.waiting", "", "How long a question may go without an answer before loops serve raises an alarm.", false, func(c *Config) *time.Duration { return &c.Alarm.Waiting }),
 		countKey("alarm.restart", "How often loops serve resumes a run whose process died.", func(c *Config) *int { return &c.Alarm.Restart }),
 		{
 			Name: "alarm.ping", Form: FormText, Means: "An address that loops serve asks for each minute, so that a service can notice when it does not.",

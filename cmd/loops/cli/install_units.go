@@ -84,7 +84,11 @@ func (o *unitOptions) install(cmd *cobra.Command, a *app, what string, args []st
 		return usageError{"--manager: " + err.Error(), cmd.CommandPath() + " --help"}
 	}
 	if !o.yes {
-		todo.Show(ui.Verbatim(a.Out))
+		var shown strings.Builder
+		todo.Show(&shown)
+		for line := range strings.Lines(shown.String()) {
+			ui.SayLine(a.Out, strings.TrimSuffix(line, "\n"))
+		}
 		ui.Say(a.Out, "\nNothing was written. To do it: add --yes\n")
 		return nil
 	}

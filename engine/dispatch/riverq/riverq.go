@@ -173,6 +173,14 @@ func (q *Queue) Arrange(ctx context.Context, plan func(map[persistence.ID]dispat
 		return err
 	}
 	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		// A worker that is frozen here would keep all others from arranging: the server ends its session.
+		idle := 30 * time.Second
+		if end, ok := ctx.Deadline(); ok {
+			idle = min(idle, max(time.Until(end), 500*time.Millisecond))
+		}
+		if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL idle_in_transaction_session_timeout = %d", idle.Milliseconds())); err != nil {
+			return err
+		}
 		var mine bool
 		if err := tx.QueryRow(ctx, arranging).Scan(&mine); err != nil || !mine {
 			return err
