@@ -114,9 +114,10 @@ func (w inProject) Queued(id persistence.ID) (bool, error) {
 	return slices.ContainsFunc(line, func(w persistence.Waiter) bool { return w.Gets == id }), err
 }
 
-// Begin implements [World].
+// Begin implements [World]. The run waits for what others have locked: no user is there who would try again.
 func (w inProject) Begin(ctx context.Context, p Plan, f Firing) error {
-	_, err := w.begin(ctx, engine.Request{Start: &engine.StartRequest{Loop: p.File, ID: f.Run, By: f.By(), Values: f.Values, Input: f.Input}}, []string{"run", "-b", "--", p.Loop})
+	r := &engine.StartRequest{Loop: p.File, ID: f.Run, By: f.By(), Values: f.Values, Input: f.Input, Lock: engine.Lock{Queue: true, Limit: -1}}
+	_, err := w.begin(ctx, engine.Request{Start: r}, []string{"run", "-b", "--queue", "--", p.Loop})
 	return err
 }
 
