@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -36,6 +37,9 @@ const webhookSettings = `webhooks:
     form: loops
     answer: .choice
     to: asks
+  any:
+    secret_env: DEPLOY_SECRET
+    run: greet
   keyless:
     secret_env: NOBODY_SET_THIS
     run: greet
@@ -46,11 +50,12 @@ description: greets
 context: {who: nobody, n: 0}
 initial: a
 states:
-  a: {action: "echo hello ${context.who:shell}, ${context.n} >> greeted", next: done}
+  a: {action: "echo hello ${context.who:shell}, ${context.n} >> greeted; echo ${context.n} > $LOOPS_RUN_ID.n", next: done}
   done: {terminal: true}
 `
 
 const releaseLoop = `name: waits
+scope: [waits]
 description: waits for a release
 initial: a
 states:
@@ -93,7 +98,7 @@ func webhookDir(t *testing.T) string {
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	writeText(t, filepath.Join(dir, ".loops/config.yaml"), webhookSettings)
-	for name, text := range map[string]string{"greet": greetLoop, "waits": releaseLoop, "asks": askLoop} {
+	for name, text := range map[string]string{"greet": greetLoop, "waits": releaseLoop, "asks": strings.Replace(askLoop, "name: asks\n", "name: asks\nscope: [asks]\n", 1)} {
 		writeText(t, filepath.Join(dir, ".loops", name+".yaml"), text)
 	}
 	return dir
@@ -225,5 +230,108 @@ func TestWebhookOfAKilledServer(t *testing.T) {
 	}
 	if got := greeted(dir); len(got) != len(runs) {
 		t.Errorf("%d messages, greeted: %q", len(runs), got)
+	}
+}
+
+// TestWebhookCopies: what is signed makes a message a copy, and its id, but not an id that is much like it. What others can change in it does not make a
+// second message of it.
+func TestWebhookCopies(t *testing.T) {
+	t.Parallel()
+	dir := webhookDir(t)
+	s := startServe(t, dir)
+	send := func(event, delivery, body string) (int, string) {
+		status, answer := s.hook("any", signed("github", webhookSecret, event, delivery, body, time.Now()), body)
+		run, _ := answer["run"].(string)
+		return status, run
+	}
+	status, first := send("push", "one", `{"n": 1}`)
+	if again, run := send("release", "two", `{"n": 1}`); status != http.StatusAccepted || again != http.StatusOK || run != first {
+		t.Errorf("a message that was sent again as another event: %d %s, the first was %d %s", again, run, status, first)
+	}
+	long := "https://ci.example.org/project/pipelines/deliveries/2026/11/25/"
+	_, second := send("push", long+"1", `{"n": 2}`)
+	status, third := send("push", long+"2", `{"n": 3}`)
+	if status != http.StatusAccepted || third == second {
+		t.Errorf("an id that is like another one: %d %s, the other was %s", status, third, second)
+	}
+	s.until(first, `"completed"`)
+	s.until(second, `"completed"`)
+	s.until(third, `"completed"`)
+	for n := range 2 { // each of two runs is approved, in the same words
+		s.post("/runs", `{"loop": "asks"}`)
+		s.until("asks", `"waiting"`)
+		at := time.Now().Add(time.Duration(n) * time.Second)
+		if status, answer := s.hook("approve", signed("loops", webhookSecret, "", fmt.Sprint("ok-", n), `{"choice": "good"}`, at), `{"choice": "good"}`); status != http.StatusAccepted {
+			t.Errorf("approval %d: %d %v", n, status, answer)
+		}
+		s.until("asks", `"completed"`)
+	}
+	writeText(t, filepath.Join(dir, ".loops/config.yaml"), webhookSettings+"queue: {timeout: a secret}\n")
+	if status, answer := s.hook("any", http.Header{"Content-Type": {"application/json"}}, "{}"); status != http.StatusServiceUnavailable || strings.Contains(fmt.Sprint(answer), "a secret") {
+		t.Errorf("settings with a mistake: %d %v", status, answer)
+	}
+}
+
+// TestWebhooksOfTwoServers: messages that come to two servers at once get runs of their own, each with the payload of its message, in the queue where others
+// have locked what they work on; an event that both get is sent once.
+func TestWebhooksOfTwoServers(t *testing.T) {
+	t.Parallel()
+	dir := webhookDir(t)
+	writeText(t, filepath.Join(dir, ".loops/long.yaml"), `name: long
+description: has locked the project
+initial: a
+states:
+  a: {action: "while test ! -e go; do sleep 0.1; done", next: done}
+  done: {terminal: true}
+`)
+	servers := []*webServer{startServe(t, dir), startServe(t, dir)}
+	s := servers[0]
+	s.post("/runs", `{"loop": "long"}`)
+	s.until("long", `"running"`)
+	const messages = 4
+	var all sync.WaitGroup
+	var runs [messages]string
+	for n := range messages {
+		all.Go(func() {
+			body := fmt.Sprintf(`{"sender": {"login": "ada"}, "n": %d}`, n)
+			status, answer := servers[n%2].hook("deploy", signed("github", webhookSecret, "push", fmt.Sprint("id-", n), body, time.Now()), body)
+			if runs[n], _ = answer["run"].(string); status != http.StatusAccepted {
+				t.Errorf("message %d: %d %v", n, status, answer)
+			}
+		})
+	}
+	all.Wait()
+	waiting := func() int {
+		out, err := exec.Command(binary(t), "-C", dir, "queue", "list", "--json").Output()
+		must(t, err)
+		return strings.Count(string(out), `"greet"`)
+	}
+	for end := time.Now().Add(30 * time.Second); waiting() < messages; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d runs wait in the queue, want %d; %s %s", waiting(), messages, s.said, servers[1].said)
+		}
+	}
+	writeText(t, filepath.Join(dir, "go"), "")
+	for n, run := range runs {
+		s.until(run, `"completed"`)
+		out, err := os.ReadFile(filepath.Join(dir, run+".n"))
+		if strings.TrimSpace(string(out)) != strconv.Itoa(n) {
+			t.Errorf("run %s, which was the answer to message %d, has the payload of %s %v", run, n, out, err)
+		}
+	}
+	s.post("/runs", `{"loop": "waits"}`)
+	s.until("waits", `"waiting"`)
+	header := signed("loops", webhookSecret, "", "event", `{"version": "1.2"}`, time.Now())
+	var told atomic.Int64
+	for _, to := range servers {
+		all.Go(func() {
+			if status, _ := to.hook("release", header.Clone(), `{"version": "1.2"}`); status == http.StatusAccepted {
+				told.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if told.Load() != 1 {
+		t.Errorf("an event was sent %d times", told.Load())
 	}
 }

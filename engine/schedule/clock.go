@@ -215,7 +215,11 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 		return c.close(ctx, f, Started, f.Why)
 	}
 	if exists { // of a user who started the loop in that very second
-		if f.Run, err = c.id(ctx, f.Loop, f.At); err != nil {
+		id := c.id
+		if f.Source != "" {
+			id = c.free
+		}
+		if f.Run, err = id(ctx, f.Loop, f.At); err != nil {
 			return true, err
 		}
 	}
@@ -259,7 +263,10 @@ func (c *Clock) close(ctx context.Context, f Firing, state, why string) (open bo
 		return true, unlessChanged(err)
 	}
 	c.tell(f)
-	return false, c.Ledger.Trim(ctx, f.entry.List, c.now().Add(-c.Keep), kept)
+	if err = c.Ledger.Trim(ctx, f.entry.List, c.now().Add(-c.Keep), kept); err == nil && f.Source != "" {
+		err = c.Ledger.Trim(ctx, listIDs, c.now().Add(-c.Keep), kept)
+	}
+	return false, err
 }
 
 func (c *Clock) change(ctx context.Context, f Firing) (Firing, error) {

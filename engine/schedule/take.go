@@ -16,13 +16,9 @@ import (
 // firing is the one that is.
 func (c *Clock) Take(ctx context.Context, list, key string, f Firing) (on Firing, taken bool, err error) {
 	now := c.now()
-	if f.State, f.At = Starting, now.UTC(); f.Loop == "" {
-		f.State = Started // there is no run to begin
-	}
-	if f.Open() {
-		if f.Run, err = c.free(ctx, list, f.Loop, now); err != nil {
-			return f, false, err
-		}
+	f.State, f.At = Starting, now.UTC()
+	if f.Run, err = c.free(ctx, f.Loop, now); err != nil {
+		return f, false, err
 	}
 	err = c.Ledger.Add(ctx, entryOf(list, key, f.Open(), now, f))
 	if !errors.Is(err, persistence.ErrTaken) {
@@ -38,16 +34,65 @@ func (c *Clock) Take(ctx context.Context, list, key string, f Firing) (on Firing
 	return all[0], false, nil
 }
 
-// free returns the id of a run that no run has, and none that is to begin for the list.
-func (c *Clock) free(ctx context.Context, list, loop string, at time.Time) (persistence.ID, error) {
-	known, err := firings(ctx, c.Ledger, list)
-	for ; err == nil; at = at.Add(time.Second) {
-		var id persistence.ID
-		if id, err = c.id(ctx, loop, at); !slices.ContainsFunc(known, func(f Firing) bool { return f.entry.Open && f.Run == id }) {
+// listIDs is the list of the ledger that has the ids which are kept for runs that are to begin.
+const listIDs = "runs"
+
+// free returns the id of a run that no run has, and keeps it: two messages that come at once, to whatever webhook and server, get two. A user may
+// still start a run in that very second, which then has the id; the one that was asked for gets another.
+func (c *Clock) free(ctx context.Context, loop string, at time.Time) (persistence.ID, error) {
+	for ; ; at = at.Add(time.Second) {
+		id, err := c.id(ctx, loop, at)
+		if err != nil {
+			return "", err
+		}
+		if err = c.Ledger.Add(ctx, entryOf(listIDs, string(id), false, c.now(), nil)); !errors.Is(err, persistence.ErrTaken) {
 			return id, err
 		}
 	}
-	return "", err
+}
+
+// ErrBusy means that another process is at it just now, or was killed at it a moment ago.
+var ErrBusy = errors.New("another server is at it")
+
+// Once does something that is asked for once, under a key, and is no start of a run. It is on record before, so that two servers do not do it both, and
+// after; done is false where it was done before. If do fails, so does Once, and the next call does it. Of what a server did as it was killed nobody knows
+// whether it was done: a call after 20 seconds does it again.
+func (c *Clock) Once(ctx context.Context, list, key string, f Firing, do func() error) (done bool, err error) {
+	now := c.now()
+	f.State, f.At, f.Until = Starting, now.UTC(), now.Add(pauses[0]).UTC()
+	e := entryOf(list, key, false, now, f)
+	if err = c.Ledger.Add(ctx, e); err == nil {
+		e.Rev = 1
+	}
+	if errors.Is(err, persistence.ErrTaken) {
+		var all []Firing
+		if all, err = firings(ctx, c.Ledger, list, key); err != nil {
+			return false, err
+		}
+		switch {
+		case len(all) == 0 || all[0].State == Starting && now.Before(all[0].Until):
+			return false, ErrBusy
+		case all[0].State == Started:
+			return false, nil
+		}
+		e.Rev = all[0].entry.Rev
+		if e, err = c.Ledger.Change(ctx, e); errors.Is(err, persistence.ErrChanged) {
+			return false, ErrBusy
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	failed := do()
+	if f.State, f.Until = Started, (time.Time{}); failed != nil {
+		f.State, f.Why = Failed, failed.Error()
+	}
+	after := entryOf(list, key, false, now, f)
+	after.Rev = e.Rev
+	if _, err = c.Ledger.Change(context.WithoutCancel(ctx), after); failed == nil {
+		failed = errors.Join(unlessChanged(err), c.Ledger.Trim(ctx, list, c.now().Add(-c.Keep), kept))
+	}
+	return failed == nil, failed
 }
 
 // Taken returns what was taken of a list, in the order of the keys.
@@ -58,16 +103,32 @@ func Taken(ctx context.Context, l persistence.Ledger, list string) ([]Firing, er
 // Key is the key under which the firing is on record.
 func (f Firing) Key() string { return f.entry.Key }
 
-// Pursue starts the runs of a list that were taken and have not begun, in the order of their keys, and reports whether some have not yet. file is
-// where the loop of that name is. What keeps one from beginning does not keep others from it.
+// mostQueued is how many runs of one loop that were taken wait in the queue of the project at once, each with a process of its own.
+const mostQueued = 10
+
+// Pursue starts the runs of a list that were taken and have not begun, in the order in which they were taken, and reports whether some have not yet.
+// file is where the loop of that name is. What keeps one from beginning does not keep others from it, but where ten of a loop wait for what others
+// have locked the rest of the loop waits for these.
 func (c *Clock) Pursue(ctx context.Context, list string, file func(loop string) string) (open bool, err error) {
 	all, err := firings(ctx, c.Ledger, list)
 	errs := []error{err}
+	slices.SortStableFunc(all, func(f, g Firing) int { return f.At.Compare(g.At) })
+	queued := map[string]int{}
 	for _, f := range all {
 		if !f.entry.Open || f.Loop == "" {
 			continue
 		}
+		if queued[f.Loop] >= mostQueued {
+			open = true
+			continue
+		}
 		still, err := c.pursue(ctx, Plan{Loop: f.Loop, File: file(f.Loop)}, f)
+		if still && err == nil {
+			var waits bool
+			if waits, err = c.World.Queued(f.Run); waits {
+				queued[f.Loop]++
+			}
+		}
 		open, errs = open || still, append(errs, err)
 	}
 	return open, errors.Join(errs...)

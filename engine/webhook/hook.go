@@ -102,9 +102,9 @@ func (h *hook) counts(event string) bool {
 	return slices.Contains(h.Events, event)
 }
 
-// verify refuses a message whose signature is not made with the secret.
-func (h *hook) verify(m Message, secret string, now time.Time) error {
-	signed := m.Body
+// verify refuses a message whose signature is not made with the secret, and returns what is signed. Headers are not: not the id, nor the event.
+func (h *hook) verify(m Message, secret string, now time.Time) (signed []byte, err error) {
+	signed = m.Body
 	given, has := strings.CutPrefix(m.Header("X-Hub-Signature-256"), "sha256=")
 	if h.Form == config.WebhookLoops {
 		at, hex, ok := strings.Cut(m.Header("X-Loops-Signature"), ",v1=")
@@ -112,19 +112,19 @@ func (h *hook) verify(m Message, secret string, now time.Time) error {
 		t, err := strconv.ParseInt(seconds, 10, 64)
 		if has = ok && isTime && err == nil; has {
 			if age := now.Sub(time.Unix(t, 0)); age > skew || age < -skew {
-				return errors.New("the signature was made more than five minutes before or after now")
+				return nil, errors.New("the signature was made more than five minutes before or after now")
 			}
 		}
 		given, signed = hex, append([]byte(seconds+"."), m.Body...)
 	}
 	sum, err := hex.DecodeString(given)
 	if !has || err != nil {
-		return errors.New("there is no signature of the form " + h.Form)
+		return nil, errors.New("there is no signature of the form " + h.Form)
 	}
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(signed)
 	if !hmac.Equal(sum, mac.Sum(nil)) {
-		return errors.New("the signature is not made with the secret of this webhook")
+		return nil, errors.New("the signature is not made with the secret of this webhook")
 	}
-	return nil
+	return signed, nil
 }

@@ -3,16 +3,18 @@
 //
 // What begins a run is on record in the ledger before its sender is told that it was taken, with the id of the run. Whoever finds it without its run
 // starts that, as for the times of a schedule, so a server may be killed at any moment. What was delivered is taken once: a message with the id of
-// another, or with its body, is a copy of that.
+// another, or with what is signed in it, is a copy of that.
 package webhook
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -64,7 +66,7 @@ type Desk struct {
 	Begin schedule.Begin
 	Say   func(string) // is told of runs that begin, and of what is wrong, once; nil = nobody is
 
-	mu      sync.Mutex // for the clock
+	mu      sync.Mutex // for what follows
 	clock   *schedule.Clock
 	records *project.Records
 	poke    chan struct{}
@@ -98,14 +100,19 @@ func (d *Desk) find(name string) (*project.Project, *hook, error) {
 // what keeps the server from taking it now: then the sender is to try again.
 func (d *Desk) Receive(ctx context.Context, name string, m Message, teller Teller) (r Receipt, err error) {
 	p, h, err := d.find(name)
-	if err != nil {
+	if errors.Is(err, ErrUnknown) {
 		return r, err
+	}
+	if err != nil { // what settings say is none of the business of whoever sends something
+		d.complain(err)
+		return r, errors.New("the settings of this server have mistakes; what it prints says which")
 	}
 	secret, _ := project.LookEnv(p.Env, h.Secret)
 	if secret == "" {
 		return r, fmt.Errorf("webhook %s: the environment variable %s of its secret is not set", name, h.Secret)
 	}
-	if err := h.verify(m, secret, time.Now()); err != nil {
+	signed, err := h.verify(m, secret, time.Now())
+	if err != nil {
 		return r, &RefusedError{err.Error()}
 	}
 	event, delivery := h.event(m)
@@ -116,12 +123,13 @@ func (d *Desk) Receive(ctx context.Context, name string, m Message, teller Telle
 	if err != nil {
 		return r, &PayloadError{fmt.Sprintf("the body is no JSON: %v", err)}
 	}
-	sum := sha256.Sum256(append([]byte(event+"\x00"), m.Body...))
+	sum := sha256.Sum256(signed)
 	key := hex.EncodeToString(sum[:16])
 	if len(delivery) > 100 || delivery == "" {
 		delivery = key
 	}
-	f := schedule.Firing{Source: by + name + " " + humanize.Clip(delivery)}
+	visible := strconv.Quote(delivery) // two ids that differ still do
+	f := schedule.Firing{Source: by + name + " " + visible[1:len(visible)-1]}
 	if h.Run != "" {
 		return d.start(ctx, p, h, key, f, payload)
 	}
@@ -142,6 +150,9 @@ func (d *Desk) start(ctx context.Context, p *project.Project, h *hook, key strin
 	}
 	if f.Values, err = h.context(payload); err != nil {
 		return r, err
+	}
+	if b, err := json.Marshal(f); err != nil || len(b) > persistence.MostBody-1000 {
+		return r, &PayloadError{fmt.Sprintf("what webhooks.%s makes of it for the run, context and input, has %d bytes; 2 MiB are kept at most", h.Name, len(b))}
 	}
 	on, taken, err := d.take(ctx, h.Name, key, f)
 	if err == nil {
@@ -170,12 +181,21 @@ func (d *Desk) take(ctx context.Context, name, key string, f schedule.Firing) (o
 	return d.clock.Take(ctx, list+name, key, f)
 }
 
-// tell sends an event or an answer to a run. It is tried before it is on record here: a server that is killed between the two tells the run again when its
-// sender, which was not told that it was taken, tries again.
+// tell sends an event or an answer to a run. It is on record for the run before it is said to be done; see [schedule.Clock.Once].
 func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing, payload any, teller Teller) (r Receipt, err error) {
-	to := h.To
+	to, data, choice := h.To, payload, ""
 	if h.programs["to"] != nil {
 		if to, err = h.text("to", payload); err != nil {
+			return r, err
+		}
+	}
+	if h.Data != "" {
+		if data, err = h.value("data", payload); err != nil {
+			return r, err
+		}
+	}
+	if h.Answer != "" {
+		if choice, err = h.text("answer", payload); err != nil {
 			return r, err
 		}
 	}
@@ -185,29 +205,16 @@ func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing,
 		return r, err
 	}
 	known, err := schedule.Taken(ctx, d.clock.Ledger, list+h.Name)
-	if err != nil || slices.ContainsFunc(known, func(k schedule.Firing) bool { return k.Source == f.Source || k.Key() == key }) {
+	if err != nil || slices.ContainsFunc(known, func(k schedule.Firing) bool { return k.Source == f.Source && k.State == schedule.Started }) {
 		return Receipt{Copy: true}, err
 	}
-	if h.Signal != "" {
-		data := payload
-		if h.Data != "" {
-			if data, err = h.value("data", payload); err != nil {
-				return r, err
-			}
+	done, err := d.clock.Once(ctx, list+h.Name, key, f, func() error {
+		if h.Signal != "" {
+			return teller.Signal(ctx, to, fsm.Signal{Name: h.Signal, Data: data, From: f.Source})
 		}
-		err = teller.Signal(ctx, to, fsm.Signal{Name: h.Signal, Data: data, From: f.Source})
-	} else {
-		choice := ""
-		if choice, err = h.text("answer", payload); err != nil {
-			return r, err
-		}
-		err = teller.Answer(ctx, to, choice, f.Source)
-	}
-	if err != nil {
-		return r, err
-	}
-	_, _, err = d.clock.Take(ctx, list+h.Name, key, f)
-	return r, err
+		return teller.Answer(ctx, to, choice, f.Source)
+	})
+	return Receipt{Copy: !done}, err
 }
 
 // ready opens the records of the project. The lock is held.
@@ -255,9 +262,8 @@ func (d *Desk) Run(ctx context.Context) {
 		}
 	}()
 	for {
-		if err := d.pursue(ctx); err != nil && ctx.Err() == nil && err.Error() != d.said {
-			d.said = err.Error()
-			d.say(d.said)
+		if err := d.pursue(ctx); err != nil && ctx.Err() == nil {
+			d.complain(err)
 		}
 		select {
 		case <-poke:
@@ -290,6 +296,18 @@ func (d *Desk) pursue(ctx context.Context) error {
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// complain says what is wrong, unless that was said last.
+func (d *Desk) complain(err error) {
+	d.mu.Lock()
+	text := err.Error()
+	said := d.said == text
+	d.said = text
+	d.mu.Unlock()
+	if !said {
+		d.say(text)
+	}
 }
 
 func (d *Desk) say(text string) {
