@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	},
 	"loops/internal/install": {"loops/internal/disk"},
 	"loops/internal/alarm": {
-		"loops/engine", "loops/engine/project", "loops/engine/schedule", "loops/internal/config", "loops/internal/humanize", "loops/internal/inspect",
+		"loops/engine", "loops/engine/project", "loops/engine/schedule", "loops/internal/config", "loops/internal/disk", "loops/internal/humanize", "loops/internal/inspect",
 		"loops/internal/lookup", "loops/internal/notify", "loops/persistence",
 	},
 	"loops/internal/access": {

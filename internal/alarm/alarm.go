@@ -16,6 +16,7 @@ import (
 	"loops/engine/project"
 	"loops/engine/schedule"
 	"loops/internal/config"
+	"loops/internal/disk"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -33,8 +34,8 @@ const (
 
 const (
 	list     = "alarms"
-	every    = 10 * time.Second // how often a watch looks
-	again    = 30 * time.Second // after which what may not have been told is told again
+	every    = 5 * time.Second  // how often a watch looks
+	again    = 90 * time.Second // after which what may not have been told is told again; to tell takes half a minute at most
 	pinging  = time.Minute
 	kept     = 30 * 24 * time.Hour
 	pingTime = 10 * time.Second
@@ -49,6 +50,8 @@ type Alarm struct {
 	Since    time.Time      `json:"since"`
 	Told     bool           `json:"told"`               // by the notifications of the project
 	Restarts int            `json:"restarts,omitempty"` // how often the run was resumed because of such an alarm
+	Over     bool           `json:"over,omitempty"`     // what it was about; that is still to be told
+	Until    time.Time      `json:"until,omitzero"`     // until when it is left to the process that tells it
 
 	key   string
 	entry persistence.Entry
@@ -57,7 +60,7 @@ type Alarm struct {
 // Open returns the alarms of a project that are not over, the oldest first.
 func Open(ctx context.Context, l persistence.Ledger) ([]Alarm, error) {
 	all, err := recorded(ctx, l)
-	all = slices.DeleteFunc(all, func(a Alarm) bool { return !a.entry.Open })
+	all = slices.DeleteFunc(all, func(a Alarm) bool { return !a.entry.Open || a.Over })
 	slices.SortStableFunc(all, func(a, b Alarm) int { return a.Since.Compare(b.Since) })
 	return all, err
 }
@@ -193,30 +196,33 @@ func (w *Watch) look(ctx context.Context, p *project.Project, conf *config.Confi
 	var events []notify.Event
 	var told []Alarm
 	for _, a := range found {
-		i := slices.IndexFunc(known, func(k Alarm) bool { return k.key == a.key })
-		if i >= 0 {
-			a.entry, a.Restarts, a.Told = known[i].entry, known[i].Restarts, known[i].Told
+		raised := true
+		if i := slices.IndexFunc(known, func(k Alarm) bool { return k.key == a.key }); i >= 0 {
+			k := known[i]
+			a.entry, a.Restarts, raised = k.entry, k.Restarts, !k.entry.Open
+			if k.entry.Open && (k.Told || k.Over || k.busy(now)) {
+				continue
+			}
 		}
-		if i >= 0 && a.entry.Open && (a.Told || now.Sub(a.entry.Added) < again) {
+		a, err := a.claim(ctx, ledger, now)
+		if raced(err) {
 			continue
 		}
-		if a.Told = false; i < 0 || !a.entry.Open {
-			if a, err = a.record(ctx, ledger, true, now); err != nil {
-				if raced(err) {
-					continue
-				}
-				return err
-			}
+		if err != nil {
+			return err
+		}
+		if raised {
 			w.say("alarm: " + a.Text)
-			a = w.restart(ctx, conf, a, ledger, now)
+			a = w.restart(ctx, p, conf, a, ledger)
 		}
 		events, told = append(events, a.event("alarm", a.Text)), append(told, a)
 	}
 	for _, k := range known {
-		if !k.entry.Open || slices.ContainsFunc(found, func(a Alarm) bool { return a.key == k.key }) {
+		if !k.entry.Open || !k.Over && slices.ContainsFunc(found, func(a Alarm) bool { return a.key == k.key }) || k.busy(now) {
 			continue
 		}
-		k, err := k.record(ctx, ledger, false, now)
+		k.Over = true
+		k, err := k.claim(ctx, ledger, now)
 		if raced(err) {
 			continue
 		}
@@ -225,18 +231,27 @@ func (w *Watch) look(ctx context.Context, p *project.Project, conf *config.Confi
 		}
 		text := "over: " + k.Text + w.nowIs(ctx, records, k)
 		w.say(text)
-		events = append(events, k.event("all_clear", text))
+		events, told = append(events, k.event("all_clear", text)), append(told, k)
 	}
 	if len(events) > 0 && w.Tell != nil {
 		w.Tell(ctx, p, events...)
 	}
 	for _, a := range told {
-		a.Told = true
-		if _, err := a.record(ctx, ledger, true, now); err != nil && !raced(err) {
+		a.Told, a.Until = true, time.Time{}
+		if _, err := a.record(ctx, ledger, !a.Over, now); err != nil && !raced(err) {
 			return err
 		}
 	}
 	return ledger.Trim(ctx, list, now.Add(-kept), 100)
+}
+
+// busy reports whether an alarm, or that it is over, is left to a process that may be telling it.
+func (a Alarm) busy(now time.Time) bool { return now.Before(a.Until) }
+
+// claim has an alarm told by this process. The error of the one that was slower is raced.
+func (a Alarm) claim(ctx context.Context, l persistence.Ledger, now time.Time) (Alarm, error) {
+	a.Told, a.Until = a.Over, now.Add(again).UTC()
+	return a.record(ctx, l, true, now)
 }
 
 // nowIs says what became of the run of an alarm that is over.
@@ -251,15 +266,16 @@ func (w *Watch) nowIs(ctx context.Context, records *project.Records, a Alarm) st
 	return "; it is " + inspect.Outcome(project.Current(runs)[0]) + " now"
 }
 
-// restart resumes a run whose process died, as often as the settings allow.
-func (w *Watch) restart(ctx context.Context, conf *config.Config, a Alarm, l persistence.Ledger, now time.Time) Alarm {
-	if a.Kind != Dead || a.Restarts >= conf.Alarm.Restart || w.Begin == nil {
+// restart resumes a run whose process died, as often as the settings allow, where its files are: runs of other projects may be on record in one database.
+func (w *Watch) restart(ctx context.Context, p *project.Project, conf *config.Config, a Alarm, l persistence.Ledger) Alarm {
+	if a.Kind != Dead || a.Restarts >= conf.Alarm.Restart || w.Begin == nil || !disk.Exists(p.RunDir(a.Run)) {
 		return a
 	}
 	a.Restarts++
-	a, err := a.record(ctx, l, true, now) // before it begins: a server that dies meanwhile has used up one attempt
+	a, err := a.record(ctx, l, true, a.entry.Added) // before it begins: a server that dies meanwhile has used up one attempt
 	if err == nil {
-		_, err = w.Begin(ctx, engine.Request{Resume: &engine.ResumeRequest{Run: string(a.Run)}}, []string{"resume", string(a.Run)})
+		r := &engine.ResumeRequest{Run: string(a.Run), Lock: engine.Lock{Queue: true, Limit: -1}}
+		_, err = w.Begin(ctx, engine.Request{Resume: r}, []string{"resume", string(a.Run)})
 	}
 	if err != nil {
 		w.say(fmt.Sprintf("run %s could not be resumed: %s", a.Run, humanize.OneLine(err)))

@@ -179,7 +179,7 @@ func (s *served) beginDetached(ctx context.Context, request engine.Request, word
 	switch {
 	case request.Start != nil && !request.Start.Lock.Queue:
 		request.Start.Lock = projectLock
-	case request.Resume != nil:
+	case request.Resume != nil && !request.Resume.Lock.Queue:
 		request.Resume.Lock = projectLock
 	case request.Fork != nil:
 		request.Fork.Lock = projectLock
