@@ -4,6 +4,8 @@ package install
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -36,16 +38,23 @@ func Servers() []string {
 	return []string{Systemd, Launchd}
 }
 
-// JobOf is the job of this program with arguments, for a project. what is in its name; store is where runs are recorded, "" = where the settings say.
+// JobOf is the job of this program with arguments, for a project. what is in its name, and a word of the folder, for there are folders of one name; store
+// is where runs are recorded, "" = where LOOPS_STORE says, or else the settings.
 func JobOf(what, dir, store string, args []string, getenv func(string) (string, bool)) (Job, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return Job{}, fmt.Errorf("where this program is cannot be found out: %w", err)
 	}
-	j := Job{Name: "loops-" + what + "-" + cmp.Or(NameOf(filepath.Base(dir)), "project"), About: "loops " + what + " of " + dir, Program: self, Args: args, Dir: dir}
-	j.Home, _ = getenv("HOME")
+	word := sha256.Sum256([]byte(dir))
+	j := Job{Name: "loops-" + what + "-" + cmp.Or(NameOf(filepath.Base(dir)), "project") + "-" + hex.EncodeToString(word[:4]), About: "loops " + what + " of " + dir, Program: self, Args: args, Dir: dir}
+	if j.Home, _ = getenv("HOME"); !filepath.IsAbs(j.Home) {
+		return Job{}, errors.New("where your files are is not known: set HOME to your folder")
+	}
 	j.Config, _ = getenv("XDG_CONFIG_HOME")
 	path, _ := getenv("PATH") // what loops call is found as it is here
+	if store == "" {
+		store, _ = getenv("LOOPS_STORE")
+	}
 	if j.Env = []string{"PATH=" + path}; store != "" {
 		j.Env = append(j.Env, "LOOPS_STORE="+store)
 	}
@@ -106,7 +115,7 @@ func EachMinute(j Job, manager string) (Plan, error) {
 		timer := "[Unit]\nDescription=" + specifiers(j.About) + ", each minute\n\n[Timer]\nOnCalendar=minutely\nAccuracySec=1s\n\n[Install]\nWantedBy=timers.target\n"
 		return Plan{
 			Files:    []File{{filepath.Join(j.units(), j.Name+".service"), service}, {filepath.Join(j.units(), j.Name+".timer"), timer}},
-			Commands: [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", j.Name + ".timer"}},
+			Commands: [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", j.Name + ".timer"}, {"systemctl", "--user", "restart", j.Name + ".timer"}},
 		}, nil
 	}
 	return Plan{}, fmt.Errorf("%q starts nothing each minute; expected %s", manager, strings.Join(Managers, " or "))
@@ -121,7 +130,7 @@ func Always(j Job, manager string) (Plan, error) {
 			"\n[Install]\nWantedBy=default.target\n"
 		return Plan{
 			Files:    []File{{filepath.Join(j.units(), j.Name+".service"), service}},
-			Commands: [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", j.Name + ".service"}},
+			Commands: [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", j.Name + ".service"}, {"systemctl", "--user", "restart", j.Name + ".service"}},
 		}, nil
 	case Launchd:
 		path := filepath.Join(j.Home, "Library", "LaunchAgents", j.Name+".plist")
@@ -137,7 +146,7 @@ func (j Job) service() string {
 	for _, kv := range j.Env {
 		fmt.Fprintf(&b, "Environment=%s\n", quoteSystemd(kv))
 	}
-	fmt.Fprintf(&b, "ExecStart=%s\n", strings.Join(quoteAll(append([]string{j.Program}, j.Args...), quoteSystemd), " "))
+	fmt.Fprintf(&b, "ExecStart=%s\n", strings.ReplaceAll(strings.Join(quoteAll(append([]string{j.Program}, j.Args...), quoteSystemd), " "), "$", "$$")) // only there a $ means something
 	return b.String()
 }
 
@@ -196,8 +205,7 @@ func specifiers(text string) string {
 }
 
 func quoteSystemd(text string) string {
-	text = strings.ReplaceAll(specifiers(text), "$", "$$")
-	if plainWord.MatchString(text) {
+	if text = specifiers(text); plainWord.MatchString(text) {
 		return text
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`
@@ -226,7 +234,7 @@ func (p Plan) Apply(ctx context.Context, env []string) error {
 		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
 			return err
 		}
-		if err := disk.WriteWhole(f.Path, func(w io.Writer) error { _, err := io.WriteString(w, f.Text); return err }); err != nil {
+		if err := f.write(); err != nil {
 			return err
 		}
 	}
@@ -241,6 +249,20 @@ func (p Plan) Apply(ctx context.Context, env []string) error {
 		}
 	}
 	return nil
+}
+
+// write puts a file in place, for the eyes of its user only: the address of a database may hold a password.
+func (f File) write() error {
+	tmp, err := disk.CreateBeside(f.Path)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) //nolint:errcheck // it was renamed, or is of no use
+	_, err = tmp.WriteString(f.Text)
+	if err = errors.Join(err, tmp.Chmod(0o600), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), f.Path)
 }
 
 // crontab adds the line, in the place of an earlier one with its mark.

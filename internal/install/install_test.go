@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 
 var odd = Job{
 	Name: "loops-schedule-shop", About: "loops schedule of /a 100% 'odd' \"dir\"", Program: "/opt/my loops/loops", Args: []string{"schedule", "fire", "$HOME", "100%"}, Dir: "/a 100% 'odd' \"dir\"",
-	Env: []string{"PATH=/bin:/my bin"}, Home: "/home/me",
+	Env: []string{"PATH=/bin:/my bin", "STORE=p$x 100%"}, Home: "/home/me",
 }
 
 // TestUnits: texts with what systemd and launchd take for their own stand in the files as they are.
@@ -25,7 +26,8 @@ func TestUnits(t *testing.T) {
 	timer.Show(&b)
 	for _, want := range []string{
 		"Writes /home/me/.config/systemd/user/loops-schedule-shop.service:", "    WorkingDirectory=/a 100%% 'odd' \"dir\"\n", "    Environment=\"PATH=/bin:/my bin\"\n",
-		`    ExecStart="/opt/my loops/loops" schedule fire "$$HOME" "100%%"` + "\n", "OnCalendar=minutely", "Runs: systemctl --user enable --now loops-schedule-shop.timer",
+		`    ExecStart="/opt/my loops/loops" schedule fire "$$HOME" "100%%"` + "\n", "OnCalendar=minutely", "Runs: systemctl --user restart loops-schedule-shop.timer",
+		"    Environment=\"STORE=p$x 100%%\"\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %s in\n%s", want, b.String())
@@ -93,5 +95,39 @@ func TestCrontab(t *testing.T) {
 	got, _ := os.ReadFile(filepath.Join(dir, "shown"))
 	if want := work + "|" + os.Getenv("PATH") + "|schedule|fire|$HOME|100%|"; string(got) != want {
 		t.Errorf("the command got %s, want %s", got, want)
+	}
+}
+
+// TestJobs: two folders of one name have jobs of their own, which record where the command that installs them does, and nothing is written at random.
+func TestJobs(t *testing.T) {
+	env := map[string]string{"HOME": t.TempDir(), "PATH": "/bin", "LOOPS_STORE": "postgres://u:p@h/x"}
+	getenv := func(name string) (string, bool) { v, has := env[name]; return v, has }
+	names := map[string]bool{}
+	for _, dir := range []string{"/a/api", "/b/api"} {
+		j, err := JobOf("schedule", dir, "", nil, getenv)
+		if err != nil || !strings.HasPrefix(j.Name, "loops-schedule-api-") || !slices.Contains(j.Env, "LOOPS_STORE=postgres://u:p@h/x") {
+			t.Errorf("%s: %+v %v", dir, j, err)
+		}
+		names[j.Name] = true
+		p, err := EachMinute(j, Systemd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Commands = nil
+		if err := p.Apply(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range p.Files {
+			if info, err := os.Stat(f.Path); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%v %v: others may read it", info, err)
+			}
+		}
+	}
+	if len(names) != 2 {
+		t.Errorf("two folders have the jobs %v", names)
+	}
+	delete(env, "HOME")
+	if j, err := JobOf("schedule", "/a/api", "", nil, getenv); err == nil {
+		t.Errorf("without a home: %+v", j)
 	}
 }

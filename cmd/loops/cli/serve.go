@@ -74,7 +74,7 @@ and answers runs too, or an author, who changes loops too. Each write leaves a l
 	flags.BoolVar(&o.Insecure, "insecure", false, "listen beyond this machine although nothing is encrypted")
 	flags.StringVar(&o.BasePath, "base-path", "", "serve below `PREFIX`, as a proxy passes it on")
 	flags.StringArrayVar(&o.Hosts, "allow-host", nil, "answer requests for `AUTHORITY` too, such as the name of a proxy, with its port if it has one")
-	cmd.AddCommand(newServePasswdCommand(a), newServeTokenCommand(a), newServeInstallCommand(a))
+	cmd.AddCommand(newServePasswdCommand(a), newServeTokenCommand(a), a.addStore(newServeInstallCommand(a)))
 	return cmd
 }
 
