@@ -9,8 +9,9 @@ import (
 )
 
 // Preflight reports what the context of a run lacks: every ${context.NAME} in an action or in the prompt of a
-// judge must have a value, unless it is escaped or has a fallback (:default= or ?), and every required
-// input must be set and not empty, and every required parameter set. Each missing name is reported once, at the first state that needs it.
+// judge must have a value, unless it is escaped or has a fallback (:default= or ?) or another state sets it, and every
+// required input must be set and not empty, and every required parameter set. Each missing name is reported once, at the
+// first state that needs it.
 // The context is the one the run would start with.
 func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 	var problems []fsm.Problem
@@ -33,6 +34,7 @@ func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 		said[p.Name] = true
 		report(p.Pos, "parameters."+clip(p.Name), "missing-input", "the parameter "+quote(p.Name)+" is required and not set; "+remedy(l, p.Name))
 	}
+	setBy := assigned(l)
 	for _, state := range l.Order {
 		s := l.States[state]
 		look := func(text string, key ...string) {
@@ -41,7 +43,7 @@ func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 					continue
 				}
 				name, _, _ := strings.Cut(r.Path, ".")
-				if _, ok := context.Get(name); ok || said[name] {
+				if _, ok := context.Get(name); ok || said[name] || setBy[name].besides(state) {
 					continue
 				}
 				said[name] = true
@@ -64,6 +66,31 @@ func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 		}
 	}
 	return problems
+}
+
+// setters are the states that give a key of the context its value: the first, and whether there are more.
+type setters struct {
+	first string
+	more  bool
+}
+
+// besides reports whether a state other than this one is among them. What only the state itself sets is not there yet
+// when its action begins.
+func (s setters) besides(state string) bool { return s.more || s.first != "" && s.first != state }
+
+// assigned finds who sets which key of the context during a run.
+func assigned(l *fsm.Loop) map[string]setters {
+	by := map[string]setters{}
+	for _, state := range l.Order {
+		for _, a := range l.States[state].Set {
+			if s, ok := by[a.Key]; !ok {
+				by[a.Key] = setters{first: state}
+			} else if s.first != state {
+				by[a.Key] = setters{s.first, true}
+			}
+		}
+	}
+	return by
 }
 
 // place finds something in the file of a loop, or where it is at least.

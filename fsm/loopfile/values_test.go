@@ -181,6 +181,30 @@ states:
 	}
 }
 
+// What a state gives the context is there for the states after it, but not for its own action.
+func TestPreflightOfWhatAStateSets(t *testing.T) {
+	const text = `name: n
+description: d
+initial: a
+states:
+  a: {action: "echo ${context.own}", set: {own: "1", shared: "2"}, next: b}
+  b: {action: "echo ${context.shared} ${context.later} ${context.none}", set: {shared: "3"}, next: c}
+  c: {action: "echo ${context.own}", set: {later: "4"}, next: done}
+  done: {terminal: true}
+`
+	var got []string
+	for _, p := range Preflight(mustParse(t, text), value.NewMap()) {
+		got = append(got, p.Message)
+	}
+	want := []string{
+		`the state "a" uses ${context.own}, but the context has no "own"; give it with --context own=VALUE`,
+		`the state "b" uses ${context.none}, but the context has no "none"; give it with --context none=VALUE`,
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 func TestRender(t *testing.T) {
 	source := "a\tb: \x1b[2Jx\n" + strings.Repeat("long ", 60) + "!\n"
 	problems := []fsm.Problem{
