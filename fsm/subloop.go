@@ -260,14 +260,14 @@ func (e *Executor) inherit(values *value.Map) {
 // captureChild stores what a sub-loop left, under the name of its state and under that of its capture.
 func (e *Executor) captureChild(st *State, o *Outcome) {
 	m, c := e.mem, e.mem.Child
+	verdict := "no"
+	switch {
+	case o.TerminatedBy == EndError:
+		verdict = "error"
+	case o.TerminatedBy == EndTerminal && !o.Failure:
+		verdict = "yes"
+	}
 	if st.Capture != "" {
-		verdict := "no"
-		switch {
-		case o.TerminatedBy == EndError:
-			verdict = "error"
-		case o.TerminatedBy == EndTerminal && !o.Failure:
-			verdict = "yes"
-		}
 		m.setCapture(st.Capture, value.NewMap("output", strings.Join(c.Log, "\n"), "exit_code", nil, "verdict", verdict))
 	}
 	rec := value.NewMap()
@@ -279,6 +279,9 @@ func (e *Executor) captureChild(st *State, o *Outcome) {
 	rec.Set("terminated_by", o.TerminatedBy)
 	if o.Failure {
 		rec.Set("failure_terminal", true)
+	}
+	if st.Capture == st.Name {
+		rec.Set("verdict", verdict)
 	}
 	if o.TerminatedBy == EndError {
 		rec.Set("error", o.Error)
