@@ -3,6 +3,7 @@ package fsm
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"loops/fsm/template"
 	"loops/fsm/value"
@@ -52,6 +53,7 @@ var evaluators = map[string]evaluator{
 	"open_question_stall": {judge: judgeOpenQuestionStall, anyExit: true},
 	"mcp_result":          {judge: judgeMCP, anyExit: true},
 	"harbor_scorer":       {judge: judgeHarbor, anyExit: true},
+	EvaluateLearning:      {judge: judgeLearning},
 	"comparator":          {judge: judgeComparator},
 	"contract":            {judge: judgeContract, anyExit: true},
 	"llm_structured":      {judge: judgeModel, anyExit: true},
@@ -136,6 +138,23 @@ func (c *Evaluate) ExitCodes() (yes, no []int) {
 
 // What exit codes mean where nothing is set.
 var plainYes, plainNo = []int{0}, []int{1}
+
+// EvaluateLearning is the type of a learning state whose targets are known only when it is entered. No file can name it.
+const EvaluateLearning = "learning"
+
+// judgeLearning has nothing to object where a list with commas has no items. Of what is on it nothing is proven here.
+func judgeLearning(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
+	targets := int64(0)
+	for item := range strings.SplitSeq(ev.Output, ",") {
+		if strings.TrimSpace(item) != "" {
+			targets++
+		}
+	}
+	if targets == 0 {
+		return verdict("yes", "targets", targets), nil
+	}
+	return verdict(cfg.Unproven, "targets", targets), nil
+}
 
 // judgeMCP reads the envelope that a tool call prints.
 func judgeMCP(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {

@@ -112,6 +112,8 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 	if cfg.HasSource {
 		if text, err := template.Expand(cfg.Source, scope); err == nil {
 			ev.Output, ev.Cut = text, false
+		} else if cfg.Type == EvaluateLearning {
+			return Verdict{}, false, err // targets that are not known are not none
 		}
 	}
 	if cfg.Type == "diff_stall" {

@@ -292,6 +292,7 @@ type Evaluate struct {
 	Pairs         []any
 	Line          any // of classify: "last", "first" or an int64; nil, the default, is the last too
 	Key           string
+	Unproven      string // of EvaluateLearning: the verdict where there is something to prove
 
 	// Who judges, and how; of llm_structured, comparator and contract.
 	Model    string        // "" = that of the state, or of the loop

@@ -32,6 +32,7 @@ var answers = map[string]answer{
 	"mcp_result":          {verdicts: []string{"success", "tool_error", "not_found", "timeout"}, must: []string{"success"}},
 	"llm_structured":      {verdicts: []string{"yes", "no", "blocked", "partial", "cannot_judge"}, must: []string{"yes"}},
 	"classify":            {open: true},
+	fsm.EvaluateLearning:  {open: true},
 }
 
 // answerOf returns what a state without next can come to. It is open where that is not known.

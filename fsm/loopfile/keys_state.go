@@ -73,7 +73,7 @@ var stateKeys = []Key{
 	{Name: "fragment", In: InState, Type: TypeText, Doc: "Fragment to build this state from. What the state says itself wins."},
 
 	{Name: "type", In: InState, Type: TypeText, Status: StatusUnsupported, Instead: "a learning state is an ordinary one", Values: []string{"learning"}, Advisory: true, Doc: "Kind of state; only `learning` means anything."},
-	{Name: "learning", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "nothing is proven: the verdict is always `blocked`, or else `no` or `error`, as the state has routes", Doc: "Settings of a learning state."},
+	{Name: "learning", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "nothing is proven: the verdict is `yes` where there are no targets, else `blocked`, or else `no` or `error`, as the state has routes", Doc: "Settings of a learning state."},
 	{Name: "tamper_guard", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: tamper, Doc: "What to do when the action changes tests."},
 	{Name: "prepatch_check", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: prepatch, Doc: "What to do when tests pass without the change."},
 	{Name: "request_path", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "prompts are sent by the agent's program", Doc: "How a prompt is sent."},

@@ -58,7 +58,8 @@ func (d *decoder) learn(s *stateDecl) {
 		return
 	}
 	verdicts, why := []string{"blocked", "no", "error"}, "nothing is proven"
-	if s.provesNothing() {
+	targets := s.targets()
+	if targets == "" {
 		verdicts, why = []string{"yes"}, "it has no targets, so there is nothing to prove"
 	}
 	verdict := ""
@@ -80,30 +81,39 @@ func (d *decoder) learn(s *stateDecl) {
 		d.errorf(s.Pos, s.path, "no-transition", "the learning state %s lacks on_blocked or on_no; nothing is proven here, so it would never take on_yes", quote(s.Name))
 		return
 	}
-	d.notify(s.b.fields["learning"].key, "learning ("+why+": the verdict of the state "+quote(s.Name)+" is always "+verdict+")")
 	ev := fsm.DefaultEvaluate("classify")
 	ev.Pos, ev.Source, ev.HasSource = s.b.keyPos("learning"), verdict, true
+	if len(references(targets)) > 0 {
+		ev.Type, ev.Source, ev.Unproven = fsm.EvaluateLearning, targets, verdict
+		verdict += ", or yes where its targets come to nothing"
+	} else {
+		verdict = "always " + verdict
+	}
+	d.notify(s.b.fields["learning"].key, "learning ("+why+": the verdict of the state "+quote(s.Name)+" is "+verdict+")")
 	s.Action, s.Evaluate = "", &ev
 }
 
-// provesNothing reports whether a learning state names no targets.
-func (s *stateDecl) provesNothing() bool {
+// targets are what a learning state is to prove, as a list with commas: "" if it names none, with templates where those
+// are all that it names.
+func (s *stateDecl) targets() string {
+	const some = "targets"
 	learning := s.b.fields["learning"].node
 	if learning == nil || learning.Kind != yaml.MappingNode {
-		return false
+		return some
 	}
+	list := ""
 	for i := 0; i+1 < len(learning.Content); i += 2 {
 		v := deref(learning.Content[i+1])
 		switch learning.Content[i].Value {
 		case "targets":
 			if v.Kind != yaml.SequenceNode && !isNull(v) || len(v.Content) > 0 {
-				return false
+				return some
 			}
 		case "targets_csv":
-			if !isNull(v) && strings.TrimSpace(v.Value) != "" {
-				return false
+			if !isNull(v) {
+				list = strings.Trim(v.Value, ", \t\n")
 			}
 		}
 	}
-	return true
+	return list
 }

@@ -90,6 +90,11 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 		return x.model(e)
 	case "classify":
 		return "that is the line it chose"
+	case fsm.EvaluateLearning:
+		if n, _ := e.Get("targets").(int64); n > 0 {
+			return fmt.Sprintf("%s to prove, and nothing is proven here", humanize.Count(int(n), "target"))
+		}
+		return "there is nothing to prove"
 	case "harbor_scorer":
 		if e.Get("score") != nil {
 			return "the score is " + val("score")

@@ -143,6 +143,7 @@ func evaluateModel(e *fsm.Evaluate) *value.Map {
 	w.value("yes", codeList(e.Yes), e.Yes != nil)
 	w.value("no", codeList(e.No), e.No != nil)
 	w.text("pattern", e.Pattern, "")
+	w.text("unproven", e.Unproven, "")
 	w.flag("negate", e.Negate, false)
 	w.texts("error_patterns", e.ErrorPatterns)
 	w.value("line", e.Line, e.Line != nil)
