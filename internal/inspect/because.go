@@ -25,6 +25,7 @@ type Because struct {
 	turns [decidingTurns]turn // the newest first
 	same  map[string]streak   // by state: its newest verdict, and how often in a row it came
 	limit fsm.Event           // the newest event of a limit that was reached
+	later bool                // what came before the run was resumed is not known
 }
 
 // A turn is what decided in one visit of a state of the run itself. An event without a kind did not come.
@@ -33,6 +34,7 @@ type turn struct {
 	verdict, acted, printed, sub fsm.Event
 	mishap                       fsm.Event // something around the action went wrong, and no verdict came
 	times                        int
+	resumed                      bool      // and perhaps more often before the run was resumed
 	inner                        *Because  // of the sub-loop that runs
 	inside                       string    // what decided in the one that ended
 	broken                       fsm.Event // the newest action inside a branch that failed
@@ -42,6 +44,7 @@ type turn struct {
 type streak struct {
 	verdict string
 	times   int
+	resumed bool // it may have begun before the run was resumed
 }
 
 // Add takes the next event.
@@ -67,7 +70,7 @@ func (b *Because) Add(e fsm.Event) {
 		}
 	case fsm.EventLoopResume:
 		if e.Depth == 0 && now.state == "" {
-			now.state = str(e, "from_state")
+			now.state, b.later = str(e, "from_state"), true
 		}
 	case fsm.EventBranchEnd, fsm.EventItemEnd:
 		if e.Depth == 0 && now.part == "" && str(e, "verdict") != "yes" {
@@ -122,13 +125,13 @@ func (b *Because) judge(now *turn, e fsm.Event) {
 	if verdict := str(e, "verdict"); known && r.verdict == verdict {
 		r.times++
 	} else {
-		r = streak{verdict, 1}
+		r = streak{verdict, 1, b.later && !known}
 	}
 	if known || len(b.same) < countedStates {
 		if b.same == nil {
 			b.same = map[string]streak{}
 		}
-		b.same[now.state], now.times = r, r.times
+		b.same[now.state], now.times, now.resumed = r, r.times, r.resumed
 	}
 }
 
@@ -272,6 +275,9 @@ func (t *turn) text() string {
 	text := "state " + t.state + " said " + verdict
 	if t.times > 1 {
 		text += " " + humanize.Count(t.times, "time")
+		if t.resumed {
+			text += " since the run was resumed"
+		}
 	}
 	return text + t.brackets()
 }

@@ -47,6 +47,26 @@ func TestReasonOfAnEnd(t *testing.T) {
 	}{
 		{"a verdict with the last line of its action", [][]fsm.Event{visit("test", 1, "2 failed", no...)}, failed, `state test said no (exit 1: "2 failed")`},
 		{"the same verdict again and again", [][]fsm.Event{visit("test", 1, "a", no...), visit("fix", 0, "b"), visit("test", 1, "c", no...)}, failed, `state test said no 2 times (exit 1: "c")`},
+		{
+			"the same verdict again and again, before and after it was resumed",
+			[][]fsm.Event{{event(fsm.EventLoopResume, "from_state", "test")}, visit("test", 1, "a", no...), visit("test", 1, "b", no...)},
+			failed,
+			`state test said no 2 times since the run was resumed (exit 1: "b")`,
+		},
+		{
+			"the same verdict again and again after another one, all since it was resumed",
+			[][]fsm.Event{
+				{event(fsm.EventLoopResume, "from_state", "test")}, visit("test", 0, "a", "type", "default", "verdict", "yes"), visit("test", 1, "b", no...), visit("test", 1, "c", no...),
+			},
+			failed,
+			`state test said no 2 times (exit 1: "c")`,
+		},
+		{
+			"the same verdict again and again, in all that is recorded",
+			[][]fsm.Event{visit("test", 1, "a", no...), {event(fsm.EventLoopResume, "from_state", "test")}, visit("test", 1, "b", no...)},
+			failed,
+			`state test said no 2 times (exit 1: "b")`,
+		},
 		{"a state behind the one that failed", [][]fsm.Event{visit("test", 1, "a", no...), visit("mail", 0, "sent")}, failed, `state test said no (exit 1: "a"); state mail led from there to the end`},
 		{"a judge", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "reason", "no tests\nat all")}, failed, `state review said no (judge: "no tests …")`},
 		{"a judge that was overruled", [][]fsm.Event{visit("review", 0, "x", "type", "llm_structured", "verdict", "no", "verdict_without_evidence", "yes", "reason", "fine")}, failed, `state review said no (the judge said yes, but what it quoted is not in the output)`},
