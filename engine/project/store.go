@@ -91,6 +91,11 @@ func (p *Project) RecordsAt(ctx context.Context, location, from string, create b
 	if path, missing := MissingFile(location); missing && !create {
 		return nil, &NoDatabaseError{p.Short(path), from}
 	}
+	if path, ok := SQLiteFile(location); ok {
+		if st, err := os.Stat(path); err == nil && st.IsDir() {
+			return nil, &StoreURLError{from, location + ": it is a folder; expected a file, such as sqlite:" + filepath.Join(path, "runs.db")}
+		}
+	}
 	store, err := sqlstore.Open(ctx, location)
 	if bad, ok := errors.AsType[*sqlstore.URLError](err); ok {
 		return nil, &StoreURLError{from, strings.TrimPrefix(bad.Error(), "store ")}

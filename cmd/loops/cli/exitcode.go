@@ -128,8 +128,12 @@ func explain(err error) (int, string) {
 		return exitcode.NotFound, plain.Line(oneLine(err)) + "; see: loops list, loops history NAME"
 	case errors.As(err, &damage), errors.As(err, &closed):
 		return exitcode.Record, plain.Line(oneLine(err)) + "; the file was left as it is"
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EDQUOT), errors.Is(err, fs.ErrPermission):
-		return exitcode.Record, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; make room or give this user the right to write there, then try again"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return exitcode.Record, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; make room, then try again"
+	case errors.Is(err, syscall.EROFS):
+		return exitcode.Record, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; make it writable, then try again"
+	case errors.Is(err, fs.ErrPermission):
+		return exitcode.Record, "the records of runs cannot be used: " + plain.Line(oneLine(err)) + "; give this user the right to read and write there, then try again"
 	case errors.As(err, &operation):
 		return exitcode.Record, "the records of runs cannot be used: " + plain.Line(oneLine(err)) + "; fix or remove what is there, then try again"
 	case errors.As(err, &database):
