@@ -39,6 +39,7 @@ func LastEvents(events iter.Seq2[fsm.Event, error], keep func(fsm.Event) bool, n
 // PickRun finds one run of a loop, with its reading.
 func PickRun(ctx context.Context, f project.Finder, loop, run string) (persistence.Run, error) {
 	f.Readings = true
+	recorded := false
 	for _, name := range []string{loop, f.NameIn(loop)} {
 		if name == "" {
 			continue
@@ -56,6 +57,16 @@ func PickRun(ctx context.Context, f project.Finder, loop, run string) (persisten
 		if len(found) > 0 {
 			return found[0], nil
 		}
+		if run != "last" && !recorded {
+			one, err := f.Loop(ctx, name, 1)
+			if err != nil {
+				return persistence.Run{}, f.Store.Failed(err)
+			}
+			recorded = len(one) > 0
+		}
+	}
+	if !recorded {
+		return persistence.Run{}, NoSuchRun(ctx, f, loop)
 	}
 	return persistence.Run{}, engine.Refuse(engine.NotFound, "loop %s has no run %s; see: %s", loop, run, engine.Do(engine.OpHistory, loop))
 }

@@ -118,7 +118,7 @@ func (s *Service) History(ctx context.Context, q HistoryQuery) (*History, error)
 	if run != nil {
 		return s.events(ctx, f, *run, q, when)
 	}
-	return s.runs(ctx, f, q, when)
+	return s.runs(ctx, f, q, when, engine.OpHistory)
 }
 
 // keeps returns what chooses among events.
@@ -173,8 +173,8 @@ func (s *Service) events(ctx context.Context, f project.Finder, run persistence.
 	return h, nil
 }
 
-// runs returns runs of a loop.
-func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, when lookup.Period) (*History, error) {
+// runs returns runs of a loop. The help on see explains what is refused.
+func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, when lookup.Period, see engine.Operation) (*History, error) {
 	h := &History{Limit: q.Limit, Table: views.RunTable{Page: s.Page, Costs: map[persistence.ID]*inspect.Cost{}}, grouped: q.Group != ""}
 	switch {
 	case q.Limit < 0 && h.grouped:
@@ -187,8 +187,12 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 		return nil, err
 	}
 	var problem error
+	var newest *persistence.Run
 	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
 	runs, err := lookup.RunsOf(ctx, f, q.Loop, h.Limit, func(r persistence.Run) bool {
+		if newest == nil {
+			newest = &r
+		}
 		if problem != nil || !when.Holds(r) || !q.chooses(r) || labelled != nil && !labelled[r.Loop] {
 			return false
 		}
@@ -202,6 +206,9 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	})
 	if err == nil {
 		err = problem
+	}
+	if err == nil && len(runs) == 0 && newest != nil && q.Loop != "" && q.State != "" {
+		err = lookup.UnknownState(ctx, f, *newest, q.State, see)
 	}
 	if err != nil {
 		return nil, err

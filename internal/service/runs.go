@@ -27,7 +27,7 @@ func (s *Service) AllRuns(ctx context.Context, q HistoryQuery) (*History, error)
 	if err != nil {
 		return nil, err
 	}
-	return s.runs(ctx, f, q, when)
+	return s.runs(ctx, f, q, when, engine.OpRuns)
 }
 
 // Filtered reports whether less than all runs is asked for.

@@ -37,6 +37,9 @@ func Near(cmd *cobra.Command, word string) []string {
 	for _, name := range near {
 		least = min(least, humanize.Distance(word, name, len(name)))
 	}
+	if least >= len(word) { // they share hardly a letter with it
+		least = -1
+	}
 	near = slices.DeleteFunc(near, func(name string) bool {
 		return humanize.Distance(word, name, len(name)) > least && !strings.HasPrefix(name, word)
 	})
