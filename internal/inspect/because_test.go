@@ -113,6 +113,7 @@ func TestReasonOfAnEnd(t *testing.T) {
 		{"a template that cannot be worked out", [][]fsm.Event{visit("test", 0, "a")}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: "in state test: ${f} is not a template"}, "state test: ${f} is not a template"},
 		{"another error", nil, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "test", Error: "it\x1b[31m broke\nbadly"}, `state test: it\x1b[31m broke …`},
 		{"a signal", nil, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "test", Signal: "SIGTERM"}, "stopped by SIGTERM in state test"},
+		{"an output that asked for the end", [][]fsm.Event{visit("test", 0, "LOOP_STOP: enough")}, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "next"}, "the output of state test asked for the end (LOOP_STOP)"},
 		{"a user", nil, fsm.Outcome{TerminatedBy: fsm.EndUserStopped, FinalState: "test"}, "stopped by a user in state test"},
 		{
 			"an edge that was used up",
