@@ -234,11 +234,11 @@ func (e *Executor) acted(ctx context.Context, st *State) decision {
 		return e.again(ctx, st, e.judged(ctx, st, m.Result))
 	case m.Wait.Why == WaitRetry || m.heldInRetry():
 		if wall().Before(m.Wait.Until) {
-			e.announceWait("the run still waits")
+			e.announceWait(StillWaits)
 		}
 		return e.again(ctx, st, decision{retry: true})
 	}
-	e.announceWait("the run still waits")
+	e.announceWait(StillWaits)
 	return e.waitToRetry(ctx, st)
 }
 

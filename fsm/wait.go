@@ -214,6 +214,9 @@ func (e *Executor) stillWaiting(ctx context.Context, w Wait) {
 	e.record(ctx, false)
 }
 
+// StillWaits is what the note of a resumed run says that continues the wait in which it was stopped.
+const StillWaits = "the run still waits"
+
 // announceWait says in the history why the run is about to be silent.
 func (e *Executor) announceWait(text string) {
 	w := e.mem.Wait

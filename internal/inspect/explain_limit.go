@@ -97,8 +97,9 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("Its text is long: %s characters, prompt_size_guard warns at %s.", val("size"), val("threshold"))
 	case fsm.EventNote, fsm.EventWarning:
 		text := cmp.Or(str(e, "message"), str(e, "note"))
-		if wait := e.Get("seconds"); wait != nil && str(e, "wait") != fsm.WaitState {
-			return fmt.Sprintf("It waited %s: %s.", secondsOf(e, "seconds"), strings.TrimRight(text, "."))
+		// The note tells that the wait begins, not whether it was cut short.
+		if wait := e.Get("seconds"); wait != nil && str(e, "wait") != fsm.WaitState && text != fsm.StillWaits {
+			return fmt.Sprintf("A wait of %s began: %s.", secondsOf(e, "seconds"), strings.TrimRight(text, "."))
 		}
 		return strings.ToUpper(text[:min(1, len(text))]) + strings.TrimRight(text[min(1, len(text)):], ".") + "."
 	}
