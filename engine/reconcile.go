@@ -105,7 +105,7 @@ const atOnce = 100
 // apply applies changes and tells how far it has come.
 func (e *Engine) apply(ctx context.Context, store *project.Records, changes []reconcile.Change) (done []reconcile.Change, _ error) {
 	if len(changes) <= atOnce {
-		return reconcile.Apply(ctx, store.Store, changes, ender(ctx, e.p))
+		return reconcile.Apply(ctx, store.Store, changes, ender(ctx, e.p).marked)
 	}
 	// Those that need a second look wait for it together.
 	slices.SortStableFunc(changes, func(a, b reconcile.Change) int {
@@ -123,7 +123,7 @@ func (e *Engine) apply(ctx context.Context, store *project.Records, changes []re
 		for n = 0; i+n < len(changes) && (n < atOnce || changes[i+n].Unsure); {
 			n++
 		}
-		some, err := reconcile.Apply(ctx, store.Store, changes[i:i+n], ender(ctx, e.p))
+		some, err := reconcile.Apply(ctx, store.Store, changes[i:i+n], ender(ctx, e.p).marked)
 		if done = append(done, some...); err != nil {
 			errs = append(errs, err)
 		}
@@ -157,7 +157,7 @@ func (e *Engine) TakeUnowned(ctx context.Context) ([]reconcile.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	changes, err = reconcile.Apply(ctx, store.Store, changes, ender(ctx, e.p))
+	changes, err = reconcile.Apply(ctx, store.Store, changes, ender(ctx, e.p).marked)
 	if err != nil {
 		err = store.Failed(err)
 	}

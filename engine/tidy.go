@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,35 +14,53 @@ import (
 	"loops/reconcile"
 )
 
-// tidy reconciles before a run begins, all runs but one. A record that cannot be reconciled is no reason not to run: it is
-// told, and stays as it is. Where many runs died they are only marked, and moved to the archive beside the run.
+// manyRuns is from how many runs among the running ones on nobody waits until they were read.
+const manyRuns = 64
+
+// tidy reconciles, all runs but one: before the run begins, because what is left of the action of one that died might work on the same
+// files. A record that cannot be reconciled is no reason not to run: it is told, and stays as it is. Where many runs died they are only
+// marked, and moved to the archive beside the run; where in addition no process of any action of the project is left, all of it is done
+// beside the run.
 func (e *Engine) tidy(ctx context.Context, t turn) {
-	changes, err := planReconcile(ctx, t.store)
-	var rest func(context.Context) ([]reconcile.Change, error)
-	changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool {
-		return c.ID == t.leave || c.Unsure // no run waits for what sweep does
-	})
-	if err == nil && len(changes) > 0 {
-		changes, rest, err = reconcile.Begin(ctx, t.store.Store, changes, ender(ctx, t.project))
-	}
-	t.tidied(changes, err)
-	if rest != nil {
+	end := ender(ctx, t.project)
+	if c, ok := t.store.Store.(persistence.Crowd); ok && c.Crowded(manyRuns) && end.nothing() {
 		e.beside(func(ctx context.Context) {
-			changes, err := rest(ctx)
-			if ctx.Err() == nil || len(changes) > 0 {
-				t.tidied(changes, err)
+			if rest := t.reconcile(ctx, ender(ctx, t.project)); rest != nil {
+				rest(ctx)
 			}
 		})
+	} else if rest := t.reconcile(ctx, end); rest != nil {
+		e.beside(rest)
 	}
-	err = FinishTrees(ctx, t.project, e.o, t.store.Store, func(r TreeReport) { t.tell(TreeEnded{r, true}) })
+	err := FinishTrees(ctx, t.project, e.o, t.store.Store, func(r TreeReport) { t.tell(TreeEnded{r, true}) })
 	if err != nil {
 		t.tell(Said{Text: textf("a work tree could not be tidied up: %s", err), Problem: true})
 	}
 }
 
-// tidied tells what was reconciled, and what could not be.
-func (t turn) tidied(changes []reconcile.Change, err error) {
-	if err != nil {
+// reconcile does what cannot wait about all runs but one, and returns what can, if anything.
+func (t turn) reconcile(ctx context.Context, end ending) (rest func(context.Context)) {
+	changes, err := planReconcile(ctx, t.store)
+	changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool {
+		return c.ID == t.leave || c.Unsure // no run waits for what sweep does
+	})
+	var move func(context.Context) ([]reconcile.Change, error)
+	if err == nil && len(changes) > 0 {
+		changes, move, err = reconcile.Begin(ctx, t.store.Store, changes, end.marked)
+	}
+	t.tidied(ctx, changes, err)
+	if move == nil {
+		return nil
+	}
+	return func(ctx context.Context) {
+		changes, err := move(ctx)
+		t.tidied(ctx, changes, err)
+	}
+}
+
+// tidied tells what was reconciled, and what could not be; that it was not, because nobody waits any more, is no news.
+func (t turn) tidied(ctx context.Context, changes []reconcile.Change, err error) {
+	if err != nil && (ctx.Err() == nil || len(changes) > 0) {
 		t.tell(Said{Text: textf("not tidied up: %s", err), Problem: true})
 	}
 	if changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.Told }); len(changes) > 0 {
@@ -81,15 +100,38 @@ func planReconcile(ctx context.Context, store persistence.Store) ([]reconcile.Ch
 	return reconcile.Plan(runs, alive, time.Now()), nil
 }
 
-// ender returns what ends the processes that actions left, by their marker. It looks once whether there is
-// anything: of many runs that died, most left nothing.
-func ender(ctx context.Context, p *project.Project) func(marker string) (int, error) {
-	marks := sync.OnceValues(func() (map[string]bool, error) { return proc.Marks(action.Variable) })
-	project := sync.OnceValue(p.Mark) // it follows links
-	return func(marker string) (int, error) {
-		if there, err := marks(); err != nil || !there[project()+marker] {
-			return 0, err
-		}
-		return endMarked(ctx, p, marker)
+// An ending ends the processes that actions left, by their marker. It looks once whether there is anything: of many runs that died,
+// most left nothing.
+type ending struct {
+	ctx     context.Context
+	project *project.Project
+	there   func() (map[string]bool, error)
+	mark    func() string
+}
+
+func ender(ctx context.Context, p *project.Project) ending {
+	return ending{
+		ctx, p,
+		sync.OnceValues(func() (map[string]bool, error) { return proc.Marks(action.Variable) }),
+		sync.OnceValue(p.Mark), // it follows links
 	}
+}
+
+// marked fits reconcile.Apply.
+func (e ending) marked(marker string) (int, error) {
+	if there, err := e.there(); err != nil || !there[e.mark()+marker] {
+		return 0, err
+	}
+	return endMarked(e.ctx, e.project, marker)
+}
+
+// nothing reports whether no process of an action of the project is left, but for those that this process is part of.
+func (e ending) nothing() bool {
+	there, err := e.there()
+	for mark := range there {
+		if strings.HasPrefix(mark, e.mark()) {
+			return false
+		}
+	}
+	return err == nil
 }

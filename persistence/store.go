@@ -240,6 +240,13 @@ type Interrupter interface {
 	MarkInterrupted(ctx context.Context, todo []Tidying) []error
 }
 
+// A Crowd is a [Store] that knows at once, without reading runs, that there are many among the running ones.
+type Crowd interface {
+	Store
+	// Crowded reports whether there may be more than n runs among the running ones.
+	Crowded(n int) bool
+}
+
 // MaxSteps returns the cap on steps that holds for a run in a segment, which began with the cap most: it is higher where the run
 // remembers that it was raised since. 0 = none. Stores use it.
 func MaxSteps(most, segment int, m *fsm.Snapshot) int {

@@ -37,6 +37,26 @@ var sights = []struct {
 	{commandsSuffix, sawCommands},
 }
 
+// Crowded implements [persistence.Crowd].
+func (d *Store) Crowded(n int) bool {
+	f, err := disk.OpenFolder(d.running)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	for found := 0; ; {
+		names, err := f.Readdirnames(512)
+		for _, name := range names {
+			if strings.HasSuffix(name, ".state.json") {
+				found++
+			}
+		}
+		if found > n || err != nil {
+			return found > n
+		}
+	}
+}
+
 // stems adds the names of the runs that are not in the archive, and what there is of them.
 func (d *Store) stems(ctx context.Context, stems map[string]seen) error {
 	return filepath.WalkDir(d.running, func(path string, e fs.DirEntry, err error) error {

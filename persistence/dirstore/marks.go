@@ -139,4 +139,7 @@ func (m mark) marked(todo persistence.Tidying, l *loaded) persistence.Tidying {
 	return todo
 }
 
-var _ persistence.Interrupter = (*Store)(nil)
+var (
+	_ persistence.Interrupter = (*Store)(nil)
+	_ persistence.Crowd       = (*Store)(nil)
+)

@@ -162,6 +162,7 @@ func spread(n int, f func(i int)) {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
 				f(int(i))
+				runtime.Gosched() // a run that this process carries meanwhile has its turn
 			}
 		})
 	}
