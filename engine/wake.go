@@ -27,7 +27,7 @@ type Due struct {
 // or something was sent to them. A run that is paused is not due, nor one that workers are to carry. It reads the memory of each parked run. What cannot be read of one is in the
 // error, and the others are returned all the same.
 func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due, err error) {
-	runs, err := r.Runs(ctx, persistence.Query{Open: true})
+	runs, err := r.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}}) // not all of a large archive is read
 	if err != nil {
 		return nil, err
 	}

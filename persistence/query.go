@@ -1,6 +1,10 @@
 package persistence
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // A Query selects runs. The zero Query is all of them.
 type Query struct {
@@ -14,12 +18,56 @@ type Query struct {
 	LiveToo  bool // beyond Limit, all that Live would select
 	Open     bool // of all these, only those that have not ended for good; see [Run.Open]
 	Readings bool // each run comes with its Reading, which takes memory
+
+	Filter             // for a query without Last
+	Enough func() bool // asked now and then where a Filter rejects runs; once it reports true, those that were found are all; nil = never
 }
 
-// Cut returns, of all runs that match otherwise, the newest first, the last of each loop where Last says so; of those behind
+// A Filter selects further runs, before a query counts those that it skips and returns. The zero Filter selects all.
+type Filter struct {
+	Statuses []Status  // one of these is recorded; empty = any
+	Ends     []string  // one of these ended it: Run.Ended, "" where nothing did; empty = any
+	Loops    []string  // the loop is one of these; empty = any
+	Since    time.Time // it was begun, or recorded last, after this; zero = any
+	Until    time.Time // it was begun before this; zero = any
+	Text     string    // part of its id, loop, state, message, error, reason or why, whatever the case (in a database, of letters of ASCII); "" = any
+
+	// Keep has the last word; nil = all. It may be asked more than once about a run, and first about one of which only the fields ID, RunID,
+	// Loop, Status, State, Step, Passes, MaxSteps, StartedAt, UpdatedAt, Elapsed, Ended, Error, Message, Reason, Why, Limited, Refused,
+	// Resumable, Archived and the PID of Owner are set, so it looks at nothing else. It is called by one goroutine at a time.
+	Keep func(Run) bool
+}
+
+// Filters reports whether f selects less than all runs.
+func (f *Filter) Filters() bool {
+	return len(f.Statuses) > 0 || len(f.Ends) > 0 || len(f.Loops) > 0 || !f.Since.IsZero() || !f.Until.IsZero() || f.Text != "" || f.Keep != nil
+}
+
+// Matches reports whether f selects a run.
+func (f *Filter) Matches(r Run) bool {
+	switch {
+	case len(f.Statuses) > 0 && !slices.Contains(f.Statuses, r.Status),
+		len(f.Ends) > 0 && !slices.Contains(f.Ends, r.Ended),
+		len(f.Loops) > 0 && !slices.Contains(f.Loops, r.Loop),
+		!f.Since.IsZero() && !r.StartedAt.After(f.Since) && !r.UpdatedAt.After(f.Since),
+		!f.Until.IsZero() && !r.StartedAt.Before(f.Until):
+		return false
+	}
+	if text := strings.ToLower(f.Text); text != "" && !slices.ContainsFunc([]string{string(r.ID), r.Loop, r.State, r.Message, r.Error, r.Reason, r.Why}, func(s string) bool {
+		return strings.Contains(strings.ToLower(s), text)
+	}) {
+		return false
+	}
+	return f.Keep == nil || f.Keep(r)
+}
+
+// Cut returns, of all runs that match otherwise and that the Filter selects, the newest first, the last of each loop where Last says so; of those behind
 // Skip as many as Limit says, and behind them the running ones where LiveToo says so; and of these the open ones, where Open says so. Stores use it. It
 // changes runs.
 func (q Query) Cut(runs []Run) []Run {
+	if q.Filters() {
+		runs = slices.DeleteFunc(runs, func(r Run) bool { return !q.Matches(r) })
+	}
 	if q.Last {
 		seen := make(map[string]bool)
 		runs = slices.DeleteFunc(runs, func(r Run) bool {

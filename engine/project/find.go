@@ -31,9 +31,14 @@ func (f Finder) Loop(ctx context.Context, name string, limit int) ([]persistence
 	return f.query(ctx, persistence.Query{Loop: name, Limit: limit})
 }
 
-func (f Finder) query(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+// Chosen returns runs as they are recorded; see [Current].
+func (f Finder) Chosen(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	q.Readings = f.Readings
-	runs, err := f.Store.Runs(ctx, q)
+	return f.Store.Runs(ctx, q)
+}
+
+func (f Finder) query(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
+	runs, err := f.Chosen(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +210,9 @@ func Current(runs []persistence.Run) []persistence.Run {
 	}
 	return kept
 }
+
+// AsNow returns a run as it is now, whatever is recorded.
+func AsNow(r persistence.Run) persistence.Run { return reconcile.View(r, Alive(r)) }
 
 // Alive reports whether a live process owns a run.
 func Alive(r persistence.Run) bool { return reconcile.Alive(r) }

@@ -2,8 +2,11 @@ package inspect
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
+	"loops/fsm"
 	"loops/persistence"
 )
 
@@ -53,3 +56,65 @@ func Outcome(r persistence.Run) string {
 	}
 	return EndKind(outcomeOf(r))
 }
+
+// statuses are all that a record may have; "" = it cannot be read.
+var statuses = []persistence.Status{
+	persistence.Running, persistence.Completed, persistence.Failed, persistence.Interrupted, persistence.TimedOut, persistence.Awaiting,
+	persistence.UserStopped, persistence.Starting, persistence.Queued, "",
+}
+
+// endings are what a record may say that ended a run, but for what newer programs say.
+var endings = []string{
+	"", fsm.EndTerminal, fsm.EndMaxSteps, fsm.EndMaxIterations, fsm.EndTimeout, fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndSystemSignal, fsm.EndError,
+	fsm.EndHandoff, fsm.EndParked, fsm.EndCycle, fsm.EndStall, fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget,
+}
+
+// RecordedAs are the statuses, and what ended them, by which runs may be recorded for whom [StatusWord] or [Outcome] is one of the words: others are
+// not. Of ends that are many for a word none are said: any may be recorded.
+func RecordedAs(words ...string) (all []persistence.Status, ends []string) {
+	some := false
+	for _, status := range statuses {
+		for _, ended := range append(slices.Clip(endings), "another") {
+			if !slices.ContainsFunc(words, func(word string) bool { return slices.Contains(wordsOf(status, ended), word) }) {
+				continue
+			}
+			all, ends = append(all, status), append(ends, ended)
+			some = some || ended == "another"
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(ends)
+	if all, ends = slices.Compact(all), slices.Compact(ends); some {
+		ends = nil
+	}
+	return all, ends
+}
+
+// wordsOf are the words that a run may have that is recorded so.
+func wordsOf(status persistence.Status, ended string) (all []string) {
+	now := []persistence.Status{status}
+	if status == persistence.Running { // its process may be dead
+		now = append(now, persistence.Interrupted)
+	}
+	for _, status := range now {
+		for _, flag := range []bool{false, true} {
+			r := persistence.Run{Status: status, Ended: ended, Limited: flag, Unowned: flag}
+			all = append(all, StatusWord(r), Outcome(r))
+		}
+	}
+	return all
+}
+
+// Words are all that [StatusWord] and [Outcome] may say.
+func Words() []string { return everyWord() }
+
+var everyWord = sync.OnceValue(func() []string {
+	all := []string{UnknownOwner, "unreadable"}
+	for _, status := range statuses {
+		for _, ended := range endings {
+			all = append(all, wordsOf(status, ended)...)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+})

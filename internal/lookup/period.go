@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -61,12 +62,9 @@ func parseWhen(setting engine.Setting, see engine.Operation, now time.Time, ends
 	return time.Time{}, engine.Misuse(see, "%s: expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21, 2026-11-21T10:34, today or yesterday", engine.Setting{Name: setting.Name, Value: strconv.Quote(s)})
 }
 
-// Holds reports whether a run continued in the period.
-func (p Period) Holds(r persistence.Run) bool {
-	if !p.Since.IsZero() && !r.StartedAt.After(p.Since) && !r.UpdatedAt.After(p.Since) {
-		return false
-	}
-	return p.until.IsZero() || r.StartedAt.Before(p.until)
+// Filter selects the runs that continued in the period.
+func (p Period) Filter() persistence.Filter {
+	return persistence.Filter{Since: p.Since, Until: p.until}
 }
 
 // Contains reports whether a moment is in the period.
@@ -74,37 +72,40 @@ func (p Period) Contains(t time.Time) bool {
 	return !t.Before(p.Since) && (p.until.IsZero() || t.Before(p.until))
 }
 
-// RunsOf returns the newest runs of a loop, or of all loops for the name "", that keep accepts, limit at most (0 = all). It looks at no more of the others
-// than it has to. A name that has no runs, and is no loop's, is an error.
-func RunsOf(ctx context.Context, f project.Finder, name string, limit int, keep func(persistence.Run) bool) ([]persistence.Run, error) {
-	loop, before := name, -1
-	for look := limit; ; look *= 10 {
-		runs, err := f.Loop(ctx, loop, look)
-		if err == nil && len(runs) == 0 && loop == name && name != "" {
+// RunsOf returns the newest runs of a loop, or of all loops for the name "", that a filter selects, limit at most (0 = all). Its Keep is asked
+// about runs as they are now. A name that has no runs, and is no loop's, is an error.
+func RunsOf(ctx context.Context, f project.Finder, name string, limit int, filter persistence.Filter) ([]persistence.Run, error) {
+	if keep := filter.Keep; keep != nil {
+		filter.Keep = func(r persistence.Run) bool { return keep(project.AsNow(r)) }
+	}
+	if name != "" {
+		some, err := f.Loop(ctx, name, 1)
+		if err == nil && len(some) == 0 {
 			if in := f.NameIn(name); in != "" && in != name {
-				loop = in
-				runs, err = f.Loop(ctx, loop, look)
+				name = in
+				some, err = f.Loop(ctx, name, 1)
 			}
 		}
 		if err != nil {
 			return nil, f.Store.Failed(err)
 		}
-		if len(runs) == 0 && name != "" {
+		if len(some) == 0 {
 			if _, err := f.Project.Resolve(name); err != nil {
 				return nil, noLoop(ctx, f, name)
 			}
+			return nil, nil
 		}
-		var kept []persistence.Run
-		for _, r := range runs {
-			if (limit == 0 || len(kept) < limit) && keep(r) {
-				kept = append(kept, r)
-			}
+	}
+	for look := limit; ; look *= 2 {
+		runs, err := f.Chosen(ctx, persistence.Query{Loop: name, Limit: look, Filter: filter})
+		if err != nil {
+			return nil, f.Store.Failed(err)
 		}
-		// A run with a record in two places is one, so that a few less than were asked for need not be all.
-		if limit == 0 || len(kept) == limit || 2*len(runs) < look || len(runs) == before {
-			return kept, nil
+		kept := project.Current(runs)
+		// A run with a record in two places is one.
+		if limit == 0 || len(kept) >= limit || len(runs) < look {
+			return kept[:min(len(kept), cmp.Or(limit, len(kept)))], nil
 		}
-		before = len(runs)
 	}
 }
 

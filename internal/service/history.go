@@ -187,13 +187,10 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 		return nil, err
 	}
 	var problem error
-	var newest *persistence.Run
 	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
-	runs, err := lookup.RunsOf(ctx, f, q.Loop, h.Limit, func(r persistence.Run) bool {
-		if newest == nil {
-			newest = &r
-		}
-		if problem != nil || !when.Holds(r) || !q.chooses(r) || labelled != nil && !labelled[r.Loop] {
+	filter := when.Filter()
+	filter.Keep = func(r persistence.Run) bool {
+		if problem != nil || !q.chooses(r) || labelled != nil && !labelled[r.Loop] {
 			return false
 		}
 		if q.Text == "" {
@@ -203,12 +200,17 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 			seen[r.ID], problem = s.hasText(ctx, f, r, q.Text)
 		}
 		return seen[r.ID]
-	})
+	}
+	filter.Statuses, filter.Ends = inspect.RecordedAs(q.Status...)
+	runs, err := lookup.RunsOf(ctx, f, q.Loop, h.Limit, filter)
 	if err == nil {
 		err = problem
 	}
-	if err == nil && len(runs) == 0 && newest != nil && q.Loop != "" && q.State != "" {
-		err = lookup.UnknownState(ctx, f, *newest, q.State, see)
+	if err == nil && len(runs) == 0 && q.Loop != "" && q.State != "" {
+		var newest []persistence.Run
+		if newest, err = f.Store.Runs(ctx, persistence.Query{Loop: q.Loop, Limit: 1}); err == nil && len(newest) > 0 {
+			err = lookup.UnknownState(ctx, f, newest[0], q.State, see)
+		}
 	}
 	if err != nil {
 		return nil, err

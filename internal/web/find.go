@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,10 +22,8 @@ import (
 )
 
 const (
-	pageRuns   = 50
-	fewLooked  = 200             // runs of a project that are looked through at once, first
-	manyLooked = 2000            // and then
-	lookTime   = 2 * time.Second // after which no more are looked through for one page
+	pageRuns = 50
+	lookTime = 2 * time.Second // after which no more are looked through for one page
 )
 
 // An asked is what runs are asked for.
@@ -32,7 +31,7 @@ type asked struct {
 	Status, Loop, Text, Project, Label, Since, Until string
 
 	Waits bool  // for a person
-	Skip  []int // of each project, how many of the newest runs are left out; none for those behind the end
+	Skip  []int // of each project, how many of the newest runs that are asked for are left out; none for those behind the end
 }
 
 func askedRuns(r *http.Request) asked {
@@ -74,24 +73,29 @@ func (a asked) Chosen() bool {
 	return slices.ContainsFunc(a.pairs(), func(f [2]string) bool { return f[1] != "" })
 }
 
-// A sieve keeps the runs that are asked for.
-type sieve struct {
-	asked
-	period lookup.Period
-	loops  map[string]bool // that have the label
-	asks   map[persistence.ID]bool
-}
-
-func (a *sieve) keeps(r persistence.Run) bool {
-	switch {
-	case a.Status != "" && a.Status != inspect.StatusWord(r) && a.Status != inspect.Outcome(r), a.Loop != "" && r.Loop != a.Loop,
-		a.Label != "" && !a.loops[r.Loop], a.Waits && !a.asks[r.ID], (a.Since != "" || a.Until != "") && !a.period.Holds(r):
-		return false
+// filter returns what selects the runs that are asked for. loops are those with the label, asks those that ask a person.
+func (a asked) filter(period lookup.Period, loops, asks map[string]bool) persistence.Filter {
+	f := period.Filter()
+	if a.Status != "" {
+		f.Statuses, f.Ends = inspect.RecordedAs(a.Status)
+		f.Statuses = append(f.Statuses, "none") // also of a word that no run has
+	}
+	if a.Label != "" {
+		f.Loops = append(slices.Collect(maps.Keys(loops)), "")
 	}
 	text := strings.ToLower(a.Text)
-	return text == "" || slices.ContainsFunc([]string{string(r.ID), r.Loop, r.State, r.Message, r.Error, r.Reason, r.Why, inspect.Outcome(r)}, func(s string) bool {
-		return strings.Contains(strings.ToLower(s), text)
-	})
+	if !slices.ContainsFunc(inspect.Words(), func(word string) bool { return strings.Contains(word, text) }) {
+		f.Text = a.Text
+	}
+	if a.Status == "" && !a.Waits && (text == "" || f.Text != "") {
+		return f
+	}
+	f.Keep = func(r persistence.Run) bool {
+		r = project.AsNow(r)
+		return (a.Status == "" || a.Status == inspect.StatusWord(r) || a.Status == inspect.Outcome(r)) && (!a.Waits || asks[string(r.ID)]) &&
+			(text == "" || f.Text != "" || strings.Contains(inspect.Outcome(r), text) || (&persistence.Filter{Text: text}).Matches(r))
+	}
+	return f
 }
 
 // A row is a run in a table.
@@ -105,7 +109,7 @@ type row struct {
 type foundRuns struct {
 	rows    []row
 	next    string // what the next page skips; "" = this is the last
-	looked  int    // how many runs were looked through, of those that could hold more; 0 = all that there are
+	partly  bool   // looking took too long: there may be more on this page
 	waiting int    // runs that ask a person
 	alarms  []raised
 }
@@ -126,43 +130,37 @@ func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error)
 	a.Skip = append(a.Skip, make([]int, len(s.Projects))...)[:len(s.Projects)]
 	next := make([]int, len(s.Projects)) // of each project, the first run that was not looked at
 	var all []candidate
-	more, end, n := false, time.Now().Add(lookTime), -1
+	end, n := time.Now().Add(lookTime), -1
+	late := func() bool { return time.Now().After(end) }
 	err = s.openAll(ctx, func(p Project, f project.Finder) error {
 		n++
 		next[n] = a.Skip[n]
 		if a.Project != "" && p.Name != a.Project {
 			return nil
 		}
-		keep := sieve{asked: a, period: period, asks: asking(ctx, f)}
-		found.waiting += len(keep.asks)
+		asks := asking(ctx, f)
+		found.waiting += len(asks)
 		found.alarms = append(found.alarms, raisedIn(ctx, p, f)...)
+		var labelledLoops map[string]bool
 		if a.Label != "" {
-			keep.loops = labelled(f, a.Label)
+			labelledLoops = labelled(f, a.Label)
 		}
-		for mine, size := 0, fewLooked; mine <= pageRuns; size = manyLooked {
-			runs, err := f.Store.Runs(ctx, persistence.Query{Loop: a.Loop, Limit: size, Skip: next[n]})
-			if err != nil {
-				return f.Store.Failed(err)
+		runs, err := f.Store.Runs(ctx, persistence.Query{Loop: a.Loop, Limit: pageRuns + 1, Skip: next[n], Filter: a.filter(period, labelledLoops, asks), Enough: late})
+		if err != nil {
+			return f.Store.Failed(err)
+		}
+		found.partly = found.partly || len(runs) <= pageRuns && late()
+		next[n] += len(runs)
+		for i, r := range project.Current(runs) {
+			c := candidate{rowOf(p, r), n, a.Skip[n] + i}
+			if c.Waits = asks[string(r.ID)]; i < pageRuns {
+				s.fillRow(ctx, f, &c.row)
 			}
-			for i, r := range project.Current(runs) {
-				if keep.keeps(r) {
-					c := candidate{rowOf(p, r), n, next[n] + i}
-					if c.Waits = keep.asks[r.ID]; mine < pageRuns {
-						s.fillRow(ctx, f, &c.row)
-					}
-					all, mine = append(all, c), mine+1
-				}
-			}
-			if next[n] += len(runs); len(runs) < size {
-				break
-			}
-			if time.Now().After(end) {
-				more, found.looked = true, found.looked+next[n]
-				break
-			}
+			all = append(all, c)
 		}
 		return nil
 	})
+	more := found.partly
 	slices.SortStableFunc(all, func(a, b candidate) int { // as a store sorts the runs of one project
 		return cmp.Or(cmp.Compare(b.run.RunID, a.run.RunID), b.Started.Compare(a.Started))
 	})
@@ -184,11 +182,11 @@ func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error)
 }
 
 // asking are the runs that ask a person. Where that cannot be read none are.
-func asking(ctx context.Context, f project.Finder) map[persistence.ID]bool {
+func asking(ctx context.Context, f project.Finder) map[string]bool {
 	open, _ := lookup.Asked(ctx, f.Store, "")
-	all := map[persistence.ID]bool{}
+	all := map[string]bool{}
 	for _, q := range open {
-		all[q.Run.ID] = true
+		all[string(q.Run.ID)] = true
 	}
 	return all
 }

@@ -65,7 +65,7 @@ type homePage struct {
 	Problem       string
 	Older         string // address of the next page; "" = this is the last
 	Newest        string // address of the first page; "" = this is it
-	Looked        int    // how many runs were looked through, where there are more; else 0
+	Partly        bool   // looking took too long: there may be more
 }
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
@@ -80,7 +80,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	}
 	page.Rows, page.Waiting, page.Alarms = found.rows, found.waiting, found.alarms
 	page.Loops, page.Labels = s.words()
-	if page.Looked = found.looked; found.next != "" {
+	if page.Partly = found.partly; found.next != "" {
 		page.Older = a.Link("skip", found.next)
 	}
 	if len(a.Skip) > 0 {

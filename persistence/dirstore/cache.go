@@ -1,6 +1,7 @@
 package dirstore
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,8 +32,11 @@ type cache struct {
 
 	news index.News
 
-	mu    sync.Mutex // guards what follows, and news.Read
-	bytes int
+	digests *index.Digests // of a listing with a filter
+
+	mu       sync.Mutex // guards what follows, and news.Read
+	bytes    int
+	digested map[string]index.Digest // what such a listing read; nil for others
 }
 
 // cached begins a listing.
@@ -96,7 +100,7 @@ func (c *cache) recall(p place) *loaded {
 	if err != nil || !rec.complete(p) {
 		return nil
 	}
-	return &loaded{flat: flat, record: rec, whole: true, viewed: true, skimmed: true}
+	return &loaded{flat: flat, record: rec, whole: true, viewed: true, skimmed: true, stamp: now}
 }
 
 // ended reports whether a run ended for good, by what a listing read of its state file, which is as it was then.
@@ -130,5 +134,12 @@ func (c *cache) close() {
 	})
 }
 
-// forget removes the index, because a run that it may tell of is gone. The next listing makes another.
-func (d *Store) forget() error { return index.Drop(filepath.Join(d.running, archiveIndex)) }
+// forget has the index and the digests tell nothing of a run that is gone; folder is that of the archive. The index is removed: the next listing
+// makes another. Digests of others stay, because there may be a hundred thousand; "" = they go, too.
+func (d *Store) forget(folder string) error {
+	digests := filepath.Join(d.running, archiveDigests)
+	if err := index.Drop(filepath.Join(d.running, archiveIndex)); err != nil || folder == "" {
+		return errors.Join(err, index.Drop(digests))
+	}
+	return index.Forget(digests, folder)
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,8 +44,11 @@ func listed(t *testing.T, d *Store, when string) []persistence.Run {
 	t.Helper()
 	path := filepath.Join(d.running, archiveIndex)
 	var got [][]persistence.Run
+	completed := persistence.Filter{Statuses: []persistence.Status{persistence.Completed}}
+	stopped := persistence.Filter{Keep: func(r persistence.Run) bool { return r.Status == persistence.UserStopped }}
+	inState := persistence.Filter{Text: "s7"}
 	list := func(s *Store) {
-		for _, q := range []persistence.Query{{}, {Loop: "fix"}, {Limit: 2}, {Limit: 200, LiveToo: true}, {Open: true}, {Last: true}} {
+		for _, q := range []persistence.Query{{}, {Loop: "fix"}, {Limit: 2}, {Limit: 200, LiveToo: true}, {Open: true}, {Last: true}, {Filter: completed}, {Filter: stopped, Limit: 2, Skip: 1}, {Loop: "fix", Filter: inState}} {
 			runs, err := s.Runs(t.Context(), q)
 			if err != nil {
 				t.Fatalf("%s: %v", when, err)
@@ -56,8 +60,11 @@ func listed(t *testing.T, d *Store, when string) []persistence.Run {
 	without := &Store{root: d.root, running: d.running, history: d.history, runs: d.runs}
 	list(d)
 	n := len(got)
-	if e := os.Remove(path); e != nil && err == nil {
-		t.Fatal(e)
+	digests := filepath.Join(d.running, archiveDigests)
+	for _, file := range []string{path, digests} {
+		if e := os.Remove(file); e != nil && err == nil && !errors.Is(e, os.ErrNotExist) {
+			t.Fatal(e)
+		}
 	}
 	list(without)
 	for i := range n {
@@ -168,6 +175,83 @@ func TestIndexIsNeverBelievedOverTheFolders(t *testing.T) {
 	}
 }
 
+// A filter reads no run that its digest rejects, and none that is only counted; and every one whose state file is another one now.
+func TestFilterReadsWhatItReturns(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.eager = true
+	var runs []persistence.Run
+	for i := range 9 {
+		runs = append(runs, ended(t, d, "fix", i)) // every second one was stopped
+	}
+	settle()
+	completed := persistence.Filter{Statuses: []persistence.Status{persistence.Completed}}
+	ids := func(q persistence.Query) (ids string) {
+		t.Helper()
+		all, err := d.Runs(t.Context(), q)
+		must(t, err)
+		for _, r := range all {
+			ids += fmt.Sprint(" ", slices.IndexFunc(runs, func(run persistence.Run) bool { return run.ID == r.ID }))
+		}
+		return ids
+	}
+	all := persistence.Query{Filter: completed}
+	if got := ids(all); got != " 8 6 4 2 0" {
+		t.Fatalf("completed are%s", got)
+	}
+	sift := func() (words string) {
+		c := d.cached()
+		c.openDigests()
+		folders, err := d.folders(c, "")
+		must(t, err)
+		ch := choice{d: d, q: all, c: c}
+		for _, v := range ch.sift(slices.Collect(folders)) {
+			words += []string{"?", "-", "+"}[v]
+		}
+		c.digests.Close()
+		return words
+	}
+	if got := sift(); got != "+-+-+-+-+" {
+		t.Errorf("the digests say %s", got)
+	}
+	state := func(i int) string { return filepath.Join(d.history, folderName(runs[i].RunID, "fix"), "state.json") }
+	for _, i := range []int{7, 4} {
+		b, err := os.ReadFile(state(i))
+		must(t, errors.Join(err, os.WriteFile(state(i), b, 0o600)))
+	}
+	if got := sift(); got != "+?+-?-+-+" {
+		t.Errorf("of two that were written again the digests say %s", got)
+	}
+	if got := ids(persistence.Query{Filter: completed, Skip: 1, Limit: 3}); got != " 6 4 2" {
+		t.Errorf("behind the first are%s", got)
+	}
+	settle()
+	must(t, d.Remove(t.Context(), runs[6].ID))
+	digests, err := os.ReadFile(filepath.Join(d.running, archiveDigests))
+	if must(t, err); bytes.Contains(digests, []byte(runs[6].RunID)) || !bytes.Contains(digests, []byte(runs[8].RunID)) {
+		t.Errorf("after a run was removed the digests are %q", digests)
+	}
+	if got := ids(all); got != " 8 4 2 0" {
+		t.Errorf("after 6 was removed, completed are%s", got)
+	}
+	if got := sift(); got != "+-+-+-+"+"+" && got != "+--+-+-+" {
+		t.Errorf("after 6 was removed the digests say %s", got)
+	}
+	path := filepath.Join(d.running, archiveDigests)
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	for n := 0; n < len(whole); n += 5 { // killed while it writes, and bits that flip
+		spoilt := bytes.Clone(whole)
+		spoilt[n] ^= 4
+		for what, b := range map[string][]byte{"cut": whole[:n], "spoilt": spoilt} {
+			must(t, os.WriteFile(path, b, 0o600))
+			if got := ids(all); got != " 8 4 2 0" {
+				t.Fatalf("with digests that are %s at %d of %d, completed are%s", what, n, len(whole), got)
+			}
+		}
+	}
+}
+
 // A process is killed while it writes the index: wherever the file ends, and whatever bit of it is wrong, the list is right, and the next
 // listing makes the index whole.
 func TestIndexTorn(t *testing.T) {
@@ -208,7 +292,7 @@ func TestIndexTorn(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("a link in place of the index: %v, %s", err, brief(got))
 	}
-	must(t, d.forget())
+	must(t, d.forget(""))
 	if now, e := os.ReadFile(victim); e != nil || string(now) != "precious" {
 		t.Errorf("the link was followed: %v, %s", e, now)
 	}

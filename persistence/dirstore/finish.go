@@ -41,7 +41,7 @@ func (d *Store) FinishRemovals(ctx context.Context) (gone []persistence.ID, err 
 		return errors.Join(append(errs, d.dropHalf())...)
 	})
 	if len(trees) > 0 {
-		if e := d.forget(); e != nil {
+		if e := d.forget(""); e != nil {
 			return gone, errors.Join(err, e)
 		}
 	}

@@ -46,6 +46,15 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	if q.Live {
 		return q.Cut(live), nil
 	}
+	if q.Filters() {
+		runs, err := d.choose(ctx, q, live, folders, used, c)
+		if err != nil {
+			return nil, err
+		}
+		persistence.SortRuns(runs)
+		q.Skip = 0
+		return q.Cut(runs), nil
+	}
 	var out []persistence.Run
 	skip := q.Skip
 	q.Skip = 0 // they are left out here, and not read
@@ -297,6 +306,9 @@ func (d *Store) archivedRun(f folder, keep bool, c *cache) (persistence.Run, boo
 	l.runID = runID
 	r := p.run(l)
 	r.Resumable = r.Resumable && !l.foreign
+	if l.whole && !l.foreign && len(r.Damage) == 0 {
+		c.noteDigest(p, l.stamp, &r)
+	}
 	if keep {
 		r.Reading = &reading{d, p, l, err}
 	}

@@ -20,13 +20,18 @@ const removedSuffix = ".removed"
 // moment it is gone; its logs and its working folder follow. What a crash left of other removals is removed, too.
 func (d *Store) Remove(ctx context.Context, id persistence.ID) error {
 	d.finishing.Do(func() { _, _ = d.FinishRemovals(ctx) })
-	var hidden string
+	var hidden, folder string
 	err := d.exclusive(ctx, func() error {
 		t, err := d.findAndTake(id)
 		if err != nil {
 			return err
 		}
 		defer t.release()
+		if folder = t.folder; folder == "" { // it may have been there before it was resumed
+			if loop, at, ok := persistence.SplitID(id); ok {
+				folder = folderName(persistence.MakeRunID(at), loop)
+			}
+		}
 		if err := d.folder(d.history); err != nil {
 			return err
 		}
@@ -44,7 +49,7 @@ func (d *Store) Remove(ctx context.Context, id persistence.ID) error {
 		return e
 	}
 	if err == nil {
-		err = d.forget()
+		err = d.forget(folder)
 	}
 	if err == nil { // else what is hidden says that there is something to finish
 		err = disk.RemoveTree(hidden)

@@ -91,7 +91,7 @@ func (d *postgresDB) makeSchema(ctx context.Context, db *sql.DB, path string) er
 func (d *postgresDB) words() []string {
 	return []string{
 		"{identity}", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "{text}", `text COLLATE "C"`, "{bigint}", "bigint",
-		"{bytes}", "bytea", "{clustered}", "", "{now}", "(extract(epoch FROM clock_timestamp()) * 1000)::bigint",
+		"{bytes}", "bytea", "{clustered}", "", "{now}", "(extract(epoch FROM clock_timestamp()) * 1000)::bigint", "{place}", "strpos",
 	}
 }
 

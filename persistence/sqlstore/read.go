@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"loops/fsm"
 	"loops/persistence"
@@ -43,7 +44,10 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	})
 	var rows, more []*row
 	var err error
-	if q.Limit > 0 || q.Skip > 0 {
+	if q.Filters() {
+		narrow, with := narrowed(q.Filter)
+		rows, err = s.choose(ctx, q, strings.TrimSuffix(where, newestFirst)+narrow, append(slices.Clip(args), with...))
+	} else if q.Limit > 0 || q.Skip > 0 {
 		most := int64(math.MaxInt64)
 		if q.Limit > 0 {
 			most = int64(q.Limit)
@@ -54,6 +58,7 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	}
 	if err == nil && q.LiveToo && q.Limit > 0 && len(rows) == q.Limit {
 		more, err = s.rows(ctx, s.read, live+newestFirst, args...)
+		more = slices.DeleteFunc(more, func(r *row) bool { return !q.Matches(r.Run) })
 	}
 	if err != nil {
 		return nil, s.d.explain(err)

@@ -51,7 +51,7 @@ type sqliteDB struct {
 func (d *sqliteDB) words() []string {
 	return []string{
 		"{identity}", "INTEGER PRIMARY KEY AUTOINCREMENT", "{text}", "TEXT", "{bigint}", "INTEGER", "{bytes}", "BLOB",
-		"{clustered}", "WITHOUT ROWID", "{now}", "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+		"{clustered}", "WITHOUT ROWID", "{now}", "CAST(unixepoch('subsec') * 1000 AS INTEGER)", "{place}", "instr",
 	}
 }
 

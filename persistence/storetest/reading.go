@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"loops/fsm"
 	"loops/fsm/value"
@@ -119,6 +120,66 @@ var listing = []test{
 		}
 		if got := t.runs(persistence.Query{Skip: 5}); len(got) != 2 {
 			t.Errorf("of seven runs, without the five newest, %d are found", len(got))
+		}
+	}},
+	{"a filter selects before runs are counted", func(t *T) {
+		running := t.create("fix")
+		t.record(running, t.enter(snap("fix", 1)))
+		defer t.close(running)
+		var fixed, others []persistence.ID
+		for range 40 {
+			fixed = append(fixed, t.finished("fix", fsm.EndTerminal))
+			others = append(others, t.finished("Other", fsm.EndMaxSteps))
+		}
+		slices.Reverse(fixed)
+		slices.Reverse(others)
+		began := t.one(fixed[20]).StartedAt
+		all := append(slices.Clone(fixed), running.Run().ID)
+		never := time.Now().Add(time.Hour)
+		keep := func(ids ...persistence.ID) persistence.Filter {
+			return persistence.Filter{Keep: func(r persistence.Run) bool { return slices.Contains(ids, r.ID) }}
+		}
+		statuses := func(all ...persistence.Status) persistence.Filter { return persistence.Filter{Statuses: all} }
+		for _, c := range []struct {
+			q    persistence.Query
+			want []persistence.ID
+		}{
+			{persistence.Query{Filter: statuses(persistence.Completed)}, fixed},
+			{persistence.Query{Filter: statuses(persistence.Completed), Skip: 3, Limit: 2}, fixed[3:5]},
+			{persistence.Query{Filter: statuses(persistence.Completed), Skip: 39, Limit: 2}, fixed[39:]},
+			{persistence.Query{Filter: statuses(persistence.Completed), Skip: 40}, nil},
+			{persistence.Query{Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: 38, Limit: 9}, all[38:]},
+			{persistence.Query{Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: 40, Readings: true}, all[40:]},
+			{persistence.Query{Filter: statuses(persistence.TimedOut)}, nil},
+			{persistence.Query{Filter: persistence.Filter{Ends: []string{fsm.EndMaxSteps, fsm.EndTimeout}}, Limit: 3}, others[:3]},
+			{persistence.Query{Filter: persistence.Filter{Ends: []string{"", fsm.EndTimeout}}, Limit: 3}, all[40:]},
+			{persistence.Query{Filter: persistence.Filter{Loops: []string{"Other", "none"}}, Limit: 3}, others[:3]},
+			{persistence.Query{Filter: persistence.Filter{Loops: []string{"\xff", "it's"}}}, nil},
+			{persistence.Query{Filter: persistence.Filter{Until: began}, Loop: "fix"}, nil}, // all began then
+			{persistence.Query{Filter: persistence.Filter{Until: began.Add(time.Millisecond)}, Loop: "fix"}, all},
+			{persistence.Query{Filter: persistence.Filter{Since: began.Add(-time.Second)}, Loop: "fix", Limit: 1}, all[:1]},
+			{persistence.Query{Filter: persistence.Filter{Since: never}}, nil},
+			{persistence.Query{Filter: persistence.Filter{Text: "oTHER-"}}, others},
+			{persistence.Query{Filter: persistence.Filter{Text: "MAX_STEPS"}}, nil}, // what ended it is none of the texts
+			{persistence.Query{Filter: persistence.Filter{Text: "100%"}}, nil},
+			{persistence.Query{Filter: persistence.Filter{Text: "\"state\""}}, nil},
+			{persistence.Query{Filter: keep(fixed[1], others[7], fixed[39], running.Run().ID)}, []persistence.ID{fixed[1], others[7], fixed[39], running.Run().ID}},
+			{persistence.Query{Filter: keep(fixed[1], others[7], fixed[39], running.Run().ID), Skip: 1, Limit: 2}, []persistence.ID{others[7], fixed[39]}},
+			{persistence.Query{Filter: keep(fixed[1], others[7]), ID: others[7]}, others[7:8]},
+			{persistence.Query{Filter: keep(fixed[1]), ID: others[7]}, nil},
+			{persistence.Query{Filter: keep(fixed[1], running.Run().ID), Live: true}, []persistence.ID{running.Run().ID}},
+			{persistence.Query{Filter: statuses(persistence.Completed, persistence.Interrupted), Open: true, Limit: 4}, others[:1]},
+		} {
+			var got []persistence.ID
+			for _, r := range t.runs(c.q) {
+				got = append(got, r.ID)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%+v finds %v, want %v", c.q, got, c.want)
+			}
+		}
+		if n := len(t.runs(persistence.Query{Filter: keep(all...), Enough: func() bool { return true }})); n > len(all) {
+			t.Errorf("%d runs are found where %d are", n, len(all))
 		}
 	}},
 	{"the last run of each loop is found alone", func(t *T) {

@@ -63,7 +63,7 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	runs, err := lookup.RunsOf(ctx, f, o.name, o.limit, period.Holds)
+	runs, err := lookup.RunsOf(ctx, f, o.name, o.limit, period.Filter())
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,269 @@
+package dirstore
+
+import (
+	"context"
+	"encoding/binary"
+	"iter"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"loops/internal/disk"
+	"loops/persistence"
+	"loops/persistence/dirstore/index"
+)
+
+// How many folders a filter looks at together: few at first, because the newest runs may be enough.
+const (
+	fewChosen  = 64
+	manyChosen = 4096
+)
+
+// A choice is a listing of the runs that a filter selects.
+type choice struct {
+	d    *Store
+	q    persistence.Query
+	c    *cache
+	live []persistence.Run // those that are not only in the archive and were not looked at yet, newest first
+	used map[string]bool   // the folders of the archive that are among them
+	skip int               // of those that match, so many are still left out
+	out  []persistence.Run
+}
+
+// choose is Runs of a query with a filter. A folder whose digest the filter rejects is not read, if its state file is as it was; its
+// journal is not looked at then. Of a hundred thousand runs those are read that are returned.
+func (d *Store) choose(ctx context.Context, q persistence.Query, live []persistence.Run, folders iter.Seq[folder], used map[string]bool, c *cache) ([]persistence.Run, error) {
+	c.openDigests()
+	defer c.closeDigests()
+	ch := choice{d: d, q: q, c: c, live: live, used: used, skip: q.Skip}
+	var next []folder
+	size := fewChosen
+	for f := range folders {
+		if ch.used[f.path] {
+			continue
+		}
+		if next = append(next, f); len(next) < size {
+			continue
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		ch.look(next)
+		if next = next[:0]; ch.full() || q.Enough != nil && q.Enough() {
+			return ch.out, nil
+		}
+		size = min(2*size, manyChosen)
+	}
+	ch.look(next)
+	ch.newer("")
+	return ch.out, nil
+}
+
+func (ch *choice) full() bool { return ch.q.Limit > 0 && len(ch.out) >= ch.q.Limit }
+
+// take takes a run if it is wanted.
+func (ch *choice) take(r persistence.Run) {
+	switch {
+	case ch.full() || ch.q.Loop != "" && r.Loop != ch.q.Loop || !ch.q.Matches(r):
+	case ch.skip > 0:
+		ch.skip--
+	default:
+		ch.out = add(ch.out, r)
+	}
+}
+
+// newer takes the live runs that come before an archived one; "" = all.
+func (ch *choice) newer(key string) {
+	for len(ch.live) > 0 && (key == "" || ch.live[0].RunID >= key[:len(persistence.RunIDLayout)]) {
+		ch.take(ch.live[0])
+		ch.live = ch.live[1:]
+	}
+}
+
+// look looks at folders, newest first.
+func (ch *choice) look(folders []folder) {
+	verdicts := ch.sift(folders)
+	for i := 0; i < len(folders) && !ch.full(); {
+		switch verdicts[i] {
+		case rejected:
+			i++
+			continue
+		case matches:
+			if ch.newer(folders[i].key); ch.skip > 0 { // it is counted, and not read
+				ch.skip--
+				i++
+				continue
+			}
+		case unknown:
+		}
+		// As many are read at once as are still wanted.
+		wanted, end := readAtOnce, i
+		if ch.q.Limit > 0 {
+			wanted = min(wanted, ch.skip+ch.q.Limit-len(ch.out))
+		}
+		var part []folder
+		for ; end < len(folders) && len(part) < wanted; end++ {
+			if f := folders[end]; verdicts[end] != rejected {
+				f.whole = ch.q.Readings && ch.q.Limit > 0 && ch.q.Limit <= fewRuns
+				part = append(part, f)
+			}
+		}
+		read, found := make([]persistence.Run, len(part)), make([]bool, len(part))
+		spread(len(part), func(i int) { read[i], found[i] = ch.d.archivedRun(part[i], ch.q.Readings, ch.c) })
+		for i, f := range part {
+			if ch.newer(f.key); found[i] {
+				ch.take(read[i])
+			}
+		}
+		i = end
+	}
+}
+
+// What a digest tells of a run.
+type verdict uint8
+
+const (
+	unknown verdict = iota // there is no digest, or the state file is another one now
+	rejected
+	matches
+)
+
+// sift asks the digests of folders, newest first, whether the filter selects them.
+func (ch *choice) sift(folders []folder) []verdict {
+	verdicts, states := make([]verdict, len(folders)), make([]disk.Stamp, len(folders))
+	for i, f := range folders {
+		state, body, ok := ch.c.digests.Seek(f.path)
+		if r, is := f.ofDigest(body); ok && is {
+			if states[i], verdicts[i] = state, rejected; ch.q.Matches(r) {
+				verdicts[i] = matches
+			}
+		}
+	}
+	spread(len(folders), func(i int) {
+		if verdicts[i] == unknown {
+			return
+		}
+		if now, regular, ok := disk.StampOf(ch.c.statePath(folders[i].path)); !ok || !regular || now != states[i] {
+			verdicts[i] = unknown
+		}
+	})
+	return verdicts
+}
+
+// appendDigest writes what filters ask of a run.
+func appendDigest(b []byte, r *persistence.Run) []byte {
+	flags := uint64(0)
+	for i, set := range []bool{r.Limited, r.Refused, r.Resumable} {
+		if set {
+			flags |= 1 << i
+		}
+	}
+	b = binary.AppendUvarint(b, flags)
+	for _, n := range []int64{int64(r.Step), int64(r.Passes), int64(r.MaxSteps), r.StartedAt.UnixNano(), r.UpdatedAt.UnixNano(), int64(r.Elapsed), int64(r.Owner.PID)} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, s := range []string{string(r.ID), r.RunID, r.Loop, string(r.Status), r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	return b
+}
+
+// mostDigest is how long a digest may be: of a run that has more to say its state file is read.
+const mostDigest = 4 << 10
+
+// ofDigest is the run of a folder as its digest says.
+func (f *folder) ofDigest(body string) (r persistence.Run, ok bool) {
+	p := digestReader{text: body}
+	flags := p.number()
+	r.Limited, r.Refused, r.Resumable, r.Archived = flags&1 != 0, flags&2 != 0, flags&4 != 0, true
+	r.Step, r.Passes, r.MaxSteps = int(p.signed()), int(p.signed()), int(p.signed())
+	r.StartedAt, r.UpdatedAt = p.time(), p.time()
+	r.Elapsed, r.Owner.PID = time.Duration(p.signed()), int(p.signed())
+	r.ID, r.RunID, r.Loop, r.Status = persistence.ID(p.string()), p.string(), p.string(), persistence.Status(p.string())
+	r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why = p.string(), p.string(), p.string(), p.string(), p.string(), p.string()
+	return r, !p.bad && p.text == "" && strings.HasPrefix(f.key, r.RunID)
+}
+
+// A digestReader takes a digest apart. Its checksum holds, so all it has to do about mistakes is not to fail.
+type digestReader struct {
+	text string
+	bad  bool
+}
+
+func (p *digestReader) number() (n uint64) {
+	for shift := 0; shift < 64 && p.text != ""; shift += 7 {
+		c := p.text[0]
+		p.text = p.text[1:]
+		if n |= uint64(c&0x7f) << shift; c < 0x80 {
+			return n
+		}
+	}
+	p.bad = true
+	return 0
+}
+
+func (p *digestReader) signed() int64 {
+	n := p.number()
+	return int64(n>>1) ^ -int64(n&1) //nolint:gosec // as varints are
+}
+
+func (p *digestReader) time() time.Time {
+	if n := p.signed(); n != zeroTime {
+		return time.Unix(0, n).UTC()
+	}
+	return time.Time{}
+}
+
+var zeroTime = time.Time{}.UnixNano()
+
+func (p *digestReader) string() string {
+	n := p.number()
+	if p.bad || n > uint64(len(p.text)) || n > math.MaxInt32 {
+		p.bad = true
+		return ""
+	}
+	s := p.text[:n]
+	p.text = p.text[n:]
+	return s
+}
+
+// archiveDigests is the name of the file of digests, beside the index.
+const archiveDigests = ".history.digests"
+
+func (c *cache) digestsPath() string { return filepath.Join(filepath.Dir(c.path), archiveDigests) }
+
+func (c *cache) statePath(folder string) string { return c.history + "/" + folder + "/state.json" }
+
+// openDigests begins a listing with a filter.
+func (c *cache) openDigests() {
+	c.digests, c.digested = index.OpenDigests(c.digestsPath()), map[string]index.Digest{}
+}
+
+// noteDigest keeps what filters ask of a run whose state file is the one with that stamp.
+func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run) {
+	if c == nil || c.digested == nil || state == (disk.Stamp{}) || strings.ContainsRune(p.folder, filepath.Separator) || !old(state) {
+		return
+	}
+	if body := appendDigest(nil, r); len(body) <= mostDigest {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.digested[p.folder] = index.Digest{State: state, Body: body}
+	}
+}
+
+// closeDigests writes the digests if that saves the next listing much.
+func (c *cache) closeDigests() {
+	c.digests.Close()
+	if len(c.digested) < manyStates && (!c.eager || len(c.digested) == 0) {
+		return
+	}
+	names, known := c.names()
+	if first, _, _ := strings.Cut(names, "\n"); !known || !isFolder(first) {
+		names = ""
+	}
+	index.SaveDigests(c.digestsPath(), c.news.Began, c.digested, names, func(name string) (disk.Stamp, bool) {
+		s, _, ok := disk.StampOf(c.statePath(name))
+		return s, ok
+	})
+}
