@@ -59,6 +59,7 @@ var arrows = map[string][]string{
 		"loops/internal/access/openid",
 		"loops/internal/alarm",
 		"loops/internal/diagram",
+		"loops/internal/doctor",
 		"loops/internal/dryrun",
 		"loops/internal/humanize",
 		"loops/internal/inspect",

@@ -14,6 +14,25 @@ import (
 	"loops/internal/jsonoutput"
 )
 
+// quillHost declares an agent, and promptLoop asks it once, which costs half a dollar.
+const (
+	quillHost = `hosts:
+  quill:
+    program: bash
+    args:
+      - -c
+      - |
+        cat >/dev/null
+        echo '{"text": "Once", "model": "quill-1", "usd": 0.5, "used": {"in": 2000, "out": 100}}'
+    format: jsonl
+    text: text
+    model: model
+    cost: usd
+    usage: {input: used.in, output: used.out}
+`
+	promptLoop = "name: prompts\ndescription: Asks an agent\ninitial: tell\nstates:\n  tell: {action: Tell me, action_type: prompt, host: quill, next: done}\n  done: {terminal: true}\n"
+)
+
 // checkAnswer holds an answer of the API to its type, strictly: a key that the type lacks is a mistake.
 func (s *webServer) checkAnswer(name, text string) {
 	s.t.Helper()
@@ -43,9 +62,12 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			writeText(t, filepath.Join(dir, ".loops/count.yaml"), countLoop)
 			writeText(t, filepath.Join(dir, ".loops/asks.yaml"), askLoop)
 			writeText(t, filepath.Join(dir, ".loops/nightly.yaml"), strings.Replace(countLoop, "name: count\n", "name: nightly\nschedule: {cron: \"0 3 1 1 *\"}\n", 1))
+			writeText(t, filepath.Join(dir, ".loops/prompts.yaml"), promptLoop)
+			config := quillHost
 			if store != "" {
-				writeText(t, filepath.Join(dir, ".loops/config.yaml"), "store: "+store+"\n")
+				config += "store: " + store + "\n"
 			}
+			writeText(t, filepath.Join(dir, ".loops/config.yaml"), config)
 			s := startServe(t, dir)
 			asked := map[string]bool{}
 			ask := func(method, path, body, name string) string {
@@ -88,8 +110,36 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			s.until(first, `"completed"`)
 			second := start(`{"loop": "count", "field": {"goal": 1}}`)
 			s.until(second, `"completed"`)
+			s.until(start(`{"loop": "prompts"}`), `"completed"`)
 			asks := start(`{"loop": "asks"}`)
 			s.until(asks, `"waiting"`)
+			for by, name := range map[string]string{"": "prompts", "host": "quill", "model": "quill-1"} {
+				var costs struct {
+					Total struct {
+						CostUSD float64 `json:"cost_usd"`
+					}
+					Names []struct {
+						Name    string
+						Prompts int
+						Input   int `json:"input_tokens"`
+						Days    []struct{ Day string }
+					}
+				}
+				must(t, json.Unmarshal([]byte(ask("GET", "/api/v1/costs?by="+by, "", "costs")), &costs))
+				if n := costs.Names; len(n) != 1 || n[0].Name != name || n[0].Prompts != 1 || n[0].Input != 2000 || len(n[0].Days) != 1 || n[0].Days[0].Day != time.Now().Format(time.DateOnly) || costs.Total.CostUSD != 0.5 {
+					t.Errorf("costs by %q are %+v", by, costs)
+				}
+			}
+			ask("GET", "/api/v1/costs?by=moon", "", "error")
+			if _, page := s.ask("GET", "/cost?by=model", "", ""); !strings.Contains(page, "quill-1") || !strings.Contains(page, `aria-label="Cost by day`) || !strings.Contains(page, "100%") {
+				t.Errorf("the page of costs is %.3000s", page)
+			}
+			if text := ask("GET", all+"/doctor", "", "findings"); !strings.Contains(text, `"check": "bash"`) || !strings.Contains(text, "quill") {
+				t.Errorf("doctor finds %s", text)
+			}
+			if _, page := s.ask("GET", "/doctor", "", ""); !strings.Contains(page, "quill") || !strings.Contains(page, `class="status ok"`) {
+				t.Errorf("the page of doctor is %.3000s", page)
+			}
 			ask("GET", "/api/v1/projects", "", "projects")
 			ask("GET", "/api/v1/runs", "", "runs")
 			ask("GET", "/api/v1/runs?waits=1&project=shop", "", "runs")

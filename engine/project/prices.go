@@ -39,6 +39,28 @@ func (p *Project) ReadPrices(file string) (*price.Table, error) {
 	return table.Over(price.BuiltIn()), nil
 }
 
+// PricedBy is [Project.Pricer] with the prices of a file over those of the project; "" = no file. A relative one is in the working directory.
+func (p *Project) PricedBy(file string) (Prices, error) {
+	if file == "" {
+		return p.Pricer()
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(p.Cwd, file)
+	}
+	table, err := p.ReadPrices("")
+	if err != nil {
+		return nil, err
+	}
+	over, err := p.ReadPrices(file)
+	if err != nil {
+		return nil, err
+	}
+	table = over.Over(table)
+	return func(model string, u fsm.Usage) (float64, bool) {
+		return table.Cost(model, price.Usage(u), time.Now())
+	}, nil
+}
+
 // Pricer returns what a runner asks for the cost of a prompt. The built-in table is read when it is first needed, a table
 // of the project's own at once: its mistakes are to be known before a run begins.
 func (p *Project) Pricer() (Prices, error) {

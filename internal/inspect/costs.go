@@ -13,7 +13,8 @@ import (
 type CostSheet struct {
 	Prices func(model string, u fsm.Usage) (float64, bool) // for what was recorded without a cost; nil: such costs stay unknown
 	lines  map[string]*Cost
-	Order  []string // of lines: as they came
+	Each   func(Use) // is told of each prompt and judge, too; nil = none is
+	Order  []string  // of lines: as they came
 	Total  Cost
 	visits Reader // of add
 
@@ -27,6 +28,13 @@ type Cost struct {
 	CostUSD                              float64
 	Unknown                              int // prompts and judges whose cost is not known
 	Time                                 time.Duration
+}
+
+// A Use is what one prompt or judge used.
+type Use struct {
+	At          time.Time
+	Host, Model string // "" = it is not on record
+	Cost
 }
 
 // Plus adds what another line holds.
@@ -61,21 +69,21 @@ func (s *CostSheet) AddTo(v *Visit, e fsm.Event) {
 			s.count(v, func(l *Cost) { l.Time += took })
 			return
 		}
-		s.used(v, e.Get, func(l *Cost) { l.Prompts++; l.Time += took })
+		s.used(v, e.Time, e.Get, func(l *Cost) { l.Prompts++; l.Time += took })
 	default:
 		judges, _ := e.Get("judges").([]any)
 		for _, j := range judges {
 			if m, ok := j.(*value.Map); ok {
 				get := func(key string) any { v, _ := m.Get(key); return v }
 				took := time.Duration(Whole(get("duration_ms"))) * time.Millisecond
-				s.used(v, get, func(l *Cost) { l.Judges++; l.Time += took })
+				s.used(v, e.Time, get, func(l *Cost) { l.Judges++; l.Time += took })
 			}
 		}
 	}
 }
 
 // used counts one prompt or judge.
-func (s *CostSheet) used(v *Visit, get func(string) any, more func(*Cost)) {
+func (s *CostSheet) used(v *Visit, at time.Time, get func(string) any, more func(*Cost)) {
 	u := fsm.Usage{
 		Input: Whole(get("input_tokens")), Output: Whole(get("output_tokens")),
 		CacheRead: Whole(get("cache_read_tokens")), CacheWrite: Whole(get("cache_creation_tokens")),
@@ -89,19 +97,17 @@ func (s *CostSheet) used(v *Visit, get func(string) any, more func(*Cost)) {
 	case u.Total() == 0: // nothing was used, if a user says so
 		known = Text(get("coverage")) == fsm.CoverageComplete || failure == fsm.FailMissing || failure == fsm.FailAuth || failure == fsm.FailModel
 	}
-	s.count(v, func(l *Cost) {
-		if failure != fsm.FailMissing { // that one was never sent
-			more(l)
-		}
-		l.Input += u.Input
-		l.Output += u.Output
-		l.CacheRead += u.CacheRead
-		l.CacheWrite += u.CacheWrite
-		l.CostUSD += usd
-		if !known {
-			l.Unknown++
-		}
-	})
+	one := Cost{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CostUSD: usd}
+	if failure != fsm.FailMissing { // that one was never sent
+		more(&one)
+	}
+	if !known {
+		one.Unknown = 1
+	}
+	s.count(v, func(l *Cost) { l.Plus(one) })
+	if s.Each != nil {
+		s.Each(Use{at, Text(get("host")), Text(get("model")), one})
+	}
 }
 
 // count changes the line of the state of a visit, and the total.

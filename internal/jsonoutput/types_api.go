@@ -21,6 +21,8 @@ var Answers = []Output{
 	{"schedules", "schedules, as `schedule list` prints them", of[[]listedSchedule]()},
 	{"scheduled", "what became of a schedule", of[scheduled]()},
 	{"workers", "workers, as `workers` prints them", of[[]worker]()},
+	{"costs", "what prompts and judges used since a time, by loop, host or model, and by day", of[spentSince]()},
+	{"findings", "what `doctor` finds, as it prints it", of[[]finding]()},
 	{"questions", "questions that are open, as `answer` prints them", of[[]question]()},
 	{"queue", "waiters, as `queue list` prints them", of[[]waiter]()},
 	{"begun", "a run that another process carries", of[begun]()},
@@ -80,6 +82,36 @@ type scheduled struct {
 	Loop       string  `json:"loop"`
 	Changed    bool    `json:"changed" jsonschema:"whether it was different before"`
 	InstanceID *string `json:"instance_id" jsonschema:"of the run that began; null for none"`
+}
+
+type spentSince struct {
+	Since  string      `json:"since"`
+	By     string      `json:"by" jsonschema:"loop, host or model"`
+	Partly bool        `json:"partly" jsonschema:"not all runs were read yet: ask again"`
+	Total  spentAmount `json:"total"`
+	Names  []spentName `json:"names" jsonschema:"what cost most comes first"`
+}
+
+type spentName struct {
+	Name string `json:"name" jsonschema:"empty where it is not on record"`
+	spentAmount
+	Days []spentDay `json:"days" jsonschema:"those on which anything was used"`
+}
+
+type spentDay struct {
+	Day string `json:"day" jsonschema:"a date in the time zone of the server"`
+	spentAmount
+}
+
+type spentAmount struct {
+	Prompts    int     `json:"prompts"`
+	Judges     int     `json:"judges"`
+	Input      int     `json:"input_tokens"`
+	Output     int     `json:"output_tokens"`
+	CacheRead  int     `json:"cache_read_tokens"`
+	CacheWrite int     `json:"cache_creation_tokens"`
+	CostUSD    float64 `json:"cost_usd" jsonschema:"of those whose cost is known"`
+	Unknown    int     `json:"unknown" jsonschema:"prompts and judges whose cost is not known"`
 }
 
 type servedAlarm struct {

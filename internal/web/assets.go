@@ -60,7 +60,6 @@ var templates = sync.OnceValue(func() *template.Template {
 		"plain": harmless,
 		"clock": humanize.Clock,
 		"do":    newButton,
-		"nav":   func() [][3]string { return navigation },
 		"sparks": func(base string, l loopRow) any {
 			return struct {
 				Base string
@@ -72,8 +71,26 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(t.ParseFS(files, "templates/*.html"))
 })
 
-// navigation is what the pages have in their head: the name of a page, its address and its label.
-var navigation = [][3]string{{"home", "/", "Runs"}, {"loops", "/loops", "Loops"}, {"schedule", "/schedule", "Schedules"}, {"queue", "/queue", "Queue"}, {"workers", "/workers", "Workers"}}
+// navigation is what the pages have in their head: the name of a page, its address and its label. Workers are there for PostgreSQL only.
+func (s *Server) navigation() [][3]string {
+	s.places.once.Do(func() {
+		for _, p := range s.Projects {
+			session, err := p.Open()
+			if err != nil {
+				continue // the pages tell of it
+			}
+			if location, _, err := session.Project.Location(); err == nil && strings.HasPrefix(location, "postgres") {
+				s.places.workers = true
+			}
+			session.Close()
+		}
+	})
+	all := [][3]string{{"home", "/", "Runs"}, {"loops", "/loops", "Loops"}, {"schedule", "/schedule", "Schedules"}, {"queue", "/queue", "Queue"}}
+	if s.places.workers {
+		all = append(all, [3]string{"workers", "/workers", "Workers"})
+	}
+	return append(all, [3]string{"cost", "/cost", "Cost"}, [3]string{"doctor", "/doctor", "Doctor"})
+}
 
 // harmless shows texts of others on several lines with what acts on a terminal, or turns the direction of writing, made visible.
 func harmless(text string) string {

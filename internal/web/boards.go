@@ -27,6 +27,12 @@ func (s *Server) boards() []route {
 		allow(access.Viewer, "GET /schedule", s.board("schedule", "Schedules", "No loop has a schedule. Give one with: schedule: {cron: \"0 3 * * *\"}", schedules)),
 		allow(access.Viewer, "GET /queue", s.board("queue", "Queue", "The queue is empty.", waiters)),
 		allow(access.Viewer, "GET /workers", s.board("workers", "Workers", "No workers. They carry submitted runs of a PostgreSQL store: loops worker", workers)),
+		allow(access.Viewer, "GET /doctor", s.board("doctor", "Doctor", "Nothing was looked at.", s.findings)),
+		allow(access.Viewer, "GET /cost", s.costPage),
+		allow(access.Viewer, "GET /api/v1/costs", s.costObject).told(operation{says: "What prompts and judges used, by day", answer: "costs", query: []parameter{
+			{"since", "an age or a date; 30d if it is absent", "string"}, {"by", "loop, host or model; loop if it is absent", "string"}, {"project", "its name", "string"},
+		}}),
+		allow(access.Viewer, "GET "+of+"/doctor", s.findingObjects).told(operation{says: "What doctor finds without a prompt, at most half a minute ago", answer: "findings"}),
 		allow(access.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).told(operation{says: "The schedules of a project", answer: "schedules"}),
 		allow(access.Viewer, "GET "+of+"/workers", s.object(workerObjects)).told(operation{says: "The workers of the runs of a project; none without PostgreSQL", answer: "workers"}),
 	}
@@ -52,20 +58,24 @@ type boardRow struct {
 	Buttons []boardButton
 }
 
-type cell struct{ Text, Run string } // Run: the id of the run that the text names
+type cell struct {
+	Text   string
+	Run    string // the id of the run that the text names
+	Status string // a word that is shown as one; the text is "" then
+}
 
 // A boardButton does something about the loop of its row.
 type boardButton struct{ Label, Verb, Loop, Command string }
 
 // board shows what fill finds in each project.
-func (s *Server) board(name, title, empty string, fill func(context.Context, *Session, *board) error) http.HandlerFunc {
+func (s *Server) board(name, title, empty string, fill func(context.Context, Project, *Session, *board) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		b := board{Empty: empty}
 		for _, p := range s.Projects {
 			session, err := p.Open()
 			if err == nil {
 				n := len(b.Rows)
-				err = fill(r.Context(), session, &b)
+				err = fill(r.Context(), p, session, &b)
 				for i := range b.Rows[n:] {
 					b.Rows[n+i].Project = p.Name
 				}
@@ -80,7 +90,7 @@ func (s *Server) board(name, title, empty string, fill func(context.Context, *Se
 }
 
 // schedules are the schedules of a project.
-func schedules(ctx context.Context, s *Session, b *board) error {
+func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 	all, wrong, err := schedule.List(ctx, s.Project, time.Now())
 	if wrong != nil {
 		b.Notes = append(b.Notes, wrong.Error())
@@ -111,7 +121,7 @@ func schedules(ctx context.Context, s *Session, b *board) error {
 }
 
 // waiters are those that wait in the queue of a project.
-func waiters(_ context.Context, s *Session, b *board) error {
+func waiters(_ context.Context, _ Project, s *Session, b *board) error {
 	line, err := lookup.InQueue(s.Project)
 	b.Head = []string{"Place", "Loop", "Waits for", "Since", "Process"}
 	for i, w := range line {
@@ -130,7 +140,7 @@ func waiters(_ context.Context, s *Session, b *board) error {
 }
 
 // workers are the workers of the runs of a project, if those are in PostgreSQL.
-func workers(ctx context.Context, s *Session, b *board) error {
+func workers(ctx context.Context, _ Project, s *Session, b *board) error {
 	all, err := workersOf(ctx, s)
 	b.Head = []string{"Worker", "Queue", "Labels", "Slots", "Heard of", "Version", "Runs", "Last error"}
 	for _, w := range all {

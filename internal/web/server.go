@@ -10,11 +10,13 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/webhook"
+	"loops/internal/doctor"
 	"loops/internal/service"
 )
 
@@ -32,6 +34,8 @@ type Project struct {
 	Begin func(ctx context.Context, request engine.Request, words []string) (run string, err error) // has another process carry a run
 	Hooks *webhook.Desk                                                                             // takes its webhooks; nil = it takes none
 	Again func() (*project.Project, error)                                                          // opens the folder anew, with its files as they are now
+
+	Examine func(ctx context.Context) ([]doctor.Finding, error) // what doctor finds without a prompt
 }
 
 // Options are what a server is made of.
@@ -53,7 +57,13 @@ type Server struct {
 
 	chronicles chronicles // of the runs that pages show
 	spent      spent
-	done       <-chan struct{}
+	uses       uses
+	examined   examined
+	places     struct { // which of the projects are where
+		once    sync.Once
+		workers bool // guarded by once
+	}
+	done <-chan struct{}
 }
 
 // Limits of what a request may be and take.

@@ -2,16 +2,13 @@ package cli
 
 import (
 	"context"
-	"path/filepath"
-	"time"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine/project"
-	"loops/fsm"
 	"loops/internal/lookup"
-	"loops/internal/price"
 	"loops/internal/ui/views"
 	"loops/persistence"
 )
@@ -59,41 +56,23 @@ A table of prices is YAML, in USD for a million tokens:
 }
 
 func runCost(ctx context.Context, a *app, o costOptions) error {
-	var after time.Time
-	if o.since != "" {
-		period, err := lookup.NewPeriod(o.since, "", "cost")
-		if err != nil {
-			return err
-		}
-		after = period.Since
+	period, err := lookup.NewPeriod(o.since, "", "cost")
+	if err != nil {
+		return err
 	}
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	table, err := p.ReadPrices("")
+	known, err := p.PricedBy(o.prices)
 	if err != nil {
 		return err
-	}
-	if o.prices != "" {
-		file := o.prices
-		if !filepath.IsAbs(file) {
-			file = filepath.Join(p.Cwd, file)
-		}
-		over, err := p.ReadPrices(file)
-		if err != nil {
-			return err
-		}
-		table = over.Over(table)
-	}
-	known := func(model string, u fsm.Usage) (float64, bool) {
-		return table.Cost(model, price.Usage(u), time.Now())
 	}
 	f := store.Finder()
 	var runs []persistence.Run
 	if o.name == "" {
-		runs, err = store.Runs(ctx, persistence.Query{})
+		runs, err = store.Runs(ctx, persistence.Query{Filter: period.Filter()})
 		runs = project.Current(runs)
 	} else {
 		runs, err = f.Runs(ctx, o.name, 0)
@@ -113,11 +92,7 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 		}
 		return a.page().CostOfRun(runs[0], sheet, o.json)
 	}
-	var chosen []persistence.Run
-	for _, r := range runs {
-		if after.IsZero() || r.StartedAt.After(after) || r.UpdatedAt.After(after) {
-			chosen = append(chosen, r)
-		}
-	}
+	filter := period.Filter()
+	chosen := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !filter.Matches(r) })
 	return a.page().CostOfRuns(ctx, f, chosen, known, views.CostChoice{Loop: o.name, Since: o.since != "", JSON: o.json}, a.damaged)
 }

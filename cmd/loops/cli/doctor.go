@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -92,20 +93,15 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	denyTerminal()
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
-	x := &examination{app: a, options: o}
-	x.Examination = doctor.Examination{
-		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Prompts: o.yes, Found: x.show, Command: a.command, Said: onOneLine,
-	}
+	x := a.newExamination(p, o)
 	if o.fix {
 		return x.repair(ctx)
 	}
-	x.Machine(ctx)
-	x.Runner, err = x.newRunner()
+	found, err := x.look(ctx)
 	if err != nil {
 		return err
 	}
 	defer x.Runner.Close() //nolint:errcheck // nothing is behind it
-	found := x.Hosts(ctx)
 	if len(found) > 0 && x.mayPrompt(ctx, found) {
 		for _, h := range found {
 			x.Prompt(ctx, h)
@@ -123,6 +119,37 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		return told(engine.Failed)
 	}
 	return nil
+}
+
+func (a *app) newExamination(p *project.Project, o doctorOptions) *examination {
+	x := &examination{app: a, options: o}
+	x.Examination = doctor.Examination{
+		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Prompts: o.yes, Found: x.show, Command: a.command, Said: onOneLine,
+	}
+	return x
+}
+
+// look looks at all that needs no prompt, and returns the agents that it found. Where there is no error, the caller closes the Runner.
+func (x *examination) look(ctx context.Context) (found []*host.Host, err error) {
+	x.Machine(ctx)
+	if x.Runner, err = x.newRunner(); err == nil {
+		found = x.Hosts(ctx)
+	}
+	return found, err
+}
+
+// examine returns what doctor finds without a prompt.
+func (s *served) examine(ctx context.Context) ([]doctor.Finding, error) {
+	a := s.asking(&bytes.Buffer{})
+	p, err := a.project()
+	if err != nil {
+		return nil, err
+	}
+	x := a.newExamination(p, doctorOptions{permissions: project.PermissionsHost, json: true})
+	if _, err = x.look(ctx); err == nil {
+		err = x.Runner.Close()
+	}
+	return x.findings, err
 }
 
 // show notes a finding, and prints it at once.

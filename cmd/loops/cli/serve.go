@@ -158,7 +158,7 @@ func (a *app) servedProjects(dirs []string) ([]web.Project, error) {
 			name = fmt.Sprintf("%s-%d", filepath.Base(p.Dir), n)
 		}
 		taken[name] = true
-		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached, Again: again, Hooks: &webhook.Desk{Open: again, Begin: s.beginDetached}})
+		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached, Again: again, Examine: s.examine, Hooks: &webhook.Desk{Open: again, Begin: s.beginDetached}})
 	}
 	return all, nil
 }

@@ -1,0 +1,63 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"loops/internal/doctor"
+	"loops/internal/ui"
+	"loops/internal/ui/views"
+)
+
+// examinedFor is how long what doctor found holds: to look again starts programs.
+const examinedFor = 30 * time.Second
+
+// examined remembers what doctor found, by project. The zero value is ready, for several goroutines at once, which wait for one another.
+type examined struct {
+	mu  sync.Mutex
+	all map[string]examination // guarded by mu
+}
+
+type examination struct {
+	at    time.Time
+	found []doctor.Finding
+}
+
+func (e *examined) of(ctx context.Context, p Project) ([]doctor.Finding, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if x, ok := e.all[p.Name]; ok && time.Since(x.at) < examinedFor {
+		return x.found, nil
+	}
+	found, err := p.Examine(ctx)
+	if err != nil || ctx.Err() != nil { // a client that went away ended the programs
+		return found, err
+	}
+	if e.all == nil {
+		e.all = map[string]examination{}
+	}
+	e.all[p.Name] = examination{time.Now(), found}
+	return found, nil
+}
+
+// findings are what doctor finds in a project.
+func (s *Server) findings(ctx context.Context, p Project, _ *Session, b *board) error {
+	all, err := s.examined.of(ctx, p)
+	b.Head = []string{"Level", "What", "Found", "To do"}
+	for _, f := range all {
+		b.Rows = append(b.Rows, boardRow{Cells: []cell{{Status: f.Level}, {Text: f.Check}, {Text: f.Text}, {Text: f.Todo}}})
+	}
+	return err
+}
+
+func (s *Server) findingObjects(w http.ResponseWriter, r *http.Request) {
+	s.with(w, r, func(p Project, _ *Session) error {
+		all, err := s.examined.of(r.Context(), p)
+		if err == nil {
+			writeJSON(w, http.StatusOK, ui.List(all, views.FindingObject))
+		}
+		return err
+	})
+}
