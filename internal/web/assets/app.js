@@ -208,5 +208,6 @@
   }
   setInterval(() => { if (!document.hidden && document.querySelector("[data-alive]")) later(); }, 5000); // times pass without news
   ready();
+  document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (document.querySelector("[data-watch]")) navigator.locks.request("loops" + base, lead);
 })();
