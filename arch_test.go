@@ -70,6 +70,7 @@ var arrows = map[string][]string{
 		"loops/internal/report",
 		"loops/internal/service",
 		"loops/internal/stderrtail",
+		"loops/internal/transfer",
 		"loops/internal/tryout",
 		"loops/internal/ui",
 		"loops/internal/ui/views",

@@ -206,7 +206,8 @@ func TestPagesInABrowser(t *testing.T) {
 		b.click(`#steps a[href*="step=1"]`)
 		b.sees(`document.querySelector("#told .out .f2")?.textContent === "ok" && document.getElementById("told").innerText.includes("captured.seen")`)
 		b.click(`.fork summary`)
-		b.do(chromedp.SendKeys(`[name="field.mood"]`, "bad", chromedp.ByQuery), chromedp.SendKeys(`[name="field.place"]`, "else", chromedp.ByQuery))
+		b.sees(`document.querySelector('[name="field.mood"]').value === "fine"`)
+		b.do(chromedp.SetValue(`[name="field.mood"]`, "bad", chromedp.ByQuery), chromedp.SetValue(`[name="field.place"]`, "else", chromedp.ByQuery))
 		b.click(`.fork button`)
 		b.sees(`location.pathname.includes("/runs/ship-") && !location.pathname.endsWith("` + run + `")`)
 		b.sees(stands("completed"))
@@ -215,6 +216,29 @@ func TestPagesInABrowser(t *testing.T) {
 		b.open("/p/shop/runs/" + run + "?tab=related")
 		b.click(`#related a[href*="/compare?"]`)
 		b.sees(`document.querySelector("pre.table")?.innerText.includes("a fork of") && document.querySelector("pre.table").innerText.includes("mood")`)
+	})
+
+	t.Run("a run is forked and resumed from forms that have its values", func(t *testing.T) {
+		run := start(t)
+		s.post("/runs/"+run+"/stop", `{}`)
+		s.until(run, `"stopped"`)
+		b := s.page(t, chromium, "/p/shop/runs/"+run)
+		b.click(`#acts summary.go-edge`)
+		b.click(`#acts a[href$="/resume"]`)
+		b.sees(`document.querySelector('[name="field.mood"]')?.value === "fine" && [...document.querySelector("[name=from]").options].some((o) => o.value === "held")`)
+		b.do(chromedp.SetValue(`[name="field.mood"]`, "better", chromedp.ByQuery), chromedp.SendKeys(`[name=limits]`, "steps=7", chromedp.ByQuery))
+		b.click(`button.go`)
+		b.sees(`location.pathname.endsWith("/runs/` + run + `")`)
+		b.sees(stands("running"))
+		b.open("/p/shop/runs/" + run + "?tab=context")
+		b.sees(`document.getElementById("memory").innerText.includes("better")`)
+		b.sees(`document.getElementById("head").innerText.includes("57")`) // of 50 steps
+		b.open("/p/shop/runs/" + run + "/fork?at=1")
+		b.sees(`document.querySelector('[name="field.mood"]')?.value === "fine"`) // before that step
+		b.do(chromedp.SetValue(`[name="field.mood"]`, "bad", chromedp.ByQuery), chromedp.SetValue(`[name="field.place"]`, "yonder", chromedp.ByQuery))
+		b.click(`button.go`)
+		b.sees(`location.pathname.includes("/runs/ship-") && !location.pathname.endsWith("` + run + `")`)
+		b.sees(stands("completed"))
 	})
 
 	t.Run("of two browsers one answer wins", func(t *testing.T) {
@@ -303,7 +327,7 @@ func TestPagesInABrowser(t *testing.T) {
 		of := "/p/shop/runs/" + run
 		for _, path := range []string{
 			"/", "/?q=none", "/loops", "/schedule", "/queue", "/workers", "/cost", "/doctor", "/p/shop/loop?loop=ship", "/p/shop/start?loop=count&dry=1", of, of + "?step=1", of + "?tab=logs", of + "?tab=context",
-			of + "?tab=definition", of + "?tab=events", of + "?tab=related", "/p/shop/compare?a=" + run + "&b=count", "/nothing",
+			of + "?tab=definition", of + "?tab=events", of + "?tab=related", of + "/fork", of + "/resume", "/p/shop/loop?loop=ship&view=effective", "/p/shop/compare?a=" + run + "&b=count", "/nothing",
 		} {
 			b.open(path)
 			b.do(chromedp.Evaluate(string(axe), nil))

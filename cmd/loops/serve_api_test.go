@@ -54,7 +54,7 @@ func (s *webServer) checkAnswer(name, text string) {
 // TestServeAPIAnswersAsItSays asks for all that programs can ask for, of runs in files and in SQLite, and holds each answer to the document of the API.
 func TestServeAPIAnswersAsItSays(t *testing.T) {
 	t.Parallel()
-	for _, store := range []string{"", "sqlite://runs.db"} {
+	for _, store := range []string{"", "sqlite:runs.db"} {
 		t.Run(store, func(t *testing.T) {
 			t.Parallel()
 			dir := serveDir(t)
@@ -181,6 +181,19 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				if text := ask("GET", all+path, "", ""); !strings.Contains(text, want) {
 					t.Errorf("%s is without %s: %.300s", path, want, text)
 				}
+			}
+			packed := filepath.Join(t.TempDir(), "run.tar.zst")
+			writeText(t, packed, ask("GET", all+"/runs/"+first+"/bundle", "", ""))
+			other := serveDir(t)
+			must(t, os.MkdirAll(filepath.Join(other, ".loops"), 0o755))
+			if out, err := exec.Command(binary(t), "-C", other, "import", packed).CombinedOutput(); err != nil || !strings.Contains(string(out), first) {
+				t.Errorf("the bundle cannot be imported: %v %s", err, out)
+			}
+			if status, text := s.ask("GET", all+"/runs/"+asks+"/bundle", "", ""); status != http.StatusConflict {
+				t.Errorf("the bundle of a running run: %d %.300s", status, text)
+			}
+			if _, page := s.ask("GET", "/p/shop/loop?loop=count&view=effective", "", ""); !strings.Contains(page, "# count.yaml:") {
+				t.Errorf("the effective definition has no origins: %.3000s", page)
 			}
 			ask("GET", all+"/loops/..%2f..%2fx/graph", "", "error")
 			ask("GET", all+"/loops/none", "", "error")

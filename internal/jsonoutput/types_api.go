@@ -186,12 +186,19 @@ type askResume struct {
 	Rerun  bool           `json:"rerun,omitempty" jsonschema:"do the action again that was cut short, though its result is known"`
 	Force  bool           `json:"force,omitempty" jsonschema:"though the definition differs"`
 	Limits string         `json:"limits,omitempty" jsonschema:"by how much limits are raised, as steps=20"`
+
+	From        string `json:"from,omitempty" jsonschema:"the state to continue in; where the run stands if it is absent"`
+	Definition  string `json:"definition,omitempty" jsonschema:"recorded: the loop as it was recorded with the run"`
+	RetryFailed bool   `json:"retry_failed,omitempty" jsonschema:"do the failed items again of the list that the run is in"`
 }
 
 type askFork struct {
 	At    string         `json:"at,omitempty" jsonschema:"a step; last if it is absent"`
 	Set   string         `json:"set,omitempty" jsonschema:"a line KEY=VALUE for each value of the context"`
 	Field map[string]any `json:"field,omitempty" jsonschema:"values of the context, by name"`
+	Rerun bool           `json:"rerun,omitempty" jsonschema:"do the step again though its state says idempotent: false"`
+
+	Definition string `json:"definition,omitempty" jsonschema:"recorded: the loop as it was recorded with the run; its file as it is now if it is absent"`
 }
 
 type askStop struct {

@@ -21,14 +21,38 @@ import (
 	"loops/persistence"
 )
 
-// Export writes a run with its working folder work into an archive at path, under another name first.
+// Recorded is a run as it is recorded, and not as it is seen: an import compares with that. One that a process owns is an error.
+func Recorded(ctx context.Context, store *project.Records, run persistence.Run) (persistence.Run, error) {
+	if project.Alive(run) || run.Held {
+		return run, &persistence.HeldError{ID: run.ID, Owner: run.Owner}
+	}
+	recorded, err := store.Importer().Runs(ctx, persistence.Query{ID: run.ID})
+	if err != nil {
+		return run, store.Failed(err)
+	}
+	if len(recorded) == 1 {
+		run = recorded[0]
+	}
+	return run, nil
+}
+
+// WorkOf is the working folder of a run.
+func WorkOf(p *project.Project, run persistence.Run) string {
+	return filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID)))
+}
+
+// Export writes a run with its working folder work into an archive at path, under another name first. through sees what is written; nil = nothing does.
 func Export(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
 	f, err := disk.CreateBeside(path)
 	if err != nil {
 		return w, 0, err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // it has its name, or is of no use
-	w, err = bundle.Write(ctx, through(f), useZstd, store.Importer(), run, work)
+	out := io.Writer(f)
+	if through != nil {
+		out = through(f)
+	}
+	w, err = bundle.Write(ctx, out, useZstd, store.Importer(), run, work)
 	err = errors.Join(err, f.Sync())
 	st, e := f.Stat()
 	if err = errors.Join(err, e, f.Chmod(0o600), f.Close()); err != nil {

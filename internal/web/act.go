@@ -27,11 +27,13 @@ type fields map[string]string
 // fieldPrefix is what stands before the name of a context value, and of a field of an answer, in a form.
 const fieldPrefix = "field."
 
-// pairs returns the values whose names have the prefix, as KEY=VALUE, without those that were left empty.
+// pairs returns the values whose names have the prefix, as KEY=VALUE: of a page that said what they were those that were changed, else those
+// that were not left empty.
 func (f fields) pairs() []string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(f)) {
-		if key, ok := strings.CutPrefix(name, fieldPrefix); ok && f[name] != "" {
+		key, ok := strings.CutPrefix(name, fieldPrefix)
+		if was, said := f[wasPrefix+key]; ok && (said && f[name] != was || !said && f[name] != "") {
 			pairs = append(pairs, key+"="+f[name])
 		}
 	}
@@ -198,7 +200,12 @@ func inside(loop string) error {
 
 func resume(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {
 	run := r.PathValue("run")
-	request := &engine.ResumeRequest{Run: run, Context: f.pairs(), Rerun: f["rerun"] != "", Force: f["force"] != ""}
+	request := &engine.ResumeRequest{
+		Run: run, Context: f.pairs(), Rerun: f["rerun"] != "", Force: f["force"] != "" || f["definition"] == "file", RetryFailed: f["retry_failed"] != "", From: f["from"],
+	}
+	if f["definition"] == engine.RecordedDefinition {
+		request.Definition = engine.RecordedDefinition
+	}
 	if f["limits"] != "" {
 		if err := request.Extend.Set(f["limits"]); err != nil {
 			return done{}, engine.Refuse(engine.Usage, "limits: %v", err)
@@ -217,7 +224,10 @@ func fork(r *http.Request, p Project, _ *Session, f fields, _ string) (done, err
 		set = append(set, strings.Split(f["set"], "\n")...)
 	}
 	set = slices.DeleteFunc(set, func(s string) bool { return strings.TrimSpace(s) == "" })
-	request := &engine.ForkRequest{Run: run, At: at, Set: set}
+	request := &engine.ForkRequest{Run: run, At: at, Set: set, Rerun: f["rerun"] != ""}
+	if f["definition"] == engine.RecordedDefinition {
+		request.Definition = engine.RecordedDefinition
+	}
 	return begun(p.Begin(r.Context(), engine.Request{Fork: request}, append([]string{"fork", "--at=" + at, run}, flags("--set", set)...)))
 }
 

@@ -17,6 +17,7 @@ import (
 	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
+	"loops/persistence"
 )
 
 // How many events an answer holds.
@@ -58,6 +59,7 @@ func (s *Server) api() []route {
 		allow(access.Viewer, "GET "+run+"/diff", s.diff).told(operation{says: "A run beside another", answer: "comparison", query: []parameter{{"with", "the other run", "string"}}}),
 		allow(access.Viewer, "GET "+run+"/graph", s.runGraph).told(operation{says: "A drawing of a loop with what the run did in it", kind: "image/svg+xml", query: []parameter{format}}),
 		allow(access.Viewer, "GET "+run+"/report", s.reportFile).told(operation{says: "A page about a run, in one file", kind: "text/html"}),
+		allow(access.Operator, "GET "+run+"/bundle", s.bundleFile).told(operation{says: "A run in one file, with the files of its working folder, as export writes it", kind: "application/zstd"}),
 		allow(access.Viewer, "GET "+run+"/stream", s.streamRun).told(operation{says: "Events of a run as they are recorded; Last-Event-ID continues", kind: eventStream, query: []parameter{after}}),
 		allow(access.Operator, "POST "+project+"/runs", s.write("start")).told(operation{says: "Starts a run, which another process carries", body: "start", answer: "begun"}),
 		allow(access.Viewer, "/api/v1/", func(w http.ResponseWriter, r *http.Request) {
@@ -126,6 +128,9 @@ func statusOf(err error) int {
 	}
 	if _, is := errors.AsType[*http.MaxBytesError](err); is {
 		return http.StatusRequestEntityTooLarge
+	}
+	if _, is := errors.AsType[*persistence.HeldError](err); is {
+		return http.StatusConflict
 	}
 	refusal, is := errors.AsType[*engine.Refusal](err)
 	switch {

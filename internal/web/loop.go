@@ -111,6 +111,7 @@ func median(all []float64) float64 {
 // A loopPage is one loop.
 type loopPage struct {
 	Project, Name, About, File, Text string
+	Effective                        bool // the text is the loop as it is put together, each key with its place
 	Row                              loopRow
 	Facts                            [][2]string
 	Problems                         []finding
@@ -136,6 +137,17 @@ func (s *Server) loopPage(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		page.Text = cut(string(text))
+		if page.Effective = r.FormValue("view") == "effective" && loaded.Loop != nil; page.Effective {
+			lib, err := session.Project.Library()
+			if err != nil {
+				return err
+			}
+			whole, _, err := lib.Files.Effective(path, true)
+			if err != nil {
+				return err
+			}
+			page.Text = cut(string(whole))
+		}
 		entry := loopfile.Entry{Name: name, Loop: name, Path: path}
 		if l := loaded.Loop; l != nil {
 			page.About, entry.Loop = strings.TrimSpace(l.Description), l.Name

@@ -25,6 +25,9 @@ func (s *Server) pages() []route {
 		allow(access.Operator, "POST /p/{project}/start", s.write("start")),
 		allow(access.Viewer, "GET /p/{project}/runs/{run}", s.runPage),
 		allow(access.Viewer, "GET /p/{project}/runs/{run}/report", s.reportFile),
+		allow(access.Operator, "GET /p/{project}/runs/{run}/bundle", s.bundleFile),
+		allow(access.Operator, "GET /p/{project}/runs/{run}/resume", s.again("resume")),
+		allow(access.Operator, "GET /p/{project}/runs/{run}/fork", s.again("fork")),
 		allow(access.Viewer, "/", func(w http.ResponseWriter, r *http.Request) {
 			s.refuse(w, r, http.StatusNotFound, "there is no such page")
 		}),

@@ -211,7 +211,7 @@ func (page *runPage) addCan(session *Session, v *inspect.Vitals) {
 	alive, stands := project.Alive(run), v.Stands()
 	page.Can = map[string]bool{
 		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable, "extend": alive, "fork": true, "signal": alive || run.Resumable,
-		"retry-now": alive && v.Wait != nil && v.Wait.Why != fsm.WaitPaused && v.Wait.Why != fsm.WaitState, "remove": !alive,
+		"bundle": !alive && !run.Held, "retry-now": alive && v.Wait != nil && v.Wait.Why != fsm.WaitPaused && v.Wait.Why != fsm.WaitState, "remove": !alive,
 	}
 	command, id := session.Page.Command, string(run.ID)
 	page.Commands = map[string]string{

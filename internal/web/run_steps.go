@@ -22,7 +22,7 @@ import (
 )
 
 // memoryInline is how many steps a run has at most whose steps are shown with what they changed: stores find that from the beginning on.
-const memoryInline = 5000
+const memoryInline = 20_000
 
 // A stepsPart is a window of the steps of a run, and one of them in full.
 type stepsPart struct {
@@ -92,7 +92,11 @@ func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Se
 	if wanted == "" {
 		return nil
 	}
-	if !found && ready {
+	if !ready { // where the step is on record is not known yet
+		part.Told = &toldStep{stepRow: stepRow{Number: wanted}, Later: true}
+		return nil
+	}
+	if !found {
 		return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s", run.ID, humanize.Quote(wanted), humanize.Count(run.Step, "step"))
 	}
 	part.Told, err = tellStep(r.Context(), page, session, f, run, told, wanted, r.FormValue("memory") != "")
@@ -132,6 +136,7 @@ func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []s
 // A toldStep is all there is to say about a step.
 type toldStep struct {
 	stepRow
+	Later          bool // it is told when the page is fetched again
 	Said           []string
 	Action         string
 	Prompt         bool
@@ -162,6 +167,7 @@ type change struct{ Key, Was, Now string }
 type valueRow struct {
 	Key, Text string
 	Plain     bool // a text or number of the context, which a fork may change
+	Lines     int  // in a form
 }
 
 // tellStep reads one step: its events, and the memory on both sides of it.
@@ -274,7 +280,7 @@ func (t *toldStep) addChanges(ctx context.Context, f project.Finder, run persist
 		t.Remembered = "The memory around this step is not on record."
 		return
 	}
-	t.Before = valuesOf(before.Memory, true)
+	t.Before, _ = prefilled(before.Memory)
 	for _, part := range []struct {
 		name     string
 		was, now *value.Map
@@ -318,7 +324,7 @@ func valuesOf(m *fsm.Snapshot, contextOnly bool) (all []valueRow) {
 		for key, v := range part.m.All() {
 			_, isMap := v.(*value.Map)
 			_, isList := v.([]any)
-			row := valueRow{part.name + "." + key, valueText(v), part.name == "context" && !isMap && !isList && key != "run_dir"}
+			row := valueRow{Key: part.name + "." + key, Text: valueText(v), Plain: part.name == "context" && !isMap && !isList && key != "run_dir"}
 			if contextOnly {
 				row.Key = key
 			}

@@ -59,7 +59,8 @@ type Server struct {
 	spent      spent
 	uses       uses
 	examined   examined
-	places     struct { // which of the projects are where
+	bundles    chan struct{} // a place for each that is made
+	places     struct {      // which of the projects are where
 		once    sync.Once
 		workers bool // guarded by once
 	}
@@ -71,6 +72,7 @@ const (
 	maxHeader  = 64 << 10
 	maxBody    = 1 << 20
 	maxStreams = 64
+	maxBundles = 2
 	headerTime = 5 * time.Second
 	bodyTime   = 30 * time.Second
 	answerTime = 2 * time.Minute
@@ -79,7 +81,7 @@ const (
 
 // New returns a server that works until ctx ends.
 func New(ctx context.Context, o Options) *Server {
-	s := &Server{Options: o, streams: make(chan struct{}, maxStreams), done: ctx.Done()}
+	s := &Server{Options: o, streams: make(chan struct{}, maxStreams), bundles: make(chan struct{}, maxBundles), done: ctx.Done()}
 	s.Access.prepare()
 	s.hub.look = func() map[string]string { return s.digest(ctx) }
 	return s

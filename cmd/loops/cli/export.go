@@ -13,7 +13,6 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
-	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
@@ -76,16 +75,8 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	} else if run, err = f.Exactly(ctx, arg); err != nil {
 		return lookup.NoSuchRun(ctx, f, arg)
 	}
-	if project.Alive(run) || run.Held {
-		return &persistence.HeldError{ID: run.ID, Owner: run.Owner}
-	}
-	// As it is recorded, not as it is seen: import compares.
-	recorded, err := store.Importer().Runs(ctx, persistence.Query{ID: run.ID})
-	if err != nil {
-		return store.Failed(err)
-	}
-	if len(recorded) == 1 {
-		run = recorded[0]
+	if run, err = transfer.Recorded(ctx, store, run); err != nil {
+		return err
 	}
 	if o.out == "" {
 		o.out = filepath.Base(string(run.ID)) + ".tar.zst"
@@ -96,7 +87,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	}
 	shown := a.meter("Exporting", o.quiet || o.json, humanize.Bytes)
 	through := func(w io.Writer) io.Writer { return &meter.Stream{Writer: w, Meter: shown} }
-	written, size, err := transfer.Export(ctx, path, useZstd, through, store, run, filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID))))
+	written, size, err := transfer.Export(ctx, path, useZstd, through, store, run, transfer.WorkOf(p, run))
 	shown.End()
 	if err != nil {
 		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
