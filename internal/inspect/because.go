@@ -9,7 +9,6 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/plain"
-	"loops/persistence"
 )
 
 const (
@@ -361,47 +360,4 @@ func passes(n int) string {
 		return "1 pass"
 	}
 	return fmt.Sprintf("%d passes", n)
-}
-
-// Reason says in one bounded line why a run ended: what was recorded of that, or what can be told from the rest of its record. "" = it has
-// not ended.
-func Reason(r persistence.Run) string {
-	if r.Status == persistence.Running && r.Ended == "" {
-		return ""
-	}
-	text := r.Reason
-	switch {
-	case text != "":
-	case r.Why != "":
-		text = "interrupted in state " + r.State + ": " + r.Why
-	case r.Error != "":
-		text = HonestError(r)
-	case r.Message != "":
-		text = humanize.FirstLine(r.Message)
-	case r.Ended != "":
-		text = (&Because{}).reason(outcomeOf(r), &fsm.Loop{MaxSteps: r.MaxSteps, MaxIterations: r.Passes, Timeout: r.Elapsed})
-	case r.Status == persistence.Interrupted:
-		text = "interrupted in state " + r.State + ": its process" + pidOf(r) + " is gone"
-	}
-	return bounded(text)
-}
-
-// pidOf names the process that ran a run, where its record does.
-func pidOf(r persistence.Run) string {
-	if r.Owner.PID == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (pid %d)", r.Owner.PID)
-}
-
-// bounded is a text as a reason is recorded and shown: one line of harmless text.
-func bounded(text string) string {
-	return plain.Cut(plain.Line(humanize.FirstLine(text)), reasonLength)
-}
-
-// outcomeOf is what the record of a run tells of its outcome.
-func outcomeOf(r persistence.Run) fsm.Outcome {
-	return fsm.Outcome{
-		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason,
-	}
 }

@@ -209,7 +209,7 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	if err == nil && len(runs) == 0 && q.Loop != "" && q.State != "" {
 		var newest []persistence.Run
 		if newest, err = f.Store.Runs(ctx, persistence.Query{Loop: q.Loop, Limit: 1}); err == nil && len(newest) > 0 {
-			err = lookup.UnknownState(ctx, f, newest[0], q.State, see)
+			err = lookup.UnknownState(ctx, f, project.Current(newest)[0], q.State, see)
 		}
 	}
 	if err != nil {

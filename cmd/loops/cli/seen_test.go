@@ -13,20 +13,22 @@ import (
 
 // asRecorded are the functions that ask the store for runs and do not show them as they are now, and why.
 var asRecorded = map[string]string{
-	"Records.Owned": "asks whether a process holds it",
-	"Database.Runs": "is the store",
-	"Records.Runs":  "is the store",
-	"Finder.Near":   "takes only names",
-	"planReconcile": "finds out what is recorded and not true",
-	"planUnowned":   "finds out what is recorded and not true",
-	"turn.shared":   "takes only the scope",
-	"asItWas":       "compares with what was recorded",
-	"runStoreCopy":  "copies what is recorded, and compares it",
-	"runExport":     "exports what is recorded",
-	"Notifier.dead": "tells of a run that was just interrupted",
-	"FinishTrees":   "asks whether its process lives",
-	"Import":        "asks whether it is there",
-	"forgetDead":    "asks whether it is there",
+	"Records.Owned":   "asks whether a process holds it",
+	"Database.Runs":   "is the store",
+	"Records.Runs":    "is the store",
+	"Finder.Near":     "takes only names",
+	"planReconcile":   "finds out what is recorded and not true",
+	"planUnowned":     "finds out what is recorded and not true",
+	"turn.shared":     "takes only the scope",
+	"asItWas":         "compares with what was recorded",
+	"runStoreCopy":    "copies what is recorded, and compares it",
+	"Recorded":        "exports what is recorded",
+	"Finder.Chosen":   "hands on what is recorded to those who pass it through Current",
+	"Server.spending": "adds up what is recorded",
+	"Notifier.dead":   "tells of a run that was just interrupted",
+	"FinishTrees":     "asks whether its process lives",
+	"Import":          "asks whether it is there",
+	"forgetDead":      "asks whether it is there",
 }
 
 // A status that is recorded is that of a dead run, too: what is shown is the one that [project.Current] gives. So a function that
