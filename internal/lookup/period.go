@@ -78,26 +78,32 @@ func RunsOf(ctx context.Context, f project.Finder, name string, limit int, filte
 	if keep := filter.Keep; keep != nil {
 		filter.Keep = func(r persistence.Run) bool { return keep(project.AsNow(r)) }
 	}
-	if name != "" {
-		some, err := f.Loop(ctx, name, 1)
-		if err == nil && len(some) == 0 {
-			if in := f.NameIn(name); in != "" && in != name {
-				name = in
-				some, err = f.Loop(ctx, name, 1)
-			}
+	for _, in := range []func(string) string{func(given string) string { return given }, f.NameIn} {
+		loop := in(name)
+		if loop == "" && name != "" {
+			continue
 		}
+		kept, err := selected(ctx, f, loop, limit, filter)
+		if err != nil || len(kept) > 0 || name == "" {
+			return kept, err
+		}
+		some, err := f.Loop(ctx, loop, 1)
 		if err != nil {
 			return nil, f.Store.Failed(err)
 		}
-		if len(some) == 0 {
-			if _, err := f.Project.Resolve(name); err != nil {
-				return nil, noLoop(ctx, f, name)
-			}
+		if len(some) > 0 {
 			return nil, nil
 		}
 	}
+	if _, err := f.Project.Resolve(name); err != nil {
+		return nil, noLoop(ctx, f, name)
+	}
+	return nil, nil
+}
+
+func selected(ctx context.Context, f project.Finder, loop string, limit int, filter persistence.Filter) ([]persistence.Run, error) {
 	for look := limit; ; look *= 2 {
-		runs, err := f.Chosen(ctx, persistence.Query{Loop: name, Limit: look, Filter: filter})
+		runs, err := f.Chosen(ctx, persistence.Query{Loop: loop, Limit: look, Filter: filter})
 		if err != nil {
 			return nil, f.Store.Failed(err)
 		}

@@ -46,7 +46,12 @@ func stateModel(s, def *fsm.State) *value.Map {
 	}
 	eachModel(w, s.Each)
 	branchesModel(w, s.Branches, def)
-	if s.Evaluate != nil {
+	switch {
+	case s.Evaluate == nil:
+	case s.Evaluate.Type == fsm.EvaluateLearning: // a file cannot name it, but says what becomes it
+		w.m.Set("type", "learning")
+		w.m.Set("learning", value.NewMap("targets_csv", s.Evaluate.Source))
+	default:
 		w.m.Set("evaluate", evaluateModel(s.Evaluate))
 	}
 	for _, v := range Verdicts(s) {
@@ -143,7 +148,6 @@ func evaluateModel(e *fsm.Evaluate) *value.Map {
 	w.value("yes", codeList(e.Yes), e.Yes != nil)
 	w.value("no", codeList(e.No), e.No != nil)
 	w.text("pattern", e.Pattern, "")
-	w.text("unproven", e.Unproven, "")
 	w.flag("negate", e.Negate, false)
 	w.texts("error_patterns", e.ErrorPatterns)
 	w.value("line", e.Line, e.Line != nil)
