@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -22,7 +25,8 @@ const (
 // also NaN, Infinity, -Infinity and halves of surrogate pairs, which become U+FFFD as invalid UTF-8 does. Nesting is
 // limited to 1000 levels and integers to 4300 digits. The error tells what was expected at which byte, from 1.
 func ParseJSON(data []byte) (any, error) {
-	p := jsonParser{data: data}
+	p := parsers.Get().(*jsonParser)
+	p.data, p.pos = data, 0
 	p.space()
 	v, err := p.value(0)
 	if err != nil {
@@ -32,13 +36,28 @@ func ParseJSON(data []byte) (any, error) {
 	if p.pos < len(p.data) {
 		return nil, p.fail("one value only, but more text follows")
 	}
+	if cap(p.vals) <= mostStacked {
+		p.data = nil
+		parsers.Put(p)
+	}
 	return v, nil
 }
 
 type jsonParser struct {
 	data []byte
 	pos  int
+
+	// Of the objects and lists that are being read, what was read so far: each takes its part when all of it is there, so that it is
+	// allocated once.
+	keys []string
+	vals []any
 }
+
+// mostStacked is how much a parser that is used again may have room for.
+const mostStacked = 1 << 10
+
+// parsers are those that came to the end of their text: nothing is stacked in them.
+var parsers = sync.Pool{New: func() any { return &jsonParser{keys: make([]string, 0, 64), vals: make([]any, 0, 64)} }}
 
 func (p *jsonParser) fail(expected string) error {
 	if p.pos >= len(p.data) {
@@ -104,17 +123,17 @@ func (p *jsonParser) value(depth int) (any, error) {
 
 func (p *jsonParser) object(depth int) (any, error) {
 	p.pos++
-	m := &Map{}
 	p.space()
 	if p.next('}') {
 		p.pos++
-		return m, nil
+		return &Map{}, nil
 	}
+	keys, vals := len(p.keys), len(p.vals)
 	for {
 		if !p.next('"') {
 			return nil, p.fail("a key in double quotes")
 		}
-		key, err := p.text()
+		key, err := p.key()
 		if err != nil {
 			return nil, err
 		}
@@ -128,10 +147,14 @@ func (p *jsonParser) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.Set(key, v)
+		p.keys, p.vals = append(p.keys, key), append(p.vals, v)
 		p.space()
 		if p.next('}') {
 			p.pos++
+			m := mapOf(p.keys[keys:], p.vals[vals:])
+			clear(p.keys[keys:])
+			clear(p.vals[vals:])
+			p.keys, p.vals = p.keys[:keys], p.vals[:vals]
 			return m, nil
 		}
 		if !p.next(',') {
@@ -144,21 +167,24 @@ func (p *jsonParser) object(depth int) (any, error) {
 
 func (p *jsonParser) list(depth int) (any, error) {
 	p.pos++
-	l := []any{}
 	p.space()
 	if p.next(']') {
 		p.pos++
-		return l, nil
+		return []any{}, nil
 	}
+	vals := len(p.vals)
 	for {
 		v, err := p.value(depth + 1)
 		if err != nil {
 			return nil, err
 		}
-		l = append(l, v)
+		p.vals = append(p.vals, v)
 		p.space()
 		if p.next(']') {
 			p.pos++
+			l := slices.Clone(p.vals[vals:])
+			clear(p.vals[vals:])
+			p.vals = p.vals[:vals]
 			return l, nil
 		}
 		if !p.next(',') {
@@ -224,6 +250,36 @@ func (p *jsonParser) digits() int {
 		p.pos++
 	}
 	return p.pos - start
+}
+
+// The keys that were met last: the objects of a program have the same few, and each would be allocated anew.
+var met [256]atomic.Pointer[string]
+
+// longestMet is the length up to which a key is kept.
+const longestMet = 32
+
+// key is text of a key.
+func (p *jsonParser) key() (string, error) {
+	hash := uint32(2166136261) // FNV-1a
+	for i := p.pos + 1; i < len(p.data) && i <= p.pos+1+longestMet; i++ {
+		c := p.data[i]
+		if c == '\\' || c < ' ' {
+			break
+		}
+		if c != '"' {
+			hash = (hash ^ uint32(c)) * 16777619
+			continue
+		}
+		place := &met[(hash^hash>>16)%uint32(len(met))]
+		if s := place.Load(); s != nil && *s == string(p.data[p.pos+1:i]) {
+			p.pos = i + 1
+			return *s, nil
+		}
+		s, err := p.text()
+		place.Store(&s)
+		return s, err
+	}
+	return p.text()
 }
 
 func (p *jsonParser) text() (string, error) {

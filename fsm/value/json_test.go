@@ -1,9 +1,11 @@
 package value
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -113,4 +115,51 @@ func TestAppendJSONIndent(t *testing.T) {
 	if got := string(AppendJSONIndent(nil, v, "  ")); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+}
+
+// Of equal keys the first gives the place and the last the value, in objects small and large.
+func TestParseJSONEqualKeys(t *testing.T) {
+	for _, n := range []int{2, indexFrom - 1, indexFrom, 3 * indexFrom} {
+		var text, want []string
+		for i := range n {
+			text = append(text, fmt.Sprintf(`"k%d": %d`, i, i))
+			want = append(want, fmt.Sprintf(`"k%d": %d`, i, i))
+		}
+		want[1] = `"k1": "later"`
+		v, err := ParseJSON([]byte("{" + strings.Join(append(text, `"k1": [true]`, `"k1": "later"`), ", ") + "}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(AppendJSON(nil, v)); got != "{"+strings.Join(want, ", ")+"}" {
+			t.Errorf("%d keys: %s", n, got)
+		}
+		m := v.(*Map)
+		m.Set("k0", "new")
+		m.Set("more", nil)
+		if first, _ := m.Get("k0"); first != "new" || m.Len() != n+1 || m.Keys()[n] != "more" {
+			t.Errorf("%d keys: after Set: %s", n, Repr(m))
+		}
+	}
+}
+
+// Keys that are met again are what they were, whatever comes between, also where several goroutines read at once; an error leaves nothing
+// behind for the text that is read next.
+func TestParseJSONManyKeys(t *testing.T) {
+	var wg sync.WaitGroup
+	for g := range 4 {
+		wg.Go(func() {
+			for i := range 3000 {
+				key := fmt.Sprintf("key %d", i%700*(g+1))
+				_, _ = ParseJSON([]byte(`{"left": [1, {"over": ` + key)) // is no JSON
+				text := fmt.Sprintf(`{%q: {"\u00e9\n": [%d, {}]}, "\u00e9": []}`, key, i)
+				v, err := ParseJSON([]byte(text))
+				want := fmt.Sprintf(`{%q: {"\u00e9\n": [%d, {}]}, "\u00e9": []}`, key, i)
+				if err != nil || string(AppendJSON(nil, v)) != want {
+					t.Errorf("%s became %s, %v", text, AppendJSON(nil, v), err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -17,13 +17,34 @@ type Map struct {
 }
 
 // indexFrom is the number of keys from which there is an index.
-const indexFrom = 12
+const indexFrom = 32
 
 // NewMap returns a Map of alternating keys (strings) and values.
 func NewMap(pairs ...any) *Map {
 	m := &Map{keys: make([]string, 0, len(pairs)/2), vals: make([]any, 0, len(pairs)/2)}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		m.Set(pairs[i].(string), pairs[i+1])
+	}
+	return m
+}
+
+// mapOf returns a Map of keys and their values, which it copies; of equal keys the last value wins.
+func mapOf(keys []string, vals []any) *Map {
+	m := &Map{keys: slices.Clone(keys), vals: slices.Clone(vals)}
+	twice := false
+	if len(keys) < indexFrom {
+		for i, k := range keys {
+			twice = twice || slices.Contains(keys[:i], k)
+		}
+	} else {
+		m.makeIndex()
+		twice = len(m.index) < len(keys)
+	}
+	if twice {
+		m = &Map{}
+		for i, k := range keys {
+			m.Set(k, vals[i])
+		}
 	}
 	return m
 }
@@ -85,7 +106,7 @@ func (m *Map) Set(key string, v any) {
 }
 
 func (m *Map) makeIndex() {
-	m.index = make(map[string]int, 2*len(m.keys))
+	m.index = make(map[string]int, len(m.keys))
 	for i, k := range m.keys {
 		m.index[k] = i
 	}

@@ -97,22 +97,36 @@ func Read(path string) ([]byte, error) {
 // ReadStamped is [Read] with the stamp that the file had when it was opened.
 func ReadStamped(path string) (b []byte, s Stamp, err error) {
 	var st syscall.Stat_t
-	b, _, err = readAll(path, &st, false)
+	b, _, err = readAll(path, &st, noProbe)
 	if err == nil {
 		s, _ = stampOf(&st)
 	}
 	return b, s, err
 }
 
-// ReadLock reads a lock file, as [Read] does, and reports whether a live process holds flock on it, as [Held] does.
-func ReadLock(path string) (b []byte, held bool, err error) {
+// ReadLock reads a lock file, as [Read] does, and reports whether a live process holds flock on it, as [Held] does. With heldOnly a file
+// that nobody holds is not read, and b is nil.
+func ReadLock(path string, heldOnly bool) (b []byte, held bool, err error) {
 	var st syscall.Stat_t
-	return readAll(path, &st, true)
+	probe := probeToo
+	if heldOnly {
+		probe = probeFirst
+	}
+	return readAll(path, &st, probe)
 }
+
+// How readAll looks at the flock of a file.
+type probing int
+
+const (
+	noProbe    probing = iota
+	probeToo           // and reads the file in any case
+	probeFirst         // and reads the file if it is held
+)
 
 // readAll reads a file, and reports whether its flock is held if it is to probe that. A list of runs reads thousands of files, and
 // each call of the system counts there: the package os would ask for every one whether it can be waited for.
-func readAll(path string, st *syscall.Stat_t, probe bool) (b []byte, held bool, err error) {
+func readAll(path string, st *syscall.Stat_t, probe probing) (b []byte, held bool, err error) {
 	fd, err := openRaw(path, st)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, false, err
@@ -124,8 +138,11 @@ func readAll(path string, st *syscall.Stat_t, probe bool) (b []byte, held bool, 
 		return nil, false, notRead(path, err)
 	}
 	defer syscall.Close(fd) //nolint:errcheck // nothing was written
-	if probe {
+	if probe != noProbe {
 		held = heldBy(fd)
+	}
+	if probe == probeFirst && !held {
+		return nil, false, nil
 	}
 	b = make([]byte, st.Size)
 	for n := 0; ; {

@@ -108,7 +108,11 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		}
 	}
 	take()
-	out = append(out, live[min(skip, len(live)):]...)
+	if live = live[min(skip, len(live)):]; len(out) == 0 {
+		out = live
+	} else {
+		out = append(out, live...)
+	}
 	persistence.SortRuns(out)
 	return q.Cut(out), nil
 }

@@ -3,7 +3,9 @@ package dirstore
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,33 +61,57 @@ func (d *Store) Crowded(n int) bool {
 
 // stems adds the names of the runs that are not in the archive, and what there is of them.
 func (d *Store) stems(ctx context.Context, stems map[string]seen) error {
-	return filepath.WalkDir(d.running, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			if path == d.running && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
-			return nil // one folder that cannot be read does not hide the others
-		}
-		rel := strings.TrimPrefix(path[len(d.running):], string(filepath.Separator))
-		if e.IsDir() {
-			if stem, ok := strings.CutSuffix(rel, ".events"); ok && stem != "" {
-				stems[filepath.ToSlash(stem)] |= sawRun // its event file may just be missing
-				if _, _, ok := persistence.SplitID(persistence.ID(filepath.Base(stem))); ok {
-					return fs.SkipDir
+	f, err := disk.OpenFolder(d.running)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.stemsIn(ctx, f, "", stems)
+}
+
+// deepest is how many folders below that of the running ones are looked into.
+const deepest = 8
+
+// stemsIn is stems of an open folder, of which the path below that of the running ones ends in a separator. It closes the folder. A
+// thousand runs that died have five thousand files, so these are looked at in no order.
+func (d *Store) stemsIn(ctx context.Context, f *os.File, path string, stems map[string]seen) error {
+	defer f.Close()
+	for {
+		entries, err := f.ReadDir(1024)
+		for _, e := range entries {
+			if rel := path + e.Name(); e.IsDir() {
+				if stem, ok := strings.CutSuffix(rel, ".events"); ok && stem != "" {
+					stems[filepath.ToSlash(stem)] |= sawRun // its event file may just be missing
+					if _, _, ok := persistence.SplitID(persistence.ID(filepath.Base(stem))); ok {
+						continue
+					}
+				}
+				if strings.Count(rel, string(filepath.Separator)) >= deepest {
+					continue
+				}
+				if inner, err := disk.OpenRealFolder(filepath.Join(d.running, rel)); err == nil { // one that cannot be read does not hide the others
+					_ = d.stemsIn(ctx, inner, rel+string(filepath.Separator), stems)
+				}
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
+			} else {
+				for _, s := range sights {
+					if stem, ok := strings.CutSuffix(rel, s.suffix); ok && stem != "" {
+						stems[filepath.ToSlash(stem)] |= s.saw
+					}
 				}
 			}
-			if strings.Count(rel, string(filepath.Separator)) >= 8 {
-				return fs.SkipDir
-			}
-			return ctx.Err()
 		}
-		for _, s := range sights {
-			if stem, ok := strings.CutSuffix(rel, s.suffix); ok && stem != "" {
-				stems[filepath.ToSlash(stem)] |= s.saw
-			}
+		if errors.Is(err, io.EOF) {
+			return nil
 		}
-		return nil
-	})
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // liveRuns reads runs that were seen; of those of which nothing was, all is looked for.
@@ -123,7 +149,8 @@ func (d *Store) liveRuns(stems map[string]seen, keep bool) []persistence.Run {
 
 // liveRun reads one run that is not in the archive, of which a walk saw so much.
 func (d *Store) liveRun(id persistence.ID, saw seen, keep bool) (persistence.Run, bool) {
-	files, p := d.live(id), d.livePlace(id)
+	files := d.live(id)
+	p := d.placeOf(id, files)
 	l, err := p.loadSeen(saw, keep)
 	if l == nil {
 		saw = 0
@@ -187,7 +214,8 @@ func (d *Store) loadLive(p place) (*loaded, error) {
 
 // addOwner adds who owns a live run, and what its owner locks.
 func (d *Store) addOwner(r *persistence.Run, files livePaths, l *loaded) {
-	lock, held, err := probeLock(files.lock)
+	// Of a run of ours that nobody holds, its memory tells the owner.
+	lock, held, err := probeLock(files.lock, r.Owner.PID != 0 && !l.foreign)
 	r.Held = held
 	if r.Owner.PID == 0 || l.foreign {
 		r.Owner, _ = d.foreignOwner(r.ID, l.owner, l.updated)

@@ -55,9 +55,13 @@ func readLock(path string) (scopeLock, error) {
 	return parseLock(path, b, err)
 }
 
-// probeLock is readLock that also reports whether a live process holds the flock of the file.
-func probeLock(path string) (l scopeLock, held bool, err error) {
-	b, held, err := disk.ReadLock(path)
+// probeLock is readLock that also reports whether a live process holds the flock of the file. What is in one that nobody holds need
+// not be read.
+func probeLock(path string, heldOnly bool) (l scopeLock, held bool, err error) {
+	b, held, err := disk.ReadLock(path, heldOnly)
+	if err == nil && heldOnly && !held {
+		return l, held, nil
+	}
 	l, err = parseLock(path, b, err)
 	return l, held, err
 }
@@ -210,7 +214,7 @@ func (d *Store) probeAll(names []string) []probe {
 	all := make([]probe, len(names))
 	spread(len(names), func(i int) {
 		p := &all[i]
-		p.lock, p.held, p.err = probeLock(filepath.Join(d.running, names[i]))
+		p.lock, p.held, p.err = probeLock(filepath.Join(d.running, names[i]), false)
 	})
 	return all
 }

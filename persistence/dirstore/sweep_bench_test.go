@@ -55,3 +55,15 @@ func BenchmarkSweep1000(b *testing.B) {
 		b.StartTimer()
 	}
 }
+
+// BenchmarkListBesideDead is what list --running reads beside a thousand runs that died.
+func BenchmarkListBesideDead(b *testing.B) {
+	d := deadRuns(b, 1000)
+	b.ReportAllocs()
+	for b.Loop() {
+		runs, err := d.Runs(b.Context(), persistence.Query{Limit: 200, LiveToo: true, Open: true, Readings: true})
+		if err != nil || len(runs) != 1000 {
+			b.Fatal(err, len(runs))
+		}
+	}
+}

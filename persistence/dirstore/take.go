@@ -47,7 +47,10 @@ func (p place) partPath(name string) string { return filepath.Join(p.parts, name
 
 // livePlace is where the files of a run among the running ones are.
 func (d *Store) livePlace(id persistence.ID) place {
-	f := d.live(id)
+	return d.placeOf(id, d.live(id))
+}
+
+func (d *Store) placeOf(id persistence.ID, f livePaths) place {
 	return place{id: id, state: f.state, events: f.events, parts: f.parts, aside: f.aside, commands: f.commands, runs: d.runs}
 }
 
