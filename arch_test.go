@@ -35,6 +35,14 @@ var arrows = map[string][]string{
 		"loops/engine", "loops/engine/project", "loops/engine/schedule", "loops/internal/config", "loops/internal/disk", "loops/internal/humanize", "loops/internal/inspect",
 		"loops/internal/lookup", "loops/internal/notify", "loops/persistence",
 	},
+	"loops/internal/editor": {
+		"loops/engine",
+		"loops/engine/project",
+		"loops/fsm",
+		"loops/fsm/loopfile",
+		"loops/internal/disk",
+		"loops/internal/humanize",
+	},
 	"loops/internal/access": {
 		"loops/internal/disk",
 		"loops/internal/humanize",
@@ -61,6 +69,7 @@ var arrows = map[string][]string{
 		"loops/internal/diagram",
 		"loops/internal/doctor",
 		"loops/internal/dryrun",
+		"loops/internal/editor",
 		"loops/internal/humanize",
 		"loops/internal/inspect",
 		"loops/internal/jsonoutput",

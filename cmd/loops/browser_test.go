@@ -14,6 +14,8 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -145,7 +147,7 @@ func browserProject(t *testing.T) *webServer {
 	for name, text := range map[string]string{"count": countLoop, "ship": shipLoop, "long": tickLoop} {
 		writeText(t, filepath.Join(dir, ".loops", name+".yaml"), text)
 	}
-	return startServe(t, dir)
+	return startServe(t, dir, "--edit")
 }
 
 // TestPagesInABrowser does in Chromium what users do: it starts, answers, forks and scrolls, by mouse and by keyboard.
@@ -241,6 +243,60 @@ func TestPagesInABrowser(t *testing.T) {
 		b.sees(stands("completed"))
 	})
 
+	t.Run("a loop is changed, after its mistakes were shown, and not over another's change", func(t *testing.T) {
+		path := filepath.Join(s.dir, ".loops/count.yaml")
+		was := readText(t, path)
+		b := s.page(t, chromium, "/p/shop/loop?loop=count")
+		var blocked []string
+		chromedp.ListenTarget(b.ctx, func(e any) {
+			if e, ok := e.(*log.EventEntryAdded); ok && strings.Contains(e.Entry.Text, "Content Security Policy") {
+				blocked = append(blocked, e.Entry.Text)
+			}
+		})
+		b.do(log.Enable())
+		b.click(`a[href*="/edit?"]`)
+		b.sees(`getComputedStyle(document.querySelector(".cm-gutters")).position !== "static" || getComputedStyle(document.querySelector(".cm-scroller")).display === "flex"`)
+		focus := chromedp.Evaluate(`document.querySelector(".cm-content").focus()`, nil)
+		b.do(focus, chromedp.KeyEvent(kb.Home, chromedp.KeyModifiers(input.ModifierCtrl)), chromedp.KeyEvent(kb.End, chromedp.KeyModifiers(input.ModifierCtrl)))
+		b.do(chromedp.KeyEvent("max_st"))
+		b.sees(`[...document.querySelectorAll(".cm-tooltip-autocomplete li")].some((o) => o.textContent.startsWith("max_steps"))`)
+		enter := input.DispatchKeyEvent(input.KeyRawDown).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13) // KeyEvent types a line end even where the page took the key
+		b.do(chromedp.Sleep(200*time.Millisecond), enter, chromedp.KeyEvent("many"), enter)                                // a list that just opened takes no key
+		b.sees(`!!document.querySelector(".cm-lint-marker-error") && !!document.querySelector(".cm-lintRange-error")`)
+		b.click(`#edit button.go`)
+		b.sees(`document.querySelector("[role=alert]")?.textContent.includes("1 mistake")`)
+		if now := readText(t, path); now != was {
+			t.Errorf("a text with a mistake was saved: %q", now)
+		}
+		b.sees(`document.querySelector(".judged pre").textContent.includes("max_steps: many")`)
+		b.do(focus, chromedp.KeyEvent(kb.End, chromedp.KeyModifiers(input.ModifierCtrl)), chromedp.KeyEvent(kb.Backspace))
+		for range "many" {
+			b.do(chromedp.KeyEvent(kb.Backspace))
+		}
+		b.do(chromedp.KeyEvent("77"), enter)
+		writeText(t, path, was+"# meanwhile\n")
+		b.do(chromedp.KeyEvent("s", chromedp.KeyModifiers(input.ModifierCtrl)))
+		b.sees(`document.querySelector("[role=alert]")?.textContent.includes("was changed meanwhile")`)
+		if now := readText(t, path); now != was+"# meanwhile\n" {
+			t.Errorf("a change of another was lost: %q", now)
+		}
+		writeText(t, path, was)
+		b.do(focus, chromedp.KeyEvent("s", chromedp.KeyModifiers(input.ModifierCtrl)))
+		b.sees(`location.pathname.endsWith("/loop") && document.querySelector(".log").textContent.includes("max_steps: 77")`)
+		if len(blocked) > 0 {
+			t.Errorf("the policy of the page blocked something: %s", blocked)
+		}
+
+		b.do(emulation.SetScriptExecutionDisabled(true)) // the same with the text area alone
+		b.open("/p/shop/edit?loop=count")
+		b.do(chromedp.SetValue(`#text`, was, chromedp.ByQuery))
+		b.click(`#edit button.go`)
+		b.do(chromedp.WaitVisible(`a[href*="/edit?"]`, chromedp.ByQuery))
+		if now := readText(t, path); now != was {
+			t.Errorf("without a script the file becomes %q", now)
+		}
+	})
+
 	t.Run("of two browsers one answer wins", func(t *testing.T) {
 		run := start(t)
 		first, second := s.page(t, chromium, "/p/shop/runs/"+run), s.page(t, chromium, "/p/shop/runs/"+run)
@@ -327,7 +383,7 @@ func TestPagesInABrowser(t *testing.T) {
 		of := "/p/shop/runs/" + run
 		for _, path := range []string{
 			"/", "/?q=none", "/loops", "/schedule", "/queue", "/workers", "/cost", "/doctor", "/p/shop/loop?loop=ship", "/p/shop/start?loop=count&dry=1", of, of + "?step=1", of + "?tab=logs", of + "?tab=context",
-			of + "?tab=definition", of + "?tab=events", of + "?tab=related", of + "/fork", of + "/resume", "/p/shop/loop?loop=ship&view=effective", "/p/shop/compare?a=" + run + "&b=count", "/nothing",
+			of + "?tab=definition", of + "?tab=events", of + "?tab=related", of + "/fork", of + "/resume", "/p/shop/edit?loop=ship", "/p/shop/loop?loop=ship&view=effective", "/p/shop/compare?a=" + run + "&b=count", "/nothing",
 		} {
 			b.open(path)
 			b.do(chromedp.Evaluate(string(axe), nil))

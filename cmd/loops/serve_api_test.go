@@ -68,7 +68,7 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				config += "store: " + store + "\n"
 			}
 			writeText(t, filepath.Join(dir, ".loops/config.yaml"), config)
-			s := startServe(t, dir)
+			s := startServe(t, dir, "--edit")
 			asked := map[string]bool{}
 			ask := func(method, path, body, name string) string {
 				t.Helper()
@@ -140,6 +140,33 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			if _, page := s.ask("GET", "/doctor", "", ""); !strings.Contains(page, "quill") || !strings.Contains(page, `class="status ok"`) {
 				t.Errorf("the page of doctor is %.3000s", page)
 			}
+			ask("GET", all+"/words", "", "words")
+			var file struct{ Text, SHA256 string }
+			must(t, json.Unmarshal([]byte(ask("GET", all+"/loops/nightly/text", "", "text")), &file))
+			write := func(text, hash string) string {
+				b, err := json.Marshal(map[string]string{"text": text, "sha256": hash})
+				must(t, err)
+				return string(b)
+			}
+			broken := strings.Replace(file.Text, "initial: ", "initial: no", 1)
+			if text := ask("POST", all+"/loops/nightly/check", write(broken, ""), "problems"); !strings.Contains(text, `"severity": "error"`) {
+				t.Errorf("a broken text has the problems %s", text)
+			}
+			if status, text := s.ask("POST", all+"/loops/nightly/text", "application/json", write(broken, file.SHA256)); status != http.StatusUnprocessableEntity || !strings.Contains(text, `"problems"`) {
+				t.Errorf("a broken text is answered with %d %.500s", status, text)
+			}
+			better := file.Text + "# a comment\n"
+			ask("POST", all+"/loops/nightly/text", write(better, file.SHA256), "saved")
+			if now := readText(t, filepath.Join(dir, ".loops/nightly.yaml")); now != better {
+				t.Errorf("the file is %q", now)
+			}
+			if status, text := s.ask("POST", all+"/loops/nightly/text", "application/json", write(file.Text, file.SHA256)); status != http.StatusConflict {
+				t.Errorf("a text for a file that was changed is answered with %d %.500s", status, text)
+			}
+			if said := s.said.String(); !strings.Contains(said, `edit nightly run="" done`) || !strings.Contains(said, `edit nightly run="" refused`) {
+				t.Errorf("the audit has %s", said)
+			}
+			ask("GET", all+"/loops/..%2f..%2fx/text", "", "error")
 			ask("GET", "/api/v1/projects", "", "projects")
 			ask("GET", "/api/v1/runs", "", "runs")
 			ask("GET", "/api/v1/runs?waits=1&project=shop", "", "runs")

@@ -96,6 +96,23 @@ func (l *Loader) source(path string) (*source, error) {
 	return get()
 }
 
+// With has the loader read a text in the place of the file at path, which is there, and which it has not read yet.
+func (l *Loader) With(path string, text []byte) {
+	path = filepath.Clean(path)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sources == nil {
+		l.sources = map[string]func() (*source, error){}
+	}
+	l.sources[path] = sync.OnceValues(func() (*source, error) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		return newSource(path, info, text), nil
+	})
+}
+
 func read(path string) ([]byte, error) {
 	data, _, err := readFile(path)
 	return data, err

@@ -23,6 +23,10 @@ var Answers = []Output{
 	{"workers", "workers, as `workers` prints them", of[[]worker]()},
 	{"costs", "what prompts and judges used since a time, by loop, host or model, and by day", of[spentSince]()},
 	{"findings", "what `doctor` finds, as it prints it", of[[]finding]()},
+	{"words", "what may stand in a loop file: the word of the file by an empty name, and those that others name", of[map[string]*fileWord]()},
+	{"text", "the text of a loop's file", of[loopText]()},
+	{"problems", "what is wrong with a text", of[[]textProblem]()},
+	{"saved", "a text that was saved", of[savedText]()},
 	{"questions", "questions that are open, as `answer` prints them", of[[]question]()},
 	{"queue", "waiters, as `queue list` prints them", of[[]waiter]()},
 	{"begun", "a run that another process carries", of[begun]()},
@@ -40,6 +44,8 @@ var Answers = []Output{
 // Requests are the bodies that the API of serve takes, by name.
 var Requests = []Output{
 	{"start", "which loop is started, and with what", of[askStart]()},
+	{"check", "a text", of[askCheck]()},
+	{"text", "a text, and what it takes the place of", of[askText]()},
 	{"schedule", "which schedule is meant", of[askSchedule]()},
 	{"resume", "how a run continues", of[askResume]()},
 	{"fork", "where a new run begins", of[askFork]()},
@@ -112,6 +118,45 @@ type spentAmount struct {
 	CacheWrite int     `json:"cache_creation_tokens"`
 	CostUSD    float64 `json:"cost_usd" jsonschema:"of those whose cost is known"`
 	Unknown    int     `json:"unknown" jsonschema:"prompts and judges whose cost is not known"`
+}
+
+type fileWord struct {
+	About  string         `json:"about,omitempty"`
+	Values []string       `json:"values,omitempty"`
+	Keys   map[string]any `json:"keys,omitempty" jsonschema:"of an object: a word for each"`
+	Any    map[string]any `json:"any,omitempty" jsonschema:"the word below any other key, and in a list"`
+	Of     string         `json:"of,omitempty" jsonschema:"the name of a word that says more"`
+}
+
+type loopText struct {
+	Loop string `json:"loop"`
+	File string `json:"file" jsonschema:"absolute"`
+	Text string `json:"text" jsonschema:"with line feeds"`
+	Hash string `json:"sha256" jsonschema:"of the file as it is, to save another text in its place"`
+}
+
+type textProblem struct {
+	Line     int    `json:"line" jsonschema:"from 1; 0 in another file that the loop is made of"`
+	Column   int    `json:"column" jsonschema:"in characters, from 1"`
+	Severity string `json:"severity" jsonschema:"error or warning"`
+	Rule     string `json:"rule"`
+	Message  string `json:"message"`
+}
+
+type savedText struct {
+	Loop     string        `json:"loop"`
+	Hash     string        `json:"sha256" jsonschema:"of the file now"`
+	Problems []textProblem `json:"problems"`
+}
+
+type askCheck struct {
+	Text string `json:"text"`
+}
+
+type askText struct {
+	Text    string `json:"text"`
+	Hash    string `json:"sha256" jsonschema:"of the file as it was read; a file that was changed since is left as it is"`
+	Despite bool   `json:"despite,omitempty" jsonschema:"save it though it has mistakes"`
 }
 
 type servedAlarm struct {

@@ -37,7 +37,7 @@ func newServer(t *testing.T, a *Access) (*Server, *strings.Builder) {
 	var audit strings.Builder
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	return New(ctx, Options{Access: a, Hosts: []string{"127.0.0.1:80"}, Audit: func(line string) { audit.WriteString(line + "\n") }}), &audit
+	return New(ctx, Options{Edit: true, Access: a, Hosts: []string{"127.0.0.1:80"}, Audit: func(line string) { audit.WriteString(line + "\n") }}), &audit
 }
 
 func send(s *Server, method, path string, with func(*http.Request)) *httptest.ResponseRecorder {

@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/access"
+	"loops/internal/editor"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/service"
@@ -129,7 +130,11 @@ func statusOf(err error) int {
 	if _, is := errors.AsType[*http.MaxBytesError](err); is {
 		return http.StatusRequestEntityTooLarge
 	}
-	if _, is := errors.AsType[*persistence.HeldError](err); is {
+	if _, is := errors.AsType[*project.LoopNotFoundError](err); is {
+		return http.StatusNotFound
+	}
+	_, held := errors.AsType[*persistence.HeldError](err)
+	if _, changed := errors.AsType[*editor.ChangedError](err); changed || held {
 		return http.StatusConflict
 	}
 	refusal, is := errors.AsType[*engine.Refusal](err)

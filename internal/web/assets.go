@@ -2,13 +2,16 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
 	"html/template"
 	"io/fs"
+	"mime"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -22,8 +25,9 @@ var files embed.FS
 
 // An asset is a file with the name that it is served under: what it holds is part of the name, so that a browser may keep it.
 type asset struct {
-	name string
-	text []byte
+	name   string
+	text   []byte
+	packed func() []byte // by gzip; nil = it is small
 }
 
 // assets are all of them, by the names of their files.
@@ -36,16 +40,39 @@ var assets = sync.OnceValue(func() map[string]asset {
 		text, err := files.ReadFile(file)
 		sum := sha256.Sum256(text)
 		ext := path.Ext(file)
-		all[path.Base(file)] = asset{strings.TrimSuffix(path.Base(file), ext) + "-" + hex.EncodeToString(sum[:6]) + ext, text}
+		a := asset{name: strings.TrimSuffix(path.Base(file), ext) + "-" + hex.EncodeToString(sum[:6]) + ext, text: text}
+		if len(text) > largeAsset {
+			a.packed = sync.OnceValue(func() []byte { return pack(text) })
+		}
+		all[path.Base(file)] = a
 		return err
 	})
 	return all
 })
 
+// largeAsset is the size from which an asset is compressed for those who take that.
+const largeAsset = 64 << 10
+
+func pack(text []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // there is that level
+	_, _ = w.Write(text)                                  // to memory
+	_ = w.Close()
+	return b.Bytes()
+}
+
 func serveAsset(w http.ResponseWriter, r *http.Request) {
 	for _, a := range assets() {
 		if a.name == r.PathValue("name") {
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+			if text := a.text; a.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+				text = a.packed()
+				w.Header().Set("Content-Encoding", "gzip")
+				w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(a.name)))
+				w.Header().Set("Content-Length", strconv.Itoa(len(text)))
+				_, _ = w.Write(text) // whoever asked may be gone
+				return
+			}
 			http.ServeContent(w, r, a.name, time.Time{}, bytes.NewReader(a.text))
 			return
 		}

@@ -42,6 +42,7 @@ type frame struct {
 	User              access.User
 	Signs             bool // users sign in, and out
 	Operates          bool // the user may act on runs
+	Edits             bool // and may change loops here
 	Nav               [][3]string
 	Data              any
 }
@@ -49,7 +50,7 @@ type frame struct {
 // render writes a page. It is drawn whole first: half a page that ends in an error is none.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, name, title string, data any) {
 	var b bytes.Buffer
-	f := frame{s.BasePath, title, name, len(s.Projects) > 1, userOf(r), s.Access.Users != nil || s.Access.OpenID != nil, may(r, access.Operator), s.navigation(), data}
+	f := frame{s.BasePath, title, name, len(s.Projects) > 1, userOf(r), s.Access.Users != nil || s.Access.OpenID != nil, may(r, access.Operator), s.Edit && may(r, access.Author), s.navigation(), data}
 	if err := templates().ExecuteTemplate(&b, name, f); err != nil {
 		http.Error(w, "the page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
 		return

@@ -46,6 +46,7 @@ type Options struct {
 	Hosts    []string     // the values of the header Host that are answered, exactly
 	AnyIP    string       // a port with which each address of IP is answered, too; "" = none is
 	TLS      *tls.Config  // nil = nothing is encrypted
+	Edit     bool         // authors may change loops
 	Audit    func(string) // takes a line for each write, and for each attempt to sign in
 }
 

@@ -25,6 +25,7 @@ type Settings struct {
 	Listen   string // an address and a port, of which 0 is any
 	BasePath string
 	Hosts    []string // that are answered, too
+	Edit     bool     // authors may change loops
 	Insecure bool     // it may listen beyond this machine although nothing is encrypted
 	Cert     string   // file; "" = nothing is encrypted
 	Key      string

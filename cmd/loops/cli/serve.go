@@ -47,7 +47,7 @@ or more, has it keep one. A user who has the token may do all that you may do wi
 
 Beyond this machine it listens only if users are known (--auth, or --trust-header behind a proxy) and encrypts what is sent
 (--tls-cert and --tls-key, or --insecure where something else does). A user is a viewer, who reads, an operator, who starts, stops
-and answers runs too, or an author, who changes loops too. Each write leaves a line on standard error, with the user.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
+and answers runs too, or an author, who with --edit changes loops too. Each write leaves a line on standard error, with the user.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Example: `  loops serve
   loops serve --dir ~/api --dir ~/web --listen 127.0.0.1:9000
   loops serve --listen :8443 --auth users --tls-cert cert.pem --tls-key key.pem
@@ -71,6 +71,7 @@ and answers runs too, or an author, who changes loops too. Each write leaves a l
 	flags.StringVar(&o.Address, "oidc-address", "", "the `URL` of this server as browsers open it, if a proxy is before it")
 	flags.StringVar(&o.Cert, "tls-cert", "", "encrypt with the certificate in `FILE`, which is read again when it changes")
 	flags.StringVar(&o.Key, "tls-key", "", "and with its key in `FILE`")
+	flags.BoolVar(&o.Edit, "edit", false, "let authors change loops")
 	flags.BoolVar(&o.Insecure, "insecure", false, "listen beyond this machine although nothing is encrypted")
 	flags.StringVar(&o.BasePath, "base-path", "", "serve below `PREFIX`, as a proxy passes it on")
 	flags.StringArrayVar(&o.Hosts, "allow-host", nil, "answer requests for `AUTHORITY` too, such as the name of a proxy, with its port if it has one")
@@ -104,7 +105,7 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 	if post.Note != "" {
 		ui.SayLine(a.Err, "loops: "+post.Note)
 	}
-	post.Options.Projects, post.Options.Audit = projects, func(line string) { ui.SayLine(a.Err, line) }
+	post.Options.Projects, post.Options.Edit, post.Options.Audit = projects, o.Edit, func(line string) { ui.SayLine(a.Err, line) }
 	ui.SayLine(a.Out, post.Address)
 	onDuty := a.nightShift(ctx, projects)
 	err = web.New(ctx, post.Options).Serve(post.Listener)

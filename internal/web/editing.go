@@ -1,0 +1,172 @@
+package web
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/access"
+	"loops/internal/editor"
+	"loops/internal/ui"
+)
+
+// editing are the addresses by which authors change loops, where the server lets them.
+func (s *Server) editing() []route {
+	const of = "/api/v1/projects/{project}"
+	return []route{
+		allow(access.Author, "GET /p/{project}/edit", s.edited(s.editPage)),
+		allow(access.Author, "POST /p/{project}/edit", s.edited(s.saveForm)),
+		allow(access.Viewer, "GET "+of+"/words", s.object(words)).told(operation{says: "What may stand in a loop file, for completion", answer: "words"}),
+		allow(access.Viewer, "GET "+of+"/loops/{loop}/text", s.object(loopText)).told(operation{says: "The text of a loop's file", answer: "text"}),
+		allow(access.Author, "POST "+of+"/loops/{loop}/check", s.edited(s.checkText)).told(operation{says: "What would be wrong with a loop if its file had a text; needs serve --edit", body: "check", answer: "problems"}),
+		allow(access.Author, "POST "+of+"/loops/{loop}/text", s.edited(s.saveText)).told(operation{says: "Saves the text of a loop's file; needs serve --edit", body: "text", answer: "saved"}),
+	}
+}
+
+// edited answers only where the server was started for it.
+func (s *Server) edited(answer func(http.ResponseWriter, *http.Request, Project, *Session) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if !s.Edit {
+			s.refuse(w, r, http.StatusForbidden, "loops are not changed here: the server was started without --edit")
+			return
+		}
+		s.with(w, r, func(p Project, session *Session) error { return answer(w, r, p, session) })
+	}
+}
+
+func words(_ *http.Request, s *Session) (any, error) {
+	all, err := editor.Words(s.Project.ActionTypes())
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		return nil, err
+	}
+	return value.ParseJSON(text)
+}
+
+func loopText(r *http.Request, s *Session) (any, error) {
+	f, err := editor.Open(s.Project, r.PathValue("loop"))
+	if err != nil {
+		return nil, err
+	}
+	return value.NewMap("loop", f.Loop, "file", f.Path, "text", f.Text, "sha256", f.Hash), nil
+}
+
+func problemObjects(problems []fsm.Problem, f editor.File) []any {
+	return ui.List(problems, func(pr fsm.Problem) any {
+		line, column := int64(pr.Pos.Line), int64(pr.Pos.Col)
+		if pr.Pos.File != "" && pr.Pos.File != f.Path { // of a file that the loop is made of, too
+			line, column = 0, 0
+		}
+		return value.NewMap("line", line, "column", column, "severity", string(pr.Severity), "rule", pr.Rule, "message", pr.Message)
+	})
+}
+
+func (s *Server) checkText(w http.ResponseWriter, r *http.Request, _ Project, session *Session) error {
+	given, err := readFields(r)
+	if err != nil {
+		return err
+	}
+	f, err := editor.Open(session.Project, r.PathValue("loop"))
+	if err != nil {
+		return err
+	}
+	problems, err := editor.Check(session.Project, f, given["text"])
+	if err == nil {
+		writeJSON(w, http.StatusOK, problemObjects(problems, f))
+	}
+	return err
+}
+
+// save saves what a form or an object says, and leaves a line for the audit.
+func (s *Server) save(r *http.Request, p Project, session *Session, loop string, given fields) (f editor.File, problems []fsm.Problem, err error) {
+	if f, err = editor.Open(session.Project, loop); err == nil {
+		f, problems, err = editor.Save(session.Project, f, given["sha256"], given["text"], given["despite"] == "true")
+	}
+	s.audit(r, p, "edit "+loop, "", err)
+	return f, problems, err
+}
+
+func (s *Server) saveText(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
+	given, err := readFields(r)
+	if err != nil {
+		return err
+	}
+	f, problems, err := s.save(r, p, session, r.PathValue("loop"), given)
+	if invalid, is := errors.AsType[*editor.InvalidError](err); is {
+		writeJSON(w, http.StatusUnprocessableEntity, value.NewMap("error", err.Error(), "problems", problemObjects(invalid.Problems, f)))
+		return nil
+	}
+	if err == nil {
+		writeJSON(w, http.StatusOK, value.NewMap("loop", f.Loop, "sha256", f.Hash, "problems", problemObjects(problems, f)))
+	}
+	return err
+}
+
+// An editPage has the text of a loop.
+type editPage struct {
+	Project, Name, File, Text, Hash string
+	Wrong                           string // why it was not saved
+	Despite                         bool   // it can be saved all the same
+	Problems                        []finding
+	Check, Words                    string // addresses for the script
+	Nonce                           string
+}
+
+func (s *Server) editPage(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
+	f, err := editor.Open(session.Project, r.FormValue("loop"))
+	if err != nil {
+		return err
+	}
+	problems, err := editor.Check(session.Project, f, f.Text)
+	if err != nil {
+		return err
+	}
+	s.showEditor(w, r, p, session, f, problems, editPage{})
+	return nil
+}
+
+// saveForm saves a text. One that has mistakes is shown again with them, and so is one whose file was changed.
+func (s *Server) saveForm(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
+	given, err := readFields(r)
+	if err != nil {
+		return err
+	}
+	f, _, err := s.save(r, p, session, given["loop"], given)
+	invalid, isInvalid := errors.AsType[*editor.InvalidError](err)
+	_, isChanged := errors.AsType[*editor.ChangedError](err)
+	f.Text, f.Hash = given["text"], given["sha256"]
+	switch {
+	case isInvalid:
+		s.showEditor(w, r, p, session, f, invalid.Problems, editPage{Wrong: err.Error(), Despite: true})
+		return nil
+	case isChanged:
+		problems, _ := editor.Check(session.Project, f, f.Text) // they are beside the point now
+		s.showEditor(w, r, p, session, f, problems, editPage{Wrong: err.Error() + ". Your text is below, and is nowhere else."})
+		return nil
+	case err == nil:
+		http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/loop?loop="+url.QueryEscape(given["loop"]), http.StatusSeeOther)
+	}
+	return err
+}
+
+// showEditor is the one page whose script makes styles, which have a word that is new each time, with small pictures in them.
+func (s *Server) showEditor(w http.ResponseWriter, r *http.Request, p Project, session *Session, f editor.File, problems []fsm.Problem, page editPage) {
+	page.Project, page.Name, page.File, page.Text, page.Hash, page.Nonce = p.Name, f.Loop, session.Project.Short(f.Path), f.Text, f.Hash, rand.Text()
+	of := s.BasePath + "/api/v1/projects/" + url.PathEscape(p.Name)
+	page.Check, page.Words = of+"/loops/"+url.PathEscape(f.Loop)+"/check", of+"/words"
+	lines := strings.Split(f.Text, "\n")
+	for _, pr := range problems {
+		page.Problems = append(page.Problems, found(session, pr, f.Path, lines))
+	}
+	own := strings.NewReplacer("style-src 'self'", "style-src 'self' 'nonce-"+page.Nonce+"'", "img-src 'self'", "img-src 'self' data:")
+	w.Header().Set("Content-Security-Policy", own.Replace(policy))
+	s.render(w, r, "edit", "Edit "+f.Loop, page)
+}
