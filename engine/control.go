@@ -10,6 +10,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/proc"
@@ -32,6 +33,7 @@ type Command struct {
 	Kind   persistence.CommandKind
 	Grace  time.Duration // of CommandStop: how long the run has to end before its process is killed; 0 = StopGrace. Of CommandDrain: how long is waited for its end; 0 = until then
 	Extend Extend        // of CommandExtend
+	From   string        // who asks, for the record; "" = a user
 }
 
 // An Effect is what a command came to.
@@ -72,7 +74,7 @@ func (e *Engine) Ask(ctx context.Context, id persistence.ID, c Command) (Effect,
 	if err != nil {
 		return Effect{}, err
 	}
-	a := &asking{e: e, store: store, id: id}
+	a := &asking{e: e, store: store, id: id, from: c.From}
 	run, err := a.now(ctx)
 	if err != nil {
 		return Effect{}, err
@@ -103,6 +105,7 @@ type asking struct {
 	e     *Engine
 	store *project.Records
 	id    persistence.ID
+	from  string // see Command.From
 }
 
 // now returns the run as it is now: interrupted if its owner is dead.
@@ -140,6 +143,12 @@ func (a *asking) record(ctx context.Context, c persistence.Command) (persistence
 	store, ok := a.store.Store.(persistence.Controller)
 	if !ok {
 		return c, errors.ErrUnsupported
+	}
+	if a.from != "" {
+		if c.Args == nil {
+			c.Args = value.NewMap()
+		}
+		c.Args.Set("from", a.from)
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()

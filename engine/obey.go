@@ -66,7 +66,7 @@ func (s *subordinate) act(c persistence.Command) {
 		if !s.stopped {
 			s.tell(Said{Run: s.id, Text: textf("Asked to stop by %s: ending the action, then the run.", Do(OpStop, ""))})
 		}
-		s.stop()
+		s.stop(from(c))
 	case persistence.CommandDrain:
 		if !s.drained {
 			s.tell(Said{Run: s.id, Text: textf("Asked to stop by %s: no further item begins; when those at work have ended, the run ends.", Do(OpStop, "", Setting{SetAfterItem, ""}))})
@@ -75,7 +75,7 @@ func (s *subordinate) act(c persistence.Command) {
 		}
 	case persistence.CommandKill:
 		s.tell(Said{Run: s.id, Text: textf("Asked to end at once: killing the action, then ending the run.")})
-		s.stop()
+		s.stop(from(c))
 		s.run.Kill()
 	case persistence.CommandPause:
 		s.run.hold.set(true)
@@ -92,9 +92,18 @@ func (s *subordinate) act(c persistence.Command) {
 	}
 }
 
-func (s *subordinate) stop() {
+func (s *subordinate) stop(by string) {
 	s.stopped = true
-	s.run.stop(&fsm.Stop{ByUser: true})
+	s.run.stop(&fsm.Stop{ByUser: true, By: by})
+}
+
+// from is who sent a command, as far as that is known.
+func from(c persistence.Command) string {
+	if c.Args == nil {
+		return ""
+	}
+	name, _ := c.Args.Value("from").(string)
+	return name
 }
 
 // whileObeying calls run, and meanwhile acts on the commands of the run.

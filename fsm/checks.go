@@ -35,6 +35,7 @@ const (
 type Stop struct {
 	Signal string // SIGINT, SIGTERM, SIGHUP, SIGQUIT, or "" for a stop without one
 	ByUser bool   // asked for by the stop command: ends as user_stopped
+	By     string // the name of that user; "" = it is not known
 }
 
 func (s *Stop) Error() string {

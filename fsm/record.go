@@ -120,6 +120,9 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	if o.Message != "" {
 		fields = append(fields, Field{"message", o.Message})
 	}
+	if stop := stopCause(ctx); stop != nil && stop.By != "" && by == EndUserStopped {
+		fields = append(fields, Field{"by", stop.By})
+	}
 	e.emit(EventLoopComplete, e.inlined(fields)...)
 	if e.parent == nil && e.cfg.Why != nil {
 		o.Reason = e.cfg.Why(*o, e.batch.Events)

@@ -179,10 +179,10 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			ask("GET", "/api/v1/alarms", "", "alarms")
 			ask("GET", all+"/workers", "", "workers")
 			ask("POST", all+"/schedules/pause", `{"loop": "nightly"}`, "scheduled")
-			if text := ask("GET", all+"/schedules", "", "schedules"); !strings.Contains(text, `"nightly"`) || !strings.Contains(text, `"paused_by": "web"`) {
+			if text := ask("GET", all+"/schedules", "", "schedules"); !strings.Contains(text, `"nightly"`) || !strings.Contains(text, `"paused_by": "ada"`) {
 				t.Errorf("the schedule is not paused: %s", text)
 			}
-			if _, page := s.ask("GET", "/schedule", "", ""); !strings.Contains(page, "paused by web") || !strings.Contains(page, "/p/shop/schedule/unpause") {
+			if _, page := s.ask("GET", "/schedule", "", ""); !strings.Contains(page, "paused by ada") || !strings.Contains(page, "/p/shop/schedule/unpause") {
 				t.Errorf("the page does not show it: %.3000s", page)
 			}
 			ask("POST", all+"/schedules/unpause", `{"loop": "nightly"}`, "scheduled")
@@ -237,6 +237,9 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			third := forked.ID
 			s.until(third, `"waiting"`)
 			ask("POST", all+"/runs/"+third+"/stop", `{}`, "stopped")
+			if text := ask("GET", all+"/runs/"+third, "", ""); !strings.Contains(text, `"reason": "stopped by ada in state`) {
+				t.Errorf("a run that a page stopped: %s", text)
+			}
 			ask("POST", all+"/runs/"+third+"/resume", `{}`, "begun")
 			s.until(third, `"waiting"`)
 			ask("POST", all+"/runs/"+third+"/stop", `{}`, "stopped")

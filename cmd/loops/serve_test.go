@@ -64,7 +64,7 @@ func startServe(t *testing.T, dir string, args ...string) *webServer {
 	s := &webServer{t: t, dir: dir, said: &bytes.Buffer{}}
 	s.cmd = exec.Command(binary(t), append([]string{"-C", dir, "serve"}, args...)...)
 	s.cmd.Dir, s.cmd.Stderr, s.state = dir, s.said, t.TempDir()
-	s.cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state, "DEPLOY_SECRET="+webhookSecret)
+	s.cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+s.state, "USER=ada", "DEPLOY_SECRET="+webhookSecret)
 	out, err := s.cmd.StdoutPipe()
 	must(t, err)
 	must(t, s.cmd.Start())

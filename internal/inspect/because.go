@@ -25,6 +25,7 @@ type Because struct {
 	same  map[string]streak   // by state: its newest verdict, and how often in a row it came
 	limit fsm.Event           // the newest event of a limit that was reached
 	later bool                // what came before the run was resumed is not known
+	by    string              // who stopped the run; "" = it is not known
 }
 
 // A turn is what decided in one visit of a state of the run itself. An event without a kind did not come.
@@ -88,7 +89,10 @@ func (b *Because) Add(e fsm.Event) {
 			b.judge(now, e)
 		}
 	case fsm.EventLoopComplete:
-		if e.Depth == 1 {
+		switch e.Depth {
+		case 0:
+			b.by = str(e, "by")
+		case 1:
 			now.sub = e
 		}
 	case fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventHostPressureAbort, fsm.EventHostBudgetExceeded:
@@ -161,7 +165,7 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 		// The run stands before the state that was to come next.
 		return "the output of state " + cmp.Or(b.turns[0].state, state) + " asked for the end (LOOP_STOP)"
 	case fsm.EndUserStopped:
-		return "stopped by a user in state " + state
+		return "stopped by " + cmp.Or(b.by, "a user") + " in state " + state
 	case fsm.EndSystemSignal:
 		return "the action of state " + state + " was ended by a signal"
 	case fsm.EndHandoff:

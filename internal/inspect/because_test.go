@@ -115,6 +115,7 @@ func TestReasonOfAnEnd(t *testing.T) {
 		{"a signal", nil, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "test", Signal: "SIGTERM"}, "stopped by SIGTERM in state test"},
 		{"an output that asked for the end", [][]fsm.Event{visit("test", 0, "LOOP_STOP: enough")}, fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: "next"}, "the output of state test asked for the end (LOOP_STOP)"},
 		{"a user", nil, fsm.Outcome{TerminatedBy: fsm.EndUserStopped, FinalState: "test"}, "stopped by a user in state test"},
+		{"a user who is known", [][]fsm.Event{{event(fsm.EventLoopComplete, "by", "ada\x1b[31m")}}, fsm.Outcome{TerminatedBy: fsm.EndUserStopped, FinalState: "test"}, `stopped by ada\x1b[31m in state test`},
 		{
 			"an edge that was used up",
 			[][]fsm.Event{{event(fsm.EventCycleDetected, "edge", "a->b", "from", "a", "to", "b", "count", int64(4), "max", int64(3))}},

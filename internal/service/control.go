@@ -154,7 +154,7 @@ func (s *Service) Wake(ctx context.Context, arg string, each Each) error {
 	var errs []error
 	woken, busy := 0, live[0]
 	for _, r := range live {
-		effect, err := e.Ask(ctx, r.ID, engine.Command{Kind: persistence.CommandWake})
+		effect, err := e.Ask(ctx, r.ID, engine.Command{Kind: persistence.CommandWake, From: s.From})
 		s.unrecorded(effect)
 		refusal, ok := errors.AsType[*engine.Refusal](err)
 		switch {
@@ -234,6 +234,7 @@ func (s *Service) tell(ctx context.Context, e *engine.Engine, runs []persistence
 		effect engine.Effect
 		err    error
 	}
+	c.From = s.From
 	answers := make([]chan answer, len(runs))
 	for i, r := range runs {
 		answers[i] = make(chan answer, 1)

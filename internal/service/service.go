@@ -16,6 +16,7 @@ type Service struct {
 	Project *project.Project
 	Page    *views.Page                      // its commands are those of answers
 	Engine  func() (*engine.Engine, error)   // makes the engine that tells runs what to do
+	From    string                           // who asks, for the records of runs; "" = a user
 	Note    func(format string, args ...any) // takes what is to be said beside the answer, as [loops/internal/ui.Say] has it
 
 	records *project.Records // nil = not opened yet

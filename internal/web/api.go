@@ -111,6 +111,7 @@ func (s *Server) with(w http.ResponseWriter, r *http.Request, do func(Project, *
 		return
 	}
 	defer session.Close()
+	session.From = userOf(r).Name
 	if err := do(p, session); err != nil {
 		s.refuse(w, r, statusOf(err), session.InWords(err).Error())
 	}
