@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/commandline"
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/fsm"
@@ -77,7 +78,7 @@ func runHandedOver(ctx context.Context, a *app) error {
 // carryDetached carries a run that nobody waits for once it is on record, and returns its exit code.
 func carryDetached(ctx context.Context, a *app, h handover.Handover, report, messages *os.File) int {
 	h.View.JSON = false // that was asked of whoever started it
-	d := &detached{report: report, messages: messages, began: time.Now(), line: commandText(keptArguments(h.Words))}
+	d := &detached{report: report, messages: messages, began: time.Now(), line: commandline.Text(commandline.Kept(h.Words))}
 	inner := handedApp(h, IO{In: a.In, Out: d, Err: d.toPerson(), Env: a.Env})
 	inner.detached, inner.adopt = d, a.adopt
 	inner.onRecord = func(header progress.Header) { d.recorded(inner, header) }

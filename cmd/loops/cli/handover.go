@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"loops/cmd/loops/cli/commandline"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/handover"
@@ -36,43 +37,6 @@ func handedApp(h handover.Handover, streams IO) *app {
 	return a
 }
 
-// shownArguments are the words of a command line as they may be shown and kept: without the passwords of stores.
-func shownArguments(args []string) []string {
-	shown := make([]string, len(args))
-	for i, arg := range args {
-		name, value, has := strings.Cut(arg, "=")
-		switch {
-		case has && name == "--store":
-			arg = name + "=" + sqlstore.Redacted(value)
-		case i > 0 && args[i-1] == "--store", isPostgres(arg):
-			arg = sqlstore.Redacted(arg)
-		}
-		shown[i] = arg
-	}
-	return shown
-}
-
-// keptArguments are the words of a command line for a log: also without the values of a run's context. Those are in the
-// memory of the run, where they are needed.
-func keptArguments(args []string) []string {
-	kept := shownArguments(args)
-	for i, arg := range kept {
-		name, value, has := strings.Cut(arg, "=")
-		switch {
-		case has && name == "--context":
-			key, _, _ := strings.Cut(value, "=")
-			kept[i] = name + "=" + key + "=..."
-		case i > 0 && args[i-1] == "--context" && has:
-			kept[i] = name + "=..."
-		}
-	}
-	return kept
-}
-
-func isPostgres(arg string) bool {
-	return strings.HasPrefix(arg, "postgres://") || strings.HasPrefix(arg, "postgresql://")
-}
-
 // discreet is a message without the password of the store that this command line names.
 func (a *app) discreet(message string) string {
 	given := []string{a.store}
@@ -80,10 +44,10 @@ func (a *app) discreet(message string) string {
 		given = append(given, env)
 	}
 	for _, arg := range a.args {
-		if _, value, _ := strings.Cut(arg, "="); isPostgres(value) {
+		if _, value, _ := strings.Cut(arg, "="); commandline.IsPostgres(value) {
 			arg = value
 		}
-		if isPostgres(arg) {
+		if commandline.IsPostgres(arg) {
 			given = append(given, arg)
 		}
 	}
@@ -93,13 +57,4 @@ func (a *app) discreet(message string) string {
 		}
 	}
 	return message
-}
-
-// commandText is a command line for a person, of words that may be shown.
-func commandText(words []string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = quote(word)
-	}
-	return "loops " + strings.Join(quoted, " ")
 }

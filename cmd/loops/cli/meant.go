@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"loops/cmd/loops/cli/commandline"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/lookup"
@@ -18,7 +19,7 @@ func again(e *project.AmbiguousError, args []string) string {
 	}
 	args = slices.Clone(args)
 	args[i] = string(e.Runs[0].ID)
-	return "\nfor example: " + commandText(shownArguments(args))
+	return "\nfor example: " + commandline.Text(commandline.Shown(args))
 }
 
 // nothingTo says that there is nothing to do something to, because arg has no run. more is what to do about that where

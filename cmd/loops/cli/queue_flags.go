@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/cmd/loops/cli/commandline"
 	"loops/engine"
 	"loops/internal/lookup"
 
@@ -66,7 +67,7 @@ func (o lockFlags) lock() engine.Lock {
 func (a *app) again(flag string) string {
 	words := []string{"loops"}
 	skip := false
-	args := shownArguments(a.args)
+	args := commandline.Shown(a.args)
 	for i, arg := range args {
 		name, _, has := strings.Cut(arg, "=")
 		switch {
