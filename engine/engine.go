@@ -38,6 +38,9 @@ type Options struct {
 	// Files returns what keeps the files of a run where a later owner finds them; nil, or nil for a run, is nothing: they stay in their folder.
 	Files func(persistence.ID) Files
 
+	// Forget drops the files that were kept of runs, which are removed. nil = none were kept.
+	Forget func(context.Context, []persistence.ID) error
+
 	// ToolCall returns how actions call tools of MCP servers; nil = they cannot.
 	ToolCall func(dir string) action.ToolCall
 }

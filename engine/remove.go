@@ -122,5 +122,20 @@ func (e *Engine) remove(ctx context.Context, store *project.Records, todo []Remo
 		}
 		gone = append(gone, t)
 	}
+	if err := e.forget(ctx, gone); err != nil {
+		errs = append(errs, err)
+	}
 	return gone, several(errs...)
+}
+
+// forget drops the files that were kept of runs that are gone.
+func (e *Engine) forget(ctx context.Context, gone []Removed) error {
+	if e.o.Forget == nil || len(gone) == 0 {
+		return nil
+	}
+	ids := make([]persistence.ID, len(gone))
+	for i, g := range gone {
+		ids[i] = g.Run.ID
+	}
+	return e.o.Forget(ctx, ids)
 }

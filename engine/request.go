@@ -23,6 +23,9 @@ type Warning struct {
 	Advice   int           // how much more could be said about it
 }
 
+// Say warns in a text, of which every value is made harmless. A nil Warn says nothing.
+func (w Warn) Say(format string, args ...any) { w.say(textf(format, args...)) }
+
 func (w Warn) say(t Text) {
 	if w != nil {
 		w(Warning{Text: t})
@@ -87,10 +90,17 @@ type StartRequest struct {
 	Lock    Lock              `json:"lock"`
 	Tree    TreeRequest       `json:"tree"`
 	Queued  persistence.ID    `json:"queued,omitempty"` // the run that Submit recorded, which begins now; "" = a new one
+	Files   *FilesRequest     `json:"files,omitempty"`  // of a submitted run whose files travel; nil = they do not
 	Hash    string            `json:"hash,omitempty"`   // the definition must have it, see Submit; "" = any
 	ID      persistence.ID    `json:"id,omitempty"`     // that the run is to have, or not begin: persistence.ErrTaken; "" = any
 	By      string            `json:"by,omitempty"`     // what has it started, for its record; "" = a user
 	Warn    Warn              `json:"-"`
+}
+
+// A FilesRequest says where in a repository of git a submitted run begins. Which repository that is the worker knows.
+type FilesRequest struct {
+	Commit string `json:"commit,omitempty"` // its full name; "" = the worker chooses
+	Folder string `json:"folder,omitempty"` // of the project, from the top of the repository; "" = the top
 }
 
 // StartedBy is the option of a run in its record that says what had it started, as StartRequest.By does.

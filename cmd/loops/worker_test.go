@@ -21,6 +21,7 @@ type fleet struct {
 	t          *testing.T
 	dir, store string
 	server     *pgtest.Server
+	env        []string // beside that of the test
 }
 
 // workerLease is how long the runs of a fleet are safe: short, so that takeovers can be waited for.
@@ -29,7 +30,7 @@ const workerLease = "1500ms"
 func newFleet(t *testing.T, lease string) fleet {
 	t.Helper()
 	server := startPostgres(t)
-	f := fleet{t, t.TempDir(), server.URL("fleet") + "&lease=" + lease, server}
+	f := fleet{t, t.TempDir(), server.URL("fleet") + "&lease=" + lease, server, nil}
 	must(t, os.Mkdir(filepath.Join(f.dir, ".loops"), 0o755))
 	return f
 }
@@ -42,7 +43,7 @@ func (f fleet) write(name, text string) {
 func (f fleet) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(binary(f.t), args...)
 	cmd.Dir = f.dir
-	cmd.Env = append(os.Environ(), "LOOPS_STORE="+f.store, "LOOPS_VERIFY=1")
+	cmd.Env = append(append(os.Environ(), "LOOPS_STORE="+f.store, "LOOPS_VERIFY=1"), f.env...)
 	return cmd
 }
 

@@ -73,12 +73,15 @@ type Plan struct {
 	Drop    []persistence.ID  // are taken out
 }
 
-// Channel is the name under which jobs of a queue that need these labels are queued.
-func Channel(queue string, labels []string) string {
+// Channel is the name under which jobs of a queue that need these labels are queued, and this mode of files: "" is persistence.FilesPinned.
+func Channel(queue, files string, labels []string) string {
+	labels = slices.Clone(labels)
+	if !pinned(files) {
+		labels = append(labels, "\x00"+files) // which no label is
+	}
 	if len(labels) == 0 {
 		return queue
 	}
-	labels = slices.Clone(labels)
 	slices.Sort(labels)
 	sum := sha256.Sum256([]byte(strings.Join(slices.Compact(labels), "\x00")))
 	return queue + "-" + hex.EncodeToString(sum[:8])
@@ -94,9 +97,14 @@ func CheckQueue(name string) error {
 	return nil
 }
 
-// Fits reports whether a worker of a queue with these labels may have a job.
-func Fits(j persistence.Job, queue string, labels []string) bool {
-	return j.Queue == queue && !slices.ContainsFunc(j.Labels, func(l string) bool { return !slices.Contains(labels, l) })
+func pinned(files string) bool { return files == "" || files == persistence.FilesPinned }
+
+// ChannelOf is the channel of a job.
+func ChannelOf(j persistence.Job) string { return Channel(j.Queue, j.Files, j.Labels) }
+
+// Fits reports whether a worker of a queue with these labels may have a job, to which files get in this mode.
+func Fits(j persistence.Job, queue, files string, labels []string) bool {
+	return j.Queue == queue && (j.Files == files || pinned(j.Files) && pinned(files)) && !slices.ContainsFunc(j.Labels, func(l string) bool { return !slices.Contains(labels, l) })
 }
 
 // Window is how many jobs of one queue and key are queued beyond those that workers have: those of other keys come at the latest behind so many.

@@ -146,11 +146,11 @@ func repeated(key string, n int) string {
 
 // TestChannel: the order of labels is nothing, and what is queued for some labels is nothing for others.
 func TestChannel(t *testing.T) {
-	names := []string{dispatch.Channel("q", nil), dispatch.Channel("q", []string{"a"}), dispatch.Channel("q", []string{"a", "b"}), dispatch.Channel("q", []string{"ab"})}
-	if dispatch.Channel("q", []string{"b", "a", "b"}) != names[2] {
+	names := []string{dispatch.Channel("q", "", nil), dispatch.Channel("q", "", []string{"a"}), dispatch.Channel("q", "", []string{"a", "b"}), dispatch.Channel("q", "", []string{"ab"}), dispatch.Channel("q", "git", nil), dispatch.Channel("q", "git", []string{"a"}), dispatch.Channel("q", "", []string{"git"})}
+	if dispatch.Channel("q", "", []string{"b", "a", "b"}) != names[2] {
 		t.Error("the order of labels makes another channel")
 	}
-	if slices.Sort(names); len(slices.Compact(names)) != 4 {
+	if slices.Sort(names); len(slices.Compact(names)) != 7 {
 		t.Error("two channels have one name:", names)
 	}
 	for _, bad := range []string{"", "A", "a--b", "-a", "a b", strings.Repeat("a", 41)} {

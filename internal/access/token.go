@@ -39,17 +39,6 @@ type Running struct {
 // URL is the address with the token.
 func (r Running) URL() string { return r.Address + "?token=" + url.QueryEscape(r.Token) }
 
-// StateDir returns the folder where servers tell of themselves: below $XDG_STATE_HOME, else below .local/state at home; "" where neither is known.
-func StateDir(getenv func(string) (string, bool)) string {
-	if dir, _ := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "loops", "serve")
-	}
-	if home, _ := getenv("HOME"); filepath.IsAbs(home) {
-		return filepath.Join(home, ".local", "state", "loops", "serve")
-	}
-	return ""
-}
-
 // KeepToken returns the token of a server at an address and keeps it in a file of a folder. An error says why it is in no file; the token holds
 // all the same. The caller ends it with [Token.Close].
 func KeepToken(dir, address, word string) (*Token, error) {

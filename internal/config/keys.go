@@ -40,6 +40,7 @@ const (
 	FormTypes    Form = "types"    // a map
 	FormWebhooks Form = "webhooks" // a map
 	FormLimits   Form = "limits"   // a map of names and whole numbers from 1
+	FormTexts    Form = "texts"    // a text, or a list of some
 )
 
 // keys are made when settings are first read, not at the start of every command.
@@ -77,6 +78,16 @@ var keys = sync.OnceValue(func() []Key {
 		{
 			Name: "dispatch.limits", Form: FormLimits, Means: "How many submitted runs workers carry at once, by key, by queue:NAME and by label:NAME. The maps of all files hold together.",
 			read: (*decoder).limits, show: func(c *Config) any { return unless(len(c.Limits) == 0, limitsText(c.Limits)) },
+		},
+		wordKey("files.mode", "pinned in the folder of a project, else git", "How the files of a project get to the worker of a submitted run: pinned: it is in a checkout; git: through files.remote.", []string{"pinned", "git"}, func(c *Config) *string { return &c.Files.Mode }),
+		{
+			Name: "files.remote", Form: FormText, Means: "The repository of git that workers take the files of runs from, and keep them in. It is that of the worker, never that of whoever submits.",
+			read: (*decoder).remote, show: text(func(c *Config) *string { return &c.Files.Remote }),
+		},
+		textKey("files.branch", "HEAD of the remote", "The branch where runs begin that were submitted without a commit.", func(c *Config) *string { return &c.Files.Branch }),
+		{
+			Name: "files.include", Form: FormTexts, Means: "Patterns of ignored and untracked files that travel too, from the top of the repository; ** is any number of folders.",
+			read: (*decoder).include, show: func(c *Config) any { return unless(len(c.Files.Include) == 0, strings.Join(c.Files.Include, " ")) },
 		},
 		durationKey("alarm.stuck", "", "How long a running run may be silent, without an event or output, before loops serve raises an alarm.", false, func(c *Config) *time.Duration { return &c.Alarm.Stuck }),
 		durationKey("alarm.waiting", "", "How long a question may go without an answer before loops serve raises an alarm.", false, func(c *Config) *time.Duration { return &c.Alarm.Waiting }),

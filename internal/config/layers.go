@@ -39,6 +39,18 @@ func UserFile(getenv func(string) (string, bool)) string {
 	return ""
 }
 
+// StateDir returns the folder where this machine has what is of a user and of no project, of one kind: in $XDG_STATE_HOME, else in .local/state at
+// home. "" where neither is known.
+func StateDir(getenv func(string) (string, bool), kind string) string {
+	if dir, _ := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "loops", kind)
+	}
+	if home, _ := getenv("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, ".local", "state", "loops", kind)
+	}
+	return ""
+}
+
 // A layer is one of the files, while it is read.
 type layer struct {
 	file string

@@ -6,9 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -125,6 +127,43 @@ func (m *Mirror) fetch(ctx context.Context, run, commit string) error {
 	})
 }
 
+// Fetch gets a commit and what there is of a run from the remote, if it is not here. A *NoCommitError means that the remote does not
+// have the commit, an *AwayError that it could not be asked.
+func (m *Mirror) Fetch(ctx context.Context, run, commit string) error {
+	return m.fetch(ctx, run, commit)
+}
+
+// Tip returns the commit of a branch of the remote; the branch "" is its HEAD. An *AwayError means that it could not be asked.
+func (m *Mirror) Tip(ctx context.Context, branch string) (string, error) {
+	ref := "HEAD"
+	if branch != "" {
+		ref = "refs/heads/" + branch
+	}
+	tips, err := m.list(ctx, ref)
+	if err != nil {
+		return "", err
+	}
+	if tips[ref] == "" {
+		return "", fmt.Errorf("%s has no %s", m.Remote, strings.TrimPrefix(ref, "refs/heads/"))
+	}
+	return tips[ref], nil
+}
+
+// list returns the commits of the refs of the remote that fit a pattern.
+func (m *Mirror) list(ctx context.Context, pattern string) (map[string]string, error) {
+	out, err := m.git(ctx, m.Dir, nil, "ls-remote", "--end-of-options", m.Remote, pattern)
+	if err != nil {
+		return nil, &AwayError{m.Remote, err}
+	}
+	tips := map[string]string{}
+	for line := range strings.Lines(out) {
+		if tip, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			tips[ref] = tip
+		}
+	}
+	return tips, nil
+}
+
 // has reports whether a commit is here.
 func (m *Mirror) has(ctx context.Context, commit string) bool {
 	_, err := m.git(ctx, m.Dir, nil, "cat-file", "-e", commit+"^{commit}")
@@ -133,16 +172,8 @@ func (m *Mirror) has(ctx context.Context, commit string) bool {
 
 // remoteTip returns what the remote has at the ref of a run; "" = nothing.
 func (m *Mirror) remoteTip(ctx context.Context, run string) (string, error) {
-	out, err := m.git(ctx, m.Dir, nil, "ls-remote", "--end-of-options", m.Remote, Ref(run))
-	if err != nil {
-		return "", &AwayError{m.Remote, err}
-	}
-	for line := range strings.Lines(out) {
-		if tip, ref, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && ref == Ref(run) {
-			return tip, nil
-		}
-	}
-	return "", nil
+	tips, err := m.list(ctx, Ref(run))
+	return tips[Ref(run)], err
 }
 
 // An AwayError means that the remote could not be asked, or did not answer in time.
@@ -157,6 +188,37 @@ func (e *AwayError) Error() string {
 
 func (e *AwayError) Unwrap() error { return e.Err }
 
+// ForgetAll is Forget of those runs that the remote has something of.
+func (m *Mirror) ForgetAll(ctx context.Context, runs []string) error {
+	tips, err := m.list(ctx, "refs/loops/*")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, run := range runs {
+		if tips[Ref(run)] != "" {
+			errs = append(errs, m.Forget(ctx, run))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Runs returns the runs that have a work tree here, sorted.
+func (m *Mirror) Runs() ([]string, error) {
+	entries, err := os.ReadDir(m.Trees)
+	if err != nil {
+		return nil, err
+	}
+	var runs []string
+	for _, e := range entries {
+		name, _, _ := strings.Cut(e.Name(), ".")
+		if run, err := url.PathUnescape(name); err == nil && e.IsDir() {
+			runs = append(runs, run)
+		}
+	}
+	return slices.Compact(runs), nil
+}
+
 // Forget deletes the refs of a run on the remote and here, and its work trees that no process uses. That there are none is no error.
 func (m *Mirror) Forget(ctx context.Context, run string) error {
 	tip, err := m.remoteTip(ctx, run)
@@ -168,6 +230,23 @@ func (m *Mirror) Forget(ctx context.Context, run string) error {
 			return fmt.Errorf("delete %s on %s: %w", Ref(run), m.Remote, err)
 		}
 	}
+	if err := m.RemoveTrees(ctx, run); err != nil {
+		return err
+	}
+	return m.alone(ctx, func() error {
+		refs, err := m.git(ctx, m.Dir, nil, "for-each-ref", "--format=%(refname)", Ref(run), theirs(run), left(run),
+			"refs/heads/"+worktree.Prefix+refName(run), "refs/heads/"+worktree.Prefix+refName(run)+".*")
+		for ref := range strings.Lines(refs) {
+			if _, e := m.git(ctx, m.Dir, nil, "update-ref", "-d", strings.TrimSpace(ref)); e != nil {
+				err = errors.Join(err, e)
+			}
+		}
+		return err
+	})
+}
+
+// RemoveTrees removes the work trees of a run here that no process uses, with all that is in them and not on the remote.
+func (m *Mirror) RemoveTrees(ctx context.Context, run string) error {
 	return m.alone(ctx, func() error {
 		for n := 1; n <= mostTrees; n++ {
 			t := m.place(run, n)
@@ -188,16 +267,7 @@ func (m *Mirror) Forget(ctx context.Context, run string) error {
 			_ = os.Remove(lock.Name()) // under its lock
 			lock.Close()
 		}
-		if _, err := m.git(ctx, m.Dir, nil, "worktree", "prune"); err != nil {
-			return err
-		}
-		refs, err := m.git(ctx, m.Dir, nil, "for-each-ref", "--format=%(refname)", Ref(run), theirs(run), left(run),
-			"refs/heads/"+worktree.Prefix+refName(run), "refs/heads/"+worktree.Prefix+refName(run)+".*")
-		for ref := range strings.Lines(refs) {
-			if _, e := m.git(ctx, m.Dir, nil, "update-ref", "-d", strings.TrimSpace(ref)); e != nil {
-				err = errors.Join(err, e)
-			}
-		}
+		_, err := m.git(ctx, m.Dir, nil, "worktree", "prune")
 		return err
 	})
 }

@@ -30,8 +30,19 @@ type Handover struct {
 	View    View           `json:"view"`
 	Log     bool           `json:"log,omitempty"`   // what the run says is kept in a log: nobody else reads it once the run is on record
 	Bound   bool           `json:"bound,omitempty"` // the run stops, so that it can be resumed, when the process that handed it over ends
+	Files   *Files         `json:"files,omitempty"` // nil = they are in Dir
 	Words   []string       `json:"words,omitempty"` // a command line that asks for the same; messages quote it, and nothing reads it
 	Request engine.Request `json:"request"`
+}
+
+// Files are those of a run that travel: where its process finds them, and has them kept.
+type Files struct {
+	Remote  string   `json:"remote"`
+	Machine string   `json:"machine"` // the folder of this machine for mirrors and work trees, absolute
+	Run     string   `json:"run"`
+	Commit  string   `json:"commit"` // where the run begins or continues
+	Folder  string   `json:"folder"` // of the project, from the top; "" = the top
+	Include []string `json:"include,omitempty"`
 }
 
 // A View is how a run is shown.

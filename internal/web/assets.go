@@ -65,8 +65,8 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	for _, a := range assets() {
 		if a.name == r.PathValue("name") {
 			w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-			if text := a.text; a.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-				text = a.packed()
+			if a.packed != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+				text := a.packed()
 				w.Header().Set("Content-Encoding", "gzip")
 				w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(a.name)))
 				w.Header().Set("Content-Length", strconv.Itoa(len(text)))

@@ -26,6 +26,9 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	case dispatch.Over:
 		found(persistence.Finding{})
 		w.Say("Run %s: %s.", id, now.State.Status)
+		if w.files != nil {
+			w.trouble(w.tidy(after))
+		}
 		return false, true
 	case dispatch.Parks:
 		found(persistence.Finding{Open: true, After: w.wakes(after, id)})
@@ -56,12 +59,22 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	return false, true
 }
 
-// refused notes why a run did not begin here.
+// mostNotes is of how many runs a worker knows what it said of them.
+const mostNotes = 1000
+
+// refused notes why a run did not begin here. What was said of a run is not said again.
 func (w *worker) refused(id persistence.ID, note string) {
 	w.mu.Lock()
 	w.last = "run " + string(id) + ": " + note
+	again := w.notes[id] == note
+	if len(w.notes) >= mostNotes {
+		clear(w.notes)
+	}
+	w.notes[id] = note
 	w.mu.Unlock()
-	w.Say("Run %s did not begin here: %s", id, note)
+	if !again {
+		w.Say("Run %s did not begin here: %s", id, note)
+	}
 }
 
 // pause is how long a run rests after so many tries.

@@ -15,7 +15,7 @@ func TestRequestWithoutHash(t *testing.T) {
 		{"another one in the request", "abc", `{"loop": "x", "hash": "abd"}`, "what was submitted as run r does not say which definition it is about: submit it again"},
 	} {
 		p := persistence.Placed{Job: persistence.Job{Run: "r", Hash: c.hash, Request: []byte(c.request)}, State: persistence.Run{Status: persistence.Queued}}
-		r, err := requestOf(p)
+		r, _, err := requestOf(p)
 		got := ""
 		if err != nil {
 			got = err.Error()

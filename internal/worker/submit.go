@@ -25,6 +25,16 @@ func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j pers
 	if err != nil {
 		return persistence.Run{}, err
 	}
+	c, err := e.Project().Config()
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	if j.Files = persistence.FilesPinned; c.Files.Mode == persistence.FilesGit {
+		j.Files = persistence.FilesGit
+		if r.Files, err = filesOf(ctx, e.Project(), e.Project().Env, r.Warn); err != nil {
+			return persistence.Run{}, err
+		}
+	}
 	run, err := e.Submit(ctx, r, j)
 	if err != nil {
 		return run, err

@@ -42,15 +42,17 @@ type worker struct {
 	store   persistence.Placer
 	queue   dispatch.Engine
 	limits  dispatch.Limits
+	files   *carrier
 	lease   time.Duration
 	state   persistence.WorkerState
 	look    chan struct{} // of one element: something may have to be placed
 	more    chan string   // channels to take jobs of, too
 
-	mu   sync.Mutex
-	runs map[persistence.ID]bool      // guarded by mu: those that it has now
-	left map[persistence.ID]time.Time // guarded by mu: when it left others
-	last string                       // guarded by mu: what kept it from something last
+	mu    sync.Mutex
+	runs  map[persistence.ID]bool      // guarded by mu: those that it has now
+	left  map[persistence.ID]time.Time // guarded by mu: when it left others
+	notes map[persistence.ID]string    // guarded by mu: why runs did not begin here
+	last  string                       // guarded by mu: what kept it from something last
 }
 
 // Open returns the store and the queue of the runs of a project. The caller closes both.
@@ -89,9 +91,13 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	if err != nil {
 		return err
 	}
+	files, err := carrierOf(ctx, p, o.Env)
+	if err != nil {
+		return err
+	}
 	w := &worker{
-		Options: o, project: p, limits: limits, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), more: make(chan string, 16),
-		runs: make(map[persistence.ID]bool), left: make(map[persistence.ID]time.Time),
+		Options: o, project: p, limits: limits, files: files, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), more: make(chan string, 16),
+		runs: make(map[persistence.ID]bool), left: make(map[persistence.ID]time.Time), notes: make(map[persistence.ID]string),
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -109,20 +115,14 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { every(side, w.lease/6, nil, func() { w.trouble(w.beat(context.WithoutCancel(side))) }) })
 	beside.Go(func() { every(side, min(w.lease/12, time.Second), w.look, func() { w.trouble(w.arrange(side)) }) })
-	err = queue.Work(ctx, dispatch.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, o.Labels), More: w.more}, w.drive)
+	if w.files != nil {
+		w.Say("It keeps the files of runs in %s.", w.files.Remote)
+		beside.Go(func() { every(side, restOfTrees, nil, func() { w.trouble(w.tidy(side)) }) })
+	}
+	err = queue.Work(ctx, dispatch.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, files.mode(), o.Labels), More: w.more}, w.drive)
 	end()
 	beside.Wait()
 	return errors.Join(err, store.Away(context.WithoutCancel(ctx), w.state.ID))
-}
-
-// channels are those that a worker takes jobs of from the beginning. Those of other combinations of its labels it finds when there is a run for them.
-func channels(queue string, labels []string) []string {
-	all := []string{dispatch.Channel(queue, nil), dispatch.Channel(queue, labels)}
-	for _, l := range labels {
-		all = append(all, dispatch.Channel(queue, []string{l}))
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }
 
 // every calls do at once, again each time that rest is over, and sooner when look says so, until ctx ends.
@@ -185,9 +185,9 @@ func (w *worker) arrange(ctx context.Context) error {
 			}
 		}
 		for _, p := range all {
-			if dispatch.StandOf(p) == dispatch.Due && dispatch.Fits(p.Job, w.Queue, w.Labels) && len(p.Labels) > 1 {
+			if dispatch.StandOf(p) == dispatch.Due && w.fits(p.Job) && len(p.Labels) > 1 {
 				select {
-				case w.more <- dispatch.Channel(p.Queue, p.Labels):
+				case w.more <- dispatch.ChannelOf(p.Job):
 				default: // the next time
 				}
 			}
@@ -243,7 +243,7 @@ func (w *worker) drive(ctx context.Context, id persistence.ID) (over bool) {
 			return ctx.Err() == nil
 		case ctx.Err() != nil:
 			return false
-		case dispatch.StandOf(p) != dispatch.Due || !dispatch.Fits(p.Job, w.Queue, w.Labels):
+		case dispatch.StandOf(p) != dispatch.Due || !w.fits(p.Job):
 			return true // it ended, is another's, or waits
 		}
 		code, said := w.carry(ctx, p)
@@ -279,13 +279,21 @@ func (w *worker) placed(ctx context.Context, id persistence.ID) (persistence.Pla
 
 // carry has a process of its own carry a run, and returns when that ended: with its exit code and what it said before the run was on record.
 func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, said string) {
-	request, err := requestOf(p)
+	request, files, err := requestOf(p)
 	if err != nil {
 		return 1, err.Error()
 	}
 	h := handover.Handover{
 		Version: handover.Version, Dir: w.project.Cwd, Project: w.Project, Store: w.Store, Log: true, Bound: true,
 		Words: []string{"submit", p.State.Loop}, Request: request, View: handover.View{Quiet: true},
+	}
+	if w.files != nil {
+		if h.Store, _, err = w.project.Location(); err == nil { // that of the worker, whatever settings the files have
+			err = w.files.send(ctx, &h, w.store, p, files)
+		}
+		if err != nil {
+			return 1, err.Error()
+		}
 	}
 	child, _, err := h.Begin(ctx, w.Env)
 	if early, ok := errors.AsType[*handover.EarlyError](err); ok {
@@ -304,20 +312,25 @@ func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, sai
 	return code, string(text)
 }
 
-// requestOf is what is asked of the process that carries a run.
-func requestOf(p persistence.Placed) (r engine.Request, err error) {
+// fits reports whether this worker may have a job.
+func (w *worker) fits(j persistence.Job) bool {
+	return dispatch.Fits(j, w.Queue, w.files.mode(), w.Labels)
+}
+
+// requestOf is what is asked of the process that carries a run, and where its files begin.
+func requestOf(p persistence.Placed) (r engine.Request, files *engine.FilesRequest, err error) {
 	var start engine.StartRequest
 	if err := json.Unmarshal(p.Request, &start); err != nil {
-		return r, fmt.Errorf("what was submitted as run %s cannot be read: %w", p.Run, err)
+		return r, nil, fmt.Errorf("what was submitted as run %s cannot be read: %w", p.Run, err)
 	}
 	if p.Hash == "" || start.Hash != p.Hash { // loops submit records both; without them any definition that is here would do
-		return r, fmt.Errorf("what was submitted as run %s does not say which definition it is about: submit it again", p.Run)
+		return r, nil, fmt.Errorf("what was submitted as run %s does not say which definition it is about: submit it again", p.Run)
 	}
 	if p.State.Status == persistence.Queued {
 		start.Queued, start.Over.Park = p.Run, true
-		return engine.Request{Start: &start}, nil
+		return engine.Request{Start: &start}, start.Files, nil
 	}
 	again := &engine.ResumeRequest{Run: string(p.Run), Lock: start.Lock, Placed: true}
 	again.Over.Park = true
-	return engine.Request{Resume: again}, nil
+	return engine.Request{Resume: again}, start.Files, nil
 }

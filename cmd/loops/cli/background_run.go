@@ -21,6 +21,7 @@ import (
 	"loops/internal/runlog"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
+	"loops/internal/worker"
 	"loops/persistence"
 )
 
@@ -65,6 +66,9 @@ func runHandedOver(ctx context.Context, a *app) error {
 	if err = errors.Join(err, request.Close()); err == nil {
 		err = h.Obey()
 	}
+	if err == nil {
+		a.keeper, err = worker.Settle(ctx, &h, a.Env)
+	}
 	if err != nil {
 		ui.Say(messages, "loops: the run cannot be begun by its process: %v\n", err)
 		return told(engine.Failed)
@@ -80,7 +84,7 @@ func carryDetached(ctx context.Context, a *app, h handover.Handover, report, mes
 	h.View.JSON = false // that was asked of whoever started it
 	d := &detached{report: report, messages: messages, began: time.Now(), line: commandline.Text(commandline.Kept(h.Words))}
 	inner := handedApp(h, IO{In: a.In, Out: d, Err: d.toPerson(), Env: a.Env})
-	inner.detached, inner.adopt = d, a.adopt
+	inner.detached, inner.adopt, inner.keeper = d, a.adopt, a.keeper
 	inner.onRecord = func(header progress.Header) { d.recorded(inner, header) }
 	code := inner.carryHandedOver(ctx, h)
 	d.close(code)
@@ -90,7 +94,7 @@ func carryDetached(ctx context.Context, a *app, h handover.Handover, report, mes
 // carryWatched carries a run for a process that waits for its end, and reads until then what is said. It returns its exit code.
 func carryWatched(ctx context.Context, a *app, h handover.Handover, report, messages *os.File) int {
 	inner := handedApp(h, IO{In: a.In, Out: io.Discard, Err: messages, Env: a.Env})
-	inner.adopt = a.adopt
+	inner.adopt, inner.keeper = a.adopt, a.keeper
 	inner.onRecord = func(header progress.Header) {
 		startOf(header).Report(report)
 		_ = report.Close()

@@ -36,7 +36,9 @@ func (a *app) engine() (*engine.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := engine.New(p, a.engineOptions())
+	o := a.engineOptions()
+	o.Files, o.Forget = a.keeper.Files, a.keeper.Forget(p, a.Env)
+	e := engine.New(p, o)
 	a.notify(e)
 	return e, nil
 }

@@ -26,6 +26,7 @@ import (
 	"loops/internal/proc"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
+	"loops/internal/worker"
 )
 
 // An IO is what a command line touches of the world besides the project's files.
@@ -54,6 +55,7 @@ type app struct {
 
 	args     []string                                           // the command line
 	detached *detached                                          // of the process of a run in the background; else nil
+	keeper   *worker.Keeper                                     // of the files of the run that this process carries; nil = they stay where they are
 	spawn    func(handover.Handover) (*handover.Process, error) // starts the process of a run in the background; nil = Handover.Spawn
 	onRecord func(progress.Header)                              // is told when the run is on record; nil = no other process waits for that
 	notifier *notifier.Notifier                                 // of the first engine; nil = nobody is told

@@ -17,8 +17,8 @@ import (
 	"loops/engine/project"
 	"loops/engine/schedule"
 	"loops/engine/webhook"
-	"loops/internal/access"
 	"loops/internal/alarm"
+	"loops/internal/config"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/internal/web"
@@ -90,7 +90,7 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 			*file = a.at(*file)
 		}
 	}
-	o.StateDir, o.Owner = access.StateDir(a.getenv), cmp.Or(a.sender(), "web")
+	o.StateDir, o.Owner = config.StateDir(a.getenv, "serve"), cmp.Or(a.sender(), "web")
 	ctx, stop := signal.NotifyContext(ctx, ends...)
 	defer stop()
 	post, err := o.Open(ctx)

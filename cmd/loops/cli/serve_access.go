@@ -8,6 +8,7 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/internal/access"
+	"loops/internal/config"
 	"loops/internal/ui"
 )
 
@@ -82,7 +83,7 @@ are running, ADDRESS says which: host and port, as in the address. The token is 
   loops serve token --rotate`,
 		Args: arguments(0, 1, ""),
 		RunE: func(_ *cobra.Command, args []string) error {
-			told, err := access.Tokens(access.StateDir(a.getenv), strings.Join(args, ""), rotate)
+			told, err := access.Tokens(config.StateDir(a.getenv, "serve"), strings.Join(args, ""), rotate)
 			if err != nil {
 				return failure(engine.Failed, "%s", oneLine(err))
 			}

@@ -26,7 +26,7 @@ type submitOptions struct {
 }
 
 func newSubmitCommand(a *app) *cobra.Command {
-	o := submitOptions{request: engine.StartRequest{Lock: projectLock}, job: persistence.Job{Files: persistence.FilesPinned}}
+	o := submitOptions{request: engine.StartRequest{Lock: projectLock}}
 	cmd := &cobra.Command{
 		Use:   "submit NAME|PATH [INPUT]",
 		Short: "Submit a run for workers",

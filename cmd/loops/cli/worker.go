@@ -23,7 +23,8 @@ their actions, hands them to other workers and ends within a second. When a work
 continue them; when a worker cannot be heard of for as long as a lease is (--store ...?lease=30s), others take its runs over.
 
 It works in the project of this folder, whose files its runs change, and runs only loops that are there as they were
-submitted. It needs no settings but the database. A run that waits (wait, ask) takes no slot. What a run prints is kept
+submitted. It needs no settings but the database. In a folder of no project, or with files.mode: git, it works in work
+trees of the repository files.remote instead, where the files of runs are kept, too. A run that waits (wait, ask) takes no slot. What a run prints is kept
 in .loops/logs. Whoever may submit runs commands as the user of the worker: docs/machines.md.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
 		Example: `  loops worker
   loops worker --queue nightly --slots 4 --label gpu`,

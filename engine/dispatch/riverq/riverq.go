@@ -132,7 +132,7 @@ func (q *Queue) inserter() (*river.Client[pgx.Tx], error) {
 func params(j persistence.Job) (args, *river.InsertOpts) {
 	priority := min(max(j.Priority, dispatch.FirstPriority), dispatch.LastPriority)
 	return args{Run: string(j.Run), Key: j.Key}, &river.InsertOpts{
-		Queue: dispatch.Channel(j.Queue, j.Labels), Priority: priority, MaxAttempts: 1000,
+		Queue: dispatch.ChannelOf(j), Priority: priority, MaxAttempts: 1000,
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: live},
 	}
 }
@@ -146,7 +146,7 @@ func (q *Queue) Place(ctx context.Context, j persistence.Job) (placed bool, err 
 	err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 		var ahead int
 		if err := tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT 1 FROM river_job WHERE state = 'available' AND queue = $1 AND args ->> 'key' = $2 LIMIT $3) AS ahead`,
-			dispatch.Channel(j.Queue, j.Labels), j.Key, dispatch.Window).Scan(&ahead); err != nil {
+			dispatch.ChannelOf(j), j.Key, dispatch.Window).Scan(&ahead); err != nil {
 			return err
 		}
 		if ahead >= dispatch.Window {

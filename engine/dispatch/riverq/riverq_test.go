@@ -194,7 +194,7 @@ func TestHandedOn(t *testing.T) {
 		t.Fatalf("a worker without the label took %s", id)
 	}
 	must(t, one.stop())
-	two := work(t, q, "two", 2, func(persistence.ID) bool { return true }, "default", dispatch.Channel("default", labelled.Labels))
+	two := work(t, q, "two", 2, func(persistence.ID) bool { return true }, "default", dispatch.Channel("default", "", labelled.Labels))
 	if got := map[persistence.ID]bool{two.next(t): true, two.next(t): true}; !got["a"] || !got["gpu"] {
 		t.Fatalf("the other worker took %v", got)
 	}

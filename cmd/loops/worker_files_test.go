@@ -1,0 +1,200 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loops/internal/needs"
+)
+
+// A gitFleet is a fleet whose files are in a repository that workers, which are in folders of no project, keep them in.
+type gitFleet struct {
+	fleet
+	remote, waits string
+}
+
+// travelSteps notes each step of a run in a file that travels. The second one waits for a file that does not.
+const travelSteps = `name: three
+description: notes its steps
+initial: a
+states:
+  a: {action: "echo a >> steps", next: b}
+  b: {action: "echo b >> steps; touch $WAITS.has; while test ! -e $WAITS; do sleep 0.05; done; echo B >> steps", next: c}
+  c: {action: "echo c >> steps; echo new > report; git add report", next: done}
+  done: {terminal: true}
+`
+
+func newGitFleet(t *testing.T) gitFleet {
+	t.Helper()
+	needs.Command(t, "git")
+	f := gitFleet{newFleet(t, workerLease), filepath.Join(t.TempDir(), "remote.git"), filepath.Join(t.TempDir(), "go")}
+	f.write(".loops/three.yaml", travelSteps)
+	f.write(".loops/config.yaml", "files: {mode: git, remote: "+f.remote+"}\n")
+	f.write(".gitignore", ".loops/*\n!.loops/*.yaml\nworker*\n")
+	f.write("steps", "")
+	f.git("init", "-q", "--bare", f.remote)
+	f.git("init", "-q")
+	f.git("remote", "add", "origin", f.remote)
+	f.git("add", "-A")
+	f.commit("base")
+	return f
+}
+
+func (f gitFleet) git(args ...string) string {
+	f.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		f.t.Fatalf("git %v: %v: %s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// commit commits what is added, and pushes it.
+func (f gitFleet) commit(message string) {
+	f.t.Helper()
+	f.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "-m", message)
+	f.git("push", "-q", "origin", "HEAD:refs/heads/main")
+	f.git("--git-dir", f.remote, "symbolic-ref", "HEAD", "refs/heads/main")
+}
+
+// kept is a file as the remote has it of a run.
+func (f gitFleet) kept(id, file string) string {
+	f.t.Helper()
+	return f.git("--git-dir", f.remote, "show", "refs/loops/"+id+":"+file)
+}
+
+// A machine is one of its own: a folder in no project, with settings and a state of its own.
+type machine struct{ fleet }
+
+func (f gitFleet) machine() machine {
+	f.t.Helper()
+	m := machine{f.fleet}
+	m.dir = f.t.TempDir()
+	m.env = []string{"HOME=" + m.dir, "XDG_STATE_HOME=" + filepath.Join(m.dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(m.dir, "config"), "WAITS=" + f.waits}
+	must(f.t, os.MkdirAll(filepath.Join(m.dir, "config/loops"), 0o700))
+	m.write("config/loops/config.yaml", "files: {remote: "+f.remote+"}\n")
+	return m
+}
+
+// trees are the work trees on a machine.
+func (m machine) trees() []string {
+	all, err := filepath.Glob(filepath.Join(m.dir, "state/loops/files/trees/*/*"))
+	must(m.t, err)
+	var trees []string
+	for _, path := range all {
+		if !strings.HasSuffix(path, ".lock") {
+			trees = append(trees, path)
+		}
+	}
+	return trees
+}
+
+// TestWorkerFilesTravel: the worker that takes a run over has the files as they were recorded, in a folder of no project.
+func TestWorkerFilesTravel(t *testing.T) {
+	t.Parallel()
+	f := newGitFleet(t)
+	f.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "--allow-empty", "-m", "not pushed")
+	f.write("steps", "changed\n")
+	out, err := f.command("submit", "three", "--at", "1h").CombinedOutput()
+	if must(t, err); !strings.Contains(string(out), "there are changes that are not in commit") || !strings.Contains(string(out), "is on no branch of a remote") {
+		t.Errorf("submit says %s", out)
+	}
+	f.git("reset", "-q", "--hard", "HEAD^")
+
+	id := f.submit("three")
+	one, two := f.machine(), f.machine()
+	first := one.worker()
+	has := f.waits + ".has"
+	f.until("the first worker has the run", func() bool { _, err := os.Stat(has); return err == nil })
+	second := two.worker()
+	must(t, os.Remove(has))
+	first.kill()
+	f.until("the second worker has the run", func() bool { _, err := os.Stat(has); return err == nil })
+	if got := strings.Join(strings.Fields(f.kept(id, "steps")), " "); got != "a b" { // its process was told, and stopped its action
+		t.Errorf("before its second step ended the run has kept %s", got)
+	}
+	if trees := two.trees(); len(trees) != 1 {
+		t.Errorf("the second machine has the work trees %v", trees)
+	}
+	must(t, os.WriteFile(f.waits, nil, 0o600))
+	f.until("the run is completed", func() bool { return f.status(id) == "completed" })
+	f.wholeHistory(id, "a b c")
+	if got := strings.Join(strings.Fields(f.kept(id, "steps")), " "); got != "a b b B c" {
+		t.Errorf("the steps are %s", got)
+	}
+	if got := f.kept(id, "report"); got != "new" {
+		t.Errorf("the report is %q", got)
+	}
+	f.until("the work tree is removed", func() bool { return len(two.trees()) == 0 })
+	second.drain()
+	one.worker() // tidies what it left when it was killed
+	f.until("the first machine is tidy", func() bool { return len(one.trees()) == 0 })
+
+	f.loops("rm", id)
+	if refs := f.git("ls-remote", f.remote, "refs/loops/*"); refs != "" {
+		t.Errorf("after rm the remote has %s", refs)
+	}
+}
+
+// TestWorkerFilesRefused: what cannot be begun says why, and nothing of it is executed.
+func TestWorkerFilesRefused(t *testing.T) {
+	t.Parallel()
+	f := newGitFleet(t)
+	must(t, os.WriteFile(f.waits, nil, 0o600))
+	m := f.machine()
+	m.write("config/loops/config.yaml", "")
+	if out, err := m.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "files.remote is not set: start the worker in a checkout of the project, or set files.remote") {
+		t.Errorf("a worker without a repository says %s", out)
+	}
+	m.write("config/loops/config.yaml", "files: {remote: --upload-pack=touch x}\n")
+	if out, err := m.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "remote is the address of a repository") {
+		t.Errorf("a worker with an option for a repository says %s", out)
+	}
+	m.write("config/loops/config.yaml", "files: {remote: "+f.remote+"}\n")
+
+	f.git("-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "--allow-empty", "-m", "not pushed")
+	lost := f.submit("three")
+	f.git("reset", "-q", "--hard", "HEAD^")
+	f.write(".loops/three.yaml", travelSteps+"# changed\n")
+	changed := f.submit("three")
+	f.git("reset", "-q", "--hard")
+	f.write(".loops/config.yaml", "")
+	pinned := f.submit("three")
+	m.worker()
+	said := func(text string) func() bool {
+		return func() bool {
+			return strings.Contains(f.loops("workers", "--json"), text) || strings.Contains(m.log(), text)
+		}
+	}
+	f.until("the commit is missed", said("is not on "+f.remote+"; push it there"))
+	f.until("the definition is refused", said("is not here as it was submitted"))
+	for _, id := range []string{lost, changed, pinned} {
+		if got := f.status(id); got != "queued" {
+			t.Errorf("run %s is %s", id, got)
+		}
+	}
+	if got := f.git("ls-remote", f.remote, "refs/loops/*"); got != "" {
+		t.Errorf("the remote has %s", got)
+	}
+	f.worker() // in the checkout, whose settings say nothing of git now
+	f.until("the run for a checkout is completed", func() bool { return f.status(pinned) == "completed" })
+	if got := strings.Join(f.lines("steps"), " "); got != "a b B c" {
+		t.Errorf("the steps are %s", got)
+	}
+}
+
+// log is all that workers on a machine have said.
+func (m machine) log() string {
+	var all strings.Builder
+	logs, err := filepath.Glob(filepath.Join(m.dir, "worker*"))
+	must(m.t, err)
+	for _, path := range logs {
+		all.WriteString(readText(m.t, path))
+	}
+	return all.String()
+}

@@ -1,0 +1,221 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"loops/engine"
+	"loops/engine/dispatch"
+	"loops/engine/project"
+	"loops/internal/config"
+	"loops/internal/gitref"
+	"loops/internal/handover"
+	"loops/internal/humanize"
+	"loops/persistence"
+)
+
+// restOfTrees is how long a worker rests between two looks for work trees that no run needs.
+const restOfTrees = 10 * time.Minute
+
+// A carrier has the files of runs travel through a repository of git: files.mode git. nil = they do not.
+type carrier struct {
+	config.Files
+	machine string // see handover.Files
+	mirror  *gitref.Mirror
+}
+
+// modeOf is how files get to the workers of a project: as its settings say, else through git where it has no loops.
+func modeOf(p *project.Project, f config.Files) string {
+	if f.Mode != "" {
+		return f.Mode
+	}
+	if info, err := os.Stat(p.Loops); err == nil && info.IsDir() {
+		return persistence.FilesPinned
+	}
+	return persistence.FilesGit
+}
+
+// carrierOf returns the carrier of a worker.
+func carrierOf(ctx context.Context, p *project.Project, env []string) (*carrier, error) {
+	c, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	if modeOf(p, c.Files) != persistence.FilesGit {
+		return nil, nil
+	}
+	if c.Files.Remote == "" {
+		return nil, engine.Refuse(engine.Usage, "this folder is in no project, and files.remote is not set: start the worker in a checkout of the project, or set files.remote to a repository of git in %s", p.Short(p.Layers.User))
+	}
+	return openCarrier(ctx, p, c.Files, env)
+}
+
+func openCarrier(ctx context.Context, p *project.Project, f config.Files, env []string) (*carrier, error) {
+	machine := config.StateDir(func(name string) (string, bool) { return project.LookEnv(env, name) }, "files")
+	if machine == "" {
+		return nil, engine.Refuse(engine.Failed, "the home folder is not known, where the files of runs are kept: set HOME or XDG_STATE_HOME")
+	}
+	if err := os.MkdirAll(machine, 0o700); err != nil {
+		return nil, err
+	}
+	m, err := gitref.Open(ctx, gitref.Command(env), machine, f.Remote)
+	if err != nil {
+		return nil, err
+	}
+	return &carrier{f, machine, m}, nil
+}
+
+// mode is the mode of files of what a worker takes.
+func (c *carrier) mode() string {
+	if c == nil {
+		return persistence.FilesPinned
+	}
+	return persistence.FilesGit
+}
+
+// send has the process of a run find the files, which are on this machine when it returns.
+func (c *carrier) send(ctx context.Context, h *handover.Handover, store persistence.Store, p persistence.Placed, asked *engine.FilesRequest) error {
+	f := &handover.Files{Remote: c.Remote, Machine: c.machine, Run: string(p.Run), Include: c.Include}
+	if asked != nil {
+		f.Commit, f.Folder = asked.Commit, asked.Folder
+	}
+	recorded, err := engine.RecordedFiles(ctx, store, p.Run)
+	if err != nil {
+		return err
+	}
+	if recorded != "" {
+		f.Commit = recorded
+	}
+	if f.Commit == "" {
+		if f.Commit, err = c.mirror.Tip(ctx, c.Branch); err != nil {
+			return err
+		}
+	}
+	h.Files, h.Project = f, ""
+	return c.mirror.Fetch(ctx, f.Run, f.Commit)
+}
+
+// tidy removes the work trees of runs that are completed or not on record any more. What they were is on the remote.
+func (w *worker) tidy(ctx context.Context) error {
+	runs, err := w.files.mirror.Runs()
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		all, err := w.store.Placed(ctx, persistence.ID(run), 0)
+		if err != nil {
+			return err
+		}
+		if len(all) == 0 || all[0].State.Status == persistence.Completed {
+			if err := w.files.mirror.RemoveTrees(ctx, run); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// A Keeper keeps the files of a run, in its process.
+type Keeper struct {
+	tree   *gitref.Tree
+	mirror *gitref.Mirror
+}
+
+// Settle brings the files of a run to the state in which it begins or continues, and has the handover work in them. A nil Keeper means that they
+// do not travel.
+func Settle(ctx context.Context, h *handover.Handover, env []string) (*Keeper, error) {
+	f := h.Files
+	if f == nil {
+		return nil, nil
+	}
+	if f.Folder != "" && !filepath.IsLocal(f.Folder) {
+		return nil, engine.Refuse(engine.Usage, "the folder %s of the project is not in the repository", humanize.Quote(f.Folder))
+	}
+	m, err := gitref.Open(ctx, gitref.Command(env), f.Machine, f.Remote)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := m.Tree(ctx, f.Run, f.Commit, f.Include)
+	if err != nil {
+		return nil, err
+	}
+	h.Dir = filepath.Join(tree.Dir, f.Folder)
+	if info, err := os.Stat(filepath.Join(h.Dir, project.Folder)); err != nil || !info.IsDir() {
+		return nil, errors.Join(engine.Refuse(engine.NotFound, "commit %.12s of %s has no folder %s", f.Commit, f.Remote, filepath.Join(f.Folder, project.Folder)), tree.Close())
+	}
+	return &Keeper{tree, m}, nil
+}
+
+// Files fits [engine.Options].
+func (k *Keeper) Files(id persistence.ID) engine.Files {
+	if k == nil || string(id) != k.tree.Run {
+		return nil
+	}
+	return k.tree
+}
+
+// Forget fits [engine.Options]. A nil Keeper forgets what the settings of a project say that its runs have.
+func (k *Keeper) Forget(p *project.Project, env []string) func(context.Context, []persistence.ID) error {
+	return func(ctx context.Context, ids []persistence.ID) error {
+		var m *gitref.Mirror
+		if k != nil {
+			m = k.mirror
+		} else {
+			c, err := p.Config()
+			if err != nil || c.Files.Mode != persistence.FilesGit || c.Files.Remote == "" {
+				return nil // what is wrong with settings was told
+			}
+			opened, err := openCarrier(ctx, p, c.Files, env)
+			if err != nil {
+				return err
+			}
+			m = opened.mirror
+		}
+		runs := make([]string, len(ids))
+		for i, id := range ids {
+			runs[i] = string(id)
+		}
+		if err := m.ForgetAll(ctx, runs); err != nil {
+			return engine.Refuse(engine.Failed, "the runs are removed; what is kept of their files is not: %s. To see it: git ls-remote %s 'refs/loops/*'", humanize.OneLine(err), m.Remote)
+		}
+		return nil
+	}
+}
+
+// filesOf says for a submission where in a repository the project is, and warns of what workers will not have.
+func filesOf(ctx context.Context, p *project.Project, env []string, warn engine.Warn) (*engine.FilesRequest, error) {
+	git := gitref.Command(env)
+	commit, err := git(ctx, p.Dir, nil, "rev-parse", "--verify", "-q", "HEAD^{commit}")
+	if err != nil {
+		return nil, engine.Refuse(engine.Usage, "files.mode is git, and %s has no commit of git: commit the project and push it, or leave files.mode out", p.Short(p.Dir))
+	}
+	folder, err := git(ctx, p.Dir, nil, "rev-parse", "--show-prefix")
+	if err != nil {
+		return nil, err
+	}
+	changed, err := git(ctx, p.Dir, nil, "status", "--porcelain", "--untracked-files=no")
+	if err != nil {
+		return nil, err
+	}
+	if changed != "" {
+		warn.Say("there are changes that are not in commit %.12s: the run begins without them", commit)
+	}
+	if remotes, err := git(ctx, p.Dir, nil, "branch", "-r", "--contains", commit); err == nil && remotes == "" {
+		warn.Say("commit %.12s is on no branch of a remote that this checkout knows of: push it, or no worker can begin the run", commit)
+	}
+	return &engine.FilesRequest{Commit: commit, Folder: filepath.Clean(folder)}, nil
+}
+
+// channels are those that a worker takes jobs of from the beginning. Those of other combinations of its labels it finds when there is a run for them.
+func channels(queue, files string, labels []string) []string {
+	all := []string{dispatch.Channel(queue, files, nil), dispatch.Channel(queue, files, labels)}
+	for _, l := range labels {
+		all = append(all, dispatch.Channel(queue, files, []string{l}))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
