@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	},
 	"loops/internal/install": {"loops/internal/disk"},
 	"loops/internal/alarm": {
-		"loops/engine", "loops/engine/project", "loops/engine/schedule", "loops/internal/config", "loops/internal/disk", "loops/internal/humanize", "loops/internal/inspect",
+		"loops/engine", "loops/engine/project", "loops/engine/schedule", "loops/fsm", "loops/internal/config", "loops/internal/disk", "loops/internal/humanize", "loops/internal/inspect",
 		"loops/internal/lookup", "loops/internal/notify", "loops/persistence",
 	},
 	"loops/internal/editor": {
@@ -119,6 +119,7 @@ var arrows = map[string][]string{
 	"loops/internal/align":            {"loops/internal/inspect"},
 	"loops/internal/runlog":           {"loops/internal/disk"},
 	"loops/internal/gitref":           {"loops/internal/worktree"},
+	"loops/internal/spend":            {"loops/fsm", "loops/internal/config", "loops/internal/humanize", "loops/persistence"},
 	"loops/internal/worker":           {"loops/engine", "loops/engine/dispatch", "loops/engine/dispatch/riverq", "loops/engine/project", "loops/fsm", "loops/internal/config", "loops/internal/gitref", "loops/internal/handover", "loops/internal/humanize", "loops/persistence"},
 	"loops/internal/grants":           {"loops/engine", "loops/engine/dispatch", "loops/engine/dispatch/riverq", "loops/engine/project", "loops/persistence/sqlstore"},
 	"loops/internal/handover":         {"loops/engine", "loops/internal/humanize"},
@@ -207,6 +208,7 @@ var arrows = map[string][]string{
 		"loops/internal/plain",
 		"loops/internal/proc",
 		"loops/internal/retention",
+		"loops/internal/spend",
 		"loops/internal/worktree",
 		"loops/persistence",
 		"loops/reconcile",

@@ -232,6 +232,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		MemoryUsed: proc.MemoryUsed,
 		Getenv:     e.getenv,
 		Circuit:    persistence.ProjectCircuit(j.project.Loops),
+		Purse:      e.purse(j, r.id),
 		Park:       j.over.Park,
 		Again:      j.again,
 		Wake:       r.wake,

@@ -87,7 +87,7 @@ func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payl
 func (q *asker) put(ctx context.Context, a Action) (Result, error) {
 	e, m := q.e, q.e.mem
 	for {
-		if !e.awaitCircuit(ctx, q.st, a.Host) {
+		if !e.awaitCircuit(ctx, q.st, a.Host) || !e.awaitPurse(ctx, q.st) {
 			return Result{}, errHalted
 		}
 		if err := e.affordable(); err != nil {

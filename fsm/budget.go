@@ -67,6 +67,7 @@ func spentOn(res Result) Spent {
 
 // spend counts against this loop and its state, and those it runs inside. The memory is recorded with what follows.
 func (e *Executor) spend(s Spent) {
+	e.pay(s)
 	for x := e; x != nil; x = x.parent {
 		m := x.mem
 		m.Spent = m.Spent.plus(s)

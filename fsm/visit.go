@@ -120,7 +120,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		a.Params = string(value.AppendJSON(nil, params))
 	}
 	if mode == KindPrompt {
-		if !e.awaitCircuit(ctx, st, e.cfg.Loop.PromptHost(st)) {
+		if !e.awaitCircuit(ctx, st, e.cfg.Loop.PromptHost(st)) || !e.awaitPurse(ctx, st) {
 			return Result{}, errHalted
 		}
 		if err := e.affordable(); err != nil {

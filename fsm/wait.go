@@ -11,6 +11,7 @@ const (
 	WaitAPIError  = "api_error"  // the host's API failed: it is asked again afterwards
 	WaitInfra     = "infra"      // the host was ended from outside: it is asked again afterwards
 	WaitCircuit   = "circuit"    // another run was refused, so this one does not ask yet
+	WaitSpend     = "spend"      // runs together spent as much as they may, so that this one asks no host yet
 	WaitJudge     = "judge"      // the host of a judge refused: it is asked again afterwards
 	WaitMemory    = "host_guard" // the machine is short of memory
 	WaitRetry     = "retry"      // a try of the action failed: it is done again afterwards, in the same step
@@ -35,8 +36,9 @@ type Wait struct {
 	Since time.Time
 	Until time.Time // zero for WaitPaused, and for a WaitState without an end
 
+	What string // is waited for; of WaitState and WaitSpend
+
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
-	What    string // is waited for
 	Event   string // the name of the signal that is; "" = none is
 	Choices string // what can be answered, where a person is asked
 	Seen    string // what the last look came to
@@ -165,7 +167,7 @@ func (e *Executor) sleepUntil(ctx context.Context, over func() bool) {
 		look = circuitLook
 	}
 	begun, most := time.Now(), min(w.Until.Sub(wall()), w.Until.Sub(w.Since))
-	if limit := e.cfg.Loop.Timeout; limit > 0 {
+	if limit := e.cfg.Loop.Timeout; limit > 0 && !e.mem.Flushing { // whose time is up
 		most = min(most, limit-e.elapsed()+time.Millisecond)
 	}
 	for told := begun; ctx.Err() == nil && e.broken == nil; {

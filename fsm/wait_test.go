@@ -183,3 +183,51 @@ func TestAStoppedRunStillTellsWhatItWaitsFor(t *testing.T) {
 		})
 	}
 }
+
+// A purse is full until a time.
+type purse struct {
+	until time.Time
+	spent float64
+}
+
+func (p *purse) Full(context.Context) (string, time.Time) { return "enough was spent", p.until }
+
+func (p *purse) Spent(usd float64) error {
+	p.spent += usd
+	return nil
+}
+
+// TestPromptsWaitForRoomToSpend: a prompt begins when there is room, looked for every few seconds, and the time of the loop stands still until then.
+func TestPromptsWaitForRoomToSpend(t *testing.T) {
+	for name, c := range map[string]struct {
+		full, room, want time.Duration // until when it says that it is full, after how long it is not any more, and when the prompt begins
+	}{
+		"there is room":             {0, 0, 0},
+		"the hour goes by":          {time.Hour, time.Hour, time.Hour},
+		"the limit is raised":       {time.Hour, 7 * time.Second, 10 * time.Second},
+		"for longer than a run has": {20 * time.Hour, 20 * time.Hour, 20 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				p := &purse{until: begun.Add(c.full)}
+				time.AfterFunc(c.room, func() { p.until = time.Time{} })
+				rec, out, _ := waitCase(t, "prompt-rate-limit", func(cfg *fsm.Config) {
+					cfg.Purse, cfg.Loop.Timeout = p, 2*time.Hour
+				})
+				if out.TerminatedBy == fsm.EndTimeout {
+					t.Error("the wait used up the time of the loop")
+				}
+				for _, e := range rec.events {
+					if e.Kind == "action_start" {
+						if got := e.Time.Sub(begun).Round(time.Second); got != c.want {
+							t.Errorf("the first prompt began after %s, want %s:\n%s", got, c.want, show(rec.events))
+						}
+						return
+					}
+				}
+				t.Errorf("no prompt began:\n%s", show(rec.events))
+			})
+		})
+	}
+}

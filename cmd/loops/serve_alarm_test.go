@@ -117,3 +117,38 @@ states:
 		t.Error("the service that watches the server was not asked")
 	}
 }
+
+// TestAlarmOfSpending: a run that waits because runs spent enough is an alarm, until the limit is raised.
+func TestAlarmOfSpending(t *testing.T) {
+	t.Parallel()
+	dir := serveDir(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+	config := "hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost}}\n"
+	write := func(name, text string, mode os.FileMode) {
+		t.Helper()
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), mode))
+	}
+	write(".loops/config.yaml", config+"spend: {cost_per_hour: 0.5}\n", 0o644)
+	write(".loops/ask.yaml", "name: ask\ndescription: asks\ninitial: a\nllm: {host: mine}\nstates:\n  a: {action_type: prompt, action: one, next: done}\n  done: {terminal: true}\n", 0o644)
+	write("ask", "#!/bin/bash\ncat >/dev/null\necho '{\"text\": \"did it\", \"cost\": 0.5}'\n", 0o755)
+	s := startServe(t, dir)
+	env := append(os.Environ(), "HOME="+dir)
+	loopsIn(t, dir, env, "run", "ask", "-q")
+	id := strings.TrimSpace(loopsIn(t, dir, env, "run", "-qb", "ask"))
+	until := func(what string, done func(text string) bool) {
+		t.Helper()
+		text := ""
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+			if _, text = s.ask("GET", "/api/v1/alarms", "", ""); done(text) {
+				return
+			}
+		}
+		t.Fatalf("%s: %s", what, text)
+	}
+	until("the run waits", func(text string) bool {
+		return strings.Contains(text, `"kind": "spend"`) && strings.Contains(text, "run "+id+" waits in state a: this project spent $0.5000 in the last hour, and may spend $0.5000")
+	})
+	write(".loops/config.yaml", config+"spend: {cost_per_hour: 2}\n", 0o644)
+	s.until(id, `"completed"`)
+	until("it is over", func(text string) bool { return !strings.Contains(text, "spend") })
+}

@@ -14,7 +14,6 @@ import (
 	"loops/fsm"
 	"loops/persistence"
 	"loops/persistence/dirstore"
-	"loops/persistence/dirstore/ledger"
 	"loops/persistence/sqlstore"
 	"loops/reconcile"
 )
@@ -111,24 +110,6 @@ func (p *Project) RecordsAt(ctx context.Context, location, from string, create b
 	files.Liveness = reconcile.OwnerAlive
 	store.Paths = files.PathLocks(sqlstore.Redacted(location))
 	return &Records{Store: Database{store}, Project: p, Name: store.Name(), Logs: p.LogsDir()}, nil
-}
-
-// Ledger returns the ledger of the project, which is closed with the records. In a database it is that of all projects with the name
-// that [Project.LedgerName] returns.
-func (r *Records) Ledger() persistence.Ledger {
-	if d, ok := r.Store.(Database); ok {
-		return d.Ledger(r.Project.LedgerName())
-	}
-	return ledger.Of(r.Project.Loops)
-}
-
-// LedgerName is the name by which projects that record in one database share schedules: that of the settings, or
-// of the folder.
-func (p *Project) LedgerName() string {
-	if c, _ := p.Declared(); c != nil && c.LedgerName != "" { // what is wrong with it, callers say that need it
-		return c.LedgerName
-	}
-	return filepath.Base(p.Dir)
 }
 
 // Key is the store, by the same word from every folder that a command may work in.

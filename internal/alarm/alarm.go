@@ -15,6 +15,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/schedule"
+	"loops/fsm"
 	"loops/internal/config"
 	"loops/internal/disk"
 	"loops/internal/humanize"
@@ -30,6 +31,7 @@ const (
 	Dead     = "dead"     // the process of a run died
 	Waiting  = "waiting"  // a question has no answer
 	Schedule = "schedule" // a time of a schedule has no run
+	Spend    = "spend"    // a run waits because runs together spent as much as they may
 )
 
 const (
@@ -90,9 +92,13 @@ func Find(ctx context.Context, f project.Finder, conf *config.Config, now time.T
 	}
 	for _, r := range project.Current(runs) {
 		switch {
-		case project.Alive(r) && conf.Alarm.Stuck > 0:
+		case project.Alive(r) && (conf.Alarm.Stuck > 0 || conf.Spend != config.Spend{}):
 			v := lookup.Glimpse(ctx, f, r)
-			if idle := v.Idle(); !v.Waits() && idle >= conf.Alarm.Stuck {
+			if v.Wait != nil && v.Wait.Why == fsm.WaitSpend {
+				text := fmt.Sprintf("run %s waits in state %s: %s", r.ID, v.Wait.State, v.Wait.What)
+				add(string(r.ID), Alarm{Kind: Spend, Run: r.ID, Loop: r.Loop, Since: v.Wait.Since, Text: text})
+			}
+			if idle := v.Idle(); conf.Alarm.Stuck > 0 && !v.Waits() && idle >= conf.Alarm.Stuck {
 				text := fmt.Sprintf("run %s has made no progress for %s, in state %s", r.ID, humanize.Duration(idle.Truncate(time.Second)), r.State)
 				add(string(r.ID), Alarm{Kind: Stuck, Run: r.ID, Loop: r.Loop, Since: now.Add(-idle), Text: text})
 			}

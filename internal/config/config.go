@@ -42,6 +42,7 @@ type Config struct {
 	QueueTimeout time.Duration  // how long run --queue waits; 0 = the default of the command
 	Limits       map[string]int // of submitted runs, by key, queue:NAME and label:NAME; see dispatch.limits
 	Files        Files
+	Spend        Spend
 	Alarm        Alarm
 	Webhooks     []Webhook // that loops serve takes, by name
 	LedgerName   string    // by which projects share the ledger of a database; "" = the name of the folder

@@ -61,11 +61,7 @@ var keys = sync.OnceValue(func() []Key {
 		wordKey("run.permissions", "skip", "host: agents do only what their own settings allow; skip: as the loop says.", []string{"skip", "host"}, func(c *Config) *string { return &c.Permissions }),
 		durationKey("run.delay", "0s", "Pause between the states of loops without a backoff.", true, func(c *Config) *time.Duration { return &c.Delay }),
 		wordKey("run.durability", "strict", "What a power failure may cost, as --durability.", []string{"strict", "grouped", "none"}, func(c *Config) *string { return &c.Durability }),
-		{
-			Name: "run.budget.cost", Form: FormDollars, None: true, Means: "US dollars that a run may use whose loop sets no such limit.",
-			read: func(d *decoder, n *yaml.Node, c *Config) { d.dollars(n, "cost", &c.Budget.Cost) },
-			show: func(c *Config) any { return unless(c.Budget.Cost == 0, c.Budget.Cost) },
-		},
+		dollarsKey("run.budget.cost", "US dollars that a run may use whose loop sets no such limit.", func(c *Config) *float64 { return &c.Budget.Cost }),
 		{
 			Name: "run.budget.tokens", Form: FormTokens, None: true, Means: "Tokens that a run may use whose loop sets no such limit.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.tokens(n, "tokens", &c.Budget.Tokens) },
@@ -89,6 +85,10 @@ var keys = sync.OnceValue(func() []Key {
 			Name: "files.include", Form: FormTexts, Means: "Patterns of ignored and untracked files that travel too, from the top of the repository; ** is any number of folders.",
 			read: (*decoder).include, show: func(c *Config) any { return unless(len(c.Files.Include) == 0, strings.Join(c.Files.Include, " ")) },
 		},
+		dollarsKey("spend.cost_per_hour", "US dollars that the runs of this project may spend together in an hour. No prompt and no judge begins where they have.", func(c *Config) *float64 { return &c.Spend.Project.PerHour }),
+		dollarsKey("spend.cost_per_day", "The same for 24 hours.", func(c *Config) *float64 { return &c.Spend.Project.PerDay }),
+		dollarsKey("spend.all.cost_per_hour", "The same for all runs of this user on this machine, in an hour.", func(c *Config) *float64 { return &c.Spend.All.PerHour }),
+		dollarsKey("spend.all.cost_per_day", "The same for 24 hours.", func(c *Config) *float64 { return &c.Spend.All.PerDay }),
 		durationKey("alarm.stuck", "", "How long a running run may be silent, without an event or output, before loops serve raises an alarm.", false, func(c *Config) *time.Duration { return &c.Alarm.Stuck }),
 		durationKey("alarm.waiting", "", "How long a question may go without an answer before loops serve raises an alarm.", false, func(c *Config) *time.Duration { return &c.Alarm.Waiting }),
 		countKey("alarm.restart", "How often loops serve resumes a run whose process died.", func(c *Config) *int { return &c.Alarm.Restart }),
@@ -133,6 +133,14 @@ func wordKey(name, def, means string, values []string, field func(*Config) *stri
 	return Key{
 		Name: name, Default: def, Form: FormWord, Values: values, Means: means, show: text(field),
 		read: func(d *decoder, n *yaml.Node, c *Config) { d.words(n, last(name), values, field(c)) },
+	}
+}
+
+func dollarsKey(name, means string, field func(*Config) *float64) Key {
+	return Key{
+		Name: name, Form: FormDollars, None: true, Means: means,
+		read: func(d *decoder, n *yaml.Node, c *Config) { d.dollars(n, last(name), field(c)) },
+		show: func(c *Config) any { return unless(*field(c) == 0, *field(c)) },
 	}
 }
 

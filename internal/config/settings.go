@@ -35,3 +35,11 @@ type Notify struct {
 	Timeout time.Duration // of one attempt; 0 = 10 s
 	Retries int           // of a webhook, after the first attempt
 }
+
+// Spend is what runs may spend together, in US dollars; 0 = no limit.
+type Spend struct {
+	Project, All SpendRate // of the runs of this project; of all runs of this user on this machine
+}
+
+// A SpendRate limits what is spent in the last hour, and in the last day.
+type SpendRate struct{ PerHour, PerDay float64 }

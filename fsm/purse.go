@@ -1,0 +1,61 @@
+package fsm
+
+import (
+	"context"
+	"time"
+)
+
+// A Purse limits what several runs spend together. Its methods may be called by several goroutines at once.
+type Purse interface {
+	// Full returns why no prompt and no judge may begin now, and until when at least. The time is zero, or past, where one may.
+	Full(ctx context.Context) (why string, until time.Time)
+	// Spent notes what a prompt or a judge cost, in US dollars. An error means that it does not count.
+	Spent(usd float64) error
+}
+
+// awaitPurse waits as long as nothing may be spent. The time of the run stands still. It reports false if the run was stopped meanwhile.
+func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
+	if e.cfg.Purse == nil {
+		return true
+	}
+	for said := ""; ; {
+		why, until := e.cfg.Purse.Full(ctx)
+		d := until.Sub(wall())
+		if d <= 0 {
+			return true
+		}
+		e.plan(WaitSpend, "", st.Name, d+time.Millisecond)
+		e.mem.Wait.What = why
+		if !e.mem.Flushing && e.loopTimeout(ctx) != pass {
+			return false
+		}
+		if why != said {
+			said = why
+			e.announceWait(why)
+		}
+		begun := time.Now()
+		e.sleepUntil(ctx, func() bool {
+			_, until := e.cfg.Purse.Full(ctx)
+			return !until.After(wall())
+		})
+		e.shift(time.Since(begun))
+		if e.broken != nil || ctx.Err() != nil {
+			return false // the wait stays on record
+		}
+		e.mem.Wait = nil
+		if e.woken {
+			e.woken = false
+			return true
+		}
+	}
+}
+
+// pay notes what was spent.
+func (e *Executor) pay(s Spent) {
+	if e.cfg.Purse == nil || s.CostUSD <= 0 {
+		return
+	}
+	if err := e.cfg.Purse.Spent(s.CostUSD); err != nil {
+		e.emit(EventWarning, Field{"state", e.mem.Current}, Field{"message", "the limits on spending do not count what this cost: " + err.Error()})
+	}
+}
