@@ -24,8 +24,8 @@ type Config struct {
 	Library Library
 	// MemoryUsed returns how much of the machine's memory is in use, in percent, for host_guard. Nil, or false: unknown.
 	MemoryUsed func() (float64, bool)
-	Circuit Circuit // tells runs of each other's rate limits; nil = there is none
-	Purse   Purse   // limits what this run and others spend together; nil = nothing does
+	Circuit    Circuit // tells runs of each other's rate limits; nil = there is none
+	Purse      Purse   // limits what this run and others spend together; nil = nothing does
 	// Park has the run let go of where a state waits (see [EndParked]) instead of carrying it until that is over. What came already
 	// is not waited for.
 	Park bool
