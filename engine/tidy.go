@@ -14,7 +14,7 @@ import (
 	"loops/reconcile"
 )
 
-// manyRuns is from how many runs among the running ones on nobody waits until they were read.
+// manyRuns is from how many runs among the running ones on a start does not wait until they were read.
 const manyRuns = 64
 
 // tidy reconciles, all runs but one: before the run begins, because what is left of the action of one that died might work on the same
@@ -58,7 +58,7 @@ func (t turn) reconcile(ctx context.Context, end ending) (rest func(context.Cont
 	}
 }
 
-// tidied tells what was reconciled, and what could not be; that it was not, because nobody waits any more, is no news.
+// tidied tells what was reconciled, and what could not be; that it was not, because the engine is being closed, is no news.
 func (t turn) tidied(ctx context.Context, changes []reconcile.Change, err error) {
 	if err != nil && (ctx.Err() == nil || len(changes) > 0) {
 		t.tell(Said{Text: textf("not tidied up: %s", err), Problem: true})

@@ -188,6 +188,36 @@ func TestWorkerFilesRefused(t *testing.T) {
 	}
 }
 
+// TestWorkerFilesAway: a run whose repository cannot be reached is not given up, however often that is tried.
+func TestWorkerFilesAway(t *testing.T) {
+	t.Parallel()
+	f := newGitFleet(t)
+	id := f.submit("three")
+	one, two := f.machine(), f.machine()
+	first := one.worker()
+	has := f.waits + ".has"
+	f.until("the first worker has the run", func() bool { _, err := os.Stat(has); return err == nil })
+	first.kill()
+	f.until("the run is interrupted", func() bool { return f.status(id) == "interrupted" })
+	must(t, os.Rename(f.remote, f.remote+".away"))
+	two.worker()
+	f.until("the second worker cannot reach the files", func() bool { return strings.Contains(two.log(), "the repository "+f.remote+" cannot be reached") })
+	f.until("that is on record", func() bool {
+		return f.tries(id) == 0 && strings.Contains(f.loops("workers", "--json"), "cannot be reached")
+	})
+	must(t, os.Rename(f.remote+".away", f.remote))
+	must(t, os.WriteFile(f.waits, nil, 0o600))
+	f.until("the run is completed", func() bool { return f.status(id) == "completed" })
+	f.wholeHistory(id, "a b c")
+}
+
+// tries is how often workers left a run without progress.
+func (f gitFleet) tries(id string) (n int) {
+	f.t.Helper()
+	must(f.t, f.db().QueryRow(`SELECT tries FROM placements WHERE run = (SELECT n FROM runs WHERE id = $1)`, id).Scan(&n))
+	return n
+}
+
 // log is all that workers on a machine have said.
 func (m machine) log() string {
 	var all strings.Builder

@@ -2,17 +2,19 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
 	"loops/engine/dispatch"
 	"loops/fsm"
+	"loops/internal/gitref"
 	"loops/persistence"
 )
 
 // leave decides about a run whose process ended: whether this worker carries it again, and otherwise whether the job is over. before is how the run
-// stood when the process began, now how it stands.
-func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code int, said string) (again, over bool) {
+// stood when the process began, now how it stands. err is why no process began.
+func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code int, said string, err error) (again, over bool) {
 	id, after := now.Run, context.WithoutCancel(ctx)
 	found := func(f persistence.Finding) {
 		if err := w.store.Found(after, id, f); err != nil {
@@ -33,6 +35,11 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	case dispatch.Parks:
 		found(persistence.Finding{Open: true, After: w.wakes(after, id)})
 		w.Say("Run %s is parked where it waits.", id)
+		return false, true
+	}
+	if _, away := errors.AsType[*gitref.AwayError](err); away { // which is no fault of the run
+		w.refused(id, note)
+		found(persistence.Finding{Open: true, After: restOfRemote, Note: note})
 		return false, true
 	}
 	moved := now.State.Status != before.State.Status || now.State.Step != before.State.Step || now.State.Segment != before.State.Segment
@@ -58,6 +65,9 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	found(persistence.Finding{Open: true, Again: true, After: pause(now.Tries), Note: note})
 	return false, true
 }
+
+// restOfRemote is how long a run rests whose repository cannot be reached.
+const restOfRemote = 5 * time.Second
 
 // mostNotes is of how many runs a worker knows what it said of them.
 const mostNotes = 1000

@@ -246,12 +246,12 @@ func (w *worker) drive(ctx context.Context, id persistence.ID) (over bool) {
 		case dispatch.StandOf(p) != dispatch.Due || !w.fits(p.Job):
 			return true // it ended, is another's, or waits
 		}
-		code, said := w.carry(ctx, p)
+		code, said, err := w.carry(ctx, p)
 		now, ok := w.placed(context.WithoutCancel(ctx), id)
 		if !ok {
 			return true
 		}
-		again, over := w.leave(ctx, p, now, code, said)
+		again, over := w.leave(ctx, p, now, code, said, err)
 		if !again {
 			return over
 		}
@@ -277,11 +277,12 @@ func (w *worker) placed(ctx context.Context, id persistence.ID) (persistence.Pla
 	}
 }
 
-// carry has a process of its own carry a run, and returns when that ended: with its exit code and what it said before the run was on record.
-func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, said string) {
+// carry has a process of its own carry a run, and returns when that ended: with its exit code and what it said before the run was on record. An error
+// means that no process began.
+func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, said string, _ error) {
 	request, files, err := requestOf(p)
 	if err != nil {
-		return 1, err.Error()
+		return 1, err.Error(), err
 	}
 	h := handover.Handover{
 		Version: handover.Version, Dir: w.project.Cwd, Project: w.Project, Store: w.Store, Log: true, Bound: true,
@@ -292,15 +293,15 @@ func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, sai
 			err = w.files.send(ctx, &h, w.store, p, files)
 		}
 		if err != nil {
-			return 1, err.Error()
+			return 1, err.Error(), err
 		}
 	}
 	child, _, err := h.Begin(ctx, w.Env)
 	if early, ok := errors.AsType[*handover.EarlyError](err); ok {
-		return early.Code, string(early.Said)
+		return early.Code, string(early.Said), nil
 	}
 	if err != nil {
-		return 1, err.Error()
+		return 1, err.Error(), err
 	}
 	w.Say("Run %s is running (pid %d).", p.Run, child.Process.Pid)
 	select {
@@ -309,7 +310,7 @@ func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, sai
 		child.Release()
 	}
 	code, text := child.End()
-	return code, string(text)
+	return code, string(text), nil
 }
 
 // fits reports whether this worker may have a job.
