@@ -120,7 +120,7 @@ var arrows = map[string][]string{
 	"loops/internal/runlog":           {"loops/internal/disk"},
 	"loops/internal/gitref":           {"loops/internal/worktree"},
 	"loops/internal/spend":            {"loops/fsm", "loops/internal/config", "loops/internal/humanize", "loops/persistence"},
-	"loops/internal/worker":           {"loops/engine", "loops/engine/dispatch", "loops/engine/dispatch/riverq", "loops/engine/project", "loops/fsm", "loops/internal/config", "loops/internal/gitref", "loops/internal/handover", "loops/internal/humanize", "loops/persistence"},
+	"loops/internal/worker":           {"loops/engine", "loops/engine/dispatch", "loops/engine/dispatch/riverq", "loops/engine/project", "loops/engine/schedule", "loops/fsm", "loops/internal/config", "loops/internal/gitref", "loops/internal/handover", "loops/internal/humanize", "loops/persistence"},
 	"loops/internal/grants":           {"loops/engine", "loops/engine/dispatch", "loops/engine/dispatch/riverq", "loops/engine/project", "loops/persistence/sqlstore"},
 	"loops/internal/handover":         {"loops/engine", "loops/internal/humanize"},
 	"loops/internal/scores":           {"loops/engine", "loops/engine/project", "loops/fsm/policy", "loops/fsm/value", "loops/internal/plain", "loops/internal/ui"},

@@ -42,7 +42,7 @@ func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) 
 			r.Loop = spec.File
 		}
 	}
-	r.Hash = j.Hash
+	r.Hash, r.ID = j.Hash, ""
 	if j.Request, err = json.Marshal(r); err != nil {
 		return persistence.Run{}, err
 	}

@@ -101,6 +101,8 @@ func (w inProject) Busy(ctx context.Context, loop string) (string, error) {
 		switch {
 		case project.Alive(r):
 			return "run " + string(r.ID) + " is running", nil
+		case r.Status == persistence.Queued:
+			return "run " + string(r.ID) + " is queued", nil
 		case r.Status == persistence.Awaiting && r.Ended == fsm.EndParked:
 			return "run " + string(r.ID) + " waits", nil
 		}

@@ -115,6 +115,9 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	var beside sync.WaitGroup
 	beside.Go(func() { every(side, w.lease/6, nil, func() { w.trouble(w.beat(context.WithoutCancel(side))) }) })
 	beside.Go(func() { every(side, min(w.lease/12, time.Second), w.look, func() { w.trouble(w.arrange(side)) }) })
+	if o.Queue == dispatch.DefaultQueue {
+		beside.Go(func() { w.schedules(ctx) })
+	}
 	if w.files != nil {
 		w.Say("It keeps the files of runs in %s.", w.files.Remote)
 		beside.Go(func() { every(side, restOfTrees, nil, func() { w.trouble(w.tidy(side)) }) })

@@ -53,6 +53,8 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 	}
 	if only, err := s.ownsNothing(ctx); err != nil {
 		return persistence.Run{}, s.explained(err)
+	} else if only && spec.ID != "" {
+		return persistence.Run{}, fmt.Errorf("run %s: a user who may only submit names no run", spec.ID)
 	} else if only {
 		r := begins()
 		err := s.submitByFunction(ctx, r, spec.Definition, body, texts.rows, j, string(labels), at)
@@ -64,7 +66,11 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 			return err
 		}
 		r = begins()
-		if err := s.reserve(ctx, tx, r); err != nil {
+		reserve := s.reserve
+		if r.ID = spec.ID; spec.ID != "" {
+			reserve = s.reserveNamed
+		}
+		if err := reserve(ctx, tx, r); err != nil {
 			return err
 		}
 		var err error
