@@ -128,10 +128,16 @@ func (s *webServer) do(c *http.Client, r *http.Request) (status int, text string
 	return a.StatusCode, string(b)
 }
 
-// post does something by the API, and returns the object of the answer.
+// post does something by the API, and returns the object of the answer. A run that has just ended may lock the project for a moment still.
 func (s *webServer) post(path, body string) map[string]any {
 	s.t.Helper()
-	status, text := s.ask("POST", "/api/v1/projects/"+filepath.Base(s.dir)+path, "application/json", body)
+	send := func() (int, string) {
+		return s.ask("POST", "/api/v1/projects/"+filepath.Base(s.dir)+path, "application/json", body)
+	}
+	status, text := send()
+	for end := time.Now().Add(5 * time.Second); status == http.StatusConflict && path == "/runs" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		status, text = send()
+	}
 	var o map[string]any
 	if err := json.Unmarshal([]byte(text), &o); err != nil || status != http.StatusOK {
 		s.t.Fatalf("POST %s %s: %d %s", path, body, status, text)
