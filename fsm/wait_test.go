@@ -184,18 +184,17 @@ func TestAStoppedRunStillTellsWhatItWaitsFor(t *testing.T) {
 	}
 }
 
-// A purse is full until a time.
-type purse struct {
-	until time.Time
-	spent float64
+// A purse says that it is full until a time, and is so until another one.
+type purse struct{ until, room time.Time }
+
+func (p purse) Full(context.Context) (string, time.Time) {
+	if time.Now().Before(p.room) {
+		return "enough was spent", p.until
+	}
+	return "", time.Time{}
 }
 
-func (p *purse) Full(context.Context) (string, time.Time) { return "enough was spent", p.until }
-
-func (p *purse) Spent(usd float64) error {
-	p.spent += usd
-	return nil
-}
+func (purse) Spent(float64) error { return nil }
 
 // TestPromptsWaitForRoomToSpend: a prompt begins when there is room, looked for every few seconds, and the time of the loop stands still until then.
 func TestPromptsWaitForRoomToSpend(t *testing.T) {
@@ -210,10 +209,8 @@ func TestPromptsWaitForRoomToSpend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begun := time.Now()
-				p := &purse{until: begun.Add(c.full)}
-				time.AfterFunc(c.room, func() { p.until = time.Time{} })
 				rec, out, _ := waitCase(t, "prompt-rate-limit", func(cfg *fsm.Config) {
-					cfg.Purse, cfg.Loop.Timeout = p, 2*time.Hour
+					cfg.Purse, cfg.Loop.Timeout = purse{begun.Add(c.full), begun.Add(c.room)}, 2*time.Hour
 				})
 				if out.TerminatedBy == fsm.EndTimeout {
 					t.Error("the wait used up the time of the loop")
