@@ -40,7 +40,7 @@ type account struct {
 // A Purse has the limits of one run. It fits [fsm.Purse].
 type Purse struct {
 	run      persistence.ID
-	settings func() config.Spend
+	settings func() config.Spend // called with mu
 	now      func() time.Time
 
 	mu       sync.Mutex
@@ -49,7 +49,8 @@ type Purse struct {
 
 var _ fsm.Purse = (*Purse)(nil)
 
-// New returns the purse of a run. The settings are asked for anew before each prompt, so that a limit that is raised holds at once. user is the ledger
+// New returns the purse of a run. The settings are asked for anew before each prompt, by one goroutine at a time, so that a limit
+// that is raised holds at once. user is the ledger
 // of all runs of the user on this machine; nil = there is none.
 func New(run persistence.ID, settings func() config.Spend, project, user persistence.Ledger) *Purse {
 	p := &Purse{run: run, settings: settings, now: time.Now}
@@ -62,7 +63,9 @@ func New(run persistence.ID, settings func() config.Spend, project, user persist
 
 // Full implements [fsm.Purse].
 func (p *Purse) Full(ctx context.Context) (why string, until time.Time) {
+	p.mu.Lock()
 	settings := p.settings()
+	p.mu.Unlock()
 	for _, a := range p.accounts {
 		limits := a.limits(settings)
 		if limits == (config.SpendRate{}) {
