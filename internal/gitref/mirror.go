@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -77,18 +76,17 @@ func (m *Mirror) alone(ctx context.Context, f func() error) error {
 	}
 }
 
-// plain is what a name of a ref, of a folder and of a branch cannot do without an escape.
-var plain = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-
-// refName is the name of a run as part of a ref and of a path.
+// refName is the name of a run as part of a ref, of a path and of a branch: what cannot be in all of them is escaped.
 func refName(run string) string {
-	return plain.ReplaceAllStringFunc(run, func(s string) string {
-		var b strings.Builder
-		for _, c := range []byte(s) {
+	var b strings.Builder
+	for _, c := range []byte(run) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' {
+			b.WriteByte(c)
+		} else {
 			fmt.Fprintf(&b, "%%%02X", c)
 		}
-		return b.String()
-	})
+	}
+	return b.String()
 }
 
 // Ref is the ref that holds the files of a run, here and on the remote.
@@ -104,11 +102,15 @@ func (e *NoCommitError) Error() string {
 	return fmt.Sprintf("commit %.12s is not on %s; push it there", e.Commit, e.Remote)
 }
 
-var hash = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+// isHash reports whether a text is the full name of a commit.
+func isHash(commit string) bool {
+	_, err := hex.DecodeString(commit)
+	return err == nil && (len(commit) == 40 || len(commit) == 64) && commit == strings.ToLower(commit)
+}
 
 // fetch gets what there is of a run, and the branches if its commit is not among it.
 func (m *Mirror) fetch(ctx context.Context, run, commit string) error {
-	if !hash.MatchString(commit) {
+	if !isHash(commit) {
 		return fmt.Errorf("%q is no full name of a commit", commit)
 	}
 	return m.alone(ctx, func() error {
