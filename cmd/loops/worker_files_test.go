@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"loops/internal/needs"
 )
@@ -148,8 +149,12 @@ func TestWorkerFilesRefused(t *testing.T) {
 	must(t, os.WriteFile(f.waits, nil, 0o600))
 	m := f.machine()
 	m.write("config/loops/config.yaml", "")
-	if out, err := m.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "files.remote is not set: start the worker in a checkout of the project, or set files.remote") {
+	if out, err := m.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "this folder is in no project, and files.remote is not set: start the worker in a checkout of the project without files.mode: git, or set files.remote") {
 		t.Errorf("a worker without a repository says %s", out)
+	}
+	m.write("config/loops/config.yaml", "files: {mode: git}\n")
+	if out, err := m.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "files.mode is git, and files.remote is not set") {
+		t.Errorf("a worker that is told to use git says %s", out)
 	}
 	m.write("config/loops/config.yaml", "files: {remote: --upload-pack=touch x}\n")
 	if out, err := m.command("worker").CombinedOutput(); err == nil || !strings.Contains(string(out), "remote is the address of a repository") {
@@ -209,6 +214,32 @@ func TestWorkerFilesAway(t *testing.T) {
 	must(t, os.WriteFile(f.waits, nil, 0o600))
 	f.until("the run is completed", func() bool { return f.status(id) == "completed" })
 	f.wholeHistory(id, "a b c")
+}
+
+// TestWorkerFilesOfAnotherDatabase: a worker leaves the work trees alone of runs that another database has, and removes those of runs that are gone.
+func TestWorkerFilesOfAnotherDatabase(t *testing.T) {
+	t.Parallel()
+	f := newGitFleet(t)
+	id := f.submit("three")
+	m := f.machine()
+	first := m.worker()
+	f.until("the worker has the run", func() bool { _, err := os.Stat(f.waits + ".has"); return err == nil })
+	first.kill()
+	f.until("the run is interrupted", func() bool { return f.status(id) == "interrupted" })
+	own := filepath.Join(m.trees()[0], "untracked")
+	writeText(t, own, "of the run")
+
+	other := m
+	other.store = f.server.URL("other") + "&lease=" + workerLease
+	w := other.worker()
+	time.Sleep(2 * time.Second) // it tidies at once
+	w.kill()
+	if _, err := os.Stat(own); err != nil {
+		t.Fatalf("the worker of another database removed it: %v", err)
+	}
+	f.loops("rm", "--force", id)
+	m.worker()
+	f.until("the work tree is removed", func() bool { return len(m.trees()) == 0 })
 }
 
 // tries is how often workers left a run without progress.

@@ -205,6 +205,12 @@ func (m *Mirror) ForgetAll(ctx context.Context, runs []string) error {
 	return errors.Join(errs...)
 }
 
+// Kept reports whether the remote has something of a run.
+func (m *Mirror) Kept(ctx context.Context, run string) (bool, error) {
+	tip, err := m.remoteTip(ctx, run)
+	return tip != "", err
+}
+
 // Runs returns the runs that have a work tree here, sorted.
 func (m *Mirror) Runs() ([]string, error) {
 	entries, err := os.ReadDir(m.Trees)

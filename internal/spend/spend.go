@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -34,7 +35,7 @@ type account struct {
 	ledger persistence.Ledger
 	limits func(config.Spend) config.SpendRate
 
-	mine map[string]persistence.Entry // by key: the newest of this run, as it was written last; guarded by Purse.mu
+	mine persistence.Entry // the newest of this run, as it was written last; guarded by Purse.mu
 }
 
 // A Purse has the limits of one run. It fits [fsm.Purse].
@@ -50,8 +51,7 @@ type Purse struct {
 var _ fsm.Purse = (*Purse)(nil)
 
 // New returns the purse of a run. The settings are asked for anew before each prompt, by one goroutine at a time, so that a limit
-// that is raised holds at once. user is the ledger
-// of all runs of the user on this machine; nil = there is none.
+// that is raised holds at once. user is the ledger of all runs of the user on this machine; nil = there is none.
 func New(run persistence.ID, settings func() config.Spend, project, user persistence.Ledger) *Purse {
 	p := &Purse{run: run, settings: settings, now: time.Now}
 	p.accounts = append(p.accounts, &account{whose: "this project", ledger: project, limits: func(s config.Spend) config.SpendRate { return s.Project }})
@@ -115,13 +115,13 @@ func (a *account) full(ctx context.Context, limits config.SpendRate, now time.Ti
 				spent += s.usd
 			}
 		}
-		if w.limit == 0 || spent < w.limit {
+		if spent = micro(spent); w.limit == 0 || spent < w.limit {
 			continue
 		}
 		rest, end := spent, now
 		for _, s := range sums {
 			if s.end.After(now.Add(-w.span)) && rest >= w.limit {
-				rest, end = rest-s.usd, s.end.Add(w.span)
+				rest, end = micro(rest-s.usd), s.end.Add(w.span)
 			}
 		}
 		if end.After(until) {
@@ -130,6 +130,9 @@ func (a *account) full(ctx context.Context, limits config.SpendRate, now time.Ti
 	}
 	return why, until, nil
 }
+
+// micro rounds to a millionth of a dollar: ten times ten cents are one dollar.
+func micro(usd float64) float64 { return math.Round(usd*1e6) / 1e6 }
 
 func amount(e persistence.Entry) (usd float64, known bool) {
 	var body struct {
@@ -160,7 +163,7 @@ func (p *Purse) Spent(usd float64) error {
 // add adds to the entry of a run for this part of an hour. A process before this one may have made it.
 func (a *account) add(ctx context.Context, run persistence.ID, usd float64, now time.Time) error {
 	key := now.UTC().Truncate(part).Format(form) + "-" + string(run)
-	e, has := a.mine[key]
+	e, has := a.mine, a.mine.Key == key
 	for range 3 {
 		if !has {
 			found, err := a.ledger.Entries(ctx, list, key)
@@ -188,9 +191,8 @@ func (a *account) add(ctx context.Context, run persistence.ID, usd float64, now 
 		}
 		switch {
 		case err == nil:
-			fresh := a.mine[key].Rev == 0
-			a.mine = map[string]persistence.Entry{key: next}
-			if fresh {
+			fresh := a.mine.Key != key
+			if a.mine = next; fresh {
 				return a.ledger.Trim(ctx, list, now.Add(-kept), 0)
 			}
 			return nil

@@ -70,6 +70,21 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestTenTimesTenCents: what is spent in small amounts reaches a limit, as one sum does.
+func TestTenTimesTenCents(t *testing.T) {
+	now := time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC)
+	p := wallet("one", &now, &config.Spend{Project: config.SpendRate{PerHour: 1}}, ledger.Of(t.TempDir()), nil)
+	for range 10 {
+		if why, _ := p.Full(t.Context()); why != "" {
+			t.Fatal("too early:", why)
+		}
+		must(t, p.Spent(0.1))
+	}
+	if why, _ := p.Full(t.Context()); why == "" {
+		t.Error("one dollar is spent, and more may be")
+	}
+}
+
 // TestDamaged: where it cannot be known what was spent nothing is.
 func TestDamaged(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC)

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"loops/engine"
-	"loops/engine/dispatch"
 	"loops/engine/project"
 	"loops/internal/config"
 	"loops/internal/gitref"
@@ -49,7 +47,11 @@ func carrierOf(ctx context.Context, p *project.Project, env []string) (*carrier,
 		return nil, nil
 	}
 	if c.Files.Remote == "" {
-		return nil, engine.Refuse(engine.Usage, "this folder is in no project, and files.remote is not set: start the worker in a checkout of the project, or set files.remote to a repository of git in %s", p.Short(p.Layers.User))
+		why := "this folder is in no project"
+		if c.Files.Mode != "" {
+			why = "files.mode is git"
+		}
+		return nil, engine.Refuse(engine.Usage, "%s, and files.remote is not set: start the worker in a checkout of the project without files.mode: git, or set files.remote to a repository of git in %s", why, p.Short(p.Layers.User))
 	}
 	return openCarrier(ctx, p, c.Files, env)
 }
@@ -99,7 +101,8 @@ func (c *carrier) send(ctx context.Context, h *handover.Handover, store persiste
 	return c.mirror.Fetch(ctx, f.Run, f.Commit)
 }
 
-// tidy removes the work trees of runs that are completed or not on record any more. What they were is on the remote.
+// tidy removes the work trees of runs that are completed or were removed. A run that this database does not have may be of another one, as long as
+// the remote keeps something of it.
 func (w *worker) tidy(ctx context.Context) error {
 	runs, err := w.files.mirror.Runs()
 	if err != nil {
@@ -110,10 +113,17 @@ func (w *worker) tidy(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(all) == 0 || all[0].State.Status == persistence.Completed {
-			if err := w.files.mirror.RemoveTrees(ctx, run); err != nil {
+		needed := len(all) > 0 && all[0].State.Status != persistence.Completed
+		if len(all) == 0 {
+			if needed, err = w.files.mirror.Kept(ctx, run); err != nil {
 				return err
 			}
+		}
+		if needed {
+			continue
+		}
+		if err := w.files.mirror.RemoveTrees(ctx, run); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -144,7 +154,12 @@ func Settle(ctx context.Context, h *handover.Handover, env []string) (*Keeper, e
 		return nil, err
 	}
 	h.Dir = filepath.Join(tree.Dir, f.Folder)
-	if info, err := os.Stat(filepath.Join(h.Dir, project.Folder)); err != nil || !info.IsDir() {
+	top, err := os.OpenRoot(tree.Dir) // no link leads out of it
+	if err != nil {
+		return nil, errors.Join(err, tree.Close())
+	}
+	defer top.Close()
+	if info, err := top.Stat(filepath.Join(f.Folder, project.Folder)); err != nil || !info.IsDir() {
 		return nil, errors.Join(engine.Refuse(engine.NotFound, "commit %.12s of %s has no folder %s", f.Commit, f.Remote, filepath.Join(f.Folder, project.Folder)), tree.Close())
 	}
 	return &Keeper{tree, m}, nil
@@ -208,14 +223,4 @@ func filesOf(ctx context.Context, p *project.Project, env []string, warn engine.
 		warn.Say("commit %.12s is on no branch of a remote that this checkout knows of: push it, or no worker can begin the run", commit)
 	}
 	return &engine.FilesRequest{Commit: commit, Folder: filepath.Clean(folder)}, nil
-}
-
-// channels are those that a worker takes jobs of from the beginning. Those of other combinations of its labels it finds when there is a run for them.
-func channels(queue, files string, labels []string) []string {
-	all := []string{dispatch.Channel(queue, files, nil), dispatch.Channel(queue, files, labels)}
-	for _, l := range labels {
-		all = append(all, dispatch.Channel(queue, files, []string{l}))
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
 }

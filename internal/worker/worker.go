@@ -128,6 +128,16 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	return errors.Join(err, store.Away(context.WithoutCancel(ctx), w.state.ID))
 }
 
+// channels are those that a worker takes jobs of from the beginning. Those of other combinations of its labels it finds when there is a run for them.
+func channels(queue, files string, labels []string) []string {
+	all := []string{dispatch.Channel(queue, files, nil), dispatch.Channel(queue, files, labels)}
+	for _, l := range labels {
+		all = append(all, dispatch.Channel(queue, files, []string{l}))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // every calls do at once, again each time that rest is over, and sooner when look says so, until ctx ends.
 func every(ctx context.Context, rest time.Duration, look <-chan struct{}, do func()) {
 	tick := time.NewTicker(rest)
