@@ -107,19 +107,35 @@ states:
 	}
 }
 
-// TestScheduleFire: without a server, a timer that calls it each minute, also twice at once, has each time fired once.
-func TestScheduleFire(t *testing.T) {
-	t.Parallel()
-	dir := serveDir(t)
-	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	writeText(t, filepath.Join(dir, ".loops/nightly.yaml"), `name: nightly
+// nightlyLoop fires at midnight, and makes up for what was missed.
+const nightlyLoop = `name: nightly
 description: Runs at night.
 initial: work
 schedule: {cron: "0 0 * * *", timezone: UTC, catch_up: one}
 states:
   work: {action: echo ran >> ran, next: done}
   done: {terminal: true}
-`)
+`
+
+// missNightly has the only schedule of a ledger, that of nightlyLoop, be one that was seen first two days ago.
+func missNightly(t *testing.T, record persistence.Ledger) {
+	t.Helper()
+	all, err := record.Entries(t.Context(), "schedules")
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	all[0].Body, err = json.Marshal(map[string]any{"spec": "0 0 * * * | UTC", "since": time.Now().Add(-50 * time.Hour).UTC()})
+	must(t, err)
+	_, err = record.Change(t.Context(), all[0])
+	must(t, err)
+}
+
+// TestScheduleFire: without a server, a timer that calls it each minute, also twice at once, has each time fired once.
+func TestScheduleFire(t *testing.T) {
+	t.Parallel()
+	dir := serveDir(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+	writeText(t, filepath.Join(dir, ".loops/nightly.yaml"), nightlyLoop)
 	fire := func() string {
 		out, err := exec.Command(binary(t), "-C", dir, "schedule", "fire").CombinedOutput()
 		if err != nil {
@@ -131,14 +147,7 @@ states:
 		t.Errorf("the first call says %s", out)
 	}
 	record := ledgerfiles.Of(filepath.Join(dir, ".loops"))
-	all, err := record.Entries(t.Context(), "schedules")
-	if err != nil || len(all) != 1 {
-		t.Fatal(all, err)
-	}
-	all[0].Body, err = json.Marshal(map[string]any{"spec": "0 0 * * * | UTC", "since": time.Now().Add(-50 * time.Hour).UTC()})
-	must(t, err)
-	_, err = record.Change(t.Context(), all[0])
-	must(t, err)
+	missNightly(t, record)
 	said := make(chan string, 2)
 	for range 2 {
 		go func() { said <- fire() }()

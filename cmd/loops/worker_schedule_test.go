@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,27 +13,12 @@ import (
 func TestWorkerSchedules(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)
-	f.write(".loops/nightly.yaml", `name: nightly
-description: Runs at night.
-initial: work
-schedule: {cron: "0 0 * * *", timezone: UTC, catch_up: one}
-states:
-  work: {action: echo ran >> ran, next: done}
-  done: {terminal: true}
-`)
+	f.write(".loops/nightly.yaml", nightlyLoop)
 	f.loops("schedule", "fire") // it counts from here on
 	store, err := sqlstore.Open(t.Context(), f.store)
 	must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
-	record := store.Ledger(filepath.Base(f.dir))
-	all, err := record.Entries(t.Context(), "schedules")
-	if err != nil || len(all) != 1 {
-		t.Fatal(all, err)
-	}
-	all[0].Body, err = json.Marshal(map[string]any{"spec": "0 0 * * * | UTC", "since": time.Now().Add(-50 * time.Hour).UTC()})
-	must(t, err)
-	_, err = record.Change(t.Context(), all[0])
-	must(t, err)
+	missNightly(t, store.Ledger(filepath.Base(f.dir)))
 	other := f.worker("--queue", "other") // fires none
 	time.Sleep(time.Second)
 	if got := f.loops("runs"); !strings.Contains(got, "No runs") {
