@@ -7,6 +7,7 @@ type Operation string
 const (
 	OpRun      Operation = "run"
 	OpSubmit   Operation = "submit"
+	OpSign     Operation = "sign"
 	OpResume   Operation = "resume"
 	OpFork     Operation = "fork"
 	OpStop     Operation = "stop"

@@ -6,6 +6,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/signing"
 	"loops/persistence"
 )
 
@@ -89,11 +90,12 @@ type StartRequest struct {
 	Over    project.Overrides `json:"over"`
 	Lock    Lock              `json:"lock"`
 	Tree    TreeRequest       `json:"tree"`
-	Queued  persistence.ID    `json:"queued,omitempty"` // the run that Submit recorded, which begins now; "" = a new one
-	Files   *FilesRequest     `json:"files,omitempty"`  // of a submitted run whose files travel; nil = they do not
-	Hash    string            `json:"hash,omitempty"`   // the definition must have it, see Submit; "" = any
-	ID      persistence.ID    `json:"id,omitempty"`     // that the run is to have, or not begin: persistence.ErrTaken; "" = any
-	By      string            `json:"by,omitempty"`     // what has it started, for its record; "" = a user
+	Queued  persistence.ID    `json:"queued,omitempty"`  // the run that Submit recorded, which begins now; "" = a new one
+	Files   *FilesRequest     `json:"files,omitempty"`   // of a submitted run whose files travel; nil = they do not
+	Hash    string            `json:"hash,omitempty"`    // the definition must have it, see Submit; "" = any
+	Shipped *Shipped          `json:"shipped,omitempty"` // the definition, whatever the files of the project say; nil = they say it
+	ID      persistence.ID    `json:"id,omitempty"`      // that the run is to have, or not begin: persistence.ErrTaken; "" = any
+	By      string            `json:"by,omitempty"`      // what has it started, for its record; "" = a user
 	Warn    Warn              `json:"-"`
 }
 
@@ -101,6 +103,22 @@ type StartRequest struct {
 type FilesRequest struct {
 	Commit string `json:"commit,omitempty"` // its full name; "" = the worker chooses
 	Folder string `json:"folder,omitempty"` // of the project, from the top of the repository; "" = the top
+}
+
+// Shipped is a definition that came with a submitted run, for workers without it in their checkout. Whoever asks for a run with it has verified the
+// signature: the engine does not know which keys are accepted.
+type Shipped struct {
+	Text      string            `json:"text"` // of a project.Definition
+	Signature signing.Signature `json:"signature"`
+}
+
+// definition reads it for a project.
+func (s *Shipped) definition(p *project.Project) (*project.Definition, error) {
+	def, err := project.ParseDefinition([]byte(s.Text), p)
+	if err != nil {
+		return nil, refuse(Invalid, "the definition that came with the run cannot be read: %v", err)
+	}
+	return def, nil
 }
 
 // StartedBy is the option of a run in its record that says what had it started, as StartRequest.By does.
@@ -116,6 +134,7 @@ type ResumeRequest struct {
 	Definition string            `json:"definition,omitempty"` // "" or RecordedDefinition
 	Rerun      bool              `json:"rerun,omitempty"`      // run an interrupted action, or item, again although its state says idempotent: false
 	Placed     bool              `json:"placed,omitempty"`     // for a worker: only if workers are to continue it still
+	Shipped    *Shipped          `json:"shipped,omitempty"`    // the definition that came with the run; nil = as Definition says
 
 	RetryFailed bool   `json:"retry_failed,omitempty"` // do the items again that failed of the list that the run stands in
 	From        string `json:"from,omitempty"`         // the state to continue in; "" = where the run stands

@@ -60,7 +60,12 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	run.File = move.Path(run.File, folders)
 	def := look.Definition(ctx, run.ID)
 	def.Rebase(folders)
-	changed := &changes{e: e, p: p, run: run, def: def, recorded: r.Definition == RecordedDefinition, force: r.Force, warn: r.Warn, inner: map[string]*fsm.Loop{}}
+	if r.Shipped != nil {
+		if def, err = r.Shipped.definition(p); err != nil {
+			return nil, err
+		}
+	}
+	changed := &changes{e: e, p: p, run: run, def: def, recorded: r.Shipped != nil || r.Definition == RecordedDefinition, force: r.Force, warn: r.Warn, inner: map[string]*fsm.Loop{}}
 	l, err := changed.loop()
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type Plan struct {
 // Plan returns what a run would be, or why it cannot begin.
 func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	p := e.p
-	l, err := Load(p, r.Loop, r.Warn)
+	l, shipped, err := e.definition(r)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +74,11 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 		return nil, err
 	}
 	j := &job{project: p, loop: l, keeper: &project.Keeper{}, over: over, config: conf, prices: known, tree: tree, lock: r.Lock}
-	j.keeper.Def, _ = project.NewDefinition(lib.Files, l) // one that is too large to write out is not kept
-	j.library = lib.Subloops(over, j.keeper)
+	if j.library = lib.Subloops(over, j.keeper); shipped != nil {
+		j.keeper.Def, j.library = shipped, recordedLoops{lib.Subloops(over, j.keeper), shipped}
+	} else {
+		j.keeper.Def, _ = project.NewDefinition(lib.Files, l) // one that is too large to write out is not kept
+	}
 	if j.spec, err = e.spec(p, l, j.keeper.Def, planned, recorded); err != nil {
 		return nil, err
 	}
@@ -92,6 +95,23 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 		return func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) }, nil
 	})
 	return &Plan{Project: p, Loop: l, Values: planned, Tree: tree.planned(p), job: j}, nil
+}
+
+// definition reads the loop that is asked for, and returns what came with the request of it, nil where it is in files.
+func (e *Engine) definition(r StartRequest) (*fsm.Loop, *project.Definition, error) {
+	if r.Shipped == nil {
+		l, err := Load(e.p, r.Loop, r.Warn)
+		return l, nil, err
+	}
+	def, err := r.Shipped.definition(e.p)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := def.Main().Load()
+	if err != nil {
+		return nil, nil, refuse(Invalid, "%v", err)
+	}
+	return l, def, nil
 }
 
 // begin has a job make a new run; ready is called with it.

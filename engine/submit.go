@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/signing"
 	"loops/persistence"
 )
 
@@ -43,6 +44,9 @@ func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) 
 		}
 	}
 	r.Hash, r.ID = j.Hash, ""
+	if r.Shipped, err = e.signed(plan, r.Warn); err != nil {
+		return persistence.Run{}, err
+	}
 	if j.Request, err = json.Marshal(r); err != nil {
 		return persistence.Run{}, err
 	}
@@ -52,6 +56,43 @@ func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) 
 		err = because(Usage, err, "cannot submit")
 	}
 	return run, err
+}
+
+// DefinitionText returns a loop and the text of its definition, with all loops that it names: what Submit takes the hash of and loops sign signs.
+func (e *Engine) DefinitionText(name string, warn Warn) (*fsm.Loop, []byte, error) {
+	l, err := Load(e.p, name, warn)
+	if err != nil {
+		return nil, nil, err
+	}
+	lib, err := e.p.Library()
+	if err != nil {
+		return nil, nil, err
+	}
+	def, err := project.NewDefinition(lib.Files, l)
+	if err != nil {
+		return nil, nil, refuse(Invalid, "the definition of %s cannot be written out: %v", e.p.Short(l.File), err)
+	}
+	return l, def.Encode(), nil
+}
+
+// signed returns the definition of a plan with the signature beside the file of its loop, nil if there is none. One of another definition is warned of: the
+// run can be submitted without.
+func (e *Engine) signed(plan *Plan, warn Warn) (*Shipped, error) {
+	file := plan.Loop.File
+	s, err := signing.Read(file)
+	if err != nil {
+		return nil, refuse(Failed, "%s cannot be read: %v", e.p.Short(signing.File(file)), project.Cause(err))
+	}
+	if s == nil {
+		return nil, nil
+	}
+	text := plan.job.spec.Definition
+	if err := s.Verify(text, []string{s.Key}); err != nil {
+		warn.say(textf("warning: %s is not of %s as it is now, with the loops that it names: workers run it from their own checkouts alone. To sign it again: %s",
+			e.p.Short(signing.File(file)), e.p.Short(file), Do(OpSign, plan.Loop.Name)))
+		return nil, nil
+	}
+	return &Shipped{string(text), *s}, nil
 }
 
 // definitionHash tells a definition, with all loops that it names, from others. It is the same in every checkout.

@@ -75,6 +75,11 @@ var keys = sync.OnceValue(func() []Key {
 			Name: "dispatch.limits", Form: FormLimits, Means: "How many submitted runs workers carry at once, by key, by queue:NAME and by label:NAME. The maps of all files hold together.",
 			read: (*decoder).limits, show: func(c *Config) any { return unless(len(c.Limits) == 0, limitsText(c.Limits)) },
 		},
+		wordKey("dispatch.accept", AcceptCheckout, "Which definitions a worker runs: checkout: those of its own checkout; signed: also what came with a run and one of dispatch.keys signed.", []string{AcceptCheckout, AcceptSigned}, func(c *Config) *string { return &c.Accept.Mode }),
+		{
+			Name: "dispatch.keys", Form: FormTexts, Means: "The public keys whose signatures a worker accepts, as loops sign prints them.",
+			read: (*decoder).acceptKeys, show: func(c *Config) any { return unless(len(c.Accept.Keys) == 0, strings.Join(c.Accept.Keys, " ")) },
+		},
 		wordKey("files.mode", "pinned in the folder of a project, else git", "How the files of a project get to the worker of a submitted run: pinned: it is in a checkout; git: through files.remote.", []string{"pinned", "git"}, func(c *Config) *string { return &c.Files.Mode }),
 		{
 			Name: "files.remote", Form: FormText, Means: "The repository of git that workers take the files of runs from, and keep them in. It is that of the worker, never that of whoever submits.",

@@ -125,6 +125,9 @@ func (d *decoder) texts(n *yaml.Node, what string) (list []string) {
 
 // each calls do with the texts of what texts read.
 func (d *decoder) each(n *yaml.Node, do func(*yaml.Node)) {
+	if n.Kind == yaml.MappingNode {
+		return
+	}
 	for _, e := range append([]*yaml.Node{n}, n.Content...) {
 		if e.Kind == yaml.ScalarNode && e.Tag != "!!null" {
 			do(e)

@@ -37,6 +37,7 @@ var Outputs = []Output{
 	{"schedule list", "a list of schedules", of[[]listedSchedule]()},
 	{"schedule next", "one object", of[schedule]()},
 	{"show", "the definition as one object; `loops schema` has its schema", of[map[string]any]()},
+	{"sign", "a list of the loops", of[[]signed]()},
 	{"signal", "one object", of[sent]()},
 	{"simulate", "one object: of one run step by step, or with --runs what many came to", append(of[simulated](), of[simulatedRuns]()...)},
 	{"stats", "one object", of[stats]()},
@@ -52,6 +53,14 @@ var Outputs = []Output{
 	{"version", "one object", of[version]()},
 	{"watch", "a line of JSON for each change of a run or waiter; the schema is that of one line", append(of[watched](), of[watchedWaiter]()...)},
 	{"workers", "a list", of[[]worker]()},
+}
+
+type signed struct {
+	Loop      string  `json:"loop"`
+	File      string  `json:"file" jsonschema:"absolute"`
+	Signature string  `json:"signature" jsonschema:"file, absolute"`
+	Key       *string `json:"key" jsonschema:"the public key that signed it; null where it is not signed as it is now"`
+	Error     *string `json:"error" jsonschema:"why not"`
 }
 
 type settings struct {

@@ -17,7 +17,9 @@ import (
 	"loops/engine/dispatch"
 	"loops/engine/dispatch/riverq"
 	"loops/engine/project"
+	"loops/internal/config"
 	"loops/internal/handover"
+	"loops/internal/signing"
 	"loops/persistence"
 )
 
@@ -43,6 +45,7 @@ type worker struct {
 	queue   dispatch.Engine
 	limits  dispatch.Limits
 	files   *carrier
+	accept  config.Accept
 	lease   time.Duration
 	state   persistence.WorkerState
 	look    chan struct{} // of one element: something may have to be placed
@@ -95,8 +98,15 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	if err != nil {
 		return err
 	}
+	settings, err := p.Config()
+	if err != nil {
+		return err
+	}
+	if settings.Accept.Mode == config.AcceptSigned && len(settings.Accept.Keys) == 0 {
+		return engine.Refuse(engine.Usage, "dispatch.accept is signed, and dispatch.keys names no key")
+	}
 	w := &worker{
-		Options: o, project: p, limits: limits, files: files, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), more: make(chan string, 16),
+		Options: o, project: p, limits: limits, files: files, accept: settings.Accept, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), more: make(chan string, 16),
 		runs: make(map[persistence.ID]bool), left: make(map[persistence.ID]time.Time), notes: make(map[persistence.ID]string),
 	}
 	host, err := os.Hostname()
@@ -293,7 +303,7 @@ func (w *worker) placed(ctx context.Context, id persistence.ID) (persistence.Pla
 // carry has a process of its own carry a run, and returns when that ended: with its exit code and what it said before the run was on record. An error
 // means that no process began.
 func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, said string, _ error) {
-	request, files, err := requestOf(p)
+	request, files, unaccepted, err := w.requestOf(p)
 	if err != nil {
 		return 1, err.Error(), err
 	}
@@ -311,7 +321,11 @@ func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, sai
 	}
 	child, _, err := h.Begin(ctx, w.Env)
 	if early, ok := errors.AsType[*handover.EarlyError](err); ok {
-		return early.Code, string(early.Said), nil
+		said := string(early.Said)
+		if unaccepted != nil {
+			said += "\nloops: " + whyOf(said) + "; " + unaccepted.Error()
+		}
+		return early.Code, said, nil
 	}
 	if err != nil {
 		return 1, err.Error(), err
@@ -331,20 +345,43 @@ func (w *worker) fits(j persistence.Job) bool {
 	return dispatch.Fits(j, w.Queue, w.files.mode(), w.Labels)
 }
 
-// requestOf is what is asked of the process that carries a run, and where its files begin.
-func requestOf(p persistence.Placed) (r engine.Request, files *engine.FilesRequest, err error) {
+// requestOf is what is asked of the process that carries a run, and where its files begin. unaccepted is why the definition that came with the run is not
+// used, nil if none came or it is: then that of the checkout has to do.
+func (w *worker) requestOf(p persistence.Placed) (r engine.Request, files *engine.FilesRequest, unaccepted, err error) {
 	var start engine.StartRequest
 	if err := json.Unmarshal(p.Request, &start); err != nil {
-		return r, nil, fmt.Errorf("what was submitted as run %s cannot be read: %w", p.Run, err)
+		return r, nil, nil, fmt.Errorf("what was submitted as run %s cannot be read: %w", p.Run, err)
 	}
 	if p.Hash == "" || start.Hash != p.Hash { // loops submit records both; without them any definition that is here would do
-		return r, nil, fmt.Errorf("what was submitted as run %s does not say which definition it is about: submit it again", p.Run)
+		return r, nil, nil, fmt.Errorf("what was submitted as run %s does not say which definition it is about: submit it again", p.Run)
+	}
+	start.Shipped, unaccepted, err = w.shipped(start.Shipped)
+	if err != nil {
+		return r, nil, nil, err
 	}
 	if p.State.Status == persistence.Queued {
 		start.Queued, start.Over.Park = p.Run, true
-		return engine.Request{Start: &start}, start.Files, nil
+		return engine.Request{Start: &start}, start.Files, unaccepted, nil
 	}
-	again := &engine.ResumeRequest{Run: string(p.Run), Lock: start.Lock, Placed: true}
+	again := &engine.ResumeRequest{Run: string(p.Run), Lock: start.Lock, Placed: true, Shipped: start.Shipped}
 	again.Over.Park = true
-	return engine.Request{Resume: again}, start.Files, nil
+	return engine.Request{Resume: again}, start.Files, unaccepted, nil
+}
+
+// shipped returns the definition that came with a run if this worker accepts it, and otherwise why not. One whose signature is of another definition is an
+// error: nothing of the run is begun.
+func (w *worker) shipped(s *engine.Shipped) (accepted *engine.Shipped, unaccepted, err error) {
+	if s == nil {
+		return nil, nil, nil
+	}
+	err = s.Signature.Verify([]byte(s.Text), w.accept.Keys)
+	switch {
+	case errors.Is(err, signing.ErrForged):
+		return nil, nil, errors.New("the definition that came with it was changed after it was signed")
+	case w.accept.Mode != config.AcceptSigned:
+		return nil, errors.New("it came signed by " + s.Signature.Key + ", and dispatch.accept of this worker is not signed"), nil
+	case err != nil:
+		return nil, errors.New("it came signed by " + s.Signature.Key + ", which is not in dispatch.keys of this worker"), nil
+	}
+	return s, nil, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/ui/viewer"
@@ -69,14 +70,14 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	ctx, detach := context.WithCancelCause(ctx)
 	defer detach(nil)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, ends...)
+	signal.Notify(signals, stopsignal.Ends...)
 	defer signal.Stop(signals)
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
 		select {
 		case s := <-signals:
-			detach(&fsm.Stop{Signal: signalName(s)})
+			detach(&fsm.Stop{Signal: stopsignal.Name(s)})
 		case <-done:
 		}
 	}()

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/handover"
@@ -72,7 +73,7 @@ func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request
 // process that ended before has its exit code; what it said was printed.
 func await(ctx context.Context, c *handover.Process, to io.Writer) (start handover.Start, caught string, err error) {
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, ends...)
+	signal.Notify(signals, stopsignal.Ends...)
 	defer signal.Stop(signals)
 	said := make(chan struct{})
 	go func() {
@@ -87,7 +88,7 @@ func await(ctx context.Context, c *handover.Process, to io.Writer) (start handov
 	for {
 		select {
 		case s := <-signals:
-			caught = signalName(s)
+			caught = stopsignal.Name(s)
 			_ = c.Cmd.Process.Signal(s) // one that has ended says so itself
 		case <-ctx.Done():
 			_ = c.Cmd.Process.Signal(syscall.SIGTERM)

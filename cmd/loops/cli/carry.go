@@ -6,6 +6,7 @@ import (
 	"os"
 	"syscall"
 
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/lookup"
@@ -148,8 +149,8 @@ func (a *app) carryRequest(ctx context.Context, view viewFlags, r engine.Request
 
 // carry begins a run by start, shows it until it has ended, and returns what the exit code of the command is.
 func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start func(context.Context, engine.Observer) (*engine.Run, error)) error {
-	stops := catchSignals()
-	defer stops.release()
+	stops := stopsignal.Catch()
+	defer stops.Release()
 	v := viewer.NewCarried(e.Project(), a.newPrinter(view), view.quiet, a.page(), a.refused)
 	if a.detached != nil {
 		v.Told = a.Err
@@ -159,7 +160,7 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 		v.Seen = ask.See
 	}
 	var r *engine.Run
-	err := stops.before(ctx, func(ctx context.Context) (err error) { r, err = start(ctx, v); return err })
+	err := beforeSignal(ctx, stops, func(ctx context.Context) (err error) { r, err = start(ctx, v); return err })
 	if r == nil {
 		close(v.Over)
 		e.Close()
@@ -171,18 +172,18 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	<-v.Began // the notices before it are shown
 	var result engine.Result
 	asked := a.beginAsking(ctx, e, ask, r)
-	stops.during(r, func(n int, s os.Signal) {
+	stops.During(r, func(n int, s os.Signal) {
 		switch {
 		case n > 1:
-			v.Print.Note("Received " + signalName(s) + " again: killing the action.")
+			v.Print.Note("Received " + stopsignal.Name(s) + " again: killing the action.")
 			r.Kill()
 		case s == syscall.SIGQUIT:
 			v.Print.Note("Received SIGQUIT: killing the action, then ending the run.")
-			r.Stop(signalName(s))
+			r.Stop(stopsignal.Name(s))
 			r.Kill()
 		default:
-			v.Print.Note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
-			r.Stop(signalName(s))
+			v.Print.Note("Received " + stopsignal.Name(s) + ": ending the action, then the run. Once more kills the action at once.")
+			r.Stop(stopsignal.Name(s))
 		}
 	}, func() { v.Print.Watch(func() { result, err = r.Wait(ctx) }) })
 	asked()
@@ -192,4 +193,20 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 		return a.refused(err)
 	}
 	return endedAs(result.Outcome)
+}
+
+// beforeSignal calls do, which is to begin a run, with a context that a signal ends.
+func beforeSignal(ctx context.Context, stops *stopsignal.Stops, do func(context.Context) error) error {
+	stopped, err := stops.Before(ctx, do)
+	if stopped != "" {
+		return endedByText(stopped, "stopped by %s before the run began; nothing was run", stopped)
+	}
+	return err
+}
+
+// untilSignal is beforeSignal where nothing else catches them.
+func untilSignal(ctx context.Context, do func(context.Context) error) error {
+	stops := stopsignal.Catch()
+	defer stops.Release()
+	return beforeSignal(ctx, stops, do)
 }

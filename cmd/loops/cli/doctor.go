@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/action"
 	"loops/engine/project"
@@ -90,8 +91,8 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	denyTerminal()
-	ctx, stop := signal.NotifyContext(ctx, ends...)
+	stopsignal.DenyTerminal()
+	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	x := a.newExamination(p, o)
 	if o.fix {

@@ -25,7 +25,7 @@ type forkOptions struct {
 	background bool
 	view       viewFlags
 	lock       lockFlags
-	tree       treeFlags
+	tree       sharedflags.WorkTree
 }
 
 func newForkCommand(a *app) *cobra.Command {
@@ -67,8 +67,8 @@ was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exi
 			if err := o.lock.check(cmd); err != nil {
 				return err
 			}
-			if err := o.tree.check(cmd.CommandPath()); err != nil {
-				return err
+			if err := o.tree.Check(); err != nil {
+				return usageError{err.Error(), cmd.CommandPath() + " --help"}
 			}
 			if err := engine.CheckForkValues(o.set); err != nil {
 				return a.refused(err)
@@ -93,7 +93,7 @@ was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exi
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print from where the run would continue, and do nothing")
 	o.lock.addFlags(flags)
-	o.tree.addFlags(flags)
+	o.tree.Add(flags)
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)
 	return cmd
@@ -102,7 +102,7 @@ was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exi
 // request is what the flags ask for.
 func (o *forkOptions) request() *engine.ForkRequest {
 	return &engine.ForkRequest{
-		Run: o.name, At: o.at, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.request(),
+		Run: o.name, At: o.at, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.Request(),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine/action"
 	"loops/internal/mcp"
 )
@@ -76,7 +77,7 @@ func runMCPCall(ctx context.Context, a *app, o mcpCallOptions, args []string) er
 		call.Config = filepath.Join(project.Dir, mcpConfig)
 	}
 	// Who ends this process has no use for an answer any more, but the server is to end in good order.
-	ctx, stop := signal.NotifyContext(ctx, ends...)
+	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	if o.timeout > 0 {
 		var cancel context.CancelFunc

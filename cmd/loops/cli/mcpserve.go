@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/handover"
@@ -55,8 +56,8 @@ func runMCP(ctx context.Context, a *app) error {
 	if !ok {
 		in = io.NopCloser(a.In)
 	}
-	denyTerminal()
-	ctx, stop := signal.NotifyContext(ctx, ends...)
+	stopsignal.DenyTerminal()
+	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	s := &served{app: a}
 	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity()}), Resources: mcptools.Resources}

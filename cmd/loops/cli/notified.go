@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/notifier"
 	"loops/engine/project"
@@ -68,7 +69,7 @@ func (a *app) waitNotified() (results []notifier.Result, log error) {
 	ctx, cancel := context.WithTimeout(context.Background(), notifyWait)
 	defer cancel()
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, ends...)
+	signal.Notify(signals, stopsignal.Ends...)
 	defer signal.Stop(signals)
 	done := make(chan struct{})
 	go func() {

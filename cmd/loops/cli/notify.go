@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/notifier"
 	"loops/internal/humanize"
@@ -100,7 +101,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 		}
 		chosen = []int{n - 1}
 	}
-	ctx, stop := signal.NotifyContext(ctx, ends...)
+	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	n := notifier.To(p, conf.Notify, a.notifierOptions())
 	zero := 0

@@ -20,7 +20,7 @@ type runOptions struct {
 	dryRun  bool
 	view    viewFlags
 	lock    lockFlags
-	tree    treeFlags
+	tree    sharedflags.WorkTree
 
 	background bool
 	items      int // of little-loops
@@ -74,8 +74,8 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 			if o.items != 0 && !o.view.quiet {
 				ui.SayLine(a.Err, "loops: --items changes nothing: it limits a comparison that only little-loops makes (run --baseline)")
 			}
-			if err := o.tree.check(cmd.CommandPath()); err != nil {
-				return err
+			if err := o.tree.Check(); err != nil {
+				return usageError{err.Error(), cmd.CommandPath() + " --help"}
 			}
 			if err := a.checkTreeInput(cmd.Context(), &o); err != nil {
 				return err
@@ -92,7 +92,7 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 	flags := cmd.Flags()
 	sharedflags.Context(flags, &o.context)
 	addOverrides(&o.over, flags)
-	o.tree.addFlags(flags)
+	o.tree.Add(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	o.lock.addFlags(flags)
 	flags.IntVar(&o.items, "items", 0, "accepted (`N`) for scripts of little-loops; has no effect")
@@ -104,7 +104,7 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 
 // request is what the flags ask for.
 func (o *runOptions) request() *engine.StartRequest {
-	return &engine.StartRequest{Loop: o.name, Input: o.input, Context: o.context, Over: o.over, Lock: o.lock.lock(), Tree: o.tree.request()}
+	return &engine.StartRequest{Loop: o.name, Input: o.input, Context: o.context, Over: o.over, Lock: o.lock.lock(), Tree: o.tree.Request()}
 }
 
 func runRun(ctx context.Context, a *app, o *runOptions) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/schedule"
@@ -91,7 +92,7 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 		}
 	}
 	o.StateDir, o.Owner = config.StateDir(a.getenv, "serve"), cmp.Or(a.sender(), "web")
-	ctx, stop := signal.NotifyContext(ctx, ends...)
+	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	post, err := o.Open(ctx)
 	if wrong, is := errors.AsType[*web.WrongSettingsError](err); is {
@@ -101,7 +102,7 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 		return failure(engine.Failed, "%s", oneLine(err))
 	}
 	defer post.Close()
-	denyTerminal()
+	stopsignal.DenyTerminal()
 	if post.Note != "" {
 		ui.SayLine(a.Err, "loops: "+post.Note)
 	}

@@ -64,6 +64,7 @@ func tree() []branch {
 		{"test", groupWrite, false, newTestCommand},
 		{"render", groupWrite, false, newRenderCommand},
 		{"schema", groupWrite, false, newSchemaCommand},
+		{"sign", groupWrite, false, newSignCommand},
 		{"install", groupWrite, false, newInstallCommand},
 		{"fragments", groupWrite, false, newFragmentsCommand},
 		{"history", groupKeep, true, newHistoryCommand},

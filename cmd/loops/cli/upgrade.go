@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/ui"
@@ -65,7 +66,7 @@ func runUpgrade(ctx context.Context, a *app, o upgradeOptions) error {
 	if from == "" {
 		return usageError{"nothing says where releases are: give --from FOLDER|URL, or set upgrade.from in the settings", "loops upgrade --help"}
 	}
-	ctx, stop := signal.NotifyContext(ctx, ends...)
+	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	r, err := upgrade.Find(ctx, from)
 	if err != nil {

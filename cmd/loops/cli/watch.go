@@ -12,6 +12,7 @@ import (
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/jobcontrol"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/fsm"
 	"loops/internal/humanize"
@@ -91,7 +92,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 		}
 	}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, ends...)
+	signal.Notify(signals, stopsignal.Ends...)
 	defer signal.Stop(signals)
 	if a.watchesScreen(o) {
 		jobs := jobcontrol.Heed()
@@ -105,7 +106,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 	go func() {
 		select {
 		case s := <-signals:
-			cancel(&fsm.Stop{Signal: signalName(s)})
+			cancel(&fsm.Stop{Signal: stopsignal.Name(s)})
 		case <-ctx.Done():
 		}
 	}()
@@ -128,7 +129,7 @@ func (a *app) board(l *monitor.Monitor, o watchOptions, signals <-chan os.Signal
 // watchExit is the error of the command for what ended its screen.
 func (a *app) watchExit(err error) error {
 	if stop, ok := errors.AsType[*dashboard.SignalError](err); ok {
-		return endedBy(signalName(stop.Signal))
+		return endedBy(stopsignal.Name(stop.Signal))
 	}
 	if none, ok := errors.AsType[*dashboard.ScreenError](err); ok {
 		return failure(engine.Failed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", none.Err)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine/dispatch"
 	"loops/internal/ui"
 	"loops/internal/worker"
@@ -49,7 +50,7 @@ func runWorker(ctx context.Context, a *app, o worker.Options) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, ends...)
+	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	o.Env, o.Project, o.Store = a.Env, a.dir, a.store
 	o.Say = func(format string, args ...any) { ui.Say(a.Err, format+"\n", args...) }

@@ -15,7 +15,7 @@ import (
 // checkTreeInput refuses an INPUT that was meant as the branch of --worktree, which has a value only behind a =. Where it is no
 // branch, but could be one, a person is told.
 func (a *app) checkTreeInput(ctx context.Context, o *runOptions) error {
-	if !o.tree.asked || o.tree.branch != "" || o.input == nil || !follows(a.args, "--worktree", *o.input) {
+	if !o.tree.Asked || o.tree.Branch != "" || o.input == nil || !follows(a.args, "--worktree", *o.input) {
 		return nil
 	}
 	p, err := a.project()

@@ -1,4 +1,4 @@
-package cli
+package stopsignal
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 // TestTimeoutSignalsTwice: timeout of coreutils signals its child and then the group of that child, and the second signal
 // within milliseconds counted as another, which kills what cleans up.
 func TestTimeoutSignalsTwice(t *testing.T) {
-	s := &stops{ch: make(chan os.Signal, 8)}
+	s := &Stops{ch: make(chan os.Signal, 8)}
 	for _, sig := range []os.Signal{syscall.SIGTERM, syscall.SIGTERM, syscall.SIGTERM, os.Interrupt} {
 		s.ch <- sig
 	}
@@ -21,7 +21,7 @@ func TestTimeoutSignalsTwice(t *testing.T) {
 	}
 	var got []call
 	seen := make(chan struct{}, 8)
-	s.during(nil, func(n int, sig os.Signal) {
+	s.During(nil, func(n int, sig os.Signal) {
 		got = append(got, call{n, sig})
 		seen <- struct{}{}
 	}, func() {
