@@ -61,7 +61,7 @@ type WorkerState struct {
 	Version   string        `json:"version"`
 	LastError string        `json:"last_error"`
 	Since     time.Time     `json:"since"`
-	Draining  bool          `json:"draining"`
+	Draining  string        `json:"-"` // who asked it to end; "" = nobody
 	Silent    time.Duration `json:"-"` // since it was heard of
 	Lease     time.Duration `json:"-"` // how long it may be silent
 }
@@ -92,6 +92,10 @@ type Placer interface {
 	// Beat records what a worker says of itself; silence for longer than lease means that it is gone. Away removes it.
 	Beat(ctx context.Context, w WorkerState, lease time.Duration) error
 	Away(ctx context.Context, worker string) error
+	// Drain asks a worker to end, so that others have its runs; it is durable on return. found is false where no such worker was heard of within a day,
+	// or it has ended. Drained returns who asked, "" = nobody.
+	Drain(ctx context.Context, worker, by string) (found bool, err error)
+	Drained(ctx context.Context, worker string) (by string, err error)
 	// Workers returns the workers that were heard of within a day, those that are gone too.
 	Workers(ctx context.Context) ([]WorkerState, error)
 	// LeaseTime is how long a run is safe from being taken over while its owner is not heard of.

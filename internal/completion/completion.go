@@ -4,6 +4,7 @@ package completion
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/ui/views"
+	"loops/persistence"
 )
 
 // An Offer lists what may stand at a place of a command line: args are those before it, word is what is typed of it. ok is false where
@@ -243,6 +245,29 @@ func (s *Source) Steps(ctx context.Context, args []string, word string) (found [
 	for i := range steps.Len() {
 		if step := steps.At(i); strings.HasPrefix(step.Number, word) {
 			found = append(found, described(step.Number, step.Path))
+		}
+	}
+	return found, true
+}
+
+// Workers offers the workers that carry runs of the project.
+func (s *Source) Workers(ctx context.Context, _ []string, word string) (found []string, ok bool) {
+	f, done := s.look(ctx)
+	if f == nil {
+		return nil, false
+	}
+	defer done()
+	store, ok := f.Store.Store.(persistence.Placer)
+	if !ok {
+		return nil, false
+	}
+	all, err := store.Workers(ctx)
+	if err != nil {
+		return nil, false
+	}
+	for _, w := range all {
+		if strings.HasPrefix(w.ID, word) {
+			found = append(found, described(w.ID, fmt.Sprintf("%s, %d of %d", w.Queue, len(w.Runs), w.Slots)))
 		}
 	}
 	return found, true

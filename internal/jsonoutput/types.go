@@ -53,6 +53,7 @@ var Outputs = []Output{
 	{"version", "one object", of[version]()},
 	{"watch", "a line of JSON for each change of a run or waiter; the schema is that of one line", append(of[watched](), of[watchedWaiter]()...)},
 	{"workers", "a list", of[[]worker]()},
+	{"workers drain", "a list of the workers that were asked", of[[]drained]()},
 }
 
 type signed struct {

@@ -21,6 +21,7 @@ var Answers = []Output{
 	{"schedules", "schedules, as `schedule list` prints them", of[[]listedSchedule]()},
 	{"scheduled", "what became of a schedule", of[scheduled]()},
 	{"workers", "workers, as `workers` prints them", of[[]worker]()},
+	{"drained", "the worker that was asked to end", of[drained]()},
 	{"costs", "what prompts and judges used since a time, by loop, host or model, and by day", of[spentSince]()},
 	{"findings", "what `doctor` finds, as it prints it", of[[]finding]()},
 	{"words", "what may stand in a loop file: the word of the file by an empty name, and those that others name", of[map[string]*fileWord]()},
@@ -47,6 +48,7 @@ var Requests = []Output{
 	{"check", "a text", of[askCheck]()},
 	{"text", "a text, and what it takes the place of", of[askText]()},
 	{"schedule", "which schedule is meant", of[askSchedule]()},
+	{"worker", "which worker is meant", of[askWorker]()},
 	{"resume", "how a run continues", of[askResume]()},
 	{"fork", "where a new run begins", of[askFork]()},
 	{"stop", "when a run stops", of[askStop]()},
@@ -82,6 +84,10 @@ type servedProject struct {
 
 type askSchedule struct {
 	Loop string `json:"loop" jsonschema:"the name of its loop"`
+}
+
+type askWorker struct {
+	Worker string `json:"worker" jsonschema:"its id, as workers prints it"`
 }
 
 type scheduled struct {

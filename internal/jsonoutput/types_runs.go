@@ -218,6 +218,10 @@ type submitted struct {
 	At       *string  `json:"at" jsonschema:"it does not begin before"`
 }
 
+type drained struct {
+	ID string `json:"worker_id"`
+}
+
 type worker struct {
 	ID        string   `json:"worker_id"`
 	Host      string   `json:"host"`
@@ -231,5 +235,6 @@ type worker struct {
 	SilentMS  int64    `json:"silent_ms" jsonschema:"since it was heard of"`
 	LeaseMS   int64    `json:"lease_ms" jsonschema:"how long it may be silent"`
 	Gone      bool     `json:"gone" jsonschema:"it was silent for longer than that"`
+	DrainedBy *string  `json:"drained_by" jsonschema:"who asked it to end; null = nobody"`
 	LastError *string  `json:"last_error"`
 }

@@ -36,6 +36,8 @@ func (s *Server) boards() []route {
 		allow(access.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).told(operation{says: "The schedules of a project", answer: "schedules"}),
 		allow(access.Viewer, "GET "+of+"/workers", s.object(workerObjects)).told(operation{says: "The workers of the runs of a project; none without PostgreSQL", answer: "workers"}),
 	}
+	all = append(all, allow(access.Operator, "POST /p/{project}/workers/drain", s.drainWorker),
+		allow(access.Operator, "POST "+of+"/workers/drain", s.drainWorker).told(operation{says: "Asks a worker to end, so that others have its runs", body: "worker", answer: "drained"}))
 	for _, verb := range []string{"pause", "unpause", "run-now"} {
 		says := map[string]string{"pause": "Has a schedule fire no more", "unpause": "Has it fire again", "run-now": "Starts a run beside its times"}[verb]
 		all = append(all, allow(access.Operator, "POST /p/{project}/schedule/"+verb, s.changeSchedule(verb)),
@@ -64,8 +66,8 @@ type cell struct {
 	Status string // a word that is shown as one; the text is "" then
 }
 
-// A boardButton does something about the loop of its row.
-type boardButton struct{ Label, Verb, Loop, Command string }
+// A boardButton does something about what its row is of: it sends the name of that, in a field, to an address of the project.
+type boardButton struct{ Label, Address, Field, Name, Command string }
 
 // board shows what fill finds in each project.
 func (s *Server) board(name, title, empty string, fill func(context.Context, Project, *Session, *board) error) http.HandlerFunc {
@@ -114,7 +116,7 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 		command := func(verb string) string { return s.Page.Command("schedule", verb, l.Loop) }
 		b.Rows = append(b.Rows, boardRow{
 			Cells:   []cell{{Text: l.Loop}, {Text: next}, last, {Text: views.ScheduleLine(&l.Schedule)}},
-			Buttons: []boardButton{{label, verb, l.Loop, command(verb)}, {"Run now", "run-now", l.Loop, command("run-now")}},
+			Buttons: []boardButton{{label, "schedule/" + verb, "loop", l.Loop, command(verb)}, {"Run now", "schedule/run-now", "loop", l.Loop, command("run-now")}},
 		})
 	}
 	return err
@@ -144,13 +146,12 @@ func workers(ctx context.Context, _ Project, s *Session, b *board) error {
 	all, err := workersOf(ctx, s)
 	b.Head = []string{"Worker", "Queue", "Labels", "Slots", "Heard of", "Version", "Runs", "Last error"}
 	for _, w := range all {
-		heard := humanize.Duration(w.Silent.Round(100*time.Millisecond)) + " ago"
-		if w.Gone() {
-			heard += " (gone)"
-		}
 		row := boardRow{Cells: []cell{
-			{Text: w.ID}, {Text: w.Queue}, {Text: strings.Join(w.Labels, ", ")}, {Text: fmt.Sprintf("%d of %d", len(w.Runs), w.Slots)}, {Text: heard}, {Text: w.Version}, {}, {Text: w.LastError},
+			{Text: w.ID}, {Text: w.Queue}, {Text: strings.Join(w.Labels, ", ")}, {Text: fmt.Sprintf("%d of %d", len(w.Runs), w.Slots)}, {Text: views.WorkerHeard(w)}, {Text: w.Version}, {}, {Text: w.LastError},
 		}}
+		if w.Draining == "" && !w.Gone() {
+			row.Buttons = []boardButton{{"Drain", "workers/drain", "worker", w.ID, s.Page.Command("workers", "drain", w.ID)}}
+		}
 		for i, id := range w.Runs {
 			if i == 0 {
 				row.Cells[6] = cell{Text: string(id), Run: string(id)}
@@ -165,20 +166,66 @@ func workers(ctx context.Context, _ Project, s *Session, b *board) error {
 	return err
 }
 
-func workersOf(ctx context.Context, s *Session) ([]persistence.WorkerState, error) {
+// placerOf is the store of the runs of a project, if workers share it; else nil.
+func placerOf(ctx context.Context, s *Session) (*project.Records, persistence.Placer, error) {
 	f, err := s.Finder(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	store, ok := f.Store.Store.(persistence.Placer)
 	if f.Store.Files || !ok {
-		return nil, nil
+		return nil, nil, nil
+	}
+	return f.Store, store, nil
+}
+
+func workersOf(ctx context.Context, s *Session) ([]persistence.WorkerState, error) {
+	records, store, err := placerOf(ctx, s)
+	if err != nil || store == nil {
+		return nil, err
 	}
 	all, err := store.Workers(ctx)
 	if err != nil {
-		err = f.Store.Failed(err)
+		err = records.Failed(err)
 	}
 	return all, err
+}
+
+// drainWorker asks a worker to end, so that others have its runs.
+func (s *Server) drainWorker(w http.ResponseWriter, r *http.Request) {
+	s.with(w, r, func(p Project, session *Session) error {
+		f, err := readFields(r)
+		if err == nil {
+			err = drain(r.Context(), session, f["worker"], userOf(r).Name)
+		}
+		s.audit(r, p, "workers drain "+f["worker"], "", err)
+		switch {
+		case err != nil:
+			return err
+		case ofAPI(r):
+			writeJSON(w, http.StatusOK, value.NewMap("worker_id", f["worker"]))
+		default:
+			http.Redirect(w, r, s.BasePath+"/workers", http.StatusSeeOther)
+		}
+		return nil
+	})
+}
+
+func drain(ctx context.Context, s *Session, worker, by string) error {
+	records, store, err := placerOf(ctx, s)
+	if err != nil {
+		return err
+	}
+	found := false
+	if store != nil {
+		if found, err = store.Drain(ctx, worker, by); err != nil {
+			return records.Failed(err)
+		}
+	}
+	if !found {
+		return engine.Refuse(engine.NotFound, "there is no worker %s", humanize.Quote(worker))
+	}
+	return nil
 }
 
 func scheduleObjects(r *http.Request, s *Session) (any, error) {

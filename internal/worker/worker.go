@@ -5,7 +5,6 @@ package worker
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +18,6 @@ import (
 	"loops/engine/project"
 	"loops/internal/config"
 	"loops/internal/handover"
-	"loops/internal/signing"
 	"loops/persistence"
 )
 
@@ -122,7 +120,11 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	}
 	w.Say("Worker %s takes runs of queue %s, %d at a time.", w.state.ID, o.Queue, o.Slots)
 	side, end := context.WithCancel(context.WithoutCancel(ctx))
+	ctx, drain := context.WithCancel(ctx)
 	var beside sync.WaitGroup
+	beside.Go(func() {
+		every(ctx, min(w.lease/12, 500*time.Millisecond), nil, func() { w.trouble(w.drained(ctx, drain)) })
+	})
 	beside.Go(func() { every(side, w.lease/6, nil, func() { w.trouble(w.beat(context.WithoutCancel(side))) }) })
 	beside.Go(func() { every(side, min(w.lease/12, time.Second), w.look, func() { w.trouble(w.arrange(side)) }) })
 	if o.Queue == dispatch.DefaultQueue {
@@ -133,6 +135,7 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 		beside.Go(func() { every(side, restOfTrees, nil, func() { w.trouble(w.tidy(side)) }) })
 	}
 	err = queue.Work(ctx, dispatch.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, files.mode(), o.Labels), More: w.more}, w.drive)
+	drain()
 	end()
 	beside.Wait()
 	return errors.Join(err, store.Away(context.WithoutCancel(ctx), w.state.ID))
@@ -173,6 +176,17 @@ func (w *worker) beat(ctx context.Context) error {
 	w.mu.Unlock()
 	slices.Sort(state.Runs)
 	return w.store.Beat(ctx, state, w.lease/2)
+}
+
+// drained calls end if a user asked the worker to end.
+func (w *worker) drained(ctx context.Context, end func()) error {
+	by, err := w.store.Drained(ctx, w.state.ID)
+	if err != nil || by == "" {
+		return err
+	}
+	w.Say("%s asked this worker to end; others have its runs.", by)
+	end()
+	return nil
 }
 
 // trouble keeps what went wrong beside the runs. It may pass, and is tried again.
@@ -343,45 +357,4 @@ func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, sai
 // fits reports whether this worker may have a job.
 func (w *worker) fits(j persistence.Job) bool {
 	return dispatch.Fits(j, w.Queue, w.files.mode(), w.Labels)
-}
-
-// requestOf is what is asked of the process that carries a run, and where its files begin. unaccepted is why the definition that came with the run is not
-// used, nil if none came or it is: then that of the checkout has to do.
-func (w *worker) requestOf(p persistence.Placed) (r engine.Request, files *engine.FilesRequest, unaccepted, err error) {
-	var start engine.StartRequest
-	if err := json.Unmarshal(p.Request, &start); err != nil {
-		return r, nil, nil, fmt.Errorf("what was submitted as run %s cannot be read: %w", p.Run, err)
-	}
-	if p.Hash == "" || start.Hash != p.Hash { // loops submit records both; without them any definition that is here would do
-		return r, nil, nil, fmt.Errorf("what was submitted as run %s does not say which definition it is about: submit it again", p.Run)
-	}
-	start.Shipped, unaccepted, err = w.shipped(start.Shipped)
-	if err != nil {
-		return r, nil, nil, err
-	}
-	if p.State.Status == persistence.Queued {
-		start.Queued, start.Over.Park = p.Run, true
-		return engine.Request{Start: &start}, start.Files, unaccepted, nil
-	}
-	again := &engine.ResumeRequest{Run: string(p.Run), Lock: start.Lock, Placed: true, Shipped: start.Shipped}
-	again.Over.Park = true
-	return engine.Request{Resume: again}, start.Files, unaccepted, nil
-}
-
-// shipped returns the definition that came with a run if this worker accepts it, and otherwise why not. One whose signature is of another definition is an
-// error: nothing of the run is begun.
-func (w *worker) shipped(s *engine.Shipped) (accepted *engine.Shipped, unaccepted, err error) {
-	if s == nil {
-		return nil, nil, nil
-	}
-	err = s.Signature.Verify([]byte(s.Text), w.accept.Keys)
-	switch {
-	case errors.Is(err, signing.ErrForged):
-		return nil, nil, errors.New("the definition that came with it was changed after it was signed")
-	case w.accept.Mode != config.AcceptSigned:
-		return nil, errors.New("it came signed by " + s.Signature.Key + ", and dispatch.accept of this worker is not signed"), nil
-	case err != nil:
-		return nil, errors.New("it came signed by " + s.Signature.Key + ", which is not in dispatch.keys of this worker"), nil
-	}
-	return s, nil, nil
 }

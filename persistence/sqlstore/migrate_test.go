@@ -45,6 +45,7 @@ func TestMigrationKilledAtEachStatement(t *testing.T) {
 				t.Errorf("statement %d: the database has no version", n)
 			}
 			must(t, create(t, s, elsewhere).Close(t.Context()))
+			must(t, s.Close())
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -322,13 +323,34 @@ func (s *Store) Away(ctx context.Context, worker string) error {
 	return s.explained(err)
 }
 
+// Drain implements [persistence.Placer].
+func (s *Store) Drain(ctx context.Context, worker, by string) (found bool, err error) {
+	res, err := s.beat.ExecContext(ctx, s.q(`UPDATE workers SET drain = ? WHERE id = ? AND heard_at >= {now} - 86400000`), cmp.Or(shortened(by), "a user"), worker)
+	if err != nil {
+		return false, s.explained(err)
+	}
+	n, err := res.RowsAffected()
+	return n > 0, s.explained(err)
+}
+
+// Drained implements [persistence.Placer].
+func (s *Store) Drained(ctx context.Context, worker string) (by string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
+	defer cancel()
+	err = s.beat.QueryRowContext(ctx, s.q(`SELECT drain FROM workers WHERE id = ?`), worker).Scan(&by)
+	if errors.Is(err, sql.ErrNoRows) { // it was not heard of for a day, and is to say again that it is there
+		return "", nil
+	}
+	return by, s.explained(err)
+}
+
 // Workers implements [persistence.Placer].
 func (s *Store) Workers(ctx context.Context) ([]persistence.WorkerState, error) {
-	rs, err := s.read.QueryContext(ctx, s.q(`SELECT body, {now} - heard_at, lease FROM workers WHERE heard_at >= {now} - 86400000 ORDER BY id`))
+	rs, err := s.read.QueryContext(ctx, s.q(`SELECT body, {now} - heard_at, lease, drain FROM workers WHERE heard_at >= {now} - 86400000 ORDER BY id`))
 	all, err := collect(rs, err, func(scan func(...any) error) (w persistence.WorkerState, err error) {
 		var body string
 		var silent, lease int64
-		if err := scan(&body, &silent, &lease); err != nil {
+		if err := scan(&body, &silent, &lease, &w.Draining); err != nil {
 			return w, err
 		}
 		err = json.Unmarshal([]byte(body), &w)

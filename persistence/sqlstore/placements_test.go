@@ -210,6 +210,21 @@ func TestWorkers(t *testing.T) {
 	if len(all) != 2 || all[0].Gone() || all[0].Host != "h" || !all[1].Gone() || all[1].Slots != 3 {
 		t.Fatalf("%+v", all)
 	}
+	if found, err := s.Drain(t.Context(), "c", "anna"); err != nil || found {
+		t.Fatalf("a worker that is not there: %v, %v", found, err)
+	}
+	if found, err := s.Drain(t.Context(), "a", "anna"); err != nil || !found {
+		t.Fatalf("%v, %v", found, err)
+	}
+	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "a"}, time.Hour)) // which takes nothing back
+	for worker, want := range map[string]string{"a": "anna", "b": "", "c": ""} {
+		if by, err := s.Drained(t.Context(), worker); err != nil || by != want {
+			t.Errorf("%s: drained by %q, %v, want %q", worker, by, err, want)
+		}
+	}
+	if all, err := s.Workers(t.Context()); err != nil || all[0].Draining != "anna" || all[1].Draining != "" {
+		t.Fatalf("%+v, %v", all, err)
+	}
 	must(t, s.Away(t.Context(), "a"))
 	if all, err := s.Workers(t.Context()); err != nil || len(all) != 1 {
 		t.Fatalf("%+v, %v", all, err)

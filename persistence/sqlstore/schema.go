@@ -124,6 +124,8 @@ var migrations = []string{
 		body {bytes} NOT NULL,
 		PRIMARY KEY (project, list, entry)
 	) {clustered}`,
+	// drain is who asked a worker to end.
+	`ALTER TABLE workers ADD COLUMN drain {text} NOT NULL DEFAULT ''`,
 }
 
 // A VersionError means that a database was made by a newer program.

@@ -67,7 +67,7 @@ func (a *app) places(root *cobra.Command) complete.Places {
 	stores := complete.FoundOr(complete.NoSpace, complete.NoSpace, from.Stores)
 	limits := complete.Unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time=")
 	return complete.Places{
-		"NAME": complete.Found(complete.NoFiles, from.Loops), "PATH": complete.Files, "FOLDER": complete.Files, "FILE": complete.Files, "RUN": runs(completion.IsAny), "STATE": complete.Found(complete.InOrder, from.States), "STEP": complete.Found(complete.InOrder, from.Steps),
+		"NAME": complete.Found(complete.NoFiles, from.Loops), "PATH": complete.Files, "FOLDER": complete.Files, "FILE": complete.Files, "RUN": runs(completion.IsAny), "WORKER": complete.Found(complete.InOrder, from.Workers), "STATE": complete.Found(complete.InOrder, from.States), "STEP": complete.Found(complete.InOrder, from.Steps),
 		"INPUT": complete.Nothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores, "URL": stores,
 		"HOST": complete.Found(complete.InOrder, from.Hosts), "KEY=VALUE": complete.FoundOr(complete.NoSpace, complete.NoSpace, from.ContextKeys), "LIMIT=N": complete.Unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
 		"--extend": limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": complete.Nothing,

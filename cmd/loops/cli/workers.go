@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/fsm/value"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/internal/worker"
@@ -22,6 +25,36 @@ others have its runs then. One that ended as it was told to is not listed.` + ex
 		Example: "  loops workers\n  loops workers --json | jq -r '.[] | select(.gone) | .host'",
 		Args:    arguments(0, 0, ""),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runWorkers(cmd.Context(), a, asJSON) },
+	}
+	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print a JSON array")
+	cmd.AddCommand(newDrainCommand(a))
+	return cmd
+}
+
+func newDrainCommand(a *app) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "drain WORKER...",
+		Short: "Have workers hand over their runs and end",
+		Long: `drain asks workers, wherever they are, to end as by SIGTERM: they stop their actions, and other workers continue their runs. A
+worker that is heard of ends within two seconds; one that is frozen does when it wakes up.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+		Example: `  loops workers drain build1-4711-ABCDEF
+  loops workers --json --jq '.[] | select(.host == "build1") | .worker_id' | xargs loops workers drain`,
+		Args: arguments(1, -1, "WORKER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := a.project()
+			if err != nil {
+				return err
+			}
+			asked, err := worker.Drain(cmd.Context(), p, args, cmp.Or(a.sender(), "a user"))
+			if asJSON {
+				return errors.Join(ui.WriteJSON(a.out, ui.List(asked, func(id string) any { return value.NewMap("worker_id", id) })), a.refused(err))
+			}
+			for _, id := range asked {
+				ui.SayLine(a.out, "Worker "+id+" is asked to end.")
+			}
+			return a.refused(err)
+		},
 	}
 	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print a JSON array")
 	return cmd

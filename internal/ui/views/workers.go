@@ -36,8 +36,20 @@ func WorkerObjects(all []persistence.WorkerState) []any {
 	return ui.List(all, func(w persistence.WorkerState) any {
 		return value.NewMap("worker_id", w.ID, "host", w.Host, "pid", int64(w.PID), "queue", w.Queue, "labels", ui.List(w.Labels, func(l string) any { return l }),
 			"slots", int64(w.Slots), "runs", ui.List(w.Runs, func(id persistence.ID) any { return string(id) }), "version", w.Version, "since", fsm.FormatTime(w.Since),
-			"silent_ms", w.Silent.Milliseconds(), "lease_ms", w.Lease.Milliseconds(), "gone", w.Gone(), "last_error", ui.OrNull(w.LastError))
+			"silent_ms", w.Silent.Milliseconds(), "lease_ms", w.Lease.Milliseconds(), "gone", w.Gone(), "drained_by", ui.OrNull(w.Draining), "last_error", ui.OrNull(w.LastError))
 	})
+}
+
+// WorkerHeard says when a worker was heard of, and what that means.
+func WorkerHeard(w persistence.WorkerState) string {
+	heard := humanize.Duration(w.Silent.Round(100*time.Millisecond)) + " ago"
+	switch {
+	case w.Gone():
+		heard += " (gone)"
+	case w.Draining != "":
+		heard += " (draining)"
+	}
+	return heard
 }
 
 // PrintWorkers prints workers as a table.
@@ -48,10 +60,7 @@ func (page *Page) PrintWorkers(all []persistence.WorkerState) {
 	}
 	rows := [][]string{{"WORKER", "QUEUE", "LABELS", "SLOTS", "HEARD OF", "VERSION", "RUNS"}}
 	for _, w := range all {
-		heard := humanize.Duration(w.Silent.Round(100*time.Millisecond)) + " ago"
-		if w.Gone() {
-			heard += " (gone)"
-		}
+		heard := WorkerHeard(w)
 		var runs []string
 		for _, id := range w.Runs {
 			runs = append(runs, string(id))
