@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,4 +34,48 @@ func TestWorkerSchedules(t *testing.T) {
 		t.Errorf("there are %s runs", got)
 	}
 	other.drain()
+}
+
+// TestScheduleWhoseWorkerIsKilled: workers that fire the same schedule every two seconds are killed one after the other, and no time is lost for long, and none
+// comes twice.
+func TestScheduleWhoseWorkerIsKilled(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, workerLease)
+	f.write(".loops/often.yaml", `name: often
+description: notes when it runs
+initial: a
+schedule: {cron: "@every 2s", overlap: queue}
+states:
+  a: {action: 'date +%s >> ran', next: done}
+  done: {terminal: true}
+`)
+	one, two := f.worker(), f.worker()
+	for _, w := range []*workerProcess{one, two, f.worker()} {
+		n := len(f.lines("ran"))
+		f.until("it ran again", func() bool { return len(f.lines("ran")) > n })
+		w.kill()
+		f.worker()
+	}
+	n := len(f.lines("ran"))
+	f.until("it ran again", func() bool { return len(f.lines("ran")) > n })
+	seen := map[string]bool{}
+	for _, at := range strings.Fields(f.loops("schedule", "list", "--json", "--jq", ".[].times[] | select(.state == \"started\") | .at")) {
+		if seen[at] {
+			t.Errorf("the time %s was fired twice", at)
+		}
+		seen[at] = true
+	}
+	if len(seen) < 4 {
+		t.Errorf("it was fired %d times", len(seen))
+	}
+	var last time.Time
+	for _, text := range f.lines("ran") {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		must(t, err)
+		at := time.Unix(seconds, 0)
+		if gap := at.Sub(last); !last.IsZero() && gap > 20*time.Second {
+			t.Errorf("for %s it did not run", gap)
+		}
+		last = at
+	}
 }

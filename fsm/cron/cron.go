@@ -4,6 +4,9 @@
 // steps. A day counts if it is in both day fields, or in either where both are restricted. When clocks are changed, a line
 // that names its hours fires once a day all the same: a time that is skipped fires at the moment the clock is put forward,
 // and one that comes twice fires the first time. A line whose hour is * fires in every hour that passes.
+//
+// @every 90s instead fires at each multiple of 90 seconds since 1970 in UTC, whatever the zone: its times are the same for all who look, and no
+// clock that is changed moves them.
 package cron
 
 import (
@@ -20,6 +23,8 @@ type Times struct {
 	minutes, hours, days, months  uint64 // a bit for each value
 	weekdays                      uint64
 	everyHour, anyDay, anyWeekday bool // the field begins with *
+
+	every int64 // of @every, in seconds; 0 = it is a line of five fields
 }
 
 // String is the line as it was written.
@@ -50,9 +55,13 @@ var short = map[string]string{
 func Parse(text string) (*Times, error) {
 	line := strings.TrimSpace(text)
 	if strings.HasPrefix(line, "@") {
+		word, rest, _ := strings.Cut(strings.ToLower(line), " ")
+		if word == "@every" {
+			return parseEvery(text, strings.TrimSpace(rest))
+		}
 		long, ok := short[strings.ToLower(line)]
 		if !ok {
-			return nil, fmt.Errorf("%q is not known (known: @hourly, @daily, @weekly, @monthly, @yearly)", line)
+			return nil, fmt.Errorf("%q is not known (known: @every 90s, @hourly, @daily, @weekly, @monthly, @yearly)", line)
 		}
 		line = long
 	}
@@ -83,6 +92,15 @@ func Parse(text string) (*Times, error) {
 		return nil, fmt.Errorf("%q never comes: no month it names has such a day", text)
 	}
 	return t, nil
+}
+
+// parseEvery reads how often an @every line fires: whole seconds, from one to a year.
+func parseEvery(text, often string) (*Times, error) {
+	d, err := time.ParseDuration(often)
+	if err != nil || d < time.Second || d > 366*24*time.Hour || d%time.Second != 0 {
+		return nil, fmt.Errorf("%q: expected whole seconds from 1s to a year behind @every, such as @every 90s or @every 6h", text)
+	}
+	return &Times{text: text, every: int64(d / time.Second)}, nil
 }
 
 // set reads one field: a list of values, ranges and steps.
@@ -158,6 +176,13 @@ const horizon = 9 * 366
 
 // Next returns the first time after another one, in the zone of that one; zero if there is none.
 func (t *Times) Next(after time.Time) time.Time {
+	if t.every > 0 {
+		seconds := after.Unix() - after.Unix()%t.every
+		if after.Unix() < 0 && after.Unix()%t.every != 0 {
+			seconds -= t.every
+		}
+		return time.Unix(seconds+t.every, 0).In(after.Location())
+	}
 	year, month, day := after.Date()
 	for n := -1; n <= horizon; n++ { // a day that is put forward over midnight ends in the next one
 		d := time.Date(year, month, day+n, 0, 0, 0, 0, time.UTC)

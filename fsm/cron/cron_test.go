@@ -38,6 +38,11 @@ func TestNext(t *testing.T) {
 		{"put back: asked between the two", "30 2 * * *", "Europe/Berlin", "2026-10-25T02:45:00+02:00", "2026-10-26T02:30:00+01:00"},
 		{"half an hour forward", "15 2 * * *", "Australia/Lord_Howe", "2026-10-03T12:00:00+10:30", "2026-10-04T02:30:00+11:00"},
 		{"midnight is skipped", "0 0 * * *", "America/Asuncion", "2024-10-05T12:00:00-04:00", "2024-10-06T01:00:00-03:00 2024-10-07T00:00:00-03:00"},
+		{"every so often", "@every 90s", "UTC", "2026-11-23T00:00:00Z", "2026-11-23T00:01:30Z 2026-11-23T00:03:00Z"},
+		{"every so often, the same for all", "@EVERY 5s", "UTC", "2026-11-23T00:00:03.7Z", "2026-11-23T00:00:05Z 2026-11-23T00:00:10Z"},
+		{"every so often, from a time of its own", "@every 5s", "UTC", "2026-11-23T00:00:05Z", "2026-11-23T00:00:10Z"},
+		{"every so often, before 1970", "@every 1h", "UTC", "1969-12-31T22:30:00Z", "1969-12-31T23:00:00Z 1970-01-01T00:00:00Z"},
+		{"clocks do not move it", "@every 1h", "Europe/Berlin", "2026-03-29T00:30:00+01:00", "2026-03-29T01:00:00+01:00 2026-03-29T03:00:00+02:00"},
 		{"another zone", "0 3 * * *", "Asia/Kathmandu", "2026-11-23T00:00:00Z", "2026-11-24T03:00:00+05:45"},
 	} {
 		times, err := Parse(c.line)
@@ -100,7 +105,13 @@ func TestParseErrors(t *testing.T) {
 		{"0 -3 * * *", `hour: "" is not a number`},
 		{"0 +3 * * *", `hour: "+3" is not a number`},
 		{"0 0 30 2 *", "never comes: no month it names has such a day"},
-		{"@reboot", `"@reboot" is not known (known: @hourly, @daily`},
+		{"@reboot", `"@reboot" is not known (known: @every 90s, @hourly, @daily`},
+		{"@every", `"@every": expected whole seconds from 1s to a year behind @every, such as @every 90s or @every 6h`},
+		{"@every soon", `"@every soon": expected whole seconds`},
+		{"@every 500ms", `"@every 500ms": expected whole seconds`},
+		{"@every 1.5s", `"@every 1.5s": expected whole seconds`},
+		{"@every -5s", `"@every -5s": expected whole seconds`},
+		{"@every 9000h", `"@every 9000h": expected whole seconds`},
 	} {
 		if _, err := Parse(c.line); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.line, err, c.want)

@@ -137,7 +137,7 @@ var blockKeys = []Key{
 	{Name: "warn_max", In: InThrottle, Type: TypeInt, Default: 8, Min: &limit1, Doc: "Actions in one stay from which a warning is recorded."},
 	{Name: "hard_max", In: InThrottle, Type: TypeInt, Default: 12, Min: &limit1, Doc: "Actions in one stay after which the state is left for `on_throttle_hard`."},
 
-	{Name: "cron", In: InSchedule, Type: TypeText, Required: true, Doc: "Minute, hour, day of the month, month and day of the week, as in a crontab: lists, ranges, steps and names; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`."},
+	{Name: "cron", In: InSchedule, Type: TypeText, Required: true, Doc: "Minute, hour, day of the month, month and day of the week, as in a crontab: lists, ranges, steps and names; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`; or `@every 90s`, which counts whole seconds from 1970 in UTC."},
 	{Name: "timezone", In: InSchedule, Type: TypeText, Doc: "The time zone these are in, such as `Europe/Berlin`. Without it that of the machine."},
 	{Name: "overlap", In: InSchedule, Type: TypeText, Default: "skip", Values: []string{"skip", "queue"}, Doc: "What becomes of a time at which the run before has not ended: it is left out, or its run waits."},
 	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one"}, Doc: "What becomes of times that were missed: nothing, or one run for all of them."},
