@@ -148,6 +148,16 @@ func (s *Server) Configure(settings ...string) error {
 	return errors.Join(err, f.Close())
 }
 
+// Write makes a file in the directory of the data, which the server alone can read.
+func (s *Server) Write(name, text string) error {
+	path := filepath.Join(s.data(), name)
+	err := os.WriteFile(path, []byte(text), 0o600)
+	if err == nil && s.cred != nil {
+		err = os.Chown(path, int(s.cred.Uid), int(s.cred.Gid))
+	}
+	return err
+}
+
 func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.Dir
