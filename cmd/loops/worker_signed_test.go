@@ -129,3 +129,55 @@ func workerLog(f fleet) string {
 	}
 	return string(all)
 }
+
+// TestSubmitCarriesNoEnvironment: what is submitted has nothing of the environment of who submits; the run sees that of its worker.
+func TestSubmitCarriesNoEnvironment(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, workerLease)
+	f.write(".loops/env.yaml", `name: env
+description: notes its environment
+initial: a
+context: {name: ""}
+states:
+  a: {action: 'echo "$PLACE ${env.PLACE} ${context.name}" > seen', next: done}
+  done: {terminal: true}
+`)
+	submitter, worker := f, f
+	submitter.env = []string{"PLACE=of-who-submits-4711", "HOME=/home/of-who-submits-4711"}
+	worker.env = []string{"PLACE=of-the-worker"}
+	id := submitter.submit("env", "--context", "name=given")
+	db := f.db()
+	var tables []string
+	rows, err := db.Query(`SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`)
+	must(t, err)
+	for rows.Next() {
+		var name string
+		must(t, rows.Scan(&name))
+		tables = append(tables, name)
+	}
+	must(t, rows.Err())
+	must(t, rows.Close())
+	has := map[string]bool{}
+	for _, name := range tables {
+		rows, err := db.Query(`SELECT t::text FROM ` + name + ` AS t`)
+		must(t, err)
+		for rows.Next() {
+			var row string
+			must(t, rows.Scan(&row))
+			has["given"] = has["given"] || strings.Contains(row, "name=given")
+			if strings.Contains(row, "of-who-submits") {
+				t.Errorf("the table %s has %s", name, row)
+			}
+		}
+		must(t, rows.Err())
+		must(t, rows.Close())
+	}
+	if !has["given"] {
+		t.Errorf("no table of %v has what was given", tables)
+	}
+	worker.worker()
+	f.until("the run is over", func() bool { return f.status(id) == "completed" })
+	if got := strings.Join(f.lines("seen"), " "); got != "of-the-worker of-the-worker given" {
+		t.Errorf("the run saw %q", got)
+	}
+}
