@@ -94,6 +94,12 @@ var measures = []measure{
 	{"answer, until the next state begins: files", 50e-3, millis, func(b *bench) (float64, error) { return b.sent("", askingLoop, "answer", "good") }},
 	{"the same: SQLite", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("sqlite", askingLoop, "answer", "good") }},
 	{"the same: PostgreSQL", 200e-3, millis, func(b *bench) (float64, error) { return b.sent("postgres", askingLoop, "answer", "good") }},
+	{"submit, until a worker begins the run, median of 20", 0.1, millis, (*bench).submitted},
+	{"a shell transition of a run that a worker carries, over one of run", 1.1, times, (*bench).carried},
+	{"a worker is killed, until another one has its run, lease 6 s", 4, millis, (*bench).workerKilled},
+	{"the process of a run is killed, until its worker continues it", 8, millis, (*bench).childKilled},
+	{"a worker that carries a run is told to end, until it has", 1, millis, (*bench).drained},
+	{"stop of a queued run", 1, millis, (*bench).withdrawn},
 	{"start: loops version, above a Go program that does nothing", 2e-3, millis, (*bench).start},
 	{"the program, stripped", 22, mega, (*bench).size},
 	{"a loop of one state, start to end, above a bare spawn", 8e-3, millis, func(b *bench) (float64, error) {
