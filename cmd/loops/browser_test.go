@@ -382,7 +382,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b := s.page(t, chromium, "/")
 		of := "/p/shop/runs/" + run
 		for _, path := range []string{
-			"/", "/?q=none", "/loops", "/schedule", "/queue", "/workers", "/cost", "/doctor", "/p/shop/loop?loop=ship", "/p/shop/start?loop=count&dry=1", of, of + "?step=1", of + "?tab=logs", of + "?tab=context",
+			"/", "/?q=none", "/loops", "/schedule", "/queue", "/workers", "/cost", "/doctor", "/p/shop/loop?loop=ship", "/p/shop/new", "/p/shop/start?loop=count&dry=1", of, of + "?step=1", of + "?tab=logs", of + "?tab=context",
 			of + "?tab=definition", of + "?tab=events", of + "?tab=related", of + "/fork", of + "/resume", "/p/shop/edit?loop=ship", "/p/shop/loop?loop=ship&view=effective", "/p/shop/compare?a=" + run + "&b=count", "/nothing",
 		} {
 			b.open(path)

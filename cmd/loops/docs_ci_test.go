@@ -130,7 +130,7 @@ func TestNotifyPage(t *testing.T) {
 	dir, _ := pageFiles(t, page)
 	out := shell(t, dir, "loops run release; cat told.txt", "PATH="+linkedBinary(t, binary(t))+":/usr/bin:/bin", "LOOPS_HOOK_KEY=")
 	for _, want := range []string{
-		"release: completed in done (1 step", "(completed): not told by webhook hooks.example.com: the environment variable LOOPS_HOOK_KEY, which holds the key of the signature, is not set",
+		"release: completed in done (1 step", "(completed): not told by webhook hooks.example.com: the key of the signature is missing: the environment variable LOOPS_HOOK_KEY is not set",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is not in\n%s", want, out)

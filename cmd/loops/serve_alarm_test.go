@@ -96,6 +96,16 @@ states:
 	if _, page := s.ask("GET", "/", "", ""); !strings.Contains(page, `<strong>stuck</strong>`) {
 		t.Errorf("the page has no alarm: %.2000s", page)
 	}
+	var silent []struct {
+		ID string `json:"instance_id"`
+	}
+	_, text = s.ask("GET", "/api/v1/alarms", "", "")
+	must(t, json.Unmarshal([]byte(text), &silent))
+	for _, a := range silent { // each on the page of its run, and no other
+		if _, page := s.ask("GET", "/p/shop/runs/"+a.ID, "", ""); strings.Count(page, `<ul class="alarms"`) != 1 || strings.Count(page, "<li><strong>") != 1 {
+			t.Errorf("the page of run %s has no alarm: %.3000s", a.ID, page)
+		}
+	}
 	kill(2) // now it stays dead
 	until("that it died again", 2, "alarm|dead|")
 	writeText(t, filepath.Join(dir, "go"), "")

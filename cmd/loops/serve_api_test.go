@@ -167,6 +167,28 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				t.Errorf("the audit has %s", said)
 			}
 			ask("GET", all+"/loops/..%2f..%2fx/text", "", "error")
+			ask("POST", all+"/loops", `{"loop": "made", "pattern": "sequence"}`, "made")
+			if made := ask("GET", all+"/loops/made/text", "", "text"); !strings.Contains(made, `name: made\n`) {
+				t.Errorf("the loop that was made is %s", made)
+			}
+			for body, want := range map[string]string{
+				`{"loop": "made", "pattern": "sequence"}`:   "there is a loop made: .loops/made.yaml; nothing was written",
+				`{"loop": "../out", "pattern": "sequence"}`: "cannot be the name of a loop: no part may begin with .",
+				`{"loop": "another", "pattern": "seqence"}`: "did you mean \\\"sequence\\\"?",
+			} {
+				if text := ask("POST", all+"/loops", body, "error"); !strings.Contains(text, want) {
+					t.Errorf("%s is answered with %s, want %s", body, text, want)
+				}
+			}
+			if _, page := s.ask("GET", "/loops", "", ""); !strings.Contains(page, `/p/shop/new">New loop`) {
+				t.Errorf("the page of loops does not lead to a new one:\n%s", page)
+			}
+			if _, page := s.ask("POST", "/p/shop/new", "application/x-www-form-urlencoded", "loop=made&pattern=sequence"); !strings.Contains(page, "there is a loop made") || !strings.Contains(page, `value="made"`) {
+				t.Errorf("a name that is taken is not shown again:\n%s", page)
+			}
+			if _, page := s.ask("POST", "/p/shop/new", "application/x-www-form-urlencoded", "loop=fresh&pattern=agent"); !strings.Contains(page, `<h1>Edit <span class="mono">fresh</span>`) {
+				t.Errorf("a new loop is not edited:\n%s", page)
+			}
 			ask("GET", "/api/v1/projects", "", "projects")
 			ask("GET", "/api/v1/runs", "", "runs")
 			ask("GET", "/api/v1/runs?waits=1&project=shop", "", "runs")
@@ -245,7 +267,7 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			ask("POST", all+"/runs/"+third+"/stop", `{}`, "stopped")
 			ask("POST", all+"/runs/"+third+"/remove", `{"confirm": "`+third+`"}`, "removed")
 			for _, o := range jsonoutput.Answers {
-				if !asked[o.Command] && o.Command != "woken" { // no run waits for a time here
+				if !asked[o.Command] && o.Command != "woken" && o.Command != "drained" { // no run waits for a time here, and TestWorkersDrained looks at the other
 					t.Errorf("no answer of the type %s was looked at", o.Command)
 				}
 			}

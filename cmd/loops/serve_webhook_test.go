@@ -138,7 +138,7 @@ func TestWebhooks(t *testing.T) {
 		{"another secret", "deploy", signed("github", "another", "push", "1", push("ada", 0), now), push("ada", 0), 401, "not made with the secret"},
 		{"another body", "deploy", signed("github", webhookSecret, "push", "1", push("ada", 0), now), push("ada", 9), 401, "not made with the secret"},
 		{"signed twice", "deploy", twice, push("ada", 0), 401, "there is no signature"},
-		{"no secret is set", "keyless", signed("github", "", "push", "1", push("ada", 0), now), push("ada", 0), 503, "NOBODY_SET_THIS of its secret is not set"},
+		{"no secret is set", "keyless", signed("github", "", "push", "1", push("ada", 0), now), push("ada", 0), 503, "the secret of this webhook is missing on the server; what it prints says why"},
 		{"another form", "release", signed("github", webhookSecret, "push", "1", "{}", now), "{}", 401, "no signature of the form loops"},
 		{"an old one", "release", signed("loops", webhookSecret, "", "1", "{}", now.Add(-6*time.Minute)), "{}", 401, "more than five minutes"},
 		{"a form", "deploy", plain, push("ada", 0), 415, "expected JSON"},

@@ -52,6 +52,8 @@ func TestWorkersDrained(t *testing.T) {
 		t.Errorf("the page of workers cannot drain %s:\n%s", second, page)
 	}
 	project := filepath.Base(f.dir)
+	_, list := web.ask("GET", "/api/v1/projects/"+project+"/workers", "", "")
+	web.checkAnswer("workers", list)
 	if status, page := web.ask("POST", "/p/"+project+"/workers/drain", "application/x-www-form-urlencoded", "worker="+second); status != http.StatusOK || !strings.Contains(page, "<h1>Workers</h1>") {
 		t.Errorf("the page answers %d\n%s", status, page)
 	}
@@ -65,6 +67,7 @@ func TestWorkersDrained(t *testing.T) {
 		Worker string `json:"worker_id"`
 	}
 	_, text := web.ask("POST", "/api/v1/projects/"+project+"/workers/drain", "application/json", `{"worker": "`+third+`"}`)
+	web.checkAnswer("drained", text)
 	if must(t, json.Unmarshal([]byte(text), &answer)); answer.Worker != third {
 		t.Errorf("the API answers %s", text)
 	}

@@ -107,9 +107,11 @@ func (d *Desk) Receive(ctx context.Context, name string, m Message, teller Telle
 		d.complain(err)
 		return r, errors.New("the settings of this server have mistakes; what it prints says which")
 	}
-	secret, _ := project.LookEnv(p.Env, h.Secret)
-	if secret == "" {
-		return r, fmt.Errorf("webhook %s: the environment variable %s of its secret is not set", name, h.Secret)
+	secret, err := h.Secret.Read(func(name string) (string, bool) { return project.LookEnv(p.Env, name) })
+	if err != nil {
+		err = fmt.Errorf("webhook %s has no secret: %w", name, err)
+		d.complain(err)
+		return r, errors.New("the secret of this webhook is missing on the server; what it prints says why")
 	}
 	signed, err := h.verify(m, secret, time.Now())
 	if err != nil {

@@ -44,7 +44,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 		return row{key, func(n *yaml.Node) { at[key] = n; read(n) }}
 	}
 	before := len(d.problems)
-	d.mapping(n, "an element of notify", []row{
+	rows := []row{
 		noted("on", func(n *yaml.Node) {
 			t.On = d.texts(n, "on")
 			d.each(n, func(n *yaml.Node) {
@@ -68,12 +68,6 @@ func (d *decoder) target(n *yaml.Node) Notify {
 			}
 		}),
 		noted("webhook", func(n *yaml.Node) { d.address(n, "webhook", &t.URL) }),
-		noted("secret_env", func(n *yaml.Node) {
-			d.words(n, "secret_env", nil, &t.Secret)
-			if t.Secret != "" && !variableName().MatchString(t.Secret) {
-				d.say(n, "secret_env is the name of an environment variable that holds the key, and not the key itself")
-			}
-		}),
 		noted("timeout", func(n *yaml.Node) {
 			d.duration(n, "timeout", false, &t.Timeout)
 			if t.Timeout > mostNotifyTimeout {
@@ -88,7 +82,11 @@ func (d *decoder) target(n *yaml.Node) Notify {
 			}
 			t.Retries = v
 		}),
-	})
+	}
+	for _, r := range d.secret(&t.Secret) {
+		rows = append(rows, noted(r.key, r.read))
+	}
+	d.mapping(n, "an element of notify", rows)
 	if len(d.problems) > before {
 		return t
 	}
@@ -106,7 +104,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 		d.say(n, "an element of notify has one of command, desktop and webhook%s", said)
 		return t
 	}
-	for _, key := range []string{"secret_env", "retries"} {
+	for _, key := range []string{"secret_env", "secret_file", "retries"} {
 		if at[key] != nil && at["webhook"] == nil {
 			d.say(at[key], "%s is for a webhook, and does nothing beside %s", key, ways[0])
 		}

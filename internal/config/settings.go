@@ -31,7 +31,7 @@ type Notify struct {
 	Command string        // bash script; the event is in its environment, and as JSON on its standard input
 	Desktop bool          // a message of the desktop
 	URL     string        // gets the event as JSON by POST
-	Secret  string        // name of the environment variable with the key of the HMAC-SHA256 signature; "" = not signed
+	Secret  Secret        // the key of the HMAC-SHA256 signature; none = not signed
 	Timeout time.Duration // of one attempt; 0 = 10 s
 	Retries int           // of a webhook, after the first attempt
 }

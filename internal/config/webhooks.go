@@ -14,7 +14,7 @@ import (
 // A Webhook is something that others tell loops serve, and what is done then. Run, Signal or Answer is set.
 type Webhook struct {
 	Name   string
-	Secret string   // the environment variable with the key of the signature
+	Secret Secret   // the key of the signature
 	Form   string   // of the signature: WebhookGitHub or WebhookLoops
 	Events []string // those that count, by the header that names one; nil = all
 
@@ -68,13 +68,7 @@ func (d *decoder) incoming(n *yaml.Node, name string) Webhook {
 		}}
 	}
 	before := len(d.problems)
-	d.mapping(n, "webhook "+humanize.Quote(name), []row{
-		{"secret_env", func(n *yaml.Node) {
-			d.words(n, "secret_env", nil, &w.Secret)
-			if w.Secret != "" && !variableName().MatchString(w.Secret) {
-				d.say(n, "secret_env is the name of an environment variable that holds the key, and not the key itself")
-			}
-		}},
+	d.mapping(n, "webhook "+humanize.Quote(name), append(d.secret(&w.Secret), []row{
 		{"form", func(n *yaml.Node) { d.words(n, "form", []string{WebhookGitHub, WebhookLoops}, &w.Form) }},
 		{"events", func(n *yaml.Node) { w.Events = d.texts(n, "events") }},
 		text("run", &w.Run), text("input", &w.Input), text("signal", &w.Signal), text("data", &w.Data), text("answer", &w.Answer), text("to", &w.To),
@@ -83,7 +77,7 @@ func (d *decoder) incoming(n *yaml.Node, name string) Webhook {
 				w.Context = append(w.Context, [2]string{key.Value, d.text(value, "context."+key.Value)})
 			})
 		}},
-	})
+	}...))
 	if len(d.problems) > before {
 		return w
 	}
@@ -95,8 +89,8 @@ func (d *decoder) incoming(n *yaml.Node, name string) Webhook {
 	}
 	say := func(text string) { d.say(n, "webhook %s: %s", humanize.Quote(name), text) }
 	switch {
-	case w.Secret == "":
-		say("secret_env is missing: the name of the environment variable with the key of its signature")
+	case !w.Secret.Set():
+		say("secret_env is missing: the name of the environment variable with the key of its signature; or secret_file: the file that has it")
 	case does != 1:
 		say("it does one of these: run: LOOP, signal: EVENT, answer: JQ")
 	case w.Run == "" && w.To == "":

@@ -46,12 +46,16 @@ func (v *Vitals) Heard() time.Time {
 	return at
 }
 
-// Idle is how long nothing was heard of a running run.
+// Idle is how long nothing was heard of a running run. One that was resumed is not silent for longer than its process has been there.
 func (v *Vitals) Idle() time.Duration {
-	if v.Heard().IsZero() {
+	at := v.Heard()
+	if at.IsZero() {
 		return 0
 	}
-	return max(0, v.Now.Sub(v.Heard()))
+	if v.Alive && v.Run.Owner.Start > at.UnixMilli() {
+		at = time.UnixMilli(v.Run.Owner.Start)
+	}
+	return max(0, v.Now.Sub(at))
 }
 
 // Acting is how long the action in flight has run; 0 = there is none, or nobody carries it on.

@@ -28,6 +28,7 @@ var Answers = []Output{
 	{"text", "the text of a loop's file", of[loopText]()},
 	{"problems", "what is wrong with a text", of[[]textProblem]()},
 	{"saved", "a text that was saved", of[savedText]()},
+	{"made", "a loop that was made", of[madeLoop]()},
 	{"questions", "questions that are open, as `answer` prints them", of[[]question]()},
 	{"queue", "waiters, as `queue list` prints them", of[[]waiter]()},
 	{"begun", "a run that another process carries", of[begun]()},
@@ -46,6 +47,7 @@ var Answers = []Output{
 var Requests = []Output{
 	{"start", "which loop is started, and with what", of[askStart]()},
 	{"check", "a text", of[askCheck]()},
+	{"new", "which loop is made, and what it starts from", of[askNew]()},
 	{"text", "a text, and what it takes the place of", of[askText]()},
 	{"schedule", "which schedule is meant", of[askSchedule]()},
 	{"worker", "which worker is meant", of[askWorker]()},
@@ -84,6 +86,16 @@ type servedProject struct {
 
 type askSchedule struct {
 	Loop string `json:"loop" jsonschema:"the name of its loop"`
+}
+
+type askNew struct {
+	Loop    string `json:"loop" jsonschema:"its name"`
+	Pattern string `json:"pattern" jsonschema:"one of those that loops new --list prints"`
+}
+
+type madeLoop struct {
+	Loop string `json:"loop"`
+	File string `json:"file" jsonschema:"absolute"`
 }
 
 type askWorker struct {

@@ -49,12 +49,9 @@ func Sign(secret string, t time.Time, body []byte) string {
 // post sends an event, again if that may help.
 func (s *Sender) post(t config.Notify, e Event, limit time.Duration) (attempts int, err error) {
 	secret := ""
-	if t.Secret != "" {
-		if value, set := s.Getenv(t.Secret); set {
-			secret = value
-		}
-		if secret == "" {
-			return 0, fmt.Errorf("the environment variable %s, which holds the key of the signature, is not set", t.Secret)
+	if t.Secret.Set() {
+		if secret, err = t.Secret.Read(s.Getenv); err != nil {
+			return 0, fmt.Errorf("the key of the signature is missing: %w", err)
 		}
 	}
 	client := newClient()

@@ -94,7 +94,7 @@ func TestWebhook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			rec := receive(t, c.answer)
-			r := send(t, config.Notify{URL: rec.URL + "/token?key=abcdef", Secret: "KEY", Retries: 2, Timeout: 50 * time.Millisecond})
+			r := send(t, config.Notify{URL: rec.URL + "/token?key=abcdef", Secret: config.Secret{Env: "KEY"}, Retries: 2, Timeout: 50 * time.Millisecond})
 			got := ""
 			if r.Err != nil {
 				got = strings.ReplaceAll(r.Err.Error(), strings.TrimPrefix(rec.URL, "http://"), "HOST")
@@ -186,10 +186,11 @@ func TestWebhookErrors(t *testing.T) {
 		attempts int
 		err      string
 	}{
-		"no secret": {config.Notify{URL: "http://127.0.0.1:1/token", Secret: "NOKEY"}, 0, "the environment variable NOKEY, which holds the key of the signature, is not set"},
-		"nobody":    {config.Notify{URL: "http://127.0.0.1:1/token", Retries: 1}, 2, "connection refused"},
-		"stranger":  {config.Notify{URL: secure.URL + "/token", Retries: 1}, 1, "certificate"},
-		"no url":    {config.Notify{URL: "http://[token"}, 1, "missing ']'"},
+		"no secret":         {config.Notify{URL: "http://127.0.0.1:1/token", Secret: config.Secret{Env: "NOKEY"}}, 0, "the key of the signature is missing: the environment variable NOKEY is not set"},
+		"no file of secret": {config.Notify{URL: "http://127.0.0.1:1/token", Secret: config.Secret{File: "/nowhere/key"}}, 0, "the key of the signature is missing: the file /nowhere/key cannot be read: no such file or directory"},
+		"nobody":            {config.Notify{URL: "http://127.0.0.1:1/token", Retries: 1}, 2, "connection refused"},
+		"stranger":          {config.Notify{URL: secure.URL + "/token", Retries: 1}, 1, "certificate"},
+		"no url":            {config.Notify{URL: "http://[token"}, 1, "missing ']'"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := send(t, c.target)

@@ -51,14 +51,19 @@ func scalar(name string) string {
 	return name
 }
 
+// About returns the description of a pattern.
+func About(name string) string {
+	text, _ := Pattern(name, name)
+	_, after, _ := strings.Cut(text, "\ndescription: ")
+	about, _, _ := strings.Cut(after, "\n")
+	return about
+}
+
 // List writes a line for each pattern.
 func List(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	for _, name := range Names {
-		text, _ := Pattern(name, name)
-		_, after, _ := strings.Cut(text, "\ndescription: ")
-		about, _, _ := strings.Cut(after, "\n")
-		ui.Say(w, "%s\t%s\n", name, about)
+		ui.Say(w, "%s\t%s\n", name, About(name))
 	}
 	return w.Flush()
 }

@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/internal/disk"
+	"loops/internal/humanize"
 )
 
 // maxName is the length of the longest name that new accepts, in bytes; runs have file names made of it.
@@ -40,6 +41,21 @@ func BadName(name string) string {
 		}
 	}
 	return ""
+}
+
+// Text returns a pattern as a loop of a name. The error is a refusal where the name is not fit for one, or there is no such pattern.
+func Text(from, name string) (string, error) {
+	if why := BadName(name); why != "" {
+		return "", engine.Misuse("new", "%s cannot be the name of a loop: %s", humanize.Quote(name), why)
+	}
+	text, ok := Pattern(from, name)
+	if !ok {
+		return "", &engine.Refusal{
+			Kind: engine.Usage, Text: engine.Text{Format: "there is no pattern %s%s", Args: []any{humanize.Quote(from), humanize.DidYouMean(from, Names)}},
+			See: engine.Do("new", "", engine.Setting{Name: "list"}),
+		}
+	}
+	return text, nil
 }
 
 // Write writes the file of a new loop, and the schema its first line names.

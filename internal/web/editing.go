@@ -12,6 +12,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/access"
 	"loops/internal/editor"
+	"loops/internal/starter"
 	"loops/internal/ui"
 )
 
@@ -19,6 +20,9 @@ import (
 func (s *Server) editing() []route {
 	const of = "/api/v1/projects/{project}"
 	return []route{
+		allow(access.Author, "GET /p/{project}/new", s.edited(s.newPage)),
+		allow(access.Author, "POST /p/{project}/new", s.edited(s.makeForm)),
+		allow(access.Author, "POST "+of+"/loops", s.edited(s.makeLoop)).told(operation{says: "Makes a loop from a pattern; needs serve --edit", body: "new", answer: "made"}),
 		allow(access.Author, "GET /p/{project}/edit", s.edited(s.editPage)),
 		allow(access.Author, "POST /p/{project}/edit", s.edited(s.saveForm)),
 		allow(access.Viewer, "GET "+of+"/words", s.object(words)).told(operation{says: "What may stand in a loop file, for completion", answer: "words"}),
@@ -108,6 +112,59 @@ func (s *Server) saveText(w http.ResponseWriter, r *http.Request, p Project, ses
 		writeJSON(w, http.StatusOK, value.NewMap("loop", f.Loop, "sha256", f.Hash, "problems", problemObjects(problems, f)))
 	}
 	return err
+}
+
+// A newPage asks for the name of a new loop and the pattern that it starts from.
+type newPage struct {
+	Project, Name, From string
+	Wrong               string // why it was not made
+	Patterns            [][2]string
+}
+
+func (s *Server) newPage(w http.ResponseWriter, r *http.Request, p Project, _ *Session) error {
+	s.showNew(w, r, newPage{Project: p.Name, From: starter.Names[0]})
+	return nil
+}
+
+func (s *Server) showNew(w http.ResponseWriter, r *http.Request, page newPage) {
+	for _, name := range starter.Names {
+		page.Patterns = append(page.Patterns, [2]string{name, starter.About(name)})
+	}
+	s.render(w, r, "new", "New loop", page)
+}
+
+// make makes a loop, and leaves a line for the audit.
+func (s *Server) make(r *http.Request, p Project, session *Session) (given fields, path string, err error) {
+	var text string
+	if given, err = readFields(r); err == nil {
+		text, err = starter.Text(given["pattern"], given["loop"])
+	}
+	if err == nil {
+		path, err = starter.Write(session.Project, given["loop"], text)
+	}
+	s.audit(r, p, "new "+given["loop"], "", err)
+	return given, path, err
+}
+
+func (s *Server) makeLoop(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
+	given, path, err := s.make(r, p, session)
+	if err == nil {
+		writeJSON(w, http.StatusOK, value.NewMap("loop", given["loop"], "file", path))
+	}
+	return err
+}
+
+func (s *Server) makeForm(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
+	given, _, err := s.make(r, p, session)
+	if given == nil {
+		return err
+	}
+	if err != nil {
+		s.showNew(w, r, newPage{Project: p.Name, Name: given["loop"], From: given["pattern"], Wrong: session.InWords(err).Error()})
+		return nil
+	}
+	http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/edit?loop="+url.QueryEscape(given["loop"]), http.StatusSeeOther)
+	return nil
 }
 
 // An editPage has the text of a loop.

@@ -23,6 +23,12 @@ import (
 	"loops/persistence"
 )
 
+// A loopsPage has the loops of all projects.
+type loopsPage struct {
+	Rows     []loopRow
+	Projects []string
+}
+
 // A loopRow is a loop with what became of its last runs, oldest first.
 type loopRow struct {
 	Project string
@@ -48,7 +54,11 @@ func (s *Server) loopsPage(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	s.render(w, r, "loops", "Loops", rows)
+	page := loopsPage{Rows: rows}
+	for _, p := range s.Projects {
+		page.Projects = append(page.Projects, p.Name)
+	}
+	s.render(w, r, "loops", "Loops", page)
 }
 
 func (s *Server) appendLoops(r *http.Request, rows []loopRow, p Project, session *Session) ([]loopRow, error) {

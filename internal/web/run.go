@@ -41,6 +41,7 @@ type runPage struct {
 	Doing    string
 	Facts    [][2]string
 	Gauges   []gauge
+	Alarms   []raised // about the run, that are not over
 	Question *views.Pending
 	Note     string
 	Again    bool // its history is still being read: the page is to be fetched again
@@ -100,6 +101,11 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 		page.Tab = "steps"
 	}
 	page.addHead(v)
+	for _, a := range raisedIn(ctx, p, f) {
+		if a.Run == v.Run.ID {
+			page.Alarms = append(page.Alarms, a)
+		}
+	}
 	page.addCan(session, v)
 	if !may(r, access.Operator) {
 		page.Can = nil

@@ -1,13 +1,11 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
-	"loops/internal/humanize"
 	"loops/internal/starter"
 	"loops/internal/ui"
 )
@@ -58,12 +56,9 @@ func runNew(a *app, o newOptions, named bool) error {
 	case o.from == "":
 		return usageError{"missing flag: --from PATTERN (" + strings.Join(starter.Names, ", ") + ")", "loops new --list"}
 	}
-	if why := starter.BadName(o.name); why != "" {
-		return usageError{fmt.Sprintf("%s cannot be the name of a loop: %s", humanize.Quote(o.name), why), "loops new --help"}
-	}
-	text, ok := starter.Pattern(o.from, o.name)
-	if !ok {
-		return usageError{fmt.Sprintf("there is no pattern %s%s", humanize.Quote(o.from), humanize.DidYouMean(o.from, starter.Names)), "loops new --list"}
+	text, err := starter.Text(o.from, o.name)
+	if err != nil {
+		return a.refused(err)
 	}
 	if o.stdout {
 		_, err := a.out.Write([]byte(text))

@@ -86,8 +86,11 @@ func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
 				text += " " + l.word + " " + strings.Join(l.names, ", ")
 			}
 		}
-		if n.Secret != "" {
-			m.Set("secret_env", n.Secret)
+		if n.Secret.Env != "" {
+			m.Set("secret_env", n.Secret.Env)
+		}
+		if n.Secret.File != "" {
+			m.Set("secret_file", n.Secret.File)
 		}
 		all = append(all, Setting{key, m, text, FromFile(p, c, key)})
 	}
@@ -138,7 +141,7 @@ func WebhookSettings(p *project.Project, c *config.Config) (all []Setting) {
 		case w.Answer != "":
 			does = "answer " + w.To
 		}
-		all = append(all, Setting{key, does, does + ", signed with " + w.Secret, FromFile(p, c, key)})
+		all = append(all, Setting{key, does, does + ", signed with " + w.Secret.String(), FromFile(p, c, key)})
 	}
 	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
 	return all

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// A Secret is where the key of a signature is: in an environment variable, or in a file. The zero Secret is none.
+type Secret struct {
+	Env  string // the name of the variable
+	File string // absolute
+}
+
+// Set reports whether there is one.
+func (s Secret) Set() bool { return s != Secret{} }
+
+// String names the place, and nothing of the key.
+func (s Secret) String() string {
+	if s.File != "" {
+		return s.File
+	}
+	return s.Env
+}
+
+// mostSecret is how many bytes a key may have.
+const mostSecret = 64 << 10
+
+// Read returns the key. From a file it is read anew each time, without the ends of lines behind it. An empty key is an error.
+func (s Secret) Read(getenv func(string) (string, bool)) (string, error) {
+	if s.File == "" {
+		if key, set := getenv(s.Env); set && key != "" {
+			return key, nil
+		}
+		return "", fmt.Errorf("the environment variable %s is not set", s.Env)
+	}
+	f, err := os.Open(s.File)
+	if err != nil {
+		var at *os.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return "", fmt.Errorf("the file %s cannot be read: %w", s.File, err)
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	b, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
+	switch key := strings.TrimRight(string(b), "\r\n"); {
+	case err != nil:
+		return "", fmt.Errorf("the file %s cannot be read: %w", s.File, err)
+	case len(b) > mostSecret:
+		return "", fmt.Errorf("the file %s is too large for a key", s.File)
+	case key == "":
+		return "", fmt.Errorf("the file %s is empty", s.File)
+	default:
+		return key, nil
+	}
+}
+
+// secret returns the rows of a mapping that say where a key is. One of the two may be given.
+func (d *decoder) secret(to *Secret) []row {
+	one := func(n *yaml.Node) {
+		if to.Env != "" && to.File != "" {
+			d.say(n, "secret_env and secret_file: give one of them")
+		}
+	}
+	return []row{
+		{"secret_env", func(n *yaml.Node) {
+			d.words(n, "secret_env", nil, &to.Env)
+			if to.Env != "" && !variableName().MatchString(to.Env) {
+				d.say(n, "secret_env is the name of an environment variable that holds the key, and not the key itself")
+			}
+			one(n)
+		}},
+		{"secret_file", func(n *yaml.Node) {
+			var path string
+			if d.path(n, "secret_file", &path); path != "" {
+				to.File = filepath.Clean(path)
+			}
+			one(n)
+		}},
+	}
+}
