@@ -70,7 +70,7 @@ func TestWorkerSignedRefused(t *testing.T) {
 	key := f.loops("sign", "--new-key")
 	f.loops("sign", "outer")
 	foreign := filepath.Join(f.dir, "foreign.key")
-	another := f.loops("sign", "--new-key", "--key", foreign)
+	another := f.loops("sign", "--new-key", "--private-key", foreign)
 
 	other := f
 	other.dir = t.TempDir()
@@ -85,7 +85,7 @@ func TestWorkerSignedRefused(t *testing.T) {
 	if _, err := f.db().Exec(`UPDATE placements SET request = replace(request, 'echo c ', 'echo HA ')`); err != nil {
 		t.Fatal(err)
 	}
-	f.loops("sign", "outer", "--key", foreign)
+	f.loops("sign", "outer", "--private-key", foreign)
 	strange := f.submit("outer")
 	f.write(".loops/inner.yaml", strings.Replace(signedInner, "echo x", "echo y", 1)) // a loop that it names is part of it
 	if out, err := f.command("sign", "--check", "outer").CombinedOutput(); err == nil || !strings.Contains(string(out), "not signed as it is now: outer; to sign it: loops sign outer") {

@@ -40,7 +40,7 @@ killed, stalled, budget, limited. --failed leaves out runs that a user stopped.`
 	flags := cmd.Flags()
 	flags.StringVar(&q.Loop, "loop", "", "only runs of the loop `NAME`")
 	addRunFilters(flags, &q)
-	flags.StringVar(&q.State, "state", "", "only runs that are, or ended, in this `STATE`")
+	flags.StringVarP(&q.State, "state", "s", "", "only runs that are, or ended, in this `STATE`")
 	flags.StringSliceVar(&q.Status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
 	flags.StringVarP(&q.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringVar(&q.Until, "until", "", "only what is older than `WHEN`: an age or a date")

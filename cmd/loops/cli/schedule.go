@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/schedule"
@@ -41,8 +42,10 @@ when clocks are put forward is listed as that moment; one that comes twice is li
 			return views.WriteNextTimes(a.out, times, time.Now())
 		},
 	}
-	next.Flags().IntVarP(&o.Count, "count", "n", 5, "list `N` times")
-	next.Flags().StringVar(&o.After, "after", "", "list times after `WHEN`: a date such as 2026-11-21 or 2026-11-21T10:34 (default: now)")
+	next.Flags().IntVarP(&o.Count, "limit", "n", 5, "list `N` times")
+	next.Flags().StringVarP(&o.After, "since", "S", "", "list times after `WHEN`: a date such as 2026-11-21 or 2026-11-21T10:34 (default: now)")
+	sharedflags.Alias(next.Flags(), "count", "limit")
+	sharedflags.Alias(next.Flags(), "after", "since") // of earlier versions; elsewhere it is the number of an event
 	next.Flags().BoolVarP(&json, "json", "j", false, "print a JSON object")
 	cmd.AddCommand(next, a.addStore(newScheduleListCommand(a)), a.addStore(newSchedulePauseCommand(a, true)), a.addStore(newSchedulePauseCommand(a, false)), a.addStore(newScheduleRunNowCommand(a)),
 		a.addStore(newScheduleFireCommand(a)), a.addStore(newScheduleInstallCommand(a)))

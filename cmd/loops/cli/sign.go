@@ -34,8 +34,8 @@ func newSignCommand(a *app) *cobra.Command {
 loop along with its run, and a worker that accepts the key runs it although its own checkout lacks the loop, or has another
 one: dispatch.accept: signed and dispatch.keys in the settings of the worker. After a change the loop has to be signed again.
 
-A key is made once, by --new-key, in $XDG_CONFIG_HOME/loops/signing.key or the file of --key. It stays secret; what --public
-prints is for workers.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound),
+A key is made once, by --new-key, in $XDG_CONFIG_HOME/loops/signing.key or the file of --private-key. It stays secret; what
+--public prints is for workers.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound),
 		Example: `  loops sign --new-key
   loops sign fix
   loops sign --check fix deploy`,
@@ -53,7 +53,7 @@ prints is for workers.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.U
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.key, "key", "", "the private key is in `FILE`")
+	flags.StringVar(&o.key, "private-key", "", "the private key is in `FILE`")
 	flags.BoolVar(&o.made, "new-key", false, "make a key, and print its public part")
 	flags.BoolVar(&o.public, "public", false, "print the public part of the key")
 	flags.BoolVar(&o.checking, "check", false, "change nothing, and fail if a loop is not signed as it is now")
@@ -108,7 +108,7 @@ func (o signOptions) keyFile(a *app) (string, error) {
 	}
 	user := config.UserFile(a.getenv)
 	if user == "" {
-		return "", usageError{"neither XDG_CONFIG_HOME nor HOME says where the key is: give --key FILE", "loops sign --help"}
+		return "", usageError{"neither XDG_CONFIG_HOME nor HOME says where the key is: give --private-key FILE", "loops sign --help"}
 	}
 	return filepath.Join(filepath.Dir(user), "signing.key"), nil
 }

@@ -39,7 +39,7 @@ member of loops_submit, too; GRANT loops_worker TO USER makes a worker. All is d
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.allow, "allow", nil, "let a user submit to a queue: `QUEUE=USER`, *=USER for all")
 	flags.StringArrayVar(&o.deny, "deny", nil, "take that back: `QUEUE=USER`")
-	flags.BoolVarP(&o.dryRun, "dry-run", "n", false, "print the statements as SQL, and do nothing")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "print the statements as SQL, and do nothing")
 	return cmd
 }
 
