@@ -80,7 +80,7 @@ func (f Finder) Live(ctx context.Context, arg string) (live []persistence.Run, n
 		return nil, nil, err
 	}
 	first := runs[0]
-	if IsNamed(first, arg) || arg == Last && first.Loop != Last && f.NameIn(arg) == "" {
+	if f.IsNamed(first, arg) {
 		return runs[:1], &first, nil // one run was named
 	}
 	return slices.DeleteFunc(runs, func(r persistence.Run) bool { return !r.Live() }), &first, nil
@@ -135,6 +135,11 @@ func (f Finder) isLoop(ctx context.Context, name string) (bool, error) {
 func IsNamed(r persistence.Run, arg string) bool {
 	return string(r.ID) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg || usualID(r) == arg ||
 		loopBegun(arg) == r.Loop && r.Loop != "" && strings.HasPrefix(usualID(r), arg)
+}
+
+// IsNamed is the function IsNamed of a run that arg led to, which last can mean, too: then it is the run that is named and not its loop.
+func (f Finder) IsNamed(r persistence.Run, arg string) bool {
+	return IsNamed(r, arg) || arg == Last && r.Loop != Last && f.NameIn(arg) == ""
 }
 
 // loopBegun returns the loop that the beginning of an id names, as in fix-20261121; "" where it is none.
@@ -317,10 +322,13 @@ func (f Finder) One(ctx context.Context, arg string) (persistence.Run, error) {
 	return persistence.Run{}, &NoRunError{f, arg}
 }
 
-// Exactly returns the run with this id, run id or name of an archive folder; the name of a loop is not enough. None is a *NoIDError, more than one
-// an *AmbiguousError.
+// Exactly returns the run with this id, run id or name of an archive folder, or the newest of all for last; the name of a loop is not enough. None
+// is a *NoIDError, more than one an *AmbiguousError.
 func (f Finder) Exactly(ctx context.Context, id string) (persistence.Run, error) {
 	found, err := f.Run(ctx, "", id)
+	if err == nil && len(found) == 0 {
+		found, err = f.Last(ctx, id)
+	}
 	if err == nil && len(found) == 0 { // one that cannot be read may have an id of no form
 		found, err = f.Store.Runs(ctx, persistence.Query{ID: persistence.ID(id)})
 		found = Current(found)

@@ -12,8 +12,8 @@ import (
 // Graph returns what is to be drawn of a run, or of a loop, which ofLoop draws; note says what it is drawn from. A loop needs no
 // records; whatever looks like a run does.
 func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, ofLoop func() (*diagram.Graph, error)) (g *diagram.Graph, note string, err error) {
-	if by == "" && project.LoopOf(name) == "" {
-		g, err = ofLoop()
+	if _, none := p.Resolve(name); by == "" && none == nil {
+		g, err = ofLoop() // also where its name looks like a run
 		return g, "", err
 	}
 	store, err := p.Records(ctx, false)
@@ -27,11 +27,10 @@ func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, 
 		run, err = OneRun(ctx, f, name)
 	} else {
 		named, problem := f.Named(ctx, name)
-		if err = problem; err == nil && named == nil {
-			if _, none := p.Resolve(name); none == nil {
-				g, err = ofLoop() // a loop whose name looks like a run
-				return g, "", err
-			}
+		if err = problem; err == nil && named == nil && project.LoopOf(name) == "" {
+			g, err = ofLoop() // a loop that was run by its path
+			return g, "", err
+		} else if err == nil && named == nil {
 			err = NoSuchRun(ctx, f, name)
 		} else if named != nil {
 			run = *named

@@ -20,7 +20,7 @@ func Told(ctx context.Context, f project.Finder, arg string) (persistence.Run, b
 		return persistence.Run{}, false, f.Store.Failed(err)
 	case newest == nil:
 		return persistence.Run{}, false, nil
-	case project.IsNamed(*newest, arg):
+	case f.IsNamed(*newest, arg):
 		return *newest, true, nil
 	}
 	open := slices.DeleteFunc(slices.Clone(runs), func(r persistence.Run) bool { return !project.Alive(r) })

@@ -216,7 +216,7 @@ func withPlaced(ctx context.Context, f project.Finder, arg string, runs []persis
 	if err != nil {
 		return nil, nil, err
 	}
-	named := newest != nil && len(runs) == 1 && project.IsNamed(runs[0], arg) // one run is meant, not all of a loop
+	named := newest != nil && len(runs) == 1 && f.IsNamed(runs[0], arg) // one run is meant, not all of a loop
 	placed := make(map[persistence.ID]bool, len(all))
 	for _, p := range all {
 		placed[p.Run] = true

@@ -46,7 +46,7 @@ func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
 		run = live[i]
 	}
 	waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool {
-		if !project.IsNamed(run, arg) && !project.Alive(run) {
+		if !f.IsNamed(run, arg) && !project.Alive(run) {
 			return w.Loop != run.Loop
 		}
 		return w.Resumes != run.ID

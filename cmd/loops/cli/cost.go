@@ -24,8 +24,7 @@ func newCostCommand(a *app) *cobra.Command {
 		Use:   "cost [NAME|RUN]",
 		Short: "Show what prompts and judges cost",
 		Long: `cost adds up what prompts and judges used: of one run state by state, of a loop or of all loops run by run.
-Runs that ended
-badly have a line of their own, because what they cost was wasted.
+Runs that ended badly have a line of their own, because what they cost was wasted.
 
 What a prompt cost is what its host said, else what its tokens cost by the table of prices: .loops/prices.yaml over the
 built-in one, or FILE over both. Costs that were recorded stay as they are. Where the price is not known the cost is
@@ -85,7 +84,7 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 			return lookup.NoSuchRun(ctx, f, o.name)
 		}
 	}
-	if len(runs) == 1 && project.IsNamed(runs[0], o.name) {
+	if len(runs) == 1 && f.IsNamed(runs[0], o.name) {
 		sheet, err := lookup.CostSheet(ctx, f, runs[0], known, a.damaged)
 		if err != nil {
 			return err

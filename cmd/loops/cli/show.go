@@ -148,7 +148,7 @@ func (a *app) orRecorded(ctx context.Context, p *project.Project, arg string, er
 	case r == nil:
 		return nil, err
 	}
-	if project.IsNamed(r.Run, arg) {
+	if project.IsNamed(r.Run, arg) || arg == project.Last { // no loop has that name
 		return r, nil
 	}
 	ui.Say(a.Err, "loops: no loop of the project has this name; this is %s as run %s recorded it\n", p.Short(r.Loop.File), r.Run.ID)

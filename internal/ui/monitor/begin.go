@@ -10,8 +10,10 @@ import (
 
 // Begin has the monitor begin on what arg means: a run, the newest one of a loop that is running, or one in the queue.
 func (l *Monitor) Begin(ctx context.Context, arg string) error {
+	l.one = project.LoopOf(arg) != ""
 	r, err := pick(ctx, l.Finder, arg)
 	if err == nil {
+		l.one = l.one || l.IsNamed(r, arg)
 		l.named, l.loop, l.first = r.ID, r.Loop, string(r.ID)
 		return nil
 	}

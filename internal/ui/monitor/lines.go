@@ -30,7 +30,7 @@ type Lines struct {
 // is the error.
 func (l *Monitor) Print(ctx context.Context, o Lines) error {
 	wanted := func(w *run) bool {
-		return o.Name == "" || w.ID == l.named || !project.IsNamed(w.Run, o.Name) && project.LoopOf(o.Name) == "" && w.Loop == l.loop
+		return o.Name == "" || w.ID == l.named || !l.one && w.Loop == l.loop
 	}
 	said := map[persistence.ID]string{}
 	trouble := ""
@@ -74,7 +74,7 @@ func (l *Monitor) Print(ctx context.Context, o Lines) error {
 			o.line(w)
 		}
 		for _, w := range l.waiters {
-			if o.Name != "" && (w.Loop != l.loop || project.IsNamed(persistence.Run{ID: l.named}, o.Name) && w.Resumes != l.named) {
+			if o.Name != "" && (w.Loop != l.loop || l.one && w.Resumes != l.named) {
 				continue
 			}
 			goOn++

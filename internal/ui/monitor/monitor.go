@@ -35,6 +35,7 @@ type Monitor struct {
 	queued  *watch.Detail        // of one of them; nil = none was looked at
 	first   string               // the row to begin on, "" = any
 	named   persistence.ID       // the run to begin on, "" = none
+	one     bool                 // it was named, and not its loop
 	loop    string               // of that run
 	begun   bool
 }
