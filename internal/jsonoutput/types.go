@@ -23,7 +23,7 @@ var Outputs = []Output{
 	{"fragments", "a list", of[[]fragment]()},
 	{"history", "a list of runs; of one run, a list of its events", append(of[[]run](), of[[]event]()...)},
 	{"import", "one object", of[imported]()},
-	{"list", "a list of loops; with --running a list of objects as `status` prints them", of[[]listed]()},
+	{"list", "a list of loops; with --running a list of runs, with keys of `status`", append(of[[]listed](), of[[]standing]()...)},
 	{"notify test", "a list of the targets", of[[]notified]()},
 	{"pause", "a list of the runs that were told to pause", of[[]paused]()},
 	{"prune", "one object", of[pruned]()},
@@ -169,7 +169,7 @@ type listed struct {
 		Outcome  string  `json:"outcome"`
 		Reason   *string `json:"reason"`
 		Started  string  `json:"started_at"`
-		Updated  string  `json:"updated_at"`
+		Updated  *string `json:"updated_at"`
 	} `json:"last_run,omitempty" jsonschema:"null where the loop never ran"`
 	Catalog bool `json:"catalog,omitempty" jsonschema:"whether it is of the catalog"`
 	BuiltIn bool `json:"built_in,omitempty" jsonschema:"the same, as little-loops calls it"`

@@ -49,7 +49,8 @@ type queuedStatus struct {
 	Log       *string  `json:"log" jsonschema:"the file of its output"`
 }
 
-type status struct {
+// A standing is what all objects of a run that may be running have.
+type standing struct {
 	Loop         string         `json:"loop"`
 	LoopName     string         `json:"loop_name" jsonschema:"the same, as little-loops calls it"`
 	RunID        string         `json:"run_id" jsonschema:"as little-loops calls it"`
@@ -93,14 +94,23 @@ type status struct {
 	Log         *string         `json:"log_file"`
 	PIDSource   *string         `json:"pid_source"`
 	LastEvent   *string         `json:"last_event" jsonschema:"as a line of text"`
-	Path        []struct {
+	Idle        *int            `json:"idle_ms"`
+	Reason      *string         `json:"reason" jsonschema:"why the run ended"`
+	Elsewhere   bool            `json:"owner_elsewhere" jsonschema:"whether the owner cannot be seen from here"`
+	Unowned     bool            `json:"owner_unknown,omitempty" jsonschema:"whether it was recorded without an owner"`
+	Waiting     *waiting        `json:"waiting,omitempty"`
+	PauseAsked  string          `json:"pause_asked_at,omitempty"`
+}
+
+type status struct {
+	standing
+	Path []struct {
 		Loop     string `json:"loop"`
 		State    string `json:"state"`
 		Step     int    `json:"step"`
 		MaxSteps *int   `json:"max_steps"`
 	} `json:"path" jsonschema:"where the run is, from the outermost loop"`
 	Lease  *string `json:"lease_until"`
-	Idle   *int    `json:"idle_ms"`
 	Action *struct {
 		Text    string  `json:"text"`
 		Started *string `json:"started_at"`
@@ -143,14 +153,10 @@ type status struct {
 		Share *float64 `json:"share"`
 		Ends  bool     `json:"ends_run" jsonschema:"false where it leads to another state"`
 	} `json:"limits"`
-	Reason      *string  `json:"reason" jsonschema:"why the run ended"`
 	Why         *string  `json:"why" jsonschema:"the same at more length, or what the run waits for"`
-	Elsewhere   bool     `json:"owner_elsewhere" jsonschema:"whether the owner cannot be seen from here"`
 	Queued      []queued `json:"queued" jsonschema:"those who wait to resume it"`
 	Next        *string  `json:"next" jsonschema:"what a user can do, as resume"`
 	NextCommand *string  `json:"next_command"`
-	Waiting     *waiting `json:"waiting,omitempty"`
-	PauseAsked  string   `json:"pause_asked_at,omitempty"`
 }
 
 type waiting struct {

@@ -8,11 +8,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/complete"
+	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/jsonoutput"
+	"loops/persistence"
+	"loops/persistence/dirstore"
 )
 
 func TestEveryJSONHasASchema(t *testing.T) {
@@ -95,28 +100,8 @@ states:
 		"answer asks approve", "answer",
 	} {
 		args := strings.Fields(command)
-		i := slices.IndexFunc(jsonoutput.Outputs, func(o jsonoutput.Output) bool { return strings.HasPrefix(command+" ", o.Command+" ") })
-		schema, err := jsonoutput.Outputs[i].Schema()
-		if err != nil {
-			t.Fatalf("%s: %v", command, err)
-		}
-		holds, err := schema.Resolve(nil)
-		if err != nil {
-			t.Fatalf("%s: %v", command, err)
-		}
 		out, errs := loops(append(args, "--json")...)
-		texts := []string{out}
-		if !strings.Contains(command, "--dry-run") && slices.Contains([]string{"attach", "events", "fork", "resume", "run", "watch"}, args[0]) {
-			texts = strings.Split(strings.TrimSpace(out), "\n")
-		}
-		for _, text := range texts {
-			var got any
-			if err := json.Unmarshal([]byte(text), &got); err != nil {
-				t.Errorf("loops %s --json: %v\n%s%s", command, err, text, errs)
-			} else if err := holds.Validate(got); err != nil {
-				t.Errorf("loops %s --json: %v\n%s", command, err, text)
-			}
-		}
+		followsSchema(t, command, out, errs)
 	}
 	out, _ := loops("schema", "--json-output", "runs")
 	if !strings.Contains(out, `"urn:loops:json:runs:1"`) || strings.Contains(out, `"additionalProperties": false`) {
@@ -124,5 +109,114 @@ states:
 	}
 	if _, errs := loops("schema", "--json-output", "runz"); !strings.Contains(errs, `no schema for "runz"; there is one for: answer, attach, config show, `) {
 		t.Errorf("schema --json-output runz: %s", errs)
+	}
+}
+
+// followsSchema reports where what a command printed is not what its schema says.
+func followsSchema(t *testing.T, command, out, errs string) {
+	t.Helper()
+	i := slices.IndexFunc(jsonoutput.Outputs, func(o jsonoutput.Output) bool { return strings.HasPrefix(command+" ", o.Command+" ") })
+	schema, err := jsonoutput.Outputs[i].Schema()
+	if err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	holds, err := schema.Resolve(nil)
+	if err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	texts := []string{out}
+	if !strings.Contains(command, "--dry-run") && slices.Contains([]string{"attach", "events", "fork", "resume", "run", "watch"}, strings.Fields(command)[0]) {
+		texts = strings.Split(strings.TrimSpace(out), "\n")
+	}
+	for _, text := range texts {
+		var got any
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Errorf("loops %s --json: %v\n%s%s", command, err, text, errs)
+		} else if err := holds.Validate(got); err != nil {
+			t.Errorf("loops %s --json: %v\n%s", command, err, text)
+		}
+	}
+}
+
+// What commands print in a project without loops or runs, in one whose run was killed and in one whose records are damaged is what their schemas say, too. A
+// command that has nothing to print says why, and ends with another code than 0.
+func TestJSONOfAnyProject(t *testing.T) {
+	interrupted := func(t *testing.T, dir string) {
+		t.Helper()
+		text := "name: fix\ndescription: Repairs\ninitial: work\nstates:\n  work: {action: make, next: done}\n  done: {terminal: true}\n"
+		if err := os.WriteFile(filepath.Join(dir, ".loops", "fix.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		store, err := dirstore.Open(filepath.Join(dir, ".loops"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		began := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+		j, err := store.Create(t.Context(), persistence.Spec{Loop: "fix", File: ".loops/fix.yaml", MaxSteps: 50, StartedAt: began, Owner: persistence.Owner{PID: 1 << 22, Start: 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		event := func(kind string, fields ...fsm.Field) fsm.Event {
+			return fsm.Event{Kind: kind, Time: began, Fields: fields}
+		}
+		memory := &fsm.Snapshot{Loop: "fix", Phase: fsm.PhasePending, Current: "work", Step: 1, StartedAt: began, Context: value.NewMap(), Captured: value.NewMap()}
+		err = j.Record(t.Context(), &fsm.Batch{Checkpoint: true, Snapshot: memory, Events: []fsm.Event{
+			event("loop_start", fsm.Field{Key: "loop", Value: "fix"}), event("state_enter", fsm.Field{Key: "state", Value: "work"}, fsm.Field{Key: "iteration", Value: int64(1)}),
+			event("action_start", fsm.Field{Key: "action", Value: "make"}),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	damaged := func(t *testing.T, dir string) {
+		t.Helper()
+		interrupted(t, dir)
+		all, err := filepath.Glob(filepath.Join(dir, ".loops/.running/fix-*"))
+		if err != nil || len(all) == 0 {
+			t.Fatal(all, err)
+		}
+		for _, path := range all {
+			if err := os.WriteFile(path, []byte("{\"loop_name\": \"fix\", \"cur\x00\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, fill := range map[string]func(*testing.T, string){
+		"no loops at all": nil,
+		"no runs":         func(*testing.T, string) {},
+		"killed":          interrupted,
+		"damaged":         damaged,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if fill != nil {
+				if err := os.Mkdir(filepath.Join(dir, ".loops"), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				fill(t, dir)
+			}
+			shown := 0
+			for _, command := range []string{
+				"status", "status last", "status fix", "history fix", "history last", "events fix", "cost", "cost last", "explain fix", "list", "list --running", "queue list", "runs", "runs --failed", "stats fix",
+				"sweep --dry-run", "validate", "answer", "doctor", "show fix", "watch --once", "prune --keep-last 1 --dry-run", "schedule list", "config show", "stop fix", "pause fix", "diff last last", "fork fix --at 1 --dry-run",
+				"export last -o x.tar.gz", "run fix --dry-run", "simulate fix --seed 1", "render fix work", "sign --check fix", "rm last", "store copy dir sqlite:copy.db",
+			} {
+				var out, errs bytes.Buffer
+				code := Main(append(strings.Fields(command), "--json"), IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: dir, Env: []string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}})
+				switch {
+				case out.Len() > 0:
+					shown++
+					followsSchema(t, command, out.String(), errs.String())
+				case code == 0 && errs.Len() == 0 && !strings.HasPrefix(command, "watch"): // which prints a line for each run
+					t.Errorf("loops %s --json prints nothing, and ends with 0; it says %s", command, &errs)
+				case code != 0 && errs.Len() == 0:
+					t.Errorf("loops %s --json prints nothing, ends with %d, and does not say why", command, code)
+				}
+			}
+			if shown < 8 {
+				t.Errorf("%d commands printed something", shown)
+			}
+		})
 	}
 }
