@@ -16,6 +16,13 @@ import (
 	"loops/persistence/snapshot"
 )
 
+// newestOfEach is the newest run of each loop. It goes from one loop to the next by the index runs_of_loop: to number the runs of each loop takes 0.2 s with a
+// hundred thousand.
+const newestOfEach = `WITH RECURSIVE loops (loop) AS (
+		SELECT min(loop) FROM runs WHERE status <> ''
+		UNION ALL SELECT (SELECT min(loop) FROM runs WHERE status <> '' AND loop > loops.loop) FROM loops WHERE loop IS NOT NULL)
+	SELECT (SELECT n FROM runs WHERE loop = loops.loop AND status <> '' ORDER BY run_id DESC, started_at DESC, id DESC LIMIT 1) FROM loops WHERE loop IS NOT NULL`
+
 // Runs implements [persistence.Store].
 func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	if !legible(q.Loop) || !legible(string(q.ID)) {
@@ -32,8 +39,7 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		where += ` AND r.archived = 0`
 	}
 	if q.Last {
-		where += ` AND r.n IN (SELECT n FROM (SELECT n, row_number() OVER (PARTITION BY loop ORDER BY run_id DESC, started_at DESC, id DESC) AS place` +
-			` FROM runs WHERE status <> '') AS placed WHERE place = 1)`
+		where += ` AND r.n IN (` + newestOfEach + `)`
 	}
 	live := where + ` AND r.archived = 0`
 	const newestFirst = ` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC`
