@@ -122,6 +122,26 @@ var listing = []test{
 			t.Errorf("of seven runs, without the five newest, %d are found", len(got))
 		}
 	}},
+	{"the newest run of each loop is found, running or not", func(t *T) {
+		if got := t.runs(persistence.Query{Last: true}); len(got) != 0 {
+			t.Errorf("without runs there are %v", got)
+		}
+		t.finished("alpha", fsm.EndTerminal)
+		t.finished("beta", fsm.EndTerminal)
+		alpha := t.finished("alpha", fsm.EndTerminal)
+		t.finished("gamma", fsm.EndTerminal)
+		gamma := t.create("gamma")
+		t.record(gamma, t.enter(snap("gamma", 1)))
+		defer t.close(gamma)
+		beta := t.finished("beta", fsm.EndTerminal)
+		var got []persistence.ID
+		for _, r := range t.runs(persistence.Query{Last: true}) {
+			got = append(got, r.ID)
+		}
+		if want := []persistence.ID{gamma.Run().ID, beta, alpha}; !slices.Equal(got, want) {
+			t.Errorf("the newest of each loop are %v, want %v", got, want)
+		}
+	}},
 	{"a filter selects before runs are counted", func(t *T) {
 		running := t.create("fix")
 		t.record(running, t.enter(snap("fix", 1)))
