@@ -85,9 +85,14 @@
     }
   }
 
+  // later reads the page again soon; one that nobody sees does so when it is shown.
+  let stale = false;
   function later() {
+    if (document.hidden) { stale = true; return; }
     if (!waiting) waiting = setTimeout(() => { waiting = 0; refresh(); }, 150);
   }
+
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && stale) { stale = false; later(); } });
 
   // go shows another part of the same run without the rest of the page jumping.
   async function go(href, push) {
