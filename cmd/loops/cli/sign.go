@@ -128,7 +128,7 @@ func checkSignature(loop string, definition []byte) (string, error) {
 	return s.Key, nil
 }
 
-// each has do look at the definition of each loop, and shows the key that it returns. One that fails does not keep the others from it.
+// each has do look at the definition of each loop, and shows the key that it returns. One that is not signed does not keep the others from it.
 func (o signOptions) each(a *app, names []string, do func(loop string, definition []byte) (key string, err error)) error {
 	e, err := a.engine()
 	if err != nil {
@@ -143,6 +143,9 @@ func (o signOptions) each(a *app, names []string, do func(loop string, definitio
 			return a.refused(err)
 		}
 		key, wrong := do(l.File, definition)
+		if wrong != nil && !o.checking {
+			return failure(engine.Failed, "%s cannot be written: %v", p.Short(signing.File(l.File)), project.Cause(wrong))
+		}
 		text, said := "signed by "+key, ""
 		if wrong != nil {
 			said = project.Cause(wrong).Error()
