@@ -36,7 +36,10 @@ func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over 
 	r := &action.Runner{Dir: p.Dir, Env: e.actionEnv()}
 	ConfigureAgents(p, r, over.Agents, conf)
 	used := e.agentsOf(p, l, over)
-	_, _, err := r.FindHost("")
+	var err error
+	if r.Host != "" { // only a name can be unknown; without one each host there is would be looked for
+		_, _, err = r.FindHost("")
+	}
 	if unknown, is := errors.AsType[*action.UnknownHostError](err); is {
 		var known []string
 		for _, h := range unknown.Known {
