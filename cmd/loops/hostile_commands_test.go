@@ -387,6 +387,10 @@ func (p *hostileProject) tools() {
 		{"worker", "--queue", hostile},
 		{"workers"},
 		{"workers", "--json"},
+		{"workers", "drain", hostile},
+		{"sign", "--check", "all"},
+		{"sign", "--check", hostile},
+		{"sign", "all", "--private-key", hostile},
 	} {
 		p.loops(args...)
 	}

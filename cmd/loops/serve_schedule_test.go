@@ -31,7 +31,7 @@ func TestServeFiresEachScheduleOnce(t *testing.T) {
 				record = s.Ledger("shop")
 				defer s.Close()
 			}
-			since := time.Now().Add(-50 * time.Hour).UTC()
+			since := time.Now().UTC().Truncate(24 * time.Hour).Add(-30 * time.Hour) // the midnights of yesterday and today have come since
 			for n := range loops {
 				name := fmt.Sprint("nightly", n)
 				must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), fmt.Appendf(nil, `name: %s
