@@ -77,7 +77,7 @@ func TestMachinesTutorial(t *testing.T) {
 	needs.Root(t, "makes network namespaces")
 	needs.Command(t, "ip")
 	each, work, third := firstTry(t)
-	f := newFleet(t, "6s")
+	f := newFleet(t, "2s")
 	f.write(".loops/fix.yaml", strings.Replace(threeSteps, "name: three", "name: fix", 1))
 	one, two := newHost(t, 1), newHost(t, 2)
 	must(t, f.server.Write("machines_hba.conf", fmt.Sprintf("local all all trust\nhost all all %s trust\nhost all all %s trust\n", one.net, two.net)))
@@ -93,9 +93,9 @@ func TestMachinesTutorial(t *testing.T) {
 		t.Fatalf("in each terminal: %s", each)
 	}
 	from := func(address string) string {
-		return setting.ReplaceAllString(each, fmt.Sprintf("postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&connect_timeout=2&lease=6s", address, f.server.Port))
+		return setting.ReplaceAllString(each, fmt.Sprintf("postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&connect_timeout=2&lease=2s", address, f.server.Port))
 	}
-	f.store = fmt.Sprintf("postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&lease=6s", one.ours, f.server.Port)
+	f.store = fmt.Sprintf("postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&lease=2s", one.ours, f.server.Port)
 	start := func(h *host) *exec.Cmd {
 		t.Helper()
 		log, err := os.OpenFile(filepath.Join(f.dir, "worker."+h.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
