@@ -41,7 +41,7 @@ type Config struct {
 
 	QueueTimeout time.Duration  // how long run --queue waits; 0 = the default of the command
 	Limits       map[string]int // of submitted runs, by key, queue:NAME and label:NAME; see dispatch.limits
-	Accept       Accept
+	Accept       Accept         // which definitions workers run
 	Files        Files
 	Spend        Spend
 	Alarm        Alarm

@@ -1,12 +1,9 @@
 package config
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
+	"syscall"
 
 	"gopkg.in/yaml.v3"
 )
@@ -39,19 +36,13 @@ func (s Secret) Read(getenv func(string) (string, bool)) (string, error) {
 		}
 		return "", fmt.Errorf("the environment variable %s is not set", s.Env)
 	}
-	f, err := os.Open(s.File)
-	if err != nil {
-		var at *os.PathError
-		if errors.As(err, &at) {
-			err = at.Err
-		}
-		return "", fmt.Errorf("the file %s cannot be read: %w", s.File, err)
+	b, err := read(s.File)
+	if b == nil && err == nil {
+		err = syscall.ENOENT
 	}
-	defer f.Close() //nolint:errcheck // it is only read
-	b, err := io.ReadAll(io.LimitReader(f, mostSecret+1))
 	switch key := strings.TrimRight(string(b), "\r\n"); {
 	case err != nil:
-		return "", fmt.Errorf("the file %s cannot be read: %w", s.File, err)
+		return "", fmt.Errorf("the file %s cannot be read: %w", s.File, cause(err))
 	case len(b) > mostSecret:
 		return "", fmt.Errorf("the file %s is too large for a key", s.File)
 	case key == "":
@@ -77,10 +68,7 @@ func (d *decoder) secret(to *Secret) []row {
 			one(n)
 		}},
 		{"secret_file", func(n *yaml.Node) {
-			var path string
-			if d.path(n, "secret_file", &path); path != "" {
-				to.File = filepath.Clean(path)
-			}
+			d.path(n, "secret_file", &to.File)
 			one(n)
 		}},
 	}

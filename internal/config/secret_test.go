@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -28,6 +29,10 @@ func TestSecret(t *testing.T) {
 		}
 		return Secret{File: path}
 	}
+	pipe := filepath.Join(dir, "pipe") // which nobody writes to
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	getenv := func(name string) (string, bool) { return map[string]string{"KEY": "abc"}[name], name != "NONE" }
 	for _, c := range []struct {
 		s         Secret
@@ -42,6 +47,7 @@ func TestSecret(t *testing.T) {
 		{file("large", strings.Repeat("x", mostSecret+1)), "", "is too large for a key"},
 		{Secret{File: filepath.Join(dir, "gone")}, "", "gone cannot be read: no such file or directory"},
 		{Secret{File: dir}, "", "cannot be read"},
+		{Secret{File: pipe}, "", "pipe cannot be read: it is no file"},
 	} {
 		key, err := c.s.Read(getenv)
 		fail := ""

@@ -66,8 +66,9 @@ type cell struct {
 	Status string // a word that is shown as one; the text is "" then
 }
 
-// A boardButton does something about what its row is of: it sends the name of that, in a field, to an address of the project.
-type boardButton struct{ Label, Address, Field, Name, Command string }
+// A boardButton does something about what its row is of: it sends the name of that, in a field, to an address of the project. One with Ask says that
+// first, and asks.
+type boardButton struct{ Label, Address, Field, Name, Command, Ask string }
 
 // board shows what fill finds in each project.
 func (s *Server) board(name, title, empty string, fill func(context.Context, Project, *Session, *board) error) http.HandlerFunc {
@@ -116,7 +117,7 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 		command := func(verb string) string { return s.Page.Command("schedule", verb, l.Loop) }
 		b.Rows = append(b.Rows, boardRow{
 			Cells:   []cell{{Text: l.Loop}, {Text: next}, last, {Text: views.ScheduleLine(&l.Schedule)}},
-			Buttons: []boardButton{{label, "schedule/" + verb, "loop", l.Loop, command(verb)}, {"Run now", "schedule/run-now", "loop", l.Loop, command("run-now")}},
+			Buttons: []boardButton{{label, "schedule/" + verb, "loop", l.Loop, command(verb), ""}, {"Run now", "schedule/run-now", "loop", l.Loop, command("run-now"), ""}},
 		})
 	}
 	return err
@@ -150,7 +151,7 @@ func workers(ctx context.Context, _ Project, s *Session, b *board) error {
 			{Text: w.ID}, {Text: w.Queue}, {Text: strings.Join(w.Labels, ", ")}, {Text: fmt.Sprintf("%d of %d", len(w.Runs), w.Slots)}, {Text: views.WorkerHeard(w)}, {Text: w.Version}, {}, {Text: w.LastError},
 		}}
 		if w.Draining == "" && !w.Gone() {
-			row.Buttons = []boardButton{{"Drain", "workers/drain", "worker", w.ID, s.Page.Command("workers", "drain", w.ID)}}
+			row.Buttons = []boardButton{{"Drain", "workers/drain", "worker", w.ID, s.Page.Command("workers", "drain", w.ID), "Its actions are ended, other workers continue its runs, and the worker ends. It can be started on its own machine alone."}}
 		}
 		for i, id := range w.Runs {
 			if i == 0 {
