@@ -47,7 +47,11 @@ func TestWorkersDrained(t *testing.T) {
 	f.until("the second worker has the run", func() bool { return len(f.lines("steps")) == 3 })
 
 	three := f.worker()
-	second := f.loops("workers", "--json", "--jq", `.[] | select(.runs != []) | .worker_id`)
+	second := ""
+	f.until("the second worker has said so", func() bool {
+		second = f.loops("workers", "--json", "--jq", `.[] | select(.runs != []) | .worker_id`)
+		return second != ""
+	})
 	if _, page := web.ask("GET", "/workers", "", ""); !strings.Contains(page, `name="worker" value="`+second+`"`) || !strings.Contains(page, "workers drain "+second) {
 		t.Errorf("the page of workers cannot drain %s:\n%s", second, page)
 	}
