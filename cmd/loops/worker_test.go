@@ -239,9 +239,10 @@ func TestWorkerDrains(t *testing.T) {
 	one := f.worker()
 	f.until("the first worker has the run", func() bool { return len(f.lines("steps")) == 2 })
 	two := f.worker()
-	if list := f.loops("workers"); strings.Count(list, "1 of 1") != 1 || !strings.Contains(list, id) || strings.Count(list, "\n") != 2 {
-		t.Errorf("workers:\n%s", list)
-	}
+	f.until("the first worker has said so", func() bool {
+		list := f.loops("workers")
+		return strings.Count(list, "1 of 1") == 1 && strings.Contains(list, id) && strings.Count(list, "\n") == 2
+	})
 	one.drain()
 	if n := strings.Count(f.loops("workers", "--json"), `"worker_id"`); n != 1 {
 		t.Errorf("%d workers after one ended", n)

@@ -47,6 +47,7 @@ type worker struct {
 	lease   time.Duration
 	state   persistence.WorkerState
 	look    chan struct{} // of one element: something may have to be placed
+	changed chan struct{} // of one element: the runs that it has are others
 	more    chan string   // channels to take jobs of, too
 
 	mu    sync.Mutex
@@ -104,7 +105,7 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 		return engine.Refuse(engine.Usage, "dispatch.accept is signed, and dispatch.keys names no key")
 	}
 	w := &worker{
-		Options: o, project: p, limits: limits, files: files, accept: settings.Accept, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), more: make(chan string, 16),
+		Options: o, project: p, limits: limits, files: files, accept: settings.Accept, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), changed: make(chan struct{}, 1), more: make(chan string, 16),
 		runs: make(map[persistence.ID]bool), left: make(map[persistence.ID]time.Time), notes: make(map[persistence.ID]string),
 	}
 	host, err := os.Hostname()
@@ -125,7 +126,7 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	beside.Go(func() {
 		every(ctx, min(w.lease/12, 500*time.Millisecond), nil, func() { w.trouble(w.drained(ctx, drain)) })
 	})
-	beside.Go(func() { every(side, w.lease/6, nil, func() { w.trouble(w.beat(context.WithoutCancel(side))) }) })
+	beside.Go(func() { every(side, w.lease/6, w.changed, func() { w.trouble(w.beat(context.WithoutCancel(side))) }) })
 	beside.Go(func() { every(side, min(w.lease/12, time.Second), w.look, func() { w.trouble(w.arrange(side)) }) })
 	if o.Queue == dispatch.DefaultQueue {
 		beside.Go(func() { w.schedules(ctx) })
@@ -162,6 +163,14 @@ func every(ctx context.Context, rest time.Duration, look <-chan struct{}, do fun
 		case <-look:
 		case <-ctx.Done():
 		}
+	}
+}
+
+// wake has the loop that waits for c go round once more, as soon as it can.
+func wake(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 
@@ -245,8 +254,9 @@ func (w *worker) gone(states []persistence.WorkerState, id string, run persisten
 	return i < 0 || states[i].Gone()
 }
 
-// has notes that the worker has a run, or that it left it.
+// has notes that the worker has a run, or that it left it, and has the store say so soon: `loops workers` is read to see who has a run.
 func (w *worker) has(id persistence.ID, has bool) {
+	defer wake(w.changed)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if has {
@@ -268,10 +278,7 @@ func (w *worker) drive(ctx context.Context, id persistence.ID) (over bool) {
 	w.has(id, true)
 	defer func() {
 		w.has(id, false)
-		select {
-		case w.look <- struct{}{}:
-		default:
-		}
+		wake(w.look)
 	}()
 	for {
 		p, ok := w.placed(ctx, id)
