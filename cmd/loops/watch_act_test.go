@@ -80,12 +80,12 @@ func TestWatchActs(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "fixed"), nil, 0o644))
 	time.Sleep(time.Second) // the name of a run has its second
 	w.press("S\r")
-	w.see("gate")
-	w.see("waits for")
+	w.see("▸~ ship-") // the log may tell of the question before the list does
 	w.press("a")
-	w.see("approve, reject")
+	w.see("answer: ")
+	w.see("approve, reject   Enter answers")
 	w.press("perhaps\r")
-	w.see("✗ ")
+	w.see("no choice")
 	w.press("aapprove\r")
 	w.see("▸✓ ship-")
 	w.press("fcompleted\r")
@@ -111,6 +111,7 @@ func TestWatchResumes(t *testing.T) {
 	w.see("▸▶ tick-")
 	w.press("sy")
 	w.see("▸! tick-")
+	w.see("no active runs, 1 ended") // its process has ended, too
 	w.press("R")
 	w.see("Resume tick-")
 	w.press("y")
