@@ -78,9 +78,9 @@ func (r *run) now(kind, what string) Event {
 func (r *run) ended(n engine.Ended) {
 	o := n.Outcome
 	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
-	if why := humanize.FirstLine(cmp.Or(o.Error, o.Message)); why != "" && (inspect.Succeeded(o) || o.Reason == "") {
+	if why := humanize.FirstLine(cmp.Or(o.Error, o.Message)); why != "" && (!inspect.Explains(o) || o.Reason == "") {
 		line += ": " + why
-	} else if o.Reason != "" && !inspect.Succeeded(o) {
+	} else if o.Reason != "" && inspect.Explains(o) {
 		line += ": " + o.Reason
 	}
 	e := Event{

@@ -26,6 +26,7 @@ type Because struct {
 	limit fsm.Event           // the newest event of a limit that was reached
 	later bool                // what came before the run was resumed is not known
 	by    string              // who stopped the run; "" = it is not known
+	waits string              // what it waits for; "" = it is not known
 }
 
 // A turn is what decided in one visit of a state of the run itself. An event without a kind did not come.
@@ -50,6 +51,9 @@ type streak struct {
 // Add takes the next event.
 func (b *Because) Add(e fsm.Event) {
 	now := &b.turns[0]
+	if e.Kind == fsm.EventNote && str(e, "wait") == fsm.WaitState {
+		_, b.waits, _ = strings.Cut(str(e, "message"), " waits for ")
+	}
 	if insideBranch(e) { // its result counts with the state around it
 		if e.Kind == fsm.EventActionComplete && whole(e, "exit_code") != 0 {
 			now.broken = e
@@ -171,7 +175,7 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	case fsm.EndHandoff:
 		return "state " + state + " handed off" + quotation(o.Continuation)
 	case fsm.EndParked:
-		return "parked: state " + state + " waits, and loops resume looks again"
+		return "parked in state " + state + ", which waits" + strings.TrimSuffix(" for "+b.waits, " for ")
 	case fsm.EndError:
 		return b.broken(o)
 	}

@@ -46,6 +46,11 @@ func Succeeded(o fsm.Outcome) bool {
 	return o.Signal == "" && (o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndTerminal && !o.Failure)
 }
 
+// Explains reports whether the reason of a run belongs to the line about its end: it does unless the run came to a success terminal.
+func Explains(o fsm.Outcome) bool {
+	return o.TerminatedBy != fsm.EndTerminal || o.Failure || o.Signal != ""
+}
+
 // ComesNext reports whether a cap ended a run before it came to its final state: at is the one of its last visit.
 func ComesNext(o fsm.Outcome, at string) bool {
 	return o.TerminatedBy == fsm.EndMaxSteps && at != "" && o.FinalState != at
@@ -72,10 +77,10 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 	word := map[string]string{
 		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + steps,
 		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
-		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended: its action was killed by a signal", fsm.EndError: "ended with an error",
-		fsm.EndHandoff: "handed off", fsm.EndParked: "parked", fsm.EndCycle: "ended: it went in circles", fsm.EndStall: "ended: it made no progress",
-		fsm.EndHostPressure: "ended: the host was short of memory", fsm.EndHostBudget: "ended: its memory budget was used up",
-		fsm.EndBudget: "stopped: its budget is used up",
+		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended by a signal to its action", fsm.EndError: "ended with an error",
+		fsm.EndHandoff: "handed off", fsm.EndParked: "parked", fsm.EndCycle: "stopped in a cycle", fsm.EndStall: "stopped without progress",
+		fsm.EndHostPressure: "stopped for lack of memory", fsm.EndHostBudget: "stopped at its memory budget",
+		fsm.EndBudget: "stopped at its budget",
 	}[o.TerminatedBy]
 	switch {
 	case word == "":
@@ -96,7 +101,7 @@ func EndLine(o fsm.Outcome, maxSteps int) string {
 	if o.Error != "" {
 		line += "\nError: " + plain.Line(o.Error)
 	}
-	if o.Reason != "" && !Succeeded(o) {
+	if o.Reason != "" && Explains(o) {
 		line += "\nReason: " + plain.Line(o.Reason)
 	}
 	for said := range strings.Lines(o.Message) {

@@ -16,7 +16,7 @@ func (x *explainer) limit(e fsm.Event) string {
 	state := val("state")
 	switch e.Kind {
 	case fsm.EventCycleDetected:
-		return fmt.Sprintf("The way from %s to %s was taken %s times: max_edge_revisits is %s.", val("from"), val("to"), val("count"), val("max"))
+		return fmt.Sprintf("The transition from %s to %s was taken %s times; max_edge_revisits is %s.", val("from"), val("to"), val("count"), val("max"))
 	case fsm.EventStallDetected:
 		times, how := e.Get("consecutive"), "in a row"
 		if times == nil {
@@ -31,9 +31,9 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventRetryExhausted:
 		return fmt.Sprintf("%s was about to be entered again after %s times in a row%s: on_retry_exhausted led to %s.", state, val("retries"), x.maxRetries(e), val("next"))
 	case fsm.EventMaxStepsSummary:
-		return fmt.Sprintf("The cap on steps was reached after %s: the state of on_max_steps, %s, had its turn.", humanize.Count(whole(e, "iterations"), "step"), val("summary_state"))
+		return fmt.Sprintf("The cap on steps was reached after %s: the state of on_max_steps, %s, was entered.", humanize.Count(whole(e, "iterations"), "step"), val("summary_state"))
 	case fsm.EventMaxIterationsSummary:
-		return fmt.Sprintf("The cap on passes was reached after %s: the state of on_max_iterations, %s, had its turn.", val("iteration_count"), val("summary_state"))
+		return fmt.Sprintf("The cap on passes was reached after %s: the state of on_max_iterations, %s, was entered.", val("iteration_count"), val("summary_state"))
 	case fsm.EventLimitRaised:
 		return fmt.Sprintf("The limit %s of the run was raised from %s to %s while it was running.", val("limit"), val("from"), val("to"))
 	case fsm.EventBudgetWarning:
@@ -47,7 +47,7 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("The host rate-limited until all waits were used up: %s short and %s long ones, %s in all.",
 			val("short_retries"), val("long_retries"), secondsOf(e, "total_wait_seconds"))
 	case fsm.EventRateLimitStorm:
-		return fmt.Sprintf("By then %s rate limits in a row had been waited out in vain.", val("count"))
+		return fmt.Sprintf("%s rate limits in a row had been waited out without success by then.", val("count"))
 	case fsm.EventRateLimitWaiting:
 		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
 	case fsm.EventHumanRequested:
@@ -70,7 +70,7 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventItemStart:
 		return ""
 	case fsm.EventWaitCheck:
-		return fmt.Sprintf("Check %s came to nothing: %s.", val("check"), strings.TrimRight(str(e, "seen"), "."))
+		return fmt.Sprintf("Check %s found nothing: %s.", val("check"), strings.TrimRight(str(e, "seen"), "."))
 	case fsm.EventActionRetry:
 		return fmt.Sprintf("Retry %s of %s began.", val("retry"), val("times"))
 	case fsm.EventActionRetriesSpent:
@@ -78,7 +78,7 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventAPIErrorRetry, fsm.EventInfraRetry:
 		return fmt.Sprintf("It waited %s s and tried again (%s).", val("backoff"), val("attempt"))
 	case fsm.EventAPIErrorExhausted, fsm.EventInfraRetryExhausted:
-		return fmt.Sprintf("It had been tried again %s times: that is as often as it is.", val("retries"))
+		return fmt.Sprintf("It had been retried %s times, which is the most.", val("retries"))
 	case fsm.EventHostPressure, fsm.EventHostPressureAbort, fsm.EventHostCooldown:
 		return fmt.Sprintf("The machine was short of memory: %s %% in use%s.", val("used_pct"), cooldown(e))
 	case fsm.EventHostPressureRelieved:
@@ -90,7 +90,7 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventHandoffSpawned:
 		return fmt.Sprintf("An agent was started that is asked to resume the run (pid %s).", val("pid"))
 	case fsm.EventActionError:
-		return fmt.Sprintf("Something went wrong around its action: %s.", strings.TrimRight(str(e, "error"), "."))
+		return fmt.Sprintf("An error occurred around its action: %s.", strings.TrimRight(str(e, "error"), "."))
 	case fsm.EventActionInterrupted:
 		return "Its action had been cut short, and is not started again (on_interrupted)."
 	case fsm.EventPromptSizeWarn:
@@ -173,11 +173,11 @@ func Ending(e fsm.Event, l *fsm.Loop) Sentence {
 	case fsm.EndSystemSignal:
 		text = fmt.Sprintf("It ended in %s because its action was killed by a signal", final)
 	case fsm.EndParked:
-		text = fmt.Sprintf("It was parked in %s, where it waits", final)
+		text = fmt.Sprintf("It was parked in %s, which waits", final)
 	case fsm.EndHandoff:
 		text = fmt.Sprintf("It handed off in %s, and waits to be continued", final)
 	case fsm.EndCycle:
-		text = fmt.Sprintf("It ended in %s because it went in circles", final)
+		text = fmt.Sprintf("It ended in %s because of a cycle", final)
 	case fsm.EndStall:
 		text = fmt.Sprintf("It ended in %s because it made no progress", final)
 	case fsm.EndHostPressure, fsm.EndHostBudget:

@@ -15,7 +15,7 @@ func (x *explainer) rule(route fsm.Event) string {
 	switch reason := str(route, "reason"); reason {
 	case "":
 	case "maintain":
-		return "its loop is one that maintains, and begins again"
+		return "its loop has maintain: true, and begins again"
 	default:
 		return strings.ReplaceAll(reason, "_", " ")
 	}
@@ -40,7 +40,7 @@ func (x *explainer) rule(route fsm.Event) string {
 		return fmt.Sprintf("%s, and %s came to that", text, slot)
 	}
 	if x.l.Maintain && slot == "" {
-		return "no rule of it applies, and its loop is one that maintains"
+		return "none of its routes applies, and its loop has maintain: true"
 	}
 	if text := x.promptFailed(to); text != "" {
 		return text

@@ -40,8 +40,11 @@ func Elapsed(r persistence.Run) time.Duration {
 	return r.Elapsed
 }
 
-// Outcomes are the words by which [Outcome] tells ends apart that have one status.
-var Outcomes = []string{"capped", "stopped", "killed", "stalled", "budget", "limited"}
+// Paused is the word for a run that is alive and paused: its status is running.
+const Paused = "paused"
+
+// Outcomes are the words by which [Outcome] and [OutcomeNow] tell runs apart that have one status.
+var Outcomes = []string{"capped", "stopped", "killed", "stalled", "budget", "limited", "parked", "handed_off", Paused}
 
 // Outcome is how a run stands or ended, in one word: its status where that says it, and otherwise what ended it. A run is killed where its
 // process is gone and recorded no end.
@@ -51,10 +54,42 @@ func Outcome(r persistence.Run) string {
 		return "stopped"
 	case r.Status == persistence.Interrupted && r.Ended == "":
 		return "killed"
-	case r.Ended == "" || r.Status == persistence.Completed || r.Status == persistence.Running || r.Status == persistence.Awaiting:
+	case r.Ended == "" || r.Status == persistence.Completed || r.Status == persistence.Running:
 		return StatusWord(r)
+	case r.Status == persistence.Awaiting:
+		return awaits(r)
 	}
 	return EndKind(outcomeOf(r))
+}
+
+// awaits tells apart what a run may wait for that no process carries.
+func awaits(r persistence.Run) string {
+	switch r.Ended {
+	case fsm.EndParked:
+		return "parked"
+	case fsm.EndHandoff:
+		return "handed_off"
+	}
+	return StatusWord(r)
+}
+
+// OutcomeNow is [Outcome] of a run that waits for something: nil where it is not known to. A live run may be paused.
+func OutcomeNow(r persistence.Run, waits *fsm.Wait) string {
+	if r.Status == persistence.Running && r.Ended == "" && waits != nil && waits.Why == fsm.WaitPaused {
+		return Paused
+	}
+	return Outcome(r)
+}
+
+// ReasonNow is [Reason], or what a run that has not ended waits for.
+func ReasonNow(r persistence.Run, waits *fsm.Wait) string {
+	switch reason := Reason(r); {
+	case reason != "" || waits == nil:
+		return reason
+	case waits.Why == fsm.WaitPaused:
+		return bounded(pausedText(waits))
+	}
+	return bounded("waits for " + WaitText(waits))
 }
 
 // statuses are all that a record may have; "" = it cannot be read.
@@ -100,6 +135,9 @@ func wordsOf(status persistence.Status, ended string) (all []string) {
 		for _, flag := range []bool{false, true} {
 			r := persistence.Run{Status: status, Ended: ended, Limited: flag, Unowned: flag}
 			all = append(all, StatusWord(r), Outcome(r))
+			if status == persistence.Running {
+				all = append(all, Paused)
+			}
 		}
 	}
 	return all

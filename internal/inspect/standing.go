@@ -205,8 +205,8 @@ func ValueOf(m *value.Map, key string) any {
 
 // StatusText is the status of the run for people: a run that stands because it was told to is paused.
 func (v *Vitals) StatusText() string {
-	if word := Outcome(v.Run); !v.Alive || !v.Stands() {
-		return word
+	if v.Alive && v.Stands() {
+		return Paused
 	}
-	return "paused"
+	return Outcome(v.Run)
 }

@@ -15,10 +15,11 @@ import (
 type Story struct {
 	Path   *Path
 	Rules  Rulebook
-	Note   string // what there is to say about where the rules are from
-	Alive  bool   // a process carries the run on
-	Resume string // the command that continues with it
-	Wanted string // the step to explain: a number, "last", or "" for the whole run
+	Note   string    // what there is to say about where the rules are from
+	Alive  bool      // a process carries the run on
+	Wait   *fsm.Wait // what it waits for while it is alive; nil = nothing that is known
+	Resume string    // the command that continues with it
+	Wanted string    // the step to explain: a number, "last", or "" for the whole run
 	Parts  []Part
 
 	seen explainedSoFar
@@ -51,6 +52,8 @@ func (x *Story) WholeRun() {
 			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": state %s has no transition for %s.", v.State, verdictOrNone(v))
 		}
 		said = append(said, s)
+	case x.Alive && x.Wait != nil:
+		add("It is in %s: %s.", r.State, strings.TrimSuffix(ReasonNow(r, x.Wait), "."))
 	case x.Alive:
 		add("It is running, in %s.", r.State)
 	case r.Status == persistence.Interrupted: // its reason says it

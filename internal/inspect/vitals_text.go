@@ -46,9 +46,13 @@ func (v *Vitals) PausedText() string {
 	case !v.Alive:
 		return "paused since " + humanize.Clock(v.PausedAt) + ", until it is resumed"
 	case v.Stands():
-		return "paused since " + humanize.Clock(v.Wait.Since) + ", before state " + v.Wait.State
+		return pausedText(v.Wait)
 	}
 	return "asked to pause at " + humanize.Clock(v.PausedAt) + "; pauses before its next state"
+}
+
+func pausedText(w *fsm.Wait) string {
+	return "paused since " + humanize.Clock(w.Since) + ", before state " + w.State
 }
 
 // WaitLine is what a run waits for, until when, and what was seen of it last.

@@ -47,6 +47,20 @@ func Remember(ctx context.Context, f project.Finder, v *inspect.Vitals) {
 	}
 }
 
+// Waits returns what those of some runs wait for that are alive. Of a run whose memory cannot be read it is not known.
+func Waits(ctx context.Context, f project.Finder, runs ...persistence.Run) map[persistence.ID]*fsm.Wait {
+	all := map[persistence.ID]*fsm.Wait{}
+	for _, r := range runs {
+		if !project.Alive(r) {
+			continue
+		}
+		if m, err := f.Store.MemoryOf(ctx, r); err == nil && m != nil && m.Waiting() != nil {
+			all[r.ID] = m.Waiting()
+		}
+	}
+	return all
+}
+
 // Vitals finds out all that status shows. resume is the command that continues with the run.
 func Vitals(ctx context.Context, f project.Finder, r persistence.Run, resume string) *inspect.Vitals {
 	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}

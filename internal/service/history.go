@@ -190,7 +190,7 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
 	filter := when.Filter()
 	filter.Keep = func(r persistence.Run) bool {
-		if problem != nil || !q.chooses(r) || labelled != nil && !labelled[r.Loop] {
+		if problem != nil || !q.chooses(ctx, f, r) || labelled != nil && !labelled[r.Loop] {
 			return false
 		}
 		if q.Text == "" {
@@ -215,7 +215,10 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	if err != nil {
 		return nil, err
 	}
-	if h.Runs = runs; q.Cost {
+	if h.Runs = runs; !h.grouped {
+		h.Table.Waits = lookup.Waits(ctx, f, runs...)
+	}
+	if q.Cost {
 		if err := h.Table.AddCosts(ctx, f, runs, s.damaged); err != nil {
 			return nil, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
@@ -35,7 +36,8 @@ type Loops struct {
 	Own     []loopfile.Entry
 	Catalog []loopfile.Entry // of the catalog, that no loop of the project hides
 
-	Last map[string]persistence.Run // the last run of each, by the name in its file, as [Service.AddLast] found them
+	Waits map[persistence.ID]*fsm.Wait // what those of Last wait for that are alive
+	Last  map[string]persistence.Run   // the last run of each, by the name in its file, as [Service.AddLast] found them
 }
 
 // Loops returns the loops of the project that are asked for.
@@ -70,9 +72,11 @@ func (s *Service) AddLast(ctx context.Context, l *Loops) error {
 		return f.Store.Failed(err)
 	}
 	l.Last = make(map[string]persistence.Run, len(runs))
-	for _, r := range project.Current(runs) {
+	current := project.Current(runs)
+	for _, r := range current {
 		l.Last[r.Loop] = r
 	}
+	l.Waits = lookup.Waits(ctx, f, current...)
 	return nil
 }
 
@@ -92,7 +96,7 @@ func (l *Loops) object(e loopfile.Entry) any {
 		return m
 	}
 	if r, ok := l.Last[e.Loop]; ok {
-		m.Set("last_run", views.LastRunObject(r))
+		m.Set("last_run", views.LastRunObject(r, l.Waits[r.ID]))
 	} else {
 		m.Set("last_run", nil)
 	}
@@ -102,7 +106,7 @@ func (l *Loops) object(e loopfile.Entry) any {
 // Print writes them as tables: those of the project, and those of the catalog, which has a name.
 func (l *Loops) Print(out io.Writer, catalog string) {
 	if len(l.Own) > 0 {
-		views.WriteTable(out, views.ListRows(l.Own, l.Last))
+		views.WriteTable(out, views.ListRows(l.Own, l.Last, l.Waits))
 	}
 	if len(l.Catalog) == 0 {
 		return
@@ -111,7 +115,7 @@ func (l *Loops) Print(out io.Writer, catalog string) {
 		ui.Say(out, "\n")
 	}
 	ui.Say(out, "In the catalog %s:\n", catalog)
-	views.WriteTable(out, views.ListRows(l.Catalog, l.Last))
+	views.WriteTable(out, views.ListRows(l.Catalog, l.Last, l.Waits))
 }
 
 // Chooses reports whether anything is asked for.

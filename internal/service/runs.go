@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"loops/engine"
+	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/ui/views"
@@ -36,15 +37,20 @@ func (q *HistoryQuery) Filtered() bool {
 }
 
 // chooses reports whether the record of a run is one that is asked for, by all but time, label and text.
-func (q *HistoryQuery) chooses(r persistence.Run) bool {
+func (q *HistoryQuery) chooses(ctx context.Context, f project.Finder, r persistence.Run) bool {
 	switch {
-	case len(q.Status) > 0 && !slices.Contains(q.Status, inspect.StatusWord(r)) && !slices.Contains(q.Status, inspect.Outcome(r)),
+	case len(q.Status) > 0 && !slices.Contains(q.Status, inspect.StatusWord(r)) && !slices.Contains(q.Status, inspect.Outcome(r)) && !q.paused(ctx, f, r),
 		q.Failed && !views.EndedBadly(r),
 		q.State != "" && r.State != q.State,
 		q.Reason != "" && !strings.Contains(strings.ToLower(inspect.Reason(r)), strings.ToLower(q.Reason)):
 		return false
 	}
 	return true
+}
+
+// paused reports whether paused runs are asked for, and a run is.
+func (q *HistoryQuery) paused(ctx context.Context, f project.Finder, r persistence.Run) bool {
+	return slices.Contains(q.Status, inspect.Paused) && inspect.OutcomeNow(r, lookup.Waits(ctx, f, r)[r.ID]) == inspect.Paused
 }
 
 // labelled returns the names of the loops that have one of the labels now; nil where none is asked for.

@@ -13,7 +13,6 @@ import (
 	"loops/fsm/value"
 	"loops/internal/access"
 	"loops/internal/editor"
-	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/service"
 	"loops/internal/ui"
@@ -223,7 +222,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
 		o, _ := views.RunTable{Costs: nil}.RunObject(row.run).(*value.Map)
 		o.Set("project", row.Project)
 		o.Set("alive", project.Alive(row.run))
-		o.Set("outcome", inspect.Outcome(row.run))
+		o.Set("outcome", row.Status)
 		return o
 	}), "more", found.next != "", "next", found.next))
 }

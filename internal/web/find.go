@@ -73,8 +73,8 @@ func (a asked) Chosen() bool {
 	return slices.ContainsFunc(a.pairs(), func(f [2]string) bool { return f[1] != "" })
 }
 
-// filter returns what selects the runs that are asked for. loops are those with the label, asks those that ask a person.
-func (a asked) filter(period lookup.Period, loops, asks map[string]bool) persistence.Filter {
+// filter returns what selects the runs of a project that are asked for. loops are those with the label, asks those that ask a person.
+func (a asked) filter(ctx context.Context, in project.Finder, period lookup.Period, loops, asks map[string]bool) persistence.Filter {
 	f := period.Filter()
 	if a.Status != "" {
 		f.Statuses, f.Ends = inspect.RecordedAs(a.Status)
@@ -92,8 +92,12 @@ func (a asked) filter(period lookup.Period, loops, asks map[string]bool) persist
 	}
 	f.Keep = func(r persistence.Run) bool {
 		r = project.AsNow(r)
-		return (a.Status == "" || a.Status == inspect.StatusWord(r) || a.Status == inspect.Outcome(r)) && (!a.Waits || asks[string(r.ID)]) &&
-			(text == "" || f.Text != "" || strings.Contains(inspect.Outcome(r), text) || (&persistence.Filter{Text: text}).Matches(r))
+		outcome := inspect.Outcome(r)
+		if a.Status == inspect.Paused {
+			outcome = inspect.OutcomeNow(r, lookup.Waits(ctx, in, r)[r.ID])
+		}
+		return (a.Status == "" || a.Status == inspect.StatusWord(r) || a.Status == outcome) && (!a.Waits || asks[string(r.ID)]) &&
+			(text == "" || f.Text != "" || strings.Contains(outcome, text) || (&persistence.Filter{Text: text}).Matches(r))
 	}
 	return f
 }
@@ -145,7 +149,7 @@ func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error)
 		if a.Label != "" {
 			labelledLoops = labelled(f, a.Label)
 		}
-		runs, err := f.Store.Runs(ctx, persistence.Query{Loop: a.Loop, Limit: pageRuns + 1, Skip: next[n], Filter: a.filter(period, labelledLoops, asks), Enough: late})
+		runs, err := f.Store.Runs(ctx, persistence.Query{Loop: a.Loop, Limit: pageRuns + 1, Skip: next[n], Filter: a.filter(ctx, f, period, labelledLoops, asks), Enough: late})
 		if err != nil {
 			return f.Store.Failed(err)
 		}
@@ -218,9 +222,7 @@ func (s *Server) fillRow(ctx context.Context, f project.Finder, row *row) {
 		row.Progress = fmt.Sprintf("%d of %s", i.Done, humanize.Count(i.Items, "item"))
 	}
 	row.Progress = cmp.Or(row.Progress, v.BranchesText())
-	if v.Wait != nil {
-		row.Reason = cmp.Or(row.Reason, "waits: "+inspect.WaitText(v.Wait))
-	}
+	row.Status, row.Reason = v.StatusText(), cmp.Or(row.Reason, inspect.ReasonNow(row.run, v.Wait))
 	if row.Took = humanize.Duration(v.Elapsed()); row.run.Owner.PID != 0 {
 		row.Owner = row.run.Owner.String()
 	}

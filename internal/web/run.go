@@ -100,6 +100,7 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 	if r.FormValue("step") != "" && page.Tab == "" {
 		page.Tab = "steps"
 	}
+	page.Row.Status = v.StatusText()
 	page.addHead(v)
 	for _, a := range raisedIn(ctx, p, f) {
 		if a.Run == v.Run.ID {
@@ -163,10 +164,13 @@ func query(pairs ...string) string {
 // addHead says how the run stands.
 func (page *runPage) addHead(v *inspect.Vitals) {
 	run := v.Run
-	page.Lead = page.Row.Reason
-	if page.Lead == "" && v.Wait != nil {
+	switch page.Lead = page.Row.Reason; {
+	case v.Alive && v.Stands():
+		page.Lead = "It is " + v.PausedText() + "."
+	case page.Lead != "":
+	case v.Wait != nil:
 		page.Lead = "It waits for " + inspect.WaitLine(v.Wait) + "."
-	} else if page.Lead == "" {
+	default:
 		page.Lead = "It is in state " + v.WhereText() + "."
 	}
 	if v.Alive && v.Wait == nil && v.Glance.Acting != nil {

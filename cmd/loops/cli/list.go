@@ -42,7 +42,8 @@ These choose among the runs, also without --running; given together, all must ho
   --failed-since   ended badly since WHEN: failed, timed out, capped, budget used up, or found dead, but not stopped by a
                    user; whether it can be resumed or not; every recorded run of the project is looked at
   --status         has this status, or one of several: running, interrupted, user_stopped, awaiting_continuation,
-                   failed, queued, unreadable, starting, "unknown owner"; with --failed-since only failed,
+                   failed, queued, unreadable, starting, "unknown owner", or an outcome: paused, parked, handed_off,
+                   capped, stopped, killed, budget, limited; with --failed-since only failed,
                    timed_out and interrupted` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops list
   loops list --category quality --label python

@@ -23,7 +23,7 @@ ended. It shows the newest 20, and says when there are more. history NAME lists 
 
 Given together, all filters must hold. WHEN is an age (45s, 30m, 1h, 2d), a date (2026-11-21, 2026-11-21T10:34), today or
 yesterday; with --until, a date is that whole day. --status takes the status of a run, or its outcome: capped, stopped,
-killed, stalled, budget, limited. --failed leaves out runs that a user stopped.` +
+killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves out runs that a user stopped.` +
 			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops runs
   loops runs --failed --since yesterday

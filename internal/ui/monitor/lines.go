@@ -122,7 +122,7 @@ func (o Lines) line(w *run) {
 		ui.SayLine(o.Out, line)
 		return
 	}
-	m := value.NewMap("time", ui.Stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", inspect.StatusWord(w.Run), "outcome", inspect.Outcome(w.Run), "alive", row.Live,
+	m := value.NewMap("time", ui.Stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", inspect.StatusWord(w.Run), "outcome", inspect.OutcomeNow(w.Run, w.wait), "alive", row.Live,
 		"current_state", w.State, "iteration", int64(w.Step), "max_steps", views.OrNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(), "duration_ms", w.elapsed().Milliseconds(),
 		"cost_usd", nil, "waiting", nil, "terminated_by", ui.OrNull(w.Ended), "error", ui.OrNull(w.Error), "reason", ui.OrNull(inspect.Reason(w.Run)))
 	if w.cost.Unknown == 0 {

@@ -248,7 +248,7 @@ func (l *Monitor) detailOf(ctx context.Context, w *run) (*watch.Detail, error) {
 // row is a run in the list.
 func (w *run) row() watch.Run {
 	r := watch.Run{
-		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.Outcome(w.Run), State: w.State, Step: inspect.StepText(w.Run),
+		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.OutcomeNow(w.Run, w.wait), State: w.State, Step: inspect.StepText(w.Run),
 		Elapsed: humanize.Seconds(w.elapsed()), Cost: w.paid(), Lasted: w.elapsed(), Dollars: w.cost.CostUSD, Resumable: w.Resumable,
 	}
 	if len(w.path) > 1 && w.path[0] == w.State {
@@ -256,12 +256,6 @@ func (w *run) row() watch.Run {
 	}
 	if w.wait != nil {
 		r.Choices = w.wait.Choices
-	}
-	switch w.Status {
-	case persistence.UserStopped:
-		r.Status = "stopped"
-	case persistence.Awaiting:
-		r.Status = "handed off"
 	}
 	if r.Live && w.Status == persistence.Queued {
 		r.Health, r.Note = watch.Waiting, "waits for a worker"
@@ -273,7 +267,7 @@ func (w *run) row() watch.Run {
 	}
 	switch {
 	case w.wait != nil && w.wait.Why == fsm.WaitPaused:
-		r.Health, r.Status, r.Note = watch.Paused, "paused", "since "+humanize.Clock(w.wait.Since)+", before state "+w.wait.State
+		r.Health, r.Note = watch.Paused, "since "+humanize.Clock(w.wait.Since)+", before state "+w.wait.State
 	case w.asked:
 		r.Note = "pauses before its next state"
 	case w.wait != nil:

@@ -20,7 +20,7 @@ func TestSetEnding(t *testing.T) {
 	}{
 		"done":        {persistence.Completed, fsm.EndTerminal, report.Good, "Loop completed: work (3 steps, 7.0s)"},
 		"failed":      {persistence.Failed, fsm.EndTerminal, report.Failed, "Loop failed: work (3 steps, 7.0s)"},
-		"circle":      {persistence.Failed, fsm.EndCycle, report.Broken, "Loop ended: it went in circles: work (3 steps, 7.0s)"},
+		"circle":      {persistence.Failed, fsm.EndCycle, report.Broken, "Loop stopped in a cycle: work (3 steps, 7.0s)"},
 		"capped":      {persistence.Interrupted, fsm.EndMaxSteps, report.Broken, "Loop stopped at its cap of steps: work (3 steps, 7.0s)"},
 		"interrupted": {persistence.Interrupted, fsm.EndInterrupted, report.Broken, "Loop interrupted: work (3 steps, 7.0s)"},
 		"killed":      {persistence.Interrupted, "", report.Broken, "Loop killed: work (3 steps, 7.0s)"},

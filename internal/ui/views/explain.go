@@ -15,7 +15,7 @@ import (
 // PrintExplanation writes what became of a run for a person.
 func PrintExplanation(out io.Writer, x *inspect.Story) {
 	r := x.Path.Run
-	ui.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.Outcome(r), humanize.Count(r.Step, "step"), humanize.Duration(inspect.Elapsed(r)))
+	ui.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.OutcomeNow(r, x.Wait), humanize.Count(r.Step, "step"), humanize.Duration(inspect.Elapsed(r)))
 	for _, p := range x.Parts {
 		front := ""
 		if p.Visit != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
@@ -15,13 +16,13 @@ import (
 	"loops/persistence"
 )
 
-// ListRows returns loops as lines of a table, with the last run of each by the name in its file.
-func ListRows(entries []loopfile.Entry, last map[string]persistence.Run) [][]string {
+// ListRows returns loops as lines of a table, with the last run of each by the name in its file, and what live runs wait for.
+func ListRows(entries []loopfile.Entry, last map[string]persistence.Run, waits map[persistence.ID]*fsm.Wait) [][]string {
 	out := [][]string{{"LOOP", "LAST RUN", "DESCRIPTION"}}
 	for _, e := range entries {
 		ran := "-"
 		if r, ok := last[e.Loop]; ok {
-			ran = inspect.Outcome(r) + " " + Since(cmp.Or(r.UpdatedAt, r.StartedAt))
+			ran = inspect.OutcomeNow(r, waits[r.ID]) + " " + Since(cmp.Or(r.UpdatedAt, r.StartedAt))
 		}
 		about := humanize.FirstLine(e.Title)
 		if e.Problem != "" {
@@ -36,8 +37,8 @@ func ListRows(entries []loopfile.Entry, last map[string]persistence.Run) [][]str
 }
 
 // LastRunObject is the last run of a loop for a program.
-func LastRunObject(r persistence.Run) any {
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "status", ui.OrNull(string(r.Status)), "outcome", inspect.Outcome(r),
+func LastRunObject(r persistence.Run, waits *fsm.Wait) any {
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "status", ui.OrNull(string(r.Status)), "outcome", inspect.OutcomeNow(r, waits),
 		"reason", ui.OrNull(inspect.Reason(r)), "started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt))
 }
 
@@ -92,6 +93,7 @@ func StatusObject(p *project.Project, store *project.Records, r persistence.Run)
 // AddState sets what the state file of a run says besides [StatusObject], in its words, and what little-loops tells of a run that it
 // lists. What is not known is null.
 func AddState(m *value.Map, store *project.Records, v *inspect.Vitals) {
+	m.Set("outcome", v.StatusText())
 	m.Set("captured", nil)
 	m.Set("prev_result", nil)
 	m.Set("last_result", nil)

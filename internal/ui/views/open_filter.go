@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"loops/engine"
-	"loops/engine/project"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -46,6 +45,9 @@ var OpenStatuses = []struct {
 	{string(persistence.Failed), true}, // because a rate limit lasted
 	{"capped", true},
 	{"stopped", true},
+	{inspect.Paused, true},
+	{"parked", true},
+	{"handed_off", true},
 	{"killed", true},
 	{"budget", true},
 	{"limited", true},
@@ -117,10 +119,10 @@ func (f *OpenFilter) has(status string) bool {
 func (f *OpenFilter) Keeps(v *inspect.Vitals) bool {
 	r := v.Run
 	switch {
-	case !f.has(inspect.StatusWord(r)) && !f.has(inspect.Outcome(r)):
+	case !f.has(inspect.StatusWord(r)) && !f.has(v.StatusText()):
 		return false
 	case f.Silent > 0:
-		return project.Alive(r) && !v.Waits() && v.Idle() >= f.Silent
+		return v.Alive && !v.Waits() && v.Idle() >= f.Silent
 	case f.Waiting:
 		return v.Waits() || r.Status == persistence.Awaiting && r.Resumable
 	}

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -19,6 +20,7 @@ import (
 type RunTable struct {
 	Page  *Page
 	Costs map[persistence.ID]*inspect.Cost // of each run, where they were asked for
+	Waits map[persistence.ID]*fsm.Wait     // what live runs wait for
 }
 
 // AddCosts reads what runs cost.
@@ -42,7 +44,7 @@ func (t RunTable) RunObject(r persistence.Run) any {
 	m := value.NewMap(
 		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "started_at", ui.Stamp(r.StartedAt),
 		"iterations", int64(r.Step), "iteration", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(inspect.HonestError(r)),
-		"current_state", r.State, "outcome", inspect.Outcome(r), "reason", ui.OrNull(inspect.Reason(r)),
+		"current_state", r.State, "outcome", inspect.OutcomeNow(r, t.Waits[r.ID]), "reason", ui.OrNull(inspect.Reason(r)),
 	)
 	ui.AddOrigin(m, r)
 	AddTree(m, r)
@@ -106,7 +108,7 @@ func (t RunTable) Print(runs []persistence.Run) error {
 		ids = max(ids, plain.Width(string(r.ID)))
 	}
 	for _, r := range runs {
-		reason := inspect.Reason(r)
+		reason := inspect.ReasonNow(r, t.Waits[r.ID])
 		if o := r.Origin; o != nil {
 			reason = fmt.Sprintf("fork of %s:%d; %s", o.ID, o.Step, humanize.Dash(reason))
 		}
@@ -116,7 +118,7 @@ func (t RunTable) Print(runs []persistence.Run) error {
 		if head != "" {
 			cost = t.Costs[r.ID].Text() + "\t"
 		}
-		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\n", r.ID, inspect.Outcome(r), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), cost, humanize.Dash(reason))
+		ui.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\n", r.ID, inspect.OutcomeNow(r, t.Waits[r.ID]), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), cost, humanize.Dash(reason))
 	}
 	return w.Flush()
 }
