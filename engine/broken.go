@@ -30,7 +30,7 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	}
 	tell(Lost{run, err})
 	where, remedy := ".loops", "Free or repair the disk"
-	if !store.Files && !errors.Is(err, fsm.ErrNoRoom) {
+	if !store.Files && !errors.Is(err, fsm.ErrDiskFull) {
 		where, remedy = store.Name, "See that the database has room and can be reached"
 	}
 	if _, is := errors.AsType[*FilesError](err); is {

@@ -15,9 +15,9 @@ import (
 
 // TestNotRecorded: what is said of a run that could not be recorded depends on what is left of it.
 func TestNotRecorded(t *testing.T) {
-	noRoom := &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}
+	diskFull := &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}
 	removed := &fs.PathError{Op: "write", Path: "f", Err: persistence.ErrRemoved}
-	needed := fmt.Errorf("a variable cannot be written to a file: %w", fsm.ErrNoRoom)
+	needed := fmt.Errorf("a variable cannot be written to a file: %w", fsm.ErrDiskFull)
 	store := persistence.NewMemory()
 	j, err := store.Create(t.Context(), persistence.Spec{Loop: "fix"})
 	if err != nil {
@@ -34,11 +34,11 @@ func TestNotRecorded(t *testing.T) {
 		database bool
 		want     string
 	}{
-		{"no room for the next step", there, noRoom, false, "Nothing recorded before is lost. Free or repair the disk, then: resume " + string(there.ID)},
-		{"no room for the first step", gone, noRoom, false, "It has no record, so it cannot be resumed. Free or repair the disk, then start anew with: run fix"},
+		{"no room for the next step", there, diskFull, false, "Nothing recorded before is lost. Free or repair the disk, then: resume " + string(there.ID)},
+		{"no room for the first step", gone, diskFull, false, "It has no record, so it cannot be resumed. Free or repair the disk, then start anew with: run fix"},
 		{"an action removed .loops", gone, removed, false, "Its records were removed, so it cannot be resumed. Keep actions away from .loops, then start anew with: run fix"},
 		{"an action removed the events", there, removed, false, "The history of the run is lost, but not what it remembers. Keep actions away from .loops, then: resume " + string(there.ID)},
-		{"the database has no room", there, noRoom, true, "Nothing recorded before is lost. See that the database has room and can be reached, then: resume " + string(there.ID)},
+		{"the database has no room", there, diskFull, true, "Nothing recorded before is lost. See that the database has room and can be reached, then: resume " + string(there.ID)},
 		{"no room for what an action needs", there, needed, true, "Nothing recorded before is lost. Free or repair the disk, then: resume " + string(there.ID)},
 	} {
 		var lost []Notice

@@ -92,7 +92,7 @@ type Result struct {
 // end, joined by \n, valid UTF-8, in order, never concurrently, at least 20 ms or 64 KiB apart. All calls happen before Run returns. When
 // ctx ends, the action's process group gets TERM, KILL after a grace time, and the Result is of no use.
 // An error means that the action could not be attempted; an action that ran and failed is a Result. One that is
-// [ErrNoRoom] or [ErrMoved] stops the run as a failed Record does, so that it can be resumed.
+// [ErrDiskFull] or [ErrMoved] stops the run as a failed Record does, so that it can be resumed.
 type Runner interface {
 	Run(ctx context.Context, a Action, out func(text string)) (Result, error)
 }
@@ -102,16 +102,16 @@ type Runner interface {
 // never called concurrently.
 type Keep func(ctx context.Context) (ev Event, changed bool, err error)
 
-// ErrNoRoom is the error of a Runner that could not write down what an action needs, and of Files, where the disk is full
+// ErrDiskFull is the error of a Runner that could not write down what an action needs, and of Files, where the disk is full
 // or broken.
-var ErrNoRoom = errors.New("the disk is full or broken")
+var ErrDiskFull = errors.New("the disk is full or broken")
 
 // ErrMoved is the error of a Runner, of Files and of a Recorder when the folder of the run was moved while this process
 // runs it.
 var ErrMoved = errors.New("it was moved")
 
 // Files is how evaluators look at the project. Relative names are relative to the directory actions run in.
-// Errors are those of package os: a missing file is fs.ErrNotExist. [ErrNoRoom] and [ErrMoved] stop the run.
+// Errors are those of package os: a missing file is fs.ErrNotExist. [ErrDiskFull] and [ErrMoved] stop the run.
 type Files interface {
 	ReadFile(name string) ([]byte, error)
 	WriteFile(name string, data []byte) error

@@ -13,15 +13,15 @@ import (
 	"loops/fsm"
 )
 
-// roomless is a runner for which the disk is full at one of its calls.
-type roomless struct {
+// diskError is a runner for which the disk is full at one of its calls.
+type diskError struct {
 	fake
 	at, calls int
 }
 
-func (r *roomless) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+func (r *diskError) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
 	if r.calls++; r.calls == r.at {
-		return fsm.Result{}, fmt.Errorf("state %q: %w", a.State, fsm.ErrNoRoom)
+		return fsm.Result{}, fmt.Errorf("state %q: %w", a.State, fsm.ErrDiskFull)
 	}
 	return r.fake.Run(ctx, a, out)
 }
@@ -45,8 +45,8 @@ states:
 		synctest.Test(t, func(t *testing.T) {
 			rec := &tape{}
 			cfg, _, ctx := config(loop, rec)
-			cfg.Runner = &roomless{at: at}
-			if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); !errors.Is(err, fsm.ErrNoRoom) {
+			cfg.Runner = &diskError{at: at}
+			if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); !errors.Is(err, fsm.ErrDiskFull) {
 				t.Fatalf("call %d: %+v, %v", at, out, err)
 			}
 			last := clone(rec.saved[len(rec.saved)-1])

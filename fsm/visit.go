@@ -180,7 +180,7 @@ func (e *Executor) run(ctx context.Context, a Action, out func(string)) (Result,
 
 // breaks stops the run for an error that no state can help.
 func (e *Executor) breaks(err error) {
-	if e.broken == nil && (errors.Is(err, ErrNoRoom) || errors.Is(err, ErrMoved)) {
+	if e.broken == nil && (errors.Is(err, ErrDiskFull) || errors.Is(err, ErrMoved)) {
 		e.broken = err
 	}
 }

@@ -118,10 +118,10 @@ func (f Files) Write(name string, content func(io.Writer) error) error {
 	}
 	path := f.path(name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		return roomless(err)
+		return diskError(err)
 	}
 	_, err := replace(path, content, mode(path), nil)
-	return roomless(err)
+	return diskError(err)
 }
 
 // replace replaces a file as Write does, in a folder that exists, and makes it durable if settle is not nil.

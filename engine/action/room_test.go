@@ -16,12 +16,12 @@ func TestRoomless(t *testing.T) {
 		syscall.EACCES: false, syscall.ENOTDIR: false, syscall.ENOENT: false, syscall.E2BIG: false,
 	} {
 		failed := fmt.Errorf("the script cannot be written: %w", &fs.PathError{Op: "write", Path: "f", Err: no})
-		err := roomless(failed)
-		if errors.Is(err, fsm.ErrNoRoom) != want || err.Error() != failed.Error() || !errors.Is(err, no) {
-			t.Errorf("%v: %v, is ErrNoRoom: %v", no, err, !want)
+		err := diskError(failed)
+		if errors.Is(err, fsm.ErrDiskFull) != want || err.Error() != failed.Error() || !errors.Is(err, no) {
+			t.Errorf("%v: %v, is ErrDiskFull: %v", no, err, !want)
 		}
 	}
-	if err := roomless(nil); err != nil {
+	if err := diskError(nil); err != nil {
 		t.Error(err)
 	}
 }

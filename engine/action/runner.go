@@ -106,7 +106,7 @@ type Runner struct {
 // started and the error says so.
 func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
 	res, err := r.do(ctx, a, out)
-	return res, roomless(err)
+	return res, diskError(err)
 }
 
 func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {

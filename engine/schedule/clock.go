@@ -17,8 +17,8 @@ import (
 
 // A World is what a [Clock] acts on. It is asked by one goroutine at a time.
 type World interface {
-	// Standing reports whether there is a run with this id, and what had it started.
-	Standing(ctx context.Context, id persistence.ID) (by string, exists bool, err error)
+	// Started reports whether there is a run with this id, and what had it started.
+	Started(ctx context.Context, id persistence.ID) (by string, exists bool, err error)
 	// Busy says what a run of a loop is doing that a schedule started and that has not ended; "" = there is none.
 	Busy(ctx context.Context, loop string) (string, error)
 	// Queued reports whether the process of a run that is to have this id waits in the queue of the project.
@@ -192,7 +192,7 @@ func (f Firing) Open() bool { return f.State == Starting || f.State == Waiting }
 func (c *Clock) id(ctx context.Context, loop string, at time.Time) (persistence.ID, error) {
 	for ; ; at = at.Add(time.Second) {
 		id := persistence.MakeID(loop, at)
-		if _, exists, err := c.World.Standing(ctx, id); err != nil || !exists {
+		if _, exists, err := c.World.Started(ctx, id); err != nil || !exists {
 			return id, err
 		}
 	}
@@ -207,7 +207,7 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 		}
 		f.State, f.Why = Starting, ""
 	}
-	by, exists, err := c.World.Standing(ctx, f.Run)
+	by, exists, err := c.World.Started(ctx, f.Run)
 	if err != nil {
 		return true, err
 	}
@@ -238,7 +238,7 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 	if ctx.Err() != nil {
 		return true, ctx.Err() // the next server looks what became of it
 	}
-	by, exists, err = c.World.Standing(ctx, f.Run)
+	by, exists, err = c.World.Started(ctx, f.Run)
 	switch {
 	case err != nil:
 		return true, err

@@ -69,8 +69,8 @@ func New(r *project.Records, begin Begin) *Clock {
 	return &Clock{Ledger: r.Ledger(), World: inProject{r, begin}}
 }
 
-// Standing implements [World].
-func (w inProject) Standing(ctx context.Context, id persistence.ID) (by string, exists bool, err error) {
+// Started implements [World].
+func (w inProject) Started(ctx context.Context, id persistence.ID) (by string, exists bool, err error) {
 	runs, err := w.records.Runs(ctx, persistence.Query{ID: id})
 	if err != nil || len(runs) == 0 {
 		return "", false, err

@@ -93,7 +93,7 @@ func (s *server) Trim(ctx context.Context, list string, before time.Time, keep i
 	return s.sim.ledger().Trim(ctx, list, before, keep)
 }
 
-func (s *server) Standing(_ context.Context, id persistence.ID) (string, bool, error) {
+func (s *server) Started(_ context.Context, id persistence.ID) (string, bool, error) {
 	r, ok := s.sim.runs[id]
 	return r.by, ok, nil
 }

@@ -18,7 +18,7 @@ type BranchState struct {
 
 // Branches returns the branches of the state that the run stands in, in a sub-loop too: those that began, and behind them those that
 // are known to come.
-func (v *Vitals) Branches() []BranchState {
+func (v *Status) Branches() []BranchState {
 	m := v.Memory
 	for m != nil && len(m.Branches) == 0 && m.Child != nil {
 		m = m.Child.Memory
@@ -63,7 +63,7 @@ func at(c *fsm.Child, around *fsm.Snapshot, branch string) string {
 }
 
 // BranchesText is the branches in a line: lint yes, test in check, docs running, site not begun.
-func (v *Vitals) BranchesText() string {
+func (v *Status) BranchesText() string {
 	var words []string
 	for _, b := range v.Branches() {
 		name := b.Name

@@ -89,19 +89,19 @@ func (g *Glance) Items() *Progress {
 }
 
 // Items is how far the run has come with the list it works on; nil = it works on none. Of a run that nobody carries no item is running.
-func (v *Vitals) Items() *Progress {
+func (v *Status) Items() *Progress {
 	p := v.Glance.Items()
 	if p != nil && !v.Alive {
 		p.Running, p.Left = 0, 0
 	}
-	if p != nil && v.Stands() {
+	if p != nil && v.Paused() {
 		p.Left = 0
 	}
 	return p
 }
 
 // ItemsText is how far a run has come with a list.
-func (v *Vitals) ItemsText() string {
+func (v *Status) ItemsText() string {
 	p := v.Items()
 	if p == nil {
 		return ""

@@ -27,8 +27,8 @@ type Limit struct {
 // Share is how much of the limit is used up, from 0 to 1; more where it is overdrawn.
 func (l Limit) Share() float64 { return l.Used / l.Most }
 
-// A Standing is what is asked about: where a run stands, and how long it has stood there.
-type Standing struct {
+// A Position is what is asked about: where a run stands, and how long it has stood there.
+type Position struct {
 	Memory *fsm.Snapshot
 	Loops  LoopsByMemory
 	Since  time.Duration // that its clock ran on since the memory was recorded
@@ -52,7 +52,7 @@ func entered(m *fsm.Snapshot) iter.Seq2[string, *fsm.Child] {
 }
 
 // Limits returns the limits of which something is used up, the nearest to its end first.
-func (s Standing) Limits() []Limit {
+func (s Position) Limits() []Limit {
 	if s.Memory == nil {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (s Standing) Limits() []Limit {
 }
 
 // memory adds what counts in a loop and in those inside it.
-func (c *collector) memory(s Standing, m *fsm.Snapshot) {
+func (c *collector) memory(s Position, m *fsm.Snapshot) {
 	acts := true
 	for range entered(m) {
 		acts = false
@@ -131,7 +131,7 @@ func (c *collector) budget(loop, state string, b *fsm.Budget, s fsm.Spent, wall 
 }
 
 // state adds what counts in the state that a loop is in. acts reports whether the action in flight is its own.
-func (c *collector) state(s Standing, m *fsm.Snapshot, l *fsm.Loop, acts bool) {
+func (c *collector) state(s Position, m *fsm.Snapshot, l *fsm.Loop, acts bool) {
 	st := l.States[m.Current]
 	if st == nil {
 		return

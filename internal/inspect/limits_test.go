@@ -22,15 +22,15 @@ func states(sts ...*fsm.State) map[string]*fsm.State {
 func TestLimits(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		s     Standing
+		s     Position
 		loops []*fsm.Loop // from outside to inside
 		want  string
 	}{
-		{"nothing is known", Standing{Memory: &fsm.Snapshot{Loop: "a", Step: 3}}, nil, ""},
-		{"nothing is used", Standing{Memory: &fsm.Snapshot{Loop: "a"}}, []*fsm.Loop{{MaxSteps: 5}}, ""},
+		{"nothing is known", Position{Memory: &fsm.Snapshot{Loop: "a", Step: 3}}, nil, ""},
+		{"nothing is used", Position{Memory: &fsm.Snapshot{Loop: "a"}}, []*fsm.Loop{{MaxSteps: 5}}, ""},
 		{
 			"of the loop",
-			Standing{
+			Position{
 				Memory: &fsm.Snapshot{
 					Loop: "a", Step: 12, Passes: 1, Elapsed: 3 * time.Minute, Edges: map[string]int{"x->y": 3, "y->x": 4},
 					Spent: fsm.Spent{CostUSD: 1.2, Prompts: 3, Usage: fsm.Usage{Input: 15_000}},
@@ -51,7 +51,7 @@ token budget: 15.0k of 2.00M`,
 		},
 		{
 			"of the state",
-			Standing{
+			Position{
 				Memory: &fsm.Snapshot{
 					Loop: "a", Current: "fix", Retries: map[string]int{"fix": 2, "other": 9}, Throttles: map[string]int{"fix": 1},
 					RateLimits: map[string]fsm.RateLimit{"fix": {Waited: time.Minute}}, StateSpent: map[string]fsm.Spent{"fix": {Unpriced: 1}},
@@ -71,7 +71,7 @@ cost budget of fix: unknown of $2.00`,
 		},
 		{
 			"of detectors and memory",
-			Standing{
+			Position{
 				Memory: &fsm.Snapshot{
 					Loop: "a", StallRing: []fsm.StallRecord{{State: "y"}, {State: "x"}, {State: "x"}}, StallCounts: map[string]int{"k": 1, "l": 4}, CumulativeMB: 10,
 				},
@@ -83,7 +83,7 @@ memory of actions (MB): 10 of 100`,
 		},
 		{
 			"of a sub-loop, whose action it is",
-			Standing{
+			Position{
 				Memory: &fsm.Snapshot{Loop: "out", Current: "sub", Step: 1, Child: &fsm.Child{Memory: &fsm.Snapshot{Loop: "in", Current: "a", Step: 9}}},
 				Acting: time.Second,
 			},
@@ -97,7 +97,7 @@ timeout of the action of a in in: 1.0s of 1m40s`,
 		},
 		{
 			"of a sub-loop that was not entered",
-			Standing{
+			Position{
 				Memory: &fsm.Snapshot{Loop: "out", Step: 1, Child: &fsm.Child{Memory: &fsm.Snapshot{Loop: "in"}}},
 			},
 			[]*fsm.Loop{{MaxSteps: 2}, {MaxSteps: 10}},
@@ -105,7 +105,7 @@ timeout of the action of a in in: 1.0s of 1m40s`,
 		},
 		{
 			"of the loops of two branches",
-			Standing{
+			Position{
 				Memory: &fsm.Snapshot{Loop: "out", Current: "both", Step: 1, Branches: []*fsm.BranchMemory{
 					{Name: "x", Child: &fsm.Child{Name: "in", Memory: &fsm.Snapshot{Loop: "in", Current: "a", Step: 9}}},
 					{Name: "y", End: value.NewMap("verdict", "yes")},

@@ -12,11 +12,11 @@ import (
 
 // OpenRuns are runs that are running or can be resumed, or those that ended badly, and who waits in the queue.
 type OpenRuns struct {
-	Chosen  []*inspect.Vitals
+	Chosen  []*inspect.Status
 	Waiting []persistence.Waiter
 
 	s      *Service
-	looked []*inspect.Vitals // those that were chosen from
+	looked []*inspect.Status // those that were chosen from
 }
 
 // OpenRuns returns the runs that are asked for. memory reports whether their memory and newest events are shown too.
@@ -55,7 +55,7 @@ func (s *Service) OpenRuns(ctx context.Context, asked views.OpenFilter, memory b
 
 // Objects returns the runs and those in the queue for a program.
 func (o *OpenRuns) Objects() []any {
-	objects := ui.List(o.Chosen, func(v *inspect.Vitals) any { return views.ListedObject(o.s.Project, o.s.records, v) })
+	objects := ui.List(o.Chosen, func(v *inspect.Status) any { return views.ListedObject(o.s.Project, o.s.records, v) })
 	for _, w := range o.Waiting {
 		objects = append(objects, views.WaiterStatus(o.s.Project, w))
 	}

@@ -14,7 +14,7 @@ import (
 
 // A Status is how a run stands, or that it waits in the queue.
 type Status struct {
-	Vitals  *inspect.Vitals      // nil = there is no run yet
+	Status  *inspect.Status      // nil = there is no run yet
 	Waiting []persistence.Waiter // those in the queue that it is about
 
 	s *Service
@@ -51,30 +51,30 @@ func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
 		}
 		return w.Resumes != run.ID
 	})
-	return &Status{Vitals: lookup.Vitals(ctx, f, run, s.resume(ctx, run)), Waiting: waiting, s: s}, nil
+	return &Status{Status: lookup.Status(ctx, f, run, s.resume(ctx, run)), Waiting: waiting, s: s}, nil
 }
 
 // Object returns the status for a program.
 func (t *Status) Object() *value.Map {
-	if t.Vitals == nil {
+	if t.Status == nil {
 		return views.WaiterStatus(t.s.Project, t.Waiting[0])
 	}
-	return t.s.Page.VitalsObject(t.s.Project, t.s.records, t.Vitals, t.Waiting)
+	return t.s.Page.FullStatusObject(t.s.Project, t.s.records, t.Status, t.Waiting)
 }
 
 // Print shows the status to a user.
 func (t *Status) Print() {
-	if t.Vitals == nil {
+	if t.Status == nil {
 		t.s.Page.ShowWaiter(t.s.Project, t.Waiting[0])
 		return
 	}
-	t.s.Page.PrintVitals(t.s.Project, t.s.records, t.Vitals, t.Waiting)
+	t.s.Page.PrintStatus(t.s.Project, t.s.records, t.Status, t.Waiting)
 }
 
 // Unread is the error for a run that could not be read whole.
 func (t *Status) Unread() error {
-	if t.Vitals == nil {
+	if t.Status == nil {
 		return nil
 	}
-	return lookup.UnreadRuns([]*inspect.Vitals{t.Vitals})
+	return lookup.UnreadRuns([]*inspect.Status{t.Status})
 }

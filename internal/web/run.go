@@ -88,14 +88,14 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 	if err != nil {
 		return nil, err
 	}
-	if status.Vitals == nil {
+	if status.Status == nil {
 		return nil, &project.NoRunError{Arg: r.PathValue("run")}
 	}
 	f, err := session.Finder(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v := status.Vitals
+	v := status.Status
 	page := &runPage{Row: rowOf(p, v.Run), To: s.runAddress(p.Name, string(v.Run.ID)), Dir: p.Dir, Tab: r.FormValue("tab")}
 	if r.FormValue("step") != "" && page.Tab == "" {
 		page.Tab = "steps"
@@ -126,7 +126,7 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 }
 
 // addTab reads the part that is asked for.
-func (s *Server) addTab(ctx context.Context, r *http.Request, page *runPage, p Project, session *Session, f project.Finder, v *inspect.Vitals) error {
+func (s *Server) addTab(ctx context.Context, r *http.Request, page *runPage, p Project, session *Session, f project.Finder, v *inspect.Status) error {
 	switch page.Tab {
 	case "steps":
 		return s.addSteps(r, page, p, session, f, v.Run)
@@ -162,10 +162,10 @@ func query(pairs ...string) string {
 }
 
 // addHead says how the run stands.
-func (page *runPage) addHead(v *inspect.Vitals) {
+func (page *runPage) addHead(v *inspect.Status) {
 	run := v.Run
 	switch page.Lead = page.Row.Reason; {
-	case v.Alive && v.Stands():
+	case v.Alive && v.Paused():
 		page.Lead = "It is " + v.PausedText() + "."
 	case page.Lead != "":
 	case v.Wait != nil:
@@ -216,9 +216,9 @@ func (page *runPage) addHead(v *inspect.Vitals) {
 }
 
 // addCan says what can be done to the run now, and which commands do the same.
-func (page *runPage) addCan(session *Session, v *inspect.Vitals) {
+func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	run := v.Run
-	alive, stands := project.Alive(run), v.Stands()
+	alive, stands := project.Alive(run), v.Paused()
 	page.Can = map[string]bool{
 		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable, "extend": alive, "fork": true, "signal": alive || run.Resumable,
 		"bundle": !alive && !run.Held, "retry-now": alive && v.Wait != nil && v.Wait.Why != fsm.WaitPaused && v.Wait.Why != fsm.WaitState, "remove": !alive,

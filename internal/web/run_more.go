@@ -41,7 +41,7 @@ func liveStderr(f project.Finder, run persistence.Run) string {
 }
 
 // tailOfLog is the end of what the actions of a run printed, with a heading a step, and whether there is more before it.
-func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Vitals, most int) (text string, more bool) {
+func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Status, most int) (text string, more bool) {
 	var lines []string
 	size := 0
 	_ = f.Store.Newest(ctx, v.Run.ID, func(e fsm.Event) bool { // what cannot be read is left out; the history tells of it
@@ -83,7 +83,7 @@ func cutLine(line string) string {
 	return line[:most] + fmt.Sprintf(" … %d bytes more", len(line)-most)
 }
 
-func (page *runPage) addLog(ctx context.Context, f project.Finder, v *inspect.Vitals) {
+func (page *runPage) addLog(ctx context.Context, f project.Finder, v *inspect.Status) {
 	text, more := tailOfLog(ctx, f, v, shownLog)
 	page.Log, page.LogCut = coloured(text), more
 }

@@ -48,7 +48,7 @@ var zooms = []int{25, 100, 400, 0}
 
 const usualZoom = 100
 
-func (s *Server) addOverview(r *http.Request, page *runPage, p Project, f project.Finder, v *inspect.Vitals) error {
+func (s *Server) addOverview(r *http.Request, page *runPage, p Project, f project.Finder, v *inspect.Status) error {
 	ctx := r.Context()
 	o := &overview{By: r.FormValue("by")}
 	page.Overview = o

@@ -65,5 +65,5 @@ func (j *journalReader) readBetween(path string, start, end int64) error {
 		return err
 	}
 	j.file = path
-	return j.readLines(segment.NewScanner(io.NewSectionReader(f, start, end-start), segment.Standing{At: start}))
+	return j.readLines(segment.NewScanner(io.NewSectionReader(f, start, end-start), segment.Position{At: start}))
 }

@@ -198,7 +198,7 @@ func findDefinition(f *os.File, b *blobs, sha string) []byte {
 	if _, err := f.Seek(0, 0); err != nil {
 		return nil
 	}
-	s := segment.NewScanner(f, segment.Standing{AnyNext: true})
+	s := segment.NewScanner(f, segment.Position{AnyNext: true})
 	for {
 		e, err := s.Next()
 		if err != nil {

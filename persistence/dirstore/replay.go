@@ -123,7 +123,7 @@ func (j *journalReader) read(f *os.File, at int64, last uint64, fresh bool) erro
 	if err != nil {
 		return err
 	}
-	return j.readLines(segment.NewScanner(io.NewSectionReader(f, at, st.Size()-at), segment.Standing{At: at, Last: last, Sums: sums}))
+	return j.readLines(segment.NewScanner(io.NewSectionReader(f, at, st.Size()-at), segment.Position{At: at, Last: last, Sums: sums}))
 }
 
 func (j *journalReader) readLines(s *segment.Scanner) error {
@@ -201,7 +201,7 @@ func (l *loaded) placeOf(log *segment.Log, at int64, seq uint64) (int64, bool, e
 		return at, ok, err
 	}
 	last := segment.LastOf(log.Parts)
-	s := segment.NewScanner(io.NewSectionReader(f, 0, l.size), segment.Standing{Last: last, AnyNext: last == 0 && len(log.Parts) > 0})
+	s := segment.NewScanner(io.NewSectionReader(f, 0, l.size), segment.Position{Last: last, AnyNext: last == 0 && len(log.Parts) > 0})
 	damage, aside := len(l.damage), len(l.aside)
 	for {
 		e, err := s.Next()

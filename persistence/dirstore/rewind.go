@@ -114,7 +114,7 @@ func (r *rewinder) read(f *os.File, last uint64) error {
 	if err != nil {
 		return err
 	}
-	s := segment.NewScanner(io.NewSectionReader(f, 0, st.Size()), segment.Standing{Last: last, AnyNext: last == 0})
+	s := segment.NewScanner(io.NewSectionReader(f, 0, st.Size()), segment.Position{Last: last, AnyNext: last == 0})
 	for !r.done {
 		e, err := s.Next()
 		if errors.Is(err, io.EOF) {

@@ -23,7 +23,7 @@ type track struct {
 
 	path   string
 	newest os.FileInfo // the file that was read last; nil = the next look reads all behind after
-	stand  segment.Standing
+	stand  segment.Position
 }
 
 // Track implements [persistence.Tracker].
@@ -53,7 +53,7 @@ func (t *track) Events(ctx context.Context, last bool) iter.Seq2[fsm.Event, erro
 			yield(fsm.Event{}, err)
 		}
 		t.newest = nil
-		if stand, ok := r.Stands(); ok && err == nil {
+		if stand, ok := r.Position(); ok && err == nil {
 			t.newest, t.stand = newest, stand
 		}
 	}

@@ -44,7 +44,7 @@ func begunOnly(path string) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
-	s := segment.NewScanner(f, segment.Standing{})
+	s := segment.NewScanner(f, segment.Position{})
 	for {
 		e, err := s.Next()
 		switch {

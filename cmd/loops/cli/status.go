@@ -77,17 +77,17 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 		return err
 	}
 	objects := []any{}
-	var shown []*inspect.Vitals
+	var shown []*inspect.Status
 	for i, r := range open {
 		v := lookup.Glimpse(ctx, f, r)
 		if project.Alive(r) || i < briefRuns {
-			v = lookup.Vitals(ctx, f, r, views.GoOn(ctx, a.page(), store, r))
+			v = lookup.Status(ctx, f, r, views.GoOn(ctx, a.page(), store, r))
 		} else if asJSON {
 			lookup.Remember(ctx, f, v)
 		}
 		shown = append(shown, v)
 		if asJSON {
-			objects = append(objects, a.page().VitalsObject(p, store, v, nil))
+			objects = append(objects, a.page().FullStatusObject(p, store, v, nil))
 			continue
 		}
 		a.page().PrintBrief(v)

@@ -179,7 +179,7 @@ func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 		return
 	}
 	w.wait, w.path = m.Waiting(), nil
-	for _, level := range (&inspect.Vitals{Run: w.Run, Memory: m}).Levels() {
+	for _, level := range (&inspect.Status{Run: w.Run, Memory: m}).Levels() {
 		w.path = append(w.path, level.State)
 	}
 	w.cost = inspect.Cost{Prompts: m.Spent.Prompts, CostUSD: m.Spent.CostUSD, Unknown: m.Spent.Unpriced}

@@ -92,7 +92,7 @@ func StatusObject(p *project.Project, store *project.Records, r persistence.Run)
 
 // AddState sets what the state file of a run says besides [StatusObject], in its words, and what little-loops tells of a run that it
 // lists. What is not known is null.
-func AddState(m *value.Map, store *project.Records, v *inspect.Vitals) {
+func AddState(m *value.Map, store *project.Records, v *inspect.Status) {
 	m.Set("outcome", v.StatusText())
 	m.Set("captured", nil)
 	m.Set("prev_result", nil)

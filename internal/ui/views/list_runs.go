@@ -27,7 +27,7 @@ func FailedSince(ctx context.Context, store *project.Records, since time.Time) (
 }
 
 // ListedObject is a run of the list as JSON.
-func ListedObject(p *project.Project, store *project.Records, v *inspect.Vitals) any {
+func ListedObject(p *project.Project, store *project.Records, v *inspect.Status) any {
 	m := StatusObject(p, store, v.Run)
 	AddState(m, store, v)
 	if v.Run.Limited {
@@ -55,11 +55,11 @@ func ListedObject(p *project.Project, store *project.Records, v *inspect.Vitals)
 type RunLine struct {
 	run, status, state, step, elapsed, idle, pid string
 	notes                                        []string
-	resumable bool // no process runs it
+	resumable                                    bool // no process runs it
 }
 
 // LineOf is the line of a run in the list.
-func LineOf(v *inspect.Vitals) RunLine {
+func LineOf(v *inspect.Status) RunLine {
 	r := v.Run
 	l := RunLine{
 		run: string(r.ID), status: v.StatusText(), state: cmp.Or(r.State, "-"), step: inspect.StepText(r), elapsed: ShortTime(v.Elapsed()),
@@ -81,7 +81,7 @@ func LineOf(v *inspect.Vitals) RunLine {
 	if !v.PausedAt.IsZero() {
 		l.notes = append(l.notes, v.PausedText())
 	}
-	if v.Wait != nil && !v.Stands() {
+	if v.Wait != nil && !v.Paused() {
 		l.notes = append(l.notes, "waits for "+inspect.WaitLine(v.Wait))
 	}
 	if project.Alive(r) && OutOfSight(r) {

@@ -116,7 +116,7 @@ func (f *OpenFilter) has(status string) bool {
 }
 
 // Keeps reports whether a run is one that was asked for.
-func (f *OpenFilter) Keeps(v *inspect.Vitals) bool {
+func (f *OpenFilter) Keeps(v *inspect.Status) bool {
 	r := v.Run
 	switch {
 	case !f.has(inspect.StatusWord(r)) && !f.has(v.StatusText()):

@@ -13,7 +13,7 @@ import (
 )
 
 // ActionObject is the last action of a run for a program; nil where there was none.
-func ActionObject(v *inspect.Vitals) any {
+func ActionObject(v *inspect.Status) any {
 	d := v.Acting()
 	if d == 0 {
 		return nil
@@ -23,7 +23,7 @@ func ActionObject(v *inspect.Vitals) any {
 }
 
 // UsedObject is what prompts and judges used; nil = none was asked.
-func UsedObject(v *inspect.Vitals) any {
+func UsedObject(v *inspect.Status) any {
 	if v.Memory == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *value.Map {
 }
 
 // VerdictObject is the last verdict of a run for a program; nil where there was none.
-func VerdictObject(v *inspect.Vitals) any {
+func VerdictObject(v *inspect.Status) any {
 	visit, said := v.VerdictText()
 	m := sentenceObject(visit, said)
 	if m == nil {
@@ -72,8 +72,8 @@ func VerdictObject(v *inspect.Vitals) any {
 	return m
 }
 
-// WayObject is the last transition of a run for a program; nil where there was none.
-func WayObject(v *inspect.Vitals) any {
+// RouteObject is the last transition of a run for a program; nil where there was none.
+func RouteObject(v *inspect.Status) any {
 	left := v.Glance.Left()
 	if left == nil {
 		return nil

@@ -12,17 +12,17 @@ const nearEnough = 64 << 10
 
 // behind finds a place in a file from which all events behind the one with a number can be read, without reading much that stands before
 // it. It is the beginning of the file where lines on the way cannot be believed, or have no numbers. The error is that of reading.
-func behind(f *os.File, after uint64) (Standing, error) {
+func behind(f *os.File, after uint64) (Position, error) {
 	st, err := f.Stat()
 	if err != nil {
-		return Standing{}, err
+		return Position{}, err
 	}
-	from, end := Standing{}, st.Size() // the event stands between them
+	from, end := Position{}, st.Size() // the event stands between them
 	for end-from.At > nearEnough {
 		mid := from.At + (end-from.At)/2
 		at, err := lineEnd(f, mid, end)
 		if err != nil {
-			return Standing{}, err
+			return Position{}, err
 		}
 		if at == 0 {
 			end = mid
@@ -30,11 +30,11 @@ func behind(f *os.File, after uint64) (Standing, error) {
 		}
 		switch seq, sums, err := LineBefore(f, at); {
 		case err != nil:
-			return Standing{}, err
+			return Position{}, err
 		case seq == 0:
-			return Standing{}, nil
+			return Position{}, nil
 		case seq <= after:
-			from = Standing{At: at, Last: seq, Sums: sums}
+			from = Position{At: at, Last: seq, Sums: sums}
 		default:
 			end = mid
 		}

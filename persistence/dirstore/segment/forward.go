@@ -19,7 +19,7 @@ type Forward struct {
 	Yield func(fsm.Event, error) bool // returns whether it wants more
 	After uint64                      // only events with a higher number are yielded
 
-	stand   Standing // in the file that is read, behind the last event that was yielded; see Stands
+	stand   Position // in the file that is read, behind the last event that was yielded; see Position
 	stands  bool
 	last    uint64 // number of the last event that was believed
 	sums    bool   // and whether its line has a checksum
@@ -61,7 +61,7 @@ func (r *Forward) giveWaiting() {
 
 // Read goes through one file. Its error is that of reading.
 func (r *Forward) Read(f io.Reader, path string) error {
-	r.stand, r.stands = Standing{Last: r.last, Sums: r.sums}, len(r.waiting) == 0
+	r.stand, r.stands = Position{Last: r.last, Sums: r.sums}, len(r.waiting) == 0
 	return r.read(f, path)
 }
 
@@ -83,14 +83,14 @@ func (r *Forward) ReadBehind(f *os.File, path string) error {
 }
 
 // ReadOn is Read of what was added to a file since another Forward read it: f begins where that one stood.
-func (r *Forward) ReadOn(f io.Reader, path string, from Standing) error {
+func (r *Forward) ReadOn(f io.Reader, path string, from Position) error {
 	r.last, r.sums = from.Last, from.Sums
 	r.stand, r.stands = from, true
 	return r.read(f, path)
 }
 
 // Stands returns where in the file that was read last another Forward can read on, if nothing that it read before that is wanted again.
-func (r *Forward) Stands() (at Standing, ok bool) { return r.stand, r.stands && !r.stopped }
+func (r *Forward) Position() (at Position, ok bool) { return r.stand, r.stands && !r.stopped }
 
 func (r *Forward) read(f io.Reader, path string) error {
 	s := NewScanner(f, r.stand)
@@ -118,7 +118,7 @@ func (r *Forward) read(f io.Reader, path string) error {
 		r.waiting = append(r.waiting, e.parsed)
 		if !e.Numbered || e.Memory != nil || len(r.waiting) == 1 && e.parsed.Kind == fsm.EventActionOutput {
 			r.giveWaiting()
-			r.stand, r.stands = s.Standing, true
+			r.stand, r.stands = s.Position, true
 		}
 	}
 	return nil

@@ -297,7 +297,7 @@ func TestReadBehind(t *testing.T) {
 				t.Errorf("%s: behind event %d there are %d events, want %d", c.name, after, len(got), len(want))
 			}
 			_ = f.Close()
-			if at, ok := rest.Stands(); c.name == "sound" && (!ok || at.At != int64(text.Len())) {
+			if at, ok := rest.Position(); c.name == "sound" && (!ok || at.At != int64(text.Len())) {
 				t.Errorf("%s: it stands at byte %d", c.name, at.At)
 			}
 		}

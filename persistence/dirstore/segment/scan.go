@@ -16,15 +16,15 @@ import (
 // checksum, or for lines without one by their form, and by their number, which is one more than that of the line before.
 // What stands behind the last line end is no line.
 type Scanner struct {
-	Standing
+	Position
 	br    *bufio.Reader
 	parse bool   // make the events, too
 	lost  uint64 // damaged lines since the last that was believed
 	long  []byte
 }
 
-// A Standing is how far a file was read.
-type Standing struct {
+// A Position is how far a file was read.
+type Position struct {
 	At      int64  // end of the last line
 	Last    uint64 // number of the last event that was believed
 	AnyNext bool   // the number of the next event is not known
@@ -44,8 +44,8 @@ type Entry struct {
 }
 
 // NewScanner scans what r holds of a file, which was read up to there.
-func NewScanner(r io.Reader, upTo Standing) *Scanner {
-	s := &Scanner{br: bufio.NewReaderSize(r, 64<<10), Standing: upTo}
+func NewScanner(r io.Reader, upTo Position) *Scanner {
+	s := &Scanner{br: bufio.NewReaderSize(r, 64<<10), Position: upTo}
 	if !s.Sums {
 		s.lookAhead()
 	}

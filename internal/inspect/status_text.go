@@ -41,11 +41,11 @@ const (
 )
 
 // PausedText says how a run that was asked to pause stands: in the words of every command.
-func (v *Vitals) PausedText() string {
+func (v *Status) PausedText() string {
 	switch {
 	case !v.Alive:
 		return "paused since " + humanize.Clock(v.PausedAt) + ", until it is resumed"
-	case v.Stands():
+	case v.Paused():
 		return pausedText(v.Wait)
 	}
 	return "asked to pause at " + humanize.Clock(v.PausedAt) + "; pauses before its next state"
@@ -73,7 +73,7 @@ func WaitLine(w *fsm.Wait) string {
 }
 
 // WhereText is the state a run is in; inside sub-loops the states around it, and whose the inner one is.
-func (v *Vitals) WhereText() string {
+func (v *Status) WhereText() string {
 	levels := v.Levels()
 	var path []string
 	for _, l := range levels {
@@ -87,7 +87,7 @@ func (v *Vitals) WhereText() string {
 }
 
 // ActionText says in one line what the action in flight does: the description of its state, else the beginning of the action itself.
-func (v *Vitals) ActionText() string {
+func (v *Status) ActionText() string {
 	e, m := v.Glance.Acting, v.Memory
 	for i := 0; i < e.Depth && m != nil; i++ {
 		m = single(m)
@@ -101,7 +101,7 @@ func (v *Vitals) ActionText() string {
 }
 
 // StepsText writes the step of a run, and those of the sub-loops that it is inside of.
-func (v *Vitals) StepsText() string {
+func (v *Status) StepsText() string {
 	out := StepText(v.Run)
 	for _, l := range v.Levels()[1:] {
 		out += " > " + StepText(persistence.Run{Step: l.Step, MaxSteps: l.Most})
@@ -110,7 +110,7 @@ func (v *Vitals) StepsText() string {
 }
 
 // IdleText is how long nothing was heard of a run, in seconds where that is long.
-func (v *Vitals) IdleText() string {
+func (v *Status) IdleText() string {
 	d := v.Idle()
 	out := humanize.Duration(d)
 	if d >= time.Minute {
@@ -120,7 +120,7 @@ func (v *Vitals) IdleText() string {
 }
 
 // UsedText is what prompts and judges cost, against the budget.
-func (v *Vitals) UsedText() string {
+func (v *Status) UsedText() string {
 	if v.Memory == nil {
 		return ""
 	}
@@ -152,8 +152,8 @@ func (v *Vitals) UsedText() string {
 	return strings.Join(out, ", ")
 }
 
-// WayText says where the run came from, and by which rule.
-func (v *Vitals) WayText() string {
+// RouteText says where the run came from, and by which rule.
+func (v *Status) RouteText() string {
 	left := v.Glance.Left()
 	if left == nil {
 		return ""
@@ -174,7 +174,7 @@ func Before(visit *Visit) string {
 }
 
 // LimitsText names the limits that a run is nearest to.
-func (v *Vitals) LimitsText() string {
+func (v *Status) LimitsText() string {
 	var out []string
 	for i, l := range v.Limits {
 		if i == limitsNamed || i > 0 && l.Share() < nearEnough {

@@ -36,8 +36,8 @@ func (page *Page) row(key, value string) {
 	ui.Say(page.Out, "%-10s %s\n", key+":", ui.Block(strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent))))
 }
 
-// PrintVitals prints one screen about a run.
-func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *inspect.Vitals, waiting []persistence.Waiter) {
+// PrintStatus prints one screen about a run.
+func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *inspect.Status, waiting []persistence.Waiter) {
 	r := v.Run
 	lives, id := project.Alive(r), string(r.ID)
 	page.row("Loop", r.Loop)
@@ -67,7 +67,7 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 	if visit, said := v.VerdictText(); len(said) > 0 {
 		page.row("Verdict", inspect.Before(visit)+said[0].Text)
 	}
-	page.row("Route", v.WayText())
+	page.row("Route", v.RouteText())
 	if lives || r.Resumable {
 		page.row("Limits", v.LimitsText())
 	}
@@ -108,7 +108,7 @@ func (page *Page) PrintVitals(p *project.Project, store *project.Records, v *ins
 }
 
 // printWait tells what a run waits for, and how that is ended.
-func (page *Page) printWait(v *inspect.Vitals) {
+func (page *Page) printWait(v *inspect.Status) {
 	r, id := v.Run, string(v.Run.ID)
 	stands := v.Wait != nil && v.Wait.Why == fsm.WaitPaused
 	if !v.PausedAt.IsZero() {
@@ -135,10 +135,10 @@ func (page *Page) printWait(v *inspect.Vitals) {
 }
 
 // next is what a person may want to do with a run: a word for it, and the command.
-func (page *Page) next(v *inspect.Vitals) (word, command string) {
+func (page *Page) next(v *inspect.Status) (word, command string) {
 	r, id := v.Run, string(v.Run.ID)
 	switch {
-	case project.Alive(r) && v.Stands():
+	case project.Alive(r) && v.Paused():
 		return "unpause", page.Command("unpause", id)
 	case project.Alive(r) && v.Wait != nil:
 		return "retry-now", page.Command("retry-now", id)
@@ -153,7 +153,7 @@ func (page *Page) next(v *inspect.Vitals) (word, command string) {
 }
 
 // PrintBrief prints a run in two or three lines.
-func (page *Page) PrintBrief(v *inspect.Vitals) {
+func (page *Page) PrintBrief(v *inspect.Status) {
 	r := v.Run
 	head := fmt.Sprintf("%s  %s  %s  step %s, %s", r.ID, v.StatusText(), v.WhereText(), v.StepsText(), humanize.Duration(v.Elapsed()))
 	if project.Alive(r) {

@@ -8,9 +8,9 @@ import (
 	"loops/persistence"
 )
 
-// Vitals are what there is to know about how a run stands, from its record, its memory and its newest events: never from
-// all that it did.
-type Vitals struct {
+// A Status is what is known about where a run is, from its record, its memory and its newest events. It never needs all of its
+// events.
+type Status struct {
 	Run      persistence.Run
 	Memory   *fsm.Snapshot // nil = it was not asked for, or cannot be read
 	Wait     *fsm.Wait     // nil = it waits for nothing
@@ -23,19 +23,19 @@ type Vitals struct {
 	Unread   error  // why its journal cannot be read; nil = it can
 	Now      time.Time
 	Stderr   time.Time // when an action that runs wrote to standard error last; zero = not known
-	Alive    bool      // a process carries the run on
+	Alive    bool      // a process runs it
 }
 
 // Waits reports whether a run is silent because it is to wait.
-func (v *Vitals) Waits() bool { return v.Alive && (v.Wait != nil || v.Stands()) }
+func (v *Status) Waits() bool { return v.Alive && (v.Wait != nil || v.Paused()) }
 
-// Stands reports whether the run is paused: nobody knows until when.
-func (v *Vitals) Stands() bool {
+// Paused reports whether the run is paused, also where its process has ended since.
+func (v *Status) Paused() bool {
 	return v.Wait != nil && v.Wait.Why == fsm.WaitPaused || !v.PausedAt.IsZero() && !v.Alive
 }
 
 // Heard is when the run said something last, or did something.
-func (v *Vitals) Heard() time.Time {
+func (v *Status) Heard() time.Time {
 	at := v.Run.UpdatedAt
 	if e := v.Glance.Newest; e != nil && e.Time.After(at) {
 		at = e.Time
@@ -47,7 +47,7 @@ func (v *Vitals) Heard() time.Time {
 }
 
 // Idle is how long nothing was heard of a running run. One that was resumed is not silent for longer than its process has been there.
-func (v *Vitals) Idle() time.Duration {
+func (v *Status) Idle() time.Duration {
 	at := v.Heard()
 	if at.IsZero() {
 		return 0
@@ -59,7 +59,7 @@ func (v *Vitals) Idle() time.Duration {
 }
 
 // Acting is how long the action in flight has run; 0 = there is none, or nobody carries it on.
-func (v *Vitals) Acting() time.Duration {
+func (v *Status) Acting() time.Duration {
 	e := v.Glance.Acting
 	if e == nil || e.Time.IsZero() || v.Wait != nil || !v.Alive {
 		return 0
@@ -68,20 +68,20 @@ func (v *Vitals) Acting() time.Duration {
 }
 
 // Elapsed is how long the run has run. While it is paused its time stands still.
-func (v *Vitals) Elapsed() time.Duration {
-	if v.Stands() && v.Alive {
+func (v *Status) Elapsed() time.Duration {
+	if v.Paused() && v.Alive {
 		return v.Run.Elapsed
 	}
 	return Elapsed(v.Run)
 }
 
 // Measure finds out which limits the run is near to.
-func (v *Vitals) Measure() {
+func (v *Status) Measure() {
 	if v.Memory == nil {
 		return
 	}
-	s := Standing{Memory: v.Memory, Loops: v.Loops}
-	if v.Alive && !v.Stands() {
+	s := Position{Memory: v.Memory, Loops: v.Loops}
+	if v.Alive && !v.Paused() {
 		s.Acting, s.Silent = v.Acting(), v.Idle()
 		if !v.Run.UpdatedAt.IsZero() {
 			s.Since = max(0, v.Now.Sub(v.Run.UpdatedAt))
@@ -98,7 +98,7 @@ type Level struct {
 
 // Levels are where the run stands: its state and, where that runs a sub-loop, the states in there. Where branches or items run, they
 // lead on only if it is a single one, which runs a loop.
-func (v *Vitals) Levels() []Level {
+func (v *Status) Levels() []Level {
 	if v.Memory == nil {
 		return []Level{{v.Run.Loop, v.Run.State, v.Run.Step, v.Run.MaxSteps}}
 	}
@@ -131,7 +131,7 @@ func single(m *fsm.Snapshot) *fsm.Snapshot {
 }
 
 // VerdictText tells of the newest verdict: which visit it is of, nil where that is not known, and what is said of it.
-func (v *Vitals) VerdictText() (*Visit, []Sentence) {
+func (v *Status) VerdictText() (*Visit, []Sentence) {
 	if j := v.Glance.Judged(); j != nil {
 		return j, Verdict(j, v.LoopOf(j))
 	}
@@ -155,7 +155,7 @@ func (v *Vitals) VerdictText() (*Visit, []Sentence) {
 
 // judgedState is the state that the verdict in the memory is of: the one that acted last, if that is one whose result is judged.
 // It is "" where that is not known.
-func (v *Vitals) judgedState() string {
+func (v *Status) judgedState() string {
 	if v.Rules == nil || v.Rules.Main() == nil {
 		return ""
 	}
@@ -167,7 +167,7 @@ func (v *Vitals) judgedState() string {
 }
 
 // LoopOf returns the loop that a visit of the run belongs to, nil where it is not known.
-func (v *Vitals) LoopOf(visit *Visit) *fsm.Loop {
+func (v *Status) LoopOf(visit *Visit) *fsm.Loop {
 	if v.Rules == nil {
 		return nil
 	}
@@ -175,7 +175,7 @@ func (v *Vitals) LoopOf(visit *Visit) *fsm.Loop {
 }
 
 // Ended is the event with which the run ended; nil = it did not, or not so.
-func (v *Vitals) Ended() *fsm.Event {
+func (v *Status) Ended() *fsm.Event {
 	if e := v.Glance.Newest; e != nil && e.Kind == fsm.EventLoopComplete && e.Depth == 0 && !v.Alive {
 		return e
 	}
@@ -183,7 +183,7 @@ func (v *Vitals) Ended() *fsm.Event {
 }
 
 // Why says why the run is not running; "" where it is, or that is not known.
-func (v *Vitals) Why() string {
+func (v *Status) Why() string {
 	if e := v.Ended(); e != nil {
 		var l *fsm.Loop
 		if v.Rules != nil {
@@ -204,8 +204,8 @@ func ValueOf(m *value.Map, key string) any {
 }
 
 // StatusText is the status of the run for people: a run that stands because it was told to is paused.
-func (v *Vitals) StatusText() string {
-	if v.Alive && v.Stands() {
+func (v *Status) StatusText() string {
+	if v.Alive && v.Paused() {
 		return Paused
 	}
 	return Outcome(v.Run)

@@ -14,8 +14,8 @@ import (
 )
 
 // Glimpse finds out what a list of runs shows: what a running run waits for, and when it was heard of last.
-func Glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Vitals {
-	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}
+func Glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Status {
+	v := &inspect.Status{Run: r, Now: time.Now(), Alive: project.Alive(r)}
 	missed(f, v, r.Unread)
 	if at, paused := f.Store.PausedSince(ctx, r); paused && r.Resumable {
 		v.PausedAt = at
@@ -35,7 +35,7 @@ func Glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.
 }
 
 // Remember adds to a glimpse what a program is told besides: the memory of the run, and its newest event.
-func Remember(ctx context.Context, f project.Finder, v *inspect.Vitals) {
+func Remember(ctx context.Context, f project.Finder, v *inspect.Status) {
 	if v.Memory == nil {
 		v.Memory = snapshotOf(ctx, f, v)
 	}
@@ -61,9 +61,9 @@ func Waits(ctx context.Context, f project.Finder, runs ...persistence.Run) map[p
 	return all
 }
 
-// Vitals finds out all that status shows. resume is the command that continues with the run.
-func Vitals(ctx context.Context, f project.Finder, r persistence.Run, resume string) *inspect.Vitals {
-	v := &inspect.Vitals{Run: r, Now: time.Now(), Alive: project.Alive(r)}
+// Status finds out all that status shows. resume is the command that continues with the run.
+func Status(ctx context.Context, f project.Finder, r persistence.Run, resume string) *inspect.Status {
+	v := &inspect.Status{Run: r, Now: time.Now(), Alive: project.Alive(r)}
 	missed(f, v, r.Unread)
 	if at, paused := f.Store.PausedSince(ctx, r); paused && r.Resumable {
 		v.PausedAt = at
@@ -86,26 +86,26 @@ func Vitals(ctx context.Context, f project.Finder, r persistence.Run, resume str
 }
 
 // snapshotOf returns the memory of a run, nil where there is none to show. Damage is told with the run.
-func snapshotOf(ctx context.Context, f project.Finder, v *inspect.Vitals) *fsm.Snapshot {
+func snapshotOf(ctx context.Context, f project.Finder, v *inspect.Status) *fsm.Snapshot {
 	m, err := f.Store.MemoryOf(ctx, v.Run)
 	missed(f, v, err)
 	return m
 }
 
 // look gives the newest events of a run, until each wants no more.
-func look(ctx context.Context, f project.Finder, v *inspect.Vitals, each func(fsm.Event) bool) {
+func look(ctx context.Context, f project.Finder, v *inspect.Status, each func(fsm.Event) bool) {
 	missed(f, v, f.Store.Newest(ctx, v.Run.ID, each))
 }
 
 // missed keeps the first error of reading a run. Damage, and a run that was removed meanwhile, are none.
-func missed(f project.Finder, v *inspect.Vitals, err error) {
+func missed(f project.Finder, v *inspect.Status, err error) {
 	if err != nil && v.Unread == nil && !project.IsDamage(err) && !errors.Is(err, persistence.ErrNotFound) {
 		v.Unread = f.Store.Failed(err)
 	}
 }
 
 // UnreadRuns is the error of a view that could not read all of these runs.
-func UnreadRuns(runs []*inspect.Vitals) error {
+func UnreadRuns(runs []*inspect.Status) error {
 	var errs []error
 	for _, v := range runs {
 		if v.Unread != nil {

@@ -24,7 +24,7 @@ func TestIdle(t *testing.T) {
 		{"its process is not known", ago(time.Hour), time.Time{}, true, time.Hour},
 		{"its process is gone", ago(time.Hour), ago(time.Second), false, time.Hour},
 	} {
-		v := &Vitals{Run: persistence.Run{UpdatedAt: c.heard}, Alive: c.alive, Now: now}
+		v := &Status{Run: persistence.Run{UpdatedAt: c.heard}, Alive: c.alive, Now: now}
 		if !c.started.IsZero() {
 			v.Run.Owner.Start = c.started.UnixMilli()
 		}

@@ -8,8 +8,8 @@ import (
 	"loops/persistence"
 )
 
-// VitalsObject is what status shows of a run as one JSON object. What is not known is null.
-func (page *Page) VitalsObject(p *project.Project, store *project.Records, v *inspect.Vitals, waiting []persistence.Waiter) *value.Map {
+// FullStatusObject is what status shows of a run as one JSON object. What is not known is null.
+func (page *Page) FullStatusObject(p *project.Project, store *project.Records, v *inspect.Status, waiting []persistence.Waiter) *value.Map {
 	m := StatusObject(p, store, v.Run)
 	AddState(m, store, v)
 	if v.Run.Limited {
@@ -39,7 +39,7 @@ func (page *Page) VitalsObject(p *project.Project, store *project.Records, v *in
 	}
 	m.Set("used", UsedObject(v))
 	m.Set("verdict", VerdictObject(v))
-	m.Set("way", WayObject(v))
+	m.Set("way", RouteObject(v))
 	m.Set("limits", ui.List(v.Limits, LimitObject))
 	m.Set("reason", ui.OrNull(inspect.Reason(v.Run)))
 	m.Set("why", ui.OrNull(v.Why()))
