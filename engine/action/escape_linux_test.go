@@ -111,7 +111,7 @@ func TestDaemonWithAClearedEnvironment(t *testing.T) {
 	})
 	t.Run("normal end", func(t *testing.T) {
 		r := confined(t)
-		if res := do(t, r, shell(daemon)); res.ExitCode != 0 || res.Background != 1 {
+		if res := do(t, r, shell(daemon)); res.ExitCode != 0 || res.Background < 1 { // its mv may not have ended yet
 			t.Errorf("%+v", res)
 		}
 		// The next action is in another group, whose end is nothing to the daemon.
