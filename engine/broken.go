@@ -31,7 +31,7 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	tell(Lost{run, err})
 	where, remedy := ".loops", "Free or repair the disk"
 	if !store.Files && !errors.Is(err, fsm.ErrDiskFull) {
-		where, remedy = store.Name, "See that the database has room and can be reached"
+		where, remedy = store.Name, "Check that the database has free space and can be reached"
 	}
 	if _, is := errors.AsType[*FilesError](err); is {
 		where, remedy = "its files", "See that their repository can be reached and pushed to"
@@ -81,7 +81,7 @@ func (e *Engine) leftBehind(ctx context.Context, j *job, run persistence.Run, m 
 	case !recorded:
 		next = textf("It has no record, so it cannot be resumed. Move the folder back, then start anew with: %s", Do(OpRun, run.Loop))
 	case m.project != "":
-		next = textf("Nothing recorded before is lost. Go on there with: %s", at(Do(OpResume, id)))
+		next = textf("Nothing recorded before is lost. Continue there with: %s", at(Do(OpResume, id)))
 	default:
 		next = textf("Nothing recorded before is lost. Move the folder back, then: %s", Do(OpResume, id))
 	}
@@ -98,7 +98,7 @@ func leftSomewhere(id string, m *MovedError, here bool) Text {
 	case m.removed:
 		return textf("Nothing recorded before is lost. Put the folder back, or resume where it is now, with: %s", resume)
 	case m.project != "": // its path leads elsewhere
-		return textf("Nothing recorded before is lost. Go on there with: %s", Remedy{Operation: OpResume, Target: id, Dir: m.project, Plain: true})
+		return textf("Nothing recorded before is lost. Continue there with: %s", Remedy{Operation: OpResume, Target: id, Dir: m.project, Plain: true})
 	}
 	return textf("Nothing recorded before is lost. Move it back, or resume where it is now, with: %s", resume)
 }

@@ -38,7 +38,7 @@ func TestNotRecorded(t *testing.T) {
 		{"no room for the first step", gone, diskFull, false, "It has no record, so it cannot be resumed. Free or repair the disk, then start anew with: run fix"},
 		{"an action removed .loops", gone, removed, false, "Its records were removed, so it cannot be resumed. Keep actions away from .loops, then start anew with: run fix"},
 		{"an action removed the events", there, removed, false, "The history of the run is lost, but not what it remembers. Keep actions away from .loops, then: resume " + string(there.ID)},
-		{"the database has no room", there, diskFull, true, "Nothing recorded before is lost. See that the database has room and can be reached, then: resume " + string(there.ID)},
+		{"the database has no room", there, diskFull, true, "Nothing recorded before is lost. Check that the database has free space and can be reached, then: resume " + string(there.ID)},
 		{"no room for what an action needs", there, needed, true, "Nothing recorded before is lost. Free or repair the disk, then: resume " + string(there.ID)},
 	} {
 		var lost []Notice

@@ -25,7 +25,7 @@ type changes struct {
 func (c *changes) loop() (*fsm.Loop, error) {
 	if c.recorded {
 		if c.def == nil {
-			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more; to resume with the file as it is now: %s",
+			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or can no longer be read; to resume with the file as it is now: %s",
 				c.run.ID, Do(OpResume, string(c.run.ID), Setting{SetForce, ""}))
 		}
 		l, err := c.def.Main().Load()
@@ -61,7 +61,7 @@ func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapsh
 	for branch, m := range memory.Inside() {
 		inner, err := l.Inner(memory.Current, branch, m, lib)
 		if err != nil {
-			return refuse(Invalid, "run %s is inside the sub-loop %s, which cannot be read any more: %v%s", c.run.ID, m.Name, err, c.orRecorded())
+			return refuse(Invalid, "run %s is inside the sub-loop %s, which can no longer be read: %v%s", c.run.ID, m.Name, err, c.orRecorded())
 		}
 		if inner == nil {
 			continue // an action, which is in the loop itself

@@ -300,7 +300,7 @@ func (a *asking) unpause(ctx context.Context) error {
 		return w == nil || w.Why != fsm.WaitPaused, err
 	})
 	if err == nil && !on {
-		err = refuse(Failed, "run %s was told to continue and is still paused after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(unpauseWait), r.Owner.PID)
+		err = refuse(Failed, "run %s was asked to continue and is still paused after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(unpauseWait), r.Owner.PID)
 	}
 	return a.look(ctx, err)
 }
@@ -331,7 +331,7 @@ func (a *asking) wake(ctx context.Context) error {
 		return now == nil || *now != *w, err
 	})
 	if err == nil && !woken {
-		err = refuse(Failed, "run %s was told to continue and still waits after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(wakeWait), r.Owner.PID)
+		err = refuse(Failed, "run %s was asked to continue and still waits after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(wakeWait), r.Owner.PID)
 	}
 	return a.look(ctx, err)
 }

@@ -70,7 +70,7 @@ const forEver = 100 * 365 * 24 * time.Hour
 
 // drain has the run end when the items of its list that are at work have ended. Its process is never killed.
 func (a *asking) drain(ctx context.Context, c Command) error {
-	if err := a.obeys("stop", "told to stop after an item"); err != nil {
+	if err := a.obeys("stop", "asked to stop after an item"); err != nil {
 		return err
 	}
 	r := a.Before

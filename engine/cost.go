@@ -54,7 +54,7 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 		if _, ok := conf.At[project.BudgetCostKey]; ok && conf.Budget.Cost > 0 && l.Budget != nil && l.Budget.CostUSD == conf.Budget.Cost {
 			limits = p.SettingPlace(conf, project.BudgetCostKey) + " limits the cost"
 		}
-		return st, fmt.Sprintf("%s, but what state %s costs cannot be told: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
+		return st, fmt.Sprintf("%s, but the cost of state %s is not known: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
 			limits, humanize.Quote(name), what, p.Short(p.PricesFile()))
 	}
 	return nil, ""

@@ -70,7 +70,7 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 func (c *changes) forked(o *ForkRequest) (*fsm.Loop, error) {
 	if c.recorded {
 		if c.def == nil {
-			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more; give a file: %s", c.run.ID, Setting{SetDefinition, "FILE"})
+			return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or can no longer be read; give a file: %s", c.run.ID, Setting{SetDefinition, "FILE"})
 		}
 		l, err := c.def.Main().Load()
 		if err != nil {
@@ -93,7 +93,7 @@ func (c *changes) forked(o *ForkRequest) (*fsm.Loop, error) {
 		if c.def != nil {
 			or = textf(", or %s", Setting{SetDefinition, "recorded"})
 		}
-		return nil, refuse(NotFound, "run %s was started from %s, which is gone; put it back, or give another: %s%s", c.run.ID, c.p.Short(path), Setting{SetDefinition, "FILE"}, or)
+		return nil, refuse(NotFound, "run %s was started from %s, which no longer exists; put it back, or give another: %s%s", c.run.ID, c.p.Short(path), Setting{SetDefinition, "FILE"}, or)
 	}
 	return loadFile(c.p, path, c.warn)
 }

@@ -34,7 +34,7 @@ func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, emp
 	from, own := f.workFolder(p)
 	if !own {
 		move.Rebase(f.memory, movedSince(p, f.run, f.memory))
-		return []Text{textf("run_dir is %s, as run %s was told; nothing was copied", from, f.run.ID)}, nil
+		return []Text{textf("run_dir is %s, as in run %s; nothing was copied", from, f.run.ID)}, nil
 	}
 	real := p.RunDir(f.run.ID)
 	folders := append(movedSince(p, f.run, f.memory), move.Folder{From: from, To: to})

@@ -112,7 +112,7 @@ func (r *forkSearch) step() (int, error) {
 		case r.last == nil:
 			return 1, nil
 		case r.behind != nil:
-			return 0, refuse(NotRecorded, "which step of run %s was the last cannot be told: %v; the last that can be read: %s", r.run.ID, r.behind, at(r.last.Step))
+			return 0, refuse(NotRecorded, "the last step of run %s is not known: %v; the last that can be read: %s", r.run.ID, r.behind, at(r.last.Step))
 		}
 		return r.last.Step, nil
 	}
@@ -163,7 +163,7 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 	switch first, last, o := r.first, r.last, r.run.Origin; {
 	case step < first.Step && o != nil:
 		if found, err := r.finder.Run(ctx, "", string(o.ID)); err == nil && len(found) == 0 {
-			return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s, which is gone; expected %s or later", step, id, o, at(first.Step))
+			return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s, which no longer exists; expected %s or later", step, id, o, at(first.Step))
 		}
 		return inspect.ForkPoint{}, refuse(NotFound, "step %d was before run %s began, as a fork of run %s; fork that: %s",
 			step, id, o, Do(OpFork, string(o.ID), at(step)))

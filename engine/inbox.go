@@ -94,7 +94,7 @@ func (e *Engine) Signal(ctx context.Context, id persistence.ID, s fsm.Signal) (S
 	}
 	c, err := a.record(ctx, persistence.Command{Kind: persistence.CommandSignal, Segment: persistence.AnySegment, Args: args})
 	if _, over := errors.AsType[*persistence.EndedError](err); over {
-		return sent, refuse(NotFound, "run %s is %s: nothing in it will wait for %s any more", id, a.Before.Status, s.Name)
+		return sent, refuse(NotFound, "run %s is %s: nothing in it will wait for %s again", id, a.Before.Status, s.Name)
 	}
 	if err != nil {
 		return sent, because(NotRecorded, err, "the signal could not be recorded for run "+string(id))

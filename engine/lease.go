@@ -8,7 +8,7 @@ import (
 )
 
 // errLost stops a run whose lease is gone.
-var errLost = errors.New("this process does not own the run any more")
+var errLost = errors.New("this process no longer owns the run")
 
 // whileOwned calls run, and lost if the run is lost to another process before run returns. It reports whether it was.
 func whileOwned(j persistence.Journal, lost, run func()) (gone bool) {

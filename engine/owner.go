@@ -56,7 +56,7 @@ func owner(store *project.Records, r persistence.Run) (proc.Identity, error) {
 		return HolderOf(id, lock, err, "does not hold its lock")
 	}
 	if id.StartMS == 0 {
-		return id, &strangerError{id.PID, "cannot be told from others, because it is not recorded when it started"}
+		return id, &strangerError{id.PID, "cannot be told apart from others, because its start time is not recorded"}
 	}
 	return id, nil
 }

@@ -97,7 +97,7 @@ func (e *Engine) loadRecorded(p *project.Project, run persistence.Run, or Text, 
 		if other, err := p.Resolve(run.Loop); err == nil {
 			return loadFile(p, other, warn) // the project moved
 		}
-		return nil, refuse(NotFound, "run %s was started from %s, which is gone; put it back, then resume%s", run.ID, p.Short(path), or)
+		return nil, refuse(NotFound, "run %s was started from %s, which no longer exists; put it back, then resume%s", run.ID, p.Short(path), or)
 	}
 	return loadFile(p, path, warn)
 }

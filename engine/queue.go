@@ -174,7 +174,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 	if err != nil {
 		return nil, err
 	}
-	defer place.Leave() //nolint:errcheck // what is left of who does not wait any more counts for nothing
+	defer place.Leave() //nolint:errcheck // what is left of who no longer waits counts for nothing
 	w.place, w.me = place, place.Waiter()
 	defer func() { w.stopWatch() }()
 	for {

@@ -175,7 +175,7 @@ func (a *asking) raised(ctx context.Context, by Extend) ([]Text, error) {
 	}
 	def := a.store.Definition(ctx, a.id)
 	if def == nil {
-		return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or cannot be read any more, so its limits are not known", a.id)
+		return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or can no longer be read, so its limits are not known", a.id)
 	}
 	l, err := def.Main().Load()
 	if err != nil {

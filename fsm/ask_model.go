@@ -90,7 +90,7 @@ func (s *structured) verdict(payload *value.Map) (Verdict, error) {
 	quoted, coerced := value.TrimSpace(value.Text(evidence)), false
 	if !s.own {
 		if name != "error" && !verdicts[name] {
-			return errorVerdict("error", fmt.Sprintf("the judge's verdict is %q, which is none", value.Truncate(name, 100)),
+			return errorVerdict("error", fmt.Sprintf("the judge's verdict %q is not one of the choices", value.Truncate(name, 100)),
 				"invalid_verdict", true, "raw_verdict", name), nil
 		}
 		if quoted == "" && name != "error" && name != "cannot_judge" {

@@ -269,7 +269,7 @@ func Followed(st *State, verdict string) string {
 	return verdict
 }
 
-// forgetWait drops the wait of a state that does not wait any more, because the definition of the run was changed.
+// forgetWait drops the wait of a state that no longer waits, because the definition of the run was changed.
 func (e *Executor) forgetWait() {
 	if st := e.cfg.Loop.States[e.mem.Current]; st == nil || st.Await == nil {
 		e.mem.Awaiting = nil

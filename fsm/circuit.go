@@ -86,7 +86,7 @@ func (e *Executor) tellCircuit(host string) {
 		return
 	}
 	if err := e.cfg.Circuit.Limited(host, w.Until); err != nil {
-		e.emit(EventWarning, Field{"state", w.State}, Field{"message", "other runs are not told of the rate limit: " + err.Error()})
+		e.emit(EventWarning, Field{"state", w.State}, Field{"message", "other runs do not learn of the rate limit: " + err.Error()})
 	}
 }
 
@@ -97,6 +97,6 @@ func (e *Executor) clearCircuit(res Result) {
 		return
 	}
 	if err := e.cfg.Circuit.Answered(r.Host, wall().Add(-res.Duration)); err != nil {
-		e.emit(EventWarning, Field{"state", e.mem.Current}, Field{"message", "other runs are not told that " + r.Host + " answers again: " + err.Error()})
+		e.emit(EventWarning, Field{"state", e.mem.Current}, Field{"message", "other runs do not learn that " + r.Host + " answers again: " + err.Error()})
 	}
 }

@@ -137,7 +137,7 @@ own "$tree"`)
 		return err
 	}
 	if res.ExitCode != 0 {
-		return fmt.Errorf("sub-loop %s: its work tree %s cannot be used any more: %s", c.Name, c.Worktree, gitText(res))
+		return fmt.Errorf("sub-loop %s: its work tree %s can no longer be used: %s", c.Name, c.Worktree, gitText(res))
 	}
 	return nil
 }

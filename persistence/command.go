@@ -89,7 +89,7 @@ func (e *EndedError) Error() string {
 	if e.Meant != AnySegment && e.Meant != e.Segment {
 		return fmt.Sprintf("run %s has been resumed since: the command was meant for its segment %d, and it is in segment %d", e.ID, e.Meant, e.Segment)
 	}
-	return fmt.Sprintf("run %s is %s: nothing acts on a command any more", e.ID, e.Status)
+	return fmt.Sprintf("run %s is %s: commands no longer have an effect", e.ID, e.Status)
 }
 
 // Takes returns nil if an owner of the run, now or later, acts on the command, and otherwise why not: what Send says.

@@ -47,7 +47,7 @@ type DifferentError struct {
 }
 
 func (e *DifferentError) Error() string {
-	return fmt.Sprintf("run %s is there already, but not as it is here (there %s; here %s)", e.ID, e.Have, e.Want)
+	return fmt.Sprintf("run %s exists already and differs from the one here (there %s; here %s)", e.ID, e.Have, e.Want)
 }
 
 // A Source is what a run can be copied from: a [Store], or what was written from one. Its methods are those of Store.

@@ -32,7 +32,7 @@ func ParseDurability(name string) (Durability, error) {
 	if i := slices.Index(durabilities, name); i >= 0 {
 		return Durability(i), nil
 	}
-	return Strict, fmt.Errorf("durability %q is none: it is strict, grouped or none", name)
+	return Strict, fmt.Errorf("durability %q: expected strict, grouped or none", name)
 }
 
 // String returns strict, grouped or none.

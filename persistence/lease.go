@@ -10,7 +10,7 @@ import (
 // whoever takes over a run whose lease ran out, or whose owner is known to be dead, fences the old owner off. What that
 // one still tries to record is refused.
 
-// ErrFenced means that this process does not own the run any more, so nothing was recorded. The error that wraps it is a
+// ErrFenced means that this process no longer owns the run, so nothing was recorded. The error that wraps it is a
 // *FencedError.
 var ErrFenced = errors.New("the run was taken over")
 

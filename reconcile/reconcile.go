@@ -52,7 +52,7 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 		case r.Archived:
 			c.Kind, c.Why = Clean, "it is in the archive, but its files are also among the running ones"
 		case r.Status == persistence.Running:
-			c.Kind, c.Why, c.Marker, c.Unsure = Interrupt, "no process owns it any more", r.Marker, r.Unsure
+			c.Kind, c.Why, c.Marker, c.Unsure = Interrupt, "no process owns it", r.Marker, r.Unsure
 			c.Later, c.segment = !r.Foreign, r.Segment
 			switch {
 			case r.Lapsed:

@@ -30,8 +30,8 @@ func TestPlan(t *testing.T) {
 		{"alive and about to archive itself", persistence.Run{Status: persistence.Completed}, true, ""},
 		{"dead", persistence.Run{Status: persistence.Running, Owner: persistence.Owner{PID: 7}, Marker: "m"}, false, "interrupt m its process (pid 7) is gone"},
 		{"lapsed", persistence.Run{Status: persistence.Running, Owner: persistence.Owner{Host: "box", PID: 7}, Lapsed: true}, false, "interrupt  its process (pid 7 on box) was not heard of for longer than its lease"},
-		{"dead, owner unknown", persistence.Run{Status: persistence.Running}, false, "interrupt  no process owns it any more"},
-		{"dead, by little-loops", persistence.Run{Status: persistence.Running, Foreign: true}, false, "interrupt  no process owns it any more"},
+		{"dead, owner unknown", persistence.Run{Status: persistence.Running}, false, "interrupt  no process owns it"},
+		{"dead, by little-loops", persistence.Run{Status: persistence.Running, Foreign: true}, false, "interrupt  no process owns it"},
 		{"nobody can tell", persistence.Run{Status: persistence.Running, Foreign: true, Unowned: true}, false, ""},
 		{"starting", persistence.Run{Status: persistence.Starting, Foreign: true}, false, ""},
 		{"finished", persistence.Run{Status: persistence.Completed}, false, "archive  it has ended (completed)"},
@@ -155,7 +155,7 @@ func TestApply(t *testing.T) {
 		}
 	}
 	runs, _ = s.Runs(t.Context(), persistence.Query{Loop: "b"})
-	if r := runs[0]; r.Status != persistence.Interrupted || r.Why != "no process owns it any more; 2 processes of its action were ended" || !r.Reconciled.Equal(now) {
+	if r := runs[0]; r.Status != persistence.Interrupted || r.Why != "no process owns it; 2 processes of its action were ended" || !r.Reconciled.Equal(now) {
 		t.Errorf("run = %+v", r)
 	}
 	runs, _ = s.Runs(t.Context(), persistence.Query{Loop: "a"})

@@ -61,7 +61,7 @@ func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 				t.Fatalf("%v, done %+v", err, done)
 			}
 			runs, err = s.Runs(t.Context(), persistence.Query{})
-			if err != nil || len(runs) != 1 || runs[0].Why != "no process owns it any more; a process of its action was ended" || !runs[0].Resumable {
+			if err != nil || len(runs) != 1 || runs[0].Why != "no process owns it; a process of its action was ended" || !runs[0].Resumable {
 				t.Errorf("%v, runs %+v", err, runs)
 			}
 			select {

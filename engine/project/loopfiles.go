@@ -55,7 +55,7 @@ func noFile(path string) (missing bool, what string) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		to, _ := os.Readlink(path)
-		return true, "is a link to " + to + ", which is not there"
+		return true, "is a link to " + to + ", which does not exist"
 	case errors.Is(err, syscall.ELOOP):
 		return false, "is a link that leads back to itself"
 	case err != nil:

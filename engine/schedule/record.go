@@ -43,7 +43,7 @@ type Firing struct {
 	State  string         `json:"state"`
 	Run    persistence.ID `json:"run,omitempty"`
 	Why    string         `json:"why,omitempty"`
-	Missed int            `json:"missed,omitempty"` // times before it that nobody took note of
+	Missed int            `json:"missed,omitempty"` // times before it that were not recorded
 	Tries  int            `json:"tries,omitempty"`  // that failed
 	Until  time.Time      `json:"until,omitzero"`   // until when whoever tried last may be at it
 

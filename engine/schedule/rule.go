@@ -77,7 +77,7 @@ func (p Plan) decide(through, now time.Time, busy string, waiting int) (f Firing
 	late := now.Sub(newest) > onTime
 	switch {
 	case late && p.Schedule.CatchUp != "one":
-		f.State, f.Why = Missed, "no server was there, and catch_up is none"
+		f.State, f.Why = Missed, "no server was running, and catch_up is none"
 	case busy != "" && p.Schedule.Overlap != "queue":
 		f.State, f.Why = Skipped, busy
 	case busy != "" && waiting >= mostWaiting:

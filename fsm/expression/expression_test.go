@@ -82,7 +82,7 @@ func TestEval(t *testing.T) {
 		`context.nope + 1`:                             `error: context.nope has no value, and is not a number, and + needs numbers (column 14)`,
 		`1 / 0`:                                        `error: division by zero (column 3)`,
 		`10 ** 400`:                                    `error: the number is too large (column 4)`,
-		`b"xy"`:                                        `error: the expression gives a []uint8, which is no value of a loop`,
+		`b"xy"`:                                        `error: the expression gives a []uint8, which is not a value of a loop`,
 		`count(1..90000, true) + len(1..90000)`:        `error: the expression makes too many values (column 30)`,
 		`repeat("x", 2000000)`:                         `error: `,
 		`count(1..9000, count(1..9000, # * # > 1) >0)`: `error: `,

@@ -116,7 +116,7 @@ func toValue(v any, depth int) (any, error) {
 		}
 		return m, nil
 	}
-	return nil, fmt.Errorf("the expression gives a %T, which is no value of a loop", v)
+	return nil, fmt.Errorf("the expression gives a %T, which is not a value of a loop", v)
 }
 
 // listOf is a list of what each makes of the items.

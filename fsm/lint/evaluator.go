@@ -27,7 +27,7 @@ func (c *checker) evaluatorRules(s *fsm.State) {
 	switch ev.Type {
 	case "output_numeric", "convergence":
 		if isText && !isTemplate(target) && !isNumber(target) {
-			say(at("target"), "%s compares numbers, and %s is none, so it never gives an answer; write a number, or ${context.NAME}%s", ev.Type, humanize.Quote(target), bracedHint(target))
+			say(at("target"), "%s compares numbers, and %s is not a number, so it never gives an answer; write a number, or ${context.NAME}%s", ev.Type, humanize.Quote(target), bracedHint(target))
 		}
 	case "output_json":
 		switch {
@@ -84,7 +84,7 @@ func (c *checker) pattern(s *fsm.State, ev *fsm.Evaluate) {
 	at := valueAt("states", s.Name, "evaluate", "pattern")
 	c.notReplaced(at, ev.Pattern, "the pattern of output_contains")
 	if !isTemplate(ev.Pattern) && len(ev.Pattern) < 10_000 && !pattern.Valid(ev.Pattern) {
-		c.warnf("evaluate-value", at, "%s is no regular expression, so it is looked for letter by letter; put a \\ before what is meant literally, or fix it", humanize.Quote(ev.Pattern))
+		c.warnf("evaluate-value", at, "%s is not a regular expression, so it is searched for literally; put a \\ before what is meant literally, or fix it", humanize.Quote(ev.Pattern))
 	}
 	for i, p := range ev.ErrorPatterns {
 		if i == maxHits {

@@ -23,7 +23,7 @@ func Optional(l *fsm.Loop) []fsm.Problem {
 	}
 	for i, s := range c.states {
 		if s.Terminal && s.Failure && !c.worked(by[i], i) {
-			c.warnf("failure-without-work", ofState(s), "no state with an action or a loop leads to %s, so a run that fails there leaves no word why; put a state before it that says so", humanize.Quote(s.Name))
+			c.warnf("failure-without-work", ofState(s), "no state with an action or a loop leads to %s, so a run that fails there leaves no reason; put a state before it that prints one", humanize.Quote(s.Name))
 		}
 		if ev := s.Evaluate; ev != nil && ev.Type == "llm_structured" && ev.Prompt != "" && s.Next == "" {
 			p := strings.ToLower(ev.Prompt)

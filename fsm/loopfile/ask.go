@@ -91,11 +91,11 @@ func (d *decoder) checkChoices(a *fsm.Ask, b *block) {
 		at, in := d.pos(deref(f.node.Content[i])), path+"["+strconv.Itoa(i)+"]"
 		switch {
 		case !answerWord.MatchString(c):
-			d.errorf(at, in, "bad-value", "%s is no choice: it is a verdict, which is one word such as approve; say the rest in question", quote(c))
+			d.errorf(at, in, "bad-value", "%s is not a choice: a choice is a verdict, one word such as approve; put the rest into question", quote(c))
 		case slices.Contains(reservedChoices, c):
 			d.errorf(at, in, "bad-value", "%s cannot be a choice: a question that is not answered comes to it", quote(c))
 		case slices.Index(a.Choices, c) < i:
-			d.errorf(at, in, "duplicate-key", "the choice %s is there twice", quote(c))
+			d.errorf(at, in, "duplicate-key", "the choice %s is repeated", quote(c))
 		}
 	}
 }

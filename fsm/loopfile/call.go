@@ -117,11 +117,11 @@ func (d *decoder) callHeaders(b *block) *value.Map {
 		lower := strings.ToLower(e.name)
 		switch {
 		case !headerName.MatchString(e.name):
-			d.errorf(d.pos(e.key), at, "bad-key", "%s is no name of a header; expected a word such as Authorization", quote(e.name))
+			d.errorf(d.pos(e.key), at, "bad-key", "%s is not the name of a header; expected one such as Authorization", quote(e.name))
 		case slices.Contains(ownHeaders, lower):
 			d.errorf(d.pos(e.key), at, "bad-key", "the header %s is made from the request itself; take it away", e.name)
 		case seen[lower]:
-			d.errorf(d.pos(e.key), at, "duplicate-key", "the header %s is there twice", quote(e.name))
+			d.errorf(d.pos(e.key), at, "duplicate-key", "the header %s is repeated", quote(e.name))
 		case ok && isNull(e.val):
 			d.errorf(d.pos(e.val), at, "null", "the header %s has no value", quote(e.name))
 		case ok && strings.ContainsAny(strings.TrimRight(text, "\n"), "\r\n"):

@@ -85,7 +85,7 @@ func (d *decoder) assignments(b *block) []fsm.Assignment {
 			d.errorf(d.pos(e.key), at, "bad-value", "set gives keys of the context: write %s", quote(strings.TrimPrefix(name, "context.")))
 			continue
 		case strings.ContainsAny(name, ".${}"):
-			d.errorf(d.pos(e.key), at, "bad-value", "set gives whole keys of the context, and %s is none", quote(name))
+			d.errorf(d.pos(e.key), at, "bad-value", "set sets whole keys of the context, and %s is not one", quote(name))
 			continue
 		case isNull(e.val):
 			d.errorf(d.pos(e.key), at, "null", "%s has no value; expected an expression, which is nil for null", quote(name))

@@ -131,7 +131,7 @@ func TestList(t *testing.T) {
 		"little|little.yaml|Still lacks something.|||public|lacks initial",
 		"long|long.yaml|goes initial: on|||public|",
 		"nothing|nothing.yaml||||public|lacks states",
-		`orphan|orphan.yaml||||public|inherits from "nobody", which is not there`,
+		`orphan|orphan.yaml||||public|inherits from "nobody", which does not exist`,
 		"plain|plain.yaml|What it does.|c|a,b|example|",
 		"quoted|quoted.yaml|Quoted: keys.|||public|",
 		"sub/deep|sub/deep.yaml|d|||public|",

@@ -84,7 +84,7 @@ var evaluateKeys = []Key{
 	{Name: "effort", In: InEvaluate, Type: TypeText, For: judgeTypes, Doc: "Reasoning effort of the judge, instead of that of `llm`."},
 	{Name: "timeout", In: InEvaluate, Type: TypeSeconds, Default: 1800, Above: &limit0, For: judgeTypes, Doc: "Seconds one question to the judge may take."},
 	{Name: "baseline_path", In: InEvaluate, Type: TypeText, For: []string{"comparator"}, Doc: "Directory of the output to compare with."},
-	{Name: "auto_promote", In: InEvaluate, Type: TypeBool, Default: false, For: []string{"comparator"}, Doc: "Make the output the baseline where there is none, or where it is better."},
+	{Name: "auto_promote", In: InEvaluate, Type: TypeBool, Default: false, For: []string{"comparator"}, Doc: "Make the output the baseline if there is no baseline, or if it is better."},
 	{Name: "min_pairs", In: InEvaluate, Type: TypeInt, Default: 1, For: []string{"comparator"}, Doc: "How many blind comparisons are made."},
 	{Name: "pairs", In: InEvaluate, Type: TypeList, For: []string{"contract"}, Doc: "Pairs of files that must agree: `producer`, `consumer`, `contract`, and optional patterns."},
 }

@@ -23,7 +23,7 @@ var loopKeys = []Key{
 	{Name: "required_inputs", In: InLoop, Type: TypeTexts, Doc: "Context keys that must be set, and not empty, before a run starts."},
 	{Name: "scope", In: InLoop, Type: TypeTexts, Doc: "Paths that no other run may work on at the same time; without it, the project directory. `${context.NAME}` is replaced."},
 	{Name: "singleton", In: InLoop, Type: TypeBool, Default: false, Doc: "Refuse a second run of this loop, whatever its scope."},
-	{Name: "worktree", In: InLoop, Type: TypeText, Values: worktreeEnds, Doc: "What becomes of the work tree of `run --worktree` when the run has ended: `keep` it if there is something in it, `merge` what was committed if the run succeeded, or `discard` it. Without it the project's config says so, or it is `keep`."},
+	{Name: "worktree", In: InLoop, Type: TypeText, Values: worktreeEnds, Doc: "What happens to the work tree of `run --worktree` when the run has ended: `keep` it if there is something in it, `merge` what was committed if the run succeeded, or `discard` it. Without it the project's config says so, or it is `keep`."},
 	{Name: "throttle", In: InLoop, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Throttle of every state that declares none itself."},
 	{Name: "budget", In: InLoop, Type: TypeBlock, Block: InBudget, NotNull: true, Doc: "Limits what a run may use, with all its sub-loops and over all resumes. It is looked at before every prompt and judge, steps and time before every state."},
 	{Name: "on_budget", In: InLoop, Type: TypeTarget, Doc: "State to go to, once, when a budget is used up; it cannot prompt. Without it the run ends, and can be resumed with a higher budget."},
@@ -139,7 +139,7 @@ var blockKeys = []Key{
 
 	{Name: "cron", In: InSchedule, Type: TypeText, Required: true, Doc: "Minute, hour, day of the month, month and day of the week, as in a crontab: lists, ranges, steps and names; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`; or `@every 90s`, which counts whole seconds from 1970 in UTC."},
 	{Name: "timezone", In: InSchedule, Type: TypeText, Doc: "The time zone these are in, such as `Europe/Berlin`. Without it that of the machine."},
-	{Name: "overlap", In: InSchedule, Type: TypeText, Default: "skip", Values: []string{"skip", "queue"}, Doc: "What becomes of a time at which the run before has not ended: it is left out, or its run waits."},
+	{Name: "overlap", In: InSchedule, Type: TypeText, Default: "skip", Values: []string{"skip", "queue"}, Doc: "What happens at a time when the previous run has not ended: the time is skipped, or its run waits."},
 	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one"}, Doc: "What becomes of times that were missed: nothing, or one run for all of them."},
 
 	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
@@ -177,7 +177,7 @@ var blockKeys = []Key{
 	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0, Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took."},
 	{Name: "steps", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "State entries, those of sub-loops too; of a state only those of the sub-loops it ran."},
 	{Name: "prompts", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Prompts and questions to judges."},
-	{Name: "allow_unknown_cost", In: InBudget, Type: TypeBool, Default: false, Doc: "Go on although the cost of a prompt is not known; it counts as nothing."},
+	{Name: "allow_unknown_cost", In: InBudget, Type: TypeBool, Default: false, Doc: "Continue although the cost of a prompt is not known; it counts as nothing."},
 
 	{Name: "type", In: InParameter, Type: TypeText, Required: true, Values: []string{"string", "integer", "number", "boolean", "enum", "path"}, Doc: "Type of the values that can be bound."},
 	{Name: "required", In: InParameter, Type: TypeBool, Default: false, Doc: "Whether a value must be bound."},

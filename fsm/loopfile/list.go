@@ -132,7 +132,7 @@ func (l *lister) describe(e *Entry) bool {
 		e.Problem = h.lacks()
 	}
 	if e.Problem == "" && h.startsNowhere() {
-		e.Problem = "starts in " + quote(h.text["initial"]) + ", which is no state"
+		e.Problem = "starts in " + quote(h.text["initial"]) + ", which is not a state"
 	}
 	return true
 }
@@ -150,7 +150,7 @@ func (l *lister) inherit(path string, h *header) (*header, string) {
 			if missing, ok := errors.AsType[*NotFoundError](err); ok && missing.self {
 				return own, "inherits from itself"
 			}
-			return own, "inherits from " + quote(name) + ", which is not there"
+			return own, "inherits from " + quote(name) + ", which does not exist"
 		case slices.Contains(seen, parent):
 			return own, "inherits from itself, by way of " + quote(name)
 		case len(seen) > MaxParents:

@@ -152,7 +152,7 @@ func (p *parser) predicate(s span) (Predicate, bool) {
 			return Predicate{}, false
 		}
 		if _, ok := value.ParseFloat(val.text); !ok && op != "==" && op != "!=" {
-			p.fail(val, "%s needs a number, and %q is none; texts can be compared with == and !=", op, short(val.text))
+			p.fail(val, "%s needs a number, and %q is not a number; texts can be compared with == and !=", op, short(val.text))
 			return Predicate{}, false
 		}
 		return Predicate{name.text, op, val.text, name.offset}, true

@@ -114,7 +114,7 @@ func sourceOf(ctx context.Context, store *project.Records, run persistence.Run, 
 	}
 	text, err := m.Expand(st.Evaluate.Source, st.Name)
 	if err != nil {
-		return "", engine.Refuse(engine.Failed, "the source of state %s cannot be told from what run %s remembers: %v", st.Name, run.ID, err)
+		return "", engine.Refuse(engine.Failed, "the source of state %s is not in the memory of run %s: %v", st.Name, run.ID, err)
 	}
 	return text, nil
 }

@@ -99,7 +99,7 @@ func Place(from, work string) error {
 			return err
 		}
 		if string(have) != string(want) {
-			return fmt.Errorf("%s is there with another content; move it away, then try again", filepath.Join(work, name))
+			return fmt.Errorf("%s exists with other content; move it away, then try again", filepath.Join(work, name))
 		}
 	}
 	if len(names) == 0 {

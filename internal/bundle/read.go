@@ -198,7 +198,7 @@ func fileError(name string, err error) error {
 // check compares the checksums. Each file is listed, and there is no other.
 func (u *unpacking) check() (map[string]bool, error) {
 	if u.listed == nil {
-		return nil, bad("it has no %s, which is written last: it was cut off, or is no archive of a run", sumsFile)
+		return nil, bad("it has no %s, which is written last: it is truncated, or not an archive of a run", sumsFile)
 	}
 	names := make(map[string]bool, len(u.sums))
 	for line := range strings.Lines(string(u.listed)) {

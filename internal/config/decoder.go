@@ -109,7 +109,7 @@ func (d *decoder) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node
 		key, value := n.Content[i], n.Content[i+1]
 		switch line := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
-			d.say(key, "a key of %s is a word, not %s", what, kind(key))
+			d.say(key, "a key of %s is text, not %s", what, kind(key))
 		case line > 0:
 			d.say(key, "%s has the key %s twice: the other is in line %d", what, humanize.Quote(key.Value), line)
 		default:
@@ -158,7 +158,7 @@ func kind(n *yaml.Node) string {
 	case n.Kind == yaml.SequenceNode:
 		return "a list"
 	case n.Kind == yaml.AliasNode:
-		return "an alias, which is not read here"
+		return "an alias, which is not supported here"
 	case n.Tag == "!!null":
 		return "nothing"
 	}

@@ -82,7 +82,7 @@ var keys = sync.OnceValue(func() []Key {
 		},
 		wordKey("files.mode", "pinned in the folder of a project, else git", "How the files of a project get to the worker of a submitted run: pinned: it is in a checkout; git: through files.remote.", []string{"pinned", "git"}, func(c *Config) *string { return &c.Files.Mode }),
 		{
-			Name: "files.remote", Form: FormText, Means: "The repository of git that workers take the files of runs from, and keep them in. It is that of the worker, never that of whoever submits.",
+			Name: "files.remote", Form: FormText, Means: "The repository of git that workers take the files of runs from, and keep them in. It is that of the worker, never that of the submitting user.",
 			read: (*decoder).remote, show: text(func(c *Config) *string { return &c.Files.Remote }),
 		},
 		textKey("files.branch", "HEAD of the remote", "The branch where runs begin that were submitted without a commit.", func(c *Config) *string { return &c.Files.Branch }),
@@ -106,7 +106,7 @@ var keys = sync.OnceValue(func() []Key {
 		countKey("retention.keep_last", "How many of the newest runs of each loop to keep.", func(c *Config) *int { return &c.Retention.KeepLast }),
 		durationKey("retention.older_than", "", "Remove runs last recorded longer ago.", false, func(c *Config) *time.Duration { return &c.Retention.OlderThan }),
 		{
-			Name: "retention.max_size", Form: FormSize, None: true, Means: "The oldest runs go until all take no more.",
+			Name: "retention.max_size", Form: FormSize, None: true, Means: "The oldest runs are removed until all take at most this.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.size(n, "max_size", &c.Retention.MaxSize) },
 			show: func(c *Config) any { return unless(c.Retention.MaxSize == 0, sizeText(c.Retention.MaxSize)) },
 		},

@@ -185,7 +185,7 @@ func (d *decoder) path(n *yaml.Node, key string, to *string) {
 		d.say(n, "%s: only ~/ is known, for your own home; write the path in full", key)
 		return
 	case atHome && d.layer.home == "":
-		d.say(n, "%s: where ~ is cannot be told: HOME is not set", key)
+		d.say(n, "%s: ~ is not known: HOME is not set", key)
 		return
 	case atHome:
 		path = filepath.Join(d.layer.home, rest)

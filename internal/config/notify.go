@@ -14,14 +14,14 @@ var NotifyKinds = []NotifyKind{
 	{"failed", "ended on a failure terminal, with an error, or because it could not be recorded", true},
 	{"timed_out", "reached the timeout of its loop", true},
 	{"capped", "reached its cap on steps or passes", true},
-	{"stalled", "went in circles, or nothing changed any more", true},
+	{"stalled", "was in a cycle, or made no progress", true},
 	{"budget", "used up a budget, or the memory limits of the host", true},
 	{"limited", "ended because an agent host was rate-limited for too long", true},
 	{"interrupted", "was stopped by a signal or by loops stop, or its process died", true},
 	{"awaiting", "handed off and waits for a user to resume it", true},
 	{"paused", "was paused by a user", false},
 	{"waiting", "begins to wait for an agent host for five minutes or more", false},
-	{"alarm", "is stuck, died or asks in vain, or did not begin on schedule, as loops serve finds", true},
+	{"alarm", "is stuck, died, has an unanswered question, or did not begin on schedule, as loops serve finds", true},
 	{"all_clear", "no longer has what an alarm was about", true},
 }
 

@@ -46,7 +46,7 @@ func (d *decoder) webhooks(n *yaml.Node, c *Config) {
 			d.say(key, "webhooks: they start loops of one project: write them into .loops/config.yaml of that")
 		}
 		if !webhookName().MatchString(key.Value) {
-			d.say(key, "webhooks: %s is not a name: it stands in an address, so write letters, digits, _ and -, such as deploy", humanize.Quote(key.Value))
+			d.say(key, "webhooks: %s is not a name: it is part of an address: write letters, digits, _ and -, such as deploy", humanize.Quote(key.Value))
 		}
 		w := d.incoming(value, key.Value)
 		if len(d.problems) > before {
@@ -94,7 +94,7 @@ func (d *decoder) incoming(n *yaml.Node, name string) Webhook {
 	case does != 1:
 		say("it does one of these: run: LOOP, signal: EVENT, answer: JQ")
 	case w.Run == "" && w.To == "":
-		say("to is missing: the loop whose run is told, or a program of jq that yields the id of one")
+		say("to is missing: the loop whose run is to get it, or a jq program that yields the id of one")
 	case w.Run != "" && w.To != "":
 		say("to is for signal and answer; run begins a new run")
 	case w.Run == "" && (w.Input != "" || len(w.Context) > 0):

@@ -263,7 +263,7 @@ func RealFolder(path string) error {
 	if err == nil && !st.IsDir() {
 		err = &os.PathError{Op: "open", Path: path, Err: errors.New("not a directory")}
 		if st.Mode()&fs.ModeSymlink != 0 {
-			err = &os.PathError{Op: "open", Path: path, Err: errors.New("not a directory but a symbolic link, which is not followed")}
+			err = &os.PathError{Op: "open", Path: path, Err: errors.New("a symbolic link, which is not followed, and not a directory")}
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -121,21 +121,21 @@ func (x *Examination) room() {
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
-		x.add(Finding{"disk", Problem, p.Short(dir) + " cannot be written to: " + project.Cause(err).Error(), "give this user the right to write there, or make room", nil})
+		x.add(Finding{"disk", Problem, p.Short(dir) + " cannot be written to: " + project.Cause(err).Error(), "give this user the right to write there, or free space", nil})
 		return
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
-		x.add(Finding{"disk", Warning, "how much room there is cannot be told: " + err.Error(), "", nil})
+		x.add(Finding{"disk", Warning, "the free space is not known: " + err.Error(), "", nil})
 		return
 	}
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:unconvert // their types are not the same everywhere
 	f := Finding{"disk", OK, fmt.Sprintf("%s free in %s", bytesText(free), p.Short(dir)), "", value.NewMap("free_bytes", int64(min(free, 1<<62)))}
 	switch {
 	case free < roomNone:
-		f.Level, f.Todo = Problem, "make room: runs cannot be recorded without"
+		f.Level, f.Todo = Problem, "free space: runs cannot be recorded without it"
 	case free < roomLow:
 		f.Level, f.Todo = Warning, "make room"
 	}

@@ -17,7 +17,7 @@ type Visited struct {
 	Details   *value.Map  // of the verdict
 	Next      string      // the state it would go to; "" = the run would end here
 	Waits     *fsm.Wait   // it would keep waiting for this; nil = it would not
-	Notes     []fsm.Event // what else a run would have told
+	Notes     []fsm.Event // the other events of a run
 	Outcome   fsm.Outcome // of the run that had only this state; it tells how the run would end where Next is ""
 }
 

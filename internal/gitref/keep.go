@@ -149,7 +149,7 @@ func (t *Tree) look(ctx context.Context) (s state, err error) {
 func (t *Tree) lookOnce(ctx context.Context) (s state, err error) {
 	admin := t.admin()
 	if admin == "" {
-		return s, fmt.Errorf("%s is no work tree of git any more", t.Dir)
+		return s, fmt.Errorf("%s is no longer a work tree of git", t.Dir)
 	}
 	index := filepath.Join(admin, "loops-index")
 	for _, f := range []string{index, index + ".lock"} {

@@ -222,7 +222,7 @@ func (d *documentStream) End(x Exit) Outcome {
 	switch {
 	case o.Failure == nil || o.Failure.Class != Truncated:
 	case d.over:
-		o.Failure.Reason = d.spec.Name + " printed a JSON object of more than 2 MiB, which is not read"
+		o.Failure.Reason = d.spec.Name + " printed a JSON object of more than 2 MiB, which was skipped"
 	default:
 		o.Failure.Reason = d.spec.Name + " " + endOf(x.Code) + " and did not print a whole JSON object"
 	}

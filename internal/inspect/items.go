@@ -189,7 +189,7 @@ func (x *explainer) item(e fsm.Event) {
 // moreItems says how many items were not explained one by one, behind the last of them.
 func (x *explainer) moreItems(e fsm.Event) {
 	if more := x.failed - failedTold; more > 0 {
-		x.add(say(e, "%s did not come to yes; loops events tells of each.", humanize.Count(more, "more item")))
+		x.add(say(e, "%s did not end with yes; loops events lists each.", humanize.Count(more, "more item")))
 	}
 	x.failed = 0
 }

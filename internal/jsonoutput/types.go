@@ -25,7 +25,7 @@ var Outputs = []Output{
 	{"import", "one object", of[imported]()},
 	{"list", "a list of loops; with --running a list of runs, with keys of `status`", append(of[[]listed](), of[[]standing]()...)},
 	{"notify test", "a list of the targets", of[[]notified]()},
-	{"pause", "a list of the runs that were told to pause", of[[]paused]()},
+	{"pause", "a list of the runs that were asked to pause", of[[]paused]()},
 	{"prune", "one object", of[pruned]()},
 	{"queue list", "a list of the waiters", of[[]waiter]()},
 	{"queue remove", "a list of the waiters that were removed", of[[]removedWaiter]()},
@@ -299,7 +299,7 @@ type scheduleTime struct {
 	State  string  `json:"state" jsonschema:"starting, waiting, started, skipped, missed or failed"`
 	Run    *string `json:"run" jsonschema:"the id of its run, which has begun where the time is started"`
 	Why    *string `json:"why"`
-	Missed int     `json:"missed" jsonschema:"times before it that nobody took note of"`
+	Missed int     `json:"missed" jsonschema:"times before it that were not recorded"`
 }
 
 type sent struct {

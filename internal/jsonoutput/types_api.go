@@ -13,8 +13,8 @@ var Answers = []Output{
 	{"alarms", "alarms of all projects that are not over, the oldest of each project first", of[[]servedAlarm]()},
 	{"loops", "the loops of a project, as `list` prints them", of[[]listed]()},
 	{"definition", "a loop, as `show` prints it; `loops schema` has its schema", of[map[string]any]()},
-	{"status", "how a run stands, as `status` prints it; a shorter object for a waiter in the queue", append(of[status](), of[queuedStatus]()...)},
-	{"explanation", "why a run stands where it does, as `explain` prints it", of[explanation]()},
+	{"status", "the status of a run, as `status` prints it; a shorter object for a waiter in the queue", append(of[status](), of[queuedStatus]()...)},
+	{"explanation", "why a run is where it is, as `explain` prints it", of[explanation]()},
 	{"events", "events of a run, in their order", of[servedEvents]()},
 	{"cost", "what a run used, as `cost` prints it", of[runCostByState]()},
 	{"comparison", "two runs step by step, as `diff` prints it", of[comparison]()},
@@ -49,8 +49,8 @@ var Requests = []Output{
 	{"check", "a text", of[askCheck]()},
 	{"new", "which loop is made, and what it starts from", of[askNew]()},
 	{"text", "a text, and what it takes the place of", of[askText]()},
-	{"schedule", "which schedule is meant", of[askSchedule]()},
-	{"worker", "which worker is meant", of[askWorker]()},
+	{"schedule", "the schedule", of[askSchedule]()},
+	{"worker", "the worker", of[askWorker]()},
 	{"resume", "how a run continues", of[askResume]()},
 	{"fork", "where a new run begins", of[askFork]()},
 	{"stop", "when a run stops", of[askStop]()},
@@ -250,7 +250,7 @@ type askResume struct {
 	Force  bool           `json:"force,omitempty" jsonschema:"though the definition differs"`
 	Limits string         `json:"limits,omitempty" jsonschema:"by how much limits are raised, as steps=20"`
 
-	From        string `json:"from,omitempty" jsonschema:"the state to continue in; where the run stands if it is absent"`
+	From        string `json:"from,omitempty" jsonschema:"the state to continue in; where the run is if it is absent"`
 	Definition  string `json:"definition,omitempty" jsonschema:"recorded: the loop as it was recorded with the run"`
 	RetryFailed bool   `json:"retry_failed,omitempty" jsonschema:"do the failed items again of the list that the run is in"`
 }

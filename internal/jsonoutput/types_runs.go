@@ -235,6 +235,6 @@ type worker struct {
 	SilentMS  int64    `json:"silent_ms" jsonschema:"since it was heard of"`
 	LeaseMS   int64    `json:"lease_ms" jsonschema:"how long it may be silent"`
 	Gone      bool     `json:"gone" jsonschema:"it was silent for longer than that"`
-	DrainedBy *string  `json:"drained_by" jsonschema:"who asked it to end; null = nobody"`
+	DrainedBy *string  `json:"drained_by" jsonschema:"the user who asked it to end; null = none"`
 	LastError *string  `json:"last_error"`
 }

@@ -80,5 +80,5 @@ type tested struct {
 		Steps    int `json:"steps"`
 		ExitCode int `json:"exit_code" jsonschema:"that run would have"`
 	} `json:"end,omitempty" jsonschema:"where the run would end there"`
-	Events []map[string]any `json:"events" jsonschema:"what else a run would have told"`
+	Events []map[string]any `json:"events" jsonschema:"the other events of a run"`
 }

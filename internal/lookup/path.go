@@ -64,7 +64,7 @@ func RulebookOf(ctx context.Context, f project.Finder, r persistence.Run) *Ruleb
 	l, path := f.Ran(r, b.def)
 	switch {
 	case l == nil:
-		b.Note = "The definition it ran is not recorded, and no such loop is there now: rules are not named."
+		b.Note = "The definition it ran is not recorded, and no such loop exists now: rules are not named."
 		return b
 	case path != "" && r.SHA256 != l.SHA256:
 		b.Note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.Project.Short(path))

@@ -34,7 +34,7 @@ func GraphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *ins
 		note = "the loop is drawn from " + f.Project.Short(path) + " as it is now; with which one the run began is not recorded"
 	}
 	if l == nil {
-		g, note = &diagram.Graph{Name: r.Loop}, "the loop of this run is not known any more: what is drawn is what the run did"
+		g, note = &diagram.Graph{Name: r.Loop}, "the loop of this run is no longer known: what is drawn is what the run did"
 	} else {
 		g = diagram.Of(l)
 	}

@@ -31,7 +31,7 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 			Else: "this client has no forms to ask its user with (elicitation): ask them yourself, and call answer with their choice",
 		}
 	case reply.State != state:
-		return false, engine.Refuse(engine.Failed, "the question that the user answered is not open any more")
+		return false, engine.Refuse(engine.Failed, "the question that the user answered is no longer open")
 	case !reply.Given:
 		return false, nil
 	}

@@ -208,7 +208,7 @@ func Tools(h *Host) []mcpserver.Tool {
 		},
 		{
 			Name: "answer", Title: "Answer the question of a run", Destructive: true,
-			About: "Answers the question that a run asks a person, once, where a person told you to. Without choice it returns the questions that are open: of one run, or of all.",
+			About: "Answers the question that a run asks a person, when a person told you to. Without choice it returns the questions that are open: of one run, or of all.",
 			Arguments: []mcpserver.Argument{
 				{Name: "run", Kind: mcpserver.Text, About: "id of a run (instance_id), or name of a loop: then its run that is running"},
 				{Name: "choice", Kind: mcpserver.Text, About: "one of the choices of the question"},

@@ -72,7 +72,7 @@ func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter)
 	// From here on he does not begin: of him and us, one removes the file.
 	switch err := q.Remove(ctx, w.ID); {
 	case errors.Is(err, persistence.ErrNotWaiting):
-		return false, engine.Refuse(engine.NotFound, "%s does not wait any more: loop %s (%s) began, or left the queue, just now", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Process(w.Owner))
+		return false, engine.Refuse(engine.NotFound, "%s no longer waits: loop %s (%s) began, or left the queue, just now", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Process(w.Owner))
 	case err != nil:
 		return false, err
 	case elsewhere:
@@ -136,7 +136,7 @@ func Find(line []persistence.Waiter, arg string) ([]persistence.Waiter, error) {
 	case len(arg) < 4:
 		return nil, engine.Misuse("queue remove", "%s is too short: give at least 4 characters of the id", arg)
 	case len(found) > 1:
-		lines := []string{fmt.Sprintf("%s is the beginning of %d ids; give more of the one that is meant:", arg, len(found))}
+		lines := []string{fmt.Sprintf("%s is the beginning of %d ids; give more of the one you mean:", arg, len(found))}
 		for _, w := range found {
 			lines = append(lines, fmt.Sprintf("%s  %s (%s, for %s)", w.ID, views.WaiterLoop(w), views.Process(w.Owner), views.Age(w.Since)))
 		}

@@ -98,7 +98,7 @@ func write(p *project.Project, path, text string) error {
 		err = disk.LinkNew(f.Name(), path)
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return engine.Refuse(engine.Failed, "%s is there already; nothing was written", p.Short(path))
+		return engine.Refuse(engine.Failed, "%s already exists; nothing was written", p.Short(path))
 	}
 	if err != nil {
 		return refuse(err)

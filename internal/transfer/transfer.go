@@ -158,7 +158,7 @@ func TellCopied(page *views.Page, asJSON bool, from, to *project.Records, result
 			left++
 			ui.Say(page.Err, "loops: run %s is running (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
 		case differs:
-			errs = append(errs, fmt.Errorf("%w; it was left as it is there", c.err))
+			errs = append(errs, fmt.Errorf("%w; it was left unchanged", c.err))
 		default:
 			errs = append(errs, fmt.Errorf("run %s was not copied: %w", c.run.ID, c.err))
 		}

@@ -63,7 +63,7 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen dryrun.Visited, err err
 	}
 	dir, err := os.MkdirTemp("", "loops-test-*")
 	if err != nil {
-		return seen, fmt.Errorf("there is no room for a temporary folder: %w", err)
+		return seen, fmt.Errorf("no temporary folder could be made: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	pairs := value.NewMap()

@@ -8,7 +8,7 @@ func Keys() [][2]string {
 		{"↑ ↓ k j", "move in the focused pane; among the runs, select one"},
 		{"[ ]", "select the run above or below, whatever is focused"},
 		{"Tab 1 2 3 4", "focus the next pane, or runs, graph, steps, log"},
-		{"Enter z", "give the focused pane all the room, or take it back"},
+		{"Enter z", "show the focused pane alone, or all panes"},
 		{"PgUp PgDn g G", "move by a page, to the beginning, to the end"},
 		{"← →", "move a wide graph or a long line"},
 		{"c", "have a held pane follow the run again"},

@@ -135,7 +135,7 @@ func (m *Model) act(k Key) Command {
 		c.Text = r.Loop
 		return c
 	case r.Queued:
-		return no(r.ID + ": it waits in the queue and is no run yet; loops queue list tells who is there.")
+		return no(r.ID + ": it waits in the queue and is not a run yet; see loops queue list.")
 	case do.verb == Resume && r.Live:
 		return no("run " + r.ID + ": it is running.")
 	case do.verb == Resume && !r.Resumable, (do.verb == Stop || do.verb == Pause || do.verb == Retry) && !r.Live:

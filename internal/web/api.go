@@ -34,7 +34,7 @@ func (s *Server) api() []route {
 	all := []route{
 		allow(access.Viewer, "GET /api/v1/openapi.json", s.document).told(operation{says: "This document", kind: "application/json"}),
 		allow(access.Viewer, "GET /api/v1/projects", s.listProjects).told(operation{says: "The projects", answer: "projects"}),
-		allow(access.Viewer, "GET /api/v1/stream", s.stream).told(operation{says: "Which runs differ from what was told before: a message runs with the list changed", kind: eventStream}),
+		allow(access.Viewer, "GET /api/v1/stream", s.stream).told(operation{says: "Which runs differ from what was sent before: a message runs with the list changed", kind: eventStream}),
 		allow(access.Viewer, "GET /api/v1/runs", s.listRuns).told(operation{says: "Runs, newest first, 50 a page", answer: "runs", query: []parameter{
 			{"status", "a status or an outcome", "string"},
 			{"loop", "the name in its file", "string"},
@@ -53,7 +53,7 @@ func (s *Server) api() []route {
 		allow(access.Viewer, "GET "+project+"/questions", s.object(questions)).told(operation{says: "Open questions", answer: "questions", query: []parameter{{"run", "only those of a run", "string"}}}),
 		allow(access.Viewer, "GET "+project+"/queue", s.object(queue)).told(operation{says: "Who waits in the queue", answer: "queue"}),
 		allow(access.Viewer, "GET "+run, s.object(status)).told(operation{says: "How a run stands", answer: "status"}),
-		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)).told(operation{says: "Why a run stands where it does, or what became of a step", answer: "explanation", query: []parameter{{"step", "a number, or a path such as 3.2, or last", "string"}}}),
+		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)).told(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{"step", "a number, or a path such as 3.2, or last", "string"}}}),
 		allow(access.Viewer, "GET "+run+"/events", s.object(events)).told(operation{says: "Events of a run", answer: "events", query: []parameter{after, {"limit", "how many at most, up to 2000", "integer"}}}),
 		allow(access.Viewer, "GET "+run+"/cost", s.object(cost)).told(operation{says: "What a run used, state by state", answer: "cost"}),
 		allow(access.Viewer, "GET "+run+"/diff", s.diff).told(operation{says: "A run beside another", answer: "comparison", query: []parameter{{"with", "the other run", "string"}}}),
@@ -76,7 +76,7 @@ func (s *Server) api() []route {
 // verbs are what is said of the writes to a run, and what they answer with.
 var verbs = map[string][2]string{
 	"answer": {"Answers the question of a run", "answered"}, "extend": {"Raises limits of a run", "extended"}, "fork": {"Begins a new run from a step of this one", "begun"},
-	"pause": {"Has a run wait before its next state", "paused"}, "remove": {"Removes the record of a run for good", "removed"}, "resume": {"Continues a run, which another process carries", "begun"},
+	"pause": {"Has a run wait before its next state", "paused"}, "remove": {"Permanently removes the record of a run", "removed"}, "resume": {"Continues a run, which another process carries", "begun"},
 	"retry-now": {"Ends the wait of a run", "woken"}, "signal": {"Sends an event to a run", "sent"}, "stop": {"Stops a run", "stopped"}, "unpause": {"Lets a paused run continue", "unpaused"},
 }
 

@@ -39,7 +39,7 @@ func (s *Server) boards() []route {
 	all = append(all, allow(access.Operator, "POST /p/{project}/workers/drain", s.drainWorker),
 		allow(access.Operator, "POST "+of+"/workers/drain", s.drainWorker).told(operation{says: "Asks a worker to end, so that others have its runs", body: "worker", answer: "drained"}))
 	for _, verb := range []string{"pause", "unpause", "run-now"} {
-		says := map[string]string{"pause": "Has a schedule fire no more", "unpause": "Has it fire again", "run-now": "Starts a run beside its times"}[verb]
+		says := map[string]string{"pause": "Stops a schedule until it is unpaused", "unpause": "Has it fire again", "run-now": "Starts a run beside its times"}[verb]
 		all = append(all, allow(access.Operator, "POST /p/{project}/schedule/"+verb, s.changeSchedule(verb)),
 			allow(access.Operator, "POST "+of+"/schedules/"+verb, s.changeSchedule(verb)).told(operation{says: says, body: "schedule", answer: "scheduled"}))
 	}

@@ -124,7 +124,7 @@ func (s *Server) identify(r *http.Request) (access.User, error) {
 	case 1:
 		return s.proves(r, given[0])
 	default:
-		return anyone, errors.New("the header Authorization is there twice")
+		return anyone, errors.New("the header Authorization is repeated")
 	}
 	for _, c := range r.CookiesNamed(s.cookie()) {
 		if a.Token != nil && access.Same(c.Value, access.CookieOf(a.Token.Word())) {

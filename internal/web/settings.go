@@ -78,7 +78,7 @@ func (s *Settings) check() (host string, err error) {
 	case (s.Cert == "") != (s.Key == ""):
 		return "", wrong("--tls-cert and --tls-key go together")
 	case s.Token != "" && len(s.Token) < shortestToken:
-		return "", wrong("LOOPS_SERVE_TOKEN has %s; expected %d or more that nobody can guess", humanize.Count(len(s.Token), "character"), shortestToken)
+		return "", wrong("LOOPS_SERVE_TOKEN has %s; expected %d or more that cannot be guessed", humanize.Count(len(s.Token), "character"), shortestToken)
 	case s.Header == "" && len(s.From) > 0:
 		return "", wrong("--trust-from says where the proxy is whose header --trust-header names; add that")
 	case s.OpenID.Issuer == "" && (s.OpenID.ClientID != "" || s.OpenID.SecretFile != "" || s.OpenID.Claim != "" || s.OpenRole != "" || s.Address != ""):

@@ -50,7 +50,7 @@ func (t Tree) Free(ctx context.Context, git Git) error {
 		return nil
 	}
 	if _, err := os.Lstat(t.Path); err == nil {
-		return refuse("%s is there already, from a run whose records were removed; try again", t.Path)
+		return refuse("%s already exists, from a run whose records were removed; try again", t.Path)
 	}
 	if !t.New {
 		return nil

@@ -96,7 +96,7 @@ type Hold struct {
 func (t Tree) hold(run string) (*Hold, error) {
 	path := markFile(t.Path)
 	if path == "" {
-		return nil, refuse("%s is no work tree of git any more; fix that (git worktree repair) or remove it", t.Path)
+		return nil, refuse("%s is no longer a work tree of git; fix that (git worktree repair) or remove it", t.Path)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

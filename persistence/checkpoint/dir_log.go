@@ -174,10 +174,10 @@ func eachLine(r io.Reader, yield func(logLine) bool) error {
 			// Where the end of a line was damaged too, this one holds several events.
 			l.seq += max(1, uint64(bytes.Count(b, []byte(`{"seq":`))))
 		case seq <= good:
-			l.err = fmt.Errorf("event %d stands behind event %d", seq, good)
+			l.err = fmt.Errorf("event %d follows event %d", seq, good)
 		default:
 			if seq != l.seq+1 && !spoilt {
-				l.gap = fmt.Errorf("event %d stands behind event %d", seq, good)
+				l.gap = fmt.Errorf("event %d follows event %d", seq, good)
 			}
 			l.seq, good = seq, seq
 		}

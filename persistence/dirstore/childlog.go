@@ -13,7 +13,7 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// lost stands for a log that cannot be read any more.
+// lost stands for a log that can no longer be read.
 const lost = `{"event": "` + fsm.EventLogTruncated + `"}`
 
 // fillLogs puts the logs that are only counted back in their places. What is damaged does not keep the run from continuing: the

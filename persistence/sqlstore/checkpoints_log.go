@@ -136,7 +136,7 @@ type storedEvent struct {
 func (c *Checkpoints) event(run string, r storedEvent) (checkpoint.Event, error) {
 	e, err := checkpoint.DecodeEvent(r.body)
 	if err == nil && e.Seq != r.seq {
-		err = &checkpoint.DamageError{What: fmt.Sprintf("event %d stands in its place", e.Seq)}
+		err = &checkpoint.DamageError{What: fmt.Sprintf("event %d is in its place", e.Seq)}
 	}
 	if err != nil {
 		return checkpoint.Event{}, c.damaged(fmt.Sprintf("event %d of run %s", r.seq, run), err)

@@ -129,7 +129,7 @@ func explain(err error) (int, string) {
 	case errors.As(err, &damage), errors.As(err, &closed):
 		return exitcode.Record, plain.Line(oneLine(err)) + "; the file was left as it is"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return exitcode.Record, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; make room, then try again"
+		return exitcode.Record, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; free space, then try again"
 	case errors.Is(err, syscall.EROFS):
 		return exitcode.Record, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; make it writable, then try again"
 	case errors.Is(err, fs.ErrPermission):

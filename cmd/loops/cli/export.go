@@ -40,7 +40,7 @@ The file is compressed with zstd, or with gzip where its name ends in .tar.gz. I
 existing one is replaced only with --force. A running run is not exported: stop it first, or wait. Symlinks,
 pipes and the like in the working folder are left out, and export says so. What is recorded may hold secrets that actions
 printed.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "the file is there"}, exitcode.Meaning{Code: exitcode.Failed, Text: "it failed, or the file is there already"},
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "the file is there"}, exitcode.Meaning{Code: exitcode.Failed, Text: "it failed, or the file already exists"},
 				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"},
 				exitcode.Meaning{Code: exitcode.Conflict, Text: "the run is running"}, exitcode.Meaning{Code: exitcode.Record, Text: "the run is damaged, or a file cannot be read or written"}),
 		Example: `  loops export fix                             its newest run, into fix-20261121T103405.tar.zst
@@ -50,7 +50,7 @@ printed.` +
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.out, "output", "o", "", "write to `FILE`, which ends in .tar.zst or .tar.gz (default: the id of the run and .tar.zst)")
-	flags.BoolVarP(&o.force, "force", "f", false, "replace FILE if it is there")
+	flags.BoolVarP(&o.force, "force", "f", false, "replace FILE if it exists")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
@@ -83,7 +83,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	}
 	path := a.at(o.out)
 	if _, err := os.Lstat(path); err == nil && !o.force {
-		return failure(engine.Failed, "%s is there already; to replace it: --force", o.out)
+		return failure(engine.Failed, "%s already exists; to replace it: --force", o.out)
 	}
 	shown := a.meter("Exporting", o.quiet || o.json, humanize.Bytes)
 	through := func(w io.Writer) io.Writer { return &meter.Stream{Writer: w, Meter: shown} }
@@ -93,7 +93,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
 	}
 	for _, left := range written.Left {
-		ui.Say(a.Err, "loops: %s is no regular file and was left out\n", p.Short(left))
+		ui.Say(a.Err, "loops: %s is not a regular file and was left out\n", p.Short(left))
 	}
 	if o.json {
 		return ui.WriteJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,

@@ -29,7 +29,7 @@ func (a *app) readGiven(flag, name string, limit int64) (string, error) {
 		return "", failure(engine.Usage, "--%s %s: %v", flag, name, project.Cause(err))
 	}
 	if int64(len(data)) > limit {
-		return "", failure(engine.Usage, "--%s %s: it is longer than %d KiB, which is the most that can be looked at", flag, name, limit>>10)
+		return "", failure(engine.Usage, "--%s %s: it is longer than %d KiB, the most that can be checked", flag, name, limit>>10)
 	}
 	return string(data), nil
 }

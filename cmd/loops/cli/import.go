@@ -119,7 +119,7 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 			"events", int64(digest.Events), "files", int64(b.Files), "sha256", digest.Hash))
 	}
 	if result == transfer.Already {
-		ui.Say(a.out, "%s is there already, and the same. Nothing was imported.\n", b.Run.ID)
+		ui.Say(a.out, "%s already exists and is the same; nothing was imported.\n", b.Run.ID)
 		return nil
 	}
 	ui.Say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, humanize.Count(digest.Events, "event"), humanize.Count(b.Files, "file"))

@@ -19,7 +19,7 @@ func newInstallCommand(a *app) *cobra.Command {
 catalog names, to the same place below .loops. From then on its name means the copy, also for loops that run it.
 
 Libraries of fragments and loops that it inherits from stay in the catalog, where the copy finds them. A copy that would
-find something no more, because that stands beside the original, is not made.` + exitcode.HelpOf(
+no longer find something, because it is beside the original, is not made.` + exitcode.HelpOf(
 			exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the project has a loop of that name, or the copy cannot be written"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or there is no catalog"},
 			exitcode.Meaning{Code: exitcode.Invalid, Text: "the copy would not be valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop in the catalog"}),
 		Example: `  loops install fix-quality

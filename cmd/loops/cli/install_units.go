@@ -52,7 +52,7 @@ func newServeInstallCommand(a *app) *cobra.Command {
 	var o unitOptions
 	cmd := &cobra.Command{
 		Use: "install", Short: "Have the service manager run this server", Example: "  loops serve install --yes -- --listen 127.0.0.1:8080",
-		Long: `install has systemd, or launchd on macOS, run loops serve for this project, as you: now, and when you sign in. What stands behind -- are flags of
+		Long: `install has systemd, or launchd on macOS, run loops serve for this project, as you: now, and when you sign in. What follows -- are flags of
 loops serve. It shows what it would write; with --yes it writes that. Its address is in the log: journalctl --user -u NAME; loops serve token prints it, too.` +
 			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Args: cobra.ArbitraryArgs,

@@ -21,7 +21,7 @@ func newNewCommand(a *app) *cobra.Command {
 		Use:   "new NAME --from PATTERN",
 		Short: "Write a new loop from a pattern",
 		Long: `new writes .loops/NAME.yaml from a pattern: a short loop with comments that say what to change. It runs as it is;
-agent and agent-with-judge want an agent CLI (loops doctor) and a git repository. A file that is there is never overwritten.
+agent and agent-with-judge want an agent CLI (loops doctor) and a git repository. Existing files are never overwritten.
 
 The first line of the file tells an editor with a YAML language server where the schema is, so that it completes and
 checks keys. new writes the schema to .loops/.schema, and anew where it has changed. In a git repository without a

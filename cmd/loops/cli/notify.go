@@ -95,7 +95,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 		n, err := strconv.Atoi(o.number)
 		switch {
 		case err != nil || n < 1:
-			return usageError{fmt.Sprintf("%q: expected the number of who is to be told, from 1", o.number), "loops notify test --help"}
+			return usageError{fmt.Sprintf("%q: expected the number of a notification, from 1", o.number), "loops notify test --help"}
 		case n > len(conf.Notify):
 			return failure(engine.NotFound, "there is no number %d: notify names %s", n, humanize.Count(len(conf.Notify), "target"))
 		}
@@ -111,7 +111,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 			kind = on[0]
 		}
 		n.Try(i, notifier.Event{
-			Kind: kind, Text: "test: this is how loops tells that a run is " + humanize.Words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
+			Kind: kind, Text: "test: this is how loops reports that a run is " + humanize.Words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
 			State: "done", Steps: 1, Seconds: 1, ExitCode: &zero, Test: true,
 		})
 	}

@@ -44,7 +44,7 @@ func runPromoteBaseline(ctx context.Context, a *app, arg string) error {
 	}
 	l, _ := f.Ran(run, store.DefinitionOf(ctx, run))
 	if l == nil {
-		return failure(engine.NotFound, "which loop run %s was of is not known any more", run.ID)
+		return failure(engine.NotFound, "the loop of run %s is no longer known", run.ID)
 	}
 	files, err := baseline.Promote(ctx, p, store, run, l)
 	for _, f := range files {

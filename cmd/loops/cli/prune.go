@@ -40,7 +40,7 @@ flags choose what is removed. Without them, the retention settings do, which the
 
   --keep-last N       keep the newest N runs of each loop; alone: remove all others
   --older-than AGE    remove runs last recorded longer ago
-  --max-size SIZE     remove the oldest until all runs together take no more
+  --max-size SIZE     remove the oldest until all runs together take at most this
 
 Together: the runs that --keep-last keeps stay; of the others, those that are too old are removed, and then the
 oldest until the rest is small enough. The size of a run is that of its records, of its logs and of the files in its
@@ -70,7 +70,7 @@ another store has one working folder and one log with the copy: prune removes th
 	flags := cmd.Flags()
 	flags.IntVar(&o.keepLast, "keep-last", 0, "keep the newest `N` runs of each loop")
 	flags.StringVar(&o.olderThan, "older-than", "", "remove runs last recorded longer ago than `AGE`: 45s, 30m, 12h, 30d")
-	flags.StringVar(&o.maxSize, "max-size", "", "remove the oldest until all take no more than `SIZE`: 500M, 2G")
+	flags.StringVar(&o.maxSize, "max-size", "", "remove the oldest until all take at most `SIZE`: 500M, 2G")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be removed, and remove nothing")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	sharedflags.Quiet(cmd.Flags(), &o.quiet)

@@ -21,7 +21,7 @@ func (a *app) busy(err error, waited time.Duration) error {
 	}
 	lines := []string{line, fmt.Sprintf("%-14s %s", wait, a.again("--queue"))}
 	if waited > 0 {
-		lines[0] = fmt.Sprintf("waited %s in the queue, in vain; nothing was run: %s", humanize.Duration(waited), line)
+		lines[0] = fmt.Sprintf("waited %s in the queue without success; nothing was run: %s", humanize.Duration(waited), line)
 		lines[1] = fmt.Sprintf("%-14s %s", "wait longer:", a.again("--queue --queue-timeout "+views.TimeoutText(2*waited)))
 	}
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {

@@ -21,7 +21,7 @@ func newRmCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rm RUN...",
 		Short: "Remove runs",
-		Long: `rm removes the runs RUN for good: their events, memory and definition, their working folders, and their logs where they
+		Long: `rm permanently removes the runs RUN: their events, memory and definition, their working folders, and their logs where they
 ran in the background. It reports the space that was freed. A running run is never removed, and one that can be resumed
 only with --force. Unless every RUN can be removed, none is.
 

@@ -83,8 +83,8 @@ all times come that are on record.` + exitcode.Help(exitcode.OK, exitcode.Failed
 // newSchedulePauseCommand is pause, or unpause.
 func newSchedulePauseCommand(a *app, pause bool) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "pause NAME", Short: "Have a schedule fire no more", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule pause nightly",
-		Long: `pause has the schedule of a loop fire no more until it is unpaused, also when servers are started again. Times that pass meanwhile are
+		Use: "pause NAME", Short: "Stop a schedule until it is unpaused", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule pause nightly",
+		Long: `pause stops the schedule of a loop until it is unpaused, also when servers are started again. Times that pass meanwhile are
 not made up for. A run that it has started continues.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record),
 	}
 	done, already := "The schedule of %s is paused.\n", "The schedule of %s was paused already.\n"

@@ -76,7 +76,7 @@ func newServeTokenCommand(a *app) *cobra.Command {
 		Use:   "token [ADDRESS]",
 		Short: "Print the addresses of running servers, with their tokens, or replace a token",
 		Long: `token prints the address of each server of yours that is running and asks for a token, with the token. With --rotate the server gets
-another one, from the next request on: who had the one before, and each browser that came in with it, is let in no more. Where several
+another one. From the next request on, the old token and each browser that signed in with it are refused. Where several
 are running, ADDRESS says which: host and port, as in the address. The token is in a file of mode 0600 below $XDG_STATE_HOME/loops/serve
 (or ~/.local/state), and goes with the server; one of LOOPS_SERVE_TOKEN is back after a restart.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
 		Example: `  loops serve token

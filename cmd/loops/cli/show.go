@@ -30,7 +30,7 @@ Of a run it shows the loop as it was recorded with it; so it does of a loop that
 was run by its path: as its newest run recorded it.
 
 --effective prints the whole definition as one loop file: what it inherits, its flow and its fragments are written out, and
-a comment behind each value says in which file and line it stands. What is printed loads to the same loop.
+a comment behind each value names its file and line. What is printed loads to the same loop.
 
 --json prints the same definition as one JSON object: what the file says, no more and no less. Keys that have an older name
 have their proper one (on_success is on_yes), and times are in seconds; it is a loop file too. With --origins it has the
@@ -111,7 +111,7 @@ func (a *app) showRecorded(p *project.Project, r *lookup.RecordedLoop, o showOpt
 		_, err := a.out.Write(r.Def.Main().Text())
 		return err
 	case o.origins:
-		return failure(engine.Usage, "--origins: where the values of the loop stood is not recorded with run %s", r.Run.ID)
+		return failure(engine.Usage, "--origins: run %s has no record of where the values of its loop came from", r.Run.ID)
 	}
 	return a.showLoop(p, r.Loop, views.Resolver{Child: r.Child, Document: r.Document}, o)
 }

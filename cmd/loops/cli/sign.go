@@ -72,7 +72,7 @@ func runSign(a *app, o signOptions, names []string) error {
 	if o.made {
 		public, err := signing.NewKey(file)
 		if errors.Is(err, fs.ErrExist) {
-			return failure(engine.Failed, "%s is there already; loops sign --public prints its public part", file)
+			return failure(engine.Failed, "%s already exists; loops sign --public prints its public part", file)
 		}
 		if err != nil {
 			return failure(engine.Failed, "cannot make a key in %s: %v", file, project.Cause(err))

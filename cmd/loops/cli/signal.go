@@ -48,7 +48,7 @@ func runSignal(ctx context.Context, a *app, o signalOptions) error {
 	if o.hasData {
 		var err error
 		if event.Data, err = value.ParseJSON([]byte(o.data)); err != nil {
-			return usageError{fmt.Sprintf("--data is no JSON: %v; a text needs quotation marks of its own: --data '\"text\"'", err), "loops signal --help"}
+			return usageError{fmt.Sprintf("--data is not JSON: %v; a text needs its own quotation marks: --data '\"text\"'", err), "loops signal --help"}
 		}
 	}
 	s, err := a.service()

@@ -21,7 +21,7 @@ func newStatusCommand(a *app) *cobra.Command {
 		Short:   "Show a run's status",
 		Long: `status shows the run RUN, or the one of the loop NAME that is running, or its newest one: whether it lives, where it is,
 what it has used, how it was judged last and why, which limit it is nearest to, what it waits for, and what to do next.
-Of a loop whose run waits in the queue it tells that. A run whose owner died shows as interrupted; nothing is changed.
+A loop whose run waits in the queue is shown as queued. A run whose owner died shows as interrupted; nothing is changed.
 
 Without an argument it shows every run that is running or can be resumed, in a few lines each.
 

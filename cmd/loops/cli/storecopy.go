@@ -26,7 +26,7 @@ is made if
 need be. Both are dir, sqlite:PATH or postgres://USER@HOST/NAME. A run keeps its id; each is there whole or not at all, and
 after copying it both stores are read and compared: the count of its events, and the SHA-256 of events and memory.
 
-Nothing in TO is overwritten. A run that is there already is compared; if it is another one, that is an error. So copy can be
+Nothing in TO is overwritten. A run that already exists is compared; if it is another one, that is an error. So copy can be
 stopped at any time, and continues when it is called again. A running run is left out, and copy exits with 9: stop the run, or
 copy again later. A damaged run is not copied.
 

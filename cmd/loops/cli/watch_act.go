@@ -107,7 +107,7 @@ func (l watchScreen) command(ctx context.Context, c watch.Command) (string, erro
 		return "", l.Store.Failed(err)
 	}
 	if found = project.Current(found); len(found) == 0 {
-		return "", failure(engine.NotFound, "run %s is not recorded any more", c.Run)
+		return "", failure(engine.NotFound, "run %s is no longer recorded", c.Run)
 	}
 	r := found[0]
 	if c.Verb != watch.Unpause && !project.Alive(r) {

@@ -18,7 +18,7 @@ func newWorkerCommand(a *app) *cobra.Command {
 	o := worker.Options{Version: buildVersion()}
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "Carry submitted runs until told to stop",
+		Short: "Run submitted runs until stopped",
 		Long: `worker takes submitted runs of a queue (loops submit), each in a process of its own, until SIGTERM or Ctrl-C. Then it stops
 their actions, hands them to other workers and ends within a second. When a worker is killed its runs stop, and other workers
 continue them; when a worker cannot be heard of for as long as a lease is (--store ...?lease=30s), others take its runs over.
@@ -26,7 +26,7 @@ continue them; when a worker cannot be heard of for as long as a lease is (--sto
 It works in the project of this folder, whose files its runs change, and runs only loops that are there as they were
 submitted. It needs no settings but the database. In a folder of no project, or with files.mode: git, it works in work
 trees of the repository files.remote instead, where the files of runs are kept, too. A run that waits (wait, ask) takes no slot. What a run prints is kept
-in .loops/logs. Whoever may submit runs commands as the user of the worker: docs/machines.md.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
+in .loops/logs. A user who may submit runs commands as the user of the worker: docs/machines.md.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
 		Example: `  loops worker
   loops worker --queue nightly --slots 4 --label gpu`,
 		Args: arguments(0, 0, ""),

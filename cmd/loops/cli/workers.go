@@ -21,7 +21,7 @@ func newWorkersCommand(a *app) *cobra.Command {
 		Short: "List the workers, and what each carries",
 		Long: `workers lists the workers that share the database of the project: queue, labels, slots, the runs that each carries, when it
 was heard of last, its version and what kept it from something last. One that is gone was not heard of for half a lease;
-others have its runs then. One that ended as it was told to is not listed.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
+others have its runs then. A worker that was stopped is not listed.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
 		Example: "  loops workers\n  loops workers --json | jq -r '.[] | select(.gone) | .host'",
 		Args:    arguments(0, 0, ""),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runWorkers(cmd.Context(), a, asJSON) },

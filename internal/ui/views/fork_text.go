@@ -29,7 +29,7 @@ func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
 	}
 	switch {
 	case !own:
-		ui.Say(w, "  run_dir: %s, as that run was told\n", dir)
+		ui.Say(w, "  run_dir: %s, as in that run\n", dir)
 	case !f.Empty:
 		ui.Say(w, "  copies: %s/, as it is now\n", p.Short(dir))
 	}

@@ -104,7 +104,7 @@ func treeRecovery(r engine.TreeReport) (lines []string) {
 		return nil
 	}
 	back := func(branch, tip string) {
-		lines = append(lines, fmt.Sprintf("  Until git clears up, the commits can be had back: %s branch %s %.12s", treeGit(r), branch, tip))
+		lines = append(lines, fmt.Sprintf("  Until git collects garbage, the commits can be restored: %s branch %s %.12s", treeGit(r), branch, tip))
 	}
 	if !r.Branch && s.Tip != "" && s.Tip != r.Tree.Base {
 		back(r.Tree.Branch, s.Tip)

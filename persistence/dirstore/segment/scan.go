@@ -167,7 +167,7 @@ func (s *Scanner) number(e *Entry) {
 		e.Seq = want
 	case s.AnyNext || e.Seq == want:
 	case e.Seq < want:
-		e.Bad = fmt.Sprintf("event %d stands behind event %d", e.Seq, s.Last)
+		e.Bad = fmt.Sprintf("event %d follows event %d", e.Seq, s.Last)
 		return
 	case e.Seq-want > s.lost:
 		e.Missing = Missing(want, e.Seq-1)

@@ -51,7 +51,7 @@ var table = []struct {
 	{NotFound, "no such loop or run, nothing to resume or stop, or no such database", "loops list; loops history NAME; --store", "no such loop, run or database of runs"},
 	{Capped, "the cap on steps or passes was reached", "loops resume NAME --extend steps=20 (or passes=5)", ""},
 	{Timeout, "the timeout of the loop was reached", "raise timeout; loops fork RUN --at last continues with all of the time", ""},
-	{Stalled, "the run went in circles: an edge was taken too often or nothing changed any more", "loops history NAME RUN shows the circle; loops fork RUN --at STEP begins before it, with what you changed", ""},
+	{Stalled, "the run was in a cycle or made no progress: a transition was taken too often, or nothing changed", "loops history NAME RUN shows the circle; loops fork RUN --at STEP begins before it, with what you changed", ""},
 	{Host, "a budget is used up, or the memory limits of the host were reached", "loops resume NAME --extend cost=2 (or tokens, prompts, steps, time); raise the limits of host_guard", ""},
 	{Conflict, "a live run has locked the same files, or owns the run", "--queue waits for it, loops stop stops it, --no-lock ignores the lock", "another process has the records of runs for too long"},
 	{Awaiting, "the run handed off or was parked, and waits to be resumed", "loops resume NAME", ""},
