@@ -243,7 +243,7 @@ func (b *bench) sent(store, loop string, words ...string) (seconds float64, err 
 	return began.Sub(begin).Seconds(), err
 }
 
-// awaits waits until a run stands in a wait.
+// awaits waits until a run is in a wait.
 func (b *bench) awaits(project, name string, flags []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -18,7 +18,7 @@ type changes struct {
 	force    bool // continue with what changed
 	warn     Warn
 
-	inner map[string]*fsm.Loop // the sub-loops that the run stands in, by the branches that lead there
+	inner map[string]*fsm.Loop // the sub-loops that the run is in, by the branches that lead there
 }
 
 // loop returns the loop to continue with.
@@ -56,7 +56,7 @@ func (c *changes) library(files *project.Library, l *fsm.Loop, o project.Overrid
 	return lib
 }
 
-// checkSubloops looks at the sub-loops that the run stands in, at any depth and in all branches. path leads to l.
+// checkSubloops looks at the sub-loops that the run is in, at any depth and in all branches. path leads to l.
 func (c *changes) checkSubloops(lib fsm.Library, l *fsm.Loop, memory *fsm.Snapshot, path string) error {
 	for branch, m := range memory.Inside() {
 		inner, err := l.Inner(memory.Current, branch, m, lib)

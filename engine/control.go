@@ -41,9 +41,9 @@ type Effect struct {
 	Before persistence.Run // the run when it was asked
 	Run    persistence.Run // and now
 	Killed bool            // its process was killed, because it did not end
-	// Recalled means that nobody carried the run when it was stopped: it stands between two workers, and none continues it now.
+	// Recalled means that nobody carried the run when it was stopped: it is between two workers, and none continues it now.
 	Recalled bool
-	// Wait is what the run waited for when it was woken; and the pause that it stands in when it was paused, nil = it is in an
+	// Wait is what the run waited for when it was woken; and the pause that it is in when it was paused, nil = it is in an
 	// action yet.
 	Wait *fsm.Wait
 	// Raised says what limits were raised, a line each, and Taken whether the run has them already: one that is in an action has
@@ -56,7 +56,7 @@ type Effect struct {
 }
 
 // Control asks something of a run and waits until it is done: CommandStop, CommandDrain and CommandKill until the run has ended, CommandPause
-// until it stands before its next state, or a second while it is in an action, CommandUnpause until it continues, CommandWake
+// until it is before its next state, or a second while it is in an action, CommandUnpause until it continues, CommandWake
 // until its wait is over, CommandExtend until it has the higher limits, or a second while it is in an action. It returns the run as
 // it is then.
 //

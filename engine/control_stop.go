@@ -94,7 +94,7 @@ func (a *asking) mayEnd() bool {
 	return !r.Foreign && r.Held && project.Seen(r) && r.Owner.PID != os.Getpid()
 }
 
-// awaitEnd waits until nobody holds the run, and reports whether that came about in time.
+// awaitEnd waits until no process holds the run, and reports whether that came about in time.
 func (a *asking) awaitEnd(ctx context.Context, limit time.Duration) (bool, error) {
 	return until(ctx, limit, func() (bool, error) {
 		now, err := a.now(ctx)

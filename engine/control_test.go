@@ -57,7 +57,7 @@ func TestStopOfAnotherSegment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Nobody wakes the owner, which has ended by its cap, or reads it just then.
+			// No process wakes the owner, which has ended by its cap, or reads it just then.
 			if _, err := records.Store.(persistence.Controller).Send(ctx, run.ID(), persistence.Command{Kind: persistence.CommandStop}); err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ func (e *Engine) checkCost(p *project.Project, l *fsm.Loop, choice project.Agent
 	return known, nil
 }
 
-// UnknownCost returns the first state whose cost is limited and cannot be told, and why; nil if there is none.
+// UnknownCost returns the first state whose cost is limited and is not known, and why; nil if there is none.
 func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config.Config) (*fsm.State, string) {
 	for _, name := range l.Order {
 		st := l.States[name]

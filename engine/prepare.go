@@ -31,7 +31,7 @@ type job struct {
 	tree    *runTree // nil = the run is in the main checkout
 	begun   bool     // its actions have been in the tree
 	lock    Lock
-	again   fsm.ItemsAgain // of the list that a resumed run stands in
+	again   fsm.ItemsAgain // of the list that a resumed run is in
 	resumes persistence.ID // the run that is resumed; "" = a new one
 	queued  persistence.ID // the submitted run that begins; "" = none
 	leave   persistence.ID // a run that is not reconciled; "" = none

@@ -71,7 +71,7 @@ type turn struct {
 // whenFree calls take, which gives this process a run, when nobody is in the way: at once, or with --queue when it is its
 // turn. It returns what take returned. The store alone decides who has a scope, so that no more than one has.
 // The scope of a run that was killed is free at once, while its action may still be at work. So the project is tidied up
-// before this returns, which ends such actions: nobody else can begin meanwhile.
+// before this returns, which ends such actions: no one else can begin meanwhile.
 func (e *Engine) whenFree(ctx context.Context, t turn, take func() (persistence.Journal, error)) (persistence.Journal, error) {
 	journal, err := e.waited(ctx, t, take)
 	if err == nil {

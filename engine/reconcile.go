@@ -146,7 +146,7 @@ func (e *Engine) PlanUnowned(ctx context.Context) ([]reconcile.Change, error) {
 	return planUnowned(ctx, store)
 }
 
-// TakeUnowned records those runs as interrupted of which nobody can tell whether a process runs them, because none is recorded,
+// TakeUnowned records those runs as interrupted of which it is not known whether a process runs them, because none is recorded,
 // and returns what was done. It is for a user who knows that no process does; [Engine.Reconcile] leaves such runs alone.
 func (e *Engine) TakeUnowned(ctx context.Context) ([]reconcile.Change, error) {
 	store, err := e.records(ctx, false, "")

@@ -10,7 +10,7 @@ import (
 	"loops/persistence"
 )
 
-// A RemoveRequest names runs that are to be removed for good.
+// A RemoveRequest names runs that are to be removed permanently.
 type RemoveRequest struct {
 	Runs  []string // their ids
 	Force bool     // also those that can be resumed

@@ -136,8 +136,8 @@ type ResumeRequest struct {
 	Placed     bool              `json:"placed,omitempty"`     // for a worker: only if workers are to continue it still
 	Shipped    *Shipped          `json:"shipped,omitempty"`    // the definition that came with the run; nil = as Definition says
 
-	RetryFailed bool   `json:"retry_failed,omitempty"` // do the items again that failed of the list that the run stands in
-	From        string `json:"from,omitempty"`         // the state to continue in; "" = where the run stands
+	RetryFailed bool   `json:"retry_failed,omitempty"` // do the items again that failed of the list that the run is in
+	From        string `json:"from,omitempty"`         // the state to continue in; "" = where the run is
 	Lock        Lock   `json:"lock"`
 	Warn        Warn   `json:"-"`
 }

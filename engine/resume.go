@@ -210,7 +210,7 @@ func olderLayout(run persistence.Run) string {
 	return ""
 }
 
-// where names the state a run stands in and, behind it, those of its sub-loops or branches.
+// where names the state a run is in and, behind it, those of its sub-loops or branches.
 func where(m *fsm.Snapshot) string {
 	var inside []string
 	for branch, c := range m.Inside() {

@@ -125,7 +125,7 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 		r.result, r.err = e.drive(j, r, start)
 		e.drop(r)
 		close(r.done)
-		r.retain(r.err == nil && r.result.Outcome.Signal == "" && r.result.Outcome.TerminatedBy != fsm.EndUserStopped) // nobody waits for it but Close
+		r.retain(r.err == nil && r.result.Outcome.Signal == "" && r.result.Outcome.TerminatedBy != fsm.EndUserStopped) // no process waits for it but Close
 		endTell()
 	}()
 	select {
@@ -301,7 +301,7 @@ func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fs
 	run := j.journal.Run()
 	id := run.ID
 	if err != nil {
-		// What is recorded stays; the run counts as interrupted once nobody holds it.
+		// What is recorded stays; the run counts as interrupted once no process holds it.
 		_ = j.journal.Close(ctx) // its error would say the same again
 		if lacks, ok := errors.AsType[treeFailure](err); ok {
 			return Result{}, e.noTree(ctx, j, lacks)

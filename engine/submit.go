@@ -104,7 +104,7 @@ func definitionHash(spec persistence.Spec) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// recall has no worker continue a run that nobody carries now. done is false where none would.
+// recall has no worker continue a run that no process carries now. done is false where none would.
 func (a *asking) recall(ctx context.Context) (done bool, err error) {
 	store, ok := a.store.Store.(persistence.Placer)
 	if !ok {

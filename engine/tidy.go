@@ -71,7 +71,7 @@ func (t turn) tidied(ctx context.Context, changes []reconcile.Change, err error)
 // besidePatience is how long what is done beside runs may take when the engine is closed. What is left then another run does.
 const besidePatience = time.Second
 
-// beside does something beside the runs of this engine, which nobody waits for but Close. It ends soon after ctx does.
+// beside does something beside the runs of this engine, which no process waits for but Close. It ends soon after ctx does.
 func (e *Engine) beside(f func(ctx context.Context)) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})

@@ -24,7 +24,7 @@ func (t *runTree) leave(ctx context.Context, p *project.Project, id persistence.
 	t.hold.Release()
 }
 
-// finish ends the work tree of a run that has ended for good, and says what became of it, or stays in it.
+// finish ends the work tree of a run that has finished, and says what became of it, or stays in it.
 func (t *runTree) finish(ctx context.Context, p *project.Project, id persistence.ID, o fsm.Outcome, tell func(Notice)) {
 	switch {
 	case t == nil:

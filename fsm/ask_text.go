@@ -7,7 +7,7 @@ import (
 	"loops/fsm/value"
 )
 
-// What judges are asked, word by word, and the form of their answers. A host that cannot be told a schema is shown it by
+// What judges are asked, word by word, and the form of their answers. A host that is not known a schema is shown it by
 // the Runner.
 
 const (

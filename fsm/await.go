@@ -95,7 +95,7 @@ type Awaiting struct {
 	Until       time.Time // of AwaitFor and AwaitAt: when it comes
 	Deadline    time.Time // when it times out; zero = never
 	Next        time.Time // look, or end of the wait
-	Looks       int       // that came to nothing
+	Looks       int       // that found nothing
 	Looking     bool      // the script of AwaitUntil was started
 	Seen        string    // what the last look came to, in a line
 }
@@ -245,7 +245,7 @@ func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 	return decision{target: target}
 }
 
-// Followed is the verdict whose key a state follows: a wait that timed out goes where one that came to nothing does, unless the
+// Followed is the verdict whose key a state follows: a wait that timed out goes where one that found nothing does, unless the
 // state has a key for it.
 func Followed(st *State, verdict string) string {
 	if st.Each != nil || st.Branches != nil {

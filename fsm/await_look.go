@@ -16,7 +16,7 @@ type Watcher interface {
 	// URL asks for an address once, and for the one it is sent on to if follow is set. What keeps it from being answered, such
 	// as a refused connection, is in Problem.
 	URL(ctx context.Context, address string, follow bool) (Answered, error)
-	// Run returns how another run stands, which is named by its id or, its newest one, by its loop.
+	// Run returns the status of another run, which is named by its id or, its newest one, by its loop.
 	Run(ctx context.Context, name string) (OtherRun, error)
 }
 
@@ -27,7 +27,7 @@ type Answered struct {
 	Problem string // "" = it was answered
 }
 
-// An OtherRun is how a run stands that another one waits for.
+// An OtherRun is the status of a run that another one waits for.
 type OtherRun struct {
 	ID     string
 	Status string
@@ -77,7 +77,7 @@ func (e *Executor) seeURL(ctx context.Context, w *Awaiting) (sight, error) {
 	return s, nil
 }
 
-// seeRun looks how another run stands.
+// seeRun looks the status of another run.
 func (e *Executor) seeRun(ctx context.Context, w *Awaiting) (sight, error) {
 	if e.cfg.Watcher == nil {
 		return sight{}, errors.New("wait: other runs cannot be seen here")

@@ -140,7 +140,7 @@ func (r *Response) waitAsked(planned time.Duration) time.Duration {
 	return max(planned, min(r.RetryAfter, longestAsked))
 }
 
-// EachText calls found with every text of a call that may have templates in it, and where it stands in the mapping.
+// EachText calls found with every text of a call that may have templates in it, and where it is in the mapping.
 func (c *Call) EachText(found func(text string, path ...string)) {
 	found(c.URL, "url")
 	for _, name := range c.Headers.Keys() {

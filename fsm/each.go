@@ -60,7 +60,7 @@ func (x *Each) String() string {
 	return text
 }
 
-// List returns the list that the run stands in, also that of a sub-loop or of a branch; nil if it stands in none.
+// List returns the list that the run is in, also that of a sub-loop or of a branch; nil if it is in none.
 func (s *Snapshot) List() *Items {
 	if s.Child != nil && s.Child.Memory != nil {
 		return s.Child.Memory.List()

@@ -89,7 +89,7 @@ func (l *roll) item(i int) any {
 	return v
 }
 
-// plain returns an item as it stands in the list, and whether it is a text that stands there without its quotes.
+// plain returns an item as it is in the list, and whether it is a text that is there without its quotes.
 func (l *roll) plain(i int) (string, bool) {
 	text := l.text[l.at[i]:l.at[i+1]]
 	for text != "" && (text[len(text)-1] == ',' || text[len(text)-1] == ' ') {

@@ -105,7 +105,7 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// writeResults writes the JSON list of the results, in the order of the items, one a line. Only those that ended before one that stands before
+// writeResults writes the JSON list of the results, in the order of the items, one a line. Only those that ended before one that is before
 // them are held in memory.
 func (r *round) writeResults(ctx context.Context, w io.Writer) error {
 	out := &inOrder{w: w, held: map[int]string{}}

@@ -39,7 +39,7 @@ type Config struct {
 	Drain <-chan struct{}
 	// Changed returns a channel that is closed when Held may return something else, or a signal came. Nil: a wait looks once a minute.
 	Changed func() <-chan struct{}
-	Again   ItemsAgain // items of the list that a resumed run stands in that are done again
+	Again   ItemsAgain // items of the list that a resumed run is in that are done again
 	Watcher Watcher    // looks at URLs and other runs for states that wait; nil = it cannot be done
 	Inbox   Inbox      // holds the signals that were sent to the run; nil = none can be
 	// Raise returns the first Raise that was asked for behind number after, and its number; false if there is none. It is called
@@ -295,8 +295,8 @@ type decision struct {
 	stall   string // text of a stall that ends the run
 	fatal   string // text of an error that ends the run
 	died    bool   // the action was killed by a signal that this program did not send
-	limited bool   // a rate limit was waited out in vain, and no route takes that
-	refused string // why a prompt failed for good, where no route takes that; "" = it did not
+	limited bool   // a rate limit was waited out without success, and no route takes that
+	refused string // why a prompt failed permanently, where no route takes that; "" = it did not
 	retry   bool   // the action is to be done again: the wait before that is in the memory
 	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
 	parked  bool   // the same, because it waits and the run is not to be carried meanwhile

@@ -74,7 +74,7 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 			return decision{target: target}
 		}
 	}
-	// A prompt that failed for good is no verdict on its work, whatever its text would be judged to be.
+	// A prompt that failed permanently is no verdict on its work, whatever its text would be judged to be.
 	name := v.Name
 	if refusedForGood(res) && !judgesFailure(st) {
 		name = "error"

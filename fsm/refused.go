@@ -17,12 +17,12 @@ func (f Failure) forGood() bool {
 	return false
 }
 
-// refusedForGood reports whether a prompt failed for good.
+// refusedForGood reports whether a prompt failed permanently.
 func refusedForGood(res *Result) bool {
 	return res != nil && res.ExitCode != 0 && res.Reply != nil && res.Reply.Failure.forGood()
 }
 
-// refusal is the error of a run that ends because a prompt of a state failed for good.
+// refusal is the error of a run that ends because a prompt of a state failed permanently.
 func refusal(st *State, r *Reply, stderr string) string {
 	what := map[Failure]string{
 		FailAuth:    "the key or the login is refused",
@@ -45,7 +45,7 @@ func refusal(st *State, r *Reply, stderr string) string {
 }
 
 // judgesFailure reports whether the author of a state looks at the exit code of its prompt, and so has said what a prompt
-// that fails leads to, for good or not.
+// that fails leads to, permanently or not.
 func judgesFailure(st *State) bool { return st.Evaluate != nil && st.Evaluate.Type == "exit_code" }
 
 // takesError reports whether a sub-loop state says itself where an error leads. A next does not: it takes what nothing else takes.

@@ -283,7 +283,7 @@ func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
 	return decision{target: m.Current}
 }
 
-// stormAt is how many rate limits in a row have to be waited out in vain to be called a storm.
+// stormAt is how many rate limits in a row have to be waited out without success to be called a storm.
 const stormAt = 3
 
 func (e *Executor) rateLimitExhausted(st *State) decision {

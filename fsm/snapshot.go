@@ -75,7 +75,7 @@ type Snapshot struct {
 	RateLimits  map[string]RateLimit // how often a prompt was refused in a row, by state
 	APIErrors   map[string]int       // retries after an error of the host's API by state
 	InfraErrors map[string]int       // retries after a host was ended from outside by state
-	Storm       int                  // rate limits that were waited out in vain, in a row
+	Storm       int                  // rate limits that were waited out without success, in a row
 	Spared      string               // state whose next entry is no retry: a rate limit is to blame; "" = none
 	Session     *Session             // that the next prompt carries on, if it wants to; nil = none
 	Wait        *Wait                // the run pauses; nil = it does not
@@ -199,7 +199,7 @@ type Outcome struct {
 	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
 	Continuation string // payload of a handoff
 	Limited      bool   // a rate limit lasted longer than the run may wait: it can be resumed later
-	Refused      bool   // a prompt failed for good (D28): it can be resumed once the cause is removed
+	Refused      bool   // a prompt failed permanently (D28): it can be resumed once the cause is removed
 	Duration     time.Duration
 }
 
@@ -216,7 +216,7 @@ func (m *Snapshot) Expand(text, state string) (string, error) {
 }
 
 // Unrepeatable names the state whose action was cut short and must not run again unasked (idempotent: false), or "".
-// The library finds the sub-loops the run stands in.
+// The library finds the sub-loops the run is in.
 func (m *Snapshot) Unrepeatable(l *Loop, lib Library) (string, error) {
 	if c := m.inner(); c != nil {
 		child, err := lib.Loop(m.Child.Name, l)

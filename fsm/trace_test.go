@@ -159,7 +159,7 @@ func (s shelf) Loop(name string, _ *fsm.Loop) (*fsm.Loop, error) {
 	return nil, fmt.Errorf("there is no loop %q", name)
 }
 
-// circuit is one that nobody else knows. What it was told of hosts that answered is in answered.
+// circuit is one that no one else knows. What it was told of hosts that answered is in answered.
 type circuit struct {
 	mu       sync.Mutex
 	until    time.Time

@@ -42,7 +42,7 @@ type Wait struct {
 	Event   string // the name of the signal that is; "" = none is
 	Choices string // what can be answered, where a person is asked
 	Seen    string // what the last look came to
-	Looks   int    // that came to nothing
+	Looks   int    // that found nothing
 }
 
 // retries reports whether the action whose result is on record is done again after the wait.

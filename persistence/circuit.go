@@ -101,7 +101,7 @@ func (c *Circuit) Answered(host string, asked time.Time) error {
 	return c.change(func(all []refusal) []refusal { return slices.DeleteFunc(all, over) })
 }
 
-// change writes what is made of the refusals that hold, while nobody else does.
+// change writes what is made of the refusals that hold, while no one else does.
 func (c *Circuit) change(edit func([]refusal) []refusal) error {
 	if err := disk.MakeFolder(filepath.Dir(filepath.Dir(c.Path)), filepath.Dir(c.Path)); err != nil {
 		return err

@@ -53,7 +53,7 @@ func (c Command) For(segment int) bool { return c.Segment == segment || c.Segmen
 type Controller interface {
 	// Send records a command behind all others of the run and returns it with its number and time. It is durable when Send
 	// returns, unless the store's Durability is None. Where no owner would ever act on it, nothing is recorded: an
-	// *EndedError says that the run ended for good, or that the segment is over. An unknown run is ErrNotFound; one that
+	// *EndedError says that the run finished, or that the segment is over. An unknown run is ErrNotFound; one that
 	// little-loops carries on takes no commands: errors.ErrUnsupported.
 	Send(ctx context.Context, id ID, c Command) (Command, error)
 	// Commands returns the commands of a run behind number after, in their order: those for all segments, see Command.For.
@@ -77,7 +77,7 @@ func PausedSince(all []Command, segment int) (since time.Time, paused bool) {
 	return since, paused
 }
 
-// An EndedError means that nobody would act on a command: the run ended for good, or the segment that it was meant for did.
+// An EndedError means that nobody would act on a command: the run finished, or the segment that it was meant for did.
 type EndedError struct {
 	ID      ID
 	Status  Status // of the run

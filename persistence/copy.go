@@ -63,7 +63,7 @@ type Commander interface {
 	Commands(ctx context.Context, id ID, after uint64) ([]Command, error)
 }
 
-// Copy copies a run that nobody owns from one store to another, compares what both then say about it, and returns that. A
+// Copy copies a run that no process owns from one store to another, compares what both then say about it, and returns that. A
 // run that is there already is only compared: the error is fs.ErrExist if it is the same, and otherwise, as after a copy
 // that went wrong, a *DifferentError. A live owner is a *HeldError, damage a *DamageError; then nothing is copied.
 func Copy(ctx context.Context, from Source, to Importer, run Run) (Digest, error) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// NewID returns the ID and the run id of a run of a loop that begins in a second, if nobody else has them.
+// NewID returns the ID and the run id of a run of a loop that begins in a second, if no one else has them.
 func NewID(loop string, at time.Time) (id ID, runID string) { return MakeID(loop, at), MakeRunID(at) }
 
 // Second returns the second that the id of a run which is to have one names.

@@ -73,7 +73,7 @@ func (w WorkerState) Gone() bool { return w.Silent > w.Lease }
 // processes.
 type Placer interface {
 	Store
-	// Submit records a run that nobody owns as [Queued], with its job and what it remembers as it begins. It is durable on return. What it is
+	// Submit records a run that no process owns as [Queued], with its job and what it remembers as it begins. It is durable on return. What it is
 	// placed with is the caller's to tell a queue.
 	Submit(ctx context.Context, spec Spec, memory *fsm.Snapshot, j Job) (Run, error)
 	// Begin gives a queued run to the caller, as Create does a new one. A live owner is a *HeldError; a run that is not queued any more is a
@@ -84,7 +84,7 @@ type Placer interface {
 	// Recall has no worker take a submitted run any more; it is durable on return. Who owns the run keeps it, unless their lease is over: such an owner can
 	// record nothing more, and the run is interrupted. done is false where workers were done with the run, or it was never submitted.
 	Recall(ctx context.Context, id ID) (done bool, err error)
-	// Placed returns submitted runs: the one with the id, or all open ones where id is "". Of each queue and key at most most of those that nobody owns
+	// Placed returns submitted runs: the one with the id, or all open ones where id is "". Of each queue and key at most most of those that no process owns
 	// come, in the order they are to begin; 0 = all.
 	Placed(ctx context.Context, id ID, most int) ([]Placed, error)
 	// Found records what a worker knows of a run that it leaves.

@@ -17,7 +17,7 @@ var ErrFenced = errors.New("the run was taken over")
 // A FencedError says who took a run over.
 type FencedError struct {
 	ID    ID
-	Owner Owner  // zero where nobody owns it now
+	Owner Owner  // zero where no process owns it now
 	Why   string // it was taken, where that was recorded
 }
 
@@ -51,7 +51,7 @@ type Leased interface {
 	Lost() <-chan struct{}
 }
 
-// A Numbered is a [Journal] whose owners have numbers, which grow from owner to owner: what an owner leaves elsewhere can be told by
+// A Numbered is a [Journal] whose owners have numbers, which grow from owner to owner: what an owner leaves elsewhere is known by
 // them from what an earlier one does.
 type Numbered interface {
 	Journal

@@ -15,7 +15,7 @@ type Entry struct {
 	Added time.Time // when it was added, in whole milliseconds and UTC; by the clock of the caller
 	Body  []byte    // JSON, 2 MiB at most
 
-	// Last has Add refuse the entry unless its key stands behind all keys of the list, byte by byte. It is not recorded.
+	// Last has Add refuse the entry unless its key is behind all keys of the list, byte by byte. It is not recorded.
 	Last bool
 }
 

@@ -50,7 +50,7 @@ func DecodeLoop(name string) string {
 	return b.String()
 }
 
-// MakeID returns the ID of a run of a loop that begins in a second, if nobody else has it.
+// MakeID returns the ID of a run of a loop that begins in a second, if no one else has it.
 func MakeID(loop string, at time.Time) ID {
 	return ID(EncodeLoop(loop) + "-" + at.UTC().Format(stampLayout))
 }

@@ -26,7 +26,7 @@ type Rewinder interface {
 	Around(ctx context.Context, id ID, seq uint64) (before, after Moment, err error)
 }
 
-// A Tailer is a [Store] that can be read from its newest event backwards, for those who ask how a run stands and not what
+// A Tailer is a [Store] that can be read from its newest event backwards, for those who ask the status of a run and not what
 // it did in all its life.
 type Tailer interface {
 	Store
@@ -50,7 +50,7 @@ type Track interface {
 	Events(ctx context.Context, last bool) iter.Seq2[fsm.Event, error]
 }
 
-// A Redefiner is a [Journal] that can be told, while a run is running, what the run is made of: a state may run a loop
+// A Redefiner is a [Journal] that is known, while a run is running, what the run is made of: a state may run a loop
 // whose name or text is not known before.
 type Redefiner interface {
 	Journal

@@ -16,7 +16,7 @@ type Query struct {
 	Skip  int    // of these, so many of the newest are left out before others are counted; for a query without Live, Last and LiveToo
 
 	LiveToo  bool // beyond Limit, all that Live would select
-	Open     bool // of all these, only those that have not ended for good; see [Run.Open]
+	Open     bool // of all these, only those that have not finished; see [Run.Open]
 	Readings bool // each run comes with its Reading, which takes memory
 
 	Filter             // for a query without Last
@@ -92,5 +92,5 @@ func (q Query) Cut(runs []Run) []Run {
 	return wanted
 }
 
-// Open reports whether a run has not ended for good: it has files among the running ones, is held, or can be resumed.
+// Open reports whether a run has not finished: it has files among the running ones, is held, or can be resumed.
 func (r Run) Open() bool { return r.Live() || r.Held || r.Resumable }

@@ -206,10 +206,10 @@ func (q *Queue) Tidy(ctx context.Context) error {
 // queuePatience is how long a turn to change the queue is waited for.
 const queuePatience = 30 * time.Second
 
-// queueLogs is how long the log of a user who waited in vain is kept.
+// queueLogs is how long the log of a user who waited without success is kept.
 const queueLogs = 30 * 24 * time.Hour
 
-// tidy removes what the dead left behind. Called within exclusive, where nobody else writes.
+// tidy removes what the dead left behind. Called within exclusive, where no one else writes.
 func (q *Queue) tidy(dead []string) {
 	names, _ := disk.Names(q.dir) // what is left behind now the next one removes
 	for _, name := range names {
@@ -228,7 +228,7 @@ func (q *Queue) tidy(dead []string) {
 }
 
 // LogPath returns where a waiter without a terminal writes what he has to say. It is kept for 30 days where he
-// waited in vain; who begins moves it to where the log of the run is.
+// waited without success; who begins moves it to where the log of the run is.
 func (q *Queue) LogPath(id string) string { return filepath.Join(q.dir, id+".log") }
 
 // EntryPath returns the file of a waiter, which is written anew when it waits for another, and is gone when it waits no longer.

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// A Place is where this process stands in a [Queue]. It is not safe for concurrent use.
+// A Place is where this process is in a [Queue]. It is not safe for concurrent use.
 type Place struct {
 	q    *Queue
 	w    Waiter

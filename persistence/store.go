@@ -13,7 +13,7 @@ import (
 )
 
 // An ID names one run for life. It is the name of its loop, a dash and a second in UTC (fix-20261121T103405),
-// moved on until nobody else has it, so that little-loops finds the files too.
+// moved on until no one else has it, so that little-loops finds the files too.
 type ID string
 
 // A Status is what a run's record says about it, in the words of little-loops.
@@ -100,13 +100,13 @@ type Run struct {
 	Error     string
 	Message   string // what its terminal state said last (message:); "" = nothing
 	Reason    string // why it ended so, in one line; "" = that was not recorded, or it has not ended
-	Unowned   bool   // it says running, and nothing names a process that runs it: nobody can tell whether one does
+	Unowned   bool   // it says running, and nothing names a process that runs it: it is not known whether one does
 	Limited   bool   // it failed because a rate limit lasted, so it can be resumed all the same
-	Refused   bool   // it failed because a prompt failed for good (D28), so it can be resumed once the cause is removed
+	Refused   bool   // it failed because a prompt failed permanently (D28), so it can be resumed once the cause is removed
 
 	Owner        Owner     // zero where unknown
 	Held         bool      // a process owns it: a live process on this host holds its lock, or its lease
-	Scope        []string  // what its owner locks, absolute and resolved; nil where nobody owns it
+	Scope        []string  // what its owner locks, absolute and resolved; nil where no process owns it
 	Leased       time.Time // until then, by the clock of the store, its owner keeps it without another word; zero = it has no lease
 	Lapsed       bool      // its owner may live, but let its lease run out: Resume finds out whether it continues
 	Unsure       bool      // Lapsed, and the owner may be on this machine, out of sight: see SecondLooker
@@ -200,7 +200,7 @@ type Store interface {
 	Interrupt(ctx context.Context, id ID, at time.Time, why string) error
 	// Archive moves a run that has ended out of the way of running ones. It never overwrites.
 	Archive(ctx context.Context, id ID) error
-	// Remove removes a run for good: what is recorded about it, and then its logs and its working folder, unless that is
+	// Remove removes a run permanently: what is recorded about it, and then its logs and its working folder, unless that is
 	// another run's, too. It is listed whole or not at all, also if this process dies meanwhile, and no other run gets its ID
 	// before all of it is gone. It does not ask whether the
 	// run could be resumed. A live owner is a *HeldError, an unknown run ErrNotFound; a *RemainsError says that the
@@ -322,7 +322,7 @@ func (e *HeldError) Error() string {
 	return fmt.Sprintf("run %s is owned by a live process (pid %d)", e.ID, e.Owner.PID)
 }
 
-// A NotResumableError means that a run has ended for good.
+// A NotResumableError means that a run has finished.
 type NotResumableError struct {
 	ID     ID
 	Status Status

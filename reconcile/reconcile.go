@@ -71,7 +71,7 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 	return plan
 }
 
-// PlanUnowned says what to do about those of these runs of which nobody can tell whether they live, for a user who knows that
+// PlanUnowned says what to do about those of these runs of which it is not known whether they live, for a user who knows that
 // they do not: they are interrupted.
 func PlanUnowned(runs []persistence.Run, now time.Time) []Change {
 	var plan []Change
@@ -230,7 +230,7 @@ func View(r persistence.Run, alive bool) persistence.Run {
 }
 
 // Alive reports whether the owner of a run lives. It does where it holds the run's lock or lease. Otherwise, of a run of
-// ours, a process that can be seen tells, and of one that cannot the lock that nobody holds: the kernel keeps the locks of
+// ours, a process that can be seen tells, and of one that cannot the lock that no process holds: the kernel keeps the locks of
 // all PID namespaces of a machine. An owner on another machine, whose locks may not be seen here, counts as alive unless
 // it let its lease run out. A run of little-loops has no lock: its owner lives if a process has the pid and is not known
 // to be another one.

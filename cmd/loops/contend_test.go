@@ -114,7 +114,7 @@ func checkContenders(log string, killed func(id string) bool) error {
 }
 
 // TestContenders: many want to act on paths that overlap, some are killed while they wait or act, and no two that overlap
-// ever act at once. All come to their end, and nobody waits when it is over. `make torture` does it more often.
+// ever act at once. All come to their end, and no process waits when it is over. `make torture` does it more often.
 func TestContenders(t *testing.T) {
 	t.Parallel()
 	t.Logf("again with: go test ./cmd/loops -run TestContenders -crash-seed %d", *crashSeed)

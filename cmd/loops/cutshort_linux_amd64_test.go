@@ -80,7 +80,7 @@ func newCutProject(t *testing.T, store string) cutProject {
 	away := p.newest(t, "good")
 	do(0, "export", away, "-o", "away.tar.gz")
 	do(0, "rm", away)
-	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // its id is nobody else's
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // its id is no one else's
 	do(0, "run", "good", "--quiet")
 	p.ids["first"], p.ids["away"] = p.newest(t, "good"), away
 	do(0, "run", "-b", "good")

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// An example is one YAML block of docs/language.md, with what stands around it.
+// An example is one YAML block of docs/language.md, with what is around it.
 type example struct {
 	line  int    // of the page
 	file  string // named above the block; "" is .loops/NAME.yaml

@@ -15,7 +15,7 @@ import (
 
 // A powerDisk is a disk whose writes are logged. It is one file of a file system of its own, which this process serves to
 // the kernel (FUSE), and which a loop device makes a disk of. What the kernel asks for is answered in its order, by one
-// goroutine; so the log says for each write what was on the disk for good before it.
+// goroutine; so the log says for each write what was on the disk permanently before it.
 type powerDisk struct {
 	dir string // where it is mounted
 	fd  int    // /dev/fuse
@@ -94,7 +94,7 @@ func (d *powerDisk) serve() {
 		op, unique, node := bits.LittleEndian.Uint32(buf[4:]), bits.LittleEndian.Uint64(buf[8:]), bits.LittleEndian.Uint64(buf[16:])
 		body, errno := d.answer(op, node, buf[fuseInHeader:n])
 		if op == fuseForget || op == fuseBatchForget || op == fuseInterrupt {
-			continue // nobody waits
+			continue // no process waits
 		}
 		out := make([]byte, 16, 16+len(body))
 		bits.LittleEndian.PutUint32(out[4:], uint32(-int32(errno)))

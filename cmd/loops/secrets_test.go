@@ -15,7 +15,7 @@ import (
 // hush is part of every secret here, also of those that are written in another form.
 const hush = "Hu5h"
 
-// told is part of what a run is told: it stands in the memory of the run, and nowhere else.
+// told is part of what a run is told: it is in the memory of the run, and nowhere else.
 const told = "w0rd"
 
 var secretLoops = map[string]string{

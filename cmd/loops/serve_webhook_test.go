@@ -109,7 +109,7 @@ func greeted(dir string) []string {
 	return strings.Split(strings.TrimSpace(string(b)), "\n")
 }
 
-// TestWebhooks: who knows the secret starts runs, sends events and answers questions, each once, and nobody else does anything.
+// TestWebhooks: who knows the secret starts runs, sends events and answers questions, each once, and no one else does anything.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := webhookDir(t)

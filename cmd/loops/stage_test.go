@@ -12,7 +12,7 @@ import (
 )
 
 // TestCheckpointPage does what docs/checkpoint.md shows: it runs the script, kills it behind its first stage, runs it
-// again, and wants the output that stands there.
+// again, and wants the output that is there.
 func TestCheckpointPage(t *testing.T) {
 	t.Parallel()
 	bin := binary(t)

@@ -143,7 +143,7 @@ func (d slowRun) says(s *started, text string) {
 	d.t.Fatalf("%q is not in %q", text, s.said())
 }
 
-// TestStopKills: a run that hangs, because nobody reads what it prints, is killed after the grace, with its action.
+// TestStopKills: a run that hangs, because nothing reads what it prints, is killed after the grace, with its action.
 func TestStopKills(t *testing.T) {
 	t.Parallel()
 	for _, store := range stores {

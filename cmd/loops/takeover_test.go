@@ -73,7 +73,7 @@ func (d slowRun) output(args ...string) string {
 }
 
 // TestReusedPid: the recorded pid of a run whose owner was killed is now that of another process, of this or of another
-// boot. The run is shown as interrupted, can be resumed, and nobody touches the other process.
+// boot. The run is shown as interrupted, can be resumed, and no process touches the other process.
 func TestReusedPid(t *testing.T) {
 	t.Parallel()
 	for _, store := range stores {

@@ -59,7 +59,7 @@ func TestCallOutput(t *testing.T) {
 	}
 }
 
-// What a status means, and what stands in the way of a response.
+// What a status means, and what is in the way of a response.
 func TestCallExitCodes(t *testing.T) {
 	for status, want := range map[int]int{200: 0, 204: 0, 304: fsm.CallOther, 400: fsm.CallRefused, 404: fsm.CallRefused, 429: fsm.CallRefused, 500: fsm.CallOther, 503: fsm.CallOther} {
 		a, r := caller(t, func(w http.ResponseWriter, _ *http.Request) {

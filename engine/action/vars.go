@@ -168,7 +168,7 @@ func (f *varFile) intact() bool {
 	return err == nil && os.SameFile(st, f.state) && st.Size() == f.state.Size() && st.ModTime().Equal(f.state.ModTime())
 }
 
-// write replaces the file. Like an environment, it is for nobody else to read. It is durable before an action is told its
+// write replaces the file. Like an environment, it is for no one else to read. It is durable before an action is told its
 // name, because the action may hand that on: as its result, to be recorded.
 func (f *varFile) write(value string, settle *settler) error {
 	f.state = nil

@@ -82,7 +82,7 @@ func Settled(all []persistence.Placed) (done []persistence.ID) {
 
 // Arranged is what a queue is to be changed to: all are the submitted runs that are open, in the order they are to begin, queued what the queue holds, and
 // gone reports whether a worker is, or does nothing about a run. Runs that are due and have no job get one, keys take turns, limits hold; a job whose worker is gone is replaced
-// when nobody owns its run. now is the time by our clock.
+// when no process owns its run. now is the time by our clock.
 func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone func(worker string, run persistence.ID) bool, limits Limits, now time.Time) (plan Plan) {
 	at := make(map[string]int)      // how many are carried, or on their way, by limit
 	waiting := make(map[string]int) // how many are queued, by queue and key

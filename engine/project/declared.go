@@ -60,7 +60,7 @@ func (p *Project) Declaring(c *config.Config) (files []string) {
 	return files
 }
 
-// SettingPlace names where a setting stands, for a person.
+// SettingPlace names where a setting is, for a person.
 func (p *Project) SettingPlace(c *config.Config, key string) string {
 	at := c.At[key]
 	if at.Line == 0 {

@@ -126,7 +126,7 @@ func (l *Library) Read(path string) (Loaded, error) {
 }
 
 // checkAgents says what is wrong with what a loop asks of agents. Where the project's configuration has mistakes, which
-// keep every run from starting, nobody knows which there are.
+// keep every run from starting, it is not known which there are.
 func (l *Library) checkAgents(loop *fsm.Loop) []fsm.Problem {
 	if !asksSome(loop) {
 		return nil

@@ -88,7 +88,7 @@ func Open(dir string, o Options) (*Project, error) {
 	start = filepath.Clean(start)
 	inside, found := worktree.Around(start)
 	if found {
-		start = inside.Tree.Project() // the tree may have a .loops of its own, which nobody reads
+		start = inside.Tree.Project() // the tree may have a .loops of its own, which nothing reads
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(filepath.Join(dir, Folder)); err == nil && info.IsDir() {

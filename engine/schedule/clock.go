@@ -248,7 +248,7 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 		return true, nil
 	}
 	f.Why = failed.Error()
-	if f.Tries++; f.Tries == len(pauses) { // of a server that was killed meanwhile nobody knows that it failed
+	if f.Tries++; f.Tries == len(pauses) { // of a server that was killed meanwhile it is not known that it failed
 		return c.close(ctx, f, Failed, f.Why)
 	}
 	_, err = c.change(ctx, f)

@@ -91,7 +91,7 @@ func condition(n ast.Node) ast.Node {
 	return c
 }
 
-// written is an operand as it stands in the text, nearly; "" for one that was rewritten.
+// written is an operand as it is in the text, nearly; "" for one that was rewritten.
 func written(n ast.Node) string {
 	switch n.(type) {
 	case *ast.IdentifierNode, *ast.MemberNode, *ast.ChainNode:

@@ -170,7 +170,7 @@ func commandLists(script string) (lists [][]shellCommand) {
 					by = "&"
 				}
 			}
-		case by == "": // ; or a line end, which joins nothing where an operator stands before it
+		case by == "": // ; or a line end, which joins nothing where an operator is before it
 			parted = true
 		}
 	}

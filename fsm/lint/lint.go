@@ -149,7 +149,7 @@ func (c *checker) pos(at spot) fsm.Pos {
 	return p
 }
 
-// seen says where something else stands, for a problem at pos.
+// seen says where something else is, for a problem at pos.
 func (c *checker) seen(at spot, from spot) string {
 	p := c.pos(at)
 	switch {

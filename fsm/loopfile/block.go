@@ -277,7 +277,7 @@ func (b *block) pos(name string) fsm.Pos {
 	return b.d.pos(b.at)
 }
 
-// keyPos is where a key stands, or the block if it is not there.
+// keyPos is where a key is, or the block if it is not there.
 func (b *block) keyPos(name string) fsm.Pos {
 	if f, ok := b.fields[name]; ok {
 		return b.d.pos(f.key)

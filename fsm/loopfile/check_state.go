@@ -67,7 +67,7 @@ func (d *decoder) checkAction(s *stateDecl) {
 	}
 }
 
-// firstWord returns what stands before the first blank or line end.
+// firstWord returns what is before the first blank or line end.
 func firstWord(text string) string {
 	if i := strings.IndexAny(text, " \n"); i >= 0 {
 		return text[:i]

@@ -4,7 +4,7 @@
 // A [Loader] reads a loop in these steps: the loop that it inherits from (from), the steps that become states (flow),
 // the fragments that its states are made from (import, fragments, fragment), the definition itself, and at last
 // whether the loops that its states run take what they are given. [Parse] does the same for one text without files.
-// Both report every mistake in one go, each with the file, line and column where its text stands; [Render] prints them
+// Both report every mistake in one go, each with the file, line and column where its text is; [Render] prints them
 // for users. They return a loop only if there is no error in it, and then it is complete: defaults are filled in and
 // every fixed target names a state. [Loader.Effective] writes the merged definition as one text. [Loader.Resolve]
 // finds loop files by the names users give, [Loader.Child] by those in other files, and [List] lists them.

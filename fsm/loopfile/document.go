@@ -116,7 +116,7 @@ func (w *documenter) field(in Where, e entry, key *Key) any {
 	return w.plain(n)
 }
 
-// in returns what makes a value of a mapping with keys of the table, or of something else that stands in its place.
+// in returns what makes a value of a mapping with keys of the table, or of something else that is in its place.
 func (w *documenter) in(where Where) func(*yaml.Node) any {
 	return func(n *yaml.Node) any {
 		if n.Kind != yaml.MappingNode {

@@ -51,7 +51,7 @@ func (d *decoder) each(b *block) *fsm.Each {
 	return x
 }
 
-// inTemplate finds the templates of a text: what stands around them may make it a pattern of paths.
+// inTemplate finds the templates of a text: what is around them may make it a pattern of paths.
 var inTemplate = pattern.Lazy(`\$\{[^}]*\}`)
 
 // eachText reads a for_each that is a text.

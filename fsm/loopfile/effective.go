@@ -37,7 +37,7 @@ func (l *Loader) Effective(path string, origins bool) (text []byte, problems []f
 	return w.out.Bytes(), u.problems, nil
 }
 
-// commenter returns a function that says where a value stands, as seen from a folder.
+// commenter returns a function that says where a value is, as seen from a folder.
 func commenter(folder string) func(fsm.Pos) string {
 	names := map[string]string{}
 	return func(p fsm.Pos) string {

@@ -210,7 +210,7 @@ func (l *Loader) lookUp(name, except string, files ...string) (string, error) {
 	return "", missing
 }
 
-// folders returns where a name is looked for that stands in these files.
+// folders returns where a name is looked for that is in these files.
 func (l *Loader) folders(name string, files []string) []string {
 	var out []string
 	add := func(dir string) {

@@ -41,7 +41,7 @@ func caller(loop string) string {
 	return "name: n\ndescription: d\ninitial: s\nstates:\n  s: {loop: '" + loop + "', on_yes: done}\n  done: {terminal: true}\n"
 }
 
-// TestChild says which file a name means, by the file it stands in.
+// TestChild says which file a name means, by the file it is in.
 func TestChild(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"p/.loops/main.yaml": caller("x"), "p/.loops/a/b/deep.yaml": caller("x"), "p/docs/sketch.yaml": caller("x"),
@@ -105,7 +105,7 @@ func TestChild(t *testing.T) {
 	}
 }
 
-// TestChildOfInherited looks names up where their text stands, and then where the loop is.
+// TestChildOfInherited looks names up where their text is, and then where the loop is.
 func TestChildOfInherited(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"main.yaml":      "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n  g: {fragment: gate, on_yes: h}\n  h: {loop: '${context.which}', on_yes: done}\n",

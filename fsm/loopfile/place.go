@@ -84,7 +84,7 @@ func (p *places) find(m *yaml.Node, name string) (key, val *yaml.Node) {
 	return nil, nil
 }
 
-// find returns the value of a key, aliases followed, as it stands in a mapping or is merged into it by <<; nil if
+// find returns the value of a key, aliases followed, as it is in a mapping or is merged into it by <<; nil if
 // there is none.
 func find(m *yaml.Node, name string) (key, val *yaml.Node) {
 	merges := false

@@ -10,7 +10,7 @@ import "slices"
 // accepts; a key that is not of the language is no error, and a warning in editors that know deprecationMessage.
 //
 // What it cannot see: whether a name is that of a state, a capture, a fragment or a file; what the texts hold (templates,
-// scripts, patterns); how two numbers compare; what stands in other files; keys that stand twice, and other
+// scripts, patterns); how two numbers compare; what is in other files; keys that stand twice, and other
 // mistakes of YAML itself. [Parse] and its kin report those.
 func Schema(types Types) []byte {
 	schema := object(

@@ -39,7 +39,7 @@ func (o *origins) within(n *yaml.Node, offset int) fsm.Pos {
 // maxWalk is the size of the longest text that is compared with its source to find a place in it.
 const maxWalk = 1 << 20
 
-// inLiteral is within for a text after |, which stands in its file line by line.
+// inLiteral is within for a text after |, which is in its file line by line.
 func (o *origins) inLiteral(n *yaml.Node, offset int) fsm.Pos {
 	pos := o.pos(n)
 	before := n.Value[:offset]

@@ -21,7 +21,7 @@ type writer struct {
 
 func (w *writer) full() bool { return w.out.Len() > maxShown }
 
-// end ends a line, with the origin of what stands in it.
+// end ends a line, with the origin of what is in it.
 func (w *writer) end(n *yaml.Node) {
 	if w.comment != nil {
 		w.out.WriteString(w.comment(w.pos(n)))
@@ -198,7 +198,7 @@ func scalarText(n *yaml.Node) string {
 	return "!<" + tag + "> " + quoted(n.Value)
 }
 
-// isText reports whether YAML takes what stands there without quotation marks for a text.
+// isText reports whether YAML takes what is there without quotation marks for a text.
 func isText(s string) bool {
 	return (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).ShortTag() == "!!str"
 }

@@ -51,7 +51,7 @@ type reNode struct {
 // isAt reports whether the node only stands at a place, which cannot be repeated.
 func (n *reNode) isAt() bool { return reBegin <= n.op && n.op <= reNotWord }
 
-// reInf is the largest width that is told apart from endless.
+// reInf is the largest width that is distinguished from endless.
 const reInf = 1 << 30
 
 // width returns the least and the greatest number of characters the node can match. groups are the widths of the

@@ -69,7 +69,7 @@ type span struct {
 	offset int
 }
 
-// cut returns what stands before the first sep, and behind it.
+// cut returns what is before the first sep, and behind it.
 func (s span) cut(sep string) (before, after span, found bool) {
 	b, a, found := strings.Cut(s.text, sep)
 	if !found {

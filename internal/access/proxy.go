@@ -53,7 +53,7 @@ func (p *Proxy) Trusts(remote string) bool {
 	return false
 }
 
-// User returns the user of a request. A header that stands there twice names no user: one of them may be the client's own.
+// User returns the user of a request. A header that is there twice names no user: one of them may be the client's own.
 func (p *Proxy) User(r *http.Request) (User, bool) {
 	names := r.Header[p.Header]
 	if len(names) != 1 || !p.Trusts(r.RemoteAddr) {

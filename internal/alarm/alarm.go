@@ -1,4 +1,4 @@
-// Package alarm looks at the runs of a project from outside: at those that make no progress, whose process died, or that ask a user in vain, and at
+// Package alarm looks at the runs of a project from outside: at those that make no progress, whose process died, or that ask a user without success, and at
 // schedules that did not fire. What it finds is on record, told once through the notifications of the project, and told again when it is over.
 package alarm
 

@@ -32,7 +32,7 @@ func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
 	}
 
 	p, store := opened(above, "project")
-	unpacked := filepath.Join(p.RunsDir(), folderPrefix+"1") // nobody holds its lock
+	unpacked := filepath.Join(p.RunsDir(), folderPrefix+"1") // no process holds its lock
 	from, placed := filepath.Join(unpacked, "work"), filepath.Join(p.RunsDir(), "fix-1", "ledger")
 	if err := os.MkdirAll(from, 0o700); err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ type Written struct {
 	Left   []string // what is in the working folder and no regular file, by path: it was left out
 }
 
-// Write writes an archive of a run that nobody owns to w, compressed with zstd, or else with gzip. work is its working
+// Write writes an archive of a run that no process owns to w, compressed with zstd, or else with gzip. work is its working
 // folder, which need not be there. A run that changes meanwhile is an error.
 func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source, run persistence.Run, work string) (Written, error) {
 	var z io.WriteCloser = gzip.NewWriter(w)

@@ -35,7 +35,7 @@ func (c File) Valid(strict bool) bool {
 type Findings struct {
 	Files    []File
 	Project  []File        // files of the project that no loop starts with
-	problems []fsm.Problem // of all files, sorted, each once: what stands in a library is found by every loop that imports it
+	problems []fsm.Problem // of all files, sorted, each once: what is in a library is found by every loop that imports it
 	others   []string      // files that were passed over, as they define no loop
 	Strict   bool
 	explain  func(err error) (text string, missing bool) // tells a user why a file was not checked, and whether it is not there

@@ -53,13 +53,13 @@ type Config struct {
 	Hosts        []*host.Host // in the order of the files
 	ActionTypes  []ActionType // in the order of the files, those of the environment last
 
-	// At says where each setting stands, by its Key.Name; hosts as hosts.NAME, action types as action_types.NAME, and each of Notify as notify.N, from 0.
+	// At says where each setting is, by its Key.Name; hosts as hosts.NAME, action types as action_types.NAME, and each of Notify as notify.N, from 0.
 	At map[string]Place
 	// Warnings are what is wrong with files that loops may do without.
 	Warnings Problems
 }
 
-// A Place is where a setting stands in a file.
+// A Place is where a setting is in a file.
 type Place struct {
 	File string
 	Line int
@@ -71,10 +71,10 @@ type Problem struct {
 	Line, Col int // from 1; 0 = the whole file
 	Text      string
 
-	// Key is the first name of the setting that is wrong, or seems to be meant, such as run; "" = that cannot be told.
+	// Key is the first name of the setting that is wrong, or seems to be meant, such as run; "" = that is not known.
 	Key string
 
-	text []byte // where that cannot be told: the file, as far as it is known
+	text []byte // where that is not known: the file, as far as it is known
 }
 
 func (p Problem) String() string {
@@ -98,7 +98,7 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// About returns the problems for which nobody can tell what a setting is, by the first part of its name.
+// About returns the problems for which it is not known what a setting is, by the first part of its name.
 func (p Problems) About(key string) (about Problems) {
 	for _, x := range p {
 		if x.Key == key || x.Key == "" && (x.text == nil || bytes.Contains(x.text, []byte(key))) {

@@ -60,7 +60,7 @@ func (d *decoder) section(n *yaml.Node, what, prefix string, c *Config) {
 	d.mapping(n, what, rows)
 }
 
-// at notes where a setting stands.
+// at notes where a setting is.
 func (c *Config) at(name, file string, line int) {
 	if c.At == nil {
 		c.At = map[string]Place{}

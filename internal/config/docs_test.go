@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The page of settings has an example that sets every key, a table of all with their defaults, and all that can be told of.
+// The page of settings has an example that sets every key, a table of all with their defaults, and all that is known of.
 func TestPage(t *testing.T) {
 	b, err := os.ReadFile("../../docs/config.md")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // A Key is one setting of the files. The decoder, loops config show, the JSON Schema and the test of docs/config.md read
 // the same list of them.
 type Key struct {
-	Name    string   // with the sections it stands in: queue.timeout
+	Name    string   // with the sections it is in: queue.timeout
 	Means   string   // for a person, one sentence or two
 	Default string   // what holds where no file says anything; "" = nothing does
 	Form    Form     // how its value is written

@@ -1,6 +1,6 @@
 package config
 
-// A NotifyKind is something that happens to a run, of which a Notify may tell. Its name stands in on.
+// A NotifyKind is something that happens to a run, of which a Notify may tell. Its name is in on.
 type NotifyKind struct {
 	Name    string
 	Means   string // for a person: "the run ..."

@@ -29,7 +29,7 @@ func TestSecret(t *testing.T) {
 		}
 		return Secret{File: path}
 	}
-	pipe := filepath.Join(dir, "pipe") // which nobody writes to
+	pipe := filepath.Join(dir, "pipe") // which nothing writes to
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ type drawing struct {
 	prev   [][]int // for each item its links upwards
 }
 
-// An itemKind says what stands at a place of a drawing.
+// An itemKind says what is at a place of a drawing.
 type itemKind int
 
 const (

@@ -1,5 +1,5 @@
 // Package disk is how files of records are opened, locked, made durable, moved and removed: a file is a regular file, under
-// that very name, and for its user alone. A link is not followed, and nobody waits at a named pipe. Errors name the path.
+// that very name, and for its user alone. A link is not followed, and no process waits at a named pipe. Errors name the path.
 // Functions may be called by any goroutine at once.
 package disk
 
@@ -105,7 +105,7 @@ func ReadStamped(path string) (b []byte, s Stamp, err error) {
 }
 
 // ReadLock reads a lock file, as [Read] does, and reports whether a live process holds flock on it, as [Held] does. With heldOnly a file
-// that nobody holds is not read, and b is nil.
+// that no process holds is not read, and b is nil.
 func ReadLock(path string, heldOnly bool) (b []byte, held bool, err error) {
 	var st syscall.Stat_t
 	probe := probeToo
@@ -205,7 +205,7 @@ func Write(path string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Rewrite makes a file hold exactly these bytes, in the blocks it has. What stands in its place and cannot be written to
+// Rewrite makes a file hold exactly these bytes, in the blocks it has. What is in its place and cannot be written to
 // is removed, if nothing is in it.
 func Rewrite(path string, b []byte) error {
 	f, err := Open(path, os.O_WRONLY|os.O_CREATE)

@@ -173,7 +173,7 @@ func (x *Examination) host(h *host.Host, v hostVersion, chosen bool) bool {
 	return v.path != ""
 }
 
-// keysOf returns what a host heeds of what a loop file can say, and what it does not.
+// keysOf returns what a host follows of what a loop file can say, and what it does not.
 func keysOf(has host.Features) (mapped, ignored []string) {
 	for _, k := range []struct {
 		name string

@@ -28,7 +28,7 @@ type Handover struct {
 	Project string         `json:"project,omitempty"` // as -C says
 	Store   string         `json:"store,omitempty"`   // as --store says
 	View    View           `json:"view"`
-	Log     bool           `json:"log,omitempty"`   // what the run says is kept in a log: nobody else reads it once the run is on record
+	Log     bool           `json:"log,omitempty"`   // what the run says is kept in a log: no one else reads it once the run is on record
 	Bound   bool           `json:"bound,omitempty"` // the run stops, so that it can be resumed, when the process that handed it over ends
 	Files   *Files         `json:"files,omitempty"` // nil = they are in Dir
 	Words   []string       `json:"words,omitempty"` // a command line that asks for the same; messages quote it, and nothing reads it

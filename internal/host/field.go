@@ -49,7 +49,7 @@ func walk(v any, path string, found []any) []any {
 	return found
 }
 
-// text joins what stands at a field; it is "" where nothing does.
+// text joins what is at a field; it is "" where nothing does.
 func (f Field) text(v any) string {
 	var texts []string
 	for _, x := range f.find(v) {
@@ -74,7 +74,7 @@ func (f Field) word(v any, to *string) (ok bool) {
 	return ok
 }
 
-// number adds up what stands at a field.
+// number adds up what is at a field.
 func (f Field) number(v any) (sum float64, ok bool) {
 	for _, x := range f.find(v) {
 		n, isNumber := x.(float64)

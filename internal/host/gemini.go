@@ -24,7 +24,7 @@ const geminiDefaults = `{"general": {"maxAttempts": 1}, "privacy": {"usageStatis
 `
 
 // geminiDefaultsVar names the file of such settings. It is believed only where it and all folders above belong to root
-// and nobody else may write there; an administrator's own is left alone.
+// and no one else may write there; an administrator's own is left alone.
 const geminiDefaultsVar = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH"
 
 var geminiHas = Features{Model: true, Session: true, Permissions: true, Usage: true}

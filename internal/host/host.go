@@ -27,7 +27,7 @@ type Host struct {
 // Features are the keys of a loop file that mean something to a host.
 type Features struct {
 	Model, Agent, Tools, Effort, Session, Permissions bool
-	Schema                                            bool // it can be told a JSON Schema to answer by
+	Schema                                            bool // it is known a JSON Schema to answer by
 	MaxCost                                           bool // it can stop at a cost by itself
 	Cost                                              bool // it says what a prompt cost
 	Usage                                             bool // it says what a prompt used
@@ -36,7 +36,7 @@ type Features struct {
 // A Request is one prompt to an agent, or one question to a judge.
 type Request struct {
 	Text    string
-	Alone   bool     // nobody reads what it prints, or tries again: it is started and left to itself
+	Alone   bool     // nothing reads what it prints, or tries again: it is started and left to itself
 	Judge   bool     // one answer is wanted, and no tool is needed for it
 	Schema  string   // JSON Schema of a judge's answer; "" = none
 	Model   string   // "" = the host's own, as for all that follow

@@ -166,7 +166,7 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	case fsm.EndTimeout:
 		return b.lastly("the run took longer than its timeout of " + humanize.Duration(l.Timeout))
 	case fsm.EndInterrupted:
-		// The run stands before the state that was to come next.
+		// The run is before the state that was to come next.
 		return "the output of state " + cmp.Or(b.turns[0].state, state) + " asked for the end (LOOP_STOP)"
 	case fsm.EndUserStopped:
 		return "stopped by " + cmp.Or(b.by, "a user") + " in state " + state

@@ -7,7 +7,7 @@ import (
 	"loops/fsm"
 )
 
-// A BranchState is how far a branch of the state has come that a run stands in.
+// A BranchState is how far a branch of the state has come that a run is in.
 type BranchState struct {
 	Name    string
 	At      string // the states that it is in, of a loop; "" = it has an action, or has ended
@@ -16,7 +16,7 @@ type BranchState struct {
 	Begun   bool
 }
 
-// Branches returns the branches of the state that the run stands in, in a sub-loop too: those that began, and behind them those that
+// Branches returns the branches of the state that the run is in, in a sub-loop too: those that began, and behind them those that
 // are known to come.
 func (v *Status) Branches() []BranchState {
 	m := v.Memory

@@ -196,7 +196,7 @@ func (x *explainer) wall() string {
 	return "its timeout allows"
 }
 
-// askedOf says who answered a prompt, or was asked in vain, and what that took.
+// askedOf says who answered a prompt, or was asked without success, and what that took.
 func askedOf(e fsm.Event, how string) string {
 	var parts []string
 	who := str(e, "host")

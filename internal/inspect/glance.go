@@ -21,7 +21,7 @@ type Glance struct {
 
 	judged, left newest
 	items        progress
-	levels       [][]fsm.Event // by depth: what stands behind the newest state_enter not yet seen, newest first
+	levels       [][]fsm.Event // by depth: what is behind the newest state_enter not yet seen, newest first
 	ends         []*fsm.Event  // by depth: the newest loop_complete behind the newest state_enter above it not yet seen
 	open         []*Visit      // those whose surroundings are still to be found
 	events       int

@@ -88,7 +88,7 @@ func (g *Glance) Items() *Progress {
 	return p
 }
 
-// Items is how far the run has come with the list it works on; nil = it works on none. Of a run that nobody carries no item is running.
+// Items is how far the run has come with the list it works on; nil = it works on none. Of a run that no process carries no item is running.
 func (v *Status) Items() *Progress {
 	p := v.Glance.Items()
 	if p != nil && !v.Alive {

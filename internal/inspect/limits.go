@@ -19,7 +19,7 @@ type Limit struct {
 	Loop       string // whose it is
 	State      string // "" = of the whole loop; of max_edge_revisits the edge, as "from -> to"
 	Used, Most float64
-	Unknown    bool // of a budget: what was used cannot be told
+	Unknown    bool // of a budget: what was used is not known
 	Routes     bool // the run does not end at it, but goes another way
 	seconds    bool
 }
@@ -27,7 +27,7 @@ type Limit struct {
 // Share is how much of the limit is used up, from 0 to 1; more where it is overdrawn.
 func (l Limit) Share() float64 { return l.Used / l.Most }
 
-// A Position is what is asked about: where a run stands, and how long it has stood there.
+// A Position is what is asked about: where a run is, and how long it has stood there.
 type Position struct {
 	Memory *fsm.Snapshot
 	Loops  LoopsByMemory

@@ -12,7 +12,7 @@ import (
 
 // A Reader makes visits of the events of one run, which are added in their order. It may begin with any event: of what
 // was before, the states around the first are unknown visits, with the State "". Its memory is bounded: it holds the
-// visits the run stands in and nothing else. The zero Reader is ready. It is not safe for concurrent use.
+// visits the run is in and nothing else. The zero Reader is ready. It is not safe for concurrent use.
 type Reader struct {
 	// Done, if not nil, is called with each visit when it is over: inner ones before those they ran inside. It is not
 	// called for unknown visits.
@@ -77,7 +77,7 @@ func (r *Reader) Add(e fsm.Event) *Visit {
 	return r.stack[e.Depth]
 }
 
-// pass gives the time since the last event to the visits the run stands in.
+// pass gives the time since the last event to the visits the run is in.
 func (r *Reader) pass(e fsm.Event) {
 	if !e.Time.IsZero() {
 		took := e.Time.Sub(r.last)
@@ -193,7 +193,7 @@ func (r *Reader) close(depth int) {
 // Close ends the visits that are still open. It is called once, behind the last event.
 func (r *Reader) Close() { r.close(0) }
 
-// Open returns the visits the run stands in, outermost first. They are not to be changed.
+// Open returns the visits the run is in, outermost first. They are not to be changed.
 func (r *Reader) Open() []*Visit { return r.stack }
 
 // Now is how long a visit has taken by a time after the newest event, in a run that is running.

@@ -62,7 +62,7 @@ func tell(visits []*Visit, events []fsm.Event, l *fsm.Loop) string {
 	return b.String()
 }
 
-// The story of each testdata/*.jsonl, where nobody knows the definition, is in *.out.
+// The story of each testdata/*.jsonl, where it is not known the definition, is in *.out.
 func TestExplain(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.jsonl")
 	if len(files) < 3 {

@@ -10,7 +10,7 @@ import (
 	"loops/persistence"
 )
 
-// UnknownOwner is the word for a run that says running where nobody can tell whether a process runs it.
+// UnknownOwner is the word for a run that says running where it is not known whether a process runs it.
 const UnknownOwner = "unknown owner"
 
 // StatusWord is the status of a run, also where its record cannot be read.
@@ -46,7 +46,7 @@ const Paused = "paused"
 // Outcomes are the words by which [Outcome] and [OutcomeNow] tell runs apart that have one status.
 var Outcomes = []string{"capped", "stopped", "killed", "stalled", "budget", "limited", "parked", "handed_off", Paused}
 
-// Outcome is how a run stands or ended, in one word: its status where that says it, and otherwise what ended it. A run is killed where its
+// Outcome is in one word where a run is, or how it ended: its status where that says it, and otherwise what ended it. A run is killed where its
 // process is gone and recorded no end.
 func Outcome(r persistence.Run) string {
 	switch {

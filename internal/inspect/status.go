@@ -58,7 +58,7 @@ func (v *Status) Idle() time.Duration {
 	return max(0, v.Now.Sub(at))
 }
 
-// Acting is how long the action in flight has run; 0 = there is none, or nobody carries it on.
+// Acting is how long the action in flight has run; 0 = there is none, or no process carries it on.
 func (v *Status) Acting() time.Duration {
 	e := v.Glance.Acting
 	if e == nil || e.Time.IsZero() || v.Wait != nil || !v.Alive {
@@ -90,13 +90,13 @@ func (v *Status) Measure() {
 	v.Limits = s.Limits()
 }
 
-// A Level is one loop of where a run stands.
+// A Level is one loop of where a run is.
 type Level struct {
 	Loop, State string
 	Step, Most  int // most: 0 = not known
 }
 
-// Levels are where the run stands: its state and, where that runs a sub-loop, the states in there. Where branches or items run, they
+// Levels are where the run is: its state and, where that runs a sub-loop, the states in there. Where branches or items run, they
 // lead on only if it is a single one, which runs a loop.
 func (v *Status) Levels() []Level {
 	if v.Memory == nil {

@@ -12,7 +12,7 @@ import (
 type Page struct {
 	Name     string // loops-run
 	Section  int
-	Source   string // what stands at the foot: the program and its version
+	Source   string // what is at the foot: the program and its version
 	Title    string // at the head: what the page belongs to
 	Short    string // one line, without a full stop
 	Synopsis []string

@@ -126,7 +126,7 @@ func (h *Host) begin(ctx context.Context, v mcpserver.Values, request engine.Req
 	return value.AppendJSON(nil, answer), nil
 }
 
-// statusOf returns how a run stands.
+// statusOf returns the status of a run.
 func (h *Host) statusOf(ctx context.Context, run string) (any, error) {
 	session, err := h.Session()
 	if err != nil {

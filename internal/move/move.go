@@ -142,7 +142,7 @@ func (r *rebase) next(s string, from int) (at int, found Folder) {
 	return at, found
 }
 
-// index returns where a path stands in s, from a place on; -1 if it does not.
+// index returns where a path is in s, from a place on; -1 if it does not.
 func index(s, path string, from int) int {
 	for {
 		i := strings.Index(s[from:], path)
@@ -156,7 +156,7 @@ func index(s, path string, from int) int {
 	}
 }
 
-// isPath reports whether what stands in s from one place to another is a path of its own, or the beginning of one that goes
+// isPath reports whether what is in s from one place to another is a path of its own, or the beginning of one that goes
 // on with a slash: not a part of a longer name.
 func isPath(s string, from, to int) bool {
 	if rest := s[to:]; rest != "" {

@@ -30,7 +30,7 @@ func TestRebase(t *testing.T) {
 }
 
 // What a run remembers in other places than its context: a result that waits to be judged, answers of judges, and all of
-// that in the sub-loops that it stands in.
+// that in the sub-loops that it is in.
 func TestRebaseAll(t *testing.T) {
 	memory := func() *fsm.Snapshot {
 		return &fsm.Snapshot{

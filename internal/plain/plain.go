@@ -4,7 +4,7 @@
 // but tab and line feed, bytes that are no UTF-8, characters that turn the direction of writing, and separators of lines.
 // In JSON, where such characters stand only in texts and those of ASCII never, the notation means the same.
 //
-// The styling of this program passes, because it is written with [Style], whose marks nobody else can write.
+// The styling of this program passes, because it is written with [Style], whose marks no one else can write.
 package plain
 
 import (
@@ -194,7 +194,7 @@ func ended(buf, b []byte, from, end int) (out []byte, rest int) {
 }
 
 // markAt returns the style of the mark at the beginning of b and how long the mark is; 0 = there is none. It is not whole
-// where b ends before that can be told.
+// where b ends before that is known.
 func markAt(b []byte) (code string, size int, whole bool) {
 	mark := mark()
 	if len(b) < len(mark) {

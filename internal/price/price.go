@@ -17,7 +17,7 @@ type Table struct {
 // A Price is what a million tokens cost in USD.
 type Price struct {
 	Input, Output, CacheRead, CacheWrite float64
-	Until                                time.Time // the day after its last one; zero = for good
+	Until                                time.Time // the day after its last one; zero = permanently
 }
 
 // A Usage counts tokens; the four are disjoint.
@@ -47,7 +47,7 @@ func (t *Table) Over(under *Table) *Table {
 	return both
 }
 
-// Of returns the price of a model on a day; ok is false where nobody knows.
+// Of returns the price of a model on a day; ok is false where it is not known.
 //
 // A model is known by its name in the table. Hosts also write a provider before it (anthropic/…), a size of context behind
 // it ([1m]) or the date of its release (-20251001); those are taken off where the whole name is not in the table.
@@ -67,7 +67,7 @@ func (t *Table) Of(model string, at time.Time) (p Price, ok bool) {
 	return Price{}, false
 }
 
-// Cost returns what a use of a model cost, in USD; ok is false where nobody knows. Nothing costs nothing, whatever the model.
+// Cost returns what a use of a model cost, in USD; ok is false where it is not known. Nothing costs nothing, whatever the model.
 func (t *Table) Cost(model string, u Usage, at time.Time) (usd float64, ok bool) {
 	if u == (Usage{}) {
 		return 0, true

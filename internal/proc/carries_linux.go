@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Opened reports whether a process of this PID namespace has a file open. known is false where that cannot be told.
+// Opened reports whether a process of this PID namespace has a file open. known is false where that is not known.
 func Opened(pid int, file fs.FileInfo) (open, known bool) {
 	st, err := look(pid)
 	if err != nil {

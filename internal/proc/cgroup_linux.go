@@ -21,7 +21,7 @@ const (
 )
 
 // A Cgroup is a control group of the second version below that of this process, without any controllers: whatever is
-// started in it, and all that descends from that, belongs to it for good, whatever session or environment it takes. Its
+// started in it, and all that descends from that, belongs to it permanently, whatever session or environment it takes. Its
 // processes count as marked by the element that Mark set last.
 type Cgroup struct {
 	dir    string
@@ -45,7 +45,7 @@ var cgroupMount = sync.OnceValues(func() (point, top string) {
 	return "", ""
 })
 
-// cgroupOf returns the path of a process's control group below the mount, "" where it cannot be told.
+// cgroupOf returns the path of a process's control group below the mount, "" where it is not known.
 func cgroupOf(pid string) string {
 	var buf [4 << 10]byte
 	n, err := read("/proc/"+pid+"/cgroup", buf[:])

@@ -180,7 +180,7 @@ func Group(pgid int) ([]Identity, error) {
 }
 
 // TreeRSS returns the resident memory, in bytes, that the process group pid, its leader and all their
-// descendants hold now; 0 where it cannot be told.
+// descendants hold now; 0 where it is not known.
 func TreeRSS(pid int) int64 {
 	all, err := list()
 	if err != nil {

@@ -119,7 +119,7 @@ func list() ([]info, error) {
 // environ returns the environment a process of this user began with, "" where it may not be read.
 func environ(pid int) string {
 	// A process that is becoming another program has none to be read. That lasts for a part of a millisecond, or longer
-	// where many want the processor. One that has none for good has it at the same place when it is looked at again.
+	// where many want the processor. One that has none permanently has it at the same place when it is looked at again.
 	var empty uint64
 	for pause := 50 * time.Microsecond; pause < 50*time.Millisecond; pause *= 2 {
 		b, ok := readEnviron(pid)

@@ -72,7 +72,7 @@ func rss(p info) int64 {
 	return int64(m.RSS)
 }
 
-// Opened reports whether a process has a file open. known is false where that cannot be told, as on these systems.
+// Opened reports whether a process has a file open. known is false where that is not known, as on these systems.
 func Opened(int, fs.FileInfo) (open, known bool) { return false, false }
 
 // CommandLine returns the words of the command line of a process, nil where it cannot be read.
@@ -88,5 +88,5 @@ func CommandLine(pid int) []string {
 	return words
 }
 
-// Catches reports whether a process is known to handle a signal itself; here that cannot be told.
+// Catches reports whether a process is known to handle a signal itself; here that is not known.
 func Catches(int, syscall.Signal) bool { return false }

@@ -59,7 +59,7 @@ var Statuses = []string{
 	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), string(persistence.Queued), "unreadable",
 }
 
-// statuses are what a status may be asked for: those of the records, and the outcomes that are told apart among them.
+// statuses are what a status may be asked for: those of the records, and the outcomes that are distinguished among them.
 func statuses() []string { return append(slices.Clone(Statuses), inspect.Outcomes...) }
 
 // check refuses what does not go together. The help on see explains it.

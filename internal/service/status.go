@@ -12,7 +12,7 @@ import (
 	"loops/persistence"
 )
 
-// A Status is how a run stands, or that it waits in the queue.
+// A Status is the status of a run, or that it waits in the queue.
 type Status struct {
 	Status  *inspect.Status      // nil = there is no run yet
 	Waiting []persistence.Waiter // those in the queue that it is about

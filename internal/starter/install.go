@@ -15,7 +15,7 @@ import (
 // A Copied is a loop of the catalog that was copied into a project.
 type Copied struct{ From, To string }
 
-// An IncompleteError says that a copy would miss what stands beside the original. Nothing was written.
+// An IncompleteError says that a copy would miss what is beside the original. Nothing was written.
 type IncompleteError struct {
 	Original string
 	Problems []fsm.Problem // of the copy
@@ -60,7 +60,7 @@ func Install(p *project.Project, name string) (Copied, error) {
 	return c, c.check(p)
 }
 
-// check removes a copy that is not valid where its original is: it misses what stands beside that one.
+// check removes a copy that is not valid where its original is: it misses what is beside that one.
 func (c Copied) check(p *project.Project) error {
 	original, err := project.NewLibrary(p).Load(c.From)
 	if err != nil || original.Loop == nil {

@@ -52,14 +52,14 @@ func (s *Sink) release() {
 	s.held = s.held[:0]
 }
 
-// Gone reports whether nobody reads any more, as far as has been noticed.
+// Gone reports whether nothing reads any more, as far as has been noticed.
 func (s *Sink) Gone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err != nil
 }
 
-// Close writes what is held back and returns what went wrong at any time. That nobody reads on is nothing wrong.
+// Close writes what is held back and returns what went wrong at any time. That nothing reads on is nothing wrong.
 func (s *Sink) Close() error {
 	s.Flush()
 	s.mu.Lock()

@@ -24,7 +24,7 @@ import (
 // fields are what a form or an object of JSON says.
 type fields map[string]string
 
-// fieldPrefix is what stands before the name of a context value, and of a field of an answer, in a form.
+// fieldPrefix is what is before the name of a context value, and of a field of an answer, in a form.
 const fieldPrefix = "field."
 
 // pairs returns the values whose names have the prefix, as KEY=VALUE: of a page that said what they were those that were changed, else those
@@ -267,7 +267,7 @@ func retryNow(r *http.Request, _ Project, s *Session, _ fields, _ string) (done,
 	return done{value.NewMap("woken", woken), run}, nil
 }
 
-// remove removes the record of a run for good. That it can be resumed is no obstacle: the page asked before.
+// remove removes the record of a run permanently. That it can be resumed is no obstacle: the page asked before.
 func remove(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {
 	run := r.PathValue("run")
 	if f["confirm"] != run {

@@ -161,7 +161,7 @@ func query(pairs ...string) string {
 	return "?" + q.Encode()
 }
 
-// addHead says how the run stands.
+// addHead adds where the run is, in a sentence and in facts.
 func (page *runPage) addHead(v *inspect.Status) {
 	run := v.Run
 	switch page.Lead = page.Row.Reason; {

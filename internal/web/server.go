@@ -42,7 +42,7 @@ type Project struct {
 type Options struct {
 	Projects []Project
 	Access   *Access      // how users are known
-	BasePath string       // "" or "/loops": what stands before each address
+	BasePath string       // "" or "/loops": what is before each address
 	Hosts    []string     // the values of the header Host that are answered, exactly
 	AnyIP    string       // a port with which each address of IP is answered, too; "" = none is
 	TLS      *tls.Config  // nil = nothing is encrypted

@@ -63,7 +63,7 @@ func (h *hub) listen() (<-chan tidings, func()) {
 	}
 }
 
-// run looks until nobody listens.
+// run looks until nothing listens.
 func (h *hub) run() {
 	for {
 		runs := h.look()

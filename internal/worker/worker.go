@@ -302,7 +302,7 @@ func (w *worker) drive(ctx context.Context, id persistence.ID) (over bool) {
 	}
 }
 
-// placed reads how a run stands. A database that is away is asked again, as long as the worker is to have runs.
+// placed reads the status of a run. A database that is away is asked again, as long as the worker is to have runs.
 func (w *worker) placed(ctx context.Context, id persistence.ID) (persistence.Placed, bool) {
 	for giveUp := time.Now().Add(w.lease); ; {
 		all, err := w.store.Placed(ctx, id, 0)

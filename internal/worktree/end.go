@@ -28,7 +28,7 @@ type Report struct {
 	Why    string // it was kept although that was not asked for; "" = it was, or it is gone
 }
 
-// End does what is to become of the tree of a run that has ended for good. Nothing that was not committed is lost unless
+// End does what is to become of the tree of a run that has finished. Nothing that was not committed is lost unless
 // how is Discard. An End that was killed is finished by another. With an error the tree is kept.
 func (h *Hold) End(ctx context.Context, git Git, how string, succeeded bool) (r Report, err error) {
 	if r.State, err = h.State(ctx, git); err != nil {

@@ -12,7 +12,7 @@ import (
 const ignored = "# Work trees of git, each with files of its own.\n*\n"
 
 // Make makes the work tree of a run, or continues in it. begun says that actions of the run have been in it: then one that is
-// gone is not made again, because nobody knows what was in it. A *Refusal says what to do. What a Make that was killed left
+// gone is not made again, because it is not known what was in it. A *Refusal says what to do. What a Make that was killed left
 // half done, the next one of the same run does again.
 func (t Tree) Make(ctx context.Context, git Git, run string, begun bool) (*Hold, error) {
 	if _, err := t.finish(ctx, git); err != nil {

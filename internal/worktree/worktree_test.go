@@ -104,7 +104,7 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// A tree is not removed under a run that is in it, and nobody enters one that goes.
+// A tree is not removed under a run that is in it, and no process enters one that goes.
 func TestEnter(t *testing.T) {
 	path := fakeTree(t, t.TempDir(), "a")
 	guest, err := Enter(path)

@@ -102,7 +102,7 @@ type Event struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
-// A Log keeps the events of each run, for as long as nobody clears them: they outlive the run's checkpoint, so that
+// A Log keeps the events of each run, for as long as nothing clears them: they outlive the run's checkpoint, so that
 // who watches it can read the end. All methods may be called by several goroutines at once, also for one run.
 type Log interface {
 	// Append adds events and returns the number of the last one; numbers have no gaps. The events are durable when

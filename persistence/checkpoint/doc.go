@@ -5,7 +5,7 @@
 // [Run] saves it as often as is worth it, and deletes it when the run is over; what is still there at the next start
 // was interrupted. A [Store] keeps checkpoints and a [Log] keeps numbered events; [Dir] does both in files and [Memory]
 // in memory. OpenCheckpoints of package loops/persistence/sqlstore does both in a file of SQLite; it is not here, so that
-// nobody else has a database among the dependencies. [Stages] are the same idea for shell scripts, behind the command
+// no one else has a database among the dependencies. [Stages] are the same idea for shell scripts, behind the command
 // loops stage.
 //
 // What holds:

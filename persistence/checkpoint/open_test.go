@@ -12,7 +12,7 @@ import (
 )
 
 // A link, a named pipe or a folder stands in the place of a file of a checkpoint, a log or a stage. It is refused with words,
-// nobody waits for it, and what a link leads to is neither believed nor changed.
+// no process waits for it, and what a link leads to is neither believed nor changed.
 func TestNoRegularFile(t *testing.T) {
 	put := map[string]func(path, outside string) error{
 		"a symbolic link": func(path, outside string) error { return os.Symlink(outside, path) },

@@ -103,7 +103,7 @@ func (c *cache) recall(p place) *loaded {
 	return &loaded{flat: flat, record: rec, whole: true, viewed: true, skimmed: true, stamp: now}
 }
 
-// ended reports whether a run ended for good, by what a listing read of its state file, which is as it was then.
+// ended reports whether a run finished, by what a listing read of its state file, which is as it was then.
 func (c *cache) ended(p place) bool {
 	if c == nil {
 		return false
@@ -112,7 +112,7 @@ func (c *cache) ended(p place) bool {
 	return ok && regular && c.index.Ended(p.folder, now)
 }
 
-// note keeps what was read of a state file, and whether that says that the run ended for good.
+// note keeps what was read of a state file, and whether that says that the run finished.
 func (c *cache) note(p place, state disk.Stamp, text []byte, ended bool) {
 	if c == nil || text == nil || state == (disk.Stamp{}) || strings.ContainsRune(p.folder, filepath.Separator) || !c.index.Wants(p.folder) || !old(state) {
 		return

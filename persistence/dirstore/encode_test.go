@@ -9,7 +9,7 @@ import (
 	"loops/fsm/value"
 )
 
-// What a run writes once is not kept for good: its memory does not grow with its length.
+// What a run writes once is not kept permanently: its memory does not grow with its length.
 func TestEncodersForget(t *testing.T) {
 	j := begin(t, open(t))
 	s := step(1).Snapshot

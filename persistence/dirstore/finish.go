@@ -59,7 +59,7 @@ func addID(ids []persistence.ID, id persistence.ID) []persistence.ID {
 }
 
 // cutShort looks for what processes that died may have left: hidden folders of the archive, marks of live runs that are gone,
-// and runs of which there is a lock that nobody holds, and nothing else.
+// and runs of which there is a lock that no process holds, and nothing else.
 func (d *Store) cutShort() (hidden []string, marks, stale []persistence.ID) {
 	_ = disk.EachName(d.history, func(name string) {
 		if name[0] == '.' {
@@ -85,7 +85,7 @@ func (d *Store) cutShort() (hidden []string, marks, stale []persistence.ID) {
 	return hidden, marks, stale
 }
 
-// abandoned reports whether all there is of a live run is a lock of this program that nobody holds.
+// abandoned reports whether all there is of a live run is a lock of this program that no process holds.
 func (d *Store) abandoned(id persistence.ID) bool {
 	p := d.live(id)
 	if disk.Exists(p.state) || disk.Exists(p.parts) || disk.Exists(p.events) && !d.unrecorded(id) || disk.Held(p.lock) {

@@ -59,7 +59,7 @@ type journal struct {
 	written  time.Time
 
 	mu     sync.Mutex
-	rec    record // guarded by mu; Snapshot is a copy that nobody else changes
+	rec    record // guarded by mu; Snapshot is a copy that no one else changes
 	damage []string
 }
 

@@ -168,7 +168,7 @@ type folder struct {
 	key    string // run id, dash, encoded name of the loop
 	path   string // relative to the archive
 	whole  bool   // of its state all is read
-	unread bool   // of a run that the cache knows to have ended for good nothing is read: what is returned of it is not open
+	unread bool   // of a run that the cache knows to have finished nothing is read: what is returned of it is not open
 	when   uint64 // the digits of the run id: numbers are sorted faster than names
 }
 

@@ -184,7 +184,7 @@ func (d *Store) liveRun(id persistence.ID, saw seen, keep bool) (persistence.Run
 // loadSeen is load of a run of which a walk saw a state file and nothing unusual. Where what there is now does not agree with that,
 // it returns nothing, and all has to be looked for: the run may just be removed, or moved. A list of runs that died reads a thousand.
 //
-// Most of those that died left a state file that stands at the end of the journal. Its checksum holds, so it is believed without a look
+// Most of those that died left a state file that is at the end of the journal. Its checksum holds, so it is believed without a look
 // at the events, as in the archive.
 func (p place) loadSeen(saw seen, whole bool) (*loaded, error) {
 	if saw&sawState == 0 || saw&sawRemoved != 0 {
@@ -214,7 +214,7 @@ func (d *Store) loadLive(p place) (*loaded, error) {
 
 // addOwner adds who owns a live run, and what its owner locks.
 func (d *Store) addOwner(r *persistence.Run, files livePaths, l *loaded) {
-	// Of a run of ours that nobody holds, its memory tells the owner.
+	// Of a run of ours that no process holds, its memory tells the owner.
 	lock, held, err := probeLock(files.lock, r.Owner.PID != 0 && !l.foreign)
 	r.Held = held
 	if r.Owner.PID == 0 || l.foreign {

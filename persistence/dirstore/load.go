@@ -89,7 +89,7 @@ func (p place) load(texts bool) (*loaded, error) {
 		if got, err = l.readJournal(log, flat, ours); err == nil {
 			flat = got
 		}
-		if flat == nil || l.archived { // else it was a view that nobody syncs: a loss of power may leave anything in its place
+		if flat == nil || l.archived { // else it was a view that nothing syncs: a loss of power may leave anything in its place
 			l.noteView(p)
 		}
 	}
@@ -228,7 +228,7 @@ func (l *loaded) readStateBy(path string, part func([]byte) []byte) (flat *value
 	}
 }
 
-// stateSeq is the number of the last event that a state file knows; 0 if that cannot be told.
+// stateSeq is the number of the last event that a state file knows; 0 if that is not known.
 func stateSeq(path string) (seq uint64) {
 	b, err := disk.Read(path)
 	if err != nil {

@@ -55,7 +55,7 @@ func readLock(path string) (scopeLock, error) {
 	return parseLock(path, b, err)
 }
 
-// probeLock is readLock that also reports whether a live process holds the flock of the file. What is in one that nobody holds need
+// probeLock is readLock that also reports whether a live process holds the flock of the file. What is in one that no process holds need
 // not be read.
 func probeLock(path string, heldOnly bool) (l scopeLock, held bool, err error) {
 	b, held, err := disk.ReadLock(path, heldOnly)

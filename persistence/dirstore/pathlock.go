@@ -21,7 +21,7 @@ type pathLocker struct {
 	location string
 }
 
-// A pathLock is a lock file of a run that is recorded in another store. Its name is no run's, so that nobody looks for the
+// A pathLock is a lock file of a run that is recorded in another store. Its name is no run's, so that nothing looks for the
 // run here, or removes its working folder when its owner died.
 type pathLock struct {
 	d       *Store

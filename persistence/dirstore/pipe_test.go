@@ -15,7 +15,7 @@ import (
 	"loops/persistence"
 )
 
-// Something that is no file stands where one should be. Nobody waits for it: what can be told of the run is told, and
+// Something that is no file stands where one should be. No process waits for it: what is known of the run is told, and
 // what cannot be done fails and names the file. The other run is not concerned.
 func TestNoRegularFile(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
@@ -148,7 +148,7 @@ func TestNoRegularFile(t *testing.T) {
 	}
 }
 
-// listenAt leaves a socket that nobody listens at.
+// listenAt leaves a socket that nothing listens at.
 func listenAt(path string) error {
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err != nil {

@@ -200,7 +200,7 @@ func TestKilledWaiter(t *testing.T) {
 	}
 }
 
-// A process that is stopped keeps its run for as long as it is: it is not taken for dead, and nobody takes the run over.
+// A process that is stopped keeps its run for as long as it is: it is not taken for dead, and no process takes the run over.
 func TestPausedOwner(t *testing.T) {
 	root := filepath.Join(t.TempDir(), ".loops")
 	cmd, id := spawn(t, "hold", root)

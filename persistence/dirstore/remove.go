@@ -81,7 +81,7 @@ func (d *Store) removeArchived(t *taken) (hidden string, err error) {
 	return hidden, d.hideFiles(t.id, work, hidden)
 }
 
-// hide renames a folder of the archive into a hidden one, for good also if the power is lost.
+// hide renames a folder of the archive into a hidden one, permanently also if the power is lost.
 func (d *Store) hide(folder string) (hidden string, err error) {
 	if hidden, err = os.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
 		return "", err
@@ -145,7 +145,7 @@ func (d *Store) finishLive(t *taken, hidden string) error {
 func (d *Store) removeCopy(t *taken) (hidden string, err error) {
 	l, err := t.load(false)
 	if err != nil || l.record == nil || !l.foreign {
-		return "", nil // nobody else copies; and a run that cannot be read can be removed all the same
+		return "", nil // no one else copies; and a run that cannot be read can be removed all the same
 	}
 	a, ok := d.archived(t.id, folderName(persistence.MakeRunID(l.StartedAt), l.Loop))
 	if old, err := a.load(false); ok && err == nil && old.Loop == l.Loop && old.StartedAt.Equal(l.StartedAt) {

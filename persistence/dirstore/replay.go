@@ -117,7 +117,7 @@ func (j *journalReader) read(f *os.File, at int64, last uint64, fresh bool) erro
 	}
 	st, err := f.Stat()
 	if err != nil || st.Size() == at {
-		return err // mostly the state file stands at the end
+		return err // mostly the state file is at the end
 	}
 	_, sums, err := segment.LineBefore(f, at)
 	if err != nil {

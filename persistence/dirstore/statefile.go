@@ -12,7 +12,7 @@ import (
 )
 
 // A stateFile writes state.json beside the journal. It keeps the folder of the journal open: so nothing is ever written to
-// what stands at the old path when the project was moved, and no path is walked for each state.
+// what is at the old path when the project was moved, and no path is walked for each state.
 type stateFile struct {
 	folder *os.File // nil: it could not be opened
 	path   string   // of state.json, for messages
@@ -60,7 +60,7 @@ func (s *stateFile) replace(b []byte) error {
 	return nil
 }
 
-// write makes a file of the folder hold exactly these bytes. What stands in its place and cannot be written to is removed,
+// write makes a file of the folder hold exactly these bytes. What is in its place and cannot be written to is removed,
 // if nothing is in it.
 func (s *stateFile) write(dir int, name string, b []byte) error {
 	path := filepath.Join(filepath.Dir(s.path), name)

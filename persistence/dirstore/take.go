@@ -95,7 +95,7 @@ type taken struct {
 	durable bool // its event file is known to be
 }
 
-// take makes sure that nobody owns a run, and that nobody else will. Called within exclusive.
+// take makes sure that no process owns a run, and that no one else will. Called within exclusive.
 func (d *Store) take(p place) (*taken, error) {
 	if p.folder == "" {
 		live := d.live(p.id)

@@ -17,7 +17,7 @@ import (
 	"loops/persistence"
 )
 
-// tidyBatch is how many runs are tidied up while nobody else may look for or make locks.
+// tidyBatch is how many runs are tidied up while no one else may look for or make locks.
 const tidyBatch = 64
 
 // Archive implements [Store].

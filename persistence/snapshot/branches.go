@@ -199,7 +199,7 @@ func applyBranch(to, change *value.Map) error {
 	return nil
 }
 
-// keepBranches is what Remember does about the branches: old is ours, and nobody else has it.
+// keepBranches is what Remember does about the branches: old is ours, and no one else has it.
 func keepBranches(old, now []*fsm.BranchMemory) []*fsm.BranchMemory {
 	if len(now) == 0 {
 		return nil

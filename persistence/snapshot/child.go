@@ -115,7 +115,7 @@ func patchChild(e *Writer, now, before *fsm.Snapshot) {
 	e.Close('}')
 }
 
-// sameVisit reports whether one continued as the other. Where that cannot be told the patch is right all the same.
+// sameVisit reports whether one continued as the other. Where that is not known the patch is right all the same.
 func sameVisit(now, before *fsm.Child) bool {
 	return now.Name == before.Name && now.File == before.File && now.SHA256 == before.SHA256 &&
 		now.Memory.StartedAt.Equal(before.Memory.StartedAt) && extends(now.Log, before.Log)
@@ -154,7 +154,7 @@ func applyChild(old, patch any) (any, error) {
 	return child, nil
 }
 
-// keepChild is what Remember does about the sub-loop: old is ours, and nobody else has it.
+// keepChild is what Remember does about the sub-loop: old is ours, and no one else has it.
 func keepChild(old, now *fsm.Child) *fsm.Child {
 	if now == nil {
 		return nil

@@ -188,7 +188,7 @@ func cutAny(key, suffix string) (string, bool) {
 	return key, false
 }
 
-// Remember makes shadow, which nobody else has, what now is. Records and lists within are shared with now, because
+// Remember makes shadow, which no one else has, what now is. Records and lists within are shared with now, because
 // they never change.
 func Remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
 	old := *shadow

@@ -174,7 +174,7 @@ func (c *Checkpoints) version(ctx context.Context, q queryer) (has int, err erro
 	return has, nil
 }
 
-// change does f in a transaction that nobody else writes beside, and that is durable when it returns nil. f may be done
+// change does f in a transaction that no one else writes beside, and that is durable when it returns nil. f may be done
 // again, and its context is not cancelled: whether a commit was cancelled in time nobody could say.
 func (c *Checkpoints) change(ctx context.Context, f func(ctx context.Context, tx *sql.Conn) error) error {
 	return c.patiently(ctx, func(ctx context.Context) (err error) {

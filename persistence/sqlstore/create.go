@@ -39,7 +39,7 @@ func (s *Store) Create(ctx context.Context, spec persistence.Spec) (persistence.
 	}
 	j, err := s.create(ctx, spec, scope, place, lock)
 	if err != nil {
-		_ = lock.Unlock() // a file that is left says nothing, as nobody holds it
+		_ = lock.Unlock() // a file that is left says nothing, as no process holds it
 		return nil, err
 	}
 	return j, nil

@@ -12,7 +12,7 @@ import (
 
 // A dialect is what SQLite and PostgreSQL do not do alike.
 type dialect interface {
-	// words are what stands in statements for the words in braces, in pairs.
+	// words are what is in statements for the words in braces, in pairs.
 	words() []string
 	// numbered means that parameters are $1, $2 …, not ?.
 	numbered() bool
@@ -23,7 +23,7 @@ type dialect interface {
 	change(ctx context.Context, durable bool, f func(tx *sql.Tx) error) error
 	// serialise makes everyone else who calls it wait until the end of the transaction.
 	serialise(ctx context.Context, tx *sql.Tx) error
-	// lockRow is what stands behind a SELECT whose row must not be changed by others before the end of the transaction.
+	// lockRow is what is behind a SELECT whose row must not be changed by others before the end of the transaction.
 	lockRow() string
 	// save does a save, or nothing where the run is not as the save expects; done tells.
 	save(ctx context.Context, b *batch) (done bool, err error)

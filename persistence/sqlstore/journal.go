@@ -196,7 +196,7 @@ func (j *journal) arm(at time.Time) {
 	}
 }
 
-// overdue reports whether the next save is to be durable although nobody waits for it: because of a decision.
+// overdue reports whether the next save is to be durable although no process waits for it: because of a decision.
 func (j *journal) overdue() bool {
 	return j.s.Durability != persistence.None && !j.decided.IsZero() && time.Since(j.decided) >= groupDelay
 }
@@ -260,7 +260,7 @@ func (j *journal) fail(err error) error {
 	return j.failed
 }
 
-// Close implements [persistence.Journal]. The paths are given up last: nobody begins on them before the run is let go of.
+// Close implements [persistence.Journal]. The paths are given up last: no process begins on them before the run is let go of.
 func (j *journal) Close(ctx context.Context) error {
 	j.stop()
 	err := j.close(ctx)

@@ -120,7 +120,7 @@ func (s *Store) Begin(ctx context.Context, id persistence.ID, spec persistence.S
 	}
 	j, err := s.beginQueued(ctx, id, spec, scope, place, lock)
 	if err != nil {
-		_ = lock.Unlock() // a file that is left says nothing, as nobody holds it
+		_ = lock.Unlock() // a file that is left says nothing, as no process holds it
 		return nil, err
 	}
 	return j, nil

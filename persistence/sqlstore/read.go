@@ -227,7 +227,7 @@ type reader struct {
 	ctx context.Context
 	s   *Store
 	run int64
-	err error // of the database, if it could not say whether a text is there
+	err error // of the database, where it could not report whether a text is there
 }
 
 func (r *reader) Put(string, string) error { return errors.ErrUnsupported }

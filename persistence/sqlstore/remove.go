@@ -165,7 +165,7 @@ func (s *Store) finishRemoval(ctx context.Context, id persistence.ID) error {
 	})
 }
 
-// forgetDead forgets runs that recorded nothing and that nobody owns any more.
+// forgetDead forgets runs that recorded nothing and that no process owns any more.
 func (s *Store) forgetDead(ctx context.Context) error {
 	const begun = `WHERE r.status = ''`
 	dead := func(rows []*row) (d []*row) {

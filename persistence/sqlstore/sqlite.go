@@ -79,7 +79,7 @@ func sqliteFile(path string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
-	// What runs remember is nobody else's business. SQLite gives its other files the mode of this one.
+	// What runs remember is no one else's business. SQLite gives its other files the mode of this one.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", err

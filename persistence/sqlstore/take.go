@@ -33,7 +33,7 @@ func (s *Store) Resume(ctx context.Context, id persistence.ID, spec persistence.
 	}
 	j, memory, err := s.takeOver(ctx, id, spec, scope, place)
 	if err != nil {
-		_ = lock.Unlock() // a file that is left says nothing, as nobody holds it
+		_ = lock.Unlock() // a file that is left says nothing, as no process holds it
 		return nil, nil, err
 	}
 	j.paths = lock

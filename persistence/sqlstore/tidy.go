@@ -52,7 +52,7 @@ func (s *Store) Tidy(ctx context.Context, todo []persistence.Tidying) []error {
 	return errs
 }
 
-// settle changes runs that nobody owns, and says of each what kept it from that. Whoever owned one is fenced off.
+// settle changes runs that no process owns, and says of each what kept it from that. Whoever owned one is fenced off.
 func (s *Store) settle(ctx context.Context, tx *sql.Tx, todo []persistence.Tidying, results []error) error {
 	if err := s.d.serialise(ctx, tx); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Store) settle(ctx context.Context, tx *sql.Tx, todo []persistence.Tidyi
 	return nil
 }
 
-// locked returns the rows of runs, which nobody else changes before the end of the transaction.
+// locked returns the rows of runs, which no one else changes before the end of the transaction.
 func (s *Store) locked(ctx context.Context, tx *sql.Tx, todo []persistence.Tidying) (map[persistence.ID]*row, error) {
 	var ids []any
 	for _, t := range todo {

@@ -28,7 +28,7 @@ type modelRun struct {
 	loop     string
 	status   persistence.Status
 	archived bool
-	held     persistence.Journal // nil: nobody owns it
+	held     persistence.Journal // nil: no process owns it
 	memory   *fsm.Snapshot       // never changed once it is here; nil: nothing was recorded
 	events   []string
 	spoilt   bool // what was materialised of it was made unreadable
@@ -283,7 +283,7 @@ func (m *model) list() {
 	}
 }
 
-// evolve changes a memory that nobody else has, at some depth, and says how.
+// evolve changes a memory that no one else has, at some depth, and says how.
 func (m *model) evolve(s *fsm.Snapshot) (how string) {
 	for s.Child != nil && m.rng.IntN(4) > 0 {
 		how += " in"

@@ -10,7 +10,7 @@ import (
 	"loops/internal/ui/asker"
 )
 
-// asker returns what asks at the terminal of this command what a run asks; nil where nobody reads or types there.
+// asker returns what asks at the terminal of this command what a run asks; nil where nothing reads or types there.
 func (a *app) asker(view viewFlags) *asker.Asker {
 	in, ok := a.In.(*os.File)
 	if !ok || view.quiet || view.json || a.detached != nil {

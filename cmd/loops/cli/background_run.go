@@ -79,7 +79,7 @@ func runHandedOver(ctx context.Context, a *app) error {
 	return passOn(carryWatched(ctx, a, h, report, messages))
 }
 
-// carryDetached carries a run that nobody waits for once it is on record, and returns its exit code.
+// carryDetached carries a run that no process waits for once it is on record, and returns its exit code.
 func carryDetached(ctx context.Context, a *app, h handover.Handover, report, messages *os.File) int {
 	h.View.JSON = false // that was asked of whoever started it
 	d := &detached{report: report, messages: messages, began: time.Now(), line: commandline.Text(commandline.Kept(h.Words))}

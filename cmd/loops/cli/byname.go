@@ -48,7 +48,7 @@ func isCommand(root *cobra.Command, word string) bool {
 	return word == "help" || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
 }
 
-// isLoop reports whether a loop of the project in a directory, or of its catalog, has exactly this name. Where that cannot be told, none has.
+// isLoop reports whether a loop of the project in a directory, or of its catalog, has exactly this name. Where that is not known, none has.
 func (a *app) isLoop(dir, name string) bool {
 	p, err := project.Open(dir, project.Options{Cwd: a.Dir, Env: a.Env})
 	return err == nil && p.Loader().Named(name) != ""

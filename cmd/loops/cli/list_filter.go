@@ -41,7 +41,7 @@ func listStatuses(cmd *cobra.Command, args []string, word string) ([]cobra.Compl
 
 const seeList = "loops list --help"
 
-// checkOpen reads the flags, and refuses what no run can be. args is what stands behind --stuck.
+// checkOpen reads the flags, and refuses what no run can be. args is what is behind --stuck.
 func checkOpen(f *views.OpenFilter, cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	if len(args) > 0 {

@@ -137,7 +137,7 @@ func (s *served) runEnv(bound bool) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, engine.EnvAncestors+"=") })
 }
 
-// said is what a command that failed has printed, without what stands before each line.
+// said is what a command that failed has printed, without what is before each line.
 func said(text string, code int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {

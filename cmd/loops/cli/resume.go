@@ -17,9 +17,9 @@ type resumeOptions struct {
 	over    project.Overrides
 	force   bool
 	rerun   bool
-	retry   bool // the failed items of the list that the run stands in
+	retry   bool // the failed items of the list that the run is in
 	extend  engine.Extend
-	from    string // state to continue in; "" = where the run stands
+	from    string // state to continue in; "" = where the run is
 	view    viewFlags
 	lock    lockFlags
 

@@ -45,7 +45,7 @@ func (v viewFlags) checkFormat(command string) error {
 	return nil
 }
 
-// checkBackground refuses what a run in the background cannot do: nobody reads its output.
+// checkBackground refuses what a run in the background cannot do: nothing reads its output.
 func (v viewFlags) checkBackground(command string) error {
 	switch {
 	case v.follow:

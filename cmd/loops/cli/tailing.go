@@ -10,7 +10,7 @@ import (
 	"loops/persistence"
 )
 
-// errUnread means that nobody reads any more what is printed.
+// errUnread means that nothing reads any more what is printed.
 var errUnread = errors.New("nobody reads on")
 
 // tail calls each for the events of a run after a number, and with follow for those that are still to come, until the run ends or its

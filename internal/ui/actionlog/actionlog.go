@@ -141,7 +141,7 @@ func (l *Printer) Event(e fsm.Event) {
 }
 
 // Live prints what an action wrote to standard error while it runs: whole lines, joined by \n, of its file. Whose it is where several run
-// side by side is not known: it stands under the one of them that began last.
+// side by side is not known: it is under the one of them that began last.
 func (l *Printer) Live(file, text string) {
 	if l.State != "" && (l.began == nil || !l.began.begun) || l.Raw && !l.Stderr {
 		return
@@ -170,7 +170,7 @@ func (l *Printer) said(n *lane, text string) {
 	}
 }
 
-// front is what stands in front of each line: of which run and state it is, where that is not in a line above, and a mark where
+// front is what is in front of each line: of which run and state it is, where that is not in a line above, and a mark where
 // standard error stands among standard output.
 func (l *Printer) front(n *lane, stderr bool) (front string) {
 	if l.Several {
@@ -272,7 +272,7 @@ func (l *Printer) copy(n *lane, path string, stderr bool) bool {
 const pieceSize = 64 << 10
 
 // eachPiece calls print for the lines of a text, without their ends; a long one comes in several pieces, of which the last
-// ends it. What stands behind the last line end is a line.
+// ends it. What is behind the last line end is a line.
 func eachPiece(r io.Reader, print func(piece string, ends bool)) error {
 	in := bufio.NewReaderSize(r, pieceSize)
 	open, cut := false, "" // a line was begun; the beginning of a sequence at the end of its last piece

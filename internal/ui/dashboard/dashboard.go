@@ -76,7 +76,7 @@ type board struct {
 	options Options
 	screen  tcell.Screen
 	model   *watch.Model
-	drawn   *watch.Screen // what stands there; nil = nothing
+	drawn   *watch.Screen // what is there; nil = nothing
 
 	views   chan watch.View
 	wants   chan persistence.ID // the run that is selected now

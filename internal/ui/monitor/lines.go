@@ -26,7 +26,7 @@ type Lines struct {
 	Err      io.Writer // for what cannot be read
 }
 
-// Print writes a line for each change, until none of the runs is running or queued any more, nobody reads on or ctx ends, whose cause
+// Print writes a line for each change, until none of the runs is running or queued any more, nothing reads on or ctx ends, whose cause
 // is the error.
 func (l *Monitor) Print(ctx context.Context, o Lines) error {
 	wanted := func(w *run) bool {
@@ -108,7 +108,7 @@ func (l *Monitor) Print(ctx context.Context, o Lines) error {
 	return context.Cause(ctx)
 }
 
-// line writes how a run stands.
+// line writes the status of a run.
 func (o Lines) line(w *run) {
 	row, now := w.row(), time.Now()
 	if !o.JSON {

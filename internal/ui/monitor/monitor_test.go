@@ -174,7 +174,7 @@ func TestWatchLook(t *testing.T) {
 	}
 }
 
-// TestWatchPaused wants a pause that is asked for and one that the run stands in told apart.
+// TestWatchPaused wants a pause that is asked for and one that the run is in told apart.
 func TestWatchPaused(t *testing.T) {
 	c := newWatchedCase(t)
 	id := c.begin("fix")

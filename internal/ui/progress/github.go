@@ -30,7 +30,7 @@ type GitHub struct {
 
 // A Job is what a [GitHub] knows of the job around it.
 type Job struct {
-	// Root returns the directory that the job names files relative to, "" where that cannot be told.
+	// Root returns the directory that the job names files relative to, "" where that is not known.
 	Root func() string
 	// Summarize adds a report about the run to the summary of the job; next is the command that resumes the run, "" = none.
 	Summarize func(id persistence.ID, o fsm.Outcome, next string) error

@@ -14,7 +14,7 @@ func AppendToJob(name, path string, most int, write func(w io.Writer, room int) 
 	if path == "" {
 		return nil
 	}
-	// A pipe that nobody reads is an error, and nothing to wait for.
+	// A pipe that nothing reads is an error, and nothing to wait for.
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
 		return err

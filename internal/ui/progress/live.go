@@ -20,7 +20,7 @@ type live struct {
 	head  string // "[3/50] check > make test"; "" = nothing runs
 	last  string // last output line
 	since time.Time
-	drawn string // what stands there now
+	drawn string // what is there now
 }
 
 func newLive(f *os.File) *live { return &live{file: f} }

@@ -51,7 +51,7 @@ type Index struct {
 // An Entry is what was read of one state file.
 type Entry struct {
 	State disk.Stamp
-	Ended bool // for good: the run is whole and cannot be resumed
+	Ended bool // permanently: the run is whole and cannot be resumed
 	Text  string
 }
 
@@ -72,7 +72,7 @@ func (x *Index) Text(name string, state disk.Stamp) (string, bool) {
 	return e.Text, ok && e.State == state
 }
 
-// Ended reports whether what was read of the state file of a run, if that still has this stamp, says that it ended for good.
+// Ended reports whether what was read of the state file of a run, if that still has this stamp, says that it finished.
 func (x *Index) Ended(name string, state disk.Stamp) bool {
 	e := x.entries[name]
 	return e.Ended && e.State == state

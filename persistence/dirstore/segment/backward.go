@@ -14,7 +14,7 @@ import (
 // [Forward] it believes lines whose checksum holds, and leaves out those of a batch whose memory never came. The zero value is
 // ready.
 type Backward struct {
-	settled bool // a line with memory was seen: what stands before it was
+	settled bool // a line with memory was seen: what is before it was
 	sums    bool // the line before needs a checksum
 }
 
@@ -73,7 +73,7 @@ func linesBackwards(f *os.File, each func([]byte) bool) error {
 		return err
 	}
 	var rest []byte // the end of a line whose beginning has not been read
-	begun := false  // a line end was seen: what stands behind the last one is no line
+	begun := false  // a line end was seen: what is behind the last one is no line
 	for end := st.Size(); end > 0; {
 		if len(rest) > MostLine {
 			return &persistence.DamageError{File: f.Name(), Offset: -1, What: fmt.Sprintf("it has a line of more than %d bytes", MostLine)}

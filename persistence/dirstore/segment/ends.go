@@ -11,7 +11,7 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// LineBefore reads the line that ends at an offset: its event's number, 0 if that cannot be told, and whether it has a
+// LineBefore reads the line that ends at an offset: its event's number, 0 if that is not known, and whether it has a
 // checksum. The error is that of reading.
 func LineBefore(f *os.File, end int64) (seq uint64, sums bool, err error) {
 	for n := int64(4 << 10); ; n *= 4 {
@@ -38,7 +38,7 @@ func LineBefore(f *os.File, end int64) (seq uint64, sums bool, err error) {
 	}
 }
 
-// lastSeq reads the number of the last event of a part; 0 = it cannot be told, or the part is gone. The error is that of
+// lastSeq reads the number of the last event of a part; 0 = it is not known, or the part is gone. The error is that of
 // reading.
 func lastSeq(path string) (uint64, error) {
 	f, err := disk.Open(path, os.O_RDONLY)

@@ -65,7 +65,7 @@ func (r *Forward) Read(f io.Reader, path string) error {
 	return r.read(f, path)
 }
 
-// ReadBehind is Read of what a file holds behind the event After, as far as that is found without reading what stands before it: nothing
+// ReadBehind is Read of what a file holds behind the event After, as far as that is found without reading what is before it: nothing
 // is told of damage there.
 func (r *Forward) ReadBehind(f *os.File, path string) error {
 	if r.After > r.last && len(r.waiting) == 0 {

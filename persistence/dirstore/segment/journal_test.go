@@ -236,7 +236,7 @@ func TestOpenLog(t *testing.T) {
 	}
 }
 
-// What stands behind any event of a long file is found whatever the lines before it are, and is what reading all of it yields.
+// What is behind any event of a long file is found whatever the lines before it are, and is what reading all of it yields.
 func TestReadBehind(t *testing.T) {
 	for _, c := range []struct {
 		name  string

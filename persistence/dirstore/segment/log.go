@@ -75,7 +75,7 @@ func olderThan(f *os.File, parts []Part) []Part {
 	return parts
 }
 
-// LastOf is the number of the last event in these parts; 0 = there is none, or it cannot be told.
+// LastOf is the number of the last event in these parts; 0 = there is none, or it is not known.
 func LastOf(parts []Part) uint64 {
 	if len(parts) == 0 {
 		return 0

@@ -14,7 +14,7 @@ import (
 
 // A Scanner goes through the whole lines of one file of a journal and tells which of them can be believed: by their
 // checksum, or for lines without one by their form, and by their number, which is one more than that of the line before.
-// What stands behind the last line end is no line.
+// What is behind the last line end is no line.
 type Scanner struct {
 	Position
 	br    *bufio.Reader

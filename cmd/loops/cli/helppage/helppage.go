@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// exitCodes begins the part of a command's long description that stands at the end of its page.
+// exitCodes begins the part of a command's long description that is at the end of its page.
 const exitCodes = "\n\nExit codes:"
 
 // Page returns the help page of a command or of a topic.

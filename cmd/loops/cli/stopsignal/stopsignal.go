@@ -20,7 +20,7 @@ type Stops struct {
 	usr2 chan os.Signal // a person paused the run, or let it continue
 }
 
-// Ends are the signals that ask any command to end. Where nobody catches SIGQUIT (Ctrl-\), the Go runtime prints all
+// Ends are the signals that ask any command to end. Where nothing catches SIGQUIT (Ctrl-\), the Go runtime prints all
 // goroutines and exits, and leaves the children of this process behind; SIGABRT remains for that.
 var Ends = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
@@ -28,7 +28,7 @@ var Ends = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SI
 func Catch() *Stops {
 	s := &Stops{make(chan os.Signal, 8), make(chan os.Signal, 1), make(chan os.Signal, 1)}
 	DenyTerminal()
-	// For good: where nobody catches them, they end the process.
+	// For good: where nothing catches them, they end the process.
 	signal.Notify(s.usr1, syscall.SIGUSR1)
 	signal.Notify(s.usr2, syscall.SIGUSR2)
 	signal.Notify(s.ch, os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT)
