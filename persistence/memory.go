@@ -190,7 +190,7 @@ func (m *Memory) Runs(_ context.Context, q Query) ([]Run, error) {
 	SortRuns(out)
 	out = q.Cut(out)
 	for i := range out {
-		if q.Readings {
+		if q.Reads(out[i]) {
 			out[i].Reading = &memoryReading{m, out[i].ID}
 		}
 	}

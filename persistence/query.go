@@ -19,6 +19,8 @@ type Query struct {
 	Open     bool // of all these, only those that have not finished; see [Run.Open]
 	Readings bool // each run comes with its Reading, which takes memory
 
+	HeldReadings bool // each run that a process owns comes with its Reading
+
 	Filter             // for a query without Last
 	Enough func() bool // asked now and then where a Filter rejects runs; once it reports true, those that were found are all; nil = never
 }
@@ -60,6 +62,9 @@ func (f *Filter) Matches(r Run) bool {
 	}
 	return f.Keep == nil || f.Keep(r)
 }
+
+// Reads reports whether a run comes with its Reading.
+func (q Query) Reads(r Run) bool { return q.Readings || q.HeldReadings && r.Held }
 
 // Cut returns, of all runs that match otherwise and that the Filter selects, the newest first, the last of each loop where Last says so; of those behind
 // Skip as many as Limit says, and behind them the running ones where LiveToo says so; and of these the open ones, where Open says so. Stores use it. It

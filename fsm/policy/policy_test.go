@@ -74,8 +74,8 @@ func TestParseErrors(t *testing.T) {
 		{"x:^=1 -> a", `line 1: the condition "x:=1" has no operator after the colon; there are >= <= == != < >`},
 		{"x: ^80 -> a", `line 1: the condition "x: 80" has no operator after the colon; there are >= <= == != < >`},
 		{"x:>=^ -> a", "line 1: x:>= has no value to compare with"},
-		{"x:< ^high -> a", `line 1: < needs a number, and "high" is none; texts can be compared with == and !=`},
-		{"x:>=^5% -> a", `line 1: >= needs a number, and "5%" is none; texts can be compared with == and !=`},
+		{"x:< ^high -> a", `line 1: < needs a number, and "high" is not a number; texts can be compared with == and !=`},
+		{"x:>=^5% -> a", `line 1: >= needs a number, and "5%" is not a number; texts can be compared with == and !=`},
 		{"^" + strings.Repeat("x", 80), `line 1: there is no -> in "` + strings.Repeat("x", 60) + `..."; a rule reads NAME:OP VALUE -> TARGET, or * -> TARGET`},
 	} {
 		text := strings.Replace(tc.text, "^", "", 1)
@@ -93,7 +93,7 @@ func TestParseErrors(t *testing.T) {
 
 func TestParseTellsEveryMistake(t *testing.T) {
 	rules, err := Parse("a:>x & b -> \nok:>1 -> fine\nnothing")
-	want := `line 1: > needs a number, and "x" is none; texts can be compared with == and !=
+	want := `line 1: > needs a number, and "x" is not a number; texts can be compared with == and !=
 line 1: the condition "b" has no colon; it reads NAME:OP VALUE, as in clarity:>=80
 line 1: the target after -> is missing
 line 3: there is no -> in "nothing"; a rule reads NAME:OP VALUE -> TARGET, or * -> TARGET`

@@ -137,7 +137,7 @@ func (x *Examination) room() {
 	case free < roomNone:
 		f.Level, f.Todo = Problem, "free space: runs cannot be recorded without it"
 	case free < roomLow:
-		f.Level, f.Todo = Warning, "make room"
+		f.Level, f.Todo = Warning, "free space"
 	}
 	x.add(f)
 }

@@ -103,7 +103,7 @@ func RunsOf(ctx context.Context, f project.Finder, name string, limit int, filte
 
 func selected(ctx context.Context, f project.Finder, loop string, limit int, filter persistence.Filter) ([]persistence.Run, error) {
 	for look := limit; ; look *= 2 {
-		runs, err := f.Chosen(ctx, persistence.Query{Loop: loop, Limit: look, Filter: filter})
+		runs, err := f.Chosen(ctx, persistence.Query{Loop: loop, Limit: look, Filter: filter, HeldReadings: true})
 		if err != nil {
 			return nil, f.Store.Failed(err)
 		}

@@ -67,7 +67,7 @@ func (s *Service) AddLast(ctx context.Context, l *Loops) error {
 	if err != nil {
 		return err
 	}
-	runs, err := f.Store.Runs(ctx, persistence.Query{Last: true})
+	runs, err := f.Store.Runs(ctx, persistence.Query{Last: true, HeldReadings: true})
 	if err != nil {
 		return f.Store.Failed(err)
 	}

@@ -190,7 +190,7 @@ func TestParseDurability(t *testing.T) {
 			t.Errorf("%s: %v, %v", d, got, err)
 		}
 	}
-	if _, err := persistence.ParseDurability("Strict"); err == nil || err.Error() != `durability "Strict" is none: it is strict, grouped or none` {
+	if _, err := persistence.ParseDurability("Strict"); err == nil || err.Error() != `durability "Strict": expected strict, grouped or none` {
 		t.Errorf("error is %v", err)
 	}
 }

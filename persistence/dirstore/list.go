@@ -38,7 +38,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 			return nil, err
 		}
 	}
-	live, used := d.merge(d.liveRuns(stems, q.Readings), q.Readings)
+	live, used := d.merge(d.liveRuns(stems, q), q.Readings)
 	live = slices.DeleteFunc(live, func(r persistence.Run) bool {
 		return q.Loop != "" && r.Loop != q.Loop || q.Live && r.Archived && !r.Leftover
 	})
@@ -146,7 +146,7 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 		return runs
 	}
 	if p.folder == "" || d.leftover(q.ID) {
-		runs, _ = d.merge(d.liveRuns(map[string]seen{string(q.ID): 0}, q.Readings), q.Readings)
+		runs, _ = d.merge(d.liveRuns(map[string]seen{string(q.ID): 0}, q), q.Readings)
 	} else {
 		key := p.folder
 		if !isFolder(key) {

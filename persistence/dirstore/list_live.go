@@ -114,8 +114,8 @@ func (d *Store) stemsIn(ctx context.Context, f *os.File, path string, stems map[
 	}
 }
 
-// liveRuns reads runs that were seen; of those of which nothing was, all is looked for.
-func (d *Store) liveRuns(stems map[string]seen, keep bool) []persistence.Run {
+// liveRuns reads runs that were seen, with the readings that a query asks for; of those of which nothing was, all is looked for.
+func (d *Store) liveRuns(stems map[string]seen, q persistence.Query) []persistence.Run {
 	names := make([]string, 0, len(stems))
 	for name, saw := range stems {
 		if saw == 0 || saw&sawRun != 0 {
@@ -127,14 +127,17 @@ func (d *Store) liveRuns(stems map[string]seen, keep bool) []persistence.Run {
 	marks := sync.OnceValue(d.marks)
 	spread(len(names), func(i int) {
 		id := persistence.ID(names[i])
-		if runs[i], found[i] = d.liveRun(id, stems[names[i]], keep); found[i] { // otherwise it was moved since we looked
+		if runs[i], found[i] = d.liveRun(id, stems[names[i]], q.Readings || q.HeldReadings); found[i] { // otherwise it was moved since we looked
 			if runs[i].Status == persistence.Running && !runs[i].Held {
 				marks()[id].interrupted(&runs[i])
+			}
+			if !q.Reads(runs[i]) {
+				runs[i].Reading = nil
 			}
 			return
 		}
 		if p, err := d.find(id); err == nil && p.folder != "" {
-			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder), keep, nil)
+			runs[i], found[i] = d.archivedRun(makeFolder(p.folder, p.folder), q.Readings, nil)
 		}
 	})
 	n := 0

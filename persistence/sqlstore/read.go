@@ -78,7 +78,7 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		if q.Open && !r.Open() {
 			continue
 		}
-		if q.Readings {
+		if q.Reads(r.Run) {
 			r.Reading = &reading{s, r}
 		}
 		runs = append(runs, r.Run)

@@ -34,7 +34,7 @@ func TestExplain(t *testing.T) {
 		{&persistence.DamageError{File: "f", Offset: 7, What: "w"}, 74, "f: damaged at byte 7: w; the file was left as it is"},
 		{&persistence.DamageError{File: "f", Offset: -1, What: "w"}, 74, "f: damaged: w; the file was left as it is"},
 		{project.DatabaseError{Err: &sqlstore.VersionError{Database: "x.db", Has: 2, Knows: 1}}, 74, "the database of runs cannot be used: x.db has version 2, and this program knows versions up to 1: it was made by a newer one, use that"},
-		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOSPC}, 74, "make room"},
+		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOSPC}, 74, "free space"},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.EROFS}, 74, "make it writable"},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.EACCES}, 74, "give this user the right to read and write there"},
 		{&fs.PathError{Op: "open", Path: "f", Err: syscall.ENOTDIR}, 74, "not a directory"},

@@ -37,14 +37,12 @@ is interrupted. IDLE is the time since the last event of a running run, or its l
 
 These choose among the runs, also without --running; given together, all must hold:
 
-  --stuck          is running, waits for nothing it was told to wait for, and was silent for 10 minutes, or for DURATION
+  --stuck          is running, waits for nothing, and was silent for 10 minutes, or for DURATION
   --waiting        waits: paused, for a rate limit, between states, handed off, or in the queue
   --failed-since   ended badly since WHEN: failed, timed out, capped, budget used up, or found dead, but not stopped by a
                    user; whether it can be resumed or not; every recorded run of the project is looked at
-  --status         has this status, or one of several: running, interrupted, user_stopped, awaiting_continuation,
-                   failed, queued, unreadable, starting, "unknown owner", or an outcome: paused, parked, handed_off,
-                   capped, stopped, killed, budget, limited; with --failed-since only failed,
-                   timed_out and interrupted` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+  --status         has one of these: running, paused, parked, handed_off, interrupted, stopped, killed, capped, budget,
+                   limited, failed, queued, starting, unreadable; with --failed-since only those that ended badly` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops list
   loops list --category quality --label python
   loops list --visibility public --json

@@ -84,7 +84,7 @@ func TestWhatIsBelieved(t *testing.T) {
 		{"a line that was changed", first + spoilt + summed(patch, 3), fmt.Sprintf("1 %d: the checksum of the line does not hold 3", len(first)), "3 1"},
 		{"a line that is missing", first + summed(patch, 3), fmt.Sprintf("1 %d: event 2 is missing 3", len(first)), "3 1"},
 		{"lines that are missing", first + summed(patch, 4), fmt.Sprintf("1 %d: events 2 to 3 are missing 4", len(first)), "4 1"},
-		{"a line that is there twice", first + second + second, fmt.Sprintf("1 2 %d: event 2 stands behind event 2", len(first+second)), "2 2 1"},
+		{"a line that is there twice", first + second + second, fmt.Sprintf("1 2 %d: event 2 follows event 2", len(first+second)), "2 2 1"},
 		{"a line whose checksum is gone", first + unsummed(patch, 2), fmt.Sprintf("1 %d: the line has no checksum", len(first)), "1"},
 		{"lines of little-loops before ours", unsummed(plain, 1) + summed(whole, 2), "1 2", "2 1"},
 		{"a batch without its memory", first + summed(plain, 2), "1", "1"},
