@@ -95,7 +95,7 @@ type StartRequest struct {
 	Hash    string            `json:"hash,omitempty"`    // the definition must have it, see Submit; "" = any
 	Shipped *Shipped          `json:"shipped,omitempty"` // the definition, whatever the files of the project say; nil = they say it
 	ID      persistence.ID    `json:"id,omitempty"`      // that the run is to have, or not begin: persistence.ErrTaken; "" = any
-	By      string            `json:"by,omitempty"`      // what has it started, for its record; "" = a user
+	By      string            `json:"by,omitempty"`      // what starts it, see [inspect.StartedBy]; "" = a user, or the run whose action this process is part of
 	Warn    Warn              `json:"-"`
 }
 
@@ -120,9 +120,6 @@ func (s *Shipped) definition(p *project.Project) (*project.Definition, error) {
 	}
 	return def, nil
 }
-
-// StartedBy is the option of a run in its record that says what had it started, as StartRequest.By does.
-const StartedBy = "started_by"
 
 // A ResumeRequest asks for a run to be continued.
 type ResumeRequest struct {

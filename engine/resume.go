@@ -11,6 +11,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/internal/move"
 	"loops/persistence"
 )
@@ -91,11 +92,11 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		over.Config = conf
 	}
 	l, recorded := over.Apply(l)
-	if by, ok := run.Options.Get(StartedBy); ok {
+	if by, ok := run.Options.Get(inspect.StartedByOption); ok {
 		if recorded == nil {
 			recorded = value.NewMap()
 		}
-		recorded.Set(StartedBy, by)
+		recorded.Set(inspect.StartedByOption, by)
 	}
 	e.warnSettings(conf, r.Warn)
 	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpResume); err != nil {

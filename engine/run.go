@@ -20,6 +20,7 @@ import (
 // Environment variables of runs and their actions.
 const (
 	EnvRunID    = "LOOPS_RUN_ID"   // set for actions: the run they belong to
+	EnvRunDir   = "LOOPS_RUN_DIR"  // set for actions: the working folder of that run
 	EnvIdentity = "LOOPS_IDENTITY" // who answers questions: the name of the user, and those of teams
 	EnvVerify   = "LOOPS_VERIFY"   // 1: check the machine's invariants
 )

@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"path/filepath"
 	"time"
 
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -19,6 +22,16 @@ type Plan struct {
 	Fork    *ForkPlan  // of a fork; nil = it is none
 
 	job *job
+}
+
+// parent is what starts a run if this process is part of an action of another run of the project; "" = it is not.
+func (e *Engine) parent() string {
+	id, _ := e.getenv(EnvRunID)
+	dir, _ := e.getenv(EnvRunDir)
+	if id == "" || filepath.Dir(filepath.Clean(dir)) != filepath.Join(e.p.Loops, "runs") {
+		return ""
+	}
+	return inspect.ByRun + id
 }
 
 // Plan returns what a run would be, or why it cannot begin.
@@ -39,11 +52,11 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	over := r.Over
 	over.Config = conf
 	l, recorded := over.Apply(l)
-	if r.By != "" {
+	if by := cmp.Or(r.By, e.parent()); by != "" {
 		if recorded == nil {
 			recorded = value.NewMap()
 		}
-		recorded.Set(StartedBy, r.By)
+		recorded.Set(inspect.StartedByOption, by)
 	}
 	values, err := Seed(l, r.Input, r.Context)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -75,14 +76,7 @@ func (w inProject) Started(ctx context.Context, id persistence.ID) (by string, e
 	if err != nil || len(runs) == 0 {
 		return "", false, err
 	}
-	return startedBy(runs[0]), true, nil
-}
-
-// startedBy is what had a run started, "" for a user.
-func startedBy(r persistence.Run) string {
-	v, _ := r.Options.Get(engine.StartedBy)
-	by, _ := v.(string)
-	return by
+	return inspect.StartedBy(runs[0]), true, nil
 }
 
 // mostBefore is among how many of the newest runs of a loop one is looked for that is parked; those that are running are all seen.
@@ -95,7 +89,7 @@ func (w inProject) Busy(ctx context.Context, loop string) (string, error) {
 		return "", err
 	}
 	for _, r := range project.Current(runs) {
-		if !strings.HasPrefix(startedBy(r), By) {
+		if !strings.HasPrefix(inspect.StartedBy(r), By) {
 			continue
 		}
 		switch {

@@ -101,6 +101,7 @@ type explanation struct {
 	TerminatedBy *string        `json:"terminated_by"`
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
 	Run          []sentence     `json:"run" jsonschema:"about the whole run"`
 	Steps        []struct {
 		Step        int        `json:"step"`
@@ -259,6 +260,7 @@ type run struct {
 	Outcome      string         `json:"outcome"`
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
 	Worktree     *struct {
 		Path   string  `json:"path"`
 		Branch *string `json:"branch"`

@@ -59,6 +59,14 @@ func (m *Model) keeps(r Run) bool {
 	return true
 }
 
+// name is a run in the list: below the run whose action started it, as long as the list is in its own order.
+func (m *Model) name(r Run) string {
+	if r.Depth == 0 || m.order != byTime || m.filter != "" {
+		return r.ID
+	}
+	return strings.Repeat("  ", r.Depth-1) + "└ " + r.ID
+}
+
 // A column is one of the list of runs. One without a width has the rest of the row.
 type column struct {
 	title string
@@ -71,10 +79,10 @@ type column struct {
 func (m *Model) runColumns(w int) []column {
 	name := 0
 	for _, r := range m.runs {
-		name = max(name, columns(printable(r.ID)))
+		name = max(name, columns(printable(m.name(r))))
 	}
 	all := []column{
-		{"Run", byName, name, func(r Run) string { return r.ID }},
+		{"Run", byName, name, m.name},
 		{"Status", byTime, 11, func(r Run) string { return r.Status }},
 		{"State", byTime, 12, func(r Run) string { return r.State }},
 		{"Step", byTime, 7, func(r Run) string { return r.Step }},

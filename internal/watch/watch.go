@@ -27,6 +27,7 @@ const (
 // A Run is a row of the list. All texts are for people.
 type Run struct {
 	ID      string
+	Depth   int // how many of the runs above it, one below the other, started it: 0 = a user did, or its parent is not listed
 	Loop    string
 	Health  Health
 	Status  string // one or two words

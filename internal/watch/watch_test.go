@@ -133,6 +133,13 @@ var screens = []struct {
 		ID: "漢字のとても長い名前漢字のとても長い名前-20261121T103405", Current: "漢", Log: []Line{{Text: "漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前"}, {Text: "\x1b[31mred\x1b[0m \x9b31m e\u0301 ok\x00"}},
 		Steps: []Step{{Number: "1.2.3", State: "漢字のとても長い名前漢字のとても長い名前", Verdict: "🦊", To: "漢", Took: "1s"}},
 	})},
+	{name: "nested", view: view([]Run{
+		{ID: "release-20261121T103405", Loop: "release", Health: Running, Status: "running", Live: true, State: "tests", Step: "2/50", Elapsed: "3m10s"},
+		{ID: "fix-20261121T103500", Depth: 1, Loop: "fix", Health: Running, Status: "running", Live: true, State: "check", Step: "5/50", Elapsed: "2m15s"},
+		{ID: "lint-20261121T103601", Depth: 2, Loop: "lint", Health: Completed, Status: "completed", State: "done", Step: "3/50", Elapsed: "1s"},
+		statuses[1],
+	}, nil), sizes: [][2]int{{40, 20}, {80, 24}}},
+	{name: "nested-ascii", view: view([]Run{statuses[0], {ID: "lint-20261121T103601", Depth: 1, Loop: "lint", Status: "running", Live: true, State: "a"}}, nil), ascii: true, sizes: [][2]int{{80, 24}}},
 	{name: "tiny", view: view(statuses, fixDetail("check")), sizes: [][2]int{{20, 5}, {20, 3}, {10, 2}, {5, 1}, {1, 1}}},
 }
 

@@ -207,12 +207,15 @@ func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistenc
 	return nil
 }
 
-// A relatedPart are the runs that this one was forked from, and those that were forked from it.
+// A relatedPart are the runs that this one was forked from, and those that were forked from it; the run whose action started it, and those
+// that its own actions started.
 type relatedPart struct {
-	Parent *row
-	Step   int
-	Forks  []relatedRow
-	Others []row // of the same loop
+	Parent  *row
+	Step    int
+	Forks   []relatedRow
+	Starter *row
+	Started []row
+	Others  []row // of the same loop
 }
 
 type relatedRow struct {
@@ -236,6 +239,36 @@ func (page *runPage) addRelated(ctx context.Context, p Project, f project.Finder
 			part.Forks = append(part.Forks, relatedRow{rowOf(p, r), r.Origin.Step})
 		case r.ID != run.ID && len(part.Others) < 10:
 			part.Others = append(part.Others, rowOf(p, r))
+		}
+	}
+	return part.addStarted(ctx, p, f, run)
+}
+
+// mostStarted is among how many runs of its time those are looked for that a run started.
+const mostStarted = 500
+
+func (part *relatedPart) addStarted(ctx context.Context, p Project, f project.Finder, run persistence.Run) error {
+	if id := inspect.Parent(run); id != "" {
+		found, err := f.Store.Runs(ctx, persistence.Query{ID: id})
+		if err != nil {
+			return f.Store.Failed(err)
+		}
+		if found = project.Current(found); len(found) > 0 {
+			starter := rowOf(p, found[0])
+			part.Starter = &starter
+		}
+	}
+	during := persistence.Filter{Since: run.StartedAt.Add(-time.Second)}
+	if !project.Alive(run) {
+		during.Until = run.UpdatedAt.Add(time.Second)
+	}
+	found, err := f.Store.Runs(ctx, persistence.Query{Limit: mostStarted, Filter: during})
+	if err != nil {
+		return f.Store.Failed(err)
+	}
+	for _, r := range project.Current(found) {
+		if inspect.Parent(r) == run.ID {
+			part.Started = append(part.Started, rowOf(p, r))
 		}
 	}
 	return nil

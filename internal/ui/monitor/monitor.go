@@ -46,6 +46,7 @@ type run struct {
 	wait  *fsm.Wait // it waits for this; nil = it does not
 	path  []string  // the states it is in when its memory was read, those of sub-loops behind it; nil = not known
 	cost  inspect.Cost
+	depth int       // how many runs above it in the list started it, one the other
 	asked bool      // it was asked to pause
 	ended time.Time // when it was seen to have; zero = it is running
 
@@ -212,7 +213,8 @@ func newestEnd(a, b *run) int {
 	return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(a.ID, b.ID))
 }
 
-// list returns the runs in order: those that are running, the newest first, then those that ended, the latest first.
+// list returns the runs in order: those that are running, the newest first, then those that ended, the latest first; but those that an
+// action of another one started below that.
 func (l *Monitor) list() []*run {
 	all := make([]*run, 0, len(l.runs))
 	for _, w := range l.runs {
@@ -229,7 +231,42 @@ func (l *Monitor) list() []*run {
 		}
 		return newestEnd(a, b)
 	})
-	return all
+	return nested(all)
+}
+
+// nested puts runs below those that started them.
+func nested(all []*run) []*run {
+	children := map[persistence.ID][]*run{}
+	listed := map[persistence.ID]bool{}
+	for _, w := range all {
+		listed[w.ID] = true
+	}
+	for _, w := range all {
+		if parent := inspect.Parent(w.Run); listed[parent] {
+			children[parent] = append(children[parent], w)
+		}
+	}
+	out, added := make([]*run, 0, len(all)), map[persistence.ID]bool{}
+	var add func(w *run, depth int)
+	add = func(w *run, depth int) {
+		if added[w.ID] {
+			return
+		}
+		added[w.ID], w.depth = true, depth
+		out = append(out, w)
+		for _, c := range children[w.ID] {
+			add(c, depth+1)
+		}
+	}
+	for _, w := range all {
+		if !listed[inspect.Parent(w.Run)] {
+			add(w, 0)
+		}
+	}
+	for _, w := range all { // records may say that two started each other
+		add(w, 0)
+	}
+	return out
 }
 
 // detailOf returns what is known of a run, brought up to date.
@@ -248,7 +285,7 @@ func (l *Monitor) detailOf(ctx context.Context, w *run) (*watch.Detail, error) {
 // row is a run in the list.
 func (w *run) row() watch.Run {
 	r := watch.Run{
-		ID: string(w.ID), Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.OutcomeNow(w.Run, w.wait), State: w.State, Step: inspect.StepText(w.Run),
+		ID: string(w.ID), Depth: w.depth, Loop: w.Loop, Live: w.ended.IsZero(), Status: inspect.OutcomeNow(w.Run, w.wait), State: w.State, Step: inspect.StepText(w.Run),
 		Elapsed: humanize.Seconds(w.elapsed()), Cost: w.paid(), Lasted: w.elapsed(), Dollars: w.cost.CostUSD, Resumable: w.Resumable,
 	}
 	if len(w.path) > 1 && w.path[0] == w.State {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -14,6 +15,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/ui/dashboard"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -256,3 +259,33 @@ func (c *watchedCase) Act(context.Context, watch.Command) (dashboard.Done, error
 
 // Show implements [dashboard.Source].
 func (c *watchedCase) Show(context.Context, watch.Command, *os.File) error { return nil }
+
+// TestNested: runs are below those that started them, also where a record says that two started each other.
+func TestNested(t *testing.T) {
+	of := func(id, parent persistence.ID) *run {
+		r := persistence.Run{ID: id}
+		if parent != "" {
+			r.Options = value.NewMap(inspect.StartedByOption, inspect.ByRun+string(parent))
+		}
+		return &run{Run: r}
+	}
+	for name, c := range map[string]struct {
+		runs []*run
+		want string
+	}{
+		"none":      {[]*run{of("a", ""), of("b", "")}, "0a 0b"},
+		"one":       {[]*run{of("inner", "outer"), of("other", ""), of("outer", "")}, "0other 0outer 1inner"},
+		"deep":      {[]*run{of("c", "b"), of("d", "a"), of("b", "a"), of("a", "")}, "0a 1d 1b 2c"},
+		"unlisted":  {[]*run{of("inner", "gone"), of("b", "")}, "0inner 0b"},
+		"of itself": {[]*run{of("a", "a"), of("b", "")}, "0b 0a"},
+		"circle":    {[]*run{of("a", "b"), of("b", "a"), of("c", "")}, "0c 0a 1b"},
+	} {
+		var got []string
+		for _, w := range nested(c.runs) {
+			got = append(got, fmt.Sprint(w.depth)+string(w.ID))
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -43,6 +43,7 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 	page.row("Loop", r.Loop)
 	page.row("Run", id)
 	page.row("Fork of", ui.ForkedText(r.Origin))
+	page.row("Started by", inspect.StartedBy(r))
 	page.row("Work tree", TreeText(p, r))
 	page.row("Status", v.StatusText())
 	page.row("State", v.WhereText())
