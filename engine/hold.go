@@ -6,18 +6,26 @@ import "sync"
 type hold struct {
 	mu       sync.Mutex
 	released chan struct{} // guarded by mu; nil = not paused
+	user     string        // guarded by mu; who paused it first; "" = it is not known
 }
 
-func (h *hold) set(paused bool) {
+func (h *hold) set(paused bool, by string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case paused && h.released == nil:
-		h.released = make(chan struct{})
+		h.released, h.user = make(chan struct{}), by
 	case !paused && h.released != nil:
 		close(h.released)
-		h.released = nil
+		h.released, h.user = nil, ""
 	}
+}
+
+// by fits fsm.Config.HeldBy.
+func (h *hold) by() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.user
 }
 
 // held fits fsm.Config.Held.

@@ -78,16 +78,16 @@ func (s *subordinate) act(c persistence.Command) {
 		s.stop(from(c))
 		s.run.Kill()
 	case persistence.CommandPause:
-		s.run.hold.set(true)
+		s.run.hold.set(true, from(c))
 		s.run.notice.post()
 	case persistence.CommandUnpause:
-		s.run.hold.set(false)
+		s.run.hold.set(false, "")
 	case persistence.CommandSignal, persistence.CommandAnswer:
 		s.run.notice.post()
 	case persistence.CommandWake:
 		s.run.Wake()
 	case persistence.CommandExtend:
-		s.run.raises.add(numberedRaise{c.N, raiseOf(c)})
+		s.run.raises.add(numberedRaise{c.N, raiseOf(c), from(c)})
 		s.run.notice.post()
 	}
 }

@@ -48,7 +48,7 @@ func (j *job) liftPause(ctx context.Context) {
 	now, _ := j.store.AllCommands(ctx, j.resumes)
 	for _, c := range now {
 		if c.N > j.heard && c.Kind == persistence.CommandPause {
-			j.paused = true
+			j.paused, j.pausedBy = true, from(c)
 			return
 		}
 	}

@@ -36,10 +36,11 @@ type job struct {
 	queued  persistence.ID // the submitted run that begins; "" = none
 	leave   persistence.ID // a run that is not reconciled; "" = none
 
-	asked  []persistence.Command // of the run that is resumed, from before this process took it
-	heard  uint64                // number of the last of them
-	raises []numberedRaise       // of those, what is to raise limits of the loop
-	paused bool                  // a pause holds for the run
+	asked    []persistence.Command // of the run that is resumed, from before this process took it
+	heard    uint64                // number of the last of them
+	raises   []numberedRaise       // of those, what is to raise limits of the loop
+	paused   bool                  // a pause holds for the run
+	pausedBy string                // the user who did; "" = it is not known
 
 	// take gives this process the run, ready brings it to where it can be driven. Between them others are reconciled.
 	take  func(ctx context.Context, spec persistence.Spec) (persistence.Journal, error)

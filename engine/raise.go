@@ -59,15 +59,16 @@ func amount(by fsm.Raise, name string) float64 {
 
 // A numberedRaise is a Raise, and the number of the command that asked for it.
 type numberedRaise struct {
-	n  uint64
-	by fsm.Raise
+	n   uint64
+	by  fsm.Raise
+	who string // "" = it is not known
 }
 
 // raisesBehind returns what commands ask for that the run has not taken: all extensions hold, whichever segment they met.
 func raisesBehind(commands []persistence.Command, taken uint64) (all []numberedRaise) {
 	for _, c := range commands {
 		if c.Kind == persistence.CommandExtend && c.N > taken {
-			all = append(all, numberedRaise{c.N, raiseOf(c)})
+			all = append(all, numberedRaise{c.N, raiseOf(c), from(c)})
 		}
 	}
 	return all
@@ -86,17 +87,17 @@ func (r *raises) add(all ...numberedRaise) {
 }
 
 // next fits fsm.Config.Raise.
-func (r *raises) next(after uint64) (uint64, fsm.Raise, bool) {
+func (r *raises) next(after uint64) (uint64, fsm.Raise, string, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.all) > 0 {
 		first := r.all[0]
 		if first.n > after {
-			return first.n, first.by, true
+			return first.n, first.by, first.who, true
 		}
 		r.all = r.all[1:]
 	}
-	return 0, fsm.Raise{}, false
+	return 0, fsm.Raise{}, "", false
 }
 
 // taken is the number of the last command that raised a limit of a run which remembers m.

@@ -6,6 +6,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/signing"
 	"loops/persistence"
 )
@@ -120,6 +121,9 @@ func (s *Shipped) definition(p *project.Project) (*project.Definition, error) {
 	}
 	return def, nil
 }
+
+// StartedBy is [inspect.StartedBy].
+func StartedBy(r persistence.Run) string { return inspect.StartedBy(r) }
 
 // A ResumeRequest asks for a run to be continued.
 type ResumeRequest struct {

@@ -119,7 +119,7 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 		endTell()
 		return nil, err
 	}
-	r.hold.set(j.paused)
+	r.hold.set(j.paused, j.pausedBy)
 	e.keep(r)
 	go func() {
 		defer e.runs.Done()
@@ -238,6 +238,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Again:      j.again,
 		Wake:       r.wake,
 		Held:       r.hold.held,
+		HeldBy:     r.hold.by,
 		Raise:      r.raises.next,
 		Changed:    r.notice.changed,
 		Drain:      r.drain,

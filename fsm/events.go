@@ -41,7 +41,7 @@ const (
 	EventMaxStepsSummary      = "max_steps_summary"              // summary_state, iterations: max_steps is used up
 	EventMaxIterationsSummary = "max_iterations_reached_summary" // summary_state, iteration_count: max_iterations is used up
 	EventBudgetWarning        = "budget_warning"                 // loop, limit, spent, budget [budget_of, cost_unknown]
-	EventLimitRaised          = "limit_raised"                   // limit, from, to: of a run that is running; times in seconds
+	EventLimitRaised          = "limit_raised"                   // limit, from, to [by]: of a run that is running; times in seconds
 	EventBudgetExceeded       = "budget_exceeded"                // state, loop, limit, spent, budget, next [budget_of, cost_unknown]
 	EventThrottleWarn         = "throttle_warn"                  // state, count, normal_max, warn_max, hard_max
 	EventThrottleHard         = "throttle_hard"                  // state, count, hard_max, next: the run leaves the state

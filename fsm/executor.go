@@ -34,6 +34,8 @@ type Config struct {
 	// Held returns nil while the run may continue, else a channel that is closed when it may again. It is asked before each state
 	// is entered. Nil: the run is never held.
 	Held func() <-chan struct{}
+	// HeldBy names the user who holds the run; "" where that is not known. Nil: it never is.
+	HeldBy func() string
 	// Drain is closed when the run is to end, as one that a user stops, where nothing of it is at work: no item of a list begins any more,
 	// no branch and no state, and what runs ends by itself. Nil: it never is.
 	Drain <-chan struct{}
@@ -42,9 +44,9 @@ type Config struct {
 	Again   ItemsAgain // items of the list that a resumed run is in that are done again
 	Watcher Watcher    // looks at URLs and other runs for states that wait; nil = it cannot be done
 	Inbox   Inbox      // holds the signals that were sent to the run; nil = none can be
-	// Raise returns the first Raise that was asked for behind number after, and its number; false if there is none. It is called
+	// Raise returns the first Raise that was asked for behind number after, its number and who asked; false if there is none. It is called
 	// before limits are looked at, and a run that is resumed is given none again. Nil: the limits stay as they are.
-	Raise func(after uint64) (n uint64, by Raise, ok bool)
+	Raise func(after uint64) (n uint64, by Raise, who string, ok bool)
 	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before anything else is done: it
 	// makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx has ended.
 	// It has to be repeatable: it is called again when the run is resumed.

@@ -73,7 +73,7 @@ func (e *Executor) raiseLimits() {
 		if m.Raised != nil {
 			after = m.Raised.N
 		}
-		n, by, ok := root.cfg.Raise(after)
+		n, by, who, ok := root.cfg.Raise(after)
 		if !ok {
 			return
 		}
@@ -85,7 +85,11 @@ func (e *Executor) raiseLimits() {
 		}
 		m.BudgetWarned, m.BudgetRouted = nil, m.BudgetRouted && root.overrun() != nil
 		for _, l := range Raises(before, root.cfg.Loop) {
-			e.emit(EventLimitRaised, Field{"limit", l.Name}, Field{"from", shortest(l.From)}, Field{"to", shortest(l.To)})
+			fields := []Field{{"limit", l.Name}, {"from", shortest(l.From)}, {"to", shortest(l.To)}}
+			if who != "" {
+				fields = append(fields, Field{"by", who})
+			}
+			e.emit(EventLimitRaised, fields...)
 		}
 	}
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // raiseAt is a Config.Raise that gives the run more time, once, at a time from now on.
-func raiseAt(at, more time.Duration) func(uint64) (uint64, fsm.Raise, bool) {
+func raiseAt(at, more time.Duration) func(uint64) (uint64, fsm.Raise, string, bool) {
 	due := time.Now().Add(at)
-	return func(after uint64) (uint64, fsm.Raise, bool) {
-		return 1, fsm.Raise{Time: more}, after == 0 && !time.Now().Before(due)
+	return func(after uint64) (uint64, fsm.Raise, string, bool) {
+		return 1, fsm.Raise{Time: more}, "", after == 0 && !time.Now().Before(due)
 	}
 }
 

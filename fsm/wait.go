@@ -37,6 +37,7 @@ type Wait struct {
 	Until time.Time // zero for WaitPaused, and for a WaitState without an end
 
 	What string // is waited for; of WaitState and WaitSpend
+	By   string // the user who paused the run; "" = it is not known
 
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
 	Event   string // the name of the signal that is; "" = none is
@@ -109,7 +110,14 @@ func (e *Executor) held(ctx context.Context) result {
 	}
 	begun := time.Now()
 	m.Wait = &Wait{Why: WaitPaused, State: m.Current, Since: wall()}
-	e.emit(EventNote, Field{"state", m.Current}, Field{"message", "paused"}, Field{"wait", WaitPaused})
+	note := []Field{{"state", m.Current}, {"message", "paused"}, {"wait", WaitPaused}}
+	if e.cfg.HeldBy != nil {
+		m.Wait.By = e.cfg.HeldBy()
+	}
+	if m.Wait.By != "" {
+		note = append(note, Field{"by", m.Wait.By})
+	}
+	e.emit(EventNote, note...)
 	if !e.record(ctx, true) {
 		return ended
 	}

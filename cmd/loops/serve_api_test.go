@@ -339,3 +339,39 @@ func TestServeRunsPageByPage(t *testing.T) {
 		t.Errorf("no run failed: %.300s", text)
 	}
 }
+
+// TestWhoPausedAndExtended: what a page did to a run has the name of its user, wherever the run is looked at.
+func TestWhoPausedAndExtended(t *testing.T) {
+	t.Parallel()
+	dir := serveDir(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+	writeText(t, filepath.Join(dir, ".loops/slow.yaml"), `name: slow
+description: waits for a file
+initial: a
+states:
+  a: {action: "touch began; until test -e go; do sleep 0.05; done", next: b}
+  b: {action: echo on, next: done}
+  done: {terminal: true}
+`)
+	s := startServe(t, dir)
+	id, _ := s.post("/runs", `{"loop": "slow"}`)["instance_id"].(string)
+	waitForFile(t, filepath.Join(dir, "began"))
+	s.post("/runs/"+id+"/extend", `{"limits": "steps=5"}`)
+	s.post("/runs/"+id+"/pause", `{}`)
+	writeText(t, filepath.Join(dir, "go"), "")
+	s.until(id, `"paused"`)
+	d := slowRun{t, dir, "dir"}
+	for command, want := range map[string]string{
+		"status": "before state b, by ada", "runs": "before state b, by ada", "watch --once": "before state b, by ada",
+		"explain slow": "Paused by ada.", "explain slow 1": "The limit max_steps of the run was raised from 50 to 55 by ada",
+	} {
+		if text := d.output(strings.Fields(command)...); !strings.Contains(text, want) {
+			t.Errorf("loops %s does not say %q: %s", command, want, text)
+		}
+	}
+	if _, page := s.ask("GET", "/p/shop/runs/"+id, "", ""); !strings.Contains(page, "before state b, by ada.") {
+		t.Errorf("the page of the run: %.3000s", page)
+	}
+	s.post("/runs/"+id+"/unpause", `{}`)
+	s.until(id, `"completed"`)
+}

@@ -14,7 +14,6 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/humanize"
-	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -76,7 +75,7 @@ func (w inProject) Started(ctx context.Context, id persistence.ID) (by string, e
 	if err != nil || len(runs) == 0 {
 		return "", false, err
 	}
-	return inspect.StartedBy(runs[0]), true, nil
+	return engine.StartedBy(runs[0]), true, nil
 }
 
 // mostBefore is among how many of the newest runs of a loop one is looked for that is parked; those that are running are all seen.
@@ -89,7 +88,7 @@ func (w inProject) Busy(ctx context.Context, loop string) (string, error) {
 		return "", err
 	}
 	for _, r := range project.Current(runs) {
-		if !strings.HasPrefix(inspect.StartedBy(r), By) {
+		if !strings.HasPrefix(engine.StartedBy(r), By) {
 			continue
 		}
 		switch {

@@ -63,7 +63,7 @@ func (f Firing) By() string {
 	return By + f.At.UTC().Format(keyLayout)
 }
 
-// By is how the records of runs begin that a schedule has started, see [inspect.StartedBy].
+// By is how the records of runs begin that a schedule has started, see [engine.StartedBy].
 const By = "schedule "
 
 // ByHand is what the record of a run says that a user had a schedule start at once.

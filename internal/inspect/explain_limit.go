@@ -35,7 +35,11 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventMaxIterationsSummary:
 		return fmt.Sprintf("The cap on passes was reached after %s: the state of on_max_iterations, %s, was entered.", val("iteration_count"), val("summary_state"))
 	case fsm.EventLimitRaised:
-		return fmt.Sprintf("The limit %s of the run was raised from %s to %s while it was running.", val("limit"), val("from"), val("to"))
+		by := str(e, "by")
+		if by != "" {
+			by = " by " + by
+		}
+		return fmt.Sprintf("The limit %s of the run was raised from %s to %s%s while it was running.", val("limit"), val("from"), val("to"), by)
 	case fsm.EventBudgetWarning:
 		return fmt.Sprintf("Most of the budget of %s was used: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
 	case fsm.EventBudgetExceeded:
@@ -97,6 +101,9 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("Its text is long: %s characters, prompt_size_guard warns at %s.", val("size"), val("threshold"))
 	case fsm.EventNote, fsm.EventWarning:
 		text := cmp.Or(str(e, "message"), str(e, "note"))
+		if by := str(e, "by"); by != "" && str(e, "wait") == fsm.WaitPaused {
+			text += " by " + by
+		}
 		// The note tells that the wait begins, not whether it was cut short.
 		if wait := e.Get("seconds"); wait != nil && str(e, "wait") != fsm.WaitState && text != fsm.StillWaits {
 			return fmt.Sprintf("A wait of %s began: %s.", secondsOf(e, "seconds"), strings.TrimRight(text, "."))

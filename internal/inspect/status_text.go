@@ -52,7 +52,11 @@ func (v *Status) PausedText() string {
 }
 
 func pausedText(w *fsm.Wait) string {
-	return "paused since " + humanize.Clock(w.Since) + ", before state " + w.State
+	text := "paused since " + humanize.Clock(w.Since) + ", before state " + w.State
+	if w.By != "" {
+		text += ", by " + w.By
+	}
+	return text
 }
 
 // WaitLine is what a run waits for, until when, and what was seen of it last.

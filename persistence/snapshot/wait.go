@@ -100,7 +100,7 @@ func putWait(e *Writer, s *fsm.Snapshot) bool {
 	if x.Host != "" {
 		m.Set("host", x.Host)
 	}
-	for _, f := range []struct{ key, text string }{{"what", x.What}, {"event", x.Event}, {"choices", x.Choices}, {"seen", x.Seen}} {
+	for _, f := range []struct{ key, text string }{{"what", x.What}, {"event", x.Event}, {"choices", x.Choices}, {"seen", x.Seen}, {"by", x.By}} {
 		if f.text != "" {
 			m.Set(f.key, f.text)
 		}
@@ -125,6 +125,7 @@ func takeWait(r *memory, v any) error {
 		"event":   func(v any) error { return TakeText(&x.Event, v) },
 		"choices": func(v any) error { return TakeText(&x.Choices, v) },
 		"seen":    func(v any) error { return TakeText(&x.Seen, v) },
+		"by":      func(v any) error { return TakeText(&x.By, v) },
 		"looks":   func(v any) error { return TakeInt(&x.Looks, v) },
 	})
 }

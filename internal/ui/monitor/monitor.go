@@ -304,7 +304,7 @@ func (w *run) row() watch.Run {
 	}
 	switch {
 	case w.wait != nil && w.wait.Why == fsm.WaitPaused:
-		r.Health, r.Note = watch.Paused, "since "+humanize.Clock(w.wait.Since)+", before state "+w.wait.State
+		r.Health, r.Note = watch.Paused, strings.TrimPrefix(inspect.ReasonNow(w.Run, w.wait), "paused ")
 	case w.asked:
 		r.Note = "pauses before its next state"
 	case w.wait != nil:
