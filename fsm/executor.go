@@ -29,13 +29,11 @@ type Config struct {
 	// Park has the run let go of where a state waits (see [EndParked]) instead of carrying it until that is over. What came already
 	// is not waited for.
 	Park bool
-	// Wake ends the wait the run is in, if it is in one. Nil: nothing does.
-	Wake <-chan struct{}
+	Wake <-chan struct{} // ends the wait the run is in, if it is in one; nil: nothing does
 	// Held returns nil while the run may continue, else a channel that is closed when it may again. It is asked before each state
 	// is entered. Nil: the run is never held.
-	Held func() <-chan struct{}
-	// HeldBy names the user who holds the run; "" where that is not known. Nil: it never is.
-	HeldBy func() string
+	Held   func() <-chan struct{}
+	HeldBy func() string // names the user who holds the run, "" where that is not known; nil: it never is
 	// Drain is closed when the run is to end, as one that a user stops, where nothing of it is at work: no item of a list begins any more,
 	// no branch and no state, and what runs ends by itself. Nil: it never is.
 	Drain <-chan struct{}

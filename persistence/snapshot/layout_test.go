@@ -42,7 +42,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.BranchMemory](), 3},
 		{reflect.TypeFor[fsm.RateLimit](), 4},
 		{reflect.TypeFor[fsm.Session](), 3},
-		{reflect.TypeFor[fsm.Wait](), 11},
+		{reflect.TypeFor[fsm.Wait](), 12},
 		{reflect.TypeFor[fsm.Awaiting](), 12},
 		{reflect.TypeFor[fsm.Items](), 7},
 		{reflect.TypeFor[fsm.Raised](), 3},
