@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -374,4 +375,15 @@ states:
 	}
 	s.post("/runs/"+id+"/unpause", `{}`)
 	s.until(id, `"completed"`)
+	for again, want := range map[string]bool{"": false, "1": true} { // a browser that reads a page again by itself learns when
+		r, err := http.NewRequest("GET", s.base+"/p/shop/runs/"+id, nil)
+		must(t, err)
+		r.Header.Set("X-Loops-Again", again)
+		a, err := s.client.Do(r)
+		must(t, err)
+		must(t, a.Body.Close())
+		if rest, err := strconv.Atoi(a.Header.Get("X-Loops-Rest")); (err == nil) != want || rest > 10_000 {
+			t.Errorf("again %q: it is to wait %q", again, a.Header.Get("X-Loops-Rest"))
+		}
+	}
 }

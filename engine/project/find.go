@@ -54,6 +54,14 @@ func (f Finder) Runs(ctx context.Context, arg string, limit int) ([]persistence.
 
 // meant is Runs with what else is asked of the runs of a loop.
 func (f Finder) meant(ctx context.Context, arg string, q persistence.Query) ([]persistence.Run, error) {
+	if LoopOf(arg) != "" { // an id is found without a look at other runs
+		if _, err := f.Project.Resolve(arg); err != nil {
+			one, err := f.query(ctx, persistence.Query{ID: persistence.ID(arg)})
+			if err != nil || len(one) > 0 && one[0].ID == persistence.ID(arg) {
+				return one, Only(arg, one)
+			}
+		}
+	}
 	q.Loop = arg
 	runs, err := f.query(ctx, q)
 	if err != nil || len(runs) > 0 {

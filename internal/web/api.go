@@ -34,7 +34,7 @@ func (s *Server) api() []route {
 	all := []route{
 		allow(access.Viewer, "GET /api/v1/openapi.json", s.document).told(operation{says: "This document", kind: "application/json"}),
 		allow(access.Viewer, "GET /api/v1/projects", s.listProjects).told(operation{says: "The projects", answer: "projects"}),
-		allow(access.Viewer, "GET /api/v1/stream", s.stream).told(operation{says: "Which runs differ from what was sent before: a message runs with the list changed", kind: eventStream}),
+		allow(access.Viewer, "GET /api/v1/stream", s.stream).told(operation{says: "Which runs differ from what was sent before: a message runs with the list changed, and turned, those of it whose status is another one", kind: eventStream}),
 		allow(access.Viewer, "GET /api/v1/runs", s.listRuns).told(operation{says: "Runs, newest first, 50 a page", answer: "runs", query: []parameter{
 			{"status", "a status or an outcome", "string"},
 			{"loop", "the name in its file", "string"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"loops/engine/project"
@@ -13,7 +14,8 @@ import (
 )
 
 const (
-	mostChronicles = 8
+	mostChronicles = 64                     // that are kept: fewer than the open pages would have each of these read all of its run again
+	mostKept       = 500_000                // steps in all of them; the newest is kept whatever it has
 	readInline     = 3000                   // steps: with more of them, a chronicle is read beside the page that asks for it
 	readPatience   = 150 * time.Millisecond // that a page waits for it then
 )
@@ -28,7 +30,8 @@ type chronicle struct {
 	read    uint64 // the last event that was read
 	damage  string
 	words   map[string]string
-	used    time.Time // guarded by the lock of the chronicles
+	used    time.Time    // guarded by the lock of the chronicles
+	size    atomic.Int64 // steps, as they were after the last look
 }
 
 // A step is what is kept of a visit.
@@ -56,19 +59,29 @@ func (c *chronicles) of(p Project, run persistence.Run) *chronicle {
 		c.all = map[string]*chronicle{}
 	}
 	if c.all[key] == nil {
-		if len(c.all) == mostChronicles {
-			oldest := ""
-			for k, o := range c.all {
-				if oldest == "" || o.used.Before(c.all[oldest].used) {
-					oldest = k
-				}
-			}
-			delete(c.all, oldest)
-		}
+		c.makeRoom()
 		c.all[key] = &chronicle{turn: make(chan struct{}, 1), words: map[string]string{}}
 	}
 	c.all[key].used = time.Now()
 	return c.all[key]
+}
+
+// makeRoom forgets the chronicles that were used longest ago until another one may be kept.
+func (c *chronicles) makeRoom() {
+	kept := int64(0)
+	for _, o := range c.all {
+		kept += o.size.Load()
+	}
+	for len(c.all) >= mostChronicles || kept > mostKept {
+		oldest := ""
+		for k, o := range c.all {
+			if oldest == "" || o.used.Before(c.all[oldest].used) {
+				oldest = k
+			}
+		}
+		kept -= c.all[oldest].size.Load()
+		delete(c.all, oldest)
+	}
 }
 
 // chronicle brings the chronicle of a run up to date and has look use it. ready is false, and look was not called, where that takes longer
@@ -153,6 +166,7 @@ func (c *chronicle) readOn(ctx context.Context, f project.Finder, run persistenc
 		c.read = max(c.read, e.Seq)
 		c.account.Take(e)
 	}
+	defer func() { c.size.Store(int64(len(c.steps))) }()
 	for _, v := range c.account.Reader.Open() {
 		c.keep(v)
 		if now := time.Now(); project.Alive(run) && v.Index >= 0 && v.State != "" {

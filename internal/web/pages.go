@@ -55,6 +55,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, name, title stri
 		http.Error(w, "the page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
+	s.pace(w, r)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(b.Bytes()) // whoever asked may be gone
 }

@@ -25,6 +25,7 @@ const (
 	shownText   = 64 << 10 // of a value or a definition
 	shownLog    = 96 << 10
 	shownNow    = 4 << 10 // of what is printed now
+	rowsNow     = 60      // lines of that
 )
 
 // The parts of the page of a run. Each is an address of its own, so that it can be read and sent without a script.

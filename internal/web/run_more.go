@@ -40,8 +40,9 @@ func liveStderr(f project.Finder, run persistence.Run) string {
 	return b.String()
 }
 
-// tailOfLog is the end of what the actions of a run printed, with a heading a step, and whether there is more before it.
-func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Status, most int) (text string, more bool) {
+// tailOfLog is the end of what the actions of a run printed, at most so many lines and bytes of it, with a heading a step, and whether
+// there is more before it.
+func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Status, rows, most int) (text string, more bool) {
 	var lines []string
 	size := 0
 	_ = f.Store.Newest(ctx, v.Run.ID, func(e fsm.Event) bool { // what cannot be read is left out; the history tells of it
@@ -59,7 +60,7 @@ func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Status, most in
 		if line == "" {
 			return true
 		}
-		if size += len(line) + 1; size > most {
+		if size += len(line) + 1; size > most || len(lines) == rows {
 			more = true
 			return false
 		}
@@ -84,7 +85,7 @@ func cutLine(line string) string {
 }
 
 func (page *runPage) addLog(ctx context.Context, f project.Finder, v *inspect.Status) {
-	text, more := tailOfLog(ctx, f, v, shownLog)
+	text, more := tailOfLog(ctx, f, v, shownLog, shownLog)
 	page.Log, page.LogCut = coloured(text), more
 }
 

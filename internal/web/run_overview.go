@@ -88,7 +88,7 @@ func (s *Server) addOverview(r *http.Request, page *runPage, p Project, f projec
 		}
 		o.Zooms = append(o.Zooms, tab{Label: label, Address: page.To + query("zoom", strconv.Itoa(z), "by", r.FormValue("by")), Here: z == zoom})
 	}
-	text, _ := tailOfLog(ctx, f, v, shownNow)
+	text, _ := tailOfLog(ctx, f, v, rowsNow, shownNow)
 	o.Now = coloured(text)
 	return nil
 }

@@ -55,6 +55,7 @@ type Server struct {
 	Options
 	hub     hub
 	streams chan struct{} // a place for each stream
+	pacer   pacer
 
 	chronicles chronicles // of the runs that pages show
 	spent      spent
@@ -123,7 +124,7 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) Handler() http.Handler {
 	root := http.NewServeMux()
 	root.HandleFunc("GET "+s.BasePath+"/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
-	root.Handle(s.BasePath+"/", http.StripPrefix(s.BasePath, s.guard(s.exchange(s.mux()))))
+	root.Handle(s.BasePath+"/", http.StripPrefix(s.BasePath, s.guard(timed(s.exchange(s.mux())))))
 	return root
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -105,7 +106,7 @@ func (s *Server) digest(ctx context.Context) map[string]string {
 	err := s.openAll(ctx, func(p Project, f project.Finder) error {
 		runs, err := f.Store.Runs(ctx, persistence.Query{Limit: watchedNow, LiveToo: true})
 		for _, r := range project.Current(runs) {
-			all[p.Name+"/"+string(r.ID)] = fmt.Sprintf("%s %s %d %d", inspect.StatusWord(r), r.State, r.Step, r.UpdatedAt.UnixMilli())
+			all[p.Name+"/"+string(r.ID)] = fmt.Sprintf("%s\n%s %d %d", inspect.StatusWord(r), r.State, r.Step, r.UpdatedAt.UnixMilli())
 		}
 		return err
 	})
@@ -113,6 +114,12 @@ func (s *Server) digest(ctx context.Context) map[string]string {
 		all["error"] = err.Error()
 	}
 	return all
+}
+
+// statusIn returns the status in an entry of a digest.
+func statusIn(how string) string {
+	status, _, _ := strings.Cut(how, "\n")
+	return status
 }
 
 // An outlet writes messages of a stream.
@@ -173,17 +180,21 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		case <-s.done:
 			return
 		case t := <-news:
-			changed := []any{}
+			changed, turned := []any{}, []any{}
 			for run, how := range t.runs {
-				if before[run] != how {
-					changed = append(changed, run)
+				if before[run] == how {
+					continue
+				}
+				changed = append(changed, run)
+				if statusIn(before[run]) != statusIn(how) {
+					turned = append(turned, run)
 				}
 			}
 			missed := max(0, t.number-last-1)
 			if last == 0 {
 				missed = 0
 			}
-			if !o.send(strconv.Itoa(t.number), "runs", value.NewMap("changed", changed, "skipped", int64(missed))) {
+			if !o.send(strconv.Itoa(t.number), "runs", value.NewMap("changed", changed, "turned", turned, "skipped", int64(missed))) {
 				return
 			}
 			last, before = t.number, t.runs

@@ -63,11 +63,13 @@
       if (end) part.scrollTop = part.scrollHeight;
     }
     listSteps();
-    if (document.querySelector("[data-again]")) setTimeout(later, 600);
+    if (document.querySelector("[data-again]")) setTimeout(later, 600, true);
   }
 
-  async function get(href) {
-    const answer = await fetch(href, { credentials: "same-origin" });
+  // get reads a page. With again it is one that is read again by itself, and says how long to wait before the next time.
+  async function get(href, again) {
+    const answer = await fetch(href, { credentials: "same-origin", headers: again ? { "X-Loops-Again": "1" } : {} });
+    if (again) rest = Date.now() + Number(answer.headers.get("X-Loops-Rest") || 0);
     if (answer.status === 401) { say("The server was started again: open the address that it printed."); return null; }
     return answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
   }
@@ -77,22 +79,26 @@
     busy = true;
     const asked = wanted;
     try {
-      const fresh = await get(location.href);
+      const fresh = await get(location.href, true);
       if (fresh && asked === wanted) { swap(fresh); say("live"); }
     } catch { say("not connected"); } finally {
       busy = false;
-      if (again) { again = false; later(); }
+      if (again) { again = false; later(true); }
     }
   }
 
-  // later reads the page again soon; one that nobody sees does so when it is shown.
-  let stale = false;
-  function later() {
+  // later reads the page again when its turn comes, and with soon at once; a page that is hidden does so when it is shown.
+  let stale = false, rest = 0, due = 0;
+  function later(soon) {
     if (document.hidden) { stale = true; return; }
-    if (!waiting) waiting = setTimeout(() => { waiting = 0; refresh(); }, 150);
+    const at = Math.max(Date.now() + 150, soon ? 0 : rest);
+    if (waiting && due <= at) return;
+    clearTimeout(waiting);
+    due = at;
+    waiting = setTimeout(() => { waiting = 0; refresh(); }, at - Date.now());
   }
 
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && stale) { stale = false; later(); } });
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && stale) { stale = false; later(true); } });
 
   // go shows another part of the same run without the rest of the page jumping.
   async function go(href, push) {
@@ -180,7 +186,7 @@
   function ready() {
     listSteps();
     showEnd();
-    if (document.querySelector("[data-again]")) setTimeout(later, 600);
+    if (document.querySelector("[data-again]")) setTimeout(later, 600, true);
   }
 
   function concerns(changed) {
@@ -188,8 +194,8 @@
   }
 
   function take(message) {
-    if (message.state) { say(message.state); if (message.state === "live") later(); }
-    if (message.changed && concerns(message.changed)) later();
+    if (message.state) { say(message.state); if (message.state === "live") later(true); }
+    if (message.changed && concerns(message.changed)) later(message.turned?.length > 0 && concerns(message.turned));
   }
   channel.onmessage = (e) => take(e.data);
 
@@ -200,7 +206,7 @@
       const connect = () => {
         const stream = new EventSource(base + "/api/v1/stream");
         stream.addEventListener("hello", () => tell({ state: "live" }));
-        stream.addEventListener("runs", (e) => tell({ changed: JSON.parse(e.data).changed }));
+        stream.addEventListener("runs", (e) => { const { changed, turned } = JSON.parse(e.data); tell({ changed, turned }); });
         stream.onerror = () => {
           tell({ state: "not connected" });
           stream.close();
