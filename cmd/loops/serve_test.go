@@ -71,6 +71,9 @@ func startServe(t *testing.T, dir string, args ...string) *webServer {
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 		_ = s.cmd.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		_ = exec.CommandContext(ctx, binary(t), "-C", dir, "stop", "--all").Run() // runs survive the server, and would survive the test
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
