@@ -110,6 +110,9 @@ type row struct {
 	run                                                                                persistence.Run
 }
 
+// Asks reports whether the run asks a person now, and not only once it is resumed.
+func (r row) Asks() bool { return r.Waits && (r.Alive || r.run.Status == persistence.Awaiting) }
+
 type foundRuns struct {
 	rows    []row
 	next    string // what the next page skips; "" = this is the last

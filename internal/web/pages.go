@@ -11,7 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/internal/access"
-	"loops/internal/service"
+	"loops/internal/inspect"
 )
 
 // pages answers browsers.
@@ -74,9 +74,12 @@ type homePage struct {
 	Partly        bool   // looking took too long: there may be more
 }
 
+// chips are what the page of runs offers to choose by: words for where a run is, or how it ended.
+var chips = []string{"running", inspect.Paused, "completed", "failed", "timed_out", "capped", "stalled", "stopped", "killed", "interrupted", "parked", "queued", "unreadable"}
+
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	a := askedRuns(r)
-	page := homePage{Asked: a, Statuses: service.Statuses}
+	page := homePage{Asked: a, Statuses: chips}
 	found, err := s.find(r.Context(), a)
 	if refusal, is := errors.AsType[*engine.Refusal](err); is && refusal.Kind == engine.Usage {
 		page.Problem = err.Error()
