@@ -126,7 +126,7 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 		r.result, r.err = e.drive(j, r, start)
 		e.drop(r)
 		close(r.done)
-		r.retain(r.err == nil && r.result.Outcome.Signal == "" && r.result.Outcome.TerminatedBy != fsm.EndUserStopped) // no process waits for it but Close
+		r.retain(r.err == nil && r.result.Outcome.Signal == "" && r.result.Outcome.TerminatedBy != fsm.EndUserStopped) // only Close waits for it
 		endTell()
 	}()
 	select {

@@ -24,7 +24,7 @@ type Told struct {
 	taken []any // objects of those that were taken out of the queue
 }
 
-// Each is called for each effect as it is known; nil = no process waits for it.
+// Each is called for each effect as it is known; nil = nothing is called.
 type Each func(engine.Effect)
 
 // A Stopping is how runs are stopped.

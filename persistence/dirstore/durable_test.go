@@ -136,7 +136,7 @@ func TestDurability(t *testing.T) {
 	}
 }
 
-// A disk that fails while no process waits for it stops the run at its next record.
+// A disk that fails while nothing waits for it stops the run at its next record.
 func TestDurabilityFailsInTheBackground(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t)

@@ -196,7 +196,7 @@ func (j *journal) arm(at time.Time) {
 	}
 }
 
-// overdue reports whether the next save is to be durable although no process waits for it: because of a decision.
+// overdue reports whether the next save is to be durable although nothing waits for it: because of a decision.
 func (j *journal) overdue() bool {
 	return j.s.Durability != persistence.None && !j.decided.IsZero() && time.Since(j.decided) >= groupDelay
 }
