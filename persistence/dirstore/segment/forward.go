@@ -89,7 +89,7 @@ func (r *Forward) ReadOn(f io.Reader, path string, from Position) error {
 	return r.read(f, path)
 }
 
-// Stands returns where in the file that was read last another Forward can read on, if nothing that it read before that is wanted again.
+// Position returns where in the file that was read last another Forward can read on, if nothing that it read before that is wanted again.
 func (r *Forward) Position() (at Position, ok bool) { return r.stand, r.stands && !r.stopped }
 
 func (r *Forward) read(f io.Reader, path string) error {
