@@ -33,8 +33,8 @@ var (
 		return paused
 	}}
 	IsWaiting = RunFilter{live: true, fits: IsLive.fits, also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {
-		w, err := lookup.WaitOf(ctx, f.Store, r.ID)
-		return err == nil && w != nil && w.Why != fsm.WaitPaused
+		w := lookup.WaitNow(ctx, f, r)
+		return w != nil && w.Why != fsm.WaitPaused
 	}}
 	IsEnded     = RunFilter{fits: func(_ persistence.Run, alive bool) bool { return !alive }}
 	IsResumable = RunFilter{fits: func(r persistence.Run, alive bool) bool { return r.Resumable && (!alive || r.Lapsed) }}

@@ -51,14 +51,23 @@ func Remember(ctx context.Context, f project.Finder, v *inspect.Status) {
 func Waits(ctx context.Context, f project.Finder, runs ...persistence.Run) map[persistence.ID]*fsm.Wait {
 	all := map[persistence.ID]*fsm.Wait{}
 	for _, r := range runs {
-		if !project.Alive(r) {
-			continue
-		}
-		if m, err := f.Store.MemoryOf(ctx, r); err == nil && m != nil && m.Waiting() != nil {
-			all[r.ID] = m.Waiting()
+		if w := WaitNow(ctx, f, r); w != nil {
+			all[r.ID] = w
 		}
 	}
 	return all
+}
+
+// WaitNow is Waits of one run; nil = it waits for nothing that is known.
+func WaitNow(ctx context.Context, f project.Finder, r persistence.Run) *fsm.Wait {
+	if !project.Alive(r) {
+		return nil
+	}
+	m, err := f.Store.MemoryOf(ctx, r)
+	if err != nil || m == nil {
+		return nil
+	}
+	return m.Waiting()
 }
 
 // Status finds out all that status shows. resume is the command that continues with the run.

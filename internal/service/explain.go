@@ -26,7 +26,7 @@ func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story
 		return nil, err
 	}
 	rules := lookup.RulebookOf(ctx, f, run)
-	story := &inspect.Story{Wanted: step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Wait: lookup.Waits(ctx, f, run)[run.ID], Resume: s.resume(ctx, run)}
+	story := &inspect.Story{Wanted: step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Wait: lookup.WaitNow(ctx, f, run), Resume: s.resume(ctx, run)}
 	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add}, s.damaged); err != nil {
 		return nil, err
 	}

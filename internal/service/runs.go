@@ -50,7 +50,7 @@ func (q *HistoryQuery) chooses(ctx context.Context, f project.Finder, r persiste
 
 // paused reports whether paused runs are asked for, and a run is.
 func (q *HistoryQuery) paused(ctx context.Context, f project.Finder, r persistence.Run) bool {
-	return slices.Contains(q.Status, inspect.Paused) && inspect.OutcomeNow(r, lookup.Waits(ctx, f, r)[r.ID]) == inspect.Paused
+	return slices.Contains(q.Status, inspect.Paused) && inspect.OutcomeNow(r, lookup.WaitNow(ctx, f, r)) == inspect.Paused
 }
 
 // labelled returns the names of the loops that have one of the labels now; nil where none is asked for.

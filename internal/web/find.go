@@ -94,7 +94,7 @@ func (a asked) filter(ctx context.Context, in project.Finder, period lookup.Peri
 		r = project.AsNow(r)
 		outcome := inspect.Outcome(r)
 		if a.Status == inspect.Paused {
-			outcome = inspect.OutcomeNow(r, lookup.Waits(ctx, in, r)[r.ID])
+			outcome = inspect.OutcomeNow(r, lookup.WaitNow(ctx, in, r))
 		}
 		return (a.Status == "" || a.Status == inspect.StatusWord(r) || a.Status == outcome) && (!a.Waits || asks[string(r.ID)]) &&
 			(text == "" || f.Text != "" || strings.Contains(outcome, text) || (&persistence.Filter{Text: text}).Matches(r))

@@ -63,14 +63,15 @@ func Since(t time.Time) string {
 }
 
 // StatusObject is a run as one flat JSON object, in the words of the state file.
-func StatusObject(p *project.Project, store *project.Records, r persistence.Run) *value.Map {
+func StatusObject(p *project.Project, store *project.Records, v *inspect.Status) *value.Map {
+	r := v.Run
 	held := project.Alive(r)
 	var pid any
 	if r.Owner.PID != 0 {
 		pid = int64(r.Owner.PID)
 	}
 	m := value.NewMap(
-		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", ui.OrNull(string(r.Status)), "outcome", inspect.Outcome(r),
+		"loop", r.Loop, "loop_name", r.Loop, "run_id", r.RunID, "instance_id", string(r.ID), "status", ui.OrNull(string(r.Status)), "outcome", v.StatusText(),
 		"current_state", r.State, "iteration", int64(r.Step), "iteration_count", int64(r.Passes), "max_steps", OrNone(r.MaxSteps),
 		"started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt), "elapsed_ms", inspect.Elapsed(r).Milliseconds(),
 		"duration_ms", inspect.Elapsed(r).Milliseconds(),
@@ -93,7 +94,6 @@ func StatusObject(p *project.Project, store *project.Records, r persistence.Run)
 // AddState sets what the state file of a run says besides [StatusObject], in its words, and what little-loops tells of a run that it
 // lists. What is not known is null.
 func AddState(m *value.Map, store *project.Records, v *inspect.Status) {
-	m.Set("outcome", v.StatusText())
 	m.Set("captured", nil)
 	m.Set("prev_result", nil)
 	m.Set("last_result", nil)

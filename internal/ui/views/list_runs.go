@@ -28,7 +28,7 @@ func FailedSince(ctx context.Context, store *project.Records, since time.Time) (
 
 // ListedObject is a run of the list as JSON.
 func ListedObject(p *project.Project, store *project.Records, v *inspect.Status) any {
-	m := StatusObject(p, store, v.Run)
+	m := StatusObject(p, store, v)
 	AddState(m, store, v)
 	if v.Run.Limited {
 		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
@@ -55,7 +55,7 @@ func ListedObject(p *project.Project, store *project.Records, v *inspect.Status)
 type RunLine struct {
 	run, status, state, step, elapsed, idle, pid string
 	notes                                        []string
-	resumable                                    bool // no process runs it
+	over                                         bool // no process runs it
 }
 
 // LineOf is the line of a run in the list.
@@ -87,8 +87,8 @@ func LineOf(v *inspect.Status) RunLine {
 	if project.Alive(r) && OutOfSight(r) {
 		l.notes = append(l.notes, project.Where(r.Owner))
 	}
-	l.resumable = !project.Alive(r) && r.Status != persistence.Running && r.Status != persistence.Starting && r.Status != persistence.Queued
-	if reason := inspect.Reason(r); l.resumable && reason != "" && v.Wait == nil {
+	l.over = !project.Alive(r) && r.Status != persistence.Running && r.Status != persistence.Starting && r.Status != persistence.Queued
+	if reason := inspect.Reason(r); l.over && reason != "" && v.Wait == nil {
 		l.notes = append(l.notes, reason)
 	}
 	if r.Status == persistence.Queued {
@@ -122,7 +122,7 @@ func ShortTime(d time.Duration) string {
 // leastState is how narrow the column of states gets.
 const leastState = 8
 
-// WriteRuns prints a table of runs: those that are running or queued, and below them those that can be resumed. On a terminal of so many
+// WriteRuns prints a table of runs: those that are running or queued, and below them those that no process runs. On a terminal of so many
 // columns (0 = none) the names of states are cut so that a line fits; if that is not enough the table goes without pids, and then without
 // the time a run took.
 func WriteRuns(out io.Writer, lines []RunLine, width int) {
@@ -133,9 +133,9 @@ func WriteRuns(out io.Writer, lines []RunLine, width int) {
 		func(l *RunLine) *string { return &l.pid },
 	}
 	all := []RunLine{head}
-	for _, resumable := range []bool{false, true} {
+	for _, over := range []bool{false, true} {
 		for _, l := range lines {
-			if l.resumable == resumable {
+			if l.over == over {
 				all = append(all, l)
 			}
 		}
@@ -184,8 +184,8 @@ func WriteRuns(out io.Writer, lines []RunLine, width int) {
 	WriteTable(&b, rows)
 	i := 0
 	for line := range strings.Lines(b.String()) {
-		if i > 1 && all[i].resumable && !all[i-1].resumable {
-			fmt.Fprint(out, "\nResumable:\n")
+		if i > 1 && all[i].over && !all[i-1].over {
+			fmt.Fprint(out, "\nNot running:\n")
 		}
 		fmt.Fprint(out, line)
 		for _, note := range all[i].notes {

@@ -22,21 +22,21 @@ func TestWriteRuns(t *testing.T) {
 deploy-all-20261121T103405  running                implement>review>fix  12/500  1h02m    4m05s  1234567
   waits for the rate limit of an agent host (state implement), until 2026-11-21 12:00:00 (4m05s left)
 
-Resumable:
+Not running:
 fix-20261121T103405         awaiting_continuation  a                     3       250ms    3d04h  -
 `},
 		{100, `RUN                         STATUS                 STATE             STEP    ELAPSED  IDLE   PID
 deploy-all-20261121T103405  running                implement>revie…  12/500  1h02m    4m05s  1234567
   waits for the rate limit of an agent host (state implement), until 2026-11-21 12:00:00 (4m05s le…
 
-Resumable:
+Not running:
 fix-20261121T103405         awaiting_continuation  a                 3       250ms    3d04h  -
 `},
 		{80, `RUN                         STATUS                 STATE           STEP    IDLE
 deploy-all-20261121T103405  running                implement>rev…  12/500  4m05s
   waits for the rate limit of an agent host (state implement), until 2026-11-2…
 
-Resumable:
+Not running:
 fix-20261121T103405         awaiting_continuation  a               3       3d04h
 `},
 	} {

@@ -10,7 +10,7 @@ import (
 
 // FullStatusObject is what status shows of a run as one JSON object. What is not known is null.
 func (page *Page) FullStatusObject(p *project.Project, store *project.Records, v *inspect.Status, waiting []persistence.Waiter) *value.Map {
-	m := StatusObject(p, store, v.Run)
+	m := StatusObject(p, store, v)
 	AddState(m, store, v)
 	if v.Run.Limited {
 		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
