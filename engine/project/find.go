@@ -57,7 +57,10 @@ func (f Finder) meant(ctx context.Context, arg string, q persistence.Query) ([]p
 	if LoopOf(arg) != "" { // an id is found without a look at other runs
 		if _, err := f.Project.Resolve(arg); err != nil {
 			one, err := f.query(ctx, persistence.Query{ID: persistence.ID(arg)})
-			if err != nil || len(one) > 0 && one[0].ID == persistence.ID(arg) {
+			if err != nil {
+				return nil, err
+			}
+			if len(one) > 0 && one[0].ID == persistence.ID(arg) {
 				return one, Only(arg, one)
 			}
 		}
