@@ -344,6 +344,7 @@ var arrows = map[string][]string{
 	"loops/internal/move":                         {"loops/fsm", "loops/fsm/value"},
 	"loops/internal/notify":                       {"loops/internal/config", "loops/internal/proc"},
 	"loops/internal/pgtest":                       {},
+	"loops/internal/programtest":                  {"loops/internal/needs", "loops/internal/pgtest"},
 	"loops/internal/humanize":                     {},
 	"loops/internal/manual":                       {},
 	"loops/internal/plain":                        {"golang.org/x/text"},

@@ -1,10 +1,8 @@
 package main_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -266,23 +264,6 @@ func visible(cwd string, patterns ...string) []string {
 	return out
 }
 
-func readText(t testing.TB, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return "" // moved to the archive between the listing and now
-	}
-	must(t, err)
-	return string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
-}
-
-func writeText(t *testing.T, path, text string) {
-	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func createFile(t testing.TB, path string) *os.File {
 	t.Helper()
 	f, err := os.Create(path)
@@ -291,10 +272,3 @@ func createFile(t testing.TB, path string) *os.File {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -21,7 +21,6 @@ import (
 var (
 	crashes   = flag.Int("crashes", 25, "runs that TestCrash kills in each store")
 	crashSeed = flag.Uint64("crash-seed", uint64(time.Now().UnixNano()), "seed of what is chosen at random")
-	torture   = flag.Bool("torture", false, "all of what is otherwise done a few times")
 )
 
 // stores are where runs are recorded, as LOOPS_STORE.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/programtest"
 	_ "loops/persistence/sqlstore" // registers the driver
 )
 
@@ -44,54 +45,15 @@ func newSlowRun(t *testing.T, store string) slowRun {
 	return d
 }
 
-// A started program is one that is ended with the test.
-type started struct {
-	t    *testing.T
-	cmd  *exec.Cmd
-	out  string        // file with what it printed
-	done chan struct{} // closed when it has ended
-}
-
-func (d slowRun) start(args ...string) *started {
+func (d slowRun) start(args ...string) *programtest.Process {
 	d.t.Helper()
-	bin := binary(d.t)
-	out, err := os.CreateTemp(d.dir, "out")
-	must(d.t, err)
-	s := &started{t: d.t, cmd: exec.Command(bin, args...), out: out.Name(), done: make(chan struct{})}
-	s.cmd.Dir = d.dir
-	s.cmd.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE="+d.store)
-	s.cmd.Stdout, s.cmd.Stderr = out, out
-	must(d.t, s.cmd.Start())
-	must(d.t, out.Close())
-	go func() {
-		_ = s.cmd.Wait()
-		close(s.done)
-	}()
-	d.t.Cleanup(func() {
-		_ = s.cmd.Process.Kill()
-		<-s.done
-	})
-	return s
+	return d.startWith(exec.Command(binary(d.t), args...))
 }
 
-func (s *started) pid() int { return s.cmd.Process.Pid }
-
-func (s *started) signal(sig syscall.Signal) { must(s.t, s.cmd.Process.Signal(sig)) }
-
-func (s *started) said() string { return readText(s.t, s.out) }
-
-func (s *started) ended() bool {
-	select {
-	case <-s.done:
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *started) exit() int {
-	<-s.done
-	return s.cmd.ProcessState.ExitCode()
+func (d slowRun) startWith(cmd *exec.Cmd) *programtest.Process {
+	d.t.Helper()
+	cmd.Dir, cmd.Env = d.dir, append(cleanEnv(binary(d.t), d.dir), "LOOPS_STORE="+d.store)
+	return programtest.Start(d.t, cmd)
 }
 
 // pids waits until n actions have begun, and returns their processes; fewer if the program ended before.
@@ -134,42 +96,42 @@ func TestPausedRunner(t *testing.T) {
 	paused := d.start("run", "slow", "--quiet")
 	first := d.pids(1, never)[0]
 	next := d.start("resume", "slow", "--quiet")
-	if code := next.exit(); code != 9 || !strings.Contains(next.said(), fmt.Sprintf("is owned by a live process (pid %d)", paused.pid())) {
-		t.Fatalf("resume of a live run exits with %d: %s", code, next.said())
+	if code := next.Exit(); code != 9 || !strings.Contains(next.Said(), fmt.Sprintf("is owned by a live process (pid %d)", paused.Pid())) {
+		t.Fatalf("resume of a live run exits with %d: %s", code, next.Said())
 	}
-	paused.signal(syscall.SIGSTOP)
+	paused.Signal(syscall.SIGSTOP)
 	for range 60 { // until the lease has run out
 		next = d.start("resume", "slow", "--quiet")
-		if len(d.pids(2, next.ended)) == 2 {
+		if len(d.pids(2, next.Ended)) == 2 {
 			break
 		}
-		if next.exit() != 9 {
-			t.Fatalf("resume exits with %d: %s", next.exit(), next.said())
+		if next.Exit() != 9 {
+			t.Fatalf("resume exits with %d: %s", next.Exit(), next.Said())
 		}
-		if strings.Contains(next.said(), "does not let go of this lock") { // it was stopped in the middle of a write
-			paused.signal(syscall.SIGCONT)
+		if strings.Contains(next.Said(), "does not let go of this lock") { // it was stopped in the middle of a write
+			paused.Signal(syscall.SIGCONT)
 			time.Sleep(time.Millisecond)
-			paused.signal(syscall.SIGSTOP)
+			paused.Signal(syscall.SIGSTOP)
 		}
 	}
-	if !strings.Contains(next.said(), "that the interrupted action of state work had left running.") {
-		t.Errorf("resume says %q", next.said()) // or two of them ran
+	if !strings.Contains(next.Said(), "that the interrupted action of state work had left running.") {
+		t.Errorf("resume says %q", next.Said()) // or two of them ran
 	}
-	paused.signal(syscall.SIGCONT)
-	want := fmt.Sprintf("another process (pid %d on ", next.pid())
-	if code := paused.exit(); code != 9 || !strings.Contains(paused.said(), want) ||
-		!strings.Contains(paused.said(), "; this one stopped, and recorded nothing after that\nSee how it runs: loops status slow\n") {
-		t.Errorf("the paused runner exits with %d and says %q", code, paused.said())
+	paused.Signal(syscall.SIGCONT)
+	want := fmt.Sprintf("another process (pid %d on ", next.Pid())
+	if code := paused.Exit(); code != 9 || !strings.Contains(paused.Said(), want) ||
+		!strings.Contains(paused.Said(), "; this one stopped, and recorded nothing after that\nSee how it runs: loops status slow\n") {
+		t.Errorf("the paused runner exits with %d and says %q", code, paused.Said())
 	}
 	d.gone(first)
 	second := d.pids(2, never)[1]
 	if errors.Is(syscall.Kill(second, 0), syscall.ESRCH) {
 		t.Error("the action of the new owner was ended")
 	}
-	next.signal(syscall.SIGTERM)
+	next.Signal(syscall.SIGTERM)
 	d.gone(second)
-	if code := next.exit(); code != 143 {
-		t.Errorf("the new owner exits with %d: %s", code, next.said())
+	if code := next.Exit(); code != 143 {
+		t.Errorf("the new owner exits with %d: %s", code, next.Said())
 	}
 }
 
@@ -185,9 +147,9 @@ func TestRunTakenAway(t *testing.T) {
 	_, err = db.Exec(`BEGIN IMMEDIATE; UPDATE runs SET epoch = epoch + 1; UPDATE leases SET epoch = epoch + 1, owner = '{"host": "box", "pid": 77}'; COMMIT`)
 	must(t, err)
 	d.gone(action)
-	if code := runner.exit(); code != 9 ||
-		!strings.HasPrefix(runner.said(), "The run was taken over, or its lease ran out and could not be renewed: killing the action.\n") ||
-		!strings.Contains(runner.said(), "loops: another process (pid 77 on box) took over run slow-") {
-		t.Errorf("the runner exits with %d and says %q", code, runner.said())
+	if code := runner.Exit(); code != 9 ||
+		!strings.HasPrefix(runner.Said(), "The run was taken over, or its lease ran out and could not be renewed: killing the action.\n") ||
+		!strings.Contains(runner.Said(), "loops: another process (pid 77 on box) took over run slow-") {
+		t.Errorf("the runner exits with %d and says %q", code, runner.Said())
 	}
 }

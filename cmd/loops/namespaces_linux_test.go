@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"loops/internal/needs"
+	"loops/internal/programtest"
 )
 
 // heldLoop is a loop whose action holds flock on the file acting as long as it lives, which every PID namespace of the
@@ -55,28 +56,12 @@ var worlds = []world{
 }
 
 // in runs the program in a world.
-func (d slowRun) in(w world, args ...string) *started {
+func (d slowRun) in(w world, args ...string) *programtest.Process {
 	d.t.Helper()
-	bin := binary(d.t)
-	out, err := os.CreateTemp(d.dir, "out")
-	must(d.t, err)
-	words := append(append(append([]string{}, w.command...), bin), args...)
-	s := &started{t: d.t, cmd: exec.Command(words[0], words[1:]...), out: out.Name(), done: make(chan struct{})}
-	s.cmd.Dir = d.dir
-	s.cmd.Env = append(cleanEnv(bin, d.dir), "LOOPS_STORE="+d.store)
-	s.cmd.Stdout, s.cmd.Stderr = out, out
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that is killed leaves none
-	must(d.t, s.cmd.Start())
-	must(d.t, out.Close())
-	go func() {
-		_ = s.cmd.Wait()
-		close(s.done)
-	}()
-	d.t.Cleanup(func() {
-		_ = s.cmd.Process.Kill()
-		<-s.done
-	})
-	return s
+	words := append(append(append([]string{}, w.command...), binary(d.t)), args...)
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // a test that is killed leaves none
+	return d.startWith(cmd)
 }
 
 // acts reports whether an action is at work.
@@ -90,19 +75,19 @@ func (d slowRun) acts() bool {
 }
 
 // begun waits until n actions have begun, or the program has ended, and reports whether they have.
-func (d slowRun) begun(n int, s *started) bool {
+func (d slowRun) begun(n int, s *programtest.Process) bool {
 	d.t.Helper()
 	for range 1200 {
 		b, _ := os.ReadFile(filepath.Join(d.dir, "begun"))
 		if strings.Count(string(b), "\n") >= n {
 			return true
 		}
-		if s.ended() {
+		if s.Ended() {
 			return false
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	d.t.Fatalf("%d actions do not begin: %s", n, s.said())
+	d.t.Fatalf("%d actions do not begin: %s", n, s.Said())
 	return false
 }
 
@@ -167,73 +152,67 @@ func watchFrom(d slowRun, there, here world) {
 	d.t.Helper()
 	owner := d.in(there, "run", "held", "--quiet")
 	if !d.begun(1, owner) {
-		d.t.Fatalf("run exits with %d: %s", owner.exit(), owner.said())
+		d.t.Fatalf("run exits with %d: %s", owner.Exit(), owner.Said())
 	}
-	if s := d.in(here, "sweep"); s.exit() != 0 || s.said() != "Nothing to tidy up.\n" {
-		d.t.Errorf("sweep exits with %d: %s", s.exit(), s.said())
+	if s := d.in(here, "sweep"); s.Exit() != 0 || s.Said() != "Nothing to tidy up.\n" {
+		d.t.Errorf("sweep exits with %d: %s", s.Exit(), s.Said())
 	}
-	if s := d.in(here, "resume", "held", "--quiet"); s.exit() != 9 {
-		d.t.Errorf("resume exits with %d: %s", s.exit(), s.said())
+	if s := d.in(here, "resume", "held", "--quiet"); s.Exit() != 9 {
+		d.t.Errorf("resume exits with %d: %s", s.Exit(), s.Said())
 	}
-	if s := d.in(here, "status", "held", "--json"); !strings.Contains(s.wait(), `"status": "running"`) {
-		d.t.Errorf("status says %s", s.said())
+	if s := d.in(here, "status", "held", "--json"); !strings.Contains(s.Output(), `"status": "running"`) {
+		d.t.Errorf("status says %s", s.Said())
 	}
 	begun := 1
 	if !there.sees || !here.sees {
 		d.commanded(owner, here)
 		begun++
 		if owner = d.in(there, "resume", "held", "--quiet"); !d.begun(begun, owner) {
-			d.t.Fatalf("resume exits with %d: %s", owner.exit(), owner.said())
+			d.t.Fatalf("resume exits with %d: %s", owner.Exit(), owner.Said())
 		}
 	}
-	if !d.acts() || owner.ended() {
-		d.t.Fatalf("the run was ended: %s", owner.said())
+	if !d.acts() || owner.Ended() {
+		d.t.Fatalf("the run was ended: %s", owner.Said())
 	}
 	if there.sees && here.sees {
-		if s := d.in(here, "stop", "held"); s.exit() != 0 || owner.exit() != 143 {
-			d.t.Errorf("stop exits with %d: %s; the run with %d: %s", s.exit(), s.said(), owner.exit(), owner.said())
+		if s := d.in(here, "stop", "held"); s.Exit() != 0 || owner.Exit() != 143 {
+			d.t.Errorf("stop exits with %d: %s; the run with %d: %s", s.Exit(), s.Said(), owner.Exit(), owner.Said())
 		}
 	} else {
-		owner.signal(syscall.SIGKILL)
+		owner.Signal(syscall.SIGKILL)
 	}
-	<-owner.done
+	<-owner.Done()
 	// Once it is dead the lock is free, and the lease runs out.
-	var next *started
+	var next *programtest.Process
 	for range 200 {
 		if next = d.in(here, "resume", "held", "--quiet"); d.begun(begun+1, next) {
 			break
 		}
-		if next.exit() != 9 {
-			d.t.Fatalf("resume exits with %d: %s", next.exit(), next.said())
+		if next.Exit() != 9 {
+			d.t.Fatalf("resume exits with %d: %s", next.Exit(), next.Said())
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
 	if !d.acts() {
-		d.t.Errorf("resume says %s", next.said())
+		d.t.Errorf("resume says %s", next.Said())
 	}
 }
 
 // commanded has a run, whose owner cannot be seen, paused, let continue and stopped.
-func (d slowRun) commanded(owner *started, here world) {
+func (d slowRun) commanded(owner *programtest.Process, here world) {
 	d.t.Helper()
 	for _, c := range []struct{ verb, says string }{
 		{"pause", "is in state work and pauses before its next one."},
 		{"unpause", " is running."},
 		{"stop", " in state work. Resume with: loops resume held-"},
 	} {
-		if s := d.in(here, c.verb, "held"); s.exit() != 0 || !strings.Contains(s.said(), c.says) {
-			d.t.Errorf("%s exits with %d: %s", c.verb, s.exit(), s.said())
+		if s := d.in(here, c.verb, "held"); s.Exit() != 0 || !strings.Contains(s.Said(), c.says) {
+			d.t.Errorf("%s exits with %d: %s", c.verb, s.Exit(), s.Said())
 		}
 	}
-	if owner.exit() != 143 || d.acts() {
-		d.t.Errorf("the run that was stopped exits with %d: %s", owner.exit(), owner.said())
+	if owner.Exit() != 143 || d.acts() {
+		d.t.Errorf("the run that was stopped exits with %d: %s", owner.Exit(), owner.Said())
 	}
-}
-
-// wait returns what a program printed until its end.
-func (s *started) wait() string {
-	<-s.done
-	return s.said()
 }
 
 // TestNamespacesAtOnce: runners in all kinds of namespaces are killed, and others, elsewhere, sweep and resume at once. No
@@ -256,12 +235,12 @@ func TestNamespacesAtOnce(t *testing.T) {
 			}
 			owner := d.in(worlds[0], "run", "held", "--quiet")
 			if !d.begun(1, owner) {
-				t.Fatalf("run exits with %d: %s", owner.exit(), owner.said())
+				t.Fatalf("run exits with %d: %s", owner.Exit(), owner.Said())
 			}
 			for round := 1; round <= rounds; round++ {
 				if rand.IntN(4) > 0 {
-					owner.signal(syscall.SIGKILL)
-					<-owner.done
+					owner.Signal(syscall.SIGKILL)
+					<-owner.Done()
 				}
 				pick := func() world { return local[rand.IntN(len(local))] }
 				owner = d.takeOver(owner, round+1, pick)
@@ -272,24 +251,24 @@ func TestNamespacesAtOnce(t *testing.T) {
 
 // takeOver has three programs in worlds of their own take a run over until one does, which it returns; a last owner that
 // lives keeps it, and is killed then.
-func (d slowRun) takeOver(last *started, n int, pick func() world) *started {
+func (d slowRun) takeOver(last *programtest.Process, n int, pick func() world) *programtest.Process {
 	d.t.Helper()
 	for try := range 100 {
-		if try == 2 && !last.ended() {
-			last.signal(syscall.SIGKILL)
-			<-last.done
+		if try == 2 && !last.Ended() {
+			last.Signal(syscall.SIGKILL)
+			<-last.Done()
 		}
 		sweep := d.in(pick(), "sweep")
-		two := []*started{d.in(pick(), "resume", "held", "--quiet"), d.in(pick(), "resume", "held", "--quiet")}
-		if code := sweep.exit(); code != 0 {
-			d.t.Errorf("sweep exits with %d: %s", code, sweep.said())
+		two := []*programtest.Process{d.in(pick(), "resume", "held", "--quiet"), d.in(pick(), "resume", "held", "--quiet")}
+		if code := sweep.Exit(); code != 0 {
+			d.t.Errorf("sweep exits with %d: %s", code, sweep.Said())
 		}
 		for _, s := range two {
-			if d.begun(n, s) && !s.ended() {
+			if d.begun(n, s) && !s.Ended() {
 				return d.theOne(two)
 			}
-			if code := s.exit(); code != 9 && code != 4 {
-				d.t.Fatalf("resume exits with %d: %s", code, s.said())
+			if code := s.Exit(); code != 9 && code != 4 {
+				d.t.Fatalf("resume exits with %d: %s", code, s.Said())
 			}
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -299,15 +278,15 @@ func (d slowRun) takeOver(last *started, n int, pick func() world) *started {
 }
 
 // theOne waits until one of two has ended, and returns the other.
-func (d slowRun) theOne(two []*started) *started {
+func (d slowRun) theOne(two []*programtest.Process) *programtest.Process {
 	d.t.Helper()
 	select {
-	case <-two[0].done:
+	case <-two[0].Done():
 		return two[1]
-	case <-two[1].done:
+	case <-two[1].Done():
 		return two[0]
 	case <-time.After(time.Minute):
-		d.t.Fatalf("both go on: %s; %s", two[0].said(), two[1].said())
+		d.t.Fatalf("both go on: %s; %s", two[0].Said(), two[1].Said())
 		return nil
 	}
 }

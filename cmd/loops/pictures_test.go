@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
 	"github.com/gdamore/tcell/v3/color"
 	"github.com/gdamore/tcell/v3/vt"
 
@@ -21,50 +20,6 @@ import (
 // pictures is where TestPictures leaves what it makes, for the README: make pictures.
 var pictures = flag.String("pictures", "", "folder for the pictures of the README")
 
-// The loops of the pictures: one fixes what its tests find and is completed, one fails for a reason, one is running.
-const (
-	pictureFix = `name: fix
-description: Fixes the cart until its tests pass
-scope: [fix]
-initial: test
-max_steps: 20
-states:
-  test:
-    description: run the tests of the cart
-    action: n=$(cat fixed 2>/dev/null || echo 0); [ "$n" -ge 2 ] || { echo "$((2 - n)) tests failed in cart_test.go"; exit 1; }
-    on_yes: review
-    on_no: fix
-  fix:
-    description: change the code
-    action: echo $(($(cat fixed 2>/dev/null || echo 0) + 1)) >fixed; echo "changed cart.go"; sleep 0.3
-    next: test
-  review: {description: look for leftovers, action: "! grep -rn TODO fixed", on_yes: done, on_no: fix}
-  done: {terminal: true}
-`
-	pictureDeploy = `name: deploy
-description: Ships what was tested
-scope: [deploy]
-initial: build
-states:
-  build: {action: echo built, next: smoke}
-  smoke: {action: "echo 'GET /cart: 502 Bad Gateway' >&2; exit 1", on_yes: done, on_no: failed}
-  done: {terminal: true}
-  failed: {terminal: true, failure: true}
-`
-	// It stays at step 12, where its picture is taken.
-	pictureMetric = `name: metric
-description: Lowers the number of warnings
-scope: [metric]
-initial: measure
-max_steps: 900
-max_edge_revisits: 5000
-states:
-  measure: {description: count the warnings, action: "echo 41 warnings; sleep 0.1; exit 1", on_yes: done, on_no: improve}
-  improve: {description: change one of them, action: "echo 'cart.go:12: unused parameter'; echo 'rewrote cart.go'; [ $LOOPS_STEP = 12 ] && sleep 100 || sleep 0.2", next: measure}
-  done: {terminal: true}
-`
-)
-
 // TestPictures makes the pictures of the README from real runs: the screen of watch, the drawing of a run, and its report.
 func TestPictures(t *testing.T) {
 	t.Parallel()
@@ -72,9 +27,11 @@ func TestPictures(t *testing.T) {
 	if out == "" {
 		out = t.TempDir()
 	}
-	dir, env := watchProject(t, "dir", pictureMetric)
-	for name, text := range map[string]string{"fix": pictureFix, "deploy": pictureDeploy} {
-		must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), []byte(text), 0o644))
+	// One loop fixes what its tests find and is completed, one fails for a reason, one is running.
+	loop := func(name string) string { return readText(t, filepath.Join("testdata/pictures", name+".yaml")) }
+	dir, env := watchProject(t, "dir", loop("metric"))
+	for _, name := range []string{"fix", "deploy"} {
+		writeText(t, filepath.Join(dir, ".loops", name+".yaml"), loop(name))
 		cmd := exec.Command(binary(t), "run", "-q", name)
 		cmd.Dir, cmd.Env = dir, env
 		if said, err := cmd.CombinedOutput(); (err == nil) != (name == "fix") {
@@ -99,8 +56,6 @@ func TestPictures(t *testing.T) {
 		t.Errorf("report.png has %d bytes, %v", len(b), err)
 	}
 
-	pictureOfRun(t, dir, filepath.Join(out, "run.png"))
-
 	w := startWatch(t, dir, append(env, "NO_COLOR=", "TERM=xterm-256color"), 32, 146, "metric")
 	w.see("▸▶ metric-")
 	w.see("Log metric-")
@@ -112,23 +67,6 @@ func TestPictures(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(out, "watch.svg"), []byte(screen), 0o644))
 	w.press("q")
 	w.end(0)
-}
-
-// pictureOfRun takes a picture of the page of a run in loops serve.
-func pictureOfRun(t *testing.T, dir, png string) {
-	t.Helper()
-	chromium := startChromium(t)
-	s := startServe(t, dir)
-	b := s.page(t, chromium, "/?loop=fix")
-	b.do(chromedp.EmulateViewport(1280, 960))
-	b.click(`td.id a`)
-	b.sees(`document.querySelector("#graph svg") !== null && document.getElementById("live").textContent === "live"`)
-	var picture []byte
-	b.do(chromedp.CaptureScreenshot(&picture))
-	must(t, os.WriteFile(png, picture, 0o644))
-	if len(picture) < 10_000 || len(picture) > 400<<10 {
-		t.Errorf("%s has %d bytes", png, len(picture))
-	}
 }
 
 func wellFormed(t *testing.T, name, svg string, holds ...string) {

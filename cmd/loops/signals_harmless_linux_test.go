@@ -36,17 +36,17 @@ func TestSignalsThatStopNothing(t *testing.T) {
 			must(t, os.Mkdir(filepath.Join(d.dir, ".loops"), 0o755))
 			must(t, os.WriteFile(filepath.Join(d.dir, ".loops", "wait.yaml"), []byte(waitLoop), 0o644))
 			run := d.start("run", "wait")
-			if pids := d.pids(1, run.ended); len(pids) != 1 {
-				t.Fatalf("the run ended: %s", run.said())
+			if pids := d.pids(1, run.Ended); len(pids) != 1 {
+				t.Fatalf("the run ended: %s", run.Said())
 			}
-			run.signal(sig)
+			run.Signal(sig)
 			if strings.Contains(name, "CONT") {
 				time.Sleep(20 * time.Millisecond) // it need not have stopped, where nobody could let it continue
-				run.signal(syscall.SIGCONT)
+				run.Signal(syscall.SIGCONT)
 			}
 			must(t, os.WriteFile(filepath.Join(d.dir, "go"), nil, 0o644))
-			if code := run.exit(); code != 0 || !strings.Contains(run.said(), "gone on") || !strings.Contains(run.said(), "Loop completed: done") {
-				t.Errorf("exit code %d: %s", code, run.said())
+			if code := run.Exit(); code != 0 || !strings.Contains(run.Said(), "gone on") || !strings.Contains(run.Said(), "Loop completed: done") {
+				t.Errorf("exit code %d: %s", code, run.Said())
 			}
 		})
 	}
@@ -62,11 +62,11 @@ func TestFileSizeLimit(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(d.dir, ".loops", "wait.yaml"), []byte(loop), 0o644))
 	must(t, os.WriteFile(filepath.Join(d.dir, "go"), nil, 0o644))
 	run := d.start("run", "wait")
-	must(t, unix.Prlimit(run.pid(), unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 200 << 10, Max: 200 << 10}, nil))
-	if code := run.exit(); code != 74 || !strings.Contains(run.said(), "file too large") || !strings.Contains(run.said(), "loops resume wait-") {
-		t.Errorf("exit code %d: %s", code, run.said())
+	must(t, unix.Prlimit(run.Pid(), unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 200 << 10, Max: 200 << 10}, nil))
+	if code := run.Exit(); code != 74 || !strings.Contains(run.Said(), "file too large") || !strings.Contains(run.Said(), "loops resume wait-") {
+		t.Errorf("exit code %d: %s", code, run.Said())
 	}
-	if code := d.start("resume", "wait", "-n", "50").exit(); code != 5 {
+	if code := d.start("resume", "wait", "-n", "50").Exit(); code != 5 {
 		t.Errorf("resumed: exit code %d", code)
 	}
 }

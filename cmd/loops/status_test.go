@@ -1,11 +1,9 @@
 package main_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 // full is a run of which there is much to tell.
@@ -64,17 +62,5 @@ func TestStatusFitsOneScreen(t *testing.T) {
 	}
 	if got = strings.TrimRight(got, "\n"); got != fullStatus {
 		t.Errorf("got\n%s\nwant\n%s", got, fullStatus)
-	}
-}
-
-func waitForFile(t *testing.T, path string) {
-	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("there is no %s", path)
-		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/programtest"
+
 	"github.com/creack/pty"
 )
 
@@ -82,26 +84,26 @@ func TestSignalMatrix(t *testing.T) {
 	for _, store := range stores {
 		for name, c := range map[string]struct {
 			code int
-			stop func(d slowRun, run *started)
+			stop func(d slowRun, run *programtest.Process)
 		}{
-			"SIGINT":  {130, func(_ slowRun, run *started) { run.signal(syscall.SIGINT) }},
-			"SIGTERM": {143, func(_ slowRun, run *started) { run.signal(syscall.SIGTERM) }},
-			"SIGHUP":  {129, func(_ slowRun, run *started) { run.signal(syscall.SIGHUP) }},
-			"SIGQUIT": {131, func(_ slowRun, run *started) { run.signal(syscall.SIGQUIT) }},
-			"SIGQUIT after SIGINT": {130, func(d slowRun, run *started) {
-				run.signal(syscall.SIGINT)
+			"SIGINT":  {130, func(_ slowRun, run *programtest.Process) { run.Signal(syscall.SIGINT) }},
+			"SIGTERM": {143, func(_ slowRun, run *programtest.Process) { run.Signal(syscall.SIGTERM) }},
+			"SIGHUP":  {129, func(_ slowRun, run *programtest.Process) { run.Signal(syscall.SIGHUP) }},
+			"SIGQUIT": {131, func(_ slowRun, run *programtest.Process) { run.Signal(syscall.SIGQUIT) }},
+			"SIGQUIT after SIGINT": {130, func(d slowRun, run *programtest.Process) {
+				run.Signal(syscall.SIGINT)
 				d.says(run, "Once more kills the action at once.")
-				run.signal(syscall.SIGQUIT)
+				run.Signal(syscall.SIGQUIT)
 			}},
-			"twice": {143, func(d slowRun, run *started) {
-				run.signal(syscall.SIGTERM)
+			"twice": {143, func(d slowRun, run *programtest.Process) {
+				run.Signal(syscall.SIGTERM)
 				d.says(run, "Once more kills the action at once.")
-				run.signal(syscall.SIGTERM)
+				run.Signal(syscall.SIGTERM)
 			}},
-			"stop":     {143, func(d slowRun, _ *started) { d.output("stop", "tree") }},
-			"stop all": {143, func(d slowRun, _ *started) { d.output("stop", "--all") }},
-			"stop stopped": {143, func(d slowRun, run *started) {
-				run.signal(syscall.SIGSTOP)
+			"stop":     {143, func(d slowRun, _ *programtest.Process) { d.output("stop", "tree") }},
+			"stop all": {143, func(d slowRun, _ *programtest.Process) { d.output("stop", "--all") }},
+			"stop stopped": {143, func(d slowRun, run *programtest.Process) {
+				run.Signal(syscall.SIGSTOP)
 				d.output("stop", "tree")
 			}},
 		} {
@@ -109,15 +111,15 @@ func TestSignalMatrix(t *testing.T) {
 				t.Parallel()
 				d := newTree(t, store, "tree")
 				run := d.start("run", "tree")
-				pids := d.pids(5, run.ended)
+				pids := d.pids(5, run.Ended)
 				if len(pids) != 5 {
-					t.Fatalf("the run ended: %s", run.said())
+					t.Fatalf("the run ended: %s", run.Said())
 				}
 				c.stop(d, run)
-				if code := run.exit(); code != c.code {
-					t.Errorf("exit code %d, want %d: %s", code, c.code, run.said())
+				if code := run.Exit(); code != c.code {
+					t.Errorf("exit code %d, want %d: %s", code, c.code, run.Said())
 				}
-				if said := run.said(); strings.Contains(said, "goroutine ") {
+				if said := run.Said(); strings.Contains(said, "goroutine ") {
 					t.Errorf("it says: %s", said)
 				}
 				d.ended(pids)
@@ -132,15 +134,15 @@ func TestSignalMatrix(t *testing.T) {
 }
 
 // says waits until a program has said something.
-func (d slowRun) says(s *started, text string) {
+func (d slowRun) says(s *programtest.Process, text string) {
 	d.t.Helper()
 	for range 500 {
-		if strings.Contains(s.said(), text) {
+		if strings.Contains(s.Said(), text) {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	d.t.Fatalf("%q is not in %q", text, s.said())
+	d.t.Fatalf("%q is not in %q", text, s.Said())
 }
 
 // TestStopKills: a run that hangs, because nothing reads what it prints, is killed after the grace, with its action.
@@ -191,9 +193,9 @@ func TestStopSparesOthers(t *testing.T) {
 			t.Parallel()
 			d := newTree(t, store, "x", "x-y")
 			x := d.start("run", "x", "--quiet")
-			pids := d.pids(5, x.ended)
+			pids := d.pids(5, x.Ended)
 			y := d.start("run", "x-y", "--quiet")
-			both := d.pids(10, y.ended)
+			both := d.pids(10, y.Ended)
 			// The shell that calls, and what else it runs.
 			shell := exec.Command("sh", "-c", "sleep 600 & echo $!; loops stop x >stopped 2>&1; echo rc=$?; wait")
 			shell.Dir, shell.SysProcAttr = d.dir, &syscall.SysProcAttr{Setpgid: true}
@@ -218,8 +220,8 @@ func TestStopSparesOthers(t *testing.T) {
 			if len(lines) != 2 || lines[1] != "rc=0" {
 				t.Fatalf("the shell says %q, and stop %q", lines, readText(t, filepath.Join(d.dir, "stopped")))
 			}
-			if code := x.exit(); code != 143 {
-				t.Errorf("x exits with %d: %s", code, x.said())
+			if code := x.Exit(); code != 143 {
+				t.Errorf("x exits with %d: %s", code, x.Said())
 			}
 			d.ended(pids)
 			sleeper, err := strconv.Atoi(lines[0])
@@ -229,13 +231,13 @@ func TestStopSparesOthers(t *testing.T) {
 					t.Errorf("process %d, of others, is gone: %v", pid, err)
 				}
 			}
-			if y.ended() {
-				t.Errorf("x-y has ended: %s", y.said())
+			if y.Ended() {
+				t.Errorf("x-y has ended: %s", y.Said())
 			}
 			if said := d.output("stop", "--all"); !strings.HasPrefix(said, "Stopped x-y-") {
 				t.Errorf("stop --all says %q", said)
 			}
-			<-y.done
+			<-y.Done()
 			d.ended(both)
 			d.archived("x-y", "user_stopped")
 		})

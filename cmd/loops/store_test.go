@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"loops/internal/needs"
-	"loops/internal/pgtest"
 	"loops/persistence/sqlstore"
 )
 
@@ -52,22 +49,6 @@ func TestScriptSQLite(t *testing.T) {
 		must(t, store.Close())
 		return "sqlite:.loops/runs.db", path
 	})
-}
-
-// startPostgres starts a server for a test. Where there is no PostgreSQL, the test is skipped.
-func startPostgres(t *testing.T, settings ...string) *pgtest.Server {
-	t.Helper()
-	server, err := pgtest.Start(context.Background(), append(settings, "max_connections = 300")...)
-	if errors.Is(err, pgtest.ErrMissing) {
-		needs.Skip(t, "PostgreSQL: "+err.Error())
-	}
-	must(t, err)
-	t.Cleanup(func() {
-		if err := server.Remove(); err != nil {
-			t.Error(err)
-		}
-	})
-	return server
 }
 
 // TestScriptPostgres runs those about what is recorded with their records in PostgreSQL, in a schema for each script.

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/programtest"
 )
 
 // TestTwoResumes: a run whose owner was killed is resumed by two at once. One has it, and the other exits with 9 and names
@@ -29,30 +31,30 @@ func TestTwoResumes(t *testing.T) {
 			owner := d.start("run", "slow", "--quiet")
 			for round := 1; round <= rounds; round++ {
 				d.pids(round, never)
-				owner.signal(syscall.SIGKILL)
-				<-owner.done
-				two := []*started{d.start("resume", "slow", "--quiet"), d.start("resume", "slow", "--quiet")}
-				var loser *started
+				owner.Signal(syscall.SIGKILL)
+				<-owner.Done()
+				two := []*programtest.Process{d.start("resume", "slow", "--quiet"), d.start("resume", "slow", "--quiet")}
+				var loser *programtest.Process
 				select {
-				case <-two[0].done:
+				case <-two[0].Done():
 					loser, owner = two[0], two[1]
-				case <-two[1].done:
+				case <-two[1].Done():
 					loser, owner = two[1], two[0]
 				case <-time.After(time.Minute):
 					t.Fatalf("round %d: both go on", round)
 				}
-				want := fmt.Sprintf("is owned by a live process (pid %d)", owner.pid())
+				want := fmt.Sprintf("is owned by a live process (pid %d)", owner.Pid())
 				late := "was resumed by another process while this command waited" // it looked again before it took the run
-				if code := loser.exit(); code != 9 || !strings.Contains(loser.said(), want) && !strings.Contains(loser.said(), late) {
-					t.Fatalf("round %d: one exits with %d and says %q, want 9 and %q; the other says %q", round, code, loser.said(), want, owner.said())
+				if code := loser.Exit(); code != 9 || !strings.Contains(loser.Said(), want) && !strings.Contains(loser.Said(), late) {
+					t.Fatalf("round %d: one exits with %d and says %q, want 9 and %q; the other says %q", round, code, loser.Said(), want, owner.Said())
 				}
-				if n := len(d.pids(round+1, owner.ended)); n != round+1 {
-					t.Fatalf("round %d: the action was begun %d times; the one that goes on says %q", round, n, owner.said())
+				if n := len(d.pids(round+1, owner.Ended)); n != round+1 {
+					t.Fatalf("round %d: the action was begun %d times; the one that goes on says %q", round, n, owner.Said())
 				}
 			}
-			owner.signal(syscall.SIGTERM)
-			if code := owner.exit(); code != 143 {
-				t.Errorf("the last one exits with %d and says %q", code, owner.said())
+			owner.Signal(syscall.SIGTERM)
+			if code := owner.Exit(); code != 143 {
+				t.Errorf("the last one exits with %d and says %q", code, owner.Said())
 			}
 			events := d.output("history", "slow", "last", "--json", "-n", "0")
 			if n := strings.Count(events, `"event": "loop_resume"`); n != rounds {
@@ -66,10 +68,10 @@ func TestTwoResumes(t *testing.T) {
 func (d slowRun) output(args ...string) string {
 	d.t.Helper()
 	s := d.start(args...)
-	if code := s.exit(); code != 0 {
-		d.t.Fatalf("%v exits with %d: %s", args, code, s.said())
+	if code := s.Exit(); code != 0 {
+		d.t.Fatalf("%v exits with %d: %s", args, code, s.Said())
 	}
-	return s.said()
+	return s.Said()
 }
 
 // TestReusedPid: the recorded pid of a run whose owner was killed is now that of another process, of this or of another
@@ -88,12 +90,12 @@ func TestReusedPid(t *testing.T) {
 					}
 					owner := d.start("run", "slow", "--quiet")
 					d.pids(1, never)
-					owner.signal(syscall.SIGKILL)
-					<-owner.done
+					owner.Signal(syscall.SIGKILL)
+					<-owner.Done()
 					other := exec.Command("sleep", "600")
 					must(t, other.Start())
 					t.Cleanup(func() { _ = other.Process.Kill(); _ = other.Wait() })
-					d.reuse(owner.pid(), other.Process.Pid, boot)
+					d.reuse(owner.Pid(), other.Process.Pid, boot)
 
 					var run struct {
 						Status           string
@@ -112,12 +114,12 @@ func TestReusedPid(t *testing.T) {
 					switch then {
 					case "resume":
 						next := d.start("resume", "slow", "--quiet")
-						if n := len(d.pids(2, next.ended)); n != 2 {
-							t.Fatalf("resume exits with %d: %s", next.exit(), next.said())
+						if n := len(d.pids(2, next.Ended)); n != 2 {
+							t.Fatalf("resume exits with %d: %s", next.Exit(), next.Said())
 						}
-						next.signal(syscall.SIGTERM)
-						if code := next.exit(); code != 143 {
-							t.Errorf("resume exits with %d: %s", code, next.said())
+						next.Signal(syscall.SIGTERM)
+						if code := next.Exit(); code != 143 {
+							t.Errorf("resume exits with %d: %s", code, next.Said())
 						}
 					case "sweep":
 						want := fmt.Sprintf("its process (pid %d) is gone", other.Process.Pid)
@@ -128,16 +130,16 @@ func TestReusedPid(t *testing.T) {
 							t.Errorf("sweep says %q", said)
 						}
 					case "stop":
-						if s := d.start("stop", "slow"); s.exit() != 4 {
-							t.Errorf("stop exits with %d: %s", s.exit(), s.said())
+						if s := d.start("stop", "slow"); s.Exit() != 4 {
+							t.Errorf("stop exits with %d: %s", s.Exit(), s.Said())
 						}
 					case "run": // a new one is not kept from starting
 						next := d.start("run", "slow", "--quiet")
-						if n := len(d.pids(2, next.ended)); n != 2 {
-							t.Fatalf("run exits with %d: %s", next.exit(), next.said())
+						if n := len(d.pids(2, next.Ended)); n != 2 {
+							t.Fatalf("run exits with %d: %s", next.Exit(), next.Said())
 						}
-						next.signal(syscall.SIGTERM)
-						<-next.done
+						next.Signal(syscall.SIGTERM)
+						<-next.Done()
 					}
 					if err := other.Process.Signal(syscall.Signal(0)); err != nil {
 						t.Errorf("the other process: %v", err)

@@ -78,17 +78,6 @@ func watchProject(t *testing.T, store string, loops ...string) (dir string, env 
 	return dir, env
 }
 
-func loopsIn(t *testing.T, dir string, env []string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(binary(t), args...)
-	cmd.Dir, cmd.Env = dir, env
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("loops %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
 func startWatch(t *testing.T, dir string, env []string, rows, cols uint16, args ...string) *watching {
 	t.Helper()
 	return startOnTerminal(t, dir, env, rows, cols, binary(t), append([]string{"watch"}, args...)...)

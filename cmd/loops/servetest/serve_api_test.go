@@ -1,4 +1,4 @@
-package main_test
+package servetest
 
 import (
 	"encoding/json"
@@ -361,7 +361,7 @@ states:
 	s.post("/runs/"+id+"/pause", `{}`)
 	writeText(t, filepath.Join(dir, "go"), "")
 	s.until(id, `"paused"`)
-	d := slowRun{t, dir, "dir"}
+	d := folder{t, dir}
 	for command, want := range map[string]string{
 		"status": "before state b, by ada", "runs": "before state b, by ada", "watch --once": "before state b, by ada",
 		"explain slow": "Paused by ada.", "explain slow 1": "The limit max_steps of the run was raised from 50 to 55 by ada",

@@ -1,4 +1,4 @@
-package main_test
+package servetest
 
 import (
 	"cmp"
@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/programtest"
 )
 
 // An ending is a run that ends in its own way, or has not ended, and what every view must say of it.
@@ -58,7 +60,7 @@ func TestOutcomeInEveryView(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	d := slowRun{t, dir, "dir"}
+	d := folder{t, dir}
 	write := func(name, text string) { writeText(t, filepath.Join(dir, name), text) }
 	write(".loops/config.yaml", `notify:
 - command: 'printf "%s|%s\n" "$LOOPS_NOTIFY_LOOP" "$LOOPS_NOTIFY_TEXT" >> told'
@@ -72,7 +74,7 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 		}
 		write(".loops/"+name+".yaml", fmt.Sprintf("name: %s\ndescription: ends in its own way\nscope: [%[1]s]\n%s\nstates:\n  %s\n  done: {terminal: true}\n  bad: {terminal: true, failure: true}\n", name, e.keys, strings.TrimLeft(e.states, "\n ")))
 	}
-	runs := map[string]*started{}
+	runs := map[string]*programtest.Process{}
 	for name, e := range endings {
 		runs[name] = d.start(append([]string{"run", name}, e.args...)...)
 	}
@@ -110,7 +112,7 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 	}
 	for name, e := range endings {
 		if !e.live {
-			runs[name].exit()
+			runs[name].Exit()
 		}
 	}
 	s := startServe(t, dir)
@@ -179,7 +181,7 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 			if !e.untold {
 				see("the notification", told, `^`+name+`\|.*`+e.reason)
 			}
-			if printed := runs[name].said(); e.last != "" {
+			if printed := runs[name].Said(); e.last != "" {
 				see("run", printed, `^`+e.last)
 				see("run", printed, `^Reason: `+e.reason+`$`)
 			}

@@ -1,0 +1,85 @@
+package servetest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// pictures is where TestPicturesOfPages leaves what it makes: make pictures.
+var pictures = flag.String("pictures", "", "folder for the pictures of the README")
+
+// TestPicturesOfPages makes pictures of all pages, as wide as a phone, a tablet and a screen. No page is wider than its window.
+func TestPicturesOfPages(t *testing.T) {
+	t.Parallel()
+	out := *pictures
+	if out == "" {
+		out = t.TempDir()
+	}
+	must(t, os.MkdirAll(filepath.Join(out, "pages"), 0o755))
+	f := folder{t, serveDir(t)}
+	must(t, os.MkdirAll(filepath.Join(f.dir, ".loops"), 0o755))
+	add := func(name, text string) { writeText(t, filepath.Join(f.dir, ".loops", name+".yaml"), text) }
+	for _, name := range []string{"fix", "deploy", "metric"} {
+		add(name, readText(t, filepath.Join("../testdata/pictures", name+".yaml")))
+	}
+	add("ship", shipLoop)
+	add("nightly", "name: nightly\ndescription: Looks for updates\nschedule: {cron: \"0 3 * * *\", timezone: Europe/Berlin}\ninitial: look\nstates:\n  look: {action: echo none, next: done}\n  done: {terminal: true}\n")
+	f.start("run", "deploy").Exit()
+	if p := f.start("run", "fix"); p.Exit() != 0 {
+		t.Fatalf("loops run fix: %s", p.Said())
+	}
+	metric := f.start("run", "metric")
+	t.Cleanup(func() { metric.Exit() }) // the server ends it
+	s := startServe(t, f.dir, "--edit")
+	fixed, ship := strings.TrimSpace(f.output("status", "fix", "--jq", ".instance_id")), s.post("/runs", `{"loop": "ship"}`)["instance_id"].(string)
+	s.until(ship, `"waiting"`)
+	failed := strings.TrimSpace(f.output("status", "deploy", "--jq", ".instance_id"))
+	running := strings.TrimSpace(f.output("status", "metric", "--jq", ".instance_id"))
+	s.until(running, `"step": 12,`)
+
+	b := s.page(t, startChromium(t), "/")
+	of := func(run string) string { return "/p/shop/runs/" + run }
+	for name, path := range map[string]string{
+		"runs": "/", "no-runs": "/?q=none", "loops": "/loops", "schedule": "/schedule", "queue": "/queue", "workers": "/workers", "cost": "/cost", "doctor": "/doctor",
+		"loop": "/p/shop/loop?loop=ship", "new": "/p/shop/new", "edit": "/p/shop/edit?loop=ship", "start": "/p/shop/start?loop=ship&dry=1",
+		"run": of(fixed), "run-failed": of(failed), "run-running": of(running), "run-asks": of(ship),
+		"steps": of(fixed) + "?tab=steps", "step": of(fixed) + "?step=1", "logs": of(fixed) + "?tab=logs", "context": of(ship) + "?tab=context", "definition": of(fixed) + "?tab=definition",
+		"events": of(fixed) + "?tab=events", "related": of(fixed) + "?tab=related", "fork": of(fixed) + "/fork", "resume": of(failed) + "/resume",
+		"compare": "/p/shop/compare?a=" + fixed + "&b=" + failed, "missing": "/nothing",
+	} {
+		for _, width := range []int64{390, 800, 1440} {
+			b.do(chromedp.EmulateViewport(width, 900))
+			b.open(path)
+			var wide int64
+			b.do(chromedp.Evaluate(`document.documentElement.scrollWidth`, &wide))
+			if wide > width {
+				t.Errorf("%s is %d pixels wide in a window of %d", path, wide, width)
+			}
+			b.picture(filepath.Join(out, "pages", fmt.Sprintf("%s-%d.png", name, width)))
+		}
+	}
+
+	b.do(chromedp.EmulateViewport(1280, 960))
+	b.open(of(fixed))
+	b.sees(`document.querySelector("#graph svg") !== null && document.getElementById("live").textContent === "live"`)
+	b.picture(filepath.Join(out, "run.png"))
+}
+
+// picture takes a picture of what the window shows.
+func (b *browser) picture(png string) {
+	b.t.Helper()
+	time.Sleep(100 * time.Millisecond) // fonts and colours that fade in
+	var image []byte
+	b.do(chromedp.CaptureScreenshot(&image))
+	must(b.t, os.WriteFile(png, image, 0o644))
+	if len(image) < 5_000 || len(image) > 400<<10 {
+		b.t.Errorf("%s has %d bytes", png, len(image))
+	}
+}

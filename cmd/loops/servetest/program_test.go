@@ -1,0 +1,45 @@
+// Package servetest has the tests of loops serve and of workers: servers, browsers, databases and machines against the
+// real program.
+package servetest
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"loops/internal/programtest"
+	_ "loops/persistence/sqlstore" // registers the driver
+)
+
+func TestMain(m *testing.M) { os.Exit(programtest.Main(m)) }
+
+var (
+	binary        = programtest.Binary
+	cleanEnv      = programtest.CleanEnv
+	loopsIn       = programtest.Loops
+	must          = programtest.Must
+	readText      = programtest.ReadText
+	startPostgres = programtest.Postgres
+	torture       = programtest.Torture
+	waitForFile   = programtest.WaitForFile
+	writeText     = programtest.WriteText
+)
+
+// A folder is a project with its records in files.
+type folder struct {
+	t   *testing.T
+	dir string
+}
+
+func (f folder) start(args ...string) *programtest.Process {
+	f.t.Helper()
+	cmd := exec.Command(binary(f.t), args...)
+	cmd.Dir, cmd.Env = f.dir, cleanEnv(binary(f.t), f.dir)
+	return programtest.Start(f.t, cmd)
+}
+
+// output runs a command that is to succeed, and returns what it prints.
+func (f folder) output(args ...string) string {
+	f.t.Helper()
+	return loopsIn(f.t, f.dir, cleanEnv(binary(f.t), f.dir), args...)
+}

@@ -1,0 +1,107 @@
+package programtest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"loops/internal/needs"
+	"loops/internal/pgtest"
+)
+
+// Postgres starts a server for a test, with room for many clients. Where there is no PostgreSQL, the test is skipped.
+func Postgres(t *testing.T, settings ...string) *pgtest.Server {
+	t.Helper()
+	server, err := pgtest.Start(context.Background(), append(settings, "max_connections = 300")...)
+	if errors.Is(err, pgtest.ErrMissing) {
+		needs.Skip(t, "PostgreSQL: "+err.Error())
+	}
+	Must(t, err)
+	t.Cleanup(func() {
+		if err := server.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
+// WaitForFile waits until there is such a file, at most 30 seconds.
+func WaitForFile(t testing.TB, path string) {
+	t.Helper()
+	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("there is no %s", path)
+		}
+	}
+}
+
+// A Process was started by a test and is killed with it. Its methods may be called at once.
+type Process struct {
+	t    testing.TB
+	cmd  *exec.Cmd
+	out  string // file with what it printed
+	done chan struct{}
+}
+
+// Start starts a command, whose folder then has a file with what it prints.
+func Start(t testing.TB, cmd *exec.Cmd) *Process {
+	t.Helper()
+	out, err := os.CreateTemp(cmd.Dir, "out")
+	Must(t, err)
+	p := &Process{t: t, cmd: cmd, out: out.Name(), done: make(chan struct{})}
+	cmd.Stdout, cmd.Stderr = out, out
+	Must(t, cmd.Start())
+	Must(t, out.Close())
+	go func() {
+		_ = cmd.Wait()
+		close(p.done)
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-p.done
+	})
+	return p
+}
+
+// Pid is its process id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Signal sends it a signal.
+func (p *Process) Signal(sig os.Signal) {
+	p.t.Helper()
+	Must(p.t, p.cmd.Process.Signal(sig))
+}
+
+// Said returns what it has printed up to now, on both streams.
+func (p *Process) Said() string { return ReadText(p.t, p.out) }
+
+// Done is closed when it has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Ended reports whether it has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Exit waits until it has ended, and returns its exit code: -1 after a signal.
+func (p *Process) Exit() int {
+	<-p.done
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Output waits until it has ended, and returns what it printed.
+func (p *Process) Output() string {
+	<-p.done
+	return p.Said()
+}
