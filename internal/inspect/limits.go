@@ -182,7 +182,7 @@ func (l Limit) Title(of bool) string {
 	name := cmp.Or(words[l.Name], l.Name)
 	switch {
 	case l.Name == "max_edge_revisits":
-		name = "cap on the edge " + l.State
+		name = "cap on the transition " + l.State
 	case l.Name == "timeout" && l.State != "":
 		name = "timeout of the action of " + l.State
 	case l.State != "":

@@ -46,7 +46,7 @@ timeout: 4m00s of 10m00s
 cost budget: $1.20 of $5.00
 pass cap: 1 of 10
 time budget: 4m00s of 1h00m00s
-cap on the edge y -> x: 4 of 100
+cap on the transition y -> x: 4 of 100
 token budget: 15.0k of 2.00M`,
 		},
 		{

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,8 +29,9 @@ type againPage struct {
 	Project, ID, To, Loop, Verb string
 	At                          string // the step, of a fork
 	States                      []string
-	Values                      []valueRow
-	Long                        []string // values that are too long for a form
+	Values                      []valueRow // that the loop declares
+	Others                      []valueRow // that its context has besides
+	Long                        []string   // values that are too long for a form
 	Note                        string
 	Command                     string
 }
@@ -53,21 +55,22 @@ func (s *Server) again(verb string) http.HandlerFunc {
 				if page.At = r.FormValue("at"); page.At == "" {
 					page.At = "last"
 				}
-				page.Command = session.Page.Command("fork", "-b", "--at="+page.At, page.ID)
+				page.Command = session.Page.CommandWith("fork", []string{"-b", "--at=" + page.At}, page.ID)
 				m, err = s.before(r.Context(), p, f, run, page.At)
 			default:
-				page.Command = session.Page.Command("resume", "-b", page.ID)
+				page.Command = session.Page.CommandWith("resume", []string{"-b"}, page.ID)
 				m, err = f.Store.MemoryOf(r.Context(), run)
-				if def, _ := f.Store.ReadDefinitionOf(r.Context(), run); def != nil {
-					if l, _ := f.Ran(run, def); l != nil {
-						page.States = l.Order
-					}
-				}
 			}
 			if err != nil {
 				page.Note = "What the run remembers cannot be read: " + err.Error()
 			}
 			page.Values, page.Long = prefilled(m)
+			if def, _ := f.Store.ReadDefinitionOf(r.Context(), run); def != nil {
+				if l, _ := f.Ran(run, def); l != nil {
+					page.States = l.Order
+					page.Values, page.Others = declared(l, page.Values)
+				}
+			}
 			s.render(w, r, "again", strings.ToUpper(verb[:1])+verb[1:]+" "+page.ID, page)
 			return nil
 		})
@@ -113,6 +116,19 @@ func prefilled(m *fsm.Snapshot) (values []valueRow, long []string) {
 		}
 	}
 	return values, long
+}
+
+// declared parts the values that a loop declares, as parameters or in its context, from the others.
+func declared(l *fsm.Loop, values []valueRow) (own, others []valueRow) {
+	for _, v := range values {
+		_, ok := l.Context.Get(v.Key)
+		if ok || slices.ContainsFunc(l.Parameters, func(p fsm.Parameter) bool { return p.Name == v.Key }) {
+			own = append(own, v)
+		} else {
+			others = append(others, v)
+		}
+	}
+	return own, others
 }
 
 // bundleTime is how long a browser may take to fetch a bundle.

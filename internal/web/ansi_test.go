@@ -27,34 +27,3 @@ func TestColoured(t *testing.T) {
 		}
 	}
 }
-
-// TestLanes lays steps out in time: those that are too close to tell apart are one bar, which shows the worst of them.
-func TestLanes(t *testing.T) {
-	t.Parallel()
-	steps := []step{{number: "1", path: "test", verdict: "no", over: true, begin: 0, end: 500}, {number: "2", path: "fix", over: true, begin: 500, end: 1000}}
-	all, marks := lanes(steps, 0, "/r")
-	if len(all) != 2 || all[0].State != "test" || all[0].Bars[0] != (bar{X: 0, Width: 500, Class: "no", Address: "/r?step=1&tab=steps", Title: "1 test no, 0ms", steps: 1}) || all[1].Bars[0].X != 500 || len(marks) != 5 {
-		t.Errorf("two steps are %+v with %q", all, marks)
-	}
-	steps = nil
-	for i := range int64(100_000) {
-		s := step{number: "1", path: "test", verdict: "yes", over: true, begin: i * 10, end: i*10 + 5}
-		if i == 50_000 {
-			s.verdict = "error"
-		}
-		steps = append(steps, s)
-	}
-	all, _ = lanes(steps, 0, "/r")
-	bad := 0
-	for _, b := range all[0].Bars {
-		if b.Class == "bad" {
-			bad++
-		}
-	}
-	if n := len(all[0].Bars); n > 400 || bad != 1 {
-		t.Errorf("100,000 steps are %d bars, %d of which are bad", n, bad)
-	}
-	if all, marks := lanes(nil, 0, "/r"); all != nil || marks != nil {
-		t.Errorf("no steps are %v and %v", all, marks)
-	}
-}

@@ -27,7 +27,7 @@ func (s *Server) boards() []route {
 		allow(access.Viewer, "GET /schedule", s.board("schedule", "Schedules", "No loop has a schedule. Give one with: schedule: {cron: \"0 3 * * *\"}", schedules)),
 		allow(access.Viewer, "GET /queue", s.board("queue", "Queue", "The queue is empty.", waiters)),
 		allow(access.Viewer, "GET /workers", s.board("workers", "Workers", "No workers. They carry submitted runs of a PostgreSQL store: loops worker", workers)),
-		allow(access.Viewer, "GET /doctor", s.board("doctor", "Doctor", "Nothing was looked at.", s.findings)),
+		allow(access.Viewer, "GET /doctor", s.board("doctor", "Doctor", "No checks.", s.findings)),
 		allow(access.Viewer, "GET /cost", s.costPage),
 		allow(access.Viewer, "GET /api/v1/costs", s.costObject).told(operation{says: "What prompts and judges used, by day", answer: "costs", query: []parameter{
 			{"since", "an age or a date; 30d if it is absent", "string"}, {"by", "loop, host or model; loop if it is absent", "string"}, {"project", "its name", "string"},

@@ -27,6 +27,7 @@ type chronicle struct {
 
 	account *inspect.Account
 	steps   []step // as they were entered
+	parts   parts  // what ran side by side in them
 	read    uint64 // the last event that was read
 	damage  string
 	words   map[string]string
@@ -164,9 +165,13 @@ func (c *chronicle) readOn(ctx context.Context, f project.Finder, run persistenc
 			return f.Store.Failed(err)
 		}
 		c.read = max(c.read, e.Seq)
-		c.account.Take(e)
+		_, v := c.account.Take(e)
+		c.parts.take(e, v)
 	}
-	defer func() { c.size.Store(int64(len(c.steps))) }()
+	defer func() { c.size.Store(int64(len(c.steps) + len(c.parts.all))) }()
+	if project.Alive(run) {
+		c.parts.reach(time.Now())
+	}
 	for _, v := range c.account.Reader.Open() {
 		c.keep(v)
 		if now := time.Now(); project.Alive(run) && v.Index >= 0 && v.State != "" {

@@ -253,7 +253,7 @@ func (s *Server) startPage(w http.ResponseWriter, r *http.Request) {
 		for key, values := range r.URL.Query() {
 			given[key] = values[0]
 		}
-		form := startForm{Project: p.Name, Loop: name, Input: given["input"], Command: session.Page.Command(append(append([]string{"run", "-b"}, flags("--context", given.pairs())...), name)...)}
+		form := startForm{Project: p.Name, Loop: name, Input: given["input"], Command: session.Page.CommandWith("run", append([]string{"-b"}, flags("--context", given.pairs())...), name)}
 		if form.Broken = loaded.Loop == nil; form.Broken {
 			form.Problem = "This loop has mistakes and cannot run. See them with: " + session.Page.Command("validate", name)
 		} else {
@@ -309,11 +309,11 @@ func rehearse(r *http.Request, session *Session, l *fsm.Loop, name string, given
 		if !ok {
 			continue
 		}
-		v := value.Text(m.Value("verdict"))
-		out.Steps = append(out.Steps, walked{value.Text(m.Value("state")), humanize.FirstLine(value.Text(m.Value("action"))), v, step{over: true, verdict: v}.Class()})
+		v := inspect.Text(m.Value("verdict"))
+		out.Steps = append(out.Steps, walked{inspect.Text(m.Value("state")), humanize.FirstLine(inspect.Text(m.Value("action"))), v, step{over: true, verdict: v}.Class()})
 	}
 	if end, ok := o.Value("end").(*value.Map); ok {
-		out.End = fmt.Sprintf("It would end in %s: %s, after %s.", value.Text(end.Value("final_state")), value.Text(end.Value("terminated_by")), humanize.Count(len(path), "step"))
+		out.End = fmt.Sprintf("It would end in %s: %s, after %s.", inspect.Text(end.Value("final_state")), inspect.Text(end.Value("terminated_by")), humanize.Count(len(path), "step"))
 	}
 	return out
 }
@@ -325,10 +325,10 @@ func inputs(l *fsm.Loop, given fields) []input {
 	for _, p := range l.Parameters {
 		in := input{Name: p.Name, Kind: p.Type, About: p.Description, Required: p.Required, Given: given[fieldPrefix+p.Name]}
 		if p.Default != nil {
-			in.Value = value.Text(p.Default)
+			in.Value = inspect.Text(p.Default)
 		}
 		for _, v := range p.Values {
-			in.Values = append(in.Values, value.Text(v))
+			in.Values = append(in.Values, inspect.Text(v))
 		}
 		all, named[p.Name] = append(all, in), true
 	}
@@ -341,7 +341,7 @@ func inputs(l *fsm.Loop, given fields) []input {
 			continue
 		}
 		if !named[key] {
-			all = append(all, input{Name: key, Kind: "string", Value: value.Text(v), Given: given[fieldPrefix+key]})
+			all = append(all, input{Name: key, Kind: "string", Value: inspect.Text(v), Given: given[fieldPrefix+key]})
 		}
 	}
 	return all

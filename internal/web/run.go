@@ -224,11 +224,11 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable, "extend": alive, "fork": true, "signal": alive || run.Resumable,
 		"bundle": !alive && !run.Held, "retry-now": alive && v.Wait != nil && v.Wait.Why != fsm.WaitPaused && v.Wait.Why != fsm.WaitState, "remove": !alive,
 	}
-	command, id := session.Page.Command, string(run.ID)
+	command, with, id := session.Page.Command, session.Page.CommandWith, string(run.ID)
 	page.Commands = map[string]string{
-		"stop": command("stop", id), "pause": command("pause", id), "unpause": command("unpause", id), "resume": command("resume", "-b", id),
-		"extend": command("extend", id, "steps=20"), "fork": command("fork", "-b", "--at=last", id), "signal": command("signal", id, "EVENT"), "answer": command("answer", id, "CHOICE"),
-		"retry-now": command("retry-now", id), "remove": command("rm", "-f", id), "report": command("report", id), "export": command("export", id),
+		"stop": command("stop", id), "pause": command("pause", id), "unpause": command("unpause", id), "resume": with("resume", []string{"-b"}, id),
+		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b", "--at=last"}, id), "signal": command("signal", id, "EVENT"), "answer": command("answer", id, "CHOICE"),
+		"retry-now": command("retry-now", id), "remove": with("rm", []string{"-f"}, id), "report": command("report", id), "export": command("export", id),
 	}
 }
 

@@ -49,13 +49,13 @@ func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Status, rows, m
 		line := ""
 		switch e.Kind {
 		case fsm.EventActionOutput:
-			line = cutLine(value.Text(e.Get("line")))
+			line = cutLine(inspect.Text(e.Get("line")))
 		case fsm.EventActionComplete:
 			if line, _ = e.Get("stderr_preview").(string); line != "" {
 				line = "\x1b[2m" + strings.ReplaceAll(cut(strings.TrimRight(line, "\n")), "\n", "\n\x1b[2m") + "\x1b[0m"
 			}
 		case fsm.EventStateEnter:
-			line = "\x1b[1;34m── " + strconv.FormatInt(inspect.Whole(e.Get("iteration")), 10) + " " + value.Text(e.Get("state")) + "\x1b[0m"
+			line = "\x1b[1;34m── " + strconv.FormatInt(inspect.Whole(e.Get("iteration")), 10) + " " + inspect.Text(e.Get("state")) + "\x1b[0m"
 		}
 		if line == "" {
 			return true
@@ -200,7 +200,7 @@ func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistenc
 		part.Newer = page.To + query("tab", "events", "before", strconv.FormatUint(before+shownEvents, 10))
 	}
 	for _, e := range events {
-		part.Rows = append(part.Rows, eventRow{e.Seq, e.Time, string(e.Kind), value.Text(e.Get("state")), cutLine(string(value.AppendJSON(nil, ui.EventObject(e))))})
+		part.Rows = append(part.Rows, eventRow{e.Seq, e.Time, string(e.Kind), inspect.Text(e.Get("state")), cutLine(string(value.AppendJSON(nil, ui.EventObject(e))))})
 	}
 	if n := len(events); n > 0 && events[n-1].Seq > 1 {
 		part.Older = page.To + query("tab", "events", "before", strconv.FormatUint(events[n-1].Seq, 10))
@@ -291,7 +291,7 @@ func (s *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		page := report.Page{Title: "Run " + string(run.ID), More: session.Page.Command("history", string(run.ID), "-v", "-n", "0")}
+		page := report.Page{Title: "Run " + string(run.ID), More: session.Page.CommandWith("history", []string{"-v", "-n", "0"}, string(run.ID))}
 		steps, account := &report.HTML{}, inspect.NewAccount(prices)
 		if page.Notes, err = views.ReadSteps(ctx, f.Store, run, account, steps); err != nil {
 			return err

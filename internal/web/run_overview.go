@@ -7,11 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"loops/engine/project"
-	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/persistence"
@@ -27,20 +24,6 @@ type overview struct {
 	Zooms    []tab
 	Earlier  string
 	Now      template.HTML
-}
-
-// A lane of the timeline has the visits of a state, in thousandths of the time that is shown.
-type lane struct {
-	State string
-	Bars  []bar
-}
-
-type bar struct {
-	X, Width int
-	Class    string
-	Address  string
-	Title    string
-	steps    int
 }
 
 // zooms are how many steps a timeline can show; 0 = all.
@@ -66,7 +49,7 @@ func (s *Server) addOverview(r *http.Request, page *runPage, p Project, f projec
 	}
 	ready, err := s.chronicle(ctx, p, f, v.Run, func(c *chronicle) {
 		steps, first, _ := c.window("", until, most)
-		o.Lanes, o.Marks = lanes(steps, first, page.To)
+		o.Lanes, o.Marks = lanes(steps, c.parts.of(first, first+len(steps)), first, page.To)
 		if first > 0 {
 			o.Earlier = page.To + query("zoom", strconv.Itoa(zoom), "until", strconv.Itoa(first), "by", o.By)
 		}
@@ -118,66 +101,6 @@ func (page *runPage) addNote(note string) {
 	if note != "" && page.Note == "" {
 		page.Note = note
 	}
-}
-
-// lanes lays steps out in time, a lane for each state in the order in which they came. first is the place of the first of them.
-func lanes(steps []step, first int, to string) (all []lane, marks []string) {
-	if len(steps) == 0 {
-		return nil, nil
-	}
-	begin, end := steps[0].begin, steps[0].end
-	for _, s := range steps {
-		begin, end = min(begin, s.begin), max(end, s.end)
-	}
-	whole := max(end-begin, 1)
-	place := func(t int64) int { return int(1000 * (t - begin) / whole) }
-	index := map[string]int{}
-	for i, s := range steps {
-		if s.path == "" {
-			continue
-		}
-		k, ok := index[s.path]
-		if !ok {
-			k = len(all)
-			all, index[s.path] = append(all, lane{State: s.path}), k
-		}
-		b := bar{X: place(s.begin), Class: s.Class(), steps: 1, Address: to + query("tab", "steps", "step", s.number)}
-		b.Width = max(place(s.end)-b.X, 3)
-		b.Title = strings.TrimSpace(fmt.Sprintf("%s %s %s, %s %s", s.number, s.path, s.verdict, humanize.Duration(s.took), s.apart))
-		bars := all[k].Bars
-		if n := len(bars); n > 0 && b.X < bars[n-1].X+bars[n-1].Width && b.Width <= 3 {
-			last := &bars[n-1] // too close to tell apart: the bar stands for all of them, and shows the worst
-			last.Width, last.steps = max(last.Width, b.X+b.Width-last.X), last.steps+1
-			if worse(b.Class, last.Class) {
-				last.Class = b.Class
-			}
-			last.Title = fmt.Sprintf("%s, %s", s.path, humanize.Count(last.steps, "step"))
-			last.Address = to + query("tab", "steps", "until", strconv.Itoa(first+i+1))
-			continue
-		}
-		all[k].Bars = append(bars, b)
-	}
-	for i := range 5 {
-		marks = append(marks, clockOf(begin+whole*int64(i)/4, whole))
-	}
-	return all, marks
-}
-
-// clockOf is a moment below a timeline that spans so many milliseconds.
-func clockOf(ms, whole int64) string {
-	t := time.UnixMilli(ms)
-	switch {
-	case whole > 48*3600_000:
-		return t.Format("Jan 2 15:04")
-	case whole > 10_000:
-		return t.Format("15:04:05")
-	}
-	return t.Format("05.000")
-}
-
-func worse(a, b string) bool {
-	order := []string{"yes", "no", "now", "bad"}
-	return slices.Index(order, a) > slices.Index(order, b)
 }
 
 // Class is how a step looks.

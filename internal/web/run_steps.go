@@ -172,7 +172,7 @@ type valueRow struct {
 
 // tellStep reads one step: its events, and the memory on both sides of it.
 func tellStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step, wanted string, memory bool) (*toldStep, error) {
-	t := &toldStep{stepRow: s.row(), Explain: session.Page.Command("explain", string(run.ID), "--step", wanted), ForkAt: wanted}
+	t := &toldStep{stepRow: s.row(), Explain: session.Page.Command("explain", string(run.ID), wanted), ForkAt: wanted}
 	if n, err := strconv.Atoi(s.number); err == nil {
 		t.Newer = page.To + query("tab", "steps", "step", strconv.Itoa(n+1))
 		if n >= run.Step {
@@ -182,7 +182,7 @@ func tellStep(ctx context.Context, page *runPage, session *Session, f project.Fi
 			t.Older = page.To + query("tab", "steps", "step", strconv.Itoa(n-1))
 		}
 	}
-	t.ForkBy = session.Page.Command("fork", "-b", "--at="+wanted, string(run.ID))
+	t.ForkBy = session.Page.CommandWith("fork", []string{"-b", "--at=" + wanted}, string(run.ID))
 	prices, err := f.Project.Pricer()
 	if err != nil {
 		return nil, err
@@ -240,10 +240,10 @@ func tellStep(ctx context.Context, page *runPage, session *Session, f project.Fi
 func (t *toldStep) take(e fsm.Event, out, errs *strings.Builder) {
 	switch e.Kind {
 	case fsm.EventActionStart:
-		t.Action, t.Prompt = cut(value.Text(e.Get("action"))), e.Get("is_prompt") == true
+		t.Action, t.Prompt = cut(inspect.Text(e.Get("action"))), e.Get("is_prompt") == true
 	case fsm.EventActionOutput:
 		if out.Len() <= shownOutput {
-			out.WriteString(value.Text(e.Get("line")) + "\n")
+			out.WriteString(inspect.Text(e.Get("line")) + "\n")
 		}
 	case fsm.EventActionComplete:
 		if text, _ := e.Get("stderr_preview").(string); text != "" {
@@ -253,7 +253,7 @@ func (t *toldStep) take(e fsm.Event, out, errs *strings.Builder) {
 			out.WriteString(text)
 		}
 	case fsm.EventEvaluate:
-		t.Judged = append(t.Judged, judged{By: value.Text(e.Get("type")), Verdict: value.Text(e.Get("verdict")), Lines: inspect.VerdictLines(e)})
+		t.Judged = append(t.Judged, judged{By: inspect.Text(e.Get("type")), Verdict: inspect.Text(e.Get("verdict")), Lines: inspect.VerdictLines(e)})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"loops/engine"
+	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -16,4 +17,12 @@ type Page struct {
 	Command func(words ...string) string // returns a command line that works where it is shown
 	Remedy  func(r engine.Remedy) string // likewise
 	Text    func(t engine.Text) ui.Block // shows a text of the engine
+}
+
+// CommandWith is a command line whose flags stand before its arguments, of which each may begin with "-".
+func (p *Page) CommandWith(verb string, flags []string, args ...string) string {
+	for _, f := range flags {
+		verb += " " + plain.ShellWord(f)
+	}
+	return p.Command(append([]string{verb}, args...)...)
 }

@@ -9,8 +9,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -135,7 +135,7 @@ func ParameterLine(p fsm.Parameter) string {
 	if len(p.Values) > 0 {
 		values := make([]string, len(p.Values))
 		for i, v := range p.Values {
-			values[i] = value.Text(v)
+			values[i] = inspect.Text(v)
 		}
 		line += " of " + strings.Join(values, ", ")
 	}
@@ -143,7 +143,7 @@ func ParameterLine(p fsm.Parameter) string {
 	case p.Required:
 		line += ", required"
 	case p.Default != nil:
-		line += " = " + plain.Cut(plain.Line(oneLineOf(value.Text(p.Default))), 40)
+		line += " = " + plain.Cut(plain.Line(oneLineOf(inspect.Text(p.Default))), 40)
 	}
 	if p.Description != "" {
 		line += "; " + humanize.FirstLine(plain.Line(p.Description))
@@ -156,7 +156,7 @@ func ContextLine(l *fsm.Loop) string {
 	var out []string
 	for _, k := range l.Context.Keys() {
 		v, _ := l.Context.Get(k)
-		out = append(out, k+"="+plain.Cut(plain.Line(oneLineOf(value.Text(v))), 24))
+		out = append(out, k+"="+plain.Cut(plain.Line(oneLineOf(inspect.Text(v))), 24))
 	}
 	return plain.Cut(strings.Join(out, "  "), 200)
 }
