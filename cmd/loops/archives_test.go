@@ -33,7 +33,7 @@ func looks(name string) [][]string {
 	}
 }
 
-// spoilt are ways in which the files of a run can be damaged. None is an archive as little-loops left it.
+// spoilt are ways to damage the files of a run. None of them is an archive as little-loops left it.
 var spoilt = []struct {
 	name  string
 	spoil func(path string, b []byte) []byte

@@ -116,7 +116,8 @@ func (x *typist) elsewhere(args ...string) string {
 	return string(out)
 }
 
-// A question is answered at the terminal that runs the loop: what is no answer is said, and asked again.
+// A question is answered at the terminal that runs the loop: an invalid answer is reported, and the question asked
+// again.
 func TestAskAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	x := newTypist(t, "run", "ship")
@@ -142,7 +143,7 @@ func TestAskAtTheTerminal(t *testing.T) {
 	}
 }
 
-// q leaves a question open, which is answered elsewhere then; the run is told.
+// q leaves a question open, which is then answered elsewhere; the run receives the answer.
 func TestAskLeftOpen(t *testing.T) {
 	t.Parallel()
 	x := newTypist(t, "run", "ship")
@@ -169,7 +170,7 @@ func TestAskAnsweredElsewhere(t *testing.T) {
 	}
 }
 
-// A run that is stopped at its question asks again when it is resumed; Ctrl-C is no answer.
+// A run that is stopped at its question asks again when it is resumed; Ctrl-C is not an answer.
 func TestAskAgainAfterResume(t *testing.T) {
 	t.Parallel()
 	x := newTypist(t, "run", "ship")

@@ -34,7 +34,7 @@ func scriptJob(ts *testscript.TestScript, _ bool, args []string) {
 		case m != nil:
 			text, _, _ := strings.Cut(m[3], " (")
 			fmt.Fprintf(&out, "%s %s\n", m[1], text)
-		case strings.Contains(line, "##["): // the older form, which may stand anywhere
+		case strings.Contains(line, "##["): // the older form, which may be anywhere in a line
 			fmt.Fprintf(&out, "older: %s\n", line)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"loops/internal/hosttest"
 )
 
-// These tests run loops with the real agent CLIs, as people do, against what stands in for their vendors.
+// These tests run loops with the real agent CLIs, as users do, against stand-ins for their vendors.
 
 // cliPatience is how long a CLI may take on a busy machine.
 const cliPatience = 2 * time.Minute

@@ -72,7 +72,7 @@ func checkContenders(log string, killed func(id string) bool) error {
 		paths []string
 	}
 	var now []acting
-	over := map[string]string{} // who was killed, by who began after him
+	over := map[string]string{} // a contender that was killed -> the one that began after it
 	for n, line := range strings.Split(strings.TrimSpace(log), "\n") {
 		words := strings.Fields(line)
 		if len(words) < 2 {
@@ -192,8 +192,8 @@ func contendDir(t *testing.T, store string) crashDir {
 	return d
 }
 
-// TestFairOrder: those who came one after the other act in that order, also where the first of them could begin and the
-// others be quicker.
+// TestFairOrder: contenders that came one after the other act in that order, also where the first of them could begin
+// and the others be quicker.
 func TestFairOrder(t *testing.T) {
 	t.Parallel()
 	d := contendDir(t, "dir")

@@ -193,7 +193,7 @@ func (d crashDir) sweep(t *testing.T) {
 	}
 }
 
-// status is that of the newest run of a loop, as people are shown it, and "" if there is none.
+// status is that of the newest run of a loop, as users see it, and "" if there is none.
 func (d crashDir) status(t *testing.T, loop string) string {
 	t.Helper()
 	code := d.start(t, "status", loop, "--json").end(t, 0)

@@ -207,7 +207,7 @@ func holdingUp(t *testing.T, p cutProject) {
 	p.ids["queued"] = strings.TrimSuffix(filepath.Base(globOne(t, filepath.Join(p.cwd, ".loops/.queue/*.json"))), ".json")
 }
 
-// queued is who waits.
+// queued returns the files of what waits in the queue.
 func (p cutProject) queued() string {
 	entries, _ := filepath.Glob(filepath.Join(p.cwd, ".loops/.queue/*.json"))
 	return strings.Join(entries, " ")
@@ -263,7 +263,7 @@ func pausing(t *testing.T, p cutProject) {
 	p.await(t, "the pause", func() bool { return p.stands(t) })
 }
 
-// pausedHold looks whether the run stands, and lets it continue.
+// pausedHold checks that the run is paused, and lets it continue.
 func pausedHold(t *testing.T, p cutProject) {
 	p.letGo(t)
 	p.await(t, "the pause", func() bool { return p.stands(t) || p.there("last.1") })

@@ -80,7 +80,7 @@ func newCutProject(t *testing.T, store string) cutProject {
 	away := p.newest(t, "good")
 	do(0, "export", away, "-o", "away.tar.gz")
 	do(0, "rm", away)
-	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // its id is no one else's
+	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // no other run has its id
 	do(0, "run", "good", "--quiet")
 	p.ids["first"], p.ids["away"] = p.newest(t, "good"), away
 	do(0, "run", "-b", "good")
@@ -235,7 +235,8 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 	known := func(folder, name string) bool {
 		switch folder {
 		case ".running":
-			// The lock that a run in a database has here, or had when it died: whoever begins a run next removes that.
+			// The lock that a run in a database has here, or had when it died: the next process that begins a run
+			// removes it.
 			if p.store != "dir" && strings.HasPrefix(name, "elsewhere-") && strings.HasSuffix(name, ".lock") {
 				return true
 			}
@@ -387,10 +388,10 @@ func (p cutProject) cutShort(t *testing.T, c cutCommand, in interference, was ma
 	return cut
 }
 
-// cutPoints are the calls at which a command is cut short that makes these: with -torture all, but for pages that are written to
-// a database right behind one another. Of those the first and the last count, because SQLite believes none of them before
-// the last is there. What is said to a server is mostly a part of a transaction, of which it believes nothing before its end: every
-// third counts, beginning with another one each time. Without -torture it is one, or else the first.
+// cutPoints are the calls at which a command is cut short that makes these: with -torture all, but for pages that are
+// written to a database right behind one another. Of those the first and the last count, because SQLite uses none of
+// them before the last is there. What is sent to a server is mostly a part of a transaction, which has no effect before
+// its end: every third counts, beginning with another one each time. Without -torture it is one, or else the first.
 func (p cutProject) cutPoints(met []string) (points []int) {
 	if len(met) == 0 {
 		return nil

@@ -32,8 +32,9 @@ func firstChange(want, got string) string {
 	return "a part: " + strings.Join(was[len(now):], "\n")
 }
 
-// TestDamagedDatabase overwrites one page of a database of SQLite after the other. Whoever looks at a run is shown all of it,
-// or is told that the database is damaged and gets an exit code that is not 0: never nothing, or a part, as if it were all.
+// TestDamagedDatabase overwrites one page of a database of SQLite after the other. A command that shows a run prints
+// all of it, or reports that the database is damaged and exits with a code that is not 0: never nothing, or a part, as
+// if it were all.
 func TestDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	const pageSize = 4096

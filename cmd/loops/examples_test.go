@@ -35,7 +35,7 @@ func newExampleDir(t *testing.T) exampleDir {
 		must(t, os.WriteFile(filepath.Join(cwd, name, "x.txt"), []byte("one\ntwo\n"), 0o644))
 	}
 	env := cleanEnv(binary(t), cwd)
-	// With another home folder go would build the standard library anew.
+	// With another home folder go would build the standard library again.
 	for _, name := range []string{"GOCACHE", "GOMODCACHE"} {
 		out, err := exec.Command("go", "env", name).Output()
 		must(t, err)

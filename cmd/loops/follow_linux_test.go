@@ -17,7 +17,8 @@ import (
 
 var readOfJournal = regexp.MustCompile(`(?m)(?:read|pread64)\(\d+<[^>]*\.events\.jsonl>.* = (\d+)$`)
 
-// TestFollowersReadOnFromAByte: who follows a run reads what it recorded before once, however often something is added.
+// TestFollowersReadOnFromAByte: a command that follows a run reads what it recorded before once, however often
+// something is added.
 func TestFollowersReadOnFromAByte(t *testing.T) {
 	t.Parallel()
 	strace := needs.Command(t, "strace")

@@ -156,7 +156,7 @@ func (p *hostileProject) ended() {
 			{"watch", "--once"},
 		} {
 			args = append([]string{args[0], id}, args[1:]...)
-			if args[0] == "attach" && id == theirRun { // nobody can ask its owner
+			if args[0] == "attach" && id == theirRun { // no process can ask its owner
 				p.interrupted(args...)
 				continue
 			}

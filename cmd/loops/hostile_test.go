@@ -169,7 +169,7 @@ var colour = regexp.MustCompile("\x1b\\[([0-9;:]*)m")
 var forged = regexp.MustCompile(`(?m)^(Loop completed: forged|loops: forged|::error::forged|##\[error\]forged)`)
 
 var (
-	// sentence is a line of this program in which a text of others stands.
+	// sentence is a line of this program that contains a text of others.
 	sentence = regexp.MustCompile(`->|Error:|To continue:|erdict|Why:`)
 	// document is a command that prints a text of several lines as such.
 	document = regexp.MustCompile(`"(junit|markdown|html|render|report|show)"`)

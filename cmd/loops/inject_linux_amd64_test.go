@@ -57,7 +57,7 @@ func newInjectDir(t *testing.T, store string) crashDir {
 	return d
 }
 
-// saysWhy matches what is said to people where the disk refuses something: what it was, and what to do.
+// saysWhy matches what is printed where the disk refuses something: what it was, and what to do.
 var saysWhy = regexp.MustCompile(`(?s)(could not be recorded|runs cannot be recorded|records of runs cannot be used).*(no space left on device|input/output error|disk I/O error|disk may be full).*(, then: loops (resume|status) inject-|, then start anew with: loops run inject|, then try again)`)
 
 // checkInjected compares what a run left that was interrupted and continued with what an unbroken one leaves.

@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An interference is what happens to the program at one of its system calls that change files, or tell another process
-// something. Calls are counted over all threads, so that each can be met; strace counts them in each thread. Actions are left
-// alone.
+// An interference is what happens to the program at one of its system calls that change files, or notify another
+// process. Calls are counted over all threads, so that each can be met; strace counts them in each thread. Actions are
+// left alone.
 type interference struct {
 	calls map[uint64]bool
 	below string        // a folder of the project; other files are left alone. "" = none are
@@ -67,7 +67,7 @@ type callInfo struct {
 }
 
 // interfere runs the program in folder d with its n-th such call interfered with, and returns how it ended and what the
-// call was: "" if it made fewer, of which it returns the count. 0 is none.
+// call was: "" if it made fewer, of which it returns the count. With n = 0 it interferes with no call.
 func (d crashDir) interfere(t *testing.T, in interference, n int, args ...string) (code float64, hit string, calls int) {
 	t.Helper()
 	code, met := d.traced(t, in, n, args...)
@@ -114,7 +114,7 @@ func (d crashDir) traced(t *testing.T, in interference, n int, args ...string) (
 	return float64(ws.ExitStatus()), tr.met
 }
 
-// theServer is what stands for the file where something is written to a socket.
+// theServer stands for the file where something is written to a socket.
 const theServer = "the server"
 
 // A tracer follows the threads of a program and, if detached, of the same program that it starts, but no other children.
@@ -214,7 +214,7 @@ func (tr *tracer) proceed(tid, pass int) error {
 	return syscall.PtraceCont(tid, pass)
 }
 
-// stopped is told that a thread stopped, and returns the signal it is to get.
+// stopped is called when a thread stopped, and returns the signal it is to get.
 func (tr *tracer) stopped(tid int, ws syscall.WaitStatus) (pass int, err error) {
 	switch sig := ws.StopSignal(); {
 	case sig == syscall.SIGTRAP|0x80:
@@ -236,7 +236,7 @@ func (tr *tracer) stopped(tid int, ws syscall.WaitStatus) (pass int, err error) 
 	}
 }
 
-// call is told that a thread begins or ends a system call.
+// call is called when a thread begins or ends a system call.
 func (tr *tracer) call(tid int) error {
 	if tr.refused[tid] {
 		delete(tr.refused, tid)
@@ -297,7 +297,7 @@ func (tr *tracer) file(info callInfo) (string, bool) {
 		if err == nil && strings.HasPrefix(path, "socket:") {
 			return theServer, tr.in.sockets
 		}
-		// The first three are what it says to people.
+		// The first three are what it prints for users.
 		return path, err == nil && info.args[0] > 2 && strings.HasPrefix(path, tr.root)
 	case unix.SYS_KILL, unix.SYS_PIDFD_SEND_SIGNAL:
 		return "a process", info.args[1] != 0

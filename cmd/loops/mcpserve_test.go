@@ -421,7 +421,7 @@ func TestMCPServerEnds(t *testing.T) {
 	}
 }
 
-// Nothing but the protocol is on standard output, not even what is no message.
+// Only messages of the protocol are on standard output.
 func TestMCPOutput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

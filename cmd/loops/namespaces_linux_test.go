@@ -122,9 +122,9 @@ func leased(url string) string {
 	return url + "?lease=3s"
 }
 
-// TestNamespaces: a live run was declared dead, and its action killed or begun again, by a program that could not see its
-// owner: in another PID namespace, such as a container, in a time namespace, on another machine of the same name. And stop
-// said that it had killed such an owner, by a pid that is nobody's here.
+// TestNamespaces: a live run was declared dead, and its action killed or begun again, by a program that could not see
+// its owner: in another PID namespace, such as a container, in a time namespace, on another machine of the same name.
+// And stop reported that it had killed such an owner, by a pid that no process has here.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	needs.Namespaces(t)

@@ -15,7 +15,7 @@ import (
 
 var openedState = regexp.MustCompile(`open(?:at)?\(.*"([^"]*state\.json)", O_RDONLY`)
 
-// TestStateFileIsOpenedOnce: a command that tells how runs stand opens the state file of each once.
+// TestStateFileIsOpenedOnce: a command that shows the status of runs opens the state file of each once.
 func TestStateFileIsOpenedOnce(t *testing.T) {
 	t.Parallel()
 	strace := needs.Command(t, "strace")

@@ -17,7 +17,7 @@ import (
 
 // docs/operate.md and the README of the examples are executed from top to bottom, each in a project of its own. What they have:
 //
-//	a block below a line `FILE`:         the file, written as it stands there
+//	a block below a line `FILE`:         the file, written as it is there
 //	a block ```console                   lines "$ COMMAND", each with what it prints; a line … stands for any others
 //	<!-- wait until: COMMAND -->         the page continues when the command succeeds
 //	<!-- quietly: COMMAND -->            a command that the page does not show

@@ -55,11 +55,12 @@ const (
 	powerSize  = 48 << 20
 )
 
-// TestPowerCut runs the real program on a real ext4, on a disk that logs what is written, and has the power cut at each moment
-// at which the disk was told to keep what it has: what came before is there, what came later is not, or only parts of it are.
-// From each such disk every run is resumed, and must end as the unbroken one: what an earlier state wrote is whole, nothing
-// that was recorded is done again, what a command said to be done is done, and what is shown is true. `make torture` cuts at
-// every flush, and again with random parts of what came later; otherwise a few cuts are chosen.
+// TestPowerCut runs the real program on a real ext4, on a disk that logs what is written, and has the power cut at each
+// moment at which the disk was asked to keep what it has: what came before is there, what came later is not, or only
+// parts of it are. From each such disk every run is resumed, and must end as the unbroken one: what an earlier state
+// wrote is whole, nothing that was recorded is done again, what a command reported as done is done, and what is shown
+// is true. `make torture` cuts at every flush, and again with random parts of what came later; otherwise a few cuts are
+// chosen.
 func TestPowerCut(t *testing.T) {
 	t.Parallel()
 	if os.Getenv(powerChild) != "" {
@@ -86,7 +87,7 @@ func TestPowerCut(t *testing.T) {
 	}
 }
 
-// powerArguments are those of the process that cuts the power, which runs nothing else.
+// powerArguments are those of the process that cuts the power, which runs only that.
 func powerArguments() []string {
 	which := "^TestPowerCut$"
 	if f := flag.Lookup("test.run"); f != nil && strings.Contains(f.Value.String(), "TestPowerCut/") { // one scene
@@ -109,8 +110,8 @@ func needsDisk(t *testing.T) {
 	}
 }
 
-// A powerScene is what is done before the power is cut: each line is a command of the program, in a folder, behind which the
-// disk is told that it was done.
+// A powerScene is what is done before the power is cut: each line is a command of the program, in a folder, after which
+// the disk logs that it was done.
 type powerScene struct {
 	name     string
 	store    string
@@ -424,7 +425,7 @@ func (r *powerRig) looks(t *testing.T, dir string, run powerRun) {
 	t.Helper()
 	for _, args := range [][]string{{"status", run.ID}, {"list", "--running"}, {"history", run.ID}, {"sweep", "--dry-run"}} {
 		code, text := r.loops(t, r.marked, dir, args...)
-		lives := args[0] != "sweep" && isRunning.MatchString(text) // sweep tells of files among the running ones
+		lives := args[0] != "sweep" && isRunning.MatchString(text) // sweep names files among the running ones
 		if code != 0 || lives || strings.Contains(strings.ToLower(text), "damaged") || strings.Contains(text, "state.json") {
 			t.Errorf("loops %q exits with %d: %s", args, code, text)
 		}
@@ -480,7 +481,7 @@ func (r *powerRig) whole(t *testing.T, dir, id string, events []powerEvent) {
 	}
 }
 
-// wasDone looks for what a command had said to be done before the power was cut.
+// wasDone looks for what a command had reported as done before the power was cut.
 func (r *powerRig) wasDone(t *testing.T, command []string) {
 	t.Helper()
 	dir, verb := command[0], command[1]

@@ -28,8 +28,8 @@ type powerDisk struct {
 // A powerEntry is one thing that happened to a disk: a write, a mark, or else a flush, after which the writes before it last.
 type powerEntry struct {
 	at   int64
-	data []byte // nil: it is no write
-	mark string // "" = it is no mark
+	data []byte // nil: it is not a write
+	mark string // "" = it is not a mark
 }
 
 func (e powerEntry) flush() bool { return e.data == nil && e.mark == "" }
@@ -73,7 +73,7 @@ func newPowerDisk(t *testing.T, dir string, data []byte) *powerDisk {
 func (d *powerDisk) disk() string  { return filepath.Join(d.dir, "disk") }
 func (d *powerDisk) marks() string { return filepath.Join(d.dir, "mark") }
 
-// mark writes down that something was said to have been done.
+// mark records that something was reported as done.
 func (d *powerDisk) mark(text string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // hush is part of every secret here, also of those that are written in another form.
 const hush = "Hu5h"
 
-// told is part of what a run is told: it is in the memory of the run, and nowhere else.
+// told is part of the context of a run: it is in the memory of the run, and nowhere else.
 const told = "w0rd"
 
 var secretLoops = map[string]string{
@@ -24,7 +24,7 @@ var secretLoops = map[string]string{
 	"slow":  "name: slow\ndescription: a test\ninitial: wait\nstates:\n  wait: {action: 'exec sleep 60', next: done}\n  done: {terminal: true}\n",
 }
 
-// A secretProject is a project whose store has a password in its address. Nothing says it, but what a user typed.
+// A secretProject is a project whose store has a password in its address. Nothing contains it, but what a user typed.
 type secretProject struct {
 	t        *testing.T
 	bin, dir string

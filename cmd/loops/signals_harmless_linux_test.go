@@ -41,7 +41,7 @@ func TestSignalsThatStopNothing(t *testing.T) {
 			}
 			run.Signal(sig)
 			if strings.Contains(name, "CONT") {
-				time.Sleep(20 * time.Millisecond) // it need not have stopped, where nobody could let it continue
+				time.Sleep(20 * time.Millisecond) // it need not have stopped, where no process could let it continue
 				run.Signal(syscall.SIGCONT)
 			}
 			must(t, os.WriteFile(filepath.Join(d.dir, "go"), nil, 0o644))

@@ -17,7 +17,7 @@ import (
 
 const outsideText = "of another\n"
 
-// specials are what can stand in place of a file or folder of records, made at a path.
+// specials are what can be in place of a file or folder of records, made at a path.
 var specials = []struct {
 	name string
 	make func(path, outside string) error
@@ -56,7 +56,7 @@ var specialCommands = []string{
 	"stop nest", "pause nest", "unpause nest", "queue list", "run -b say", "run say --queue --queue-timeout 1s", "prune --older-than 1s --dry-run", "doctor", "cost", "stats say", "show say", "validate", "resume nest --rerun", "rm ID",
 }
 
-// Something stands in place of a record: a pipe, a link out of the project, a device, a file without end. No command waits
+// Something is in place of a record: a pipe, a link out of the project, a device, a file without end. No command waits
 // for it, writes through it or dies of it, and what fails says why. `make torture` tries every command on each of them;
 // otherwise one command meets every third.
 func TestSpecialFiles(t *testing.T) {

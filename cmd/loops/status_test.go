@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// full is a run of which there is much to tell.
+// full is a run of which there is much to show.
 const full = `name: full
 description: tells all that status knows of
 initial: work
@@ -49,7 +49,7 @@ var fullMasks = []struct {
 	{regexp.MustCompile(`(Elapsed: +|Idle: +|runs for )[\d.]+m?s`), "$1<TIME>"},
 }
 
-// TestStatusFitsOneScreen wants all that status says to stand on a terminal of 80 columns and 24 rows, with the prompt.
+// TestStatusFitsOneScreen wants all that status prints to fit on a terminal of 80 columns and 24 rows, with the prompt.
 func TestStatusFitsOneScreen(t *testing.T) {
 	t.Parallel()
 	dir, env := watchProject(t, "dir", full)

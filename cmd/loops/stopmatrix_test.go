@@ -78,7 +78,7 @@ func (d slowRun) archived(loop, as string) {
 	}
 }
 
-// TestSignalMatrix: however a run is told to stop, it can be resumed, is archived, and none of its processes is left.
+// TestSignalMatrix: however a run is stopped, it can be resumed, is archived, and none of its processes is left.
 func TestSignalMatrix(t *testing.T) {
 	t.Parallel()
 	for _, store := range stores {

@@ -77,7 +77,7 @@ func onTerminal(t *testing.T, rows, cols uint16, env []string, text string, afte
 	return string(all)
 }
 
-// screen plays output as a terminal would and returns the lines that stand in the end.
+// screen plays output as a terminal would and returns the lines that it shows in the end.
 func screen(t *testing.T, out string) []string {
 	t.Helper()
 	var lines []string

@@ -20,7 +20,7 @@ var readCalls = map[uint64]bool{
 }
 
 // unreadableLoop is capped, and its process dies when it is resumed: its journal has two whole memories, so that it can
-// stand in two parts.
+// be split in two parts.
 const unreadableLoop = `name: LOOP
 description: has a journal in two parts
 initial: a
@@ -60,7 +60,8 @@ func TestUnreadableJournal(t *testing.T) {
 					}
 					told += d.unreadable(t, in, strings.NewReplacer("ID", id, "LOOP", loop).Replace(look))
 				}
-				// Most reads of state.json need not be told, for it follows from the journal: one chosen for each view may miss all others.
+				// Most failed reads of state.json need not be reported, for it follows from the journal: one chosen for
+				// each view may miss all others.
 				if told == 0 && (*torture || c.file != "state.json") {
 					t.Error("nothing was told")
 				}
@@ -113,7 +114,7 @@ func newUnreadable(t *testing.T, store, loop string) (d crashDir, id string) {
 
 var numbers = regexp.MustCompile(`[0-9]+`)
 
-// unreadable refuses a command one read after the other, and returns how often it told so.
+// unreadable refuses a command one read after the other, and returns how often it reported that.
 func (d crashDir) unreadable(t *testing.T, in interference, look string) (told int) {
 	t.Helper()
 	whole := d.again(t)
@@ -124,7 +125,7 @@ func (d crashDir) unreadable(t *testing.T, in interference, look string) (told i
 		return 0
 	}
 	first, step := 1, 1
-	if !*torture && !strings.HasPrefix(look, "events ") { // of one view each read fails, or none might be one that has to be told
+	if !*torture && !strings.HasPrefix(look, "events ") { // of one view each read fails, or none might be one that has to be reported
 		step = max(1, calls)
 		first += rand.New(rand.NewPCG(*crashSeed, 0)).IntN(step)
 	}

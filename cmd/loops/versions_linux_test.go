@@ -16,8 +16,9 @@ import (
 	"loops/internal/golden"
 )
 
-// TestVersions reads what earlier versions recorded, as release/fixture.sh let them: every run is listed, told about, exported into another
-// project, forked and resumed, on the store it was recorded in. What is expected stands beside it, in want.
+// TestVersions reads what earlier versions recorded, as release/fixture.sh let them: every run is listed, explained,
+// exported into another project, forked and resumed, on the store it was recorded in. What is expected is beside it, in
+// want.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	versions, err := filepath.Glob("testdata/versions/*")
@@ -53,8 +54,9 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// recordedHere reports whether this machine recorded the run that is paused, and was not started anew since: only then is it known that
-// the process of that run is dead. On any other machine the run is that of another one, and is left alone.
+// recordedHere reports whether this machine recorded the run that is paused, and was not rebooted since: only then is
+// it known that the process of that run is dead. On any other machine the run is that of another one, and is left
+// alone.
 func recordedHere(t *testing.T, dir string) bool {
 	t.Helper()
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -83,7 +85,7 @@ func (p versionProject) loops(t *testing.T, store string, args ...string) (out s
 	return string(b), cmd.ProcessState.ExitCode()
 }
 
-// use does with each run what users do, and returns a line of each: how it stood, and with what the commands ended.
+// use does with each run what users do, and returns a line of each: its status, and the exit codes of the commands.
 func (p versionProject) use(t *testing.T) string {
 	t.Helper()
 	if out, code := p.loops(t, p.dsn, "sweep"); code != 0 {

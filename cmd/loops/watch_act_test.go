@@ -80,7 +80,7 @@ func TestWatchActs(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "fixed"), nil, 0o644))
 	time.Sleep(time.Second) // the name of a run has its second
 	w.press("S\r")
-	w.see("▸~ ship-") // the log may tell of the question before the list does
+	w.see("▸~ ship-") // the log may show the question before the list does
 	w.press("a")
 	w.see("answer: ")
 	w.see("approve, reject   Enter answers")

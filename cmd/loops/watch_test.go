@@ -327,7 +327,7 @@ func TestWatchAppears(t *testing.T) {
 		func() { must(t, w.cmd.Process.Signal(syscall.SIGTSTP)) }, // as from a shell, or kill -TSTP
 		func() { must(t, w.cmd.Process.Signal(syscall.SIGCONT)) }, // after kill -STOP, which cannot be seen
 	} {
-		stop() // nobody could let it continue, so it is not stopped
+		stop() // no process could let it continue, so it is not stopped
 		took++
 		w.until("it has given the terminal back, and has it again", func() bool {
 			w.mu.Lock()
@@ -369,7 +369,7 @@ func TestWatchJobs(t *testing.T) {
 	}
 }
 
-// TestWatchQueue wants who waits in the queue to be seen, with what it waits for, until its run begins.
+// TestWatchQueue wants what waits in the queue to be shown, with what it waits for, until its run begins.
 func TestWatchQueue(t *testing.T) {
 	t.Parallel()
 	dir, env := watchProject(t, "dir", ticking)

@@ -31,7 +31,7 @@ func checkAgents(f *project.Agents, cmd *cobra.Command) error {
 	return checkPermissions(f.Permissions, see)
 }
 
-// checkPermissions refuses permissions that there are not; "" is none.
+// checkPermissions refuses unknown permissions; "" = not given.
 func checkPermissions(p, see string) error {
 	switch p {
 	case "", fsm.PermissionsSkip, project.PermissionsHost:

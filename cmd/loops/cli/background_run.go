@@ -26,7 +26,7 @@ import (
 )
 
 // A detached is a run in the background, as its own process sees it. Until the run is on record, what it says goes to
-// whoever started it; from then on to its log alone. It may be used by several goroutines at once.
+// the process that started it; from then on to its log alone. It may be used by several goroutines at once.
 type detached struct {
 	report   *os.File
 	messages *os.File
@@ -81,7 +81,7 @@ func runHandedOver(ctx context.Context, a *app) error {
 
 // carryDetached carries a run that no process waits for once it is on record, and returns its exit code.
 func carryDetached(ctx context.Context, a *app, h handover.Handover, report, messages *os.File) int {
-	h.View.JSON = false // that was asked of whoever started it
+	h.View.JSON = false // that was requested from the process that started it
 	d := &detached{report: report, messages: messages, began: time.Now(), line: commandline.Text(commandline.Kept(h.Words))}
 	inner := handedApp(h, IO{In: a.In, Out: d, Err: d.toPerson(), Env: a.Env})
 	inner.detached, inner.adopt, inner.keeper = d, a.adopt, a.keeper
@@ -134,7 +134,7 @@ func (t toPerson) Write(b []byte) (int, error) {
 	waiting := t.d.log == nil
 	t.d.mu.Unlock()
 	if waiting {
-		_, _ = t.d.messages.Write(b) // nobody may read it any more
+		_, _ = t.d.messages.Write(b) // it may be that no process reads it any more
 	}
 	return t.d.Write(b)
 }
@@ -142,7 +142,7 @@ func (t toPerson) Write(b []byte) (int, error) {
 // recorded says that the run is on record, and from now on writes to its log.
 func (d *detached) recorded(a *app, h progress.Header) {
 	start := startOf(h)
-	if p, err := a.project(); err == nil && d.inQueue != nil { // whoever started it is not there any more
+	if p, err := a.project(); err == nil && d.inQueue != nil { // the process that started it has ended
 		d.begun(p.LogPath(h.Run.ID))
 		return
 	}
@@ -191,7 +191,8 @@ func (d *detached) close(code int) {
 	}
 }
 
-// A recordPrinter tells of the first event of a run, which is on record then, and has its work tree if it is to have one.
+// A recordPrinter calls tell at the first event of a run, which is on record then, and has its work tree if it is to
+// have one.
 type recordPrinter struct {
 	progress.Printer
 	tell func(progress.Header)

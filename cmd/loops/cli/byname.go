@@ -14,8 +14,9 @@ import (
 	"loops/internal/completion"
 )
 
-// byName puts the command run before the name of a loop that stands where a command is expected, as scripts for little-loops have it:
-// loops fix is loops run fix. It must be exactly the name of a loop, which no command has: a mistyped command runs nothing.
+// byName puts the command run before the name of a loop that is where a command is expected, as in scripts for
+// little-loops: loops fix is loops run fix. It must be exactly the name of a loop, which no command has: a mistyped
+// command runs nothing.
 func (a *app) byName(root *cobra.Command, args []string) []string {
 	from := 0
 	if completing(args) {
@@ -28,7 +29,8 @@ func (a *app) byName(root *cobra.Command, args []string) []string {
 	return args
 }
 
-// firstWord returns the place of the first argument that is no flag of loops itself, -1 if there is none, and the value of -C before it.
+// firstWord returns the place of the first argument that is not a flag of loops itself, -1 if there is none, and the
+// value of -C before it.
 func firstWord(args []string) (place int, dir string) {
 	flags := pflag.NewFlagSet("loops", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -48,7 +50,8 @@ func isCommand(root *cobra.Command, word string) bool {
 	return word == "help" || slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
 }
 
-// isLoop reports whether a loop of the project in a directory, or of its catalog, has exactly this name. Where that is not known, none has.
+// isLoop reports whether a loop of the project in a directory, or of its catalog, has exactly this name; false where
+// that is not known.
 func (a *app) isLoop(dir, name string) bool {
 	p, err := project.Open(dir, project.Options{Cwd: a.Dir, Env: a.Env})
 	return err == nil && p.Loader().Named(name) != ""
@@ -68,7 +71,7 @@ func (a *app) loopsByName(root *cobra.Command) complete.Offer {
 	}
 }
 
-// noSuchName refuses words behind "loops" that are neither a command nor a loop.
+// noSuchName refuses words after "loops" that are neither a command nor a loop.
 func (a *app) noSuchName(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

@@ -57,8 +57,8 @@ type app struct {
 	detached *detached                                          // of the process of a run in the background; else nil
 	keeper   *worker.Keeper                                     // of the files of the run that this process carries; nil = they stay where they are
 	spawn    func(handover.Handover) (*handover.Process, error) // starts the process of a run in the background; nil = Handover.Spawn
-	onRecord func(progress.Header)                              // is told when the run is on record; nil = no other process waits for that
-	notifier *notifier.Notifier                                 // of the first engine; nil = nobody is told
+	onRecord func(progress.Header)                              // is called when the run is on record; nil = no other process waits for that
+	notifier *notifier.Notifier                                 // of the first engine; nil = no notifications
 	adopt    func() error                                       // makes this process adopt what its actions leave; nil where it is not ours alone
 
 	usual runtime.Cleanup // sets the usual percentage of garbage after the first collection
@@ -92,8 +92,8 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	return end(err, func(message string) { a.leaveJob(cmd, message) })
 }
 
-// begin makes what this invocation writes harmless for a terminal. The caller ends it with the error of what was done: that is
-// said, leave is told what was, and the exit code is returned.
+// begin makes what this invocation writes harmless for a terminal. The caller calls end with the error of what was
+// done: end prints the error, passes its message to leave, and returns the exit code.
 func (a *app) begin() (end func(err error, leave func(message string)) int) {
 	if a.Env == nil {
 		a.Env = os.Environ()
@@ -235,7 +235,7 @@ func flagText(cmd *cobra.Command, err error) string {
 	return fmt.Sprintf("%s %q: expected %s", name, bad.GetValue(), want)
 }
 
-// arguments checks the number of positional arguments; max below 0 is no limit.
+// arguments checks the number of positional arguments; max below 0 means no limit.
 func arguments(low, high int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {

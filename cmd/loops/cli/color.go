@@ -43,7 +43,7 @@ func (a *app) coloured(w io.Writer) bool {
 	return is
 }
 
-// width is that of the terminal; 0 = the output is none.
+// width is the width of the terminal; 0 = the output is not a terminal.
 func (a *app) width() int {
 	f, is := ui.Terminal(a.Out)
 	if !is {

@@ -34,7 +34,7 @@ func (a *app) command(words ...string) string {
 	return line + strings.Join(quoted, " ")
 }
 
-// helpOn is the command line that tells more of an operation.
+// helpOn is the command line that prints the help of an operation.
 func (a *app) helpOn(op engine.Operation) string { return "loops " + string(op) + " --help" }
 
 // flagOf is the flag that a setting of the engine is on a command line, as a sentence has it.

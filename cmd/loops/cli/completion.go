@@ -27,13 +27,13 @@ import (
 // completionWait is how long a shell waits for a database at most.
 const completionWait = time.Second
 
-// completing reports whether a command line asks what could stand in another one.
+// completing reports whether a command line asks for completions of another one.
 func completing(args []string) bool {
 	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
-// offerCompletions has every command below root offer what may stand in its places. Which these are its usage says: NAME|RUN,
-// [STEP] or `FILE` of a flag. Whatever is wrong, a shell that asks is told nothing.
+// offerCompletions has every command below root offer what is valid in its places, which its usage names: NAME|RUN,
+// [STEP] or `FILE` of a flag. Whatever is wrong, a shell that asks gets no error message.
 func (a *app) offerCompletions(root *cobra.Command) {
 	a.Err = io.Discard
 	root.InitDefaultHelpCmd()

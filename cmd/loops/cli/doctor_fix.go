@@ -12,7 +12,7 @@ import (
 	"loops/internal/ui"
 )
 
-// ask puts a question to the user, and reports whether the answer is yes. Where no user can answer, it is no.
+// ask puts a question to the user, and reports whether the answer is yes. Where no user can answer, the answer is no.
 func (x *examination) ask(ctx context.Context, question string) bool {
 	a := x.app
 	if _, shown := ui.Terminal(a.Err); x.options.json || !shown || !ui.Interactive(a.In) {

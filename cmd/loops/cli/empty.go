@@ -11,7 +11,7 @@ import (
 	"loops/cmd/loops/cli/complete"
 )
 
-// values are the places of arguments at which a text stands, which may be empty, and not the name of something.
+// values are the places of arguments that hold a text, which may be empty, and not the name of something.
 var values = []string{"INPUT", "JSON"}
 
 // refuseEmpty has every command below root refuse names that are empty. A script that writes loops rm "$RUN" where RUN is not

@@ -22,7 +22,7 @@ type usageError struct{ text, see string }
 
 func (e usageError) Error() string { return e.text }
 
-// An exitError carries a code of its own. Without text nothing is printed: it was said already.
+// An exitError carries a code of its own. Without text nothing is printed: it was printed already.
 type exitError struct {
 	code int
 	text string
@@ -43,7 +43,7 @@ func failureOf(code int, format string, args ...any) error {
 	return exitError{code, fmt.Sprintf(format, args...)}
 }
 
-// told is the error of a command that failed and has said so already.
+// told is the error of a command that failed and has already reported that.
 func told(kind engine.Kind) error { return exitError{code: exitcode.OfKind(kind)} }
 
 // passOn is the error of a command that ends with the exit code of a process, or of what it checked, that said why.
@@ -159,7 +159,7 @@ func joined(errs []error) error {
 	return exitError{code, text}
 }
 
-// conflictLine says who is in the way and what to do.
+// conflictLine says what is in the way and what to do.
 func conflictLine(c *persistence.ConflictError) string {
 	if c.Holder == "" {
 		return views.InTheWayLine(c) + "; wait for it"

@@ -156,7 +156,7 @@ func (a *app) graphWidth(given int) int {
 	return graphColumns
 }
 
-// checkBy refuses a word that --by does not know.
+// checkBy refuses a word that --by does not support.
 func checkBy(by, see string) error {
 	switch by {
 	case "", inspect.ByVisits, inspect.ByTime, inspect.ByCost:

@@ -34,7 +34,7 @@ func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 
 // printHelp prints the page of a command or a topic.
 func printHelp(cmd *cobra.Command) {
-	_, _ = io.WriteString(cmd.OutOrStdout(), helppage.Page(cmd)) // a sink, whose Close tells of a failure
+	_, _ = io.WriteString(cmd.OutOrStdout(), helppage.Page(cmd)) // a sink, whose Close returns a failure
 }
 
 // addCompletion adds the commands that print completion scripts, with help like that of all others.

@@ -7,7 +7,7 @@ import (
 	"loops/internal/ui/views"
 )
 
-// What no run is at once is refused, and so is what nobody knows.
+// Filters that no run can match together are refused, and so are unknown statuses.
 func TestOpenFilter(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                                       "",

@@ -76,7 +76,7 @@ func runMCPCall(ctx context.Context, a *app, o mcpCallOptions, args []string) er
 		}
 		call.Config = filepath.Join(project.Dir, mcpConfig)
 	}
-	// Who ends this process has no use for an answer any more, but the server is to end in good order.
+	// A user who ends this process needs no answer any more, but the server is to end in good order.
 	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	if o.timeout > 0 {

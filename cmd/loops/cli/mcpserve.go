@@ -98,7 +98,7 @@ func (s *served) session() (*mcptools.Session, error) {
 	return &mcptools.Session{Service: service, Checks: a.checks(), Desk: desk, InWords: inWords}, nil
 }
 
-// spoken is an error in the words in which the command says it, after what it has said already.
+// spoken is an error with the message that the command prints for it, after what it has printed already.
 func (a *app) spoken(err error, before *bytes.Buffer) error {
 	if err == nil {
 		return nil

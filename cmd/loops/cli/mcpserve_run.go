@@ -9,7 +9,7 @@ import (
 	"loops/internal/handover"
 )
 
-// projectLock is what a run locks where nobody says.
+// projectLock is what a run locks by default.
 var projectLock = lockFlags{limit: -1}.lock()
 
 // begin starts a run for an agent.

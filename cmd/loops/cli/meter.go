@@ -14,7 +14,7 @@ func (a *app) meter(what string, quiet bool, count func(int64) string) *meter.Me
 	return &meter.Meter{Out: ui.Verbatim(a.Err), What: what, Width: ui.BarWidth(a.Err, a.getenv), ASCII: ui.OnlyASCII(a.getenv), Count: count}
 }
 
-// watchProgress has a meter show what an engine tells of its progress.
+// watchProgress has a meter show the progress that an engine reports.
 func watchProgress(e *engine.Engine, m *meter.Meter) (done func()) {
 	stop := e.Observe(engine.ObserverFunc(func(n engine.Notice) {
 		if n, ok := n.(engine.Progress); ok {

@@ -11,7 +11,8 @@ import (
 	"loops/internal/plain"
 )
 
-// A bar is drawn on a terminal as it is, though what else goes there loses its control characters; with --quiet and TERM=dumb there is none.
+// A bar is drawn on a terminal as it is, though all other output loses its control characters there; with --quiet and
+// TERM=dumb there is no bar.
 func TestMeterOnATerminal(t *testing.T) {
 	for _, c := range []struct {
 		name, term string

@@ -9,7 +9,7 @@ import (
 	"loops/cmd/loops/cli/helppage"
 )
 
-// noSuchCommand refuses words behind a group of commands that are none of them.
+// noSuchCommand refuses words after a group of commands that are not one of its commands.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -17,7 +17,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return usageError{noCommand(args[0], helppage.Near(cmd, args[0])), cmd.CommandPath() + " --help"}
 }
 
-// noCommand is what is said of a word that is no command.
+// noCommand is the message about a word that is not a command.
 func noCommand(word string, near []string) string {
 	text := fmt.Sprintf("there is no command %q", word)
 	if len(near) > 0 {

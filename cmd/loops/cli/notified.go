@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// notifyWait is how long a command waits at its end until everybody was told.
+	// notifyWait is how long a command waits at its end until all notifications are delivered.
 	notifyWait = 30 * time.Second
 	// notifyQuiet is how long it waits before it says what for.
 	notifyQuiet = 2 * time.Second
@@ -31,7 +31,8 @@ func (a *app) notify(e *engine.Engine) {
 	a.notifier.Follow(e)
 }
 
-// tellAlarms delivers alarms to those whom the settings of their project name. What could not be delivered is in the log of notifications.
+// tellAlarms delivers alarms to the targets in the settings of their project. What could not be delivered is in the log
+// of notifications.
 func (a *app) tellAlarms(ctx context.Context, p *project.Project, events ...notifier.Event) {
 	n := notifier.New(p, notifier.Options{Env: a.Env, Detached: true})
 	for _, e := range events {
@@ -47,7 +48,8 @@ func (a *app) notifierOptions() notifier.Options {
 	return notifier.Options{Env: a.Env, Detached: a.detached != nil, Remedy: a.remedy, ExitCode: exitcode.Of}
 }
 
-// notified waits until everybody was notified, half a minute at most and until a signal comes, and says who could not be.
+// notified waits until all notifications are delivered, half a minute at most and until a signal comes, and reports
+// those that could not be.
 func (a *app) notified() {
 	if a.notifier == nil {
 		return
@@ -56,7 +58,8 @@ func (a *app) notified() {
 	for _, r := range results {
 		if r.Err != nil {
 			line := "loops: " + r.Event.Run + " (" + humanize.Words(r.Event.Kind) + "): not told by " + r.Target + ": " + r.Err.Error()
-			// A job of GitHub Actions takes "##[" for a command, wherever it stands, and what others said has none to give.
+			// A job of GitHub Actions takes "##[" for a command, wherever it is, and texts of others must not contain
+			// one.
 			ui.SayLine(a.Err, strings.ReplaceAll(line, "##[", "#["))
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"loops/internal/ui/views"
 )
 
-// pruneHelp tells more about what prune is given.
+// pruneHelp is the command line that prints the help of prune.
 const pruneHelp = "loops prune --help"
 
 type pruneOptions struct {
@@ -77,7 +77,7 @@ another store has one working folder and one log with the copy: prune removes th
 	return cmd
 }
 
-// policy is what the flags say may go; nil = there are none, so the retention of the config does.
+// policy is what the flags allow to be removed; nil = there are no such flags, so the retention of the config applies.
 func (o pruneOptions) policy(cmd *cobra.Command) (p *engine.Policy, err error) {
 	given := cmd.Flags().Changed
 	if !given("keep-last") && !given("older-than") && !given("max-size") {

@@ -57,7 +57,7 @@ overlap, the run or waiter that is waited for, what the run will lock, and the p
 	return cmd
 }
 
-// waiters returns the queue of the project, and who waits in it.
+// waiters returns the queue of the project, and what waits in it.
 func (a *app) waiters() (*project.Project, *persistence.Queue, []persistence.Waiter, error) {
 	p, err := a.project()
 	if err != nil {
@@ -146,7 +146,7 @@ func runQueueRemove(ctx context.Context, a *app, o queueRemoveOptions) error {
 	return joined(errs)
 }
 
-// outUnless is where to tell what is done one by one; nil where the answer is JSON.
+// outUnless is where to report what is done one by one; nil where the answer is JSON.
 func (a *app) outUnless(json bool) io.Writer {
 	if json {
 		return nil

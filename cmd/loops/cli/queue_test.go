@@ -50,7 +50,7 @@ func TestQueueTimeout(t *testing.T) {
 	}
 }
 
-// What is said of who is in the way.
+// The messages about what is in the way.
 func TestInTheWay(t *testing.T) {
 	a := &app{args: []string{"run", "x"}}
 	waiter := persistence.Waiter{Loop: "y", Owner: persistence.Owner{PID: 7, Host: "elsewhere"}, Since: time.Now().Add(-3 * time.Minute)}
@@ -84,7 +84,7 @@ func TestInTheWay(t *testing.T) {
 	}
 }
 
-// Who has just come has not said yet for what he waits: what he will lock is named, as queue list does.
+// A waiter that is new has not recorded yet what it waits for: what it will lock is named, as queue list does.
 func TestObstacleText(t *testing.T) {
 	p := &project.Project{Cwd: "/p", Dir: "/p"}
 	for _, c := range []struct {

@@ -29,7 +29,7 @@ func (v *viewFlags) addFormat(cmd *cobra.Command) {
 	flags.StringVarP(&v.file, "output", "o", "", "write the report of --format junit to `FILE` when the run ends, instead of to standard output")
 }
 
-// checkFormat refuses formats that there are not, and what does not go together.
+// checkFormat refuses unknown formats, and flags that exclude each other.
 func (v viewFlags) checkFormat(command string) error {
 	see := command + " --help"
 	switch {
@@ -103,7 +103,8 @@ func (p *junitPrinter) Finish(o fsm.Outcome, resume string) {
 	}
 }
 
-// faceOf reads all that is recorded of a run and hands it to write. o is how it ended, nil where only the records tell.
+// faceOf reads all that is recorded of a run and hands it to write. o is how it ended, nil where only the records have
+// that.
 func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, write func(*report.Suite, report.Run) error) error {
 	_, store, err := a.open(ctx)
 	if err != nil {

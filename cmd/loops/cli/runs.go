@@ -64,7 +64,7 @@ func runRuns(ctx context.Context, a *app, q service.HistoryQuery, asJSON bool) e
 	defer s.Close()
 	shown := q.Limit
 	if shown > 0 {
-		q.Limit++ // one more tells whether there are more
+		q.Limit++ // one more shows whether there are more
 	}
 	h, err := s.AllRuns(ctx, q)
 	if err != nil {

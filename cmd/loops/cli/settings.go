@@ -14,7 +14,7 @@ func (a *app) configuredColor() string {
 	}
 	p, err := a.project()
 	if err != nil {
-		return "" // whoever needs the project says so
+		return "" // the code that needs the project reports the error
 	}
 	c, _ := p.Declared()
 	return c.Color

@@ -83,7 +83,7 @@ func sameLoop(t *testing.T, file string, loop *fsm.Loop, text []byte) {
 	}
 }
 
-// bare returns a loop without what says where it stands.
+// bare returns a loop without its file and its positions in it.
 func bare(l *fsm.Loop) fsm.Loop {
 	c := *l
 	c.Pos, c.Place, c.SHA256, c.File = fsm.Pos{}, nil, "", ""

@@ -67,7 +67,7 @@ func runSignal(ctx context.Context, a *app, o signalOptions) error {
 	return nil
 }
 
-// sender is who uses the program, as far as the environment says.
+// sender is the run or the user that uses the program, as far as the environment says.
 func (a *app) sender() string {
 	if id, ok := a.getenv(engine.EnvRunID); ok && id != "" {
 		return "run " + id
@@ -83,7 +83,7 @@ func (a *app) sender() string {
 	return ""
 }
 
-// identity are the names by which it is known who uses this command line, the one of the user first and then those of teams; nil = it
+// identity are the names of the user of this command line, the user's own first and then those of teams; nil = the user
 // is not known.
 func (a *app) identity() (names []string) {
 	text, _ := a.getenv(engine.EnvIdentity)

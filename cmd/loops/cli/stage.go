@@ -47,7 +47,7 @@ whole files. Scripts that run at once may save different stages.` + codes,
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badStageUse(cmd, "%s", flagText(cmd, err)) })
-	// It stands in the place of the --dir that other commands have: a script's stages are in no project.
+	// It replaces the --dir that other commands have: a script's stages are in no project.
 	cmd.PersistentFlags().StringVar(&o.dir, "dir", "", "`directory` of the stages (default: LOOPS_STAGE_DIR)")
 	_ = cmd.MarkPersistentFlagDirname("dir")
 

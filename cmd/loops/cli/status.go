@@ -60,7 +60,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 	return joined([]error{err, status.Unread()})
 }
 
-// runStatusAll tells of every run that is open.
+// runStatusAll prints the status of every run that is open.
 func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
@@ -108,5 +108,5 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	return joined([]error{err, lookup.UnreadRuns(shown)})
 }
 
-// briefRuns is of how many runs that can be resumed status tells all it knows: that takes its time.
+// briefRuns is the number of runs that can be resumed of which status prints everything: that takes its time.
 const briefRuns = 20

@@ -84,7 +84,7 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 	return err
 }
 
-// eachUnless is where to tell what became of runs one by one; nil where the answer is JSON.
+// eachUnless is where to report what became of runs one by one; nil where the answer is JSON.
 func (a *app) eachUnless(json bool, text func(engine.Effect) string) service.Each {
 	if json {
 		return nil

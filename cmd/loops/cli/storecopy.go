@@ -79,7 +79,7 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 	if err != nil {
 		return from.Failed(err)
 	}
-	slices.Reverse(runs) // the oldest first: whoever stops it has a beginning
+	slices.Reverse(runs) // the oldest first: if the user stops it, the beginning is there
 	results := make([]transfer.Copied, 0, len(runs))
 	shown := a.meter("Copying runs", o.quiet || o.json, nil)
 	for i, r := range runs {

@@ -86,7 +86,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		}
 		err = errors.Join(err, failed)
 	}
-	// What was done is said also where something else failed.
+	// What was done is printed even if something else failed.
 	if o.json {
 		return errors.Join(err, ui.WriteJSON(a.out, ui.List(changes, func(c reconcile.Change) any {
 			return value.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)

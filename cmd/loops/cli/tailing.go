@@ -41,5 +41,5 @@ func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, aft
 	return err
 }
 
-// damaged tells of damage in the records of a run.
+// damaged reports damage in the records of a run.
 func (a *app) damaged(err error, then string) { ui.Say(a.Err, "loops: %v; %s\n", err, then) }

@@ -24,7 +24,7 @@ func init() { cobra.EnableCommandSorting = false }
 // A branch is a command or topic of loops that is not built yet.
 type branch struct {
 	name   string
-	group  string // of the help; "" = none: a topic, or a command that people do not type
+	group  string // of the help; "" = none: a topic, or a command that users do not type
 	stored bool   // it has the flag --store
 	build  func(*app) *cobra.Command
 }
@@ -113,8 +113,8 @@ func (b branch) grow(a *app, root *cobra.Command) {
 	root.AddCommand(cmd)
 }
 
-// needed returns the one command that a command line is for, if its first word says that; else "", which stands for all: they
-// are needed for help, for completion and for what was mistyped.
+// needed returns the one command that a command line is for, if its first word names it; else "", which means all: they
+// are needed for help, for completion and for mistyped commands.
 func needed(args []string) string {
 	if len(args) == 0 || args[0] == "man" {
 		return ""

@@ -33,7 +33,7 @@ func (v viewFlags) check(command string) error {
 	return v.checkFormat(command)
 }
 
-// newPrinter returns the printer for these flags, which tells a process that waits for it when the run is on record.
+// newPrinter returns the printer for these flags, which notifies a process that waits for it when the run is on record.
 func (a *app) newPrinter(v viewFlags) progress.Printer {
 	p := a.facePrinter(v)
 	if v.costs != "" {

@@ -29,7 +29,7 @@ type watchOptions struct {
 	interval   time.Duration
 }
 
-// How often watch looks, unless told, and how often it may be told to.
+// How often watch looks by default, and the bounds of --interval.
 const (
 	watchInterval = 400 * time.Millisecond
 	watchLeast    = 100 * time.Millisecond

@@ -12,8 +12,8 @@ import (
 	"loops/internal/worktree"
 )
 
-// checkTreeInput refuses an INPUT that was meant as the branch of --worktree, which has a value only behind a =. Where it is no
-// branch, but could be one, a person is told.
+// checkTreeInput refuses an INPUT that was meant as the branch of --worktree, which has a value only behind a =. Where
+// it is not a branch, but could be one, a hint is printed.
 func (a *app) checkTreeInput(ctx context.Context, o *runOptions) error {
 	if !o.tree.Asked || o.tree.Branch != "" || o.input == nil || !follows(a.args, "--worktree", *o.input) {
 		return nil

@@ -357,7 +357,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.sees(`[...document.querySelectorAll("#older tr a")].some((a) => Math.abs(Number(a.textContent) - 50000) < 2500)`)
 		b.do(chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight)`, nil))
 		b.sees(`scrollTo(0, document.body.scrollHeight), [...document.querySelectorAll("#older tr a")].some((a) => a.textContent === "1")`)
-		b.sees(`document.querySelectorAll("#older tr").length < 3000`) // what was scrolled past is let go of
+		b.sees(`document.querySelectorAll("#older tr").length < 3000`) // rows that were scrolled past are removed
 	})
 
 	t.Run("the page reconnects when the server was started again", func(t *testing.T) {

@@ -27,7 +27,7 @@ type ending struct {
 	pass    bool   // a report counts it as a success
 	live    bool
 	untold  bool   // nothing is left that could notify
-	watched string // the word of watch, which tells more; "" = the same
+	watched string // the word of watch, which is more precise; "" = the same
 }
 
 const turns = `
@@ -55,7 +55,7 @@ var endings = map[string]ending{
 
 const slowState = `check: {action: "echo $PPID > $(basename $LOOPS_RUN_DIR | cut -d- -f1).pid; sleep 600", next: done}`
 
-// TestOutcomeInEveryView: whoever looks at a run, wherever, sees the same word for how it ended and the same reason.
+// TestOutcomeInEveryView: every view of a run has the same word for how it ended and the same reason.
 func TestOutcomeInEveryView(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)

@@ -168,7 +168,7 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	}
 }
 
-// TestServeOpenID signs users in at a provider: the one whom the file of users has is let in until the file has them no more.
+// TestServeOpenID signs users in at a provider: a user in the users file is let in until the file lacks them.
 func TestServeOpenID(t *testing.T) {
 	t.Parallel()
 	provider := openidtest.Start(t)

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// TestAlarms: a run that is silent, one whose process dies and a question without an answer are told once, by two servers together, and told again when
+// TestAlarms: a run that is silent, one whose process dies and a question without an answer raise one alarm, with two servers, and one all-clear when
 // they are over. The run that died is resumed as often as the settings say.
 func TestAlarms(t *testing.T) {
 	t.Parallel()

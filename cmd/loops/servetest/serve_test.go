@@ -206,7 +206,7 @@ func TestServeStartsAnswersAndSurvives(t *testing.T) {
 	}
 }
 
-// TestServeTellsThatARunnerDied kills the process of a run: the stream of the page tells of it.
+// TestServeTellsThatARunnerDied kills the process of a run: the stream of the page reports it.
 func TestServeTellsThatARunnerDied(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)

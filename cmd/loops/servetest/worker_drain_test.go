@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestWorkersDrained: a worker that is told to end, by the command and by the page, hands its run over, and is gone within two seconds.
+// TestWorkersDrained: a worker that is drained, by the command and by the page, hands its run over, and is gone within two seconds.
 func TestWorkersDrained(t *testing.T) {
 	t.Parallel()
 	f := newThree(t)

@@ -116,7 +116,7 @@ func TestWorkerFilesTravel(t *testing.T) {
 	must(t, os.Remove(has))
 	first.kill()
 	f.until("the second worker has the run", func() bool { _, err := os.Stat(has); return err == nil })
-	if got := strings.Join(strings.Fields(f.kept(id, "steps")), " "); got != "a b" { // its process was told, and stopped its action
+	if got := strings.Join(strings.Fields(f.kept(id, "steps")), " "); got != "a b" { // its process was notified, and stopped its action
 		t.Errorf("before its second step ended the run has kept %s", got)
 	}
 	if trees := two.trees(); len(trees) != 1 {

@@ -10,7 +10,7 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// TestWorkerSchedules: workers fire schedules without a server: what is due is submitted once, whoever looks.
+// TestWorkerSchedules: workers fire schedules without a server: what is due is submitted once, however many look.
 func TestWorkerSchedules(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)

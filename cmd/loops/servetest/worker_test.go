@@ -100,7 +100,7 @@ func (f fleet) worker(args ...string) *workerProcess {
 	return w
 }
 
-// drain tells the worker to end, and waits for it.
+// drain has the worker end, and waits for it.
 func (w *workerProcess) drain() {
 	w.f.t.Helper()
 	must(w.f.t, w.cmd.Process.Signal(syscall.SIGTERM))
@@ -231,7 +231,7 @@ func TestWorkerKilled(t *testing.T) {
 	}
 }
 
-// TestWorkerDrains: a worker that is told to end hands its runs over, and is gone from the list.
+// TestWorkerDrains: a worker that is drained hands its runs over, and is gone from the list.
 func TestWorkerDrains(t *testing.T) {
 	t.Parallel()
 	f := newThree(t)

@@ -1,5 +1,5 @@
-// Package complete offers shells what may stand at a place of a command line: what each place is called in the usage of a command, and
-// how offers are combined. It knows no command of its own.
+// Package complete offers shells what is valid at a place of a command line: what each place is called in the usage of
+// a command, and how offers are combined. It has no commands of its own.
 package complete
 
 import (
@@ -12,7 +12,7 @@ import (
 	"loops/internal/completion"
 )
 
-// An Offer lists what may stand at a place of a command line: args are those before it, word is what is typed of it.
+// An Offer lists what is valid at a place of a command line: args are those before it, word is what is typed of it.
 // It finds nothing where something is wrong.
 type Offer = cobra.CompletionFunc
 
@@ -61,8 +61,8 @@ func PlacesOf(cmd *cobra.Command) (words []string) {
 	return words
 }
 
-// Places says what may stand in a place, by its name in the usage. The name of a command before it makes it a place of that
-// command alone; two dashes make it a flag.
+// Places lists what is valid in a place, by its name in the usage. The name of a command before it makes it a place of
+// that command alone; two dashes make it a flag.
 type Places map[string]Offer
 
 // Found offers what is found in a project; how is what a shell does besides.
@@ -95,7 +95,7 @@ func (p Places) Arguments(cmd *cobra.Command, words []string) Offer {
 	}
 }
 
-// Of returns what may stand in a place of a command; nil where the table does not know one of its names.
+// Of returns what is valid in a place of a command; nil where the table does not have one of its names.
 func (p Places) Of(cmd *cobra.Command, name string) Offer {
 	var all []Offer
 	for one := range strings.SplitSeq(strings.TrimSuffix(name, "..."), "|") {

@@ -176,7 +176,7 @@ func StageHelp(load bool) string {
 	return HelpOf(rows...)
 }
 
-// HelpOf is Help in the words of the command.
+// HelpOf is Help with the texts of the command.
 func HelpOf(rows ...Meaning) string {
 	var b strings.Builder
 	b.WriteString("\n\nExit codes:")

@@ -8,9 +8,9 @@ import (
 // Width is the longest line of a help page in characters, but for words that are longer.
 const Width = 90
 
-// Wrap breaks text anew so that no line is longer than [Width]. Lines without an indent that follow each other are one paragraph.
-// An indented line stays as it is where it fits; else it is a row of a table, and what it says continues below the place where
-// its last column begins, as the lines below it do.
+// Wrap breaks text again so that no line is longer than [Width]. Lines without an indent that follow each other are one
+// paragraph. An indented line stays as it is where it fits; else it is a row of a table, and its text continues below
+// the place where its last column begins, as the lines below it do.
 func Wrap(text string) string {
 	var b strings.Builder
 	lines := strings.Split(text, "\n")

@@ -13,7 +13,7 @@ type Control struct {
 	Signals chan os.Signal // SIGTSTP and SIGCONT, as they come
 }
 
-// Heed takes the signals of job control, until Release.
+// Heed handles the signals of job control, until Release.
 func Heed() *Control {
 	j := &Control{make(chan os.Signal, 1)}
 	j.heed()
@@ -32,11 +32,12 @@ func (j *Control) Stop(pid int) {
 	on := make(chan os.Signal, 1)
 	signal.Notify(on, syscall.SIGCONT)
 	defer signal.Stop(on)
-	// SIGTSTP was once heeded here, and a Go program cannot have it do what it does to others after that. This stops alike.
+	// SIGTSTP was caught before, and a Go program cannot have it do what it does to others after that. SIGTTIN stops it
+	// as well.
 	if syscall.Kill(pid, syscall.SIGTTIN) == nil {
 		select {
 		case <-on:
-		case <-time.After(300 * time.Millisecond): // nobody could let it continue, so it was not stopped
+		case <-time.After(300 * time.Millisecond): // no process could let it continue, so it was not stopped
 		}
 	}
 }

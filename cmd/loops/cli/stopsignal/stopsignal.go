@@ -12,8 +12,8 @@ import (
 	"loops/fsm"
 )
 
-// Stops collects the signals that stop a run, the one that wakes it (loops retry-now) and the one that tells of a pause
-// (loops pause). Signals that arrive before During was called are kept.
+// Stops collects the signals that stop a run, the one that wakes it (loops retry-now) and the one that announces a
+// pause (loops pause). Signals that arrive before During was called are kept.
 type Stops struct {
 	ch   chan os.Signal
 	usr1 chan os.Signal // a person wants the run to wait no longer
@@ -80,8 +80,8 @@ func (s *Stops) Before(ctx context.Context, run func(context.Context) error) (st
 // its group, of which the child is a part.
 const sameSignal = 250 * time.Millisecond
 
-// During calls run, and until it returns handle for each signal that stops it, with how many there have been. Those that wake
-// the run r, or tell it of a pause, it passes on.
+// During calls run, and until it returns handle for each signal that stops it, with how many there have been. Those
+// that wake the run r, or announce a pause, it passes on.
 func (s *Stops) During(r *engine.Run, handle func(n int, sig os.Signal), run func()) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
