@@ -14,8 +14,11 @@ import (
 //go:embed patterns/*.yaml
 var patternFiles embed.FS
 
+// Tour is the pattern that shows a newcomer around; it changes nothing outside of the folder of its run.
+const Tour = "tour"
+
 // Names are the patterns in the order in which a newcomer should meet them.
-var Names = []string{"fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent", "agent-with-judge"}
+var Names = []string{Tour, "fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent", "agent-with-judge"}
 
 // Pattern returns the text of a pattern as a loop of that name.
 func Pattern(from, name string) (string, bool) {

@@ -23,6 +23,9 @@ func (s *Server) editing() []route {
 		allow(access.Author, "GET /p/{project}/new", s.edited(s.newPage)),
 		allow(access.Author, "POST /p/{project}/new", s.edited(s.makeForm)),
 		allow(access.Author, "POST "+of+"/loops", s.edited(s.makeLoop)).told(operation{says: "Makes a loop from a pattern; needs serve --edit", body: "new", answer: "made"}),
+		allow(access.Operator, "POST /p/{project}/tour", func(w http.ResponseWriter, r *http.Request) {
+			s.with(w, r, func(p Project, session *Session) error { return s.makeTour(w, r, p, session) })
+		}),
 		allow(access.Author, "GET /p/{project}/edit", s.edited(s.editPage)),
 		allow(access.Author, "POST /p/{project}/edit", s.edited(s.saveForm)),
 		allow(access.Viewer, "GET "+of+"/words", s.object(words)).told(operation{says: "What may stand in a loop file, for completion", answer: "words"}),
@@ -164,6 +167,20 @@ func (s *Server) makeForm(w http.ResponseWriter, r *http.Request, p Project, ses
 		return nil
 	}
 	http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/edit?loop="+url.QueryEscape(given["loop"]), http.StatusSeeOther)
+	return nil
+}
+
+// makeTour gives a project its first loop: always the same one, whose actions keep to the folder of the run, so that it takes no author.
+func (s *Server) makeTour(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
+	text, err := starter.Text(starter.Tour, starter.Tour)
+	if err == nil {
+		_, err = starter.Write(session.Project, starter.Tour, text)
+	}
+	s.audit(r, p, "new "+starter.Tour, "", err)
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/start?loop="+starter.Tour, http.StatusSeeOther)
 	return nil
 }
 

@@ -135,7 +135,8 @@ func (b *browser) click(selector string) {
 	b.do(chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
 }
 
-func stands(word string) string {
+// statusIs is true when the page of a run shows that status.
+func statusIs(word string) string {
 	return fmt.Sprintf(`document.querySelector("h1 .status")?.textContent === %q`, word)
 }
 
@@ -171,7 +172,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.sees(`document.getElementById("walk")?.innerText.includes("It would end in done")`)
 		b.click(`button.go`)
 		b.sees(`location.pathname.includes("/runs/count-")`)
-		b.sees(stands("completed"))
+		b.sees(statusIs("completed"))
 		b.sees(`[...document.querySelectorAll("#graph text")].some((t) => t.textContent.includes("3 visits"))`)
 		b.sees(`document.querySelectorAll("#timeline rect").length >= 2`)
 	})
@@ -179,14 +180,14 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Run("a run whose process is killed shows that", func(t *testing.T) {
 		run := start(t)
 		b := s.page(t, chromium, "/p/shop/runs/"+run)
-		b.sees(stands("running"))
+		b.sees(statusIs("running"))
 		b.sees(`document.getElementById("live").textContent === "live"`)
 		var now struct {
 			PID int `json:"pid"`
 		}
 		must(t, json.Unmarshal([]byte(s.until(run, `"alive": true`)), &now))
 		must(t, syscall.Kill(now.PID, syscall.SIGKILL))
-		t.Logf("shown after %v", b.sees(stands("killed")))
+		t.Logf("shown after %v", b.sees(statusIs("killed")))
 		b.sees(`document.querySelector(".lead").textContent.includes("is gone")`)
 	})
 
@@ -199,7 +200,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.click(`a[href$="` + run + `"]`)
 		b.sees(`document.documentElement.scrollWidth <= 390 && document.querySelector("#ask button").getBoundingClientRect().bottom < 844`)
 		b.click(`button[value=good]`)
-		b.sees(stands("completed"))
+		b.sees(statusIs("completed"))
 	})
 
 	t.Run("a step is forked with another value", func(t *testing.T) {
@@ -212,7 +213,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.do(chromedp.SetValue(`[name="field.mood"]`, "bad", chromedp.ByQuery), chromedp.SetValue(`[name="field.place"]`, "else", chromedp.ByQuery))
 		b.click(`.fork button`)
 		b.sees(`location.pathname.includes("/runs/ship-") && !location.pathname.endsWith("` + run + `")`)
-		b.sees(stands("completed"))
+		b.sees(statusIs("completed"))
 		b.click(`#tabs a[href$="tab=related"]`)
 		b.sees(`document.getElementById("related")?.innerText.includes("` + run + `, step 1")`)
 		b.open("/p/shop/runs/" + run + "?tab=related")
@@ -231,7 +232,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.do(chromedp.SetValue(`[name="field.mood"]`, "better", chromedp.ByQuery), chromedp.SendKeys(`[name=limits]`, "steps=7", chromedp.ByQuery))
 		b.click(`button.go`)
 		b.sees(`location.pathname.endsWith("/runs/` + run + `")`)
-		b.sees(stands("running"))
+		b.sees(statusIs("running"))
 		b.open("/p/shop/runs/" + run + "?tab=context")
 		b.sees(`document.getElementById("memory").innerText.includes("better")`)
 		b.sees(`document.getElementById("head").innerText.includes("57")`) // of 50 steps
@@ -240,7 +241,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.do(chromedp.SetValue(`[name="field.mood"]`, "bad", chromedp.ByQuery), chromedp.SetValue(`[name="field.place"]`, "yonder", chromedp.ByQuery))
 		b.click(`button.go`)
 		b.sees(`location.pathname.includes("/runs/ship-") && !location.pathname.endsWith("` + run + `")`)
-		b.sees(stands("completed"))
+		b.sees(statusIs("completed"))
 	})
 
 	t.Run("a loop is changed, after its mistakes were shown, and not over another's change", func(t *testing.T) {
@@ -302,11 +303,11 @@ func TestPagesInABrowser(t *testing.T) {
 		first, second := s.page(t, chromium, "/p/shop/runs/"+run), s.page(t, chromium, "/p/shop/runs/"+run)
 		second.do(chromedp.Evaluate(`document.getElementById("ask").removeAttribute("data-swap")`, nil)) // it still shows the question
 		first.click(`button[value=good]`)
-		first.sees(stands("completed"))
+		first.sees(statusIs("completed"))
 		second.click(`button[value=bad]`)
 		second.sees(`document.body.innerText.includes("asks nothing: it is completed")`)
 		second.open("/p/shop/runs/" + run)
-		second.sees(stands("completed"))
+		second.sees(statusIs("completed"))
 	})
 
 	t.Run("everything can be done with the keyboard", func(t *testing.T) {
@@ -325,14 +326,14 @@ func TestPagesInABrowser(t *testing.T) {
 			t.Fatalf("the tab key does not come to %s\n%s", until, b.text())
 		}
 		press(`document.activeElement.href?.endsWith("/runs/`+run+`")`, kb.Enter)
-		b.sees(stands("running"))
+		b.sees(statusIs("running"))
 		press(`document.activeElement.textContent === "Extend" && getComputedStyle(document.activeElement).outlineStyle === "solid"`, kb.Enter)
 		b.sees(`document.querySelector("[name=limits]").checkVisibility()`)
 		press(`document.activeElement.href?.endsWith("tab=logs")`, kb.Enter)
 		b.sees(`document.getElementById("log")?.innerText.includes("careful")`)
 		b.open("/p/shop/runs/" + run)
 		press(`document.activeElement.value === "good"`, kb.Enter)
-		b.sees(stands("completed"))
+		b.sees(statusIs("completed"))
 	})
 
 	t.Run("a run of 100,000 steps is scrolled through", func(t *testing.T) {
