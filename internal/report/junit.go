@@ -26,7 +26,7 @@ type Run struct {
 	End      int    // Good, Failed, Broken or Going
 	EndedBy  string // in a word, for programs: max_steps; "" = it is not known
 	Text     string // how it ended, for people: one line
-	Error    string // what went wrong; "" = nothing was said
+	Reason   string // why it ended so, or has not ended; "" = that is not known
 	Begun    time.Time
 	Took     time.Duration
 	Facts    [][2]string    // more about it, for people
@@ -142,13 +142,13 @@ func failure(b *strings.Builder, run Run, more string) {
 		kind = "running"
 	}
 	said := run.Text + "\n"
-	if run.Error != "" {
-		said += run.Error + "\n"
+	if run.Reason != "" {
+		said += run.Reason + "\n"
 	}
 	if run.Next != "" {
 		said += "Next: " + run.Next + "\n"
 	}
-	fmt.Fprintf(b, "      <%s message=%s type=%s>%s</%[1]s>\n", element, attr(line(cmp.Or(run.Error, run.Text), 300)), attr(kind), content(said+more))
+	fmt.Fprintf(b, "      <%s message=%s type=%s>%s</%[1]s>\n", element, attr(line(cmp.Or(run.Reason, run.Text), 300)), attr(kind), content(said+more))
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf(`"%.3f"`, d.Seconds()) }

@@ -20,8 +20,12 @@ func (r *Suite) Markdown(w io.Writer, run Run, most int) error {
 	var head, foot strings.Builder
 	mark := map[int]string{Good: "✅", Failed: "❌", Broken: "⚠️", Going: "⏳"}[run.End]
 	fmt.Fprintf(&head, "## %s Loop %s\n\n%s\n\n", mark, md(line(run.Loop, 200)), md(line(run.Text, 500)))
-	if run.Error != "" {
-		fmt.Fprintf(&head, "**%s**\n\n", md(line(run.Error, 500)))
+	switch reason := md(line(run.Reason, 500)); {
+	case reason == "":
+	case run.End == Good:
+		fmt.Fprintf(&head, "Reason: %s\n\n", reason)
+	default:
+		fmt.Fprintf(&head, "**%s**\n\n", reason)
 	}
 	if run.Next != "" {
 		fmt.Fprintf(&head, "Next: %s\n\n", code(line(run.Next, 500)))

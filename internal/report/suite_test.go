@@ -71,7 +71,7 @@ func run() Run {
 		"check": {Name: "check", Action: "make test"}, "mend": {Name: "mend"}, "push": {Name: "push"}, "failed": {Name: "failed", Terminal: true},
 	}})
 	return Run{
-		ID: "fix-20231114T221320", Loop: "fix", End: Failed, EndedBy: "terminal", Text: "Loop failed: failed (3 steps, 4s)", Error: "it <b>did</b> not work",
+		ID: "fix-20231114T221320", Loop: "fix", End: Failed, EndedBy: "terminal", Text: "Loop failed: failed (3 steps, 4s)", Reason: "it <b>did</b> not work",
 		Begun: time.Unix(1_700_000_000, 0), Took: 4 * time.Second, Facts: [][2]string{{"Status", "failed"}, {"Cost", "$0.12"}},
 		Graph: g, Notes: []string{"line 7 is damaged"}, Next: "loops resume fix-20231114T221320",
 	}
@@ -173,7 +173,7 @@ func FuzzJUnit(f *testing.F) {
 			at(0, 0, "loop_start", "loop", s), at(0, 0, "state_enter", "state", s), at(1, 0, "action_output", "line", s),
 			at(1, 0, "action_complete", "exit_code", s, "stderr_preview", s), at(1, 0, "evaluate", "verdict", s), at(1, 0, "route", "to", s),
 		})
-		one := Run{ID: s, Loop: s, End: Failed, EndedBy: s, Text: s, Error: s, Facts: [][2]string{{s, s}}, Notes: []string{s}, Next: s}
+		one := Run{ID: s, Loop: s, End: Failed, EndedBy: s, Text: s, Reason: s, Facts: [][2]string{{s, s}}, Notes: []string{s}, Next: s}
 		junit(t, r, one)
 		var b strings.Builder
 		if err := r.Markdown(&b, one, 4_000); err != nil {

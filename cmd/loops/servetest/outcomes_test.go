@@ -167,9 +167,7 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 			see("explain --json", strings.ReplaceAll(d.output("explain", name, "--json"), `\"`, `"`), `"reason": "`+e.reason+`"`)
 			see("the page", page, e.reason)
 			see("the report", html.UnescapeString(d.output("report", name, "-o", "-")), e.reason)
-			if name != "good" {
-				see("the report in Markdown", html.UnescapeString(d.output("report", name, "--format", "markdown", "-o", "-")), e.reason)
-			}
+			see("the report in Markdown", html.UnescapeString(d.output("report", name, "--format", "markdown", "-o", "-")), e.reason)
 			if junit := html.UnescapeString(d.output("report", name, "--format", "junit", "-o", "-")); e.pass {
 				see("JUnit", junit, `failures="0" errors="0"`)
 			} else {

@@ -13,17 +13,9 @@ import (
 	"loops/persistence"
 )
 
-// reasonOf is why a run did not end well; "" = it did, or has not ended.
-func reasonOf(run persistence.Run) string {
-	if run.Status == persistence.Completed {
-		return ""
-	}
-	return cmp.Or(inspect.Reason(run), run.Error)
-}
-
 // Suite reads the events of a run for services. With a Reader, an error says that the recorded loop cannot be read.
 func Suite(ctx context.Context, page *Page, f project.Finder, run persistence.Run, o *fsm.Outcome) (*report.Suite, report.Run, error) {
-	face := report.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Error: reasonOf(run), Begun: run.StartedAt, Took: inspect.Elapsed(run)}
+	face := report.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Reason: cmp.Or(inspect.Reason(run), run.Error), Begun: run.StartedAt, Took: inspect.Elapsed(run)}
 	known, err := f.Project.Pricer()
 	if err != nil {
 		return nil, face, err
