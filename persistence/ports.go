@@ -3,6 +3,7 @@ package persistence
 import (
 	"context"
 	"iter"
+	"time"
 
 	"loops/fsm"
 )
@@ -57,4 +58,21 @@ type Redefiner interface {
 	// Redefine keeps another text in the place of Spec.Definition. It is called by the goroutine that calls Record.
 	// After an error nothing more is recorded.
 	Redefine(ctx context.Context, definition []byte) error
+}
+
+// A Counter is a [Store] that counts runs without reading the record of each.
+type Counter interface {
+	Store
+	// Count returns how many of the runs that a query selects ended in the same way, began within the same step of time, and are in the
+	// archive; those that are not it does not count. Of the Filter no more than Loops, Since and Until is set.
+	Count(ctx context.Context, q Query, within time.Duration) ([]Count, error)
+}
+
+// A Count is how many runs are recorded alike.
+type Count struct {
+	Status  Status
+	Ended   string    // not of completed runs
+	Limited bool      // likewise
+	Began   time.Time // the step in which they did, of all those since 1970
+	Runs    int
 }

@@ -239,3 +239,21 @@ type worker struct {
 	DrainedBy *string  `json:"drained_by" jsonschema:"the user who asked it to end; null = none"`
 	LastError *string  `json:"last_error"`
 }
+
+type outcomeGroup struct {
+	Outcome string   `json:"outcome"`
+	Runs    int      `json:"runs"`
+	P50     int      `json:"p50_ms" jsonschema:"the median of how long they took"`
+	P95     int      `json:"p95_ms"`
+	Longest int      `json:"longest_ms"`
+	Newest  string   `json:"newest" jsonschema:"the id of a run"`
+	Cost    *float64 `json:"cost_usd,omitempty" jsonschema:"with --cost; null where it is not known of all of them"`
+	Known   float64  `json:"known_cost_usd,omitempty" jsonschema:"with --cost"`
+	Unknown int      `json:"unknown_costs,omitempty" jsonschema:"with --cost; of so many prompts the cost is not known"`
+}
+
+type dayGroup struct {
+	Day      string         `json:"day" jsonschema:"of the local time zone"`
+	Runs     int            `json:"runs" jsonschema:"that began on it"`
+	Outcomes map[string]int `json:"outcomes" jsonschema:"how many of them have each outcome"`
+}

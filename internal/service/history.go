@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -35,7 +36,7 @@ type HistoryQuery struct {
 	Failed       bool     // only runs that ended badly, but not those that a user stopped
 	Reason       string   // is in the reason of a run, in whatever case
 	Labels       []string // of its loop: one of them
-	Group        string   // "outcome", or "" for each run by itself
+	Group        string   // "outcome", "day", or "" for each run by itself
 	Cost         bool     // of each run
 	Output       bool     // what actions printed is wanted too
 }
@@ -49,8 +50,9 @@ type History struct {
 	Runs  []persistence.Run // newest first
 	Limit int               // of runs; 0 = none
 	Table views.RunTable
+	Days  []lookup.Day // newest first, where runs are counted by day
 
-	grouped bool
+	group string
 }
 
 // Statuses are those that a run in a history has: those of the records, and one for a record that cannot be read.
@@ -58,6 +60,15 @@ var Statuses = []string{
 	string(persistence.Running), string(persistence.Completed), string(persistence.Failed), string(persistence.Interrupted),
 	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), string(persistence.Queued), "unreadable",
 }
+
+// ByOutcome and ByDay are what runs can be counted by.
+const (
+	ByOutcome = "outcome"
+	ByDay     = "day"
+)
+
+// Groups are all of these.
+var Groups = []string{ByOutcome, ByDay}
 
 // statuses are what a status may be asked for: those of the records, and the outcomes that are distinguished among them.
 func statuses() []string { return append(slices.Clone(Statuses), inspect.Outcomes...) }
@@ -71,8 +82,10 @@ func (q *HistoryQuery) check(see engine.Operation) error {
 		}
 	}
 	switch {
-	case q.Group != "" && q.Group != "outcome":
-		return misuse("%s: expected outcome", engine.Setting{Name: "group_by", Value: strconv.Quote(q.Group)})
+	case q.Group != "" && !slices.Contains(Groups, q.Group):
+		return misuse("%s: expected %s", engine.Setting{Name: "group_by", Value: strconv.Quote(q.Group)}, strings.Join(Groups, " or "))
+	case q.Group == ByDay && q.Cost:
+		return misuse("%s does not go with %s", engine.Setting{Name: "cost"}, engine.Setting{Name: "group_by", Value: ByDay})
 	case q.Run == "" && q.Event != "":
 		return misuse("%s selects events: name the run too", engine.Setting{Name: "event"})
 	case q.Run != "" && (q.Failed || q.Reason != "" || len(q.Labels) > 0):
@@ -166,7 +179,7 @@ func (s *Service) events(ctx context.Context, f project.Finder, run persistence.
 			return nil, err
 		}
 	}
-	h := &History{Run: &run, Events: events}
+	h := &History{Run: &run, Events: events, Table: views.RunTable{Page: s.Page}}
 	if q.Limit < 0 && all > len(events) {
 		h.More = fmt.Sprintf("The newest %d of %d events; all of them: %s", len(events), all, s.Page.Command("history -n 0", q.Loop, q.Run))
 	}
@@ -175,12 +188,26 @@ func (s *Service) events(ctx context.Context, f project.Finder, run persistence.
 
 // runs returns runs of a loop. The help on see explains what is refused.
 func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, when lookup.Period, see engine.Operation) (*History, error) {
-	h := &History{Limit: q.Limit, Table: views.RunTable{Page: s.Page, Costs: map[persistence.ID]*inspect.Cost{}}, grouped: q.Group != ""}
+	h := &History{Limit: q.Limit, Table: views.RunTable{Page: s.Page, Costs: map[persistence.ID]*inspect.Cost{}}, group: q.Group}
 	switch {
-	case q.Limit < 0 && h.grouped:
+	case q.Limit < 0 && h.group != "":
 		h.Limit = 0
 	case q.Limit < 0:
 		h.Limit = lastRuns
+	}
+	if counter, ok := f.Store.Store.(persistence.Counter); ok && q.Group == ByDay && h.Limit == 0 && !q.narrows() {
+		of := persistence.Query{Loop: q.Loop, Filter: when.Filter()}
+		counts, err := counter.Count(ctx, of, lookup.WithinDays(time.Local))
+		if err != nil {
+			return nil, f.Store.Failed(err)
+		}
+		of.Live = true
+		live, err := f.Store.Runs(ctx, of)
+		if err != nil {
+			return nil, f.Store.Failed(err)
+		}
+		h.Days = lookup.Days(project.Current(live), counts, time.Local)
+		return h, nil
 	}
 	labelled, err := s.labelled(q.Labels)
 	if err != nil {
@@ -202,6 +229,9 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 		return seen[r.ID]
 	}
 	filter.Statuses, filter.Ends = inspect.RecordedAs(q.Status...)
+	if q.Failed && len(q.Status) == 0 {
+		filter.Statuses = views.BadStatuses
+	}
 	runs, err := lookup.RunsOf(ctx, f, q.Loop, h.Limit, filter)
 	if err == nil {
 		err = problem
@@ -215,7 +245,11 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	if err != nil {
 		return nil, err
 	}
-	if h.Runs = runs; !h.grouped {
+	if q.Group == ByDay {
+		h.Days = lookup.Days(runs, nil, time.Local)
+		return h, nil
+	}
+	if h.Runs = runs; h.group == "" {
 		h.Table.Waits = lookup.Waits(ctx, f, runs...)
 	}
 	if q.Cost {
@@ -246,8 +280,39 @@ func (h *History) Objects() []any {
 	switch {
 	case h.Run != nil:
 		return ui.List(h.Events, func(e fsm.Event) any { return ui.EventObject(e) })
-	case h.grouped:
+	case h.group == ByDay:
+		return ui.List(h.Days, views.DayObject)
+	case h.group != "":
 		return ui.List(views.Groups(h.Runs), h.Table.GroupObject)
 	}
 	return ui.List(h.Runs, h.Table.RunObject)
+}
+
+// Counted reports whether there are counts of runs in the place of runs.
+func (h *History) Counted() bool { return h.group != "" && len(h.Runs)+len(h.Days) > 0 }
+
+// PrintCounts writes these.
+func (h *History) PrintCounts() error {
+	if h.group == ByDay {
+		return h.Table.PrintDays(h.Days)
+	}
+	return h.Table.PrintGroups(views.Groups(h.Runs))
+}
+
+// PrintEvents writes the events of a run: with verbose, what actions printed is whole, with full so is each other field.
+func (h *History) PrintEvents(verbose, full bool) {
+	page := h.Table.Page
+	if len(h.Events) == 0 {
+		ui.Say(page.Out, "No such events in run %s.\n", h.Run.ID)
+		return
+	}
+	for _, e := range h.Events {
+		page.PrintEvent(inspect.Honest(e, *h.Run), verbose)
+		if full && e.Kind != fsm.EventActionOutput {
+			page.PrintFields(e)
+		}
+	}
+	if h.More != "" {
+		ui.SayLine(page.Out, h.More)
+	}
 }

@@ -33,7 +33,12 @@ func (s *Service) AllRuns(ctx context.Context, q HistoryQuery) (*History, error)
 
 // Filtered reports whether less than all runs is asked for.
 func (q *HistoryQuery) Filtered() bool {
-	return q.Failed || len(q.Status)+len(q.Labels) > 0 || q.Since+q.Until+q.Text+q.Reason+q.State != ""
+	return q.narrows() || q.Since+q.Until != ""
+}
+
+// narrows reports whether runs are chosen by more than their loop and time.
+func (q *HistoryQuery) narrows() bool {
+	return q.Failed || len(q.Status)+len(q.Labels) > 0 || q.Text+q.Reason+q.State != ""
 }
 
 // chooses reports whether the record of a run is one that is asked for, by all but time, label and text.

@@ -66,6 +66,9 @@ func escaped(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune(`"
 // choose reads the rows of a query with a filter, page by page, until there are as many as are wanted.
 func (s *Store) choose(ctx context.Context, q persistence.Query, where string, args []any) (chosen []*row, err error) {
 	skip, size := q.Skip, fewChosen
+	if q.Limit == 0 {
+		size = manyChosen
+	}
 	behind, last := "", []any(nil)
 	for {
 		rows, err := s.rows(ctx, s.read, where+behind+` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC LIMIT ?`, append(append(slices.Clip(args), last...), size)...)

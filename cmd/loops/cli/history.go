@@ -8,11 +8,8 @@ import (
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
-	"loops/fsm"
-	"loops/internal/inspect"
 	"loops/internal/service"
 	"loops/internal/ui"
-	"loops/internal/ui/views"
 )
 
 type historyOptions struct {
@@ -35,7 +32,8 @@ newest 20 runs or 50 events, and says when there are more. WHEN is an age (45s, 
 (2026-11-21, 2026-11-21T10:34; with --until, a date is that whole day). --text reads the events of every run, and
 --cost those of the runs that are shown, which takes longer.
 
---group-by outcome counts runs by how they ended, instead of listing them.
+--group-by outcome counts runs by how they ended, instead of listing them, --group-by day
+by the day on which they began.
 
 Output of actions is left out unless -v is given. With --json nothing else is left out. --full shows all that is recorded of
 each event, whole.` +
@@ -68,9 +66,7 @@ each event, whole.` +
 	flags.StringVarP(&o.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringVar(&o.Until, "until", "", "only what is older than `WHEN`: an age or a date")
 	flags.StringVar(&o.Text, "text", "", "only events with this `TEXT` in them, or runs with such events; upper and lower case are the same")
-	flags.StringSliceVar(&o.Status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
 	addRunFilters(flags, &o.HistoryQuery)
-	flags.StringVar(&o.Group, "group-by", "", "count runs by `WHAT`: outcome")
 	flags.BoolVar(&o.Cost, "cost", false, "show what each run cost")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
 	flags.BoolVar(&o.full, "full", false, "show output of actions and every other field of each event, whole")
@@ -96,33 +92,17 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 	case o.json:
 		return ui.WriteJSON(a.out, h.Objects())
 	case h.Run != nil:
-		printEvents(a, o, h)
+		h.PrintEvents(o.verbose, o.full)
 		return nil
 	}
 	return printRuns(a, o, h)
 }
 
-// printEvents prints the events of a run.
-func printEvents(a *app, o historyOptions, h *service.History) {
-	if len(h.Events) == 0 {
-		ui.Say(a.out, "No such events in run %s.\n", h.Run.ID)
-		return
-	}
-	page := a.page()
-	for _, e := range h.Events {
-		page.PrintEvent(inspect.Honest(e, *h.Run), o.verbose)
-		if o.full && e.Kind != fsm.EventActionOutput {
-			page.PrintFields(e)
-		}
-	}
-	if h.More != "" {
-		ui.SayLine(a.out, h.More)
-	}
-}
-
 // printRuns prints the runs of a loop, or how they ended.
 func printRuns(a *app, o historyOptions, h *service.History) error {
 	switch {
+	case h.Counted():
+		return h.PrintCounts()
 	case len(h.Runs) == 0:
 		what := "recorded"
 		if o.Filtered() {
@@ -130,8 +110,6 @@ func printRuns(a *app, o historyOptions, h *service.History) error {
 		}
 		ui.Say(a.out, "No %s runs of %s.\n", what, o.Loop)
 		return nil
-	case o.Group != "":
-		return h.Table.PrintGroups(views.Groups(h.Runs))
 	}
 	if err := h.Table.Print(h.Runs); err != nil {
 		return err

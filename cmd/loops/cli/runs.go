@@ -21,6 +21,9 @@ func newRunsCommand(a *app) *cobra.Command {
 		Long: `runs lists the recorded runs of all loops of the project, newest first, each with its outcome and the reason why it
 ended. It shows the newest 20, and says when there are more. history NAME lists those of one loop.
 
+--group-by outcome counts runs by how they ended, instead of listing them, and --group-by day by the day on which they
+began.
+
 Given together, all filters must hold. WHEN is an age (45s, 30m, 1h, 2d), a date (2026-11-21, 2026-11-21T10:34), today or
 yesterday; with --until, a date is that whole day. --status takes the status of a run, or its outcome: capped, stopped,
 killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves out runs that a user stopped.` +
@@ -28,9 +31,13 @@ killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves ou
 		Example: `  loops runs
   loops runs --failed --since yesterday
   loops runs --loop fix --status capped,timed_out --json
-  loops runs --reason "no space left" -n 0`,
+  loops runs --reason "no space left" -n 0
+  loops runs --group-by day --since 7d`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if q.Group != "" && !cmd.Flags().Changed("limit") {
+				q.Limit = 0
+			}
 			if q.Limit < 0 {
 				return usageError{fmt.Sprintf("--limit %d: expected 0 (all) or more", q.Limit), "loops runs --help"}
 			}
@@ -41,7 +48,6 @@ killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves ou
 	flags.StringVar(&q.Loop, "loop", "", "only runs of the loop `NAME`")
 	addRunFilters(flags, &q)
 	flags.StringVarP(&q.State, "state", "s", "", "only runs that are, or ended, in this `STATE`")
-	flags.StringSliceVar(&q.Status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
 	flags.StringVarP(&q.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringVar(&q.Until, "until", "", "only what is older than `WHEN`: an age or a date")
 	flags.IntVarP(&q.Limit, "limit", "n", 20, "the newest `N` only, 0 = all")
@@ -49,8 +55,10 @@ killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves ou
 	return cmd
 }
 
-// addRunFilters adds the flags that choose among runs in every list of runs.
+// addRunFilters adds the flags that choose among runs, or count them, in every list of runs.
 func addRunFilters(flags *pflag.FlagSet, q *service.HistoryQuery) {
+	flags.StringSliceVar(&q.Status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
+	flags.StringVar(&q.Group, "group-by", "", "count runs by `WHAT`: outcome or day")
 	flags.BoolVar(&q.Failed, "failed", false, "only runs that ended badly, but not those that a user stopped")
 	flags.StringVar(&q.Reason, "reason", "", "only runs with this `TEXT` in their reason; upper and lower case are the same")
 	flags.StringSliceVar(&q.Labels, "label", nil, "only runs of loops with this `LABEL`, or one of several")
@@ -81,6 +89,8 @@ func runRuns(ctx context.Context, a *app, q service.HistoryQuery, asJSON bool) e
 			a.note("%s", all)
 		}
 		return ui.WriteJSON(a.out, h.Objects())
+	case h.Counted():
+		return h.PrintCounts()
 	case len(h.Runs) == 0 && q.Filtered():
 		ui.SayLine(a.out, "No such runs.")
 		return nil

@@ -10,6 +10,9 @@ import (
 // StatusQueued is what a run that waits in the queue shows as: it is no run yet, so no store knows the word.
 const StatusQueued = "queued"
 
+// BadStatuses are those by which runs may be recorded that [EndedBadly].
+var BadStatuses = []persistence.Status{persistence.Failed, persistence.Interrupted, persistence.Running, persistence.TimedOut}
+
 // EndedBadly reports whether a run ended so that a user has to look at it: it failed, timed out, came to its cap or the end
 // of its budget, or its process died. One that a person stopped did not.
 func EndedBadly(r persistence.Run) bool {

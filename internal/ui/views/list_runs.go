@@ -19,7 +19,7 @@ import (
 
 // FailedSince returns the runs that ended badly since then. One that continued for long may have begun before any other.
 func FailedSince(ctx context.Context, store *project.Records, since time.Time) ([]persistence.Run, error) {
-	runs, err := store.Runs(ctx, persistence.Query{})
+	runs, err := store.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: BadStatuses, Since: since}})
 	if err != nil {
 		return nil, store.Failed(err)
 	}

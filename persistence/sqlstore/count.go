@@ -1,0 +1,38 @@
+package sqlstore
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"loops/persistence"
+)
+
+var _ persistence.Counter = (*Store)(nil)
+
+// Count implements [persistence.Counter]. What ended a run is cut out of its record, where the text cannot be anything else: in JSON the quotes
+// inside a text have a backslash before them.
+func (s *Store) Count(ctx context.Context, q persistence.Query, within time.Duration) ([]persistence.Count, error) {
+	if !legible(q.Loop) {
+		return nil, nil
+	}
+	const ended, longest = `"ended": "`, 24
+	of := `CASE WHEN r.status <> ? AND {place}(r.about, ?) > 0 THEN substr(r.about, {place}(r.about, ?) + ?, ?) ELSE '' END`
+	args := []any{within.Microseconds(), string(persistence.Completed), ended, ended, len(ended), longest, string(persistence.Completed), `"rate_limited": true`}
+	where := `WHERE r.status <> '' AND r.archived <> 0`
+	if q.Loop != "" {
+		where, args = where+` AND r.loop = ?`, append(args, q.Loop)
+	}
+	narrow, with := narrowed(q.Filter)
+	rows, err := s.read.QueryContext(ctx, s.q(`SELECT r.status, r.started_at / ? AS step, `+of+` AS ended,
+		CASE WHEN r.status <> ? AND {place}(r.about, ?) > 0 THEN 1 ELSE 0 END AS limited, count(*)
+		FROM runs r `+where+narrow+` GROUP BY r.status, step, ended, limited`), append(args, with...)...)
+	all, err := collect(rows, err, func(scan func(...any) error) (c persistence.Count, err error) {
+		var step, limited int64
+		err = scan(&c.Status, &step, &c.Ended, &limited, &c.Runs)
+		c.Ended, _, _ = strings.Cut(c.Ended, `"`)
+		c.Began, c.Limited = time.UnixMicro(step*within.Microseconds()).UTC(), limited != 0
+		return c, err
+	})
+	return all, s.d.explain(err)
+}
