@@ -17,7 +17,7 @@ type Job struct {
 	Priority int       // 1 is first, 4 is last
 	At       time.Time // not before; zero = at once
 	Labels   []string  // a worker must have all of them; sorted
-	Files    string    // how the files of the project get to the worker: FilesPinned …
+	Files    string    // how the files of the project get to the worker: FilesPinned, FilesGit, or what SharedFiles returns; "" = FilesPinned
 	Hash     string    // of the definition that was submitted; a worker whose definition has another one refuses the run
 	Request  []byte    // what is asked for, as JSON of the engine
 }
@@ -28,6 +28,9 @@ const (
 	FilesGit    = "git"    // through a remote of git
 	FilesShared = "shared" // by a mount that all workers have
 )
+
+// SharedFiles is the Files of jobs for workers that have the folder with that word mounted; see [Placer.FolderWord].
+func SharedFiles(word string) string { return FilesShared + ":" + word }
 
 // A Placed run is one that was submitted, as it stands now.
 type Placed struct {
@@ -84,6 +87,8 @@ type Placer interface {
 	// Recall has no worker take a submitted run any more; it is durable on return. Who owns the run keeps it, unless their lease is over: such an owner can
 	// record nothing more, and the run is interrupted. done is false where workers were done with the run, or it was never submitted.
 	Recall(ctx context.Context, id ID) (done bool, err error)
+	// FolderWord returns a word that tells the folder of this project from all others whose runs are in the store, wherever it is mounted.
+	FolderWord(ctx context.Context) (string, error)
 	// Placed returns submitted runs: the one with the id, or all open ones where id is "". Of each queue and key at most most of those that no process owns
 	// come, in the order they are to begin; 0 = all.
 	Placed(ctx context.Context, id ID, most int) ([]Placed, error)

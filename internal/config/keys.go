@@ -80,7 +80,7 @@ var keys = sync.OnceValue(func() []Key {
 			Name: "dispatch.keys", Form: FormTexts, Means: "The public keys whose signatures a worker accepts, as loops sign prints them.",
 			read: (*decoder).acceptKeys, show: func(c *Config) any { return unless(len(c.Accept.Keys) == 0, strings.Join(c.Accept.Keys, " ")) },
 		},
-		wordKey("files.mode", "pinned in the folder of a project, else git", "How the files of a project get to the worker of a submitted run: pinned: it is in a checkout; git: through files.remote.", []string{"pinned", "git"}, func(c *Config) *string { return &c.Files.Mode }),
+		wordKey("files.mode", "pinned in the folder of a project, else git", "How the files of a project get to the worker of a submitted run: pinned: it is in a checkout; git: through files.remote; shared: the folder is mounted on all machines.", []string{"pinned", "git", "shared"}, func(c *Config) *string { return &c.Files.Mode }),
 		{
 			Name: "files.remote", Form: FormText, Means: "The repository of git that workers take the files of runs from, and keep them in. It is that of the worker, never that of the submitting user.",
 			read: (*decoder).remote, show: text(func(c *Config) *string { return &c.Files.Remote }),

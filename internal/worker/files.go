@@ -71,14 +71,6 @@ func openCarrier(ctx context.Context, p *project.Project, f config.Files, env []
 	return &carrier{f, machine, m}, nil
 }
 
-// mode is the mode of files of what a worker takes.
-func (c *carrier) mode() string {
-	if c == nil {
-		return persistence.FilesPinned
-	}
-	return persistence.FilesGit
-}
-
 // send has the process of a run find the files, which are on this machine when it returns.
 func (c *carrier) send(ctx context.Context, h *handover.Handover, store persistence.Store, p persistence.Placed, asked *engine.FilesRequest) error {
 	f := &handover.Files{Remote: c.Remote, Machine: c.machine, Run: string(p.Run), Include: c.Include}

@@ -29,11 +29,15 @@ func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j pers
 	if err != nil {
 		return persistence.Run{}, err
 	}
-	if j.Files = persistence.FilesPinned; c.Files.Mode == persistence.FilesGit {
+	switch j.Files = persistence.FilesPinned; c.Files.Mode {
+	case persistence.FilesGit:
 		j.Files = persistence.FilesGit
-		if r.Files, err = filesOf(ctx, e.Project(), e.Project().Env, r.Warn); err != nil {
-			return persistence.Run{}, err
-		}
+		r.Files, err = filesOf(ctx, e.Project(), e.Project().Env, r.Warn)
+	case persistence.FilesShared:
+		j.Files, err = sharedFolder(ctx, e.Project())
+	}
+	if err != nil {
+		return persistence.Run{}, err
 	}
 	run, err := e.Submit(ctx, r, j)
 	if err != nil {
@@ -54,6 +58,21 @@ func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j pers
 	_, err = queue.Place(ctx, j)
 	_ = errors.Join(err, queue.Close()) // the run is recorded: a worker places it when it looks
 	return run, nil
+}
+
+// sharedFolder is the Files of jobs whose workers have the folder of a project mounted.
+func sharedFolder(ctx context.Context, p *project.Project) (string, error) {
+	records, err := p.Records(ctx, true)
+	if err != nil {
+		return "", err
+	}
+	defer records.Close()
+	store, ok := records.Store.(persistence.Placer)
+	if !ok {
+		return "", engine.Refuse(engine.Usage, "cannot submit: %s", persistence.ErrNoWorkers.Error())
+	}
+	word, err := store.FolderWord(ctx)
+	return persistence.SharedFiles(word), err
 }
 
 // limitsOf are those of the settings of a project.

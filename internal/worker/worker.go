@@ -43,6 +43,7 @@ type worker struct {
 	queue   dispatch.Engine
 	limits  dispatch.Limits
 	files   *carrier
+	mode    string // of the files of the jobs that it takes: persistence.Job.Files
 	accept  config.Accept
 	lease   time.Duration
 	state   persistence.WorkerState
@@ -101,11 +102,19 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	if err != nil {
 		return err
 	}
+	mode := modeOf(p, settings.Files)
+	if mode == persistence.FilesShared {
+		word, err := store.FolderWord(ctx)
+		if err != nil {
+			return err
+		}
+		mode = persistence.SharedFiles(word)
+	}
 	if settings.Accept.Mode == config.AcceptSigned && len(settings.Accept.Keys) == 0 {
 		return engine.Refuse(engine.Usage, "dispatch.accept is signed, and dispatch.keys names no key")
 	}
 	w := &worker{
-		Options: o, project: p, limits: limits, files: files, accept: settings.Accept, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), changed: make(chan struct{}, 1), more: make(chan string, 16),
+		Options: o, project: p, limits: limits, files: files, mode: mode, accept: settings.Accept, store: store, queue: queue, lease: store.LeaseTime(), look: make(chan struct{}, 1), changed: make(chan struct{}, 1), more: make(chan string, 16),
 		runs: make(map[persistence.ID]bool), left: make(map[persistence.ID]time.Time), notes: make(map[persistence.ID]string),
 	}
 	host, err := os.Hostname()
@@ -135,7 +144,7 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 		w.Say("It keeps the files of runs in %s.", w.files.Remote)
 		beside.Go(func() { every(side, restOfTrees, nil, func() { w.trouble(w.tidy(side)) }) })
 	}
-	err = queue.Work(ctx, dispatch.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, files.mode(), o.Labels), More: w.more}, w.drive)
+	err = queue.Work(ctx, dispatch.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, mode, o.Labels), More: w.more}, w.drive)
 	drain()
 	end()
 	beside.Wait()
@@ -363,5 +372,5 @@ func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, sai
 
 // fits reports whether this worker may have a job.
 func (w *worker) fits(j persistence.Job) bool {
-	return dispatch.Fits(j, w.Queue, w.files.mode(), w.Labels)
+	return dispatch.Fits(j, w.Queue, w.mode, w.Labels)
 }

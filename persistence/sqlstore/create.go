@@ -101,7 +101,7 @@ func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string
 		if err := s.d.serialise(ctx, tx); err != nil {
 			return err
 		}
-		if err := s.conflict(ctx, tx, "", spec, scope); err != nil {
+		if err := s.conflict(ctx, tx, "", spec, scope, place); err != nil {
 			return err
 		}
 		r = &row{epoch: 1, Run: persistence.Run{
@@ -124,7 +124,7 @@ func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string
 			err = s.insert(ctx, tx, r, "")
 		}
 		if err == nil {
-			err = s.own(ctx, tx, r, 0, spec, held)
+			err = s.own(ctx, tx, r, 0, spec, held, place)
 		}
 		if err == nil {
 			err = s.stay(ctx, tx, r, place)
@@ -201,19 +201,19 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, r *row, status persisten
 }
 
 // own gives the lease of a run to its new owner.
-func (s *Store) own(ctx context.Context, tx *sql.Tx, r *row, segment int, spec persistence.Spec, scope []string) error {
+func (s *Store) own(ctx context.Context, tx *sql.Tx, r *row, segment int, spec persistence.Spec, scope []string, place string) error {
 	r.given = time.Now()
 	_, err := tx.ExecContext(ctx, s.q(`INSERT INTO leases (run, epoch, until, owner, scope, singleton, since, segment)
 		VALUES (?, ?, {now} + ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (run) DO UPDATE SET epoch = excluded.epoch, until = excluded.until, owner = excluded.owner,
 			scope = excluded.scope, singleton = excluded.singleton, since = excluded.since, segment = excluded.segment`),
-		r.n, r.epoch, s.lease.Milliseconds(), formatOwner(spec.Owner), formatScope(scope), flag(spec.Singleton), spec.StartedAt.UnixMicro(), segment)
+		r.n, r.epoch, s.lease.Milliseconds(), formatOwner(recordedOwner{spec.Owner, place, s.shared(scope)}), formatScope(scope), flag(spec.Singleton), spec.StartedAt.UnixMicro(), segment)
 	return err
 }
 
 // conflict looks for a live run whose scope overlaps. What dead processes reserved without recording anything is
 // removed. Called serialised.
-func (s *Store) conflict(ctx context.Context, tx *sql.Tx, self persistence.ID, spec persistence.Spec, scope []string) error {
+func (s *Store) conflict(ctx context.Context, tx *sql.Tx, self persistence.ID, spec persistence.Spec, scope []string, place string) error {
 	owned, err := s.rows(ctx, tx, `WHERE l.run IS NOT NULL`)
 	if err != nil {
 		return err
@@ -230,10 +230,20 @@ func (s *Store) conflict(ctx context.Context, tx *sql.Tx, self persistence.ID, s
 			}
 			continue
 		}
-		if slices.Contains(spec.Ancestors, r.ID) || r.Owner.Host != spec.Owner.Host {
-			continue // a path is another one on another machine
+		if slices.Contains(spec.Ancestors, r.ID) {
+			continue
 		}
-		path, ok := persistence.Overlap(r.scope, scope)
+		theirs, ours := r.scope, scope
+		if r.Owner.Host != spec.Owner.Host {
+			if r.place == "" || r.place != place {
+				continue // a path is another one on another machine
+			}
+			theirs, ours = nil, scope // the folder of the project is one that both machines have
+			for _, p := range r.shared {
+				theirs = append(theirs, filepath.Join(s.root(), p))
+			}
+		}
+		path, ok := persistence.Overlap(theirs, ours)
 		if !ok && !(spec.Singleton && r.singleton && spec.Loop == r.Loop) {
 			continue
 		}

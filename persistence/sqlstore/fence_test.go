@@ -223,16 +223,17 @@ func TestDeadReservation(t *testing.T) {
 	})
 }
 
-// TestSameScopeElsewhere: a path is another one on another machine.
+// TestSameScopeElsewhere: a path is another one on another machine, unless it is in a folder that both have; see TestTwoMachinesInOneMount.
 func TestSameScopeElsewhere(t *testing.T) {
 	each(t, func(t *testing.T, location func(testing.TB) string) {
-		s := opened(t, location(t))
+		at := location(t)
+		s, here := opened(t, at), opened(t, at)
 		sp := spec(elsewhere)
 		sp.Scope = []string{t.TempDir()}
 		j, err := s.Create(t.Context(), sp)
 		must(t, err)
 		sp.Owner = self(t)
-		k, err := s.Create(t.Context(), sp)
+		k, err := here.Create(t.Context(), sp)
 		must(t, err)
 		must(t, k.Close(t.Context()))
 		must(t, j.Close(t.Context()))

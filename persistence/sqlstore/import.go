@@ -103,7 +103,7 @@ func (s *Store) importing(ctx context.Context, tx *sql.Tx, r *row) error {
 	if n, err := res.RowsAffected(); err != nil || n == 0 { // the lease had run out, or it was imported again
 		return errors.Join(err, fmt.Errorf("run %s: %w", r.ID, persistence.ErrRemoved))
 	}
-	return s.own(ctx, tx, r, 0, persistence.Spec{StartedAt: r.StartedAt}, nil)
+	return s.own(ctx, tx, r, 0, persistence.Spec{StartedAt: r.StartedAt}, nil, "")
 }
 
 // beginImport makes the row of a run, without a status. What an import that died left of it is removed.

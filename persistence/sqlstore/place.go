@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -46,6 +47,9 @@ func (s *Store) here(ctx context.Context, f func(place string) error) error {
 	return f(word)
 }
 
+// FolderWord implements [persistence.Placer].
+func (s *Store) FolderWord(ctx context.Context) (string, error) { return s.place(ctx) }
+
 // place returns the word of this project.
 func (s *Store) place(ctx context.Context) (word string, err error) {
 	if b, err := disk.Read(s.placeFile()); err == nil && isPlace(b) {
@@ -56,6 +60,26 @@ func (s *Store) place(ctx context.Context) (word string, err error) {
 		return nil
 	})
 	return word, err
+}
+
+// root is the folder of this project.
+func (s *Store) root() string {
+	return persistence.ResolveScope([]string{filepath.Dir(filepath.Dir(s.Folder))})[0]
+}
+
+// shared returns what a scope means to another machine that has the folder of this project, perhaps at another path: its paths inside of the
+// folder, which is / there. What lies outside of it is on this machine alone.
+func (s *Store) shared(scope []string) (inside []string) {
+	for _, p := range scope {
+		switch rel, err := filepath.Rel(s.root(), p); {
+		case err != nil:
+		case filepath.IsLocal(rel):
+			inside = append(inside, filepath.Join("/", rel))
+		case strings.Trim(rel, "./") == "": // ../..: the folder is inside of p
+			inside = append(inside, "/")
+		}
+	}
+	return inside
 }
 
 // stay records that this project has files of a run.

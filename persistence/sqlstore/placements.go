@@ -142,7 +142,7 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 		case r.Status != persistence.Queued:
 			return &persistence.NotResumableError{ID: id, Status: r.Status}
 		}
-		if err := s.conflict(ctx, tx, id, spec, scope); err != nil {
+		if err := s.conflict(ctx, tx, id, spec, scope, place); err != nil {
 			return err
 		}
 		r.epoch++
@@ -157,7 +157,7 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 		if err := s.stay(ctx, tx, r, place); err != nil {
 			return err
 		}
-		return errors.Join(s.hear(ctx, tx, r.n), s.own(ctx, tx, r, 0, spec, scope))
+		return errors.Join(s.hear(ctx, tx, r.n), s.own(ctx, tx, r, 0, spec, scope, place))
 	})
 	if err != nil {
 		return nil, err

@@ -25,6 +25,8 @@ type row struct {
 	now        int64 // by the database, when it was read
 	until      int64 // of the lease; 0 = it has no owner
 	scope      []string
+	place      string   // of the project that the owner has; "" = unknown
+	shared     []string // the scope inside of that
 	singleton  bool
 	since      time.Time // the owner has the run
 	given      time.Time // when the lease was asked for, if it was given to this process
@@ -57,9 +59,11 @@ func (s *Store) scan(scan func(...any) error) (*row, error) {
 	}
 	if r.until != 0 {
 		r.singleton, r.since = singleton != 0, time.UnixMicro(since).UTC()
-		if err := json.Unmarshal([]byte(owner), &r.Owner); err != nil {
+		var o recordedOwner
+		if err := json.Unmarshal([]byte(owner), &o); err != nil {
 			r.note(s, "owner", err)
 		}
+		r.Owner, r.place, r.shared = o.Owner, o.Place, o.Shared
 		if r.scope, err = parseScope(scope); err != nil {
 			r.note(s, "scope", err)
 		}
@@ -228,7 +232,14 @@ func parseScope(text string) (scope []string, err error) {
 	return scope, nil
 }
 
-func formatOwner(o persistence.Owner) string {
+// A recordedOwner is an owner with the project in which it runs.
+type recordedOwner struct {
+	persistence.Owner
+	Place  string   `json:"place,omitempty"`  // see placeFile
+	Shared []string `json:"shared,omitempty"` // see shared
+}
+
+func formatOwner(o recordedOwner) string {
 	b, _ := json.Marshal(o) // a struct of texts and numbers
 	return string(b)
 }

@@ -54,7 +54,7 @@ func (s *Store) takeOver(ctx context.Context, id persistence.ID, spec persistenc
 		if r.Held && !r.Lapsed {
 			return &persistence.HeldError{ID: id, Owner: r.Owner}
 		}
-		if err := s.conflict(ctx, tx, id, spec, scope); err != nil {
+		if err := s.conflict(ctx, tx, id, spec, scope, place); err != nil {
 			return err
 		}
 		if !r.Resumable {
@@ -72,7 +72,7 @@ func (s *Store) takeOver(ctx context.Context, id persistence.ID, spec persistenc
 		if err := s.stay(ctx, tx, r, place); err != nil {
 			return err
 		}
-		return errors.Join(s.hear(ctx, tx, r.n), s.own(ctx, tx, r, r.Segment+1, spec, scope))
+		return errors.Join(s.hear(ctx, tx, r.n), s.own(ctx, tx, r, r.Segment+1, spec, scope, place))
 	})
 	if err != nil {
 		return nil, nil, err
