@@ -30,7 +30,7 @@ func ConfigureAgents(p *project.Project, r *action.Runner, f project.Agents, c *
 	}
 }
 
-// checkHosts refuses a run for which a user chose a host that nobody knows, and warns of hosts that its loop, or one
+// checkHosts refuses a run for which a user chose an unknown host, and warns of hosts that its loop, or one
 // that it runs, will miss. given are the flags of this command line, and over those with what is recorded of the run.
 func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over project.Overrides, conf *config.Config, warn func(Text), see Operation) error {
 	r := &action.Runner{Dir: p.Dir, Env: e.actionEnv()}
@@ -50,7 +50,7 @@ func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over 
 		switch {
 		case given != "":
 			return misuse(see, "%s: %s", Setting{SetHost, humanize.Quote(unknown.Name)}, text)
-		case !used.hosts[""]: // whoever set the variable, or ran a loop that was another then, is not kept from it
+		case !used.hosts[""]: // a variable that is set, or a loop that was another then, does not prevent it
 		case over.Agents.Host != "":
 			return refuse(Invalid, "the run was started with %s: %s; choose one with %s", Setting{SetHost, humanize.Quote(unknown.Name)}, text, Setting{Name: SetHost})
 		case variable == "":

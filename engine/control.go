@@ -41,7 +41,7 @@ type Effect struct {
 	Before persistence.Run // the run when it was asked
 	Run    persistence.Run // and now
 	Killed bool            // its process was killed, because it did not end
-	// Recalled means that nobody carried the run when it was stopped: it is between two workers, and none continues it now.
+	// Recalled means that no process ran the run when it was stopped: it is between two workers, and none continues it now.
 	Recalled bool
 	// Wait is what the run waited for when it was woken; and the pause that it is in when it was paused, nil = it is in an
 	// action yet.

@@ -142,7 +142,7 @@ func (a *asking) kill(ctx context.Context, grace time.Duration) error {
 	return a.look(ctx, nil)
 }
 
-// killUnseen has an owner that cannot be seen from here kill its action. Its process nobody can end from here.
+// killUnseen has an owner that cannot be seen from here kill its action. Its process cannot be ended from here.
 func (a *asking) killUnseen(ctx context.Context, did Text) error {
 	r := a.Before
 	if err := a.send(ctx, persistence.CommandKill, r.Segment, "kill"); err != nil {

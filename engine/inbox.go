@@ -12,7 +12,7 @@ import (
 	"loops/persistence"
 )
 
-// signalLook is how often the owner of a run that waits for a signal looks for commands in a database, where nobody may be able
+// signalLook is how often the owner of a run that waits for a signal looks for commands in a database, where no process may be able
 // to wake it. waitsAgain is how long after it was asked last it is taken to wait.
 const (
 	signalLook = 150 * time.Millisecond
@@ -73,7 +73,7 @@ type Sent struct {
 }
 
 // Signal records an event for a run, which the oldest wait for its name takes, now or later, also in a process that resumes
-// the run. It is recorded when Signal returns, and nobody takes it twice. A *Refusal says why the run takes none.
+// the run. It is recorded when Signal returns, and it is taken once. A *Refusal says why the run takes none.
 func (e *Engine) Signal(ctx context.Context, id persistence.ID, s fsm.Signal) (Sent, error) {
 	store, err := e.Records(ctx)
 	if err != nil {

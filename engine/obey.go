@@ -8,7 +8,7 @@ import (
 	"loops/persistence"
 )
 
-// How often the owner of a run looks for commands that nobody woke it for. In files that is a look at the length of one.
+// How often the owner of a run looks for commands that it was not woken for. In files that is a look at the length of one.
 const (
 	filesLook    = 250 * time.Millisecond
 	databaseLook = 750 * time.Millisecond

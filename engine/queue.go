@@ -33,7 +33,7 @@ type Lock struct {
 	Limit time.Duration `json:"limit"`           // how long to wait at most; 0 = try once; negative = as the project says, or 24 hours
 }
 
-// queueTimeout is how long a run waits where nobody says.
+// queueTimeout is how long a run waits by default.
 const queueTimeout = 24 * time.Hour
 
 // apply takes the locks out of what a run is about to take, if it is to have none.
@@ -68,7 +68,7 @@ type turn struct {
 	tell    func(Notice)
 }
 
-// whenFree calls take, which gives this process a run, when nobody is in the way: at once, or with --queue when it is its
+// whenFree calls take, which gives this process a run, when nothing is in the way: at once, or with --queue when it is its
 // turn. It returns what take returned. The store alone decides who has a scope, so that no more than one has.
 // The scope of a run that was killed is free at once, while its action may still be at work. So the project is tidied up
 // before this returns, which ends such actions: no one else can begin meanwhile.
@@ -118,7 +118,7 @@ func inTheWay(err error) bool {
 	return locked || behind
 }
 
-// shared returns what the runs around this one have locked, if there is a user in the line for whom it matters.
+// shared returns what the runs around this one have locked, if there is a waiter in the queue for which it matters.
 func (t turn) shared(ctx context.Context, line []persistence.Waiter) (scope []string) {
 	if len(line) == 0 && !t.lock.Queue {
 		return nil
@@ -200,7 +200,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 	}
 }
 
-// limited is for taking the lock of the queue: whoever has it may hang, and that is no reason to wait beyond the limit.
+// limited is for taking the lock of the queue: its holder may hang, and that is no reason to wait beyond the limit.
 func (w *waiting) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(ctx, w.began.Add(w.limit), errOver)
 }
@@ -275,7 +275,7 @@ func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, er
 		return nil, w.tell(ctx)
 	}
 	if err == nil && errors.Is(w.place.Leave(), persistence.ErrNotWaiting) {
-		// Whoever took us out of the queue was told that we do not begin.
+		// The process that took us out of the queue relies on that we do not begin.
 		return nil, errors.Join(errTakenOut, journal.Close(context.WithoutCancel(ctx)))
 	}
 	return journal, err
@@ -289,7 +289,7 @@ func (w *waiting) wait(err error) {
 	w.lost = err
 }
 
-// tell says for whom this process waits, where that is another process than before. It is an error to wait for oneself.
+// tell records what this process waits for, where that is another process than before. It is an error to wait for oneself.
 func (w *waiting) tell(ctx context.Context) error {
 	o := Obstacle(w.why)
 	if o.Run == w.told.Run && o.Waiter == w.told.Waiter && w.told != (persistence.Obstacle{}) {

@@ -14,7 +14,7 @@ import (
 // RecordedDefinition asks for the loop as it was recorded with a run, instead of its file as it is now.
 const RecordedDefinition = "recorded"
 
-// A Warn is told what a person should know before a run begins; nil = nobody is.
+// A Warn is called with what a user should know before a run begins; nil = it is not.
 type Warn func(Warning)
 
 // A Warning is a text, or problems of a loop that keep nothing from running.
@@ -106,7 +106,7 @@ type FilesRequest struct {
 	Folder string `json:"folder,omitempty"` // of the project, from the top of the repository; "" = the top
 }
 
-// Shipped is a definition that came with a submitted run, for workers without it in their checkout. Whoever asks for a run with it has verified the
+// Shipped is a definition that came with a submitted run, for workers without it in their checkout. The caller that asks for a run with it has verified the
 // signature: the engine does not know which keys are accepted.
 type Shipped struct {
 	Text      string            `json:"text"` // of a project.Definition

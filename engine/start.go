@@ -147,7 +147,7 @@ func (j *job) begin(ready func(journal persistence.Journal, began time.Time) (fu
 
 // Start begins a run, and returns when it is on record: its first event is durable, and its work tree is there. Until then the
 // end of ctx keeps it from beginning; after that nothing about ctx matters, and Run.Stop or Control ends it. The observer is told of this run
-// alone, before it has an id too; nil = nobody is.
+// alone, before it has an id too; nil = it is not.
 func (e *Engine) Start(ctx context.Context, r StartRequest, o Observer) (*Run, error) {
 	plan, err := e.Plan(ctx, r)
 	if err != nil {

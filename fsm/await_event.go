@@ -38,7 +38,7 @@ func (e *Executor) root() *Executor {
 // a process that dies before has taken nothing.
 func (e *Executor) seeEvent(ctx context.Context, w *Awaiting) (sight, error) {
 	if e.cfg.Inbox == nil {
-		return sight{}, nil // nobody can send one
+		return sight{}, nil // none can be sent
 	}
 	m := e.root().mem
 	list, err := e.cfg.Inbox.Signals(ctx, w.What, uint64(m.Taken[w.What])) //nolint:gosec // it is a number that was one of these
@@ -55,7 +55,7 @@ func (e *Executor) seeEvent(ctx context.Context, w *Awaiting) (sight, error) {
 	s := list[0]
 	taken := map[string]int{}
 	maps.Copy(taken, m.Taken) // what was recorded is not changed
-	taken[s.Name] = int(s.N)  //nolint:gosec // nobody sends so many
+	taken[s.Name] = int(s.N)  //nolint:gosec // there are never so many
 	m.Taken = taken
 	e.mem.Event = s.event()
 	from := ""
@@ -70,7 +70,7 @@ func (e *Executor) seeEvent(ctx context.Context, w *Awaiting) (sight, error) {
 
 // event is what templates see: what the data says, behind what is known of every signal.
 func (s *Signal) event() *value.Map {
-	m := value.NewMap("name", s.Name, "number", int64(s.N), "at", FormatTime(s.At), "from", s.From, "data", s.Data) //nolint:gosec // nobody sends so many
+	m := value.NewMap("name", s.Name, "number", int64(s.N), "at", FormatTime(s.At), "from", s.From, "data", s.Data) //nolint:gosec // there are never so many
 	if data, ok := s.Data.(*value.Map); ok {
 		for _, k := range data.Keys() {
 			m.Set(k, data.Value(k))

@@ -103,7 +103,7 @@ type Executor struct {
 
 	parent *Executor   // that runs this one as a sub-loop; nil in the run itself
 	depth  int         // of parents
-	baton  *sync.Mutex // of branches: whoever has it touches what the machine remembers; nil = there are none
+	baton  *sync.Mutex // of branches: its holder may change the memory of the machine; nil = there are none
 	crew   *crew       // what the state runs side by side now; nil = nothing
 	branch string      // that this one is, or the name of its item; "" = it is neither
 	inline bool        // the same, with an action: it sees what the loop around it remembers

@@ -265,7 +265,7 @@ func (e *Executor) seeAnswer(ctx context.Context, st *State, w *Awaiting) (sight
 	if text, ok := given.Value("text").(string); ok {
 		rec.Set("output", text) // as it was edited
 	}
-	fields := []Field{{"state", st.Name}, {"response", verdict}, {"by", s.From}, {"number", int64(s.N)}} //nolint:gosec // nobody sends so many
+	fields := []Field{{"state", st.Name}, {"response", verdict}, {"by", s.From}, {"number", int64(s.N)}} //nolint:gosec // there are never so many
 	if given.Len() > 0 {
 		fields = append(fields, Field{"fields", given})
 	}

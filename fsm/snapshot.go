@@ -164,7 +164,7 @@ type Repeat struct {
 
 // An Answer is what came of asking a judge once. It is not changed once it was recorded.
 type Answer struct {
-	Question string // fingerprint of what was asked, and of whom
+	Question string // fingerprint of the question and of the host that was asked
 	Result   Result // with the beginnings of its texts only
 }
 

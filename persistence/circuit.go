@@ -140,7 +140,7 @@ func (c *Circuit) change(edit func([]refusal) []refusal) error {
 	return replaceFile(c.Path, b)
 }
 
-// replaceFile puts another file in the place of one, so that whoever reads sees the one or the other. It need not
+// replaceFile puts another file in the place of one, so that a reader sees the one or the other. It need not
 // outlast the power.
 func replaceFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".rate-limit-*.tmp")

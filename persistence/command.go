@@ -12,7 +12,7 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// A CommandKind is what a command asks for. A store keeps any kind; whoever owns the run knows what to do about it.
+// A CommandKind is what a command asks for. A store keeps any kind; the owner of the run knows what to do about it.
 type CommandKind string
 
 // The kinds.
@@ -28,7 +28,7 @@ const (
 	CommandExtend  CommandKind = "extend"  // raise limits: Args says which, and by how much
 )
 
-// AnySegment is the segment of a command that is meant for the run, whoever owns it and however often it is resumed.
+// AnySegment is the segment of a command that is meant for the run, whichever process owns it and however often it is resumed.
 const AnySegment = -1
 
 // A Command is what a user, or a program, asks of a run that another process may own. It is recorded for the run, and the
@@ -77,7 +77,7 @@ func PausedSince(all []Command, segment int) (since time.Time, paused bool) {
 	return since, paused
 }
 
-// An EndedError means that nobody would act on a command: the run finished, or the segment that it was meant for did.
+// An EndedError means that no process would act on a command: the run finished, or the segment that it was meant for did.
 type EndedError struct {
 	ID      ID
 	Status  Status // of the run

@@ -40,7 +40,7 @@ type Placed struct {
 	Tries   int           // how often a worker had to leave it without progress
 	Note    string        // what a worker that left it said last; "" = nothing
 	Waits   bool          // it is parked, its time has not come, and nothing was asked of it since
-	Claimed bool          // a lease holds for it, whoever has it
+	Claimed bool          // a lease holds for it, whichever process has it
 	Age     time.Duration // since it was submitted
 }
 
@@ -64,7 +64,7 @@ type WorkerState struct {
 	Version   string        `json:"version"`
 	LastError string        `json:"last_error"`
 	Since     time.Time     `json:"since"`
-	Draining  string        `json:"-"` // who asked it to end; "" = nobody
+	Draining  string        `json:"-"` // the user who asked it to end; "" = none
 	Silent    time.Duration `json:"-"` // since it was heard of
 	Lease     time.Duration `json:"-"` // how long it may be silent
 }
@@ -82,7 +82,7 @@ type Placer interface {
 	// Begin gives a queued run to the caller, as Create does a new one. A live owner is a *HeldError; a run that is not queued any more is a
 	// *NotResumableError, an unknown one ErrNotFound.
 	Begin(ctx context.Context, id ID, spec Spec) (Journal, error)
-	// Withdraw ends a queued run that nobody has begun, as stopped by its user. It is a *NotResumableError where the run is not queued any more.
+	// Withdraw ends a queued run that no worker has begun, as stopped by its user. It is a *NotResumableError where the run is not queued any more.
 	Withdraw(ctx context.Context, id ID) error
 	// Recall has no worker take a submitted run any more; it is durable on return. Who owns the run keeps it, unless their lease is over: such an owner can
 	// record nothing more, and the run is interrupted. done is false where workers were done with the run, or it was never submitted.
@@ -98,7 +98,7 @@ type Placer interface {
 	Beat(ctx context.Context, w WorkerState, lease time.Duration) error
 	Away(ctx context.Context, worker string) error
 	// Drain asks a worker to end, so that others have its runs; it is durable on return. found is false where no such worker was heard of within a day,
-	// or it has ended. Drained returns who asked, "" = nobody.
+	// or it has ended. Drained returns the user who asked, "" = none.
 	Drain(ctx context.Context, worker, by string) (found bool, err error)
 	Drained(ctx context.Context, worker string) (by string, err error)
 	// Workers returns the workers that were heard of within a day, those that are gone too.

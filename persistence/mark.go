@@ -8,7 +8,7 @@ import (
 
 // Marker is the value of the environment variable by which the processes of the action in flight are known, also one
 // inside sub-loops; "" where none is. The segment is in it because the next owner of a run starts an interrupted action
-// again, as the same attempt of the same step: whoever ends what the last owner left must not hit that.
+// again, as the same attempt of the same step: a process that ends what the last owner left must not hit that.
 func Marker(id ID, segment int, memory *fsm.Snapshot) string {
 	if !memory.InFlight() {
 		return ""

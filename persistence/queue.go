@@ -227,7 +227,7 @@ func (q *Queue) tidy(dead []string) {
 	}
 }
 
-// LogPath returns where a waiter without a terminal writes what he has to say. It is kept for 30 days where he
+// LogPath returns where a waiter without a terminal writes its messages. It is kept for 30 days where it
 // waited without success; who begins moves it to where the log of the run is.
 func (q *Queue) LogPath(id string) string { return filepath.Join(q.dir, id+".log") }
 
@@ -237,8 +237,8 @@ func (q *Queue) EntryPath(id string) string { return q.path(id) }
 // EntryInfo describes the file of a waiter, which its process has open as long as it waits.
 func (q *Queue) EntryInfo(id string) (fs.FileInfo, error) { return os.Stat(q.path(id)) }
 
-// Remove takes a waiter's place away, who finds out by himself and ends. It is ErrNotWaiting where he does not wait any
-// more, as he may have begun just now.
+// Remove takes a waiter's place away, which finds out by itself and ends. It is ErrNotWaiting where it does not wait any
+// more, as it may have begun just now.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	path := q.path(id)
 	if !disk.Exists(path) {

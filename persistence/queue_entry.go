@@ -23,14 +23,14 @@ type queueEntry struct {
 	Ours    *queueOurs   `json:"loops,omitempty"` // that tool writes none
 }
 
-// A queueContext says whom a waiter waits for.
+// A queueContext says what a waiter waits for.
 type queueContext struct {
 	For   string   `json:"waitingFor"`
-	Scope []string `json:"scope"` // of whom it waits for
+	Scope []string `json:"scope"` // of what it waits for
 	PID   int      `json:"pid"`
 }
 
-// A queueOurs is the rest of a [Waiter]. Who has it holds flock on the file as long as he waits.
+// A queueOurs is the rest of a [Waiter]. Its process holds flock on the file as long as it waits.
 type queueOurs struct {
 	Scope      []string `json:"scope"`
 	Singleton  bool     `json:"singleton,omitempty"`

@@ -22,7 +22,7 @@ type Place struct {
 func (p *Place) Waiter() Waiter { return p.w }
 
 // Behind returns who goes right before this one, and how many there are at most. nil means that it is this one's turn, for
-// good: nobody comes before him later. shared is as in [Blocking]; what it is in the first call counts. It costs next to
+// good: no waiter comes before this one later. shared is as in [Blocking]; what it is in the first call counts. It costs next to
 // nothing: those before are a set that only shrinks, so that one of them is looked at.
 func (p *Place) Behind(shared []string) (*Waiter, int) {
 	if !p.looked {
@@ -48,7 +48,7 @@ func (p *Place) Kept() bool {
 	return e1 == nil && e2 == nil && os.SameFile(a, b)
 }
 
-// Tell has others see for whom this one waits, and which log it writes. It is ErrNotWaiting where the place was taken
+// Tell has others see what this one waits for, and which log it writes. It is ErrNotWaiting where the place was taken
 // away.
 func (p *Place) Tell(ctx context.Context, o Obstacle, log string) error {
 	return p.q.exclusive(ctx, func() error {
@@ -61,13 +61,13 @@ func (p *Place) Tell(ctx context.Context, o Obstacle, log string) error {
 		if err != nil {
 			return err
 		}
-		_ = p.file.Close() // nobody finds it any more
+		_ = p.file.Close() // no process finds it any more
 		p.file, p.w = f, w
 		return nil
 	})
 }
 
-// Leave gives the place up. It is ErrNotWaiting where it was taken away before: then whoever did it relies on that this
+// Leave gives the place up. It is ErrNotWaiting where it was taken away before: then the process that did it relies on that this
 // one does not begin. Only the first call does anything.
 func (p *Place) Leave() error {
 	if p.file == nil {

@@ -152,7 +152,7 @@ type Spec struct {
 	SHA256     string
 	Definition []byte // text of the loop file, kept with the run
 	Scope      []string
-	ScopeOf    func(ID) []string // more of the scope of a new run, which only one with this id can have: nobody is asked about it; nil = none
+	ScopeOf    func(ID) []string // more of the scope of a new run, which only one with this id can have: nothing else is looked at; nil = none
 	Singleton  bool
 	MaxSteps   int
 	Options    *value.Map

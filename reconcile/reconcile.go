@@ -38,7 +38,7 @@ type Change struct {
 	segment int
 }
 
-// Plan says what to do about these runs. It never changes a run that alive says lives, nor one of which nobody can tell, nor
+// Plan says what to do about these runs. It never changes a run that alive says lives, nor one of which that is unknown, nor
 // one whose status could not be read, nor a resumable one that only little-loops has written: that tool would not find it in the archive.
 func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Time) []Change {
 	var plan []Change
@@ -200,7 +200,7 @@ func ended(n int) string {
 	return fmt.Sprintf("; %d processes of its action were ended", n)
 }
 
-// tidy returns an error, or nil, for each that was tried: one that means that nobody can is the last.
+// tidy returns an error, or nil, for each that was tried: one that means that none can be done is the last.
 func tidy(ctx context.Context, store persistence.Store, todo []persistence.Tidying) (errs []error) {
 	if many, ok := store.(persistence.Tidier); ok && len(todo) > 0 {
 		return many.Tidy(ctx, todo)
@@ -220,7 +220,7 @@ func tidy(ctx context.Context, store persistence.Store, todo []persistence.Tidyi
 }
 
 // View returns what is true about a run, whatever is recorded: one that says running and is not alive is
-// interrupted, unless nobody can tell.
+// interrupted, unless that is unknown.
 func View(r persistence.Run, alive bool) persistence.Run {
 	if r.Status == persistence.Running && !alive && !r.Unowned {
 		r.Status = persistence.Interrupted

@@ -57,7 +57,7 @@ func (j *job) finish() (fsm.Result, error) {
 // exit says how the process ended.
 func (j *job) exit(res *fsm.Result) {
 	res.Duration = time.Since(j.began)
-	if !j.exited { // it cannot be ended: whenever that happens, nobody is waiting
+	if !j.exited { // it cannot be ended: whenever that happens, no goroutine is waiting
 		go j.child.reap()
 		res.ExitCode = -int(syscall.SIGKILL)
 		return

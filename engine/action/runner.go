@@ -69,7 +69,7 @@ type Runner struct {
 	Effort      string       // of prompts and judges that name none; "" is the host's own
 	Permissions string       // of all prompts and judges, whatever they say; "" leaves it to them
 
-	// Prices says what a prompt cost whose host does not; nil: nobody knows.
+	// Prices says what a prompt cost whose host does not; nil: unknown.
 	Prices func(model string, u fsm.Usage) (usd float64, ok bool)
 
 	prepare sync.Once

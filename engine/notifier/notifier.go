@@ -40,7 +40,7 @@ type Options struct {
 	ExitCode func(fsm.Outcome) int      // that loops run has for an outcome; nil = it is not told
 }
 
-// A Notifier tells of runs. Its methods may be called by several goroutines at once, and a nil Notifier tells nobody; after Close it
+// A Notifier tells of runs. Its methods may be called by several goroutines at once, and a nil Notifier notifies no one; after Close it
 // may observe nothing.
 type Notifier struct {
 	p      *project.Project
@@ -53,7 +53,7 @@ type Notifier struct {
 	runs map[persistence.ID]*run // guarded by mu
 }
 
-// New returns what tells those that the settings of a project name, nil where nobody is to be told: also where this program is part
+// New returns what tells those that the settings of a project name, nil where there is no target: also where this program is part
 // of an action of another run, which is part of what that run does.
 func New(p *project.Project, o Options) *Notifier {
 	if o.Env == nil {

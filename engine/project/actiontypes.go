@@ -30,7 +30,7 @@ func (p *Project) ActionTypes() loopfile.Types {
 	return types
 }
 
-// isHost reports whether a host is called so.
+// isHost reports whether a host has that name.
 func isHost(c *config.Config, name string) bool {
 	return slices.ContainsFunc(slices.Concat(c.Hosts, host.Hosts()), func(h *host.Host) bool {
 		return h.Name == name || slices.Contains(h.Aliases, name)

@@ -24,7 +24,7 @@ func (r *Records) AllCommands(ctx context.Context, id persistence.ID) ([]persist
 // Where that cannot be read it is not paused.
 func (r *Records) PausedSince(ctx context.Context, run persistence.Run) (since time.Time, paused bool) {
 	if run.Foreign || run.Unasked || !run.Resumable && !run.Held {
-		return time.Time{}, false // nobody would act on it
+		return time.Time{}, false // no process would act on it
 	}
 	all, _ := r.AllCommands(ctx, run.ID)
 	return persistence.PausedSince(all, run.Segment)

@@ -96,7 +96,7 @@ func (l *Library) Load(path string) (Loaded, error) {
 			}
 			if loop == nil {
 				f := Loaded{Problems: problems}
-				if draft := l.Files.Draft(path); draft != nil { // so that an author hears of all mistakes at once
+				if draft := l.Files.Draft(path); draft != nil { // so that an author sees all mistakes at once
 					f.Advice = adviseDraft(draft, problems)
 				}
 				return f, nil
@@ -176,7 +176,7 @@ type Subloops struct {
 	agents  Agents
 	noGuard bool           // host_guard is off in them
 	config  *config.Config // pauses sub-loops that have no backoff; nil = does not
-	keeper  *Keeper        // is told of each loop; nil = nobody is
+	keeper  *Keeper        // is called with each loop; nil = it is not
 }
 
 // Subloops returns the loops that the states of a run may run. Of the overrides of the command line the delay and

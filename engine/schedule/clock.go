@@ -1,7 +1,7 @@
 // Package schedule fires the schedules of loops: it starts their runs at the times that loop files name, each once, however many servers
 // look after one folder or database, and makes up for what was missed as the loop says.
 //
-// Before a run is started, its time is on record in the ledger, with the id that the run is to have. Whoever finds a time without its
+// Before a run is started, its time is on record in the ledger, with the id that the run is to have. A process that finds a time without its
 // run starts the run of that id, which the store gives away once. So a server may be killed at any moment.
 package schedule
 
@@ -32,7 +32,7 @@ type Clock struct {
 	Ledger persistence.Ledger
 	World  World
 	Now    func() time.Time // nil = [time.Now]
-	Tell   func(Firing)     // is told of each time that this clock decided, or whose run it started; nil = nobody is
+	Tell   func(Firing)     // is called with each time that this clock decided, or whose run it started; nil = it is not
 
 	// Look is after how long what is open is looked at again; 0 = 5 s.
 	Look time.Duration

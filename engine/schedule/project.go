@@ -129,7 +129,7 @@ type Watch struct {
 	Open  func() (*project.Project, error) // opens the project anew
 	Begin Begin
 	Tell  func(Firing) // as [Clock.Tell]
-	Say   func(string) // is told of what is wrong, once; nil = nobody is
+	Say   func(string) // is called once with each error; nil = it is not
 
 	clock   *Clock
 	records *project.Records

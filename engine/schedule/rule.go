@@ -67,7 +67,7 @@ func (p Plan) due(through, now time.Time) (newest time.Time, before int) {
 }
 
 // decide returns what becomes of the newest time after through and up to now; ok is false where there is none. It stands for the
-// times before it, too, that nobody took note of. busy is what the run before is doing, waiting how many times wait for it.
+// times before it, too, that were not recorded. busy is what the run before is doing, waiting how many times wait for it.
 func (p Plan) decide(through, now time.Time, busy string, waiting int) (f Firing, ok bool) {
 	newest, before := p.due(through, now)
 	if newest.IsZero() {

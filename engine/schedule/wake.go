@@ -17,7 +17,7 @@ const wakePause = 5 * time.Second
 type Waker struct {
 	Open  func() (*project.Project, error) // opens the project anew
 	Begin Begin
-	Say   func(string) // is told of each run that was woken, and of what is wrong, once; nil = nobody is
+	Say   func(string) // is called with each run that was woken, and once with each error; nil = it is not
 
 	said string
 }

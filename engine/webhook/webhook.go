@@ -1,7 +1,7 @@
 // Package webhook takes what others tell a server over HTTP: it checks signatures, starts runs, sends events and answers questions. It knows
 // no HTTP itself.
 //
-// What begins a run is on record in the ledger before its sender is told that it was taken, with the id of the run. Whoever finds it without its run
+// What begins a run is on record in the ledger before its sender is told that it was taken, with the id of the run. A process that finds it without its run
 // starts that, as for the times of a schedule, so a server may be killed at any moment. What was delivered is taken once: a message with the id of
 // another, or with what is signed in it, is a copy of that.
 package webhook
@@ -64,7 +64,7 @@ type Receipt struct {
 type Desk struct {
 	Open  func() (*project.Project, error) // opens the project anew
 	Begin schedule.Begin
-	Say   func(string) // is told of runs that begin, and of what is wrong, once; nil = nobody is
+	Say   func(string) // is called with runs that begin, and once with each error; nil = it is not
 
 	mu      sync.Mutex // for what follows
 	clock   *schedule.Clock
@@ -103,7 +103,7 @@ func (d *Desk) Receive(ctx context.Context, name string, m Message, teller Telle
 	if errors.Is(err, ErrUnknown) {
 		return r, err
 	}
-	if err != nil { // what settings say is none of the business of whoever sends something
+	if err != nil { // what settings say is not for the sender
 		d.complain(err)
 		return r, errors.New("the settings of this server have mistakes; what it prints says which")
 	}

@@ -59,7 +59,7 @@ type User struct {
 	Role Role
 }
 
-// NewWord returns a word that nobody can guess: of 260 bits.
+// NewWord returns a word that cannot be guessed: of 260 bits.
 func NewWord() string { return rand.Text() + rand.Text() }
 
 // Same reports in constant time whether a secret is the one that is wanted. An empty one never is.

@@ -141,7 +141,7 @@ type Watch struct {
 	Open  func() (*project.Project, error)                         // opens the project anew
 	Begin schedule.Begin                                           // resumes runs whose process died, where alarm.restart says so
 	Tell  func(context.Context, *project.Project, ...notify.Event) // delivers events, and returns when that is done
-	Say   func(string)                                             // is told of alarms, and of what is wrong, once; nil = nobody is
+	Say   func(string)                                             // is called with each alarm, and once with each error; nil = it is not
 
 	said   string
 	pinged time.Time
@@ -318,7 +318,7 @@ func (a Alarm) event(kind, text string) notify.Event {
 	return notify.Event{Kind: kind, Run: string(a.Run), Loop: a.Loop, Status: a.Kind, Text: text}
 }
 
-// ping tells a service that watches this server that it is there. A service that hears nothing raises an alarm of its own.
+// ping tells a service that watches this server that it is there. A service that receives nothing raises an alarm of its own.
 func (w *Watch) ping(ctx context.Context, url string, now time.Time) error {
 	if url == "" || now.Sub(w.pinged) < pinging {
 		return nil

@@ -117,7 +117,7 @@ func (s *Source) LoopWords(of func(loopfile.Entry) []string) Offer {
 	}
 }
 
-// described returns a word and what is said of it; "", which is not offered, for one that nobody can type.
+// described returns a word and what is said of it; "", which is not offered, for one that cannot be typed.
 func described(word, about string) string {
 	if !Typable(word) {
 		return ""

@@ -23,7 +23,7 @@ import (
 const Name = "config.yaml"
 
 // A Config is what the files say together. A field that none of them sets has its zero value, which stands for the
-// default of whoever reads it.
+// default of the code that reads it.
 type Config struct {
 	Store   string // dir, sqlite:PATH or the URL of a PostgreSQL
 	Catalog string // absolute

@@ -86,7 +86,7 @@ func (l Layers) reference(c *Config) {
 	}
 }
 
-// knownHost reports whether a host is called so. little-loops knows some that are not known here.
+// knownHost reports whether a host has that name. little-loops knows some that are not known here.
 func knownHost(name string) bool {
 	return name != "" && slices.ContainsFunc(host.Hosts(), func(h *host.Host) bool { return h.Name == name || slices.Contains(h.Aliases, name) })
 }

@@ -171,7 +171,7 @@ func entrances(l *fsm.Loop) [][2]string {
 	return slices.DeleteFunc(out, func(h [2]string) bool { return h[1] == "" })
 }
 
-// reach marks the states that no run can come to. Where a target that is reached is a template nobody can say.
+// reach marks the states that no run can come to. Where a target that is reached is a template it is unknown.
 func (g *Graph) reach(l *fsm.Loop) {
 	seen := make([]bool, len(g.Nodes))
 	var queue []int

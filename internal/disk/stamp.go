@@ -7,7 +7,7 @@ import (
 )
 
 // A Stamp tells whether a file or a folder is what it was. Whatever changes it, or the names in a folder, gives it another one, if
-// the clock of its file system had advanced since the last change; nobody can set Changed.
+// the clock of its file system had advanced since the last change; Changed cannot be set.
 type Stamp struct {
 	Dev, Ino          uint64
 	Size              int64

@@ -31,11 +31,11 @@ type Simulation struct {
 	Dir     string    // see [fsm.Config.Dir]
 	Getenv  func(name string) (string, bool)
 	Replies Replies
-	Observe func(fsm.Event) // is told every event, numbered; nil = nobody is
+	Observe func(fsm.Event) // is called with every event, numbered; nil = it is not
 	Verify  bool            // see [fsm.Config.Verify]
 }
 
-// Simulate walks a loop to its end without doing anything: no process is started, no file written, nobody asked, nothing
+// Simulate walks a loop to its end without doing anything: no process is started, no file written, no question asked, nothing
 // waited for. Actions come to what Replies say; their output is made up. What only made-up output, a judge, or a
 // look at the project after the action could decide is decided by the same reply; all other evaluators look for themselves.
 //
@@ -127,7 +127,7 @@ func (w *walk) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Result,
 		res.Response = &fsm.Response{Status: [3]int{200, 404, 500}[min(max(res.ExitCode, 0), 2)], Headers: value.NewMap()}
 	}
 	if a.Kind == fsm.KindPrompt {
-		// Usage that nobody can price would end a run with a budget.
+		// Usage whose price is unknown would end a run with a budget.
 		res.Reply = &fsm.Reply{Complete: true, Coverage: fsm.CoverageComplete}
 		if res.ExitCode != 0 {
 			// Any other class would be guessed from the text, and might have the prompt sent again.

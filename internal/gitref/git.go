@@ -24,7 +24,7 @@ var foreign = []string{
 	"GIT_IMPLICIT_WORK_TREE=", "GIT_LITERAL_PATHSPECS=", "GIT_GLOB_PATHSPECS=", "GIT_NOGLOB_PATHSPECS=", "GIT_ICASE_PATHSPECS=",
 }
 
-// Command returns a Git that starts the program git with an environment. It asks nobody for a password: the commands have no
+// Command returns a Git that starts the program git with an environment. It asks for no password: the commands have no
 // terminal.
 func Command(env []string) Git {
 	base := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {

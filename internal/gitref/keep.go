@@ -15,7 +15,7 @@ import (
 // Patience is how long a push that the remote does not answer is tried again.
 var Patience = 5 * time.Minute
 
-// who commits: the settings of the machine may name nobody.
+// who commits: the settings of the machine may have no name.
 var who = []string{
 	"GIT_AUTHOR_NAME=loops", "GIT_AUTHOR_EMAIL=loops@localhost", "GIT_COMMITTER_NAME=loops", "GIT_COMMITTER_EMAIL=loops@localhost",
 }

@@ -120,7 +120,7 @@ func (t *Tree) Reset(ctx context.Context, commit string) error {
 	} else if err != nil {
 		return err
 	} else {
-		_ = os.Remove(filepath.Join(t.admin(), "index.lock")) // whoever made it is gone: the tree is ours
+		_ = os.Remove(filepath.Join(t.admin(), "index.lock")) // the process that made it is gone: the tree is ours
 		is, err := t.look(ctx)
 		if err != nil {
 			return err

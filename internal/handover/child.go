@@ -34,7 +34,7 @@ type Start struct {
 // A Wait is what a process reports that has to wait for other runs before its run begins.
 type Wait struct {
 	ID   string `json:"id"`   // of its place in the queue
-	Text string `json:"text"` // whom it waits for, for a person
+	Text string `json:"text"` // what it waits for, for a user
 }
 
 // Report writes the line for the process that waits for it, which may have ended.

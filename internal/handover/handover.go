@@ -53,7 +53,7 @@ type View struct {
 	Format  string `json:"format,omitempty"`
 	File    string `json:"file,omitempty"`
 	Costs   string `json:"costs,omitempty"`
-	Color   string `json:"color,omitempty"` // "" = nobody said
+	Color   string `json:"color,omitempty"` // "" = not given
 }
 
 // Command is the command of this program that carries a run which was handed over. It is for this program only.

@@ -128,7 +128,7 @@ const (
 	Billing     Class = "billing"       // the account has to be paid for, or its credit or quota raised
 	NoModel     Class = "unknown_model" // the host has no such model, or not for this account
 	AdminLimit  Class = "admin_limit"   // the host's own ceiling: turns or costs of one prompt
-	Permission  Class = "permission"    // it needs a permission nobody can give here
+	Permission  Class = "permission"    // it needs a permission that cannot be given here
 	Context     Class = "context"       // too long for the model
 	Schema      Class = "schema"        // no answer that matches
 	Truncated   Class = "truncated"     // it ended without saying how it went

@@ -27,7 +27,7 @@ func say(e fsm.Event, format string, args ...any) Sentence {
 }
 
 // Explain says what happened in a visit and why it led where it led. l is the loop the state belongs to, or nil where
-// nobody knows: then the rules that were used are not named.
+// it is unknown: then the rules that were used are not named.
 func Explain(v *Visit, l *fsm.Loop) []Sentence {
 	x := explainer{v: v, l: l}
 	if l != nil {

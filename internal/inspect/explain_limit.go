@@ -10,7 +10,7 @@ import (
 	"loops/internal/humanize"
 )
 
-// limit says which limit or rule of the run an event is about. An event that nobody knows is shown as it is.
+// limit says which limit or rule of the run an event is about. An unknown event is shown as it is.
 func (x *explainer) limit(e fsm.Event) string {
 	val := func(key string) string { return show(e.Get(key)) }
 	state := val("state")

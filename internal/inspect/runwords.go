@@ -104,7 +104,7 @@ var endings = []string{
 	fsm.EndHandoff, fsm.EndParked, fsm.EndCycle, fsm.EndStall, fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget,
 }
 
-// RecordedAs are the statuses, and what ended them, by which runs may be recorded for whom [StatusWord] or [Outcome] is one of the words: others are
+// RecordedAs are the statuses, and what ended them, by which runs may be recorded whose [StatusWord] or [Outcome] is one of the words: others are
 // not. Of ends that are many for a word none are said: any may be recorded.
 func RecordedAs(words ...string) (all []persistence.Status, ends []string) {
 	some := false

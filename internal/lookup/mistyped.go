@@ -19,7 +19,7 @@ import (
 func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, name string, see engine.Operation) error {
 	main := RulebookOf(ctx, f, run).Main()
 	if main == nil {
-		return nil // nobody can tell
+		return nil // it is unknown
 	}
 	states := slices.Clone(main.Order)
 	nests := false // states of sub-loops that were never entered are not known

@@ -113,7 +113,7 @@ func (c Call) Do(ctx context.Context) (result []byte, err error) {
 // open starts the server and agrees with it on a protocol.
 func (c Call) open(ctx context.Context, t target) (*server, *mcp.ClientSession, error) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "loops", Version: c.Version}, &mcp.ClientOptions{
-		Capabilities:   &mcp.ClientCapabilities{}, // nobody is there to answer what a server may ask
+		Capabilities:   &mcp.ClientCapabilities{}, // there is no user to answer what a server may ask
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 	})
 	for i := 0; ; i++ {

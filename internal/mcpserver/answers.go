@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// patience is how long the calls that are under way have when the input ends. Whoever pipes requests into a server closes
+// patience is how long the calls that are under way have when the input ends. A client that pipes requests into a server closes
 // its input at once and still reads the answers; an agent that is gone does not, and then no call should continue for long.
 const patience = 5 * time.Second
 

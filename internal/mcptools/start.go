@@ -50,7 +50,7 @@ func (h *Host) resume(ctx context.Context, v mcpserver.Values) (json.RawMessage,
 	return h.begin(ctx, v, engine.Request{Resume: r}, append(overWords("resume", v), "--", r.Run))
 }
 
-// projectLock is what a run locks where nobody says.
+// projectLock is what a run locks by default.
 var projectLock = engine.Lock{Limit: -1}
 
 // setText reads an argument in the notation of the flag of the same name, if it is there.

@@ -80,7 +80,7 @@ func NewCgroup() (*Cgroup, error) {
 			removeUnused(parent)
 			return c, nil
 		}
-		// Before the lock is taken another process may think that nobody uses the group, and remove it.
+		// Before the lock is taken another process may find the group unused, and remove it.
 		if try == 10 || !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, err
 		}

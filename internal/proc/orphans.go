@@ -25,7 +25,7 @@ func StartChild(cmd *exec.Cmd) error {
 
 // Fork has start make a child of this process, which [Orphans.Reap] then leaves alone until [Waited] is told of it.
 func Fork(start func() (pid int, err error)) (int, error) {
-	children.Lock() // so that nobody takes it for an orphan before it is known
+	children.Lock() // so that it is not taken for an orphan before it is known
 	defer children.Unlock()
 	pid, err := start()
 	if err == nil {

@@ -31,7 +31,7 @@ func TakeOut(ctx context.Context, q *persistence.Queue, line []persistence.Waite
 		return removed, nil
 	}
 	var errs []error
-	for _, w := range slices.Backward(line) { // from behind, so that nobody moves up and begins meanwhile
+	for _, w := range slices.Backward(line) { // from behind, so that no waiter moves up and begins meanwhile
 		ended, err := takeOutOne(ctx, q, w)
 		if err != nil {
 			errs = append(errs, err)
@@ -55,7 +55,7 @@ func TakeOut(ctx context.Context, q *persistence.Queue, line []persistence.Waite
 	return removed, engine.Several(errs)
 }
 
-// takeOutOne takes a waiter out of the queue and ends his process, and reports whether that has ended.
+// takeOutOne takes a waiter out of the queue and ends its process, and reports whether that has ended.
 func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter) (ended bool, err error) {
 	owner := reconcile.Identity(w.Owner)
 	if w.Foreign {
@@ -69,7 +69,7 @@ func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter)
 	if !elsewhere {
 		owner, elsewhere = entryHolder(q, w.ID, owner)
 	}
-	// From here on he does not begin: of him and us, one removes the file.
+	// From here on the waiter does not begin: of it and us, one removes the file.
 	switch err := q.Remove(ctx, w.ID); {
 	case errors.Is(err, persistence.ErrNotWaiting):
 		return false, engine.Refuse(engine.NotFound, "%s no longer waits: loop %s (%s) began, or left the queue, just now", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Process(w.Owner))

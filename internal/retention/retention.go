@@ -8,7 +8,7 @@ import (
 	"loops/persistence"
 )
 
-// A Policy says which runs are kept. Runs that a live process owns, that can be resumed or that nobody can read are kept in any case, and count
+// A Policy says which runs are kept. Runs that a live process owns, that can be resumed or that are unreadable are kept in any case, and count
 // among the newest of their loop.
 type Policy struct {
 	KeepLast  int           // so many newest runs of each loop stay; 0 = none

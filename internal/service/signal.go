@@ -50,7 +50,7 @@ func (t *Sent) waitedFor() bool { return t.Wait != nil && t.Wait.Event == t.Name
 // Object returns what was sent for a program.
 func (t *Sent) Object() *value.Map {
 	r := t.Run
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "event", t.Name, "number", int64(t.N), //nolint:gosec // nobody sends so many
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "event", t.Name, "number", int64(t.N), //nolint:gosec // there are never so many
 		"at", ui.Stamp(t.At), "from", ui.OrNull(t.From), "alive", project.Alive(r), "waits", t.waitedFor())
 }
 

@@ -230,7 +230,7 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
 func writeJSON(w http.ResponseWriter, status int, o any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(value.AppendJSON(nil, o), '\n')) // whoever asked may be gone
+	_, _ = w.Write(append(value.AppendJSON(nil, o), '\n')) // the client may be gone
 }
 
 // refuse says why a request is not answered, as an object or as a page.

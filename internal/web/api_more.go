@@ -45,7 +45,7 @@ func (s *Server) diff(w http.ResponseWriter, r *http.Request) {
 			return err
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
-		_ = d.WriteJSON(w) // whoever asked may be gone
+		_ = d.WriteJSON(w) // the client may be gone
 		return nil
 	})
 }
@@ -108,6 +108,6 @@ func draw(w http.ResponseWriter, r *http.Request, g *diagram.Graph) error {
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox") // a drawing runs nothing, and has its own style
-	_, _ = w.Write([]byte(text))                                                                        // whoever asked may be gone
+	_, _ = w.Write([]byte(text))                                                                        // the client may be gone
 	return nil
 }

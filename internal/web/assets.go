@@ -70,7 +70,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Encoding", "gzip")
 				w.Header().Set("Content-Type", mime.TypeByExtension(path.Ext(a.name)))
 				w.Header().Set("Content-Length", strconv.Itoa(len(text)))
-				_, _ = w.Write(text) // whoever asked may be gone
+				_, _ = w.Write(text) // the client may be gone
 				return
 			}
 			http.ServeContent(w, r, a.name, time.Time{}, bytes.NewReader(a.text))

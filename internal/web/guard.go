@@ -20,7 +20,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // An Access is how users are known. One way is set at least.
 type Access struct {
-	Token *access.Token // whoever has it is Owner
+	Token *access.Token // a client that has it is Owner
 	Owner access.User
 	Users *access.Users // sign in with a password
 	Proxy *access.Proxy // names them
@@ -85,7 +85,7 @@ func (s *Server) answers(host string) bool {
 	return s.AnyIP != "" && err == nil && port == s.AnyIP && net.ParseIP(ip) != nil
 }
 
-// client is for whom requests are counted: behind a proxy each user, else each address.
+// client is what requests are counted by: behind a proxy each user, else each address.
 func (s *Server) client(r *http.Request) string {
 	if p := s.Access.Proxy; p != nil {
 		if user, ok := p.User(r); ok {
@@ -137,7 +137,7 @@ func (s *Server) identify(r *http.Request) (access.User, error) {
 	return anyone, nil
 }
 
-// proves returns whom a header Authorization names: of a program, which keeps no cookie.
+// proves returns the user that a header Authorization names: of a program, which keeps no cookie.
 func (s *Server) proves(r *http.Request, given string) (access.User, error) {
 	a, anyone := s.Access, access.User{Role: access.Anyone}
 	if bearer, is := strings.CutPrefix(given, "Bearer "); is && a.Token != nil {

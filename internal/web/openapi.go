@@ -104,5 +104,5 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	_, _ = w.Write(text) // whoever asked may be gone
+	_, _ = w.Write(text) // the client may be gone
 }

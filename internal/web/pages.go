@@ -57,7 +57,7 @@ func (s *Server) render(w http.ResponseWriter, r *http.Request, name, title stri
 	}
 	s.pace(w, r)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(b.Bytes()) // whoever asked may be gone
+	_, _ = w.Write(b.Bytes()) // the client may be gone
 }
 
 // A homePage has the runs of all projects.

@@ -310,7 +310,7 @@ func (s *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.Header().Set("Content-Disposition", `attachment; filename="`+fileName(run.ID)+`.html"`)
-		_, _ = w.Write(b.Bytes()) // whoever asked may be gone
+		_, _ = w.Write(b.Bytes()) // the client may be gone
 		return nil
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"loops/internal/service"
 )
 
-// A Session is what one request works with. Whoever opened it closes it.
+// A Session is what one request works with. Its opener closes it.
 type Session struct {
 	*service.Service
 	InWords func(err error) error // says an error, and what was noted before it, as the command does

@@ -38,7 +38,7 @@ type Settings struct {
 	Address  string // of this server, to which the provider sends browsers back; "" = the one they came by
 	Token    string // "" = a new one
 	StateDir string // where the token is kept; "" = nowhere
-	Owner    string // whom the token stands for
+	Owner    string // the user that the token stands for
 }
 
 // A WrongSettingsError says what settings do not go together or cannot be read.

@@ -7,7 +7,7 @@ import (
 	"loops/internal/access"
 )
 
-// openidVersion is the version of a session of a user whom the provider of OpenID Connect named.
+// openidVersion is the version of a session of a user that the provider of OpenID Connect named.
 const openidVersion = "openid"
 
 const openidPath = "/signin/openid"

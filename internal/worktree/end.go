@@ -123,7 +123,7 @@ const goingSuffix = ".going"
 
 func (t Tree) going() string { return t.Path + goingSuffix }
 
-// remove removes the tree, and its branch if the run made it and nobody has changed it since.
+// remove removes the tree, and its branch if the run made it and it has not changed since.
 func (h *Hold) remove(ctx context.Context, git Git, tip string, discard bool) (kept bool, err error) {
 	b, err := json.Marshal(removal{h.Tree, tip, discard})
 	if err != nil {

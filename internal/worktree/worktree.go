@@ -1,8 +1,8 @@
 // Package worktree gives a run a work tree of git of its own, looks at what is in it, and ends it without losing anything
-// that nobody asked to throw away. It runs git through a port, and knows nothing of loops and stores.
+// that no user asked to throw away. It runs git through a port, and knows nothing of loops and stores.
 //
 // A tree lies in the folder .worktrees of the project it is of, and has a mark in git's own folder for it, which goes when
-// the tree goes. Whoever uses a tree holds a kernel lock on its mark.
+// the tree goes. A process that uses a tree holds a kernel lock on its mark.
 package worktree
 
 import (

@@ -207,7 +207,7 @@ const patience = 30 * time.Second
 
 // lock opens a file for reading and writing and takes its flock, which lasts until the file is closed or the process
 // dies. With make the file and its folder are made if need be; without, it is fs.ErrNotExist where there is none.
-// Whoever holds the lock may remove the file. shared is for readers, who wait for writers only.
+// The holder of the lock may remove the file. shared is for readers, who wait for writers only.
 func (d *disk) lock(ctx context.Context, path string, how lockMode) (*os.File, error) {
 	giveUp := time.Now().Add(cmp.Or(d.patience, patience))
 	for wait := 50 * time.Microsecond; ; wait = min(2*wait, 5*time.Millisecond) {

@@ -15,7 +15,7 @@
 //   - After an error, or a crash in between, the store holds what was there before or what was to be written, whole.
 //   - Damaged bytes are never believed and never passed over in silence: they come as a [*DamageError], together with
 //     the newest content that is good, where there is one.
-//   - Events are numbered 1, 2, 3 … without a gap, whoever appends them.
+//   - Events are numbered 1, 2, 3 … without a gap, whichever process appends them.
 //
 // Everything may be used by several goroutines at once. A Dir and a Stages may also be used by several processes at
 // once; they wait for each other with flock, so the folder must be on a file system that has it. Several processes of one

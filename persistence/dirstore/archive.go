@@ -102,7 +102,7 @@ func (d *Store) pack(p *parcel) error {
 		return err
 	}
 	state := filepath.Join(p.tmp, "state.json")
-	_ = os.Rename(files.state+".tmp", state) // nobody needs it any more, and a new file costs more than all the rest
+	_ = os.Rename(files.state+".tmp", state) // it is not needed any more, and a new file costs more than all the rest
 	return disk.Rewrite(state, encodeFlat(p.flat))
 }
 
@@ -173,7 +173,7 @@ func (d *Store) fillFolder(files livePaths, work, tmp string) error {
 		return err
 	}
 	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.aside, "events.damaged"}, {files.meta, "meta-eval.jsonl"}}
-	if _, ok := disk.IsRegular(files.commands); ok { // else nobody sent one
+	if _, ok := disk.IsRegular(files.commands); ok { // else none was sent
 		links = append(links, [2]string{files.commands, commandsFile})
 	}
 	if err := d.linkParts(files.parts, filepath.Join(tmp, "events")); err != nil {

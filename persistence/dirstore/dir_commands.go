@@ -81,7 +81,7 @@ func (d *Store) addCommand(path string, c persistence.Command) (persistence.Comm
 	if err != nil {
 		return c, err
 	}
-	if read.mark.end < st.Size() { // of a line that was not written to its end: nobody was told that it is on record
+	if read.mark.end < st.Size() { // of a line that was not written to its end: its sender was not told that it is on record
 		if err := f.Truncate(read.mark.end); err != nil {
 			return c, err
 		}
@@ -215,7 +215,7 @@ func unlessMissing(err error) error {
 	return err
 }
 
-// unclaimed reports whether a file of commands is all there is of a live run: whoever sent one died as the run was moved.
+// unclaimed reports whether a file of commands is all there is of a live run: its sender died as the run was moved.
 func (d *Store) unclaimed(id persistence.ID) bool {
 	p := d.live(id)
 	return !d.leftover(id) && !disk.Exists(p.lock) && !disk.Exists(p.removed)

@@ -84,7 +84,7 @@ func (s *syncer) fire() {
 	}
 }
 
-// failed returns what went wrong when nobody waited.
+// failed returns what went wrong when no caller waited.
 func (s *syncer) failed() error {
 	if !s.spoil.Load() {
 		return nil

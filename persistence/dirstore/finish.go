@@ -197,7 +197,7 @@ func (d *Store) finishHiding(p place, hidden string) (done bool, err error) {
 // The ends of names of archive folders that are being made, or were replaced.
 var halfSuffixes = []string{".tmp", ".old", ".import"}
 
-// dropHalf removes folders of the archive that nobody makes, or removes, any more.
+// dropHalf removes folders of the archive that no process makes, or removes, any more.
 func (d *Store) dropHalf() error {
 	names, err := disk.Names(d.history)
 	if err != nil {

@@ -166,7 +166,7 @@ func (d *Store) conflict(self persistence.ID, location string, spec persistence.
 			d.discard(persistence.ID(stem), false)
 		}
 		if err != nil {
-			continue // unreadable: nobody can say what it locks
+			continue // unreadable: what it locks is unknown
 		}
 		if !alive && !l.Flock {
 			alive = d.alive(l.owner(), l.since())

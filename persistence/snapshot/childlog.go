@@ -37,7 +37,7 @@ func Counted(v any) (lines, from int64, ok bool) {
 
 func takeLog(to *[]string, v any) error {
 	if _, _, ok := Counted(v); ok {
-		return nil // nobody asked for it
+		return nil // it was not asked for
 	}
 	return takeTexts(to, v)
 }

@@ -181,7 +181,7 @@ func TakeText[T ~string](to *T, v any) error {
 	if !ok {
 		if m, is := v.(*value.Map); is {
 			if _, _, ref := blobRef(m); ref {
-				return nil // a large text that nobody asked for
+				return nil // a large text that was not asked for
 			}
 		}
 		return wrong("text", v)

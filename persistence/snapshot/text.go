@@ -16,7 +16,7 @@ import (
 const LargeFrom = 64 << 10
 
 // Texts keeps the large texts in the memory of one run by the names of their content, which are their SHA-256 in hexadecimal
-// digits. Whoever encodes puts each there before the text that names it.
+// digits. An encoder puts each there before the text that names it.
 type Texts interface {
 	Put(name, text string) error
 	// Get returns the text. It need not check it.

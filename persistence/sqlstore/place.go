@@ -133,5 +133,5 @@ func readPlace(f *os.File) (string, error) {
 	if err := errors.Join(f.Truncate(int64(len(word))), f.Sync()); err != nil {
 		return "", err
 	}
-	return word, disk.SyncFolder(filepath.Dir(f.Name())) // records name it: lost, nobody would remove their files
+	return word, disk.SyncFolder(filepath.Dir(f.Name())) // records name it: lost, their files would never be removed
 }

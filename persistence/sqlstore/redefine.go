@@ -16,7 +16,7 @@ func (j *journal) Redefine(ctx context.Context, definition []byte) error {
 	}
 	run, epoch := j.next.run, j.next.epoch
 	err := j.s.change(ctx, func(tx *sql.Tx) error {
-		if err := j.s.d.serialise(ctx, tx); err != nil { // Remove looks for definitions that nobody has
+		if err := j.s.d.serialise(ctx, tx); err != nil { // Remove looks for definitions that no run has
 			return err
 		}
 		hash, err := j.s.keepDefinition(ctx, tx, definition)

@@ -46,7 +46,7 @@ type Store struct {
 	cache sync.Map // translated statements
 
 	finishing sync.Once // what processes that died left of removals was removed
-	owned     sync.Map  // the journals of this process, by id: whoever reads here sees what they were told
+	owned     sync.Map  // the journals of this process, by id: a reader here sees what they were told
 }
 
 // Lease is how long a run is safe from being taken over while its owner is not heard of. The parameter lease of the URL

@@ -148,7 +148,7 @@ func (p *Provider) Finish(ctx context.Context, browser string, answer url.Values
 	return user, a.to, nil
 }
 
-// Find returns a user whom the provider named, as the file of users has them now.
+// Find returns a user that the provider named, as the file of users has them now.
 func (p *Provider) Find(name string) (access.User, bool) {
 	if p.Users == nil {
 		return access.User{Name: name, Role: p.Role}, true

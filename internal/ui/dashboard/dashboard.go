@@ -52,7 +52,7 @@ type Options struct {
 	Explain  func(err error) string // in words for users
 }
 
-// ErrGone means that the terminal is gone: nobody can press a key any more.
+// ErrGone means that the terminal is gone: no key can be pressed any more.
 var ErrGone = errors.New("the terminal is gone")
 
 // A ScreenError means that the terminal cannot be used.

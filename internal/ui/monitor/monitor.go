@@ -186,7 +186,7 @@ func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 	w.cost = inspect.Cost{Prompts: m.Spent.Prompts, CostUSD: m.Spent.CostUSD, Unknown: m.Spent.Unpriced}
 }
 
-// forget drops runs that ended long ago, and details that nobody has looked at lately.
+// forget drops runs that ended long ago, and details that were not looked at lately.
 func (l *Monitor) forget(selected persistence.ID) {
 	var ended []*run
 	for id, w := range l.runs {

@@ -18,7 +18,7 @@ import (
 
 // A GitHub shows a run in the log of a job of GitHub Actions: a group for each step, the state that a run failed in
 // as a note in its file, and a summary. What actions print is no command of the job: while anything but a command of ours
-// is written, commands are off, and only a token that nobody knows turns them on again.
+// is written, commands are off, and only a secret token turns them on again.
 type GitHub struct {
 	*Text
 	job   Job

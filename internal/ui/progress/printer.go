@@ -9,7 +9,7 @@ import (
 	"loops/persistence"
 )
 
-// A Printer shows a run to whoever started it. Only Note may be called from another goroutine.
+// A Printer shows a run to the user who started it. Only Note may be called from another goroutine.
 type Printer interface {
 	// Queued is called before Header, when the run has to wait for others, and again when it waits for another process.
 	Queued(q Queued)

@@ -12,13 +12,13 @@ import (
 type Queued struct {
 	Waiter persistence.Waiter
 	For    persistence.Obstacle
-	Text   string // whom he waits for, for a person
+	Text   string // what it waits for, for a user
 	First  bool   // nothing was told before
 	Now    time.Time
 	Log    string // where a process in the background writes while it waits
 }
 
-// ObstacleObject is whom a waiter waits for.
+// ObstacleObject is what a waiter waits for.
 func ObstacleObject(o persistence.Obstacle) any {
 	return value.NewMap("loop", ui.OrNull(o.Loop), "instance_id", ui.OrNull(string(o.Run)), "queue_id", ui.OrNull(o.Waiter), "path", ui.OrNull(o.Path), "since", ui.Stamp(o.Since))
 }

@@ -27,7 +27,7 @@ type Carried struct {
 	quiet bool
 	Began chan struct{}   // closed when the header of the run was shown
 	Over  chan struct{}   // closed when its progress is shown no more, so that its end can be
-	Seen  func(fsm.Event) // is told of each event after it was shown; nil = nobody is
+	Seen  func(fsm.Event) // is called with each event after it was shown; nil = it is not
 	ended bool
 }
 
@@ -129,7 +129,7 @@ func (v *Carried) reconciled(changes []reconcile.Change) {
 	}
 }
 
-// tellUnpaused says that a pause was lifted: in the background to whoever started the run.
+// tellUnpaused says that a pause was lifted: in the background to the process that started the run.
 func (v *Carried) tellUnpaused(n engine.Unpaused) {
 	switch {
 	case n.Err != nil:

@@ -18,7 +18,7 @@ import (
 // A Setting is one value that holds.
 type Setting struct {
 	Key   string
-	Value any    // for JSON; nil = nobody set it, or the default is no single value
+	Value any    // for JSON; nil = it is not set, or the default is no single value
 	Text  string // for a person
 	From  Origin
 }

@@ -14,7 +14,7 @@ import (
 // shortID is how many characters of an id in the queue people are shown.
 const shortID = 8
 
-// QueuePlace is which of those a waiter is whose scopes overlap with his, from 1.
+// QueuePlace is the place of a waiter among those whose scopes overlap with its own, from 1.
 func QueuePlace(w persistence.Waiter, line []persistence.Waiter) int {
 	return 1 + len(persistence.Blocking(w, line, nil))
 }

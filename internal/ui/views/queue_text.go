@@ -45,7 +45,7 @@ func TimeoutText(d time.Duration) string {
 	return fmt.Sprintf("%ds", d/time.Second)
 }
 
-// WaitsFor says whom this process waits for.
+// WaitsFor says what this process waits for.
 func WaitsFor(err error) string {
 	if behind, ok := errors.AsType[*engine.BehindError](err); ok {
 		last := "; the last of them is"

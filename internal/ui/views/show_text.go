@@ -111,7 +111,7 @@ func Handlers(l *fsm.Loop) string {
 	return strings.Join(out, ", ")
 }
 
-// Inputs says what whoever runs the loop can give it.
+// Inputs lists what a user can give the loop.
 func Inputs(l *fsm.Loop) string {
 	key := l.InputKey
 	var out []string

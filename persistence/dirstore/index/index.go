@@ -194,7 +194,7 @@ func (x *Index) Save(path string, news News, stamp func(name string) (disk.Stamp
 	if disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return
 	}
-	if err := f.Truncate(0); err != nil { // whoever reads now finds nothing
+	if err := f.Truncate(0); err != nil { // a reader finds nothing now
 		return
 	}
 	c, ok := clockOf(f, news.Began)

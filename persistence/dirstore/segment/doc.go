@@ -12,7 +12,7 @@
 //
 // # Parts
 //
-// A journal that grows beyond a size is cut into parts, so that a loop without end makes no file that nobody can open. The newest
+// A journal that grows beyond a size is cut into parts, so that a loop without end makes no file that is too large to open. The newest
 // part always has the same name; the full ones before it lie in a folder beside it: 000001.jsonl, 000002.jsonl … and index.jsonl, a
 // line for each of them. Every part begins with a whole memory, and every byte has one name at every moment. The names of the parts
 // are the truth: what the index says is only believed of a file that has the recorded size, and what it does not say is found in

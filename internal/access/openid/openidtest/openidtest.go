@@ -1,4 +1,4 @@
-// Package openidtest is a provider of OpenID Connect on loopback for tests: it signs everyone in whom a test names, at once.
+// Package openidtest is a provider of OpenID Connect on loopback for tests: it signs in all users that a test names, at once.
 package openidtest
 
 import (
