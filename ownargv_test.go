@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// startsItself are the functions that may look for this program's own file, to start it once more.
+// startsItself are the functions that may look for this program's own file, to start it again.
 var startsItself = map[string]string{
 	"loops/internal/handover.Spawn": "the process of a run: it gets the name of one command, and reads what it is to do from a pipe",
 	"loops/cmd/loops/cli.toolCall":  "one call of a tool of an MCP server, of which the process must not be the one that carries the run",

@@ -14,13 +14,13 @@ type result struct {
 	missed bool
 }
 
-// The table of a document stands in this section, below this line and the one that draws a table's head.
+// The table of a document is in this section, below this line and the one that draws a table's head.
 const (
 	tableSection = "\n## Numbers\n"
 	tableHead    = "| what | target | measured |\n|---|---|---|\n"
 )
 
-// updateTable writes the table of a document anew.
+// updateTable writes the table of a document again.
 func updateTable(path string, taken []result) error {
 	old, err := os.ReadFile(path)
 	if err != nil {

@@ -260,7 +260,7 @@ func (a *asking) look(ctx context.Context, err error) error {
 	return err
 }
 
-// Paused reports whether a run is to pause, or stands in a pause though nothing asks for one any more.
+// Paused reports whether a run is to pause, or is in a pause though nothing asks for one any more.
 func (e *Engine) Paused(ctx context.Context, r persistence.Run) (bool, error) {
 	store, err := e.Records(ctx)
 	if err != nil {

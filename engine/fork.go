@@ -158,7 +158,7 @@ func forkValues(pairs []string) (*value.Map, error) {
 }
 
 // context returns the context to begin with: that of the other run, keys the loop file has and it lacks, and --set over
-// both. What follows from a key that is set is left out, to be filled in anew.
+// both. What follows from a key that is set is left out, to be filled in again.
 func (f *forkPlace) context(l *fsm.Loop, o *ForkRequest) (*value.Map, error) {
 	given, err := forkValues(o.Set)
 	if err != nil {

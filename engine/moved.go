@@ -54,8 +54,8 @@ func sameFolder(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// rootsIn adds the projects in which the working folder of a run lies, by the paths that the run remembers: work is what
-// stands behind them.
+// rootsIn adds the projects in which the working folder of a run lies, by the paths that the run remembers: work is the
+// rest of the path.
 func rootsIn(m *fsm.Snapshot, work string, roots []string) []string {
 	add := func(v any) {
 		path := inspect.Text(v)

@@ -155,7 +155,7 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 	return &Run{id: id, inbox: box, look: make(chan struct{}, 1), drain: make(chan struct{}), wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
-// drive drives a run to its end, lets go of it and tells how it ended.
+// drive drives a run to its end, releases it and tells how it ended.
 func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Result, error) {
 	ctx, stop := context.WithCancelCause(context.Background())
 	r.stop = stop
@@ -298,7 +298,7 @@ func (s *recording) why(o fsm.Outcome, pending []fsm.Event) string {
 	return s.because.Reason(o, s.j.loop)
 }
 
-// end lets go of a run and tells how it ended.
+// end releases a run and tells how it ended.
 func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error, gone bool, limit string) (Result, error) {
 	run := j.journal.Run()
 	id := run.ID

@@ -58,7 +58,7 @@ func (s spot) there() bool {
 	if err == nil && os.SameFile(st, s.was) {
 		return true
 	}
-	// A file system that numbers its files anew each time says nothing by that.
+	// A file system that numbers its files again each time says nothing by that.
 	st, again := s.dir.Stat()
 	return err == nil && again == nil && !os.SameFile(st, s.was)
 }

@@ -33,7 +33,7 @@ type runTree struct {
 	plan  *worktree.Plan // of a run that begins; nil = it continues
 	hold  *worktree.Hold // nil = it was never used
 	guest io.Closer      // in the tree of another run; else nil
-	left  *TreeReport    // the run let go of it and can be resumed; else nil
+	left  *TreeReport    // the run released it and can be resumed; else nil
 }
 
 // planTree finds out which work tree a run is to have. It changes nothing.

@@ -9,7 +9,7 @@ import (
 	"loops/persistence"
 )
 
-// leave lets go of the work tree of a run that can be resumed, before another process may have the run.
+// leave releases the work tree of a run that can be resumed, before another process may have the run.
 func (t *runTree) leave(ctx context.Context, p *project.Project, id persistence.ID, o fsm.Outcome) {
 	if t == nil || t.hold == nil || !persistence.StatusOf(o).CanGoOn(o.Retriable()) {
 		return

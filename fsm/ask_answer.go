@@ -8,7 +8,7 @@ import (
 	"loops/fsm/value"
 )
 
-// previewAnswer is how much of what a judge printed stands in the details of a verdict error.
+// previewAnswer is how much of what a judge printed is in the details of a verdict error.
 const previewAnswer = 300
 
 // An oddAnswer is an answer that cannot even be a verdict error: an exception in the sense of the language (D11).

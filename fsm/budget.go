@@ -242,7 +242,7 @@ func plainNumber(v float64) any {
 }
 
 // overspent leaves a state because of a budget: by its on_budget, or else by that of the loop, which is taken once. A
-// budget of a loop around this one is that one's business: this loop ends, and continues where it stood when the run is
+// budget of a loop around this one is that one's business: this loop ends, and continues where it was when the run is
 // resumed with a higher one.
 func (e *Executor) overspent(st *State, o *overrun) decision {
 	m := e.mem
@@ -306,7 +306,7 @@ func (e *Executor) timeOrStepsSpent() (over *overrun) {
 	return over
 }
 
-// budgetRaised looks at the budgets anew when a run is resumed.
+// budgetRaised looks at the budgets again when a run is resumed.
 func (e *Executor) budgetRaised() {
 	m := e.mem
 	m.BudgetWarned = nil

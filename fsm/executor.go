@@ -26,7 +26,7 @@ type Config struct {
 	MemoryUsed func() (float64, bool)
 	Circuit    Circuit // tells runs of each other's rate limits; nil = there is none
 	Purse      Purse   // limits what this run and others spend together; nil = nothing does
-	// Park has the run let go of where a state waits (see [EndParked]) instead of carrying it until that is over. What came already
+	// Park has the run released where a state waits (see [EndParked]) instead of carrying it until that is over. What came already
 	// is not waited for.
 	Park bool
 	Wake <-chan struct{} // ends the wait the run is in, if it is in one; nil: nothing does
@@ -52,10 +52,10 @@ type Config struct {
 	Keep    Keep // keeps what actions did to files where a later owner of the run finds it; nil = nothing does
 	// Spawn starts an agent that is asked to resume the run, and returns the pid of its process: it is how a loop with on_handoff:
 	// spawn hands over. host is the agent host that the loop names, "" = none; permissions are those of the loop; continuation is
-	// the text of the handoff. The agent does not begin before the run was let go of. Nil: nothing can be started, and the run only ends.
+	// the text of the handoff. The agent does not begin before the run was released. Nil: nothing can be started, and the run only ends.
 	Spawn func(ctx context.Context, host, permissions, continuation string) (pid int, err error)
 	// History yields the events that were recorded of the run behind the one with a number, in order: those of all segments, and those
-	// that Record has taken. Nil: a resumed run begins a list of items anew.
+	// that Record has taken. Nil: a resumed run begins a list of items again.
 	History func(ctx context.Context, after uint64) iter.Seq2[Event, error]
 	// EndsEvery is how many items of a list end before the memory takes them in: what a resumed run reads of its history is no longer
 	// than that. 0 means 250.
@@ -171,7 +171,7 @@ func (e *Executor) begin(ctx context.Context) {
 	e.emit(EventLoopResume, e.inlined(fields)...)
 	m.Outcome, m.Continuation = nil, ""
 	if m.Wait != nil && !m.Wait.retries() && !m.heldInRetry() {
-		m.Wait = nil // what it waited for is looked at anew
+		m.Wait = nil // what it waited for is looked at again
 	}
 	e.forgetWait()
 	if m.endedInHandler(before) {

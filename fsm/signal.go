@@ -81,7 +81,7 @@ func (m *markScanner) write(text, marker string) {
 }
 
 // search returns what follows the marker. The first character of a marker occurs in it only once, so a failed match
-// can begin anew only at that character.
+// can begin again only at that character.
 func (m *markScanner) search(text, marker string) string {
 	if m.n > 0 {
 		k := 0

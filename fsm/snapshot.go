@@ -49,7 +49,7 @@ type Snapshot struct {
 	JustRouted  bool           // Current was announced by a route event and not entered
 	StepsCapped bool           // the on_max_steps handler was started
 	PassCapped  bool           // the on_max_iterations handler was started
-	Flushing    bool           // Current acts once more after a cap, without being judged
+	Flushing    bool           // Current acts again after a cap, without being judged
 	CappedAt    string         // what was about to be entered when the handler was; "" where none was
 
 	StallRing      []StallRecord     // last records of the window detector, oldest first
@@ -95,7 +95,7 @@ type Snapshot struct {
 	// has ended never change after they were recorded.
 	Branches []*BranchMemory
 
-	// Outcome is how the run ended, nil before. Phase and Current still hold where it stood, so that a run that can be
+	// Outcome is how the run ended, nil before. Phase and Current still hold where it was, so that a run that can be
 	// resumed continues from there.
 	Outcome *Outcome
 }

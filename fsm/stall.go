@@ -9,7 +9,7 @@ type stallFire struct {
 }
 
 // recordStall tells the stall detector about an evaluated visit. print is the fingerprint of the progress paths, ""
-// for none: when it is not the one this state saw last, there was progress and the window starts anew. Equal
+// for none: when it is not the one this state saw last, there was progress and the window starts again. Equal
 // records that fill the window fire it; else so many of them in the whole run fire the recurrent detector.
 func (m *Snapshot) recordStall(cfg *Stall, rec StallRecord, print string) (stallFire, bool) {
 	if cfg == nil {

@@ -32,7 +32,7 @@ const (
 // SharedFiles is the Files of jobs for workers that have the folder with that word mounted; see [Placer.FolderWord].
 func SharedFiles(word string) string { return FilesShared + ":" + word }
 
-// A Placed run is one that was submitted, as it stands now.
+// A Placed run is one that was submitted, as it is now.
 type Placed struct {
 	Job
 	State   Run
@@ -47,7 +47,7 @@ type Placed struct {
 // A Finding is what a worker knows of a submitted run that it leaves.
 type Finding struct {
 	Open  bool          // workers are still to carry it
-	Again bool          // there was no progress; false begins to count anew
+	Again bool          // there was no progress; false begins to count again
 	After time.Duration // not before this time from now; 0 = at once, or, where the run is parked, only when something is asked of it
 	Note  string        // for users; "" = nothing
 }

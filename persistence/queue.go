@@ -231,7 +231,7 @@ func (q *Queue) tidy(dead []string) {
 // waited without success; who begins moves it to where the log of the run is.
 func (q *Queue) LogPath(id string) string { return filepath.Join(q.dir, id+".log") }
 
-// EntryPath returns the file of a waiter, which is written anew when it waits for another, and is gone when it waits no longer.
+// EntryPath returns the file of a waiter, which is written again when it waits for another, and is gone when it waits no longer.
 func (q *Queue) EntryPath(id string) string { return q.path(id) }
 
 // EntryInfo describes the file of a waiter, which its process has open as long as it waits.
@@ -244,7 +244,7 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 	if !disk.Exists(path) {
 		return ErrNotWaiting
 	}
-	return q.exclusive(ctx, func() error { // or an entry that is being written anew would come back
+	return q.exclusive(ctx, func() error { // or an entry that is being written again would come back
 		if w, err := readEntry(path); err != nil || !q.waits(w) {
 			return ErrNotWaiting
 		}

@@ -80,7 +80,7 @@ func readEntry(path string) (Waiter, error) {
 	return w, nil
 }
 
-// write puts an entry in place, new or anew, and returns the file, whose flock this process has. It is never seen half
+// write puts an entry in place, new or again, and returns the file, whose flock this process has. It is never seen half
 // written, nor without the flock. Called within exclusive.
 func (q *Queue) write(w Waiter) (*os.File, error) {
 	e := queueEntry{
@@ -120,7 +120,7 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 	return f, nil
 }
 
-// heldEntry reports whether a live process holds flock on an entry. One that is written anew is another file, which is
+// heldEntry reports whether a live process holds flock on an entry. One that is written again is another file, which is
 // held before it is in place.
 func heldEntry(path string) bool {
 	for range 100 {

@@ -200,8 +200,8 @@ func TestQueueOrderOfMany(t *testing.T) {
 	}
 }
 
-// Who is removed finds out, also where he just says for whom he waits; and there is no way that both he begins and the
-// other believes that he does not.
+// A waiter that is removed finds out, also where it just records what it waits for; and it cannot happen that both it begins and the
+// other believes that it does not.
 func TestQueueRemove(t *testing.T) {
 	q := newQueue(t)
 	a, b := join(t, q, "a", "/"), join(t, q, "b", "/")
@@ -236,7 +236,7 @@ func TestQueueRemove(t *testing.T) {
 	}
 }
 
-// What is seen of a waiter is whole at every moment, and he is never taken for dead while he says something new.
+// What is seen of a waiter is whole at every moment, and it is never taken for dead while it records something new.
 func TestQueueTell(t *testing.T) {
 	q := newQueue(t)
 	p := join(t, q, "a", "/p")
@@ -348,7 +348,7 @@ func TestQueueOfTheReferenceTool(t *testing.T) {
 	}
 }
 
-// A queue whose lock is not let go does not hang for ever.
+// A queue whose lock is not released does not hang for ever.
 func TestQueueLockThatIsNotLetGo(t *testing.T) {
 	q := newQueue(t)
 	p := join(t, q, "a", "/")

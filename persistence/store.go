@@ -171,7 +171,7 @@ type Journal interface {
 	Run() Run
 	// Dir is the absolute path of the run's working folder. It exists.
 	Dir() string
-	// Close lets go of the run. A run whose last recorded snapshot has an Outcome is archived first; any other
+	// Close releases the run. A run whose last recorded snapshot has an Outcome is archived first; any other
 	// stays as it is and counts as interrupted from now on. Close is called once, after the last Record. Its
 	// error is an *ArchiveError where all is recorded and only the archive could not take the run, and a *LeftoverError
 	// where all is recorded and only other files could not be written or removed.

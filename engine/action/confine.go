@@ -38,7 +38,7 @@ func (r *Runner) confine(s *scratch, marker string) *proc.Cgroup {
 	return s.group
 }
 
-// forsake lets go of the control group of a scratch. One that has processes is removed when they have ended.
+// forsake releases the control group of a scratch. One that has processes is removed when they have ended.
 func (r *Runner) forsake(s *scratch) {
 	if s.group != nil {
 		s.group.Close()

@@ -11,7 +11,7 @@ import (
 	"loops/fsm"
 )
 
-// finish gathers what came of the action and lets go of it.
+// finish gathers what came of the action and releases it.
 func (j *job) finish() (fsm.Result, error) {
 	held := false
 	for i := range j.streams {
@@ -95,7 +95,7 @@ func (j *job) exit(res *fsm.Result) {
 	}
 }
 
-// leave reads and drops what comes from a pipe that others hold, until they or Close let go of it.
+// leave reads and drops what comes from a pipe that others hold, until they or Close release it.
 func (r *Runner) leave(fd int) {
 	_ = unix.SetNonblock(fd, true) // so that Close ends the reading
 	f := os.NewFile(uintptr(fd), "output of a background process")

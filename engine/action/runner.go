@@ -202,7 +202,7 @@ func (r *Runner) Force() {
 	}
 }
 
-// Close lets go of what ended actions left behind: their processes continue, but get SIGPIPE if they print.
+// Close releases what ended actions left behind: their processes continue, but get SIGPIPE if they print.
 // It is called once, when no action runs any more.
 func (r *Runner) Close() error {
 	r.mu.Lock()

@@ -168,7 +168,7 @@ func adviseDraft(draft *fsm.Loop, problems []fsm.Problem) []fsm.Problem {
 	return lint.CheckMisrouted(draft)
 }
 
-// A Subloops is a library as a run sees it: it is the run's [fsm.Library]. It reads the files anew each time, because
+// A Subloops is a library as a run sees it: it is the run's [fsm.Library]. It reads the files again each time, because
 // an action may have written the loop that a state is about to run.
 type Subloops struct {
 	Project *Project

@@ -18,7 +18,7 @@ type Overrides struct {
 	DelaySet      bool          `json:"delay_set,omitempty"`
 	Durability    string        `json:"durability,omitempty"` // "" = what the store does anyway
 	Agents        Agents        `json:"agents"`
-	Park          bool          `json:"park,omitempty"`          // let go of the run where it waits
+	Park          bool          `json:"park,omitempty"`          // release the run where it waits
 	NoHostGuard   bool          `json:"no_host_guard,omitempty"` // memory is not watched: host_guard is off, whatever the loop says
 	Budget        Budget        `json:"budget"`
 	Timeout       time.Duration `json:"timeout,omitempty"` // of the loop, where resume raised it; no flag sets it

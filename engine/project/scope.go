@@ -9,7 +9,7 @@ import (
 )
 
 // Scopes returns the absolute paths that a loop locks: its scope, with ${context.KEY} filled in and what is not
-// known left as it stands, or the project directory. Of a run in a work tree they are those in the tree; a relative path
+// known left as it is, or the project directory. Of a run in a work tree they are those in the tree; a relative path
 // that leads out of it means what it means in the main checkout.
 func Scopes(p *Project, l *fsm.Loop, values *value.Map) []string {
 	if len(l.Scope) == 0 {

@@ -10,7 +10,7 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Listed is a schedule of a project, and how it stands.
+// A Listed is a schedule of a project, and its status.
 type Listed struct {
 	Plan
 	Known  bool // a server has seen it: from then on its times count

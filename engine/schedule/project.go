@@ -126,7 +126,7 @@ const poll = 3 * time.Second
 
 // A Watch fires the schedules of one project, as its loop files are at the time.
 type Watch struct {
-	Open  func() (*project.Project, error) // opens the project anew
+	Open  func() (*project.Project, error) // opens the project again
 	Begin Begin
 	Tell  func(Firing) // as [Clock.Tell]
 	Say   func(string) // is called once with each error; nil = it is not

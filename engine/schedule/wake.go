@@ -15,7 +15,7 @@ const wakePause = 5 * time.Second
 
 // A Waker wakes the parked runs of one project when they can continue, so that a run that waits needs no process.
 type Waker struct {
-	Open  func() (*project.Project, error) // opens the project anew
+	Open  func() (*project.Project, error) // opens the project again
 	Begin Begin
 	Say   func(string) // is called with each run that was woken, and once with each error; nil = it is not
 

@@ -62,7 +62,7 @@ type Receipt struct {
 
 // A Desk takes the webhooks of one project. Its methods may be called by several goroutines at once.
 type Desk struct {
-	Open  func() (*project.Project, error) // opens the project anew
+	Open  func() (*project.Project, error) // opens the project again
 	Begin schedule.Begin
 	Say   func(string) // is called with runs that begin, and once with each error; nil = it is not
 

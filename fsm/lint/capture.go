@@ -166,7 +166,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 	return true
 }
 
-// branchField checks what stands after the name of the record that branches left.
+// branchField checks what is after the name of the record that branches left.
 func (c *checker) branchField(maker *fsm.State, at spot, name, first, field string) bool {
 	if first == "failed" {
 		return true
@@ -189,7 +189,7 @@ func (c *checker) branchField(maker *fsm.State, at spot, name, first, field stri
 	return false
 }
 
-// dominated warns if a run can come to the state i without the record: none of its makers stands on the way.
+// dominated warns if a run can come to the state i without the record: none of its makers is on the way.
 func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r template.Ref) {
 	if c.off("capture-reachability") || t.name {
 		return

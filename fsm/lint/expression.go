@@ -10,7 +10,7 @@ import (
 	"loops/internal/humanize"
 )
 
-// A formula is an expression of a state, with where it stands.
+// A formula is an expression of a state, with where it is.
 type formula struct {
 	*expression.Program
 	path []string

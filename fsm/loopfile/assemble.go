@@ -223,7 +223,7 @@ func (d *decoder) set(m, key, val *yaml.Node) *yaml.Node {
 	return out
 }
 
-// scalar makes a text that stands where another node does.
+// scalar makes a text that is where another node does.
 func (d *decoder) scalar(value string, at *yaml.Node) *yaml.Node {
 	return d.like(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}, at)
 }

@@ -180,7 +180,7 @@ func (d *decoder) sharedScopes(units []*unit) {
 	}
 }
 
-// overlap returns two paths, one of each scope, of which one is the other or lies in it. What a template stands in is not known.
+// overlap returns two paths, one of each scope, of which one is the other or lies in it. What a template is in is not known.
 func overlap(a, b []string) (x, y string, both bool) {
 	for _, x := range a {
 		for _, y := range b {

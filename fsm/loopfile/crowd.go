@@ -26,7 +26,7 @@ func crowded(data []byte) bool {
 		if m := blockHeader().FindIndex(line); m != nil && !bytes.Contains(line[:m[0]], []byte("#")) {
 			block = indent
 		}
-		for _, c := range []byte(",::-?[{") { // a colon stands between two values
+		for _, c := range []byte(",::-?[{") { // a colon is between two values
 			values += bytes.Count(line, []byte{c})
 		}
 		if values > maxValues {

@@ -9,7 +9,7 @@
 // every fixed target names a state. [Loader.Effective] writes the merged definition as one text. [Loader.Resolve]
 // finds loop files by the names users give, [Loader.Child] by those in other files, and [List] lists them.
 //
-// What a file may say stands in one table ([Keys]): it drives the decoder and the check for unknown keys.
+// What a file may say is in one table ([Keys]): it drives the decoder and the check for unknown keys.
 // Unquoted yes, no, on and off are texts as keys, state names and targets, and booleans where a boolean
 // or a value is expected.
 //

@@ -59,7 +59,7 @@ func (w *documenter) block(n *yaml.Node, in Where) *value.Map {
 		key, name := byWhere()[in][e.name], e.name
 		switch {
 		case in == InState && name == "fragment_name":
-			continue // what it brought stands here, and nothing depends on its name
+			continue // what it brought was merged here, and nothing depends on its name
 		case key != nil && key.Alias != "" && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == key.Alias }):
 			name = key.Alias
 		}

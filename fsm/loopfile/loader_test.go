@@ -362,7 +362,7 @@ func TestLoaderAtOnce(t *testing.T) {
 }
 
 // TestRecursion has loops that run each other in circles, two states each: a loader that follows every reference
-// anew would never end.
+// again would never end.
 func TestRecursion(t *testing.T) {
 	files := map[string]string{}
 	const n = 20

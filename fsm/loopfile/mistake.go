@@ -35,7 +35,7 @@ func mistakeIn(lines []string, at int) *mistake {
 	if len(line) > maxLine {
 		return nil
 	}
-	// What stands below | must be deeper than its key.
+	// What is below | must be indented deeper than its key.
 	if above := lastText(lines, at-1); above > 0 && blockHead().MatchString(lines[above-1]) && indentOf(line) <= indentOf(lines[above-1]) {
 		return &mistake{at, indentOf(line), "the lines of a text after | or > must be indented deeper than its key"}
 	}

@@ -5,7 +5,7 @@ import "slices"
 // Schema returns a JSON Schema (draft 2020-12) of loop files, for editors. It is made from the key table, ends with a
 // newline and is always the same text for the same action types, which are those that the settings of a project add.
 //
-// It describes one file as it stands, before anything is merged into it: what may still come from a parent (`from`) or
+// It describes one file as it is, before anything is merged into it: what may still come from a parent (`from`) or
 // from a fragment is not required there. So it also accepts files of fragments. Every file that [Parse] accepts, it
 // accepts; a key that is not of the language is no error, and a warning in editors that know deprecationMessage.
 //

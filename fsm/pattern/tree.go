@@ -48,7 +48,7 @@ type reNode struct {
 	dotAll   bool
 }
 
-// isAt reports whether the node only stands at a place, which cannot be repeated.
+// isAt reports whether the node only matches a position, which cannot be repeated.
 func (n *reNode) isAt() bool { return reBegin <= n.op && n.op <= reNotWord }
 
 // reInf is the largest width that is distinguished from endless.

@@ -252,7 +252,7 @@ func (p *jsonParser) digits() int {
 	return p.pos - start
 }
 
-// The keys that were met last: the objects of a program have the same few, and each would be allocated anew.
+// The keys that were met last: the objects of a program have the same few, and each would be allocated again.
 var met [256]atomic.Pointer[string]
 
 // longestMet is the length up to which a key is kept.

@@ -138,7 +138,7 @@ func Find(ctx context.Context, f project.Finder, conf *config.Config, now time.T
 
 // A Watch raises and clears the alarms of one project. Any number of watches, in any number of processes, may look after one project.
 type Watch struct {
-	Open  func() (*project.Project, error)                         // opens the project anew
+	Open  func() (*project.Project, error)                         // opens the project again
 	Begin schedule.Begin                                           // resumes runs whose process died, where alarm.restart says so
 	Tell  func(context.Context, *project.Project, ...notify.Event) // delivers events, and returns when that is done
 	Say   func(string)                                             // is called with each alarm, and once with each error; nil = it is not

@@ -128,7 +128,7 @@ func FuzzFind(f *testing.F) {
 		if !json.Valid(got) || got[0] != '{' && got[0] != '[' {
 			t.Fatalf("%q is no answer", got)
 		}
-		// What fits is found again when it stands alone, and it is never passed over for something else.
+		// What fits is found again when it is alone, and it is never passed over for something else.
 		again, err := Find(string(got), fits)
 		if err != nil || string(again) != strings.TrimSpace(string(got)) {
 			t.Fatalf("%q became %q, %v", got, again, err)

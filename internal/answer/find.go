@@ -105,7 +105,7 @@ var tags = map[string]func() *regexp.Regexp{
 	"evidence":   lazy(`(?is)<evidence>(.*?)</evidence>`),
 }
 
-// tagged yields an object of what stands in tags, if there is a verdict: that in small letters.
+// tagged yields an object of what is in tags, if there is a verdict: that in small letters.
 func tagged(text string, yield func(json.RawMessage) bool) {
 	found := map[string]any{}
 	for name, tag := range tags {

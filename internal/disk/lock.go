@@ -30,7 +30,7 @@ func WhileLocked(ctx context.Context, path string, patience time.Duration, f fun
 	if err != nil {
 		return err
 	}
-	defer g.Close() // lets go of the lock
+	defer g.Close() // releases the lock
 	giveUp := time.Now().Add(patience)
 	for wait := 100 * time.Microsecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		err := Flock(g, syscall.LOCK_EX|syscall.LOCK_NB)

@@ -234,7 +234,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestRender leaves what only a run knows as it stands.
+// TestRender leaves what only a run knows as it is.
 func TestRender(t *testing.T) {
 	l := &fsm.Loop{Name: "l"}
 	values := value.NewMap("a", "1", "empty", nil)

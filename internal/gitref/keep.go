@@ -272,7 +272,7 @@ func (m *Mirror) about(ctx context.Context, commit string) (a about, err error) 
 	return a, nil
 }
 
-// gone stands before what a ref has that has nothing.
+// gone precedes what a ref has that has nothing.
 const gone = "-"
 
 // push puts a commit in the place of tip. "" means that it is there, anything else what is there instead (gone = nothing).

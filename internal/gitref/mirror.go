@@ -59,7 +59,7 @@ func (m *Mirror) alone(ctx context.Context, f func() error) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() // lets go of the lock
+	defer file.Close() // releases the lock
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {

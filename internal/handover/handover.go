@@ -64,7 +64,7 @@ const (
 	FDReport   = 3 + iota // to write: one line when the run is on record
 	FDMessages            // to write: what the process says
 	FDRequest             // to read: a Handover
-	FDLife                // to read, only of a bound one: it ends with the process that handed the run over, or when that lets go of it
+	FDLife                // to read, only of a bound one: it ends with the process that handed the run over, or when that releases it
 )
 
 // Read reads a handover, and refuses one that this program may misunderstand.
@@ -183,7 +183,7 @@ func Piped(from, to int) bool {
 	return true
 }
 
-// KillGrace is how long the action of a bound run has to end when its process was let go of.
+// KillGrace is how long the action of a bound run has to end when its process was released.
 const KillGrace = 600 * time.Millisecond
 
 // Obey has this process, which carries a bound run, end when the one that handed the run over does: the run is told to stop as by SIGTERM, and a

@@ -48,7 +48,7 @@ func claudeCommand(r Request, root bool) (Command, error) {
 	case !r.Alone:
 		c.Args = append(c.Args, "--verbose", "--output-format", "stream-json")
 	}
-	// No flag with a list of values stands last: it would take a prompt for one of them.
+	// No flag with a list of values is last: it would take a prompt for one of them.
 	c.Args = append(c.Args, "-p")
 	if strings.HasPrefix(r.Text, "-") || len(r.Text) > maxPromptArg || strings.Contains(r.Text, "\x00") {
 		c.Stdin = r.Text

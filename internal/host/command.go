@@ -46,7 +46,7 @@ func (s *Spec) host() *Host {
 	}
 }
 
-// mentions reports whether a placeholder stands anywhere.
+// mentions reports whether a placeholder occurs.
 func (s *Spec) mentions(name string) bool {
 	name = "{" + name + "}"
 	for _, group := range slices.Concat(s.Args, s.JudgeArgs) {

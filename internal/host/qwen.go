@@ -28,7 +28,7 @@ var qwen = &Host{
 var qwenHas = Features{Model: true, Tools: true, Session: true, Permissions: true, Schema: true, Usage: true}
 
 // qwenSettings stand below those of the user and of the system, who may have reasons of their own. Without them it asks
-// the model once more after every prompt what to remember, sends statistics, and tries again inside its tries.
+// the model again after every prompt what to remember, sends statistics, and tries again inside its tries.
 const qwenSettings = `{
   "privacy": {"usageStatisticsEnabled": false},
   "memory": {"enableManagedAutoMemory": false},

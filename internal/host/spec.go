@@ -19,7 +19,7 @@ type Spec struct {
 
 	// Args are groups of arguments, each left out as a whole where a placeholder in it has nothing to stand for:
 	// {prompt}, {model}, {agent}, {tools} (with commas), {effort}, {session}, {schema} (the text), {schema_file},
-	// {max_cost} (USD). {skip} alone stands for SkipArgs, which come first where it stands nowhere. A prompt that stands
+	// {max_cost} (USD). {skip} alone stands for SkipArgs, which come first where it is absent. A prompt that stands
 	// in no argument goes to standard input.
 	Args      [][]string
 	JudgeArgs [][]string // Args where one answer is wanted; nil = Args
@@ -54,7 +54,7 @@ const (
 	CountsSession Counts = "session" // of the session so far; the last number holds
 )
 
-// Fields say where things stand in what a program prints as JSON. The zero Field stands nowhere.
+// Fields say where things stand in what a program prints as JSON. The zero Field is in no place.
 type Fields struct {
 	Text                                 Field // output of the prompt; several texts of one object are parted by a blank line
 	Final                                Field // the final message; nowhere = the last Text

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What the model is to do stands in the prompt, as [[name]]: a stand-in keeps no conversation, it decides from one
+// What the model is to do is in the prompt, as [[name]]: a stand-in keeps no conversation, it decides from one
 // request. The last such mark in the request counts, and how many results of tools come after it is the turn.
 //
 //	[[ok]]        says Hello
@@ -25,7 +25,7 @@ import (
 //	[[cut]]       says a word and breaks off
 var mark = regexp.MustCompile(`\[\[(ok|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|long|refuse|cut)\]\]`)
 
-// doctorJudge stands in the question that loops doctor asks, where no mark can stand; the answer is that of [[yes]].
+// doctorJudge is in the question that loops doctor asks, where no mark can stand; the answer is that of [[yes]].
 const doctorJudge = "This is a test of structured answers."
 
 // What the stand-ins say.

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// leastSecret is how long a text is at least that is hidden: a shorter one stands in many texts that have nothing to do with it.
+// leastSecret is how long a text is at least that is hidden: a shorter one occurs in many texts that have nothing to do with it.
 const leastSecret = 4
 
 // leastPath is how long the path of an address is at least that is hidden together with the address: a shorter one is no secret.

@@ -1,5 +1,5 @@
 // Package inspect tells what a run did, from its events. One [Reader] makes visits of them: which states the run was in,
-// how often each was tried, how it was judged and where it led, and where its time went. Everything else stands on that:
+// how often each was tried, how it was judged and where it led, and where its time went. Everything else builds on that:
 // sentences ([Explain]), two runs beside each other ([Compare]), many runs added up ([Tally]). It is pure: events and
 // definitions come in, values go out.
 package inspect

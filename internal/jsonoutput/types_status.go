@@ -35,7 +35,7 @@ type queued struct {
 	} `json:"for" jsonschema:"what it waits for"`
 }
 
-// queuedStatus stands in the place of a run that has not begun.
+// queuedStatus takes the place of a run that has not begun.
 type queuedStatus struct {
 	Loop      string   `json:"loop"`
 	LoopName  string   `json:"loop_name" jsonschema:"the same, as little-loops calls it"`

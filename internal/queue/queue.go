@@ -84,7 +84,7 @@ func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter)
 // entryHolder returns the process that holds an entry of the queue, or that it is not the one which is recorded: whichever
 // it is, it sees by itself when the entry is gone.
 func entryHolder(q *persistence.Queue, id string, recorded proc.Identity) (owner proc.Identity, other bool) {
-	for range 5 { // an entry that is written anew is another file
+	for range 5 { // an entry that is written again is another file
 		entry, err := q.EntryInfo(id)
 		if owner, err = engine.HolderOf(recorded, entry, err, "does not hold its entry"); err == nil {
 			return owner, false

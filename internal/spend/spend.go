@@ -50,7 +50,7 @@ type Purse struct {
 
 var _ fsm.Purse = (*Purse)(nil)
 
-// New returns the purse of a run. The settings are asked for anew before each prompt, by one goroutine at a time, so that a limit
+// New returns the purse of a run. The settings are asked for again before each prompt, by one goroutine at a time, so that a limit
 // that is raised holds at once. user is the ledger of all runs of the user on this machine; nil = there is none.
 func New(run persistence.ID, settings func() config.Spend, project, user persistence.Ledger) *Purse {
 	p := &Purse{run: run, settings: settings, now: time.Now}

@@ -9,7 +9,7 @@ import (
 	"loops/internal/ui"
 )
 
-// patternFiles are the loops that new starts from. Each is called as its file and runs as it stands.
+// patternFiles are the loops that new starts from. Each is called as its file and runs as it is.
 //
 //go:embed patterns/*.yaml
 var patternFiles embed.FS

@@ -54,7 +54,7 @@ func (t *Tail) Read(each func(file, text string)) {
 	}
 }
 
-// Close lets go of the files.
+// Close releases the files.
 func (t *Tail) Close() {
 	for _, n := range t.known {
 		if n.f != nil {

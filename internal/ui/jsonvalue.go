@@ -17,7 +17,7 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
-// WriteLongJSON is writeJSON of an object in which a list of n items, made one by one, stands under key.
+// WriteLongJSON is writeJSON of an object in which a list of n items, made one by one, is under key.
 func WriteLongJSON(w io.Writer, m *value.Map, key string, n int, item func(int) any) error {
 	out := bufio.NewWriter(w)
 	const indent = "  "

@@ -251,7 +251,7 @@ func (m *Model) scrollBy(k Key) {
 }
 
 // find goes to the next row of the focused pane, or of the list of runs, that has a text in it. here reports whether the
-// row it stands on counts.
+// row it is on counts.
 func (m *Model) find(pattern string, step int, here bool) {
 	if pattern == "" {
 		m.Say("Nothing to look for: / begins a search.", true)

@@ -216,7 +216,7 @@ func (m *Model) detail() *Detail {
 	return nil
 }
 
-// pick selects a run, of which everything is shown from where it stands.
+// pick selects a run, of which everything is shown from where it is.
 func (m *Model) pick(id string) {
 	if id != m.selected {
 		m.selected = id

@@ -21,7 +21,7 @@ import (
 // mostPrefilled is how long a value is that a form holds, in bytes: a longer one can be set, and is not shown there.
 const mostPrefilled = 4 << 10
 
-// wasPrefix stands before the name of a field of a form whose value is the one that the page had: what was not changed is not sent on.
+// wasPrefix is before the name of a field of a form whose value is the one that the page had: what was not changed is not sent on.
 const wasPrefix = "was."
 
 // An againPage has the form by which a run continues, or another one begins from a step of it.

@@ -210,7 +210,7 @@ func labelled(f project.Finder, label string) map[string]bool {
 	return all
 }
 
-// fillRow adds what is read of each run by itself: where it stands, how far it has come, and what it cost.
+// fillRow adds what is read of each run by itself: where it is, how far it has come, and what it cost.
 func (s *Server) fillRow(ctx context.Context, f project.Finder, row *row) {
 	row.Cost = s.spent.of(ctx, f, row.Project, row.run)
 	if !row.Alive {

@@ -22,7 +22,7 @@ type operation struct {
 	kind   string // of an answer that is no object
 }
 
-// A parameter stands in the query, and may be absent.
+// A parameter is in the query, and may be absent.
 type parameter struct{ name, about, kind string }
 
 var placeOf = regexp.MustCompile(`\{([a-z]+)\}`)

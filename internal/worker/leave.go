@@ -12,8 +12,8 @@ import (
 	"loops/persistence"
 )
 
-// leave decides about a run whose process ended: whether this worker carries it again, and otherwise whether the job is over. before is how the run
-// stood when the process began, now how it stands. err is why no process began.
+// leave decides about a run whose process ended: whether this worker carries it again, and otherwise whether the job is over. before is the run
+// as it was when the process began, now as it is. err is why no process began.
 func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code int, said string, err error) (again, over bool) {
 	id, after := now.Run, context.WithoutCancel(ctx)
 	found := func(f persistence.Finding) {

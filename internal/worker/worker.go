@@ -175,7 +175,7 @@ func every(ctx context.Context, rest time.Duration, look <-chan struct{}, do fun
 	}
 }
 
-// wake has the loop that waits for c go round once more, as soon as it can.
+// wake has the loop that waits for c go round again, as soon as it can.
 func wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -31,7 +31,7 @@ type Meta struct {
 type Checkpoint struct {
 	Meta
 	Iteration int               `json:"iteration"`
-	Phases    []string          `json:"phases,omitempty"`   // completed ones, in their order; one that was completed twice stands there twice
+	Phases    []string          `json:"phases,omitempty"`   // completed ones, in their order; one that was completed twice occurs twice
 	Messages  []json.RawMessage `json:"messages,omitempty"` // the conversation so far, kept byte for byte; see Pack and Unpack
 	Data      json.RawMessage   `json:"data,omitempty"`     // whatever else the run must remember; null is none
 	Seq       uint64            `json:"seq,omitempty"`      // the last event that this checkpoint includes, see Log
@@ -130,7 +130,7 @@ var (
 	ErrEnded = errors.New("the run has ended")
 	// ErrNewer means that a file was written by a newer version of this package.
 	ErrNewer = errors.New("written by a newer version")
-	// ErrBusy means that another process did not let go of a lock for 30 seconds. Nothing was changed.
+	// ErrBusy means that another process did not release a lock for 30 seconds. Nothing was changed.
 	ErrBusy = errors.New("another process does not let go of this lock")
 )
 

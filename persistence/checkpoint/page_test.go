@@ -25,7 +25,7 @@ func flat(code string) string {
 	return strings.Join(lines, "\n")
 }
 
-// The Go code of docs/checkpoint.md stands in the examples, which are compiled and run, and the tests it names exist.
+// The Go code of docs/checkpoint.md is in the examples, which are compiled and run, and the tests it names exist.
 func TestPage(t *testing.T) {
 	page, examples := text(t, "../../docs/checkpoint.md"), flat(text(t, "example_test.go"))
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page, -1)

@@ -243,7 +243,7 @@ func TestStageModes(t *testing.T) {
 	}
 }
 
-// What stands where a file or folder should be is named, and nothing else is changed.
+// What is where a file or folder should be is named, and nothing else is changed.
 func TestUnusableStages(t *testing.T) {
 	s, dir := openStages(t)
 	must(t, os.WriteFile(dir, nil, 0o644))

@@ -75,7 +75,7 @@ func listed(t *testing.T, d *Store, when string) []persistence.Run {
 	if _, err := without.Runs(t.Context(), persistence.Query{}); err != nil {
 		t.Fatal(err)
 	}
-	list(d) // and makes it anew
+	list(d) // and makes it again
 	return got[0]
 }
 

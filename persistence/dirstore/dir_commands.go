@@ -260,7 +260,7 @@ func (m *commandMarks) stay(path string) {
 	m.here[path] = true
 }
 
-// leave says that the owner of a run is about to let go of it, or to move its files.
+// leave says that the owner of a run is about to release it, or to move its files.
 func (m *commandMarks) leave(path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -187,7 +187,7 @@ func (d *Store) finishHiding(p place, hidden string) (done bool, err error) {
 	}
 	lock, err := d.claim(of)
 	if err != nil {
-		return false, unlessHeld(err) // it begins anew just now
+		return false, unlessHeld(err) // it begins again just now
 	}
 	t := &taken{d: d, lock: lock}
 	defer t.release()

@@ -88,7 +88,7 @@ func (d *Store) absent(id persistence.ID) error {
 	return err
 }
 
-// rebuild records a run anew in the archive of d.
+// rebuild records a run again in the archive of d.
 func (d *Store) rebuild(ctx context.Context, r persistence.Recorded) error {
 	if err := errors.Join(os.MkdirAll(d.history, disk.FolderMode), disk.MakeWork(d.runs, d.work(r.Run.ID))); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 	"loops/persistence"
 )
 
-// recordedRuns are runs to import: one that ended, and one whose owner let go of it.
+// recordedRuns are runs to import: one that ended, and one whose owner released it.
 func recordedRuns(t *testing.T) (from *Store, runs []persistence.Run) {
 	t.Helper()
 	from = open(t)
@@ -65,7 +65,7 @@ func TestCrashWhileImporting(t *testing.T) {
 	}
 }
 
-// checkImported imports a run once more into a directory that a crash left.
+// checkImported imports a run again into a directory that a crash left.
 func checkImported(t *testing.T, when string, from *Store, root string, run persistence.Run, want persistence.Digest) {
 	t.Helper()
 	d, err := Open(root)

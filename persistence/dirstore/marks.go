@@ -29,7 +29,7 @@ type mark struct {
 
 func (d *Store) marksPath() string { return filepath.Join(d.running, marksName) }
 
-// marks returns what is marked. A line that cannot be read says nothing: its run is found dead once more.
+// marks returns what is marked. A line that cannot be read says nothing: its run is found dead again.
 func (d *Store) marks() map[persistence.ID]mark {
 	all := make(map[persistence.ID]mark)
 	b, err := disk.Read(d.marksPath())

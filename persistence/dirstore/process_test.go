@@ -114,7 +114,7 @@ func spawn(t *testing.T, mode, root string) (*exec.Cmd, persistence.ID) {
 	return cmd, persistence.ID(strings.TrimSpace(line))
 }
 
-// A process that is killed lets go of its run and its scope, and of nothing it recorded.
+// A process that is killed releases its run and its scope, and loses nothing it recorded.
 func TestKilledOwner(t *testing.T) {
 	root := filepath.Join(t.TempDir(), ".loops")
 	cmd, id := spawn(t, "hold", root)
@@ -161,7 +161,7 @@ func TestKilledOwner(t *testing.T) {
 	}
 }
 
-// Who is killed while he waits leaves the line at that moment, and the next who comes removes what is left of him.
+// A waiter that is killed leaves the queue at that moment, and the next one that comes removes what is left of it.
 func TestKilledWaiter(t *testing.T) {
 	root := filepath.Join(t.TempDir(), ".loops")
 	cmd, id := spawn(t, "wait", root)

@@ -121,7 +121,7 @@ func (d *Store) take(p place) (*taken, error) {
 	return &taken{place: p, d: d, lock: lock}, nil
 }
 
-// release lets go of a run.
+// release releases a run.
 func (t *taken) release() {
 	_ = disk.Remove(t.lock.Name())
 	_ = t.lock.Close()

@@ -47,7 +47,7 @@ type piece struct {
 	round int // of encoding in which it was last needed
 }
 
-// cacheFrom is the size from which a record's text is kept, and not written anew each time.
+// cacheFrom is the size from which a record's text is kept, and not written again each time.
 const cacheFrom = 512
 
 // Open begins an object with {, or a list with [.
@@ -177,7 +177,7 @@ func (e *Writer) Value(v any) bool {
 	return true
 }
 
-// special reports whether something in v is not written as it stands: a text that needs a file of its own, or an object that
+// special reports whether something in v is not written as it is: a text that needs a file of its own, or an object that
 // would be read as a reference to one.
 func (e *Writer) special(v any) bool {
 	if e.large == nil {

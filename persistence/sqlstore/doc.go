@@ -28,7 +28,7 @@
 //
 // The owner holds a lease, which a goroutine renews through a connection of its own every third of its length. Time is
 // the database's: with PostgreSQL the server's clock, with SQLite that of this machine. A run can be taken over when
-// its owner let go of it, when its owner is provably dead on this machine (Store.Liveness), or when the lease ran out.
+// its owner released it, when its owner is provably dead on this machine (Store.Liveness), or when the lease ran out.
 // In the last case, if the owner lives on this machine, Resume first gives it time to renew the lease: the clock may
 // have jumped, or the machine slept. Taking over raises the epoch, and from then on the old owner cannot write.
 //

@@ -260,7 +260,7 @@ func (j *journal) fail(err error) error {
 	return j.failed
 }
 
-// Close implements [persistence.Journal]. The paths are given up last: no process begins on them before the run is let go of.
+// Close implements [persistence.Journal]. The paths are given up last: no process begins on them before the run is released.
 func (j *journal) Close(ctx context.Context) error {
 	j.stop()
 	err := j.close(ctx)

@@ -22,7 +22,7 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// A wire stands between a store and its server, and breaks: what it carries to the server can hold a word, and then the
+// A wire is between a store and its server, and breaks: what it carries to the server can hold a word, and then the
 // connection is cut before the server got it, or before its answer got back. Each word works once.
 type wire struct {
 	dir    string // holds the socket

@@ -107,7 +107,7 @@ func TestForeignDatabase(t *testing.T) {
 }
 
 // TestOpenWhileMade: two who begin at the same moment with a database that is not there yet both get it. The second one
-// was told that a process does not let go of its lock, at once, while the first had only begun to make the database.
+// was told that a process does not release its lock, at once, while the first had only begun to make the database.
 func TestOpenWhileMade(t *testing.T) {
 	at := dialects[0].location(t)
 	first, err := sql.Open("sqlite", strings.TrimPrefix(at, "sqlite:"))

@@ -37,7 +37,7 @@ func (t *T) gone(id persistence.ID) {
 }
 
 // kept makes a run of the loop with a file in its working folder, whose path is returned. End "" leaves it as one whose
-// owner let go of it.
+// owner released it.
 func (t *T) kept(loop, end string) (persistence.ID, string) {
 	t.Helper()
 	j := t.create(loop)

@@ -163,7 +163,7 @@ func (t *T) ended(s *fsm.Snapshot, by string) *fsm.Batch {
 	return &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event(fsm.EventLoopComplete, "terminated_by", by)}}
 }
 
-// crashed makes a run that recorded n steps and whose owner let go of it without an end.
+// crashed makes a run that recorded n steps and whose owner released it without an end.
 func (t *T) crashed(loop string, n int) persistence.ID {
 	t.Helper()
 	j := t.create(loop)

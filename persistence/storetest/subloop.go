@@ -109,7 +109,7 @@ var nesting = []test{
 			func() { top.Child.Memory.Captured.Set("k", value.NewMap("output", "v")); top.Child.Memory.Child = nil },
 			func() { top.Child.Memory.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "end"} },
 			func() { top.Child = nil },
-			func() { top.Child = visit("a", 3) }, // the same loop once more
+			func() { top.Child = visit("a", 3) }, // the same loop again
 			func() { messages(top.Child, "other", "words"); top.Child.Log = []string{"u"} },
 			func() { top.Child = visit("a", 4); messages(top.Child, "same", "count"); top.Child.Log = []string{"v"} }, // and again, in one go
 			func() { top.Child = visit("b", 4) },

@@ -197,7 +197,7 @@ func (q *Queue) Arrange(ctx context.Context, plan func(map[persistence.ID]dispat
 	})
 }
 
-// apply changes what is queued. What a worker that is gone had is discarded and not only given anew: when that worker wakes, River completes its job
+// apply changes what is queued. What a worker that is gone had is discarded and not only given again: when that worker wakes, River completes its job
 // by the state alone, and would complete the one of its successor.
 func apply(ctx context.Context, tx pgx.Tx, c *river.Client[pgx.Tx], p dispatch.Plan) error {
 	for _, j := range p.Replace {

@@ -171,7 +171,7 @@ func (l *Printer) said(n *lane, text string) {
 }
 
 // front is what is in front of each line: of which run and state it is, where that is not in a line above, and a mark where
-// standard error stands among standard output.
+// standard error appears among standard output.
 func (l *Printer) front(n *lane, stderr bool) (front string) {
 	if l.Several {
 		front = l.paint.Dim(l.run + " " + plain.Line(n.path(len(n.states)-1)) + ": ")
@@ -311,7 +311,7 @@ func beforeSequence(s string) (before, rest string) {
 	return s[:i], s[i:]
 }
 
-// End prints what waits, and lets go of the actions.
+// End prints what waits, and releases the actions.
 func (l *Printer) End() {
 	for _, branch := range slices.Sorted(maps.Keys(l.lanes)) {
 		l.end(l.lanes[branch])

@@ -95,7 +95,7 @@ func (d *detail) update(ctx context.Context, w *run) error {
 		d.errs.Close()
 	}
 	if ctx.Err() != nil {
-		return nil // it continues where it stands
+		return nil // it continues where it is
 	}
 	d.show(w)
 	return err

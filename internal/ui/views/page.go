@@ -8,7 +8,7 @@ import (
 	"loops/internal/ui"
 )
 
-// A Page is where views write: what for, and how a command stands in a text.
+// A Page is where views write: what for, and how a command looks in a text.
 type Page struct {
 	Out     *ui.Sink
 	Err     io.Writer // beside the answer

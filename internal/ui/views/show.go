@@ -9,7 +9,7 @@ import (
 	"loops/fsm/value"
 )
 
-// OriginsOf says for every value of a model where it stands.
+// OriginsOf says for every value of a model where it is.
 func OriginsOf(p *project.Project, l *fsm.Loop, m *value.Map) *value.Map {
 	out := value.NewMap()
 	var walk func(m *value.Map, path []string)

@@ -17,7 +17,7 @@ func behind(f *os.File, after uint64) (Position, error) {
 	if err != nil {
 		return Position{}, err
 	}
-	from, end := Position{}, st.Size() // the event stands between them
+	from, end := Position{}, st.Size() // the event is between them
 	for end-from.At > nearEnough {
 		mid := from.At + (end-from.At)/2
 		at, err := lineEnd(f, mid, end)
