@@ -4,7 +4,7 @@ args=()
 while IFS= read -r line; do
   [ -z "$line" ] || args+=("$line")
 done <<< "$LOOPS_ARGS"
-# An argument that holds a blank behind its flag stands on one line, as --context note=two words does.
+# An argument that holds a blank behind its flag is on one line, as --context note=two words does.
 words=()
 for arg in ${args[@]+"${args[@]}"}; do
   case $arg in

@@ -193,6 +193,9 @@ func (r *Reader) close(depth int) {
 // Close ends the visits that are still open. It is called once, behind the last event.
 func (r *Reader) Close() { r.close(0) }
 
+// Waits reports whether the run waits, or is paused, since the newest event.
+func (r *Reader) Waits() bool { return r.doing != working }
+
 // Open returns the visits the run is in, outermost first. They are not to be changed.
 func (r *Reader) Open() []*Visit { return r.stack }
 

@@ -166,7 +166,7 @@ func (c *chronicle) readOn(ctx context.Context, f project.Finder, run persistenc
 		}
 		c.read = max(c.read, e.Seq)
 		_, v := c.account.Take(e)
-		c.parts.take(e, v)
+		c.parts.take(e, v, c.account.Reader.Waits())
 	}
 	defer func() { c.size.Store(int64(len(c.steps) + len(c.parts.all))) }()
 	if project.Alive(run) {

@@ -20,6 +20,7 @@ type lane struct {
 	State string
 	Part  string // a branch, or "items"; "" = the lane has the visits
 	Bars  []bar
+	Over  []bar // in front of them: when a visit waited, and where its further attempts began
 }
 
 type bar struct {
@@ -33,27 +34,35 @@ type bar struct {
 // narrow is how wide a bar is at least, so that it can be seen.
 const narrow = 3
 
-// add adds a bar that begins after the others. Where it is too close to the last one to tell them apart, that one stands for both: it shows the
+// add returns the bars with another one, which begins after the others. Where that is too close to the last one to tell them apart, that one stands for both: it shows the
 // worse of them, has the title that together returns for their number, and the address that all of them have.
-func (l *lane) add(b bar, together func(n int) string, address string) {
-	n := len(l.Bars)
-	if n == 0 || b.X >= l.Bars[n-1].X+l.Bars[n-1].Width || b.Width > narrow {
-		l.Bars = append(l.Bars, b)
-		return
+func add(bars []bar, b bar, together func(n int) string, address string) []bar {
+	n := len(bars)
+	if n == 0 || b.X >= bars[n-1].X+bars[n-1].Width || b.Width > narrow || b.Class != bars[n-1].Class && isOver(b.Class) {
+		return append(bars, b)
 	}
-	last := &l.Bars[n-1]
+	last := &bars[n-1]
 	last.Width, last.steps = max(last.Width, b.X+b.Width-last.X), last.steps+1
 	if worse(b.Class, last.Class) {
 		last.Class = b.Class
 	}
 	last.Title, last.Address = together(last.steps), address
+	return bars
 }
 
-// A part is a branch or an item of a visit. Those inside a branch are not told apart from it.
+// Classes of what is in front of the bars of visits.
+const (
+	waited = "wait"
+	tried  = "try"
+)
+
+func isOver(class string) bool { return class == waited || class == tried }
+
+// A part is a branch or an item of a visit, a wait of it, or the beginning of a further attempt. What is inside a branch is part of that.
 type part struct {
 	visit      int    // its place among the steps
-	name       string // of a branch; "" = it is an item
-	key        string // of an item
+	name       string // of a branch; "" = it is none
+	key        string // what it is
 	begin, end int64  // in milliseconds since 1970
 	class      string
 }
@@ -63,22 +72,58 @@ type parts struct {
 	all  []part
 	open map[string]int // those that have not ended, by branch or number of the item
 	last int64          // when the newest event was recorded
+
+	visit, attempts int // those of the visit that the newest event belongs to
 }
 
-// take takes in the next event of a run, which belongs to a visit.
-func (p *parts) take(e fsm.Event, v *inspect.Visit) {
+// theWait is what an open wait is called among the open parts.
+const theWait = "wait"
+
+// pause takes in whether the run waits behind an event, and how often the action of the visit was begun.
+func (p *parts) pause(at int64, v *inspect.Visit, waits bool) {
+	if p.visit == v.Index && v.Attempts > max(p.attempts, 1) {
+		p.all = append(p.all, part{visit: v.Index, key: fmt.Sprintf("attempt %d", v.Attempts), begin: at, end: at, class: tried})
+	}
+	p.visit, p.attempts = v.Index, v.Attempts
+	i, is := p.open[theWait]
+	if is {
+		p.all[i].end = at
+	}
+	switch {
+	case is && !waits:
+		delete(p.open, theWait)
+	case !is && waits:
+		p.begin(theWait, part{visit: v.Index, key: "waiting", begin: at, end: at, class: waited})
+	}
+}
+
+func (p *parts) begin(name string, one part) {
+	if p.open == nil {
+		p.open = map[string]int{}
+	}
+	p.open[name] = len(p.all)
+	p.all = append(p.all, one)
+}
+
+// take takes in the next event of a run, which belongs to a visit. waits is whether the run waits behind it.
+func (p *parts) take(e fsm.Event, v *inspect.Visit, waits bool) {
 	if !e.Time.IsZero() {
 		defer func() { p.last = e.Time.UnixMilli() }()
 	}
 	if e.Kind == fsm.EventLoopResume && e.Depth == 0 { // what was at work was cut short, and begins again
-		for _, i := range p.open {
-			p.all[i].end, p.all[i].class = max(p.last, p.all[i].begin), "bad"
+		for name, i := range p.open {
+			if p.all[i].end = max(p.last, p.all[i].begin); name != theWait {
+				p.all[i].class = "bad"
+			}
 		}
 		p.open = nil
 		return
 	}
 	if v == nil || v.Index < 0 || inspect.InsideBranch(e) != "" {
 		return
+	}
+	if !e.Time.IsZero() {
+		p.pause(e.Time.UnixMilli(), v, waits)
 	}
 	name, key := "", ""
 	switch e.Kind {
@@ -96,11 +141,7 @@ func (p *parts) take(e fsm.Event, v *inspect.Visit) {
 		if text, _ := e.Get("key").(string); name == "" && text != "" && text != inspect.Text(e.Get("item")) {
 			key += ", " + value.Truncate(humanize.FirstLine(text), 60)
 		}
-		if p.open == nil {
-			p.open = map[string]int{}
-		}
-		p.open[of] = len(p.all)
-		p.all = append(p.all, part{visit: v.Index, name: strings.Clone(name), key: strings.Clone(key), begin: e.Time.UnixMilli(), end: e.Time.UnixMilli(), class: "now"})
+		p.begin(of, part{visit: v.Index, name: strings.Clone(name), key: strings.Clone(key), begin: e.Time.UnixMilli(), end: e.Time.UnixMilli(), class: "now"})
 	default:
 		i, ok := p.open[of]
 		if !ok {
@@ -164,7 +205,7 @@ func lanes(steps []step, sides []part, first int, to string) (all []lane, marks 
 		b := bar{X: place(s.begin), Class: s.Class(), steps: 1, Address: to + query("tab", "steps", "step", s.number)}
 		b.Width = max(place(s.end)-b.X, narrow)
 		b.Title = strings.TrimSpace(fmt.Sprintf("%s %s %s, %s %s", s.number, s.path, s.verdict, humanize.Duration(s.took), s.apart))
-		all[k].add(b, func(n int) string { return s.path + ", " + humanize.Count(n, "step") }, to+query("tab", "steps", "until", strconv.Itoa(first+i+1)))
+		all[k].Bars = add(all[k].Bars, b, func(n int) string { return s.path + ", " + humanize.Count(n, "step") }, to+query("tab", "steps", "until", strconv.Itoa(first+i+1)))
 	}
 	for i := range 5 {
 		marks = append(marks, clockOf(begin+whole*int64(i)/4, whole))
@@ -177,9 +218,16 @@ func lanes(steps []step, sides []part, first int, to string) (all []lane, marks 
 		s := steps[side.visit-first]
 		b := bar{X: place(side.begin), Class: side.class, steps: 1, Address: to + query("tab", "steps", "step", s.number)}
 		b.Width = max(place(side.end)-b.X, narrow)
-		b.Title = fmt.Sprintf("%s: %s, %s", s.path, side.key, humanize.Duration(time.Duration(side.end-side.begin)*time.Millisecond))
+		b.Title = s.path + ": " + side.key
+		if side.class != tried {
+			b.Title += ", " + humanize.Duration(time.Duration(side.end-side.begin)*time.Millisecond)
+		}
+		if k, ok := index[s.path]; ok && isOver(side.class) {
+			all[k].Over = add(all[k].Over, b, func(n int) string { return fmt.Sprintf("%s: %s and others, %d", s.path, side.key, n) }, b.Address)
+			continue
+		}
 		l := laneOf(below, s.path, side, b.X)
-		l.add(b, func(n int) string {
+		l.Bars = add(l.Bars, b, func(n int) string {
 			return fmt.Sprintf("%s: %d of %s", s.path, n, cmp.Or(side.name, "its items"))
 		}, b.Address)
 	}

@@ -52,18 +52,18 @@ func TestLanesOfParts(t *testing.T) {
 		if verdict != "" {
 			e.Fields = append(e.Fields, fsm.Field{Key: "verdict", Value: verdict})
 		}
-		p.take(e, visit)
+		p.take(e, visit, false)
 	}
 	item(fsm.EventItemStart, 0, 1, "a.txt", "")
 	item(fsm.EventItemStart, 10, 2, "b.txt", "")
 	item(fsm.EventItemEnd, 400, 1, "a.txt", "yes")
 	item(fsm.EventItemStart, 410, 3, "3", "")
 	item(fsm.EventItemEnd, 700, 2, "b.txt", "error")
-	p.take(fsm.Event{Kind: fsm.EventLoopResume, Time: at(900)}, visit) // the process was killed after 700
+	p.take(fsm.Event{Kind: fsm.EventLoopResume, Time: at(900)}, visit, false) // the process was killed after 700
 	item(fsm.EventItemStart, 910, 3, "3", "")
 	p.reach(at(1000))
-	p.take(fsm.Event{Kind: fsm.EventBranchStart, Time: at(950), Depth: 0, Fields: []fsm.Field{{Key: "branch", Value: "lint"}}}, &inspect.Visit{State: "both", Index: 1})
-	p.take(fsm.Event{Kind: fsm.EventBranchEnd, Time: at(1000), Depth: 0, Fields: []fsm.Field{{Key: "branch", Value: "lint"}, {Key: "verdict", Value: "no"}}}, &inspect.Visit{State: "both", Index: 1})
+	p.take(fsm.Event{Kind: fsm.EventBranchStart, Time: at(950), Depth: 0, Fields: []fsm.Field{{Key: "branch", Value: "lint"}}}, &inspect.Visit{State: "both", Index: 1}, false)
+	p.take(fsm.Event{Kind: fsm.EventBranchEnd, Time: at(1000), Depth: 0, Fields: []fsm.Field{{Key: "branch", Value: "lint"}, {Key: "verdict", Value: "no"}}}, &inspect.Visit{State: "both", Index: 1}, false)
 	steps := []step{{number: "1", path: "work", begin: 0, end: 950, over: true}, {number: "2", path: "both", begin: 950, end: 1000, over: true}}
 	all, _ := lanes(steps, p.of(0, 2), 0, "/r")
 	var got strings.Builder
@@ -90,6 +90,37 @@ both lint
 	}
 	if of := p.of(1, 2); len(of) != 1 || of[0].name != "lint" {
 		t.Errorf("of step 2 are %+v", of)
+	}
+}
+
+// TestLanesShowWaitsAndAttempts: a visit that waited and was tried again shows when.
+func TestLanesShowWaitsAndAttempts(t *testing.T) {
+	t.Parallel()
+	var p parts
+	visit := &inspect.Visit{State: "ask", Attempts: 1}
+	for _, e := range []struct {
+		ms       int64
+		kind     string
+		attempts int
+		waits    bool
+	}{
+		{0, fsm.EventStateEnter, 1, false},
+		{100, fsm.EventRateLimitWaiting, 1, true},
+		{200, fsm.EventNote, 1, true},
+		{400, fsm.EventActionRetry, 2, false},
+		{600, fsm.EventNote, 2, true},
+	} {
+		visit.Attempts = e.attempts
+		p.take(fsm.Event{Kind: e.kind, Time: time.UnixMilli(e.ms)}, visit, e.waits)
+	}
+	p.reach(time.UnixMilli(1000))
+	all, _ := lanes([]step{{number: "1", path: "ask", begin: 0, end: 1000}}, p.of(0, 1), 0, "/r")
+	var got strings.Builder
+	for _, b := range all[0].Over {
+		fmt.Fprintf(&got, "%d+%d %s %s\n", b.X, b.Width, b.Class, b.Title)
+	}
+	if want := "100+300 wait ask: waiting, 300ms\n400+3 try ask: attempt 2\n600+400 wait ask: waiting, 400ms\n"; got.String() != want || len(all) != 1 {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
 	}
 }
 
