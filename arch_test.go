@@ -1,4 +1,4 @@
-// Package arch_test holds the layout of ARCHITECTURE.md: who may import whom, and how long a file may be.
+// Package arch_test holds the layout of ARCHITECTURE.md: which package may import which, and how long a file may be.
 package arch_test
 
 import (

@@ -55,7 +55,7 @@ func read(t *testing.T, file string) string {
 	return string(b)
 }
 
-// missing returns the citations in a text of what does not exist.
+// missing returns the citations in a text that refer to nothing.
 func missing(text string, found map[string][]string, cases string) []string {
 	var bad []string
 	for _, m := range citedTest.FindAllStringSubmatch(text, -1) {
@@ -135,7 +135,7 @@ var (
 	citedPage = regexp.MustCompile(`[\w./-]*\w\.md\b`)
 )
 
-// TestDecisions: every decision occurs once in docs/decisions.md, none is left out, and code refers to those alone.
+// TestDecisions: every decision is in docs/decisions.md once, none is left out, and code refers to those alone.
 func TestDecisions(t *testing.T) {
 	known := map[string]bool{}
 	for _, m := range ruleRow.FindAllStringSubmatch(read(t, "docs/decisions.md"), -1) {

@@ -18,7 +18,7 @@ var startsItself = map[string]string{
 }
 
 // A run in the background was a command line in a pipe: whatever was not a flag could not be asked for, and what another version
-// meant by a flag was anybody's guess. A run is asked for by an engine.Request.
+// meant by a flag was not known. A run is asked for by an engine.Request.
 func TestNoCommandLineOfOurOwnIsBuilt(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range packages(t) {
@@ -68,7 +68,7 @@ func isSelector(n ast.Node, pkg, name string) bool {
 	return ok && x.Name == pkg
 }
 
-// onlyOneWord wants a function to start this program with one constant word, and nothing else.
+// onlyOneWord wants a function to start this program with one constant word only.
 func onlyOneWord(t *testing.T, files *token.FileSet, do *ast.FuncDecl) {
 	t.Helper()
 	starts := 0

@@ -86,7 +86,7 @@ func eventKinds(t *testing.T) map[string]string {
 	return kinds
 }
 
-// spelledKinds tells of the literals in a file that are kinds of event.
+// spelledKinds reports the literals in a file that are kinds of event.
 func spelledKinds(fset *token.FileSet, f *ast.File, kinds map[string]string) (problems []string) {
 	places := kindPlaces(f)
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -59,7 +59,7 @@ func (b *bench) peakOf(project string, args ...string) (float64, error) {
 	return most, nil
 }
 
-// watch looks at the high-water mark of a process until it is told to stop, and returns the last one in MB.
+// watch looks at the high-water mark of a process until stop is closed, and returns the last one in MB.
 func watch(cmd *exec.Cmd, stop <-chan struct{}) (most float64) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()

@@ -157,7 +157,7 @@ func copyFile(from, to string) error {
 
 const deadRuns = 1000
 
-// A run whose action tells when it began.
+// A run whose action records when it began.
 const beginLoop = "name: begin\ninitial: a\nstates:\n  a: {action: 'date +%s%N > began', next: end}\n  end: {terminal: true}\n"
 
 // beginBesideDead is the time until the first action of a run starts in a project where that many runs died. They are made once and

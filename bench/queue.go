@@ -63,7 +63,7 @@ func (b *bench) queueShare(store string) (percent float64, err error) {
 	return 100 * (after - before).Seconds() / wall.Seconds(), errors.Join(err, err2)
 }
 
-// allWait returns when everybody has been in the queue for a moment.
+// allWait returns when all waiters have been in the queue for a moment.
 func allWait(project string) error {
 	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		entries, err := filepath.Glob(filepath.Join(project, ".loops", ".queue", "*.json"))

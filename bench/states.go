@@ -45,7 +45,7 @@ func (b *bench) eachOverXargs() (float64, error) {
 	return took / (before + after).Seconds(), errors.Join(err1, err2, err3)
 }
 
-// A list whose last item does not end until there is a file named go, and then tells when it began.
+// A list whose last item does not end until there is a file named go, and then records when it began.
 const longListLoop = `name: list
 initial: work
 states:

@@ -14,13 +14,13 @@ type result struct {
 	missed bool
 }
 
-// The table of a document is in this section, below this line and the one that draws a table's head.
+// The table of a document is in the section tableSection, below the lines of tableHead.
 const (
 	tableSection = "\n## Numbers\n"
 	tableHead    = "| what | target | measured |\n|---|---|---|\n"
 )
 
-// updateTable writes the table of a document again.
+// updateTable rewrites the table of a document.
 func updateTable(path string, taken []result) error {
 	old, err := os.ReadFile(path)
 	if err != nil {

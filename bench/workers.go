@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A loop that tells when its action begins, and then waits as long as hold is there.
+// A loop that records when its action begins, and then waits while the file hold exists.
 const placedLoop = `name: placed
 initial: a
 states:
@@ -196,7 +196,7 @@ func (b *bench) carried() (_ float64, err error) {
 	return there / here, nil
 }
 
-// takenOver is how long a run of a crew takes to continue after something happened to who carries it.
+// takenOver is how long a run of a crew takes to continue after something happened to the worker that carries it.
 func (b *bench) takenOver(happens func(c *crew) error) (_ float64, err error) {
 	c, err := b.newCrew(1, placedLoop)
 	if err != nil {
@@ -245,7 +245,7 @@ func (b *bench) childKilled() (float64, error) {
 	})
 }
 
-// drained is how long a worker takes to end that was told to, while it carries a run.
+// drained is how long a worker that carries a run takes to end after it was asked to.
 func (b *bench) drained() (took float64, err error) {
 	_, err = b.takenOver(func(c *crew) error {
 		begin := time.Now()

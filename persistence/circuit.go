@@ -25,8 +25,8 @@ func ProjectCircuit(loops string) *Circuit {
 	return &Circuit{Path: filepath.Join(loops, "tmp", "rate-limit-circuit.json")}
 }
 
-// A refusal is what is noted of one host: seconds since 1970, in the names of little-loops, which does not tell
-// hosts apart.
+// A refusal is what is noted of one host: seconds since 1970, in the names of little-loops, which does not
+// distinguish hosts.
 type refusal struct {
 	FirstSeen float64 `json:"first_seen"`
 	LastSeen  float64 `json:"last_seen"`
@@ -77,7 +77,7 @@ func secondsNow() float64 { return inSeconds(time.Now()) }
 
 func inSeconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1e6 }
 
-// Limited implements fsm.Circuit. A recovery that was told before is never made earlier.
+// Limited implements fsm.Circuit. A recovery that was recorded before is never made earlier.
 func (c *Circuit) Limited(host string, until time.Time) error {
 	return c.change(func(all []refusal) []refusal {
 		now := secondsNow()
@@ -141,7 +141,7 @@ func (c *Circuit) change(edit func([]refusal) []refusal) error {
 }
 
 // replaceFile puts another file in the place of one, so that a reader sees the one or the other. It need not
-// outlast the power.
+// survive a loss of power.
 func replaceFile(path string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".rate-limit-*.tmp")
 	if err != nil {

@@ -16,7 +16,7 @@ func refusedUntil(c *Circuit, host string) time.Time {
 	return until
 }
 
-// What is in the file, as either tool or an accident may leave it, and whether anybody waits for it.
+// What is in the file, as either tool or an accident may leave it, and whether a run waits for it.
 func TestCircuitReads(t *testing.T) {
 	now := float64(time.Now().Unix())
 	soon := now + 300
@@ -54,7 +54,7 @@ func TestCircuitReads(t *testing.T) {
 	}
 }
 
-// Many runs at once: none is lost, and nobody makes the recovery of another one earlier.
+// Many runs at once: none is lost, and no run makes the recovery that another one recorded earlier.
 func TestCircuitOfManyRuns(t *testing.T) {
 	dir := t.TempDir()
 	last := time.Now().Add(50 * time.Minute).Truncate(time.Second)

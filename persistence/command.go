@@ -18,7 +18,7 @@ type CommandKind string
 // The kinds.
 const (
 	CommandStop    CommandKind = "stop"    // end, as a user wants it
-	CommandDrain   CommandKind = "drain"   // end when the items at work in a list have ended; none begins any more
+	CommandDrain   CommandKind = "drain"   // end when the running items of a list have ended; no more are started
 	CommandKill    CommandKind = "kill"    // end, and kill the action in flight at once
 	CommandPause   CommandKind = "pause"   // enter no state; see PausedSince
 	CommandUnpause CommandKind = "unpause" // enter states again
@@ -28,7 +28,7 @@ const (
 	CommandExtend  CommandKind = "extend"  // raise limits: Args says which, and by how much
 )
 
-// AnySegment is the segment of a command that is meant for the run, whichever process owns it and however often it is resumed.
+// AnySegment is the segment of a command that is meant for the run, whatever its owner and its number of resumes.
 const AnySegment = -1
 
 // A Command is what a user, or a program, asks of a run that another process may own. It is recorded for the run, and the
@@ -77,7 +77,7 @@ func PausedSince(all []Command, segment int) (since time.Time, paused bool) {
 	return since, paused
 }
 
-// An EndedError means that no process would act on a command: the run finished, or the segment that it was meant for did.
+// An EndedError means that no owner would act on a command: the run finished, or the segment that it was meant for did.
 type EndedError struct {
 	ID      ID
 	Status  Status // of the run

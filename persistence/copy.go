@@ -138,7 +138,7 @@ func find(ctx context.Context, s Source, run Run) (Run, error) {
 	return runs[0], nil
 }
 
-// A Digest tells whether two stores have recorded the same about a run.
+// A Digest shows whether two stores have recorded the same about a run.
 type Digest struct {
 	Events int    // how many there are
 	Hash   string // SHA-256 of them, of the memory, of the definition, of the commands and of what a listing says

@@ -14,8 +14,8 @@
 //
 // A lease is how a run is owned where the system cannot be asked whether the owner lives. The owner of a run in files
 // holds a lock of the kernel, which goes when the process does. The owner of a run in a database renews a lease, and its
-// journal is [Leased]: when the lease ran out another process may take the run over, and the owner, if it lives after
-// all, is told.
+// journal is [Leased]: when the lease ran out another process may take the run over, and the owner, if it still
+// lives, is notified.
 //
 // # Promises
 //
@@ -24,8 +24,8 @@
 //   - (a) A transition that was recorded is never lost. (dirstore.TestKilledWhileRecording, dirstore.TestTornAtEveryByte,
 //     sqlstore.TestKilledWhileRecording, cmd/loops.TestInterruptedAtEveryWrite)
 //   - (b) An action whose result was recorded is never run again. (fsm.TestEveryCheckpointLostInTurn, cmd/loops.TestCrash)
-//   - (c) At most the one action in flight is run again, and it is told; a state may say that it is not run again but
-//     routed, or asked about. (fsm.TestEveryCheckpointLostInTurn, cmd/loops.TestScript/interrupted)
+//   - (c) At most the one action in flight is run again, and LOOPS_ATTEMPT counts that; a state may say that it is not
+//     run again but routed, or asked about. (fsm.TestEveryCheckpointLostInTurn, cmd/loops.TestScript/interrupted)
 //   - (d) Events are free of gaps by their number, over all resumes. (dirstore.TestKilledWhileRecording,
 //     sqlstore.TestKilledWhileRecording)
 //   - (e) One run has one owner, and a stale owner's write is refused: [ErrFenced]. (dirstore.TestKilledOwner,

@@ -20,7 +20,7 @@ const (
 	// decisions of 50 ms are made again, and an action that had just been started then is started as if it never was.
 	// A database makes every checkpoint durable here too: it costs the one commit that a checkpoint is in any case.
 	Grouped
-	// None makes nothing durable. It is for tests, and for runs that are not needed after a loss of power.
+	// None makes nothing durable. It is for tests, and for runs that no user needs after a loss of power.
 	None
 )
 

@@ -40,14 +40,14 @@ type Placed struct {
 	Tries   int           // how often a worker had to leave it without progress
 	Note    string        // what a worker that left it said last; "" = nothing
 	Waits   bool          // it is parked, its time has not come, and nothing was asked of it since
-	Claimed bool          // a lease holds for it, whichever process has it
+	Claimed bool          // a worker has a valid lease for it
 	Age     time.Duration // since it was submitted
 }
 
 // A Finding is what a worker knows of a submitted run that it leaves.
 type Finding struct {
 	Open  bool          // workers are still to carry it
-	Again bool          // there was no progress; false begins to count again
+	Again bool          // there was no progress; false restarts the count
 	After time.Duration // not before this time from now; 0 = at once, or, where the run is parked, only when something is asked of it
 	Note  string        // for users; "" = nothing
 }
@@ -64,8 +64,8 @@ type WorkerState struct {
 	Version   string        `json:"version"`
 	LastError string        `json:"last_error"`
 	Since     time.Time     `json:"since"`
-	Draining  string        `json:"-"` // the user who asked it to end; "" = none
-	Silent    time.Duration `json:"-"` // since it was heard of
+	Draining  string        `json:"-"` // who asked it to end; "" = no user
+	Silent    time.Duration `json:"-"` // since its last report
 	Lease     time.Duration `json:"-"` // how long it may be silent
 }
 
@@ -82,10 +82,12 @@ type Placer interface {
 	// Begin gives a queued run to the caller, as Create does a new one. A live owner is a *HeldError; a run that is not queued any more is a
 	// *NotResumableError, an unknown one ErrNotFound.
 	Begin(ctx context.Context, id ID, spec Spec) (Journal, error)
-	// Withdraw ends a queued run that no worker has begun, as stopped by its user. It is a *NotResumableError where the run is not queued any more.
+	// Withdraw ends a queued run that no worker has begun, as stopped by its user. It is a *NotResumableError where the
+	// run is not queued any more.
 	Withdraw(ctx context.Context, id ID) error
-	// Recall has no worker take a submitted run any more; it is durable on return. Who owns the run keeps it, unless their lease is over: such an owner can
-	// record nothing more, and the run is interrupted. done is false where workers were done with the run, or it was never submitted.
+	// Recall has no worker take a submitted run any more; it is durable on return. The owner of the run keeps it,
+	// unless its lease is over: such an owner can record nothing more, and the run is interrupted. done is false where
+	// workers were done with the run, or it was never submitted.
 	Recall(ctx context.Context, id ID) (done bool, err error)
 	// FolderWord returns a word that tells the folder of this project from all others whose runs are in the store, wherever it is mounted.
 	FolderWord(ctx context.Context) (string, error)
@@ -97,13 +99,13 @@ type Placer interface {
 	// Beat records what a worker says of itself; silence for longer than lease means that it is gone. Away removes it.
 	Beat(ctx context.Context, w WorkerState, lease time.Duration) error
 	Away(ctx context.Context, worker string) error
-	// Drain asks a worker to end, so that others have its runs; it is durable on return. found is false where no such worker was heard of within a day,
-	// or it has ended. Drained returns the user who asked, "" = none.
+	// Drain asks a worker to end, so that others have its runs; it is durable on return. found is false where no such
+	// worker reported within a day, or it has ended. Drained returns who asked, "" = no user.
 	Drain(ctx context.Context, worker, by string) (found bool, err error)
 	Drained(ctx context.Context, worker string) (by string, err error)
-	// Workers returns the workers that were heard of within a day, those that are gone too.
+	// Workers returns the workers that reported within a day, those that are gone too.
 	Workers(ctx context.Context) ([]WorkerState, error)
-	// LeaseTime is how long a run is safe from being taken over while its owner is not heard of.
+	// LeaseTime is how long a run is safe from being taken over while its owner does not renew its lease.
 	LeaseTime() time.Duration
 }
 

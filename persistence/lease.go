@@ -7,8 +7,8 @@ import (
 )
 
 // Stores that cannot ask the system whether an owner lives give out leases: the owner of a run renews its lease, and
-// a process that takes over a run whose lease ran out, or whose owner is known to be dead, fences the old owner off. What that
-// one still tries to record is refused.
+// the process that takes over a run whose lease ran out, or whose owner is known to be dead, fences the old owner off.
+// What the old owner still tries to record is refused.
 
 // ErrFenced means that this process no longer owns the run, so nothing was recorded. The error that wraps it is a
 // *FencedError.

@@ -19,8 +19,8 @@ type Entry struct {
 	Last bool
 }
 
-// A Ledger keeps what a project does on its own account and must do once, whichever of several processes does it. All methods may be called
-// at once, also by several processes.
+// A Ledger keeps what a project does on its own account and must do once, whichever of several processes does it. All
+// methods may be called at once, also by several processes.
 type Ledger interface {
 	// Add records a new entry, of revision 1. It is durable on return. Where the list has the key, or one behind it and the entry is to be
 	// the last, the error is ErrTaken.

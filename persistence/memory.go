@@ -16,7 +16,7 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// Memory is a store that forgets everything at Close. It is for tests and for runs that are not needed again.
+// Memory is a store that forgets everything at Close. It is for tests and for runs that no user needs to see again.
 type Memory struct {
 	mu   sync.Mutex
 	runs map[ID]*memoryRun // guarded by mu, as is all of it

@@ -22,7 +22,7 @@ type Rewinder interface {
 	Store
 	// Around returns what a run remembered on both sides of an event: as it was recorded last before it, and as it was
 	// recorded first with it, or behind it. Where the store never had that, or does not have it any more, there is no
-	// memory, or that of the nearest event that has one; Seq tells. Bytes that cannot be read in between are a
+	// memory, or that of the nearest event that has one; Seq shows which. Bytes that cannot be read in between are a
 	// *DamageError.
 	Around(ctx context.Context, id ID, seq uint64) (before, after Moment, err error)
 }
@@ -31,7 +31,7 @@ type Rewinder interface {
 // it did in all its life.
 type Tailer interface {
 	Store
-	// Tail yields the events of a run, newest first. What is damaged is left out: Events tells of it. Events that carry
+	// Tail yields the events of a run, newest first. What is damaged is left out: Events reports it. Events that carry
 	// no number of their own have none here either. The error, the last thing yielded, is ErrNotFound for an unknown run,
 	// and that of reading where what is older cannot be read.
 	Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error]
@@ -46,8 +46,8 @@ type Tracker interface {
 
 // A Track reads the events of one run as they come. It is not safe for concurrent use.
 type Track interface {
-	// Events yields the events behind the last that it yielded, as Events of a [Store] does. Events that are missing at the end are told
-	// at the first look and at the last one.
+	// Events yields the events behind the last that it yielded, as Events of a [Store] does. Events that are missing at
+	// the end are reported at the first look and at the last one.
 	Events(ctx context.Context, last bool) iter.Seq2[fsm.Event, error]
 }
 

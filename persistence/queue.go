@@ -15,9 +15,9 @@ import (
 	"loops/internal/disk"
 )
 
-// A Queue is the line of those who wait for scopes in a project, as files that little-loops reads too. It only
+// A Queue is the line of those that wait for scopes in a project, as files that little-loops reads too. It only
 // decides whose turn it is: that no two runs have overlapping scopes at once is the store's doing, whichever that is.
-// Those who wait with overlapping scopes go in the order in which they came; others do not wait for one another.
+// Waiters with overlapping scopes go in the order in which they joined; others do not wait for one another.
 // It may be used at once by any number of processes and goroutines.
 type Queue struct {
 	dir string
@@ -42,32 +42,32 @@ type Waiter struct {
 	Singleton bool
 	Owner     Owner
 	Inside    []ID      // the runs whose actions it is part of
-	Since     time.Time // no two are equal, and who came later has a later one
+	Since     time.Time // no two are equal, and a later waiter has a later one
 	Log       string    // path of the file it writes to; "" = none
 	For       Obstacle  // as it last said
 	Foreign   bool      // of little-loops
 }
 
-// An Obstacle is what keeps a waiter waiting: a run that has an overlapping scope, or a user who came before.
+// An Obstacle is what keeps a waiter waiting: a run that has an overlapping scope, or a waiter before it.
 type Obstacle struct {
 	Loop   string
 	Path   string    // of the other's scope that overlaps
 	Run    ID        // "" where it is a waiter, or not known
 	Waiter string    // id of that one
-	Since  time.Time // when that one took the scope, or came
+	Since  time.Time // when that one took the scope, or joined the queue
 }
 
 // ErrNotWaiting means that a waiter's place in the queue was taken away.
 var ErrNotWaiting = errors.New("it waits no longer")
 
-// Waiters returns those who wait now, in the order in which they came. It changes nothing.
+// Waiters returns those that wait now, in the order in which they joined. It changes nothing.
 func (q *Queue) Waiters() ([]Waiter, error) {
 	line, _, err := q.read()
 	return line, err
 }
 
-// read returns who waits, and the names of the files of those who died. An entry that cannot be read says nothing: the
-// reference tool may be writing it.
+// read returns the waiters, and the names of the files of those that died. An entry that cannot be read says nothing:
+// little-loops may be writing it.
 func (q *Queue) read() (line []Waiter, dead []string, err error) {
 	names, err := disk.Names(q.dir)
 	if err != nil {
@@ -96,7 +96,7 @@ func before(a, b Waiter) int { return cmp.Or(a.Since.Compare(b.Since), strings.C
 
 func (q *Queue) path(id string) string { return filepath.Join(q.dir, id+".json") }
 
-// waits reports whether a user whose entry was read still waits.
+// waits reports whether a waiter whose entry was read still waits.
 func (q *Queue) waits(w Waiter) bool {
 	path := q.path(w.ID)
 	if !w.Foreign {
@@ -111,14 +111,14 @@ func (q *Queue) waits(w Waiter) bool {
 	return !errors.Is(syscall.Kill(w.Owner.PID, 0), syscall.ESRCH)
 }
 
-// Blocking returns those of the line, in their order, who go before w. shared are the scopes of the runs around w, which
-// it shares: who waits for one of them, or for a user who does, cannot go before w ends, and is passed over.
+// Blocking returns those of the line, in their order, that go before w. shared are the scopes of the runs around w,
+// which it shares: what waits for one of them, or for such a waiter, cannot go before w ends, and is passed over.
 func Blocking(w Waiter, line []Waiter, shared []string) []Waiter {
 	var ahead, stuck []Waiter
 	around := Waiter{Scope: shared}
 	for _, x := range line {
 		if w.ID != "" && before(x, w) >= 0 {
-			break // w itself, or who came later
+			break // w itself, or a later one
 		}
 		if clash(x, around) || slices.ContainsFunc(stuck, func(s Waiter) bool { return clash(s, x) }) {
 			stuck = append(stuck, x)
@@ -137,8 +137,8 @@ func clash(a, b Waiter) bool {
 	return ok || a.Singleton && b.Singleton && a.Loop == b.Loop
 }
 
-// Circle reports whether w, who waits for o, so waits for himself: the runs around w cannot end before w does, and a run
-// cannot end before those who wait inside it do.
+// Circle reports whether w, which waits for o, so waits for itself: the runs around w cannot end before w does, and a
+// run cannot end before those that wait inside it do.
 func Circle(w Waiter, o Obstacle, line []Waiter) bool {
 	waiters, runs := map[string]bool{o.Waiter: true, "": true}, map[ID]bool{o.Run: true, "": true}
 	for grown := true; grown; {
@@ -164,7 +164,7 @@ func (w Waiter) Of(scope []string) Obstacle {
 	return Obstacle{Loop: w.Loop, Path: path, Waiter: w.ID, Since: w.Since}
 }
 
-// Join adds a waiter to the end of the line. Owner must be this process. The entries of those who died are removed.
+// Join adds a waiter to the end of the line. Owner must be this process. The entries of those that died are removed.
 func (q *Queue) Join(ctx context.Context, w Waiter) (*Place, error) {
 	if err := disk.MakeFolder(filepath.Dir(q.dir), q.dir); err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (q *Queue) Join(ctx context.Context, w Waiter) (*Place, error) {
 	return p, nil
 }
 
-// Tidy removes what those who died left behind. Join does so, too.
+// Tidy removes what those that died left behind. Join does so, too.
 func (q *Queue) Tidy(ctx context.Context) error {
 	if !disk.Exists(q.dir) {
 		return nil
@@ -206,10 +206,10 @@ func (q *Queue) Tidy(ctx context.Context) error {
 // queuePatience is how long a turn to change the queue is waited for.
 const queuePatience = 30 * time.Second
 
-// queueLogs is how long the log of a user who waited without success is kept.
+// queueLogs is how long the log of a waiter that never began is kept.
 const queueLogs = 30 * 24 * time.Hour
 
-// tidy removes what the dead left behind. Called within exclusive, where no one else writes.
+// tidy removes what dead waiters left behind. Called within exclusive, where no one else writes.
 func (q *Queue) tidy(dead []string) {
 	names, _ := disk.Names(q.dir) // what is left behind now the next one removes
 	for _, name := range names {
@@ -227,24 +227,25 @@ func (q *Queue) tidy(dead []string) {
 	}
 }
 
-// LogPath returns where a waiter without a terminal writes its messages. It is kept for 30 days where it
-// waited without success; who begins moves it to where the log of the run is.
+// LogPath returns the log file of a waiter without a terminal. It is kept for 30 days if the waiter never began; one
+// that begins moves it to where the log of the run is.
 func (q *Queue) LogPath(id string) string { return filepath.Join(q.dir, id+".log") }
 
-// EntryPath returns the file of a waiter, which is written again when it waits for another, and is gone when it waits no longer.
+// EntryPath returns the file of a waiter, which is rewritten when it waits for another, and removed when it does not
+// wait any longer.
 func (q *Queue) EntryPath(id string) string { return q.path(id) }
 
 // EntryInfo describes the file of a waiter, which its process has open as long as it waits.
 func (q *Queue) EntryInfo(id string) (fs.FileInfo, error) { return os.Stat(q.path(id)) }
 
-// Remove takes a waiter's place away, which finds out by itself and ends. It is ErrNotWaiting where it does not wait any
-// more, as it may have begun just now.
+// Remove takes a waiter's place away; the waiter finds that out and ends. It is ErrNotWaiting where it does not wait
+// any more, as it may have begun just now.
 func (q *Queue) Remove(ctx context.Context, id string) error {
 	path := q.path(id)
 	if !disk.Exists(path) {
 		return ErrNotWaiting
 	}
-	return q.exclusive(ctx, func() error { // or an entry that is being written again would come back
+	return q.exclusive(ctx, func() error { // or an entry that is being rewritten would come back
 		if w, err := readEntry(path); err != nil || !q.waits(w) {
 			return ErrNotWaiting
 		}

@@ -30,7 +30,7 @@ type queueContext struct {
 	PID   int      `json:"pid"`
 }
 
-// A queueOurs is the rest of a [Waiter]. Its process holds flock on the file as long as it waits.
+// A queueOurs is the rest of a [Waiter]. A waiter that has it holds flock on the file as long as it waits.
 type queueOurs struct {
 	Scope      []string `json:"scope"`
 	Singleton  bool     `json:"singleton,omitempty"`
@@ -80,8 +80,8 @@ func readEntry(path string) (Waiter, error) {
 	return w, nil
 }
 
-// write puts an entry in place, new or again, and returns the file, whose flock this process has. It is never seen half
-// written, nor without the flock. Called within exclusive.
+// write puts a new entry in place, or replaces one, and returns the file, whose flock this process has. It is never
+// seen half written, nor without the flock. Called within exclusive.
 func (q *Queue) write(w Waiter) (*os.File, error) {
 	e := queueEntry{
 		ID: w.ID, Loop: w.Loop, Since: w.Since.Format(queueTime),
@@ -120,7 +120,7 @@ func (q *Queue) write(w Waiter) (*os.File, error) {
 	return f, nil
 }
 
-// heldEntry reports whether a live process holds flock on an entry. One that is written again is another file, which is
+// heldEntry reports whether a live process holds flock on an entry. One that is rewritten is another file, which is
 // held before it is in place.
 func heldEntry(path string) bool {
 	for range 100 {
@@ -139,7 +139,7 @@ func heldEntry(path string) bool {
 			return false
 		}
 	}
-	return true // who writes so often lives
+	return true // a process that writes so often lives
 }
 
 // newUUID returns a random uuid of version 4.

@@ -11,19 +11,19 @@ import (
 type Place struct {
 	q    *Queue
 	w    Waiter
-	line []Waiter // who came before
+	line []Waiter // those before it
 	file *os.File // whose flock this process has; nil = it left
 
-	ahead  []Waiter // of those, who goes before w
+	ahead  []Waiter // those of them that go before w
 	looked bool     // ahead is known
 }
 
-// Waiter returns who waits here.
+// Waiter returns the waiter of this place.
 func (p *Place) Waiter() Waiter { return p.w }
 
-// Behind returns who goes right before this one, and how many there are at most. nil means that it is this one's turn, for
-// good: no waiter comes before this one later. shared is as in [Blocking]; what it is in the first call counts. It costs next to
-// nothing: those before are a set that only shrinks, so that one of them is looked at.
+// Behind returns the one that goes right before this one, and how many there are at most. nil means that it is this
+// one's turn, for good: no waiter comes before it later. shared is as in [Blocking]; what it is in the first call
+// counts. It costs next to nothing: those before are a set that only shrinks, so that one of them is looked at.
 func (p *Place) Behind(shared []string) (*Waiter, int) {
 	if !p.looked {
 		p.ahead, p.looked = Blocking(p.w, p.line, shared), true
@@ -48,7 +48,7 @@ func (p *Place) Kept() bool {
 	return e1 == nil && e2 == nil && os.SameFile(a, b)
 }
 
-// Tell has others see what this one waits for, and which log it writes. It is ErrNotWaiting where the place was taken
+// Tell shows others what this one waits for, and which log it writes. It is ErrNotWaiting where the place was taken
 // away.
 func (p *Place) Tell(ctx context.Context, o Obstacle, log string) error {
 	return p.q.exclusive(ctx, func() error {
@@ -67,8 +67,8 @@ func (p *Place) Tell(ctx context.Context, o Obstacle, log string) error {
 	})
 }
 
-// Leave gives the place up. It is ErrNotWaiting where it was taken away before: then the process that did it relies on that this
-// one does not begin. Only the first call does anything.
+// Leave gives the place up. It is ErrNotWaiting where it was taken away before: then the one that did it relies on that
+// this one does not begin. Only the first call does anything.
 func (p *Place) Leave() error {
 	if p.file == nil {
 		return nil

@@ -31,7 +31,7 @@ func join(t *testing.T, q *Queue, loop string, scope ...string) *Place {
 	return p
 }
 
-// inLine names the loops of those who wait, in their order.
+// inLine names the loops of the waiters, in their order.
 func inLine(t *testing.T, q *Queue) string {
 	t.Helper()
 	line, err := q.Waiters()
@@ -200,8 +200,8 @@ func TestQueueOrderOfMany(t *testing.T) {
 	}
 }
 
-// A waiter that is removed finds out, also where it just records what it waits for; and it cannot happen that both it begins and the
-// other believes that it does not.
+// A waiter that is removed finds out, also while it records what it waits for; and it never begins while the one that
+// removed it believes that it does not.
 func TestQueueRemove(t *testing.T) {
 	q := newQueue(t)
 	a, b := join(t, q, "a", "/"), join(t, q, "b", "/")
@@ -236,7 +236,7 @@ func TestQueueRemove(t *testing.T) {
 	}
 }
 
-// What is seen of a waiter is whole at every moment, and it is never taken for dead while it records something new.
+// What is seen of a waiter is whole at every moment, and it is never taken for dead while it rewrites its entry.
 func TestQueueTell(t *testing.T) {
 	q := newQueue(t)
 	p := join(t, q, "a", "/p")

@@ -63,8 +63,8 @@ func StatusOf(o fsm.Outcome) Status {
 // Retriable reports whether the run failed because its host refused, and may not do so later.
 func (r *Run) Retriable() bool { return r.Limited || r.Refused }
 
-// An Owner is the process that runs a run. Host, boot, PID namespace and start time tell it from a process that got the
-// same pid elsewhere, or later.
+// An Owner is the process that runs a run. Host, boot, PID namespace and start time distinguish it from a process that
+// got the same pid elsewhere, or later.
 type Owner struct {
 	Host  string `json:"host,omitempty"`
 	Boot  string `json:"boot,omitempty"`
@@ -107,7 +107,7 @@ type Run struct {
 	Owner        Owner     // zero where unknown
 	Held         bool      // a process owns it: a live process on this host holds its lock, or its lease
 	Scope        []string  // what its owner locks, absolute and resolved; nil where no process owns it
-	Leased       time.Time // until then, by the clock of the store, its owner keeps it without another word; zero = it has no lease
+	Leased       time.Time // until then, by the clock of the store, its owner keeps it without renewing it; zero = it has no lease
 	Lapsed       bool      // its owner may live, but let its lease run out: Resume finds out whether it continues
 	Unsure       bool      // Lapsed, and the owner may be on this machine, out of sight: see SecondLooker
 	Archived     bool
@@ -152,14 +152,14 @@ type Spec struct {
 	SHA256     string
 	Definition []byte // text of the loop file, kept with the run
 	Scope      []string
-	ScopeOf    func(ID) []string // more of the scope of a new run, which only one with this id can have: nothing else is looked at; nil = none
+	ScopeOf    func(ID) []string // more of the scope of a new run, which only one with this id can have: no conflict is looked for; nil = none
 	Singleton  bool
 	MaxSteps   int
 	Options    *value.Map
 	Origin     *Origin // of a run that is created; nil = it is no fork
 	Owner      Owner
 	Ancestors  []ID     // runs whose action started us: their scopes are ours too
-	Mark       string   // tells where the run is recorded from everywhere else
+	Mark       string   // distinguishes the place where the run is recorded from all others
 	Around     []string // Ancestors and those recorded elsewhere, each as its Mark and its ID
 	StartedAt  time.Time
 }
@@ -265,7 +265,7 @@ var ErrNotFound = errors.New("no such run")
 // ErrName means that a loop's name is too long to make file names of.
 var ErrName = errors.New("its name is too long")
 
-// ErrBusy means that another process has kept everybody from the store's locks for long. Nothing was changed.
+// ErrBusy means that another process has held a lock of the store for too long. Nothing was changed.
 var ErrBusy = disk.ErrBusy
 
 // ErrRemoved means that a user removed the records of a run while it was running.

@@ -57,7 +57,7 @@ func (r *release) shared() ([]member, error) {
 	return members, nil
 }
 
-// tarball writes a compressed archive in which nothing tells who made it, where or when: the time of each file is the commit's.
+// tarball writes a compressed archive without a trace of who made it, where or when: each file has the commit's time.
 func (r *release) tarball(path string, members []member) error {
 	f, err := os.Create(path)
 	if err != nil {

@@ -65,7 +65,7 @@ func output(ctx context.Context, env []string, name string, args ...string) ([]b
 }
 
 // programs builds one for each platform. What names this machine or this moment is left out: paths (-trimpath), the build id of
-// the linker and the state of the clone, which -X tells.
+// the linker and the state of the clone, which -X passes.
 func (r *release) programs(ctx context.Context) error {
 	const pkg = "loops/cmd/loops/cli."
 	ld := fmt.Sprintf("-s -w -buildid= -X %sversion=%s -X %scommit=%s -X %sdate=%s", pkg, r.version, pkg, r.commit, pkg, r.date.Format(time.RFC3339))

@@ -42,7 +42,7 @@ func (r *release) packages(ctx context.Context) error {
 	return nil
 }
 
-// packageConfig returns what nfpm is told. Bash is needed by every loop; git by work trees and by agents only.
+// packageConfig returns the configuration for nfpm. Bash is needed by every loop; git by work trees and by agents only.
 func (r *release) packageConfig(t target) ([]byte, error) {
 	date := r.date.Format("2006-01-02T15:04:05Z")
 	contents := []map[string]any{file(r.program(t), "/usr/bin/loops", 0o755, date)}

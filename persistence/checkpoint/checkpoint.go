@@ -31,9 +31,9 @@ type Meta struct {
 type Checkpoint struct {
 	Meta
 	Iteration int               `json:"iteration"`
-	Phases    []string          `json:"phases,omitempty"`   // completed ones, in their order; one that was completed twice occurs twice
+	Phases    []string          `json:"phases,omitempty"`   // completed ones, in their order; one that was completed twice is listed twice
 	Messages  []json.RawMessage `json:"messages,omitempty"` // the conversation so far, kept byte for byte; see Pack and Unpack
-	Data      json.RawMessage   `json:"data,omitempty"`     // whatever else the run must remember; null is none
+	Data      json.RawMessage   `json:"data,omitempty"`     // whatever else the run must remember; null = nothing
 	Seq       uint64            `json:"seq,omitempty"`      // the last event that this checkpoint includes, see Log
 	SavedAt   time.Time         `json:"saved_at,omitzero"`  // set by Save; zero = never saved
 }
@@ -63,7 +63,7 @@ func (c *Checkpoint) Completed(phase string) bool { return slices.Contains(c.Pha
 // Complete adds a phase to the completed ones. It is remembered from the next Save on.
 func (c *Checkpoint) Complete(phase string) { c.Phases = append(c.Phases, phase) }
 
-// Interrupted is what ListInterrupted tells of a run.
+// Interrupted is what ListInterrupted returns about a run.
 type Interrupted struct {
 	Meta
 	Iteration int
@@ -77,7 +77,7 @@ func (c *Checkpoint) interrupted() Interrupted {
 }
 
 // A Store keeps the newest checkpoint of each run. All methods may be called by several goroutines at once. A run has
-// one writer at a time: of two at once the last wins, whole, and neither is told.
+// one writer at a time: of two at once the last wins, whole, and neither is notified.
 type Store interface {
 	// Save replaces the checkpoint of run c.Run. It is durable when Save returns nil. After an error the store
 	// holds the checkpoint before or this one. Save neither changes c nor keeps any part of it.
@@ -86,10 +86,10 @@ type Store interface {
 	// If a newer one is damaged the error is ErrDamaged and the one before is returned with it, or nil where that
 	// is not good either.
 	Load(ctx context.Context, run string) (*Checkpoint, error)
-	// Delete forgets the checkpoint of a run, durably. That there is none is no error.
+	// Delete forgets the checkpoint of a run, durably. It is no error if there is none.
 	Delete(ctx context.Context, run string) error
 	// ListInterrupted returns the runs that have a checkpoint, the newest first: at the start of a program, those
-	// that neither completed nor failed. It cannot know whether a process is at work on one just now. A damaged
+	// that neither completed nor failed. It cannot know whether a process is working on one just now. A damaged
 	// checkpoint hides no other.
 	ListInterrupted(ctx context.Context) ([]Interrupted, error)
 }
@@ -103,7 +103,7 @@ type Event struct {
 }
 
 // A Log keeps the events of each run, for as long as nothing clears them: they outlive the run's checkpoint, so that
-// who watches it can read the end. All methods may be called by several goroutines at once, also for one run.
+// a watcher can read the end. All methods may be called by several goroutines at once, also for one run.
 type Log interface {
 	// Append adds events and returns the number of the last one; numbers have no gaps. The events are durable when
 	// Append returns nil. After an error none of them is in the log; after a crash in between, the first few may be.

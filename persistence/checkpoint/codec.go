@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A stored checkpoint is a line with what ListInterrupted tells, then the rest, then a line with a checksum of all before
-// it. All stores of this package use this form, so that all of them refuse the same things.
+// A stored checkpoint is a line with what ListInterrupted returns, then the rest, then a line with a checksum of all
+// before it. All stores of this package use this form, so that all of them refuse the same things.
 
 const format = 1
 
@@ -40,7 +40,7 @@ var known = sync.OnceValue(func() map[string]bool {
 	return keys
 })
 
-// keepUnknown moves what the line of a header says beyond its fields to More, where nothing else has that name.
+// keepUnknown moves what the line of a header says beyond its fields to More, unless a field has that name.
 func (h *header) keepUnknown(line []byte) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(line, &all); err != nil {

@@ -99,7 +99,7 @@ func run(t *testing.T, mode, root string) (acked int, killed bool) {
 // A dirOp is one step of a script, with what there is after it.
 type dirOp struct {
 	do         func(*Dir) error
-	checkpoint string // as view tells it
+	checkpoint string // as view returns it
 	events     string
 }
 
@@ -208,8 +208,8 @@ func leftOver(t *testing.T, root string) {
 	}))
 }
 
-// A change that fails because the disk is full is told, leaves what was there or what was to be, and no half-written file; the
-// same call works when there is room again.
+// A change that fails because the disk is full is reported, leaves the old or the new content, and no half-written
+// file; the same call works when there is room again.
 func TestNoRoomAtEveryStep(t *testing.T) {
 	for n := 1; ; n++ {
 		root := filepath.Join(t.TempDir(), "runs")
@@ -382,7 +382,7 @@ func writeLimited(root string) error {
 	return errors.Join(opSave(2)(d), opAppend("c", "d")(d))
 }
 
-// A write that ends in its middle, as on a full disk, is told and taken back.
+// A write that ends in its middle, as on a full disk, is reported and undone.
 func TestShortWrites(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "runs")
 	if _, killed := run(t, "limit", root); killed {

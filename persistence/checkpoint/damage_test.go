@@ -68,7 +68,7 @@ func events(t testing.TB, d *Dir) string {
 }
 
 // Whatever byte the newest checkpoint ends at, and whichever bit of it is wrong, it is not believed: the one before is
-// given back, and the damage is told. The next Save continues from there.
+// returned, and the damage is reported. The next Save continues from there.
 func TestSpoiltCheckpoint(t *testing.T) {
 	d := openRuns(t)
 	must(t, d.Save(t.Context(), sample(1)))
@@ -224,7 +224,7 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
-// Whichever bit of a log is wrong, no event is wrong, what is missing is told, and no number is given twice.
+// Whichever bit of a log is wrong, no event is wrong, what is missing is reported, and no number is given twice.
 func TestSpoiltLog(t *testing.T) {
 	d, path, whole, ends := threeEvents(t)
 	for n := range whole {

@@ -244,7 +244,7 @@ func (d *Dir) Since(ctx context.Context, run string, seq uint64) iter.Seq2[Event
 	}
 }
 
-// openLog opens a log for reading up to what was appended when no process was using it.
+// openLog opens a log for reading up to what was appended when no process was writing to it.
 func (d *Dir) openLog(ctx context.Context, path string) (*os.File, int64, error) {
 	f, err := d.disk.lock(ctx, path, lockShared)
 	if err != nil {

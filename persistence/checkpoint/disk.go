@@ -206,7 +206,7 @@ func (d *disk) mkdir(dir string) error {
 const patience = 30 * time.Second
 
 // lock opens a file for reading and writing and takes its flock, which lasts until the file is closed or the process
-// dies. With make the file and its folder are made if need be; without, it is fs.ErrNotExist where there is none.
+// dies. With make the file and its folder are made if need be; without, it is fs.ErrNotExist if there is no file.
 // The holder of the lock may remove the file. shared is for readers, who wait for writers only.
 func (d *disk) lock(ctx context.Context, path string, how lockMode) (*os.File, error) {
 	giveUp := time.Now().Add(cmp.Or(d.patience, patience))

@@ -1,10 +1,10 @@
 // Package checkpoint lets a pipeline continue after a crash. It is the memory alone, for use in other programs: it needs
 // neither loops nor anything beyond the standard library.
 //
-// A [Checkpoint] is what a run must remember: who it is, its messages, its iteration and the phases it has completed. A
-// [Run] saves it as often as is worth it, and deletes it when the run is over; what is still there at the next start
-// was interrupted. A [Store] keeps checkpoints and a [Log] keeps numbered events; [Dir] does both in files and [Memory]
-// in memory. OpenCheckpoints of package loops/persistence/sqlstore does both in a file of SQLite; it is not here, so that
+// A [Checkpoint] is what a run must remember: its identity, messages, iteration and the phases it has completed. A [Run]
+// saves it as often as is worth it, and deletes it when the run is over; what is still there at the next start was
+// interrupted. A [Store] keeps checkpoints and a [Log] keeps numbered events; [Dir] does both in files and [Memory] in
+// memory. OpenCheckpoints of package loops/persistence/sqlstore does both in a file of SQLite; it is not here, so that
 // no one else has a database among the dependencies. [Stages] are the same idea for shell scripts, behind the command
 // loops stage.
 //

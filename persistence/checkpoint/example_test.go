@@ -151,7 +151,7 @@ func ExampleRun_Save() {
 		saved, err := run.Save(ctx, c)
 		fmt.Println("iteration", c.Iteration, "saved:", saved, err)
 	}
-	check(run.SaveNow(ctx, c)) // the program is told to stop
+	check(run.SaveNow(ctx, c)) // the program is asked to stop
 	last, err := store.Load(ctx, "r1")
 	check(err)
 	fmt.Println("continues at iteration", last.Iteration)
@@ -211,7 +211,7 @@ func ExampleCheckpoint_data() {
 	// Output: {Seen:[a.go b.go] Failed:[b.go]}
 }
 
-// A damaged checkpoint is told, and the one before takes its place. The events since then are still in the log.
+// A damaged checkpoint is reported, and the one before takes its place. The events since then are still in the log.
 func ExampleDir_Load_damaged() {
 	dir, remove := tempDir()
 	defer remove()
@@ -247,7 +247,7 @@ func ExampleDir_Load_damaged() {
 	// done since: 2 sorted
 }
 
-// Events are numbered without a gap, so that who watches can ask for what it has not seen.
+// Events are numbered without a gap, so that a program that watches can ask for what it has not seen.
 func ExampleDir_Append() {
 	dir, remove := tempDir()
 	defer remove()
@@ -266,7 +266,7 @@ func ExampleDir_Append() {
 		check(err)
 		fmt.Println(e.Seq, e.Kind, string(e.Data))
 	}
-	check(store.Clear(ctx, "r1")) // when nobody will ask any more
+	check(store.Clear(ctx, "r1")) // when no program will ask any more
 	// Output:
 	// last: 3
 	// 2 tool {"name":"grep"}

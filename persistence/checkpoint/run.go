@@ -119,7 +119,7 @@ func (r *Run) Save(ctx context.Context, c *Checkpoint) (saved bool, err error) {
 	return r.save(ctx, c)
 }
 
-// SaveNow saves c whatever the interval: before something that cannot be undone, or when the program is told to stop.
+// SaveNow saves c whatever the interval: before something that cannot be undone, or when the program is asked to stop.
 // It waits for a Save that is under way. c is durable when it returns nil; a nil Run keeps nothing.
 func (r *Run) SaveNow(ctx context.Context, c *Checkpoint) error {
 	if r == nil {

@@ -154,7 +154,7 @@ func TestStageValues(t *testing.T) {
 	}
 }
 
-// A damaged manifest, or a value that is gone or damaged, is told; Begin works in spite of it.
+// A damaged manifest, or a value that is gone or damaged, is reported; Begin works in spite of it.
 func TestDamagedStages(t *testing.T) {
 	s, dir := openStages(t)
 	manifest := filepath.Join(dir, "manifest.json")
@@ -243,7 +243,7 @@ func TestStageModes(t *testing.T) {
 	}
 }
 
-// What is where a file or folder should be is named, and nothing else is changed.
+// What is in the place of a file or folder is named, and nothing is changed.
 func TestUnusableStages(t *testing.T) {
 	s, dir := openStages(t)
 	must(t, os.WriteFile(dir, nil, 0o644))
@@ -434,7 +434,7 @@ func TestStagesKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// A change that fails because the disk is full is told, and what was saved is still there.
+// A change that fails because the disk is full is reported, and what was saved is still there.
 func TestStagesNoRoomAtEveryStep(t *testing.T) {
 	for n := 1; ; n++ {
 		dir := filepath.Join(t.TempDir(), "stages")

@@ -180,7 +180,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// What is where files should be is named.
+// What is in the place of files is named.
 func TestUnusable(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, "file")

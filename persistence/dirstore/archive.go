@@ -173,7 +173,7 @@ func (d *Store) fillFolder(files livePaths, work, tmp string) error {
 		return err
 	}
 	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.aside, "events.damaged"}, {files.meta, "meta-eval.jsonl"}}
-	if _, ok := disk.IsRegular(files.commands); ok { // else none was sent
+	if _, ok := disk.IsRegular(files.commands); ok { // else no command was sent
 		links = append(links, [2]string{files.commands, commandsFile})
 	}
 	if err := d.linkParts(files.parts, filepath.Join(tmp, "events")); err != nil {
@@ -309,7 +309,7 @@ func (d *Store) unarchive(t *taken) error {
 		}
 		err := d.linkOrCopy(filepath.Join(dir, l[0]), l[1])
 		if (l[0] == "state.json" || l[0] == commandsFile) && errors.Is(err, disk.ErrNotRegular) {
-			continue // what is known of the run came from its events
+			continue // what is known about the run came from its events
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -16,7 +16,7 @@ import (
 const (
 	maxAsideFile = 1 << 20  // length from which a file of damaged lines takes no more
 	maxTornFile  = 64 << 20 // length from which a file of cut tails takes only the beginnings of more
-	maxNotes     = 20       // of what is damaged that are told one by one
+	maxNotes     = 20       // of what is damaged that are reported one by one
 )
 
 // A damaged line is one that cannot be believed, or a place where some are missing.
@@ -43,7 +43,7 @@ func (l *loaded) damagedAt(path string, at int64, what string, text []byte) {
 	}
 }
 
-// note tells what is damaged. Of very many notes the first are kept, and how many there are.
+// note reports what is damaged. Of very many notes the first are kept, and how many there are.
 func (l *loaded) note(path, format string, args ...any) {
 	if l.notes++; l.notes <= maxNotes {
 		l.damage = append(l.damage, path+": "+fmt.Sprintf(format, args...))

@@ -24,7 +24,7 @@ const (
 	manyBytes  = 512 << 10
 )
 
-// A cache is what one listing has from the index of the archive, and what it had to read beside that. nil is none.
+// A cache is what one listing has from the index of the archive, and what it had to read beside that. It may be nil.
 type cache struct {
 	path, history string
 	index         *index.Index
@@ -134,8 +134,9 @@ func (c *cache) close() {
 	})
 }
 
-// forget has the index and the digests tell nothing of a run that is gone; folder is that of the archive. The index is removed: the next listing
-// makes another. Digests of others stay, because there may be a hundred thousand; "" = they go, too.
+// forget removes a run that is gone from the index and the digests; folder is that of the archive. The index is
+// removed: the next listing makes another. Digests of others stay, because there may be a hundred thousand; "" = they
+// go, too.
 func (d *Store) forget(folder string) error {
 	digests := filepath.Join(d.running, archiveDigests)
 	if err := index.Drop(filepath.Join(d.running, archiveIndex)); err != nil || folder == "" {

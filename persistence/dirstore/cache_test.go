@@ -282,7 +282,7 @@ func TestIndexTorn(t *testing.T) {
 		try(fmt.Sprintf("byte %d is wrong", n), spoilt)
 		try(fmt.Sprintf("it is written over by %d bytes of the next one", n), append(bytes.ToUpper(whole[:n]), whole[n:]...))
 	}
-	must(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o700))) // nobody can write it
+	must(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o700))) // it cannot be written
 	if got, err := d.Runs(t.Context(), persistence.Query{}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("without a place for an index: %v, %s", err, brief(got))
 	}
@@ -378,7 +378,7 @@ func listed1(t *testing.T, d *Store, id persistence.ID) (found []persistence.Run
 	return found
 }
 
-// What a user removes is removed: the index tells nothing of it any more, also where the removal was cut short.
+// What a user removes is removed: the index has nothing about it any more, also where the removal was cut short.
 func TestIndexForgetsWhatIsRemoved(t *testing.T) {
 	d := open(t)
 	d.eager = true

@@ -120,7 +120,7 @@ func (ch *choice) look(folders []folder) {
 	}
 }
 
-// What a digest tells of a run.
+// What a digest says about a run.
 type verdict uint8
 
 const (

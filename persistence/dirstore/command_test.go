@@ -36,7 +36,7 @@ func send(t *testing.T, d *Store, id persistence.ID, c persistence.Command) pers
 	return sent
 }
 
-// Whoever sent a command died while it was written: it was not sent, and the next one is.
+// The sender of a command died while it was written: it was not sent, and the next one is.
 func TestCommandTornAtEveryByte(t *testing.T) {
 	d := open(t)
 	j := begin(t, d, step(1))
@@ -166,7 +166,7 @@ func checkSent(t *testing.T, d *Store, id persistence.ID, when string, before bo
 	}
 }
 
-// Whoever sent a command died just as the run was archived. What it left is in nobody's way: the next sweep takes it along.
+// The sender of a command died just as the run was archived. What it left blocks no process: the next sweep removes it.
 func TestKilledSender(t *testing.T) {
 	for _, removed := range []bool{false, true} {
 		d := open(t)

@@ -283,7 +283,7 @@ func spoilState(t *testing.T, from, every int) {
 }
 
 // A journal was cut, or put back from an older copy, beside the state file of the run: its actions ran again, as the first
-// attempt. The newer of both holds, what is missing is told, and no number is given twice, whatever happens next.
+// attempt. The newer of both holds, what is missing is reported, and no number is given twice, whatever happens next.
 func TestStateAheadOfJournal(t *testing.T) {
 	for _, c := range []struct {
 		name  string

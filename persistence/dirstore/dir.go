@@ -34,7 +34,7 @@ type Store struct {
 	root, running, history, runs string
 
 	// Liveness reports whether a process that was recorded as an owner at a time still lives. It is asked only
-	// where there is no lock to tell, as in records of little-loops. nil asks whether any process has
+	// where no lock shows it, as in records of little-loops. nil asks whether any process has
 	// the pid. Set it before the first use.
 	Liveness func(o persistence.Owner, recorded time.Time) bool
 
@@ -54,7 +54,7 @@ type Store struct {
 	// step, if not nil, is called before each step that a crash could fall behind; tests make it fail.
 	step func(name string) error
 
-	// synced, if not nil, is told of everything that is about to be made durable; tests count, and make it fail.
+	// synced, if not nil, is called with every path that is about to be made durable; tests count, and make it fail.
 	synced func(path string) error
 }
 
@@ -163,7 +163,7 @@ func (d *Store) reserve(spec persistence.Spec) (persistence.ID, time.Time, *os.F
 			disk.Exists(p.state) || disk.Exists(p.events) || disk.Exists(p.pid) || disk.Exists(p.lock) || disk.Exists(p.removed) || disk.Exists(p.commands) || disk.Exists(d.work(id)) {
 			continue
 		}
-		lock, err := d.claim(id) // first: it tells of the folder if this process dies
+		lock, err := d.claim(id) // first: it shows that there is a folder if this process dies
 		if err != nil {
 			return "", at, nil, err
 		}

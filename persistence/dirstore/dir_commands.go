@@ -26,8 +26,8 @@ const (
 	commandsFile   = "commands.jsonl"  // in a folder of the archive
 )
 
-// Send implements [Controller]. Those who send wait for one another, and for those who take runs over or remove them; only the
-// owner of the run may move it to the archive meanwhile, and then it is looked for again.
+// Send implements [Controller]. Senders wait for one another, and for processes that take runs over or remove them;
+// only the owner of the run may move it to the archive meanwhile, and then it is looked for again.
 func (d *Store) Send(ctx context.Context, id persistence.ID, c persistence.Command) (sent persistence.Command, err error) {
 	if _, err := d.find(id); err != nil {
 		return c, err
@@ -81,7 +81,7 @@ func (d *Store) addCommand(path string, c persistence.Command) (persistence.Comm
 	if err != nil {
 		return c, err
 	}
-	if read.mark.end < st.Size() { // of a line that was not written to its end: its sender was not told that it is on record
+	if read.mark.end < st.Size() { // of a line that was not written to its end: its Send did not succeed
 		if err := f.Truncate(read.mark.end); err != nil {
 			return c, err
 		}
@@ -325,7 +325,7 @@ type commandReader struct {
 	damage   error // about the first line that cannot be read
 }
 
-// from reads the lines behind a mark. A part of a line at the end is none yet.
+// from reads the lines behind a mark. A part of a line at the end is not a line yet.
 func (r *commandReader) from(f io.ReaderAt, mark commandMark) error {
 	r.mark = mark
 	if mark.size > disk.MaxRead {

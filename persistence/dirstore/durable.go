@@ -28,7 +28,7 @@ func durableNow(d persistence.Durability, b *fsm.Batch) bool {
 // groupDelay is how long after it was recorded a decision begins to be made durable. The disk needs the rest of the 50 ms.
 const groupDelay = 40 * time.Millisecond
 
-// A syncer makes the newest file of a journal durable: when it is told to, or soon. It is used by one goroutine; its
+// A syncer makes the newest file of a journal durable: when it is asked to, or soon. It is used by one goroutine; its
 // timer has one of its own, which stop waits for.
 type syncer struct {
 	d     *Store
@@ -84,7 +84,7 @@ func (s *syncer) fire() {
 	}
 }
 
-// failed returns what went wrong when no caller waited.
+// failed returns what went wrong while no caller waited.
 func (s *syncer) failed() error {
 	if !s.spoil.Load() {
 		return nil

@@ -36,7 +36,7 @@ func (d *Store) events(ctx context.Context, p place, want, after uint64) iter.Se
 	}
 }
 
-// until is yield until ctx ends, which is told.
+// until is yield until ctx ends, which it yields as an error.
 func until(ctx context.Context, yield func(fsm.Event, error) bool) func(fsm.Event, error) bool {
 	return func(e fsm.Event, err error) bool {
 		if err == nil && ctx.Err() != nil {

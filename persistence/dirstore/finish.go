@@ -59,7 +59,7 @@ func addID(ids []persistence.ID, id persistence.ID) []persistence.ID {
 }
 
 // cutShort looks for what processes that died may have left: hidden folders of the archive, marks of live runs that are gone,
-// and runs of which there is a lock that no process holds, and nothing else.
+// and runs of which there is only a lock that no process holds.
 func (d *Store) cutShort() (hidden []string, marks, stale []persistence.ID) {
 	_ = disk.EachName(d.history, func(name string) {
 		if name[0] == '.' {
@@ -187,7 +187,7 @@ func (d *Store) finishHiding(p place, hidden string) (done bool, err error) {
 	}
 	lock, err := d.claim(of)
 	if err != nil {
-		return false, unlessHeld(err) // it begins again just now
+		return false, unlessHeld(err) // a new run with this id begins just now
 	}
 	t := &taken{d: d, lock: lock}
 	defer t.release()
@@ -197,7 +197,7 @@ func (d *Store) finishHiding(p place, hidden string) (done bool, err error) {
 // The ends of names of archive folders that are being made, or were replaced.
 var halfSuffixes = []string{".tmp", ".old", ".import"}
 
-// dropHalf removes folders of the archive that no process makes, or removes, any more.
+// dropHalf removes folders of the archive that no process is making or removing any more.
 func (d *Store) dropHalf() error {
 	names, err := disk.Names(d.history)
 	if err != nil {

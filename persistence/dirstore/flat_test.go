@@ -56,7 +56,7 @@ func example() *record {
 	return r
 }
 
-// nested is the example in a sub-loop of a sub-loop, which tells more of itself than the one around it.
+// nested is the example in a sub-loop of a sub-loop, which has more content than the one around it.
 func nested() *record {
 	inner := example().Snapshot
 	inner.Loop, inner.Outcome = "inner", nil

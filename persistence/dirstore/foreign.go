@@ -9,7 +9,7 @@ import (
 	"loops/persistence/dirstore/segment"
 )
 
-// starting returns a run of little-loops of which there is a .pid whose process lives, and nothing else yet: that tool writes it
+// starting returns a run of little-loops of which there is only a .pid yet, whose process lives: that tool writes it
 // before it waits for its scope and before its first state. Our own runs are not listed before they recorded something.
 func (d *Store) starting(id persistence.ID) (persistence.Run, bool) {
 	p := d.live(id)
@@ -36,7 +36,7 @@ func (d *Store) starting(id persistence.ID) (persistence.Run, bool) {
 	return r, true
 }
 
-// adopt works out what a run of little-loops does not say: where in its state it stood, and its run id.
+// adopt works out what a run of little-loops does not say: where in its state it was, and its run id.
 func (l *loaded) adopt(p place) {
 	if l.runID == "" {
 		l.runID = persistence.MakeRunID(l.StartedAt)

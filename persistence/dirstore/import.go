@@ -36,7 +36,7 @@ func (d *Store) Import(ctx context.Context, r persistence.Recorded) error {
 			return err
 		}
 	}
-	lock, err := d.claim(r.Run.ID) // two who import the same run would be in each other's way
+	lock, err := d.claim(r.Run.ID) // two that import the same run would be in each other's way
 	if err != nil {
 		return cmp.Or(d.absent(r.Run.ID), err)
 	}

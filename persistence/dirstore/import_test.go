@@ -17,7 +17,7 @@ import (
 	"loops/persistence"
 )
 
-// recordedRuns are runs to import: one that ended, and one whose owner released it.
+// recordedRuns are runs to import: one that ended, and one that its owner released.
 func recordedRuns(t *testing.T) (from *Store, runs []persistence.Run) {
 	t.Helper()
 	from = open(t)
@@ -183,7 +183,7 @@ func (r restless) Events(ctx context.Context, id persistence.ID, after uint64) i
 	}
 }
 
-// TestCopyOfARunThatIsResumed: a copy that would be half of what a run was, and half of what it became, is none.
+// TestCopyOfARunThatIsResumed: a copy that would be half of what a run was, and half of what it became, is not made.
 func TestCopyOfARunThatIsResumed(t *testing.T) {
 	from, runs := recordedRuns(t)
 	run := runs[slices.IndexFunc(runs, func(r persistence.Run) bool { return r.Resumable })]

@@ -259,7 +259,7 @@ func (j *journal) append(b *fsm.Batch) error {
 	return nil
 }
 
-// stateOf returns the state that a batch is about, as far as it tells.
+// stateOf returns the state that a batch is about, as far as it has one.
 func stateOf(b *fsm.Batch) string {
 	if b.Snapshot == nil {
 		return ""

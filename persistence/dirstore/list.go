@@ -163,7 +163,7 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 	})
 }
 
-// A folder is one archived run as its name tells.
+// A folder is one archived run as its name describes it.
 type folder struct {
 	key    string // run id, dash, encoded name of the loop
 	path   string // relative to the archive
@@ -283,7 +283,7 @@ func isFolder(name string) bool {
 	return len(name) >= n+2 && name[n] == '-' && persistence.IsRunID(name[:n])
 }
 
-// archivedRun reads one run of the archive. Folders without any of its files are none.
+// archivedRun reads one run of the archive. Folders without any of its files are not runs.
 func (d *Store) archivedRun(f folder, keep bool, c *cache) (persistence.Run, bool) {
 	p := d.archivedPlace("", f.path)
 	runID, loop, _ := splitFolder(f.key)

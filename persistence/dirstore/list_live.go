@@ -26,7 +26,7 @@ const (
 	sawCommands
 )
 
-// sights are the ends of names and what they tell.
+// sights are the ends of names and what they show.
 var sights = []struct {
 	suffix string
 	saw    seen
@@ -206,7 +206,7 @@ func (d *Store) loadLive(p place) (*loaded, error) {
 		return nil, persistence.ErrNotFound
 	}
 	l, err := p.load(false)
-	if l == nil || !l.viewed { // it may not have recorded anything yet: then it is none, and otherwise what it recorded is there now
+	if l == nil || !l.viewed { // it may not have recorded anything yet: then there is none, and otherwise what it recorded is there now
 		if d.unrecorded(p.id) {
 			return nil, persistence.ErrNotFound
 		}
@@ -215,9 +215,9 @@ func (d *Store) loadLive(p place) (*loaded, error) {
 	return l, err
 }
 
-// addOwner adds who owns a live run, and what its owner locks.
+// addOwner adds the owner of a live run, and what it locks.
 func (d *Store) addOwner(r *persistence.Run, files livePaths, l *loaded) {
-	// Of a run of ours that no process holds, its memory tells the owner.
+	// The owner of a run of ours that no process holds is in its memory.
 	lock, held, err := probeLock(files.lock, r.Owner.PID != 0 && !l.foreign)
 	r.Held = held
 	if r.Owner.PID == 0 || l.foreign {

@@ -48,7 +48,7 @@ type loaded struct {
 	good       int64  // length of it up to which it agrees with the memory
 	size       int64  // length of it
 	last       uint64 // number of the last event up to good
-	logFile    string // in which the logs that are only counted are told; see childlog.go
+	logFile    string // in which the logs that are only counted are; see childlog.go
 	logEnd     int64
 	closed     error      // why the events cannot be read: what the state file says is shown, but not relied upon
 	view       error      // why what the state file holds cannot be believed
@@ -58,7 +58,7 @@ type loaded struct {
 	opened     bool       // the newest file of its journal was
 }
 
-// noteView tells what is wrong with the state file.
+// noteView notes what is wrong with the state file.
 func (l *loaded) noteView(p place) {
 	if l.view != nil {
 		l.note(p.state, "%s", l.view)
@@ -66,7 +66,7 @@ func (l *loaded) noteView(p place) {
 }
 
 // load reads a run: state.json, then what the journal knows behind it. If state.json is missing or damaged, or
-// tells of more than the journal, the memory is rebuilt from the journal alone. Nothing is changed. Large texts
+// has more than the journal, the memory is rebuilt from the journal alone. Nothing is changed. Large texts
 // are read only if asked for. With an error comes what could be read, if anything.
 func (p place) load(texts bool) (*loaded, error) {
 	l := &loaded{archived: p.folder != "", state: p.state, newest: p.events}

@@ -119,7 +119,7 @@ func (d *Store) claim(id persistence.ID) (*os.File, error) {
 		switch {
 		case err != nil && !errors.Is(err, syscall.EWOULDBLOCK):
 			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
-		case try >= 25: // a prober lets go within microseconds
+		case try >= 25: // a prober releases it within microseconds
 			l, _ := readLock(path)
 			return nil, &persistence.HeldError{ID: id, Owner: l.owner()}
 		}
@@ -127,7 +127,7 @@ func (d *Store) claim(id persistence.ID) (*os.File, error) {
 	}
 }
 
-// own writes who owns the run and what it locks into the files that say so.
+// own writes the owner of the run and what it locks into the files that say so.
 func (d *Store) own(lock *os.File, id persistence.ID, segment int, spec persistence.Spec, scope []string) error {
 	l := contentOf(spec, scope)
 	l.Fork, l.Segment = spec.Origin != nil, segment
@@ -166,7 +166,7 @@ func (d *Store) conflict(self persistence.ID, location string, spec persistence.
 			d.discard(persistence.ID(stem), false)
 		}
 		if err != nil {
-			continue // unreadable: what it locks is unknown
+			continue // unreadable: it is not known what it locks
 		}
 		if !alive && !l.Flock {
 			alive = d.alive(l.owner(), l.since())

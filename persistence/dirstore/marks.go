@@ -19,7 +19,7 @@ import (
 // at once, as a line for each in one file, and they are moved later.
 const marksName = ".interrupted.jsonl"
 
-// A mark records that no process owned a run any more. It is about one segment: if the run was resumed since, it says nothing.
+// A mark records that a run had no owner any more. It is about one segment: after a later resume it says nothing.
 type mark struct {
 	ID      persistence.ID `json:"id"`
 	Segment int            `json:"segment"`

@@ -134,7 +134,7 @@ func TestMarksTorn(t *testing.T) {
 		marked(t, d, "spoilt", 3)
 	}
 	must(t, os.WriteFile(d.marksPath(), whole[:len(whole)-5], 0o600))
-	must(t, errors.Join(d.MarkInterrupted(t.Context(), todo[2:])...)) // who adds lines goes around the torn one
+	must(t, errors.Join(d.MarkInterrupted(t.Context(), todo[2:])...)) // adding lines skips the torn one
 	if known, _ := marked(t, d, "added to", 3); known != 3 {
 		t.Errorf("behind a torn line %d are known", known)
 	}

@@ -15,7 +15,7 @@ import (
 	"loops/persistence"
 )
 
-// Something that is no file is where one should be. Nothing waits for it: what is known of the run is told, and
+// Something that is not a file is where one should be. Nothing waits for it: what is known of the run is returned, and
 // what cannot be done fails and names the file. The other run is not concerned.
 func TestNoRegularFile(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")

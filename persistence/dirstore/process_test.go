@@ -125,7 +125,7 @@ func TestKilledOwner(t *testing.T) {
 	spec := persistence.Spec{Loop: "other", Scope: []string{filepath.Join(root, "sub")}, Owner: persistence.Owner{PID: os.Getpid()}}
 	var held *persistence.HeldError
 	var conflict *persistence.ConflictError
-	for range 50 { // probing disturbs nobody
+	for range 50 { // probing disturbs no process
 		runs, err := d.Runs(t.Context(), persistence.Query{})
 		if err != nil || len(runs) != 1 || !runs[0].Held || runs[0].Owner.PID != cmd.Process.Pid {
 			t.Fatalf("%v, %+v", err, runs)
@@ -161,7 +161,7 @@ func TestKilledOwner(t *testing.T) {
 	}
 }
 
-// A waiter that is killed leaves the queue at that moment, and the next one that comes removes what is left of it.
+// A waiter that is killed leaves the line at that moment, and the next one that joins removes what it left behind.
 func TestKilledWaiter(t *testing.T) {
 	root := filepath.Join(t.TempDir(), ".loops")
 	cmd, id := spawn(t, "wait", root)

@@ -13,7 +13,7 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// Whoever looks at a running run sees it whole, and never going backwards, however fast it writes.
+// A reader of a running run sees it whole, and never going backwards, however fast the run writes.
 func TestReadersBesideAWriter(t *testing.T) {
 	ctx := context.Background()
 	d, err := dirstore.Open(t.TempDir())

@@ -25,7 +25,7 @@ type record struct {
 	sha        string
 	def        definition
 	maxSteps   int
-	instance   persistence.ID // names the working folder, if it is not the ID that the archive folder tells; else ""
+	instance   persistence.ID // names the working folder, if it is not the ID that the archive folder gives; else ""
 	segment    int
 	origin     *persistence.Origin
 	reconciled time.Time
@@ -129,7 +129,7 @@ func stateKeys() []slot {
 }
 
 // appendFlat writes the whole record as one line, with s for its memory. A line of the journal does without its own
-// place and its writer, which only state.json tells.
+// place and its writer, which only state.json has.
 func appendFlat(e *snapshot.Writer, r *record, s *fsm.Snapshot, journal bool) {
 	e.Open('{')
 	for i, slot := range layout {

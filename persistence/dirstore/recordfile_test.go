@@ -15,7 +15,7 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// Nobody but the user can read what a run left, whatever it was that left it: memory and events hold what actions printed
+// Only the user can read what a run left, whichever process left it: memory and events hold what actions printed
 // and were given. The .loops folder is that of the project, and what was there before keeps its mode.
 func TestModes(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))

@@ -134,7 +134,7 @@ func checkRemoved(t *testing.T, when, root string, id, other persistence.ID, cap
 	return there
 }
 
-// TestRemoveUnreadable: a run nobody can read any more is one that people want to be rid of.
+// TestRemoveUnreadable: a run that cannot be read any more is one that users want to remove.
 func TestRemoveUnreadable(t *testing.T) {
 	for _, archived := range []bool{true, false} {
 		d := open(t)

@@ -95,7 +95,7 @@ func readAll(t *testing.T, d *Store, id persistence.ID, after uint64) (n uint64)
 	return n
 }
 
-// A journal in parts is one journal for everybody: live, without its state file or its index, in the archive, and back.
+// A journal in parts is one journal to readers: live, without its state file or its index, in the archive, and back.
 func TestParts(t *testing.T) {
 	d := open(t)
 	d.PartSize, d.Durability = 1500, persistence.None

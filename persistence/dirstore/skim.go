@@ -5,8 +5,8 @@ import "bytes"
 // heavy are the keys of state.json that no listing shows and that make it large: what a run captured, was given and said.
 var heavy = map[string]bool{"captured": true, "prev_result": true, "last_result": true, "messages": true, "context": true, "pending_result": true, "judge_answers": true}
 
-// topKey is before each key of a state file of this program. JSON has no line end inside a text, and what lies deeper is
-// indented further, so it occurs nowhere else.
+// topKey precedes each key of a state file of this program. JSON has no line end inside a text, and what lies deeper is
+// indented further, so it is nowhere else.
 var topKey = []byte("\n  \"")
 
 // skim returns a state file of this program, whose checksum holds, without the values that no listing shows: a list of hundreds

@@ -30,7 +30,7 @@ func (d *Store) Interrupt(ctx context.Context, id persistence.ID, at time.Time, 
 	return d.Tidy(ctx, []persistence.Tidying{{ID: id, Interrupt: true, At: at, Why: why}})[0]
 }
 
-// Tidy implements [Tidier]. If locks cannot be looked for now, the rest is not tried.
+// Tidy implements [Tidier]. If no process may look for locks now, the rest is not tried.
 func (d *Store) Tidy(ctx context.Context, todo []persistence.Tidying) []error {
 	errs := make([]error, 0, len(todo))
 	for batch := range slices.Chunk(todo, tidyBatch) {

@@ -44,7 +44,7 @@ func appendMemory(e *Writer, s *fsm.Snapshot) {
 	e.Close('}')
 }
 
-// takeChild reads a sub-loop. One without a memory is none: it starts over.
+// takeChild reads a sub-loop. One without a memory is dropped: it starts over.
 func takeChild(r *memory, v any) error {
 	m, ok := v.(*value.Map)
 	if !ok {

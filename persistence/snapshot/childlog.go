@@ -5,9 +5,9 @@ import (
 	"loops/fsm/value"
 )
 
-// The log of a sub-loop grows with every event. In the journal each line of it occurs once, but state.json is written
-// whole at every checkpoint. So there a long log is only Counted: {"lines": n, "from": offset}, where the batch with the
-// whole memory on which the later lines build begins at that offset of the journal.
+// The log of a sub-loop grows with every event. In the journal each line of it is written once, but state.json is
+// written whole at every checkpoint. So there a long log is only Counted: {"lines": n, "from": offset}, where the batch
+// with the whole memory on which the later lines build begins at that offset of the journal.
 
 // LogFrom is the length in bytes over which a log is only Counted in state.json.
 const LogFrom = 8 << 10

@@ -29,7 +29,7 @@ func NewEncoder(texts Texts) *Encoder {
 // Begin says what is on record. Patches are made against it.
 func (e *Encoder) Begin(s *fsm.Snapshot) { Remember(&e.last, s) }
 
-// Last returns what Begin, Whole or Patch was told last. It belongs to the Encoder: it may be read until the next call.
+// Last returns what Begin, Whole or Patch received last. It belongs to the Encoder: it may be read until the next call.
 func (e *Encoder) Last() *fsm.Snapshot { return &e.last }
 
 // Whole returns all of a memory. The snapshot is lent.

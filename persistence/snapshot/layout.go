@@ -23,7 +23,7 @@ type memory struct {
 type field struct {
 	key    string
 	quoted string // the key as it is written, with its colon
-	name   string // of the Snapshot's field; "" for what another key tells too
+	name   string // of the Snapshot's field; "" for what another key has too
 	put    func(e *Writer, s *fsm.Snapshot) bool
 	take   func(r *memory, v any) error
 	// same reports whether nothing changed.

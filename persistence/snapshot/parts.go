@@ -241,14 +241,14 @@ func takeBool(to *bool, v any) error {
 	return nil
 }
 
-// TakeTime reads a time; "" is none.
+// TakeTime reads a time; "" is the zero time.
 func TakeTime(to *time.Time, v any) error {
 	s, ok := v.(string)
 	if !ok {
 		return wrong("a time", v)
 	}
 	if s == "" {
-		return nil // little-loops's word for unknown
+		return nil // little-loops writes this for unknown
 	}
 	t, err := fsm.ParseTime(s)
 	if err != nil {

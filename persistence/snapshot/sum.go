@@ -47,14 +47,14 @@ func AppendHex(b []byte, sum uint32) []byte {
 	return hex.AppendEncode(b, []byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})
 }
 
-// A Sum is what the checksum of a line tells.
+// A Sum is what the checksum of a line shows.
 type Sum int
 
 // The sums.
 const (
 	Unsummed   Sum = iota // there is none
 	Sound                 // it holds
-	SoundFirst            // it holds, and lines without one may stand before this one
+	SoundFirst            // it holds, and lines without one may be before this one
 	Spoilt                // it does not hold
 )
 

@@ -19,7 +19,7 @@ type Writer struct {
 	Whole int64  // where in the journal the batch with the last whole memory begins, for the logs that are counted
 
 	large *largeTexts // nil keeps large texts where they are
-	names []string    // for who sorts some
+	names []string    // for sorting some
 
 	// cache, if not nil, has the records as they were last written, which never change; see fsm.Batch.
 	cache map[*value.Map]*piece
@@ -35,8 +35,8 @@ func NewWriter(texts Texts) *Writer {
 	return e
 }
 
-// Remembers has the Writer keep large records as they were written. It is for who writes all of them again and again, and
-// calls Sweep behind each time.
+// Remembers has the Writer keep large records as they were written. It is for a caller that writes all of them again
+// and again, and calls Sweep behind each time.
 func (e *Writer) Remembers() { e.cache = make(map[*value.Map]*piece) }
 
 // Kept returns how many records it keeps.
@@ -177,8 +177,8 @@ func (e *Writer) Value(v any) bool {
 	return true
 }
 
-// special reports whether something in v is not written as it is: a text that needs a file of its own, or an object that
-// would be read as a reference to one.
+// special reports whether something in v is not written as it is: a text that needs a file of its own, or an object
+// that would be read as a reference to one.
 func (e *Writer) special(v any) bool {
 	if e.large == nil {
 		return false

@@ -14,8 +14,8 @@ import (
 )
 
 // Checkpoints keeps checkpoints and events in a database of SQLite: it is a [checkpoint.Store] and a [checkpoint.Log].
-// Several goroutines may use it at once, and several processes the same file. Who writes waits for others for up to 30
-// seconds, then the error is [checkpoint.ErrBusy]; a reader does not wait. What was written is synced when a method
+// Several goroutines may use it at once, and several processes the same file. A writer waits for others for up to 30
+// seconds, then the error is [checkpoint.ErrBusy]; a reader never waits. What was written is synced when a method
 // returns. The checkpoint before the newest is kept and used while that one is damaged; a damaged one that was replaced
 // stays in its table, marked, until the run is deleted. The methods of nil do nothing and find nothing.
 type Checkpoints struct {

@@ -15,11 +15,11 @@ import (
 	"loops/persistence/checkpoint"
 )
 
-// checkpointMigrations are those of the tables of Checkpoints, which may stand beside those of runs: oldest first, only
+// checkpointMigrations are those of the tables of Checkpoints, which may be beside those of runs: oldest first, only
 // forward, and one that was released is never changed.
 //
 // Of a run, the row of checkpoints with the highest n is the newest one and the other is the one before; a third, marked
-// as damaged, is kept for the user. A log that is cleared and begun again has a new n, so that no reader
+// as damaged, is kept for a person. A log that is cleared and begun again has a new n, so that no reader
 // takes the one for the other.
 var checkpointMigrations = []string{
 	`CREATE TABLE checkpoints (
@@ -152,7 +152,7 @@ func (c *Checkpoints) migrate(ctx context.Context) error {
 	})
 }
 
-// version says how far the tables are, 0 if there are none.
+// version returns how far the tables are, 0 if there are none.
 func (c *Checkpoints) version(ctx context.Context, q queryer) (has int, err error) {
 	var ours, runs, others int
 	err = q.QueryRowContext(ctx, `SELECT coalesce(sum(name = 'checkpoint_migrations'), 0), coalesce(sum(name IN ('schema_migrations', 'leases')), 0),
@@ -175,7 +175,7 @@ func (c *Checkpoints) version(ctx context.Context, q queryer) (has int, err erro
 }
 
 // change does f in a transaction that no one else writes beside, and that is durable when it returns nil. f may be done
-// again, and its context is not cancelled: whether a commit was cancelled in time would be unknown.
+// again, and its context is not cancelled: whether a commit was cancelled in time could not be known.
 func (c *Checkpoints) change(ctx context.Context, f func(ctx context.Context, tx *sql.Conn) error) error {
 	return c.patiently(ctx, func(ctx context.Context) (err error) {
 		tx, err := c.write.Conn(ctx)

@@ -104,7 +104,7 @@ func TestCheckpoints(t *testing.T) {
 	})
 }
 
-// TestCheckpointsBesideRuns: whoever comes first, both find their tables, again too, and the folder is the owner's alone.
+// TestCheckpointsBesideRuns: in either order both find their tables, again too, and the folder is the owner's alone.
 func TestCheckpointsBesideRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "both.db")
 	c := openCheckpoints(t, path)
@@ -178,8 +178,8 @@ func TestCheckpointsRefuse(t *testing.T) {
 	})
 }
 
-// TestCheckpointsDamage: it is told where the damage is, at most one damaged checkpoint is kept, and events that are
-// missing at the end of a log are told too.
+// TestCheckpointsDamage: the place of the damage is reported, at most one damaged checkpoint is kept, and events that
+// are missing at the end of a log are reported too.
 func TestCheckpointsDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.db")
 	c := openCheckpoints(t, path)
@@ -223,7 +223,7 @@ func TestCheckpointsDamage(t *testing.T) {
 	}
 }
 
-// TestCheckpointsClearedWhileRead: who reads a log while it is cleared and begun again sees none of the new one.
+// TestCheckpointsClearedWhileRead: a reader of a log that is cleared and begun again sees none of the new one.
 func TestCheckpointsClearedWhileRead(t *testing.T) {
 	c := openCheckpoints(t, filepath.Join(t.TempDir(), "c.db"))
 	events := func(kind string) (list []checkpoint.Event) {
@@ -251,7 +251,7 @@ func TestCheckpointsClearedWhileRead(t *testing.T) {
 	}
 }
 
-// TestCheckpointsNoRoom: a full disk is told and changes nothing, and when there is room again all continues.
+// TestCheckpointsNoRoom: a full disk is reported and changes nothing, and when there is room again all continues.
 func TestCheckpointsNoRoom(t *testing.T) {
 	c := openCheckpoints(t, filepath.Join(t.TempDir(), "c.db"))
 	saveIteration(t, c, 1)
@@ -275,7 +275,7 @@ func TestCheckpointsNoRoom(t *testing.T) {
 	}
 }
 
-// TestCheckpointsBusy: who waits for a process that holds the lock can be cancelled, and is told in the end.
+// TestCheckpointsBusy: waiting for a process that holds the lock can be cancelled, and fails in the end.
 func TestCheckpointsBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "c.db")
 	c, other := openCheckpoints(t, path), openCheckpoints(t, path)

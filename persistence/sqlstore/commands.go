@@ -10,8 +10,8 @@ import (
 	"loops/persistence"
 )
 
-// Send implements [persistence.Controller]. Those who send wait for one another, and for those who take runs over or remove
-// them; the owner's saves do not wait.
+// Send implements [persistence.Controller]. Senders wait for one another, and for processes that take runs over or
+// remove them; the owner's saves do not wait.
 func (s *Store) Send(ctx context.Context, id persistence.ID, c persistence.Command) (persistence.Command, error) {
 	sent := c
 	err := s.changeDurably(ctx, func(tx *sql.Tx) error {

@@ -95,7 +95,7 @@ func (unlocked) Assign(persistence.ID, []string) error { return nil }
 func (unlocked) Unlock() error                         { return nil }
 
 // begin makes the row of a new run and gives it to the caller. Its working folder is made after that: if the process dies
-// between the two, the row tells of it.
+// between the two, the row shows that it may be there.
 func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string, place string) (r *row, err error) {
 	err = s.change(ctx, func(tx *sql.Tx) error {
 		if err := s.d.serialise(ctx, tx); err != nil {
@@ -152,7 +152,7 @@ func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
 			continue
 		}
 		if _, err := os.Lstat(s.work(r.ID)); err != nil {
-			return nil // what is wrong with it, making it tells
+			return nil // making it reports what is wrong with it
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"loops/persistence"
 )
 
-// TestConnectionsEndWhileReading: the server ends every connection in the middle of a history. Whoever reads it gets all of it
+// TestConnectionsEndWhileReading: the server ends every connection in the middle of a history. A reader gets all of it
 // or an error, never a part as if it were all.
 func TestConnectionsEndWhileReading(t *testing.T) {
 	at := with(dialects[1].location(t), "durability=none")

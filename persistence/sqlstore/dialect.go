@@ -18,14 +18,14 @@ type dialect interface {
 	numbered() bool
 	// tables counts in one row the table schema_migrations, and all tables.
 	tables() string
-	// change does f in a transaction that may write. With SQLite others who write wait until it ends. One that is durable,
+	// change does f in a transaction that may write. With SQLite other writers wait until it ends. One that is durable,
 	// or calls serialise on PostgreSQL, cannot be lost when it was done.
 	change(ctx context.Context, durable bool, f func(tx *sql.Tx) error) error
-	// serialise makes everyone else who calls it wait until the end of the transaction.
+	// serialise makes all other callers wait until the end of the transaction.
 	serialise(ctx context.Context, tx *sql.Tx) error
 	// lockRow is what is behind a SELECT whose row must not be changed by others before the end of the transaction.
 	lockRow() string
-	// save does a save, or nothing where the run is not as the save expects; done tells.
+	// save does a save, or nothing where the run is not as the save expects; done reports which.
 	save(ctx context.Context, b *batch) (done bool, err error)
 	// addEvents adds events without looking whether the run is ours.
 	addEvents(ctx context.Context, tx *sql.Tx, run int64, events []eventRow) error

@@ -1,4 +1,4 @@
-// Package sqlstore keeps runs in a database: SQLite in a file, or PostgreSQL. It is the only package that knows of SQL.
+// Package sqlstore keeps runs in a database: SQLite in a file, or PostgreSQL. It is the only package that uses SQL.
 //
 // Both have one schema (schema.go). runs has a row for each run, events its history, memory the machine's memory as
 // patches and, now and then, whole. A save is one atomic change that holds only if this process still owns the run: the
@@ -39,6 +39,6 @@
 //
 // # Checkpoints
 //
-// [Checkpoints] are the backend of package checkpoint in SQLite. They share the driver and the way files are opened with
-// runs and nothing else: their tables have versions of their own and may be in the file of runs or in another one.
+// [Checkpoints] are the backend of package checkpoint in SQLite. They share only the driver and the way files are
+// opened with runs: their tables have versions of their own and may be in the file of runs or in another one.
 package sqlstore

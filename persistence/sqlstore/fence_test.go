@@ -196,7 +196,7 @@ func TestRemoved(t *testing.T) {
 	})
 }
 
-// TestDeadReservation: a process that died before it recorded anything is in nobody's way.
+// TestDeadReservation: a process that died before it recorded anything blocks no other.
 func TestDeadReservation(t *testing.T) {
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))

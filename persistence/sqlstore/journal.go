@@ -127,7 +127,7 @@ func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
 	return j.later(ctx, outputDelay, outputSize)
 }
 
-// carriesResult reports whether a batch is the first to tell of an action's result, which is never at risk.
+// carriesResult reports whether a batch is the first with an action's result, which is never at risk.
 func carriesResult(b *fsm.Batch) bool {
 	return b.Snapshot != nil && slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == fsm.EventActionComplete })
 }
@@ -260,7 +260,7 @@ func (j *journal) fail(err error) error {
 	return j.failed
 }
 
-// Close implements [persistence.Journal]. The paths are given up last: no process begins on them before the run is released.
+// Close implements [persistence.Journal]. The paths are released last: no process begins on them before that.
 func (j *journal) Close(ctx context.Context) error {
 	j.stop()
 	err := j.close(ctx)
@@ -270,7 +270,7 @@ func (j *journal) Close(ctx context.Context) error {
 	return err
 }
 
-// close ends what the database knows of an owner.
+// close removes the owner from the database.
 func (j *journal) close(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -35,7 +35,7 @@ func TestDecisionsDoNotEmptyTheLog(t *testing.T) {
 	}
 }
 
-// begunAnew returns how often the log of a database was begun again: the number is in its header.
+// begunAnew returns how often the log of a database was restarted: the number is in its header.
 func begunAnew(t *testing.T, file string) uint32 {
 	t.Helper()
 	b, err := os.ReadFile(file + "-wal")

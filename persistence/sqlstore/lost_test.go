@@ -74,7 +74,7 @@ func (w *wire) accept() {
 		}
 		w.conns[c], w.conns[s] = true, true
 		w.mu.Unlock()
-		var deaf sync.Mutex // held by who does not let answers through any more
+		var deaf sync.Mutex // held to let no more answers through
 		w.wg.Go(func() {
 			defer c.Close()
 			defer s.Close()
@@ -215,7 +215,7 @@ func TestLostAndTakenOver(t *testing.T) {
 	}
 }
 
-// TestUnreachable: a database that does not come back is told of, after as long as the lease was.
+// TestUnreachable: a database that does not come back is reported after the length of the lease.
 func TestUnreachable(t *testing.T) {
 	w := newWire(t, theServer(t))
 	s := opened(t, w.location("gone", "lease=1s"))

@@ -13,7 +13,7 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// TestMemoryRows: however long a run is, its memory is found by few rows, though all are kept for those who fork it.
+// TestMemoryRows: however long a run is, its memory is found by few rows, though all are kept for forks.
 func TestMemoryRows(t *testing.T) {
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))
@@ -118,7 +118,7 @@ func TestTextsOnce(t *testing.T) {
 	})
 }
 
-// TestMissingEvents: a gap in the history is told of.
+// TestMissingEvents: a gap in the history is reported.
 func TestMissingEvents(t *testing.T) {
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))

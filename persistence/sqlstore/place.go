@@ -20,8 +20,8 @@ import (
 // placeWait is how long the lock on the place is waited for. It is held while a run is removed, but for its files.
 const placeWait = 30 * time.Second
 
-// placeFile holds the word that tells this project from all others that record in the database, also when it was moved, or
-// its machine has another name.
+// placeFile holds the word that distinguishes this project from all others that record in the database, also when it
+// was moved, or its machine has another name.
 func (s *Store) placeFile() string { return filepath.Join(s.Folder, ".place") }
 
 // logs is the folder of the logs of runs in the background.
@@ -133,5 +133,5 @@ func readPlace(f *os.File) (string, error) {
 	if err := errors.Join(f.Truncate(int64(len(word))), f.Sync()); err != nil {
 		return "", err
 	}
-	return word, disk.SyncFolder(filepath.Dir(f.Name())) // records name it: lost, their files would never be removed
+	return word, disk.SyncFolder(filepath.Dir(f.Name())) // records name it: if lost, their files would stay
 }

@@ -338,7 +338,7 @@ func (s *Store) Drained(ctx context.Context, worker string) (by string, err erro
 	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
 	defer cancel()
 	err = s.beat.QueryRowContext(ctx, s.q(`SELECT drain FROM workers WHERE id = ?`), worker).Scan(&by)
-	if errors.Is(err, sql.ErrNoRows) { // it was not heard of for a day, and is to say again that it is there
+	if errors.Is(err, sql.ErrNoRows) { // it did not report for a day, and is to report again
 		return "", nil
 	}
 	return by, s.explained(err)

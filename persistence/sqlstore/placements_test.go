@@ -101,7 +101,7 @@ func TestQueuedRun(t *testing.T) {
 
 var faraway = persistence.Owner{Host: "faraway", Boot: "b", PID: 7, Start: 1}
 
-// TestWithdrawn: a queued run that its user stops is never begun, and of those who withdraw and begin at once one wins.
+// TestWithdrawn: a queued run that its user stops is never begun, and of a withdrawal and a beginning at once one wins.
 func TestWithdrawn(t *testing.T) {
 	at := postgres(t)
 	one, two := opened(t, at), opened(t, at)

@@ -62,7 +62,7 @@ var owners = map[string]func(t *testing.T, location, folder string, words []stri
 		fmt.Println("fenced", errors.Is(err, persistence.ErrFenced), err)
 		fmt.Println("closed", j.Close(t.Context()))
 	},
-	// resume takes over a run when it is told to, and reports whether it has it.
+	// resume takes over a run when it is asked to, and reports whether it has it.
 	"resume": func(t *testing.T, location, folder string, words []string) {
 		s := open(t, location)
 		s.Folder, s.Liveness = folder, reconcile.OwnerAlive
@@ -83,7 +83,7 @@ var owners = map[string]func(t *testing.T, location, folder string, words []stri
 		_, _ = in.ReadString('\n')
 		must(t, j.Close(t.Context()))
 	},
-	// commit records checkpoints and decisions, as many as it is told.
+	// commit records checkpoints and decisions, as many as requested.
 	"commit": func(t *testing.T, location, folder string, words []string) {
 		s := open(t, location)
 		s.Folder = folder
@@ -293,7 +293,7 @@ func takeOver(t *testing.T, s *sqlstore.Store, id persistence.ID, o *owner) pers
 	return nil
 }
 
-// TestTwoResumes: of two processes that take over a dead run at once one has it, and the other is told by whom.
+// TestTwoResumes: of two processes that take over a dead run at once one gets it, and the other's error names that one.
 func TestTwoResumes(t *testing.T) {
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)

@@ -103,7 +103,7 @@ REVOKE INSERT, UPDATE, DELETE ON {schema}.schema_migrations FROM loops_worker;
 REVOKE ALL ON {schema}.submitters FROM loops_worker`
 
 // Roles returns the statements that make the roles in the database at a location, or bring them up to date, and allow and deny users to submit. A
-// *URLError means that it is none of PostgreSQL.
+// *URLError means that it is not one of PostgreSQL.
 func Roles(location string, allow, deny []Allowance) ([]string, error) {
 	u, err := url.Parse(location)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
@@ -148,7 +148,7 @@ func (s *Store) ownsNothing(ctx context.Context) (only bool, err error) {
 // submitIDs is how many ids are offered for a run that is submitted by the function: one for each second from its start.
 const submitIDs = 120
 
-// submitByFunction is Submit of a user who may do nothing else.
+// submitByFunction is Submit of a user who may only submit.
 func (s *Store) submitByFunction(ctx context.Context, r *row, definition []byte, memory string, texts []textRow, j persistence.Job, labels string, at int64) error {
 	begin := r.StartedAt.UTC().Truncate(time.Second)
 	var ids, runIDs, names []string

@@ -24,7 +24,7 @@ func goodJob(queue string) persistence.Job {
 	return persistence.Job{Queue: queue, Priority: 3, Files: persistence.FilesPinned, Hash: submitHash, Request: []byte(`{"loop":"fix","hash":"` + submitHash + `"}`)}
 }
 
-// TestRoles: what each role may do, and that it may do nothing else.
+// TestRoles: what each role may do, and that it may do no more.
 func TestRoles(t *testing.T) {
 	at := postgres(t)
 	owner := opened(t, at)
@@ -65,7 +65,7 @@ func TestRoles(t *testing.T) {
 	must(t, j.Record(t.Context(), step(1)))
 	must(t, j.Close(t.Context()))
 
-	// To another queue it is refused, with words, and nothing is recorded.
+	// To another queue it is refused, with a message, and nothing is recorded.
 	m := &persistence.Query{}
 	before, err := owner.Runs(t.Context(), *m)
 	must(t, err)

@@ -81,7 +81,7 @@ func (r *row) note(s *Store, column string, err error) {
 }
 
 // stand finds out whether a run is owned. An owner that is seen to live keeps its run although its lease ran out: only
-// Resume, which can wait, finds out whether it lives. Of one that cannot be seen the lease alone tells.
+// Resume, which can wait, finds out whether it lives. For one that cannot be seen only the lease counts.
 func (s *Store) stand(r *row) {
 	if r.until == 0 || s.dead(r.Owner, r.UpdatedAt) {
 		return
@@ -201,7 +201,7 @@ func readAbout(r *persistence.Run, about string) error {
 	return err
 }
 
-// learn takes from a memory what a listing says about it.
+// learn takes from a memory what a listing shows of it.
 func learn(r *persistence.Run, m *fsm.Snapshot) {
 	r.State, r.Step, r.Passes, r.Elapsed, r.Continuation = m.Current, m.Step, m.Passes, m.Elapsed, m.Continuation
 	r.StartedAt = m.StartedAt

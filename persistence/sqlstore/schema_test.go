@@ -106,8 +106,8 @@ func TestForeignDatabase(t *testing.T) {
 	})
 }
 
-// TestOpenWhileMade: two who begin at the same moment with a database that is not there yet both get it. The second one
-// was told that a process does not release its lock, at once, while the first had only begun to make the database.
+// TestOpenWhileMade: two that begin at the same moment with a database that is not there yet both get it. The second
+// one failed at once, as if a process did not release its lock, while the first had only begun to make the database.
 func TestOpenWhileMade(t *testing.T) {
 	at := dialects[0].location(t)
 	first, err := sql.Open("sqlite", strings.TrimPrefix(at, "sqlite:"))
@@ -136,7 +136,7 @@ func TestOpenWhileMade(t *testing.T) {
 	must(t, <-second)
 }
 
-// TestOpenAtOnce: of several who find an empty database one makes the tables.
+// TestOpenAtOnce: of several that find an empty database one makes the tables.
 func TestOpenAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
@@ -188,7 +188,7 @@ func TestFullDisk(t *testing.T) {
 	must(t, k.Close(t.Context()))
 }
 
-// TestBusy: a process that hangs in a transaction is waited for, and then told of.
+// TestBusy: a process that hangs in a transaction is waited for, and then reported.
 func TestBusy(t *testing.T) {
 	at := dialects[0].location(t)
 	s := opened(t, at)

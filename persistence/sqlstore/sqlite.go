@@ -309,7 +309,7 @@ func (d *sqliteDB) explain(err error) error {
 		return &fs.PathError{Op: "write", Path: d.path, Err: syscall.ENOSPC}
 	case lib.SQLITE_READONLY:
 		return &fs.PathError{Op: "write", Path: d.path, Err: fmt.Errorf("%w (%w)", fs.ErrPermission, err)}
-	case lib.SQLITE_CANTOPEN: // also of a file beside it, and why is not told
+	case lib.SQLITE_CANTOPEN: // also of a file beside it; SQLite does not say why
 		return &fs.PathError{Op: "use", Path: d.path, Err: fmt.Errorf("%w: its disk may be full, or its folder closed to this user", err)}
 	case lib.SQLITE_IOERR:
 		return &fs.PathError{Op: "use", Path: d.path, Err: err}

@@ -46,11 +46,11 @@ type Store struct {
 	cache sync.Map // translated statements
 
 	finishing sync.Once // what processes that died left of removals was removed
-	owned     sync.Map  // the journals of this process, by id: a reader here sees what they were told
+	owned     sync.Map  // the journals of this process, by id: a read in this process saves what waits in them first
 }
 
-// Lease is how long a run is safe from being taken over while its owner is not heard of. The parameter lease of the URL
-// sets it.
+// Lease is how long a run is safe from being taken over while its owner does not renew it. The parameter lease of the
+// URL sets it.
 const Lease = 30 * time.Second
 
 // Open opens the database of a URL and brings its schema up to date:

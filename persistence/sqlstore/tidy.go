@@ -11,7 +11,7 @@ import (
 	"loops/persistence"
 )
 
-// tidyBatch is how many runs one transaction changes: others who write wait for it.
+// tidyBatch is how many runs one transaction changes: other writers wait for it.
 const tidyBatch = 250
 
 // Interrupt implements [persistence.Store].
@@ -52,7 +52,7 @@ func (s *Store) Tidy(ctx context.Context, todo []persistence.Tidying) []error {
 	return errs
 }
 
-// settle changes runs that no process owns, and says of each what kept it from that. The last owner is fenced off.
+// settle changes runs that no process owns, and says of each what kept it from that. The former owner is fenced off.
 func (s *Store) settle(ctx context.Context, tx *sql.Tx, todo []persistence.Tidying, results []error) error {
 	if err := s.d.serialise(ctx, tx); err != nil {
 		return err

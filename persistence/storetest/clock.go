@@ -10,7 +10,7 @@ import (
 // steps are settings of the wall clock, against the start, in the order in which they happen.
 var steps = []time.Duration{0, -time.Hour, 48 * time.Hour, -365 * 24 * time.Hour, time.Second, -time.Microsecond, 0}
 
-// stepping is about a wall clock that is set back and forth. A store takes times as it is told, and decides nothing by them.
+// stepping is about a wall clock that is set back and forth. A store takes times as given, and decides nothing by them.
 var stepping = []test{
 	{"the clock steps while a run goes on", func(t *T) {
 		j := t.create("fix")

@@ -57,7 +57,7 @@ func commandText(all []persistence.Command) string {
 	return strings.Join(text, ", ")
 }
 
-// refused wants a command to be refused because no process would act on it.
+// refused wants a command to be refused because no owner would act on it.
 func (t *T) refused(id persistence.ID, c persistence.Command) {
 	t.Helper()
 	_, err := t.controller().Send(t.ctx, id, c)

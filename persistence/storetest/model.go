@@ -14,8 +14,8 @@ import (
 	"loops/persistence"
 )
 
-// A model is a store as it should be, small enough to be right by reading: what it remembers it was told, and nothing
-// else. Random operations are done on it and on the store, and whatever the store says is compared.
+// A model is a store as it should be, small enough to be right by reading: it remembers only what was recorded in
+// it. Random operations are done on it and on the store, and whatever the store says is compared.
 type model struct {
 	t    *T
 	rng  *rand.Rand

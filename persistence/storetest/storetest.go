@@ -75,7 +75,7 @@ func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 	}
 }
 
-// T is one case at work.
+// T is one running case.
 type T struct {
 	*testing.T
 	S   persistence.Store

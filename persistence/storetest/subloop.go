@@ -11,7 +11,7 @@ import (
 )
 
 // inside is the memory of a run that is in a sub-loop of a sub-loop …, with the memories from outside to inside. Every
-// one of them is at work, at its own step.
+// one of them is running, at its own step.
 func inside(loop string, depth int) (*fsm.Snapshot, []*fsm.Snapshot) {
 	top := snap(loop, 1)
 	all := []*fsm.Snapshot{top}

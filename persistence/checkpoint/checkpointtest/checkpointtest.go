@@ -60,7 +60,7 @@ type test struct {
 	run  func(t *T)
 }
 
-// T is one case at work.
+// T is one running case.
 type T struct {
 	*testing.T
 	S   checkpoint.Store

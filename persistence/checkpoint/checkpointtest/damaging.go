@@ -80,7 +80,7 @@ func flip(b []byte) []byte {
 
 func half(b []byte) []byte { return b[:len(b)/2] }
 
-// fallsBack wants the damage told and this checkpoint beside it, nil for none.
+// fallsBack wants the damage reported and this checkpoint beside it, nil for none.
 func (t *T) fallsBack(want *checkpoint.Checkpoint) {
 	t.Helper()
 	c, err := t.S.Load(t.ctx, "r1")

@@ -41,7 +41,7 @@ const (
 	lockWait    = 2 * time.Second
 )
 
-// OpenDigests opens the file of digests; of one that is missing or damaged there are none, or those before the damage.
+// OpenDigests opens the file of digests; one that is missing or damaged has none, or those before the damage.
 func OpenDigests(path string) *Digests {
 	f, err := disk.Open(path, os.O_RDONLY)
 	if err != nil {
@@ -169,9 +169,9 @@ func appendRecord(b []byte, name string, d Digest) []byte {
 	return append(b, body...)
 }
 
-// SaveDigests adds digests that were made since began to the file, in the place of older ones. stamp tells the stamp that a state file has
-// now. Names are those in the archive as [Index.Names] has them: what is not among them is dropped; "" = it is not known which there are. If
-// another process writes, or it cannot be written, nothing happens.
+// SaveDigests adds digests that were made since began to the file, in the place of older ones. stamp returns the stamp
+// of a state file now. Names are those in the archive as [Index.Names] has them: what is not among them is dropped; ""
+// = it is not known which there are. If another process writes, or it cannot be written, nothing happens.
 func SaveDigests(path string, began time.Time, made map[string]Digest, names string, stamp func(name string) (disk.Stamp, bool)) {
 	f, err := disk.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {

@@ -5,8 +5,9 @@
 // archive has the stamp it had when they were read, and what was read of a state file holds as long as the file has its stamp. A stamp
 // is only written down if the clock of the file system had advanced since: otherwise a later change might not show in it.
 //
-// Any number of processes may use one index. Who writes holds its flock, and who cannot get that leaves it. It is written in place: a
-// process that is killed meanwhile, or one that reads meanwhile, leaves or sees a file whose checksum does not hold, and that is none.
+// Any number of processes may use one index. A writer holds its flock, and one that cannot get it does not write. It is
+// written in place: a process that is killed meanwhile, or one that reads meanwhile, leaves or sees a file whose
+// checksum does not hold, which counts as missing.
 package index
 
 import (
@@ -183,8 +184,8 @@ type News struct {
 	Read    map[string]Entry
 }
 
-// Save writes an index with what x has and what was read since, as far as that still holds: stamp tells the stamp of a state file. If
-// another process writes, or it cannot be written, nothing happens.
+// Save writes an index with what x has and what was read since, as far as that still holds: stamp returns the stamp of
+// a state file. If another process writes, or it cannot be written, nothing happens.
 func (x *Index) Save(path string, news News, stamp func(name string) (disk.Stamp, bool)) {
 	f, err := disk.Open(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -194,7 +195,7 @@ func (x *Index) Save(path string, news News, stamp func(name string) (disk.Stamp
 	if disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return
 	}
-	if err := f.Truncate(0); err != nil { // a reader finds nothing now
+	if err := f.Truncate(0); err != nil { // a process that reads now finds nothing
 		return
 	}
 	c, ok := clockOf(f, news.Began)
@@ -207,7 +208,7 @@ func (x *Index) Save(path string, news News, stamp func(name string) (disk.Stamp
 	}
 }
 
-// A clock tells which stamps of a file system were settled when a listing began.
+// A clock knows which stamps of a file system were settled when a listing began.
 type clock struct {
 	dev   uint64
 	began int64 // by the clock of the file system, which need not be that of the machine

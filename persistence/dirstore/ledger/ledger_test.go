@@ -57,7 +57,7 @@ func TestCrashAtEachStep(t *testing.T) {
 	}
 }
 
-// An entry that cannot be read is told of, with the file: to pass over it might do twice what it is about.
+// An entry that cannot be read is reported, with the file: to pass over it might do twice what it is about.
 func TestDamagedEntry(t *testing.T) {
 	loops := filepath.Join(t.TempDir(), ".loops")
 	l := Of(loops)

@@ -47,7 +47,7 @@ func (r *Forward) Pass(p Part) bool {
 	return false
 }
 
-// Gone tells that a file of the journal is missing.
+// Gone reports that a file of the journal is missing.
 func (r *Forward) Gone(path string, err error) {
 	r.give(fsm.Event{}, &persistence.DamageError{File: path, Offset: -1, What: disk.Reason(err)})
 }
@@ -65,8 +65,8 @@ func (r *Forward) Read(f io.Reader, path string) error {
 	return r.read(f, path)
 }
 
-// ReadBehind is Read of what a file holds behind the event After, as far as that is found without reading what is before it: nothing
-// is told of damage there.
+// ReadBehind is Read of what a file holds behind the event After, as far as that is found without reading what is
+// before it: damage there is not reported.
 func (r *Forward) ReadBehind(f *os.File, path string) error {
 	if r.After > r.last && len(r.waiting) == 0 {
 		from, err := behind(f, r.After)
@@ -82,7 +82,7 @@ func (r *Forward) ReadBehind(f *os.File, path string) error {
 	return r.Read(f, path)
 }
 
-// ReadOn is Read of what was added to a file since another Forward read it: f begins where that one stood.
+// ReadOn is Read of what was added to a file since another Forward read it: f begins where that one ended.
 func (r *Forward) ReadOn(f io.Reader, path string, from Position) error {
 	r.last, r.sums = from.Last, from.Sums
 	r.stand, r.stands = from, true

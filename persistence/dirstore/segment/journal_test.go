@@ -34,7 +34,7 @@ func summed(form string, seq int) string {
 
 func unsummed(form string, seq int) string { return fmt.Sprintf(form, seq) + "\n" }
 
-// told is what reading a file told: the numbers of events, and where what was damaged.
+// told is what reading a file yielded: the numbers of events, and where what was damaged.
 func told(path string, after uint64) (list []string) {
 	r := Forward{After: after, Yield: func(e fsm.Event, err error) bool {
 		if d, ok := errors.AsType[*persistence.DamageError](err); ok {
@@ -159,7 +159,7 @@ func TestIndex(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		spoil  func(t *testing.T, dir string) error
-		damage string // what is told of it
+		damage string // what is reported of it
 	}{
 		{"whole", func(*testing.T, string) error { return nil }, ""},
 		{"gone", func(_ *testing.T, dir string) error { return os.Remove(filepath.Join(dir, IndexName)) }, "it does not know 000001.jsonl"},
@@ -208,7 +208,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// A journal between two parts has no newest file, and one that is not there is none.
+// A journal between two parts has no newest file, and one without files is fs.ErrNotExist.
 func TestOpenLog(t *testing.T) {
 	dir := t.TempDir()
 	newest, older := filepath.Join(dir, "events.jsonl"), filepath.Join(dir, "events")

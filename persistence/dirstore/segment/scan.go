@@ -12,9 +12,9 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// A Scanner goes through the whole lines of one file of a journal and tells which of them can be believed: by their
+// A Scanner goes through the whole lines of one file of a journal and reports which of them can be believed: by their
 // checksum, or for lines without one by their form, and by their number, which is one more than that of the line before.
-// What is behind the last line end is no line.
+// What is behind the last line end is not a line.
 type Scanner struct {
 	Position
 	br    *bufio.Reader
@@ -52,8 +52,8 @@ func NewScanner(r io.Reader, upTo Position) *Scanner {
 	return s
 }
 
-// lookAhead finds out whether the first lines have a checksum: if the first that has one says that others may stand
-// before it, or if there is none, they need none.
+// lookAhead finds out whether the first lines have a checksum: if the first that has one says that others may be
+// before it, or if no line has one, they need none.
 func (s *Scanner) lookAhead() {
 	b, _ := s.br.Peek(s.br.Size()) // what goes wrong goes wrong again
 	for line := range bytes.Lines(b) {
@@ -175,7 +175,7 @@ func (s *Scanner) number(e *Entry) {
 	s.Last, s.lost, s.AnyNext = e.Seq, 0, false
 }
 
-// Missing tells which events are missing.
+// Missing says which events are missing.
 func Missing(from, to uint64) string {
 	if from == to {
 		return fmt.Sprintf("event %d is missing", from)
