@@ -163,7 +163,7 @@ func (b *bench) carried() (_ float64, err error) {
 			Status   string  `json:"status"`
 			Duration float64 `json:"duration_ms"`
 		}
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) { // seldom: a look takes from the run what it measures
 			text, err := c.ask("status", run, "--json")
 			if err := errors.Join(err, json.Unmarshal([]byte(text), &s)); err != nil {
 				return 0, err
@@ -187,6 +187,7 @@ func (b *bench) carried() (_ float64, err error) {
 		if err != nil {
 			return 0, err
 		}
+		time.Sleep(500 * time.Millisecond)
 		placed, err := took(run)
 		if err != nil {
 			return 0, err
