@@ -127,7 +127,8 @@ func (f fleet) until(what string, done func() bool) {
 
 func (f fleet) db() *sql.DB {
 	f.t.Helper()
-	db, err := sql.Open("pgx", strings.TrimSuffix(f.store, "&lease="+workerLease))
+	location, _, _ := strings.Cut(f.store, "&lease=")
+	db, err := sql.Open("pgx", location)
 	must(f.t, err)
 	f.t.Cleanup(func() { _ = db.Close() })
 	return db
@@ -339,7 +340,7 @@ func TestManyRuns(t *testing.T) {
 	}
 	f.worker("--slots", "3")
 	f.until("some have ended", func() bool { return len(f.lines("steps")) > 3 })
-	db := f.db2(t, "6s")
+	db := f.db()
 	_, err := db.Exec(`TRUNCATE river_job`)
 	must(t, err)
 	f.worker("--slots", "2")
@@ -352,14 +353,6 @@ func TestManyRuns(t *testing.T) {
 	if len(most) != limited || most[len(most)-1] > "2" {
 		t.Errorf("of a key with the limit 2 so many were carried at once: %v", most)
 	}
-}
-
-func (f fleet) db2(t *testing.T, lease string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("pgx", strings.TrimSuffix(f.store, "&lease="+lease))
-	must(t, err)
-	t.Cleanup(func() { _ = db.Close() })
-	return db
 }
 
 // TestQueuedRunIsSeen: a queued run has that status in every view, and is taken out of its queue by stop.
