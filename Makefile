@@ -71,7 +71,7 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Kills, full and broken disks and lost connections at the calls of each other command, on files, SQLite and PostgreSQL:"
 	go test ./cmd/loops -run TestEachCommandCutShort -count 1 -timeout 90m -v -torture | $(quiet)
 	@echo "A thousand runs for two workers, with the queue emptied in between; a hundred runs whose workers are killed:"
-	go test ./cmd/loops/servetest -run "TestManyRuns|TestWorkersKilledAtRandom" -count 1 -timeout 30m -v -torture | $(quiet)
+	go test ./cmd/loops/servetest -run "TestManyRuns|TestWorkersKilledAtRandom|TestWorkerWithoutDatabase" -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Each read of what is recorded of a run refused to each view:"
 	go test ./cmd/loops -run TestUnreadableJournal -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Pipes, links, devices and endless files in place of each record:"

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -44,6 +45,7 @@ states:
 // A cutCommand is a command that is cut short. Names of runs in its words are replaced by their ids.
 type cutCommand struct {
 	args    string
+	placed  bool                         // it needs workers, and with that PostgreSQL
 	setUp   func(*testing.T, cutProject) // what has to be there before, or to continue
 	between func(*testing.T, cutProject) // before it is called again
 	again   string                       // what finishes it; "" = the same
@@ -101,6 +103,17 @@ func begunDone(t *testing.T, p cutProject) {
 	}
 }
 
+// carriedOn has a worker carry what was submitted, until all of it has completed.
+func carriedOn(t *testing.T, p cutProject) {
+	w := p.start(t, "worker", "--slots", "2")
+	p.await(t, "the submitted runs to complete", func() bool {
+		begun := cutRun{p, t, "", p.recorded(t)}.begun()
+		return len(begun) > 0 && !slices.ContainsFunc(begun, func(sum string) bool { return !strings.HasPrefix(sum, "completed ") || !strings.HasSuffix(sum, `"kept\n"`) })
+	})
+	must(t, w.cmd.Process.Signal(syscall.SIGTERM))
+	w.end(t, 0)
+}
+
 var cutCommands = []cutCommand{
 	{args: "rm ID(good)", codes: []float64{4}, touches: []string{"good"}, done: func(r cutRun) bool { return r.gone("good") }},
 	{args: "rm ID(dead) --force", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool { return r.gone("dead") }},
@@ -116,6 +129,7 @@ var cutCommands = []cutCommand{
 	{args: "resume ID(dead) --quiet", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool { return r.statusOf("dead") == "completed" }},
 	{args: "resume -b ID(dead)", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool { return !r.gone("dead") }, settled: completed("dead")},
 	{args: "fork ID(good) --at 1 --quiet", touches: []string{"dead"}, done: cutRun.more},
+	{args: "submit good --no-lock --quiet", placed: true, touches: []string{"dead"}, done: cutRun.more, settled: carriedOn},
 	{args: "new fresh --from sequence", codes: []float64{1}, done: func(r cutRun) bool { return r.there(".loops/fresh.yaml") }},
 
 	{args: "stop hold", setUp: holding, codes: []float64{4}, done: stoppedHold, settled: resumedHold},

@@ -448,7 +448,11 @@ func TestWorkerWithoutDatabase(t *testing.T) {
 	w := f.worker()
 	f.until("the worker has the run", func() bool { return len(f.lines("steps")) == 2 })
 	must(t, f.server.Kill())
-	time.Sleep(2 * time.Second)
+	away := 2 * time.Second
+	if *torture {
+		away = 8 * time.Second
+	}
+	time.Sleep(away)
 	must(t, f.server.Launch(t.Context()))
 	f.write("go", "")
 	f.until("the run is over", func() bool { return strings.Contains(f.status(id), "completed") })
