@@ -108,7 +108,9 @@ func carriedOn(t *testing.T, p cutProject) {
 	w := p.start(t, "worker", "--slots", "2")
 	p.await(t, "the submitted runs to complete", func() bool {
 		begun := cutRun{p, t, "", p.recorded(t)}.begun()
-		return len(begun) > 0 && !slices.ContainsFunc(begun, func(sum string) bool { return !strings.HasPrefix(sum, "completed ") || !strings.HasSuffix(sum, `"kept\n"`) })
+		return len(begun) > 0 && !slices.ContainsFunc(begun, func(sum string) bool {
+			return !strings.HasPrefix(sum, "completed ") || !strings.HasSuffix(sum, `"kept\n"`)
+		})
 	})
 	must(t, w.cmd.Process.Signal(syscall.SIGTERM))
 	w.end(t, 0)

@@ -42,6 +42,15 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 		found(persistence.Finding{Open: true, After: restOfRemote, Note: note})
 		return false, true
 	}
+	if on := holderOf(note); code == conflicted && on != "" { // nor is a lock
+		rest := restOfBlocked
+		if on == id { // of the process that had it, which is about to find out that it lost the run
+			rest = restOfOwn
+		}
+		w.blocked(id, on, note)
+		found(persistence.Finding{Open: true, After: rest, Note: note})
+		return false, true
+	}
 	moved := now.State.Status != before.State.Status || now.State.Step != before.State.Step || now.State.Segment != before.State.Segment
 	switch {
 	case ctx.Err() != nil: // drained: others have it at once
@@ -74,17 +83,22 @@ const mostNotes = 1000
 
 // refused notes why a run did not begin here. What was said of a run is not said again.
 func (w *worker) refused(id persistence.ID, note string) {
+	if w.news(id, note, note) {
+		w.Say("Run %s did not begin here: %s", id, note)
+	}
+}
+
+// news notes why a run did not begin here, and reports whether that is of another kind than what was noted of it before.
+func (w *worker) news(id persistence.ID, kind, note string) bool {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.last = "run " + string(id) + ": " + note
-	again := w.notes[id] == note
+	again := w.notes[id] == kind
 	if len(w.notes) >= mostNotes {
 		clear(w.notes)
 	}
-	w.notes[id] = note
-	w.mu.Unlock()
-	if !again {
-		w.Say("Run %s did not begin here: %s", id, note)
-	}
+	w.notes[id] = kind
+	return !again
 }
 
 // pause is how long a run rests after so many tries.

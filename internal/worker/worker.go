@@ -51,11 +51,12 @@ type worker struct {
 	changed chan struct{} // of one element: the runs that it has are others
 	more    chan string   // channels to take jobs of, too
 
-	mu    sync.Mutex
-	runs  map[persistence.ID]bool      // guarded by mu: those that it has now
-	left  map[persistence.ID]time.Time // guarded by mu: when it left others
-	notes map[persistence.ID]string    // guarded by mu: why runs did not begin here
-	last  string                       // guarded by mu: what kept it from something last
+	mu     sync.Mutex
+	runs   map[persistence.ID]bool      // guarded by mu: those that it has now
+	left   map[persistence.ID]time.Time // guarded by mu: when it left others
+	notes  map[persistence.ID]string    // guarded by mu: why runs did not begin here
+	blocks blocks                       // guarded by mu
+	last   string                       // guarded by mu: what kept it from something last
 }
 
 // Open returns the store and the queue of the runs of a project. The caller closes both.
@@ -239,6 +240,13 @@ func (w *worker) arrange(ctx context.Context) error {
 				return dispatch.Plan{}, err
 			}
 		}
+		some, err := w.unblock(ctx, all)
+		if err == nil && some {
+			all, err = w.store.Placed(ctx, "", 4*dispatch.Window)
+		}
+		if err != nil {
+			return dispatch.Plan{}, err
+		}
 		for _, p := range all {
 			if dispatch.StandOf(p) == dispatch.Due && w.fits(p.Job) && len(p.Labels) > 1 {
 				select {
@@ -299,6 +307,9 @@ func (w *worker) drive(ctx context.Context, id persistence.ID) (over bool) {
 		case dispatch.StandOf(p) != dispatch.Due || !w.fits(p.Job):
 			return true // it ended, is another's, or waits
 		}
+		w.mu.Lock()
+		w.blocks.remove(id)
+		w.mu.Unlock()
 		code, said, err := w.carry(ctx, p)
 		now, ok := w.placed(context.WithoutCancel(ctx), id)
 		if !ok {

@@ -71,3 +71,21 @@ func TestWorkersKilledAtRandom(t *testing.T) {
 		t.Errorf("%d actions were begun again after %d interruptions", again, interruptions)
 	}
 }
+
+// TestRunsOfOneScopeTakeTurns: runs that lock the same paths are carried one after the other, and each says once that it waits: they were tried every five
+// seconds, which for sixty of them took half of a core and a line each time.
+func TestRunsOfOneScopeTakeTurns(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, "6s")
+	f.write(".loops/turn.yaml", "name: turn\ndescription: holds its files\ninitial: a\nstates:\n  a: {action: \"mkdir held && sleep 0.3; rmdir held; echo x >> log\", next: done}\n  done: {terminal: true}\n")
+	const runs = 12
+	for range runs {
+		f.submit("turn")
+	}
+	w := f.worker("--slots", "4")
+	f.until("all have ended", func() bool { return len(f.lines("log")) == runs && statuses(t, f.db())["completed"] == runs })
+	log := readText(t, w.log)
+	if waits := strings.Count(log, " waits: "); waits > runs || strings.Contains(log, "did not begin here") {
+		t.Errorf("%d runs wait %d times:\n%s", runs, waits, log)
+	}
+}
