@@ -82,8 +82,8 @@ func TestRunsOfOneScopeTakeTurns(t *testing.T) {
 	for range runs {
 		f.submit("turn")
 	}
-	w := f.worker("--slots", "4")
-	f.until("all have ended", func() bool { return len(f.lines("log")) == runs && statuses(t, f.db())["completed"] == runs })
+	w, db := f.worker("--slots", "4"), f.db()
+	f.until("all have ended", func() bool { return statuses(t, db)["completed"] == runs && len(f.lines("log")) == runs })
 	log := readText(t, w.log)
 	if waits := strings.Count(log, " waits: "); waits > runs || strings.Contains(log, "did not begin here") {
 		t.Errorf("%d runs wait %d times:\n%s", runs, waits, log)
