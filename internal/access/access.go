@@ -1,5 +1,6 @@
-// Package access tells who a user of a server is and what they may do: roles, a file of users with hashes of their passwords, sessions,
-// a token for one user, names that a proxy vouches for, and limits for those who try. It answers no request and draws no page.
+// Package access identifies the users of a server and decides what they may do: roles, a file of users with hashes of
+// their passwords, sessions, a token for one user, names that a proxy vouches for, and limits for those who try. It
+// answers no request and draws no page.
 package access
 
 import (
@@ -59,7 +60,7 @@ type User struct {
 	Role Role
 }
 
-// NewWord returns a word that cannot be guessed: of 260 bits.
+// NewWord returns a random word of 260 bits, which cannot be guessed.
 func NewWord() string { return rand.Text() + rand.Text() }
 
 // Same reports in constant time whether a secret is the one that is wanted. An empty one never is.

@@ -70,8 +70,8 @@ func (a *Allowance) forget(now time.Time) {
 	}
 }
 
-// ClientOf returns what stands for the client at an address of a connection: an address of IPv4, or a network of IPv6, of which one client has all
-// addresses.
+// ClientOf returns the key of the client at the address of a connection: an IPv4 address, or an IPv6 network, as one
+// client has all addresses of it.
 func ClientOf(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {

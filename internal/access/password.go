@@ -44,7 +44,7 @@ func HashPassword(password string) (string, error) {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, newMemory, newTime, b64.EncodeToString(salt), b64.EncodeToString(key)), nil
 }
 
-// A hashed password is one of argon2id, or one of bcrypt as it is.
+// A hashed password is one of argon2id, or one of bcrypt, unchanged.
 type hashed struct {
 	bcrypt       string
 	time, memory uint32

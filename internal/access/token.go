@@ -16,8 +16,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Token is the word that lets one user in. It is in a file of mode 0600 while its server runs, so that another process can tell it and replace
-// it. It may be used by several goroutines at once.
+// A Token is the word that lets one user in. It is in a file of mode 0600 while its server runs, so that another
+// process can read and replace it. It may be used by several goroutines at once.
 type Token struct {
 	path string   // "" = it is in no file
 	lock *os.File // held while the server runs
@@ -27,7 +27,7 @@ type Token struct {
 	stamp disk.Stamp // guarded by mu: of the file that word was read from
 }
 
-// A Running server, as its file tells of it.
+// A Running server, as its file describes it.
 type Running struct {
 	Address string `json:"address"` // with the base path, without the token
 	Token   string `json:"token"`

@@ -105,7 +105,7 @@ func parseEntry(line string) (entry, error) {
 	return entry{User{parts[0], role}, parts[2]}, err
 }
 
-// noPassword takes the place of the hash of a user who cannot sign in with a password: a proxy vouches for them.
+// noPassword replaces the hash of a user who cannot sign in with a password: a proxy vouches for them.
 const noPassword = "*"
 
 // CheckName says what is wrong with a text as the name of a user.

@@ -1,5 +1,6 @@
 // Package alarm looks at the runs of a project from outside: at those that make no progress, whose process died, or that ask a user without success, and at
-// schedules that did not fire. What it finds is on record, told once through the notifications of the project, and told again when it is over.
+// schedules that did not fire. What it finds is on record, reported once through the notifications of the project, and
+// reported again when it is over.
 package alarm
 
 import (
@@ -37,7 +38,7 @@ const (
 const (
 	list     = "alarms"
 	every    = 5 * time.Second  // how often a watch looks
-	again    = 90 * time.Second // after which what may not have been told is told again; to tell takes half a minute at most
+	again    = 90 * time.Second // after which what may be unsent is sent again; sending takes 30s at most
 	pinging  = time.Minute
 	kept     = 30 * 24 * time.Hour
 	pingTime = 10 * time.Second
@@ -52,8 +53,8 @@ type Alarm struct {
 	Since    time.Time      `json:"since"`
 	Told     bool           `json:"told"`               // by the notifications of the project
 	Restarts int            `json:"restarts,omitempty"` // how often the run was resumed because of such an alarm
-	Over     bool           `json:"over,omitempty"`     // what it was about; that is still to be told
-	Until    time.Time      `json:"until,omitzero"`     // until when it is left to the process that tells it
+	Over     bool           `json:"over,omitempty"`     // what it was about; that is still to be reported
+	Until    time.Time      `json:"until,omitzero"`     // until when it is left to the process that reports it
 
 	key   string
 	entry persistence.Entry
@@ -119,7 +120,7 @@ func Find(ctx context.Context, f project.Finder, conf *config.Config, now time.T
 			}
 		}
 	}
-	plans, _ := schedule.Plans(f.Project) // what is wrong with loop files is told elsewhere
+	plans, _ := schedule.Plans(f.Project) // what is wrong with loop files is reported elsewhere
 	for _, p := range plans {
 		times, err := schedule.Times(ctx, f.Store.Ledger(), p.Loop)
 		if err != nil {
@@ -141,7 +142,7 @@ type Watch struct {
 	Open  func() (*project.Project, error)                         // opens the project again
 	Begin schedule.Begin                                           // resumes runs whose process died, where alarm.restart says so
 	Tell  func(context.Context, *project.Project, ...notify.Event) // delivers events, and returns when that is done
-	Say   func(string)                                             // is called with each alarm, and once with each error; nil = it is not
+	Say   func(string)                                             // receives alarms, and what is wrong, once; nil = they are dropped
 
 	said   string
 	pinged time.Time
@@ -251,10 +252,10 @@ func (w *Watch) look(ctx context.Context, p *project.Project, conf *config.Confi
 	return ledger.Trim(ctx, list, now.Add(-kept), 100)
 }
 
-// busy reports whether an alarm, or that it is over, is left to a process that may be telling it.
+// busy reports whether an alarm, or that it is over, is left to a process that may be reporting it.
 func (a Alarm) busy(now time.Time) bool { return now.Before(a.Until) }
 
-// claim has an alarm told by this process. The error of the one that was slower is raced.
+// claim has this process report an alarm. The error of the process that was slower is raced.
 func (a Alarm) claim(ctx context.Context, l persistence.Ledger, now time.Time) (Alarm, error) {
 	a.Told, a.Until = a.Over, now.Add(again).UTC()
 	return a.record(ctx, l, true, now)
@@ -318,7 +319,8 @@ func (a Alarm) event(kind, text string) notify.Event {
 	return notify.Event{Kind: kind, Run: string(a.Run), Loop: a.Loop, Status: a.Kind, Text: text}
 }
 
-// ping tells a service that watches this server that it is there. A service that receives nothing raises an alarm of its own.
+// ping notifies a service that watches this server that it is running. A service that gets no ping raises an alarm of
+// its own.
 func (w *Watch) ping(ctx context.Context, url string, now time.Time) error {
 	if url == "" || now.Sub(w.pinged) < pinging {
 		return nil

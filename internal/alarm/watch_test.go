@@ -48,7 +48,7 @@ func (s *site) time(day int, state string) {
 	s.must(s.ledger().Add(s.t.Context(), persistence.Entry{List: "schedule/nightly", Key: at.Format(time.RFC3339), Added: at, Body: body}))
 }
 
-// watch is one of a server of its own, which does something while it tells.
+// watch returns the watch of a server of its own, which calls meanwhile while it sends events.
 func (s *site) watch(meanwhile func()) *Watch {
 	return &Watch{
 		Open: func() (*project.Project, error) { return project.Open(s.dir, project.Options{Cwd: s.dir}) },
@@ -63,7 +63,7 @@ func (s *site) watch(meanwhile func()) *Watch {
 	}
 }
 
-// expect fails unless that was told since the last call.
+// expect fails unless exactly that was sent since the last call.
 func (s *site) expect(what string, want ...string) {
 	s.t.Helper()
 	if got := s.told; fmt.Sprint(got) != fmt.Sprint(want) {
@@ -74,8 +74,8 @@ func (s *site) expect(what string, want ...string) {
 
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// TestToldOnceByTwoServers: a second server that looks while the first one tells, which may take half a minute, does not tell too; also when what the
-// alarm was about was over once and comes again.
+// TestToldOnceByTwoServers: a second server that looks while the first one sends, which may take half a minute, does
+// not send too; also when what the alarm was about was over once and comes again.
 func TestToldOnceByTwoServers(t *testing.T) {
 	s := newSite(t)
 	now := noon
@@ -93,7 +93,7 @@ func TestToldOnceByTwoServers(t *testing.T) {
 	}
 }
 
-// TestToldAfterAKill: what a server was about to tell as it was killed is told by the next one.
+// TestToldAfterAKill: what a server was about to send when it was killed is sent by the next one.
 func TestToldAfterAKill(t *testing.T) {
 	s := newSite(t)
 	type killed struct{}

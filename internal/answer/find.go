@@ -76,7 +76,7 @@ func fenced(text string, yield func(json.RawMessage) bool) {
 	}
 }
 
-// objects yields the objects that stand anywhere, outermost first.
+// objects yields the objects in a text, wherever they are, outermost first.
 func objects(text string, yield func(json.RawMessage) bool) {
 	text = text[max(0, len(text)-searched):]
 	for range tries {
@@ -105,7 +105,7 @@ var tags = map[string]func() *regexp.Regexp{
 	"evidence":   lazy(`(?is)<evidence>(.*?)</evidence>`),
 }
 
-// tagged yields an object of what is in tags, if there is a verdict: that in small letters.
+// tagged yields an object of what is in tags, if there is a verdict, which is lower-cased.
 func tagged(text string, yield func(json.RawMessage) bool) {
 	found := map[string]any{}
 	for name, tag := range tags {

@@ -10,7 +10,7 @@ import (
 )
 
 // The keywords with schemas in them: one, a list, or a map. Those of the first group and the middle of the others
-// are about the same value as the schema they stand in.
+// are about the same value as the schema they are in.
 var (
 	inPlace  = []string{"not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas"}
 	single   = []string{"not", "if", "then", "else", "items", "additionalItems", "additionalProperties", "contains", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "contentSchema"}

@@ -21,7 +21,7 @@ import (
 // Records are the recorded runs that an archive is imported to.
 type Records interface {
 	Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error)
-	Key() string // tells the store from others, the same in every process
+	Key() string // distinguishes the store from others, the same in every process
 }
 
 // folderPrefix begins the names of folders that imports unpack to.

@@ -10,7 +10,7 @@ import (
 )
 
 // AdviseCosts warns of the loops that run would refuse as things are here, because their budget is in dollars and what they
-// cost is not known. Where the config or the prices have mistakes, which are reported elsewhere, it is unknown.
+// cost is not known. Where the config or the prices have mistakes, which are reported, it does nothing.
 func AdviseCosts(p *project.Project, files []File, o engine.Options) {
 	conf, wrong := p.Declared()
 	known, err := p.Pricer()

@@ -12,9 +12,9 @@ import (
 type Request struct {
 	Words   []string                                    // loops, files and folders; none = all loops of the project
 	Strict  bool                                        // warnings count as errors
-	All     bool                                        // what is a style rule is told too
+	All     bool                                        // style rules are reported too
 	Options engine.Options                              // of the engine that would run the loops
-	Explain func(err error) (text string, missing bool) // tells why a file was not checked, and whether it is not there
+	Explain func(err error) (text string, missing bool) // why a file was not checked, and whether it is missing
 }
 
 // Run checks what is asked for. The error says that there is nothing to check.

@@ -84,7 +84,7 @@ func projectLoops(l *project.Library) ([]File, error) {
 // wordFolder returns the folder that a word on the command line means, or "" if it means a loop.
 func wordFolder(l *project.Library, word string) string {
 	if word == "" {
-		return "" // no loop either, which is said later
+		return "" // no loop either, which is reported later
 	}
 	path := word
 	if !filepath.IsAbs(path) {
@@ -92,7 +92,7 @@ func wordFolder(l *project.Library, word string) string {
 	}
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
-		return "" // what is wrong is said where the loop is looked for
+		return "" // what is wrong is reported where the loop is looked for
 	}
 	if last := word[len(word)-1]; last == '/' || word == "." || word == ".." {
 		return path
@@ -103,7 +103,7 @@ func wordFolder(l *project.Library, word string) string {
 	return path
 }
 
-// folderFiles returns the YAML files below a folder that may be loops, and those that are none.
+// folderFiles returns the YAML files below a folder that may be loops, and those that are not.
 func folderFiles(p *project.Project, root string) (files []File, others []string, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -1,5 +1,5 @@
-// Package check checks loop files and the files of a project for mistakes, and tells what it found: as text, as objects, and as reports
-// for services.
+// Package check checks loop files and the files of a project for mistakes, and reports what it found: as text, as
+// objects, and as reports for services.
 package check
 
 import (
@@ -38,10 +38,11 @@ type Findings struct {
 	problems []fsm.Problem // of all files, sorted, each once: what is in a library is found by every loop that imports it
 	others   []string      // files that were passed over, as they define no loop
 	Strict   bool
-	explain  func(err error) (text string, missing bool) // tells a user why a file was not checked, and whether it is not there
+	explain  func(err error) (text string, missing bool) // why a file was not checked, for a user, and whether it is missing
 }
 
-// New sums up what was found out about files, and about those around them; explain tells why one was not checked, and whether it is not there.
+// New sums up what was found out about files, and about those around them; explain returns why one was not checked, and
+// whether it is missing.
 func New(files, around []File, others []string, strict bool, explain func(error) (string, bool)) Findings {
 	r := Findings{Files: files, Project: around, others: others, Strict: strict, explain: explain}
 	seen := map[fsm.Problem]bool{}

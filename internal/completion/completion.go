@@ -1,5 +1,5 @@
-// Package completion offers what may stand at a place of a command line, from what a project holds now: its loops, runs, states, steps
-// and stores. Whatever is wrong, nothing is offered.
+// Package completion offers what may be at a place of a command line, from what a project holds now: its loops, runs,
+// states, steps and stores. Whatever is wrong, nothing is offered.
 package completion
 
 import (
@@ -26,8 +26,8 @@ import (
 	"loops/persistence"
 )
 
-// An Offer lists what may stand at a place of a command line: args are those before it, word is what is typed of it. ok is false where
-// something is wrong.
+// An Offer lists what may be at a place of a command line: args are those before it, word is what is typed of it. ok is
+// false where something is wrong.
 type Offer func(ctx context.Context, args []string, word string) (words []string, ok bool)
 
 // A Source knows what a project holds.
@@ -117,7 +117,7 @@ func (s *Source) LoopWords(of func(loopfile.Entry) []string) Offer {
 	}
 }
 
-// described returns a word and what is said of it; "", which is not offered, for one that cannot be typed.
+// described returns a word and its description; "", which is not offered, for one that cannot be typed.
 func described(word, about string) string {
 	if !Typable(word) {
 		return ""
@@ -367,7 +367,7 @@ func StartingWith(prefix string, words []string) (found []string) {
 	return found
 }
 
-// without returns words that are none of these.
+// without returns the words that are not among these.
 func without(words []string, these []string) []string {
 	return slices.DeleteFunc(words, func(w string) bool {
 		text, _, _ := strings.Cut(w, "\t")

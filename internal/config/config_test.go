@@ -117,7 +117,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// TestLayers reads three files, of which each knows better than the one before.
+// TestLayers reads three files, of which each overrides the one before.
 func TestLayers(t *testing.T) {
 	dir := t.TempDir()
 	l := Layers{Reference: filepath.Join(dir, "r"), User: filepath.Join(dir, "u"), Project: filepath.Join(dir, "p"), Dir: dir}
@@ -152,7 +152,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// What nobody can read may say anything of which it has the word.
+// A file that cannot be parsed may be about any key whose name is in it.
 func TestAbout(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, Name)
@@ -283,7 +283,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A pipe in place of a file keeps nobody waiting.
+// A pipe in place of a file does not block the reader.
 func TestConfigIsAPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), Name)
 	if err := syscall.Mkfifo(path, 0o644); err != nil {

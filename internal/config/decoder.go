@@ -42,7 +42,7 @@ func (d *decoder) section(n *yaml.Node, what, prefix string, c *Config) {
 				defer func() { d.key = "" }()
 			}
 			switch {
-			case deeper && n.Tag == "!!null": // all that stood there is commented out
+			case deeper && n.Tag == "!!null": // everything there is commented out
 			case deeper:
 				d.section(n, prefix+name, prefix+name+".", c)
 			case k.Form == FormHosts || k.Form == FormNotify || k.Form == FormTypes || k.Form == FormWebhooks:

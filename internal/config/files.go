@@ -17,7 +17,7 @@ type Files struct {
 	Include []string // patterns of ignored and untracked files that travel too
 }
 
-// remote reads the address of a repository. One that git would take for an option is none.
+// remote reads the address of a repository. One that git would take for an option is invalid.
 func (d *decoder) remote(n *yaml.Node, c *Config) {
 	before := len(d.problems)
 	d.words(n, "remote", nil, &c.Files.Remote)

@@ -62,7 +62,7 @@ func hostNames() (names []string) {
 	return names
 }
 
-// A hostReader reads the declaration of one host and knows where its keys stand.
+// A hostReader reads the declaration of one host and knows where its keys are.
 type hostReader struct {
 	*decoder
 	spec host.Spec
@@ -119,7 +119,7 @@ func (r *hostReader) read(n *yaml.Node) {
 	})
 }
 
-// args reads words and lists of words that stand together.
+// args reads words and lists of words that belong together.
 func (r *hostReader) args(n *yaml.Node, key string) [][]string {
 	r.at[key] = n
 	groups := [][]string{}

@@ -91,8 +91,8 @@ const most = 1 << 20
 
 // read returns the text of a file, or a little more than may be. A file that does not exist is empty.
 func read(file string) ([]byte, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)         // a pipe would keep everybody waiting
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // that .loops is no folder is said elsewhere
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)         // opening a pipe would block
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) { // reported elsewhere: .loops is no folder
 		return nil, nil
 	}
 	if err != nil {

@@ -1,10 +1,10 @@
 package config
 
-// A NotifyKind is something that happens to a run, of which a Notify may tell. Its name is in on.
+// A NotifyKind is something that happens to a run, of which a Notify may send notifications. Its name is in on.
 type NotifyKind struct {
 	Name    string
 	Means   string // for a person: "the run ..."
-	Unasked bool   // it is told of where on is empty
+	Unasked bool   // it is on where on is empty
 }
 
 // NotifyKinds are all there are, in the order of the documentation.
@@ -25,7 +25,7 @@ var NotifyKinds = []NotifyKind{
 	{"all_clear", "no longer has what an alarm was about", true},
 }
 
-// NotifyNames are the names of NotifyKinds, for messages about a word that is none of them.
+// NotifyNames are the names of NotifyKinds, for messages about a word that is not one of them.
 func NotifyNames() []string {
 	names := make([]string, len(NotifyKinds))
 	for i, k := range NotifyKinds {

@@ -24,7 +24,7 @@ const mostNotifyTimeout = time.Hour
 
 var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-// notify reads the list of who is told. It adds to that of lower files.
+// notify reads the list of who is notified. It adds to that of lower files.
 func (d *decoder) notify(n *yaml.Node, c *Config) {
 	d.list(n, "notify", func(_ int, n *yaml.Node) {
 		before := len(d.problems)

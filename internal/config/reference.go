@@ -19,8 +19,8 @@ var referenceName = filepath.Join(".ll", "ll-config.json")
 // ReferenceFile returns the configuration of little-loops for a project.
 func ReferenceFile(dir string) string { return filepath.Join(dir, referenceName) }
 
-// reference reads what matters here of little-loops' configuration. It is another tool's file: what means nothing
-// here is none of ours, and what is wrong with it is a warning.
+// reference reads what matters here of little-loops' configuration. It is another tool's file: keys that mean nothing
+// here are ignored, and what is wrong with it is a warning.
 func (l Layers) reference(c *Config) {
 	if l.Reference == "" {
 		return
@@ -86,7 +86,7 @@ func (l Layers) reference(c *Config) {
 	}
 }
 
-// knownHost reports whether a host has that name. little-loops knows some that are not known here.
+// knownHost reports whether there is a host of that name. little-loops has some that are not known here.
 func knownHost(name string) bool {
 	return name != "" && slices.ContainsFunc(host.Hosts(), func(h *host.Host) bool { return h.Name == name || slices.Contains(h.Aliases, name) })
 }

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A Secret is where the key of a signature is: in an environment variable, or in a file. The zero Secret is none.
+// A Secret is where the key of a signature is: in an environment variable, or in a file. The zero Secret is no secret.
 type Secret struct {
 	Env  string // the name of the variable
 	File string // absolute
@@ -28,7 +28,8 @@ func (s Secret) String() string {
 // mostSecret is how many bytes a key may have.
 const mostSecret = 64 << 10
 
-// Read returns the key. From a file it is read again each time, without the ends of lines behind it. An empty key is an error.
+// Read returns the key. From a file it is read again each time, without the ends of lines behind it. An empty key is an
+// error.
 func (s Secret) Read(getenv func(string) (string, bool)) (string, error) {
 	if s.File == "" {
 		if key, set := getenv(s.Env); set && key != "" {

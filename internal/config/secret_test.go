@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A key is read from a variable or a file, and what keeps it from being read names the place and nothing else.
+// A key is read from a variable or a file, and the error why it cannot be read names only the place.
 func TestSecret(t *testing.T) {
 	dir := t.TempDir()
 	c := &Config{}

@@ -10,7 +10,7 @@ type Budget struct {
 	Steps, Prompts int
 }
 
-// Retention says which runs may go without anybody asking. The zero value keeps all.
+// Retention says which runs may be removed without being asked for. The zero value keeps all.
 type Retention struct {
 	KeepLast  int           // of each loop, so many of the newest stay; 0 = no limit
 	OlderThan time.Duration // younger runs stay; 0 = no limit

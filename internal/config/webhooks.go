@@ -11,7 +11,7 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Webhook is something that others tell loops serve, and what is done then. Run, Signal or Answer is set.
+// A Webhook is a request that others send to loops serve, and what is done then. Run, Signal or Answer is set.
 type Webhook struct {
 	Name   string
 	Secret Secret   // the key of the signature
@@ -27,7 +27,7 @@ type Webhook struct {
 
 	Answer string // a program of jq whose value is the choice that answers a question
 
-	To string // the run, or the loop whose newest run, that is told; with a dot at its beginning a program of jq
+	To string // the run, or the loop whose newest run, that gets it; with a dot at its beginning a program of jq
 }
 
 // The forms of signatures.
@@ -38,7 +38,7 @@ const (
 
 var webhookName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`) })
 
-// webhooks reads what others may tell a server. One that a lower file declares, too, is replaced.
+// webhooks reads what others may send to a server. One that a lower file declares, too, is replaced.
 func (d *decoder) webhooks(n *yaml.Node, c *Config) {
 	d.pairs(n, "webhooks", func(key, value *yaml.Node) {
 		before := len(d.problems)

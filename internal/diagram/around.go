@@ -3,7 +3,7 @@ package diagram
 import "slices"
 
 // Around draws a part of the graph for a screen of so many columns (at least 20): the state the run came from, if
-// previous is not "", the one it is in, and the ways out of that. It is empty where the graph has no such state.
+// previous is not "", the one it is in, and the transitions out of that. It is empty where the graph has no such state.
 func (g *Graph) Around(previous, current string, width int) (out [][]Span) {
 	width = max(width, 20)
 	at := slices.IndexFunc(g.Nodes, func(n Node) bool { return n.Name == current })

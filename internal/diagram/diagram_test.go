@@ -59,7 +59,7 @@ func TestGolden(t *testing.T) {
 	for ending, draw := range formats {
 		golden.Check(t, "testdata/fix.run."+ending, draw(g))
 	}
-	// A run of a loop that nobody has any more.
+	// A run of a loop that does not exist any more.
 	g = &diagram.Graph{Name: "gone"}
 	g.Measure(measured)
 	golden.Check(t, "testdata/gone.run.80.txt", g.Text(80, false))

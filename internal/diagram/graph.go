@@ -10,14 +10,14 @@ import (
 	"loops/fsm"
 )
 
-// A Graph is a loop as states and the ways between them. It is not safe for concurrent writes.
+// A Graph is a loop as states and the transitions between them. It is not safe for concurrent writes.
 type Graph struct {
 	Name  string
 	By    string // what Measure gave it: "visits", "time" or "cost"; "" for a loop that was not measured
 	Nodes []Node // in file order
 	Edges []Edge
 
-	// Address makes a state of a picture a link; nil = it is none.
+	// Address makes a state of a picture a link; nil = it is not one.
 	Address func(state string) string
 
 	index map[string]int
@@ -87,7 +87,7 @@ func (g *Graph) node(name string) int {
 	return i
 }
 
-// ways adds the ways out of a state, those to one target together.
+// ways adds the transitions out of a state, those to one target together.
 func (g *Graph) ways(s *fsm.State) {
 	from, first := g.index[s.Name], len(g.Edges)
 	add := func(label, to string, exception bool) {
@@ -171,7 +171,7 @@ func entrances(l *fsm.Loop) [][2]string {
 	return slices.DeleteFunc(out, func(h [2]string) bool { return h[1] == "" })
 }
 
-// reach marks the states that no run can come to. Where a target that is reached is a template it is unknown.
+// reach marks the states that no run can come to. Where a target that is reached is a template, it is not known.
 func (g *Graph) reach(l *fsm.Loop) {
 	seen := make([]bool, len(g.Nodes))
 	var queue []int

@@ -112,7 +112,7 @@ func (n Node) lines(loop *Edge) []string {
 	return out
 }
 
-// marks says in words what colours and lines say too.
+// marks returns as text what colours and lines show too.
 func (n Node) marks() []string {
 	var out []string
 	if n.Template {

@@ -46,7 +46,7 @@ type link struct {
 	edge         int // whose it is, where it is only one edge's, else -1
 }
 
-// Where there are many states, ways over more than farLayers of them end in a stub.
+// Where there are many states, transitions over more than farLayers of them end in a stub.
 const (
 	manyNodes = 60
 	farLayers = 6
@@ -93,8 +93,8 @@ func (d *drawing) add(it item) int {
 	return len(d.items) - 1
 }
 
-// ranks gives every node a layer so that ways lead down, but for those that close a circle, and returns the nodes in
-// the order in which a walk from the initial state comes to them.
+// ranks gives every node a layer so that transitions lead down, but for those that close a circle, and returns the
+// nodes in the order in which a walk from the initial state comes to them.
 func (d *drawing) ranks() (rank, order []int) {
 	g := d.g
 	next := g.next()

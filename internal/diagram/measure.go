@@ -7,7 +7,7 @@ type Measure struct {
 	By      string            // "visits", "time" or "cost"
 	States  map[string]Amount // by state
 	Order   []string          // the keys of States, as the run came to them
-	Taken   []Step            // the ways the run took, each once
+	Taken   []Step            // the transitions the run took, each once
 	Failed  string            // the state in which the run ended badly; "" if it did not
 	Current string            // the state the run is in; "" = none
 }
@@ -27,8 +27,8 @@ type Step struct {
 // heats is the number of colours.
 const heats = 5
 
-// Measure shows in a graph what a run did. States and ways that the graph lacks are added: the loop may have been
-// another one then, or not be known at all.
+// Measure shows in a graph what a run did. States and transitions that the graph lacks are added: the loop may have
+// been another one then, or not be known at all.
 func (g *Graph) Measure(m Measure) {
 	if g.index == nil {
 		g.index = map[string]int{}
@@ -55,7 +55,7 @@ func (g *Graph) Measure(m Measure) {
 		n := &g.Nodes[i]
 		n.Unknown = known > 0 && i >= known
 		if n.Value > 0 {
-			// The root lets a state that took a little be told from one that took nothing.
+			// The root makes a state that took a little differ from one that took nothing.
 			n.Heat = min(heats, 1+int(math.Sqrt(n.Value/most)*heats*0.999))
 		}
 	}

@@ -17,8 +17,8 @@ const (
 	svgBackPort = 14
 )
 
-// heatFills are the colours of heat 1 to 5, light to dark, which all kinds of colour blindness can tell apart; heatInks are
-// those of the text on them.
+// heatFills are the colours of heat 1 to 5, light to dark, which can be distinguished with all kinds of colour
+// blindness; heatInks are those of the text on them.
 var (
 	heatFills = [heats]string{"#eff3ff", "#bdd7e7", "#6baed6", "#3182bd", "#08519c"}
 	heatInks  = [heats]string{"#111", "#111", "#111", "#fff", "#fff"}

@@ -7,7 +7,8 @@ import (
 )
 
 // Text draws the graph for a terminal of so many columns (at least 20): in boxes where they fit, else as a list of the
-// states with the ways out of each. colour writes the escape sequences of colours; nothing is said by colour alone.
+// states with the transitions out of each. colour writes the escape sequences of colours; nothing is said by colour
+// alone.
 func (g *Graph) Text(width int, colour bool) string {
 	width = max(width, 20)
 	var b strings.Builder
@@ -43,7 +44,7 @@ func (g *Graph) heading() string {
 	return text
 }
 
-// list writes the states one below the other, each with the ways out of it.
+// list writes the states one below the other, each with the transitions out of it.
 func (g *Graph) list(width int) (out [][]Span) {
 	next := g.next()
 	for i, n := range g.Nodes {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// ErrBusy means that another process has kept everybody from a lock for long. Nothing was changed.
+// ErrBusy means that another process has held a lock for long. Nothing was changed.
 var ErrBusy = errors.New("another process does not let go of this lock")
 
 // Flock locks or unlocks an open file, as flock does.

@@ -6,16 +6,16 @@ import (
 	"syscall"
 )
 
-// A Stamp tells whether a file or a folder is what it was. Whatever changes it, or the names in a folder, gives it another one, if
-// the clock of its file system had advanced since the last change; Changed cannot be set.
+// A Stamp shows whether a file or a folder is unchanged. A change to it, or to the names in a folder, gives it another
+// one, if the clock of its file system had advanced since the last change; no program can set Changed.
 type Stamp struct {
 	Dev, Ino          uint64
 	Size              int64
 	Modified, Changed int64 // nanoseconds since the epoch, by the clock of the file system
 }
 
-// StampOf returns the stamp of what has a path, and whether it is a regular file. ok is false where there is nothing, or the system
-// tells no such thing.
+// StampOf returns the stamp of what has a path, and whether it is a regular file. ok is false where there is nothing,
+// or the system has no such information.
 func StampOf(path string) (s Stamp, regular, ok bool) {
 	var st syscall.Stat_t
 	if retried(func() error { return syscall.Lstat(path, &st) }) != nil {

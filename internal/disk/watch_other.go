@@ -2,5 +2,5 @@
 
 package disk
 
-// Watch returns nil, because only Linux can be asked to tell of files without having them open.
+// Watch returns nil, because only Linux can watch files without having them open.
 func Watch(...string) (changed <-chan struct{}, stop func()) { return nil, func() {} }

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// told reports whether a watch tells of something. What it must not tell of has no end to wait for, so that is a moment.
+// told reports whether a watch reports a change. To see that it reports none, the test waits a moment.
 func told(changed <-chan struct{}, within time.Duration) bool {
 	select {
 	case <-changed:
@@ -61,7 +61,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A process that has a lock is killed: whoever waits for it is told.
+// A process that has a lock is killed: the process that waits for it is notified.
 func TestWatchKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	check(t, os.WriteFile(path, nil, 0o600))

@@ -231,7 +231,7 @@ func (x *Examination) refuses(h *host.Host) string {
 	if err != nil {
 		return project.Cause(err).Error()
 	}
-	defer os.RemoveAll(scratch) //nolint:errcheck // of no use to anybody
+	defer os.RemoveAll(scratch) //nolint:errcheck // of no use any more
 	if _, err = h.Command(host.Request{Text: testPrompt, Scratch: scratch, Skip: x.Permissions == fsm.PermissionsSkip}); err != nil {
 		return humanize.OneLine(err)
 	}

@@ -93,7 +93,7 @@ func (x *Examination) output(path string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// A beginning keeps the first 64 KiB of what is written to it: a program may print more than anybody reads.
+// A beginning keeps the first 64 KiB of what is written to it: a program may print more than a user reads.
 type beginning []byte
 
 func (b *beginning) Write(p []byte) (int, error) {

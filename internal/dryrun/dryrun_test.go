@@ -234,7 +234,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// TestRender leaves what only a run knows as it is.
+// TestRender leaves what only a run knows unchanged.
 func TestRender(t *testing.T) {
 	l := &fsm.Loop{Name: "l"}
 	values := value.NewMap("a", "1", "empty", nil)

@@ -20,11 +20,11 @@ type Unknown struct {
 type Rendered struct {
 	Action  string
 	Params  *value.Map // of an mcp_tool, or what a request has beside its method and address; else nil
-	Unknown []Unknown  // references that were left as they stand, each once
+	Unknown []Unknown  // references that were left unchanged, each once
 }
 
 // Render expands the action of a state as if a run with the given context had just begun in it. References without a value
-// are left as they stand. The error is a binding of its fragment that does not fit.
+// are left unchanged. The error is a binding of its fragment that does not fit.
 func Render(l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (string, bool)) (*Rendered, error) {
 	r := renderer{scope: &template.Scope{Context: values, State: st.Name, Step: 1, Loop: l.Name, Getenv: getenv}}
 	if st.Fragment != nil {

@@ -31,13 +31,14 @@ type Simulation struct {
 	Dir     string    // see [fsm.Config.Dir]
 	Getenv  func(name string) (string, bool)
 	Replies Replies
-	Observe func(fsm.Event) // is called with every event, numbered; nil = it is not
+	Observe func(fsm.Event) // receives every event, numbered; may be nil
 	Verify  bool            // see [fsm.Config.Verify]
 }
 
-// Simulate walks a loop to its end without doing anything: no process is started, no file written, no question asked, nothing
-// waited for. Actions come to what Replies say; their output is made up. What only made-up output, a judge, or a
-// look at the project after the action could decide is decided by the same reply; all other evaluators look for themselves.
+// Simulate walks a loop to its end without doing anything: no process is started, no file written, no user asked,
+// nothing waited for. Actions come to what Replies say; their output is made up. What only made-up output, a judge, or
+// a look at the project after the action could decide is decided by the same reply; all other evaluators look for
+// themselves.
 //
 // The error is a [*ScriptError], [ErrEndless], or the cause of ctx; the outcome then is the zero one.
 func Simulate(ctx context.Context, s Simulation) (fsm.Outcome, error) {
@@ -127,7 +128,7 @@ func (w *walk) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Result,
 		res.Response = &fsm.Response{Status: [3]int{200, 404, 500}[min(max(res.ExitCode, 0), 2)], Headers: value.NewMap()}
 	}
 	if a.Kind == fsm.KindPrompt {
-		// Usage whose price is unknown would end a run with a budget.
+		// Usage without a known price would end a run with a budget.
 		res.Reply = &fsm.Reply{Complete: true, Coverage: fsm.CoverageComplete}
 		if res.ExitCode != 0 {
 			// Any other class would be guessed from the text, and might have the prompt sent again.
@@ -248,7 +249,7 @@ func Reachable(l *fsm.Loop, lib fsm.Library) []*fsm.Loop {
 			}
 			child, err := lib.Loop(st.Loop, list[i])
 			if err != nil {
-				continue // is said when a run comes there
+				continue // is reported when a run comes there
 			}
 			if !slices.ContainsFunc(list, func(known *fsm.Loop) bool { return known.File == child.File }) {
 				list = append(list, child)

@@ -18,7 +18,7 @@ type Visited struct {
 	Next      string      // the state it would go to; "" = the run would end here
 	Waits     *fsm.Wait   // it would keep waiting for this; nil = it would not
 	Notes     []fsm.Event // the other events of a run
-	Outcome   fsm.Outcome // of the run that had only this state; it tells how the run would end where Next is ""
+	Outcome   fsm.Outcome // of the run that had only this state; it has how the run would end where Next is ""
 }
 
 // Visit does one state of a loop for real, by the Runner and the Files of cfg, and decides where to go from there, with

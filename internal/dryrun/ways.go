@@ -46,8 +46,8 @@ func open(st *fsm.State) bool {
 	return EvaluatorOf(st) == "classify" || st.Evaluate != nil && st.Evaluate.Schema != nil
 }
 
-// declared returns the verdicts that a state has ways for, the usual ones first, then in the order of the file where it
-// has one.
+// declared returns the verdicts that a state has transitions for, the usual ones first, then in the order of the file
+// where it has one.
 func declared(st *fsm.State) []string {
 	if st.Next != "" {
 		if st.On["error"] != "" {

@@ -9,7 +9,7 @@ import (
 	"loops/fsm/loopfile"
 )
 
-// A Word is what may stand at a place of a loop file: as much of the JSON Schema as an editor offers.
+// A Word is what may be at a place of a loop file: as much of the JSON Schema as an editor offers.
 type Word struct {
 	About  string           `json:"about,omitempty"`
 	Values []string         `json:"values,omitempty"`

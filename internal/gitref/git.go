@@ -24,8 +24,8 @@ var foreign = []string{
 	"GIT_IMPLICIT_WORK_TREE=", "GIT_LITERAL_PATHSPECS=", "GIT_GLOB_PATHSPECS=", "GIT_NOGLOB_PATHSPECS=", "GIT_ICASE_PATHSPECS=",
 }
 
-// Command returns a Git that starts the program git with an environment. It asks for no password: the commands have no
-// terminal.
+// Command returns a Git that starts the program git with an environment. It never asks for a password: the commands
+// have no terminal.
 func Command(env []string) Git {
 	base := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
 		return slices.ContainsFunc(foreign, func(name string) bool { return strings.HasPrefix(kv, name) })
@@ -68,7 +68,7 @@ func command(args []string) string {
 	return ""
 }
 
-// text is what git said, on one line, without its advice.
+// text is what git printed, on one line, without its advice.
 func text(said string) string {
 	var words []string
 	for line := range strings.Lines(said) {

@@ -15,7 +15,7 @@ import (
 // Patience is how long a push that the remote does not answer is tried again.
 var Patience = 5 * time.Minute
 
-// who commits: the settings of the machine may have no name.
+// who is the committer: the settings of the machine may name none.
 var who = []string{
 	"GIT_AUTHOR_NAME=loops", "GIT_AUTHOR_EMAIL=loops@localhost", "GIT_COMMITTER_NAME=loops", "GIT_COMMITTER_EMAIL=loops@localhost",
 }
@@ -208,7 +208,7 @@ func (t *Tree) include(ctx context.Context, env []string, admin string) (added b
 	return true, err
 }
 
-// copyFile copies an index with its time, by which git tells files that changed in the moment it was written.
+// copyFile copies an index with its time, by which git finds files that changed in the moment it was written.
 func copyFile(from, to string) error {
 	b, err := os.ReadFile(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -272,7 +272,7 @@ func (m *Mirror) about(ctx context.Context, commit string) (a about, err error) 
 	return a, nil
 }
 
-// gone precedes what a ref has that has nothing.
+// gone is the value of a ref that does not exist.
 const gone = "-"
 
 // push puts a commit in the place of tip. "" means that it is there, anything else what is there instead (gone = nothing).

@@ -17,7 +17,7 @@ import (
 // recordWait is how long a run may take until it is on record. A database can be slow.
 const recordWait = time.Minute
 
-// keptMessages is how many bytes of what a process said last are kept.
+// keptMessages is how many bytes of the last messages of a process are kept.
 const keptMessages = 8 << 10
 
 // A Start is what the process of a run reports when the run is on record, in one line of JSON.
@@ -34,7 +34,7 @@ type Start struct {
 // A Wait is what a process reports that has to wait for other runs before its run begins.
 type Wait struct {
 	ID   string `json:"id"`   // of its place in the queue
-	Text string `json:"text"` // what it waits for, for a user
+	Text string `json:"text"` // what it waits for, for a person
 }
 
 // Report writes the line for the process that waits for it, which may have ended.
@@ -76,7 +76,7 @@ type EarlyError struct {
 func (e *EarlyError) Error() string { return string(e.Said) }
 
 // Begin spawns a process for the run and returns when the run is on record. A process that ends before that is an [EarlyError]; one
-// that takes longer than a minute, or than ctx allows, is told to stop, which undoes what it began.
+// that takes longer than a minute, or than ctx allows, is asked to stop, which undoes what it began.
 func (h Handover) Begin(ctx context.Context, env []string) (*Child, Start, error) {
 	p, err := h.Spawn(env)
 	if err != nil {
@@ -147,7 +147,7 @@ func (s *Children) Add(c *Child) {
 	s.all = append(s.all, c)
 }
 
-// Stop tells all of them to stop, and waits for their end, altogether as long as grace.
+// Stop asks all of them to stop, and waits for their end, for all together as long as grace.
 func (s *Children) Stop(grace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,7 +53,7 @@ type View struct {
 	Format  string `json:"format,omitempty"`
 	File    string `json:"file,omitempty"`
 	Costs   string `json:"costs,omitempty"`
-	Color   string `json:"color,omitempty"` // "" = not given
+	Color   string `json:"color,omitempty"` // "" = not set
 }
 
 // Command is the command of this program that carries a run which was handed over. It is for this program only.
@@ -64,7 +64,7 @@ const (
 	FDReport   = 3 + iota // to write: one line when the run is on record
 	FDMessages            // to write: what the process says
 	FDRequest             // to read: a Handover
-	FDLife                // to read, only of a bound one: it ends with the process that handed the run over, or when that releases it
+	FDLife                // to read, of a bound run: ends with the process that handed the run over, or when that releases it
 )
 
 // Read reads a handover, and refuses one that this program may misunderstand.
@@ -137,7 +137,7 @@ func (h Handover) Spawn(env []string) (*Process, error) {
 	}
 	_, err = here[last].Write(b)
 	if errors.Is(err, syscall.EPIPE) {
-		err = nil // it has ended, and that tells more
+		err = nil // it has ended, and its exit code says more
 	}
 	if err = errors.Join(err, here[last].Close()); err != nil {
 		here[last] = nil
@@ -163,7 +163,7 @@ func closeAll(files []*os.File) error {
 
 // Wait returns the exit code of the process when it has ended, as a shell has it.
 func (c *Process) Wait() int {
-	_ = c.Cmd.Wait() // its state tells more
+	_ = c.Cmd.Wait() // its state says more
 	if state, ok := c.Cmd.ProcessState.Sys().(syscall.WaitStatus); ok && state.Signaled() {
 		return 128 + int(state.Signal())
 	}
@@ -186,8 +186,8 @@ func Piped(from, to int) bool {
 // KillGrace is how long the action of a bound run has to end when its process was released.
 const KillGrace = 600 * time.Millisecond
 
-// Obey has this process, which carries a bound run, end when the one that handed the run over does: the run is told to stop as by SIGTERM, and a
-// little later, if it has not ended, to kill its action.
+// Obey has this process, which carries a bound run, end when the one that handed the run over does: the run is stopped
+// as by SIGTERM, and a little later, if it has not ended, to kill its action.
 func (h Handover) Obey() error {
 	if !h.Bound {
 		return nil

@@ -47,7 +47,7 @@ func TestCommands(t *testing.T) {
 func commandText(t *testing.T, h *Host, r Request) string {
 	t.Helper()
 	command := h.Command
-	if h == gemini { // as root, whoever runs the test
+	if h == gemini { // as root, whichever user runs the test
 		command = func(r Request) (Command, error) { return geminiCommand(r, true) }
 	}
 	cmd, err := command(r)

@@ -89,7 +89,7 @@ func claudeEnv(r Request, root bool) []string {
 		env = append(env, "CLAUDE_CODE_MAX_RETRIES=0")
 	}
 	if r.Skip && root {
-		// As root it skips no permissions unless it is told that it runs in a sandbox.
+		// As root it skips no permissions unless it is set that it runs in a sandbox.
 		env = append(env, "IS_SANDBOX=1")
 	}
 	return env

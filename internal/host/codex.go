@@ -134,7 +134,7 @@ type codexStream struct {
 	acted   bool   // an item of the agent was seen
 	spoke   bool   // one of them was a message
 	last    string // message
-	trouble string // what was said last about something that went wrong and may have been fixed
+	trouble string // what was reported last about something that went wrong and may have been fixed
 	ended   bool
 	failure *Failure
 	usage   *codexUsage
@@ -195,7 +195,7 @@ func (s *codexStream) item(e *codexEvent) string {
 	return ""
 }
 
-// codexFailure is the Failure of an error that codex tells in words only.
+// codexFailure is the Failure of an error that codex reports only as text.
 func codexFailure(said string) *Failure {
 	status, text := apiError(said)
 	f := failed(status, text)

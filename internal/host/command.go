@@ -46,7 +46,7 @@ func (s *Spec) host() *Host {
 	}
 }
 
-// mentions reports whether a placeholder occurs.
+// mentions reports whether a placeholder occurs anywhere.
 func (s *Spec) mentions(name string) bool {
 	name = "{" + name + "}"
 	for _, group := range slices.Concat(s.Args, s.JudgeArgs) {

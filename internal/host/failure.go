@@ -146,7 +146,8 @@ func unexplained(name string, e Exit, started bool) *Failure {
 	return f
 }
 
-// downgraded is the Failure of a host that exited badly after it had said that all went well; nil if it exited well.
+// downgraded is the Failure of a host that exited badly after it had reported that all went well; nil if it exited
+// well.
 func downgraded(name string, e Exit) *Failure {
 	if e.Stopped || e.Code == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// find returns the values that stand at a field of v, if its conditions hold.
+// find returns the values that are at a field of v, if its conditions hold.
 func (f Field) find(v any) []any {
 	if f.zero() {
 		return nil
@@ -90,7 +90,7 @@ func (f Field) number(v any) (sum float64, ok bool) {
 	return sum, ok && sum < math.MaxInt64/1024
 }
 
-// fault is the error at a field: a text, or an object with a message. Empty values are none.
+// fault is the error at a field: a text, or an object with a message. Empty values are no errors.
 func (f Field) fault(v any) string {
 	for _, x := range f.find(v) {
 		switch x := x.(type) {

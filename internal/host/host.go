@@ -82,7 +82,7 @@ type Exit struct {
 type Outcome struct {
 	Complete bool            // see Stream.Done
 	Text     string          // the final message
-	Final    bool            // Text or Answer stood in the event that ends the stream, or in one that only the final message has
+	Final    bool            // Text or Answer was in the event that ends the stream, or in one of only the final message
 	Answer   json.RawMessage // of a judge, by the host's structured output; nil = none
 	Model    string          // "" = not said, as for all that follow
 	Session  string
@@ -128,7 +128,7 @@ const (
 	Billing     Class = "billing"       // the account has to be paid for, or its credit or quota raised
 	NoModel     Class = "unknown_model" // the host has no such model, or not for this account
 	AdminLimit  Class = "admin_limit"   // the host's own ceiling: turns or costs of one prompt
-	Permission  Class = "permission"    // it needs a permission that cannot be given here
+	Permission  Class = "permission"    // it needs a permission that no user can give here
 	Context     Class = "context"       // too long for the model
 	Schema      Class = "schema"        // no answer that matches
 	Truncated   Class = "truncated"     // it ended without saying how it went

@@ -27,8 +27,9 @@ var qwen = &Host{
 
 var qwenHas = Features{Model: true, Tools: true, Session: true, Permissions: true, Schema: true, Usage: true}
 
-// qwenSettings stand below those of the user and of the system, who may have reasons of their own. Without them it asks
-// the model again after every prompt what to remember, sends statistics, and tries again inside its tries.
+// qwenSettings have a lower priority than those of the user and of the system, who may have reasons of their own.
+// Without them it asks the model again after every prompt what to remember, sends statistics, and retries inside its
+// retries.
 const qwenSettings = `{
   "privacy": {"usageStatisticsEnabled": false},
   "memory": {"enableManagedAutoMemory": false},

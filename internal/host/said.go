@@ -39,7 +39,7 @@ func apiError(said string) (status int, message string) {
 		status = inner
 	}
 	for _, word := range []string{strings.Trim(string(o.Error.Code), `"`), o.Error.Status, o.Error.Type} {
-		// The words by which failures are distinguished may only stand here.
+		// The words by which failures are distinguished may only be here.
 		if strings.Contains(word, "_") && !strings.Contains(message, word) {
 			message += " (" + word + ")"
 			break

@@ -19,8 +19,8 @@ type Spec struct {
 
 	// Args are groups of arguments, each left out as a whole where a placeholder in it has nothing to stand for:
 	// {prompt}, {model}, {agent}, {tools} (with commas), {effort}, {session}, {schema} (the text), {schema_file},
-	// {max_cost} (USD). {skip} alone stands for SkipArgs, which come first where it is absent. A prompt that stands
-	// in no argument goes to standard input.
+	// {max_cost} (USD). {skip} alone stands for SkipArgs, which come first where it occurs nowhere. A prompt that is in
+	// no argument goes to standard input.
 	Args      [][]string
 	JudgeArgs [][]string // Args where one answer is wanted; nil = Args
 	SkipArgs  []string   // added where tools are used without asking
@@ -54,7 +54,7 @@ const (
 	CountsSession Counts = "session" // of the session so far; the last number holds
 )
 
-// Fields say where things stand in what a program prints as JSON. The zero Field is in no place.
+// Fields say where things are in what a program prints as JSON. The zero Field is nowhere.
 type Fields struct {
 	Text                                 Field // output of the prompt; several texts of one object are parted by a blank line
 	Final                                Field // the final message; nowhere = the last Text
@@ -69,7 +69,7 @@ type Fields struct {
 // A Field is a place in a JSON object.
 type Field struct {
 	Path string            // names parted by dots; * is every element of a list; "" = the object itself
-	When map[string]string // paths and the texts that must stand there
+	When map[string]string // paths and the texts that must be there
 }
 
 func (f Field) zero() bool { return f.Path == "" && len(f.When) == 0 }

@@ -19,7 +19,7 @@ func object(line []byte, v any) bool {
 	return err == nil || errors.As(err, &kind)
 }
 
-// ended gives a text of a stream the line end it needs to stand before others.
+// ended gives a text of a stream the line end it needs before others.
 func ended(s string) string {
 	if s == "" || strings.HasSuffix(s, "\n") {
 		return s

@@ -10,7 +10,7 @@ import (
 )
 
 // Alive returns the processes that have that variable, NAME=value, in their environment: pid and command line. It
-// asks the kernel, so it knows of processes that no one else keeps track of.
+// asks the kernel, so it finds processes that nothing else keeps track of.
 func Alive(t testing.TB, variable string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")

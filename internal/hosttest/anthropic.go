@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// anthropic is the Messages API, which claude speaks.
+// anthropic is the Messages API, which claude uses.
 type anthropic struct{}
 
 var toolResult = regexp.MustCompile(`"type": ?"tool_result"`)

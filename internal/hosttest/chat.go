@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// chat is OpenAI's API of chat completions, which qwen speaks.
+// chat is OpenAI's API of chat completions, which qwen uses.
 type chat struct{}
 
 var toolMessage = regexp.MustCompile(`"role": ?"tool"`)

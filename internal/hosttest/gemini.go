@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// gemini is Google's API of Gemini, which gemini speaks.
+// gemini is Google's API of Gemini, which gemini uses.
 type gemini struct{}
 
 var functionResponse = regexp.MustCompile(`"functionResponse"`)

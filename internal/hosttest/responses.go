@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// responses is OpenAI's API of responses, which codex speaks.
+// responses is OpenAI's API of responses, which codex uses.
 type responses struct{}
 
 var callOutput = regexp.MustCompile(`"type": ?"(custom_tool_call|function_call)_output"`)

@@ -15,7 +15,7 @@ import (
 //	[[tool]]      makes the file made.txt, then says ToolDone
 //	[[slowtool]]  starts a command that sleeps for ten minutes
 //	[[yes]]       a judge's answer, see Verdict; [[no]] the other one
-//	[[prose]]     a judge's answer that is none
+//	[[prose]]     a judge's answer that is not valid
 //	[[slow]]      says a word every tenth of a second, for ten minutes
 //	[[stuck]]     does not answer the first who asks; says Hello to all others
 //	[[400]] [[401]] [[403]] [[404]] [[429]] [[500]] [[529]]  refuses with that status; 429 says to come back in RetryAfter
@@ -25,7 +25,7 @@ import (
 //	[[cut]]       says a word and breaks off
 var mark = regexp.MustCompile(`\[\[(ok|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|long|refuse|cut)\]\]`)
 
-// doctorJudge is in the question that loops doctor asks, where no mark can stand; the answer is that of [[yes]].
+// doctorJudge is in the question that loops doctor asks, where no mark can be; the answer is that of [[yes]].
 const doctorJudge = "This is a test of structured answers."
 
 // What the stand-ins say.

@@ -32,7 +32,7 @@ type Request struct {
 // An object of JSON.
 type object = map[string]any
 
-// A vendor answers requests in the protocol that a CLI speaks.
+// A vendor answers requests in the protocol that a CLI uses.
 type vendor interface {
 	// turn reads a request; ok is false for one that asks no model.
 	turn(path, body string) (t turn, ok bool)

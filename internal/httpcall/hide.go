@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// leastSecret is how long a text is at least that is hidden: a shorter one occurs in many texts that have nothing to do with it.
+// leastSecret is the least length of a text that is hidden: a shorter one is in many texts that have nothing to do with
+// it.
 const leastSecret = 4
 
 // leastPath is how long the path of an address is at least that is hidden together with the address: a shorter one is no secret.
@@ -101,7 +102,7 @@ func (h *hider) bytes(b []byte) []byte {
 
 func (h *hider) text(s string) string { return string(h.bytes([]byte(s))) }
 
-// err keeps an error whose text tells nothing, and what it is.
+// err returns an error unchanged, with its type, if there is nothing to hide in its text.
 func (h *hider) err(err error) error {
 	if text := h.text(err.Error()); text != err.Error() {
 		return errors.New(text)

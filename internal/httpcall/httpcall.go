@@ -108,7 +108,7 @@ func because(ctx context.Context, err error) error {
 		return cause
 	}
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err // what the request is, is said beside it
+		return u.Err // what the request is, is printed beside it
 	}
 	return err
 }

@@ -19,7 +19,7 @@ type seen struct {
 	lines chan string
 }
 
-// serve starts a server that tells of each request, and answers as answer says.
+// serve starts a server that records each request, and answers as answer says.
 func serve(t *testing.T, answer http.HandlerFunc) *seen {
 	s := &seen{lines: make(chan string, 100)}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -82,7 +82,7 @@ func Ago(d time.Duration) string {
 	return Duration(d.Truncate(time.Second)) + " ago"
 }
 
-// OneLine is an error without its line ends. What it says twice is said once.
+// OneLine is an error without its line ends. A line that occurs twice is in it once.
 func OneLine(err error) string {
 	text := ""
 	for line := range strings.Lines(err.Error()) {

@@ -50,7 +50,7 @@ func (v *Status) Branches() []BranchState {
 	return out
 }
 
-// at names the states that a branch or an item is in. That of one with an action tells nothing.
+// at names the states that a branch or an item is in. That of one with an action says nothing.
 func at(c *fsm.Child, around *fsm.Snapshot, branch string) string {
 	if c.Inline(branch, around) {
 		return ""

@@ -13,7 +13,7 @@ import (
 type CostSheet struct {
 	Prices func(model string, u fsm.Usage) (float64, bool) // for what was recorded without a cost; nil: such costs stay unknown
 	lines  map[string]*Cost
-	Each   func(Use) // is told of each prompt and judge, too; nil = none is
+	Each   func(Use) // receives each prompt and judge, too; may be nil
 	Order  []string  // of lines: as they came
 	Total  Cost
 	visits Reader // of add
@@ -148,7 +148,7 @@ func Number(v any) (float64, bool) {
 	return 0, false
 }
 
-// Whole returns a value of an event as a whole number, 0 if it is none.
+// Whole returns a value of an event as a whole number, 0 if it is not one.
 func Whole(v any) int64 {
 	switch v := v.(type) {
 	case int64:

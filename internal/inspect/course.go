@@ -37,7 +37,7 @@ func (c *Course) Add(e fsm.Event, v *Visit) {
 	case fsm.EventStateEnter:
 		if v != c.open {
 			c.leave()
-			if !c.resumed || v.State != c.current { // else its end told of the state already
+			if !c.resumed || v.State != c.current { // else its end reported the state already
 				c.enter(v.State)
 			}
 			c.open = v

@@ -113,11 +113,11 @@ func EndLine(o fsm.Outcome, maxSteps int) string {
 	return line
 }
 
-// RateLimited is what is said of a run that ended because a rate limit lasted too long. What is recorded of it is the
+// RateLimited is the text for a run that ended because a rate limit lasted too long. What is recorded of it is the
 // error of little-loops, which is that of a state without a way on.
 const RateLimited = "the agent host is still rate-limited, and the waits for that are used up; resume the run later"
 
-// HonestError is the error of a run in words that say what happened.
+// HonestError is the error of a run as a text that says what happened.
 func HonestError(r persistence.Run) string {
 	if r.Limited && r.Error == NoTransition {
 		return RateLimited

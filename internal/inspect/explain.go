@@ -10,7 +10,7 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Sentence says one thing about a run. It stands without the others, and names the events it is taken from.
+// A Sentence says one thing about a run. It can be read without the others, and names the events it is taken from.
 type Sentence struct {
 	Text   string
 	Events []uint64
@@ -27,7 +27,7 @@ func say(e fsm.Event, format string, args ...any) Sentence {
 }
 
 // Explain says what happened in a visit and why it led where it led. l is the loop the state belongs to, or nil where
-// it is unknown: then the rules that were used are not named.
+// that is not known: then the rules that were used are not named.
 func Explain(v *Visit, l *fsm.Loop) []Sentence {
 	x := explainer{v: v, l: l}
 	if l != nil {
@@ -48,7 +48,7 @@ func Explain(v *Visit, l *fsm.Loop) []Sentence {
 	return x.said
 }
 
-// An explainer collects what is said about one visit.
+// An explainer collects the sentences about one visit.
 type explainer struct {
 	v       *Visit
 	l       *fsm.Loop

@@ -103,7 +103,7 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 	return fields(e, "type", "verdict", "envelope", "judges", "raw")
 }
 
-// compared says how a value stands to its target.
+// compared says how a value compares with its target.
 func compared(what, where, verdict string, e fsm.Event) string {
 	op := str(e, "operator")
 	word := operators[op]

@@ -104,7 +104,7 @@ func (x *explainer) limit(e fsm.Event) string {
 		if by := str(e, "by"); by != "" && str(e, "wait") == fsm.WaitPaused {
 			text += " by " + by
 		}
-		// The note tells that the wait begins, not whether it was cut short.
+		// The note says that the wait begins, not whether it was cut short.
 		if wait := e.Get("seconds"); wait != nil && str(e, "wait") != fsm.WaitState && text != fsm.StillWaits {
 			return fmt.Sprintf("A wait of %s began: %s.", secondsOf(e, "seconds"), strings.TrimRight(text, "."))
 		}

@@ -67,8 +67,8 @@ type Recorded struct {
 	Memory *fsm.Snapshot // nil = none
 }
 
-// Memory returns what the run remembered before a point, which changes the memory it is made of; nil if neither of those
-// around it tells.
+// Memory returns what the run remembered before a point, which changes the memory it is made of; nil if neither of
+// those around it has that.
 func (p ForkPoint) Memory(before, after Recorded) *fsm.Snapshot {
 	if m := before.Memory; m != nil && m.Phase == fsm.PhasePending && m.BeforeStep(p.Step, p.State) {
 		return m

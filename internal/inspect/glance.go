@@ -123,7 +123,7 @@ func (g *Glance) visit(e fsm.Event) {
 	}
 }
 
-// wanted reports whether older events may tell more.
+// wanted reports whether older events may have more.
 func (g *Glance) wanted() bool {
 	if g.events >= glanceEvents || g.output >= glanceOutput {
 		return false

@@ -206,7 +206,7 @@ func (p *Pace) Left(e fsm.Event) time.Duration {
 	return left(*p.first, e)
 }
 
-// left is about how long the rest of a list takes, as far as two of its events tell; 0 = they do not.
+// left is about how long the rest of a list takes, as far as two of its events show; 0 = they do not.
 func left(first, last fsm.Event) time.Duration {
 	done := whole(last, "done")
 	n := done - whole(first, "done")

@@ -27,13 +27,13 @@ type Limit struct {
 // Share is how much of the limit is used up, from 0 to 1; more where it is overdrawn.
 func (l Limit) Share() float64 { return l.Used / l.Most }
 
-// A Position is what is asked about: where a run is, and how long it has stood there.
+// A Position is what is asked about: where a run is, and how long it has been there.
 type Position struct {
 	Memory *fsm.Snapshot
 	Loops  LoopsByMemory
 	Since  time.Duration // that its clock ran on since the memory was recorded
 	Acting time.Duration // that the action in flight has run; 0 = none
-	Silent time.Duration // that it has said nothing
+	Silent time.Duration // that it has been silent
 }
 
 // LoopsByMemory are the loop of a run, and those of the sub-loops, branches and items that it is inside of, each by its memory. What is not

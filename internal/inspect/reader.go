@@ -1,7 +1,7 @@
-// Package inspect tells what a run did, from its events. One [Reader] makes visits of them: which states the run was in,
-// how often each was tried, how it was judged and where it led, and where its time went. Everything else builds on that:
-// sentences ([Explain]), two runs beside each other ([Compare]), many runs added up ([Tally]). It is pure: events and
-// definitions come in, values go out.
+// Package inspect finds what a run did, from its events. One [Reader] makes visits of them: which states the run was
+// in, how often each was tried, how it was judged and where it led, and where its time went. Everything else builds on
+// that: sentences ([Explain]), two runs beside each other ([Compare]), many runs added up ([Tally]). It is pure: events
+// and definitions come in, values go out.
 package inspect
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // A Reader makes visits of the events of one run, which are added in their order. It may begin with any event: of what
 // was before, the states around the first are unknown visits, with the State "". Its memory is bounded: it holds the
-// visits the run is in and nothing else. The zero Reader is ready. It is not safe for concurrent use.
+// visits the run is in. The zero Reader is ready. It is not safe for concurrent use.
 type Reader struct {
 	// Done, if not nil, is called with each visit when it is over: inner ones before those they ran inside. It is not
 	// called for unknown visits.
@@ -29,7 +29,7 @@ type Reader struct {
 	again int       // the depth of a loop that was just resumed, from 1; 0 = none was
 }
 
-// An activity is what the time up to the next event is spent on, if nothing else is said.
+// An activity is what the time up to the next event is spent on, if no event says otherwise.
 type activity int
 
 const (
@@ -114,7 +114,7 @@ func (r *Reader) spend(took time.Duration, outer int) {
 	}
 }
 
-// after is what comes after an event. A pause and a wait are announced, and last until something else is told.
+// after is what comes after an event. A pause and a wait are announced, and last until another event.
 func (a activity) after(e fsm.Event) activity {
 	switch e.Kind {
 	case fsm.EventActionOutput: // of a background process

@@ -141,7 +141,7 @@ func TestGlance(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.jsonl")
 	for _, name := range files {
 		_, events := read(t, name)
-		for n := len(events); n > 0; n-- { // as if the run had stood after each of its events
+		for n := len(events); n > 0; n-- { // as if the run had stopped after each of its events
 			var g Glance
 			for _, e := range slices.Backward(events[:n]) {
 				if !g.Add(e) {

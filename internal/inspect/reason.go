@@ -9,8 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// Reason says in one bounded line why a run ended: what was recorded of that, or what can be told from the rest of its record. "" = it has
-// not ended.
+// Reason says in one bounded line why a run ended: what was recorded of that, or what follows from the rest of its
+// record. "" = it has not ended.
 func Reason(r persistence.Run) string {
 	if r.Status == persistence.Running && r.Ended == "" {
 		return ""
@@ -45,7 +45,7 @@ func bounded(text string) string {
 	return plain.Cut(plain.Line(humanize.FirstLine(text)), reasonLength)
 }
 
-// outcomeOf is what the record of a run tells of its outcome.
+// outcomeOf is the outcome of a run, as far as its record has it.
 func outcomeOf(r persistence.Run) fsm.Outcome {
 	return fsm.Outcome{
 		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason,

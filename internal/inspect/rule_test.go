@@ -88,7 +88,7 @@ func TestRuleOfAPromptThatFailed(t *testing.T) {
 	}
 }
 
-// Thresholds that no event tells come from the definition.
+// Thresholds that are in no event come from the definition.
 func TestThresholds(t *testing.T) {
 	cfg := fsm.DefaultEvaluate("llm_structured")
 	l := &fsm.Loop{States: map[string]*fsm.State{"s": {Name: "s", Evaluate: &cfg, MaxRetries: 2}}, MaxSteps: 7}

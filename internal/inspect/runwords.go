@@ -43,7 +43,7 @@ func Elapsed(r persistence.Run) time.Duration {
 // Paused is the word for a run that is alive and paused: its status is running.
 const Paused = "paused"
 
-// Outcomes are the words by which [Outcome] and [OutcomeNow] tell runs apart that have one status.
+// Outcomes are the words by which [Outcome] and [OutcomeNow] distinguish runs that have one status.
 var Outcomes = []string{"capped", "stopped", "killed", "stalled", "budget", "limited", "parked", "handed_off", Paused}
 
 // Outcome is in one word where a run is, or how it ended: its status where that says it, and otherwise what ended it. A run is killed where its
@@ -62,7 +62,7 @@ func Outcome(r persistence.Run) string {
 	return EndKind(outcomeOf(r))
 }
 
-// awaits tells apart what a run may wait for that no process carries.
+// awaits returns what a run waits for that no process carries.
 func awaits(r persistence.Run) string {
 	switch r.Ended {
 	case fsm.EndParked:
@@ -104,8 +104,9 @@ var endings = []string{
 	fsm.EndHandoff, fsm.EndParked, fsm.EndCycle, fsm.EndStall, fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget,
 }
 
-// RecordedAs are the statuses, and what ended them, by which runs may be recorded whose [StatusWord] or [Outcome] is one of the words: others are
-// not. Of ends that are many for a word none are said: any may be recorded.
+// RecordedAs returns the statuses, and what ended them, with which runs may be recorded for which [StatusWord] or
+// [Outcome] is one of the words: others are not. Where too many ends belong to a word, ends is nil: any may be
+// recorded.
 func RecordedAs(words ...string) (all []persistence.Status, ends []string) {
 	some := false
 	for _, status := range statuses {

@@ -34,7 +34,7 @@ func (v *Status) Paused() bool {
 	return v.Wait != nil && v.Wait.Why == fsm.WaitPaused || !v.PausedAt.IsZero() && !v.Alive
 }
 
-// Heard is when the run said something last, or did something.
+// Heard is when the run last printed or did something.
 func (v *Status) Heard() time.Time {
 	at := v.Run.UpdatedAt
 	if e := v.Glance.Newest; e != nil && e.Time.After(at) {
@@ -46,7 +46,8 @@ func (v *Status) Heard() time.Time {
 	return at
 }
 
-// Idle is how long nothing was heard of a running run. One that was resumed is not silent for longer than its process has been there.
+// Idle is how long a running run has been silent. One that was resumed is not silent for longer than its process has
+// been there.
 func (v *Status) Idle() time.Duration {
 	at := v.Heard()
 	if at.IsZero() {
@@ -67,7 +68,7 @@ func (v *Status) Acting() time.Duration {
 	return max(time.Millisecond, v.Now.Sub(e.Time))
 }
 
-// Elapsed is how long the run has run. While it is paused its time stands still.
+// Elapsed is how long the run has run. While it is paused its time stops.
 func (v *Status) Elapsed() time.Duration {
 	if v.Paused() && v.Alive {
 		return v.Run.Elapsed
@@ -130,7 +131,7 @@ func single(m *fsm.Snapshot) *fsm.Snapshot {
 	return only
 }
 
-// VerdictText tells of the newest verdict: which visit it is of, nil where that is not known, and what is said of it.
+// VerdictText returns the visit of the newest verdict, nil where that is not known, and the sentences about it.
 func (v *Status) VerdictText() (*Visit, []Sentence) {
 	if j := v.Glance.Judged(); j != nil {
 		return j, Verdict(j, v.LoopOf(j))
@@ -203,7 +204,7 @@ func ValueOf(m *value.Map, key string) any {
 	return v
 }
 
-// StatusText is the status of the run for people: a run that stands because it was told to is paused.
+// StatusText is the status of the run for people: a run that waits because it was asked to pause is paused.
 func (v *Status) StatusText() string {
 	if v.Alive && v.Paused() {
 		return Paused

@@ -40,7 +40,7 @@ const (
 	nearEnough  = 0.25 // share of a limit but for the nearest, from which it is named
 )
 
-// PausedText says how a run that was asked to pause stands: in the words of every command.
+// PausedText is the status of a run that was asked to pause, with the same text in every command.
 func (v *Status) PausedText() string {
 	switch {
 	case !v.Alive:
@@ -169,7 +169,7 @@ func (v *Status) RouteText() string {
 	return left.Path() + " " + strings.TrimPrefix(said[0].Text, "So it ")
 }
 
-// Before is the path of a visit in front of what is said of it.
+// Before is the path of a visit in front of the sentences about it.
 func Before(visit *Visit) string {
 	if visit == nil {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"loops/persistence"
 )
 
-// A Story is what is said about a run, in parts: of the run first, then of its steps.
+// A Story is the text about a run, in parts: of the run first, then of its steps.
 type Story struct {
 	Path   *Path
 	Rules  Rulebook
@@ -31,7 +31,7 @@ type Part struct {
 	Said  []Sentence
 }
 
-// WholeRun explains how the run ended, or stands: by its last step, and the limits it met before.
+// WholeRun explains how the run ended, or where it is: by its last step, and the limits it met before.
 func (x *Story) WholeRun() {
 	r := x.Path.Run
 	var said []Sentence
@@ -135,7 +135,7 @@ func verdictOrNone(v *Visit) string {
 	return "what came of it"
 }
 
-// limitsShown is how many of the limits met on the way are told of a whole run.
+// limitsShown is how many of the limits met on the way are shown of a whole run.
 const limitsShown = 20
 
 // mostFound is how many visits of one number are explained. There are no more of them but where records are spoilt.
@@ -223,7 +223,7 @@ func (l *metLimits) newest() []Sentence {
 	return said
 }
 
-// limitsMet is what is said of a visit but for how it acted, was judged and led on.
+// limitsMet is the text about a visit but for how it acted, was judged and led on.
 func limitsMet(v *Visit, l *fsm.Loop) []Sentence {
 	quiet := *v
 	quiet.Events = nil

@@ -45,12 +45,12 @@ type Visit struct {
 	acting, over   bool
 }
 
-// Took is how long the visit took by the clock of the run, which stands still while the run is paused or nothing
+// Took is how long the visit took by the clock of the run, which stops while the run is paused or nothing
 // carries it.
 func (v *Visit) Took() time.Duration { return v.Work + v.Waited }
 
-// Apart tells what is not part of the time it took, in words: "2 attempts, interrupted for 5.0s, paused for 2m00s". It is
-// empty where there is nothing to tell.
+// Apart returns what is not part of the time it took, as text: "2 attempts, interrupted for 5.0s, paused for 2m00s". It
+// is empty where there is nothing to report.
 func (v *Visit) Apart() string {
 	var parts []string
 	if v.Attempts > 1 {
@@ -182,7 +182,7 @@ func (v *Visit) goOn(at time.Time) {
 	}
 }
 
-// Alone makes a visit of nothing but some events, which belong to a state of which nothing else is known.
+// Alone makes a visit of only some events, which belong to a state of which nothing more is known.
 func Alone(events ...fsm.Event) *Visit {
 	v := &Visit{}
 	for _, e := range events {

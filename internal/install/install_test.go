@@ -16,7 +16,7 @@ var odd = Job{
 	Env: []string{"PATH=/bin:/my bin", "STORE=p$x 100%"}, Home: "/home/me",
 }
 
-// TestUnits: texts with what systemd and launchd take for their own stand in the files as they are.
+// TestUnits: texts with what systemd and launchd take for their own are in the files unchanged.
 func TestUnits(t *testing.T) {
 	timer, err := EachMinute(odd, Systemd)
 	if err != nil {

@@ -7,7 +7,7 @@ type owner struct {
 	Start any     `json:"start" jsonschema:"when the process began, as the machine counts"`
 }
 
-// sentenceOf is what is said of one visit.
+// sentenceOf is the text about one visit.
 type sentenceOf struct {
 	State  *string `json:"state" jsonschema:"with the states of its parents"`
 	Step   *int    `json:"step"`
@@ -35,7 +35,7 @@ type queued struct {
 	} `json:"for" jsonschema:"what it waits for"`
 }
 
-// queuedStatus takes the place of a run that has not begun.
+// queuedStatus is in the place of a run that has not begun.
 type queuedStatus struct {
 	Loop      string   `json:"loop"`
 	LoopName  string   `json:"loop_name" jsonschema:"the same, as little-loops calls it"`

@@ -15,11 +15,11 @@ import (
 // Nothing matches a name that is mistyped, which must not look like a run in which nothing happened. These are asked only where
 // nothing matched.
 
-// UnknownState is an error where neither the run nor its loop has a state of this name. the help on see tells more.
+// UnknownState is an error where neither the run nor its loop has a state of this name. The help on see says more.
 func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, name string, see engine.Operation) error {
 	main := RulebookOf(ctx, f, run).Main()
 	if main == nil {
-		return nil // it is unknown
+		return nil // its states are not known
 	}
 	states := slices.Clone(main.Order)
 	nests := false // states of sub-loops that were never entered are not known
@@ -68,7 +68,7 @@ func PastTheEnd(ctx context.Context, f project.Finder, run persistence.Run, afte
 		return last == 0
 	})
 	if err != nil || last == 0 || after <= last {
-		return nil //nolint:nilerr // reading the events tells
+		return nil //nolint:nilerr // reading the events reports it
 	}
 	return engine.Misuse(see, "%s: the last event of run %s is %d", engine.Setting{Name: "after", Value: strconv.FormatUint(after, 10)}, run.ID, last)
 }

@@ -10,14 +10,14 @@ import (
 	"loops/persistence"
 )
 
-// A Tell is told what is damaged in the records of a run, and what that means: "reading continues after it".
+// A Tell receives what is damaged in the records of a run, and what that means: "reading continues after it".
 type Tell func(damage error, then string)
 
 // readOn is what damage means where all events are read.
 const readOn = "reading continues after it"
 
 // Path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
-// room for. tell is told of damage, and what is behind it is read.
+// room for. Damage is passed to tell, and what is behind it is read.
 func Path(ctx context.Context, f project.Finder, r persistence.Run, reader *inspect.Reader, tell Tell) (*inspect.Path, error) {
 	known, err := f.Project.Pricer()
 	if err != nil {

@@ -34,7 +34,7 @@ func Glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.
 	return v
 }
 
-// Remember adds to a glimpse what a program is told besides: the memory of the run, and its newest event.
+// Remember adds to a glimpse what a program gets besides: the memory of the run, and its newest event.
 func Remember(ctx context.Context, f project.Finder, v *inspect.Status) {
 	if v.Memory == nil {
 		v.Memory = snapshotOf(ctx, f, v)
@@ -94,7 +94,7 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 	return v
 }
 
-// snapshotOf returns the memory of a run, nil where there is none to show. Damage is told with the run.
+// snapshotOf returns the memory of a run, nil where there is none to show. Damage is reported with the run.
 func snapshotOf(ctx context.Context, f project.Finder, v *inspect.Status) *fsm.Snapshot {
 	m, err := f.Store.MemoryOf(ctx, v.Run)
 	missed(f, v, err)
@@ -106,7 +106,7 @@ func look(ctx context.Context, f project.Finder, v *inspect.Status, each func(fs
 	missed(f, v, f.Store.Newest(ctx, v.Run.ID, each))
 }
 
-// missed keeps the first error of reading a run. Damage, and a run that was removed meanwhile, are none.
+// missed keeps the first error of reading a run. Damage, and a run that was removed meanwhile, are no errors.
 func missed(f project.Finder, v *inspect.Status, err error) {
 	if err != nil && v.Unread == nil && !project.IsDamage(err) && !errors.Is(err, persistence.ErrNotFound) {
 		v.Unread = f.Store.Failed(err)

@@ -11,8 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// patience is how long the calls that are under way have when the input ends. A client that pipes requests into a server closes
-// its input at once and still reads the answers; an agent that is gone does not, and then no call should continue for long.
+// patience is how long the calls that are under way have when the input ends. A program that pipes requests into a
+// server closes its input at once and still reads the answers; an agent that is gone does not, and then no call should
+// continue for long.
 const patience = 5 * time.Second
 
 // An answering transport keeps the end of the input back until what was asked is answered.

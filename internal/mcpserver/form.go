@@ -7,12 +7,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// An AskUser is the error of a call that needs something of the user: the client is told to ask them with a form, and calls again
-// with what they said (see [Said]). The agent reads its text where the client cannot do that.
+// An AskUser is the error of a call that needs something of the user: the client has to ask them with a form, and calls
+// again with their answer (see [Said]). The agent reads its text where the client cannot do that.
 type AskUser struct {
 	Message string
 	Form    json.RawMessage // a JSON Schema of an object without objects in it
-	State   string          // comes back with what is said
+	State   string          // comes back with the answer
 	Else    string          // what the agent reads where the client has no forms
 }
 
@@ -27,7 +27,7 @@ type Reply struct {
 
 type replyKey struct{}
 
-// Said returns what the user said to the form of an [AskUser]; false where none was asked yet.
+// Said returns the answer of the user to the form of an [AskUser]; false where none was asked yet.
 func Said(ctx context.Context) (Reply, bool) {
 	r, ok := ctx.Value(replyKey{}).(Reply)
 	return r, ok
@@ -36,7 +36,7 @@ func Said(ctx context.Context) (Reply, bool) {
 // form is the name of the one thing that is asked for.
 const form = "form"
 
-// withReply hands a call what the user said.
+// withReply hands a call the answer of the user.
 func withReply(ctx context.Context, req *mcp.CallToolRequest) context.Context {
 	said, ok := req.Params.InputResponses[form].(*mcp.ElicitResult)
 	if !ok {

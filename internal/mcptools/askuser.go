@@ -44,7 +44,7 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 	return true, nil
 }
 
-// choiceField is what the choice is called in a form. No field of a question has that name.
+// choiceField is the name of the choice in a form. No field of a question has it.
 const choiceField = "choice"
 
 // formOf is the form of a question, as a JSON Schema.

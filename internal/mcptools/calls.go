@@ -30,7 +30,7 @@ type Host struct {
 	// Begin has another process carry a run, and returns when it is on record. words are a command line that asks for the same, for messages;
 	// a run that is bound ends with this program.
 	Begin func(ctx context.Context, request engine.Request, words []string, bound bool) (*handover.Child, handover.Start, error)
-	Ended func(code int, said string) (meaning, notes string) // what the exit code of such a process means, and what it said, if anything, for an agent
+	Ended func(code int, said string) (meaning, notes string) // what the exit code of such a process means, and what it printed, if anything, for an agent
 	Known []string                                            // the names by which it is known whose agent this is; nil = it is not
 }
 

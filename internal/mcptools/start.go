@@ -87,7 +87,7 @@ func overWords(command string, v mcpserver.Values) []string {
 	return words
 }
 
-// begin starts the process of a run, and tells of the run when it is on record, or has ended.
+// begin starts the process of a run, and returns the run when it is on record, or has ended.
 func (h *Host) begin(ctx context.Context, v mcpserver.Values, request engine.Request, words []string) (json.RawMessage, error) {
 	r, info, err := h.Begin(ctx, request, words, v.Flag("stop_with_server"))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package mcptools are the tools and pages of the MCP server of loops: their names, arguments, results and what agents are told of them, and
-// what a tool does. How a process for a run is started it is handed.
+// Package mcptools are the tools and pages of the MCP server of loops: their names, arguments, results and descriptions
+// for agents, and what a tool does. How a process for a run is started is passed to it.
 package mcptools
 
 import (
@@ -13,7 +13,7 @@ import (
 	"loops/internal/mcpserver"
 )
 
-// Instructions tells an agent how the tools belong together.
+// Instructions explains to an agent how the tools belong together.
 const Instructions = `loops runs state machines written in YAML, the loops of this project. list shows them. After a change to a loop file call
 validate; simulate shows which states a run would enter, and the resource loops://language describes every key. run starts one
 and returns its id at once, or waits for its end; then look at it with status, logs and events (each call of events continues

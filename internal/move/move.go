@@ -107,7 +107,7 @@ func (r *rebase) value(v any) any {
 	return v
 }
 
-// text replaces in one pass, so that a new path in which an old one stands is not replaced again.
+// text replaces in one pass, so that a new path that contains an old one is not replaced again.
 func (r *rebase) text(s string) string {
 	var b strings.Builder
 	done := 0 // up to here it is written to b

@@ -20,7 +20,8 @@ func Command(t testing.TB, program string) string {
 	return path
 }
 
-// Root skips the test unless root runs it. What only root may do is told in a sentence of the form "only root mounts file systems".
+// Root skips the test unless root runs it. why is what only root may do, as a sentence of the form "only root mounts
+// file systems".
 func Root(t testing.TB, why string) {
 	t.Helper()
 	if os.Getuid() != 0 {

@@ -20,7 +20,7 @@ const grace = time.Second
 // Variables of commands besides those of the event.
 const (
 	envMark  = "LOOPS_NOTIFY_MARK"  // by which what a command started is known
-	envDepth = "LOOPS_NOTIFY_DEPTH" // how many commands of notifications led to this one: each started a run of which the next was told
+	envDepth = "LOOPS_NOTIFY_DEPTH" // how many commands of notifications led to this one: each started a run that notified the next
 )
 
 // mostDepth is how many commands may lead to one another, so that one that starts a run does not continue for ever.

@@ -71,7 +71,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// TestCommandStartsRun: a command that starts a run, which tells the same command, comes to an end.
+// TestCommandStartsRun: a command that starts a run, which notifies the same command, comes to an end.
 func TestCommandStartsRun(t *testing.T) {
 	dir := t.TempDir()
 	said := []string{"", "commands of notifications start runs that start commands again, 8 times by now"}

@@ -1,5 +1,6 @@
-// Package notify tells people and programs outside what became of a run: by a command of theirs, a message of the desktop
-// or a webhook. It never delays who has something to tell, and a message that cannot be delivered is a result, no failure.
+// Package notify notifies people and programs outside of what became of a run: by a command of theirs, a message of the
+// desktop or a webhook. It never delays its caller, and a message that cannot be delivered is a result,
+// no failure.
 package notify
 
 import (
@@ -21,7 +22,7 @@ import (
 	"loops/internal/config"
 )
 
-// An Event is what is told, and the JSON that commands and webhooks get.
+// An Event is a notification, and the JSON that commands and webhooks get.
 type Event struct {
 	Kind     string     `json:"event"`    // a name of config.NotifyKinds
 	Text     string     `json:"text"`     // one sentence for a person
@@ -64,7 +65,7 @@ var ErrAbsent = errors.New("there is no program here that shows messages of the 
 var errGivenUp = errors.New("given up, because loops was about to end")
 
 // A Sender delivers events to those who asked for them. The methods may be called by several goroutines at once; after
-// Close nothing may be told.
+// Close no event may be sent.
 type Sender struct {
 	Dir    string   // where commands run
 	Env    []string // of commands and desktop programs
@@ -88,7 +89,8 @@ type line struct {
 	begun  sync.Once
 }
 
-// queued is how many events may wait for one target. A run tells of few; many runs that died at once are found by one.
+// queued is how many events may wait for one target. A run sends few; many runs that died at once are found by one
+// process.
 const queued = 1_000
 
 // New returns a Sender. A target that names no kind of event gets those that are on by default.
@@ -138,7 +140,7 @@ func Label(t config.Notify) string {
 	return "command " + text
 }
 
-// Tell hands an event to all who asked for it, and returns at once.
+// Tell sends an event to all targets that asked for it, and returns at once.
 func (s *Sender) Tell(e Event) {
 	e.prepare()
 	for _, l := range s.lines {

@@ -19,7 +19,7 @@ import (
 	"loops/internal/config"
 )
 
-// A receiver is a webhook that answers as it is told to and keeps what it got.
+// A receiver is a webhook that answers as configured and keeps what it got.
 type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -64,7 +64,7 @@ func send(t *testing.T, target config.Notify) Result {
 	return results[0]
 }
 
-// TestWebhook: what a receiver answers, how often it is asked, and what a person hears.
+// TestWebhook: what a receiver answers, how often it is asked, and what is reported to a person.
 func TestWebhook(t *testing.T) {
 	other := receive(t, status(200))
 	for name, c := range map[string]struct {
@@ -127,7 +127,7 @@ func redirect(to string, codes ...int) func(int, http.ResponseWriter, *http.Requ
 	}
 }
 
-// TestAnswerWithoutEnd: a receiver that said yes is not listened to any longer.
+// TestAnswerWithoutEnd: the body of an answer that is a success is not read to its end.
 func TestAnswerWithoutEnd(t *testing.T) {
 	rec := receive(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
@@ -140,7 +140,7 @@ func TestAnswerWithoutEnd(t *testing.T) {
 	}
 }
 
-// verify does what the documentation tells receivers to do.
+// verify does what the documentation asks of receivers.
 func verify(r *http.Request, body, secret string) error {
 	var at, sum string
 	for part := range strings.SplitSeq(r.Header.Get("X-Loops-Signature"), ",") {
@@ -204,7 +204,7 @@ func TestWebhookErrors(t *testing.T) {
 	}
 }
 
-// TestCloseGivesUp: whoever cannot wait does not have to.
+// TestCloseGivesUp: a caller that cannot wait does not have to.
 func TestCloseGivesUp(t *testing.T) {
 	hang := make(chan struct{})
 	rec := receive(t, func(int, http.ResponseWriter, *http.Request) { <-hang })
@@ -225,7 +225,7 @@ func TestCloseGivesUp(t *testing.T) {
 	}
 }
 
-// TestFull: a target that hangs holds up nobody who tells it something.
+// TestFull: a target that hangs holds up no caller that sends to it.
 func TestFull(t *testing.T) {
 	hang := make(chan struct{})
 	rec := receive(t, func(int, http.ResponseWriter, *http.Request) { <-hang })
@@ -247,7 +247,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestManyAtOnce: a command that finds a hundred dead runs tells of all of them.
+// TestManyAtOnce: a command that finds a hundred dead runs notifies of all of them.
 func TestManyAtOnce(t *testing.T) {
 	hang := make(chan struct{})
 	rec := receive(t, func(int, http.ResponseWriter, *http.Request) { <-hang })

@@ -76,7 +76,7 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// A failing writer is told of, and nothing is lost of what was whole.
+// The error of a failing writer is returned, and nothing is lost of what was whole.
 func TestWriterFails(t *testing.T) {
 	w := NewWriter(short{})
 	if _, err := io.WriteString(w, "ab"); err != io.ErrShortWrite {

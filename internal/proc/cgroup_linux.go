@@ -166,7 +166,7 @@ func (c *Cgroup) Kill() {
 	}
 }
 
-// Close releases the group. One that has processes stays, until [Cgroup.Remove] or a later NewCgroup.
+// Close closes the group. One that has processes stays, until [Cgroup.Remove] or a later NewCgroup.
 func (c *Cgroup) Close() {
 	for _, fd := range []int{c.events, c.fd} {
 		if fd >= 0 {

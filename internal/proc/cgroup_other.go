@@ -7,7 +7,7 @@ import "errors"
 // A Cgroup is a control group, which this system has none of.
 type Cgroup struct{}
 
-// NewCgroup says that there are none.
+// NewCgroup returns an error: there are no cgroups.
 func NewCgroup() (*Cgroup, error) { return nil, errors.ErrUnsupported }
 
 // FD is no descriptor.

@@ -3,7 +3,7 @@ package proc
 import "github.com/shirou/gopsutil/v3/mem"
 
 // MemoryUsed returns how much of this machine's memory is in use, in percent: what programs cannot have without
-// others giving something up. ok is false where the system does not tell.
+// others giving something up. ok is false where the system does not report it.
 func MemoryUsed() (percent float64, ok bool) {
 	m, err := mem.VirtualMemory()
 	if err != nil {

@@ -30,7 +30,7 @@ func namespace(path string) int64 {
 
 // sinceBootOffset is what times since the start of the machine are shifted by for us, in milliseconds: in a time namespace
 // of ours the kernel shows them so. It is not known where we joined another one than our children will be in, because
-// only theirs is told. It is asked once.
+// the kernel shows only theirs. It is read once.
 var sinceBootOffset = sync.OnceValues(func() (ms int64, known bool) {
 	if namespace("/proc/self/ns/time") != namespace("/proc/self/ns/time_for_children") {
 		return 0, false

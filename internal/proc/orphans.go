@@ -23,7 +23,7 @@ func StartChild(cmd *exec.Cmd) error {
 	return err
 }
 
-// Fork has start make a child of this process, which [Orphans.Reap] then leaves alone until [Waited] is told of it.
+// Fork has start make a child of this process, which [Orphans.Reap] then leaves alone until [Waited] is called for it.
 func Fork(start func() (pid int, err error)) (int, error) {
 	children.Lock() // so that it is not taken for an orphan before it is known
 	defer children.Unlock()
@@ -34,7 +34,7 @@ func Fork(start func() (pid int, err error)) (int, error) {
 	return pid, err
 }
 
-// Waited is told that a child which Fork made was waited for.
+// Waited notes that a child which Fork made was waited for.
 func Waited(pid int) {
 	children.Lock()
 	defer children.Unlock()

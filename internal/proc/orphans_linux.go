@@ -17,8 +17,8 @@ import (
 // the whole process: only a program may ask for it, and it has to call [Orphans.Reap] from time to time.
 func AdoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
-// Orphans tells the processes that this one has adopted since an action began from those it had before. Its methods may be called
-// concurrently; of actions that run side by side it cannot tell whose an orphan is.
+// Orphans distinguishes the processes that this one has adopted since an action began from those it had before. Its
+// methods may be called concurrently; of actions that run side by side it cannot tell whose an orphan is.
 type Orphans struct {
 	mu       sync.Mutex // guards these
 	running  int        // actions that began and are not over
@@ -49,15 +49,15 @@ func (o *Orphans) Reap(first int) {
 	}
 }
 
-// Begin is told when the first process of an action was started; Over is told when that is over.
+// Begin is called when the first process of an action was started; Over is called when that is over.
 func (o *Orphans) Begin() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.running++
 }
 
-// Over is told when an action is over and its first process was waited for. When none is running, what has been adopted by now and is
-// running still is not of the next one; where adopting is false, nothing was adopted.
+// Over is called when an action is over and its first process was waited for. When none is running, what has been
+// adopted by now and is running still is not of the next one; where adopting is false, nothing was adopted.
 func (o *Orphans) Over(adopting bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -92,8 +92,8 @@ func (o *Orphans) settle() {
 	}
 }
 
-// ours returns the children of this process with their sessions, nil where the kernel does not tell. Each is that of one of our
-// threads.
+// ours returns the children of this process with their sessions, nil where the kernel does not report them. Each is
+// that of one of our threads.
 func ours() map[int]int {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package proc knows the processes of this machine: which one a record means, whether it still lives, which ones
 // an environment marker names, and how they are ended. A pid alone means little, because pids are used again;
-// an [Identity] tells a process from a later one with its pid.
+// an [Identity] distinguishes a process from a later one with its pid.
 package proc
 
 import (
@@ -26,7 +26,7 @@ const (
 	// tolerance is how far two readings of one start time may lie apart where it is derived from the wall clock, which is
 	// adjusted while processes run.
 	tolerance = 2 * time.Second
-	// epochMS tells both kinds of start apart: no machine runs for 30 years, and no process began before 2001.
+	// epochMS separates both kinds of start: no machine runs for 30 years, and no process began before 2001.
 	epochMS = 1e12
 )
 
@@ -55,8 +55,8 @@ func Self() (Identity, error) {
 func (id Identity) Exact() bool { return id.StartMS > 0 && id.StartMS < epochMS }
 
 // Near reports whether the process was recorded under the kernel that runs now, which then knows it, be it visible from
-// here or not. The id of a boot tells kernels apart better than the id of a machine, which images and containers copy.
-// Where the system has no such id, the name of the machine counts. An Identity of only a pid is near.
+// here or not. The id of a boot distinguishes kernels better than the id of a machine, which images and containers
+// copy. Where the system has no such id, the name of the machine counts. An Identity of only a pid is near.
 func (id Identity) Near() bool {
 	this, err := here()
 	switch {
@@ -87,8 +87,8 @@ func (id Identity) Elsewhere() bool {
 }
 
 // Alive reports whether the process runs. A zombie does not, nor does one whose pid was given to another since. known is
-// false where this process cannot tell: the process is not visible (then alive is false too), or it exists but may not
-// be looked at.
+// false where this process cannot find out: the process is not visible (then alive is false too), or it exists but may
+// not be looked at.
 func (id Identity) Alive() (alive, known bool) {
 	if id.PID <= 0 {
 		return false, true
@@ -203,7 +203,7 @@ func TreeRSS(pid int) int64 {
 	return sum
 }
 
-// info is what one look at a process tells.
+// info is what one look at a process yields.
 type info struct {
 	pid, ppid, pgid int
 	sid             int // session; 0 where it does not matter
@@ -211,7 +211,7 @@ type info struct {
 	zombie          bool
 	startMS         int64 // by the wall clock of now, since the epoch; 0 = unknown
 	upMS            int64 // when it started, since the machine did, which no setting of clocks changes; 0 = unknown
-	pages           int64 // resident, where the system tells it for nothing
+	pages           int64 // resident, where the system reports it at no cost
 }
 
 // start is the process's StartMS. Without a boot id, a time since the machine started could be one of an earlier boot.
@@ -282,7 +282,7 @@ func ancestors() map[int]bool {
 
 // has reports whether the environment block (NAME=value, each ended by a zero byte) sets variable to a list that
 // holds element. Of several settings the first counts, as for getenv. While bash starts it takes the block apart, one
-// variable after the other, and puts it together again: then a zero byte may stand for the equals sign.
+// variable after the other, and puts it together again: then a zero byte may be in the place of the equals sign.
 func has(block, variable, element string) (found bool) {
 	elements(block, variable, func(e string) bool {
 		found = found || e == element

@@ -69,7 +69,7 @@ func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter)
 	if !elsewhere {
 		owner, elsewhere = entryHolder(q, w.ID, owner)
 	}
-	// From here on the waiter does not begin: of it and us, one removes the file.
+	// From here on it does not begin: either it or this process removes the file.
 	switch err := q.Remove(ctx, w.ID); {
 	case errors.Is(err, persistence.ErrNotWaiting):
 		return false, engine.Refuse(engine.NotFound, "%s no longer waits: loop %s (%s) began, or left the queue, just now", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Process(w.Owner))

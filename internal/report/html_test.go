@@ -199,7 +199,7 @@ func TestInterruptedStepWithoutOutput(t *testing.T) {
 	}
 }
 
-// A step that said no with exit code 1, as a check does, was red like one that broke.
+// A step whose verdict was no with exit code 1, as that of a check, was red like one that broke.
 func TestOrdinaryNoIsNoFailure(t *testing.T) {
 	for _, c := range []struct {
 		verdict string

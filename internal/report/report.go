@@ -24,7 +24,8 @@ type Step struct {
 	visit *inspect.Visit // until it is over
 }
 
-// finish takes from the visit what is told of it as a whole, and returns what else was between its begin and its end.
+// finish takes from the visit what is reported of it as a whole, and returns what else was between its begin and its
+// end.
 func (s *Step) finish() (apart string) {
 	s.Took, apart = s.visit.Took(), s.visit.Apart()
 	s.visit = nil

@@ -161,7 +161,7 @@ func (s *suiteStep) add(e fsm.Event) {
 	}
 }
 
-// said is what was kept of a state's output, with a line where something is missing.
+// said returns what was kept of a state's output, with a line where something is missing.
 func (v *visited) said() string {
 	head, tail, missing := v.output.parts(outputTail)
 	gap := ""

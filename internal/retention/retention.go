@@ -8,8 +8,8 @@ import (
 	"loops/persistence"
 )
 
-// A Policy says which runs are kept. Runs that a live process owns, that can be resumed or that are unreadable are kept in any case, and count
-// among the newest of their loop.
+// A Policy says which runs are kept. Runs that a live process owns, that can be resumed or that cannot be read are kept
+// in any case, and count among the newest of their loop.
 type Policy struct {
 	KeepLast  int           // so many newest runs of each loop stay; 0 = none
 	OlderThan time.Duration // those that were last recorded longer ago go; 0 = age says nothing
@@ -34,7 +34,7 @@ type Choice struct {
 // Kept counts the runs that stay whatever the policy says of age and size, each for the first reason that holds.
 type Kept struct {
 	Live, Resumable, Newest int
-	Unreadable              int // nothing tells whether it could be resumed
+	Unreadable              int // it is not known whether it could be resumed
 }
 
 // Choose applies a policy. Without OlderThan and MaxSize all that KeepLast does not keep go. With both, those that are too

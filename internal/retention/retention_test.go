@@ -21,7 +21,7 @@ func run(name string) Run {
 	switch kind {
 	case "live":
 		r.Live, r.Status = true, persistence.Running
-	case "dead": // its owner died and nobody recorded that
+	case "dead": // its owner died and no process recorded that
 		r.Status = persistence.Running
 	case "open":
 		r.Status, r.Resumable = persistence.Interrupted, true

@@ -16,13 +16,14 @@ type Log struct {
 	Path   string
 	most   int64                // bytes of one file; a longer text stays in one piece
 	keep   int                  // older files
-	opened func(*os.File) error // is told of each file
+	opened func(*os.File) error // is called with each file
 
 	file *os.File
 	size int64
 }
 
-// Open continues with the log at path, and makes it and its folder if need be. opened is told of each file that it begins, or continues with.
+// Open continues with the log at path, and makes it and its folder if need be. opened is called with each file that it
+// begins, or continues with.
 func Open(path string, most int64, keep int, opened func(*os.File) error) (*Log, error) {
 	l := &Log{Path: path, most: most, keep: keep, opened: opened}
 	if err := MakeFolder(path); err != nil {

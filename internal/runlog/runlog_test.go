@@ -47,7 +47,7 @@ func TestRunLog(t *testing.T) {
 	}
 }
 
-// A folder that is taken away does not end the run: its log begins again where that can be.
+// A folder that is taken away does not end the run: its log begins again where that is possible.
 func TestRunLogTakenAway(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs", "a.log")
 	l, err := Open(path, 4, 1, func(*os.File) error { return nil })

@@ -11,7 +11,7 @@ import (
 	"loops/internal/ui"
 )
 
-// Rules reads the rules of a text, whose mistakes are told with their places in from.
+// Rules reads the rules of a text, whose mistakes are reported with their places in from.
 func Rules(text, from string) ([]policy.Rule, error) {
 	rules, err := policy.Parse(text)
 	if mistakes, ok := errors.AsType[policy.SyntaxErrors](err); ok {

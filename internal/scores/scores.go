@@ -20,7 +20,7 @@ const (
 	prefix    = "rubric-dim-" // with the name of the dimension and .txt behind it
 )
 
-// Read reads the score files of a run, whatever wrote them.
+// Read reads the score files of a run, no matter which program wrote them.
 func Read(dir string) (map[string]any, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"loops/persistence"
 )
 
-// Told is what became of runs that were told something.
+// Told is what became of runs that got a command.
 type Told struct {
 	Effects []engine.Effect // in the order of the runs, without those that failed
 
@@ -41,7 +41,8 @@ func (s Stopping) command() engine.Command {
 }
 
 // Stop has the runs that are running of those that arg means end, all of them if it is "", and takes those that wait to begin out
-// of the queue, which is told on out unless that is nil. The result is nil where nothing was asked; the error names what failed.
+// of the queue, which is reported on out unless that is nil. The result is nil where nothing was asked; the error names
+// what failed.
 func (s *Service) Stop(ctx context.Context, arg string, how Stopping, out io.Writer, each Each) (*Told, error) {
 	e, f, err := s.control(ctx)
 	if err != nil {
@@ -228,7 +229,8 @@ func withPlaced(ctx context.Context, f project.Finder, arg string, runs []persis
 	return runs, placed, nil
 }
 
-// tell tells several runs the same, all of them before one is waited for. One that cannot do it does not keep the others from it.
+// tell sends several runs the same command, all of them before one is waited for. One that cannot do it does not keep
+// the others from it.
 func (s *Service) tell(ctx context.Context, e *engine.Engine, runs []persistence.Run, c engine.Command, each Each) (*Told, []error) {
 	type answer struct {
 		effect engine.Effect

@@ -19,7 +19,7 @@ import (
 	"loops/persistence"
 )
 
-// How many runs and events a history has unless told.
+// How many runs and events a history has by default.
 const (
 	lastRuns   = 20
 	lastEvents = 50

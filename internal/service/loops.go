@@ -20,7 +20,7 @@ import (
 	"loops/persistence"
 )
 
-// Tiers are the values of visibility, by which a loop says which users it is for.
+// Tiers are the values of visibility, by which a loop says who it is for.
 var Tiers = []string{"public", "internal", "example"}
 
 // A LoopFilter chooses among the loops of a project. All that is set must hold.

@@ -1,5 +1,6 @@
-// Package service answers what a user or an agent asks of a project, and does what they tell its runs. What it returns holds all
-// that is to be shown: a command prints it, or its object of JSON, and a tool of the MCP server returns that object.
+// Package service answers what a user or an agent asks of a project, and sends their commands to its runs. What it
+// returns holds all that is to be shown: a command prints it, or its object of JSON, and a tool of the MCP server
+// returns that object.
 package service
 
 import (
@@ -15,9 +16,9 @@ import (
 type Service struct {
 	Project *project.Project
 	Page    *views.Page                      // its commands are those of answers
-	Engine  func() (*engine.Engine, error)   // makes the engine that tells runs what to do
+	Engine  func() (*engine.Engine, error)   // makes the engine that sends commands to runs
 	From    string                           // who asks, for the records of runs; "" = a user
-	Note    func(format string, args ...any) // takes what is to be said beside the answer, as [loops/internal/ui.Say] has it
+	Note    func(format string, args ...any) // takes what is to be printed beside the answer, as [loops/internal/ui.Say] has it
 
 	records *project.Records // nil = not opened yet
 	engine  *engine.Engine   // nil = none was needed; else it owns records
@@ -45,7 +46,7 @@ func (s *Service) Finder(ctx context.Context) (project.Finder, error) {
 	return s.records.Finder(), nil
 }
 
-// control makes the engine by which runs are told what to do, and returns what finds them in its records.
+// control makes the engine by which runs get commands, and returns what finds them in its records.
 func (s *Service) control(ctx context.Context) (*engine.Engine, project.Finder, error) {
 	e, err := s.Engine()
 	if err != nil {
@@ -65,5 +66,5 @@ func (s *Service) resume(ctx context.Context, r persistence.Run) string {
 	return views.GoOn(ctx, s.Page, s.records, r)
 }
 
-// damaged tells of damage in the records of a run.
+// damaged reports damage in the records of a run.
 func (s *Service) damaged(err error, then string) { s.Note("%v; %s", err, then) }

@@ -22,7 +22,7 @@ import (
 // prefix begins the text of a public key.
 const prefix = "ed25519:"
 
-// header begins the text of a signature, and what is signed: a signature for something else is none of a definition.
+// header begins the text of a signature, and what is signed: a signature for something else is not one of a definition.
 const header = "loops definition v1"
 
 // Extension is what the name of the file of a signature has behind that of its loop.

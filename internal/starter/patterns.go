@@ -9,7 +9,7 @@ import (
 	"loops/internal/ui"
 )
 
-// patternFiles are the loops that new starts from. Each is called as its file and runs as it is.
+// patternFiles are the loops that new starts from. Each has the name of its file and runs unchanged.
 //
 //go:embed patterns/*.yaml
 var patternFiles embed.FS

@@ -37,7 +37,7 @@ type followed struct {
 }
 
 // Read calls each for what was written to a file since the last call: whole lines without the last line end, joined by \n. What cannot be read is
-// left out: the records tell of each action what they keep of it when it ends.
+// left out: the records show of each action what they keep of it when it ends.
 func (t *Tail) Read(each func(file, text string)) {
 	t.list()
 	for name, n := range t.known {
@@ -54,7 +54,7 @@ func (t *Tail) Read(each func(file, text string)) {
 	}
 }
 
-// Close releases the files.
+// Close closes the files.
 func (t *Tail) Close() {
 	for _, n := range t.known {
 		if n.f != nil {
@@ -134,7 +134,8 @@ func removed(info fs.FileInfo) bool {
 	return ok && s.Nlink == 0
 }
 
-// Said keeps the end of what was shown of each file, to tell what the record of an action adds to it. The zero value is ready.
+// Said keeps the end of what was shown of each file, to find what the record of an action adds to it. The zero value is
+// ready.
 type Said struct{ ends map[string]string }
 
 // saidMost is how much of a text is kept, in bytes: more than the records keep.
@@ -164,7 +165,7 @@ func (s *Said) Covers(end string) bool {
 	return false
 }
 
-// Heard is when an action of the run wrote to standard error last, as far as its file tells; zero = that is not known.
+// Heard is when an action of the run wrote to standard error last, as far as its file shows; zero = that is not known.
 func Heard(dir string) (at time.Time) {
 	entries, err := os.ReadDir(filepath.Join(dir, "output"))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package transfer moves whole runs: from store to store, into a file, and out of one. What became of each is told.
+// Package transfer moves whole runs: from store to store, into a file, and out of one. What became of each is reported.
 package transfer
 
 import (

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// Latest is the name of the file of a release that tells its version.
+// Latest is the name of the file of a release that has its version.
 const Latest = "latest.json"
 
 const (
@@ -24,7 +24,7 @@ const (
 	maximum = 64 << 10 // bytes of the file
 )
 
-// A Release is what its latest.json tells.
+// A Release is the content of its latest.json.
 type Release struct {
 	Version string    `json:"version"` // without the v of a tag
 	Commit  string    `json:"commit"`
@@ -32,7 +32,8 @@ type Release struct {
 	URL     string    `json:"url"` // where its files are
 }
 
-// Find reads the newest release from a folder, a file or an HTTP URL of either. Redirects are followed; nothing else is read.
+// Find reads the newest release from a folder, a file or an HTTP URL of either. Redirects are followed; only that file
+// is read.
 func Find(ctx context.Context, from string) (Release, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

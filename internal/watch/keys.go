@@ -250,8 +250,8 @@ func (m *Model) scrollBy(k Key) {
 	s.row, s.column = max(0, s.row+rows), max(0, s.column+columns)
 }
 
-// find goes to the next row of the focused pane, or of the list of runs, that has a text in it. here reports whether the
-// row it is on counts.
+// find goes to the next row of the focused pane, or of the list of runs, that has a text in it. here reports whether
+// the row it is on counts.
 func (m *Model) find(pattern string, step int, here bool) {
 	if pattern == "" {
 		m.Say("Nothing to look for: / begins a search.", true)

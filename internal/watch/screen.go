@@ -187,7 +187,7 @@ func clip(s string, limit int) string {
 	return s
 }
 
-// squeeze makes a name so many columns wide at most, and keeps its end, which tells the runs of a loop apart.
+// squeeze makes a name so many columns wide at most, and keeps its end, which distinguishes the runs of a loop.
 func squeeze(s string, limit int) string {
 	s = printable(s)
 	if columns(s) <= limit || limit < 12 {

@@ -10,7 +10,7 @@ import (
 	"loops/internal/diagram"
 )
 
-// A Health says with a mark what the status of a run says in words.
+// A Health shows as a mark what the status of a run says as text.
 type Health int
 
 // The healths.

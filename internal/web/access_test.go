@@ -229,7 +229,7 @@ func TestGuessing(t *testing.T) {
 	}
 }
 
-// TestTooManyRequests: one client that asks too often is told to wait, another is answered.
+// TestTooManyRequests: one client that asks too often has to wait, another is answered.
 func TestTooManyRequests(t *testing.T) {
 	s, _ := newServer(t, &Access{Token: token(t), Owner: access.User{Name: "me", Role: access.Author}})
 	s.Access.requests.Burst, s.Access.requests.Every = 3, time.Hour

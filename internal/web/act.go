@@ -152,7 +152,7 @@ func (s *Server) write(verb string) http.HandlerFunc {
 	}
 }
 
-// audit tells of a write: when, from where, as which user, what, of which run, and whether it was done.
+// audit logs a write: when, from where, as whom, what, of which run, and whether it was done.
 func (s *Server) audit(r *http.Request, p Project, verb, run string, err error) {
 	if run == "" {
 		run = r.PathValue("run")

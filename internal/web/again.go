@@ -21,7 +21,8 @@ import (
 // mostPrefilled is how long a value is that a form holds, in bytes: a longer one can be set, and is not shown there.
 const mostPrefilled = 4 << 10
 
-// wasPrefix is before the name of a field of a form whose value is the one that the page had: what was not changed is not sent on.
+// wasPrefix begins the name of a field of a form whose value is the one that the page had: what was not changed is not
+// sent on.
 const wasPrefix = "was."
 
 // An againPage has the form by which a run continues, or another one begins from a step of it.
@@ -134,7 +135,7 @@ func declared(l *fsm.Loop, values []valueRow) (own, others []valueRow) {
 // bundleTime is how long a browser may take to fetch a bundle.
 const bundleTime = time.Hour
 
-// bundleFile answers with the bundle of a run, which is made first: half a bundle is none.
+// bundleFile answers with the bundle of a run, which is made first: half a bundle is not usable.
 func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 	s.with(w, r, func(p Project, session *Session) error {
 		select {

@@ -73,7 +73,7 @@ func (s *Server) api() []route {
 	return all
 }
 
-// verbs are what is said of the writes to a run, and what they answer with.
+// verbs describe the writes to a run, and what they answer with.
 var verbs = map[string][2]string{
 	"answer": {"Answers the question of a run", "answered"}, "extend": {"Raises limits of a run", "extended"}, "fork": {"Begins a new run from a step of this one", "begun"},
 	"pause": {"Has a run wait before its next state", "paused"}, "remove": {"Permanently removes the record of a run", "removed"}, "resume": {"Continues a run, which another process carries", "begun"},
@@ -202,7 +202,7 @@ func events(r *http.Request, s *Session) (any, error) {
 	return value.NewMap("instance_id", string(run.ID), "events", list, "next_after", next, "more", more), nil
 }
 
-// number reads a number of a query that is none of the user's mistakes when it is missing or wrong.
+// number reads a number of a query; a missing or wrong one is not an error of the user.
 func number(r *http.Request, name string, usual uint64) uint64 {
 	n, err := strconv.ParseUint(r.FormValue(name), 10, 63)
 	if err != nil {

@@ -104,7 +104,7 @@ func (s *Server) navigation() [][3]string {
 		for _, p := range s.Projects {
 			session, err := p.Open()
 			if err != nil {
-				continue // the pages tell of it
+				continue // the pages report it
 			}
 			if location, _, err := session.Project.Location(); err == nil && strings.HasPrefix(location, "postgres") {
 				s.places.workers = true

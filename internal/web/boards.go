@@ -50,7 +50,7 @@ func (s *Server) boards() []route {
 type board struct {
 	Head  []string
 	Rows  []boardRow
-	Empty string // what is said where there are no rows
+	Empty string // what is shown where there are no rows
 	Notes []string
 }
 

@@ -136,7 +136,8 @@ func (s *Server) checkPassword(r *http.Request, name, password string) (access.U
 	return user, nil
 }
 
-// proven are passwords that were right, so that a program that sends one with each request is not checked again each time: a hash is slow to make.
+// proven are passwords that were right, so that a program that sends one with each request is not checked again each
+// time: a hash is slow to make.
 type proven struct {
 	mu   sync.Mutex
 	all  map[[sha256.Size]byte]time.Time // guarded by mu: until when

@@ -20,7 +20,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // An Access is how users are known. One way is set at least.
 type Access struct {
-	Token *access.Token // a client that has it is Owner
+	Token *access.Token // the user who has it is Owner
 	Owner access.User
 	Users *access.Users // sign in with a password
 	Proxy *access.Proxy // names them
@@ -76,7 +76,8 @@ func tooMany(w http.ResponseWriter, wait time.Duration) {
 	http.Error(w, "too many requests; ask again later", http.StatusTooManyRequests)
 }
 
-// answers reports whether a value of the header Host is one of this server. A name that was made to point here by others is none.
+// answers reports whether a value of the header Host is one of this server. A name that others made to point here is
+// not.
 func (s *Server) answers(host string) bool {
 	if slices.Contains(s.Hosts, host) {
 		return true
@@ -85,7 +86,7 @@ func (s *Server) answers(host string) bool {
 	return s.AnyIP != "" && err == nil && port == s.AnyIP && net.ParseIP(ip) != nil
 }
 
-// client is what requests are counted by: behind a proxy each user, else each address.
+// client returns what requests are counted by: behind a proxy each user, else each address.
 func (s *Server) client(r *http.Request) string {
 	if p := s.Access.Proxy; p != nil {
 		if user, ok := p.User(r); ok {

@@ -47,7 +47,7 @@ type frame struct {
 	Data              any
 }
 
-// render writes a page. It is drawn whole first: half a page that ends in an error is none.
+// render writes a page. It is drawn whole first: half a page that ends in an error is not usable.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, name, title string, data any) {
 	var b bytes.Buffer
 	f := frame{s.BasePath, title, name, len(s.Projects) > 1, userOf(r), s.Access.Users != nil || s.Access.OpenID != nil, may(r, access.Operator), s.Edit && may(r, access.Author), s.navigation(), data}

@@ -45,7 +45,7 @@ func liveStderr(f project.Finder, run persistence.Run) string {
 func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Status, rows, most int) (text string, more bool) {
 	var lines []string
 	size := 0
-	_ = f.Store.Newest(ctx, v.Run.ID, func(e fsm.Event) bool { // what cannot be read is left out; the history tells of it
+	_ = f.Store.Newest(ctx, v.Run.ID, func(e fsm.Event) bool { // what cannot be read is left out; the history reports it
 		line := ""
 		switch e.Kind {
 		case fsm.EventActionOutput:

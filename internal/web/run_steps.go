@@ -115,7 +115,7 @@ func (s step) row() stepRow {
 func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []step {
 	var events []fsm.Event
 	entered := 0
-	_ = f.Store.Newest(ctx, run.ID, func(e fsm.Event) bool { // what cannot be read is missing in the window, and told with the whole
+	_ = f.Store.Newest(ctx, run.ID, func(e fsm.Event) bool { // what cannot be read is missing in the window, and reported with the whole
 		events = append(events, e)
 		if e.Kind == fsm.EventStateEnter && e.Depth == 0 {
 			entered++
@@ -136,7 +136,7 @@ func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []s
 // A toldStep is all there is to say about a step.
 type toldStep struct {
 	stepRow
-	Later          bool // it is told when the page is fetched again
+	Later          bool // it is shown when the page is fetched again
 	Said           []string
 	Action         string
 	Prompt         bool

@@ -1,5 +1,5 @@
 // Package web serves the runs and loops of projects over HTTP: pages for people, objects for programs, a stream of what changes. It owns
-// no run: what it starts is carried by processes that outlive it, and what it tells a run is a command on record.
+// no run: what it starts is carried by processes that outlive it, and what it sends to a run is a command on record.
 package web
 
 import (
@@ -20,7 +20,7 @@ import (
 	"loops/internal/service"
 )
 
-// A Session is what one request works with. Its opener closes it.
+// A Session is what one request works with. The caller that opened it closes it.
 type Session struct {
 	*service.Service
 	InWords func(err error) error // says an error, and what was noted before it, as the command does

@@ -20,15 +20,16 @@ import (
 
 const (
 	lookEvery  = 700 * time.Millisecond
-	beatEvery  = 15 * time.Second // a comment, so that both sides learn that the other is gone
+	beatEvery  = 15 * time.Second // a comment, so that both sides notice that the other is gone
 	writeTime  = 20 * time.Second // of one message; a reader that takes longer is cut off and comes back
-	burst      = 500              // events that a reader gets at once; behind more than that it is told that it missed some
-	watchedNow = 100              // newest runs whose changes are told
+	burst      = 500              // events that a reader gets at once; behind more than that it gets a message that it missed some
+	watchedNow = 100              // newest runs whose changes are sent
 	passTime   = 2 * time.Second  // that events are read for before some are sent, so that a reader of a run that is quicker than its reader has news all the same
 )
 
-// A hub looks at the runs of all projects while a user listens, and tells listeners when something is different. Each listener has the
-// newest state or nothing: what it was too slow for is replaced, and it is told so. It may be used by several goroutines at once.
+// A hub looks at the runs of all projects while a user listens, and notifies listeners when something is different.
+// Each listener has the newest state or nothing: what it was too slow for is replaced, and it is notified of that. It
+// may be used by several goroutines at once.
 type hub struct {
 	look func() map[string]string
 
@@ -37,7 +38,7 @@ type hub struct {
 	now       tidings               // guarded by mu
 }
 
-// tidings are how all runs stand.
+// tidings are the status of all runs.
 type tidings struct {
 	number int               // one more than the former
 	runs   map[string]string // by project and id; what differs when anything that is shown does
@@ -100,7 +101,7 @@ func differ(a, b map[string]string) bool {
 	return false
 }
 
-// digest returns how the newest runs and those that are running stand.
+// digest returns the status of the newest runs and of those that are running.
 func (s *Server) digest(ctx context.Context) map[string]string {
 	all := map[string]string{}
 	err := s.openAll(ctx, func(p Project, f project.Finder) error {
@@ -160,7 +161,7 @@ func (s *Server) outlet(w http.ResponseWriter, r *http.Request) (o outlet, leave
 	return o, func() { <-s.streams }, true
 }
 
-// stream tells which runs are different.
+// stream sends which runs are different.
 func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	o, leave, ok := s.outlet(w, r)
 	if !ok {
@@ -206,7 +207,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// streamRun tells the events of a run from one on, as they are recorded.
+// streamRun sends the events of a run from one on, as they are recorded.
 func (s *Server) streamRun(w http.ResponseWriter, r *http.Request) {
 	s.with(w, r, func(_ Project, session *Session) error {
 		f, err := session.Finder(r.Context())
@@ -238,7 +239,7 @@ func (s *Server) follow(ctx context.Context, o outlet, f project.Finder, run per
 		return
 	}
 	for {
-		now, err := f.Exactly(ctx, string(run.ID)) // before its events: what is said before it ended is read
+		now, err := f.Exactly(ctx, string(run.ID)) // before its events: what was recorded before it ended is read
 		events, missed := newest(f.Store.EventsOf(ctx, run, after), time.Now().Add(passTime))
 		if missed > 0 && !o.send("", "skipped", value.NewMap("events", int64(missed))) {
 			return

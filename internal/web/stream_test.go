@@ -8,8 +8,8 @@ import (
 	"loops/fsm"
 )
 
-// TestSlowReaderGetsTheNewest: of more events than a reader gets at once it gets the newest, and is told how many it missed; a few more than that are not
-// left out, and those kept are never more than a bound, however many there are.
+// TestSlowReaderGetsTheNewest: of more events than a reader gets at once it gets the newest, and is notified how many
+// it missed; a few more than that are not left out, and those kept are never more than a bound, however many there are.
 func TestSlowReaderGetsTheNewest(t *testing.T) {
 	events := func(n int) iter.Seq2[fsm.Event, error] {
 		return func(yield func(fsm.Event, error) bool) {

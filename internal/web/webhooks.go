@@ -95,7 +95,7 @@ func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, name string,
 	writeJSON(w, status, answer)
 }
 
-// A teller tells runs of a project what a webhook says.
+// A teller sends what a webhook says to runs of a project.
 type teller struct{ Project }
 
 func (t teller) with(do func(*Session) error) error {
@@ -110,7 +110,7 @@ func (t teller) with(do func(*Session) error) error {
 	return nil
 }
 
-// A notToldError is why a run could not be told, in the words of the command that does the same.
+// A notToldError is why a run did not get it, with the text of the command that does the same.
 type notToldError struct {
 	status int
 	text   string

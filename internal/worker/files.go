@@ -174,7 +174,7 @@ func (k *Keeper) Forget(p *project.Project, env []string) func(context.Context, 
 		} else {
 			c, err := p.Config()
 			if err != nil || c.Files.Mode != persistence.FilesGit || c.Files.Remote == "" {
-				return nil // what is wrong with settings was told
+				return nil // what is wrong with settings was reported
 			}
 			opened, err := openCarrier(ctx, p, c.Files, env)
 			if err != nil {

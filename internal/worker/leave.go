@@ -12,8 +12,8 @@ import (
 	"loops/persistence"
 )
 
-// leave decides about a run whose process ended: whether this worker carries it again, and otherwise whether the job is over. before is the run
-// as it was when the process began, now as it is. err is why no process began.
+// leave decides about a run whose process ended: whether this worker carries it again, and otherwise whether the job is
+// over. before is the state of the run when the process began, now its state. err is why no process began.
 func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code int, said string, err error) (again, over bool) {
 	id, after := now.Run, context.WithoutCancel(ctx)
 	found := func(f persistence.Finding) {
@@ -78,10 +78,10 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 // restOfRemote is how long a run rests whose repository cannot be reached.
 const restOfRemote = 5 * time.Second
 
-// mostNotes is of how many runs a worker knows what it said of them.
+// mostNotes is of how many runs a worker remembers what it logged.
 const mostNotes = 1000
 
-// refused notes why a run did not begin here. What was said of a run is not said again.
+// refused notes why a run did not begin here. What was logged of a run is not logged again.
 func (w *worker) refused(id persistence.ID, note string) {
 	if w.news(id, note, note) {
 		w.Say("Run %s did not begin here: %s", id, note)
@@ -108,7 +108,7 @@ func pause(tries int) time.Duration { return min(time.Second<<min(tries, 10), 30
 func (w *worker) wakes(ctx context.Context, id persistence.ID) time.Duration {
 	m, err := w.store.Snapshot(ctx, id)
 	if err != nil || m.Awaiting == nil {
-		return time.Second // what is wrong, carrying it tells
+		return time.Second // carrying it reports what is wrong
 	}
 	next := m.Awaiting.Next
 	if m.Awaiting.Kind == fsm.AwaitAsk || m.Awaiting.Kind == fsm.AwaitEvent {

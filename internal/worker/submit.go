@@ -13,7 +13,8 @@ import (
 	"loops/persistence"
 )
 
-// Submit records a run for workers, and tells their queue. It is durable on return; a queue that could not be told is no error: workers find the run.
+// Submit records a run for workers, and notifies their queue. It is durable on return; a queue that could not be
+// notified is no error: workers find the run.
 func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j persistence.Job) (persistence.Run, error) {
 	if err := dispatch.CheckQueue(j.Queue); err != nil {
 		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "%s", err.Error())

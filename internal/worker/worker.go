@@ -31,7 +31,7 @@ type Options struct {
 	Project string // of the processes that carry runs, as -C says; "" = the working directory
 	Store   string // the same, as --store says
 
-	// Say tells a user what the worker does, a line each. It may be called by several goroutines at once.
+	// Say logs what the worker does, a line each. It may be called by several goroutines at once.
 	Say func(format string, args ...any)
 }
 
@@ -176,7 +176,7 @@ func every(ctx context.Context, rest time.Duration, look <-chan struct{}, do fun
 	}
 }
 
-// wake has the loop that waits for c go round again, as soon as it can.
+// wake has the loop that waits for c iterate again, as soon as it can.
 func wake(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -341,8 +341,8 @@ func (w *worker) placed(ctx context.Context, id persistence.ID) (persistence.Pla
 	}
 }
 
-// carry has a process of its own carry a run, and returns when that ended: with its exit code and what it said before the run was on record. An error
-// means that no process began.
+// carry has a process of its own carry a run, and returns when that ended: with its exit code and what it printed
+// before the run was on record. An error means that no process began.
 func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, said string, _ error) {
 	request, files, unaccepted, err := w.requestOf(p)
 	if err != nil {

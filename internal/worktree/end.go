@@ -110,7 +110,7 @@ func some(list string) string {
 	return strings.Join(all, ", ")
 }
 
-// A removal is a tree that is going: what is left to do is told by a file beside it, so that half of it is never taken
+// A removal is a tree that is going: what is left to do is in a file beside it, so that half of it is never taken
 // for files that were deleted in it.
 type removal struct {
 	Tree    Tree   `json:"tree"`
@@ -123,7 +123,7 @@ const goingSuffix = ".going"
 
 func (t Tree) going() string { return t.Path + goingSuffix }
 
-// remove removes the tree, and its branch if the run made it and it has not changed since.
+// remove removes the tree, and its branch if the run made it and it was not changed since.
 func (h *Hold) remove(ctx context.Context, git Git, tip string, discard bool) (kept bool, err error) {
 	b, err := json.Marshal(removal{h.Tree, tip, discard})
 	if err != nil {

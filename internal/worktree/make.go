@@ -44,7 +44,7 @@ func (t Tree) Make(ctx context.Context, git Git, run string, begun bool) (*Hold,
 }
 
 // Free refuses what is there already of the tree of a run that begins. The id of a run whose records were removed can be had
-// again within its second, while its work tree still stands.
+// again within its second, while its work tree still exists.
 func (t Tree) Free(ctx context.Context, git Git) error {
 	if t.Before != "" {
 		return nil

@@ -141,7 +141,7 @@ func (h *Hold) write() error {
 	return h.file.Truncate(int64(len(b)) + 1)
 }
 
-// Release lets others use the tree. A nil Hold is none.
+// Release lets others use the tree. A nil Hold holds nothing.
 func (h *Hold) Release() {
 	if h != nil {
 		_ = h.file.Close() // nothing is written any more

@@ -16,7 +16,7 @@ type State struct {
 	Tip        string   // last commit of the branch; "" = there is no such branch any more
 	On         string   // branch that is checked out; "" = none
 	Head       string   // commit that is checked out
-	Locked     bool     // a user said that it is not to be removed (git worktree lock)
+	Locked     bool     // a user locked it against removal (git worktree lock)
 	Submodules bool     // some were checked out, and their commits lie in the tree's own folder
 	Nested     bool     // a sub-loop left a work tree in it
 }

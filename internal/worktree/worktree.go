@@ -1,5 +1,5 @@
 // Package worktree gives a run a work tree of git of its own, looks at what is in it, and ends it without losing anything
-// that no user asked to throw away. It runs git through a port, and knows nothing of loops and stores.
+// that no user asked to throw away. It runs git through a port, and does not depend on loops and stores.
 //
 // A tree lies in the folder .worktrees of the project it is of, and has a mark in git's own folder for it, which goes when
 // the tree goes. A process that uses a tree holds a kernel lock on its mark.
@@ -25,7 +25,7 @@ const Prefix = "loops/"
 // is a *GitError. It may be called by several goroutines at once.
 type Git func(ctx context.Context, dir string, args ...string) (string, error)
 
-// A GitError is what git said when it did not do what it was asked to.
+// A GitError is what git printed when it did not do what it was asked to.
 type GitError struct {
 	Command string // add, merge, ...
 	Code    int    // its exit code
@@ -239,7 +239,8 @@ func commit(ctx context.Context, git Git, dir, name string) (string, error) {
 	return answer(git(ctx, dir, "rev-parse", "-q", "--verify", name+"^{commit}"))
 }
 
-// head returns the branch that is checked out, "" if none is. (git's --short would tell it from a tag of the same name.)
+// head returns the branch that is checked out, "" if none is. (git's --short would distinguish it from a tag of the
+// same name.)
 func head(ctx context.Context, git Git, dir string) (string, error) {
 	ref, err := answer(git(ctx, dir, "symbolic-ref", "-q", "HEAD"))
 	return strings.TrimPrefix(ref, "refs/heads/"), err

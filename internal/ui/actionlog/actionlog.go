@@ -170,8 +170,8 @@ func (l *Printer) said(n *lane, text string) {
 	}
 }
 
-// front is what is in front of each line: of which run and state it is, where that is not in a line above, and a mark where
-// standard error appears among standard output.
+// front is what is in front of each line: of which run and state it is, where that is not in a line above, and a mark
+// where standard error is among standard output.
 func (l *Printer) front(n *lane, stderr bool) (front string) {
 	if l.Several {
 		front = l.paint.Dim(l.run + " " + plain.Line(n.path(len(n.states)-1)) + ": ")
@@ -333,7 +333,7 @@ func (l *Printer) flush(n *lane) {
 	}
 }
 
-// title says whose output follows, where that was not said, or something else was printed since.
+// title prints whose output follows, where that was not printed, or something else was printed since.
 func (l *Printer) title(n *lane) {
 	if n.title != "" && (!n.told || l.last != n) && !l.Bare && !l.Raw && !l.Several {
 		ui.SayLine(l.out, l.paint.Bold(n.title))

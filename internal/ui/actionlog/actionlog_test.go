@@ -11,7 +11,7 @@ import (
 	"loops/internal/plain"
 )
 
-// What branches print at once appears under the action that printed it.
+// What branches print at once is under the action that printed it.
 func TestBranchesPrintAtOnce(t *testing.T) {
 	event := func(kind string, depth int, branch string, fields ...any) fsm.Event {
 		e := fsm.Event{Kind: kind, Depth: depth}

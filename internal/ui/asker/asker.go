@@ -142,7 +142,7 @@ func (a *Asker) show(q *fsm.OpenQuestion) {
 	a.say("  " + strings.Join(words, "   ") + "   (" + leave + ": leave it open)")
 }
 
-// read reads a choice, and what is said beside it.
+// read reads a choice, and the text beside it.
 func (a *Asker) read(ctx context.Context, q *fsm.OpenQuestion) (engine.Answer, error) {
 	said := engine.Answer{Fields: map[string]string{}}
 	for said.Choice == "" {

@@ -49,7 +49,7 @@ type Options struct {
 	Signals  <-chan os.Signal       // those that end it
 	Jobs     <-chan os.Signal       // SIGTSTP and SIGCONT, as they come
 	Stop     func(pid int)          // stops a process, or for 0 all of the group, and returns when it continues; nil = that cannot be done
-	Explain  func(err error) string // in words for users
+	Explain  func(err error) string // as a text for users
 }
 
 // ErrGone means that the terminal is gone: no key can be pressed any more.

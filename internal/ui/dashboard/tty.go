@@ -14,7 +14,7 @@ const restoreWait = 2 * time.Second
 // A ttyModes is how a terminal was.
 type ttyModes struct {
 	fd    int
-	state *term.State // nil = unknown
+	state *term.State // nil = not known
 }
 
 func modes(f *os.File) ttyModes {

@@ -16,8 +16,8 @@ import (
 // A Filter writes what it makes of one value.
 type Filter func(ctx context.Context, v any, to io.Writer) error
 
-// All filters the values that are read one after another, until the end or the first error. It reads to the end in any case, so
-// that the writer is not held up.
+// All filters the values that are read one after another, until the end or the first error. It reads to the end in any
+// case, so that the writer is not held up.
 func (f Filter) All(ctx context.Context, from io.Reader, to io.Writer) error {
 	values := json.NewDecoder(from)
 	values.UseNumber()
@@ -31,7 +31,7 @@ func (f Filter) All(ctx context.Context, from io.Reader, to io.Writer) error {
 			err = f(ctx, v, to)
 		}
 		if err != nil {
-			_, _ = io.Copy(io.Discard, from) // the writer reports its error
+			_, _ = io.Copy(io.Discard, from) // its error would be reported by the writer
 			return err
 		}
 	}

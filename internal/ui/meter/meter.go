@@ -23,7 +23,7 @@ const (
 type Meter struct {
 	Out   io.Writer
 	What  string             // is done: "Removing runs"
-	Width int                // columns of the terminal; 0 = Out is none
+	Width int                // columns of the terminal; 0 = Out is not one
 	ASCII bool               // the terminal has no other characters
 	Count func(int64) string // nil = as a number
 	Clock func() time.Time   // nil = time.Now

@@ -2,7 +2,7 @@ package meter
 
 import "io"
 
-// A Stream tells a Meter how many bytes have passed through it.
+// A Stream reports to a Meter how many bytes have passed through it.
 type Stream struct {
 	Reader io.Reader // one of these
 	Writer io.Writer

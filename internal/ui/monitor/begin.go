@@ -17,7 +17,7 @@ func (l *Monitor) Begin(ctx context.Context, arg string) error {
 		l.named, l.loop, l.first = r.ID, r.Loop, string(r.ID)
 		return nil
 	}
-	waiters, _ := l.queue() // what cannot be read there is told when it is looked at
+	waiters, _ := l.queue() // what cannot be read there is reported when it is looked at
 	if i := slices.IndexFunc(waiters, func(w persistence.Waiter) bool { return l.IsWaiter(w, arg) }); i >= 0 {
 		l.loop, l.first = waiters[i].Loop, queuedID(waiters[i])
 		return nil

@@ -46,7 +46,7 @@ type detail struct {
 	segment int // of the run when its loop was read; below 0 = it was not
 
 	changed bool // since what is shown was made
-	drawn   int  // how many ways and states the graph had counted
+	drawn   int  // how many transitions and states the graph had counted
 	shown   *watch.Detail
 }
 
@@ -95,7 +95,7 @@ func (d *detail) update(ctx context.Context, w *run) error {
 		d.errs.Close()
 	}
 	if ctx.Err() != nil {
-		return nil // it continues where it is
+		return nil // it continues from where it is
 	}
 	d.show(w)
 	return err

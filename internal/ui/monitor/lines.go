@@ -19,7 +19,7 @@ import (
 // Lines are how runs are written as lines.
 type Lines struct {
 	Name     string // of a loop, or the id of the run to begin on; "" = all
-	Once     bool   // how all stand, and no more
+	Once     bool   // the status of all, and no more
 	JSON     bool
 	Interval time.Duration // between two looks; one that takes long has a longer rest
 	Out      *ui.Sink

@@ -174,7 +174,7 @@ func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 		return
 	}
 	begun := time.Now()
-	m, _ := l.Store.MemoryOf(ctx, w.Run) // what cannot be read is told as damage
+	m, _ := l.Store.MemoryOf(ctx, w.Run) // what cannot be read is reported as damage
 	w.read, w.took, w.of = begun, time.Since(begun), w.UpdatedAt
 	if m == nil {
 		return

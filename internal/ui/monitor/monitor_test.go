@@ -22,7 +22,7 @@ import (
 	"loops/persistence"
 )
 
-// A moody store cannot be read when it is told so.
+// A moody store cannot be read when err or crash is set.
 type moody struct {
 	*persistence.Memory
 	err   error
@@ -103,7 +103,7 @@ func (c *watchedCase) close() {
 	}
 }
 
-// see looks, and wants a part of the first row, and of what is said about it.
+// see looks, and wants a part of the first row, and of the text about it.
 func (c *watchedCase) see(health watch.Health, status, state, note, problem string) watch.View {
 	c.t.Helper()
 	v, _ := c.View(context.Background(), "")
@@ -177,7 +177,7 @@ func TestWatchLook(t *testing.T) {
 	}
 }
 
-// TestWatchPaused wants a pause that is asked for and one that the run is in told apart.
+// TestWatchPaused wants a pause that is asked for and one that the run is in to differ.
 func TestWatchPaused(t *testing.T) {
 	c := newWatchedCase(t)
 	id := c.begin("fix")
@@ -231,7 +231,7 @@ func TestWatchList(t *testing.T) {
 	c.close()
 }
 
-// TestWatchCrash wants the terminal back before a crash is told, in whatever goroutine it comes.
+// TestWatchCrash wants the terminal back before a crash is reported, in whatever goroutine it comes.
 func TestWatchCrash(t *testing.T) {
 	c := newWatchedCase(t)
 	c.store.crash = "a mistake of ours"

@@ -27,7 +27,7 @@ func queuedRow(p *project.Project, w persistence.Waiter) watch.Run {
 	}
 }
 
-// queuedDetail is what there is to see of a waiter: the graph of its loop. nil = there is none of that id.
+// queuedDetail is what there is to see of a waiter: the graph of its loop. nil = no waiter has that id.
 func (l *Monitor) queuedDetail(id string) *watch.Detail {
 	i := slices.IndexFunc(l.waiters, func(w persistence.Waiter) bool { return queuedID(w) == id })
 	if i < 0 {

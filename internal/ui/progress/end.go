@@ -60,7 +60,7 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 	}
 }
 
-// Tree tells of the work tree: with --quiet only where something is left in it, or it could not be ended.
+// Tree reports on the work tree: with --quiet only where something is left in it, or it could not be ended.
 func (p *Text) Tree(t Tree) {
 	if p.quiet && !t.Left {
 		return
@@ -77,7 +77,7 @@ func (p *Text) Tree(t Tree) {
 	}
 }
 
-// showFailure prints what the last action of a failed run said, where the live line swallowed it.
+// showFailure prints what the last action of a failed run printed, where the live line swallowed it.
 func (p *Text) showFailure(out io.Writer) {
 	said := strings.TrimSpace(p.errors)
 	if said == "" {

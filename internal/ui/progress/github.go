@@ -51,7 +51,7 @@ func NewGitHub(out io.Writer, v View, job Job) *GitHub {
 // mostWarnings leaves room for what matters most: a job shows ten of each kind.
 const mostWarnings = 8
 
-// Leave ends what is open in the log of a run that came to no end, and makes a note of what was said of that.
+// Leave ends what is open in the log of a run that came to no end, and makes a note of the message about that.
 func (p *GitHub) Leave(message string) {
 	p.group("")
 	switch {

@@ -9,8 +9,8 @@ import (
 	"loops/internal/ui"
 )
 
-// JSON writes one JSON object a line on standard output: run_info first, then every event as it is
-// in the event file. Notes go to standard error.
+// JSON writes one JSON object a line on standard output: run_info first, then every event as it is in the event file.
+// Notes go to standard error.
 type JSON struct {
 	mu       sync.Mutex // of err
 	out, err io.Writer

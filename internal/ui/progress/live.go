@@ -13,7 +13,7 @@ import (
 // redraw is how often the live line is drawn.
 const redraw = 100 * time.Millisecond
 
-// A live is the last line of a terminal, drawn in place: what runs now, for how long and what it said last. Its
+// A live is the last line of a terminal, drawn in place: what runs now, for how long and what it printed last. Its
 // owner serialises calls.
 type live struct {
 	file  *os.File

@@ -60,6 +60,6 @@ type Header struct {
 	Branch   string        // of the work tree; "" where another run's is used
 	Where    string        // of a run that is under way: its state, and those of its sub-loops
 
-	Origin *persistence.Origin // of a fork; nil = it is none
+	Origin *persistence.Origin // of a fork; nil = it is not one
 	Notes  []string            // what else there is to say, a line each
 }

@@ -93,7 +93,7 @@ func (p *Text) Header(h Header) {
 		doing = "Forking"
 	}
 	ui.Say(p.out, "%s loop: %s\n", doing, p.paint.Bold(plain.Line(h.Loop.Name)))
-	if p.max > 0 { // old records do not tell
+	if p.max > 0 { // old records do not have it
 		ui.Say(p.out, "Max steps: %d\n", p.max)
 	}
 	ui.Say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", plain.Line(h.File), plain.Line(string(h.Run.ID)), plain.Line(h.ShortDir))
@@ -179,7 +179,7 @@ func (p *Text) print(line string) {
 	ui.SayLine(p.out, line)
 }
 
-// Missed takes an event that is not shown, for what is said at the end.
+// Missed takes an event that is not shown, for the text at the end.
 func (p *Text) Missed(e fsm.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -201,7 +201,7 @@ func (p *Text) Event(e fsm.Event) {
 	p.remember(e)
 	p.costs.Add(e)
 	p.max = inspect.Raised(e, &fsm.Loop{MaxSteps: p.max}).MaxSteps
-	if p.quiet || e.Kind == fsm.EventCheckpoint || e.Kind == fsm.EventWorktree || e.Kind == fsm.EventFiles { // which only the records need, or the header told
+	if p.quiet || e.Kind == fsm.EventCheckpoint || e.Kind == fsm.EventWorktree || e.Kind == fsm.EventFiles { // which only the records need, or the header shows
 		return
 	}
 	pad := strings.Repeat("  ", e.Depth)
@@ -230,7 +230,7 @@ func (p *Text) Event(e fsm.Event) {
 	case fsm.EventBranchesStart, fsm.EventItemsStart:
 		p.head += " -> " + inspect.EventText(e)
 		p.flushHead()
-	case fsm.EventBranchStart, fsm.EventItemStart: // it is told of when it ends
+	case fsm.EventBranchStart, fsm.EventItemStart: // it is reported when it ends
 	case fsm.EventBranchEnd, fsm.EventItemEnd:
 		p.flushHead()
 		line := plain.Line(inspect.EventText(e))

@@ -24,7 +24,7 @@ type Attached struct {
 
 	past  []fsm.Event // of the state the run is in, while it catches up
 	clock runClock
-	said  map[string]bool // damage that was told
+	said  map[string]bool // damage that was reported
 }
 
 // Show shows a run until it is not running any more.
@@ -143,7 +143,7 @@ func (v *Attached) End(ctx context.Context, r persistence.Run) (*fsm.Outcome, er
 	return &o, nil
 }
 
-// A runClock tells how long a run has run at an event, from the events before it.
+// A runClock measures how long a run has run at an event, from the events before it.
 type runClock struct {
 	before      time.Duration // in the parts of the run before this one
 	begin, last time.Time     // of this part

@@ -27,7 +27,7 @@ type Carried struct {
 	quiet bool
 	Began chan struct{}   // closed when the header of the run was shown
 	Over  chan struct{}   // closed when its progress is shown no more, so that its end can be
-	Seen  func(fsm.Event) // is called with each event after it was shown; nil = it is not
+	Seen  func(fsm.Event) // receives each event after it was shown; may be nil
 	ended bool
 }
 
@@ -105,7 +105,7 @@ func (v *Carried) headerOf(h engine.Header) progress.Header {
 	return out
 }
 
-// retained tells what retention removed beside a run. Quiet, it tells only what went wrong.
+// retained reports what retention removed beside a run. Quiet, it reports only what went wrong.
 func (v *Carried) retained(n engine.Retained) {
 	if text := views.RetainedText(n.Removed, n.Late); text != "" && !v.quiet {
 		v.Print.Note(text)
@@ -120,7 +120,7 @@ func (v *Carried) retained(n engine.Retained) {
 	}
 }
 
-// reconciled tells what was done about runs that were found dead.
+// reconciled reports what was done about runs that were found dead.
 func (v *Carried) reconciled(changes []reconcile.Change) {
 	if !v.quiet {
 		for _, c := range changes {
@@ -129,7 +129,7 @@ func (v *Carried) reconciled(changes []reconcile.Change) {
 	}
 }
 
-// tellUnpaused says that a pause was lifted: in the background to the process that started the run.
+// tellUnpaused reports that a pause was lifted: in the background to the process that started the run.
 func (v *Carried) tellUnpaused(n engine.Unpaused) {
 	switch {
 	case n.Err != nil:

@@ -212,7 +212,7 @@ func (d *Comparison) eachRow(row func([8]string)) {
 	rest()
 }
 
-// near says which pairs differ, or stand by ones that do.
+// near says which pairs differ, or are next to ones that do.
 func (d *Comparison) near() []bool {
 	near := make([]bool, len(d.pairs))
 	for i, p := range d.pairs {

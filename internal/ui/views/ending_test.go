@@ -9,7 +9,7 @@ import (
 	"loops/persistence"
 )
 
-// TestSetEnding: how a run ended, where only the list of runs tells, as in the records of little-loops.
+// TestSetEnding: how a run ended, where only the list of runs has it, as in the records of little-loops.
 func TestSetEnding(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, c := range map[string]struct {

@@ -17,7 +17,7 @@ func GoOn(ctx context.Context, page *Page, store *project.Records, r persistence
 	limit := "LIMIT=MORE"
 	_ = store.Newest(ctx, r.ID, func(e fsm.Event) bool {
 		if e.Kind != fsm.EventBudgetExceeded {
-			return e.Kind != fsm.EventStateEnter || e.Depth > 0 // it is told in the state that ended the run
+			return e.Kind != fsm.EventStateEnter || e.Depth > 0 // it is recorded in the state that ended the run
 		}
 		limit = engine.RaisedLimit(e)
 		return false

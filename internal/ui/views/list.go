@@ -91,8 +91,8 @@ func StatusObject(p *project.Project, store *project.Records, v *inspect.Status)
 	return m
 }
 
-// AddState sets what the state file of a run says besides [StatusObject], in its words, and what little-loops tells of a run that it
-// lists. What is not known is null.
+// AddState sets what the state file of a run says besides [StatusObject], with the same names, and what little-loops
+// shows of a run that it lists. What is not known is null.
 func AddState(m *value.Map, store *project.Records, v *inspect.Status) {
 	m.Set("captured", nil)
 	m.Set("prev_result", nil)

@@ -8,7 +8,8 @@ import (
 	"loops/internal/plain"
 )
 
-// Interrupted runs stand below those that are running. The table fits on a screen of 80 columns as long as names do, and says the most that fits on a narrower one.
+// Interrupted runs are below those that are running. The table fits on a screen of 80 columns as long as names do, and
+// says the most that fits on a narrower one.
 func TestWriteRuns(t *testing.T) {
 	lines := []RunLine{
 		{"fix-20261121T103405", "awaiting_continuation", "a", "3", "250ms", "3d04h", "-", nil, true},

@@ -13,7 +13,7 @@ import (
 	"loops/persistence"
 )
 
-// StuckAfter is how long a run is silent before it counts as stuck, unless told.
+// StuckAfter is how long a run is silent before it counts as stuck, by default.
 const StuckAfter = 10 * time.Minute
 
 // An OpenFilter chooses among the runs that list --running shows. All that is set must hold.
@@ -32,8 +32,8 @@ func (f *OpenFilter) Chooses() bool {
 	return f.Silent > 0 || f.Waiting || !f.Failed.IsZero() || len(f.Status) > 0
 }
 
-// OpenStatuses are those that --status of list knows, with the words that tell apart how runs of one status ended, and whether a run with it
-// is open.
+// OpenStatuses are those that --status of list knows, with the words that distinguish how runs of one status ended, and
+// whether a run with it is open.
 var OpenStatuses = []struct {
 	Name string
 	open bool

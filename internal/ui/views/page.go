@@ -8,12 +8,12 @@ import (
 	"loops/internal/ui"
 )
 
-// A Page is where views write: what for, and how a command looks in a text.
+// A Page is where views write: what for, and how a command is written in a text.
 type Page struct {
 	Out     *ui.Sink
 	Err     io.Writer // beside the answer
 	Paint   ui.Paint
-	Columns int                          // of a terminal; 0 = out is none
+	Columns int                          // of a terminal; 0 = out is not one
 	Command func(words ...string) string // returns a command line that works where it is shown
 	Remedy  func(r engine.Remedy) string // likewise
 	Text    func(t engine.Text) ui.Block // shows a text of the engine

@@ -12,7 +12,7 @@ import (
 	"loops/persistence"
 )
 
-// PausedText says that a run was asked to pause, or that it stands.
+// PausedText says that a run was asked to pause, or that it is paused.
 func PausedText(page *Page, s engine.Effect) string {
 	r := s.Before
 	if s.Wait == nil {
@@ -53,7 +53,7 @@ func StoppedObject(s engine.Effect) *value.Map {
 	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.Before.Owner.PID), "stopped", r.Status.Resumable() && !project.Alive(r), "killed", s.Killed, "status", string(r.Status), "current_state", r.State)
 }
 
-// PausedObject says for a program that a run was asked to pause, or that it stands.
+// PausedObject says for a program that a run was asked to pause, or that it is paused.
 func PausedObject(s engine.Effect) *value.Map {
 	r := s.Before
 	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", s.Wait != nil, "current_state", r.State)

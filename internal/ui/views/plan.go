@@ -33,7 +33,7 @@ func KindOf(s *fsm.State) string {
 	return ""
 }
 
-// Edges returns the ways out of a state as pairs of condition and target.
+// Edges returns the transitions out of a state as pairs of condition and target.
 func Edges(s *fsm.State) [][2]string {
 	var out [][2]string
 	for _, v := range model.Verdicts(s) {
@@ -71,7 +71,7 @@ func Edges(s *fsm.State) [][2]string {
 }
 
 // PlannedContext is the context that a run would begin with, a line for each value. What every run has is left out where it is as it always
-// is: that is of use to loops that read it, and tells of this one nothing.
+// is: that is of use to loops that read it, and says nothing about this one.
 func PlannedContext(l *fsm.Loop, values *value.Map) (lines []string) {
 	usual := value.NewMap("input", values.Value("input"))
 	engine.Fill(usual, l, "")
@@ -88,8 +88,8 @@ func PlannedContext(l *fsm.Loop, values *value.Map) (lines []string) {
 }
 
 // A Resolver puts into the definition of a loop, and into those of the loops that its states run, the definition of each of
-// these as "_subloop" of its state. What cannot be found is told, and left out, as are a loop inside itself and one whose
-// name is a template.
+// these as "_subloop" of its state. What cannot be found is reported, and left out, as are a loop inside itself and one
+// whose name is a template.
 type Resolver struct {
 	Child    func(name string, from *fsm.Loop) (*fsm.Loop, error) // finds the loop that a state runs
 	Document func(file string) (*value.Map, error)                // returns the definition of a loop

@@ -28,7 +28,7 @@ func WaiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
 	)
 }
 
-// WaiterLoop names what a waiter waits with. What is read of the queue anybody may have written.
+// WaiterLoop names what a waiter waits with. What is read of the queue may have been written by any program.
 func WaiterLoop(w persistence.Waiter) string {
 	if w.Resumes != "" {
 		return plain.Line(w.Loop + " (resumes " + string(w.Resumes) + ")")

@@ -11,7 +11,7 @@ import (
 	"loops/reconcile"
 )
 
-// CutShort tells runs apart whose removal a process that died had begun.
+// CutShort separates the runs whose removal a process that died had begun.
 func CutShort(all []engine.Removed) (finished, gone []engine.Removed) {
 	for _, r := range all {
 		if r.CutShort {

@@ -6,7 +6,7 @@ import (
 	"loops/engine"
 )
 
-// Users learn that there was no time for retention.
+// Users are notified that there was no time for retention.
 func TestRetainedText(t *testing.T) {
 	one := []engine.Removed{{Bytes: 2048}}
 	for _, c := range []struct {

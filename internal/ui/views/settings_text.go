@@ -71,7 +71,7 @@ func SettingsOf(p *project.Project, c *config.Config, outside func(key string) (
 			s.Value, s.From = value, from
 		}
 		switch text, _ := s.Value.(string); {
-		case s.Value == nil && s.From.Kind != "default": // a file took back what a lower one said
+		case s.Value == nil && s.From.Kind != "default": // a file cleared what a lower one set
 			s.Text = "(none)"
 		case s.Value == nil:
 			s.Text = "(" + cmp.Or(k.Default, "none") + ")"

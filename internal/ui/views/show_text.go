@@ -111,7 +111,7 @@ func Handlers(l *fsm.Loop) string {
 	return strings.Join(out, ", ")
 }
 
-// Inputs lists what a user can give the loop.
+// Inputs says what input a user can give the loop.
 func Inputs(l *fsm.Loop) string {
 	key := l.InputKey
 	var out []string
@@ -236,7 +236,7 @@ func firstCodeLine(s string) string {
 	return humanize.FirstLine(s)
 }
 
-// Ways writes the ways out of a state, those to one target together: yes -> done  no, error -> fix.
+// Ways writes the transitions out of a state, those to one target together: yes -> done  no, error -> fix.
 func Ways(s *fsm.State) string {
 	var targets []string
 	when := map[string][]string{}
@@ -253,7 +253,7 @@ func Ways(s *fsm.State) string {
 	return strings.Join(out, "  ")
 }
 
-// condition says in words when a key of a state leads on; "" is always.
+// condition returns as text when a key of a state leads on; "" is always.
 func condition(key string) string {
 	switch key {
 	case "next":

@@ -39,7 +39,7 @@ func UsedObject(v *inspect.Status) any {
 	return m
 }
 
-// sentenceObject is what is said of a visit, nil where nothing is.
+// sentenceObject is the text about a visit, nil where there is none.
 func sentenceObject(visit *inspect.Visit, said []inspect.Sentence) *value.Map {
 	if len(said) == 0 {
 		return nil

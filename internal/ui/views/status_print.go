@@ -108,7 +108,7 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 	}
 }
 
-// printWait tells what a run waits for, and how that is ended.
+// printWait prints what a run waits for, and how that is ended.
 func (page *Page) printWait(v *inspect.Status) {
 	r, id := v.Run, string(v.Run.ID)
 	stands := v.Wait != nil && v.Wait.Why == fsm.WaitPaused
@@ -200,7 +200,7 @@ func (page *Page) indented(front, line string) {
 	ui.SayLine(page.Out, front+line)
 }
 
-// ShowWaiter tells of a run that is none yet.
+// ShowWaiter shows a waiter, which is not a run yet.
 func (page *Page) ShowWaiter(p *project.Project, w persistence.Waiter) {
 	page.row("Loop", w.Loop)
 	page.row("Run", string(w.Resumes))

@@ -14,7 +14,8 @@ import (
 	"loops/internal/worktree"
 )
 
-// TreeLines says in sentences what became of a work tree. The first is enough for who wants to be told little; it is "" where nothing came of the tree.
+// TreeLines returns sentences about what became of a work tree. The first is enough for short output; it is "" where
+// nothing came of the tree.
 func TreeLines(r engine.TreeReport) (lines []string) {
 	place := r.Project.Short(r.Tree.Path)
 	work := fmt.Sprintf("Work tree %s (branch %s)", place, r.Tree.Branch)

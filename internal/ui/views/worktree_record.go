@@ -10,7 +10,7 @@ import (
 	"loops/persistence"
 )
 
-// PlannedTree tells of the work tree in a plan. RUN stands for the id that the run will have.
+// PlannedTree describes the work tree in a plan. RUN stands for the id that the run will have.
 func PlannedTree(p *project.Project, t *engine.TreePlan) (lines []string) {
 	if t == nil {
 		return nil

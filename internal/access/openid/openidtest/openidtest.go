@@ -1,4 +1,5 @@
-// Package openidtest is a provider of OpenID Connect on loopback for tests: it signs in all users that a test names, at once.
+// Package openidtest is a provider of OpenID Connect on loopback for tests: it signs in every user that a test names,
+// at once.
 package openidtest
 
 import (
