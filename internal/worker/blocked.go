@@ -133,7 +133,7 @@ func (w *worker) unblock(ctx context.Context, all []persistence.Placed) (some bo
 			if err != nil {
 				wrong = err
 			}
-			if err != nil || len(runs) > 0 && runs[0].Held && !runs[0].Lapsed {
+			if runs = project.Current(runs); err != nil || len(runs) > 0 && runs[0].Held && !runs[0].Lapsed {
 				now = owned
 			}
 			known[id] = now
