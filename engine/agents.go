@@ -17,7 +17,7 @@ import (
 	"loops/internal/plain"
 )
 
-// ConfigureAgents tells a runner which agents to use.
+// ConfigureAgents sets which agents a runner uses.
 func ConfigureAgents(p *project.Project, r *action.Runner, f project.Agents, c *config.Config) {
 	r.Hosts = c.Hosts
 	r.Host, r.Model, r.Effort, r.Permissions = f.Host, f.Model, f.Effort, f.Permissions
@@ -50,7 +50,7 @@ func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over 
 		switch {
 		case given != "":
 			return misuse(see, "%s: %s", Setting{SetHost, humanize.Quote(unknown.Name)}, text)
-		case !used.hosts[""]: // a variable that is set, or a loop that was another then, does not prevent it
+		case !used.hosts[""]: // not used: neither the variable nor a choice for an earlier loop is an obstacle
 		case over.Agents.Host != "":
 			return refuse(Invalid, "the run was started with %s: %s; choose one with %s", Setting{SetHost, humanize.Quote(unknown.Name)}, text, Setting{Name: SetHost})
 		case variable == "":

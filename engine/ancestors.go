@@ -25,7 +25,7 @@ func Inside(o Options) string {
 }
 
 // ancestors returns the runs whose actions this process is part of, and whose scopes a run of the project shares for that.
-// A run that is recorded elsewhere is none of them: its id may be that of a run here which is a stranger.
+// A run that is recorded elsewhere is not one of them: its id may be that of a run here which is a stranger.
 func (e *Engine) ancestors(p *project.Project) []persistence.ID {
 	mark := p.RecordsMark()
 	var ids []persistence.ID

@@ -15,7 +15,7 @@ import (
 	"loops/persistence"
 )
 
-// An Answer is what a person says to the question that a run asks.
+// An Answer is a user's answer to the question that a run asks.
 type Answer struct {
 	Choice   string
 	Fields   map[string]string // as texts, by name

@@ -103,7 +103,7 @@ func leftSomewhere(id string, m *MovedError, here bool) Text {
 	return textf("Nothing recorded before is lost. Move it back, or resume where it is now, with: %s", resume)
 }
 
-// endedThere tells of a run that has ended on record, which was moved in that moment.
+// endedThere returns the result of a run that has ended on record, but was moved at that moment.
 func (e *Engine) endedThere(j *job, at func(Remedy) Remedy, o fsm.Outcome, m *MovedError) Result {
 	id := j.journal.Run().ID
 	result := Result{Outcome: o}

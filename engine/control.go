@@ -17,11 +17,11 @@ import (
 	"loops/persistence"
 )
 
-// How long Control waits for what it asked for.
+// How long Control waits for the effect of a command.
 const (
-	StopGrace   = 15 * time.Second // for a run to end, unless told: longer than an action may take to end after TERM
+	StopGrace   = 15 * time.Second // for a run to end, by default: longer than an action may take to end after TERM
 	killWait    = 5 * time.Second  // for a process that was killed
-	pauseWait   = time.Second      // for a run to stand before a state; it may be long in its action
+	pauseWait   = time.Second      // for a run to be between two states; its action may take long
 	unpauseWait = 5 * time.Second  // for a run to continue
 	wakeWait    = 5 * time.Second  // for a wait to end
 	extendWait  = time.Second      // for a run to take higher limits; it may be long in its action
@@ -41,7 +41,8 @@ type Effect struct {
 	Before persistence.Run // the run when it was asked
 	Run    persistence.Run // and now
 	Killed bool            // its process was killed, because it did not end
-	// Recalled means that no process ran the run when it was stopped: it is between two workers, and none continues it now.
+	// Recalled means that no process carried the run when it was stopped: it was between two workers, and none continues
+	// it now.
 	Recalled bool
 	// Wait is what the run waited for when it was woken; and the pause that it is in when it was paused, nil = it is in an
 	// action yet.
@@ -61,8 +62,8 @@ type Effect struct {
 // it is then.
 //
 // The command is recorded for the run, and the process that carries the run acts on it, wherever that is: within a second. One that
-// cannot be recorded is told by a signal, where there is one for it and the process is on this machine. A *Refusal says what
-// kept it from being done: NotFound means that there is nothing to do.
+// cannot be recorded is sent as a signal, where there is one for it and the process is on this machine. A *Refusal says
+// what kept it from being done: NotFound means that there is nothing to do.
 func (e *Engine) Control(ctx context.Context, id persistence.ID, c Command) (persistence.Run, error) {
 	effect, err := e.Ask(ctx, id, c)
 	return effect.Run, err
@@ -120,8 +121,8 @@ func (a *asking) now(ctx context.Context) (persistence.Run, error) {
 	return runs[0], nil
 }
 
-// send records a command for the run and wakes its owner. What cannot be recorded is told by signals, if there are any for it.
-// A run that ended meanwhile is no error.
+// send records a command for the run and wakes its owner. What cannot be recorded is sent as signals, if there are any
+// for it. A run that ended meanwhile is no error.
 func (a *asking) send(ctx context.Context, kind persistence.CommandKind, segment int, verb string, signals ...syscall.Signal) error {
 	r := a.Before
 	_, err := a.record(ctx, persistence.Command{Kind: kind, Segment: segment})
@@ -260,7 +261,7 @@ func (a *asking) look(ctx context.Context, err error) error {
 	return err
 }
 
-// Paused reports whether a run is to pause, or is in a pause though nothing asks for one any more.
+// Paused reports whether a run is to pause, or is in a pause though no command asks for one any more.
 func (e *Engine) Paused(ctx context.Context, r persistence.Run) (bool, error) {
 	store, err := e.Records(ctx)
 	if err != nil {

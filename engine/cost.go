@@ -15,8 +15,9 @@ import (
 	"loops/persistence"
 )
 
-// checkCost reads the prices of a project, and refuses a loop with a budget in dollars whose prompts have an unknown cost:
-// their host does not say, and no table has a price for their model. Sub-loops are looked at when they prompt.
+// checkCost reads the prices of a project, and refuses a loop with a budget in dollars whose prompts have no known
+// cost: their host does not report it, and no table has a price for their model. Sub-loops are looked at when they
+// prompt.
 func (e *Engine) checkCost(p *project.Project, l *fsm.Loop, choice project.Agents, conf *config.Config) (project.Prices, error) {
 	known, err := p.Pricer()
 	if err != nil {
@@ -78,7 +79,8 @@ func RaisedLimit(e fsm.Event) string {
 	return name + "=" + twice(max(most, spent))
 }
 
-// reprice puts a price on what was used when none was known, as far as all of it has a price now. What was recorded stays.
+// reprice puts a price on what was used when no price was known, as far as all of it has a price now. What was recorded
+// stays.
 func reprice(ctx context.Context, store *project.Records, run persistence.Run, memory *fsm.Snapshot, known project.Prices) error {
 	if memory.Spent.Unpriced == 0 {
 		return nil

@@ -1,6 +1,6 @@
 // Package engine carries runs of loops for any caller: a command line, a server, a program of its own. It starts, resumes and
-// forks runs of one project, waits for the files that they lock, ends what actions left, ends work trees, tells observers and
-// applies retention.
+// forks runs of one project, waits for the files that they lock, ends what actions left, ends work trees, notifies
+// observers and applies retention.
 //
 // It prints nothing, handles no signals, knows no exit codes and keeps no state of the package: several engines can work side
 // by side, and one engine carries any number of runs. It changes nothing of the process that embeds it.
@@ -27,12 +27,12 @@ type Options struct {
 	// that starts nothing else. nil = it does not; on Linux control groups find what is left all the same.
 	Adopt func() error
 
-	// WaitLog opens the log of a run that has to wait, and returns its path; nil, and "", are none. It is called before
-	// others are told of the path.
+	// WaitLog opens the log of a run that has to wait, and returns its path; nil, and "", mean that there is no log. It is
+	// called before others are given the path.
 	WaitLog func(Queued) string
 
-	// Command writes a remedy as the command line that an agent is told to give in the directory of the project, as on_handoff:
-	// spawn does. nil = as [Remedy.String] does, which is no command line.
+	// Command writes a remedy as the command line that an agent is asked to run in the directory of the project, as
+	// on_handoff: spawn does. nil = as [Remedy.String] does, which is no command line.
 	Command func(Remedy) string
 
 	// Files returns what keeps the files of a run where a later owner finds them; nil, or nil for a run, is nothing: they stay in their folder.
@@ -121,9 +121,9 @@ func (e *Engine) carried(id persistence.ID) *Run {
 	return e.live[id]
 }
 
-// Close waits until every run has ended, for a few seconds more for what is removed or tidied up beside them, and until every observer was told
-// all, and closes the stores. It stops no run: Control, or
-// the end of the context that a run was started with, does.
+// Close waits until every run has ended, for a few seconds more for what is removed or tidied up beside them, and until
+// every observer has received all notices, and closes the stores. It stops no run: Control, or the end of the context
+// that a run was started with, does.
 func (e *Engine) Close() {
 	e.runs.Wait()
 	e.mu.Lock()

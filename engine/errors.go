@@ -24,7 +24,7 @@ type Refusal struct {
 	Kind Kind
 	Text Text
 	Err  error  // the cause; nil = it is all in Text
-	See  Remedy // what tells more; without an operation there is nothing
+	See  Remedy // where to find more; without an operation there is nothing
 }
 
 func (e *Refusal) Error() string { return e.Text.String() }
@@ -36,7 +36,8 @@ func (e *Refusal) Remedies() []Remedy { return e.Text.remedies() }
 // Refuse returns a refusal of a kind. The texts among args are of others: only a face knows how to show them.
 func Refuse(kind Kind, format string, args ...any) error { return refuse(kind, format, args...) }
 
-// Misuse returns the refusal of what contradicts itself or lacks something; the help on see, "" = nothing, tells more.
+// Misuse returns the refusal of what contradicts itself or lacks something; the help on see has details; "" = nothing
+// has.
 func Misuse(see Operation, format string, args ...any) error { return misuse(see, format, args...) }
 
 func misuse(see Operation, format string, args ...any) error {
@@ -47,7 +48,7 @@ func refuse(kind Kind, format string, args ...any) error {
 	return &Refusal{Kind: kind, Text: textf(format, args...)}
 }
 
-// because wraps an error with words around it, in which %w is its text.
+// because returns a refusal that wraps an error, with a text in front of it.
 func because(kind Kind, err error, text string) error {
 	return &Refusal{Kind: kind, Text: textf("%s: %s", text, fmt.Sprint(err)), Err: err}
 }

@@ -11,7 +11,7 @@ import (
 	"loops/engine/project"
 )
 
-// A program opens a project, starts a loop, is told of each state that it enters, and learns how it ended.
+// A program opens a project, starts a loop, is notified of each state that it enters, and gets its outcome.
 func ExampleEngine_Start() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -50,7 +50,7 @@ states:
 	if err != nil {
 		log.Fatal(err)
 	}
-	e.Close() // the observer was told all now
+	e.Close() // now the observer has received all notices
 	fmt.Println("ended by", result.Outcome.TerminatedBy)
 	// Output:
 	// greet

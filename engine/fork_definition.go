@@ -98,7 +98,7 @@ func (c *changes) forked(o *ForkRequest) (*fsm.Loop, error) {
 	return loadFile(c.p, path, c.warn)
 }
 
-// tell says how the loop differs from that of the other run.
+// tell warns of how the loop differs from that of the other run.
 func (d *forkedLoop) tell(run persistence.Run, warn Warn) {
 	if len(d.lines) > 0 {
 		warn.say(textf("%s is not what run %s was made of:\n  %s", d.changes.p.Short(d.loop.File), run.ID, Lines{"  ", d.lines}))

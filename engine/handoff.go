@@ -12,8 +12,8 @@ import (
 // A successor is the agent that a run starts to be resumed by it (on_handoff: spawn), if it does.
 type successor struct{ agent *action.Detached }
 
-// spawn fits fsm.Config.Spawn. The agent is told the command that resumes the run, in the folder of the project, and what the
-// handoff said.
+// spawn fits fsm.Config.Spawn. The agent gets the command that resumes the run, in the folder of the project, and what
+// the handoff said.
 func (s *successor) spawn(e *Engine, j *job, r *action.Runner, id persistence.ID) func(context.Context, string, string, string) (int, error) {
 	return func(_ context.Context, host, permissions, continuation string) (int, error) {
 		prompt := "Continue loop execution. Run: " + e.command(Do(OpResume, string(id)))

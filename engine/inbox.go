@@ -12,8 +12,8 @@ import (
 	"loops/persistence"
 )
 
-// signalLook is how often the owner of a run that waits for a signal looks for commands in a database, where no process may be able
-// to wake it. waitsAgain is how long after it was asked last it is taken to wait.
+// signalLook is how often the owner of a run that waits for a signal looks for commands in a database, where it may be
+// that no process can wake it. waitsAgain is how long after it was asked last it is taken to wait.
 const (
 	signalLook = 150 * time.Millisecond
 	waitsAgain = 2 * time.Minute
@@ -26,7 +26,7 @@ type inbox struct {
 	asked atomic.Int64 // when the machine looked last, in milliseconds
 }
 
-// Signals implements [fsm.Inbox]. What cannot be read in between is passed over: a view of the run tells of it.
+// Signals implements [fsm.Inbox]. What cannot be read in between is skipped: a view of the run reports it.
 func (b *inbox) Signals(ctx context.Context, name string, after uint64) ([]fsm.Signal, error) {
 	if b.store == nil {
 		return nil, errors.New("this store keeps no signals")
@@ -73,7 +73,7 @@ type Sent struct {
 }
 
 // Signal records an event for a run, which the oldest wait for its name takes, now or later, also in a process that resumes
-// the run. It is recorded when Signal returns, and it is taken once. A *Refusal says why the run takes none.
+// the run. It is recorded when Signal returns, and it is never taken twice. A *Refusal says why the run takes none.
 func (e *Engine) Signal(ctx context.Context, id persistence.ID, s fsm.Signal) (Sent, error) {
 	store, err := e.Records(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"loops/persistence"
 )
 
-// In each directory: what the run is to do there. Whoever makes a file "go" lets it continue.
+// In each directory: what the run is to do there. A file "go" lets it continue.
 const manyLoop = `name: many
 description: works in a directory of its own
 initial: work

@@ -29,7 +29,7 @@ func text(v any) string {
 }
 
 // movedSince returns the folders of a run that have another path now than the run remembers: its project was renamed, or the
-// run was imported into another one. A run_dir elsewhere is none of them.
+// run was imported into another one. A run_dir elsewhere is not one of them.
 func movedSince(p *project.Project, run persistence.Run, memory *fsm.Snapshot) (folders []move.Folder) {
 	recorded, _ := run.Options.Get(projectOption)
 	was := rootsIn(memory, filepath.Join("/", project.Folder, "runs", string(run.ID)), nil) // also of runs that say nothing of it
@@ -54,8 +54,8 @@ func sameFolder(a, b string) bool {
 	return err == nil && os.SameFile(x, y)
 }
 
-// rootsIn adds the projects in which the working folder of a run lies, by the paths that the run remembers: work is the
-// rest of the path.
+// rootsIn adds the projects in which the working folder of a run lies, by the paths that the run remembers: work is
+// what follows them.
 func rootsIn(m *fsm.Snapshot, work string, roots []string) []string {
 	add := func(v any) {
 		path := inspect.Text(v)

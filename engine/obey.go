@@ -8,7 +8,8 @@ import (
 	"loops/persistence"
 )
 
-// How often the owner of a run looks for commands that it was not woken for. In files that is a look at the length of one.
+// How often the owner of a run looks for commands that it was not woken for. In files that is a look at the length of
+// one.
 const (
 	filesLook    = 250 * time.Millisecond
 	databaseLook = 750 * time.Millisecond
@@ -22,7 +23,7 @@ type subordinate struct {
 	segment int
 	last    uint64 // number of the last command that was read
 	tell    func(Notice)
-	stopped bool // a stop was told
+	stopped bool // a stop was reported
 	drained bool // the channel of the run is closed
 }
 

@@ -13,8 +13,9 @@ import (
 	"loops/reconcile"
 )
 
-// An Observer is told what becomes of runs, each in the order in which it happened, by one goroutine of its own. It never
-// slows a run: one that is slow is told what it missed (see Missed). One that panics is told nothing more.
+// An Observer is notified of what becomes of runs, each in the order in which it happened, by one goroutine of its own.
+// It never slows a run: one that is slow gets a notice of what it missed (see Missed). One that panics gets no more
+// notices.
 type Observer interface {
 	Observe(n Notice)
 }
@@ -34,7 +35,7 @@ type Queued struct {
 	Waiter persistence.Waiter
 	For    persistence.Obstacle
 	Why    error // a *persistence.ConflictError or a *BehindError
-	First  bool  // nothing was told before
+	First  bool  // there was no notice before
 	Now    time.Time
 	Log    string // where a process without a terminal writes while it waits
 }
@@ -52,12 +53,12 @@ type Header struct {
 	Resumed  bool
 	Elapsed  time.Duration // before this process took over
 	Begin    time.Time     // of this process's part
-	Agents   Text          // which it uses, and what they may do; without a format there are none
+	Agents   Text          // which it uses, and what they may do; without a format it uses none
 	Worktree string        // of the run, absolute; "" = it is in the main checkout
 	Branch   string        // of the work tree; "" where another run's is used
 	Where    string        // of a run that is resumed: its state, and those of its sub-loops
 
-	Origin *persistence.Origin // of a fork; nil = it is none
+	Origin *persistence.Origin // of a fork; nil = it is not a fork
 	Notes  []Text              // what else there is to say, a line each
 }
 
@@ -157,22 +158,22 @@ func (n Missed) about() persistence.ID     { return n.Run }
 const (
 	// bufferSize is how many notices an observer may be behind before it misses events.
 	bufferSize = 4096
-	// An observer that was just told something rests for restTime before it is told of the next few events, and is told at once of
-	// batchSize of them, or of anything else: to wake its goroutine for each event would cost a short transition 5 %.
+	// An observer that just got a notice rests for restTime before it gets the next few events, and gets at once
+	// batchSize of them, or anything else: to wake its goroutine for each event would cost a short transition 5 %.
 	restTime  = 20 * time.Millisecond
 	batchSize = 256
 )
 
-// A bus tells observers.
+// A bus notifies observers.
 type bus struct {
 	mu   sync.Mutex
 	subs []*subscription // guarded by mu
 }
 
-// Observe has an observer told of all runs of the engine from now on, until the function it returns is called.
+// Observe notifies an observer of all runs of the engine from now on, until the function it returns is called.
 func (e *Engine) Observe(o Observer) (end func()) { return e.bus.add(o) }
 
-// add adds an observer of all runs. The function it returns takes it away when it was told all.
+// add adds an observer of all runs. The function it returns removes it when it has received all notices.
 func (b *bus) add(o Observer) (end func()) {
 	s, stop := newSubscription(o)
 	b.mu.Lock()
@@ -191,7 +192,7 @@ func (b *bus) add(o Observer) (end func()) {
 	})
 }
 
-// tell tells all of them.
+// tell notifies all of them.
 func (b *bus) tell(n Notice) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -200,7 +201,7 @@ func (b *bus) tell(n Notice) {
 	}
 }
 
-// close waits until all observers were told.
+// close waits until all observers have received all notices.
 func (b *bus) close() {
 	b.mu.Lock()
 	subs := b.subs
@@ -211,11 +212,11 @@ func (b *bus) close() {
 	}
 }
 
-// A subscription is one observer with what it was not told yet.
+// A subscription is one observer with the notices it has not received yet.
 type subscription struct {
 	observer Observer
-	done     chan struct{} // closed when the observer is told nothing more
-	wake     chan struct{} // of one element: there is something to tell
+	done     chan struct{} // closed when the observer gets no more notices
+	wake     chan struct{} // of one element: there is a notice to deliver
 
 	mu      sync.Mutex
 	waiting []Notice // guarded by mu
@@ -224,7 +225,7 @@ type subscription struct {
 	dead    bool     // guarded by mu: it panicked
 }
 
-// newSubscription begins to tell an observer. stop ends that, when it was told all.
+// newSubscription begins to notify an observer. stop ends that, when it has received all notices.
 func newSubscription(o Observer) (s *subscription, stop func()) {
 	s = &subscription{observer: o, done: make(chan struct{}), wake: make(chan struct{}, 1), idle: true}
 	go s.deliver()
@@ -247,8 +248,9 @@ func (s *subscription) put(n Notice) {
 	s.rouse(!event || len(s.waiting) >= batchSize)
 }
 
-// miss notes that an event is not told, in the notice of those of its run that were missed before, unless something else about
-// the run waits behind that one. So the buffer grows with the number of runs, and not with their events. The caller holds mu.
+// miss notes that an event is not delivered, in the notice of those of its run that were missed before, unless
+// something else about the run waits behind that one. So the buffer grows with the number of runs, and not with their
+// events. The caller holds mu.
 func (s *subscription) miss(r Recorded) {
 	for i, n := range slices.Backward(s.waiting) {
 		if n.about() != r.Run {
@@ -275,7 +277,7 @@ func (s *subscription) rouse(urgent bool) {
 	}
 }
 
-// deliver tells the observer, until close.
+// deliver notifies the observer, until close.
 func (s *subscription) deliver() {
 	defer close(s.done)
 	rest := time.NewTimer(0)
@@ -327,7 +329,7 @@ func (s *subscription) observe(n Notice) (well bool) {
 	return true
 }
 
-// close waits until the observer was told all.
+// close waits until the observer has received all notices.
 func (s *subscription) close() {
 	s.mu.Lock()
 	s.closed = true

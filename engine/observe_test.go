@@ -9,7 +9,7 @@ import (
 	"loops/persistence"
 )
 
-// What an observer is told at once, and what together, under faked time.
+// Which notices an observer gets at once, and which together, under faked time.
 func TestObserverRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -23,14 +23,14 @@ func TestObserverRests(t *testing.T) {
 			got = append(got, told{r.Event.Seq, time.Since(began)})
 		}))
 		event := func(seq uint64) Recorded { return Recorded{persistence.ID("a"), fsm.Event{Seq: seq}} }
-		s.put(event(1)) // at once: nothing was told yet
+		s.put(event(1)) // at once: it is the first
 		synctest.Wait()
 		s.put(event(2)) // when it has rested
 		time.Sleep(restTime / 2)
 		s.put(Said{}) // at once, with what came before
 		synctest.Wait()
 		s.put(event(3))
-		stop() // what waits is told before it ends
+		stop() // what waits is delivered before it ends
 		want := []told{{1, 0}, {2, restTime / 2}, {0, restTime / 2}, {3, restTime / 2}}
 		if len(got) != len(want) {
 			t.Fatalf("told %v, want %v", got, want)
@@ -43,7 +43,7 @@ func TestObserverRests(t *testing.T) {
 	})
 }
 
-// An observer that is slower than a run is told what it missed, and the run does not wait.
+// An observer that is slower than a run is notified of what it missed, and the run does not wait.
 func TestObserverMisses(t *testing.T) {
 	release := make(chan struct{})
 	var got []Notice
@@ -77,10 +77,11 @@ func TestObserverMisses(t *testing.T) {
 	}
 }
 
-// However many runs are running beside an observer that stands still, it has one notice waiting for each of them beyond its buffer.
+// However many runs are running beside an observer that is blocked, it has one notice waiting for each of them beyond
+// its buffer.
 func TestObserverMissesOfSeveralRuns(t *testing.T) {
 	release := make(chan struct{})
-	last := map[persistence.ID]uint64{} // what each run was told, or missed, up to
+	last := map[persistence.ID]uint64{} // up to which event each run was delivered, or missed
 	s, stop := newSubscription(ObserverFunc(func(n Notice) {
 		<-release
 		switch n := n.(type) {
@@ -103,7 +104,7 @@ func TestObserverMissesOfSeveralRuns(t *testing.T) {
 		}
 	}
 	s.put(Ended{Run: "b"})
-	s.put(Recorded{"b", fsm.Event{Seq: 2*bufferSize + 1}}) // it was resumed: told apart from what was missed before the end
+	s.put(Recorded{"b", fsm.Event{Seq: 2*bufferSize + 1}}) // resumed: distinguished from what was missed before the end
 	s.mu.Lock()
 	waiting := len(s.waiting)
 	s.mu.Unlock()

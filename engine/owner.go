@@ -25,7 +25,7 @@ func (e *strangerError) Error() string {
 	return fmt.Sprintf("pid %d, which is recorded as its process, %s; nothing was signalled", e.pid, e.why)
 }
 
-// A locker is a store whose runs are owned by who holds a file locked.
+// A locker is a store whose runs are owned by the process that holds a file locked.
 type locker interface {
 	LockInfo(id persistence.ID) (fs.FileInfo, error)
 }
@@ -70,7 +70,7 @@ func HolderOf(id proc.Identity, file fs.FileInfo, err error, otherwise string) (
 	case known && !open:
 		return id, &strangerError{id.PID, otherwise}
 	case known || !id.Exact():
-		id.StartMS = 0 // the lock tells more than the start, which may move when the clock is set
+		id.StartMS = 0 // the lock is more reliable than the start, which may move when the clock is set
 	}
 	return id, nil
 }

@@ -18,7 +18,7 @@ func formerPause(p *project.Project, id persistence.ID) string {
 
 // hear notes which commands of a run were sent before this process takes it.
 func (j *job) hear(ctx context.Context) {
-	j.asked, _ = j.store.AllCommands(ctx, j.resumes) // what cannot be read is not lifted, and told by a view of the run
+	j.asked, _ = j.store.AllCommands(ctx, j.resumes) // what cannot be read is not lifted; a view of the run reports it
 	if n := len(j.asked); n > 0 {
 		j.heard = j.asked[n-1].N
 	}

@@ -46,7 +46,7 @@ type job struct {
 	take  func(ctx context.Context, spec persistence.Spec) (persistence.Journal, error)
 	ready func(ctx context.Context) (start func(fsm.Config) *fsm.Executor, err error)
 
-	announce func() // says what a plan has told already; nil = nothing
+	announce func() // warns of what a plan lists already; nil = nothing
 
 	journal persistence.Journal // once it is taken
 	header  Header

@@ -36,10 +36,10 @@ type Pruned struct {
 	Kept   Kept
 }
 
-// Prune removes the runs that a policy lets go, never one that a live process owns, that can be resumed or that cannot be read. It
-// returns what was done also where something failed, and nil where nothing was chosen. Removals that processes which died had begun come to
-// their end first. The error is [ErrNoPolicy] where nothing says what may go, and a *project.SettingsError where the settings that
-// do have mistakes.
+// Prune removes the runs that a policy selects, never one that a live process owns, that can be resumed or that cannot
+// be read. It returns what was done also where something failed, and nil where nothing was chosen. Removals that
+// processes which died had begun come to their end first. The error is [ErrNoPolicy] where nothing says what may go,
+// and a *project.SettingsError where the settings that do have mistakes.
 func (e *Engine) Prune(ctx context.Context, r PruneRequest) (*Pruned, error) {
 	policy, err := e.policy(r)
 	if err != nil {
@@ -122,7 +122,7 @@ func choose(ctx context.Context, store *project.Records, policy Policy, except p
 	return policy.Choose(runs, time.Now()), nil
 }
 
-// chosen are the runs that a choice lets go.
+// chosen are the runs that a choice removes.
 func chosen(c retention.Choice) (todo []Removed) {
 	for _, r := range c.Go {
 		todo = append(todo, Removed{Run: r.Run, Bytes: r.Bytes})

@@ -17,19 +17,19 @@ import (
 )
 
 // How often a run that waits looks whether it still must: after a tenth of the time that it has waited, within limits. Where the
-// system tells when what is in the way changes, it soon looks seldom, and only to be sure.
+// system reports when what is in the way changes, it soon looks seldom, and only to be sure.
 const (
 	queueSettle      = 500 * time.Millisecond // looks as often as others this long: what changed before the watch is seen so
 	queuePollWatched = 20 * time.Second
 	queuePollLeast   = 10 * time.Millisecond
-	queuePollFirst   = 100 * time.Millisecond // at most, of who is first
-	queuePollBehind  = 250 * time.Millisecond // at most, of who is behind others
+	queuePollFirst   = 100 * time.Millisecond // at most, for the first in the queue
+	queuePollBehind  = 250 * time.Millisecond // at most, for those behind it
 )
 
 // A Lock says what a run locks, and what it does while others have it.
 type Lock struct {
 	None  bool          `json:"none,omitempty"`  // lock nothing, and do not ask whether others did
-	Queue bool          `json:"queue,omitempty"` // wait for others, in the order of those who wait
+	Queue bool          `json:"queue,omitempty"` // wait for others, in the order of the queue
 	Limit time.Duration `json:"limit"`           // how long to wait at most; 0 = try once; negative = as the project says, or 24 hours
 }
 
@@ -68,10 +68,10 @@ type turn struct {
 	tell    func(Notice)
 }
 
-// whenFree calls take, which gives this process a run, when nothing is in the way: at once, or with --queue when it is its
-// turn. It returns what take returned. The store alone decides who has a scope, so that no more than one has.
-// The scope of a run that was killed is free at once, while its action may still be at work. So the project is tidied up
-// before this returns, which ends such actions: no one else can begin meanwhile.
+// whenFree calls take, which gives this process a run, when no other run is in the way: at once, or with --queue when
+// it is its turn. It returns what take returned. The store alone decides which run has a scope, so that no more than
+// one has. The scope of a run that was killed is free at once, while its action may still be at work. So the project is
+// tidied up before this returns, which ends such actions: no other process can begin meanwhile.
 func (e *Engine) whenFree(ctx context.Context, t turn, take func() (persistence.Journal, error)) (persistence.Journal, error) {
 	journal, err := e.waited(ctx, t, take)
 	if err == nil {
@@ -118,7 +118,7 @@ func inTheWay(err error) bool {
 	return locked || behind
 }
 
-// shared returns what the runs around this one have locked, if there is a waiter in the queue for which it matters.
+// shared returns what the runs around this one have locked, if there is a waiter in the line for which it matters.
 func (t turn) shared(ctx context.Context, line []persistence.Waiter) (scope []string) {
 	if len(line) == 0 && !t.lock.Queue {
 		return nil
@@ -126,7 +126,7 @@ func (t turn) shared(ctx context.Context, line []persistence.Waiter) (scope []st
 	for _, id := range t.spec.Ancestors {
 		runs, err := t.store.Runs(ctx, persistence.Query{ID: id})
 		if err != nil {
-			continue // what is wrong with the store, taking the run will tell
+			continue // what is wrong with the store is reported when the run is taken
 		}
 		for _, r := range runs {
 			scope = append(scope, r.Scope...)
@@ -154,7 +154,7 @@ type waiting struct {
 	log   string // where this process writes while it waits; "" = nowhere
 	lost  error  // what keeps this process from finding out, and may pass; nil = nothing
 
-	changed   <-chan struct{}      // closed when the place or the obstacle changes; nil = the system does not tell
+	changed   <-chan struct{}      // closed when the place or the obstacle changes; nil = the system does not report it
 	unwatch   func()               // ends that; nil = nothing was watched yet
 	watchedAt time.Time            // since when
 	obstacle  persistence.Obstacle // whose files are watched
@@ -200,7 +200,8 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 	}
 }
 
-// limited is for taking the lock of the queue: its holder may hang, and that is no reason to wait beyond the limit.
+// limited is for taking the lock of the queue: the process that has it may hang, and that is no reason to wait beyond
+// the limit.
 func (w *waiting) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithDeadlineCause(ctx, w.began.Add(w.limit), errOver)
 }
@@ -213,8 +214,8 @@ func (w *waiting) takenOut() error {
 	return errTakenOut
 }
 
-// watch asks the system to tell when the place of this run, or the lock of what is in its way, changes. What has no lock of a live
-// process, as a run of little-loops, ends without a word.
+// watch asks the system to report when the place of this run, or the lock of what is in its way, changes. What has no
+// lock of a live process, as a run of little-loops, ends without a notification.
 func (w *waiting) watch() {
 	o := Obstacle(w.why)
 	if w.unwatch != nil && w.obstacle == o {
@@ -240,7 +241,7 @@ func (w *waiting) stopWatch() {
 	w.changed, w.unwatch = nil, nil
 }
 
-// pause is how long to wait before the next look. Hundreds who wait for hours must cost next to nothing.
+// pause is how long to wait before the next look. Hundreds that wait for hours must cost next to nothing.
 func (w *waiting) pause(now time.Time) time.Duration {
 	waited := now.Sub(w.began)
 	if w.changed != nil {
@@ -275,7 +276,7 @@ func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, er
 		return nil, w.tell(ctx)
 	}
 	if err == nil && errors.Is(w.place.Leave(), persistence.ErrNotWaiting) {
-		// The process that took us out of the queue relies on that we do not begin.
+		// The process that took us out of the queue was assured that we do not begin.
 		return nil, errors.Join(errTakenOut, journal.Close(context.WithoutCancel(ctx)))
 	}
 	return journal, err
@@ -289,7 +290,7 @@ func (w *waiting) wait(err error) {
 	w.lost = err
 }
 
-// tell records what this process waits for, where that is another process than before. It is an error to wait for oneself.
+// tell reports which process this one waits for, where it is another than before. It is an error to wait for itself.
 func (w *waiting) tell(ctx context.Context) error {
 	o := Obstacle(w.why)
 	if o.Run == w.told.Run && o.Waiter == w.told.Waiter && w.told != (persistence.Obstacle{}) {
@@ -345,7 +346,7 @@ type BusyError struct {
 func (e *BusyError) Error() string { return e.Err.Error() }
 func (e *BusyError) Unwrap() error { return e.Err }
 
-// A BehindError means that others who wait for the same files came before.
+// A BehindError means that others that wait for the same files came before.
 type BehindError struct {
 	Ahead persistence.Waiter   // one of them
 	N     int                  // how many there are

@@ -15,7 +15,7 @@ import (
 	"loops/persistence"
 )
 
-// Who waits does not give up because the store cannot be asked for a moment, and says so once.
+// A run that waits does not give up because the store cannot be asked for a moment, and reports that once.
 func TestQueueOutlivesTroubleOfTheStore(t *testing.T) {
 	m := persistence.NewMemory()
 	defer m.Close()

@@ -22,7 +22,7 @@ func (f *Extend) args() *value.Map {
 	return args
 }
 
-// raiseOf is what a command raises limits by. Of an unknown one, that is nothing.
+// raiseOf is what a command raises limits by. Of one that is not understood, that is nothing.
 func raiseOf(c persistence.Command) fsm.Raise {
 	by := func(name string) float64 {
 		v, _ := c.Args.Get(name)

@@ -65,8 +65,8 @@ func (e *Engine) PlanReconcile(ctx context.Context) ([]reconcile.Change, error) 
 // Reconcile makes the records agree with the processes that run: what a run left running whose owner died is ended, and the run
 // is recorded as interrupted; runs that have ended are archived. It returns what was done, also where something failed. With
 // ids it does so for those runs alone. Without, it does it for all, and finishes what processes that were killed had begun: removals,
-// imports and, if nothing failed, the ends of work trees. A run that a live process owns is never touched. Observers are told by
-// [Reconciled] and [TreeEnded].
+// imports and, if nothing failed, the ends of work trees. A run that a live process owns is never touched. Observers
+// are notified by [Reconciled] and [TreeEnded].
 func (e *Engine) Reconcile(ctx context.Context, ids ...persistence.ID) ([]reconcile.Change, error) {
 	store, err := e.records(ctx, false, "")
 	if err != nil {
@@ -99,10 +99,10 @@ func (e *Engine) Reconcile(ctx context.Context, ids ...persistence.ID) ([]reconc
 	return changes, FinishTrees(ctx, e.p, e.o, store.Store, func(r TreeReport) { e.bus.tell(TreeEnded{r, true}) })
 }
 
-// atOnce is how many changes are applied between two tellings of how far it has come.
+// atOnce is how many changes are applied between two reports of progress.
 const atOnce = 100
 
-// apply applies changes and tells how far it has come.
+// apply applies changes and reports its progress.
 func (e *Engine) apply(ctx context.Context, store *project.Records, changes []reconcile.Change) (done []reconcile.Change, _ error) {
 	if len(changes) <= atOnce {
 		return reconcile.Apply(ctx, store.Store, changes, ender(ctx, e.p).marked)

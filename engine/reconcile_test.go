@@ -147,8 +147,8 @@ func recordedAs(ctx context.Context, t *testing.T, e *Engine, id persistence.ID)
 	return runs[0], true
 }
 
-// A run whose process was killed is recorded as interrupted, what its action left is ended, and observers are told; a run that is alive
-// stays as it is, and one that was not named too.
+// A run whose process was killed is recorded as interrupted, what its action left is ended, and observers are notified;
+// a run that is alive stays as it is, and one that was not named too.
 func TestReconcile(t *testing.T) {
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// running reports whether a process is there and no zombie that nobody has waited for.
+// running reports whether a process is there and is not a zombie that its parent has not waited for.
 func running(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

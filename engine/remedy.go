@@ -62,7 +62,7 @@ type Remedy struct {
 	Operation Operation // "" = there is none
 	Target    string    // the run or the loop it is for; "" = none
 	With      []Setting
-	Help      bool   // not the operation, but what tells more of it
+	Help      bool   // not the operation, but the help on it
 	Dir       string // the directory of the project, where that is another one now
 	Store     string // where its runs are recorded, where that is another place now
 	Plain     bool   // it is to be asked for in another directory than the one of the project was

@@ -55,7 +55,8 @@ func (e *Engine) Remove(ctx context.Context, r RemoveRequest) ([]Removed, error)
 	return append(finished, gone...), several(unfinished, err)
 }
 
-// removable returns the runs of a request, or why one of them may not be removed. Those that are gone already are none.
+// removable returns the runs of a request, or why one of them may not be removed. Those that are gone already are left
+// out.
 func removable(ctx context.Context, store *project.Records, r RemoveRequest, gone []Removed) (todo []Removed, _ error) {
 	f := store.Finder()
 	var errs []error

@@ -93,8 +93,8 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// What the policy lets go goes, and what is alive or can be resumed stays; a dry run removes nothing, and without a policy nothing
-// happens.
+// What the policy selects is removed, and what is alive or can be resumed stays; a dry run removes nothing, and without
+// a policy nothing happens.
 func TestPrune(t *testing.T) {
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
@@ -133,8 +133,8 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// What the settings let go goes beside a run, and its observer is told before Close returns; what retention is about to do does not
-// keep Wait.
+// What retention removes is removed beside a run, and its observer is notified before Close returns; what retention is
+// about to do does not keep Wait.
 func TestRetentionBesideARun(t *testing.T) {
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // RecordedDefinition asks for the loop as it was recorded with a run, instead of its file as it is now.
 const RecordedDefinition = "recorded"
 
-// A Warn is called with what a user should know before a run begins; nil = it is not.
+// A Warn receives what a user should know before a run begins; nil = it is dropped.
 type Warn func(Warning)
 
 // A Warning is a text, or problems of a loop that keep nothing from running.
@@ -42,7 +42,7 @@ type Request struct {
 	Fork   *ForkRequest   `json:"fork,omitempty"`
 }
 
-// Tell has w told what a person should know before the run begins.
+// Tell passes to w what a user should know before the run begins.
 func (r Request) Tell(w Warn) {
 	switch {
 	case r.Start != nil:
@@ -106,8 +106,8 @@ type FilesRequest struct {
 	Folder string `json:"folder,omitempty"` // of the project, from the top of the repository; "" = the top
 }
 
-// Shipped is a definition that came with a submitted run, for workers without it in their checkout. The caller that asks for a run with it has verified the
-// signature: the engine does not know which keys are accepted.
+// Shipped is a definition that came with a submitted run, for workers without it in their checkout. The caller has
+// verified the signature: the engine does not know which keys are accepted.
 type Shipped struct {
 	Text      string            `json:"text"` // of a project.Definition
 	Signature signing.Signature `json:"signature"`

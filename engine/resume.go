@@ -170,7 +170,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 			}
 		}
 		j.liftPause(ctx)
-		if run.Foreign { // once: from here on it is none
+		if run.Foreign { // once: from here on it is not foreign
 			r.Warn.say(textf("run %s was recorded by little-loops%s; from now on its records are those of loops, in %s when it has ended", run.ID, olderLayout(run), p.Short(filepath.Join(p.Loops, ".history"))))
 		}
 		for _, damage := range j.journal.Run().Damage {
@@ -233,7 +233,7 @@ func where(m *fsm.Snapshot) string {
 // RecentRuns is how many runs are looked at before all of them are.
 const RecentRuns = 100
 
-// pickResumable returns the run to continue with, or says why there is none.
+// pickResumable returns the run to continue with, or an error that explains why there is none.
 func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems bool) (persistence.Run, error) {
 	runs, err := f.Runs(ctx, arg, RecentRuns)
 	if err == nil && len(runs) == RecentRuns && !slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.Resumable }) {

@@ -23,9 +23,10 @@ type Retained struct {
 
 func (n Retained) about() persistence.ID { return n.Run }
 
-// retain begins to remove what the settings let go, beside a run that this process carries. It has a store of its own, and is
-// nothing that could keep the run from continuing or change how it ends. The function that it returns ends it: after a while if
-// patient, else as soon as the run that it removes is whole or gone. What is left then is for a later run.
+// retain begins to remove what the settings select, beside a run that this process carries. It has a store of its own,
+// and is nothing that could keep the run from continuing or change how it ends. The function that it returns ends it:
+// after a while if patient, else as soon as the run that it removes is whole or gone. What is left then is for a later
+// run.
 func (e *Engine) retain(run persistence.ID, tell func(Notice)) (end func(patient bool)) {
 	conf, _ := e.p.Declared() // the run began, so there are no mistakes in it
 	policy, wanted := configured(conf)
@@ -54,8 +55,8 @@ func (e *Engine) retain(run persistence.ID, tell func(Notice)) (end func(patient
 	}
 }
 
-// retention applies a policy if that is due, and returns what there is to tell. Its end is no mistake, and neither is that there was too little
-// time; late is set when there is no more.
+// retention applies a policy if that is due, and returns what there is to report. Its end is no mistake, and neither is
+// that there was too little time; late is set when there is no more.
 func (e *Engine) retention(ctx context.Context, policy Policy, run persistence.ID, late *atomic.Bool) Retained {
 	claim, err := claimRetention(e.p.RetentionStamp(), time.Now())
 	if err != nil {
@@ -73,8 +74,8 @@ func (e *Engine) retention(ctx context.Context, policy Policy, run persistence.I
 	return Retained{Run: run, Removed: gone, Late: short && late.Load(), Err: several(err, released)}
 }
 
-// applyPolicy removes what a policy lets go and returns it. The run of this process, which may not be on record yet, does not
-// count.
+// applyPolicy removes what a policy selects and returns it. The run of this process, which may not be on record yet,
+// does not count.
 func (e *Engine) applyPolicy(ctx context.Context, policy Policy, except persistence.ID) ([]Removed, error) {
 	store, err := e.p.Records(ctx, false)
 	if err != nil {

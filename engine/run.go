@@ -60,9 +60,9 @@ func (r *Run) Header() Header { return r.header }
 // ID is the id of the run.
 func (r *Run) ID() persistence.ID { return r.header.Run.ID }
 
-// Wait waits until the run has ended, or until ctx ends, which does not end the run. Observers may not have been told all yet:
-// Engine.Close waits for that. An error is
-// a *Refusal that says why the run stopped without an outcome, or what became of it is not sure.
+// Wait waits until the run has ended, or until ctx ends, which does not end the run. Observers may not have received
+// all notices yet: Engine.Close waits for that. An error is a *Refusal that says why the run stopped without an
+// outcome, or what became of it is not sure.
 func (r *Run) Wait(ctx context.Context) (Result, error) {
 	select {
 	case <-r.done:
@@ -155,7 +155,7 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 	return &Run{id: id, inbox: box, look: make(chan struct{}, 1), drain: make(chan struct{}), wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
-// drive drives a run to its end, releases it and tells how it ended.
+// drive drives a run to its end, releases it and reports how it ended.
 func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Result, error) {
 	ctx, stop := context.WithCancelCause(context.Background())
 	r.stop = stop
@@ -209,7 +209,7 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 	return r
 }
 
-// header completes what is told of a run as it begins.
+// header completes what is reported of a run as it begins.
 func (e *Engine) header(j *job, runner *action.Runner) Header {
 	j.header.RunDir, j.header.ShortDir = j.journal.Dir()+"/", j.project.Short(j.journal.Dir())+"/"
 	j.header.Agents = e.agentLine(j.project, j.loop, runner)
@@ -260,7 +260,7 @@ type recording struct {
 	id      persistence.ID
 	mine    chan struct{}   // closed when the segment is on record
 	claim   func()          // closes mine
-	onTape  func()          // tells that the run is on record
+	onTape  func()          // reports that the run is on record
 	because inspect.Because // what it needs to say why the run ended
 	limit   string          // what a budget needs for the run to continue, once a budget is used up
 }
@@ -298,7 +298,7 @@ func (s *recording) why(o fsm.Outcome, pending []fsm.Event) string {
 	return s.because.Reason(o, s.j.loop)
 }
 
-// end releases a run and tells how it ended.
+// end releases a run and reports how it ended.
 func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error, gone bool, limit string) (Result, error) {
 	run := j.journal.Run()
 	id := run.ID

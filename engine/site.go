@@ -19,7 +19,7 @@ type spot struct {
 	path string
 	dir  *os.File // nil: it cannot be opened, and is taken for what it was
 	was  os.FileInfo
-	real string // where it was, without symlinks; "" = this system does not tell
+	real string // where it was, without symlinks; "" = this system does not report it
 }
 
 func openSite(p *project.Project, work string) *site {
@@ -58,7 +58,7 @@ func (s spot) there() bool {
 	if err == nil && os.SameFile(st, s.was) {
 		return true
 	}
-	// A file system that numbers its files again each time says nothing by that.
+	// On a file system that numbers its files differently each time, another number means nothing.
 	st, again := s.dir.Stat()
 	return err == nil && again == nil && !os.SameFile(st, s.was)
 }

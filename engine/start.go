@@ -19,7 +19,7 @@ type Plan struct {
 	Loop    *fsm.Loop  // with what the request changes in it
 	Values  *value.Map // the context; the working folder has no name yet
 	Tree    *TreePlan  // nil = the run would be in the main checkout
-	Fork    *ForkPlan  // of a fork; nil = it is none
+	Fork    *ForkPlan  // of a fork; nil = it is not a fork
 
 	job *job
 }
@@ -146,8 +146,8 @@ func (j *job) begin(ready func(journal persistence.Journal, began time.Time) (fu
 }
 
 // Start begins a run, and returns when it is on record: its first event is durable, and its work tree is there. Until then the
-// end of ctx keeps it from beginning; after that nothing about ctx matters, and Run.Stop or Control ends it. The observer is told of this run
-// alone, before it has an id too; nil = it is not.
+// end of ctx keeps it from beginning; after that nothing about ctx matters, and Run.Stop or Control ends it. The
+// observer is notified of this run alone, before it has an id too; nil = there is no observer.
 func (e *Engine) Start(ctx context.Context, r StartRequest, o Observer) (*Run, error) {
 	plan, err := e.Plan(ctx, r)
 	if err != nil {
@@ -174,7 +174,7 @@ func (e *Engine) begin(ctx context.Context, plan *Plan, o Observer) (*Run, error
 		return nil, err
 	}
 	if !j.project.HasRecords() {
-		_ = j.project.IgnoreRecords() // whatever is wrong with the folder, recording the run will tell
+		_ = j.project.IgnoreRecords() // whatever is wrong with the folder is reported when the run is recorded
 	}
 	return e.carry(ctx, j, o)
 }

@@ -17,7 +17,8 @@ import (
 )
 
 // Submit records a run for workers, which is queued then, and returns it: it is durable, and nothing of it is run. The job says who may carry it; its run,
-// hash and request are filled in. What a start refuses is refused here, as far as this machine can tell. Only runs in PostgreSQL can be submitted.
+// hash and request are filled in. What a start refuses is refused here, as far as this machine can decide. Only runs in
+// PostgreSQL can be submitted.
 func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) (persistence.Run, error) {
 	if r.Tree != (TreeRequest{}) {
 		return persistence.Run{}, misuse(OpSubmit, "a submitted run works in the files of its worker, and has no work tree of its own")
@@ -95,7 +96,8 @@ func (e *Engine) signed(plan *Plan, warn Warn) (*Shipped, error) {
 	return &Shipped{string(text), *s}, nil
 }
 
-// definitionHash tells a definition, with all loops that it names, from others. It is the same in every checkout.
+// definitionHash distinguishes a definition, with all loops that it names, from others. It is the same in every
+// checkout.
 func definitionHash(spec persistence.Spec) string {
 	if spec.Definition == nil {
 		return spec.SHA256

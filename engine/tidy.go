@@ -18,9 +18,9 @@ import (
 const manyRuns = 64
 
 // tidy reconciles, all runs but one: before the run begins, because what is left of the action of one that died might work on the same
-// files. A record that cannot be reconciled is no reason not to run: it is told, and stays as it is. Where many runs died they are only
-// marked, and moved to the archive beside the run; where in addition no process of any action of the project is left, all of it is done
-// beside the run.
+// files. A record that cannot be reconciled is no reason not to run: it is reported, and stays as it is. Where many
+// runs died they are only marked, and moved to the archive beside the run; where in addition no process of any action
+// of the project is left, all of it is done beside the run.
 func (e *Engine) tidy(ctx context.Context, t turn) {
 	end := ender(ctx, t.project)
 	if c, ok := t.store.Store.(persistence.Crowd); ok && c.Crowded(manyRuns) && end.nothing() {
@@ -58,7 +58,7 @@ func (t turn) reconcile(ctx context.Context, end ending) (rest func(context.Cont
 	}
 }
 
-// tidied tells what was reconciled, and what could not be; that it was not, because the engine is being closed, is no news.
+// tidied reports what was reconciled, and what could not be, but not what was left because the engine is being closed.
 func (t turn) tidied(ctx context.Context, changes []reconcile.Change, err error) {
 	if err != nil && (ctx.Err() == nil || len(changes) > 0) {
 		t.tell(Said{Text: textf("not tidied up: %s", err), Problem: true})

@@ -38,7 +38,7 @@ func deadRuns(t *testing.T, e *Engine, n int) {
 	}
 }
 
-// reconciled counts the runs that an engine tells to have been interrupted.
+// reconciled counts the runs that an engine reports as interrupted.
 func reconciled(e *Engine) func() int {
 	var mu sync.Mutex
 	n := 0

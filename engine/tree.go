@@ -23,7 +23,7 @@ type TreeRequest struct {
 	End    string `json:"end,omitempty"`    // keep, merge or discard; "" = as the loop or the settings say
 }
 
-// A runTree is the work tree of a run. A nil runTree is none: the run is in the main checkout.
+// A runTree is the work tree of a run. Nil means no work tree: the run is in the main checkout.
 type runTree struct {
 	o    Options
 	tree worktree.Tree // before the run has an id, see worktree.Tree.Own
@@ -60,7 +60,7 @@ func (e *Engine) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, 
 	return t, nil
 }
 
-// TreeError is what a person is told when there can be no work tree.
+// TreeError is the error that a user gets when there can be no work tree.
 func TreeError(err error) error {
 	refused, is := errors.AsType[*worktree.Refusal](err)
 	if is {

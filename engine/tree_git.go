@@ -64,7 +64,7 @@ func Git(p *project.Project, o Options, run string) (git worktree.Git, done func
 			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
 		}
 		return strings.TrimSuffix(res.Stdout, "\n"), nil
-	}), func() { _ = r.Close() } // it only releases pipes
+	}), func() { _ = r.Close() } // it only closes pipes
 }
 
 // gitText is what git said, on one line, without its advice.

@@ -54,7 +54,7 @@ func (q *asker) verdict(ctx context.Context, question *Question, ev Evidence) (V
 }
 
 // ask puts one question to the judge and reads its answer. failed is the verdict where there is none. The error is
-// errHalted, an [*oddAnswer], or tells why the judge could not be asked.
+// errHalted, an [*oddAnswer], or why the judge could not be asked.
 func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payload *value.Map, failed *Verdict, err error) {
 	e, m := q.e, q.e.mem
 	a := Action{
@@ -119,7 +119,7 @@ func (q *asker) put(ctx context.Context, a Action) (Result, error) {
 	}
 }
 
-// fingerprint tells questions apart.
+// fingerprint distinguishes questions.
 func fingerprint(a Action) string {
 	h := sha256.New()
 	for _, part := range []string{a.Text, a.Schema, a.Host, a.Model, a.Effort} {
@@ -149,7 +149,7 @@ func (q *asker) cutShort(res Result) {
 	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the judge was ended before it answered"}, Field{"judges", []any{q.account(true)}})
 }
 
-// account is what the events tell of one question: who answered, and what it took.
+// account is what the events say of one question: who answered, and what it took.
 func (q *asker) account(failed bool) *value.Map {
 	m := value.NewMap("evaluator", q.cfg.Type, "duration_ms", q.last.Duration.Milliseconds())
 	r := q.last.Reply
@@ -190,7 +190,7 @@ func (q *asker) judged(verdict string) {
 	}
 }
 
-// tell adds the questions to an event.
+// tell adds the questions to the fields of an event.
 func (q *asker) tell(fields []Field) []Field {
 	if q == nil || len(q.asked) == 0 {
 		return fields
@@ -198,7 +198,7 @@ func (q *asker) tell(fields []Field) []Field {
 	return append(fields, Field{"judges", q.asked})
 }
 
-// tellRest leaves no question untold where there was no evaluate event to tell of it.
+// tellRest reports the questions that no evaluate event reported.
 func (e *Executor) tellRest(st *State) {
 	if len(e.untold) > 0 {
 		e.emit(EventNote, Field{"state", st.Name}, Field{"note", "what the judge was asked led to no verdict"}, Field{"judges", e.untold})

@@ -63,7 +63,8 @@ func (a *Await) kind() (kind, text string) {
 	return AwaitFor, ""
 }
 
-// pause is the time between the nth look, from 1, and the one after it. An event is told, and looked for just in case.
+// pause is the time between the nth look, from 1, and the one after it. A wait for an event is notified, and looks just
+// in case.
 func (a *Await) pause(n int) time.Duration {
 	if a.Event != "" || a.Ask != nil {
 		return waitEvent

@@ -68,7 +68,7 @@ func (e *Executor) seeEvent(ctx context.Context, w *Awaiting) (sight, error) {
 	}, nil
 }
 
-// event is what templates see: what the data says, behind what is known of every signal.
+// event is what templates see: what the data says, after the fields that every signal has.
 func (s *Signal) event() *value.Map {
 	m := value.NewMap("name", s.Name, "number", int64(s.N), "at", FormatTime(s.At), "from", s.From, "data", s.Data) //nolint:gosec // there are never so many
 	if data, ok := s.Data.(*value.Map); ok {

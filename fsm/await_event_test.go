@@ -91,7 +91,7 @@ func TestASignalInAWait(t *testing.T) {
 		changed := make(chan struct{})
 		cfg.Inbox, cfg.Changed = &sent, func() <-chan struct{} { return changed }
 		ring := func() {
-			synctest.Wait() // the machine stands, and reads nothing of this until the channel is closed
+			synctest.Wait() // the machine waits, and reads nothing of this until the channel is closed
 			old := changed
 			changed = make(chan struct{})
 			close(old)

@@ -13,8 +13,8 @@ type awaiter struct {
 	again bool      // the run was resumed in the wait
 	asked bool      // a user asked for that look
 	begun bool      // the wait was announced
-	told  time.Time // when a look was last told of
-	seen  string    // that was told
+	told  time.Time // when a look was last reported
+	seen  string    // that was reported
 	saved *Awaiting // is on record
 }
 
@@ -48,7 +48,7 @@ func (x *awaiter) look(ctx context.Context) (sight, error) {
 	return s, nil
 }
 
-// tell says in the history what a look came to, where that is news, and now and then where it is not.
+// tell records in the history what a look found, where that is new, and now and then where it is not.
 func (x *awaiter) tell(w *Awaiting, s sight, took time.Duration) {
 	if w.Seen == x.seen && time.Since(x.told) < waitEvent {
 		return

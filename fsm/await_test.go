@@ -125,7 +125,7 @@ func TestAPauseInAWait(t *testing.T) {
 		cfg.Held = func() <-chan struct{} { return released }
 		cfg.Changed = func() <-chan struct{} { return changed }
 		time.AfterFunc(10*time.Minute+30*time.Second, func() {
-			synctest.Wait() // the machine stands, and reads nothing of this until a channel is closed
+			synctest.Wait() // the machine waits, and reads nothing of this until a channel is closed
 			released = make(chan struct{})
 			old := changed
 			changed = make(chan struct{})

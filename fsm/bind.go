@@ -67,7 +67,7 @@ func isInteger(v any) bool {
 
 // Bind returns the values a loop or a fragment with these parameters starts with. given holds the values it gets,
 // templates expanded; they come first, in their order. Then come the defaults of the optional parameters that
-// were not given, in file order; a null default is none. Names that are not declared stay as they are.
+// were not given, in file order; a null default means no default. Names that are not declared stay as they are.
 //
 // A given value must pass [Parameter.Check]. Text, which is all a template can make, also stands for other types
 // (D21), with white space around it ignored:

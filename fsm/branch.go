@@ -166,7 +166,7 @@ func inlineLoop(state *State, around *Loop) *Loop {
 	return &own
 }
 
-// branchSign is in the mark of an action between the mark of a state with branches and the number of the branch.
+// branchSign is in the mark of an action, between the mark of a state with branches and the number of the branch.
 const branchSign = "+"
 
 // OuterMarks returns the marks of the states around an action that run branches, outermost first, from its Outer. The processes of

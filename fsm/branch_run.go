@@ -189,7 +189,7 @@ func (f *fork) remember(b *Branch, m *BranchMemory) (*BranchMemory, *Loop, error
 	return m, loop, nil
 }
 
-// end takes in that a branch does not run any more.
+// end notes that a branch does not run any more.
 func (f *fork) end(ctx context.Context, r *member) {
 	b := f.st.Branches.Named(r.memory.Name)
 	came := f.came(r)
@@ -252,7 +252,7 @@ func (f *fork) finish(ctx context.Context, b *Branch, m *BranchMemory, verdict, 
 	}
 }
 
-// count takes in the verdict of a branch.
+// count counts the verdict of a branch.
 func (f *fork) count(end *value.Map) {
 	f.ended++
 	verdict := end.Value("verdict")

@@ -46,7 +46,7 @@ git show-ref -q --verify "refs/heads/$branch" || git branch -q -- "$branch" HEAD
 	return f.e.workTree(ctx, f.st, c)
 }
 
-// Keys of what a branch left that tell of its work tree.
+// Keys of what a branch left that are about its work tree.
 const (
 	treePath   = "worktree"
 	treeCommit = "git_branch"

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A Budget limits what a run, or all visits to one of its states, may use; sub-loops count. A zero limit is none.
+// A Budget limits what a run, or all visits to one of its states, may use; sub-loops count. Zero means no limit.
 type Budget struct {
 	CostUSD      float64
 	Tokens       int64
@@ -42,7 +42,7 @@ func (s Spent) plus(t Spent) Spent {
 	return s
 }
 
-// spentOn is what one prompt or judge used. One that was refused before anything was used is none.
+// spentOn is what one prompt or judge used. One that was refused before anything was used does not count as a prompt.
 func spentOn(res Result) Spent {
 	s := Spent{Prompts: 1, Wall: res.Duration}
 	r := res.Reply
@@ -306,7 +306,7 @@ func (e *Executor) timeOrStepsSpent() (over *overrun) {
 	return over
 }
 
-// budgetRaised looks at the budgets again when a run is resumed.
+// budgetRaised checks the budgets again when a run is resumed.
 func (e *Executor) budgetRaised() {
 	m := e.mem
 	m.BudgetWarned = nil

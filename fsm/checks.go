@@ -178,7 +178,7 @@ func (e *Executor) stepCap(ctx context.Context) result {
 	return e.stateExists(ctx)
 }
 
-// flushes reports whether a state that a limit keeps from being entered can act again.
+// flushes reports whether a state that a limit keeps from being entered can still act one last time.
 func flushes(st *State) bool {
 	return st != nil && !st.Terminal && st.Loop == "" && st.Action != ""
 }

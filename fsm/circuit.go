@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// A Circuit tells the runs of a project of each other's rate limits. Its methods may be called by several runs at once.
+// A Circuit shares rate limits among the runs of a project. Its methods may be called by several runs at once.
 type Circuit interface {
-	// Limited notes that a host refused, and that no run should ask it before until. An error means that others do not
-	// learn of it; the run continues.
+	// Limited notes that a host refused, and that no run should ask it before until. An error means that others are not
+	// notified; the run continues.
 	Limited(host string, until time.Time) error
 	// Answered notes that a host answered what it was asked at that time: what was noted of it before is over.
 	Answered(host string, asked time.Time) error
@@ -27,7 +27,7 @@ type HostFinder interface {
 // circuitLook is how often a run that waits for others looks whether the host answers again.
 const circuitLook = 5 * time.Second
 
-// refused returns who refuses prompts that name this host, and until when, as other runs have noted.
+// refused returns which host refuses prompts that name this host, and until when, as other runs have noted.
 func (e *Executor) refused(name string) (by string, until time.Time) {
 	if f, ok := e.cfg.Runner.(HostFinder); ok {
 		found := false

@@ -21,7 +21,7 @@ func (f finder) HostFor(string) (string, bool) { return f.host, f.host != "" }
 func TestOnlyPromptsToTheHostThatRefusedWait(t *testing.T) {
 	for name, c := range map[string]struct {
 		refused, to string
-		unknown     bool // the runner does not tell to whom prompts go
+		unknown     bool // the runner does not report to which host prompts go
 		want        time.Duration
 	}{
 		"the same host":               {"fake", "fake", false, time.Minute},

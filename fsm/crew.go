@@ -60,7 +60,7 @@ func (c *crew) assemble() (dismiss func()) {
 	}
 }
 
-// launch runs a member on a goroutine of its own. n tells its processes from those of the others.
+// launch runs a member on a goroutine of its own. n distinguishes its processes from those of the others.
 func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *State, n int) *member {
 	e := c.e
 	x := e.childOf(m.Child, loop, st)
@@ -97,7 +97,7 @@ const (
 	memberCut              // it continues when the run does
 )
 
-// came takes in that a member does not run any more, and returns what it came to.
+// came notes that a member does not run any more, and returns its result.
 func (c *crew) came(r *member) int {
 	e := c.e
 	r.cancel(nil)
@@ -225,7 +225,7 @@ func (e *Executor) captured() *value.Map {
 	return all
 }
 
-// pauses takes in that a member is held, or is not any more. The clock of the state stands still while all are.
+// pauses notes that a member is held, or is not any more. The clock of the state is paused while all are.
 func (c *crew) pauses(change int) {
 	was := c.held > 0 && c.held >= len(c.live)
 	if c.held += change; change == 0 {

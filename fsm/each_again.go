@@ -6,7 +6,7 @@ type ItemsAgain struct {
 	Interrupted bool // those with idempotent: false that were cut short, whether they have an end or not
 }
 
-// fields tell of it in the event of the list.
+// fields returns what the event of the list says of it.
 func (a ItemsAgain) fields() (fields []Field) {
 	if a.Failed {
 		fields = append(fields, Field{"retry_failed", true})

@@ -41,7 +41,7 @@ const endsEvery = 250
 // process dies.
 const endsLatest = 10 * time.Second
 
-// endsChunk is how many items one entry of the ends on record tells of. A change rewrites its entry only.
+// endsChunk is how many items one entry of the ends on record covers. A change rewrites its entry only.
 const endsChunk = 1000
 
 const openOnRecord = '-'
@@ -54,8 +54,9 @@ func (r *round) remember() {
 	m.Items, r.fresh, r.kept = &items, 0, time.Now()
 }
 
-// encodeEnds writes ends as texts by the step and the number of the first item that each tells of, STEP/ITEM: runs of a letter and how many items in a row it is
-// about, where that is more than one. What has not begun at the end of a text, and texts without anything else, are left out.
+// encodeEnds writes ends as texts by the step and the number of the first item that each covers, STEP/ITEM: runs of a
+// letter and how many items in a row it is about, where that is more than one. What has not begun at the end of a text,
+// and texts without anything else, are left out.
 func encodeEnds(step int, ends []itemEnd) map[string]string {
 	texts := map[string]string{}
 	for first := 0; first < len(ends); first += endsChunk {
@@ -88,8 +89,8 @@ func encodeRuns(ends []itemEnd) string {
 	return string(text)
 }
 
-// decodeEnds reads what encodeEnds wrote. Texts of other steps are passed over: a version of the program that does not know them may have left
-// them where they were.
+// decodeEnds reads what encodeEnds wrote. Texts of other steps are skipped: a version of the program that does not know
+// them may have left them where they were.
 func decodeEnds(texts map[string]string, step int, ends []itemEnd) error {
 	for key, text := range texts {
 		of, first, _ := strings.Cut(key, "/")

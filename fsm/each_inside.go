@@ -12,7 +12,7 @@ import (
 
 // What the machine remembers of a list whose items are more than a shell script, each a prompt, a loop, a wait or a question: those
 // that have begun and not ended are among the branches of the memory, each under the name of its item and try. A resumed run continues
-// inside them. What ended is told as it is of any other item.
+// inside them. What ended is reported as for any other item.
 
 // inside reports whether each item of the state has a memory of its own.
 func (x *Each) inside(st *State) bool {
@@ -207,7 +207,7 @@ func (r *round) dismiss(m *BranchMemory) {
 	r.e.mem.Branches = slices.DeleteFunc(slices.Clone(r.e.mem.Branches), func(b *BranchMemory) bool { return b.Name == m.Name })
 }
 
-// left takes in that an item does not run any more.
+// left notes that an item does not run any more.
 func (r *round) left(ctx context.Context, d *member) {
 	i := d.x.item.item
 	came := r.crew.came(d)
@@ -223,7 +223,7 @@ func (r *round) left(ctx context.Context, d *member) {
 	}
 }
 
-// settleInside takes in how a try of an item ended, and begins the next one where there is one.
+// settleInside notes how a try of an item ended, and begins the next one where there is one.
 func (r *round) settleInside(ctx context.Context, i int, m *BranchMemory) error {
 	e, o := r.e, m.Child.Memory.Outcome
 	e.detach(ctx, r.st, m.Child)
@@ -257,7 +257,7 @@ func (r *round) saveInside(ctx context.Context) bool {
 	return r.e.record(ctx, true)
 }
 
-// leftFields tell of what an item left.
+// leftFields returns the fields of an event for what an item left.
 func leftFields(left *value.Map) (fields []Field) {
 	add := func(name string, v any) {
 		if v != nil && v != "" {

@@ -13,14 +13,14 @@ import (
 )
 
 // Items are what the machine remembers of the list that its state works on. They never change after they were recorded: others take their
-// place. Which items have ended is told by Ends, and by the events behind Through.
+// place. Which items have ended is in Ends, and in the events behind Through.
 type Items struct {
 	State   string
 	Step    int    // that entered the state
 	List    string // the items, as a JSON list
 	Count   int
 	Since   uint64            // no event up to this one is of an item of the list
-	Through uint64            // Ends tells all that the events up to this one do
+	Through uint64            // Ends has all that the events up to this one say
 	Ends    map[string]string // how items ended; see encodeEnds
 }
 

@@ -207,7 +207,7 @@ func (o *inOrder) put(i int, text string) {
 	}
 }
 
-// skip tells that there is no such entry.
+// skip notes that there is no such entry.
 func (o *inOrder) skip(i int) { o.put(i, "") }
 
 func (o *inOrder) line(text string) {

@@ -73,7 +73,7 @@ func (r *round) recall(ctx context.Context) error {
 	return nil
 }
 
-// learn takes in one event of the history.
+// learn notes one event of the history.
 func (r *round) learn(ev Event) {
 	if !r.own(ev) {
 		return
@@ -208,7 +208,7 @@ func (r *round) mayBegin(ctx context.Context) bool {
 	return r.next < r.list.count() && e.broken == nil && ctx.Err() == nil && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() && e.wallSpent() == nil
 }
 
-// begin tells that the next item begins, and returns what is to be done for it; nil = nothing.
+// begin reports that the next item begins, and returns what is to be done for it; nil = nothing.
 func (r *round) begin(ctx context.Context) func() {
 	e, i := r.e, r.next
 	r.next++
@@ -262,7 +262,7 @@ func (r *round) judge(res Result) string {
 	return v.Name
 }
 
-// ended takes in what came of an item. What a stop cut short is not remembered.
+// ended notes the result of an item. What a stop cut short is not remembered.
 func (r *round) ended(ctx context.Context, out itemResult) {
 	r.running--
 	r.e.breaks(out.err)
@@ -276,7 +276,7 @@ func (r *round) ended(ctx context.Context, out itemResult) {
 	r.tell(out, verdict)
 }
 
-// tell tells how an item ended.
+// tell reports how an item ended.
 func (r *round) tell(out itemResult, verdict string) {
 	r.settle(out.item, endOf(verdict))
 	res := out.res

@@ -166,7 +166,7 @@ func judgeMCP(_ *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 		return verdict("timeout", "exit_code", code, "error", "mcp tool timed out"), nil
 	}
 	envelope := &value.Map{}
-	// Of an envelope that was cut the exit code tells what there is to know.
+	// Of an envelope that was cut, only the exit code is used.
 	if text := value.TrimSpace(ev.Output); text != "" && !ev.Cut {
 		v, err := value.ParseJSON([]byte(text))
 		if err != nil {

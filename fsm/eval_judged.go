@@ -75,7 +75,7 @@ func judgeContract(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	return ContractVerdict(pairs, nil) // no judge is asked
 }
 
-// readPair reads what a judge is shown of a pair. An error means that the pair is none, whatever the files hold.
+// readPair reads what a judge is shown of a pair. An error means that the pair is invalid, whatever the files hold.
 func readPair(v any, files Files) (p Pair, err error) {
 	m, ok := v.(*value.Map)
 	if !ok {

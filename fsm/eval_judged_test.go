@@ -97,7 +97,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// Where every pair has a problem nobody is asked.
+// Where every pair has a problem no judge is asked.
 func TestContractProblems(t *testing.T) {
 	dir := filled(t, map[string]string{"p.txt": "p"})
 	cfg := Evaluate{Type: "contract", Pairs: []any{

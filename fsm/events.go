@@ -71,7 +71,7 @@ const (
 	EventWorktreeAttached = "sub_loop_worktree_attached" // branch, path: a sub-loop has one
 	EventWorktreeDetached = "sub_loop_worktree_detached" // branch, path [kept]
 	EventWorktreeMerged   = "branch_worktree_merged"     // state, of, commit: what a branch of parallel changed was merged
-	EventWorktreeError    = "sub_loop_worktree_error"    // branch, error: there is none to run in
+	EventWorktreeError    = "sub_loop_worktree_error"    // branch, error: there is no work tree to run in
 
 	EventFiles = "files_kept" // commit: what the files of the run were when what follows was recorded
 

@@ -24,10 +24,10 @@ type Config struct {
 	Library Library
 	// MemoryUsed returns how much of the machine's memory is in use, in percent, for host_guard. Nil, or false: unknown.
 	MemoryUsed func() (float64, bool)
-	Circuit    Circuit // tells runs of each other's rate limits; nil = there is none
+	Circuit    Circuit // shares rate limits among runs; nil = there is none
 	Purse      Purse   // limits what this run and others spend together; nil = nothing does
-	// Park has the run released where a state waits (see [EndParked]) instead of carrying it until that is over. What came already
-	// is not waited for.
+	// Park has the run released where a state waits (see [EndParked]) instead of carrying it until that is over. What came
+	// already is not waited for.
 	Park bool
 	Wake <-chan struct{} // ends the wait the run is in, if it is in one; nil: nothing does
 	// Held returns nil while the run may continue, else a channel that is closed when it may again. It is asked before each state
@@ -52,7 +52,8 @@ type Config struct {
 	Keep    Keep // keeps what actions did to files where a later owner of the run finds it; nil = nothing does
 	// Spawn starts an agent that is asked to resume the run, and returns the pid of its process: it is how a loop with on_handoff:
 	// spawn hands over. host is the agent host that the loop names, "" = none; permissions are those of the loop; continuation is
-	// the text of the handoff. The agent does not begin before the run was released. Nil: nothing can be started, and the run only ends.
+	// the text of the handoff. The agent does not begin before the run was released. Nil: nothing can be started, and the
+	// run only ends.
 	Spawn func(ctx context.Context, host, permissions, continuation string) (pid int, err error)
 	// History yields the events that were recorded of the run behind the one with a number, in order: those of all segments, and those
 	// that Record has taken. Nil: a resumed run begins a list of items again.
@@ -64,11 +65,13 @@ type Config struct {
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
 	Getenv func(name string) (string, bool)
-	// Verdict, if not nil, is asked before an evaluator looks at its evidence. Where it reports true, its verdict stands. For dry runs.
+	// Verdict, if not nil, is asked before an evaluator looks at its evidence. Where it reports true, its verdict is
+	// final. For dry runs.
 	Verdict func(l *Loop, st *State, cfg *Evaluate, ev Evidence) (Verdict, bool)
 	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
-	// Why, if not nil, says why the run itself ends so, for its record. pending are the events that Observe was not told yet.
+	// Why, if not nil, says why the run itself ends so, for its record. pending are the events that Observe has not
+	// received yet.
 	Why func(o Outcome, pending []Event) string
 	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.
 	Verify bool
@@ -89,21 +92,21 @@ type Executor struct {
 	cfg     Config
 	mem     *Snapshot
 	resumed bool
-	forked  []Field // of the loop_start of a fork; nil = it is none
+	forked  []Field // of the loop_start of a fork; nil = it is not a fork
 
 	started  time.Time     // of this segment, monotonic
 	before   time.Duration // all earlier segments
 	batch    Batch         // events not recorded yet
 	keep     map[string]bool
 	startAt  string // of the run, as templates see it
-	untold   []any  // questions to judges that no event tells of
+	untold   []any  // questions to judges that no event reports
 	broken   error  // the first failed Record; nothing is done after it
 	recorded uint64 // number of the last event that Record took; of the run itself only
 	woken    bool   // a user ended a wait: the next prompt does not wait for others either
 
 	parent *Executor   // that runs this one as a sub-loop; nil in the run itself
 	depth  int         // of parents
-	baton  *sync.Mutex // of branches: its holder may change the memory of the machine; nil = there are none
+	baton  *sync.Mutex // of branches: only its holder uses what the machine remembers; nil = there are none
 	crew   *crew       // what the state runs side by side now; nil = nothing
 	branch string      // that this one is, or the name of its item; "" = it is neither
 	inline bool        // the same, with an action: it sees what the loop around it remembers

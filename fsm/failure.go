@@ -20,7 +20,7 @@ var failureSigns = []struct {
 	texts       []string
 	words       []string // whole words only
 }{
-	// Waiting does not pay a bill. APIs say so with the status of a rate limit, and in words of one.
+	// Waiting does not pay a bill. APIs report that with the status and the text of a rate limit.
 	{FailureNonRecoverable, "limit", []string{
 		"credit balance", "insufficient_quota", "insufficient quota", "insufficient balance", "exceeded your current quota", "payment required",
 	}, nil},

@@ -2,7 +2,7 @@ package fsm
 
 import "testing"
 
-// A bill that is not paid is no rate limit, in whatever words and with whatever status the API says so: nothing would come of a
+// A bill that is not paid is no rate limit, with whatever text and status the API reports it: nothing would come of a
 // wait.
 func TestBillingIsNoRateLimit(t *testing.T) {
 	for _, text := range []string{

@@ -28,7 +28,8 @@ func holdFor(d time.Duration, n int) func() <-chan struct{} {
 	}
 }
 
-// A run that is held, also inside a sub-loop, goes the way it would have gone; the time it stood counts for nothing.
+// A run that is held, also inside a sub-loop, takes the transitions it would have taken; the time it was held does not
+// count.
 func TestHeldRunsLoseNoTime(t *testing.T) {
 	for _, file := range []string{"timeout-loop-subloop-seconds", "timeout-loop-subloop", "retries", "maintain-timeout"} {
 		t.Run(file, func(t *testing.T) {

@@ -42,7 +42,7 @@ const (
 	SeverityWarning Severity = "warning"
 )
 
-// A Problem is one mistake in a loop file, told so that its author can fix it without the manual.
+// A Problem is one mistake in a loop file, described so that its author can fix it without the manual.
 type Problem struct {
 	Pos      Pos      `json:"pos"`
 	Severity Severity `json:"severity"`
@@ -171,7 +171,7 @@ type State struct {
 	ActionType string     // as written
 	Extension  *Extension // what the settings make of ActionType; nil = it is one of the language
 	Params     *value.Map // arguments of an mcp_tool
-	Call       *Call      // the request that its action is; nil = it is none
+	Call       *Call      // the request that its action is; nil = it is not a request
 	Timeout    time.Duration
 	Idle       time.Duration
 	Capture    string
@@ -275,7 +275,7 @@ type Evaluate struct {
 	Schema        *value.Map
 	MinConfidence float64 // 0.5 unless set
 	Uncertain     bool    // uncertain_suffix
-	Source        string  // template; HasSource tells "" from absent
+	Source        string  // template; HasSource distinguishes "" from absent
 	HasSource     bool
 	Previous      string
 	HasPrevious   bool

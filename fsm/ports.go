@@ -52,7 +52,7 @@ type Action struct {
 	SessionHost string   // that Session is of; any other host begins a new one
 	Counted     Usage    // what Session had used when it was left, as its host counts
 	Permissions string   // "" = PermissionsSkip
-	MaxCost     float64  // USD; a host that can is told to stop above it; 0 = no limit
+	MaxCost     float64  // USD; a host that supports it is asked to stop above it; 0 = no limit
 	Schema      string   // JSON Schema that the answer of a judge is to match
 	Strict      bool     // an answer that does not match Schema is a failure
 }
@@ -72,7 +72,7 @@ type Var struct{ Name, Value string }
 // A Result is what came of an Action that was attempted, well or badly.
 type Result struct {
 	// Stdout and Stderr are valid UTF-8 with \r\n and \r turned into \n (D9, D23). Each is capped: what is
-	// over the cap keeps its head and its tail around a line that tells how much is missing.
+	// over the cap keeps its head and its tail around a line that says how much is missing.
 	Stdout, Stderr string
 	ExitCode       int           // negative: ended by that signal; 124: timed out
 	Duration       time.Duration // wall clock
@@ -122,8 +122,8 @@ type Files interface {
 
 // A Library finds the loops that states run as sub-loops.
 type Library interface {
-	// Loop returns the loop that a state of the loop from calls name, complete and checked. An error tells
-	// users why there is none to run: nothing has that name, or it has mistakes.
+	// Loop returns the loop that a state of the loop from calls name, complete and checked. An error explains
+	// to users why there is none to run: nothing has that name, or it has mistakes.
 	Loop(name string, from *Loop) (*Loop, error)
 }
 

@@ -13,7 +13,8 @@ type Purse interface {
 	Spent(usd float64) error
 }
 
-// awaitPurse waits as long as nothing may be spent. The time of the run stands still. It reports false if the run was stopped meanwhile.
+// awaitPurse waits as long as nothing may be spent. The clock of the run is paused. It reports false if the run was
+// stopped meanwhile.
 func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
 	if e.cfg.Purse == nil {
 		return true

@@ -8,7 +8,7 @@ import (
 )
 
 // forGood reports whether no prompt to the same host can succeed until a user does something (D28). What a host prints
-// in words alone is never that: an agent may write any of them.
+// only as text is never that: an agent may write any text.
 func (f Failure) forGood() bool {
 	switch f {
 	case FailAuth, FailBilling, FailModel, FailMissing:

@@ -43,10 +43,11 @@ func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.Cache
 const (
 	CoverageComplete = "complete"
 	CoveragePartial  = "partial" // it was cut off: more was used
-	CoverageNone     = "none"    // the host does not tell
+	CoverageNone     = "none"    // the host does not report it
 )
 
-// A Failure is why a prompt or judge failed, as far as its host tells. The zero Failure means that it did not fail.
+// A Failure is why a prompt or judge failed, as far as its host reports it. The zero Failure means that it did not
+// fail.
 type Failure string
 
 // The classes of failure.

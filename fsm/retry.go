@@ -42,7 +42,7 @@ func failureOf(res Result) (class, kind string) {
 	case FailTimeout:
 		return FailureTransient, "timeout"
 	case FailTransient:
-		// What the host printed may tell more exactly which, in the words of the language.
+		// What the host printed may show more exactly which, in the terms of the language.
 		if class, kind = FailureClass(res.Stderr, res.ExitCode, complete); class == FailureTransient {
 			return class, kind
 		}
@@ -55,7 +55,7 @@ func failureOf(res Result) (class, kind string) {
 type retrying struct {
 	why     string
 	text    string // for users
-	spent   string // the kind of event that tells of the last attempt
+	spent   string // the kind of event that reports the last attempt
 	most    int
 	backoff time.Duration
 }

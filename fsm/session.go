@@ -12,7 +12,8 @@ type Session struct {
 // sessionContinue is the session_mode of prompts that carry on.
 const sessionContinue = "continue"
 
-// address says which host gets a prompt and which session it continues. A prompt that does not carry on breaks the chain.
+// address sets to which host a prompt goes and which session it continues. A prompt that continues none breaks the
+// chain.
 func (e *Executor) address(st *State, a *Action) {
 	m, l := e.mem, e.cfg.Loop
 	a.Host, a.Effort = l.PromptHost(st), st.Effort

@@ -7,7 +7,7 @@ import (
 	"loops/fsm/value"
 )
 
-// A Phase is where inside its current state a machine stands.
+// A Phase is where inside its current state a machine is.
 type Phase string
 
 // The phases, in the order a state goes through them.
@@ -49,7 +49,7 @@ type Snapshot struct {
 	JustRouted  bool           // Current was announced by a route event and not entered
 	StepsCapped bool           // the on_max_steps handler was started
 	PassCapped  bool           // the on_max_iterations handler was started
-	Flushing    bool           // Current acts again after a cap, without being judged
+	Flushing    bool           // Current acts one last time after a cap, without being judged
 	CappedAt    string         // what was about to be entered when the handler was; "" where none was
 
 	StallRing      []StallRecord     // last records of the window detector, oldest first
@@ -164,7 +164,7 @@ type Repeat struct {
 
 // An Answer is what came of asking a judge once. It is not changed once it was recorded.
 type Answer struct {
-	Question string // fingerprint of the question and of the host that was asked
+	Question string // fingerprint of what was asked, and of which judge
 	Result   Result // with the beginnings of its texts only
 }
 

@@ -2,14 +2,14 @@ package fsm
 
 import "loops/fsm/value"
 
-// A stallFire tells that the stall detector found the same record again and again.
+// A stallFire means that the stall detector found the same record again and again.
 type stallFire struct {
 	Kind  string // consecutive or recurrent
 	Count int
 }
 
-// recordStall tells the stall detector about an evaluated visit. print is the fingerprint of the progress paths, ""
-// for none: when it is not the one this state saw last, there was progress and the window starts again. Equal
+// recordStall adds an evaluated visit to the records of the stall detector. print is the fingerprint of the progress
+// paths, "" for none: when it is not the one this state saw last, there was progress and the window starts again. Equal
 // records that fill the window fire it; else so many of them in the whole run fire the recurrent detector.
 func (m *Snapshot) recordStall(cfg *Stall, rec StallRecord, print string) (stallFire, bool) {
 	if cfg == nil {

@@ -36,7 +36,8 @@ func (n nested) Record(ctx context.Context, b *Batch) error {
 	return p.broken
 }
 
-// inBranch adds the name of a branch to the fields of an event from inside it. What it is inside of is first.
+// inBranch adds the name of a branch to the fields of an event from inside it. The branch that it is inside of comes
+// first.
 func inBranch(name string, fields []Field) []Field {
 	for i, f := range fields {
 		if inner, ok := f.Value.(string); ok && f.Key == "branch" {

@@ -98,7 +98,7 @@ func (f *fake) judge(ctx context.Context, a fsm.Action) (fsm.Result, error) {
 	return res, nil
 }
 
-// answered makes a new fake continue where an interrupted run stands.
+// answered makes a new fake continue where an interrupted run is.
 func (f *fake) answered(s *fsm.Snapshot, outer string) {
 	if f.asked == nil {
 		f.asked = map[string]int{}

@@ -159,7 +159,7 @@ func (s shelf) Loop(name string, _ *fsm.Loop) (*fsm.Loop, error) {
 	return nil, fmt.Errorf("there is no loop %q", name)
 }
 
-// circuit is one that no one else knows. What it was told of hosts that answered is in answered.
+// circuit is one that no other run uses. The hosts that answered are in answered.
 type circuit struct {
 	mu       sync.Mutex
 	until    time.Time
@@ -308,7 +308,7 @@ func memoryUsed() func() (float64, bool) {
 	}
 }
 
-// spawn starts no agent; there is none of the host missing.
+// spawn starts no agent; for the host "missing" there is none.
 func spawn(_ context.Context, host, _, _ string) (int, error) {
 	if host == "missing" {
 		return 0, errors.New("there is no such agent")
@@ -361,7 +361,7 @@ func TestTraces(t *testing.T) {
 				switch out.TerminatedBy {
 				case fsm.EndInterrupted, fsm.EndHandoff, fsm.EndMaxSteps, fsm.EndMaxIterations:
 					rec.events = nil
-					again := &fake{} // whoever resumes does not stop at the same place again
+					again := &fake{} // the resumed run does not stop at the same place again
 					again.answered(rec.saved[len(rec.saved)-1], "")
 					cfg.Runner = again
 					out, err = fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())
@@ -491,7 +491,7 @@ func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want f
 	}
 }
 
-// withoutLogs leaves out the captured events of sub-loops, which tell of the resume.
+// withoutLogs leaves out the captured events of sub-loops, which show the resume.
 func withoutLogs(m *value.Map) *value.Map {
 	out := value.NewMap()
 	for _, k := range m.Keys() {

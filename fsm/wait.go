@@ -98,7 +98,7 @@ func (e *Executor) pause(ctx context.Context, why string, d time.Duration) {
 	e.mem.Wait = nil
 }
 
-// held waits while the run is held, before a state is entered that is not its end. The time of the run stands still.
+// held waits while the run is held, before a state is entered that is not its end. The clock of the run is paused.
 func (e *Executor) held(ctx context.Context) result {
 	m := e.mem
 	if st := e.cfg.Loop.States[m.Current]; e.cfg.Held == nil || st == nil || st.Terminal && !e.cfg.Loop.Maintain {
@@ -149,7 +149,7 @@ func (e *Executor) held(ctx context.Context) result {
 	return pass
 }
 
-// waitEvent is how often a long wait is told of.
+// waitEvent is how often a long wait is reported.
 const waitEvent = time.Minute
 
 // sleep waits for what the memory says, which is durable before. It returns early when ctx ends, when a user wakes the

@@ -144,7 +144,7 @@ func TestALimitWithoutARouteCanBeResumed(t *testing.T) {
 	})
 }
 
-// After loops stop, Ctrl-C or a timeout in a wait, status did not tell of it any more, though the resumed run did wait.
+// After loops stop, Ctrl-C or a timeout in a wait, status did not show it any more, though the resumed run did wait.
 func TestAStoppedRunStillTellsWhatItWaitsFor(t *testing.T) {
 	for _, c := range []struct {
 		name, trace string
@@ -196,7 +196,8 @@ func (p purse) Full(context.Context) (string, time.Time) {
 
 func (purse) Spent(float64) error { return nil }
 
-// TestPromptsWaitForRoomToSpend: a prompt begins when there is room, looked for every few seconds, and the time of the loop stands still until then.
+// TestPromptsWaitForRoomToSpend: a prompt begins when there is room, looked for every few seconds, and the clock of the
+// loop is paused until then.
 func TestPromptsWaitForRoomToSpend(t *testing.T) {
 	for name, c := range map[string]struct {
 		full, room, want time.Duration // until when it says that it is full, after how long it is not any more, and when the prompt begins

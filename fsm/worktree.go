@@ -92,7 +92,7 @@ func noTree(why string) error { return fmt.Errorf("there is no work tree: %s", w
 
 // ownTree is how a shell notes that a work tree is used by this process, its parent, and asks whether another one that
 // lives does. The mark is a file that git removes with the work tree. A removal that was cut short is finished, and not
-// taken for the deletion of files in the work tree: beside it stands a file which tells that all of it was committed.
+// taken for the deletion of files in the work tree: beside it is a file which says that all of it was committed.
 const ownTree = `mark() { echo "$(git -C "$1" rev-parse --absolute-git-dir)/loops-owner"; }
 own() { echo "$PPID" > "$(mark "$1")"; }
 unused() { pid=$(cat "$(mark "$1")" 2>/dev/null); [ -z "$pid" ] || [ "$pid" = "$PPID" ] || ! kill -0 "$pid" 2>/dev/null; }

@@ -1,5 +1,5 @@
 // Package reconcile brings what is recorded about runs into agreement with the processes that really live. Plan
-// decides and is pure, Apply acts, View is the truth for those who only look.
+// decides and is pure, Apply acts, View is the truth for callers that only look.
 package reconcile
 
 import (
@@ -38,8 +38,9 @@ type Change struct {
 	segment int
 }
 
-// Plan says what to do about these runs. It never changes a run that alive says lives, nor one of which that is unknown, nor
-// one whose status could not be read, nor a resumable one that only little-loops has written: that tool would not find it in the archive.
+// Plan returns what to do about these runs. It never changes a run that alive reports as live, nor one whose owner
+// cannot be determined, nor one whose status could not be read, nor a resumable one that only little-loops has written:
+// that tool would not find it in the archive.
 func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Time) []Change {
 	var plan []Change
 	for _, r := range runs {
@@ -71,8 +72,8 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 	return plan
 }
 
-// PlanUnowned says what to do about those of these runs of which it is not known whether they live, for a user who knows that
-// they do not: they are interrupted.
+// PlanUnowned returns what to do about those of these runs of which it is not known whether they live, for a user who
+// knows that they do not: they are interrupted.
 func PlanUnowned(runs []persistence.Run, now time.Time) []Change {
 	var plan []Change
 	for _, r := range runs {
@@ -83,9 +84,9 @@ func PlanUnowned(runs []persistence.Run, now time.Time) []Change {
 	return plan
 }
 
-// Apply does what Plan decided, and returns what was done. Before runs are interrupted, end (if not nil) is told the
+// Apply does what Plan decided, and returns what was done. Before runs are interrupted, end (if not nil) gets the
 // environment marker of each action that was in flight, to end what is left of it; a run is left as it is if that
-// fails. A run about which the decision does not hold any more is passed over. One change that fails does not stop
+// fails. A run about which the decision does not hold any more is skipped. One change that fails does not stop
 // the others; the errors are joined, each with its run.
 func Apply(ctx context.Context, store persistence.Store, changes []Change, end func(marker string) (int, error)) ([]Change, error) {
 	changes, err := lookTwice(ctx, store, changes)
@@ -100,8 +101,9 @@ func Apply(ctx context.Context, store persistence.Store, changes []Change, end f
 // few is how many changes are applied at once, because that takes no time to speak of.
 const few = 16
 
-// Begin is Apply for those who cannot wait: of many runs that died, and that the store can mark, it ends what is left of their actions
-// and marks them, and returns those as done. rest does what remains, and returns what else was done; nil = nothing remains.
+// Begin is Apply for callers that cannot wait: of many runs that died, and that the store can mark, it ends what is
+// left of their actions and marks them, and returns those as done. rest does what remains, and returns what else was
+// done; nil = nothing remains.
 func Begin(ctx context.Context, store persistence.Store, changes []Change, end func(marker string) (int, error)) (done []Change, rest func(context.Context) ([]Change, error), err error) {
 	m, ok := store.(persistence.Interrupter)
 	if !ok || len(changes) <= few {
@@ -123,7 +125,7 @@ func Begin(ctx context.Context, store persistence.Store, changes []Change, end f
 		if i := which[n]; err == nil {
 			done = append(done, about[i])
 			about[i].Told, todo[i].Interrupt = true, false
-		} // else Interrupt finds out, and its error is told
+		} // else Interrupt finds out, and its error is reported
 	}
 	rest = func(ctx context.Context) ([]Change, error) {
 		moved, err := outcome(about, tidy(ctx, store, todo))
@@ -200,7 +202,7 @@ func ended(n int) string {
 	return fmt.Sprintf("; %d processes of its action were ended", n)
 }
 
-// tidy returns an error, or nil, for each that was tried: one that means that none can be done is the last.
+// tidy returns an error, or nil, for each that was tried: a [persistence.ErrBusy] is the last.
 func tidy(ctx context.Context, store persistence.Store, todo []persistence.Tidying) (errs []error) {
 	if many, ok := store.(persistence.Tidier); ok && len(todo) > 0 {
 		return many.Tidy(ctx, todo)
@@ -220,7 +222,7 @@ func tidy(ctx context.Context, store persistence.Store, todo []persistence.Tidyi
 }
 
 // View returns what is true about a run, whatever is recorded: one that says running and is not alive is
-// interrupted, unless that is unknown.
+// interrupted, unless that cannot be determined.
 func View(r persistence.Run, alive bool) persistence.Run {
 	if r.Status == persistence.Running && !alive && !r.Unowned {
 		r.Status = persistence.Interrupted
@@ -230,10 +232,10 @@ func View(r persistence.Run, alive bool) persistence.Run {
 }
 
 // Alive reports whether the owner of a run lives. It does where it holds the run's lock or lease. Otherwise, of a run of
-// ours, a process that can be seen tells, and of one that cannot the lock that no process holds: the kernel keeps the locks of
-// all PID namespaces of a machine. An owner on another machine, whose locks may not be seen here, counts as alive unless
-// it let its lease run out. A run of little-loops has no lock: its owner lives if a process has the pid and is not known
-// to be another one.
+// ours, a process that can be seen decides, and for one that cannot be seen, that no process holds the lock: the kernel
+// keeps the locks of all PID namespaces of a machine. An owner on another machine, whose locks may not be seen here,
+// counts as alive unless it let its lease run out. A run of little-loops has no lock: its owner lives if a process has
+// the pid and is not known to be another one.
 func Alive(r persistence.Run) bool {
 	if r.Held {
 		return true

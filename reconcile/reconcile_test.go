@@ -95,7 +95,7 @@ func TestAliveElsewhere(t *testing.T) {
 	}
 }
 
-// dead leaves a run in the store whose owner recorded that an action is in flight and let go.
+// dead leaves a run in the store whose owner recorded that an action is in flight and released the run.
 func dead(t *testing.T, s persistence.Store, loop string, ended bool) persistence.ID {
 	t.Helper()
 	j, err := s.Create(t.Context(), persistence.Spec{Loop: loop, StartedAt: now})

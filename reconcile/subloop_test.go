@@ -16,7 +16,7 @@ import (
 )
 
 // The runner died while an action two sub-loops down was at work. What is left of that action is ended before the run is
-// interrupted, and nothing else: not what an action further out, or an earlier one, left running on purpose.
+// interrupted, and only that: not what an action further out, or an earlier one, left running on purpose.
 func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 	dir, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	if err != nil {

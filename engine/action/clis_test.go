@@ -91,7 +91,7 @@ func TestCLITool(t *testing.T) {
 	})
 }
 
-// What nobody allowed is not done, and the agent is not asked to wait for anybody.
+// What was not allowed is not done, and the agent is not asked to wait for a user.
 func TestCLIToolNotAllowed(t *testing.T) {
 	t.Parallel()
 	hosttest.Each(t, func(t *testing.T, cli string) {
@@ -147,7 +147,7 @@ func TestCLIRefused(t *testing.T) {
 			t.Parallel()
 			hosttest.With(t, c.with, func(t *testing.T, cli string) {
 				if cli == "qwen" && (c.does == "429" || c.does == "500") {
-					return // it tries seven times, whatever it is told, for longer than the test has
+					return // it tries seven times, whatever the settings, for longer than the test has
 				}
 				r, _, a := real(t, cli, "do it [["+c.does+"]]")
 				if c.does == "prose" {

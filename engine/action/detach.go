@@ -83,7 +83,7 @@ func (r *Runner) Detach(d Detachment) (*Detached, error) {
 
 // Release lets the agent begin.
 func (d *Detached) Release() {
-	_, _ = io.WriteString(d.gate, "\n") // an agent that was ended meanwhile is none to release
+	_, _ = io.WriteString(d.gate, "\n") // an agent that was ended meanwhile need not be released
 	_ = d.gate.Close()
 }
 

@@ -150,7 +150,7 @@ func (j *job) end() bool {
 	return false
 }
 
-// ended is told when there is nothing more to end. The rest of the output gets the usual time from now on.
+// ended is called when there is nothing more to end. The rest of the output gets the usual time from now on.
 func (j *job) ended() {
 	j.ending.done = true
 	j.exitAt, j.sinceEnd = j.now, 0

@@ -201,7 +201,7 @@ func TestBackgroundIsCountedExactly(t *testing.T) {
 	within(t, "it is gone", func() bool { return len(r.alive(t, 1)) == 0 })
 }
 
-// What the action itself printed is never lost, whoever else holds the pipe and however slow the reader is.
+// What the action itself printed is never lost, whichever processes hold the pipe and however slow the reader is.
 func TestEverythingPrintedBeforeTheExitIsRead(t *testing.T) {
 	r := newRunner(t)
 	r.DrainGrace = time.Millisecond

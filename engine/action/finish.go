@@ -11,7 +11,7 @@ import (
 	"loops/fsm"
 )
 
-// finish gathers what came of the action and releases it.
+// finish gathers the result of the action and releases it.
 func (j *job) finish() (fsm.Result, error) {
 	held := false
 	for i := range j.streams {
@@ -57,7 +57,7 @@ func (j *job) finish() (fsm.Result, error) {
 // exit says how the process ended.
 func (j *job) exit(res *fsm.Result) {
 	res.Duration = time.Since(j.began)
-	if !j.exited { // it cannot be ended: whenever that happens, no goroutine is waiting
+	if !j.exited { // it cannot be ended: nothing waits for it any more
 		go j.child.reap()
 		res.ExitCode = -int(syscall.SIGKILL)
 		return
@@ -95,7 +95,7 @@ func (j *job) exit(res *fsm.Result) {
 	}
 }
 
-// leave reads and drops what comes from a pipe that others hold, until they or Close release it.
+// leave reads and drops what comes from a pipe that others hold, until they close it or Close is called.
 func (r *Runner) leave(fd int) {
 	_ = unix.SetNonblock(fd, true) // so that Close ends the reading
 	f := os.NewFile(uintptr(fd), "output of a background process")

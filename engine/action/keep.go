@@ -40,7 +40,7 @@ func (k *keeper) reset(limit int, from int64, create func() (*os.File, error), s
 	k.from = min(from, 2*int64(k.half)) // the file begins with what is kept, so it must begin in time
 }
 
-// add takes the next piece of text. An error means that the file cannot be written; there is none from then on.
+// add takes the next piece of text. An error means that the file cannot be written; from then on there is no file.
 func (k *keeper) add(b []byte) (err error) {
 	if k.file == nil && k.create != nil && k.total+int64(len(b)) > k.from {
 		err = k.open()
@@ -151,8 +151,8 @@ func (k *keeper) end(always bool) error {
 	return k.settle.name(k.path)
 }
 
-// show makes the file before the text is too long to be held, so that others can read it while it grows. Where that fails they cannot, and
-// the action is none the worse.
+// show makes the file before the text is too long to be held, so that others can read it while it grows. Where that
+// fails they cannot, but the action is not affected.
 func (k *keeper) show() {
 	create := k.create
 	k.shown = true

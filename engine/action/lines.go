@@ -41,7 +41,7 @@ func (l *lines) add(b []byte, now time.Time) {
 	}
 }
 
-// due returns how long the lines that are there may still wait; ok is false where there are none.
+// due returns how long the available lines may still wait; ok is false where there are none.
 func (l *lines) due(now time.Time) (wait time.Duration, ok bool) {
 	return max(0, batchTime-now.Sub(l.since)), l.whole > 0
 }

@@ -144,7 +144,7 @@ func (e *UnknownHostError) Error() string {
 }
 
 // FindHost returns the host that a prompt which names this one ("" = none) would be given to, and the path of its program.
-// The error says to a person why there is none; it is an [UnknownHostError] where no host has the name.
+// The error explains to a user why there is no such host; it is an [UnknownHostError] where no host has the name.
 func (r *Runner) FindHost(name string) (*host.Host, string, error) {
 	r.prepare.Do(r.environ)
 	return r.chooseHost(name)

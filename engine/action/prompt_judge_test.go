@@ -72,7 +72,7 @@ func TestJudgeReply(t *testing.T) {
 	}
 }
 
-// TestSchemaOfJudge: a host that knows schemas is given it, the others are asked in words.
+// TestSchemaOfJudge: a host that supports schemas gets it as a schema, others as part of the prompt.
 func TestSchemaOfJudge(t *testing.T) {
 	for _, knows := range []bool{true, false} {
 		r := newRunner(t)

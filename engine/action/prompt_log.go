@@ -9,7 +9,7 @@ import (
 // logMost is how much of a host's stream its log holds.
 const logMost = 64 << 20
 
-// A rawLog is a file with every line a host prints, so that no line is lost because it was not understood. A
+// A rawLog is a file with every line a host prints, so that no output is lost because it could not be parsed. A
 // log that cannot be written is given up: work that is paid for does not end because of it.
 type rawLog struct {
 	create func() (*os.File, error) // nil: no log

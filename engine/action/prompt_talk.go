@@ -83,7 +83,7 @@ func (t *talk) hold(part []byte) {
 	t.pend = append(t.pend, part...)
 }
 
-// skip is told of the end of a line that was too long to be read.
+// skip is called at the end of a line that was too long to be read.
 func (t *talk) skip() {
 	t.log.note(fmt.Sprintf("a line of %d bytes was skipped: no more than %d are read", t.dropped, longestLine))
 	t.skipped++

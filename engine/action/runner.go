@@ -55,7 +55,7 @@ type Runner struct {
 	There      func() error  // an error if Dir and RunDir are not any more what they were: then nothing is started, and no folder is made; nil: they are
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
-	Durable    bool          // what is kept in RunDir is durable before an action is told of it, or Run returns
+	Durable    bool          // what is kept in RunDir is durable before an action gets its path, or Run returns
 	ToolCall   ToolCall      // finds the program for tool calls; nil: it is always mcp-call in PATH
 	Cap        int           // bytes kept of each stream, apart from the line in the middle; 0 is DefaultCap
 
@@ -69,12 +69,12 @@ type Runner struct {
 	Effort      string       // of prompts and judges that name none; "" is the host's own
 	Permissions string       // of all prompts and judges, whatever they say; "" leaves it to them
 
-	// Prices says what a prompt cost whose host does not; nil: unknown.
+	// Prices returns what a prompt cost whose host does not report it; nil: the cost is not known.
 	Prices func(model string, u fsm.Usage) (usd float64, ok bool)
 
 	prepare sync.Once
 	base    []string // Env without what each action sets itself
-	pwd     string   // PWD of base; "" is none
+	pwd     string   // PWD of base; "" if unset
 	outer   string   // markers of the actions this process is part of, with a ";" behind each
 	search  string   // PATH of base
 	null    *os.File
@@ -202,7 +202,7 @@ func (r *Runner) Force() {
 	}
 }
 
-// Close releases what ended actions left behind: their processes continue, but get SIGPIPE if they print.
+// Close closes what ended actions left behind: their processes continue, but get SIGPIPE if they print.
 // It is called once, when no action runs any more.
 func (r *Runner) Close() error {
 	r.mu.Lock()

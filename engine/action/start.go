@@ -64,7 +64,7 @@ type child struct {
 }
 
 // start starts the process with the given descriptors as 0, 1 and 2. ring is called when it has exited and
-// watch cannot tell.
+// watch cannot report that.
 func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 	files := []uintptr{null, out, err}
 	if cmd.stdin != nil {

@@ -52,8 +52,8 @@ func TestStandardErrorIsSeenWhileItIsWritten(t *testing.T) {
 	}
 }
 
-// A disk that is full, or a folder that cannot be made, hides standard error while it is written. The action is none the worse, and a text
-// that is too long to be held gets its file all the same, whole and once.
+// A disk that is full, or a folder that cannot be made, hides standard error while it is written. The action is not
+// affected, and a text that is too long to be held gets its file all the same, whole and once.
 func TestStandardErrorThatCannotBeShown(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -27,7 +27,7 @@ func isTextVar(name string) bool {
 	return slices.ContainsFunc(textVars, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// A varFile holds one value. While an action that was told of it runs, it is not changed.
+// A varFile holds one value. While an action that got its path runs, it is not changed.
 type varFile struct {
 	path  string
 	value string
@@ -35,7 +35,7 @@ type varFile struct {
 	users int         // actions that run
 }
 
-// varFiles are the files of one Runner. They stay behind for people to look at.
+// varFiles are the files of one Runner. They are kept for users to look at.
 type varFiles struct {
 	mu    sync.Mutex
 	files map[string][]*varFile // by the name of the first
@@ -70,8 +70,8 @@ func (r *Runner) variables(a fsm.Action) (entries []string, done func(), err err
 	return entries, done, nil
 }
 
-// tooLong says which variables go to files: those that are too long, those that no environment can hold, and the
-// longest of the others, so that all fit. Nil is none.
+// tooLong reports which variables go to files: those that are too long, those that no environment can hold, and the
+// longest of the others, so that all fit. Nil means no variable.
 func tooLong(vars []fsm.Var) (inFile []bool) {
 	sum := 0
 	for i, v := range vars {
@@ -168,8 +168,8 @@ func (f *varFile) intact() bool {
 	return err == nil && os.SameFile(st, f.state) && st.Size() == f.state.Size() && st.ModTime().Equal(f.state.ModTime())
 }
 
-// write replaces the file. Like an environment, it is for no one else to read. It is durable before an action is told its
-// name, because the action may hand that on: as its result, to be recorded.
+// write replaces the file. Like an environment, it is not readable by other users. It is durable before an action gets
+// its name, because the action may hand that on: as its result, to be recorded.
 func (f *varFile) write(value string, settle *settler) error {
 	f.state = nil
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {

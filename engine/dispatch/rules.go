@@ -19,7 +19,7 @@ const (
 	Due                // carry it
 )
 
-// StandOf says what is to be done about a submitted run. It looks at the run alone: what a queue holds of it tells nothing.
+// StandOf returns what is to be done about a submitted run. It looks at the run alone, not at what a queue holds of it.
 func StandOf(p persistence.Placed) Stand {
 	switch {
 	case !p.Open:
@@ -31,7 +31,7 @@ func StandOf(p persistence.Placed) Stand {
 	case persistence.Queued, persistence.Running:
 		return Due
 	case persistence.Interrupted:
-		// "" = its process died, EndInterrupted = it was told to end: by its worker, or with its machine.
+		// "" = its process died, EndInterrupted = it was asked to end: by its worker, or with its machine.
 		if p.State.Ended == "" || p.State.Ended == fsm.EndInterrupted {
 			return Due
 		}

@@ -61,7 +61,7 @@ func TestEmbedded(t *testing.T) {
 	}
 }
 
-// A run that an action of another run starts tells nobody: it is part of what that run does.
+// A run that an action of another run starts sends no notifications: it is part of what that run does.
 func TestInsideAnAction(t *testing.T) {
 	p := embedded(t, "")
 	env := append(os.Environ(), engine.EnvAncestors+"=x/y-1")

@@ -1,6 +1,6 @@
-// Package notifier tells those that the settings of a project name what becomes of its runs: commands, the desktop and webhooks. A
-// [Notifier] is an observer of an engine, so it never delays a run or changes how one ends, and every program that carries runs
-// notifies in the same way.
+// Package notifier notifies the targets in the settings of a project of what becomes of its runs: commands, the desktop
+// and webhooks. A [Notifier] is an observer of an engine, so it never delays a run or changes how one ends, and every
+// program that carries runs notifies in the same way.
 package notifier
 
 import (
@@ -23,10 +23,10 @@ import (
 	"loops/reconcile"
 )
 
-// longWait is how long the wait of a run is that people may want to hear of.
+// longWait is how long a wait of a run is that users may want to be notified of.
 const longWait = 5 * time.Minute
 
-// An Event is what is told, and the JSON that commands and webhooks get.
+// An Event is a notification, and the JSON that commands and webhooks get.
 type Event = notify.Event
 
 // A Result is what became of one event at one target.
@@ -37,11 +37,11 @@ type Options struct {
 	Env      []string                   // of the commands that are called, as os.Environ; nil = that of the project
 	Detached bool                       // this program is part of no action, whatever its environment says
 	Remedy   func(engine.Remedy) string // writes a command that a user can give; nil = as [engine.Remedy.String] does
-	ExitCode func(fsm.Outcome) int      // that loops run has for an outcome; nil = it is not told
+	ExitCode func(fsm.Outcome) int      // that loops run has for an outcome; nil = it is left out
 }
 
-// A Notifier tells of runs. Its methods may be called by several goroutines at once, and a nil Notifier notifies no one; after Close it
-// may observe nothing.
+// A Notifier sends notifications of runs. Its methods may be called by several goroutines at once, and a nil Notifier
+// sends none; after Close it may observe nothing.
 type Notifier struct {
 	p      *project.Project
 	o      Options
@@ -53,8 +53,8 @@ type Notifier struct {
 	runs map[persistence.ID]*run // guarded by mu
 }
 
-// New returns what tells those that the settings of a project name, nil where there is no target: also where this program is part
-// of an action of another run, which is part of what that run does.
+// New returns a notifier for the targets in the settings of a project, nil where there are none: also where this
+// program is part of an action of another run, which is part of what that run does.
 func New(p *project.Project, o Options) *Notifier {
 	if o.Env == nil {
 		o.Env = p.Env
@@ -85,7 +85,7 @@ func To(p *project.Project, targets []config.Notify, o Options) *Notifier {
 	n.sender.Dir, n.sender.Getenv = p.Dir, func(name string) (string, bool) { return project.LookEnv(o.Env, name) }
 	for _, kv := range o.Env {
 		switch name, _, _ := strings.Cut(kv, "="); name {
-		case action.Variable, engine.EnvRunID, engine.EnvAncestors: // what is told is no part of any action
+		case action.Variable, engine.EnvRunID, engine.EnvAncestors: // a notification is not part of any action
 		default:
 			n.sender.Env = append(n.sender.Env, kv)
 		}
@@ -93,7 +93,7 @@ func To(p *project.Project, targets []config.Notify, o Options) *Notifier {
 	return n
 }
 
-// Follow has the notifier tell of all runs of an engine, until that is closed.
+// Follow notifies of all runs of an engine, until that is closed.
 func (n *Notifier) Follow(e *engine.Engine) {
 	if n != nil {
 		e.Observe(n)
@@ -106,8 +106,9 @@ func (n *Notifier) Try(i int, e Event) { n.sender.TellOne(i, n.stamped(e)) }
 // Tried is Close without the log: what was tried out is no part of it.
 func (n *Notifier) Tried(ctx context.Context) []Result { return n.sender.Close(ctx) }
 
-// Close waits until everybody was told, or until ctx ends: then it gives up what is under way, which takes a few seconds at most.
-// It returns what became of each event, which it adds to .loops/logs/notify.log; the error is that of the log.
+// Close waits until all notifications were sent, or until ctx ends: then it gives up what is under way, which takes a
+// few seconds at most. It returns what became of each event, which it adds to .loops/logs/notify.log; the error is that
+// of the log.
 func (n *Notifier) Close(ctx context.Context) ([]Result, error) {
 	if n == nil {
 		return nil, nil
@@ -116,7 +117,7 @@ func (n *Notifier) Close(ctx context.Context) ([]Result, error) {
 	return results, n.log(results)
 }
 
-// Tell hands an event to those who asked for its kind.
+// Tell sends an event to the targets that asked for its kind.
 func (n *Notifier) Tell(e Event) {
 	if n != nil {
 		n.tell(e)
@@ -144,7 +145,7 @@ func (n *Notifier) Observe(notice engine.Notice) {
 		}
 	case engine.Missed:
 		if r := n.runs[notice.Run]; r != nil {
-			_ = engine.CatchUp(context.Background(), n.p, notice, r.event) // what cannot be read is not told
+			_ = engine.CatchUp(context.Background(), n.p, notice, r.event) // what cannot be read is left out
 		}
 	case engine.Ended:
 		if r := n.runs[notice.Run]; r != nil {
@@ -159,7 +160,7 @@ func (n *Notifier) Observe(notice engine.Notice) {
 	}
 }
 
-// dead tells of runs that were found dead.
+// dead notifies of runs that were found dead.
 func (n *Notifier) dead(changes []reconcile.Change) {
 	var store *project.Records
 	for _, c := range changes {
@@ -176,7 +177,7 @@ func (n *Notifier) dead(changes []reconcile.Change) {
 				defer store.Close() //nolint:errcheck // it is only read
 			}
 		}
-		if store != nil { // else it is told without
+		if store != nil { // else they are left out
 			if runs, err := store.Runs(context.Background(), persistence.Query{ID: c.ID}); err == nil && len(runs) == 1 {
 				e.State, e.Steps, e.Seconds = runs[0].State, runs[0].Step, seconds(inspect.Elapsed(runs[0]))
 			}
@@ -185,7 +186,7 @@ func (n *Notifier) dead(changes []reconcile.Change) {
 	}
 }
 
-// lost tells of a run that could not be recorded any more.
+// lost notifies of a run that could not be recorded any more.
 func (n *Notifier) lost(l engine.Lost) {
 	why := humanize.OneLine(l.Err)
 	n.tell(Event{

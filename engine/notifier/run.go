@@ -12,14 +12,14 @@ import (
 	"loops/persistence"
 )
 
-// A run is one that the notifier was told began.
+// A run is one whose beginning the notifier was notified of.
 type run struct {
 	*Notifier
 	h       engine.Header
 	begun   bool
 	state   string
 	step    int
-	waiting bool // that was told, and the run has not continued since
+	waiting bool // that was sent, and the run has not continued since
 }
 
 // event takes an event of the run, sub-loops included, when it was recorded.
@@ -74,7 +74,7 @@ func (r *run) now(kind, what string) Event {
 	}
 }
 
-// ended tells how the run ended.
+// ended notifies of how the run ended.
 func (r *run) ended(n engine.Ended) {
 	o := n.Outcome
 	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))

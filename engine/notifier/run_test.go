@@ -49,7 +49,7 @@ func TestEndKind(t *testing.T) {
 	}
 }
 
-// TestRun: what of the events of a run is told while it is running.
+// TestRun: which events of a run are sent while it is running.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
 	p, err := project.Open(dir, project.Options{})

@@ -9,8 +9,8 @@ import (
 	"loops/internal/host"
 )
 
-// ActionTypes returns the action types that the settings add to those of the language, nil if there are none. What is wrong
-// with the settings, callers say that need them.
+// ActionTypes returns the action types that the settings add to those of the language, nil if there are none. What is
+// wrong with the settings is reported by callers that need them.
 func (p *Project) ActionTypes() loopfile.Types {
 	if p.known == nil { // it only says where paths of a definition are
 		return nil
@@ -30,7 +30,7 @@ func (p *Project) ActionTypes() loopfile.Types {
 	return types
 }
 
-// isHost reports whether a host has that name.
+// isHost reports whether a host has this name.
 func isHost(c *config.Config, name string) bool {
 	return slices.ContainsFunc(slices.Concat(c.Hosts, host.Hosts()), func(h *host.Host) bool {
 		return h.Name == name || slices.Contains(h.Aliases, name)

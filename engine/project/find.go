@@ -153,7 +153,7 @@ func (f Finder) IsNamed(r persistence.Run, arg string) bool {
 	return IsNamed(r, arg) || arg == Last && r.Loop != Last && f.NameIn(arg) == ""
 }
 
-// loopBegun returns the loop that the beginning of an id names, as in fix-20261121; "" where it is none.
+// loopBegun returns the loop that the beginning of an id names, as in fix-20261121; "" where it names none.
 func loopBegun(arg string) string {
 	const stamp = "20060102T150405"
 	i := strings.LastIndexByte(arg, '-')

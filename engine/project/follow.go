@@ -24,10 +24,10 @@ type Follower struct {
 	ID    persistence.ID
 	After uint64 // the last event that was read
 
-	// Stderr is called by Follow with what actions write to standard error while they run, and the file that it is in meanwhile, which
-	// tells apart those that run side by side: whole lines, joined by \n, before the
-	// event that their action is complete; nil = it is not wanted. Nothing is told of actions that were over before, or that take
-	// less than a moment.
+	// Stderr is called by Follow with what actions write to standard error while they run, and the file that it is in
+	// meanwhile, which distinguishes those that run side by side: whole lines, joined by \n, before the event that their
+	// action is complete; nil = it is not wanted. It is not called for actions that were over before, or that take less
+	// than a moment.
 	Stderr func(file, text string)
 
 	track  persistence.Track // of a store that can continue reading where it stopped

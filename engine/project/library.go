@@ -176,11 +176,11 @@ type Subloops struct {
 	agents  Agents
 	noGuard bool           // host_guard is off in them
 	config  *config.Config // pauses sub-loops that have no backoff; nil = does not
-	keeper  *Keeper        // is called with each loop; nil = it is not
+	keeper  *Keeper        // gets each loop; nil = none
 }
 
 // Subloops returns the loops that the states of a run may run. Of the overrides of the command line the delay and
-// those of agents hold there too (D26); caps are those of the run itself. k, if not nil, is told of each.
+// those of agents hold there too (D26); caps are those of the run itself. k, if not nil, gets each.
 func (l *Library) Subloops(o Overrides, k *Keeper) Subloops {
 	s := Subloops{Project: l.Project, keeper: k, agents: o.Agents, noGuard: o.NoHostGuard, config: o.Config}
 	if o.DelaySet {

@@ -13,7 +13,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Budget is what a run may use, in the notation of --budget: limits that take the place of those of the loop, one by one; 0 is none.
+// A Budget is what a run may use, in the notation of --budget: limits that take the place of those of the loop, one by
+// one; 0 is no limit.
 type Budget struct {
 	Limits map[string]float64 `json:"limits,omitempty"`
 }

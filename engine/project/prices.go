@@ -13,7 +13,7 @@ import (
 	"loops/internal/price"
 )
 
-// Prices tells what a use of a model cost, in USD; false where it is not known.
+// Prices returns what a use of a model cost, in USD; false where it is not known.
 type Prices func(model string, u fsm.Usage) (float64, bool)
 
 // PricesFile is the file with a project's own table of prices.

@@ -170,7 +170,7 @@ func (p *Project) Short(path string) string {
 	return path
 }
 
-// Mark tells this project from all others of the machine in the environment markers of actions: a run elsewhere
+// Mark distinguishes this project from all others of the machine in the environment markers of actions: a run elsewhere
 // can have the same id.
 func (p *Project) Mark() string {
 	return markOf("", p.Loops)
@@ -213,7 +213,7 @@ func (p *Project) Absolute(path string) string {
 // LogsDir returns the folder of the logs of runs in the background.
 func (p *Project) LogsDir() string { return filepath.Join(p.Loops, "logs") }
 
-// Queue returns who waits in the project.
+// Queue returns the queue of the project.
 func (p *Project) Queue() *persistence.Queue {
 	q := persistence.ProjectQueue(p.Loops)
 	q.Liveness = reconcile.OwnerAlive

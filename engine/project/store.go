@@ -367,8 +367,8 @@ func (r *Records) Size(ctx context.Context, id persistence.ID) (int64, error) {
 	return n, nil
 }
 
-// RecordsMark tells where the runs of a project are recorded from everywhere else: there an id is of one run. A database
-// may have the runs of several projects.
+// RecordsMark distinguishes where the runs of a project are recorded from any other place: there an id is of one run. A
+// database may have the runs of several projects.
 func (p *Project) RecordsMark() string {
 	location, _, err := p.Location()
 	if err != nil || location == StoreFiles {

@@ -1,8 +1,9 @@
 // Package schedule fires the schedules of loops: it starts their runs at the times that loop files name, each once, however many servers
 // look after one folder or database, and makes up for what was missed as the loop says.
 //
-// Before a run is started, its time is on record in the ledger, with the id that the run is to have. A process that finds a time without its
-// run starts the run of that id, which the store gives away once. So a server may be killed at any moment.
+// Before a run is started, its time is on record in the ledger, with the id that the run is to have. A server that
+// finds a time without its run starts the run of that id, which the store gives away once. So a server may be killed at
+// any moment.
 package schedule
 
 import (
@@ -19,7 +20,7 @@ import (
 type World interface {
 	// Started reports whether there is a run with this id, and what had it started.
 	Started(ctx context.Context, id persistence.ID) (by string, exists bool, err error)
-	// Busy says what a run of a loop is doing that a schedule started and that has not ended; "" = there is none.
+	// Busy returns what a run of a loop is doing that a schedule started and that has not ended; "" = there is none.
 	Busy(ctx context.Context, loop string) (string, error)
 	// Queued reports whether the process of a run that is to have this id waits in the queue of the project.
 	Queued(id persistence.ID) (bool, error)
@@ -32,7 +33,7 @@ type Clock struct {
 	Ledger persistence.Ledger
 	World  World
 	Now    func() time.Time // nil = [time.Now]
-	Tell   func(Firing)     // is called with each time that this clock decided, or whose run it started; nil = it is not
+	Tell   func(Firing)     // gets each time that this clock decided, or whose run it started; nil = not called
 
 	// Look is after how long what is open is looked at again; 0 = 5 s.
 	Look time.Duration

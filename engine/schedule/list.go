@@ -79,7 +79,7 @@ func SetPaused(ctx context.Context, p *project.Project, plan Plan, paused bool, 
 	}
 	defer r.Close()
 	if !p.HasRecords() {
-		_ = p.IgnoreRecords() // whatever is wrong with the folder, the record tells
+		_ = p.IgnoreRecords() // whatever is wrong with the folder is reported by the record
 	}
 	return New(r, nil).SetPaused(ctx, plan, paused, by)
 }

@@ -129,7 +129,7 @@ type Watch struct {
 	Open  func() (*project.Project, error) // opens the project again
 	Begin Begin
 	Tell  func(Firing) // as [Clock.Tell]
-	Say   func(string) // is called once with each error; nil = it is not
+	Say   func(string) // gets what is wrong, once; nil = not called
 
 	clock   *Clock
 	records *project.Records
@@ -207,7 +207,7 @@ func (w *Watch) close() {
 	}
 }
 
-// say tells of an error, unless it is the one that was told before.
+// say reports an error, unless it is the one that was reported before.
 func (w *Watch) say(ctx context.Context, err error) {
 	if err == nil || ctx.Err() != nil || w.Say == nil || err.Error() == w.said {
 		return

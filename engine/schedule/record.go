@@ -17,7 +17,7 @@ const (
 	Waiting  = "waiting"  // its run begins when the one before has ended (overlap: queue)
 	Started  = "started"  // its run is on record
 	Skipped  = "skipped"  // the run before had not ended (overlap: skip)
-	Missed   = "missed"   // no server or worker was there (catch_up: none)
+	Missed   = "missed"   // no server was running (catch_up: none)
 	Failed   = "failed"   // its run could not be started
 )
 
@@ -33,7 +33,8 @@ const (
 	keyLayout   = time.RFC3339 // of a time in UTC: its order is that of the texts
 )
 
-// pauses are how long a time is left to the process that has begun to start its run, after so many attempts that failed. When all have, it failed.
+// pauses are how long a time is left to the server that has begun to start its run, after so many attempts that failed.
+// When all have, it failed.
 var pauses = []time.Duration{20 * time.Second, time.Minute, 5 * time.Minute}
 
 // A Firing is one time of a schedule, as it is on record.
@@ -45,7 +46,7 @@ type Firing struct {
 	Why    string         `json:"why,omitempty"`
 	Missed int            `json:"missed,omitempty"` // times before it that were not recorded
 	Tries  int            `json:"tries,omitempty"`  // that failed
-	Until  time.Time      `json:"until,omitzero"`   // until when the process that tried last may be at it
+	Until  time.Time      `json:"until,omitzero"`   // until when the server that tried last may be at it
 
 	// Of what is no time of a schedule, but was asked for from outside, as a webhook does; see Take.
 	Source string     `json:"source,omitempty"` // what the record of the run says has it started
@@ -72,7 +73,7 @@ const ByHand = By + "by hand"
 // A State is what is known of a schedule.
 type State struct {
 	Spec   string    `json:"spec"`             // the line and the zone that it had
-	Since  time.Time `json:"since"`            // times up to this one are none of ours
+	Since  time.Time `json:"since"`            // times up to this one are not ours
 	Paused *Pause    `json:"paused,omitempty"` // nil = it is not
 
 	entry persistence.Entry

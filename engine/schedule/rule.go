@@ -66,8 +66,9 @@ func (p Plan) due(through, now time.Time) (newest time.Time, before int) {
 	return newest, mostCounted
 }
 
-// decide returns what becomes of the newest time after through and up to now; ok is false where there is none. It stands for the
-// times before it, too, that were not recorded. busy is what the run before is doing, waiting how many times wait for it.
+// decide returns what becomes of the newest time after through and up to now; ok is false where there is none. It
+// stands for the times before it, too, that no server recorded. busy is what the run before is doing, waiting how many
+// times wait for it.
 func (p Plan) decide(through, now time.Time, busy string, waiting int) (f Firing, ok bool) {
 	newest, before := p.due(through, now)
 	if newest.IsZero() {

@@ -55,8 +55,8 @@ func (c *Clock) free(ctx context.Context, loop string, at time.Time) (persistenc
 var ErrBusy = errors.New("another server is at it")
 
 // Once does something that is asked for once, under a key, and is no start of a run. It is on record before, so that two servers do not do it both, and
-// after; done is false where it was done before. If do fails, so does Once, and the next call does it. Of what a server did as it was killed it is unknown
-// whether it was done: a call after 20 seconds does it again.
+// after; done is false where it was done before. If do fails, so does Once, and the next call does it. Of what a server
+// did as it was killed it is not known whether it was done: a call after 20 seconds does it again.
 func (c *Clock) Once(ctx context.Context, list, key string, f Firing, do func() error) (done bool, err error) {
 	now := c.now()
 	f.State, f.At, f.Until = Starting, now.UTC(), now.Add(pauses[0]).UTC()

@@ -17,7 +17,7 @@ const wakePause = 5 * time.Second
 type Waker struct {
 	Open  func() (*project.Project, error) // opens the project again
 	Begin Begin
-	Say   func(string) // is called with each run that was woken, and once with each error; nil = it is not
+	Say   func(string) // gets each run that was woken, and what is wrong, once; nil = not called
 
 	said string
 }

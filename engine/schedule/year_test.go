@@ -206,7 +206,7 @@ func (s *simulation) check(begin time.Time) (started, skipped, missed int) {
 		if found && (row.State == Started) != (len(ran) == 1) || row.Open() {
 			s.t.Errorf("%s is %s (%s) on record, and has the runs %v", at, row.State, row.Why, ran)
 		}
-		// Who looked first after the time, and lived to decide? Who was killed meanwhile may have decided, too.
+		// Which server looked first after the time, and lived to decide? One that was killed meanwhile may have decided, too.
 		i, _ := slices.BinarySearchFunc(s.ticks, at, func(k tick, at time.Time) int { return k.at.Compare(at) })
 		j := i
 		for j < len(s.ticks) && s.ticks[j].killed {

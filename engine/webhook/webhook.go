@@ -1,9 +1,10 @@
-// Package webhook takes what others tell a server over HTTP: it checks signatures, starts runs, sends events and answers questions. It knows
-// no HTTP itself.
+// Package webhook takes what others send to a server over HTTP: it checks signatures, starts runs, sends events and
+// answers questions. It knows no HTTP itself.
 //
-// What begins a run is on record in the ledger before its sender is told that it was taken, with the id of the run. A process that finds it without its run
-// starts that, as for the times of a schedule, so a server may be killed at any moment. What was delivered is taken once: a message with the id of
-// another, or with what is signed in it, is a copy of that.
+// What begins a run is on record in the ledger before its sender is notified that it was taken, with the id of the run.
+// A server that finds it without its run starts that, as for the times of a schedule, so a server may be killed at any
+// moment. What was delivered is taken once: a message with the id of another, or with what is signed in it, is a copy
+// of that.
 package webhook
 
 import (
@@ -47,7 +48,8 @@ type PayloadError struct{ Why string }
 
 func (e *PayloadError) Error() string { return e.Why }
 
-// A Teller tells runs something, which is on record when it returns. to is the id of a run or the name of a loop.
+// A Teller sends signals and answers to runs, which are on record when it returns. to is the id of a run or the name of
+// a loop.
 type Teller interface {
 	Signal(ctx context.Context, to string, s fsm.Signal) error
 	Answer(ctx context.Context, to, choice, from string) error
@@ -64,7 +66,7 @@ type Receipt struct {
 type Desk struct {
 	Open  func() (*project.Project, error) // opens the project again
 	Begin schedule.Begin
-	Say   func(string) // is called with runs that begin, and once with each error; nil = it is not
+	Say   func(string) // gets the runs that begin, and what is wrong, once; nil = not called
 
 	mu      sync.Mutex // for what follows
 	clock   *schedule.Clock
@@ -103,7 +105,7 @@ func (d *Desk) Receive(ctx context.Context, name string, m Message, teller Telle
 	if errors.Is(err, ErrUnknown) {
 		return r, err
 	}
-	if err != nil { // what settings say is not for the sender
+	if err != nil { // what settings say does not concern the sender
 		d.complain(err)
 		return r, errors.New("the settings of this server have mistakes; what it prints says which")
 	}

@@ -51,7 +51,7 @@ var short = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// Parse reads a crontab line. The error tells users what is wrong with it.
+// Parse reads a crontab line. The error explains to users what is wrong with it.
 func Parse(text string) (*Times, error) {
 	line := strings.TrimSpace(text)
 	if strings.HasPrefix(line, "@") {

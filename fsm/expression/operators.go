@@ -56,7 +56,7 @@ type operandError struct{ text string }
 
 func (e *operandError) Error() string { return e.text }
 
-// call is the call of a function of this package in place of an operator. The function is told what its operands are called.
+// call is the call of a function of this package in place of an operator. The function gets the names of its operands.
 func call(name string, at ast.Node, operands ...ast.Node) ast.Node {
 	args := []ast.Node{&ast.IdentifierNode{Value: stop}}
 	for _, o := range operands {

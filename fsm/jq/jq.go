@@ -258,7 +258,8 @@ func Read(text string) (any, error) {
 	return value.ParseJSON([]byte(text))
 }
 
-// Text is how a value that a program yielded appears in a text: a text as it is, null as nothing, anything else as JSON.
+// Text is how a value that a program yielded is written in a text: a text as it is, null as nothing, anything else as
+// JSON.
 func Text(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -6,7 +6,7 @@ import (
 	"loops/internal/humanize"
 )
 
-// CheckAgents reports what is wrong with what a loop asks of agents: hosts that are none of those there are, and schemas of
+// CheckAgents reports what is wrong with what a loop asks of agents: hosts that do not exist, and schemas of
 // judges that schema returns an error for. Problems are as those of [Check].
 func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []fsm.Problem {
 	c := newChecker(l)

@@ -46,7 +46,7 @@ type frame struct {
 	at     int  // where it begins
 	quoted bool // a parameter inside double quotes
 	inline bool
-	// substituted tells $(...) from (...), which may be a pattern of case.
+	// substituted distinguishes $(...) from (...), which may be a pattern of case.
 	substituted bool
 	cases       int // case without its esac: a closing parenthesis may end a pattern
 }
@@ -238,7 +238,7 @@ func (s *scanner) inQuotes() {
 	}
 }
 
-// skip passes what is none of these.
+// skip moves ahead to the next of these characters.
 func (s *scanner) skip(until string) {
 	if n := strings.IndexAny(s.text[s.i+1:], until); n >= 0 {
 		s.i += 1 + n

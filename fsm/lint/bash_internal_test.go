@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestScan says how each ${a.b} and $$ of a script is written: bare, as a Command, in "double" or 'single' quotes, in a
+// TestScan checks how each ${a.b} and $$ of a script occurs: bare, as a Command, in "double" or 'single' quotes, in a
 // Heredoc that bash expands or a Literal one, in a #comment, in arithmetic +; inside the text after -c or -e with an i.
 // The $$ that bash never reads need no mark.
 func TestScan(t *testing.T) {

@@ -17,7 +17,7 @@ var (
 	itemsFields   = []string{"failed", "items", "done"} // of a state with for_each, besides those of all records
 )
 
-// walkBudget is how many states and edges may be looked at to find ways around groups of states.
+// walkBudget is how many states and edges may be looked at to find paths around groups of states.
 const walkBudget = 4_000_000
 
 // A captures knows which state makes which record of ${captured.*}.
@@ -26,7 +26,7 @@ type captures struct {
 	names    []string         // in file order
 	subloops map[string]int   // states that run a loop, by their own name: their records are there without capture
 	dom      *domTree         // nil where transitions are not known: a target is a template
-	around   map[string][]int // by record with several makers: the ways that avoid them all, see reach
+	around   map[string][]int // by record with several makers: the paths that avoid them all, see reach
 	budget   int
 }
 
@@ -166,7 +166,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 	return true
 }
 
-// branchField checks what is after the name of the record that branches left.
+// branchField checks what follows the name of the record that branches left.
 func (c *checker) branchField(maker *fsm.State, at spot, name, first, field string) bool {
 	if first == "failed" {
 		return true
@@ -189,7 +189,7 @@ func (c *checker) branchField(maker *fsm.State, at spot, name, first, field stri
 	return false
 }
 
-// dominated warns if a run can come to the state i without the record: none of its makers is on the way.
+// dominated warns if a run can come to the state i without the record: none of its makers is on the path.
 func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r template.Ref) {
 	if c.off("capture-reachability") || t.name {
 		return
@@ -254,7 +254,7 @@ func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *f
 	c.warnf("own-capture", at, "the state %s captures %s itself, so at its first visit %s is not there yet; write ${captured.%s:default=}", humanize.Quote(s.Name), humanize.Quote(name), humanize.Clip(r.Text), humanize.Clip(r.Path))
 }
 
-// around returns the ways from the initial state that avoid all of some states, or nil if that would take too long.
+// around returns the paths from the initial state that avoid all of some states, or nil if that would take too long.
 func (c *checker) around(k *captures, id string, avoid []int) []int {
 	if by, ok := k.around[id]; ok {
 		return by

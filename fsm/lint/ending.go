@@ -180,7 +180,7 @@ func commandLists(script string) (lists [][]shellCommand) {
 	return lists
 }
 
-// program returns the program of a command that is known for a bad end, and the end; "" = it is none.
+// program returns the program of a command that is known for a bad end, and the end; "" = it has none.
 func (c shellCommand) program() (string, badEnd) {
 	line, _, _ := strings.Cut(c.text, "\n")
 	words := strings.Fields(line)

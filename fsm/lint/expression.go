@@ -10,7 +10,7 @@ import (
 	"loops/internal/humanize"
 )
 
-// A formula is an expression of a state, with where it is.
+// A formula is an expression of a state, with its position.
 type formula struct {
 	*expression.Program
 	path []string

@@ -2,7 +2,7 @@ package lint
 
 import "loops/internal/humanize"
 
-// A gathered problem is one that often occurs in many states for the same reason: it is reported once, at the first
+// A gathered problem is one that many states often have for the same reason: it is reported once, at the first
 // place, with the names of the other states.
 type gathered struct {
 	rule   string

@@ -63,7 +63,7 @@ func (c *checker) check() []fsm.Problem {
 }
 
 // CheckTexts is the part of [Check] that looks at one text at a time: templates and scripts. It also works for a loop that
-// has other mistakes, so that its author learns of all of them at once.
+// has other mistakes, so that its author sees all of them at once.
 func CheckTexts(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
 	c.texts = allTexts(c.states)

@@ -16,8 +16,8 @@ import (
 // The rules whose severity depends on the loop, as their pages say.
 var either = map[string]bool{"bash-default": true, "capture-field": true, "unknown-capture": true, "bad-value": true}
 
-// TestCases holds one mistake a file, or a text that only looks like one: NAME.yaml and, in NAME.out, what its author
-// is told.
+// TestCases holds one mistake a file, or a text that only looks like one: NAME.yaml and, in NAME.out, the problems
+// that are reported.
 func TestCases(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) < 100 {

@@ -36,7 +36,7 @@ func Optional(l *fsm.Loop) []fsm.Problem {
 	return c.sorted()
 }
 
-// unguarded tells once where prompts that fail permanently end the run.
+// unguarded reports once where prompts that fail permanently end the run.
 func (c *checker) unguarded() {
 	var names []string
 	var first *fsm.State

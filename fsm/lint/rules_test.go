@@ -46,7 +46,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// problems is what an author is told about an example; of what only a run lacks, where the rule is about that.
+// problems is what is reported about an example; of what only a run lacks, where the rule is about that.
 func problems(t *testing.T, rule, text string) []fsm.Problem {
 	t.Helper()
 	l, problems, _ := load(t, "example.yaml", text)

@@ -185,7 +185,7 @@ func isTorn(r template.Ref) bool {
 		pathStart().MatchString(r.Path) && strings.ContainsAny(before[2:], "\n\"'`$&|<>;{")
 }
 
-// badFilter reports whether something that is no filter is behind the path, which is said elsewhere.
+// badFilter reports whether something that is not a filter follows the path, which is reported elsewhere.
 func badFilter(r template.Ref) bool { return strings.Contains(r.Path, ":") }
 
 // isShell reports whether the action of a state is a bash script.

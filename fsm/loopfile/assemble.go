@@ -223,12 +223,12 @@ func (d *decoder) set(m, key, val *yaml.Node) *yaml.Node {
 	return out
 }
 
-// scalar makes a text that is where another node does.
+// scalar makes a text with the position of another node.
 func (d *decoder) scalar(value string, at *yaml.Node) *yaml.Node {
 	return d.like(&yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value}, at)
 }
 
-// defined says where something of another file stands, in brackets; "" for the main file.
+// defined returns where something of another file is, in brackets; "" for the main file.
 func (d *decoder) defined(n *yaml.Node) string {
 	if d.source(n) == d.main {
 		return ""

@@ -269,7 +269,7 @@ func (b *block) given(name string) bool {
 	return ok && f.val != ""
 }
 
-// pos is where the value of a key stands, or the block if there is none.
+// pos is the position of the value of a key, or of the block if there is none.
 func (b *block) pos(name string) fsm.Pos {
 	if f, ok := b.fields[name]; ok {
 		return b.d.pos(f.node)

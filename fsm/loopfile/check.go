@@ -31,7 +31,7 @@ func (d *decoder) check(l *fsm.Loop, decls []*stateDecl, b *block) {
 	}
 }
 
-// beside says in brackets where something stands that a problem at another place is about.
+// beside returns in brackets where something is that a problem at another place is about.
 func (d *decoder) beside(at, problem fsm.Pos) string {
 	if at.File == problem.File {
 		return fmt.Sprintf(" (line %d, column %d)", at.Line, at.Col)

@@ -180,7 +180,8 @@ func (d *decoder) sharedScopes(units []*unit) {
 	}
 }
 
-// overlap returns two paths, one of each scope, of which one is the other or lies in it. What a template is in is not known.
+// overlap returns two paths, one of each scope, of which one is the other or lies in it. Paths with templates are not
+// compared.
 func overlap(a, b []string) (x, y string, both bool) {
 	for _, x := range a {
 		for _, y := range b {

@@ -15,8 +15,8 @@ import (
 // anyway. Keys have their proper name where the file uses an older one, and times are in seconds. Written as JSON it is a loop file itself, and means
 // the same loop.
 //
-// It is nil where there is no telling what the loop is made of, which [Loader.Load] reports. The errors are those of
-// [Loader.Effective].
+// It is nil where it cannot be determined what the loop is made of, which [Loader.Load] reports. The errors are those
+// of [Loader.Effective].
 func (l *Loader) Document(path string) (*value.Map, error) {
 	u := l.unit(path)
 	if u.build(); u.err != nil {
@@ -45,7 +45,8 @@ func (d *decoder) asValue() (*value.Map, error) {
 	return m, nil
 }
 
-// A documenter turns a merged document into a value. The key table tells it which scalars are texts however they are written.
+// A documenter turns a merged document into a value. The key table determines which scalars are texts however they are
+// written.
 type documenter struct {
 	d    *decoder
 	size int // of the scalars and keys so far, in bytes
@@ -59,7 +60,7 @@ func (w *documenter) block(n *yaml.Node, in Where) *value.Map {
 		key, name := byWhere()[in][e.name], e.name
 		switch {
 		case in == InState && name == "fragment_name":
-			continue // what it brought was merged here, and nothing depends on its name
+			continue // what it brought is here already, and nothing depends on its name
 		case key != nil && key.Alias != "" && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == key.Alias }):
 			name = key.Alias
 		}

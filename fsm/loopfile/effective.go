@@ -13,10 +13,10 @@ const maxShown = 4 * MaxSize
 
 // Effective returns the definition of the loop at path as one text: what it inherits, its flow and its fragments are
 // written out, aliases too, and comments are left out. The text loads to the same loop as the file. With origins a
-// comment after each value says in which file and line it stands.
+// comment after each value says in which file and line it is.
 //
-// The problems are those of [Loader.Load]; a loop with errors has a text too, unless there is no telling what it is
-// made of. Then the text is nil. The error is as for Load, or tells that the text would be larger than 64 MiB, which
+// The problems are those of [Loader.Load]; a loop with errors has a text too, unless it cannot be determined what it is
+// made of. Then the text is nil. The error is as for Load, or says that the text would be larger than 64 MiB, which
 // aliases can make it.
 func (l *Loader) Effective(path string, origins bool) (text []byte, problems []fsm.Problem, err error) {
 	u := l.unit(path)

@@ -14,7 +14,7 @@ import (
 	"loops/fsm/expression"
 )
 
-// expression reads an expression, nil if it is none.
+// expression reads an expression, nil if it is not one.
 func (d *decoder) expression(n *yaml.Node, path, name string) *expression.Program {
 	text, ok := d.text(n, path, name)
 	if !ok {

@@ -17,7 +17,7 @@ type NotFoundError struct {
 	Name  string
 	Tried []string // the files that were looked for
 	Near  []string // names of loops that are like it, the most likely first
-	Odd   string   // why one of these files, which is there, is none: "lib/x.yaml is a directory"; "" = none is there
+	Odd   string   // why one of these files, which exists, is not a loop: "lib/x.yaml is a directory"; "" = none exists
 
 	self           bool     // the file that asks has the name
 	names, folders []string // Tried, as names in folders; empty where it is no such product
@@ -30,7 +30,7 @@ func (e *NotFoundError) Error() string {
 	return "no loop called " + quote(e.Name) + e.where()
 }
 
-// where tells what was looked for and what may have been meant.
+// where returns what was looked for and what may have been meant.
 func (e *NotFoundError) where() string {
 	msg := ""
 	switch {
@@ -134,7 +134,7 @@ func (l *Loader) Near(name, cwd string) []string {
 }
 
 // Child finds the file of a loop that a state of another one runs. The name is looked up in the folder of the file
-// in which it stands; then in the folders above it, up to the project's folder of loops or the catalog, whichever
+// that it is in; then in the folders above it, up to the project's folder of loops or the catalog, whichever
 // the file is in, and otherwise up to the folder that holds .git or is called .loops; then in the project's folder;
 // then in the catalog. If the text was inherited or comes from a fragment, the folders of the file that did so
 // follow its own. In each folder the file is NAME.fsm.yaml or NAME.yaml; a name that ends in .yaml or .yml is that of

@@ -73,8 +73,8 @@ type Status string
 // The status of keys.
 const (
 	StatusLive        Status = ""
-	StatusUnsupported Status = "not supported" // accepted, changes nothing; a warning tells what happens instead
-	StatusInternal    Status = "internal"      // written by tools; accepted without a word
+	StatusUnsupported Status = "not supported" // accepted, changes nothing; a warning says what happens instead
+	StatusInternal    Status = "internal"      // written by tools; accepted without a warning
 )
 
 // A Key is one key of the loop language.

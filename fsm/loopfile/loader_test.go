@@ -233,7 +233,7 @@ states:
 	}
 }
 
-// TestFlow says which states a flow stands for.
+// TestFlow checks which states a flow stands for.
 func TestFlow(t *testing.T) {
 	tests := []struct{ flow, defs, want string }{
 		{"[a, b, c]", "", "a next=b; b next=c; c terminal"},

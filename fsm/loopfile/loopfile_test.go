@@ -11,7 +11,7 @@ import (
 )
 
 // TestProblems holds one mistake a case: a file NAME.yaml, or a folder NAME of a project whose loop is main.yaml, and
-// in NAME.out what its author is told.
+// in NAME.out the problems that are reported.
 func TestProblems(t *testing.T) {
 	entries, err := os.ReadDir("testdata/problems")
 	if err != nil {

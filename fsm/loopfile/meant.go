@@ -9,7 +9,7 @@ import (
 	"loops/fsm/pattern"
 )
 
-// meant tells what may be meant by keys of a state that other tools have.
+// meant says what may be meant by keys of a state that other tools have.
 var meant = map[string]string{
 	"cmd":         `did you mean "action"?`,
 	"command":     `did you mean "action"?`,
@@ -45,7 +45,7 @@ func inSeconds(s string) string {
 	return "; write " + m[1] + m[2][:1]
 }
 
-// notMapping tells how to write what should have been a mapping and is a text.
+// notMapping returns how to write what should have been a mapping and is a text.
 func notMapping(n *yaml.Node, in Where) string {
 	switch {
 	case n.Kind != yaml.ScalarNode:

@@ -35,7 +35,7 @@ func mistakeIn(lines []string, at int) *mistake {
 	if len(line) > maxLine {
 		return nil
 	}
-	// What is below | must be indented deeper than its key.
+	// What is below | must be deeper than its key.
 	if above := lastText(lines, at-1); above > 0 && blockHead().MatchString(lines[above-1]) && indentOf(line) <= indentOf(lines[above-1]) {
 		return &mistake{at, indentOf(line), "the lines of a text after | or > must be indented deeper than its key"}
 	}
@@ -212,7 +212,7 @@ func (s *lineScanner) goesOn(quote byte, end, next int) {
 }
 
 // flow scans a list [...] or a mapping {...} that begins at byte i, or continues there. It forgets the brackets where it
-// cannot tell what follows.
+// cannot determine what follows.
 func (s *lineScanner) flow(i int) {
 	for s.what == "" && i < len(s.line) {
 		c := s.line[i]

@@ -78,7 +78,7 @@ type setters struct {
 // when its action begins.
 func (s setters) besides(state string) bool { return s.more || s.first != "" && s.first != state }
 
-// assigned finds who sets which key of the context during a run.
+// assigned finds which states set which keys of the context during a run.
 func assigned(l *fsm.Loop) map[string]setters {
 	by := map[string]setters{}
 	for _, state := range l.Order {
@@ -101,7 +101,7 @@ func place(l *fsm.Loop, near fsm.Pos, offset int, path ...string) fsm.Pos {
 	return l.Place(offset, path...)
 }
 
-// remedy tells how to give a context key a value.
+// remedy returns how to give a context key a value.
 func remedy(l *fsm.Loop, name string) string {
 	if name == l.InputKey {
 		return "give it as INPUT after the name of the loop"

@@ -13,8 +13,8 @@ import (
 
 // Render prints problems for users, sorted by position: for each one line `path:line:col: error: message
 // [rule]`, the line of the source, and a caret under the column. The source function returns the text of a
-// file, or nil if it is not available; then, and for very long lines, the last two lines are left out. With color, escape sequences for
-// terminals are added. What comes out holds no control characters of the source.
+// file, or nil if it is not available; then, and for very long lines, the last two lines are left out. With color,
+// escape sequences for terminals are added. What comes out holds no control characters of the source.
 func Render(problems []fsm.Problem, source func(file string) []byte, color bool) string {
 	problems = slices.Clone(problems)
 	slices.SortStableFunc(problems, byPosition)

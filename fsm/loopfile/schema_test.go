@@ -82,7 +82,7 @@ func why(err error) string {
 		return err.Error()
 	}
 	reasons := innermost(e)
-	// A key that takes a mapping or nothing is also said not to be nothing, which helps nobody.
+	// A key that takes a mapping or nothing is also said not to be nothing, which does not help a user.
 	if some := slices.DeleteFunc(slices.Clone(reasons), func(r string) bool { return strings.HasSuffix(r, ", want null") }); len(some) > 0 {
 		reasons = some
 	}

@@ -18,7 +18,7 @@ type source struct {
 	info     os.FileInfo // nil for a text that is in no file
 	data     []byte
 	sum      [sha256.Size]byte
-	root     *yaml.Node    // a mapping; nil if the text is none
+	root     *yaml.Node    // a mapping; nil if the text is not one
 	problems []fsm.Problem // why root is nil
 
 	split func() [][]byte

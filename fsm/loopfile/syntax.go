@@ -93,7 +93,7 @@ func decode(dec *yaml.Decoder, n *yaml.Node) (err error) {
 	return dec.Decode(n)
 }
 
-// linesRead tells how many lines a parser reads before it finds a mistake.
+// linesRead returns how many lines a parser reads before it finds a mistake.
 func linesRead(data []byte) int {
 	reader := &lineReader{rest: data}
 	dec := yaml.NewDecoder(reader)
@@ -105,7 +105,7 @@ func linesRead(data []byte) int {
 	}
 }
 
-// A lineReader hands out one line at a time, so that lines tells how far a parser had to read.
+// A lineReader hands out one line at a time, so that lines counts how far a parser had to read.
 type lineReader struct {
 	rest  []byte
 	lines int
@@ -186,7 +186,7 @@ func faulty(text, line string) int {
 	return indentOf(line)
 }
 
-// explain says in plain words what a message of the YAML parser usually means.
+// explain returns in plain language what a message of the YAML parser usually means.
 func explain(text, line string) string {
 	body := strings.TrimLeft(line, " ")
 	what := ""

@@ -17,7 +17,7 @@ var plainTags = map[yaml.Kind][]string{
 }
 
 // tags reports what the parser takes for a tag and an author meant as text, such as the ! of a shell test, which
-// would be dropped without a word. The values are kept without their tags.
+// would be dropped without a warning. The values are kept without their tags.
 func (d *decoder) tags(root *yaml.Node) {
 	if !bytes.ContainsRune(d.main.data, '!') {
 		return

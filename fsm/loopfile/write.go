@@ -203,7 +203,7 @@ func isText(s string) bool {
 	return (&yaml.Node{Kind: yaml.ScalarNode, Value: s}).ShortTag() == "!!str"
 }
 
-// plainWord reports whether a text means itself in YAML without quotation marks wherever it stands, if it is a text.
+// plainWord reports whether a text means itself in YAML without quotation marks wherever it is, if it is a text.
 func plainWord(s string) bool {
 	if len(s) > 80 {
 		return false

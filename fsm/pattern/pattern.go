@@ -22,7 +22,7 @@ import (
 const patternLimit = 2 * time.Second
 
 // Search reports whether pattern matches anywhere in text, as re.search of Python does without flags. A text that is no
-// valid pattern is searched for as it is. Patterns with look-around, back-references and the like may take very long;
+// valid pattern is searched for literally. Patterns with look-around, back-references and the like may take very long;
 // after 2 seconds that is an error. Bytes of a pattern that are no UTF-8 stand for U+FFFD, as in the text that actions
 // print. Search is safe for concurrent use.
 func Search(pattern, text string) (matched bool, err error) {
@@ -50,7 +50,7 @@ func Search(pattern, text string) (matched bool, err error) {
 	return matched, nil
 }
 
-// Valid reports whether [Search] takes text for a pattern, and does not search for it as it is.
+// Valid reports whether [Search] takes text for a pattern, and does not search for it literally.
 func Valid(text string) bool {
 	m := patterns.Get(strings.ToValidUTF8(text, "\ufffd"))
 	return m.tree != nil || m.err != nil

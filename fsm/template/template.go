@@ -35,7 +35,7 @@ func Namespaces() []string {
 	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "messages", "param", "item", "event"}
 }
 
-// An Error tells of a reference that has no value and no fallback.
+// An Error reports a reference that has no value and no fallback.
 type Error struct {
 	Ref     string // as written: ${context.x}
 	Message string
@@ -188,7 +188,7 @@ func (s *Scope) expandReference(ref string) (string, error) {
 	return r.render(v), nil
 }
 
-// resolve looks a reference up. problem tells why there is no value.
+// resolve looks a reference up. problem is why there is no value.
 func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 	switch namespace {
 	case "context":

@@ -23,7 +23,7 @@ const (
 // ParseJSON reads exactly one JSON value and nothing else. Objects become a *Map in their order (of equal keys
 // the last wins), integers int64 or *big.Int, other numbers float64. It accepts what Python's parser accepts:
 // also NaN, Infinity, -Infinity and halves of surrogate pairs, which become U+FFFD as invalid UTF-8 does. Nesting is
-// limited to 1000 levels and integers to 4300 digits. The error tells what was expected at which byte, from 1.
+// limited to 1000 levels and integers to 4300 digits. The error says what was expected at which byte, from 1.
 func ParseJSON(data []byte) (any, error) {
 	p := parsers.Get().(*jsonParser)
 	p.data, p.pos = data, 0

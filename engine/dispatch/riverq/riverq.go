@@ -40,7 +40,7 @@ var live = []rivertype.JobState{
 
 const liveStates = `('available', 'pending', 'retryable', 'running', 'scheduled')`
 
-// How long rows of jobs that are over stay: they tell nothing that the run does not.
+// How long rows of jobs that are over stay: they hold nothing that the run does not.
 const keepRows = time.Hour
 
 // forEver is longer than any job: whether a worker that has one is gone we find out ourselves.
@@ -163,7 +163,7 @@ func (q *Queue) Place(ctx context.Context, j persistence.Job) (placed bool, err 
 	return placed, err
 }
 
-// arranging is the lock of those who change what is queued.
+// arranging is the lock of the processes that change what is queued.
 const arranging = `SELECT pg_try_advisory_xact_lock(hashtextextended('loops queue ' || current_schema(), 0))`
 
 // Arrange implements [dispatch.Engine].
@@ -197,8 +197,8 @@ func (q *Queue) Arrange(ctx context.Context, plan func(map[persistence.ID]dispat
 	})
 }
 
-// apply changes what is queued. What a worker that is gone had is discarded and not only given again: when that worker wakes, River completes its job
-// by the state alone, and would complete the one of its successor.
+// apply changes what is queued. What a worker that is gone had is discarded and not only queued again: when that worker
+// wakes, River completes its job by the state alone, and would complete the one of its successor.
 func apply(ctx context.Context, tx pgx.Tx, c *river.Client[pgx.Tx], p dispatch.Plan) error {
 	for _, j := range p.Replace {
 		if err := discard(ctx, tx, j.Run, liveStates); err != nil {
@@ -284,7 +284,7 @@ func (d *doer) Work(ctx context.Context, j *river.Job[args]) error {
 	return nil
 }
 
-// Work implements [dispatch.Engine]. River tells of the end of ctx only once all jobs are over.
+// Work implements [dispatch.Engine]. River reports the end of ctx only once all jobs are over.
 func (q *Queue) Work(ctx context.Context, s dispatch.Subscription, do func(context.Context, persistence.ID) bool) error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &doer{do: do, slots: make(chan struct{}, s.Slots)})

@@ -249,7 +249,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestNewerTables: tables that a newer program made are refused with words, and not changed.
+// TestNewerTables: tables that a newer program made are refused with a message, and not changed.
 func TestNewerTables(t *testing.T) {
 	at := database(t)
 	q := open(t, at)
