@@ -52,8 +52,7 @@ type Config struct {
 	Keep    Keep // keeps what actions did to files where a later owner of the run finds it; nil = nothing does
 	// Spawn starts an agent that is asked to resume the run, and returns the pid of its process: it is how a loop with on_handoff:
 	// spawn hands over. host is the agent host that the loop names, "" = none; permissions are those of the loop; continuation is
-	// the text of the handoff. The agent does not begin before the run was released. Nil: nothing can be started, and the
-	// run only ends.
+	// the text of the handoff. The agent does not begin before the run was released. Nil: none can be started.
 	Spawn func(ctx context.Context, host, permissions, continuation string) (pid int, err error)
 	// History yields the events that were recorded of the run behind the one with a number, in order: those of all segments, and those
 	// that Record has taken. Nil: a resumed run begins a list of items again.
@@ -65,13 +64,11 @@ type Config struct {
 	Random func() float64
 	// Getenv looks up ${env.*}; nil means that nothing is set.
 	Getenv func(name string) (string, bool)
-	// Verdict, if not nil, is asked before an evaluator looks at its evidence. Where it reports true, its verdict is
-	// final. For dry runs.
+	// Verdict, if not nil, is asked before an evaluator looks at its evidence. Where it reports true, its verdict is final.
 	Verdict func(l *Loop, st *State, cfg *Evaluate, ev Evidence) (Verdict, bool)
 	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
-	// Why, if not nil, says why the run itself ends so, for its record. pending are the events that Observe has not
-	// received yet.
+	// Why, if not nil, says why the run itself ends so, for its record. pending are events that Observe has not received.
 	Why func(o Outcome, pending []Event) string
 	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.
 	Verify bool
