@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"html"
 	"os"
@@ -15,15 +14,13 @@ import (
 	"github.com/gdamore/tcell/v3/vt"
 
 	"loops/internal/needs"
+	"loops/internal/programtest"
 )
-
-// pictures is where TestPictures leaves what it makes, for the README: make pictures.
-var pictures = flag.String("pictures", "", "folder for the pictures of the README")
 
 // TestPictures makes the pictures of the README from real runs: the screen of watch, the drawing of a run, and its report.
 func TestPictures(t *testing.T) {
 	t.Parallel()
-	out := *pictures
+	out := *programtest.Pictures
 	if out == "" {
 		out = t.TempDir()
 	}

@@ -49,7 +49,7 @@ func TestTwoResumes(t *testing.T) {
 					t.Fatalf("round %d: one exits with %d and says %q, want 9 and %q; the other says %q", round, code, loser.Said(), want, owner.Said())
 				}
 				if n := len(d.pids(round+1, owner.Ended)); n != round+1 {
-					t.Fatalf("round %d: the action was begun %d times; the one that goes on says %q", round, n, owner.Said())
+					t.Fatalf("round %d: the action was begun %d times; the one that continues says %q", round, n, owner.Said())
 				}
 			}
 			owner.Signal(syscall.SIGTERM)

@@ -20,6 +20,9 @@ import (
 // Torture is the flag for the long form of tests that are short otherwise: make torture.
 var Torture = flag.Bool("torture", false, "all of what is otherwise done a few times")
 
+// Pictures is the flag for where tests leave the pictures that they make; "" = nowhere: make pictures.
+var Pictures = flag.String("pictures", "", "folder for the pictures of the README")
+
 var buildDir string // "" = it was not built
 
 // Main runs the tests of a package for its TestMain, and returns the exit code. Six run at once unless -parallel is given: most

@@ -291,7 +291,7 @@ func (s *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		page := report.Page{Title: "Run " + string(run.ID), More: session.Page.CommandWith("history", []string{"-v", "-n", "0"}, string(run.ID))}
+		page := report.Page{Title: "Run " + string(run.ID), More: session.Page.Command("history -v -n 0", string(run.ID))}
 		steps, account := &report.HTML{}, inspect.NewAccount(prices)
 		if page.Notes, err = views.ReadSteps(ctx, f.Store, run, account, steps); err != nil {
 			return err

@@ -110,10 +110,8 @@ func (w *worker) blocked(id, on persistence.ID, note string) {
 
 // unblock has runs tried whose paths may be free, and reports whether there are any. all are the submitted runs.
 func (w *worker) unblock(ctx context.Context, all []persistence.Placed) (some bool, err error) {
-	w.mu.Lock()
-	none := len(w.blocks.of) == 0
-	w.mu.Unlock()
-	if none {
+	holders := w.holders()
+	if len(holders) == 0 {
 		return false, nil
 	}
 	known := map[persistence.ID]stance{}
@@ -125,28 +123,42 @@ func (w *worker) unblock(ctx context.Context, all []persistence.Placed) (some bo
 			known[p.Run] = about
 		}
 	}
-	var wrong error
-	stand := func(id persistence.ID) stance {
-		now, ok := known[id]
-		if !ok { // a run that no worker has, or one that is over
-			runs, err := w.store.Runs(ctx, persistence.Query{ID: id, Limit: 1})
-			if err != nil {
-				wrong = err
-			}
-			if runs = project.Current(runs); err != nil || len(runs) > 0 && runs[0].Held && !runs[0].Lapsed {
-				now = owned
-			}
-			known[id] = now
+	for _, id := range holders {
+		if _, ok := known[id]; ok {
+			continue
 		}
-		return now
+		runs, err := w.store.Runs(ctx, persistence.Query{ID: id, Limit: 1}) // one that no worker has, or that is over
+		if err != nil {
+			return false, err
+		}
+		if runs = project.Current(runs); len(runs) > 0 && runs[0].Held && !runs[0].Lapsed {
+			known[id] = owned
+		}
 	}
 	w.mu.Lock()
-	try := w.blocks.next(stand)
+	try := w.blocks.next(func(id persistence.ID) stance {
+		if !slices.Contains(holders, id) { // it came meanwhile
+			return about
+		}
+		return known[id]
+	})
 	w.mu.Unlock()
 	for _, id := range try {
 		if err := w.store.Found(ctx, id, persistence.Finding{Open: true}); err != nil {
 			return false, err
 		}
 	}
-	return len(try) > 0, wrong
+	return len(try) > 0, nil
+}
+
+// holders are the runs that others wait for.
+func (w *worker) holders() (all []persistence.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, on := range w.blocks.of {
+		if !slices.Contains(all, on.on) {
+			all = append(all, on.on)
+		}
+	}
+	return all
 }

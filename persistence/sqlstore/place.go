@@ -70,8 +70,9 @@ func (s *Store) root() string {
 // shared returns what a scope means to another machine that has the folder of this project, perhaps at another path: its paths inside of the
 // folder, which is / there. What lies outside of it is on this machine alone.
 func (s *Store) shared(scope []string) (inside []string) {
+	root := s.root()
 	for _, p := range scope {
-		switch rel, err := filepath.Rel(s.root(), p); {
+		switch rel, err := filepath.Rel(root, p); {
 		case err != nil:
 		case filepath.IsLocal(rel):
 			inside = append(inside, filepath.Join("/", rel))

@@ -92,7 +92,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 	if err != nil {
 		return err
 	}
-	page := report.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history", string(run.ID)) + " -v -n 0"}
+	page := report.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history -v -n 0", string(run.ID))}
 	steps, t := &report.HTML{}, inspect.NewAccount(known)
 	page.Notes, err = views.ReadSteps(ctx, store, run, t, steps)
 	if err != nil {

@@ -1,7 +1,6 @@
 package servetest
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,16 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/programtest"
+
 	"github.com/chromedp/chromedp"
 )
-
-// pictures is where TestPicturesOfPages leaves what it makes: make pictures.
-var pictures = flag.String("pictures", "", "folder for the pictures of the README")
 
 // TestPicturesOfPages makes pictures of all pages, as wide as a phone, a tablet and a screen. No page is wider than its window.
 func TestPicturesOfPages(t *testing.T) {
 	t.Parallel()
-	out := *pictures
+	out := *programtest.Pictures
 	if out == "" {
 		out = t.TempDir()
 	}

@@ -3,6 +3,7 @@ package views
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -15,18 +16,10 @@ import (
 // DayObject is a day for a program.
 func DayObject(d lookup.Day) any {
 	outcomes := value.NewMap()
-	for _, name := range sortedNames(d.Outcomes) {
+	for _, name := range slices.Sorted(maps.Keys(d.Outcomes)) {
 		outcomes.Set(name, int64(d.Outcomes[name]))
 	}
 	return value.NewMap("day", d.Date, "runs", int64(d.Runs), "outcomes", outcomes)
-}
-
-func sortedNames(m map[string]int) (names []string) {
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // PrintDays writes a line for each day, with a column for each outcome, the most frequent first.
@@ -37,7 +30,7 @@ func (t RunTable) PrintDays(days []lookup.Day) error {
 			sums[name] += n
 		}
 	}
-	names := sortedNames(sums)
+	names := slices.Sorted(maps.Keys(sums))
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sums[b], sums[a]) })
 	w := tabwriter.NewWriter(t.Page.Out, 0, 4, 2, ' ', 0)
 	line := func(cells ...string) { ui.Say(w, "%s\n", strings.Join(cells, "\t")) }
