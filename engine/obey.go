@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"loops/fsm"
@@ -13,7 +14,11 @@ import (
 const (
 	filesLook    = 250 * time.Millisecond
 	databaseLook = 750 * time.Millisecond
+	removalLook  = time.Second // whether the files of the run are still there
 )
+
+// errRemoved stops a run whose record is gone.
+var errRemoved = errors.New("the record of the run was removed while it ran")
 
 // A subordinate acts on the commands of a run that this process carries. It is used by one goroutine.
 type subordinate struct {
@@ -23,8 +28,11 @@ type subordinate struct {
 	segment int
 	last    uint64 // number of the last command that was read
 	tell    func(Notice)
-	stopped bool // a stop was reported
-	drained bool // the channel of the run is closed
+	removed func() error // why the run cannot continue, once what it needs was removed
+	looked  time.Time    // when removed was asked
+	ending  bool         // it was removed
+	stopped bool         // a stop was reported
+	drained bool         // the channel of the run is closed
 }
 
 // obey acts on commands until ctx ends. It begins when on is closed, by which the segment of the run is on record: one that
@@ -47,6 +55,20 @@ func (s *subordinate) obey(ctx context.Context, on <-chan struct{}, every time.D
 			return
 		}
 		s.read(ctx)
+		s.look()
+	}
+}
+
+// look ends the run if what it needs was removed: else an action would work for hours for nothing, and a question wait for ever.
+func (s *subordinate) look() {
+	if s.ending || time.Since(s.looked) < removalLook {
+		return
+	}
+	s.looked = time.Now()
+	if err := s.removed(); err != nil {
+		s.ending = true
+		s.tell(Said{Run: s.id, Text: textf("The run cannot continue: %s. Ending the action, then the run.", err)})
+		s.run.stop(err)
 	}
 }
 
@@ -108,7 +130,7 @@ func from(c persistence.Command) string {
 }
 
 // whileObeying calls run, and meanwhile acts on the commands of the run.
-func (e *Engine) whileObeying(j *job, r *Run, on <-chan struct{}, run func()) {
+func (e *Engine) whileObeying(j *job, r *Run, site *site, on <-chan struct{}, run func()) {
 	store, ok := j.store.Store.(persistence.Controller)
 	if !ok {
 		run()
@@ -119,7 +141,7 @@ func (e *Engine) whileObeying(j *job, r *Run, on <-chan struct{}, run func()) {
 	if _, ok := j.journal.(persistence.Leased); ok {
 		every = databaseLook
 	}
-	s := &subordinate{run: r, store: store, id: r.id, segment: j.journal.Run().Segment, last: j.heard, tell: j.tell}
+	s := &subordinate{run: r, store: store, id: r.id, segment: j.journal.Run().Segment, last: j.heard, tell: j.tell, removed: func() error { return removed(j.journal, site) }}
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -129,4 +151,15 @@ func (e *Engine) whileObeying(j *job, r *Run, on <-chan struct{}, run func()) {
 	run()
 	end()
 	<-done
+}
+
+// removed returns an error if the record of a run was removed, or its project.
+func removed(j persistence.Journal, site *site) error {
+	if m := site.moved(); m != nil && m.removed {
+		return m
+	}
+	if r, ok := j.(persistence.Removable); ok && r.Removed() {
+		return errRemoved
+	}
+	return nil
 }

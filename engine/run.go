@@ -179,7 +179,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 		j.tell(Said{Run: r.id, Text: textf("The run was taken over, or its lease ran out and could not be renewed: killing the action.")})
 		stop(errLost)
 		r.runner.Force()
-	}, func() { e.whileObeying(j, r, seen.mine, func() { outcome, err = executor.Run(ctx) }) })
+	}, func() { e.whileObeying(j, r, site, seen.mine, func() { outcome, err = executor.Run(ctx) }) })
 	stop(nil)
 	r.runner.Close()
 	result, err := e.end(context.Background(), j, r, site, outcome, err, gone, seen.limit)

@@ -162,6 +162,9 @@ func (e *Executor) finishStopped(ctx context.Context) {
 	case stop != nil && stop.ByUser, stop == nil && ctx.Err() == nil && e.drained():
 		by = EndUserStopped
 	case ctx.Err() != nil && stop == nil:
+		if e.breaks(context.Cause(ctx)); e.broken != nil {
+			return
+		}
 		text = context.Cause(ctx).Error()
 	}
 	m.PendingRequest, m.PendingPayload = "", ""

@@ -51,6 +51,14 @@ type Leased interface {
 	Lost() <-chan struct{}
 }
 
+// A Removable is a [Journal] whose record can be removed while nothing is being recorded.
+type Removable interface {
+	Journal
+	// Removed reports whether that has happened. What the run does from then on is lost, so its action is to be ended. The next
+	// Record says what was removed.
+	Removed() bool
+}
+
 // A Numbered is a [Journal] whose owners have numbers, which grow from owner to owner: what an owner leaves elsewhere is known by
 // them from what an earlier one does.
 type Numbered interface {

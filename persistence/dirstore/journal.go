@@ -63,6 +63,9 @@ type journal struct {
 	damage []string
 }
 
+// Removed implements [persistence.Removable]: the lock file is there for as long as the run has an owner.
+func (j *journal) Removed() bool { return disk.Unlinked(j.lock) }
+
 func (j *journal) init() {
 	b := &blobs{d: j.d, dir: filepath.Join(j.Dir(), "blobs"), there: j.there}
 	j.sync.d = j.d

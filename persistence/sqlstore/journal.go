@@ -86,6 +86,9 @@ func (j *journal) Put(name, text string) error {
 	return nil
 }
 
+// Removed implements [persistence.Removable].
+func (j *journal) Removed() bool { return errors.Is(j.s.d.there(), persistence.ErrRemoved) }
+
 // Get implements [snapshot.Texts]. An encoder asks for none.
 func (j *journal) Get(string) ([]byte, error) { return nil, errors.ErrUnsupported }
 
