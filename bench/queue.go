@@ -12,7 +12,7 @@ import (
 
 const (
 	waiters    = 100
-	waitersFor = 20 * time.Second // as long as each may sleep
+	waitersFor = 30 * time.Second // as long as each may sleep
 )
 
 const waitedForLoop = `name: waited

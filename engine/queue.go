@@ -20,7 +20,7 @@ import (
 // system reports when what is in the way changes, it soon looks seldom, and only to be sure.
 const (
 	queueSettle      = 500 * time.Millisecond // looks as often as others this long: what changed before the watch is seen so
-	queuePollWatched = 20 * time.Second
+	queuePollWatched = 30 * time.Second
 	queuePollLeast   = 10 * time.Millisecond
 	queuePollFirst   = 100 * time.Millisecond // at most, for the first in the queue
 	queuePollBehind  = 250 * time.Millisecond // at most, for those behind it
