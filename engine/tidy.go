@@ -63,7 +63,7 @@ func (t turn) tidied(ctx context.Context, changes []reconcile.Change, err error)
 	if err != nil && (ctx.Err() == nil || len(changes) > 0) {
 		t.tell(Said{Text: textf("not tidied up: %s", err), Problem: true})
 	}
-	if changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.Told }); len(changes) > 0 {
+	if changes = slices.DeleteFunc(changes, func(c reconcile.Change) bool { return c.Reported }); len(changes) > 0 {
 		t.tell(Reconciled{changes})
 	}
 }

@@ -25,15 +25,15 @@ const (
 
 // A Change is one thing to do about one run.
 type Change struct {
-	ID     persistence.ID `json:"id"`
-	Loop   string         `json:"loop"`
-	Kind   Kind           `json:"kind"`
-	Why    string         `json:"why"`
-	At     time.Time      `json:"at"`               // when it was decided
-	Marker string         `json:"marker,omitempty"` // of the action that was in flight, whose processes are ended first
-	Unsure bool           `json:"-"`                // its owner may be alive, out of sight: Apply gives it time to say so
-	Later  bool           `json:"-"`                // it can be recorded now, and moved to the archive later
-	Told   bool           `json:"-"`                // it was recorded before that its owner had died, and is only moved to the archive
+	ID       persistence.ID `json:"id"`
+	Loop     string         `json:"loop"`
+	Kind     Kind           `json:"kind"`
+	Why      string         `json:"why"`
+	At       time.Time      `json:"at"`               // when it was decided
+	Marker   string         `json:"marker,omitempty"` // of the action that was in flight, whose processes are ended first
+	Unsure   bool           `json:"-"`                // its owner may be alive, out of sight: Apply gives it time to say so
+	Later    bool           `json:"-"`                // it can be recorded now, and moved to the archive later
+	Reported bool           `json:"-"`                // it was recorded before that its owner had died, and is only moved to the archive
 
 	segment int
 }
@@ -65,7 +65,7 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 			continue
 		default:
 			c.Kind, c.Why = Archive, fmt.Sprintf("it has ended (%s)", r.Status)
-			c.Told = r.Status == persistence.Interrupted && !r.Reconciled.IsZero()
+			c.Reported = r.Status == persistence.Interrupted && !r.Reconciled.IsZero()
 		}
 		plan = append(plan, c)
 	}
@@ -124,12 +124,12 @@ func Begin(ctx context.Context, store persistence.Store, changes []Change, end f
 	for n, err := range m.MarkInterrupted(ctx, now) {
 		if i := which[n]; err == nil {
 			done = append(done, about[i])
-			about[i].Told, todo[i].Interrupt = true, false
+			about[i].Reported, todo[i].Interrupt = true, false
 		} // else Interrupt finds out, and its error is reported
 	}
 	rest = func(ctx context.Context) ([]Change, error) {
 		moved, err := outcome(about, tidy(ctx, store, todo))
-		return slices.DeleteFunc(moved, func(c Change) bool { return c.Told }), err
+		return slices.DeleteFunc(moved, func(c Change) bool { return c.Reported }), err
 	}
 	return done, rest, errors.Join(errs...)
 }

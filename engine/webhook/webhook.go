@@ -48,9 +48,9 @@ type PayloadError struct{ Why string }
 
 func (e *PayloadError) Error() string { return e.Why }
 
-// A Teller sends signals and answers to runs, which are on record when it returns. to is the id of a run or the name of
+// A Sender sends signals and answers to runs, which are on record when it returns. to is the id of a run or the name of
 // a loop.
-type Teller interface {
+type Sender interface {
 	Signal(ctx context.Context, to string, s fsm.Signal) error
 	Answer(ctx context.Context, to, choice, from string) error
 }
@@ -100,7 +100,7 @@ func (d *Desk) find(name string) (*project.Project, *hook, error) {
 
 // Receive takes a message for a webhook. What it asks for is on record when Receive returns. An error is ErrUnknown, a RefusedError, a PayloadError, or
 // what keeps the server from taking it now: then the sender is to try again.
-func (d *Desk) Receive(ctx context.Context, name string, m Message, teller Teller) (r Receipt, err error) {
+func (d *Desk) Receive(ctx context.Context, name string, m Message, sender Sender) (r Receipt, err error) {
 	p, h, err := d.find(name)
 	if errors.Is(err, ErrUnknown) {
 		return r, err
@@ -137,7 +137,7 @@ func (d *Desk) Receive(ctx context.Context, name string, m Message, teller Telle
 	if h.Run != "" {
 		return d.start(ctx, p, h, key, f, payload)
 	}
-	return d.tell(ctx, h, key, f, payload, teller)
+	return d.tell(ctx, h, key, f, payload, sender)
 }
 
 // start puts on record that a run is to begin.
@@ -186,7 +186,7 @@ func (d *Desk) take(ctx context.Context, name, key string, f schedule.Firing) (o
 }
 
 // tell sends an event or an answer to a run. It is on record for the run before it is said to be done; see [schedule.Clock.Once].
-func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing, payload any, teller Teller) (r Receipt, err error) {
+func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing, payload any, sender Sender) (r Receipt, err error) {
 	to, data, choice := h.To, payload, ""
 	if h.programs["to"] != nil {
 		if to, err = h.text("to", payload); err != nil {
@@ -214,9 +214,9 @@ func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing,
 	}
 	done, err := d.clock.Once(ctx, list+h.Name, key, f, func() error {
 		if h.Signal != "" {
-			return teller.Signal(ctx, to, fsm.Signal{Name: h.Signal, Data: data, From: f.Source})
+			return sender.Signal(ctx, to, fsm.Signal{Name: h.Signal, Data: data, From: f.Source})
 		}
-		return teller.Answer(ctx, to, choice, f.Source)
+		return sender.Answer(ctx, to, choice, f.Source)
 	})
 	return Receipt{Copy: !done}, err
 }

@@ -25,7 +25,7 @@ func Asked(ctx context.Context, store *project.Records, arg string) ([]Question,
 			return nil, err
 		}
 	} else {
-		run, ok, err := Told(ctx, store.Finder(), arg)
+		run, ok, err := Addressed(ctx, store.Finder(), arg)
 		if err != nil {
 			return nil, err
 		}

@@ -39,7 +39,7 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 		}
 		return a, nil
 	}
-	run, ok, err := lookup.Told(ctx, f, arg)
+	run, ok, err := lookup.Addressed(ctx, f, arg)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (s *Service) Signal(ctx context.Context, arg string, event fsm.Signal) (*Se
 	if err != nil {
 		return nil, err
 	}
-	run, ok, err := lookup.Told(ctx, f, arg)
+	run, ok, err := lookup.Addressed(ctx, f, arg)
 	if err != nil {
 		return nil, err
 	}

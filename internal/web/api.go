@@ -32,10 +32,10 @@ func (s *Server) api() []route {
 	format := parameter{"format", "svg, mermaid or dot; svg if it is absent", "string"}
 	after := parameter{"after", "the number of an event: those behind it", "integer"}
 	all := []route{
-		allow(access.Viewer, "GET /api/v1/openapi.json", s.document).told(operation{says: "This document", kind: "application/json"}),
-		allow(access.Viewer, "GET /api/v1/projects", s.listProjects).told(operation{says: "The projects", answer: "projects"}),
-		allow(access.Viewer, "GET /api/v1/stream", s.stream).told(operation{says: "Which runs differ from what was sent before: a message runs with the list changed, and turned, those of it whose status is another one", kind: eventStream}),
-		allow(access.Viewer, "GET /api/v1/runs", s.listRuns).told(operation{says: "Runs, newest first, 50 a page", answer: "runs", query: []parameter{
+		allow(access.Viewer, "GET /api/v1/openapi.json", s.document).documented(operation{says: "This document", kind: "application/json"}),
+		allow(access.Viewer, "GET /api/v1/projects", s.listProjects).documented(operation{says: "The projects", answer: "projects"}),
+		allow(access.Viewer, "GET /api/v1/stream", s.stream).documented(operation{says: "Which runs differ from what was sent before: a message runs with the list changed, and turned, those of it whose status is another one", kind: eventStream}),
+		allow(access.Viewer, "GET /api/v1/runs", s.listRuns).documented(operation{says: "Runs, newest first, 50 a page", answer: "runs", query: []parameter{
 			{"status", "a status or an outcome", "string"},
 			{"loop", "the name in its file", "string"},
 			{"label", "of its loop", "string"},
@@ -46,29 +46,29 @@ func (s *Server) api() []route {
 			{"waits", "1: only runs that ask a person", "string"},
 			{"skip", "the next of the page before; else none", "string"},
 		}}),
-		allow(access.Viewer, "GET /api/v1/alarms", s.listAlarms).told(operation{says: "Alarms that are not over", answer: "alarms"}),
-		allow(access.Viewer, "GET "+project+"/loops", s.object(loops)).told(operation{says: "The loops of a project", answer: "loops"}),
-		allow(access.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).told(operation{says: "A loop as its file says", answer: "definition"}),
-		allow(access.Viewer, "GET "+project+"/loops/{loop}/graph", s.loopGraph).told(operation{says: "A drawing of a loop", kind: "image/svg+xml", query: []parameter{format}}),
-		allow(access.Viewer, "GET "+project+"/questions", s.object(questions)).told(operation{says: "Open questions", answer: "questions", query: []parameter{{"run", "only those of a run", "string"}}}),
-		allow(access.Viewer, "GET "+project+"/queue", s.object(queue)).told(operation{says: "Who waits in the queue", answer: "queue"}),
-		allow(access.Viewer, "GET "+run, s.object(status)).told(operation{says: "How a run stands", answer: "status"}),
-		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)).told(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{"step", "a number, or a path such as 3.2, or last", "string"}}}),
-		allow(access.Viewer, "GET "+run+"/events", s.object(events)).told(operation{says: "Events of a run", answer: "events", query: []parameter{after, {"limit", "how many at most, up to 2000", "integer"}}}),
-		allow(access.Viewer, "GET "+run+"/cost", s.object(cost)).told(operation{says: "What a run used, state by state", answer: "cost"}),
-		allow(access.Viewer, "GET "+run+"/diff", s.diff).told(operation{says: "A run beside another", answer: "comparison", query: []parameter{{"with", "the other run", "string"}}}),
-		allow(access.Viewer, "GET "+run+"/graph", s.runGraph).told(operation{says: "A drawing of a loop with what the run did in it", kind: "image/svg+xml", query: []parameter{format}}),
-		allow(access.Viewer, "GET "+run+"/report", s.reportFile).told(operation{says: "A page about a run, in one file", kind: "text/html"}),
-		allow(access.Operator, "GET "+run+"/bundle", s.bundleFile).told(operation{says: "A run in one file, with the files of its working folder, as export writes it", kind: "application/zstd"}),
-		allow(access.Viewer, "GET "+run+"/stream", s.streamRun).told(operation{says: "Events of a run as they are recorded; Last-Event-ID continues", kind: eventStream, query: []parameter{after}}),
-		allow(access.Operator, "POST "+project+"/runs", s.write("start")).told(operation{says: "Starts a run, which another process carries", body: "start", answer: "begun"}),
+		allow(access.Viewer, "GET /api/v1/alarms", s.listAlarms).documented(operation{says: "Alarms that are not over", answer: "alarms"}),
+		allow(access.Viewer, "GET "+project+"/loops", s.object(loops)).documented(operation{says: "The loops of a project", answer: "loops"}),
+		allow(access.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).documented(operation{says: "A loop as its file says", answer: "definition"}),
+		allow(access.Viewer, "GET "+project+"/loops/{loop}/graph", s.loopGraph).documented(operation{says: "A drawing of a loop", kind: "image/svg+xml", query: []parameter{format}}),
+		allow(access.Viewer, "GET "+project+"/questions", s.object(questions)).documented(operation{says: "Open questions", answer: "questions", query: []parameter{{"run", "only those of a run", "string"}}}),
+		allow(access.Viewer, "GET "+project+"/queue", s.object(queue)).documented(operation{says: "Who waits in the queue", answer: "queue"}),
+		allow(access.Viewer, "GET "+run, s.object(status)).documented(operation{says: "How a run stands", answer: "status"}),
+		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)).documented(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{"step", "a number, or a path such as 3.2, or last", "string"}}}),
+		allow(access.Viewer, "GET "+run+"/events", s.object(events)).documented(operation{says: "Events of a run", answer: "events", query: []parameter{after, {"limit", "how many at most, up to 2000", "integer"}}}),
+		allow(access.Viewer, "GET "+run+"/cost", s.object(cost)).documented(operation{says: "What a run used, state by state", answer: "cost"}),
+		allow(access.Viewer, "GET "+run+"/diff", s.diff).documented(operation{says: "A run beside another", answer: "comparison", query: []parameter{{"with", "the other run", "string"}}}),
+		allow(access.Viewer, "GET "+run+"/graph", s.runGraph).documented(operation{says: "A drawing of a loop with what the run did in it", kind: "image/svg+xml", query: []parameter{format}}),
+		allow(access.Viewer, "GET "+run+"/report", s.reportFile).documented(operation{says: "A page about a run, in one file", kind: "text/html"}),
+		allow(access.Operator, "GET "+run+"/bundle", s.bundleFile).documented(operation{says: "A run in one file, with the files of its working folder, as export writes it", kind: "application/zstd"}),
+		allow(access.Viewer, "GET "+run+"/stream", s.streamRun).documented(operation{says: "Events of a run as they are recorded; Last-Event-ID continues", kind: eventStream, query: []parameter{after}}),
+		allow(access.Operator, "POST "+project+"/runs", s.write("start")).documented(operation{says: "Starts a run, which another process carries", body: "start", answer: "begun"}),
 		allow(access.Viewer, "/api/v1/", func(w http.ResponseWriter, r *http.Request) {
 			s.refuse(w, r, http.StatusNotFound, "there is no such address; those that there are: /api/v1/openapi.json")
 		}),
 	}
 	for _, one := range s.writes("POST " + run + "/") {
 		verb := one.pattern[strings.LastIndex(one.pattern, "/")+1:]
-		all = append(all, one.told(operation{says: verbs[verb][0], body: verb, answer: verbs[verb][1]}))
+		all = append(all, one.documented(operation{says: verbs[verb][0], body: verb, answer: verbs[verb][1]}))
 	}
 	return all
 }

@@ -29,19 +29,19 @@ func (s *Server) boards() []route {
 		allow(access.Viewer, "GET /workers", s.board("workers", "Workers", "No workers. They carry submitted runs of a PostgreSQL store: loops worker", workers)),
 		allow(access.Viewer, "GET /doctor", s.board("doctor", "Doctor", "No checks.", s.findings)),
 		allow(access.Viewer, "GET /cost", s.costPage),
-		allow(access.Viewer, "GET /api/v1/costs", s.costObject).told(operation{says: "What prompts and judges used, by day", answer: "costs", query: []parameter{
+		allow(access.Viewer, "GET /api/v1/costs", s.costObject).documented(operation{says: "What prompts and judges used, by day", answer: "costs", query: []parameter{
 			{"since", "an age or a date; 30d if it is absent", "string"}, {"by", "loop, host or model; loop if it is absent", "string"}, {"project", "its name", "string"},
 		}}),
-		allow(access.Viewer, "GET "+of+"/doctor", s.findingObjects).told(operation{says: "What doctor finds without a prompt, at most half a minute ago", answer: "findings"}),
-		allow(access.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).told(operation{says: "The schedules of a project", answer: "schedules"}),
-		allow(access.Viewer, "GET "+of+"/workers", s.object(workerObjects)).told(operation{says: "The workers of the runs of a project; none without PostgreSQL", answer: "workers"}),
+		allow(access.Viewer, "GET "+of+"/doctor", s.findingObjects).documented(operation{says: "What doctor finds without a prompt, at most half a minute ago", answer: "findings"}),
+		allow(access.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).documented(operation{says: "The schedules of a project", answer: "schedules"}),
+		allow(access.Viewer, "GET "+of+"/workers", s.object(workerObjects)).documented(operation{says: "The workers of the runs of a project; none without PostgreSQL", answer: "workers"}),
 	}
 	all = append(all, allow(access.Operator, "POST /p/{project}/workers/drain", s.drainWorker),
-		allow(access.Operator, "POST "+of+"/workers/drain", s.drainWorker).told(operation{says: "Asks a worker to end, so that others have its runs", body: "worker", answer: "drained"}))
+		allow(access.Operator, "POST "+of+"/workers/drain", s.drainWorker).documented(operation{says: "Asks a worker to end, so that others have its runs", body: "worker", answer: "drained"}))
 	for _, verb := range []string{"pause", "unpause", "run-now"} {
 		says := map[string]string{"pause": "Stops a schedule until it is unpaused", "unpause": "Has it fire again", "run-now": "Starts a run beside its times"}[verb]
 		all = append(all, allow(access.Operator, "POST /p/{project}/schedule/"+verb, s.changeSchedule(verb)),
-			allow(access.Operator, "POST "+of+"/schedules/"+verb, s.changeSchedule(verb)).told(operation{says: says, body: "schedule", answer: "scheduled"}))
+			allow(access.Operator, "POST "+of+"/schedules/"+verb, s.changeSchedule(verb)).documented(operation{says: says, body: "schedule", answer: "scheduled"}))
 	}
 	return all
 }

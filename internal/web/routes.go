@@ -24,7 +24,7 @@ func allow(least access.Role, pattern string, answer http.HandlerFunc) route {
 }
 
 // told returns a route of the API, with what its document says of it.
-func (r route) told(o operation) route {
+func (r route) documented(o operation) route {
 	r.tells = &o
 	return r
 }

@@ -33,7 +33,7 @@ type stepsPart struct {
 	States       []tab
 	Whole        string // address of all of them, without a filter
 	Newer, Older string
-	Told         *toldStep
+	Step         *stepDetail
 }
 
 // A stepRow is one visit of a state.
@@ -93,13 +93,13 @@ func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Se
 		return nil
 	}
 	if !ready { // where the step is on record is not known yet
-		part.Told = &toldStep{stepRow: stepRow{Number: wanted}, Later: true}
+		part.Step = &stepDetail{stepRow: stepRow{Number: wanted}, Later: true}
 		return nil
 	}
 	if !found {
 		return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s", run.ID, humanize.Quote(wanted), humanize.Count(run.Step, "step"))
 	}
-	part.Told, err = tellStep(r.Context(), page, session, f, run, told, wanted, r.FormValue("memory") != "")
+	part.Step, err = describeStep(r.Context(), page, session, f, run, told, wanted, r.FormValue("memory") != "")
 	return err
 }
 
@@ -133,8 +133,8 @@ func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []s
 	return slices.DeleteFunc(c.steps, func(s step) bool { return s.path == "" })
 }
 
-// A toldStep is all there is to say about a step.
-type toldStep struct {
+// A stepDetail is all there is to say about a step.
+type stepDetail struct {
 	stepRow
 	Later          bool // it is shown when the page is fetched again
 	Said           []string
@@ -170,9 +170,9 @@ type valueRow struct {
 	Lines     int  // in a form
 }
 
-// tellStep reads one step: its events, and the memory on both sides of it.
-func tellStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step, wanted string, memory bool) (*toldStep, error) {
-	t := &toldStep{stepRow: s.row(), Explain: session.Page.Command("explain", string(run.ID), wanted), ForkAt: wanted}
+// describeStep reads one step: its events, and the memory on both sides of it.
+func describeStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step, wanted string, memory bool) (*stepDetail, error) {
+	t := &stepDetail{stepRow: s.row(), Explain: session.Page.Command("explain", string(run.ID), wanted), ForkAt: wanted}
 	if n, err := strconv.Atoi(s.number); err == nil {
 		t.Newer = page.To + query("tab", "steps", "step", strconv.Itoa(n+1))
 		if n >= run.Step {
@@ -237,7 +237,7 @@ func tellStep(ctx context.Context, page *runPage, session *Session, f project.Fi
 }
 
 // take keeps what an event of the step says.
-func (t *toldStep) take(e fsm.Event, out, errs *strings.Builder) {
+func (t *stepDetail) take(e fsm.Event, out, errs *strings.Builder) {
 	switch e.Kind {
 	case fsm.EventActionStart:
 		t.Action, t.Prompt = cut(inspect.Text(e.Get("action"))), e.Get("is_prompt") == true
@@ -258,7 +258,7 @@ func (t *toldStep) take(e fsm.Event, out, errs *strings.Builder) {
 }
 
 // addChanges reads what the run remembered before the step and behind it.
-func (t *toldStep) addChanges(ctx context.Context, f project.Finder, run persistence.Run, s step) {
+func (t *stepDetail) addChanges(ctx context.Context, f project.Finder, run persistence.Run, s step) {
 	rewinder, ok := f.Store.Store.(persistence.Rewinder)
 	if !ok || s.first == 0 {
 		t.Remembered = "The memory of earlier steps is not on record."

@@ -57,7 +57,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 		return "" // one that is there twice says nothing
 	}
 	var untold *notToldError
-	receipt, err := at[0].Hooks.Receive(r.Context(), name, webhook.Message{Header: header, Body: body}, teller{at[0]})
+	receipt, err := at[0].Hooks.Receive(r.Context(), name, webhook.Message{Header: header, Body: body}, sender{at[0]})
 	switch {
 	case errors.Is(err, webhook.ErrUnknown):
 		s.answerHook(w, r, name, http.StatusNotFound, value.NewMap("error", err.Error()))
@@ -95,10 +95,10 @@ func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, name string,
 	writeJSON(w, status, answer)
 }
 
-// A teller sends what a webhook says to runs of a project.
-type teller struct{ Project }
+// A sender sends what a webhook says to runs of a project.
+type sender struct{ Project }
 
-func (t teller) with(do func(*Session) error) error {
+func (t sender) with(do func(*Session) error) error {
 	session, err := t.Open()
 	if err != nil {
 		return err
@@ -118,16 +118,16 @@ type notToldError struct {
 
 func (e *notToldError) Error() string { return e.text }
 
-// Signal implements [webhook.Teller].
-func (t teller) Signal(ctx context.Context, to string, e fsm.Signal) error {
+// Signal implements [webhook.Sender].
+func (t sender) Signal(ctx context.Context, to string, e fsm.Signal) error {
 	return t.with(func(s *Session) error {
 		_, err := s.Signal(ctx, to, e)
 		return err
 	})
 }
 
-// Answer implements [webhook.Teller].
-func (t teller) Answer(ctx context.Context, to, choice, from string) error {
+// Answer implements [webhook.Sender].
+func (t sender) Answer(ctx context.Context, to, choice, from string) error {
 	return t.with(func(s *Session) error {
 		_, err := s.Answer(ctx, to, engine.Answer{Choice: choice, From: from, Fields: map[string]string{}})
 		return err

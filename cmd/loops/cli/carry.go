@@ -153,7 +153,7 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	defer stops.Release()
 	v := viewer.NewCarried(e.Project(), a.newPrinter(view), view.quiet, a.page(), a.refused)
 	if a.detached != nil {
-		v.Told = a.Err
+		v.Starter = a.Err
 	}
 	ask := a.asker(view)
 	if ask != nil {

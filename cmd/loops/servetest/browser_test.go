@@ -207,7 +207,7 @@ func TestPagesInABrowser(t *testing.T) {
 		run := start(t)
 		b := s.page(t, chromium, "/p/shop/runs/"+run+"?tab=steps")
 		b.click(`#steps a[href*="step=1"]`)
-		b.sees(`document.querySelector("#told .out .f2")?.textContent === "ok" && document.getElementById("told").innerText.includes("captured.seen")`)
+		b.sees(`document.querySelector("#step .out .f2")?.textContent === "ok" && document.getElementById("step").innerText.includes("captured.seen")`)
 		b.click(`.fork summary`)
 		b.sees(`document.querySelector('[name="field.mood"]').value === "fine"`)
 		b.do(chromedp.SetValue(`[name="field.mood"]`, "bad", chromedp.ByQuery), chromedp.SetValue(`[name="field.place"]`, "else", chromedp.ByQuery))

@@ -19,16 +19,16 @@ import (
 
 // Carried shows a run that this process carries.
 type Carried struct {
-	page  *views.Page
-	says  func(error) error // returns an error of the engine in the words of this face
-	Told  io.Writer         // who started a run in the background; nil = it is not in one
-	p     *project.Project
-	Print progress.Printer
-	quiet bool
-	Began chan struct{}   // closed when the header of the run was shown
-	Over  chan struct{}   // closed when its progress is shown no more, so that its end can be
-	Seen  func(fsm.Event) // receives each event after it was shown; may be nil
-	ended bool
+	page    *views.Page
+	says    func(error) error // returns an error of the engine in the words of this face
+	Starter io.Writer         // who started a run in the background; nil = it is not in one
+	p       *project.Project
+	Print   progress.Printer
+	quiet   bool
+	Began   chan struct{}   // closed when the header of the run was shown
+	Over    chan struct{}   // closed when its progress is shown no more, so that its end can be
+	Seen    func(fsm.Event) // receives each event after it was shown; may be nil
+	ended   bool
 }
 
 // Observe implements [engine.Observer].
@@ -135,8 +135,8 @@ func (v *Carried) tellUnpaused(n engine.Unpaused) {
 	case n.Err != nil:
 		v.Print.Note(fmt.Sprintf("loops: run %s stays paused: %v", n.Run, n.Err))
 	case v.quiet:
-	case v.Told != nil:
-		ui.SayLine(v.Told, "The pause of "+humanize.Clock(n.Since)+" is lifted.")
+	case v.Starter != nil:
+		ui.SayLine(v.Starter, "The pause of "+humanize.Clock(n.Since)+" is lifted.")
 	default:
 		v.Print.Note("The pause of " + humanize.Clock(n.Since) + " is lifted.")
 	}

@@ -113,8 +113,8 @@
     document.title = fresh.title;
     scrollTo(0, y);
     ready();
-    const told = new URL(href, location.href).hash === "#told" && document.getElementById("told");
-    if (told) { told.focus({ preventScroll: true }); if (innerWidth <= 1100) told.scrollIntoView(); }
+    const step = new URL(href, location.href).hash === "#step" && document.getElementById("step");
+    if (step) { step.focus({ preventScroll: true }); if (innerWidth <= 1100) step.scrollIntoView(); }
   }
   document.addEventListener("click", (e) => {
     const a = e.target.closest("a");

@@ -11,10 +11,10 @@ import (
 	"loops/persistence"
 )
 
-// Told returns the run that a command is for, which arg means: the one with that id, the running one of the loop, or
+// Addressed returns the run that a command is for, which arg means: the one with that id, the running one of the loop, or
 // else its newest one that can be resumed, or its newest. It reports false if there is none, and refuses where several
 // could be meant.
-func Told(ctx context.Context, f project.Finder, arg string) (persistence.Run, bool, error) {
+func Addressed(ctx context.Context, f project.Finder, arg string) (persistence.Run, bool, error) {
 	runs, newest, err := f.Live(ctx, arg)
 	switch {
 	case err != nil:
