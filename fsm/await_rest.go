@@ -222,8 +222,8 @@ func (e *Executor) timeUp() (left time.Duration, limited bool) {
 			left, limited = d, true
 		}
 	}
-	if limit := e.cfg.Loop.Timeout; limit > 0 {
-		take(limit - e.elapsed() + time.Millisecond)
+	if up, has := e.loopUp(); has {
+		take(up)
 	}
 	if !e.mem.BudgetRouted {
 		e.limits(func(l *limit) bool {
@@ -234,6 +234,12 @@ func (e *Executor) timeUp() (left time.Duration, limited bool) {
 		})
 	}
 	return left, limited
+}
+
+// loopUp returns in how long the time of the loop is up.
+func (e *Executor) loopUp() (left time.Duration, limited bool) {
+	limit := e.cfg.Loop.Timeout
+	return limit - e.elapsed() + time.Millisecond, limit > 0
 }
 
 // wallSpent returns the first budget whose time is used up, or nil. The steps of a budget allowed this state.

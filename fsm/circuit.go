@@ -61,7 +61,7 @@ func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) boo
 			by = "an agent host"
 		}
 		e.announceWait(by + " refused another run of this project for its rate")
-		e.sleepUntil(ctx, func() bool {
+		e.sleepUntil(ctx, e.timeUp, func() bool {
 			_, until := e.refused(host)
 			return !until.After(wall())
 		})
@@ -72,6 +72,9 @@ func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) boo
 			return false
 		}
 		e.mem.Wait = nil
+		if !e.mem.Flushing && e.wallSpent() != nil {
+			return true // whether a budget allows it is the next question
+		}
 		if e.woken {
 			e.woken = false
 			return true

@@ -63,6 +63,7 @@ func (c *crew) assemble() (dismiss func()) {
 // launch runs a member on a goroutine of its own. n distinguishes its processes from those of the others.
 func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *State, n int) *member {
 	e := c.e
+	m.Child.Timeout = e.memberTime(m.Child, st, loop)
 	x := e.childOf(m.Child, loop, st)
 	x.branch, x.inline = m.Name, st.Loop == ""
 	x.outer += branchSign + strconv.Itoa(n)
@@ -123,8 +124,29 @@ func (c *crew) came(r *member) int {
 		return memberOver
 	case unfinished(o) && !o.Refused:
 		return memberCut
+	case o.TerminatedBy == EndTimeout && e.over(): // it is our time that was up
+		cut := *o
+		cut.TerminatedBy, r.memory.Child.Memory.Outcome = EndInterrupted, &cut
+		return memberCut
 	}
 	return memberOver
+}
+
+// memberTime is how long a member may take in all: what it took and what is left of our time, and a loop not more than its own
+// limit and that of the state; 0 = as long as it likes.
+func (e *Executor) memberTime(c *Child, st *State, loop *Loop) (least time.Duration) {
+	if all := e.cfg.Loop.Timeout; all > 0 {
+		least = c.Memory.Elapsed + max(all-e.elapsed(), time.Millisecond)
+	}
+	if st.Loop == "" {
+		return least
+	}
+	for _, limit := range []time.Duration{loop.Timeout, st.Timeout} {
+		if limit > 0 && (least <= 0 || limit < least) {
+			least = limit
+		}
+	}
+	return least
 }
 
 // memberVerdict is the verdict of a branch or an item that ended by itself.
@@ -162,7 +184,7 @@ func memberRecord(st *State, m *Snapshot) *value.Map {
 
 // inlineChild is the memory of a member with an action, which begins.
 func (e *Executor) inlineChild(name string, loop *Loop) *Child {
-	return &Child{Name: name, File: loop.File, SHA256: loop.SHA256, Timeout: e.left(), Memory: &Snapshot{
+	return &Child{Name: name, File: loop.File, SHA256: loop.SHA256, Memory: &Snapshot{
 		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: time.Now(), Context: e.mem.Context, Captured: value.NewMap(),
 		PrevResult: e.mem.PrevResult, Event: e.mem.Event,
 	}}

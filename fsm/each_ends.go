@@ -39,7 +39,7 @@ const endsEvery = 250
 
 // endsLatest is after how long the memory takes in what has ended, however few these are: what a run of slow items took is to count although its
 // process dies.
-const endsLatest = 10 * time.Second
+const endsLatest = time.Second
 
 // endsChunk is how many items one entry of the ends on record covers. A change rewrites its entry only.
 const endsChunk = 1000

@@ -35,7 +35,7 @@ func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
 			e.announceWait(why)
 		}
 		begun := time.Now()
-		e.sleepUntil(ctx, func() bool {
+		e.sleepUntil(ctx, e.loopUp, func() bool {
 			_, until := e.cfg.Purse.Full(ctx)
 			return !until.After(wall())
 		})

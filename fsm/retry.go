@@ -196,8 +196,12 @@ func (e *Executor) judgeAgain(ctx context.Context, st *State, res *Result) (bool
 	if e.broken != nil || ctx.Err() != nil {
 		return false, errHalted
 	}
+	early := !e.woken && !m.Flushing && wall().Before(w.Until)
+	if early && e.loopTimeout(ctx) != pass {
+		return false, errHalted // with the wait on record
+	}
 	m.Wait = nil
-	if e.waitedFor(w) >= st.RateLimitMaxWait && w.Tier == tierLong && !e.woken {
+	if waited := e.waitedFor(w); waited >= st.RateLimitMaxWait && w.Tier == tierLong && !e.woken || early && e.wallSpent() != nil {
 		delete(m.RateLimits, st.Name)
 		return false, nil
 	}
@@ -266,6 +270,13 @@ func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
 	}
 	if !e.woken && !m.Flushing && wall().Before(w.Until) && e.loopTimeout(ctx) != pass {
 		return decision{halted: true} // with the wait on record: when the run is resumed, it waits the rest
+	}
+	if over := e.wallSpent(); over != nil && !e.woken && !m.Flushing && wall().Before(w.Until) {
+		d := e.overspent(st, over)
+		if d.overrun == nil {
+			m.Wait = nil
+		}
+		return d
 	}
 	m.Wait = nil
 	m.Spared = ""

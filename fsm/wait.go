@@ -154,11 +154,11 @@ const waitEvent = time.Minute
 
 // sleep waits for what the memory says, which is durable before. It returns early when ctx ends, when a user wakes the
 // run, and when the time of the loop is up.
-func (e *Executor) sleep(ctx context.Context) { e.sleepUntil(ctx, nil) }
+func (e *Executor) sleep(ctx context.Context) { e.sleepUntil(ctx, e.timeUp, nil) }
 
 // sleepUntil is sleep that also returns when over, which is asked every few seconds, reports that there is nothing to wait
 // for any more.
-func (e *Executor) sleepUntil(ctx context.Context, over func() bool) {
+func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, bool), over func() bool) {
 	w := *e.mem.Wait
 	e.woken = false
 	select {
@@ -175,8 +175,8 @@ func (e *Executor) sleepUntil(ctx context.Context, over func() bool) {
 		look = circuitLook
 	}
 	begun, most := time.Now(), min(w.Until.Sub(wall()), w.Until.Sub(w.Since))
-	if limit := e.cfg.Loop.Timeout; limit > 0 && !e.mem.Flushing { // whose time is up
-		most = min(most, limit-e.elapsed()+time.Millisecond)
+	if left, limited := up(); limited && !e.mem.Flushing {
+		most = min(most, left)
 	}
 	for told := begun; ctx.Err() == nil && e.broken == nil; {
 		rest := min(w.Until.Sub(wall()), most-time.Since(begun))

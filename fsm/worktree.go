@@ -91,11 +91,25 @@ func (e *Executor) workTree(ctx context.Context, st *State, c *Child) error {
 func noTree(why string) error { return fmt.Errorf("there is no work tree: %s", why) }
 
 // ownTree is how a shell notes that a work tree is used by this process, its parent, and asks whether another one that
-// lives does. The mark is a file that git removes with the work tree. A removal that was cut short is finished, and not
-// taken for the deletion of files in the work tree: beside it is a file which says that all of it was committed.
+// lives does: one that has the number and the start of the mark, because numbers are used again, and that is no zombie. The
+// mark is a file that git removes with the work tree. A removal that was cut short is finished, and not taken for the
+// deletion of files in the work tree: beside it is a file which says that all of it was committed.
 const ownTree = `mark() { echo "$(git -C "$1" rev-parse --absolute-git-dir)/loops-owner"; }
-own() { echo "$PPID" > "$(mark "$1")"; }
-unused() { pid=$(cat "$(mark "$1")" 2>/dev/null); [ -z "$pid" ] || [ "$pid" = "$PPID" ] || ! kill -0 "$pid" 2>/dev/null; }
+begun() {
+  if [ -r /proc/self/stat ]; then
+    local at
+    at=$(cat "/proc/$1/stat" 2>/dev/null) && set -- ${at##*) } && [ "$1" != Z ] && echo "${20}"
+  else
+    ps -o stat=,lstart= -p "$1" | grep -v '^Z' | cut -d' ' -f2- | tr -s ' '
+  fi
+}
+own() { echo "$PPID $(begun "$PPID")" > "$(mark "$1")"; }
+unused() {
+  local at now
+  read -r pid at 2>/dev/null < "$(mark "$1")"
+  now=$(begun "${pid:-none}")
+  [ -z "$pid" ] || [ "$pid" = "$PPID" ] || [ -z "$now" ] || [ -n "$at" ] && [ "$at" != "$now" ]
+}
 remove() {
   left=$(git -C "$1" status --porcelain --untracked-files=normal --ignore-submodules=none) || return
   if [ -z "$left" ]; then

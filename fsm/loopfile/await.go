@@ -206,7 +206,7 @@ func (d *decoder) checkAwait(s *stateDecl) {
 	leads := s.Next != "" || s.Route != nil
 	timed := s.Timeout > 0
 	switch {
-	case s.Each != nil: // an item whose time is up comes to no
+	case s.Each != nil || s.branch: // one whose time is up comes to no
 	case timed && !leads && s.On["timeout"] == "" && s.On["no"] == "" && s.On["error"] == "":
 		report("timeout", "no-transition", "the state does not say where to go when its time is up; add on_timeout")
 	case !timed && b.given("on_timeout") && !b.has("timeout"):

@@ -113,7 +113,7 @@ func (d *decoder) branch(e entry, path string) *fsm.Branch {
 		d.errorf(d.pos(e.val), path, "wrong-type", "the branch %s must be a mapping such as {action: make lint} or {loop: NAME}, found %s", quote(e.name), describe(e.val))
 		return nil
 	}
-	s := &stateDecl{State: &fsm.State{Name: e.name, Pos: d.pos(e.key)}, b: d.block(e.val, InState, path), path: path}
+	s := &stateDecl{State: &fsm.State{Name: e.name, Pos: d.pos(e.key)}, b: d.block(e.val, InState, path), path: path, branch: true}
 	for _, in := range s.b.order {
 		if key := in.name; !slices.Contains(branchKeys, key) && (byWhere()[InState][key] != nil || strings.HasPrefix(key, "on_")) {
 			d.errorf(d.pos(in.key), join(path, key), "conflict", "a branch has no %s%s", clip(key), whyNot(key))

@@ -19,6 +19,7 @@ type stateDecl struct {
 	path   string          // states.NAME
 	open   bool            // part of it comes from something that could not be read
 	custom map[string]bool // the on_<verdict> keys that are not in the table
+	branch bool            // of the state around it, which routes
 }
 
 // mayEnd reports whether the state is terminal, or would be if what its author wrote were a boolean.
