@@ -108,7 +108,7 @@ unused() {
   local at now
   read -r pid at 2>/dev/null < "$(mark "$1")"
   now=$(begun "${pid:-none}")
-  [ -z "$pid" ] || [ "$pid" = "$PPID" ] || [ -z "$now" ] || [ -n "$at" ] && [ "$at" != "$now" ]
+  [ -z "$pid" ] || [ "$pid" = "$PPID" ] || [ -z "$now" ] || { [ -n "$at" ] && [ "$at" != "$now" ]; }
 }
 remove() {
   left=$(git -C "$1" status --porcelain --untracked-files=normal --ignore-submodules=none) || return
