@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"loops/fsm"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 const (
@@ -24,6 +22,7 @@ type Because struct {
 	turns [decidingTurns]turn // the newest first
 	same  map[string]streak   // by state: its newest verdict, and how often in a row it came
 	limit fsm.Event           // the newest event of a limit that was reached
+	spent *turn               // the visit that a budget ended, which led the run to on_budget; nil = none did
 	later bool                // what came before the run was resumed is not known
 	by    string              // who stopped the run; "" = it is not known
 	waits string              // what it waits for; "" = it is not known
@@ -33,7 +32,8 @@ type Because struct {
 type turn struct {
 	state                        string
 	verdict, acted, printed, sub fsm.Event
-	mishap                       fsm.Event // something around the action went wrong, and no verdict came
+	mishap                       fsm.Event // something around the action went wrong, and that was followed, not a verdict
+	led                          fsm.Event // a limit that said where the run went on, whatever the verdict was
 	times                        int
 	resumed                      bool      // and perhaps more often before the run was resumed
 	inner                        *Because  // of the sub-loop that runs
@@ -76,6 +76,9 @@ func (b *Because) Add(e fsm.Event) {
 		if e.Depth == 0 && now.state == "" {
 			now.state, b.later = str(e, "from_state"), true
 		}
+		if e.Depth == 0 {
+			b.spent = nil // the budget is looked at again
+		}
 	case fsm.EventBranchEnd, fsm.EventItemEnd:
 		if e.Depth == 0 && now.part == "" && str(e, "verdict") != "yes" {
 			now.part = now.failedPart(e)
@@ -102,6 +105,23 @@ func (b *Because) Add(e fsm.Event) {
 	case fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventHostPressureAbort, fsm.EventHostBudgetExceeded:
 		b.limit = e
 	}
+	if e.Depth == 0 && leads(e) && (e.Kind != fsm.EventRetryExhausted || !now.failed()) {
+		if now.led = e; e.Kind == fsm.EventBudgetExceeded {
+			spent := *now
+			b.spent = &spent
+		}
+	}
+}
+
+// leads reports whether an event says that a limit led the run to another state.
+func leads(e fsm.Event) bool {
+	switch e.Kind {
+	case fsm.EventBudgetExceeded, fsm.EventThrottleHard, fsm.EventRateLimitExhausted, fsm.EventRetryExhausted, fsm.EventActionInterrupted:
+		return str(e, "next") != ""
+	case fsm.EventStallDetected, fsm.EventHostPressure, fsm.EventHostBudgetExceeded:
+		return strings.HasPrefix(str(e, "action"), "route:")
+	}
+	return false
 }
 
 // enclose takes an event of the sub-loop that the state runs.
@@ -185,8 +205,8 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 // limited says which limit ended a run.
 func (b *Because) limited(o fsm.Outcome) string {
 	if b.limit.Kind != "" {
-		if text := strings.TrimSuffix((&explainer{v: &Visit{State: o.FinalState}}).limit(b.limit), "."); text != "" {
-			return "in state " + o.FinalState + ": " + lower(text)
+		if text := reachedLimit(b.limit, o.FinalState); text != "" {
+			return text
 		}
 	}
 	if o.Error != "" {
@@ -208,8 +228,7 @@ func (b *Because) broken(o fsm.Outcome) string {
 	case o.Error == "":
 		return b.lastly("an error in state " + o.FinalState)
 	}
-	// A template that cannot be worked out names its state itself.
-	return "state " + o.FinalState + ": " + strings.TrimSuffix(strings.TrimPrefix(o.Error, "in state "+o.FinalState+": "), ".")
+	return errorText(o.FinalState, o.Error)
 }
 
 // lastly adds what the newest visit came to.
@@ -234,6 +253,9 @@ func (b *Because) decided(failed bool) *turn {
 			last = t
 		}
 	}
+	if failed && b.spent != nil {
+		return b.spent // what came after that came of it
+	}
 	return last
 }
 
@@ -246,10 +268,13 @@ func (b *Because) after(decided *turn) string {
 }
 
 func (t *turn) decides() bool {
-	return t.verdict.Kind != "" || t.acted.Kind != "" || t.sub.Kind != "" || t.mishap.Kind != ""
+	return t.verdict.Kind != "" || t.acted.Kind != "" || t.sub.Kind != "" || t.mishap.Kind != "" || t.led.Kind != ""
 }
 
 func (t *turn) failed() bool {
+	if t.mishap.Kind != "" || t.led.Kind != "" || t.promptFailed() {
+		return true
+	}
 	switch str(t.verdict, "verdict") {
 	case "":
 	case "yes", "success", "target", "progress":
@@ -257,115 +282,9 @@ func (t *turn) failed() bool {
 	default:
 		return true
 	}
-	if t.mishap.Kind != "" {
-		return true
-	}
 	if t.sub.Kind != "" {
 		failure, _ := t.sub.Get("failure_terminal").(bool)
 		return failure || str(t.sub, "terminated_by") != fsm.EndTerminal
 	}
 	return whole(t.acted, "exit_code") != 0
-}
-
-// text says what a visit came to.
-func (t *turn) text() string {
-	verdict := str(t.verdict, "verdict")
-	switch {
-	case verdict == "" && t.mishap.Kind != "":
-		return "state " + t.state + ": " + plain.Cut(plain.Line(humanize.FirstLine(strings.TrimSuffix(str(t.mishap, "error"), "."))), quoteLength)
-	case verdict == "" && t.sub.Kind != "":
-		return fmt.Sprintf("the sub-loop of state %s ended in %s [%s]%s", t.state, str(t.sub, "final_state"), str(t.sub, "terminated_by"), cmp.Or(quotation(str(t.sub, "error")), t.inside))
-	case verdict == "" && whole(t.acted, "exit_code") != 0:
-		return "the action of state " + t.state + " failed" + t.brackets()
-	case verdict == "":
-		return "state " + t.state + " ended its action"
-	}
-	text := "state " + t.state + " said " + verdict
-	if t.times > 1 {
-		text += " " + humanize.Count(t.times, "time")
-		if t.resumed {
-			text += " since the run was resumed"
-		}
-	}
-	return text + t.brackets()
-}
-
-// brackets is the evidence for what a visit came to, in brackets.
-func (t *turn) brackets() string {
-	if evidence := t.evidence(); evidence != "" {
-		return " (" + evidence + ")"
-	}
-	return ""
-}
-
-func (t *turn) evidence() string {
-	e := t.verdict
-	kind := str(e, "type")
-	if was := str(e, "verdict_without_evidence"); was != "" {
-		return "the judge said " + was + ", but what it quoted is not in the output"
-	}
-	if text := str(e, "error"); text != "" && kind != "exit_code" {
-		return plain.Cut(humanize.FirstLine(text), quoteLength)
-	}
-	if text := str(e, "reason"); text != "" {
-		return "judge: " + quoteOf(text)
-	}
-	if exit := t.exit(); exit != "" {
-		return exit
-	}
-	switch kind {
-	case "", "default", "exit_code", "llm_structured":
-		return ""
-	}
-	if e.Kind == "" {
-		return ""
-	}
-	text := plain.Cut((&explainer{v: &Visit{State: t.state}}).reason(kind, str(e, "verdict"), e), quoteLength)
-	if t.part != "" && (kind == "parallel" || kind == "for_each") && str(e, "verdict") != "yes" {
-		text = strings.TrimPrefix(text+"; "+t.part, "; ")
-	}
-	return text
-}
-
-// exit is how the action of a visit failed; "" = it did not.
-func (t *turn) exit() string {
-	code := whole(t.acted, "exit_code")
-	text := fmt.Sprintf("exit %d", code)
-	switch {
-	case code == 0:
-		return ""
-	case str(t.acted, "timeout_kind") != "" || code == 124:
-		text = "timed out after " + humanize.Duration(time.Duration(whole(t.acted, "duration_ms"))*time.Millisecond)
-	case code < 0:
-		text = fmt.Sprintf("ended by signal %d", -code)
-	}
-	return text + quotation(t.words())
-}
-
-// words are the last line of an action: on standard error, or else on standard output.
-func (t *turn) words() string {
-	for _, said := range []string{str(t.acted, "stderr_preview"), str(t.printed, "line"), str(t.acted, "output_preview")} {
-		if line := lastLine(said); line != "" {
-			return line
-		}
-	}
-	return ""
-}
-
-func quotation(text string) string {
-	if text = strings.TrimSpace(text); text == "" {
-		return ""
-	}
-	return ": " + quoteOf(text)
-}
-
-func quoteOf(text string) string {
-	return `"` + plain.Cut(plain.Line(humanize.FirstLine(text)), quoteLength) + `"`
-}
-
-func passes(n int) string {
-	if n == 1 {
-		return "1 pass"
-	}
-	return fmt.Sprintf("%d passes", n)
 }

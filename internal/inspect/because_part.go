@@ -4,10 +4,11 @@ import (
 	"strings"
 
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/plain"
 )
 
-// failedPart says how a branch or an item failed: its name, its exit code, and what its action printed last; "" = not by its action.
+// failedPart says how a branch or an item failed: its name, its exit code and what its action printed last, or the error that kept it from acting; "" = by neither.
 func (t *turn) failedPart(e fsm.Event) string {
 	name, p := "item "+str(e, "key"), turn{acted: e, printed: fsm.Event{Fields: []fsm.Field{{Key: "line", Value: str(e, "output")}}}}
 	if e.Kind == fsm.EventBranchEnd {
@@ -18,6 +19,9 @@ func (t *turn) failedPart(e fsm.Event) string {
 	}
 	if exit := p.exit(); exit != "" {
 		return plain.Line(name) + ": " + exit
+	}
+	if problem := str(e, "error"); problem != "" {
+		return plain.Line(name) + ": " + plain.Cut(plain.Line(humanize.FirstLine(strings.TrimSuffix(problem, "."))), quoteLength)
 	}
 	return ""
 }

@@ -39,6 +39,8 @@ func TestReasonOfAnEnd(t *testing.T) {
 	loop := &fsm.Loop{MaxSteps: 9, MaxIterations: 2}
 	failed := fsm.Outcome{TerminatedBy: fsm.EndTerminal, FinalState: "bad", Failure: true}
 	no := []any{"type", "default", "verdict", "no", "exit_code", int64(1)}
+	yes := []any{"type", "default", "verdict", "yes", "exit_code", int64(0)}
+	spent := event(fsm.EventBudgetExceeded, "state", "b", "loop", "c", "limit", "wall", "spent", 1.2, "budget", int64(1), "next", "bad")
 	for _, c := range []struct {
 		name   string
 		events [][]fsm.Event
@@ -105,6 +107,101 @@ func TestReasonOfAnEnd(t *testing.T) {
 			}},
 			failed,
 			`state all said partial (1 of 3 items failed; 1 did not begin; item b.txt: exit 1: "no such column")`,
+		},
+		{
+			"an item that could not begin",
+			[][]fsm.Event{{
+				event(fsm.EventStateEnter, "state", "all"), event(fsm.EventItemEnd, "key", "a", "verdict", "error", "error", "Path 'x' not found in captured"),
+				event(fsm.EventEvaluate, "type", "for_each", "verdict", "no", "items", int64(1), "done", int64(1), "failed", int64(1)),
+			}},
+			failed,
+			`state all said no (1 of 1 item failed; item a: Path 'x' not found in captured)`,
+		},
+		{
+			"a route that could not be worked out",
+			[][]fsm.Event{visit("b", 0, "5", yes...), {event(fsm.EventActionError, "state", "b", "error", "route[0].when: context.s: the expression is the text \"x\"; expected true or false", "route", "on_error")}},
+			failed,
+			`state b: route[0].when: context.s: the expression is the text "x"; expected true or false`,
+		},
+		{
+			"a route to what is no state",
+			[][]fsm.Event{visit("b", 0, "5", yes...), {event(fsm.EventActionError, "state", "b", "error", `state b routes to "x", which is not a state of the loop`, "route", "on_error")}},
+			failed,
+			`state b routes to "x", which is not a state of the loop`,
+		},
+		{"a budget that is used up before a state is entered", [][]fsm.Event{visit("a", 0, "", yes...), {spent}}, failed, `in state b: the budget of the loop c was used up: wall 1.2 of 1`},
+		{"a budget behind an action that nothing judged", [][]fsm.Event{visit("a", 0, ""), {spent}}, failed, `in state b: the budget of the loop c was used up: wall 1.2 of 1`},
+		{"a budget inside a list", [][]fsm.Event{{event(fsm.EventStateEnter, "state", "b"), spent}}, failed, `in state b: the budget of the loop c was used up: wall 1.2 of 1`},
+		{"a budget in a sub-loop", [][]fsm.Event{inside("outer", append(visit("a", 0, "", yes...), spent), "bad", "terminal")}, failed, `the sub-loop of state outer ended in bad [terminal]: in state b: the budget of the loop c was used up: wall 1.2 of 1`},
+		{"a budget around a sub-loop", [][]fsm.Event{inside("b", visit("a", 0, "", yes...), "done", "terminal"), {spent}}, failed, `in state b: the budget of the loop c was used up: wall 1.2 of 1`},
+		{
+			"a budget with many states behind it",
+			[][]fsm.Event{visit("a", 0, "", yes...), {spent}, visit("r1", 0, "", yes...), visit("r2", 0, "", yes...), visit("r3", 0, "", yes...), visit("r4", 0, "", yes...)},
+			failed,
+			`in state b: the budget of the loop c was used up: wall 1.2 of 1; state r4 led from there to the end`,
+		},
+		{
+			"a budget that was raised since",
+			[][]fsm.Event{visit("a", 0, "", yes...), {spent}, visit("r", 0, "", yes...), {event(fsm.EventLoopResume, "from_state", "r")}, visit("r", 0, "", yes...), visit("b", 0, "", yes...), visit("c", 0, "", yes...)},
+			failed,
+			`state c said yes`,
+		},
+		{
+			"a budget that led nowhere",
+			[][]fsm.Event{visit("a", 0, "", yes...), {event(fsm.EventBudgetExceeded, "state", "b", "loop", "c", "limit", "wall", "spent", 1.2, "budget", int64(1), "next", nil)}},
+			fsm.Outcome{TerminatedBy: fsm.EndBudget, FinalState: "b"},
+			`in state b: the budget of the loop c was used up: wall 1.2 of 1`,
+		},
+		{
+			"a state that passed again and again until its retries were used up",
+			[][]fsm.Event{visit("a", 0, "", yes...), {event(fsm.EventRetryExhausted, "state", "a", "retries", int64(3), "next", "bad")}},
+			failed,
+			`state a was about to be entered again after 3 times in a row: on_retry_exhausted led to bad`,
+		},
+		{
+			"a state that failed again and again until its retries were used up",
+			[][]fsm.Event{visit("a", 1, "red", no...), {event(fsm.EventRetryExhausted, "state", "a", "retries", int64(3), "next", "bad")}},
+			failed,
+			`state a said no (exit 1: "red")`,
+		},
+		{
+			"the hard limit of a throttle",
+			[][]fsm.Event{visit("a", 0, ""), {event(fsm.EventThrottleHard, "state", "a", "count", int64(3), "hard_max", int64(3), "next", "bad")}},
+			failed,
+			`state a acted 3 times in a row: the hard limit of its throttle is 3`,
+		},
+		{
+			"a stall that is recovered from",
+			[][]fsm.Event{visit("a", 0, "", yes...), {event(fsm.EventStallDetected, "state", "a", "exit_code", int64(0), "verdict", "yes", "consecutive", int64(3), "action", "route:bad")}},
+			failed,
+			`in state a: the stall detector fired: a ended with exit code 0 and verdict yes 3 times in a row; it is set to go to bad`,
+		},
+		{
+			"the memory that actions may use",
+			[][]fsm.Event{visit("a", 0, "", yes...), {event(fsm.EventHostBudgetExceeded, "state", "a", "cumulative_mb", 30.4, "budget_mb", int64(1), "action", "route:bad")}},
+			failed,
+			`in state a: its actions had used 30.4 MB of memory in all: host_guard.max_cumulative_subproc_mb is 1; it is set to go to bad`,
+		},
+		{
+			"waits for a rate limit that are used up",
+			[][]fsm.Event{visit("a", 1, "", "type", "default", "verdict", "error"), {event(fsm.EventRateLimitExhausted, "state", "a", "short_retries", int64(3), "long_retries", int64(1), "total_wait_seconds", int64(60), "next", "bad")}},
+			failed,
+			`in state a: the host rate-limited until all waits were used up: 3 short and 1 long ones, 1m00s in all`,
+		},
+		{
+			"an action that was cut short",
+			[][]fsm.Event{{event(fsm.EventStateEnter, "state", "a"), event(fsm.EventActionInterrupted, "state", "a", "attempt", int64(1), "next", "bad")}},
+			failed,
+			`in state a: its action had been cut short, and is not started again (on_interrupted)`,
+		},
+		{
+			"a prompt that the host refused, whatever its text was judged to be",
+			[][]fsm.Event{{
+				event(fsm.EventStateEnter, "state", "a"), event(fsm.EventActionComplete, "exit_code", int64(1), "is_prompt", true, "failure", "auth", "stderr_preview", "log in first"),
+				event(fsm.EventEvaluate, "type", "output_contains", "verdict", "yes"),
+			}},
+			failed,
+			`the prompt of state a failed (exit 1: "log in first")`,
 		},
 		{"a failure state at the start", nil, failed, "state bad is a failure state"},
 		{"a cap", [][]fsm.Event{visit("test", 1, "a", no...)}, fsm.Outcome{TerminatedBy: fsm.EndMaxSteps, FinalState: "test"}, `the cap of 9 steps was reached (max_steps); last, state test said no (exit 1: "a")`},

@@ -1,0 +1,150 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/humanize"
+	"loops/internal/plain"
+)
+
+// reachedLimit says which limit was reached in a state; "" = that is not known.
+func reachedLimit(e fsm.Event, state string) string {
+	text := strings.TrimSuffix((&explainer{v: &Visit{State: state}}).limit(e), ".")
+	switch {
+	case text == "":
+		return ""
+	case strings.HasPrefix(text, state+" "):
+		return "state " + text
+	}
+	return "in state " + state + ": " + lower(text)
+}
+
+// errorText says which error a state came to. Some texts name their state themselves.
+func errorText(state, problem string) string {
+	problem = strings.TrimSuffix(strings.TrimPrefix(problem, "in state "+state+": "), ".")
+	if strings.HasPrefix(problem, "state "+state+" ") {
+		return problem
+	}
+	return "state " + state + ": " + problem
+}
+
+// promptFailed reports whether a prompt failed for good, so that what its text was judged to be was not followed.
+func (t *turn) promptFailed() bool {
+	switch fsm.Failure(str(t.acted, "failure")) {
+	case fsm.FailAuth, fsm.FailPermission, fsm.FailMissing, fsm.FailBilling, fsm.FailAdminLimit, fsm.FailModel:
+	default:
+		return false
+	}
+	return whole(t.acted, "exit_code") != 0 && str(t.verdict, "verdict") == "yes" && str(t.verdict, "type") != "exit_code"
+}
+
+// text says what a visit came to.
+func (t *turn) text() string {
+	verdict := str(t.verdict, "verdict")
+	switch {
+	case t.mishap.Kind != "":
+		return plain.Cut(plain.Line(humanize.FirstLine(errorText(t.state, str(t.mishap, "error")))), quoteLength)
+	case t.led.Kind != "":
+		return reachedLimit(t.led, cmp.Or(str(t.led, "state"), t.state))
+	case t.promptFailed():
+		return "the prompt of state " + t.state + " failed (" + t.exit() + ")"
+	case verdict == "" && t.sub.Kind != "":
+		return fmt.Sprintf("the sub-loop of state %s ended in %s [%s]%s", t.state, str(t.sub, "final_state"), str(t.sub, "terminated_by"), cmp.Or(quotation(str(t.sub, "error")), t.inside))
+	case verdict == "" && whole(t.acted, "exit_code") != 0:
+		return "the action of state " + t.state + " failed" + t.brackets()
+	case verdict == "":
+		return "state " + t.state + " ended its action"
+	}
+	text := "state " + t.state + " said " + verdict
+	if t.times > 1 {
+		text += " " + humanize.Count(t.times, "time")
+		if t.resumed {
+			text += " since the run was resumed"
+		}
+	}
+	return text + t.brackets()
+}
+
+// brackets is the evidence for what a visit came to, in brackets.
+func (t *turn) brackets() string {
+	if evidence := t.evidence(); evidence != "" {
+		return " (" + evidence + ")"
+	}
+	return ""
+}
+
+func (t *turn) evidence() string {
+	e := t.verdict
+	kind := str(e, "type")
+	if was := str(e, "verdict_without_evidence"); was != "" {
+		return "the judge said " + was + ", but what it quoted is not in the output"
+	}
+	if text := str(e, "error"); text != "" && kind != "exit_code" {
+		return plain.Cut(humanize.FirstLine(text), quoteLength)
+	}
+	if text := str(e, "reason"); text != "" {
+		return "judge: " + quoteOf(text)
+	}
+	if exit := t.exit(); exit != "" {
+		return exit
+	}
+	switch kind {
+	case "", "default", "exit_code", "llm_structured":
+		return ""
+	}
+	if e.Kind == "" {
+		return ""
+	}
+	text := plain.Cut((&explainer{v: &Visit{State: t.state}}).reason(kind, str(e, "verdict"), e), quoteLength)
+	if t.part != "" && (kind == "parallel" || kind == "for_each") && str(e, "verdict") != "yes" {
+		text = strings.TrimPrefix(text+"; "+t.part, "; ")
+	}
+	return text
+}
+
+// exit is how the action of a visit failed; "" = it did not.
+func (t *turn) exit() string {
+	code := whole(t.acted, "exit_code")
+	text := fmt.Sprintf("exit %d", code)
+	switch {
+	case code == 0:
+		return ""
+	case str(t.acted, "timeout_kind") != "" || code == 124:
+		text = "timed out after " + humanize.Duration(time.Duration(whole(t.acted, "duration_ms"))*time.Millisecond)
+	case code < 0:
+		text = fmt.Sprintf("ended by signal %d", -code)
+	}
+	return text + quotation(t.words())
+}
+
+// words are the last line of an action: on standard error, or else on standard output.
+func (t *turn) words() string {
+	for _, said := range []string{str(t.acted, "stderr_preview"), str(t.printed, "line"), str(t.acted, "output_preview")} {
+		if line := lastLine(said); line != "" {
+			return line
+		}
+	}
+	return ""
+}
+
+func quotation(text string) string {
+	if text = strings.TrimSpace(text); text == "" {
+		return ""
+	}
+	return ": " + quoteOf(text)
+}
+
+func quoteOf(text string) string {
+	return `"` + plain.Cut(plain.Line(humanize.FirstLine(text)), quoteLength) + `"`
+}
+
+func passes(n int) string {
+	if n == 1 {
+		return "1 pass"
+	}
+	return fmt.Sprintf("%d passes", n)
+}
