@@ -4,7 +4,7 @@
 //
 //   - A text that reads as a number is one in arithmetic and in comparisons, as what a program printed is a text.
 //   - An integer divided by another one is an integer where nothing is left over.
-//   - What has no value is null, and null is neither a number nor true.
+//   - What has no value is null, and so is each member of it and an item behind the end of a list. Null is neither a number nor true.
 //   - There is no clock, and nothing that outlives an evaluation.
 //
 // An evaluation is bounded in time and memory. It sees no disk and no process.

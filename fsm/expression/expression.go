@@ -59,7 +59,7 @@ func Compile(text string) (*Program, error) {
 	}
 	p := &Program{text: text}
 	rewrite := &rewriter{}
-	code, err := expr.Compile(text, append(options(), expr.Patch(rewrite))...)
+	code, err := expr.Compile(text, append(options(), expr.Patch(rewrite), expr.Patch(&memberRewriter{map[ast.Node]*ast.MemberNode{}, map[ast.Node]string{}}))...)
 	if err != nil {
 		return nil, explain(text, err)
 	}
@@ -96,6 +96,12 @@ func (p *Program) String() string { return p.text }
 
 // Eval evaluates the expression: a value of the language, nil for null. An error is an [*Error].
 func (p *Program) Eval(s *template.Scope) (any, error) {
+	v, _, err := p.eval(s)
+	return v, err
+}
+
+// eval also returns what the names came to.
+func (p *Program) eval(s *template.Scope) (any, map[string]any, error) {
 	env := map[string]any{stop: &deadline{at: time.Now().Add(maxTime)}}
 	for _, name := range template.Namespaces() {
 		env[name] = map[string]any{}
@@ -103,28 +109,39 @@ func (p *Program) Eval(s *template.Scope) (any, error) {
 	for name, keys := range p.wanted() {
 		v, err := namespace(s, name, keys)
 		if err != nil {
-			return nil, &Error{Message: err.Error()}
+			return nil, nil, &Error{Message: err.Error()}
 		}
 		env[name] = v
 	}
 	machine := vm.VM{MemoryBudget: maxValues}
 	v, err := machine.Run(p.code, env)
 	if err != nil {
-		return nil, explain(p.text, err)
+		e := explain(p.text, err)
+		if _, ours := errors.AsType[*operandError](err); !ours && lacksValue(e.Message) {
+			p.valueless(e, env)
+		}
+		return nil, nil, e
 	}
 	if v, err = toValue(v, 0); err != nil {
-		return nil, &Error{Message: err.Error()}
+		return nil, nil, &Error{Message: err.Error()}
 	}
-	return v, nil
+	return v, env, nil
 }
 
 // True evaluates an expression that is a condition: true or false, and nothing else.
 func (p *Program) True(s *template.Scope) (bool, error) {
-	v, err := p.Eval(s)
+	v, env, err := p.eval(s)
 	if err != nil {
 		return false, err
 	}
 	yes, ok := v.(bool)
+	if v == nil {
+		e := &Error{Message: "the expression has no value; expected true or false"}
+		if names := p.missing(env); len(names) > 0 {
+			e.Message = fmt.Sprintf("the expression has no value, because %s has none; expected true or false; write (%s ?? false) if it may be absent", names[0], names[0])
+		}
+		return false, e
+	}
 	if !ok {
 		return false, &Error{Message: fmt.Sprintf("the expression is %s; expected true or false", named(v))}
 	}

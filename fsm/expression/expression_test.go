@@ -79,7 +79,7 @@ func TestEval(t *testing.T) {
 		`context.tries > 1 and context.limit`:          `error: context.limit, which is the text "3", is not true or false (column 31)`,
 		`context.text + 1 > 2`:                         `error: the text "3 apples1" and 2 cannot be compared by > (column 18)`,
 		`context.text * 2`:                             `error: context.text, which is the text "3 apples", is not a number, and * needs numbers (column 14)`,
-		`context.nope + 1`:                             `error: context.nope has no value, and is not a number, and + needs numbers (column 14)`,
+		`context.nope + 1`:                             `error: context.nope has no value, and + needs numbers; write (context.nope ?? 0) if it may be absent (column 14)`,
 		`1 / 0`:                                        `error: division by zero (column 3)`,
 		`10 ** 400`:                                    `error: the number is too large (column 4)`,
 		`b"xy"`:                                        `error: the expression gives a []uint8, which is not a value of a loop`,
@@ -111,6 +111,73 @@ func TestEval(t *testing.T) {
 				t.Errorf("%s\n got %s\nwant %s", text, got, want)
 			}
 		})
+	}
+}
+
+// A user whose expression asked for a capture that was not made yet, or for the first of no items, read "cannot fetch output from <nil>",
+// also behind a ??.
+func TestWhatIsNotThereIsNil(t *testing.T) {
+	for text, want := range map[string]string{
+		`captured.later.output == "x"`:                  `false`,
+		`captured.later.output != "x"`:                  `true`,
+		`captured.later == nil`:                         `true`,
+		`captured.none.output ?? 1`:                     `1`,
+		`captured.a.x.y ?? captured.b.z ?? 7`:           `7`,
+		`(captured.none.output ?? 0) + 1`:               `1`,
+		`fromJSON("[]")[0] ?? "none"`:                   `"none"`,
+		`fromJSON("{}").a.b[2].c ?? "none"`:             `"none"`,
+		`context.list[3] ?? "none"`:                     `"none"`,
+		`context.list[-3]`:                              `1`,
+		`context.list[-4]`:                              `null`,
+		`context.list[captured.n.exit_code]`:            `1`,
+		`context.list["1"]`:                             `"2"`,
+		`split("a,b", ",")[1]`:                          `"b"`,
+		`split("a,b", ",")[2]`:                          `null`,
+		`(1..3)[1]`:                                     `2`,
+		`groupBy(context.list, # == 1)[true]`:           `[1]`,
+		`messages[9] ?? "no"`:                           `"no"`,
+		`let x = captured.none; x.y ?? 4`:               `4`,
+		`map(captured.j.json.items, #.nope.x ?? 0)`:     `[0]`,
+		`captured.none.output contains "x"`:             `false`,
+		`"x" in captured.none.output`:                   `false`,
+		`captured.none.output + 1`:                      `captured.none.output has no value, and + needs numbers; write (captured.none.output ?? 0) if it may be absent (column 22)`,
+		`captured.none.output + "a"`:                    `captured.none.output has no value, and + needs numbers; write (captured.none.output ?? "") if it may be absent (column 22)`,
+		`1 < captured["a-b"].output`:                    `captured["a-b"].output has no value, and cannot be compared by <; write (captured["a-b"].output ?? 0) if it may be absent (column 3)`,
+		`not captured.none.ok`:                          `captured.none.ok has no value, and is neither true nor false; write (captured.none.ok ?? false) if it may be absent (column 19)`,
+		`-captured.none.n`:                              `captured.none.n has no value, and is not a number; write (captured.none.n ?? 0) if it may be absent (column 1)`,
+		`fromJSON("[]")[0] + 1`:                         `fromJSON("[]")[0] has no value, and + needs numbers; write (fromJSON("[]")[0] ?? 0) if it may be absent (column 19)`,
+		`len(captured.none.output)`:                     `captured.none.output has no value, and one is needed here; write (captured.none.output ?? …) if it may be absent (column 1)`,
+		`fromJSON(captured.none.output)`:                `captured.none.output has no value, and one is needed here; write (captured.none.output ?? …) if it may be absent (column 1)`,
+		`filter(captured.none.items, # > 1)`:            `captured.none.items has no value, and one is needed here; write (captured.none.items ?? …) if it may be absent (column 1)`,
+		`split(captured.none.output, captured.none.by)`: `a value is needed here, and these have none: captured.none.output, captured.none.by; ?? says what holds then (column 1)`,
+		`len(fromJSON("null"))`:                         `what is here has no value, and one is needed; ?? says what holds then (column 1)`,
+		`captured.none.list[1:2]`:                       `captured.none.list has no value, and one is needed here; write (captured.none.list ?? …) if it may be absent (column 19)`,
+		`context[context.nope]`:                         `context.nope has no value, and is no key of context, which is a mapping; write (context.nope ?? "") if it may be absent (column 8)`,
+		`context.list["a"]`:                             `the text "a" is no index of context.list, which is a list (column 13)`,
+		`context.tries.x`:                               `context.tries, which is 2, has no parts (column 15)`,
+		`captured.n.output.count`:                       `captured.n.output, which is the text " 10 ", has no parts; fromJSON reads a text, and split divides one (column 19)`,
+	} {
+		p, err := Compile(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		got := ""
+		if v, err := p.Eval(scope(t)); err != nil {
+			got = err.Error()
+		} else {
+			got = strings.Join(strings.Fields(string(value.AppendJSON(nil, v))), "")
+		}
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
+		}
+	}
+	p, err := Compile(`captured.none.ok`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.True(scope(t)); err == nil || err.Error() != "the expression has no value, because captured.none.ok has none; expected true or false; write (captured.none.ok ?? false) if it may be absent" {
+		t.Errorf("a condition without a value: %v", err)
 	}
 }
 

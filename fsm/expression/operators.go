@@ -103,12 +103,16 @@ func written(n ast.Node) string {
 // operators are the functions that expressions are rewritten to.
 func operators() []expr.Option {
 	options := []expr.Option{
+		memberFunction(),
 		expr.Function(test, func(args ...any) (any, error) {
 			if err := args[0].(*deadline).passed(); err != nil {
 				return nil, err
 			}
 			if b, ok := args[1].(bool); ok {
 				return b, nil
+			}
+			if args[1] == nil {
+				return nil, absent(args[2], "is neither true nor false", "false")
 			}
 			return nil, &operandError{fmt.Sprintf("%s is not true or false", operand(args[1], args[2]))}
 		}, new(func(*deadline, any, string) bool)),
@@ -128,6 +132,9 @@ func operators() []expr.Option {
 			if x, y, ok := texts(args[1], args[3]); ok && op == "+" {
 				return x + y, nil
 			}
+			if err := absentOf(args, op+" needs numbers"); err != nil {
+				return nil, err
+			}
 			wrong, name := args[1], args[2]
 			if aOK {
 				wrong, name = args[3], args[4]
@@ -144,6 +151,9 @@ func operators() []expr.Option {
 				return equal(args[1], args[3]) == (op == "=="), nil
 			}
 			order, ok := compare(args[1], args[3])
+			if err := absentOf(args, "cannot be compared by "+op); err != nil {
+				return nil, err
+			}
 			if !ok {
 				return nil, &operandError{fmt.Sprintf("%s and %s cannot be compared by %s", operand(args[1], args[2]), operand(args[3], args[4]), op)}
 			}
@@ -159,6 +169,9 @@ func sign(s int64) func(args ...any) (any, error) {
 			return nil, err
 		}
 		n, ok := number(args[1])
+		if args[1] == nil {
+			return nil, absent(args[2], "is not a number", "0")
+		}
 		if !ok {
 			return nil, &operandError{fmt.Sprintf("%s is not a number", operand(args[1], args[2]))}
 		}
@@ -166,13 +179,33 @@ func sign(s int64) func(args ...any) (any, error) {
 	}
 }
 
+// absent is the error of an operator that needs a value where there is none. instead is what may stand for it.
+func absent(name any, problem, instead string) error {
+	if name, _ := name.(string); name != "" {
+		return &operandError{fmt.Sprintf("%s has no value, and %s; write (%s ?? %s) if it may be absent", name, problem, name, instead)}
+	}
+	return &operandError{fmt.Sprintf("what is here has no value, and %s; ?? says what holds then", problem)}
+}
+
+// absentOf is absent for the operand of an operator that has no value, nil if both have one.
+func absentOf(args []any, problem string) error {
+	for i := 1; i <= 3; i += 2 {
+		if args[i] != nil {
+			continue
+		}
+		instead, other := "0", args[4-i]
+		if _, numeric := number(other); other != nil && !numeric {
+			instead = `""`
+		}
+		return absent(args[i+1], problem, instead)
+	}
+	return nil
+}
+
 // operand names an operand in a message.
 func operand(v, name any) string {
 	text := named(v)
 	if name, _ := name.(string); name != "" {
-		if v == nil {
-			return name + " has no value, and"
-		}
 		return name + ", which is " + text + ","
 	}
 	return text

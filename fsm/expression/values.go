@@ -134,7 +134,15 @@ func listOf[T any](items []T, each func(T) (any, error)) (any, error) {
 
 // fromJSON reads a JSON text as the language does: whole numbers stay whole.
 func fromJSON(args ...any) (any, error) {
-	v, err := value.ParseJSON([]byte(args[0].(string)))
+	text, ok := args[0].(string)
+	if !ok {
+		given := named(args[0])
+		if args[0] == nil {
+			given = "nil"
+		}
+		return nil, fmt.Errorf("fromJSON needs a text, and got %s", given)
+	}
+	v, err := value.ParseJSON([]byte(text))
 	if err != nil {
 		return nil, &operandError{"fromJSON: " + err.Error()}
 	}
