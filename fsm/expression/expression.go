@@ -50,6 +50,20 @@ type Ref struct {
 	Namespace string   // context, captured, …
 	Path      []string // what follows it, as far as it is fixed: nil for context alone, or for context[x]
 	Col       int      // of the namespace in the text, from 0, in runes
+	Guarded   bool     // the expression says what holds where there is no value: by a ?? behind it, by ?., or by comparing it with nil
+}
+
+// Text is a Ref as an expression has it.
+func (r Ref) Text() string {
+	text := r.Namespace
+	for _, key := range r.Path {
+		if plainKey(key) {
+			text += "." + key
+		} else {
+			text += fmt.Sprintf("[%q]", key)
+		}
+	}
+	return text
 }
 
 // Compile reads an expression. An error is an [*Error].
@@ -222,6 +236,7 @@ func (w *rewriter) stranger() *ast.IdentifierNode {
 // A use is a name as it was found, and the members that were found around it since.
 type use struct {
 	ref  Ref
+	name *ast.IdentifierNode
 	node ast.Node // the name with its members so far
 	open bool     // a further member belongs to it
 }
@@ -242,7 +257,7 @@ func (w *rewriter) Visit(node *ast.Node) {
 		if !slices.Contains(template.Namespaces(), n.Value) {
 			w.unknown = append(w.unknown, n)
 		} else {
-			w.found = append(w.found, &use{ref: Ref{Namespace: n.Value, Col: n.Location().From}, node: n, open: true})
+			w.found = append(w.found, &use{ref: Ref{Namespace: n.Value, Col: n.Location().From}, name: n, node: n, open: true})
 		}
 	case *ast.VariableDeclaratorNode:
 		w.known = append(w.known, n.Name)
@@ -252,7 +267,10 @@ func (w *rewriter) Visit(node *ast.Node) {
 		}
 	case *ast.MemberNode:
 		w.member(n)
+	case *ast.ChainNode:
+		w.guard(n.Node)
 	case *ast.BinaryNode:
+		w.guardOperand(n)
 		if bools[n.Operator] {
 			n.Left, n.Right = condition(n.Left), condition(n.Right)
 		} else if function := binary[n.Operator]; function != "" {
@@ -267,6 +285,39 @@ func (w *rewriter) Visit(node *ast.Node) {
 		}
 	case *ast.ConditionalNode:
 		n.Cond = condition(n.Cond)
+	}
+}
+
+// guardOperand notes what an operator says of an operand that has no value.
+func (w *rewriter) guardOperand(n *ast.BinaryNode) {
+	switch n.Operator {
+	case "??":
+		w.guard(n.Left)
+	case "==", "!=":
+		if _, ok := n.Right.(*ast.NilNode); ok {
+			w.guard(n.Left)
+		}
+		if _, ok := n.Left.(*ast.NilNode); ok {
+			w.guard(n.Right)
+		}
+	}
+}
+
+// guard notes that the expression says what holds where a node has no value.
+func (w *rewriter) guard(node ast.Node) {
+	switch n := node.(type) {
+	case *ast.ChainNode:
+		w.guard(n.Node)
+	case *ast.MemberNode:
+		w.guard(n.Node)
+	case *ast.BinaryNode:
+		if n.Operator == "??" {
+			w.guard(n.Right)
+		}
+	case *ast.IdentifierNode:
+		for _, u := range w.found {
+			u.ref.Guarded = u.ref.Guarded || u.name == n
+		}
 	}
 }
 

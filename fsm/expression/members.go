@@ -71,15 +71,10 @@ func plainKey(name string) bool {
 // missing returns the names that an expression uses and that have no value in env, as far as they are fixed.
 func (p *Program) missing(env map[string]any) (names []string) {
 	for _, r := range p.refs {
-		v, name := env[r.Namespace], r.Namespace
+		v, name := env[r.Namespace], r.Text()
 		for _, key := range r.Path {
 			m, _ := v.(map[string]any)
 			v = m[key]
-			if plainKey(key) {
-				name += "." + key
-			} else {
-				name += fmt.Sprintf("[%q]", key)
-			}
 		}
 		if v == nil && len(name) <= longestName && !slices.Contains(names, name) {
 			names = append(names, name)

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,7 +47,11 @@ func (c *checker) captureRules() {
 		k.by[s.Capture] = append(k.by[s.Capture], i)
 	}
 	for i, s := range c.states {
-		for _, t := range c.texts[i] {
+		texts := c.texts[i]
+		for _, f := range formulas(s) {
+			texts = append(slices.Clip(texts), f.captures())
+		}
+		for _, t := range texts {
 			said := map[string]bool{}
 			for _, r := range t.refs {
 				if r.Namespace != "captured" || guarded(r) || isTorn(r) || badFilter(r) || said[r.Path] || len(said) == maxHits {
@@ -57,6 +62,23 @@ func (c *checker) captureRules() {
 			}
 		}
 	}
+}
+
+// fallback is how a text says what holds where a reference has no value.
+func (t text) fallback(r template.Ref) string {
+	if t.formula {
+		return "(" + humanize.Clip(r.Text) + " ?? 0)"
+	}
+	return "${captured." + humanize.Clip(r.Path) + ":default=}"
+}
+
+// written is how a text names something of a capture.
+func (t text) written(format string, args ...any) string {
+	name := "captured." + fmt.Sprintf(format, args...)
+	if !t.formula {
+		name = "${" + name + "}"
+	}
+	return name
 }
 
 // captured checks one reference that fails without a value.
@@ -94,8 +116,8 @@ func (c *checker) unbound(k *captures, j int, name, field string, at spot) bool 
 	return true
 }
 
-// strict reports whether little-loops refuses a loop for such a text. In other texts there is only a warning.
-func strict(t text) bool { return t.action || t.source }
+// strict reports whether little-loops refuses a loop for such a text, or does not know it: an expression. In other texts there is only a warning.
+func strict(t text) bool { return t.action || t.source || t.formula }
 
 func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, name string, r template.Ref) {
 	known := "no state has capture"
@@ -111,7 +133,7 @@ func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, nam
 	if len(k.subloops) > 0 || !strict(t) {
 		report = c.warnf // context_passthrough may bring it
 	}
-	report("unknown-capture", at, "no state captures %s%s (%s); write ${captured.%s:default=} if it may be absent", humanize.Quote(name), hint, known, humanize.Clip(r.Path))
+	report("unknown-capture", at, "no state captures %s%s (%s); write %s if it may be absent", humanize.Quote(name), hint, known, t.fallback(r))
 }
 
 // captureField checks the part after the name of a record. It reports false if something is wrong with it.
@@ -130,19 +152,19 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 	where := func() string { return humanize.Quote(maker.Name) + c.seen(ofState(maker, "capture"), at) }
 	switch {
 	case field == "":
-		if t.use != tolerant {
+		if t.use != tolerant && !t.formula {
 			c.warnf("capture-field", at, "%s is the whole record, printed as a mapping; for what the state %s printed write ${captured.%s.output}", humanize.Clip(r.Text), where(), humanize.Clip(name))
 		}
 		return true
 	case maker.Branches != nil:
-		return c.branchField(maker, at, name, first, deeper)
+		return c.branchField(maker, t, at, name, first, deeper)
 	case slices.Contains(itemsFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
 	case loops > 0 && !slices.Contains(subloopFields, field) && !(field == "json" && r.Program != ""):
 		report := c.errorf
 		if !strict(t) {
 			report = c.warnf
 		}
-		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is ${captured.%s.…}", where(), humanize.And(subloopFields), humanize.Quote(field), humanize.Clip(maker.Name))
+		report("capture-field", at, "a captured sub-loop, here that of the state %s, has %s and no %s; what its own states captured is %s", where(), humanize.And(subloopFields), humanize.Quote(field), t.written("%s.…", humanize.Clip(maker.Name)))
 		return false
 	case maker.Await != nil && maker.Await.Ask != nil && maker.Each == nil && !slices.Contains(answerFields(maker.Await.Ask), first):
 		c.warnf("capture-field", at, "the answer to %s has no %s%s (it has %s)", where(), humanize.Quote(first), c.didYouMean(first, answerFields(maker.Await.Ask)), humanize.List(answerFields(maker.Await.Ask)))
@@ -160,14 +182,18 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		c.warnf("capture-field", at, "the state %s has next, so nothing is evaluated and its capture has no verdict; use ${captured.%s.exit_code}", where(), humanize.Clip(name))
 		return false
 	case first == "file" || first == "bytes" || first == "truncated":
-		c.warnf("capture-field", at, "%s of a capture is there only when the output was long; write ${captured.%s?}", first, humanize.Clip(r.Path))
+		instead := t.fallback(r)
+		if !t.formula {
+			instead = "${captured." + humanize.Clip(r.Path) + "?}"
+		}
+		c.warnf("capture-field", at, "%s of a capture is there only when the output was long; write %s", first, instead)
 		return false
 	}
 	return true
 }
 
 // branchField checks what follows the name of the record that branches left.
-func (c *checker) branchField(maker *fsm.State, at spot, name, first, field string) bool {
+func (c *checker) branchField(maker *fsm.State, t text, at spot, name, first, field string) bool {
 	if first == "failed" {
 		return true
 	}
@@ -179,6 +205,8 @@ func (c *checker) branchField(maker *fsm.State, at spot, name, first, field stri
 	switch b := maker.Branches.Named(first); {
 	case b == nil:
 		c.errorf("capture-field", at, "the state %s has no branch %s%s (branches: %s)", humanize.Quote(maker.Name), humanize.Quote(first), c.didYouMean(first, names), humanize.List(names))
+	case field == "" && t.formula:
+		return true
 	case field == "":
 		c.warnf("capture-field", at, "${captured.%s.%s} is the whole record of a branch, printed as a mapping; for what it printed write ${captured.%s.%s.output}", name, first, name, first)
 	case b.State.Loop == "" && !slices.Contains(known, field):
@@ -208,7 +236,7 @@ func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fs
 		return
 	}
 	if self {
-		c.firstVisit(k, name, makers, i, s, at, r)
+		c.firstVisit(k, name, makers, i, s, t, at, r)
 		return
 	}
 	by := c.around(k, name, makers)
@@ -235,12 +263,12 @@ func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fs
 	if does == "runs" {
 		what = "that loop"
 	}
-	c.warnf("capture-reachability", at, "%s may not be there: a run can come to %s by %s, and then no state %s %s, as %s does; write ${captured.%s:default=}, or make every way lead through there",
-		humanize.Clip(r.Text), humanize.Quote(s.Name), way, does, what, strings.Join(places, " or "), humanize.Clip(r.Path))
+	c.warnf("capture-reachability", at, "%s may not be there: a run can come to %s by %s, and then no state %s %s, as %s does; write %s, or make every way lead through there",
+		humanize.Clip(r.Text), humanize.Quote(s.Name), way, does, what, strings.Join(places, " or "), t.fallback(r))
 }
 
 // firstVisit warns of a state that needs its own capture, unless others make it before.
-func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *fsm.State, at spot, r template.Ref) {
+func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r template.Ref) {
 	if len(makers) > 1 {
 		others := slices.DeleteFunc(slices.Clone(makers), func(m int) bool { return m == i })
 		by := c.around(k, name+"\x00"+s.Name, others)
@@ -251,7 +279,7 @@ func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *f
 	if k.dom.enter[i] == 0 {
 		return // no way leads here
 	}
-	c.warnf("own-capture", at, "the state %s captures %s itself, so at its first visit %s is not there yet; write ${captured.%s:default=}", humanize.Quote(s.Name), humanize.Quote(name), humanize.Clip(r.Text), humanize.Clip(r.Path))
+	c.warnf("own-capture", at, "the state %s captures %s itself, so at its first visit %s is not there yet; write %s", humanize.Quote(s.Name), humanize.Quote(name), humanize.Clip(r.Text), t.fallback(r))
 }
 
 // around returns the paths from the initial state that avoid all of some states, or nil if that would take too long.

@@ -21,13 +21,14 @@ const (
 
 // A text is one text of a state that may hold templates.
 type text struct {
-	path   []string // in the definition
-	use    use
-	action bool
-	source bool           // evaluate.source
-	target bool           // names a state
-	name   bool           // names a loop or a branch: a template there was written with its value in mind
-	refs   []template.Ref // without those that are escaped
+	path    []string // in the definition
+	use     use
+	action  bool
+	source  bool           // evaluate.source
+	target  bool           // names a state
+	name    bool           // names a loop or a branch: a template there was written with its value in mind
+	formula bool           // an expression, whose names stand by themselves
+	refs    []template.Ref // without those that are escaped
 }
 
 func allTexts(states []*fsm.State) [][]text {
