@@ -49,6 +49,16 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 		next = textf("It has no record, so it cannot be resumed. %s, then start anew with: %s", remedy, Do(OpRun, run.Loop))
 	case errors.Is(lost, persistence.ErrNotFound):
 		next = textf("Its records were removed, so it cannot be resumed. Keep actions away from %s, then start anew with: %s", where, Do(OpRun, run.Loop))
+	case lost == nil && listLost(err, memory):
+		at, again := "in", "Do the whole list again"
+		if memory.Items == nil || memory.Items != memory.List() {
+			at, again = "inside", "Begin that state again, with the whole list,"
+		}
+		if errors.Is(err, persistence.ErrRemoved) {
+			again = "Keep actions away from " + where + ". " + again
+		}
+		next = textf("Which items of the list %s state %s have ended is not known any more; all else that the run remembers is there. %s with: %s",
+			at, memory.Current, again, Do(OpResume, id, Setting{SetFrom, memory.Current}))
 	case errors.Is(err, persistence.ErrRemoved):
 		next = textf("The history of the run is lost, but not what it remembers. Keep actions away from %s, then: %s", where, Do(OpResume, id))
 	case lost == nil && memory.Outcome != nil:
@@ -57,6 +67,16 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 		next = textf("Nothing recorded before is lost. %s, then: %s", remedy, Do(OpResume, id))
 	}
 	return &Refusal{Kind: NotRecorded, Text: textf("run %s was stopped: %s\n%s", run.ID, humanize.OneLine(err), next), Err: err}
+}
+
+// listLost reports whether a run is in a list, and what has come of its items is lost with its history.
+func listLost(err error, memory *fsm.Snapshot) bool {
+	if memory.Outcome != nil {
+		return false
+	}
+	_, history := errors.AsType[*fsm.HistoryError](err)
+	_, damaged := errors.AsType[*persistence.DamageError](err)
+	return history && damaged || errors.Is(err, persistence.ErrRemoved) && memory.List() != nil
 }
 
 // leftBehind says what can be done about a run whose folder was moved.

@@ -344,6 +344,17 @@ func (r *round) itemVars(i int) []Var {
 	}
 }
 
+// A HistoryError says that the history of a run cannot be read, so that it is not known what has come of the items of its list. Run
+// returns it, and the run can only begin that state anew.
+type HistoryError struct{ Err error }
+
+func (e *HistoryError) Error() string {
+	return "the history of the run cannot be read: " + e.Err.Error()
+}
+
+// Unwrap returns what kept it from being read.
+func (e *HistoryError) Unwrap() error { return e.Err }
+
 // history yields what was recorded of the run behind an event.
 func (e *Executor) history(ctx context.Context, after uint64) iter.Seq2[Event, error] {
 	if e.cfg.History == nil {

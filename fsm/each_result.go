@@ -134,7 +134,7 @@ func (r *round) writeResults(ctx context.Context, w io.Writer) error {
 	n := uint32(0)
 	for ev, err := range r.e.history(ctx, r.e.mem.Items.Since) {
 		if err != nil {
-			return fmt.Errorf("the history of the run cannot be read: %w", err)
+			return &HistoryError{err}
 		}
 		if ev.Kind != EventItemEnd {
 			continue
@@ -155,7 +155,7 @@ func (r *round) holding(ctx context.Context) ([]uint32, error) {
 	holds, ends, n := make([]uint32, len(r.ends)), make([]itemEnd, len(r.ends)), uint32(0)
 	for ev, err := range r.e.history(ctx, r.e.mem.Items.Since) {
 		if err != nil {
-			return nil, fmt.Errorf("the history of the run cannot be read: %w", err)
+			return nil, &HistoryError{err}
 		}
 		if ev.Kind == EventItemEnd {
 			n++

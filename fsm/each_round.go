@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -66,7 +65,7 @@ func (r *round) recall(ctx context.Context) error {
 	}
 	for ev, err := range r.e.history(ctx, max(from.Through, from.Since)) {
 		if err != nil {
-			return fmt.Errorf("the history of the run cannot be read: %w", err)
+			return &HistoryError{err}
 		}
 		r.learn(ev)
 	}
