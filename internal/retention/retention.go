@@ -49,7 +49,7 @@ func (p Policy) Choose(runs []Run, now time.Time) Choice {
 		nth[r.Loop]++
 		c.Bytes += r.Bytes
 		switch {
-		case r.Live:
+		case r.Live || r.Status == persistence.Queued:
 			c.Kept.Live++
 		case r.Resumable || r.Status == persistence.Running:
 			c.Kept.Resumable++

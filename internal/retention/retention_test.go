@@ -21,6 +21,8 @@ func run(name string) Run {
 	switch kind {
 	case "live":
 		r.Live, r.Status = true, persistence.Running
+	case "queued": // for workers, of which none has begun it
+		r.Status = persistence.Queued
 	case "dead": // its owner died and no process recorded that
 		r.Status = persistence.Running
 	case "open":
@@ -57,6 +59,7 @@ func TestChoose(t *testing.T) {
 		{"size that cannot be reached", runs, Policy{KeepLast: 1, MaxSize: 0}, "b-60 b-50-late a-40 b-35 a-4 a-2-failed", "1 3 1 0", 500},
 		{"nothing there", "", Policy{KeepLast: 1, MaxSize: 0}, "", "0 0 0 0", 0},
 		{"one that cannot be read", "a-1 a-2 a-3-broken", Policy{KeepLast: 1, MaxSize: 0}, "a-2", "0 0 1 1", 200},
+		{"one that is queued has not ended", "a-1 a-90-queued", Policy{MaxSize: 0}, "a-1", "1 0 0 0", 100},
 		{"exactly as old", "a-30", Policy{OlderThan: 30 * day, MaxSize: -1}, "", "0 0 0 0", 100},
 	} {
 		var all []Run

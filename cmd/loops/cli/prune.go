@@ -34,7 +34,7 @@ func newPruneCommand(a *app) *cobra.Command {
 		Long: `prune removes runs of the project that have ended, with their working folders and logs, and reports which ones, and the
 space that was freed.
 
-A run that is running, can be resumed or cannot be read is never removed; loops rm removes single ones. These
+A run that is running or queued, can be resumed or cannot be read is never removed; loops rm removes single ones. These
 flags choose what is removed. Without them, the retention settings do, which the first run of each day also applies
 ("loops help config"):
 
