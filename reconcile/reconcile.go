@@ -39,20 +39,22 @@ type Change struct {
 }
 
 // Plan returns what to do about these runs. It never changes a run that alive reports as live, nor one whose owner
-// cannot be determined, nor one whose status could not be read, nor a resumable one that only little-loops has written:
-// that tool would not find it in the archive.
+// cannot be determined, nor one whose status could not be read or is unknown, nor one that is queued for workers, nor a
+// resumable one that only little-loops has written: that tool would not find it in the archive.
 func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Time) []Change {
 	var plan []Change
 	for _, r := range runs {
 		c := Change{ID: r.ID, Loop: r.Loop, At: now}
 		switch {
-		case r.Archived && !r.Leftover, r.Status == "", r.Status == persistence.Starting, alive(r):
+		case r.Archived && !r.Leftover, alive(r), r.Unowned && !r.Archived:
 			continue
-		case r.Unowned && !r.Archived:
-			continue
-		case r.Archived:
+		case r.Archived && r.Status != "":
 			c.Kind, c.Why = Clean, "it is in the archive, but its files are also among the running ones"
-		case r.Status == persistence.Running:
+			plan = append(plan, c)
+			continue
+		}
+		switch r.Status {
+		case persistence.Running:
 			c.Kind, c.Why, c.Marker, c.Unsure = Interrupt, "no process owns it", r.Marker, r.Unsure
 			c.Later, c.segment = !r.Foreign, r.Segment
 			switch {
@@ -61,11 +63,14 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 			case r.Owner.PID != 0:
 				c.Why = fmt.Sprintf("its process (pid %d) is gone", r.Owner.PID)
 			}
-		case r.Foreign && r.Status.Resumable():
-			continue
-		default:
+		case persistence.Completed, persistence.Failed, persistence.TimedOut, persistence.Interrupted, persistence.Awaiting, persistence.UserStopped:
+			if r.Foreign && r.Status.Resumable() {
+				continue
+			}
 			c.Kind, c.Why = Archive, fmt.Sprintf("it has ended (%s)", r.Status)
 			c.Reported = r.Status == persistence.Interrupted && !r.Reconciled.IsZero()
+		default: // Starting and Queued, which have not begun; one that could not be read, or that only a newer program knows
+			continue
 		}
 		plan = append(plan, c)
 	}

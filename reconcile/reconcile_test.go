@@ -3,9 +3,13 @@ package reconcile_test
 import (
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +38,10 @@ func TestPlan(t *testing.T) {
 		{"dead, by little-loops", persistence.Run{Status: persistence.Running, Foreign: true}, false, "interrupt  no process owns it"},
 		{"nobody can tell", persistence.Run{Status: persistence.Running, Foreign: true, Unowned: true}, false, ""},
 		{"starting", persistence.Run{Status: persistence.Starting, Foreign: true}, false, ""},
+		{"queued for workers", persistence.Run{Status: persistence.Queued}, false, ""},
+		{"queued, and its worker died before it began", persistence.Run{Status: persistence.Queued, Owner: persistence.Owner{Host: "box", PID: 7}, Lapsed: true}, false, ""},
+		{"of a newer program", persistence.Run{Status: "pondering"}, false, ""},
+		{"parked, or handed to an agent", persistence.Run{Status: persistence.Awaiting}, false, "archive  it has ended (awaiting_continuation)"},
 		{"finished", persistence.Run{Status: persistence.Completed}, false, "archive  it has ended (completed)"},
 		{"finished, by little-loops", persistence.Run{Status: persistence.Failed, Foreign: true}, false, "archive  it has ended (failed)"},
 		{"interrupted", persistence.Run{Status: persistence.Interrupted}, false, "archive  it has ended (interrupted)"},
@@ -56,6 +64,43 @@ func TestPlan(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestEveryStatusIsPlanned: for each status that there is, it is decided what becomes of a run whose process is gone.
+func TestEveryStatusIsPlanned(t *testing.T) {
+	want := map[persistence.Status]reconcile.Kind{
+		persistence.Running: reconcile.Interrupt, persistence.Completed: reconcile.Archive, persistence.Failed: reconcile.Archive,
+		persistence.Interrupted: reconcile.Archive, persistence.TimedOut: reconcile.Archive, persistence.Awaiting: reconcile.Archive,
+		persistence.UserStopped: reconcile.Archive, persistence.Starting: "", persistence.Queued: "",
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "persistence", "store.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		c, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if typ, ok := c.Type.(*ast.Ident); ok && typ.Name == "Status" {
+			declared++
+			text, err := strconv.Unquote(c.Values[0].(*ast.BasicLit).Value)
+			if _, known := want[persistence.Status(text)]; err != nil || !known {
+				t.Errorf("status %q: decide what Plan does about it, %v", text, err)
+			}
+		}
+		return true
+	})
+	if declared != len(want) {
+		t.Errorf("%d statuses are declared, want %d", declared, len(want))
+	}
+	for status, kind := range want {
+		plan := reconcile.Plan([]persistence.Run{{Status: status}}, func(persistence.Run) bool { return false }, now)
+		if (kind == "") != (len(plan) == 0) || len(plan) > 0 && plan[0].Kind != kind {
+			t.Errorf("%s: %+v, want %q", status, plan, kind)
+		}
 	}
 }
 

@@ -110,7 +110,7 @@ func settled(r *row, todo persistence.Tidying) error {
 		return fmt.Errorf("running run %s: %w", todo.ID, persistence.ErrNotFound)
 	case todo.Interrupt:
 		r.Status, r.Reconciled, r.Why = persistence.Interrupted, todo.At, todo.Why
-	case r.Status == persistence.Running:
+	case r.Status == persistence.Running, r.Status == persistence.Queued:
 		return fmt.Errorf("run %s has not ended", todo.ID)
 	}
 	r.Archived = true
