@@ -76,10 +76,8 @@ func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now ti
 	if err != nil {
 		return "", err
 	}
-	switch at, looks := nextOf(memory); {
+	switch at, looks := Wakes(memory, run.UpdatedAt); {
 	case at.IsZero() || at.After(now):
-		return "", nil
-	case looks && now.Sub(run.UpdatedAt) < wakeEach:
 		return "", nil
 	case looks:
 		return "it is time to look", nil
@@ -87,8 +85,9 @@ func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now ti
 	return "its time has come", nil
 }
 
-// nextOf returns the first time at which a run that is parked has something to do, zero for none; looks reports whether it only looks then.
-func nextOf(m *fsm.Snapshot) (at time.Time, looks bool) {
+// Wakes returns the first time at which a run that was parked has something to do, zero for none: of all that it waits for, in whatever sub-loops,
+// branches and items. looks reports whether it only looks then, which it does half a minute after it was parked at the earliest.
+func Wakes(m *fsm.Snapshot, parked time.Time) (at time.Time, looks bool) {
 	take := func(t time.Time, look bool) {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
 			at, looks = t, look
@@ -101,15 +100,19 @@ func nextOf(m *fsm.Snapshot) (at time.Time, looks bool) {
 			take(a.Until, false)
 		case fsm.AwaitAsk, fsm.AwaitEvent:
 		default:
-			take(a.Next, true)
+			next := parked.Add(wakeEach)
+			if a.Next.After(next) {
+				next = a.Next
+			}
+			take(next, true)
 		}
 	}
 	if m.Child != nil {
-		take(nextOf(m.Child.Memory))
+		take(Wakes(m.Child.Memory, parked))
 	}
 	for _, b := range m.Branches {
 		if b.Child != nil {
-			take(nextOf(b.Child.Memory))
+			take(Wakes(b.Child.Memory, parked))
 		}
 	}
 	return at, looks

@@ -48,9 +48,12 @@ type Placed struct {
 type Finding struct {
 	Open  bool          // workers are still to carry it
 	Again bool          // there was no progress; false restarts the count
-	After time.Duration // not before this time from now; 0 = at once, or, where the run is parked, only when something is asked of it
+	After time.Duration // not before this time from now, a parked run sooner where something is asked of it and Note is ""; 0 = at once
 	Note  string        // for users; "" = nothing
 }
+
+// Never is the After of a parked run that has nothing to do until something is asked of it.
+const Never = 100 * 365 * 24 * time.Hour
 
 // A WorkerState is what a worker says of itself from time to time.
 type WorkerState struct {

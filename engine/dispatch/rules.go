@@ -111,7 +111,7 @@ func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone f
 			if !ticket.Taken {
 				waiting[turnOf(p.Job)]++
 			}
-		case p.State.Status == persistence.Awaiting || !p.At.After(now):
+		case !p.At.After(now), p.State.Status == persistence.Awaiting && p.Note == "": // the latter was asked something before its time came
 			due = append(due, p)
 		}
 	}

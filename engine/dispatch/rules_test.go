@@ -62,6 +62,8 @@ func TestArranged(t *testing.T) {
 		{"a run was withdrawn", "a k done:free", "", "drop a"},
 		{"a parked run has no job", "a k parked:free, b k parked", "", "drop a"},
 		{"a run that is not due yet", "a k late", "", ""},
+		{"a parked run that was answered, although it was to wait", "a k answered", "", "place a"},
+		{"one whose paths are locked rests", "a k blocked", "", ""},
 		{"keys take turns", "a k queued, b k queued, c k queued, d l queued, e m queued", "", "place a d e b c"},
 		{"a limit counts owners and jobs", "a k owned, b k queued, c k queued, d l queued", "k 2", "place b d"},
 		{"a limit that is reached", "a k owned, b k queued:alive, c k queued", "k 2", ""},
@@ -89,6 +91,11 @@ func TestArranged(t *testing.T) {
 				p.State.Status, p.State.Lapsed, p.State.Leased = persistence.Running, true, now.Add(time.Second)
 				if what == "taken-over" {
 					p.State.Leased = now.Add(-time.Second)
+				}
+			case "answered", "blocked":
+				p.State.Status, p.State.Ended, p.At = persistence.Awaiting, fsm.EndParked, now.Add(time.Minute)
+				if what == "blocked" {
+					p.Note = "/p is locked by run b"
 				}
 			case "late":
 				p.State.Status, p.At = persistence.Queued, now.Add(time.Minute)

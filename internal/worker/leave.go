@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine"
 	"loops/engine/dispatch"
-	"loops/fsm"
 	"loops/internal/gitref"
 	"loops/persistence"
 )
@@ -22,7 +22,8 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 		}
 	}
 	note := whyOf(said)
-	switch dispatch.StandOf(now) {
+	stand := dispatch.StandOf(now)
+	switch stand {
 	case dispatch.Owned:
 		return false, true
 	case dispatch.Over:
@@ -32,10 +33,12 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 			w.trouble(w.tidy(after))
 		}
 		return false, true
-	case dispatch.Parks:
+	}
+	moved := now.State.Status != before.State.Status || now.State.Step != before.State.Step || now.State.Segment != before.State.Segment
+	if stand == dispatch.Parks || moved && now.State.Status == persistence.Awaiting {
 		found(persistence.Finding{Open: true, After: w.wakes(after, id)})
 		w.Say("Run %s is parked where it waits.", id)
-		return false, true
+		return ctx.Err() == nil, true // again if something was asked of it that it may not have heard
 	}
 	if _, away := errors.AsType[*gitref.AwayError](err); away { // which is no fault of the run
 		w.refused(id, note)
@@ -51,7 +54,6 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 		found(persistence.Finding{Open: true, After: rest, Note: note})
 		return false, true
 	}
-	moved := now.State.Status != before.State.Status || now.State.Step != before.State.Step || now.State.Segment != before.State.Segment
 	switch {
 	case ctx.Err() != nil: // drained: others have it at once
 		found(persistence.Finding{Open: true})
@@ -104,18 +106,15 @@ func (w *worker) news(id persistence.ID, kind, note string) bool {
 // pause is how long a run rests after so many tries.
 func pause(tries int) time.Duration { return min(time.Second<<min(tries, 10), 30*time.Second) }
 
-// wakes is after what time a parked run is to be looked at again although nothing was asked of it; 0 = never.
+// wakes is after what time a run that was just parked is to be carried again although nothing was asked of it.
 func (w *worker) wakes(ctx context.Context, id persistence.ID) time.Duration {
 	m, err := w.store.Snapshot(ctx, id)
-	if err != nil || m.Awaiting == nil {
+	if err != nil {
 		return time.Second // carrying it reports what is wrong
 	}
-	next := m.Awaiting.Next
-	if m.Awaiting.Kind == fsm.AwaitAsk || m.Awaiting.Kind == fsm.AwaitEvent {
-		next = m.Awaiting.Deadline
-	}
+	next, _ := engine.Wakes(m, time.Now())
 	if next.IsZero() {
-		return 0
+		return persistence.Never
 	}
 	return max(time.Until(next), time.Second)
 }

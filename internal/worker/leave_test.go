@@ -1,9 +1,98 @@
 package worker
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
+
+	"loops/fsm"
+	"loops/persistence"
 )
+
+// kept is a store that keeps what a worker says of one run.
+type kept struct {
+	persistence.Placer
+	memory *fsm.Snapshot
+	found  persistence.Finding
+}
+
+func (k *kept) Snapshot(context.Context, persistence.ID) (*fsm.Snapshot, error) {
+	if k.memory == nil {
+		return nil, errors.New("damaged")
+	}
+	return k.memory, nil
+}
+
+func (k *kept) Found(_ context.Context, _ persistence.ID, f persistence.Finding) error {
+	k.found = f
+	return nil
+}
+
+// TestParkedRunIsCarriedAgain: a run that was carried because its time had come, and that parks again, has a time at which it is carried again; so it has
+// where its process did not come to take it.
+func TestParkedRunIsCarriedAgain(t *testing.T) {
+	waits := func(kind string, next, deadline time.Duration) *fsm.Snapshot {
+		w := &fsm.Awaiting{Kind: kind, Next: time.Now().Add(next)}
+		if kind == fsm.AwaitFor {
+			w.Until = w.Next
+		}
+		if deadline > 0 {
+			w.Deadline = time.Now().Add(deadline)
+		}
+		return &fsm.Snapshot{Awaiting: w}
+	}
+	both := func(list ...*fsm.Snapshot) *fsm.Snapshot {
+		m := &fsm.Snapshot{}
+		for _, c := range list {
+			m.Branches = append(m.Branches, &fsm.BranchMemory{Child: &fsm.Child{Memory: c}})
+		}
+		return m
+	}
+	drained, stop := context.WithCancel(t.Context())
+	stop()
+	const rests = "/p is locked by run b-20261121T103405 (pid 3)"
+	for _, c := range []struct {
+		name    string
+		ctx     context.Context
+		memory  *fsm.Snapshot
+		begun   bool // its process took it
+		code    int
+		said    string
+		after   time.Duration
+		note    string
+		again   bool
+		noOther bool // is to have the job
+	}{
+		{"it looks", t.Context(), waits(fsm.AwaitFile, time.Second, 0), true, 10, "", 30 * time.Second, "", true, true},
+		{"it looks seldom", t.Context(), waits(fsm.AwaitURL, time.Hour, 0), true, 10, "", time.Hour, "", true, true},
+		{"it looks, and times out before", t.Context(), waits(fsm.AwaitFile, time.Second, 9*time.Second), true, 10, "", 9 * time.Second, "", true, true},
+		{"its question has no end", t.Context(), waits(fsm.AwaitAsk, time.Minute, 0), true, 10, "", persistence.Never, "", true, true},
+		{"a branch asks, and another one waits", t.Context(), both(waits(fsm.AwaitAsk, time.Minute, 0), waits(fsm.AwaitFor, 7*time.Second, 0)), true, 10, "", 7 * time.Second, "", true, true},
+		{"the first of two", t.Context(), both(waits(fsm.AwaitFor, 8*time.Second, 0), waits(fsm.AwaitFor, 6*time.Second, 0)), true, 10, "", 6 * time.Second, "", true, true},
+		{"its time is over by now", t.Context(), waits(fsm.AwaitFor, -time.Minute, 0), true, 10, "", time.Second, "", true, true},
+		{"in a sub-loop", t.Context(), &fsm.Snapshot{Child: &fsm.Child{Memory: waits(fsm.AwaitFor, 5*time.Second, 0)}}, true, 10, "", 5 * time.Second, "", true, true},
+		{"its memory cannot be read", t.Context(), nil, true, 10, "", time.Second, "", true, true},
+		{"and the worker ends", drained, waits(fsm.AwaitFor, 5*time.Second, 0), true, 10, "", 5 * time.Second, "", false, true},
+		{"the worker ends before it was taken", drained, waits(fsm.AwaitFor, -time.Second, 0), false, 1, "", 0, "", false, false},
+		{"its paths are locked", t.Context(), waits(fsm.AwaitFor, -time.Second, 0), false, conflicted, "loops: " + rests, restOfBlocked, rests, false, true},
+		{"it was refused", t.Context(), waits(fsm.AwaitFor, -time.Second, 0), false, 1, "loops: no such loop", time.Second, "no such loop", false, true},
+	} {
+		before := persistence.Placed{Open: true, State: persistence.Run{Status: persistence.Awaiting, Ended: fsm.EndParked, Step: 1, Segment: 1}}
+		before.Run = "a-20261121T103405"
+		now := before
+		if c.begun {
+			now.State.Segment++
+		}
+		store := &kept{memory: c.memory}
+		w := &worker{Options: Options{Say: t.Logf}, store: store, notes: map[persistence.ID]string{}}
+		again, over := w.leave(c.ctx, before, now, c.code, c.said, nil)
+		f := store.found
+		if off := f.After - c.after; !f.Open || off < -time.Second || off > time.Second || f.Note != c.note || again != c.again || over != c.noOther {
+			t.Errorf("%s: found %+v, again %v, over %v; want after %v with note %q, again %v, over %v", c.name, f, again, over, c.after, c.note, c.again, c.noOther)
+		}
+	}
+}
 
 func TestWhyOf(t *testing.T) {
 	for said, want := range map[string]string{

@@ -149,8 +149,9 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 		if r.definition, err = s.keepDefinition(ctx, tx, spec.Definition); err != nil {
 			return err
 		}
+		r.Archived = false // earlier versions archived queued runs
 		r.StartedAt, r.File, r.SHA256, r.Options, r.MaxSteps = spec.StartedAt, spec.File, spec.SHA256, spec.Options, spec.MaxSteps
-		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, started_at = ? WHERE n = ?`),
+		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, started_at = ?, archived = 0 WHERE n = ?`),
 			r.epoch, r.definition, r.StartedAt.UnixMicro(), r.n); err != nil {
 			return err
 		}
@@ -178,9 +179,9 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 }
 
 // hear records what commands a submitted run has as it is taken: what comes later is not known to have been read, and so ends a wait in which the
-// run is parked.
+// run is parked. When it was to continue holds no longer: if it is parked again, and no worker notes until when, it is due.
 func (s *Store) hear(ctx context.Context, tx *sql.Tx, run int64) error {
-	_, err := tx.ExecContext(ctx, s.q(`UPDATE placements SET heard = (SELECT coalesce(max(c.n), 0) FROM commands c WHERE c.run = placements.run) WHERE run = ?`), run)
+	_, err := tx.ExecContext(ctx, s.q(`UPDATE placements SET at = 0, heard = (SELECT coalesce(max(c.n), 0) FROM commands c WHERE c.run = placements.run) WHERE run = ?`), run)
 	return err
 }
 
@@ -256,11 +257,12 @@ func (s *Store) Placed(ctx context.Context, id persistence.ID, most int) ([]pers
 	if most > 0 && id == "" {
 		where, args = `(l.run IS NOT NULL OR p.turn <= ?)`, []any{most}
 	}
-	// A run that has an owner, dead or alive, is not one of those that wait for their turn.
+	// A run that has an owner, dead or alive, is not one of those that wait for their turn. One whose time has not come, and of which nothing was
+	// asked meanwhile, comes behind those that are due.
 	rs, err := s.read.QueryContext(ctx, s.q(`SELECT `+columns+`, p.queue, p.key, p.priority, p.at, p.labels, p.files, p.hash, p.request, p.submitted_at, p.open, p.tries, p.note,
-		r.status = 'awaiting_continuation' AND (p.at = 0 OR p.at > {now}) AND NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n AND c.n > p.heard)
+		r.status = 'awaiting_continuation' AND p.at > {now} AND NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n AND c.n > p.heard)
 		FROM (SELECT q.*, row_number() OVER (PARTITION BY queue, key, EXISTS (SELECT 1 FROM leases o WHERE o.run = q.run)
-			ORDER BY at > {now}, priority, submitted_at, run) AS turn FROM placements q WHERE `+map[bool]string{true: `open = 1`, false: `true`}[id == ""]+`) p
+			ORDER BY at > {now} AND (note <> '' OR NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = q.run AND c.n > q.heard)), priority, submitted_at, run) AS turn FROM placements q WHERE `+map[bool]string{true: `open = 1`, false: `true`}[id == ""]+`) p
 		JOIN runs r ON r.n = p.run LEFT JOIN leases l ON l.run = r.n WHERE `+where+` ORDER BY p.priority, p.submitted_at, p.run`), args...)
 	all, err := collect(rs, err, func(scan func(...any) error) (p persistence.Placed, err error) {
 		var labels, request string
@@ -289,7 +291,7 @@ func (s *Store) Found(ctx context.Context, id persistence.ID, f persistence.Find
 		again = 1
 	}
 	after := f.After.Milliseconds()
-	_, err := s.beat.ExecContext(ctx, s.q(`UPDATE placements SET open = open * ?, tries = (tries + ?) * ?, note = ?, at = CASE WHEN ? > 0 THEN {now} + ? ELSE 0 END
+	_, err := s.beat.ExecContext(ctx, s.q(`UPDATE placements SET open = open * ?, tries = (tries + ?) * ?, note = ?, at = CASE WHEN CAST(? AS {bigint}) > 0 THEN {now} + ? ELSE 0 END
 		WHERE run = (SELECT n FROM runs WHERE id = ?)`), flag(f.Open), again, again, shortened(f.Note), after, after, string(id))
 	return s.explained(err)
 }

@@ -181,7 +181,11 @@ func TestParkedHears(t *testing.T) {
 	parked.Snapshot.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndParked}
 	must(t, j.Record(t.Context(), parked))
 	must(t, j.Close(t.Context()))
-	if p := placed(t, s, r.ID); !p.Waits {
+	if p := placed(t, s, r.ID); p.Waits {
+		t.Fatalf("parked, and its worker was killed before it noted until when: %+v", p)
+	}
+	must(t, s.Found(t.Context(), r.ID, persistence.Finding{Open: true, After: persistence.Never}))
+	if p := placed(t, s, r.ID); !p.Waits || time.Until(p.At) < 365*24*time.Hour {
 		t.Fatalf("parked: %+v", p)
 	}
 	_, err = s.Send(t.Context(), r.ID, persistence.Command{Kind: persistence.CommandSignal, Segment: persistence.AnySegment})
@@ -191,11 +195,73 @@ func TestParkedHears(t *testing.T) {
 	}
 	j, _, err = s.Resume(t.Context(), r.ID, spec(faraway))
 	must(t, err)
+	must(t, j.Close(t.Context()))
+	if p := placed(t, s, r.ID); p.Waits {
+		t.Fatalf("its process died before it read the signal: %+v", p)
+	}
+	j, _, err = s.Resume(t.Context(), r.ID, spec(faraway))
+	must(t, err)
 	must(t, j.Record(t.Context(), parked))
 	must(t, j.Close(t.Context()))
+	must(t, s.Found(t.Context(), r.ID, persistence.Finding{Open: true, After: time.Hour}))
 	if p := placed(t, s, r.ID); !p.Waits {
 		t.Fatalf("parked again: %+v", p)
 	}
+	must(t, s.Found(t.Context(), r.ID, persistence.Finding{Open: true}))
+	if p := placed(t, s, r.ID); p.Waits {
+		t.Fatalf("to be continued at once: %+v", p)
+	}
+}
+
+// TestAnsweredBehindManyThatWait: however many runs of a key are parked, one that was answered and one that is queued are among the first.
+func TestAnsweredBehindManyThatWait(t *testing.T) {
+	s := opened(t, postgres(t))
+	var last persistence.ID
+	for range 3 {
+		r := submitted(t, s, persistence.Job{Queue: "default"})
+		j, err := s.Begin(t.Context(), r.ID, spec(faraway))
+		must(t, err)
+		parked := step(1)
+		parked.Snapshot.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndParked}
+		must(t, j.Record(t.Context(), parked))
+		must(t, j.Close(t.Context()))
+		must(t, s.Found(t.Context(), r.ID, persistence.Finding{Open: true, After: persistence.Never}))
+		last = r.ID
+	}
+	_, err := s.Send(t.Context(), last, persistence.Command{Kind: persistence.CommandAnswer, Segment: persistence.AnySegment})
+	must(t, err)
+	queued := submitted(t, s, persistence.Job{Queue: "default"}).ID
+	all, err := s.Placed(t.Context(), "", 2)
+	must(t, err)
+	if len(all) != 2 || all[0].Run != last || all[1].Run != queued {
+		t.Errorf("%+v, want %s and %s", all, last, queued)
+	}
+	must(t, s.Found(t.Context(), last, persistence.Finding{Open: true, After: time.Hour, Note: "its paths are locked"}))
+	all, err = s.Placed(t.Context(), "", 1)
+	must(t, err)
+	if len(all) != 1 || all[0].Run != queued {
+		t.Errorf("%+v, want %s", all, queued)
+	}
+}
+
+// TestQueuedRunStaysAmongTheLive: what is queued has not ended, and one that an earlier version archived is live as soon as it begins.
+func TestQueuedRunStaysAmongTheLive(t *testing.T) {
+	s := opened(t, postgres(t))
+	r := submitted(t, s, persistence.Job{Queue: "default"})
+	if err := s.Archive(t.Context(), r.ID); err == nil {
+		t.Error("a queued run was archived")
+	}
+	_, err := s.Exec(t.Context(), `UPDATE runs SET archived = 1`)
+	must(t, err)
+	j, err := s.Begin(t.Context(), r.ID, spec(faraway))
+	must(t, err)
+	must(t, j.Record(t.Context(), step(1)))
+	runs, err := s.Runs(t.Context(), persistence.Query{Live: true})
+	must(t, err)
+	if len(runs) != 1 || runs[0].Archived {
+		t.Errorf("live are %+v", runs)
+	}
+	must(t, j.Close(t.Context()))
 }
 
 // TestWorkers: a worker that is silent for its lease is gone, and one that says goodbye is not listed.

@@ -88,7 +88,7 @@ var migrations = []string{
 		PRIMARY KEY (run, n)
 	) {clustered};
 	ALTER TABLE leases ADD COLUMN segment {bigint} NOT NULL DEFAULT 0`,
-	// Runs that were submitted for workers, and what workers say of themselves. at is the earliest time to begin or to continue, heard the last command
+	// Runs that were submitted for workers, and what workers say of themselves. at is the earliest time to begin or to continue (0 = now), heard the last command
 	// that a run had when it was taken.
 	`CREATE TABLE placements (
 		run {bigint} PRIMARY KEY,
