@@ -7,8 +7,8 @@ import (
 	"loops/fsm/value"
 )
 
-// forGood reports whether no prompt to the same host can succeed until a user does something (D28). What a host prints
-// only as text is never that: an agent may write any text.
+// forGood reports whether no prompt to the same host can succeed until a user does something (D28). What an agent
+// writes is never that: it may write any text.
 func (f Failure) forGood() bool {
 	switch f {
 	case FailAuth, FailBilling, FailModel, FailMissing:

@@ -3,8 +3,10 @@ package fsm
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"time"
 
+	"loops/fsm/pattern"
 	"loops/fsm/value"
 )
 
@@ -42,13 +44,35 @@ func failureOf(res Result) (class, kind string) {
 	case FailTimeout:
 		return FailureTransient, "timeout"
 	case FailTransient:
+		if gatewayPattern().MatchString(explained(res)) {
+			return FailureTransient, "api_error"
+		}
 		// What the host printed may show more exactly which, in the terms of the language.
 		if class, kind = FailureClass(res.Stderr, res.ExitCode, complete); class == FailureTransient {
 			return class, kind
 		}
 		return FailureTransient, "api_error"
 	}
-	return FailureClass(res.Stdout+"\n"+res.Stderr, res.ExitCode, complete)
+	return FailureClass(explained(res), res.ExitCode, complete)
+}
+
+// gatewayPattern finds what answers for an API that cannot be reached behind it.
+var gatewayPattern = pattern.Lazy(`(?i)\b(?:502\W+bad gateway|503\W+service (?:temporarily )?unavailable|504\W+gateway time-?out)`)
+
+// ResultMark begins the line of a Result.Stderr that says what a host itself said about its failure.
+const ResultMark = "[result] "
+
+// explained is the text in which a failed prompt says why. What a model wrote is part of it only where nothing else says
+// more than the exit code.
+func explained(res Result) string {
+	switch r := res.Reply; {
+	case r == nil || r.Failure == "":
+	case !r.Complete: // with what it printed outside of its stream
+		return res.Stderr + "\n" + r.Reason
+	case strings.HasPrefix(res.Stderr, ResultMark) || strings.Contains(res.Stderr, "\n"+ResultMark):
+		return res.Stderr
+	}
+	return res.Stdout + "\n" + res.Stderr
 }
 
 // A retrying is a kind of failure that is waited out a few times.

@@ -58,7 +58,7 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	}
 	res.ExitCode = cmp.Or(res.ExitCode, 1)
 	if o.Complete && !f.Exit || !o.Complete && strings.TrimSpace(res.Stderr) == "" {
-		appendLine(&res.Stderr, "[result] "+f.Reason)
+		appendLine(&res.Stderr, fsm.ResultMark+f.Reason)
 	}
 }
 
