@@ -128,6 +128,7 @@ func closeObjects(v any) bool {
 // codexStream reads the events of codex exec --json.
 type codexStream struct {
 	req Request
+	out printed
 
 	started bool
 	session string
@@ -159,6 +160,7 @@ type codexEvent struct {
 func (s *codexStream) Line(line []byte) (string, bool) {
 	var e codexEvent
 	if !object(line, &e) {
+		s.out.add(line)
 		return "", false
 	}
 	switch e.Type {
@@ -215,6 +217,7 @@ func codexFailure(said string) *Failure {
 func (s *codexStream) Done() bool { return s.ended }
 
 func (s *codexStream) End(x Exit) Outcome {
+	x = s.out.of(x)
 	x.Stderr = without(x.Stderr, "WARNING: proceeding, even though we could not create PATH aliases", "Reading additional input from stdin")
 	o := Outcome{Complete: s.ended, Text: s.last, Session: s.session, Model: s.req.Model, Coverage: None}
 	if s.acted {
@@ -231,6 +234,10 @@ func (s *codexStream) End(x Exit) Outcome {
 	switch {
 	case !s.ended && s.trouble != "":
 		if o.Failure = codexFailure(s.trouble); o.Failure.Class == Other {
+			if f := unexplained("codex", x, s.started); f.Class != Other && f.Class != Truncated {
+				o.Failure = f
+				return o
+			}
 			o.Failure.Class = Truncated
 		}
 		o.Failure.Reason = "codex " + endOf(x.Code) + ", after: " + o.Failure.Reason

@@ -18,6 +18,7 @@ func (s *Spec) stream(r Request) Stream {
 type commandStream struct {
 	spec *Spec
 	req  Request
+	out  printed // where it is not text
 
 	tail  []byte // of all output, where it is text
 	last  string // the last Text
@@ -46,6 +47,7 @@ func (c *commandStream) Line(line []byte) (string, bool) {
 	var v map[string]any
 	// D26: what is no object is text.
 	if !object(line, &v) {
+		c.out.add(line)
 		return string(line) + "\n", false
 	}
 	return c.take(v)
@@ -113,6 +115,7 @@ func (c *commandStream) count(v any) bool {
 func (c *commandStream) Done() bool { return c.done }
 
 func (c *commandStream) End(x Exit) Outcome {
+	x = c.out.of(x)
 	o := c.o
 	o.Text = c.last
 	if c.final != "" {
@@ -120,9 +123,7 @@ func (c *commandStream) End(x Exit) Outcome {
 	}
 	if c.tail != nil {
 		o.Text = strings.ToValidUTF8(strings.TrimSuffix(string(c.tail), "\n"), "\uFFFD")
-		if strings.TrimSpace(x.Stderr) == "" {
-			x.Stderr = o.Text // where such a program says what went wrong, if it did
-		}
+		c.explain(&x, o.Text)
 	}
 	o.Complete = c.done || c.spec.Fields.Done.zero() && c.spec.Format != FormatJSON && x.Code == 0
 	c.tokens(&o)
@@ -135,6 +136,20 @@ func (c *commandStream) End(x Exit) Outcome {
 		o.Failure = downgraded(c.spec.Name, x)
 	}
 	return o
+}
+
+// explain takes a text for what a program says about its failure. Beside a standard error it is that only if it may be tried
+// again: it is also what a model wrote, and that is no reason to give up.
+func (c *commandStream) explain(x *Exit, text string) {
+	if x.Code == 0 || x.Stopped {
+		return
+	}
+	if strings.TrimSpace(x.Stderr) != "" {
+		if class := failed(0, lastLines(text)).Class; class != RateLimited && class != Transient {
+			return
+		}
+	}
+	x.printed = text
 }
 
 func (c *commandStream) tokens(o *Outcome) {
@@ -173,6 +188,7 @@ const maxDocument = 2 << 20
 // Line returns lines before and after the object as they are, and the text in it with its last line.
 func (d *documentStream) Line(line []byte) (string, bool) {
 	if d.depth == 0 && (d.done || !bytes.HasPrefix(bytes.TrimSpace(line), []byte("{"))) {
+		d.out.add(line)
 		return string(line) + "\n", false
 	}
 	d.follow(line)

@@ -62,7 +62,7 @@ func classify(status int, text string) Class {
 		"oauth token", "expired token", "token has expired", "invalid bearer token", "forbidden", "permission_error"):
 		return Auth
 	case has(text, "overloaded", "internal server error", "server_error", "server had an error", "service unavailable", "bad gateway",
-		"gateway timeout", "unable to connect", "connection error", "connection refused", "connectionrefused", "connection reset",
+		"gateway timeout", "gateway time-out", "unable to connect", "connection error", "connection refused", "connectionrefused", "connection reset",
 		"econnrefused", "econnreset", "enotfound", "etimedout", "eai_again", "epipe", "fetch failed", "socket hang up", "network error",
 		"stream ended", "stream disconnected", "stream closed", "other side closed", "api error: terminated", "timed out", "timeout", "malformed response", "is not valid json",
 		"temporarily unavailable", "try again later"):
@@ -124,10 +124,7 @@ func resetIn(text string) time.Time {
 // unexplained is the Failure of a host that exited without the event that says how it went. It had started if it had
 // printed an event before.
 func unexplained(name string, e Exit, started bool) *Failure {
-	said := lastLines(e.Stderr)
-	if m := errorObject(e.Stderr); m != "" {
-		said = m
-	}
+	said := e.said()
 	f := failed(0, said)
 	switch {
 	case f.Class != Other:
@@ -152,7 +149,7 @@ func downgraded(name string, e Exit) *Failure {
 	if e.Stopped || e.Code == 0 {
 		return nil
 	}
-	said := lastLines(e.Stderr)
+	said := e.said()
 	f := failed(0, said)
 	f.Exit = true
 	// A user ended it while it was cleaning up.

@@ -72,6 +72,7 @@ func exists(path string) bool {
 // geminiStream reads the events of --output-format stream-json.
 type geminiStream struct {
 	req Request
+	out printed
 
 	started        bool
 	session, model string
@@ -107,6 +108,7 @@ type geminiEvent struct {
 func (s *geminiStream) Line(line []byte) (string, bool) {
 	var e geminiEvent
 	if !object(line, &e) {
+		s.out.add(line)
 		return "", false
 	}
 	text := ""
@@ -170,6 +172,7 @@ func (s *geminiStream) Done() bool { return s.result != nil }
 
 func (s *geminiStream) End(x Exit) Outcome {
 	s.close()
+	x = s.out.of(x)
 	x.Stderr = without(x.Stderr, "256-color support", "Security Warning: Skipping system defaults file", "YOLO mode is enabled", "Ripgrep is not available", "[STARTUP]", "    at ",
 		"Approval mode overridden")
 	o := Outcome{Complete: s.result != nil, Text: s.last, Session: s.session, Model: s.model, Coverage: None}

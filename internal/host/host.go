@@ -76,6 +76,8 @@ type Exit struct {
 	Code    int    // negative: by that signal
 	Stderr  string // the beginning and the end of it
 	Stopped bool   // by us after its last event, so that Code says nothing
+
+	printed string // see printed.of
 }
 
 // An Outcome is what came of a request.

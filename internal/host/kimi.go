@@ -48,6 +48,7 @@ func kimiCommand(r Request) (Command, error) {
 // is the end, if the exit code agrees.
 type kimiStream struct {
 	req Request
+	out printed
 
 	started bool
 	session string
@@ -65,6 +66,7 @@ type kimiMessage struct {
 func (s *kimiStream) Line(line []byte) (string, bool) {
 	var m kimiMessage
 	if !object(line, &m) {
+		s.out.add(line)
 		return "", false
 	}
 	text := ""
@@ -112,6 +114,7 @@ var kimiResume = pattern.Lazy(`kimi -r ([\w-]{1,128})`)
 func (s *kimiStream) Done() bool { return false }
 
 func (s *kimiStream) End(x Exit) Outcome {
+	x = s.out.of(x)
 	if m := kimiResume().FindStringSubmatch(x.Stderr); m != nil && s.session == "" {
 		s.session = m[1]
 	}

@@ -12,6 +12,7 @@ import (
 // API of Anthropic has them, and a line of type result after which the host only exits.
 type messages struct {
 	req  Request
+	out  printed
 	name string
 	// inclusive says that the host counts what it read from the cache as input, too.
 	inclusive bool
@@ -94,6 +95,7 @@ func (m *messages) Line(line []byte) (string, bool) {
 	if !object(line, &e) {
 		// Also a JSON value that is no object (D26).
 		m.keep(line)
+		m.out.add(line)
 		return string(line) + "\n", false
 	}
 	if e.SessionID != "" && len(e.SessionID) <= maxWord {
@@ -186,6 +188,7 @@ func (m *messages) usage(t tokens) Usage {
 func (m *messages) Done() bool { return m.result != nil }
 
 func (m *messages) End(x Exit) Outcome {
+	x = m.out.of(x)
 	o := Outcome{Coverage: None, Text: m.last}
 	unread := ""
 	if m.result == nil && m.req.Judge {

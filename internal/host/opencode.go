@@ -49,6 +49,7 @@ func opencodeCommand(r Request) (Command, error) {
 // the last step reports whether another one follows.
 type opencodeStream struct {
 	req Request
+	out printed
 
 	started bool
 	session string
@@ -89,6 +90,7 @@ type opencodeEvent struct {
 func (s *opencodeStream) Line(line []byte) (string, bool) {
 	var e opencodeEvent
 	if !object(line, &e) {
+		s.out.add(line)
 		return "", false
 	}
 	if e.SessionID != "" && len(e.SessionID) <= maxWord {
@@ -136,6 +138,7 @@ func (s *opencodeStream) Line(line []byte) (string, bool) {
 func (s *opencodeStream) Done() bool { return s.over }
 
 func (s *opencodeStream) End(x Exit) Outcome {
+	x = s.out.of(x)
 	o := Outcome{Text: s.last, Session: s.session, Model: s.req.Model, Usage: s.usage, Whole: s.usage, Coverage: None, Denied: s.denied}
 	o.Complete = s.over || s.finish != "" && s.finish != "tool-calls"
 	switch {
