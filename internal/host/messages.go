@@ -95,7 +95,6 @@ func (m *messages) Line(line []byte) (string, bool) {
 	if !object(line, &e) {
 		// Also a JSON value that is no object (D26).
 		m.keep(line)
-		m.out.add(line)
 		return string(line) + "\n", false
 	}
 	if e.SessionID != "" && len(e.SessionID) <= maxWord {
@@ -171,6 +170,7 @@ func (m *messages) finish(e *event, line []byte) {
 }
 
 func (m *messages) keep(line []byte) {
+	m.out.add(line)
 	if m.req.Judge && m.raw.Len()+len(line) < maxRaw {
 		m.raw.Write(line)
 		m.raw.WriteByte('\n')
@@ -188,8 +188,7 @@ func (m *messages) usage(t tokens) Usage {
 func (m *messages) Done() bool { return m.result != nil }
 
 func (m *messages) End(x Exit) Outcome {
-	x = m.out.of(x)
-	o := Outcome{Coverage: None, Text: m.last}
+	x, o := m.out.of(x), Outcome{Coverage: None, Text: m.last}
 	unread := ""
 	if m.result == nil && m.req.Judge {
 		m.result, unread = m.envelope()
