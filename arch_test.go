@@ -323,7 +323,7 @@ var arrows = map[string][]string{
 	"loops/fsm/loopfile":                          {"loops/fsm", "loops/fsm/cron", "loops/fsm/expression", "loops/fsm/jq", "loops/fsm/pattern", "loops/fsm/template", "loops/fsm/value", "loops/internal/humanize", "gopkg.in/yaml.v3"},
 	"loops/fsm/cron":                              {},
 	"loops/fsm/policy":                            {"loops/fsm/value"},
-	"loops/fsm/template":                          {"loops/fsm/jq", "loops/fsm/value"},
+	"loops/fsm/template":                          {"loops/fsm/jq", "loops/fsm/value", "loops/internal/humanize"},
 	"loops/fsm/expression":                        {"loops/fsm/template", "loops/fsm/value", "github.com/expr-lang/expr"},
 	"loops/fsm/pattern":                           {"github.com/dlclark/regexp2"},
 	"loops/fsm/value":                             {},

@@ -84,8 +84,11 @@ func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[strin
 	known, ok := properties[r.Namespace]
 	switch {
 	case !ok:
-		say("unknown-namespace", "%s is not something templates know%s (known: %s); for bash write $%s",
-			humanize.Quote(r.Namespace), c.didYouMean(r.Namespace, namespaces), humanize.List(namespaces), humanize.Clip(r.Text))
+		what := ""
+		if hits["unknown-namespace"] < maxHits {
+			what = template.Unknown(r.Text, r.Namespace)
+		}
+		say("unknown-namespace", "%s (templates know %s)", what, humanize.List(namespaces))
 	case r.Namespace == "param":
 		c.param(s, r, say)
 	case known != nil:

@@ -3,6 +3,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -182,6 +183,9 @@ func (s *Scope) expandReference(ref string) (string, error) {
 			return unescape(r.fallback), nil
 		case suffixNullable:
 			return "", nil
+		}
+		if !slices.Contains(Namespaces(), namespace) {
+			return "", &Error{ref, Unknown(ref, namespace)}
 		}
 		return "", &Error{ref, problem + unknownFilter(path)}
 	}

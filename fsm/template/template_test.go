@@ -19,7 +19,11 @@ func TestExpandErrors(t *testing.T) {
 		"${captured.c.output}":              "Path 'c' not found in captured",
 		"${prev.output}":                    "No previous state result available",
 		"${result.verdict}":                 "No evaluation result available",
-		"${bogus.x}":                        "Unknown namespace: bogus",
+		"${bogus.x}":                        "${bogus.x} is not a template; for bash write $${bogus.x}",
+		"${f%.go}":                          "${f%.go} is not a template; for bash write $${f%.go}",
+		"${en%.go}":                         "${en%.go} is not a template; for bash write $${en%.go}",
+		"${contxt.f}":                       "\"contxt\" is not something templates know; did you mean \"context\"? For bash write $${contxt.f}",
+		"${f.x:foo}":                        "${f.x:foo} is not a template; for bash write $${f.x:foo}",
 		"${HOME}":                           "${HOME} is not a template; for bash write $${HOME}",
 		"${env.NOPE}":                       "Environment variable 'NOPE' not set",
 		"${state.x}":                        "Unknown state property: x",
@@ -161,7 +165,7 @@ func TestPrograms(t *testing.T) {
 		"${captured.x.json | .items[}":                                      "error: jq: .items[: the program ends too early",
 		"${captured.x.json | .items | .name}":                               "error: jq: .items | .name: expected an object but got: array",
 		"${captured.x.json | .items[] | select(false)}":                     "error: jq: .items[] | select(false) yields nothing",
-		"a ${nothing.x | .y}":                                               "error: Unknown namespace: nothing",
+		"a ${nothing.x | .y}":                                               "error: ${nothing.x | .y} is not a template; for bash write $${nothing.x | .y}",
 	} {
 		got, err := Expand(text, s)
 		if want, bad := strings.CutPrefix(want, "error: "); bad {

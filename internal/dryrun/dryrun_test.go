@@ -247,7 +247,7 @@ func TestRender(t *testing.T) {
 		"${prev.output?}${context.empty}":    "",
 		"${loop.elapsed} ${loop.name}":       "${loop.elapsed} l | ${loop.elapsed}: only a run knows it",
 		"${state.name} ${state.iteration}":   "s 1",
-		"${env.HOME} ${nowhere.x}":           "/home ${nowhere.x} | ${nowhere.x}: Unknown namespace: nowhere",
+		"${env.HOME} ${nowhere.x}":           "/home ${nowhere.x} | ${nowhere.x}: ${nowhere.x} is not a template; for bash write $${nowhere.x}",
 	} {
 		got, err := dryrun.Render(l, &fsm.State{Name: "s", Action: text}, values, func(name string) (string, bool) { return "/home", name == "HOME" })
 		if err != nil {
