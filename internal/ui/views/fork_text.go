@@ -18,7 +18,7 @@ func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
 			copied = dir + "/"
 		}
 		return ui.WriteJSON(page.Out, value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", l.File, "state", f.State, "step", int64(f.Step),
-			"max_steps", int64(l.MaxSteps), "changed", ui.Texts(f.Changed), "copies", copied, "context", values, "captured", ui.List(f.Captured, func(k string) any { return k })))
+			"max_steps", int64(l.MaxSteps), "changed", ui.Texts(f.Changed), "copies", copied, "context", ownContext(l, values), "captured", ui.List(f.Captured, func(k string) any { return k })))
 	}
 	w := page.Out
 	ui.Say(w, "Fork of run %s at step %d (behind event %d)\n", f.Run.ID, f.Step, f.Origin.Seq)

@@ -70,9 +70,18 @@ func Edges(s *fsm.State) [][2]string {
 	return out
 }
 
-// PlannedContext is the context that a run would begin with, a line for each value. What every run has is left out where it is as it always
-// is: that is of use to loops that read it, and says nothing about this one.
+// PlannedContext is the context that a run would begin with, a line for each value.
 func PlannedContext(l *fsm.Loop, values *value.Map) (lines []string) {
+	for k, v := range ownContext(l, values).All() {
+		lines = append(lines, k+": "+string(value.AppendJSON(nil, v)))
+	}
+	return lines
+}
+
+// ownContext leaves out what every run has where it is as it always is: that is of use to loops that read it, and says nothing about
+// this one.
+func ownContext(l *fsm.Loop, values *value.Map) *value.Map {
+	own := value.NewMap()
 	usual := value.NewMap("input", values.Value("input"))
 	engine.Fill(usual, l, "")
 	usual.Delete("input")
@@ -82,9 +91,9 @@ func PlannedContext(l *fsm.Loop, values *value.Map) (lines []string) {
 		if always, has := usual.Get(k); has && !declared && value.Equal(v, always) {
 			continue
 		}
-		lines = append(lines, k+": "+string(value.AppendJSON(nil, v)))
+		own.Set(k, v)
 	}
-	return lines
+	return own
 }
 
 // A Resolver puts into the definition of a loop, and into those of the loops that its states run, the definition of each of
@@ -149,5 +158,5 @@ func PlanObject(p *project.Project, l *fsm.Loop, values *value.Map) *value.Map {
 		m.Set("to", ways)
 		states = append(states, m)
 	}
-	return value.NewMap("loop", l.Name, "file", l.File, "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", values, "states", states)
+	return value.NewMap("loop", l.Name, "file", l.File, "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", ownContext(l, values), "states", states)
 }
