@@ -172,8 +172,11 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	<-v.Began // the notices before it are shown
 	var result engine.Result
 	asked := a.beginAsking(ctx, e, ask, r)
-	stops.During(r, func(n int, s os.Signal) {
+	stops.During(r, func(n int, s os.Signal, again bool) {
 		switch {
+		case n > 1 && !again:
+			v.Print.Note("Received " + stopsignal.Name(s) + ": killing the action.")
+			r.Kill()
 		case n > 1:
 			v.Print.Note("Received " + stopsignal.Name(s) + " again: killing the action.")
 			r.Kill()

@@ -76,18 +76,18 @@ func (s *Stops) Before(ctx context.Context, run func(context.Context) error) (st
 	return stopped, err
 }
 
-// sameSignal is how soon after a signal another of its kind is the same one: timeout of coreutils signals its child and then
-// its group, of which the child is a part.
+// sameSignal is how soon after a signal another one, of whatever kind, is the same request: timeout of coreutils signals its child
+// and then its group, of which the child is a part, and terminals and supervisors send several kinds at once.
 const sameSignal = 250 * time.Millisecond
 
-// During calls run, and until it returns handle for each signal that stops it, with how many there have been. Those
-// that wake the run r, or announce a pause, it passes on.
-func (s *Stops) During(r *engine.Run, handle func(n int, sig os.Signal), run func()) {
+// During calls run, and until it returns handle for each signal that stops it, with how many there have been and whether
+// one of them was of this kind. Those that wake the run r, or announce a pause, it passes on.
+func (s *Stops) During(r *engine.Run, handle func(n int, sig os.Signal, again bool), run func()) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		var last os.Signal
 		var since time.Time
+		seen := map[os.Signal]bool{}
 		for n := 1; ; n++ {
 			select {
 			case <-stop:
@@ -99,11 +99,12 @@ func (s *Stops) During(r *engine.Run, handle func(n int, sig os.Signal), run fun
 				n--
 				r.Look()
 			case sig := <-s.ch:
-				if at := time.Now(); sig == last && at.Sub(since) < sameSignal {
+				if at := time.Now(); n > 1 && at.Sub(since) < sameSignal {
 					n--
 				} else {
-					last, since = sig, at
-					handle(n, sig)
+					since = at
+					handle(n, sig, seen[sig])
+					seen[sig] = true
 				}
 			}
 		}
