@@ -23,7 +23,7 @@ type Meta struct {
 	ModelTier string `json:"model_tier,omitempty"` // which class of model does it
 
 	// More is whatever else is known of the run. It is kept, and comes back as encoding/json decodes it: numbers as float64.
-	// What a stored checkpoint says of its run beyond the fields above is here, too.
+	// What a stored checkpoint says of its run beyond the fields above is here, too; for an object of elsewhere, MetaFromMap does that.
 	More map[string]any `json:"more,omitempty"`
 }
 

@@ -1,10 +1,12 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"reflect"
 	"sync"
 	"time"
@@ -60,12 +62,13 @@ func MetaFromMap(in map[string]any) Meta {
 // methods of a nil Run work and keep nothing, so a pipeline need not ask whether it is checkpointed.
 type Run struct {
 	store    Store
-	meta     Meta
+	meta     Meta // that it was made with
 	interval time.Duration
 
 	writing chan struct{} // holds one entry while the store writes
 
 	mu    sync.Mutex
+	kept  Meta      // guarded by mu; meta, and what the checkpoint that was resumed says beyond it
 	last  time.Time // guarded by mu; end of the last Save that succeeded
 	ended bool      // guarded by mu
 }
@@ -76,18 +79,33 @@ func NewRun(store Store, meta Meta, interval time.Duration) *Run {
 	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil // so that Save does not claim that something was saved
 	}
-	return &Run{store: store, meta: meta, interval: interval, writing: make(chan struct{}, 1)}
+	return &Run{store: store, meta: meta, kept: meta, interval: interval, writing: make(chan struct{}, 1)}
 }
 
-// Meta returns what the run was made with.
+// Meta returns what is saved of the run: what it was made with and, after Resume, what its checkpoint says beyond that.
 func (r *Run) Meta() Meta {
 	if r == nil {
 		return Meta{}
 	}
-	return r.meta
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.kept
 }
 
-// Resume returns the run's checkpoint, or a new one, whose SavedAt is zero, if there is none. An error that is
+// over returns m with what old says of a run beyond it.
+func (m Meta) over(old Meta) Meta {
+	m.Agent, m.Caller, m.Channel = cmp.Or(m.Agent, old.Agent), cmp.Or(m.Caller, old.Caller), cmp.Or(m.Channel, old.Channel)
+	m.Parent, m.Prompt, m.ModelTier = cmp.Or(m.Parent, old.Parent), cmp.Or(m.Prompt, old.Prompt), cmp.Or(m.ModelTier, old.ModelTier)
+	if len(old.More) > 0 {
+		more := maps.Clone(old.More)
+		maps.Copy(more, m.More)
+		m.More = more
+	}
+	return m
+}
+
+// Resume returns the run's checkpoint, or a new one, whose SavedAt is zero, if there is none. What that checkpoint says of
+// the run and the run was not made with is saved from then on, so that nobody has to know what others wrote there. An error that is
 // ErrDamaged comes with the checkpoint before the damaged one; it is nil if that is not good either.
 func (r *Run) Resume(ctx context.Context) (*Checkpoint, error) {
 	if r == nil {
@@ -97,10 +115,15 @@ func (r *Run) Resume(ctx context.Context) (*Checkpoint, error) {
 	if errors.Is(err, ErrNotFound) {
 		return &Checkpoint{Meta: r.meta}, nil
 	}
+	if c != nil {
+		r.mu.Lock()
+		r.kept = r.meta.over(c.Meta)
+		r.mu.Unlock()
+	}
 	return c, err
 }
 
-// Save saves c, with the meta of the run, unless the last Save that succeeded ended less than the interval ago or
+// Save saves c, with the meta of the run (see Meta, whatever c says), unless the last Save that succeeded ended less than the interval ago or
 // another is under way. It reports whether c is durable now. The first Save is always written, and so is the one after an
 // error. After Complete or Fail it is ErrEnded. The caller may change c when Save has returned.
 func (r *Run) Save(ctx context.Context, c *Checkpoint) (saved bool, err error) {
@@ -151,7 +174,7 @@ func (r *Run) save(ctx context.Context, c *Checkpoint) (bool, error) {
 		return false, err
 	}
 	mine := *c
-	mine.Meta = r.meta
+	mine.Meta = r.Meta()
 	if err := r.store.Save(ctx, &mine); err != nil {
 		return false, err
 	}

@@ -230,6 +230,33 @@ func TestUnknownFieldsOfARunAreKept(t *testing.T) {
 	}
 }
 
+// TestUnknownFieldsSurviveASave: a program that resumed a run by its id alone, and saved it, removed from the checkpoint all
+// that another program had written about the run.
+func TestUnknownFieldsSurviveASave(t *testing.T) {
+	s := new(checkpoint.Memory)
+	old := checkpoint.Meta{Run: "r2", Agent: "scribe", Prompt: "write", More: map[string]any{"guild": "makers", "seat": "1"}}
+	if err := s.Save(t.Context(), &checkpoint.Checkpoint{Meta: old, Iteration: 1}); err != nil {
+		t.Fatal(err)
+	}
+	own := map[string]any{"seat": "2", "new": true}
+	r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r2", Prompt: "read", More: own}, 0)
+	c, err := r.Resume(t.Context())
+	if err != nil || !reflect.DeepEqual(c.Meta, old) {
+		t.Fatalf("%v, %+v", err, c)
+	}
+	if _, err := r.Save(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	want := checkpoint.Meta{Run: "r2", Agent: "scribe", Prompt: "read", More: map[string]any{"guild": "makers", "seat": "2", "new": true}}
+	got, err := s.Load(t.Context(), "r2")
+	if err != nil || !reflect.DeepEqual(got.Meta, want) || !reflect.DeepEqual(r.Meta(), want) {
+		t.Errorf("%v, saved %+v, want %+v", err, got.Meta, want)
+	}
+	if len(own) != 2 || len(old.More) != 2 {
+		t.Errorf("maps of others were changed: %v, %v", own, old.More)
+	}
+}
+
 // A phase that a pipeline has twice is done twice, in one life of the program and over a restart.
 func TestDraftReviewDraft(t *testing.T) {
 	pipeline := []string{"draft", "review", "draft"}
