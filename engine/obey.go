@@ -155,8 +155,10 @@ func (e *Engine) whileObeying(j *job, r *Run, site *site, on <-chan struct{}, ru
 
 // removed returns an error if the record of a run was removed, or its project.
 func removed(j persistence.Journal, site *site) error {
-	if m := site.moved(); m != nil && m.removed {
-		return m
+	if site.project.unlinked() {
+		if m := site.moved(); m != nil && m.removed {
+			return m
+		}
 	}
 	if r, ok := j.(persistence.Removable); ok && r.Removed() {
 		return errRemoved

@@ -8,6 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // A site is the project and the working folder of a run, as this process found them when it began to carry the run on. It
@@ -62,6 +63,9 @@ func (s spot) there() bool {
 	st, again := s.dir.Stat()
 	return err == nil && again == nil && !os.SameFile(st, s.was)
 }
+
+// unlinked reports whether the folder has no name any more. It costs next to nothing.
+func (s spot) unlinked() bool { return s.dir != nil && disk.Unlinked(s.dir) }
 
 // now returns where the folder is, "" where that is not known, and whether it was removed.
 func (s spot) now() (path string, removed bool) {
