@@ -1,6 +1,7 @@
 package loopfile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -101,19 +102,23 @@ func (s *stateDecl) targets() string {
 	if learning == nil || learning.Kind != yaml.MappingNode {
 		return some
 	}
-	list := ""
+	text := func(v *yaml.Node) string { return strings.Trim(v.Value, ", \t\n") }
+	list, csv := "", ""
 	for i := 0; i+1 < len(learning.Content); i += 2 {
 		v := deref(learning.Content[i+1])
 		switch learning.Content[i].Value {
 		case "targets":
-			if v.Kind != yaml.SequenceNode && !isNull(v) || len(v.Content) > 0 {
+			switch {
+			case len(v.Content) > 0:
 				return some
+			case v.Kind == yaml.ScalarNode && !isNull(v): // instead of a list, as targets_csv has it
+				list = text(v)
 			}
 		case "targets_csv":
 			if !isNull(v) {
-				list = strings.Trim(v.Value, ", \t\n")
+				csv = text(v)
 			}
 		}
 	}
-	return list
+	return cmp.Or(csv, list)
 }
