@@ -163,7 +163,7 @@ func (b *Because) judge(now *turn, e fsm.Event) {
 }
 
 // Reason says in one bounded line of harmless text why a run ended so: the state that decided, its verdict and the evidence for that, or the
-// cap with its number. l is the loop with the limits that held at the end.
+// cap with its number. l is the loop with the limits that held at the end; those that are 0 are not known.
 func (b *Because) Reason(o fsm.Outcome, l *fsm.Loop) string {
 	return bounded(b.reason(o, l))
 }
@@ -180,11 +180,11 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 		}
 		return map[bool]string{true: "state " + state + " is a failure state", false: "state " + state + " is a terminal state"}[o.Failure]
 	case fsm.EndMaxSteps:
-		return b.lastly("the cap of " + humanize.Count(l.MaxSteps, "step") + " was reached (max_steps)")
+		return b.lastly("the cap " + numberOr(l.MaxSteps > 0, "of "+humanize.Count(l.MaxSteps, "step"), "on steps") + " was reached (max_steps)")
 	case fsm.EndMaxIterations:
-		return b.lastly("the cap of " + passes(l.MaxIterations) + " was reached (max_iterations)")
+		return b.lastly("the cap " + numberOr(l.MaxIterations > 0, "of "+passes(l.MaxIterations), "on passes") + " was reached (max_iterations)")
 	case fsm.EndTimeout:
-		return b.lastly("the run took longer than its timeout of " + humanize.Duration(l.Timeout))
+		return b.lastly("the run took longer than its timeout" + numberOr(l.Timeout > 0, " of "+humanize.Duration(l.Timeout), ""))
 	case fsm.EndInterrupted:
 		// The run is before the state that was to come next.
 		return "the output of state " + cmp.Or(b.turns[0].state, state) + " asked for the end (LOOP_STOP)"

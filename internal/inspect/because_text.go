@@ -142,6 +142,14 @@ func quoteOf(text string) string {
 	return `"` + plain.Cut(plain.Line(humanize.FirstLine(text)), quoteLength) + `"`
 }
 
+// numberOr is what is said of a limit whose number is known, or where it is not.
+func numberOr(known bool, text, without string) string {
+	if known {
+		return text
+	}
+	return without
+}
+
 func passes(n int) string {
 	if n == 1 {
 		return "1 pass"

@@ -25,7 +25,7 @@ func Reason(r persistence.Run) string {
 	case r.Message != "":
 		text = humanize.FirstLine(r.Message)
 	case r.Ended != "":
-		text = (&Because{}).reason(outcomeOf(r), &fsm.Loop{MaxSteps: r.MaxSteps, MaxIterations: r.Passes, Timeout: r.Elapsed})
+		text = (&Because{}).reason(outcomeOf(r), &fsm.Loop{MaxSteps: r.MaxSteps, MaxIterations: r.Passes})
 	case r.Status == persistence.Interrupted:
 		text = "interrupted in state " + r.State + ": its process" + pidOf(r) + " is gone"
 	}

@@ -60,10 +60,12 @@ func (l *loaded) adopt(p place) {
 
 // An ending is what the last events of a run of little-loops say about how it stopped.
 type ending struct {
-	by     string // terminated_by of the last loop_complete; "" without one
-	routed bool   // to the state the run names, after the last state was entered
-	steps  bool   // the handler of the step cap was started
-	passes bool   // the handler of the pass cap was started
+	by      string // terminated_by of the last loop_complete; "" without one
+	routed  bool   // to the state the run names, after the last state was entered
+	entered bool   // a state was, since the run was started or resumed
+	steps   bool   // the handler of the step cap was started
+	cap     int    // of steps, where that handler says it; 0 = unknown
+	passes  bool   // the handler of the pass cap was started
 }
 
 func readEnding(path, current string) ending {
@@ -74,11 +76,14 @@ func readEnding(path, current string) ending {
 		case e.Kind == fsm.EventLoopStart, e.Kind == fsm.EventLoopResume:
 			at = ending{routed: at.routed}
 		case e.Kind == fsm.EventStateEnter:
-			at.routed = false
+			at.routed, at.entered = false, true
 		case e.Kind == fsm.EventRoute:
 			at.routed = e.Get("to") == current
 		case e.Kind == fsm.EventMaxStepsSummary:
 			at.steps = true
+			if n, ok := e.Get("iterations").(int64); ok {
+				at.cap = int(n)
+			}
 		case e.Kind == fsm.EventMaxIterationsSummary:
 			at.passes = true
 		case e.Kind == fsm.EventLoopComplete:
@@ -86,6 +91,20 @@ func readEnding(path, current string) ending {
 		}
 	})
 	return at
+}
+
+// most returns the cap on steps of a run that ended at it: the step to which its states came, if they were entered under that cap. 0 = it is
+// not known.
+func (at ending) most(step int) int {
+	switch {
+	case at.by != fsm.EndMaxSteps:
+		return 0
+	case at.steps:
+		return at.cap
+	case at.entered:
+		return step
+	}
+	return 0 // it was resumed when its steps were used up, perhaps with a cap that was lower
 }
 
 // interrupted places a run that can continue.
@@ -96,6 +115,7 @@ func (l *loaded) interrupted(at ending) {
 	}
 	if at.by == fsm.EndMaxSteps || at.by == fsm.EndMaxIterations {
 		l.StepsCapped, l.PassCapped = at.steps, at.passes
+		l.maxSteps = at.most(l.Step)
 		l.Outcome = &fsm.Outcome{TerminatedBy: at.by, FinalState: l.Current, Steps: l.Step, Duration: l.Elapsed}
 	}
 }
