@@ -24,6 +24,8 @@ func Reason(r persistence.Run) string {
 		text = HonestError(r)
 	case r.Message != "":
 		text = humanize.FirstLine(r.Message)
+	case r.Ended == fsm.EndInterrupted: // by a signal or by LOOP_STOP: that is in the reason, where there is one
+		text = "interrupted in state " + r.State
 	case r.Ended != "":
 		text = (&Because{}).reason(outcomeOf(r), &fsm.Loop{MaxSteps: r.MaxSteps, MaxIterations: r.Passes})
 	case r.Status == persistence.Interrupted:
@@ -48,6 +50,6 @@ func bounded(text string) string {
 // outcomeOf is the outcome of a run, as far as its record has it.
 func outcomeOf(r persistence.Run) fsm.Outcome {
 	return fsm.Outcome{
-		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason,
+		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason, Continuation: r.Continuation,
 	}
 }

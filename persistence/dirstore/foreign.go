@@ -53,10 +53,16 @@ func (l *loaded) adopt(p place) {
 	if l.status == persistence.Interrupted && l.reconciled.IsZero() {
 		l.interrupted(readEnding(p.events, l.Current))
 	}
+	if l.status == persistence.Awaiting { // that tool records no end of it
+		l.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndHandoff, FinalState: l.Current, Steps: l.Step, Duration: l.Elapsed, Continuation: l.Continuation}
+	}
 	if l.status != persistence.Running && l.status != persistence.Interrupted && l.status != persistence.Awaiting && l.status != persistence.UserStopped {
 		l.Outcome = lastOutcome(p.events, l.status, &l.Snapshot)
 	}
 }
+
+// olderMaxSteps is the end at the cap on steps as the first versions of little-loops wrote it.
+const olderMaxSteps = "max_iterations"
 
 // An ending is what the last events of a run of little-loops say about how it stopped.
 type ending struct {
@@ -87,7 +93,9 @@ func readEnding(path, current string) ending {
 		case e.Kind == fsm.EventMaxIterationsSummary:
 			at.passes = true
 		case e.Kind == fsm.EventLoopComplete:
-			at.by, _ = e.Get("terminated_by").(string)
+			if at.by, _ = e.Get("terminated_by").(string); at.by == olderMaxSteps {
+				at.by = fsm.EndMaxSteps
+			}
 		}
 	})
 	return at
@@ -107,16 +115,18 @@ func (at ending) most(step int) int {
 	return 0 // it was resumed when its steps were used up, perhaps with a cap that was lower
 }
 
-// interrupted places a run that can continue.
+// interrupted places a run that can continue, and whose process said itself that it was interrupted: at a cap, by Ctrl-C or by LOOP_STOP. Which
+// of the last two it was is not recorded, and neither is an end where Ctrl-C came twice.
 func (l *loaded) interrupted(at ending) {
 	if at.routed {
 		// The tool routed the action it had killed: the state it names was never entered.
 		l.Phase, l.JustRouted = fsm.PhasePending, true
 	}
+	l.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndInterrupted, FinalState: l.Current, Steps: l.Step, Duration: l.Elapsed}
 	if at.by == fsm.EndMaxSteps || at.by == fsm.EndMaxIterations {
 		l.StepsCapped, l.PassCapped = at.steps, at.passes
 		l.maxSteps = at.most(l.Step)
-		l.Outcome = &fsm.Outcome{TerminatedBy: at.by, FinalState: l.Current, Steps: l.Step, Duration: l.Elapsed}
+		l.Outcome.TerminatedBy = at.by
 	}
 }
 
