@@ -312,6 +312,20 @@ func (e *RemainsError) Error() string {
 // Unwrap returns the cause.
 func (e *RemainsError) Unwrap() error { return e.Err }
 
+// A StartingError means that a live process of little-loops is about to record a run, and nothing of it is on record yet. It is an
+// ErrNotFound, too.
+type StartingError struct {
+	ID    ID
+	Owner Owner
+}
+
+func (e *StartingError) Error() string {
+	return fmt.Sprintf("run %s is starting (pid %d), and has recorded nothing yet", e.ID, e.Owner.PID)
+}
+
+// Is reports whether target is [ErrNotFound].
+func (e *StartingError) Is(target error) bool { return target == ErrNotFound }
+
 // A HeldError means that a live process owns the run.
 type HeldError struct {
 	ID    ID

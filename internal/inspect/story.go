@@ -54,6 +54,8 @@ func (x *Story) WholeRun() {
 		said = append(said, s)
 	case x.Alive && x.Wait != nil:
 		add("It is in %s: %s.", r.State, strings.TrimSuffix(ReasonNow(r, x.Wait), "."))
+	case x.Alive && r.Status == persistence.Starting:
+		add("It is starting: nothing of what it does is recorded yet.")
 	case x.Alive:
 		add("It is running, in %s.", r.State)
 	case r.Status == persistence.Interrupted: // its reason says it

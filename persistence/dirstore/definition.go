@@ -121,7 +121,7 @@ func (p place) restoreDefinition(l *loaded) error {
 // Definition implements [Definer]: it is the last text that was recorded of what the run is made of. Of runs of earlier
 // versions, which recorded only a file, it is the last file.
 func (d *Store) Definition(_ context.Context, id persistence.ID) (text []byte, err error) {
-	p, err := d.find(id)
+	p, err := d.findListed(id)
 	if err != nil {
 		return nil, err
 	}

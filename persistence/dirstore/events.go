@@ -16,7 +16,7 @@ import (
 // Events implements [Store].
 func (d *Store) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
-		p, err := d.find(id)
+		p, err := d.findListed(id)
 		if err != nil {
 			yield(fsm.Event{}, err)
 			return
@@ -53,7 +53,7 @@ func (d *Store) readEvents(p place, want uint64, r *segment.Forward) (newest os.
 	log, err := segment.OpenLog(p.events, p.parts)
 	if errors.Is(err, fs.ErrNotExist) {
 		// The run may have been moved to the archive, or back, since we looked.
-		if p, err = d.find(id); err == nil {
+		if p, err = d.findListed(id); err == nil {
 			log, err = segment.OpenLog(p.events, p.parts)
 		}
 		if errors.Is(err, fs.ErrNotExist) {

@@ -1,6 +1,7 @@
 package dirstore
 
 import (
+	"errors"
 	"os"
 
 	"loops/fsm"
@@ -34,6 +35,15 @@ func (d *Store) starting(id persistence.ID) (persistence.Run, bool) {
 	}
 	r.RunID = persistence.MakeRunID(r.StartedAt)
 	return r, true
+}
+
+// findListed is find, also of a run of which a listing knows only that it is starting: none of its files is there yet.
+func (d *Store) findListed(id persistence.ID) (place, error) {
+	p, err := d.find(id)
+	if _, ok := errors.AsType[*persistence.StartingError](err); ok {
+		return d.livePlace(id), nil
+	}
+	return p, err
 }
 
 // adopt works out what a run of little-loops does not say: where in its state it was, and its run id.

@@ -16,7 +16,7 @@ import (
 // Tail implements [Tailer].
 func (d *Store) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
-		p, err := d.find(id)
+		p, err := d.findListed(id)
 		if err != nil {
 			yield(fsm.Event{}, err)
 			return
@@ -24,7 +24,7 @@ func (d *Store) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event
 		log, err := segment.OpenLog(p.events, p.parts)
 		if errors.Is(err, fs.ErrNotExist) {
 			// The run may have been moved to the archive, or back, since we looked.
-			if p, err = d.find(id); err == nil {
+			if p, err = d.findListed(id); err == nil {
 				log, err = segment.OpenLog(p.events, p.parts)
 			}
 			if errors.Is(err, fs.ErrNotExist) {

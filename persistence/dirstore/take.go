@@ -36,10 +36,13 @@ func (d *Store) find(id persistence.ID) (place, error) {
 			return a, nil
 		}
 	}
-	if !here {
-		return place{}, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
+	if here {
+		return p, nil
 	}
-	return p, nil
+	if r, ok := d.starting(id); ok {
+		return place{}, &persistence.StartingError{ID: id, Owner: r.Owner}
+	}
+	return place{}, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
 }
 
 // partPath is where a full part of the journal lies.

@@ -68,7 +68,7 @@ func (t *track) all(r *segment.Forward) (os.FileInfo, error) {
 		t.first = nil
 	} else {
 		var err error
-		if p, err = t.d.find(t.id); err != nil {
+		if p, err = t.d.findListed(t.id); err != nil {
 			return nil, err
 		}
 		want = stateSeq(p.state)

@@ -85,6 +85,7 @@ func explain(err error) (int, string) {
 		usage     usageError
 		exit      exitError
 		held      *persistence.HeldError
+		starting  *persistence.StartingError
 		ambiguous *project.AmbiguousError
 		conflict  *persistence.ConflictError
 		ended     *persistence.NotResumableError
@@ -124,6 +125,8 @@ func explain(err error) (int, string) {
 		return exitcode.Invalid, plain.Line(oneLine(err)) + "; give the loop a shorter name"
 	case errors.As(err, &ended):
 		return exitcode.NotFound, plain.Line(oneLine(err))
+	case errors.As(err, &starting):
+		return exitcode.NotFound, plain.Line(starting.Error()) + "; try again in a moment"
 	case errors.Is(err, persistence.ErrNotFound):
 		return exitcode.NotFound, plain.Line(oneLine(err)) + "; see: loops list, loops history NAME"
 	case errors.As(err, &damage), errors.As(err, &closed):

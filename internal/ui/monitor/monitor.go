@@ -298,6 +298,10 @@ func (w *run) row() watch.Run {
 		r.Health, r.Note = watch.Waiting, "waits for a worker"
 		return r
 	}
+	if r.Live && w.Status == persistence.Starting {
+		r.Note = "it has recorded nothing yet"
+		return r
+	}
 	if !r.Live || w.Status != persistence.Running { // its process may take a moment to end, too
 		r.Health, r.Note = w.end()
 		return r

@@ -3,6 +3,7 @@ package viewer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"loops/engine"
@@ -50,6 +51,9 @@ func (v *Attached) Show(ctx context.Context, r persistence.Run, all bool) (persi
 		return r, err
 	}
 	v.header(r, enter)
+	if r.Status == persistence.Starting && project.Alive(r) {
+		v.Print.Note("It is starting, and has recorded nothing yet.")
+	}
 	v.clock = runClock{}
 	if !all {
 		v.clock = entered
@@ -71,6 +75,9 @@ func (v *Attached) Show(ctx context.Context, r persistence.Run, all bool) (persi
 			v.event(e)
 		})
 	})
+	if r.Status == persistence.Starting && errors.Is(err, persistence.ErrNotFound) {
+		err = engine.Refuse(engine.Failed, "the process of run %s (pid %d) ended before it recorded anything", r.ID, r.Owner.PID)
+	}
 	return r, err
 }
 
