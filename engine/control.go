@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -47,6 +48,10 @@ type Effect struct {
 	// Wait is what the run waited for when it was woken; and the pause that it is in when it was paused, nil = it is in an
 	// action yet.
 	Wait *fsm.Wait
+	// Of a run that was woken: the branches and items in which that wait was (see fsm.OpenWait), and how many others of its waits go
+	// on, where several branches or items waited at once.
+	Path   string
+	Others int
 	// Raised says what limits were raised, a line each, and Taken whether the run has them already: one that is in an action has
 	// them when that ends, before it looks at any.
 	Raised []Text
@@ -58,7 +63,7 @@ type Effect struct {
 
 // Control asks something of a run and waits until it is done: CommandStop, CommandDrain and CommandKill until the run has ended, CommandPause
 // until it is before its next state, or a second while it is in an action, CommandUnpause until it continues, CommandWake
-// until its wait is over, CommandExtend until it has the higher limits, or a second while it is in an action. It returns the run as
+// until a wait of it is over, one where several branches wait, CommandExtend until it has the higher limits, or a second while it is in an action. It returns the run as
 // it is then.
 //
 // The command is recorded for the run, and the process that carries the run acts on it, wherever that is: within a second. One that
@@ -202,10 +207,19 @@ func (a *asking) obeys(verb, participle string) error {
 
 // wait returns what the run waits for; nil = nothing.
 func (a *asking) wait(ctx context.Context) (*fsm.Wait, error) {
+	w, err := a.waits(ctx)
+	if len(w) == 0 {
+		return nil, err
+	}
+	return w[0].Wait, err
+}
+
+// waits returns all that the run waits for, in its branches and items too.
+func (a *asking) waits(ctx context.Context) ([]fsm.OpenWait, error) {
 	m, err := a.store.Snapshot(ctx, a.id)
 	switch {
 	case m != nil:
-		return m.Waiting(), nil
+		return m.Waits(), nil
 	case err != nil:
 		err = a.store.Failed(err)
 	}
@@ -276,9 +290,16 @@ func (a *asking) paused(ctx context.Context) (bool, error) {
 	if _, paused := a.store.PausedSince(ctx, a.Before); paused || !alive(a.Before) {
 		return paused, nil
 	}
-	w, err := a.wait(ctx)
-	return w != nil && w.Why == fsm.WaitPaused, err
+	return a.held(ctx)
 }
+
+// held reports whether a pause holds the run, or a branch or an item of it.
+func (a *asking) held(ctx context.Context) (bool, error) {
+	w, err := a.waits(ctx)
+	return slices.ContainsFunc(w, isPause), err
+}
+
+func isPause(w fsm.OpenWait) bool { return w.Why == fsm.WaitPaused }
 
 func (a *asking) unpause(ctx context.Context) error {
 	r := a.Before
@@ -297,42 +318,11 @@ func (a *asking) unpause(ctx context.Context) error {
 		return a.look(ctx, nil)
 	}
 	on, err := until(ctx, unpauseWait, func() (bool, error) {
-		w, err := a.wait(ctx)
-		return w == nil || w.Why != fsm.WaitPaused, err
+		held, err := a.held(ctx)
+		return !held, err
 	})
 	if err == nil && !on {
 		err = refuse(Failed, "run %s was asked to continue and is still paused after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(unpauseWait), r.Owner.PID)
-	}
-	return a.look(ctx, err)
-}
-
-func (a *asking) wake(ctx context.Context) error {
-	r := a.Before
-	if !alive(r) {
-		return refuse(NotFound, "nothing to wake: run %s is %s", r.ID, inspect.Outcome(r))
-	}
-	w, err := a.wait(ctx)
-	switch {
-	case err != nil:
-		return err
-	case w == nil:
-		return refuse(NotFound, "nothing to wake: run %s does not wait; it is in state %s", r.ID, r.State)
-	case w.Why == fsm.WaitPaused:
-		return refuse(Failed, "run %s is paused; continue it with: %s", r.ID, Do(OpUnpause, string(r.ID)))
-	}
-	if err := a.obeys("wake", "woken"); err != nil {
-		return err
-	}
-	a.Wait = w
-	if err := a.send(ctx, persistence.CommandWake, r.Segment, "wake", syscall.SIGUSR1); err != nil {
-		return err
-	}
-	woken, err := until(ctx, wakeWait, func() (bool, error) {
-		now, err := a.wait(ctx)
-		return now == nil || *now != *w, err
-	})
-	if err == nil && !woken {
-		err = refuse(Failed, "run %s was asked to continue and still waits after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(wakeWait), r.Owner.PID)
 	}
 	return a.look(ctx, err)
 }

@@ -199,7 +199,7 @@ func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
 		})
 		t.Stop()
 		if e.woken {
-			e.emit(EventNote, Field{"state", w.State}, Field{"message", "loops retry-now asked for a look"})
+			e.emit(EventNote, Field{"state", w.State}, Field{"message", LookAsked})
 		}
 		if ctx.Err() != nil || e.woken || news {
 			return

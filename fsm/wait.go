@@ -2,6 +2,10 @@ package fsm
 
 import (
 	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -56,27 +60,52 @@ func (m *Snapshot) heldInRetry() bool {
 	return m.Wait != nil && m.Wait.Why == WaitPaused && m.Phase == PhaseActed
 }
 
+// An OpenWait is one that a run is in, and where.
+type OpenWait struct {
+	Address string // the steps that lead to the state, as that of an OpenQuestion
+	Path    string // the branches and items that it is in, outermost first, as in events; "" = it is in none
+	*Wait
+}
+
 // Waiting returns what the run waits for, in whatever sub-loop, or, where it was stopped in a wait, what it will wait for
-// when it is resumed; nil = nothing.
+// when it is resumed; nil = nothing. It is the first of Waits.
 func (m *Snapshot) Waiting() *Wait {
-	if o := m.Outcome; o != nil && o.TerminatedBy != EndInterrupted && o.TerminatedBy != EndUserStopped && o.TerminatedBy != EndTimeout && o.TerminatedBy != EndParked {
-		return nil
-	}
-	if m.Wait != nil {
-		return m.Wait
-	}
-	if m.Awaiting != nil {
-		return m.Awaiting.wait()
-	}
-	if m.Child != nil {
-		return m.Child.Memory.Waiting()
-	}
-	for _, b := range m.Branches {
-		if b.Child != nil && b.Child.Memory.Waiting() != nil {
-			return b.Child.Memory.Waiting()
-		}
+	for w := range m.waits("", "") {
+		return w.Wait
 	}
 	return nil
+}
+
+// Waits are all that the run waits for, in whatever sub-loops, branches and items: several of these may wait at once.
+func (m *Snapshot) Waits() []OpenWait { return slices.Collect(m.waits("", "")) }
+
+// waits yields the waits of a loop and of those inside it. address and path lead to the loop.
+func (m *Snapshot) waits(address, path string) iter.Seq[OpenWait] {
+	return func(yield func(OpenWait) bool) { m.eachWait(address, path, yield) }
+}
+
+// eachWait reports whether more is wanted.
+func (m *Snapshot) eachWait(address, path string, yield func(OpenWait) bool) bool {
+	if o := m.Outcome; o != nil && o.TerminatedBy != EndInterrupted && o.TerminatedBy != EndUserStopped && o.TerminatedBy != EndTimeout && o.TerminatedBy != EndParked {
+		return true
+	}
+	address += "/" + strconv.Itoa(m.Step)
+	if m.Wait != nil {
+		return yield(OpenWait{address, path, m.Wait})
+	}
+	if m.Awaiting != nil {
+		return yield(OpenWait{address, path, m.Awaiting.wait()})
+	}
+	for name, c := range m.Inside() {
+		at, inside := address, path
+		if name != "" {
+			at, inside = at+branchSign+name, strings.TrimPrefix(path+"/"+name, "/")
+		}
+		if !c.Memory.eachWait(at, inside, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // wall is the time on the clock on the wall, which is what is recorded.
@@ -194,7 +223,7 @@ func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, boo
 		})
 		t.Stop()
 		if e.woken {
-			e.emit(EventNote, Field{"state", w.State}, Field{"message", "the wait was ended by loops retry-now"})
+			e.emit(EventNote, Field{"state", w.State}, Field{"message", WaitEnded})
 			return
 		}
 		if over != nil && ctx.Err() == nil && over() {
@@ -223,6 +252,12 @@ func (e *Executor) stillWaiting(ctx context.Context, w Wait) {
 		Field{"budget_seconds", seconds(st.RateLimitMaxWait)}, Field{"tier", tier})
 	e.record(ctx, false)
 }
+
+// What the note of a wait says that a user ended (loops retry-now), and that of one in which something is looked at at once.
+const (
+	WaitEnded = "the wait was ended by loops retry-now"
+	LookAsked = "loops retry-now asked for a look"
+)
 
 // StillWaits is what the note of a resumed run says that continues the wait in which it was stopped.
 const StillWaits = "the run still waits"

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"loops/engine/project"
 	"loops/fsm"
@@ -222,7 +223,7 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	alive, stands := project.Alive(run), v.Paused()
 	page.Can = map[string]bool{
 		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable, "extend": alive, "fork": true, "signal": alive || run.Resumable,
-		"bundle": !alive && !run.Held, "retry-now": alive && v.Wait != nil && v.Wait.Why != fsm.WaitPaused && v.Wait.Why != fsm.WaitState, "remove": !alive,
+		"bundle": !alive && !run.Held, "retry-now": alive && !stands && retries(v), "remove": !alive,
 	}
 	command, with, id := session.Page.Command, session.Page.CommandWith, string(run.ID)
 	page.Commands = map[string]string{
@@ -230,6 +231,11 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b", "--at=last"}, id), "signal": command("signal", id, "EVENT"), "answer": command("answer", id, "CHOICE"),
 		"retry-now": command("retry-now", id), "remove": with("rm", []string{"-f"}, id), "report": command("report", id), "export": command("export", id),
 	}
+}
+
+// retries reports whether the run, or a branch or an item of it, waits for what retry-now ends; another one may ask a question meanwhile.
+func retries(v *inspect.Status) bool {
+	return v.Memory != nil && slices.ContainsFunc(v.Memory.Waits(), func(w fsm.OpenWait) bool { return w.Why != fsm.WaitPaused && w.Why != fsm.WaitState })
 }
 
 func (page *runPage) addQuestion(ctx context.Context, f project.Finder, run persistence.Run) {

@@ -10,6 +10,7 @@ import (
 	"loops/engine"
 	"loops/internal/inspect"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 func newRetryNowCommand(a *app) *cobra.Command {
@@ -17,9 +18,9 @@ func newRetryNowCommand(a *app) *cobra.Command {
 		Use:   "retry-now NAME|RUN",
 		Short: "End the wait of a run now",
 		Long: `retry-now ends the current wait of the run RUN, or of every run of the loop NAME: for a rate limit, after a
-failure of an
-agent host, or between states. The run continues at once, also on another machine that shares the database. loops
-status shows what a run waits for.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+failure of an agent host, or between states. The run continues at once, also on another machine that shares the
+database. Where several branches or items of a run wait, each call ends one wait and says whose. loops status shows
+what a run waits for.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops retry-now fix
   loops retry-now fix-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
@@ -37,5 +38,16 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 }
 
 func wokenText(s engine.Effect) string {
-	return fmt.Sprintf("Woke %s (pid %d): it waited for %s.", s.Before.ID, s.Before.Owner.PID, inspect.WaitText(s.Wait))
+	who := "it"
+	if s.Path != "" {
+		who = views.PlaceText(s.Path)
+	}
+	text := fmt.Sprintf("Woke %s (pid %d): %s waited for %s.", s.Before.ID, s.Before.Owner.PID, who, inspect.WaitText(s.Wait))
+	switch {
+	case s.Others == 1:
+		text += " Another wait of the run goes on; each call ends one."
+	case s.Others > 1:
+		text += fmt.Sprintf(" %d other waits of the run go on; each call ends one.", s.Others)
+	}
+	return text
 }
