@@ -3,6 +3,7 @@ package fsm
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"loops/fsm/value"
@@ -119,6 +120,16 @@ func (m *Snapshot) Inside() iter.Seq2[string, *Child] {
 // Inline reports whether a branch or an item of a loop with that memory has an action, and so runs no other loop.
 func (c *Child) Inline(branch string, around *Snapshot) bool {
 	return branch != "" && c.Name == branch && c.Memory.Loop == around.Loop
+}
+
+// Decided is the verdict of a branch or an item with an action that has ended and is not joined yet, as where the run was stopped
+// in between; "" = it has none. What is decided is not done again.
+func (c *Child) Decided(branch string, around *Snapshot) string {
+	m := c.Memory
+	if !c.Inline(branch, around) || m.Phase != PhasePending || m.Previous == "" || !slices.Contains(BranchVerdicts, m.Current) {
+		return ""
+	}
+	return m.Current
 }
 
 // Inner returns the loop that a run of this loop runs inside a state, in that branch or for that item or, where branch is "", as its

@@ -34,6 +34,7 @@ func (v *Status) Branches() []BranchState {
 		if b.End != nil {
 			s.Verdict = Text(ValueOf(b.End, "verdict"))
 		} else if b.Child != nil {
+			s.Verdict = b.Child.Decided(b.Name, m)
 			s.At, s.Waits = at(b.Child, m, b.Name), b.Child.Memory.Waiting() != nil
 		}
 		out = append(out, s)
