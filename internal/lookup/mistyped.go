@@ -2,6 +2,8 @@ package lookup
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"slices"
 	"strconv"
 
@@ -39,6 +41,52 @@ func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, na
 		suggestion = "; it has " + humanize.List(states)
 	}
 	return engine.Misuse(see, "%s: loop %s has no such state%s", engine.Setting{Name: "state", Value: humanize.Quote(name)}, run.Loop, suggestion)
+}
+
+// UnknownStateOfAny is an error where no loop of the project, none of whose runs are recorded, and no run that was looked at has a state of
+// this name. recorded are the states that those runs are in.
+func UnknownStateOfAny(ctx context.Context, f project.Finder, recorded []string, name string, see engine.Operation) error {
+	states := slices.Clone(recorded)
+	lib, err := f.Project.Library()
+	if err != nil {
+		return err
+	}
+	entries, err := lib.Files.List(f.Project.Loops)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return f.Project.CannotOpen(err)
+	}
+	more, err := CatalogOnly(lib, entries)
+	if err != nil {
+		return err
+	}
+	unread, files := false, map[string]bool{} // states of files that cannot be read are not known
+	for _, e := range append(entries, more...) {
+		l := lib.Files.Draft(e.Path)
+		if files[e.Loop] = l != nil; l == nil {
+			unread = true
+			continue
+		}
+		states = append(states, l.Order...)
+	}
+	runs, err := f.Store.Runs(ctx, persistence.Query{Last: true})
+	if err != nil {
+		return f.Store.Failed(err)
+	}
+	for _, r := range project.Current(runs) {
+		if files[r.Loop] {
+			continue // of its definition only the states that are gone would be new
+		}
+		if main := RulebookOf(ctx, f, r).Main(); main != nil {
+			states = append(states, main.Order...)
+		}
+	}
+	slices.Sort(states)
+	states = slices.Compact(states)
+	hint := humanize.DidYouMean(name, states)
+	if len(states) == 0 || slices.Contains(states, name) || unread && hint == "" {
+		return nil
+	}
+	return engine.Misuse(see, "%s: no loop and no run has such a state%s", engine.Setting{Name: "state", Value: humanize.Quote(name)}, hint)
 }
 
 // UnknownEvent is an error where there is no such kind of event. Runs of little-loops may have kinds of their own.

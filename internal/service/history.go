@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,10 +20,11 @@ import (
 	"loops/persistence"
 )
 
-// How many runs and events a history has by default.
+// How many runs and events a history has by default, and of how many states it is noted that a run was in them.
 const (
 	lastRuns   = 20
 	lastEvents = 50
+	mostStates = 1000
 )
 
 // A HistoryQuery asks for the runs of a loop, for the events of one run, or with [Service.AllRuns] for the runs of all loops.
@@ -209,14 +211,18 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 		h.Days = lookup.Days(project.Current(live), counts, time.Local)
 		return h, nil
 	}
-	labelled, err := s.labelled(q.Labels)
+	labelled, err := s.labelled(q.Labels, see)
 	if err != nil {
 		return nil, err
 	}
 	var problem error
+	states := map[string]bool{}       // of the runs that were looked at, where one is asked for
 	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
 	filter := when.Filter()
 	filter.Keep = func(r persistence.Run) bool {
+		if q.State != "" && len(states) < mostStates {
+			states[r.State] = true
+		}
 		if problem != nil || !q.chooses(ctx, f, r) || labelled != nil && !labelled[r.Loop] {
 			return false
 		}
@@ -235,6 +241,9 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	runs, err := lookup.RunsOf(ctx, f, q.Loop, h.Limit, filter)
 	if err == nil {
 		err = problem
+	}
+	if err == nil && len(runs) == 0 && q.Loop == "" && q.State != "" {
+		err = lookup.UnknownStateOfAny(ctx, f, slices.Collect(maps.Keys(states)), q.State, see)
 	}
 	if err == nil && len(runs) == 0 && q.Loop != "" && q.State != "" {
 		var newest []persistence.Run

@@ -54,6 +54,9 @@ func (s *Service) Loops(chosen LoopFilter) (*Loops, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := chosen.mistyped(slices.Concat(own, more), engine.Operation("list")); err != nil {
+		return nil, err
+	}
 	return &Loops{Own: s.choose(chosen, own), Catalog: s.choose(chosen, more)}, nil
 }
 
@@ -144,6 +147,41 @@ func (s *Service) choose(f LoopFilter, entries []loopfile.Entry) (chosen []loopf
 		s.Note("left out: %s; see: %s", humanize.Count(hidden, "internal loop"), s.Page.Remedy(engine.Do("list", "", engine.Setting{Name: "all"})))
 	}
 	return chosen
+}
+
+// mistyped refuses a category or a label that none of the loops has, if there are any. The help on see says more.
+func (f *LoopFilter) mistyped(entries []loopfile.Entry, see engine.Operation) error {
+	var categories, labels []string
+	for _, e := range entries {
+		if e.Category != "" {
+			categories = append(categories, e.Category)
+		}
+		labels = append(labels, e.Labels...)
+	}
+	unknown := func(flag, value, kind string, all []string) error {
+		slices.Sort(all)
+		all = slices.Compact(all)
+		hint := humanize.DidYouMean(value, all)
+		switch {
+		case hint == "" && len(all) == 0:
+			hint = ", and none has any"
+		case hint == "":
+			hint = "; there are " + humanize.List(all)
+		}
+		return engine.Misuse(see, "%s: no loop has this %s%s", engine.Setting{Name: flag, Value: humanize.Quote(value)}, kind, hint)
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	if f.Category != "" && !slices.Contains(categories, f.Category) {
+		return unknown("category", f.Category, "category", categories)
+	}
+	for _, label := range f.Labels {
+		if !slices.ContainsFunc(labels, func(has string) bool { return strings.EqualFold(has, label) }) {
+			return unknown("label", label, "label", labels)
+		}
+	}
+	return nil
 }
 
 func (f *LoopFilter) asksFor(label string) bool {

@@ -58,8 +58,9 @@ func (q *HistoryQuery) paused(ctx context.Context, f project.Finder, r persisten
 	return slices.Contains(q.Status, inspect.Paused) && inspect.OutcomeNow(r, lookup.WaitNow(ctx, f, r)) == inspect.Paused
 }
 
-// labelled returns the names of the loops that have one of the labels now; nil where none is asked for.
-func (s *Service) labelled(labels []string) (map[string]bool, error) {
+// labelled returns the names of the loops that have one of the labels now; nil where none is asked for. The help on see says more about a
+// label that none has.
+func (s *Service) labelled(labels []string, see engine.Operation) (map[string]bool, error) {
 	if len(labels) == 0 {
 		return nil, nil
 	}
@@ -71,7 +72,15 @@ func (s *Service) labelled(labels []string) (map[string]bool, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, s.Project.CannotOpen(err)
 	}
+	more, err := lookup.CatalogOnly(lib, entries)
+	if err != nil {
+		return nil, err
+	}
+	entries = append(entries, more...)
 	chosen, names := LoopFilter{Labels: labels}, map[string]bool{}
+	if err := chosen.mistyped(entries, see); err != nil {
+		return nil, err
+	}
 	for _, e := range entries {
 		if slices.ContainsFunc(e.Labels, chosen.asksFor) {
 			names[e.Name] = true

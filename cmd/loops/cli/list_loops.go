@@ -38,7 +38,7 @@ func (f *loopFilter) check(cmd *cobra.Command, runs bool) error {
 	}
 	if f.visibility != "" && f.visibility != allTiers {
 		if !slices.Contains(service.Tiers, f.visibility) {
-			return usageError{fmt.Sprintf("--visibility %s: expected public, internal, example or all", humanize.Quote(f.visibility)), seeList}
+			return usageError{fmt.Sprintf("--visibility %s: expected public, internal, example or all%s", humanize.Quote(f.visibility), humanize.DidYouMean(f.visibility, append(slices.Clone(service.Tiers), allTiers))), seeList}
 		}
 		f.Tiers = append(f.Tiers, f.visibility)
 	}
