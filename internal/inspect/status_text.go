@@ -192,3 +192,16 @@ func (v *Status) LimitsText() string {
 func limitText(l Limit, loop string) string {
 	return l.Title(l.Loop != loop) + ": " + l.Amount() + " used"
 }
+
+// PlaceText names the branches and items of a path (see fsm.OpenWait) for people, outermost first: branch lint, item 2.
+func PlaceText(path string) string {
+	names := strings.Split(path, "/")
+	for i, name := range names {
+		if n := fsm.ItemOf(name); n > 0 {
+			names[i] = fmt.Sprintf("item %d", n)
+		} else {
+			names[i] = "branch " + name
+		}
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,12 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,18 +41,9 @@ func runFragments(a *app, name string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	path, err := lib.Find(name)
-	if bare := strings.TrimSuffix(name, ".yaml"); err != nil && bare != name {
-		if found, other := lib.Find(bare); other == nil {
-			path, err = found, nil
-		}
-	}
+	path, err := project.FindFragments(p, lib, name)
 	if missing, ok := errors.AsType[*project.LoopNotFoundError](err); ok {
-		text := fmt.Sprintf("there is no library %q (looked for %s)", name, strings.Join(missing.Tried, ", "))
-		if near := nearLibraries(p, name, missing.Near); len(near) > 0 {
-			text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
-		}
-		return failure(engine.NotFound, "%s", text)
+		return failure(engine.NotFound, "%s", missing.Library())
 	}
 	if err != nil {
 		return err
@@ -79,24 +65,4 @@ func runFragments(a *app, name string, asJSON bool) error {
 	}
 	views.WriteFragments(a.out, list)
 	return nil
-}
-
-// nearLibraries returns which library may have been meant by a name, or else which of the loops, that are like it.
-func nearLibraries(p *project.Project, name string, loops []string) []string {
-	var bases, names []string
-	for _, dir := range []string{p.Loops, p.Catalog} {
-		found, _ := filepath.Glob(filepath.Join(dir, "lib", "*.yaml"))
-		for _, path := range found {
-			base := strings.TrimSuffix(filepath.Base(path), ".yaml")
-			bases, names = append(bases, base), append(names, "lib/"+base)
-		}
-	}
-	word := strings.TrimPrefix(strings.TrimSuffix(name, ".yaml"), "lib/")
-	if slices.Contains(bases, word) {
-		return []string{"lib/" + word}
-	}
-	if near := cmp.Or(humanize.Nearest(word, bases), strings.TrimPrefix(humanize.Nearest(name, names), "lib/")); near != "" {
-		return []string{"lib/" + near}
-	}
-	return loops
 }

@@ -10,7 +10,6 @@ import (
 	"loops/engine"
 	"loops/internal/inspect"
 	"loops/internal/ui"
-	"loops/internal/ui/views"
 )
 
 func newRetryNowCommand(a *app) *cobra.Command {
@@ -40,14 +39,14 @@ func runRetryNow(ctx context.Context, a *app, arg string) error {
 func wokenText(s engine.Effect) string {
 	who := "it"
 	if s.Path != "" {
-		who = views.PlaceText(s.Path)
+		who = inspect.PlaceText(s.Path)
 	}
 	text := fmt.Sprintf("Woke %s (pid %d): %s waited for %s.", s.Before.ID, s.Before.Owner.PID, who, inspect.WaitText(s.Wait))
 	switch {
 	case s.Others == 1:
-		text += " Another wait of the run goes on; each call ends one."
+		text += " The run has another wait; each call ends one."
 	case s.Others > 1:
-		text += fmt.Sprintf(" %d other waits of the run go on; each call ends one.", s.Others)
+		text += fmt.Sprintf(" The run has %d other waits; each call ends one.", s.Others)
 	}
 	return text
 }

@@ -62,16 +62,3 @@ func (page *Page) PrintAsked(p Pending, whole bool) {
 	}
 	page.indented("  ", command)
 }
-
-// PlaceText names the branches and items of a path (see fsm.OpenWait) for people, outermost first: branch lint, item 2.
-func PlaceText(path string) string {
-	names := strings.Split(path, "/")
-	for i, name := range names {
-		if n := fsm.ItemOf(name); n > 0 {
-			names[i] = fmt.Sprintf("item %d", n)
-		} else {
-			names[i] = "branch " + name
-		}
-	}
-	return strings.Join(names, ", ")
-}
