@@ -31,6 +31,7 @@ type Answered struct {
 	N        uint64
 	Run      persistence.Run
 	Question *fsm.OpenQuestion
+	Open     int // questions of the run besides that have no answer yet
 }
 
 // Answer records the answer to the question that a run asks, for the visit to the state in which it asks. It is recorded when
@@ -50,17 +51,28 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	}
 	given := Answered{Answer: s, Run: a.Before}
 	open := m.Questions()
+	if s.Address != "" && !slices.ContainsFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address == s.Address }) {
+		if err := a.answeredFirst(ctx, s.Address, "question "+humanize.Quote(s.Address), 0); err != nil {
+			return given, err
+		}
+	}
 	if len(open) == 0 || !a.Before.Resumable && !alive(a.Before) {
 		return given, refuse(NotFound, "run %s asks nothing: it is %s in state %s", id, inspect.Outcome(a.Before), a.Before.State)
 	}
+	unanswered := Unanswered(ctx, store, id, open)
 	if s.Address != "" {
 		if open = slices.DeleteFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address != s.Address }); len(open) == 0 {
 			return given, refuse(NotFound, "run %s asks no question %s", id, humanize.Quote(s.Address))
 		}
 	}
 	given.Question = open[0]
-	if free := Unanswered(ctx, store, id, open); len(free) > 0 {
-		given.Question = free[0]
+	if s.Address == "" && len(unanswered) > 0 {
+		given.Question = unanswered[0]
+	}
+	for _, q := range unanswered {
+		if q.Address != given.Question.Address {
+			given.Open++
+		}
 	}
 	if err := given.mayAnswer(); err != nil {
 		return given, err
@@ -69,7 +81,7 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	if err != nil {
 		return given, refuse(Usage, "%v", err)
 	}
-	if err := a.answeredFirst(ctx, given.Question, 0); err != nil {
+	if err := a.first(ctx, given.Question, 0); err != nil {
 		return given, err
 	}
 	data := value.NewMap("choice", s.Choice)
@@ -89,7 +101,7 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	}
 	given.N = c.N
 	a.rouse(persistence.CommandAnswer)
-	return given, a.answeredFirst(ctx, given.Question, c.N)
+	return given, a.first(ctx, given.Question, c.N)
 }
 
 // mayAnswer refuses an answer of a user who is known and is not among those that are asked.
@@ -131,18 +143,23 @@ func Unanswered(ctx context.Context, store *project.Records, id persistence.ID, 
 	a := &asking{store: store, id: id}
 	var free []*fsm.OpenQuestion
 	for _, q := range open {
-		if a.answeredFirst(ctx, q, 0) == nil {
+		if a.first(ctx, q, 0) == nil {
 			free = append(free, q)
 		}
 	}
 	return free
 }
 
-// answeredFirst refuses if the question has an answer before number mine; 0 = any.
-func (a *asking) answeredFirst(ctx context.Context, q *fsm.OpenQuestion, mine uint64) error {
+// first refuses if the question has an answer before number mine; 0 = any.
+func (a *asking) first(ctx context.Context, q *fsm.OpenQuestion, mine uint64) error {
+	return a.answeredFirst(ctx, q.Address, "question of state "+humanize.Quote(q.Wait.State), mine)
+}
+
+// answeredFirst is first of the question at an address; it may be over. which names it for people.
+func (a *asking) answeredFirst(ctx context.Context, address, which string, mine uint64) error {
 	box := &inbox{id: a.id}
 	box.store, _ = a.store.Store.(persistence.Controller)
-	all, err := box.Signals(ctx, fsm.AnswerName(q.Address), 0)
+	all, err := box.Signals(ctx, fsm.AnswerName(address), 0)
 	if err != nil || len(all) == 0 || all[0].N == mine {
 		return nil //nolint:nilerr // then the answer is on record, or cannot be recorded, which is told
 	}
@@ -156,5 +173,5 @@ func (a *asking) answeredFirst(ctx context.Context, q *fsm.OpenQuestion, mine ui
 	if first.From != "" {
 		by = " by " + first.From
 	}
-	return refuse(Failed, "the question of state %s was answered first%s, at %s: %s", humanize.Quote(q.Wait.State), by, humanize.Clock(first.At), fmt.Sprint(what))
+	return refuse(Failed, "the %s was answered first%s, at %s: %s", which, by, humanize.Clock(first.At), fmt.Sprint(what))
 }

@@ -39,6 +39,7 @@ var FieldTypes = []string{"text", "integer", "number", "boolean"}
 // An OpenQuestion is one that waits for an answer, as it was opened.
 type OpenQuestion struct {
 	Address string // the steps that lead to the state
+	Path    string // the branches and items that it is in, as that of an OpenWait
 	Wait    *Wait
 	Ask
 }
@@ -48,23 +49,28 @@ func (m *Snapshot) Questions() []*OpenQuestion {
 	if m == nil {
 		return nil
 	}
-	return m.asks("", nil)
+	return m.asks("", "", nil)
 }
 
-// asks adds the questions of a loop and of those inside it. address leads to the loop.
-func (m *Snapshot) asks(address string, open []*OpenQuestion) []*OpenQuestion {
+// asks adds the questions of a loop and of those inside it. address and path lead to the loop.
+func (m *Snapshot) asks(address, path string, open []*OpenQuestion) []*OpenQuestion {
 	address += "/" + strconv.Itoa(m.Step)
 	if w := m.Awaiting; w != nil && w.Kind == AwaitAsk {
-		open = append(open, &OpenQuestion{Address: address, Wait: w.wait(), Ask: *w.ask()})
+		open = append(open, &OpenQuestion{Address: address, Path: path, Wait: w.wait(), Ask: *w.ask()})
 	}
 	for name, c := range m.Inside() {
-		at := address
-		if name != "" {
-			at += branchSign + name
-		}
-		open = c.Memory.asks(at, open)
+		at, inside := within(address, path, name)
+		open = c.Memory.asks(at, inside, open)
 	}
 	return open
+}
+
+// within leads into a branch or an item, or into a sub-loop where name is "".
+func within(address, path, name string) (at, inside string) {
+	if name == "" {
+		return address, path
+	}
+	return address + branchSign + name, strings.TrimPrefix(path+"/"+name, "/")
 }
 
 // visitAddress names the visit that the machine is in, as Asked does.

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 )
 
@@ -97,10 +96,7 @@ func (m *Snapshot) eachWait(address, path string, yield func(OpenWait) bool) boo
 		return yield(OpenWait{address, path, m.Awaiting.wait()})
 	}
 	for name, c := range m.Inside() {
-		at, inside := address, path
-		if name != "" {
-			at, inside = at+branchSign+name, strings.TrimPrefix(path+"/"+name, "/")
-		}
+		at, inside := within(address, path, name)
 		if !c.Memory.eachWait(at, inside, yield) {
 			return false
 		}

@@ -273,8 +273,9 @@ type askExtend struct {
 }
 
 type askAnswer struct {
-	Choice string         `json:"choice"`
-	Field  map[string]any `json:"field,omitempty" jsonschema:"values of the fields of the question, by name"`
+	Choice   string         `json:"choice"`
+	Question string         `json:"question,omitempty" jsonschema:"the address of the question; if it is absent, the first of the run that has no answer"`
+	Field    map[string]any `json:"field,omitempty" jsonschema:"values of the fields of the question, by name"`
 }
 
 type askSignal struct {

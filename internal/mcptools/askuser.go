@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/mcpserver"
+	"loops/internal/ui/views"
 )
 
 // askUser has the user of the client answer the question of a run, by a form. It returns their answer; nil where they gave none.
@@ -18,23 +20,27 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 	if err != nil {
 		return false, err
 	}
-	if len(open.Open) != 1 {
+	if len(open.Open) == 0 || len(open.Open) > 1 && run == "" {
 		return false, engine.Refuse(engine.Usage, "ask_user needs run: the run whose question is to be answered")
 	}
-	q := open.Open[0].Question
-	state := string(open.Open[0].Run.ID) + " " + q.Address
 	reply, asked := mcpserver.Said(ctx)
+	i := slices.IndexFunc(open.Open, func(p views.Pending) bool {
+		return (said.Address == "" || p.Question.Address == said.Address) && (!asked || reply.State == formState(p))
+	})
+	if i < 0 {
+		return false, engine.Refuse(engine.Failed, "the question that the user was to answer is no longer open")
+	}
+	q, state := open.Open[i].Question, formState(open.Open[i])
 	switch {
 	case !asked:
 		return false, &mcpserver.AskUser{
 			Message: strings.TrimSpace(q.Question + "\n\n" + q.Show), Form: formOf(q), State: state,
 			Else: "this client has no forms to ask its user with (elicitation): ask them yourself, and call answer with their choice",
 		}
-	case reply.State != state:
-		return false, engine.Refuse(engine.Failed, "the question that the user answered is no longer open")
 	case !reply.Given:
 		return false, nil
 	}
+	said.Address = q.Address
 	said.Choice, _ = reply.Fields[choiceField].(string)
 	for _, f := range q.Fields {
 		if v, ok := reply.Fields[f.Name]; ok && v != nil && v != "" {
@@ -43,6 +49,9 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 	}
 	return true, nil
 }
+
+// formState names a question in a form.
+func formState(p views.Pending) string { return string(p.Run.ID) + " " + p.Question.Address }
 
 // choiceField is the name of the choice in a form. No field of a question has it.
 const choiceField = "choice"

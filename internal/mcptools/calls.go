@@ -150,7 +150,7 @@ func signal(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 }
 
 func (h *Host) giveAnswer(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
-	said := engine.Answer{Choice: v.Text("choice"), From: "MCP", Known: h.Known, Fields: map[string]string{}}
+	said := engine.Answer{Choice: v.Text("choice"), Address: v.Text("question"), From: "MCP", Known: h.Known, Fields: map[string]string{}}
 	if len(h.Known) > 0 {
 		said.From = h.Known[0] + ", by MCP"
 	}

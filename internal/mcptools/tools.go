@@ -212,6 +212,7 @@ func Tools(h *Host) []mcpserver.Tool {
 			Arguments: []mcpserver.Argument{
 				{Name: "run", Kind: mcpserver.Text, About: "id of a run (instance_id), or name of a loop: then its run that is running"},
 				{Name: "choice", Kind: mcpserver.Text, About: "one of the choices of the question"},
+				{Name: "question", Kind: mcpserver.Text, About: "address of the question; without it the first of the run that has no answer"},
 				{Name: "fields", Kind: mcpserver.Mapping, About: "the fields of the answer beside the choice, by name"},
 				{Name: "ask_user", Kind: mcpserver.Flag, About: "have the client ask its user with a form (elicitation), instead of choice and fields: the answer is theirs; one they do not give leaves the question open"},
 			},

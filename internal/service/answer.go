@@ -3,10 +3,12 @@ package service
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -91,9 +93,27 @@ func (a *Asked) Print(ctx context.Context) {
 		return
 	}
 	run := a.given.Run
-	text := "Answered " + a.given.Question.Wait.State + " of " + string(run.ID) + ": " + cmp.Or(a.given.Choice, "the question is taken back")
+	text := answeredText(*a.given)
 	if !project.Alive(run) {
 		text += ". The run continues when it is resumed: " + a.s.resume(ctx, run)
 	}
+	if a.given.Open > 0 {
+		text += ". The run asks " + humanize.Count(a.given.Open, "other question") + " that nobody answered: " + page.Command("answer", string(run.ID))
+	}
 	ui.SayLine(page.Out, text)
 }
+
+// answeredText says which question was answered: its state, the branch or item that asked it, and its text. Two users who answer a
+// run one after the other may have answered two.
+func answeredText(a engine.Answered) string {
+	q := a.Question
+	text := "Answered " + q.Wait.State + " of " + string(a.Run.ID)
+	if q.Path != "" && q.Path != q.Wait.State {
+		text += ", " + views.PlaceText(q.Path)
+	}
+	asked := strings.Join(strings.Fields(q.Question), " ")
+	return text + ", " + humanize.Quote(value.Truncate(asked, mostAsked)) + ": " + cmp.Or(a.Choice, "the question is taken back")
+}
+
+// mostAsked is how much of a question is repeated when it is answered.
+const mostAsked = 200

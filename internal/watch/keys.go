@@ -143,6 +143,7 @@ func (m *Model) act(k Key) Command {
 	case do.verb == Answer && r.Choices == "":
 		return no("run " + r.ID + ": it asks no question.")
 	case do.verb == Answer:
+		c.Question = r.Question
 		m.mode, m.input, m.confirm = typing, "", c
 		return Command{}
 	case do.verb == Stop, do.verb == Resume:

@@ -42,6 +42,7 @@ type Run struct {
 	Lasted    time.Duration // what Elapsed says
 	Dollars   float64       // what Cost says
 	Choices   string        // what can be answered to its question; "" = it asks none
+	Question  string        // its address
 	Resumable bool
 }
 
@@ -108,9 +109,10 @@ const (
 
 // A Command is what the program is to do, to a run where the verb is about one.
 type Command struct {
-	Verb Verb
-	Run  string
-	Text string
+	Verb     Verb
+	Run      string
+	Text     string
+	Question string // of Answer: the address of the one that was shown
 }
 
 // A pane is a part of the screen.

@@ -10,6 +10,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/access"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -244,6 +245,9 @@ func (page *runPage) addQuestion(ctx context.Context, f project.Finder, run pers
 		return
 	}
 	page.Question = &views.Pending{Run: open[0].Run, Question: open[0].Question, Several: len(open) > 1}
+	if page.Question.Several {
+		page.Commands["answer"] += " --question " + value.ShellQuote(open[0].Question.Address)
+	}
 }
 
 // cut is the beginning of a text that is too long for a page.

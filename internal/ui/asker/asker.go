@@ -144,7 +144,7 @@ func (a *Asker) show(q *fsm.OpenQuestion) {
 
 // read reads a choice, and the text beside it.
 func (a *Asker) read(ctx context.Context, q *fsm.OpenQuestion) (engine.Answer, error) {
-	said := engine.Answer{Fields: map[string]string{}}
+	said := engine.Answer{Address: q.Address, Fields: map[string]string{}}
 	for said.Choice == "" {
 		text, err := a.line(ctx, "  answer> ")
 		switch {

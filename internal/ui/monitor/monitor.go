@@ -44,6 +44,7 @@ type Monitor struct {
 type run struct {
 	persistence.Run
 	wait  *fsm.Wait // it waits for this; nil = it does not
+	asks  string    // the address of that, where it is a question
 	path  []string  // the states it is in when its memory was read, those of sub-loops behind it; nil = not known
 	cost  inspect.Cost
 	depth int       // how many runs above it in the list started it, one the other
@@ -179,7 +180,10 @@ func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 	if m == nil {
 		return
 	}
-	w.wait, w.path = m.Waiting(), nil
+	w.wait, w.asks, w.path = nil, "", nil
+	if open := m.Waits(); len(open) > 0 {
+		w.wait, w.asks = open[0].Wait, open[0].Address
+	}
 	for _, level := range (&inspect.Status{Run: w.Run, Memory: m}).Levels() {
 		w.path = append(w.path, level.State)
 	}
@@ -292,7 +296,7 @@ func (w *run) row() watch.Run {
 		r.State = strings.Join(w.path, " > ")
 	}
 	if w.wait != nil {
-		r.Choices = w.wait.Choices
+		r.Choices, r.Question = w.wait.Choices, w.asks
 	}
 	if r.Live && w.Status == persistence.Queued {
 		r.Health, r.Note = watch.Waiting, "waits for a worker"
