@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -98,7 +99,7 @@ func (a *Asked) Print(ctx context.Context) {
 		text += ". The run continues when it is resumed: " + a.s.resume(ctx, run)
 	}
 	if a.given.Open > 0 {
-		text += ". The run asks " + humanize.Count(a.given.Open, "other question") + " that nobody answered: " + page.Command("answer", string(run.ID))
+		text += ". The run asks " + humanize.Count(a.given.Open, "other question") + " without an answer: " + page.Command("answer", string(run.ID))
 	}
 	ui.SayLine(page.Out, text)
 }
@@ -109,7 +110,7 @@ func answeredText(a engine.Answered) string {
 	q := a.Question
 	text := "Answered " + q.Wait.State + " of " + string(a.Run.ID)
 	if q.Path != "" && q.Path != q.Wait.State {
-		text += ", " + views.PlaceText(q.Path)
+		text += ", " + inspect.PlaceText(q.Path)
 	}
 	asked := strings.Join(strings.Fields(q.Question), " ")
 	return text + ", " + humanize.Quote(value.Truncate(asked, mostAsked)) + ": " + cmp.Or(a.Choice, "the question is taken back")
