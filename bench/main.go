@@ -75,7 +75,7 @@ func run(bin, only, update string, rounds int, long bool) (err error) {
 		got, spawn, err := b.median(m)
 		if missing := (*missingError)(nil); errors.As(err, &missing) {
 			fmt.Printf("| %s | ≤ %s | not measured | – | %s |\n", m.name, m.unit.text(m.limit), missing.what)
-			taken = append(taken, result{m, "not measured", false})
+			taken = append(taken, result{m, "not measured", false, missing.long})
 			continue
 		}
 		if err != nil {
@@ -85,7 +85,7 @@ func run(bin, only, update string, rounds int, long bool) (err error) {
 		if got > m.limit {
 			verdict = "MISSED"
 		}
-		taken = append(taken, result{m, m.unit.text(got), got > m.limit})
+		taken = append(taken, result{m, m.unit.text(got), got > m.limit, false})
 		fmt.Printf("| %s | ≤ %s | %s | %s | %s |\n", m.name, m.unit.text(m.limit), m.unit.text(got), m.unit.ratio(got, spawn), verdict)
 	}
 	if update == "" {
@@ -94,8 +94,11 @@ func run(bin, only, update string, rounds int, long bool) (err error) {
 	return updateTable(update, taken)
 }
 
-// A missingError means that something cannot be measured on this machine.
-type missingError struct{ what string }
+// A missingError means that something cannot be measured on this machine, or is not without -long.
+type missingError struct {
+	what string
+	long bool
+}
 
 func (e *missingError) Error() string { return e.what }
 

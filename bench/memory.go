@@ -54,7 +54,7 @@ func (b *bench) peakOf(project string, args ...string) (float64, error) {
 		return 0, err
 	}
 	if most == 0 {
-		return 0, &missingError{"the system has no /proc/PID/status"}
+		return 0, &missingError{what: "the system has no /proc/PID/status"}
 	}
 	return most, nil
 }

@@ -85,7 +85,7 @@ func cpuOf(cmds []*exec.Cmd) (sum time.Duration, err error) {
 	for _, cmd := range cmds {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
 		if err != nil {
-			return 0, &missingError{"the system has no /proc/PID/stat"}
+			return 0, &missingError{what: "the system has no /proc/PID/stat"}
 		}
 		var user, system int64
 		_, rest, _ := strings.Cut(string(stat), ") ")

@@ -118,7 +118,7 @@ func appears(path string, limit time.Duration) error {
 func (b *bench) listPeak() (float64, error) {
 	l, err := b.list()
 	if err == nil && l.peak == 0 {
-		err = &missingError{"the system has no /proc/PID/status"}
+		err = &missingError{what: "the system has no /proc/PID/status"}
 	}
 	return l.peak, err
 }

@@ -17,7 +17,7 @@ func (b *bench) store(name string) ([]string, error) {
 		if b.postgres == nil {
 			s, err := pgtest.Start(context.Background(), "listen_addresses = '127.0.0.1'")
 			if errors.Is(err, pgtest.ErrMissing) {
-				return nil, &missingError{err.Error()}
+				return nil, &missingError{what: err.Error()}
 			}
 			if err != nil {
 				return nil, err
@@ -59,10 +59,6 @@ func (b *bench) decision(store string) (float64, error) {
 }
 
 // longRun is the memory of a run of very many decisions.
-func (b *bench) longRun() (float64, error) {
-	n := decisions * 5
-	if b.long {
-		n = 1_000_000
-	}
+func (b *bench) longRun(n int) (float64, error) {
 	return b.peak(decisionLoop, "--max-steps", fmt.Sprint(n), "--quiet")
 }

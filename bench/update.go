@@ -12,6 +12,7 @@ type result struct {
 	measure
 	text   string
 	missed bool
+	keep   bool // it was not measured without -long: what a document has of it stays
 }
 
 // The table of a document is in the section tableSection, below the lines of tableHead.
@@ -26,15 +27,29 @@ func updateTable(path string, taken []result) error {
 	if err != nil {
 		return err
 	}
-	before, _, after, err := cutTable(string(old))
+	before, rows, after, err := cutTable(string(old))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	var table strings.Builder
 	for _, r := range taken {
-		table.WriteString(r.row() + "\n")
+		row := r.row()
+		if r.keep {
+			row = earlier(rows, r.promise(), row)
+		}
+		table.WriteString(row + "\n")
 	}
 	return os.WriteFile(path, []byte(before+table.String()+after), 0o644) //nolint:gosec // a document of the repository
+}
+
+// earlier returns the row that begins so, or row where there is none.
+func earlier(rows, promise, row string) string {
+	for line := range strings.Lines(rows) {
+		if strings.HasPrefix(line, promise) {
+			return strings.TrimSuffix(line, "\n")
+		}
+	}
+	return row
 }
 
 // row is a result as a line of the table, in bold where the target was missed.

@@ -238,7 +238,7 @@ func (b *bench) childKilled() (float64, error) {
 	return b.takenOver(func(c *crew) error {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.began()[0].pid))
 		if err != nil {
-			return &missingError{"the system has no /proc/PID/stat"}
+			return &missingError{what: "the system has no /proc/PID/stat"}
 		}
 		fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 		parent, err := strconv.Atoi(fields[1])
