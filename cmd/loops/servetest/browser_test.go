@@ -305,7 +305,7 @@ func TestPagesInABrowser(t *testing.T) {
 		first.click(`button[value=good]`)
 		first.sees(statusIs("completed"))
 		second.click(`button[value=bad]`)
-		second.sees(`document.body.innerText.includes("asks nothing: it is completed")`)
+		second.sees(`document.body.innerText.includes("was answered first by ")`)
 		second.open("/p/shop/runs/" + run)
 		second.sees(statusIs("completed"))
 	})

@@ -146,6 +146,12 @@ func (v *Attached) End(ctx context.Context, r persistence.Run) (*fsm.Outcome, er
 	if persistence.StatusOf(o).CanGoOn(o.Retriable()) {
 		resume = views.GoOn(ctx, v.page, v.Store, r)
 	}
+	if o.TerminatedBy == fsm.EndInterrupted && o.Signal == "" && r.Foreign { // by Ctrl-C or by LOOP_STOP
+		if resume != "" {
+			resume = "; resume it: " + resume
+		}
+		return nil, engine.Refuse(engine.Failed, "run %s was interrupted in state %s; how is not on record%s", r.ID, r.State, resume)
+	}
 	v.Print.Finish(o, resume)
 	return &o, nil
 }
