@@ -48,8 +48,8 @@ type Effect struct {
 	// Wait is what the run waited for when it was woken; and the pause that it is in when it was paused, nil = it is in an
 	// action yet.
 	Wait *fsm.Wait
-	// Of a run that was woken: the branches and items in which that wait was (see fsm.OpenWait), and how many others of its waits go
-	// on, where several branches or items waited at once.
+	// Of a run that was woken: the branches and items in which that wait was (see fsm.OpenWait), and how many other waits it has
+	// still, where several branches or items waited at once.
 	Path   string
 	Others int
 	// Raised says what limits were raised, a line each, and Taken whether the run has them already: one that is in an action has

@@ -44,7 +44,7 @@ func (a *asking) wake(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		i := slices.IndexFunc(before, func(w fsm.OpenWait) bool { return !goesOn(w, now) })
+		i := slices.IndexFunc(before, func(w fsm.OpenWait) bool { return !unchanged(w, now) })
 		if i >= 0 && len(before) == 1 {
 			a.took(before, i, now)
 			return true, nil
@@ -76,14 +76,14 @@ func (a *asking) wake(ctx context.Context) error {
 func (a *asking) took(before []fsm.OpenWait, i int, now []fsm.OpenWait) {
 	a.Wait, a.Path, a.Others = before[i].Wait, before[i].Path, 0
 	for k, w := range before {
-		if k != i && goesOn(w, now) {
+		if k != i && unchanged(w, now) {
 			a.Others++
 		}
 	}
 }
 
-// goesOn reports whether a wait is as it was.
-func goesOn(w fsm.OpenWait, now []fsm.OpenWait) bool {
+// unchanged reports whether a wait is among those of now as it was.
+func unchanged(w fsm.OpenWait, now []fsm.OpenWait) bool {
 	return slices.ContainsFunc(now, func(n fsm.OpenWait) bool { return n.Address == w.Address && *n.Wait == *w.Wait })
 }
 

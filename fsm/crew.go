@@ -134,19 +134,15 @@ func (c *crew) came(r *member) int {
 
 // memberTime is how long a member may take in all: what it took and what is left of our time, and a loop not more than its own
 // limit and that of the state; 0 = as long as it likes.
-func (e *Executor) memberTime(c *Child, st *State, loop *Loop) (least time.Duration) {
+func (e *Executor) memberTime(c *Child, st *State, loop *Loop) time.Duration {
+	ours := time.Duration(0)
 	if all := e.cfg.Loop.Timeout; all > 0 {
-		least = c.Memory.Elapsed + max(all-e.elapsed(), time.Millisecond)
+		ours = c.Memory.Elapsed + max(all-e.elapsed(), time.Millisecond)
 	}
 	if st.Loop == "" {
-		return least
+		return ours
 	}
-	for _, limit := range []time.Duration{loop.Timeout, st.Timeout} {
-		if limit > 0 && (least <= 0 || limit < least) {
-			least = limit
-		}
-	}
-	return least
+	return tightest(loop.Timeout, st.Timeout, ours)
 }
 
 // memberVerdict is the verdict of a branch or an item that ended by itself.

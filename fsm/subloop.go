@@ -136,8 +136,12 @@ func (e *Executor) childLoop(name string) (*Loop, error) {
 
 // clamp is the time a sub-loop may take: its own limit, that of the state, or what is left of ours.
 func (e *Executor) clamp(st *State, loop *Loop) time.Duration {
-	least := loop.Timeout
-	for _, limit := range []time.Duration{st.Timeout, e.left()} {
+	return tightest(loop.Timeout, st.Timeout, e.left())
+}
+
+// tightest is the least of some limits, of which 0 is none.
+func tightest(limits ...time.Duration) (least time.Duration) {
+	for _, limit := range limits {
 		if limit > 0 && (least <= 0 || limit < least) {
 			least = limit
 		}

@@ -178,11 +178,11 @@ func (e *Executor) held(ctx context.Context) result {
 const waitEvent = time.Minute
 
 // sleep waits for what the memory says, which is durable before. It returns early when ctx ends, when a user wakes the
-// run, and when the time of the loop is up.
+// run, and when the time of the loop, or that of a budget, is up.
 func (e *Executor) sleep(ctx context.Context) { e.sleepUntil(ctx, e.timeUp, nil) }
 
 // sleepUntil is sleep that also returns when over, which is asked every few seconds, reports that there is nothing to wait
-// for any more.
+// for any more. up says in how long the time is up, if it is limited.
 func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, bool), over func() bool) {
 	w := *e.mem.Wait
 	e.woken = false

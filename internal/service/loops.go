@@ -54,8 +54,8 @@ func (s *Service) Loops(chosen LoopFilter) (*Loops, error) {
 	if err != nil {
 		return nil, err
 	}
-	if no, ok := errors.AsType[*engine.Refusal](chosen.mistyped(slices.Concat(own, more), engine.Operation("list"))); ok {
-		s.Note("%s", s.Page.Text(no.Text)) // scripts for little-loops expect an empty list
+	if text, is := chosen.mistyped(slices.Concat(own, more)); is {
+		s.Note("%s", s.Page.Text(text)) // scripts for little-loops expect an empty list
 	}
 	return &Loops{Own: s.choose(chosen, own), Catalog: s.choose(chosen, more)}, nil
 }
@@ -149,8 +149,8 @@ func (s *Service) choose(f LoopFilter, entries []loopfile.Entry) (chosen []loopf
 	return chosen
 }
 
-// mistyped refuses a category or a label that none of the loops has, if there are any. The help on see says more.
-func (f *LoopFilter) mistyped(entries []loopfile.Entry, see engine.Operation) error {
+// mistyped says which category or label none of the loops has, if there are any loops.
+func (f *LoopFilter) mistyped(entries []loopfile.Entry) (text engine.Text, is bool) {
 	var categories, labels []string
 	for _, e := range entries {
 		if e.Category != "" {
@@ -158,7 +158,7 @@ func (f *LoopFilter) mistyped(entries []loopfile.Entry, see engine.Operation) er
 		}
 		labels = append(labels, e.Labels...)
 	}
-	unknown := func(flag, value, kind string, all []string) error {
+	unknown := func(flag, value string, all []string) (engine.Text, bool) {
 		slices.Sort(all)
 		all = slices.Compact(all)
 		hint := humanize.DidYouMean(value, all)
@@ -168,20 +168,20 @@ func (f *LoopFilter) mistyped(entries []loopfile.Entry, see engine.Operation) er
 		case hint == "":
 			hint = "; there are " + humanize.List(all)
 		}
-		return engine.Misuse(see, "%s: no loop has this %s%s", engine.Setting{Name: flag, Value: humanize.Quote(value)}, kind, hint)
+		return engine.Text{Format: "%s: no loop has this %s%s", Args: []any{engine.Setting{Name: flag, Value: humanize.Quote(value)}, flag, hint}}, true
 	}
 	if len(entries) == 0 {
-		return nil
+		return text, false
 	}
 	if f.Category != "" && !slices.Contains(categories, f.Category) {
-		return unknown("category", f.Category, "category", categories)
+		return unknown("category", f.Category, categories)
 	}
 	for _, label := range f.Labels {
 		if !slices.ContainsFunc(labels, func(has string) bool { return strings.EqualFold(has, label) }) {
-			return unknown("label", label, "label", labels)
+			return unknown("label", label, labels)
 		}
 	}
-	return nil
+	return text, false
 }
 
 func (f *LoopFilter) asksFor(label string) bool {

@@ -78,8 +78,8 @@ func (s *Service) labelled(labels []string, see engine.Operation) (map[string]bo
 	}
 	entries = append(entries, more...)
 	chosen, names := LoopFilter{Labels: labels}, map[string]bool{}
-	if err := chosen.mistyped(entries, see); err != nil {
-		return nil, err
+	if text, is := chosen.mistyped(entries); is {
+		return nil, engine.Misuse(see, "%s", text)
 	}
 	for _, e := range entries {
 		if slices.ContainsFunc(e.Labels, chosen.asksFor) {

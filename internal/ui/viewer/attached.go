@@ -131,27 +131,24 @@ func (v *Attached) End(ctx context.Context, r persistence.Run) (*fsm.Outcome, er
 	if m == nil {
 		return nil, v.Store.Failed(err)
 	}
-	if m.Outcome == nil {
-		resume := ""
-		if r.Resumable {
-			resume = "; resume it: " + views.GoOn(ctx, v.page, v.Store, r)
-		}
-		if r.Owner.PID == 0 {
-			return nil, engine.Refuse(engine.Failed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.Outcome(r), r.State, resume)
-		}
-		return nil, engine.Refuse(engine.Failed, "the process of run %s (pid %d) died in state %s%s", r.ID, r.Owner.PID, r.State, resume)
+	continues := r.Resumable
+	if m.Outcome != nil {
+		continues = persistence.StatusOf(*m.Outcome).CanGoOn(m.Outcome.Retriable())
+	}
+	resume, hint := "", ""
+	if continues {
+		resume = views.GoOn(ctx, v.page, v.Store, r)
+		hint = "; resume it: " + resume
+	}
+	switch o := m.Outcome; {
+	case o == nil && r.Owner.PID == 0:
+		return nil, engine.Refuse(engine.Failed, "run %s is %s in state %s; how it ended is not on record%s", r.ID, inspect.Outcome(r), r.State, hint)
+	case o == nil:
+		return nil, engine.Refuse(engine.Failed, "the process of run %s (pid %d) died in state %s%s", r.ID, r.Owner.PID, r.State, hint)
+	case r.Foreign && o.TerminatedBy == fsm.EndInterrupted: // its records do not distinguish a signal from LOOP_STOP
+		return nil, engine.Refuse(engine.Failed, "run %s was interrupted in state %s; how is not on record%s", r.ID, r.State, hint)
 	}
 	o := *m.Outcome
-	resume := ""
-	if persistence.StatusOf(o).CanGoOn(o.Retriable()) {
-		resume = views.GoOn(ctx, v.page, v.Store, r)
-	}
-	if o.TerminatedBy == fsm.EndInterrupted && o.Signal == "" && r.Foreign { // by Ctrl-C or by LOOP_STOP
-		if resume != "" {
-			resume = "; resume it: " + resume
-		}
-		return nil, engine.Refuse(engine.Failed, "run %s was interrupted in state %s; how is not on record%s", r.ID, r.State, resume)
-	}
 	v.Print.Finish(o, resume)
 	return &o, nil
 }
