@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/fsm"
 	"loops/persistence"
 )
 
@@ -108,4 +109,10 @@ func BeforeMigrationStatement(n int, text string) {
 		}
 		n -= len(statements)
 	}
+}
+
+// RememberedOf reads the memory that a listed run had, without a second look at the run.
+func RememberedOf(ctx context.Context, r persistence.Run) (*fsm.Snapshot, error) {
+	l := r.Reading.(*reading)
+	return l.s.remembered(ctx, l.r)
 }

@@ -3,9 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"math"
 	"slices"
@@ -155,89 +153,6 @@ func (s *Store) Snapshot(ctx context.Context, id persistence.ID) (*fsm.Snapshot,
 	}
 	m, err := s.remembered(ctx, r)
 	return m, s.explained(err)
-}
-
-// remembered reads the memory of a run: the last whole one and the patches behind it. If that cannot be read, an older
-// whole one may be there, with all patches since.
-func (s *Store) remembered(ctx context.Context, r *row) (*fsm.Snapshot, error) {
-	m, err := s.memoryFrom(ctx, r, r.whole)
-	var damage *persistence.DamageError
-	if !errors.As(err, &damage) {
-		return m, err
-	}
-	var older uint64
-	if e := s.read.QueryRowContext(ctx, s.q(`SELECT coalesce(max(seq), 0) FROM memory WHERE run = ? AND seq < ? AND whole IS NOT NULL`),
-		r.n, int64(r.whole)).Scan(&older); e != nil || older == 0 {
-		return nil, err
-	}
-	if m, e := s.memoryFrom(ctx, r, older); e == nil {
-		return m, nil
-	}
-	return nil, err
-}
-
-func (s *Store) memoryFrom(ctx context.Context, r *row, from uint64) (*fsm.Snapshot, error) {
-	damaged := func(seq uint64, err error) error { return s.damagedMemory(r, seq, err) }
-	rs, err := s.read.QueryContext(ctx, s.q(`SELECT seq, CASE WHEN seq = ? THEN whole ELSE patch END FROM memory WHERE run = ? AND seq >= ? ORDER BY seq`),
-		int64(from), r.n, int64(from))
-	if err != nil {
-		return nil, err
-	}
-	defer rs.Close()
-	var d snapshot.Decoder
-	last := from
-	for first := true; rs.Next(); first = false {
-		var seq int64
-		var text sql.NullString
-		if err := rs.Scan(&seq, &text); err != nil {
-			return nil, err
-		}
-		last = uint64(seq)
-		step := d.Patch
-		if first {
-			step = d.Whole
-		}
-		if first && last != from {
-			return nil, damaged(from, fs.ErrNotExist)
-		}
-		b, err := snapshot.CutSum([]byte(text.String))
-		if err == nil {
-			err = step(b)
-		}
-		if err != nil {
-			return nil, damaged(last, err)
-		}
-	}
-	if err := rs.Err(); err != nil {
-		return nil, err
-	}
-	texts := &reader{ctx: ctx, s: s, run: r.n}
-	m, err := d.Snapshot(texts)
-	if texts.err != nil {
-		return nil, texts.err
-	}
-	if err != nil {
-		return nil, damaged(last, err)
-	}
-	return m, nil
-}
-
-// A reader gets the large texts of a run.
-type reader struct {
-	ctx context.Context
-	s   *Store
-	run int64
-	err error // of the database, where it could not report whether a text is there
-}
-
-func (r *reader) Put(string, string) error { return errors.ErrUnsupported }
-
-func (r *reader) Get(name string) (text []byte, err error) {
-	err = r.s.read.QueryRowContext(r.ctx, r.s.q(`SELECT body FROM texts WHERE run = ? AND name = ?`), r.run, name).Scan(&text)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		r.err = err
-	}
-	return text, err
 }
 
 // page is how many events are read at once, so that a slow reader does not keep a transaction open.

@@ -2,11 +2,9 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"loops/persistence"
-	"loops/persistence/snapshot"
 )
 
 // Around implements [persistence.Rewinder].
@@ -33,12 +31,6 @@ func (s *Store) Around(ctx context.Context, id persistence.ID, seq uint64) (befo
 	return before, after, err
 }
 
-// A memoryLine is a whole memory or a patch, as it is recorded.
-type memoryLine struct {
-	seq  uint64
-	text string
-}
-
 // memoryUpTo reads a whole memory from before an event, if there is one, and the patches behind it, up to the first with
 // the event or behind it.
 func (s *Store) memoryUpTo(ctx context.Context, r *row, seq uint64) (lines []memoryLine, err error) {
@@ -49,24 +41,11 @@ func (s *Store) memoryUpTo(ctx context.Context, r *row, seq uint64) (lines []mem
 	if err != nil {
 		return nil, err
 	}
-	rs, err := s.read.QueryContext(ctx, s.q(`SELECT seq, CASE WHEN seq = ? THEN whole ELSE patch END FROM memory WHERE run = ? AND seq >= ? ORDER BY seq`),
-		from, r.n, from)
-	if err != nil {
-		return nil, err
-	}
-	defer rs.Close()
-	for rs.Next() {
-		var at int64
-		var text sql.NullString
-		if err := rs.Scan(&at, &text); err != nil {
-			return nil, err
-		}
-		lines = append(lines, memoryLine{uint64(at), text.String})
-		if uint64(at) >= seq {
-			break
-		}
-	}
-	return lines, rs.Err()
+	err = s.lines(ctx, r, uint64(from), func(l memoryLine) bool {
+		lines = append(lines, l)
+		return l.seq < seq
+	})
+	return lines, err
 }
 
 // moment makes a memory of a whole one and patches; of none it makes none.
@@ -74,32 +53,17 @@ func (s *Store) moment(ctx context.Context, r *row, lines []memoryLine) (persist
 	if len(lines) == 0 {
 		return persistence.Moment{}, nil
 	}
-	var d snapshot.Decoder
-	step := d.Whole
+	m := memoryReader{s: s, r: r}
 	for _, l := range lines {
-		b, err := snapshot.CutSum([]byte(l.text))
-		if err == nil {
-			err = step(b)
+		if !m.add(l) {
+			break
 		}
-		if err != nil {
-			return persistence.Moment{}, s.damagedMemory(r, l.seq, err)
-		}
-		step = d.Patch
 	}
-	last := lines[len(lines)-1].seq
-	texts := &reader{ctx: ctx, s: s, run: r.n}
-	m, err := d.Snapshot(texts)
-	switch {
-	case texts.err != nil:
-		return persistence.Moment{}, s.d.explain(texts.err)
-	case err != nil:
-		return persistence.Moment{}, s.damagedMemory(r, last, err)
+	memory, err := m.memory(ctx)
+	if err != nil {
+		return persistence.Moment{}, s.d.explain(err)
 	}
-	return persistence.Moment{Seq: last, Memory: m}, nil
-}
-
-func (s *Store) damagedMemory(r *row, seq uint64, err error) error {
-	return &persistence.DamageError{File: fmt.Sprintf("%s: memory of run %s at event %d", s.name, r.ID, seq), Offset: -1, What: err.Error()}
+	return persistence.Moment{Seq: m.last, Memory: memory}, nil
 }
 
 var _ persistence.Rewinder = (*Store)(nil)
