@@ -194,7 +194,7 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 		return nil, fmt.Errorf("%s does not know what runs remembered earlier", r.finder.Store.Name)
 	}
 	var before, after persistence.Moment
-	err := UntilFree(ctx, func() (err error) { before, after, err = rewinder.Around(ctx, id, p.Seq); return err })
+	err := untilFree(ctx, endedIn(r.finder.Store), func() (err error) { before, after, err = rewinder.Around(ctx, id, p.Seq); return err })
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
 		return nil, err

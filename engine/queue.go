@@ -83,7 +83,7 @@ func (e *Engine) whenFree(ctx context.Context, t turn, take func() (persistence.
 // waited is what take returned when it was time to call it.
 func (e *Engine) waited(ctx context.Context, t turn, take func() (persistence.Journal, error)) (journal persistence.Journal, err error) {
 	try := func() error {
-		return UntilFree(ctx, func() (err error) { journal, err = take(); return err })
+		return untilFree(ctx, endedIn(t.store), func() (err error) { journal, err = take(); return err })
 	}
 	if len(t.spec.Scope) == 0 && !t.spec.Singleton {
 		return journal, try()

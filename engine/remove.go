@@ -44,7 +44,8 @@ func (e *Engine) Remove(ctx context.Context, r RemoveRequest) ([]Removed, error)
 		return nil, err
 	}
 	finished, unfinished := finishRemovals(ctx, store)
-	todo, err := removable(ctx, store, r, finished)
+	var todo []Removed
+	err = untilFree(ctx, endedIn(store), func() (err error) { todo, err = removable(ctx, store, r, finished); return err })
 	if err != nil {
 		return finished, several(err, unfinished, ErrNothingRemoved)
 	}

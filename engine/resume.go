@@ -46,7 +46,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		return nil, err
 	}
 	var run persistence.Run
-	err = UntilFree(ctx, func() (err error) { run, err = pickResumable(ctx, look.Finder(), r.Run, r.RetryFailed); return err })
+	err = untilFree(ctx, endedIn(look), func() (err error) { run, err = pickResumable(ctx, look.Finder(), r.Run, r.RetryFailed); return err })
 	if err != nil {
 		return nil, err
 	}

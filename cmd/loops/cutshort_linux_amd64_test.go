@@ -19,6 +19,7 @@ import (
 
 	"loops/internal/needs"
 	"loops/internal/pgtest"
+	"loops/internal/programtest"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
@@ -123,7 +124,7 @@ func (p cutProject) copied(t *testing.T, dir string) cutProject {
 // discard removes a copy.
 func (p cutProject) discard(t *testing.T) {
 	t.Helper()
-	removeSoon(t, p.cwd)
+	programtest.RemoveSoon(t, p.cwd)
 	if p.server != nil {
 		p.server.drop(t, p.store)
 	}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/programtest"
 )
 
 const outsideText = "of another\n"
@@ -92,7 +94,7 @@ func TestSpecialFiles(t *testing.T) {
 					t.Fatalf("%s: what the link leads to was made", what)
 				}
 			}
-			removeSoon(t, dir)
+			programtest.RemoveSoon(t, dir)
 		}
 	}
 	for _, special := range specials { // that a user names
@@ -107,18 +109,6 @@ func TestSpecialFiles(t *testing.T) {
 		}
 	}
 	t.Logf("%d commands", n)
-}
-
-// removeSoon removes a folder, also while a run in the background is about to end in it.
-func removeSoon(t *testing.T, dir string) {
-	t.Helper()
-	var err error
-	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
-		if err = os.RemoveAll(dir); err == nil {
-			return
-		}
-	}
-	t.Fatal(err)
 }
 
 // specialProject is a project with a run that was killed and one that has ended.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"loops/internal/needs"
 )
@@ -48,6 +49,18 @@ var build = sync.OnceValues(func() (string, error) {
 	}
 	return path, nil
 })
+
+// RemoveSoon removes a folder, also while a run in the background is about to end in it.
+func RemoveSoon(t testing.TB, dir string) {
+	t.Helper()
+	var err error
+	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
+		if err = os.RemoveAll(dir); err == nil {
+			return
+		}
+	}
+	t.Error(err)
+}
 
 // Binary returns the path of the program, which the first call builds. Main removes it.
 func Binary(t testing.TB) string {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"loops/internal/access"
+	"loops/internal/programtest"
 )
 
 // A webServer is loops serve as its users have it.
@@ -99,14 +100,7 @@ func serveDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "serve")
 	must(t, err)
-	t.Cleanup(func() {
-		for range 100 {
-			if os.RemoveAll(dir) == nil {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-	})
+	t.Cleanup(func() { programtest.RemoveSoon(t, dir) })
 	return filepath.Join(dir, "shop")
 }
 
