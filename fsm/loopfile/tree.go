@@ -68,14 +68,40 @@ func (d *decoder) entries(m *yaml.Node, path string) []entry {
 	return out
 }
 
-// alike reports whether two nodes stand for the same value, however they are written. The keys of a mapping have an order,
-// so it counts.
+// alike reports whether two nodes stand for the same value, however they are written: a mapping is the same with its keys in
+// another order.
 func alike(a, b *yaml.Node) bool {
 	a, b = deref(a), deref(b)
-	if a == b {
+	switch {
+	case a == b:
 		return true
+	case a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || len(a.Content) != len(b.Content):
+		return false
+	case a.Kind == yaml.ScalarNode:
+		return a.Value == b.Value || a.ShortTag() != "!!str" && scalar(a) == scalar(b)
+	case a.Kind != yaml.MappingNode:
+		return slices.EqualFunc(a.Content, b.Content, alike)
 	}
-	return a.Kind == b.Kind && a.ShortTag() == b.ShortTag() && a.Value == b.Value && slices.EqualFunc(a.Content, b.Content, alike)
+	left := make(map[string]*yaml.Node, len(b.Content)/2)
+	for i := 0; i+1 < len(b.Content); i += 2 {
+		left[deref(b.Content[i]).Value] = b.Content[i+1]
+	}
+	for i := 0; i+1 < len(a.Content); i += 2 {
+		key := deref(a.Content[i]).Value
+		if v, ok := left[key]; !ok || !alike(a.Content[i+1], v) {
+			return false
+		}
+		delete(left, key)
+	}
+	return true
+}
+
+// scalar is what a number, a truth value or null stands for, or the node itself where it cannot be read.
+func scalar(n *yaml.Node) (v any) {
+	if n.Decode(&v) != nil {
+		return n
+	}
+	return v
 }
 
 // A nameIndex finds the key of a name among the entries so far; of a few it looks at each.
