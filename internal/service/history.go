@@ -57,11 +57,12 @@ type History struct {
 	group string
 }
 
-// Statuses are those that a run in a history has: those of the records, and one for a record that cannot be read.
-var Statuses = []string{
+// Statuses are what a status of a run may be asked for: those of the records, one for a record that cannot be read, and the outcomes
+// that are distinguished among them.
+var Statuses = append([]string{
 	string(persistence.Running), string(persistence.Completed), string(persistence.Failed), string(persistence.Interrupted),
 	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), string(persistence.Queued), "unreadable",
-}
+}, inspect.Outcomes...)
 
 // ByOutcome and ByDay are what runs can be counted by.
 const (
@@ -72,15 +73,12 @@ const (
 // Groups are all of these.
 var Groups = []string{ByOutcome, ByDay}
 
-// statuses are what a status may be asked for: those of the records, and the outcomes that are distinguished among them.
-func statuses() []string { return append(slices.Clone(Statuses), inspect.Outcomes...) }
-
 // check refuses what does not go together. The help on see explains it.
 func (q *HistoryQuery) check(see engine.Operation) error {
 	misuse := func(format string, args ...any) error { return engine.Misuse(see, format, args...) }
 	for _, s := range q.Status {
-		if all := statuses(); !slices.Contains(all, s) {
-			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)}, strings.Join(all, ", "), humanize.DidYouMean(s, all))
+		if !slices.Contains(Statuses, s) {
+			return misuse("%s: expected %s%s", engine.Setting{Name: "status", Value: strconv.Quote(s)}, strings.Join(Statuses, ", "), humanize.DidYouMean(s, Statuses))
 		}
 	}
 	switch {

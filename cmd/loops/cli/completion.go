@@ -72,7 +72,7 @@ func (a *app) places(root *cobra.Command) complete.Places {
 		"HOST": complete.Found(complete.InOrder, from.Hosts), "KEY=VALUE": complete.FoundOr(complete.NoSpace, complete.NoSpace, from.ContextKeys), "LIMIT=N": complete.Unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
 		"--extend": limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": complete.Nothing,
 		"LEVEL": complete.Fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
-		"KIND":  complete.Fixed(eventKinds...), "STATUS": complete.Listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
+		"KIND":  complete.Fixed(fsm.EventKinds...), "STATUS": complete.Listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
 		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": complete.Fixed(append(service.Tiers, allTiers)...), "PATTERN": complete.Fixed(starter.Names...),
 		"BRANCH": complete.Found(complete.InOrder, from.Branches), "MODEL": complete.Nothing, "EFFORT": complete.Fixed("low", "medium", "high"), "N": complete.Nothing, "EXPR": complete.Nothing, "AGE": complete.Nothing, "WHEN": complete.Nothing, "SIZE": complete.Nothing, "TIME": complete.Nothing, "SECONDS": complete.Nothing, "COLUMNS": complete.Nothing, "DURATION": complete.Nothing, "DIR": complete.Folder,
 		"NUMBER": complete.Nothing, "CODE": complete.Nothing, "ID": complete.Nothing, "MANAGER": complete.Fixed(install.Systemd, install.Cron, install.Launchd), "CLAIM": complete.Fixed("email", "preferred_username", "sub"), "ADDR": complete.Fixed("127.0.0.1:8080"), "PREFIX": complete.Nothing, "AUTHORITY": complete.Nothing, "NETWORK": complete.Nothing, "ROLE": complete.Fixed(access.Roles...), "TEXT": complete.Nothing, "NAME=SCORE": complete.Nothing, "QUEUE=USER": complete.Nothing, "SERVER/TOOL": complete.Nothing, "JSON": complete.Nothing, "EVENT": complete.Nothing, "ADDRESS": complete.Nothing, "CHOICE": complete.Nothing, "NAME=TEXT": complete.Nothing,
@@ -132,12 +132,4 @@ func ruleNames() (names []string) {
 		names = append(names, cobra.CompletionWithDesc(r.Name, r.Summary))
 	}
 	return names
-}
-
-// eventKinds are the kinds of event that people look for.
-var eventKinds = []string{
-	fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventLoopComplete, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput,
-	fsm.EventActionComplete, fsm.EventActionError, fsm.EventActionInterrupted, fsm.EventActionRetry, fsm.EventWaitCheck, fsm.EventBranchesStart, fsm.EventBranchStart, fsm.EventBranchEnd, fsm.EventItemsStart, fsm.EventItemStart, fsm.EventItemEnd, fsm.EventHumanRequested, fsm.EventHumanResponse, fsm.EventEvaluate, fsm.EventRoute, fsm.EventRetryExhausted,
-	fsm.EventCycleDetected, fsm.EventBudgetWarning, fsm.EventLimitRaised, fsm.EventBudgetExceeded, fsm.EventRateLimitWaiting, fsm.EventRateLimitExhausted,
-	fsm.EventNote, fsm.EventWarning,
 }

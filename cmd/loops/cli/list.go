@@ -42,7 +42,7 @@ These choose among the runs, also without --running; given together, all must ho
   --failed-since   ended badly since WHEN: failed, timed out, capped, budget used up, or found dead, but not stopped by a
                    user; whether it can be resumed or not; every recorded run of the project is looked at
   --status         has one of these: running, paused, parked, handed_off, interrupted, stopped, killed, capped, budget,
-                   limited, failed, queued, starting, unreadable; with --failed-since only those that ended badly` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+                   limited, failed, queued, starting, "unknown owner", unreadable; with --failed-since such as ended badly` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops list
   loops list --category quality --label python
   loops list --visibility public --json

@@ -20,6 +20,7 @@ var asRecorded = map[string]string{
 	"planReconcile":   "finds out what is recorded and not true",
 	"planUnowned":     "finds out what is recorded and not true",
 	"turn.shared":     "takes only the scope",
+	"endedIn":         "asks whether an end is on record",
 	"asItWas":         "compares with what was recorded",
 	"runStoreCopy":    "copies what is recorded, and compares it",
 	"Recorded":        "exports what is recorded",
