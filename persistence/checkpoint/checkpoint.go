@@ -139,6 +139,7 @@ type DamageError struct {
 	File   string // path; "" where the store has no files
 	Offset int64  // byte at which the damaged part begins
 	What   string
+	Kept   string // path under which a call that replaced the file keeps what it was; "" = it did not replace it
 }
 
 func (e *DamageError) Error() string {

@@ -29,7 +29,6 @@ type Stages struct {
 	now      func() time.Time
 	manifest string // manifest.json
 	cleared  string // the manifest of stages that are being removed
-	aside    string // a damaged manifest that Save replaced; no stage has such a name
 	lock     string
 }
 
@@ -48,17 +47,9 @@ func OpenStages(dir string) *Stages {
 	dir = filepath.Clean(dir)
 	return &Stages{
 		dir: dir, disk: disk{dirMode: 0o755, fileMode: 0o644}, now: time.Now,
-		manifest: filepath.Join(dir, "manifest.json"), cleared: filepath.Join(dir, ".manifest.cleared.json"), aside: filepath.Join(dir, "manifest.damaged.json"), lock: filepath.Join(dir, ".lock"),
+		manifest: filepath.Join(dir, "manifest.json"), cleared: filepath.Join(dir, ".manifest.cleared.json"), lock: filepath.Join(dir, ".lock"),
 	}
 }
-
-type manifest struct {
-	Version   int      `json:"schema_version"`
-	RunDate   string   `json:"run_date"`
-	Completed []string `json:"completed"`
-}
-
-const manifestVersion = 1
 
 // Begin says which stages are completed and can be loaded. It starts afresh, without any, if the manifest is of another
 // day, absent or damaged; the values of another day are removed. An error that is ErrDamaged comes with an answer that
@@ -130,8 +121,8 @@ func also(err, more error) error {
 
 // Save records the value of a stage, which must be one JSON value in UTF-8, and with it that the stage is completed.
 // The file keeps these bytes, and its mode if it was there. Without a manifest Save begins one of today. So it does where the
-// manifest is damaged, which is kept aside as manifest.damaged.json: then the value is saved, and the error is ErrDamaged. Of
-// the stages before, none counts as completed any more.
+// manifest is damaged, which is kept aside as manifest.damaged.json, a second one as manifest.damaged.2.json and so on up to
+// 99: then the value is saved, and the error is a *DamageError with that path. Of the stages before, none counts as completed any more.
 func (s *Stages) Save(ctx context.Context, name string, value []byte) error {
 	if err := CheckStage(name); err != nil {
 		return err
@@ -148,13 +139,13 @@ func (s *Stages) Save(ctx context.Context, name string, value []byte) error {
 		return err
 	}
 	m, err := s.readManifest()
-	var damage error
+	damage, damaged := errors.AsType[*DamageError](err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		m, err = manifest{RunDate: s.today()}, s.disk.sync(filepath.Dir(s.dir))
-	case errors.Is(err, ErrDamaged):
-		damage = err
-		m, err = manifest{RunDate: s.today()}, s.disk.keep(s.manifest, s.aside)
+	case damaged:
+		m = manifest{RunDate: s.today()}
+		damage.Kept, err = s.putAside()
 	}
 	if err != nil {
 		return err
@@ -166,7 +157,7 @@ func (s *Stages) Save(ctx context.Context, name string, value []byte) error {
 		return nil
 	}
 	m.Completed = append(m.Completed, name)
-	if err := s.writeManifest(m); err != nil {
+	if err := s.writeManifest(m); err != nil || !damaged {
 		return err
 	}
 	return damage
@@ -288,53 +279,6 @@ func (s *Stages) readValue(name string) ([]byte, error) {
 		return nil, &DamageError{File: s.value(name), What: err.Error()}
 	}
 	return b, nil
-}
-
-func (s *Stages) readManifest() (manifest, error) { return readManifest(s.manifest) }
-
-// readManifest reads a manifest, whose names are safe to use. Damage is a *DamageError.
-func readManifest(path string) (manifest, error) {
-	var m manifest
-	b, err := readRegular(path)
-	if err != nil {
-		return m, err
-	}
-	damaged := func(what string, args ...any) (manifest, error) {
-		return manifest{}, &DamageError{File: path, What: fmt.Sprintf(what, args...)}
-	}
-	if err := checkJSON(b); err != nil {
-		return damaged("%v", err)
-	}
-	if err := json.Unmarshal(b, &m); err != nil {
-		return damaged("it does not have the form of a manifest (%v)", err)
-	}
-	if m.Version != manifestVersion {
-		return damaged("schema_version is %d, not %d", m.Version, manifestVersion)
-	}
-	if _, err := time.Parse(time.DateOnly, m.RunDate); err != nil {
-		return damaged("run_date %q is no day", m.RunDate)
-	}
-	if m.Completed == nil {
-		return damaged("completed is missing")
-	}
-	for i, name := range m.Completed {
-		if CheckStage(name) != nil || slices.Contains(m.Completed[:i], name) {
-			return damaged("completed names %q", name)
-		}
-	}
-	return m, nil
-}
-
-func (s *Stages) writeManifest(m manifest) error {
-	m.Version = manifestVersion
-	if m.Completed == nil {
-		m.Completed = []string{}
-	}
-	b, err := json.Marshal(m)
-	if err != nil {
-		return err
-	}
-	return s.disk.replace(s.manifest, append(b, '\n'))
 }
 
 // CheckStage reports whether name can be the name of a stage. The error is ErrStageName.

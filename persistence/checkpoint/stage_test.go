@@ -158,6 +158,7 @@ func TestStageValues(t *testing.T) {
 func TestDamagedStages(t *testing.T) {
 	s, dir := openStages(t)
 	manifest := filepath.Join(dir, "manifest.json")
+	aside := map[string]string{}
 	for text, why := range map[string]string{
 		"":     "there is nothing",
 		"{":    "unexpected end",
@@ -182,9 +183,15 @@ func TestDamagedStages(t *testing.T) {
 		}
 		_, err := s.Load(t.Context(), "x")
 		is("load", err)
-		is("save", s.Save(t.Context(), "y", []byte("2")))
-		if kept, err := os.ReadFile(filepath.Join(dir, "manifest.damaged.json")); err != nil || string(kept) != text {
-			t.Errorf("kept aside is %q, %v; want %q", kept, err, text)
+		err = s.Save(t.Context(), "y", []byte("2"))
+		is("save", err)
+		if damage, ok := errors.AsType[*DamageError](err); ok {
+			aside[damage.Kept] = text
+		}
+		for path, was := range aside {
+			if kept, err := os.ReadFile(path); err != nil || string(kept) != was {
+				t.Errorf("kept as %s is %q, %v; want %q", path, kept, err, was)
+			}
 		}
 		if y, err := s.Load(t.Context(), "y"); err != nil || string(y) != "2" {
 			t.Errorf("load what was saved beside the damage: %q, %v", y, err)
@@ -201,9 +208,15 @@ func TestDamagedStages(t *testing.T) {
 		must(t, os.WriteFile(manifest, []byte(text), 0o644))
 		is("done", s.Done(t.Context()))
 		must(t, s.Done(t.Context()))
-		equal(t, names(t, dir), "manifest.damaged.json x.json y.json")
 		must(t, os.Remove(filepath.Join(dir, "y.json")))
 	}
+	equal(t, fmt.Sprint(len(aside)), "12") // none took the place of another
+	must(t, os.WriteFile(manifest, []byte("{"), 0o644))
+	if err := s.Save(t.Context(), "y", []byte("2")); !errors.Is(err, ErrDamaged) {
+		t.Errorf("save beside a manifest that is damaged as an earlier one was: %v", err)
+	}
+	equal(t, fmt.Sprint(strings.Count(names(t, dir), "manifest.damaged")), "12")
+	must(t, s.Done(t.Context()))
 
 	for _, name := range []string{"a", "b", "c", "d"} {
 		must(t, s.Save(t.Context(), name, []byte("1")))

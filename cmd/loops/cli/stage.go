@@ -165,11 +165,12 @@ func runStageSave(ctx context.Context, a *app, o stageOptions, name string) erro
 		return failure(engine.Failed, "stdin cannot be read: %s", oneLine(err))
 	}
 	err = s.Save(ctx, name, val)
+	damage, _ := errors.AsType[*checkpoint.DamageError](err)
 	switch {
 	case errors.Is(err, checkpoint.ErrNotJSON):
 		return failure(engine.Failed, "stage %s was not saved, its value is %s", name, oneLine(err))
-	case errors.Is(err, checkpoint.ErrDamaged):
-		ui.Say(a.Err, "loops: %s; it is kept as manifest.damaged.json, and a new one begins with stage %s\n", oneLine(err), name)
+	case damage != nil && damage.Kept != "":
+		ui.Say(a.Err, "loops: %s; it is kept as %s, and a new one begins with stage %s\n", oneLine(err), filepath.Base(damage.Kept), name)
 	case err != nil:
 		return failure(engine.Failed, "stage %s was not saved: %s", name, oneLine(err))
 	}
