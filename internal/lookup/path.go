@@ -53,6 +53,7 @@ func eachEvent(ctx context.Context, f project.Finder, r persistence.Run, tell Te
 // A Rulebook has the rules that a run follows from what is recorded with the run, or from the loop files as they are now.
 type Rulebook struct {
 	def  *project.Definition // as recorded with the run; nil = not, or not to be read
+	now  fsm.Library         // the loop files as they are now, of the sub-loops where nothing is recorded; nil = not known
 	main *fsm.Loop           // nil = not known
 	subs map[string]*fsm.Loop
 	Note string // what there is to say about where main is from
@@ -70,6 +71,11 @@ func RulebookOf(ctx context.Context, f project.Finder, r persistence.Run) *Ruleb
 		b.Note = fmt.Sprintf("The definition it ran is not recorded: rules and limits are those of %s as it is now.", f.Project.Short(path))
 	}
 	b.main = given(l, r)
+	if b.def == nil {
+		if lib, err := f.Project.Library(); err == nil { // what is wrong with it is said where it is used for a run
+			b.now = lib.Subloops(project.Overrides{}, nil)
+		}
+	}
 	return b
 }
 
@@ -93,6 +99,10 @@ func (b *Rulebook) Of(v *inspect.Visit) *fsm.Loop {
 		if l == nil || l.States[above.State] == nil {
 			return nil
 		}
+		if b.now != nil {
+			l = b.asItIsNow(l.States[above.State].Loop, l)
+			continue
+		}
 		from := b.def.Of(l.File)
 		if from == nil {
 			return nil
@@ -107,4 +117,13 @@ func (b *Rulebook) Of(v *inspect.Visit) *fsm.Loop {
 		l = b.subs[file]
 	}
 	return l
+}
+
+// asItIsNow returns a sub-loop that a loop names, from its file; nil where that cannot be loaded.
+func (b *Rulebook) asItIsNow(name string, from *fsm.Loop) *fsm.Loop {
+	key := from.File + "\x00" + name
+	if _, loaded := b.subs[key]; !loaded {
+		b.subs[key], _ = b.now.Loop(name, from)
+	}
+	return b.subs[key]
 }
