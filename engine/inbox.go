@@ -96,6 +96,9 @@ func (e *Engine) Signal(ctx context.Context, id persistence.ID, s fsm.Signal) (S
 	if _, over := errors.AsType[*persistence.EndedError](err); over {
 		return sent, refuse(NotFound, "run %s is %s: nothing in it will wait for %s again", id, a.Before.Status, s.Name)
 	}
+	if _, starting := errors.AsType[*persistence.StartingError](err); starting {
+		return sent, err
+	}
 	if err != nil {
 		return sent, because(NotRecorded, err, "the signal could not be recorded for run "+string(id))
 	}

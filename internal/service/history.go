@@ -310,6 +310,10 @@ func (h *History) PrintCounts() error {
 func (h *History) PrintEvents(verbose, full bool) {
 	page := h.Table.Page
 	if len(h.Events) == 0 {
+		if h.Run.Status == persistence.Starting {
+			ui.Say(page.Out, "Run %s is starting, and has recorded nothing yet.\n", h.Run.ID)
+			return
+		}
 		ui.Say(page.Out, "No such events in run %s.\n", h.Run.ID)
 		return
 	}
