@@ -36,14 +36,11 @@ func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due,
 		if run.Status != persistence.Awaiting || run.Ended != fsm.EndParked || run.Held {
 			continue
 		}
-		if s, ok := r.Store.(persistence.Placer); ok {
-			placed, err := s.Placed(ctx, run.ID, 1)
+		if workers, err := ForWorkers(ctx, r, run.ID); err != nil || workers {
 			if err != nil {
 				errs = append(errs, err)
 			}
-			if err != nil || len(placed) > 0 && placed[0].Open {
-				continue // workers carry it
-			}
+			continue
 		}
 		why, err := dueNow(ctx, r, run, now)
 		if err != nil {
@@ -54,6 +51,16 @@ func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due,
 		}
 	}
 	return due, errors.Join(errs...)
+}
+
+// ForWorkers reports whether workers are to carry a run that no process carries.
+func ForWorkers(ctx context.Context, r *project.Records, id persistence.ID) (bool, error) {
+	s, ok := r.Store.(persistence.Placer)
+	if !ok {
+		return false, nil
+	}
+	placed, err := s.Placed(ctx, id, 1)
+	return err == nil && len(placed) > 0 && placed[0].Open, err
 }
 
 // dueNow says why a parked run is to continue; "" = it is not.

@@ -96,7 +96,7 @@ func (a *Asked) Print(ctx context.Context) {
 	run := a.given.Run
 	text := answeredText(*a.given)
 	if !project.Alive(run) {
-		text += ". The run continues when it is resumed: " + a.s.resume(ctx, run)
+		text += ". The run continues " + a.s.continues(ctx, run)
 	}
 	if a.given.Open > 0 {
 		text += ". The run asks " + humanize.Count(a.given.Open, "other question") + " without an answer: " + page.Command("answer", string(run.ID))

@@ -66,5 +66,13 @@ func (s *Service) resume(ctx context.Context, r persistence.Run) string {
 	return views.GoOn(ctx, s.Page, s.records, r)
 }
 
+// continues says what continues a run that no process carries.
+func (s *Service) continues(ctx context.Context, r persistence.Run) string {
+	if workers, err := engine.ForWorkers(ctx, s.records, r.ID); err == nil && workers {
+		return "when a worker carries it"
+	}
+	return "when it is resumed: " + s.resume(ctx, r)
+}
+
 // damaged reports damage in the records of a run.
 func (s *Service) damaged(err error, then string) { s.Note("%v; %s", err, then) }

@@ -59,7 +59,7 @@ func (t *Sent) Text(ctx context.Context) string {
 	head := fmt.Sprintf("Sent %s to %s (number %d)", t.Name, t.Run.ID, t.N)
 	switch {
 	case !project.Alive(t.Run):
-		return fmt.Sprintf("%s. The run is %s, and takes it when it is resumed: %s", head, inspect.Outcome(t.Run), t.s.resume(ctx, t.Run))
+		return fmt.Sprintf("%s. The run is %s, and takes it %s", head, inspect.Outcome(t.Run), t.s.continues(ctx, t.Run))
 	case t.waitedFor():
 		return head + "; state " + t.Wait.State + " waited for it."
 	}

@@ -88,7 +88,9 @@ func TestParkedRunFoundStuck(t *testing.T) {
 	if n := w.parkings(asks); n != 1 {
 		t.Errorf("a run that nobody answers was carried %d times", n)
 	}
-	f.loops("answer", asks, "approve")
+	if said := f.loops("answer", asks, "approve"); !strings.HasSuffix(said, ": approve. The run continues when a worker carries it") {
+		t.Errorf("answer says %s", said)
+	}
 	f.until("it is over when it was answered", func() bool { return strings.Contains(f.status(asks), "completed") })
 }
 
