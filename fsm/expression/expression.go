@@ -75,7 +75,9 @@ func Compile(text string) (*Program, error) {
 	rewrite := &rewriter{}
 	code, err := expr.Compile(text, append(options(), expr.Patch(rewrite), expr.Patch(&memberRewriter{map[ast.Node]*ast.MemberNode{}, map[ast.Node]string{}}))...)
 	if err != nil {
-		return nil, explain(text, err)
+		e := explain(text, err)
+		e.Message = plainWords(e.Message)
+		return nil, e
 	}
 	p.code, p.refs = code, rewrite.refs()
 	if n := rewrite.stranger(); n != nil { // the library finds them, but not inside a call of a function
@@ -131,8 +133,13 @@ func (p *Program) eval(s *template.Scope) (any, map[string]any, error) {
 	v, err := machine.Run(p.code, env)
 	if err != nil {
 		e := explain(p.text, err)
-		if _, ours := errors.AsType[*operandError](err); !ours && lacksValue(e.Message) {
+		_, ours := errors.AsType[*operandError](err)
+		switch {
+		case ours:
+		case lacksValue(e.Message):
 			p.valueless(e, env)
+		default:
+			e.Message = plainWords(e.Message)
 		}
 		return nil, nil, e
 	}
@@ -262,8 +269,8 @@ func (w *rewriter) Visit(node *ast.Node) {
 	case *ast.VariableDeclaratorNode:
 		w.known = append(w.known, n.Name)
 	case *ast.CallNode:
-		if function, ok := n.Callee.(*ast.IdentifierNode); ok {
-			w.known = append(w.known, function.Value) // that there is one the library has looked at
+		if function, ok := n.Callee.(*ast.IdentifierNode); ok && function.Value == "fromJSON" { // other functions are none of these nodes
+			w.known = append(w.known, function.Value)
 		}
 	case *ast.MemberNode:
 		w.member(n)

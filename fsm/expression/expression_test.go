@@ -156,6 +156,15 @@ func TestWhatIsNotThereIsNil(t *testing.T) {
 		`context.list["a"]`:                             `the text "a" is no index of context.list, which is a list (column 13)`,
 		`context.tries.x`:                               `context.tries, which is 2, has no parts (column 15)`,
 		`captured.n.output.count`:                       `captured.n.output, which is the text " 10 ", has no parts; fromJSON reads a text, and split divides one (column 19)`,
+		`upper(context.tries)`:                          `a text is needed here, not a number (column 1)`,
+		`context.list matches "a"`:                      `a text is needed here, not a list (column 14)`,
+		`filter(context.tries, # > 1)`:                  `a list is needed here, not a number (column 1)`,
+		`len(context.tries)`:                            `invalid argument for len (type number) (column 1)`,
+		`sort([1, "a"])`:                                `invalid operation: text < number (column 1)`,
+		`int("abc")`:                                    `the text "abc" is not a number (column 1)`,
+		`context.list[0:"a"]`:                           `a number is needed here, not a text (column 13)`,
+		`take([1], -1)`:                                 `a number of elements cannot be negative (column 1)`,
+		`fromBase64("int")`:                             `illegal base64 data at input byte 0 (column 1)`,
 	} {
 		p, err := Compile(text)
 		if err != nil {
@@ -188,6 +197,11 @@ func TestCompileErrors(t *testing.T) {
 		`tries + 1`:                         `there is no name tries; expected one of context, captured, prev, result, state, loop, run, env, messages, param, item, event (column 1)`,
 		`captured.last-error`:               `there is no name error; expected one of context, captured, prev, result, state, loop, run, env, messages, param, item, event; a name with a dash is written ["last-error"] (column 15)`,
 		`captured.last-error.output == "x"`: `there is no name error; expected one of context, captured, prev, result, state, loop, run, env, messages, param, item, event; a name with a dash is written ["last-error"] (column 15)`,
+		`date("zz").Year() > 1`:             `there is no name date; expected one of context, captured, prev, result, state, loop, run, env, messages, param, item, event (column 1)`,
+		`upper(nope(1)) == "A"`:             `there is no name nope; expected one of context, captured, prev, result, state, loop, run, env, messages, param, item, event (column 7)`,
+		`fromJSON(1)`:                       `cannot use number as argument (type text) to call fromJSON (column 10)`,
+		`int([1])`:                          `invalid argument for int (type list) (column 1)`,
+		`filter([1], 5)`:                    `predicate should return truth value (got number) (column 13)`,
 		`nope.a`:                            `there is no name nope; expected one of context, captured, prev, result, state, loop, run, env, messages, param, item, event (column 1)`,
 		`1 + nope.a`:                        `there is no name nope; expected one of context, captured, prev, result, state, loop, run, env, messages, param, item, event (column 5)`,
 		`now()`:                             `there is no name now; expected one of context, captured, prev, result, state, loop, run, env, messages, param, item, event (column 1)`,
