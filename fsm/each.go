@@ -92,6 +92,7 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 			return e.exception(st, err)
 		}
 		m.Items = &Items{State: st.Name, Step: m.Step, List: list, Count: n, Since: e.root().recorded}
+		m.Attempt = 0 // those so far were of the script that made the list
 	}
 	r, err := newRound(e, st)
 	if err != nil {

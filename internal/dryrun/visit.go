@@ -10,7 +10,7 @@ import (
 
 // A Visited is what came of doing one state.
 type Visited struct {
-	Action    *fsm.Action // that was done, expanded; nil = none was
+	Action    *fsm.Action // that was done, expanded; nil = none was, or those of branches or items were
 	Result    *fsm.Result // what came of it; nil = it could not be attempted
 	Evaluator string      // "" = nothing was evaluated
 	Verdict   string
@@ -25,7 +25,8 @@ type Visited struct {
 // the given context, as if a run had just begun in it. A state that waits looks once. Nothing is recorded, and evaluators write no files. The state is no
 // end and runs no sub-loop. The error is that of [fsm.Executor.Run].
 func Visit(ctx context.Context, cfg fsm.Config, state string, values *value.Map) (Visited, error) {
-	v := &visit{runner: cfg.Runner, waits: cfg.Loop.States[state].Await != nil}
+	st := cfg.Loop.States[state]
+	v := &visit{runner: cfg.Runner, waits: st.Await != nil, several: st.Each != nil || st.Branches != nil}
 	cfg.Loop = alone(cfg.Loop, state)
 	cfg.Runner, cfg.Recorder, cfg.Files = v, v, forgetful{cfg.Files}
 	awake := make(chan struct{})
@@ -56,12 +57,14 @@ type visit struct {
 	seen   Visited
 	waits  bool // the state does, and says so
 	leave  context.CancelCauseFunc
+
+	several bool // the actions are those of its branches or items
 }
 
 // Run implements [fsm.Runner].
 func (v *visit) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
 	res, err := v.runner.Run(ctx, a, out)
-	if !a.Quiet {
+	if !a.Quiet && !v.several {
 		v.seen.Action = &a
 		if err == nil {
 			v.seen.Result = &res
@@ -73,6 +76,9 @@ func (v *visit) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 // Record implements [fsm.Recorder].
 func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 	for _, e := range b.Events {
+		if e.Depth > 0 { // inside a branch or an item
+			continue
+		}
 		switch e.Kind {
 		case fsm.EventEvaluate:
 			v.seen.Evaluator, _ = e.Get("type").(string)

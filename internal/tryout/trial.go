@@ -109,6 +109,8 @@ func (o *Trial) refuse(r *Subject, st *fsm.State) error {
 		return engine.Misuse(see, "%s", "the state "+name+" is an end: it does nothing")
 	case st.Loop != "":
 		return engine.Misuse("simulate", "the state %s runs the loop %s: test the states of that one, or simulate this one", name, humanize.Clip(st.Loop))
+	case o.Stdin != "" && st.Each != nil:
+		return engine.Misuse(see, "the state %s works on a list: %s cannot be the output of the action of each item", name, engine.Setting{Name: "stdin"})
 	case o.Stdin != "" && st.Action == "":
 		return engine.Misuse(see, "the state %s has no action whose output %s could be", name, engine.Setting{Name: "stdin"})
 	case o.Yes:
@@ -161,6 +163,7 @@ type testPrinter struct {
 	r      *Subject
 	st     *fsm.State
 	o      *Trial
+	begun  bool // an action was shown
 	opened bool // the heading of the output was printed
 }
 
@@ -168,6 +171,7 @@ func (p *testPrinter) begin(act fsm.Action) {
 	if p.o.JSON {
 		return
 	}
+	p.begun = true
 	what := map[fsm.Kind]string{fsm.KindPrompt: "prompt", fsm.KindMCP: "tool", fsm.KindHTTP: "http", fsm.KindProgram: strings.Join(act.Program, " ")}[act.Kind]
 	if what == "" {
 		what = "shell"
@@ -211,7 +215,7 @@ func (p *testPrinter) finish(v *dryrun.Visited) error {
 		return ui.WriteJSON(p.d.Out, p.object(v))
 	}
 	w := p.d.Out
-	if v.Action == nil {
+	if !p.begun {
 		ui.Say(w, "State %s of loop %s\n", p.st.Name, p.r.Loop.Name)
 	}
 	if res := v.Result; res != nil {
