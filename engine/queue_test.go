@@ -86,8 +86,10 @@ func TestQueueTimeoutWhileItsLockIsHeld(t *testing.T) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
+	store := persistence.NewMemory()
+	defer store.Close()
 	turn := turn{
-		project: p, spec: persistence.Spec{Loop: "fix", Scope: []string{dir}, Owner: owner},
+		project: p, store: &project.Records{Store: store}, spec: persistence.Spec{Loop: "fix", Scope: []string{dir}, Owner: owner},
 		lock: Lock{Queue: true, Limit: 50 * time.Millisecond}, tell: func(Notice) {},
 	}
 	_, err = New(turn.project, Options{}).whenFree(t.Context(), turn, func() (persistence.Journal, error) {

@@ -137,7 +137,26 @@ func (l *Printer) Event(e fsm.Event) {
 			l.failed = n.start
 		}
 		l.complete(n, e)
+	case fsm.EventItemEnd:
+		if e.Get("exit_code") != nil { // else it ran a loop, whose actions have events of their own, or nothing
+			l.item(n, e)
+		}
 	}
+}
+
+// item prints what the action of an item of a list printed, which is recorded with its end.
+func (l *Printer) item(n *lane, e fsm.Event) {
+	l.end(n)
+	l.Acted, n.begun, n.told = true, true, false
+	n.start, n.skip = e.Seq, l.only != 0 && e.Seq != l.only
+	n.title = fmt.Sprintf("==> step %s, %s: item %s of %s, %s", strings.Join(n.steps[:e.Depth+1], "."), n.path(e.Depth), inspect.Text(e.Get("item")), inspect.Text(e.Get("items")), plain.Line(inspect.Text(e.Get("key"))))
+	if inspect.Text(e.Get("exit_code")) != "0" {
+		l.failed = n.start
+	}
+	if text := inspect.Text(e.Get("output")); text != "" && !l.Stderr && !n.skip && (!l.Follow || e.Get("output_file") == nil) {
+		n.waits.WriteString(text + "\n")
+	}
+	l.complete(n, e)
 }
 
 // Live prints what an action wrote to standard error while it runs: whole lines, joined by \n, of its file. Whose it is where several run
@@ -195,6 +214,7 @@ func (n *lane) path(depth int) string {
 func (l *Printer) complete(n *lane, e fsm.Event) {
 	file := inspect.Text(e.Get("output_file"))
 	cutOff, _ := e.Get("output_truncated").(bool)
+	cutOff = cutOff || e.Kind == fsm.EventItemEnd && file != ""
 	switch {
 	case n.skip:
 	case l.Stderr:
