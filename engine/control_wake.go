@@ -30,6 +30,14 @@ func (a *asking) wake(ctx context.Context) error {
 	case slices.ContainsFunc(before, isPause):
 		return refuse(Failed, "run %s is paused; continue it with: %s", r.ID, Do(OpUnpause, string(r.ID)))
 	}
+	first := before[0]
+	if before = slices.DeleteFunc(before, isFromOutside); len(before) == 0 {
+		what, remedy := "an answer", Do("answer", string(r.ID))
+		if first.Event != "" {
+			what, remedy = "the event "+humanize.Quote(first.Event), Do("signal", string(r.ID))
+		}
+		return refuse(Failed, "nothing to wake: run %s waits for %s in state %s, which only comes from outside: %s", r.ID, what, r.State, remedy)
+	}
 	if err := a.obeys("wake", "woken"); err != nil {
 		return err
 	}
@@ -70,6 +78,11 @@ func (a *asking) wake(ctx context.Context) error {
 		err = refuse(Failed, "run %s was asked to continue and still waits after %s; is its process (pid %d) stopped?", r.ID, humanize.Duration(wakeWait), r.Owner.PID)
 	}
 	return a.look(ctx, err)
+}
+
+// isFromOutside reports whether a wait is for an answer or an event, which nothing is looked at for.
+func isFromOutside(w fsm.OpenWait) bool {
+	return w.Why == fsm.WaitState && (w.Choices != "" || w.Event != "")
 }
 
 // took notes that wait i of those before was ended.

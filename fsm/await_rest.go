@@ -155,8 +155,12 @@ func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
 	w := e.mem.Awaiting
 	x.announce()
 	x.due = false
+	wake := e.cfg.Wake
+	if w.Kind == AwaitAsk || w.Kind == AwaitEvent {
+		wake = nil // there is nothing to look at: it is for another branch
+	}
 	select {
-	case <-e.cfg.Wake: // from before this wait
+	case <-wake: // from before this wait
 	default:
 	}
 	// A look that had no effect and found nothing new is not worth a record, unless a user waits for it.
@@ -193,7 +197,7 @@ func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
 				news = true
 			case <-e.cfg.Drain:
 				news = true
-			case <-e.cfg.Wake:
+			case <-wake:
 				e.woken = true
 			}
 		})

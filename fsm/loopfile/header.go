@@ -92,7 +92,7 @@ func (h *header) startsNowhere() bool {
 }
 
 // The keys whose value a listing shows or needs.
-var shown = map[string]bool{"description": true, "category": true, "visibility": true, "labels": true, "from": true, "initial": true}
+var shown = map[string]bool{"name": true, "description": true, "category": true, "visibility": true, "labels": true, "from": true, "initial": true}
 
 // readHeader reads the header of a file, or says in it why that cannot be done.
 func readHeader(path string) *header {

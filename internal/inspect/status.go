@@ -14,6 +14,7 @@ type Status struct {
 	Run      persistence.Run
 	Memory   *fsm.Snapshot // nil = it was not asked for, or cannot be read
 	Wait     *fsm.Wait     // nil = it waits for nothing
+	Answered bool          // what it asked was answered since no process carries it
 	PausedAt time.Time     // it was asked to pause; zero = it was not
 	Glance   Glance
 	Rules    Rulebook // nil = they were not asked for

@@ -82,6 +82,9 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 		if r.Status == persistence.Running || !r.Archived || r.Resumable {
 			v.Wait = m.Waiting()
 		}
+		if open := m.Questions(); !v.Alive && v.Wait != nil && v.Wait.Choices != "" && len(open) > 0 {
+			v.Answered = len(engine.Unanswered(ctx, f.Store, r.ID, open)) == 0
+		}
 	}
 	look(ctx, f, v, v.Glance.Add)
 	if v.Alive {

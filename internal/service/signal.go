@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"loops/engine"
@@ -18,7 +19,8 @@ import (
 // Sent is an event that is on record for a run.
 type Sent struct {
 	engine.Sent
-	s *Service
+	s       *Service
+	awaited []string // the events that states of its loop wait for; nil = that is not known
 }
 
 // Signal sends an event to the run that arg means.
@@ -41,7 +43,7 @@ func (s *Service) Signal(ctx context.Context, arg string, event fsm.Signal) (*Se
 	if err != nil {
 		return nil, several([]error{err})
 	}
-	return &Sent{sent, s}, nil
+	return &Sent{sent, s, lookup.AwaitedEvents(ctx, f, run)}, nil
 }
 
 // waitedFor reports whether the run waited for the event when it was sent.
@@ -58,6 +60,12 @@ func (t *Sent) Object() *value.Map {
 func (t *Sent) Text(ctx context.Context) string {
 	head := fmt.Sprintf("Sent %s to %s (number %d)", t.Name, t.Run.ID, t.N)
 	switch {
+	case t.awaited != nil && !slices.Contains(t.awaited, t.Name):
+		text := head + ". No state of its loop waits for that"
+		if len(t.awaited) > 0 {
+			text += "; they wait for " + strings.Join(t.awaited, ", ")
+		}
+		return text + "."
 	case !project.Alive(t.Run):
 		return fmt.Sprintf("%s. The run is %s, and takes it %s", head, inspect.Outcome(t.Run), t.s.continues(ctx, t.Run))
 	case t.waitedFor():

@@ -41,27 +41,72 @@ func WorkOf(p *project.Project, run persistence.Run) string {
 	return filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID)))
 }
 
+// A WriteError means that an archive cannot be written.
+type WriteError struct {
+	Path string
+	Err  error
+}
+
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("%s cannot be written: %v", e.Path, project.Cause(e.Err))
+}
+
+// Unwrap returns the cause.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// An archive is a file that keeps the error of a write apart from those of what is written.
+type archive struct {
+	*os.File
+	failed error
+}
+
+func (a *archive) Write(b []byte) (n int, err error) {
+	if n, err = a.File.Write(b); err != nil {
+		a.failed = err
+	}
+	return n, err
+}
+
 // Export writes a run with its working folder work into an archive at path, under another name first. through sees what is written; nil = nothing does.
+// A run that is damaged is a *persistence.DamageError, because nothing could import it, and an archive that cannot be written a *WriteError.
 func Export(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
-	f, err := disk.CreateBeside(path)
-	if err != nil {
+	if err := damageOf(run); err != nil {
 		return w, 0, err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // it has its name, or is of no use
+	file, err := disk.CreateBeside(path)
+	if err != nil {
+		return w, 0, &WriteError{path, err}
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // it has its name, or is of no use
+	f := &archive{File: file}
 	out := io.Writer(f)
 	if through != nil {
 		out = through(f)
 	}
 	w, err = bundle.Write(ctx, out, useZstd, store.Importer(), run, work)
-	err = errors.Join(err, f.Sync())
-	st, e := f.Stat()
-	if err = errors.Join(err, e, f.Chmod(0o600), f.Close()); err != nil {
-		return w, 0, err
+	if err == nil {
+		f.failed = f.Sync()
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	st, e := f.Stat()
+	f.failed = errors.Join(f.failed, e, f.Chmod(0o600), f.Close())
+	if f.failed == nil && err == nil {
+		f.failed = os.Rename(f.Name(), path)
+	}
+	switch {
+	case f.failed != nil:
+		return w, 0, &WriteError{path, f.failed}
+	case err != nil:
 		return w, 0, err
 	}
 	return w, st.Size(), disk.SyncFolder(filepath.Dir(path))
+}
+
+// damageOf is what is damaged of the records of a run, nil for nothing.
+func damageOf(r persistence.Run) error {
+	if len(r.Damage) == 0 {
+		return nil
+	}
+	return &persistence.DamageError{File: r.Log, Offset: -1, What: r.Damage[0]}
 }
 
 // Import imports a run whose working folder will be work. The files go there first: a run that is listed has them.
@@ -121,11 +166,11 @@ func Copy(ctx context.Context, from, to *project.Records, r persistence.Run) Cop
 		c.result = leftOut
 		return c
 	}
-	if len(r.Damage) > 0 {
-		c.result, c.err = notTaken, &persistence.DamageError{File: r.Log, Offset: -1, What: r.Damage[0]}
+	err := damageOf(r)
+	if err != nil {
+		c.result, c.err = notTaken, err
 		return c
 	}
-	var err error
 	c.digest, err = persistence.Copy(ctx, from.Importer(), to.Importer(), r)
 	var held *persistence.HeldError
 	var different *persistence.DifferentError

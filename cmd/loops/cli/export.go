@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
+	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
@@ -40,9 +42,9 @@ The file is compressed with zstd, or with gzip where its name ends in .tar.gz. I
 existing one is replaced only with --force. A running run is not exported: stop it first, or wait. Symlinks,
 pipes and the like in the working folder are left out, and export says so. What is recorded may hold secrets that actions
 printed.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "the file is there"}, exitcode.Meaning{Code: exitcode.Failed, Text: "it failed, or the file already exists"},
+			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "the file is there"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the file already exists, or cannot be written"},
 				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"},
-				exitcode.Meaning{Code: exitcode.Conflict, Text: "the run is running"}, exitcode.Meaning{Code: exitcode.Record, Text: "the run is damaged, or a file cannot be read or written"}),
+				exitcode.Meaning{Code: exitcode.Conflict, Text: "the run is running"}, exitcode.Meaning{Code: exitcode.Record, Text: "the run is damaged, or a file of it cannot be read"}),
 		Example: `  loops export fix                             its newest run, into fix-20261121T103405.tar.zst
   loops export fix-20261121T103405 -o run.tar.gz`,
 		Args: arguments(1, 1, "NAME or RUN"),
@@ -89,6 +91,9 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	through := func(w io.Writer) io.Writer { return &meter.Stream{Writer: w, Meter: shown} }
 	written, size, err := transfer.Export(ctx, path, useZstd, through, store, run, transfer.WorkOf(p, run))
 	shown.End()
+	if wrong, ok := errors.AsType[*transfer.WriteError](err); ok {
+		return failure(engine.Failed, "%s cannot be written: %v", o.out, project.Cause(wrong.Err))
+	}
 	if err != nil {
 		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
 	}

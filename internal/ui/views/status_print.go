@@ -121,6 +121,10 @@ func (page *Page) printWait(v *inspect.Status) {
 	if v.Wait == nil || stands {
 		return
 	}
+	if v.Answered {
+		page.row("Waits for", "a process that continues it: what it asked was answered")
+		return
+	}
 	page.row("Waits for", inspect.WaitLine(v.Wait))
 	if v.Wait.Choices != "" {
 		page.row("Answer", page.Command("answer", id)+" "+strings.ReplaceAll(v.Wait.Choices, ", ", "|"))
@@ -141,6 +145,10 @@ func (page *Page) next(v *inspect.Status) (word, command string) {
 	switch {
 	case project.Alive(r) && v.Paused():
 		return "unpause", page.Command("unpause", id)
+	case project.Alive(r) && v.Wait != nil && v.Wait.Choices != "":
+		return "answer", page.Command("answer", id)
+	case project.Alive(r) && v.Wait != nil && v.Wait.Event != "":
+		return "signal", page.Command("signal", id, v.Wait.Event)
 	case project.Alive(r) && v.Wait != nil:
 		return "retry-now", page.Command("retry-now", id)
 	case project.Alive(r):
