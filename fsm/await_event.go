@@ -68,12 +68,15 @@ func (e *Executor) seeEvent(ctx context.Context, w *Awaiting) (sight, error) {
 	}, nil
 }
 
-// event is what templates see: what the data says, after the fields that every signal has.
+// event is what templates see: what the data says, after the fields that every signal has. Data cannot say who sent it, or when:
+// of a key with such a name, only event.data has the value.
 func (s *Signal) event() *value.Map {
 	m := value.NewMap("name", s.Name, "number", int64(s.N), "at", FormatTime(s.At), "from", s.From, "data", s.Data) //nolint:gosec // there are never so many
 	if data, ok := s.Data.(*value.Map); ok {
 		for _, k := range data.Keys() {
-			m.Set(k, data.Value(k))
+			if _, fixed := m.Get(k); !fixed {
+				m.Set(k, data.Value(k))
+			}
 		}
 	}
 	return m

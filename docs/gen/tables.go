@@ -184,7 +184,7 @@ func evaluators() string {
 
 // specials are what keys of several types take.
 var specials = map[string]string{
-	"for_each": "pattern of paths, list, text or mapping", "parallel": "mapping or whole number", "worktree": "text or `true`", "route": "mapping or list",
+	"for_each": "pattern of paths, list, text or mapping", "parallel": "mapping or whole number", "backoff": "duration, or two as `1s..1m`", "worktree": "text or `true`", "route": "mapping or list",
 }
 
 // takes says what a key takes.

@@ -157,6 +157,7 @@ func equal(a, b any) bool {
 	if o, ok := compare(a, b); ok {
 		return o == 0
 	}
+	a, b = untyped(a), untyped(b)
 	switch x := a.(type) {
 	case []any:
 		y, ok := b.([]any)
@@ -185,4 +186,17 @@ func equal(a, b any) bool {
 		return a == b
 	}
 	return false
+}
+
+// untyped turns a list that a function of the library made, as split does, into one as any other.
+func untyped(v any) any {
+	switch v := v.(type) {
+	case []string:
+		list, _ := listOf(v, func(item string) (any, error) { return item, nil })
+		return list
+	case []int:
+		list, _ := listOf(v, func(item int) (any, error) { return int64(item), nil })
+		return list
+	}
+	return v
 }

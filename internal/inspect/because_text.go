@@ -113,7 +113,7 @@ func (t *turn) exit() string {
 	switch {
 	case code == 0:
 		return ""
-	case str(t.acted, "timeout_kind") != "" || code == 124:
+	case TimedOut(t.acted):
 		text = "timed out after " + humanize.Duration(time.Duration(whole(t.acted, "duration_ms"))*time.Millisecond)
 	case code < 0:
 		text = fmt.Sprintf("ended by signal %d", -code)

@@ -26,6 +26,15 @@ func say(e fsm.Event, format string, args ...any) Sentence {
 	return s
 }
 
+// timeoutCode is the exit code of an action that timed out.
+const timeoutCode = 124
+
+// TimedOut reports whether an action was ended by a limit of time, of its action_complete. A program may end with that exit code by itself,
+// as one that coreutils' timeout ended; of little-loops, whose events carry no number, only the code is known.
+func TimedOut(e fsm.Event) bool {
+	return str(e, "timeout_kind") != "" || e.Seq == 0 && whole(e, "exit_code") == timeoutCode
+}
+
 // Explain says what happened in a visit and why it led where it led. l is the loop the state belongs to, or nil where
 // that is not known: then the rules that were used are not named.
 func Explain(v *Visit, l *fsm.Loop) []Sentence {
@@ -143,7 +152,7 @@ func (x *explainer) action(e fsm.Event) {
 	switch kind := str(e, "timeout_kind"); {
 	case kind == "idle":
 		text = fmt.Sprintf("Its action%s was ended after %s: it had been silent for longer than %s.", what, took, x.idle())
-	case kind != "" || code == 124:
+	case TimedOut(e):
 		text = fmt.Sprintf("Its action%s was ended after %s: it took longer than %s.", what, took, x.wall())
 	case code < 0:
 		text = fmt.Sprintf("Its action%s was ended by signal %d after %s.", what, -code, took)
@@ -151,6 +160,9 @@ func (x *explainer) action(e fsm.Event) {
 		text = fmt.Sprintf("Its prompt%s ended with exit code %d after %s%s.", what, code, took, askedOf(e, "answered by"))
 	default:
 		text = fmt.Sprintf("Its action%s ended with exit code %d after %s.", what, code, took)
+	}
+	if code == timeoutCode && !TimedOut(e) {
+		text += " It was not ended by a limit of time."
 	}
 	if failure := str(e, "failure"); failure != "" {
 		text += fmt.Sprintf(" The host calls that %s%s.", strings.ReplaceAll(failure, "_", " "), because(str(e, "reason")))

@@ -59,8 +59,8 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 		switch whole(e, "exit_code") {
 		case 0, 1:
 			return fmt.Sprintf("exit code %s means that", val("exit_code"))
-		case 124:
-			return "the action timed out"
+		case timeoutCode:
+			return "exit code 124 stands for an action that timed out"
 		}
 		return fmt.Sprintf("exit code %s is neither 0, which is yes, nor 1, which is no", val("exit_code"))
 	case "wait":

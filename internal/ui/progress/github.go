@@ -80,7 +80,7 @@ func (p *GitHub) Event(e fsm.Event) {
 		p.group(fmt.Sprintf("[%s/%d] %s", inspect.Text(e.Get("iteration")), p.max, inspect.Text(e.Get("state"))))
 	}
 	p.Text.Event(e)
-	if e.Kind == fsm.EventActionComplete && e.Depth == 0 && inspect.Text(e.Get("exit_code")) == "124" && p.notes < mostWarnings {
+	if e.Kind == fsm.EventActionComplete && e.Depth == 0 && inspect.TimedOut(e) && p.notes < mostWarnings {
 		p.notes++
 		p.annotate(fsm.SeverityWarning, "Loop "+p.h.Loop.Name, "the action of state "+p.state+" timed out")
 	}

@@ -76,7 +76,7 @@ func (p *Text) endAction(e fsm.Event, pad string) {
 	code := ui.ValueText(e.Get("exit_code"))
 	failed := code != "0" && code != ""
 	switch {
-	case code == "124":
+	case inspect.TimedOut(e):
 		line += " " + p.paint.Red("timed out")
 	case code == "1": // an ordinary no, as its verdict
 		line += " " + p.paint.Amber("exit: "+code)
