@@ -53,10 +53,10 @@ func plainWords(message string) string {
 // a is a type as a word with its article.
 func a(name string) string {
 	word := kinds[name]
-	switch {
-	case word == "":
+	switch word {
+	case "":
 		return "a value of another kind"
-	case word == "null":
+	case "null":
 		return word
 	}
 	return "a " + word

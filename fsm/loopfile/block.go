@@ -2,6 +2,7 @@ package loopfile
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -337,7 +338,7 @@ func (b *block) unknown() {
 // elsewhere says where an unknown key belongs, or what may have been meant.
 func elsewhere(name string, in Where) string {
 	places := []Where{InLoop, InState, InEvaluate}
-	if in == InWait {
+	if slices.Contains([]Where{InWait, InAsk, InCall, InRetry, InEvaluate}, in) {
 		places[0], places[1] = InState, InLoop
 	}
 	for _, other := range places {

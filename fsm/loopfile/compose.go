@@ -102,6 +102,12 @@ func (d *decoder) composition(s *stateDecl) {
 		if b.given("action") {
 			d.errorf(b.keyPos("action"), join(s.path, "action"), "conflict", "a state runs either a loop or an action; this one has both")
 		}
+		if b.given("on_interrupted") && s.Each == nil {
+			d.warnf(b.keyPos("on_interrupted"), join(s.path, "on_interrupted"), "ignored", "on_interrupted has no effect where a loop runs: a run that was interrupted in it continues inside it; give the key to a state of that loop")
+		}
+		if b.given("idempotent") && s.Once && s.Each == nil {
+			d.warnf(b.keyPos("idempotent"), join(s.path, "idempotent"), "ignored", "idempotent has no effect where a loop runs: a run that was interrupted in it continues inside it; give the key to the states of that loop whose actions must not be repeated")
+		}
 		if s.With.Len() > 0 && s.Passthrough {
 			d.errorf(b.keyPos("context_passthrough"), join(s.path, "context_passthrough"), "conflict", "context_passthrough hands over the whole context, with only what it says; use one of the two")
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"loops/engine"
@@ -37,7 +38,11 @@ func Install(p *project.Project, name string) (Copied, error) {
 	from := catalog.Named(name)
 	if from == "" {
 		near := ""
-		if names := catalog.Near(name, p.Catalog); len(names) > 0 {
+		names := slices.DeleteFunc(catalog.Near(name, p.Catalog), func(n string) bool { return n == name }) // a file that is no loop
+		if base := strings.TrimSuffix(name, ".yaml"); base != name && catalog.Named(base) != "" {
+			names = []string{base}
+		}
+		if len(names) > 0 {
 			near = "; did you mean " + strings.Join(names, " or ") + "?"
 		}
 		return Copied{}, engine.Refuse(engine.NotFound, "there is no loop %q in the catalog %s%s", name, p.Short(p.Catalog), near)

@@ -28,7 +28,7 @@ Long output is kept in a file in the run's folder and printed whole while that f
 it comes; where it is cut off, the file is named.
 
 Colours in output are kept. Other control characters are shown as \x1b and the like, in a pipe too. With --raw the
-output is printed exactly as it was written.
+output is printed as it was recorded: line ends as \n, and bytes that are no UTF-8 as U+FFFD.
 
 With --stderr, logs prints standard error instead. The record keeps the end of it, or all of it where it is in a
 file.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record, exitcode.Interrupted),

@@ -122,7 +122,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy
 		}
 		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", humanize.Bytes(pruned.Bytes), limit, views.KeptText(pruned.Kept))
 	}
-	return errors.Join(err, views.TellPruned(a.page(), views.PruneShown{DryRun: o.dryRun, JSON: o.json}, *pruned, gone, finished))
+	return errors.Join(err, views.TellPruned(a.page(), views.PruneShown{DryRun: o.dryRun, JSON: o.json, Failed: err != nil}, *pruned, gone, finished))
 }
 
 // parseBytes reads a number of bytes: 512, 20M, 1.5G, 2GiB. The letters mean powers of 1024.

@@ -73,7 +73,7 @@ all times come that are on record.` + exitcode.Help(exitcode.OK, exitcode.Failed
 			if json {
 				return ui.WriteJSON(a.out, views.SchedulesObject(all))
 			}
-			return views.WriteSchedules(a.out, all, time.Now())
+			return views.WriteSchedules(a.out, all, wrong == nil, time.Now())
 		},
 	}
 	cmd.Flags().BoolVarP(&json, "json", "j", false, "print a JSON array")
@@ -94,7 +94,7 @@ not made up for. A run that it has started continues.` + exitcode.Help(exitcode.
 		done, already = "The schedule of %s fires again.\n", "The schedule of %s was not paused.\n"
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, plan, err := a.scheduled(args[0], engine.Operation(cmd.CommandPath()))
+		p, plan, err := a.scheduled(args[0], engine.Operation("schedule "+cmd.Name()))
 		if err != nil {
 			return err
 		}

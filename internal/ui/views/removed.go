@@ -56,7 +56,9 @@ func TellPruned(page *Page, o PruneShown, p engine.Pruned, gone, finished []engi
 	}
 	TellFinished(page, finished)
 	if len(gone) == 0 {
-		ui.Say(page.Out, "Nothing to remove: %s.\n", stayText(p.Stay, p.Kept))
+		if !o.Failed {
+			ui.Say(page.Out, "Nothing to remove: %s.\n", stayText(p.Stay, p.Kept))
+		}
 		return nil
 	}
 	var table [][]string
@@ -132,4 +134,4 @@ func ChangeLine(c reconcile.Change) string {
 }
 
 // A PruneShown says how what prune did is shown.
-type PruneShown struct{ DryRun, JSON bool }
+type PruneShown struct{ DryRun, JSON, Failed bool }

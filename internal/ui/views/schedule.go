@@ -54,10 +54,12 @@ func NextTimesObject(l *fsm.Loop, times []time.Time) *value.Map {
 	return value.NewMap("name", l.Name, "loop", l.Name, "file", l.File, "cron", s.Cron, "timezone", ui.OrNull(s.Timezone), "overlap", s.Overlap, "catch_up", s.CatchUp, "next", next)
 }
 
-// WriteSchedules writes schedules: when each comes next, what became of its newest time, and its line.
-func WriteSchedules(out io.Writer, all []schedule.Listed, now time.Time) error {
+// WriteSchedules writes schedules, whole if they are all: when each comes next, what became of its newest time, and its line.
+func WriteSchedules(out io.Writer, all []schedule.Listed, whole bool, now time.Time) error {
 	if len(all) == 0 {
-		ui.SayLine(out, "No loop has a schedule.")
+		if whole {
+			ui.SayLine(out, "No loop has a schedule.")
+		}
 		return nil
 	}
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

@@ -126,15 +126,12 @@ func (page *Page) printWait(v *inspect.Status) {
 		return
 	}
 	page.row("Waits for", inspect.WaitLine(v.Wait))
-	if v.Wait.Choices != "" {
+	switch {
+	case v.Wait.Choices != "":
 		page.row("Answer", page.Command("answer", id)+" "+strings.ReplaceAll(v.Wait.Choices, ", ", "|"))
-		return
-	}
-	if v.Wait.Event != "" {
+	case v.Wait.Event != "":
 		page.row("Signal", page.Command("signal", id, v.Wait.Event))
-		return
-	}
-	if project.Alive(r) {
+	case project.Alive(r):
 		page.row("Wake", page.Command("retry-now", id))
 	}
 }
