@@ -95,7 +95,7 @@ func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 			}
 		case fsm.EventLoopStart, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput, fsm.EventActionComplete, fsm.EventLoopComplete:
 		case fsm.EventNote, fsm.EventWaitCheck, fsm.EventHumanRequested:
-			if !v.waits {
+			if text := e.Get("message"); !v.waits && text != fsm.WaitEnded && text != fsm.LookAsked { // no user woke it
 				v.seen.Notes = append(v.seen.Notes, e)
 			}
 		default:

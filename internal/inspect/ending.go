@@ -65,6 +65,25 @@ func EndAt(o fsm.Outcome, maxSteps int, at string) string {
 	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", plain.Line(EndWord(o, maxSteps)), plain.Line(at), plain.Line(o.FinalState), rest)
 }
 
+// Untransitioned says that a state has no transition for a verdict, and what would give it one. l may be nil.
+func Untransitioned(l *fsm.Loop, state, verdict string) string {
+	var st *fsm.State
+	if l != nil {
+		st = l.States[state]
+	}
+	state, verdict = plain.Line(state), plain.Line(verdict)
+	advice := "give it on_" + verdict + ", or a route"
+	switch {
+	case st != nil && st.Route != nil && st.Route.Cases != nil:
+		return fmt.Sprintf("no condition in the route of the state %s holds (verdict %s); end it with one without when: {to: STATE}", state, verdict)
+	case st != nil && st.Route != nil:
+		advice = "add " + verdict + " to its route, or _ for every other verdict"
+	case verdict == "success" || verdict == "failure": // on_success and on_failure are other words for on_yes and on_no
+		advice = "give it a route with " + verdict
+	}
+	return fmt.Sprintf("the state %s has no transition for verdict %s; %s", state, verdict, advice)
+}
+
 // NoTransition is the error of a run whose last state led nowhere, as little-loops words it.
 const NoTransition = "No valid transition"
 

@@ -60,6 +60,9 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 		case 0, 1:
 			return fmt.Sprintf("exit code %s means that", val("exit_code"))
 		case timeoutCode:
+			if acted := x.v.find(fsm.EventActionComplete); acted == nil || TimedOut(*acted) {
+				return "the action timed out"
+			}
 			return "exit code 124 stands for an action that timed out"
 		}
 		return fmt.Sprintf("exit code %s is neither 0, which is yes, nor 1, which is no", val("exit_code"))

@@ -220,7 +220,7 @@ func (p *simulationPrinter) finish(o fsm.Outcome) *value.Map {
 	if o.Error != "" {
 		line := "Error: " + o.Error
 		if o.Error == inspect.NoTransition && p.judged != "" {
-			line += fmt.Sprintf(": the state %s has no transition for verdict %s; give it on_%s, or a route", p.state, p.judged, p.judged)
+			line += ": " + inspect.Untransitioned(p.r.Loop, p.state, p.judged)
 		}
 		ui.SayLine(p.d.Out, line)
 	}

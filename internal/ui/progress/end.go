@@ -8,7 +8,6 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -37,7 +36,7 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 		o.Error = inspect.RateLimited
 	}
 	if o.Error == inspect.NoTransition && p.judged != "" {
-		o.Error += fmt.Sprintf(": the state %s has no transition for verdict %s; give it on_%s, or a route", plain.Line(p.state), plain.Line(p.judged), plain.Line(p.judged))
+		o.Error += ": " + inspect.Untransitioned(p.loop, p.state, p.judged)
 	}
 	line := inspect.EndLine(o, p.max)
 	style := p.paint.Amber
