@@ -14,7 +14,7 @@ import (
 
 // wakeNote is how long the history is asked which of several waits was ended, once one of them is not as it was: a state
 // that looks at something again and again changes its wait by itself.
-const wakeNote = time.Second
+const wakeNote = 4 * time.Second
 
 func (a *asking) wake(ctx context.Context) error {
 	r := a.Before
