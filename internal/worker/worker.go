@@ -126,7 +126,7 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 		ID: fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6]), Host: host, PID: os.Getpid(), Queue: o.Queue, Labels: o.Labels, Slots: o.Slots,
 		Version: o.Version, Since: time.Now(),
 	}
-	if err := w.beat(ctx); err != nil {
+	if err := w.announce(ctx, records.Passing); err != nil {
 		return err
 	}
 	w.Say("Worker %s takes runs of queue %s, %d at a time.", w.state.ID, o.Queue, o.Slots)

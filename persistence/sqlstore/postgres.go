@@ -206,6 +206,8 @@ func (d *postgresDB) explain(err error) error {
 	}
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s did not answer in time: %w", d.name, err)
 	case !ok:
 		return err
 	case e.Code == "55P03", e.Code == "57014":
