@@ -130,9 +130,16 @@ func (b *browser) sees(expression string) time.Duration {
 	return 0
 }
 
+// click clicks what a selector means, again where a live page replaces it between the look and the click.
 func (b *browser) click(selector string) {
 	b.t.Helper()
-	b.do(chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
+	var err error
+	for range 5 {
+		if err = chromedp.Run(b.ctx, chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible)); err == nil || !strings.Contains(err.Error(), "Could not find node") {
+			break
+		}
+	}
+	must(b.t, err)
 }
 
 // statusIs is true when the page of a run shows that status.
