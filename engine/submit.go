@@ -129,12 +129,11 @@ func (a *asking) recall(ctx context.Context) (done bool, err error) {
 
 // checkPlaced refuses to continue a run for a worker that was taken from the workers meanwhile.
 func checkPlaced(ctx context.Context, records *project.Records, id persistence.ID) error {
-	store, ok := records.Store.(persistence.Placer)
-	if !ok {
+	if _, ok := records.Store.(persistence.Placer); !ok {
 		return nil
 	}
-	all, err := store.Placed(ctx, id, 0)
-	if err == nil && (len(all) != 1 || !all[0].Open) {
+	workers, err := ForWorkers(ctx, records, id)
+	if err == nil && !workers {
 		err = refuse(NotFound, "run %s was stopped before this worker continued it", id)
 	}
 	return err

@@ -53,7 +53,7 @@ func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due,
 	return due, errors.Join(errs...)
 }
 
-// ForWorkers reports whether workers are to carry a run that no process carries.
+// ForWorkers reports whether a run is placed with workers, who carry it whenever it can continue.
 func ForWorkers(ctx context.Context, r *project.Records, id persistence.ID) (bool, error) {
 	s, ok := r.Store.(persistence.Placer)
 	if !ok {
