@@ -61,7 +61,7 @@ bin/nfpm: tools/release/go.mod tools/release/go.sum
 quiet = sed -u -E '/^=== |^ *--- PASS: .*\/|^PASS$$/d'
 
 pictures: ## the pictures of the README, and of all pages in docs/pictures/pages, from real runs; needs chromium
-	go test ./cmd/loops ./cmd/loops/servetest -run 'TestPictures' -count=1 -pictures "$(CURDIR)/docs/pictures"
+	go test ./cmd/loops -run TestPictures -count=1 -pictures "$(CURDIR)/docs/pictures"
 
 torture: SHELL := bash
 torture: .SHELLFLAGS := -eo pipefail -c
@@ -71,9 +71,9 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Kills, full and broken disks and lost connections at the calls of each other command, on files, SQLite and PostgreSQL:"
 	go test ./cmd/loops -run TestEachCommandCutShort -count 1 -timeout 90m -v -torture | $(quiet)
 	@echo "Every script about runs and what surrounds them, on PostgreSQL:"
-	go test ./cmd/loops/scripttest -run TestScriptPostgres -count 1 -timeout 60m -v -torture | $(quiet)
+	go test ./cmd/loops -run TestScriptPostgres -count 1 -timeout 60m -v -torture | $(quiet)
 	@echo "A thousand runs for two workers, with the queue emptied in between; a hundred runs whose workers are killed:"
-	go test ./cmd/loops/servetest -run "TestManyRuns|TestWorkersKilledAtRandom|TestWorkerWithoutDatabase" -count 1 -timeout 30m -v -torture | $(quiet)
+	go test ./cmd/loops -run "TestManyRuns|TestWorkersKilledAtRandom|TestWorkerWithoutDatabase" -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Each read of what is recorded of a run refused to each view:"
 	go test ./cmd/loops -run TestUnreadableJournal -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Pipes, links, devices and endless files in place of each record:"

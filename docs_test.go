@@ -64,7 +64,7 @@ func missing(text string, found map[string][]string, cases string) []string {
 			there = there || m[1] == "" || dir == m[1] || strings.HasSuffix(dir, "/"+m[1])
 		}
 		if there && m[2] == "TestScript" && m[3] != "" {
-			_, err := os.Stat(path.Join("cmd/loops/scripttest/testdata/script", m[3]+".txtar"))
+			_, err := os.Stat(path.Join("cmd/loops/testdata/script", m[3]+".txtar"))
 			there = err == nil
 		}
 		if !there {
@@ -95,7 +95,7 @@ func TestCitedTests(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
-		"`TestNothere`", "`reconcile.TestCrash`", "`scripttest.TestScript/nothere`", "`storetest: nothing is lost ever`", "`FuzzNothere`",
+		"`TestNothere`", "`reconcile.TestCrash`", "`TestScript/nothere`", "`storetest: nothing is lost ever`", "`FuzzNothere`",
 	} {
 		if len(missing(text, found, cases)) != 1 {
 			t.Errorf("%s is not noticed", text)

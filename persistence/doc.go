@@ -25,7 +25,7 @@
 //     sqlstore.TestKilledWhileRecording, cmd/loops.TestInterruptedAtEveryWrite)
 //   - (b) An action whose result was recorded is never run again. (fsm.TestEveryCheckpointLostInTurn, cmd/loops.TestCrash)
 //   - (c) At most the one action in flight is run again, and LOOPS_ATTEMPT counts that; a state may say that it is not
-//     run again but routed, or asked about. (fsm.TestEveryCheckpointLostInTurn, scripttest.TestScript/interrupted)
+//     run again but routed, or asked about. (fsm.TestEveryCheckpointLostInTurn, TestScript/interrupted)
 //   - (d) Events are free of gaps by their number, over all resumes. (dirstore.TestKilledWhileRecording,
 //     sqlstore.TestKilledWhileRecording)
 //   - (e) One run has one owner, and a stale owner's write is refused: [ErrFenced]. (dirstore.TestKilledOwner,

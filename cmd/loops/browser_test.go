@@ -1,4 +1,4 @@
-package servetest
+package main_test
 
 import (
 	"context"
@@ -384,7 +384,7 @@ func TestPagesInABrowser(t *testing.T) {
 	})
 
 	t.Run("axe-core finds nothing serious, light and dark", func(t *testing.T) {
-		axe, err := os.ReadFile("../../../internal/hosttest/testdata/node_modules/axe-core/axe.min.js")
+		axe, err := os.ReadFile("../../internal/hosttest/testdata/node_modules/axe-core/axe.min.js")
 		if err != nil {
 			needs.Skip(t, "axe-core: npm --prefix internal/hosttest/testdata run setup")
 		}

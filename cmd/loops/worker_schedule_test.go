@@ -1,4 +1,4 @@
-package servetest
+package main_test
 
 import (
 	"path/filepath"

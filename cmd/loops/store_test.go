@@ -1,4 +1,4 @@
-package scripttest
+package main_test
 
 import (
 	"context"

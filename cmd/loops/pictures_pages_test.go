@@ -1,4 +1,4 @@
-package servetest
+package main_test
 
 import (
 	"fmt"
@@ -25,7 +25,7 @@ func TestPicturesOfPages(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(f.dir, ".loops"), 0o755))
 	add := func(name, text string) { writeText(t, filepath.Join(f.dir, ".loops", name+".yaml"), text) }
 	for _, name := range []string{"fix", "deploy", "metric"} {
-		add(name, readText(t, filepath.Join("../testdata/pictures", name+".yaml")))
+		add(name, readText(t, filepath.Join("testdata/pictures", name+".yaml")))
 	}
 	add("ship", shipLoop)
 	add("nightly", "name: nightly\ndescription: Looks for updates\nschedule: {cron: \"0 3 * * *\", timezone: Europe/Berlin}\ninitial: look\nstates:\n  look: {action: echo none, next: done}\n  done: {terminal: true}\n")

@@ -1,4 +1,4 @@
-package servetest
+package main_test
 
 import (
 	"fmt"
@@ -59,7 +59,7 @@ func (h *host) command(f fleet, line string) *exec.Cmd {
 // firstTry is what docs/machines.md has its readers type: in each terminal, in the first two, in the third.
 func firstTry(t *testing.T) (each, worker, third string) {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/machines.md")
+	page, err := os.ReadFile("../../docs/machines.md")
 	must(t, err)
 	_, section, found := strings.Cut(string(page), "\n## A first try\n")
 	section, _, _ = strings.Cut(section, "\n## ")
