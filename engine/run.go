@@ -11,6 +11,7 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
+	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/proc"
@@ -251,6 +252,8 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Observe: seen.observe,
 		Why:     seen.why,
 		Verify:  verify == "1",
+
+		PermanentVerdicts: j.config != nil && j.config.PermanentFailures == config.PermanentVerdict,
 	}
 }
 

@@ -44,17 +44,30 @@ func (q *asker) verdict(ctx context.Context, question *Question, ev Evidence) (V
 	if !q.e.cfg.Loop.LLM.Enabled {
 		return errorVerdict("error", errNoLLM), nil
 	}
+	var v Verdict
+	var err error
 	switch question.Evaluator {
 	case "comparator":
-		return q.compare(ctx, question, ev)
+		v, err = q.compare(ctx, question, ev)
 	case "contract":
-		return q.contract(ctx, question)
+		v, err = q.contract(ctx, question)
+	default:
+		v, err = q.structured(ctx, question, ev)
 	}
-	return q.structured(ctx, question, ev)
+	if none := (&noJudge{}); errors.As(err, &none) {
+		q.judged("error")
+		return none.Verdict, nil
+	}
+	return v, err
 }
 
+// A noJudge ends an evaluation with the verdict error: no judge answers until a user does something.
+type noJudge struct{ Verdict }
+
+func (*noJudge) Error() string { return "there is no judge" }
+
 // ask puts one question to the judge and reads its answer. failed is the verdict where there is none. The error is
-// errHalted, an [*oddAnswer], or why the judge could not be asked.
+// errHalted, an [*oddAnswer], a [*noJudge], or why the judge could not be asked.
 func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payload *value.Map, failed *Verdict, err error) {
 	e, m := q.e, q.e.mem
 	a := Action{
@@ -80,6 +93,9 @@ func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payl
 	q.next++
 	payload, failed, err = judgement(&q.last)
 	q.asked = append(q.asked, q.account(failed != nil || err != nil))
+	if r := q.last.Reply; failed != nil && r != nil && r.Failure.permanent() && !e.cfg.PermanentVerdicts {
+		return nil, nil, &noJudge{*failed}
+	}
 	return payload, failed, err
 }
 

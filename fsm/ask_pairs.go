@@ -69,26 +69,15 @@ func (q *asker) coin(round int) bool {
 	return sum[0]&1 == 1
 }
 
-// A noJudge ends a contract: there is no judge to ask.
-type noJudge struct{ Verdict }
-
-func (*noJudge) Error() string { return "there is no judge" }
-
 // contract is the verdict of a contract.
 func (q *asker) contract(ctx context.Context, question *Question) (Verdict, error) {
-	v, err := ContractVerdict(question.Pairs, func(p Pair) (Verdict, error) {
+	return ContractVerdict(question.Pairs, func(p Pair) (Verdict, error) {
 		v, err := q.pair(ctx, p)
 		if err == nil {
 			q.judged(v.Name)
 		}
 		return v, err
 	})
-	none := &noJudge{}
-	if errors.As(err, &none) {
-		q.judged("error")
-		return none.Verdict, nil
-	}
-	return v, err
 }
 
 func (q *asker) pair(ctx context.Context, p Pair) (Verdict, error) {

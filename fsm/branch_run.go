@@ -106,7 +106,7 @@ func (f *fork) timer() (<-chan time.Time, func()) {
 // mayBegin reports whether another branch may begin now.
 func (f *fork) mayBegin(ctx context.Context) bool {
 	e := f.e
-	return len(f.live) < f.most() && e.broken == nil && ctx.Err() == nil && !f.lost && !f.won && !f.late && !f.hands && !e.over() && !e.isHeld() && !e.drained() &&
+	return len(f.live) < f.most() && e.broken == nil && ctx.Err() == nil && !f.lost && !f.won && !f.late && !f.hands && f.why == nil && !e.over() && !e.isHeld() && !e.drained() &&
 		e.mem.PendingRequest == "" && e.affordable() == nil
 }
 
@@ -198,6 +198,11 @@ func (f *fork) end(ctx context.Context, r *member) {
 	case came == memberFatal:
 		f.stopAll()
 	case came == memberHandsOver:
+	case came == memberRefused:
+		if join := f.st.Branches.Join; join == JoinAll && !f.st.Branches.Continue {
+			f.stopAll() // they continue when the run does
+		}
+	case f.refused != "" && came == memberCut:
 	case f.why != nil && ctx.Err() == nil && (o.TerminatedBy == EndInterrupted || o.TerminatedBy == EndUserStopped):
 		verdict, text := BranchStopped, ""
 		if f.late {

@@ -21,6 +21,7 @@ type crew struct {
 	since   time.Time
 	hands   bool   // a member hands over
 	handoff string // payload
+	refused string // the permanent failure of a member (D29); "" = none had one
 
 	most    int // items at work at once, where they share slots
 	busy    int // slots that are taken
@@ -96,6 +97,7 @@ const (
 	memberFatal            // and with it the run
 	memberHandsOver        // the run hands over
 	memberCut              // it continues when the run does
+	memberRefused          // so it does, after a user removed the cause of its permanent failure
 )
 
 // came notes that a member does not run any more, and returns its result.
@@ -122,6 +124,11 @@ func (c *crew) came(r *member) int {
 		return memberHandsOver
 	case o.TerminatedBy == EndBudget && e.affordable() == nil: // its own is used up
 		return memberOver
+	case o.Refused && !e.cfg.PermanentVerdicts:
+		if c.refused == "" {
+			c.refused = o.Error
+		}
+		return memberRefused
 	case unfinished(o) && !o.Refused:
 		return memberCut
 	case o.TerminatedBy == EndTimeout && e.over(): // it is our time that was up

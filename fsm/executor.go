@@ -26,6 +26,8 @@ type Config struct {
 	MemoryUsed func() (float64, bool)
 	Circuit    Circuit // shares rate limits among runs; nil = there is none
 	Purse      Purse   // limits what this run and others spend together; nil = nothing does
+	// PermanentVerdicts has permanent failures of prompts, judges, tools and requests be verdicts, as they were before D29.
+	PermanentVerdicts bool
 	// Park has the run released where a state waits (see [EndParked]) instead of carrying it until that is over. What came
 	// already is not waited for.
 	Park bool
@@ -258,16 +260,6 @@ func (e *Executor) visitAndLeave(ctx context.Context, st *State) {
 	e.leave(ctx, st, e.visit(ctx, st))
 }
 
-// interrupted leaves a state whose action was started and cut short, as on_interrupted says.
-func (e *Executor) interrupted(st *State) decision {
-	target, err := e.target(st.OnInterrupted, e.scope(nil))
-	if err != nil {
-		return e.exception(st, err)
-	}
-	e.emit(EventActionInterrupted, Field{"state", st.Name}, Field{"attempt", int64(e.mem.Attempt)}, Field{"next", target})
-	return decision{target: target}
-}
-
 func unknownState(name string) string { return fmt.Sprintf("there is no state %q in the loop", name) }
 
 // enter announces the current state. Its step number was counted before.
@@ -287,23 +279,6 @@ func (e *Executor) announce(flushed, resumed bool) {
 		fields = append(fields, Field{"resumed", true})
 	}
 	e.emit(EventStateEnter, fields...)
-}
-
-// A decision is what came of a visit to a state, before the run-wide rules have had their say.
-type decision struct {
-	target  string // "" = nowhere
-	stall   string // text of a stall that ends the run
-	fatal   string // text of an error that ends the run
-	died    bool   // the action was killed by a signal that this program did not send
-	limited bool   // a rate limit was waited out without success, and no route takes that
-	refused string // why a prompt failed permanently, where no route takes that; "" = it did not
-	retry   bool   // the action is to be done again: the wait before that is in the memory
-	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
-	parked  bool   // the same, because it waits and the run is not to be carried meanwhile
-
-	unjudged bool // the same, of a judge: the result still waits for it
-
-	overrun *overrun // the budget that ends the run here, before anything else was done
 }
 
 // leave applies the rules that stand between a decision and the next state, in the order of "A turn" in docs/decisions.md.

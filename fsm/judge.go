@@ -15,6 +15,10 @@ import (
 // judged evaluates a state and follows its verdict. res is nil for a state that did not act.
 func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision {
 	m := e.mem
+	why := e.permanent(st, res)
+	if why != "" && e.permanentSlot(st, res) == "" {
+		return decision{refused: why}
+	}
 	v, evaluated, err := e.evaluate(ctx, st, res)
 	if err != nil {
 		return e.exception(st, err)
@@ -37,8 +41,18 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 	if res != nil {
 		code = res.ExitCode
 	}
+	if why != "" {
+		target, err := e.target(e.permanentSlot(st, res), e.scope(value.NewMap("verdict", v.Name, "details", v.Details)))
+		if err != nil {
+			return e.exception(st, err)
+		}
+		return decision{target: target}
+	}
 	if d, done := e.failed(ctx, st, res); done {
 		return d // it is tried again: that is not going in circles
+	}
+	if d, refused := e.judgeRefused(st, v); refused {
+		return d
 	}
 	if e.planRetry(st, res, v.Name) {
 		return decision{retry: true}
@@ -74,9 +88,8 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 			return decision{target: target}
 		}
 	}
-	// A prompt that failed permanently is no verdict on its work, whatever its text would be judged to be.
 	name := v.Name
-	if refusedForGood(res) && !judgesFailure(st) {
+	if e.refusedAsVerdict(st, res) && !judgesFailure(st) {
 		name = "error"
 	}
 	target, err := e.route(st, name, scope)
@@ -85,8 +98,8 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 		return e.exception(st, err)
 	case target != "":
 		return decision{target: target}
-	case refusedForGood(res):
-		return decision{refused: refusal(st, res.Reply, res.Stderr)}
+	case e.refusedAsVerdict(st, res):
+		return decision{refused: permanentFailure(st, res)}
 	}
 	return decision{unjudged: limited}
 }
@@ -132,6 +145,8 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 	}
 	switch {
 	case decided:
+	case cfg.Type != "exit_code" && cfg.Type != "mcp_result" && e.permanent(st, res) != "":
+		v = exitedBadly(res.ExitCode)
 	case cfg.Type == "llm_structured" && !e.cfg.Loop.LLM.Enabled:
 		v = errorVerdict("error", errNoLLM)
 	default:

@@ -115,8 +115,8 @@ func (e *Executor) failed(ctx context.Context, st *State, res *Result) (decision
 			return e.exception(st, err), true
 		}
 		return decision{target: target}, true
-	case st.Next != "" && refusedForGood(res):
-		return decision{refused: refusal(st, res.Reply, res.Stderr)}, true
+	case st.Next != "" && e.refusedAsVerdict(st, res):
+		return decision{refused: permanentFailure(st, res)}, true
 	}
 	m.forgive(st.Name)
 	return decision{}, false

@@ -62,7 +62,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 		return decision{}
 	case paused(o):
 		return decision{halted: true, parked: o.TerminatedBy == EndParked && ctx.Err() == nil}
-	case o.Refused && !takesError(st):
+	case o.Refused && !e.takesError(st):
 		return decision{refused: "sub-loop " + m.Child.Name + ": " + o.Error}
 	case o.TerminatedBy == EndBudget:
 		if err := e.affordable(); err != nil {

@@ -315,6 +315,10 @@ func (e *Executor) capture(st *State, res Result) error {
 
 // afterAction decides on the result of an action.
 func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decision {
+	why := e.permanent(st, &res)
+	if why != "" && e.permanentSlot(st, &res) == "" {
+		return decision{refused: why}
+	}
 	if d, done := e.throttle(st); done {
 		return d
 	}
@@ -328,12 +332,14 @@ func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decis
 	if d, done := e.failed(ctx, st, &res); done {
 		return d
 	}
-	if res.ExitCode != 0 && e.planRetry(st, &res, RetryError) {
+	if res.ExitCode != 0 && why == "" && e.planRetry(st, &res, RetryError) {
 		return decision{retry: true}
 	}
 	scope := e.scope(nil)
 	slot, onError := st.Next, st.On["error"]
 	switch {
+	case why != "":
+		slot = e.permanentSlot(st, &res)
 	case res.ExitCode < 0 && onError == "":
 		return decision{died: true}
 	case res.ExitCode < 0:
@@ -360,39 +366,4 @@ func prevResult(st *State, res *Result) *value.Map {
 		kind = res.TimeoutKind
 	}
 	return value.NewMap("output", res.Stdout, "exit_code", int64(res.ExitCode), "state", st.Name, "timeout_kind", kind)
-}
-
-// exception sends what went wrong around an action to on_error, or to _error of the route table (D11).
-func (e *Executor) exception(st *State, err error) decision {
-	e.breaks(err)
-	if errors.Is(err, errHalted) || e.broken != nil {
-		return decision{halted: true}
-	}
-	// What the run remembered as it came here is on record then, as if the action had been started: when the cause is fixed,
-	// the run can be forked here.
-	if m := e.mem; m.Phase == PhaseActing && m.Attempt == 0 && acts(st) && !e.record(context.Background(), false) {
-		return decision{halted: true}
-	}
-	var over *overrun
-	if errors.As(err, &over) {
-		return e.overspent(st, over)
-	}
-	slot, name := st.On["error"], "on_error"
-	if slot == "" && st.Route != nil {
-		slot, name = st.Route.Error, "_error"
-	}
-	var unresolved *template.Error
-	text := err.Error()
-	if slot == "" {
-		if errors.As(err, &unresolved) {
-			text = "in state " + st.Name + ": " + text
-		}
-		return decision{fatal: text}
-	}
-	target, terr := e.target(slot, e.scope(nil))
-	if terr != nil {
-		return decision{fatal: text + "; and " + name + " cannot be followed: " + terr.Error()}
-	}
-	e.emit(EventActionError, Field{"state", st.Name}, Field{"error", text}, Field{"route", name})
-	return decision{target: target}
 }

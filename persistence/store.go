@@ -102,7 +102,7 @@ type Run struct {
 	Reason    string // why it ended so, in one line; "" = that was not recorded, or it has not ended
 	Unowned   bool   // it says running, and nothing names a process that runs it: it is not known whether one does
 	Limited   bool   // it failed because a rate limit lasted, so it can be resumed all the same
-	Refused   bool   // it failed because a prompt failed permanently (D28), so it can be resumed once the cause is removed
+	Refused   bool   // it failed because something failed permanently (D29), so it can be resumed once the cause is removed
 
 	Owner        Owner     // zero where unknown
 	Held         bool      // a process owns it: a live process on this host holds its lock, or its lease

@@ -22,6 +22,12 @@ import (
 // Name is the file's name, in the .loops folder of a project and in the configuration folder of a person.
 const Name = "config.yaml"
 
+// What run.permanent_failures can be.
+const (
+	PermanentStop    = "stop"    // the run ends, and can be resumed at that state
+	PermanentVerdict = "verdict" // the routes of the state take them
+)
+
 // A Config is what the files say together. A field that none of them sets has its zero value, which stands for the
 // default of the code that reads it.
 type Config struct {
@@ -38,6 +44,8 @@ type Config struct {
 	Delay       time.Duration
 	Durability  string // as persistence.ParseDurability reads it
 	Budget      Budget
+
+	PermanentFailures string // where those lead that no on_error takes: PermanentStop or PermanentVerdict; "" = PermanentStop
 
 	QueueTimeout time.Duration  // how long run --queue waits; 0 = the default of the command
 	Limits       map[string]int // of submitted runs, by key, queue:NAME and label:NAME; see dispatch.limits

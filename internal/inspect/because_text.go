@@ -26,7 +26,7 @@ func reachedLimit(e fsm.Event, state string) string {
 // errorText says which error a state came to. Some texts name their state themselves.
 func errorText(state, problem string) string {
 	problem = strings.TrimSuffix(strings.TrimPrefix(problem, "in state "+state+": "), ".")
-	if strings.HasPrefix(problem, "state "+state+" ") || strings.HasPrefix(problem, "the prompt of state "+state+" ") {
+	if strings.HasPrefix(problem, "state "+state+" ") || strings.Contains(problem, " of state "+state+" cannot ") {
 		return problem
 	}
 	return "state " + state + ": " + problem

@@ -1,0 +1,78 @@
+package fsm
+
+import (
+	"context"
+	"errors"
+
+	"loops/fsm/template"
+)
+
+// A decision is what came of a visit to a state, before the run-wide rules have had their say.
+type decision struct {
+	target  string // "" = nowhere
+	stall   string // text of a stall that ends the run
+	fatal   string // text of an error that ends the run
+	died    bool   // the action was killed by a signal that this program did not send
+	limited bool   // a rate limit was waited out without success, and no route takes that
+	refused string // why an action or a judge failed permanently, where no route takes that; "" = none did
+	retry   bool   // the action is to be done again: the wait before that is in the memory
+	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
+	parked  bool   // the same, because it waits and the run is not to be carried meanwhile
+
+	unjudged bool // the same, of a judge: the result still waits for it
+
+	overrun *overrun // the budget that ends the run here, before anything else was done
+}
+
+// unanswered is how a run ends whose host refused: it can be resumed once the limit is over, or the cause is removed.
+func (d decision) unanswered() Outcome {
+	if d.refused != "" {
+		return Outcome{TerminatedBy: EndError, Error: d.refused, Refused: true}
+	}
+	return Outcome{TerminatedBy: EndError, Error: "No valid transition", Limited: true}
+}
+
+// exception sends what went wrong around an action to on_error, or to _error of the route table (D11).
+func (e *Executor) exception(st *State, err error) decision {
+	e.breaks(err)
+	if errors.Is(err, errHalted) || e.broken != nil {
+		return decision{halted: true}
+	}
+	// What the run remembered as it came here is on record then, as if the action had been started: when the cause is fixed,
+	// the run can be forked here.
+	if m := e.mem; m.Phase == PhaseActing && m.Attempt == 0 && acts(st) && !e.record(context.Background(), false) {
+		return decision{halted: true}
+	}
+	var over *overrun
+	if errors.As(err, &over) {
+		return e.overspent(st, over)
+	}
+	slot, name := st.On["error"], "on_error"
+	if slot == "" && st.Route != nil {
+		slot, name = st.Route.Error, "_error"
+	}
+	var unresolved *template.Error
+	text := err.Error()
+	if slot == "" {
+		if errors.As(err, &unresolved) {
+			text = "in state " + st.Name + ": " + text
+		}
+		return decision{fatal: text}
+	}
+	target, terr := e.target(slot, e.scope(nil))
+	if terr != nil {
+		return decision{fatal: text + "; and " + name + " cannot be followed: " + terr.Error()}
+	}
+	e.emit(EventActionError, Field{"state", st.Name}, Field{"error", text}, Field{"route", name})
+	return decision{target: target}
+}
+
+// interrupted leaves a state whose action was started and cut short, as on_interrupted says.
+func (e *Executor) interrupted(st *State) decision {
+	target, err := e.target(st.OnInterrupted, e.scope(nil))
+	if err != nil {
+		return e.exception(st, err)
+	}
+	e.emit(EventActionInterrupted, Field{"state", st.Name}, Field{"attempt", int64(e.mem.Attempt)}, Field{"next", target})
+	return decision{target: target}
+}

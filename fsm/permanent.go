@@ -1,0 +1,160 @@
+package fsm
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"loops/fsm/value"
+)
+
+// permanent reports whether no prompt to the same host can succeed until a user does something (D29). The host says so, never the
+// text of an agent, which may hold any words.
+func (f Failure) permanent() bool {
+	switch f {
+	case FailAuth, FailBilling, FailModel, FailMissing, FailPermission:
+		return true
+	}
+	return false
+}
+
+// cause says what a user has to see to. It is "" for a failure that is not permanent.
+func (f Failure) cause() string {
+	return map[Failure]string{
+		FailAuth:       "the key or the login is refused",
+		FailBilling:    "the account has to be paid for, or its limit raised",
+		FailModel:      "the host has no such model for this account",
+		FailMissing:    "the host is not installed",
+		FailPermission: "it needs a permission that no user can give here",
+	}[f]
+}
+
+// Exit codes of a tool call whose server or tool is not there, or whose configuration cannot be used.
+const (
+	toolUnusable = 2
+	toolMissing  = 127
+)
+
+// permanentFailure returns why the action of a state cannot succeed until a user does something: a prompt by what its host says, a request
+// by its status, a tool by its exit code. It returns "" if the action worked, or may work the next time. Scripts are never judged (D5).
+func permanentFailure(st *State, res *Result) string {
+	if res == nil || res.ExitCode == 0 || res.TimeoutKind != "" {
+		return ""
+	}
+	switch kind := KindOf(st); {
+	case kind == KindPrompt && res.Reply != nil && res.Reply.Failure.permanent():
+		return "the prompt of state " + st.Name + " cannot succeed: " + res.Reply.refusal(res.Stderr)
+	case kind == KindHTTP && res.Response != nil && slices.Contains([]int{401, 402, 407}, res.Response.Status):
+		return "the call of state " + st.Name + " cannot succeed: the server answered " + value.Truncate(strings.TrimSpace(res.Stderr), 300)
+	case kind == KindMCP && (res.ExitCode == toolMissing || res.ExitCode == toolUnusable):
+		return "the tool of state " + st.Name + " cannot be called: " +
+			cmp.Or(value.Truncate(strings.TrimSpace(res.Stderr), 300), st.Action+" was not found")
+	}
+	return ""
+}
+
+// refusal says what a user has to see to, and what the host said of it.
+func (r *Reply) refusal(stderr string) string {
+	what := r.Failure.cause()
+	if r.Host != "" {
+		what += " (" + r.Host + ")"
+	}
+	why := cmp.Or(r.Reason, strings.TrimSpace(stderr))
+	switch {
+	case why == "":
+	case r.Failure == FailMissing:
+		what = why // which says it all
+	default:
+		what += ": " + value.Truncate(why, 300)
+	}
+	return what
+}
+
+// permanent is [permanentFailure] of a machine that does not treat such failures as verdicts.
+func (e *Executor) permanent(st *State, res *Result) string {
+	if e.cfg.PermanentVerdicts {
+		return ""
+	}
+	return permanentFailure(st, res)
+}
+
+// errorSlot returns where the author of a state leads errors: on_error, or error or _error of the route table; "" = nowhere. The one
+// state of a branch or an item has routes that no author wrote.
+func (e *Executor) errorSlot(st *State) string {
+	switch {
+	case e.inline:
+		return ""
+	case st.On["error"] != "":
+		return st.On["error"]
+	case declared(st, "error") != "" || st.Route == nil:
+		return declared(st, "error")
+	}
+	return st.Route.Error
+}
+
+// declared returns where a key of exactly this verdict leads; "" = there is none.
+func declared(st *State, verdict string) string {
+	if st.Route == nil {
+		return st.On[verdict]
+	}
+	to, _ := st.Route.Table.Value(verdict).(string)
+	return to
+}
+
+// permanentSlot returns where a permanent failure of an action leads: as an error does, or where a key names what a tool came to.
+func (e *Executor) permanentSlot(st *State, res *Result) string {
+	if KindOf(st) == KindMCP && !e.inline {
+		name := "tool_error"
+		if res.ExitCode == toolMissing {
+			name = "not_found"
+		}
+		if to := declared(st, name); to != "" {
+			return to
+		}
+	}
+	return e.errorSlot(st)
+}
+
+// judgeRefused decides where a verdict leads that stands for a permanent failure of a judge. It reports false for any other verdict.
+// Without a route for errors, the result waits: a resumed run asks again, and does not act again.
+func (e *Executor) judgeRefused(st *State, v Verdict) (decision, bool) {
+	text, _ := v.Details.Value("failure").(string)
+	if v.Name != "error" || !Failure(text).permanent() || e.cfg.PermanentVerdicts {
+		return decision{}, false
+	}
+	slot := e.errorSlot(st)
+	if slot == "" {
+		return decision{unjudged: true, refused: "the judge of state " + st.Name + " cannot answer: " + value.Text(v.Details.Value("error"))}, true
+	}
+	target, err := e.target(slot, e.scope(value.NewMap("verdict", v.Name, "details", v.Details)))
+	if err != nil {
+		return e.exception(st, err), true
+	}
+	return decision{target: target}, true
+}
+
+// permanentInside decides where a permanent failure of what a state runs inside leads: to on_error, or to the end of the run.
+func (e *Executor) permanentInside(st *State, why string) decision {
+	if e.errorSlot(st) == "" {
+		return decision{refused: why}
+	}
+	return e.exception(st, errors.New(why))
+}
+
+// refusedAsVerdict reports whether a prompt failed permanently by the rules of D28, which hold where such failures are verdicts.
+func (e *Executor) refusedAsVerdict(st *State, res *Result) bool {
+	return e.cfg.PermanentVerdicts && KindOf(st) == KindPrompt && permanentFailure(st, res) != "" && res.Reply.Failure != FailPermission
+}
+
+// judgesFailure reports whether the author of a state looks at the exit code of its prompt, and so has said what a prompt
+// that fails leads to, permanently or not. It matters only by the rules of D28.
+func judgesFailure(st *State) bool { return st.Evaluate != nil && st.Evaluate.Type == "exit_code" }
+
+// takesError reports whether a sub-loop state takes a permanent failure inside it. Only by the rules of D28 do on_no and _ take it.
+func (e *Executor) takesError(st *State) bool {
+	if !e.cfg.PermanentVerdicts || st.Next != "" {
+		return e.errorSlot(st) != ""
+	}
+	return outcomeSlot(st, "error", false) != ""
+}
