@@ -7,12 +7,12 @@ CRASHES ?= 2000
 FUZZTIME ?= 10s
 TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile)$$
 
-.PHONY: all help check build test race lint format tools golden generate bench release torture pictures fuzz clean
+.PHONY: all help check build test test-times flake race lint format tools golden generate bench release torture pictures fuzz clean
 
 all: build lint test
 
 help: ## what there is to make
-	@sed -n -E 's/^([a-z]+):[^#]*## (.*)/\1	\2/p' Makefile | expand -t 12
+	@sed -n -E 's/^([a-z-]+):[^#]*## (.*)/\1	\2/p' Makefile | expand -t 12
 
 check: ## the linters and every test this machine can run, a Mac and without root too; says what was skipped and why
 	@.ci/check
@@ -20,8 +20,18 @@ check: ## the linters and every test this machine can run, a Mac and without roo
 build: ## the program, without cgo, as bin/loops
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/loops
 
-test: ## every test there is
-	go test ./...
+test: bin/testlog ## every test there is; bin/test.log has all that they printed
+	@GOFLAGS="$$(go env GOFLAGS) -v -timeout=30m" go test ./... > bin/test.log 2>&1; code=$$?; \
+	bin/testlog failures bin/test.log; bin/testlog count bin/test.log; exit $$code
+
+test-times: bin/testlog ## the slowest packages and tests of the last make test
+	@bin/testlog slowest -n 20 bin/test.log
+
+flake: ## the tests RUNS times (default: 5) in random order, while two processes keep two cores busy
+	@.ci/flake $(RUNS)
+
+bin/testlog: tools/testlog/main.go
+	GOBIN=$(CURDIR)/bin go -C tools install ./testlog
 
 race: ## what shares memory between goroutines, under the race detector (needs a C compiler)
 	go test -race -timeout 40m ./fsm/... ./engine/... ./persistence/... ./reconcile/... ./internal/... ./cmd/loops/cli
