@@ -20,7 +20,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // arrows says what each package of ours imports beyond the standard library, tests aside. Modules stand for all
@@ -332,19 +332,17 @@ var arrows = map[string][]string{
 	"loops/internal/jsonoutput":                   {"github.com/google/jsonschema-go"},
 	"loops/internal/answer":                       {"github.com/google/jsonschema-go"},
 	"loops/internal/bundle":                       {"loops/fsm", "loops/fsm/value", "loops/internal/disk", "loops/persistence", "loops/persistence/snapshot", "github.com/klauspost/compress"},
-	"loops/internal/casefile":                     {"github.com/rogpeppe/go-internal"},
 	"loops/internal/config":                       {"loops/internal/host", "loops/internal/humanize", "gopkg.in/yaml.v3", "loops/internal/signing"},
 	"loops/internal/diagram":                      {"loops/fsm", "golang.org/x/text"},
 	"loops/internal/disk":                         {"golang.org/x/sys"},
 	"loops/internal/doctor":                       {"loops/engine/action", "loops/engine/project", "loops/fsm", "loops/fsm/value", "loops/internal/config", "loops/internal/host", "loops/internal/humanize", "loops/internal/plain", "loops/internal/price", "loops/persistence", "loops/reconcile"},
-	"loops/internal/golden":                       {},
-	"loops/internal/needs":                        {},
+	"loops/internal/testenv":                      {"github.com/rogpeppe/go-internal"},
 	"loops/internal/host":                         {"loops/fsm/pattern"},
-	"loops/internal/hosttest":                     {"loops/internal/needs"},
+	"loops/internal/hosttest":                     {"loops/internal/testenv"},
 	"loops/internal/move":                         {"loops/fsm", "loops/fsm/value"},
 	"loops/internal/notify":                       {"loops/internal/config", "loops/internal/proc"},
 	"loops/internal/pgtest":                       {},
-	"loops/internal/programtest":                  {"loops/internal/needs", "loops/internal/pgtest"},
+	"loops/internal/programtest":                  {"loops/internal/testenv", "loops/internal/pgtest"},
 	"loops/internal/humanize":                     {},
 	"loops/internal/manual":                       {},
 	"loops/internal/plain":                        {"golang.org/x/text"},
@@ -369,7 +367,7 @@ var arrows = map[string][]string{
 	"loops/persistence/dirstore":                  {"loops/fsm", "loops/fsm/value", "loops/internal/disk", "loops/persistence", "loops/persistence/dirstore/index", "loops/persistence/dirstore/segment", "loops/persistence/snapshot", "golang.org/x/sys"},
 	"loops/persistence/dirstore/index":            {"loops/internal/disk"},
 	"loops/persistence/snapshot":                  {"loops/fsm", "loops/fsm/value"},
-	"loops/persistence/storetest":                 {"loops/fsm", "loops/fsm/value", "loops/internal/needs", "loops/persistence"},
+	"loops/persistence/storetest":                 {"loops/fsm", "loops/fsm/value", "loops/internal/testenv", "loops/persistence"},
 	"loops/reconcile":                             {"loops/persistence", "loops/internal/proc"},
 	"loops/release":                               {"gopkg.in/yaml.v3"},
 }
@@ -488,7 +486,7 @@ func TestLinterArrows(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s lacks the lines %q and %q", linterFile, linterBegin, linterEnd)
 	}
-	golden.Check(t, linterFile, before+linterBegin+linterRules()+linterEnd+after)
+	testenv.Golden(t, linterFile, before+linterBegin+linterRules()+linterEnd+after)
 }
 
 // linterRules are depguard's rules: one for each package, strict. Ours are named exactly, modules with all their packages.

@@ -197,7 +197,7 @@ func f(e fsm.Event, kind string) {
 // TestOneUpdateFlag: -update rewrites every file that holds what tests expect, by way of one package, so that "make golden"
 // misses none.
 func TestOneUpdateFlag(t *testing.T) {
-	const home = "internal/golden/golden.go"
+	const home = "internal/testenv/golden.go"
 	found := 0
 	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -215,7 +215,7 @@ func TestOneUpdateFlag(t *testing.T) {
 				case name == home:
 					found++
 				default:
-					t.Errorf("%s: a flag -update of its own: compare with internal/golden instead", fset.Position(l.Pos()))
+					t.Errorf("%s: a flag -update of its own: compare with internal/testenv instead", fset.Position(l.Pos()))
 				}
 			}
 			return true
@@ -226,17 +226,17 @@ func TestOneUpdateFlag(t *testing.T) {
 	}
 }
 
-// TestSkips wants every test that is skipped to say what it needs by package needs, which does not skip where CI is set.
+// TestSkips wants every test that is skipped to say what it needs by package testenv, which does not skip where CI is set.
 func TestSkips(t *testing.T) {
 	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
-		if strings.HasPrefix(name, "internal/needs/") {
+		if strings.HasPrefix(name, "internal/testenv/") {
 			return
 		}
 		for _, at := range skips(f) {
-			t.Errorf("%s skips a test: let internal/needs do that", fset.Position(at))
+			t.Errorf("%s skips a test: let internal/testenv do that", fset.Position(at))
 		}
 	})
-	f, err := parser.ParseFile(token.NewFileSet(), "a_test.go", "package a\nfunc f() { t.Skip(1); b.Skipf(2); x.y.SkipNow(); s.Skip = true; needs.Skip(t, 3) }", parser.SkipObjectResolution)
+	f, err := parser.ParseFile(token.NewFileSet(), "a_test.go", "package a\nfunc f() { t.Skip(1); b.Skipf(2); x.y.SkipNow(); s.Skip = true; testenv.Skip(t, 3) }", parser.SkipObjectResolution)
 	if err != nil || len(skips(f)) != 3 {
 		t.Errorf("%d skips are found, %v", len(skips(f)), err)
 	}
@@ -253,7 +253,7 @@ func skips(f *ast.File) (found []token.Pos) {
 		if !ok || !slices.Contains([]string{"Skip", "Skipf", "SkipNow"}, method.Sel.Name) {
 			return true
 		}
-		if from, ok := method.X.(*ast.Ident); !ok || from.Name != "needs" {
+		if from, ok := method.X.(*ast.Ident); !ok || from.Name != "testenv" {
 			found = append(found, call.Pos())
 		}
 		return true

@@ -13,7 +13,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/gitref"
-	"loops/internal/needs"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -51,7 +51,7 @@ func (d *dying) Keep(ctx context.Context) (string, error) {
 
 // Wherever a worker dies, files and memory agree on the next one: what an action that is repeated did before is not there.
 func TestFilesTravel(t *testing.T) {
-	needs.Command(t, "git")
+	testenv.Command(t, "git")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	git := gitref.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none"))

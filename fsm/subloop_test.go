@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // A run that was stopped inside a sub-loop that it is not to continue with any more continued with it as the next state
@@ -35,7 +35,7 @@ func TestAnotherStateRunsItsOwnSubloop(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				golden.Check(t, "testdata/trace/stop-subloop-"+name+".again", show(rec.events)+showEnd(rec.saved[len(rec.saved)-1], out))
+				testenv.Golden(t, "testdata/trace/stop-subloop-"+name+".again", show(rec.events)+showEnd(rec.saved[len(rec.saved)-1], out))
 			})
 		})
 	}

@@ -19,7 +19,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // fake carries out actions that say what should come of them: words separated by "; ".
@@ -370,7 +370,7 @@ func TestTraces(t *testing.T) {
 					}
 					got += "resume\n" + show(rec.events) + showEnd(rec.saved[len(rec.saved)-1], out)
 				}
-				golden.Check(t, strings.TrimSuffix(file, ".yaml")+".out", got)
+				testenv.Golden(t, strings.TrimSuffix(file, ".yaml")+".out", got)
 			})
 		})
 	}
@@ -560,7 +560,7 @@ func TestResumeWithAHigherCapGoesOnWithTheWork(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := fmt.Sprintf("ran %v\nresumed with a higher cap: ran %v, %s in %s after %d steps\n", first.ran, second.ran, out.TerminatedBy, out.FinalState, out.Steps)
-				golden.Check(t, "testdata/trace/resume-higher-"+name+".again", got)
+				testenv.Golden(t, "testdata/trace/resume-higher-"+name+".again", got)
 			})
 		})
 	}

@@ -11,8 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/casefile"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // looks are the commands that only look at runs, for a loop with this name.
@@ -66,11 +65,11 @@ func TestArchivesOfTheReference(t *testing.T) {
 	t.Parallel()
 	bin := binary(t)
 	type tree struct {
-		in     *casefile.Case
+		in     *testenv.Case
 		folder string
 	}
 	var trees []tree
-	for _, c := range casefile.Glob(t, conformance+"/dirs/*.txtar") {
+	for _, c := range testenv.Cases(t, conformance+"/dirs/*.txtar") {
 		for _, folder := range c.Folders() {
 			trees = append(trees, tree{c, folder})
 		}
@@ -120,7 +119,7 @@ func TestArchivesOfTheReference(t *testing.T) {
 					}
 				}
 			}
-			golden.Check(t, filepath.Join("testdata", "archives", name+".out"), out.String())
+			testenv.Golden(t, filepath.Join("testdata", "archives", name+".out"), out.String())
 		})
 	}
 }

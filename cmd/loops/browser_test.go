@@ -21,7 +21,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 const shipLoop = `name: ship
@@ -60,7 +60,7 @@ type browser struct {
 // startChromium starts a browser for all pages of a test.
 func startChromium(t *testing.T) context.Context {
 	t.Helper()
-	path := needs.Command(t, "chromium")
+	path := testenv.Command(t, "chromium")
 	profile := serveDir(t) // the browser may still write there when it was ended
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.WSURLReadTimeout(time.Minute))
@@ -386,7 +386,7 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Run("axe-core finds nothing serious, light and dark", func(t *testing.T) {
 		axe, err := os.ReadFile("../../internal/hosttest/testdata/node_modules/axe-core/axe.min.js")
 		if err != nil {
-			needs.Skip(t, "axe-core: npm --prefix internal/hosttest/testdata run setup")
+			testenv.Skip(t, "axe-core: npm --prefix internal/hosttest/testdata run setup")
 		}
 		run := start(t)
 		b := s.page(t, chromium, "/")

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // consoleLine is a message in the console of Chromium: an error, a refused request, or what a script says.
@@ -23,7 +23,7 @@ var consoleLine = regexp.MustCompile(`(?m)^.*:CONSOLE[:(].*$`)
 // and its output try to bring all three about.
 func TestPagesInChromium(t *testing.T) {
 	t.Parallel()
-	browser := needs.Command(t, "chromium")
+	browser := testenv.Command(t, "chromium")
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer server.Close()

@@ -11,8 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/casefile"
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // A caseSpec is a case.json; a case without one is "loops run main".
@@ -47,7 +46,7 @@ var signals = map[string]syscall.Signal{
 }
 
 // readSpec returns the case.json of a case.
-func readSpec(t testing.TB, c *casefile.Case) (spec caseSpec) {
+func readSpec(t testing.TB, c *testenv.Case) (spec caseSpec) {
 	t.Helper()
 	if c.Text("case.json") != "" {
 		readJSON(t, c, "case.json", &spec)
@@ -64,7 +63,7 @@ type caseRun struct {
 }
 
 // runCase carries out the steps of a case in a fresh folder.
-func runCase(t *testing.T, c *casefile.Case, spec caseSpec) caseRun {
+func runCase(t *testing.T, c *testenv.Case, spec caseSpec) caseRun {
 	t.Helper()
 	cwd, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
@@ -87,7 +86,7 @@ func runCase(t *testing.T, c *casefile.Case, spec caseSpec) caseRun {
 		env = append(env, "FAKE_LOG="+cwd+"/host.log", "FAKE_JUDGE="+cwd+"/judge.txt")
 	}
 	if spec.Stub || strings.Contains(spec.Setup, "python3") {
-		needs.Command(t, "python3")
+		testenv.Command(t, "python3")
 	}
 	if spec.Setup != "" {
 		if out, err := bash(cwd, env, spec.Setup); err != nil {

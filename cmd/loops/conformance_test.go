@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/casefile"
+	"loops/internal/testenv"
 )
 
 const conformance = "testdata/conformance"
@@ -23,7 +23,7 @@ const conformance = "testdata/conformance"
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	notYet := readNotYet(t)
-	for _, c := range casefile.Glob(t, conformance+"/cases/*.txtar") {
+	for _, c := range testenv.Cases(t, conformance+"/cases/*.txtar") {
 		spec := readSpec(t, c)
 		if notYet[c.Name] != "" || spec.Slow && !*torture {
 			continue
@@ -43,7 +43,7 @@ func TestConformanceList(t *testing.T) {
 	notYet := readNotYet(t)
 	public := strings.Fields(readText(t, conformance+"/public.txt"))
 	known := map[string]bool{}
-	for _, c := range casefile.Glob(t, conformance+"/cases/*.txtar") {
+	for _, c := range testenv.Cases(t, conformance+"/cases/*.txtar") {
 		known[c.Name] = true
 	}
 	for _, f := range fixtures(t) {
@@ -101,7 +101,7 @@ func readNotYet(t *testing.T) map[string]string {
 }
 
 // readJSON decodes a file of a case into v.
-func readJSON(t testing.TB, c *casefile.Case, name string, v any) {
+func readJSON(t testing.TB, c *testenv.Case, name string, v any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(c.Text(name)), v); err != nil {
 		t.Fatalf("%s, %s: %v", c.Name, name, err)
@@ -109,7 +109,7 @@ func readJSON(t testing.TB, c *casefile.Case, name string, v any) {
 }
 
 // compare returns the first difference between what the case left behind and what it expects.
-func (r *caseRun) compare(t *testing.T, c *casefile.Case) string {
+func (r *caseRun) compare(t *testing.T, c *testenv.Case) string {
 	t.Helper()
 	var exp map[string]any
 	readJSON(t, c, "expect.json", &exp)
@@ -153,7 +153,7 @@ func (r *caseRun) compare(t *testing.T, c *casefile.Case) string {
 	return r.compareRest(t, exp)
 }
 
-func (r *caseRun) compareEvents(t *testing.T, c *casefile.Case, exp map[string]any, raw, events []map[string]any) string {
+func (r *caseRun) compareEvents(t *testing.T, c *testenv.Case, exp map[string]any, raw, events []map[string]any) string {
 	t.Helper()
 	if want := c.Text("expect.events.jsonl"); want != "" {
 		var list []map[string]any
@@ -222,7 +222,7 @@ func (r *caseRun) compareRest(t *testing.T, exp map[string]any) string {
 
 // A fixture is one check of a directory fixture.
 type fixture struct {
-	in           *casefile.Case
+	in           *testenv.Case
 	name         string
 	Snapshot     string         `json:"snapshot"`
 	Args         []string       `json:"args"`
@@ -237,7 +237,7 @@ type fixture struct {
 func fixtures(t *testing.T) []fixture {
 	t.Helper()
 	var out []fixture
-	for _, c := range casefile.Glob(t, conformance+"/dirs/*.txtar") {
+	for _, c := range testenv.Cases(t, conformance+"/dirs/*.txtar") {
 		var exp struct{ Checks []fixture }
 		readJSON(t, c, "expect.json", &exp)
 		for i, f := range exp.Checks {

@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
 	"loops/internal/pgtest"
 	"loops/internal/programtest"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
@@ -294,7 +294,7 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 // other run may have changed. `make torture` does so at each call; otherwise one is chosen, with one kind of trouble, on one store.
 func TestEachCommandCutShort(t *testing.T) {
 	t.Parallel()
-	needs.Tracing(t)
+	testenv.Tracing(t)
 	for k, store := range []string{"dir", "sqlite:runs.db?lease=100ms", "postgres"} {
 		t.Run(storeName(store), func(t *testing.T) {
 			var points, commands atomic.Int64

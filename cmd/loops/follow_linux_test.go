@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 var readOfJournal = regexp.MustCompile(`(?m)(?:read|pread64)\(\d+<[^>]*\.events\.jsonl>.* = (\d+)$`)
@@ -21,8 +21,8 @@ var readOfJournal = regexp.MustCompile(`(?m)(?:read|pread64)\(\d+<[^>]*\.events\
 // something is added.
 func TestFollowersReadOnFromAByte(t *testing.T) {
 	t.Parallel()
-	strace := needs.Command(t, "strace")
-	needs.Tracing(t)
+	strace := testenv.Command(t, "strace")
+	testenv.Tracing(t)
 	for _, args := range []string{"events -f --json grow", "attach --all --json grow"} {
 		t.Run(strings.Fields(args)[0], func(t *testing.T) {
 			t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // The loop that is interrupted: actions, captures, messages, a decision, a wait, and sub-loops two deep. Its actions
@@ -107,7 +107,7 @@ func (d crashDir) goOn(t *testing.T) {
 // at each call, and otherwise a few are chosen.
 func TestInterruptedAtEveryWrite(t *testing.T) {
 	t.Parallel()
-	needs.Tracing(t)
+	testenv.Tracing(t)
 	for _, store := range stores {
 		for _, c := range []struct {
 			name string

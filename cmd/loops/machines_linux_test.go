@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // A host is a machine as the network sees it: a network and a name of its own, and one link to this one.
@@ -74,8 +74,8 @@ func firstTry(t *testing.T) (each, worker, third string) {
 // one continues it; then the network of that one fails, and when it is back the run was continued by a third.
 func TestMachinesTutorial(t *testing.T) {
 	t.Parallel()
-	needs.Root(t, "makes network namespaces")
-	needs.Command(t, "ip")
+	testenv.Root(t, "makes network namespaces")
+	testenv.Command(t, "ip")
 	each, work, third := firstTry(t)
 	f := newFleet(t, "2s")
 	f.write(".loops/fix.yaml", strings.Replace(threeSteps, "name: three", "name: fix", 1))

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
 	"loops/internal/programtest"
+	"loops/internal/testenv"
 )
 
 // heldLoop is a loop whose action holds flock on the file acting as long as it lives, which every PID namespace of the
@@ -127,8 +127,8 @@ func leased(url string) string {
 // And stop reported that it had killed such an owner, by a pid that no process has here.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
-	needs.Namespaces(t)
-	needs.Command(t, "bwrap")
+	testenv.Namespaces(t)
+	testenv.Command(t, "bwrap")
 	for store, location := range namespaceStores(t) {
 		for i, w := range worlds {
 			if i == 0 {
@@ -219,8 +219,8 @@ func (d slowRun) commanded(owner *programtest.Process, here world) {
 // two copies of the action are ever at work. `make torture` does it more often.
 func TestNamespacesAtOnce(t *testing.T) {
 	t.Parallel()
-	needs.Namespaces(t)
-	needs.Command(t, "bwrap")
+	testenv.Namespaces(t)
+	testenv.Command(t, "bwrap")
 	rounds := 2
 	if *torture {
 		rounds = 40

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 const longLoop = `name: inject
@@ -24,7 +24,7 @@ states:
 // run as failed, or led it to on_error, and it could not be resumed when there was room again.
 func TestNoRoomForWhatAnActionNeeds(t *testing.T) {
 	t.Parallel()
-	needs.Tracing(t)
+	testenv.Tracing(t)
 	for _, store := range stores {
 		t.Run(storeName(store), func(t *testing.T) {
 			t.Parallel()

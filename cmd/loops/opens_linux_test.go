@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 var openedState = regexp.MustCompile(`open(?:at)?\(.*"([^"]*state\.json)", O_RDONLY`)
@@ -18,8 +18,8 @@ var openedState = regexp.MustCompile(`open(?:at)?\(.*"([^"]*state\.json)", O_RDO
 // TestStateFileIsOpenedOnce: a command that shows the status of runs opens the state file of each once.
 func TestStateFileIsOpenedOnce(t *testing.T) {
 	t.Parallel()
-	strace := needs.Command(t, "strace")
-	needs.Tracing(t)
+	strace := testenv.Command(t, "strace")
+	testenv.Tracing(t)
 	dir, env := watchProject(t, "dir", "name: slow\ninitial: a\nstates:\n  a: {action: \"touch began; sleep 600\", next: b}\n  b: {terminal: true}\n")
 	waitForFile(t, filepath.Join(dir, "began"))
 	quick := "name: quick\ninitial: a\nstates:\n  a: {action: \"echo hi\", next: b}\n  b: {terminal: true}\n"
@@ -57,8 +57,8 @@ func TestStateFileIsOpenedOnce(t *testing.T) {
 // for each look: before anything was sent, and after a pause was.
 func TestOneFileCallForALookAtCommands(t *testing.T) {
 	t.Parallel()
-	strace := needs.Command(t, "strace")
-	needs.Tracing(t)
+	strace := testenv.Command(t, "strace")
+	testenv.Tracing(t)
 	dir, env := watchProject(t, "dir")
 	text := "name: slow\ninitial: a\nstates:\n  a: {action: \"until test -e go; do sleep 0.1; done\", next: b}\n  b: {terminal: true}\n"
 	must(t, os.WriteFile(filepath.Join(dir, ".loops/slow.yaml"), []byte(text), 0o644))

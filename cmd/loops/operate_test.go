@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // docs/operate.md and the README of the examples are executed from top to bottom, each in a project of its own. What they have:
@@ -177,7 +177,7 @@ func (s *stage) play(least int) {
 	if n < least && !s.t.Failed() {
 		s.t.Errorf("%s: only %d commands were run", s.path, n)
 	}
-	if len(s.edits) > 0 && golden.Update() {
+	if len(s.edits) > 0 && testenv.Update() {
 		s.rewrite(s.path)
 	}
 }
@@ -296,7 +296,7 @@ func (s *stage) compare(one *terminal) {
 	if s.t.Logf("$ %s\n%s", one.command, strings.Join(got, "\n")); matches(got, want) {
 		return
 	}
-	if !golden.Update() || slices.Contains(want, omission) {
+	if !testenv.Update() || slices.Contains(want, omission) {
 		s.t.Errorf("%s:%d: $ %s\nprints\n%s\n\nand the page says\n%s", s.path, one.line, one.command, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		return
 	}

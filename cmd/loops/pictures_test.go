@@ -13,8 +13,8 @@ import (
 	"github.com/gdamore/tcell/v3/color"
 	"github.com/gdamore/tcell/v3/vt"
 
-	"loops/internal/needs"
 	"loops/internal/programtest"
+	"loops/internal/testenv"
 )
 
 // TestPictures makes the pictures of the README from real runs: the screen of watch, the drawing of a run, and its report.
@@ -43,7 +43,7 @@ func TestPictures(t *testing.T) {
 	loopsIn(t, dir, env, "report", "fix", "-o", page)
 	png := filepath.Join(out, "report.png")
 	profile := t.TempDir()
-	cmd := exec.Command(needs.Command(t, "chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
+	cmd := exec.Command(testenv.Command(t, "chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
 		"--user-data-dir="+profile, "--window-size=1000,900", "--screenshot="+png, "file://"+page)
 	if said, err := cmd.CombinedOutput(); err != nil {

@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // Long outputs that the next state reads, out here and in a sub-loop, a variable too long for an environment, and texts with
@@ -99,14 +99,14 @@ func powerArguments() []string {
 // needsDisk skips the test where no disk can be made whose power is cut.
 func needsDisk(t *testing.T) {
 	t.Helper()
-	needs.Root(t, "only root mounts file systems")
+	testenv.Root(t, "only root mounts file systems")
 	for _, path := range []string{"/dev/fuse", "/dev/loop-control"} {
 		if _, err := os.Stat(path); err != nil {
-			needs.Skip(t, path)
+			testenv.Skip(t, path)
 		}
 	}
 	for _, name := range []string{"mkfs.ext4", "mount", "umount"} {
-		needs.Command(t, name)
+		testenv.Command(t, name)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // TestScript runs testdata/script/*.txtar against the real program. Besides the usual commands there are
@@ -43,7 +43,7 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 	bin := binary(t)
 	testscript.Run(t, testscript.Params{
 		Files:               scripts,
-		UpdateScripts:       golden.Update(),
+		UpdateScripts:       testenv.Update(),
 		RequireExplicitExec: false,
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // readCalls read a file.
@@ -43,7 +43,7 @@ var looksAtRuns = []string{
 // shows all.
 func TestUnreadableJournal(t *testing.T) {
 	t.Parallel()
-	needs.Tracing(t)
+	testenv.Tracing(t)
 	for _, c := range []struct{ store, file string }{{"dir", "events"}, {"dir", "state.json"}, {"sqlite:runs.db", "runs.db"}} {
 		for _, loop := range []string{"ended", "open"} {
 			t.Run(storeName(c.store)+"/"+c.file+"/"+loop, func(t *testing.T) {

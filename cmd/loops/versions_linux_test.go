@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // TestVersions reads what earlier versions recorded, as release/fixture.sh let them: every run is listed, explained,
@@ -48,7 +48,7 @@ func TestVersions(t *testing.T) {
 				if here {
 					got = strings.Replace(got, "paused interrupted, 1 steps, in b; explain 0; export 0; fork 0; resume 0; import 0", "paused running, 1 steps, in b; explain 0; export 9; fork 0; resume 9; import 4", 1)
 				}
-				golden.Check(t, filepath.Join(folder, store+".want"), got)
+				testenv.Golden(t, filepath.Join(folder, store+".want"), got)
 			})
 		}
 	}

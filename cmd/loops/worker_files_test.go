@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // A gitFleet is a fleet whose files are in a repository that workers, which are in folders of no project, keep them in.
@@ -30,7 +30,7 @@ states:
 
 func newGitFleet(t *testing.T) gitFleet {
 	t.Helper()
-	needs.Command(t, "git")
+	testenv.Command(t, "git")
 	f := gitFleet{newFleet(t, workerLease), filepath.Join(t.TempDir(), "remote.git"), filepath.Join(t.TempDir(), "go")}
 	f.write(".loops/three.yaml", travelSteps)
 	f.write(".loops/config.yaml", "files: {mode: git, remote: "+f.remote+"}\n")

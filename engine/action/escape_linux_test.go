@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"loops/internal/needs"
 	"loops/internal/proc"
+	"loops/internal/testenv"
 )
 
 // daemon leaves the group and the session of an action and clears its environment. It writes its pid to a file.
@@ -31,7 +31,7 @@ func grouped(t *testing.T) *Runner {
 		if os.Getuid() == 0 {
 			t.Errorf("no control group can be made: %v", err)
 		}
-		needs.Skip(t, "leave to make control groups: "+err.Error())
+		testenv.Skip(t, "leave to make control groups: "+err.Error())
 	} else {
 		g.Close()
 	}

@@ -3,11 +3,11 @@ package action
 import (
 	"testing"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // Most of these tests wait for processes that take their time to end.
 func TestMain(m *testing.M) {
-	needs.Parallel(8)
+	testenv.Parallel(8)
 	m.Run()
 }

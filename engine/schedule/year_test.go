@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/needs"
 	"loops/internal/pgtest"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore/ledger"
 	"loops/persistence/sqlstore"
@@ -317,7 +317,7 @@ func postgres(t *testing.T) string {
 	t.Helper()
 	s, err := pgtest.Start(t.Context())
 	if errors.Is(err, pgtest.ErrMissing) {
-		needs.Skip(t, "PostgreSQL: "+err.Error())
+		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)

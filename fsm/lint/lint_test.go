@@ -10,7 +10,7 @@ import (
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
 	"loops/internal/answer"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // The rules whose severity depends on the loop, as their pages say.
@@ -43,7 +43,7 @@ func TestCases(t *testing.T) {
 			}
 			got := loopfile.Render(problems, func(name string) []byte { return sources[name] }, false)
 			out := strings.TrimSuffix(file, ".yaml") + ".out"
-			golden.Check(t, out, got)
+			testenv.Golden(t, out, got)
 		})
 	}
 }

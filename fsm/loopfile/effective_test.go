@@ -15,7 +15,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/expression"
 	"loops/fsm/value"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // TestEffective shows loops: testdata/effective/NAME/main.yaml, and in NAME.out what is shown of it.
@@ -38,7 +38,7 @@ func TestEffective(t *testing.T) {
 			if err != nil || got == nil {
 				t.Fatal(err, Render(problems, fileText, false))
 			}
-			golden.Check(t, out, string(got))
+			testenv.Golden(t, out, string(got))
 		})
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"loops/fsm"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // TestProblems holds one mistake a case: a file NAME.yaml, or a folder NAME of a project whose loop is main.yaml, and
@@ -76,5 +76,5 @@ func checkProblems(t *testing.T, out string, loop *fsm.Loop, problems []fsm.Prob
 		t.Errorf("loop == nil is %v with errors %v", loop == nil, failed)
 	}
 	got := Render(problems, source, false)
-	golden.Check(t, out, got)
+	testenv.Golden(t, out, got)
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"gopkg.in/yaml.v3"
 
-	"loops/internal/casefile"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
@@ -117,7 +116,7 @@ func TestSchemaProblems(t *testing.T) {
 		}
 		fmt.Fprintf(&rows, "%-34s %s\n", strings.TrimSuffix(filepath.Base(file), ".yaml"), says)
 	}
-	golden.Check(t, "testdata/schema.txt", `# What the schema says of each file with an error: rejected, and why; unseen, and which rules of loops reject it; no YAML.
+	testenv.Golden(t, "testdata/schema.txt", `# What the schema says of each file with an error: rejected, and why; unseen, and which rules of loops reject it; no YAML.
 # Rewritten by go test ./fsm/loopfile -run TestSchema -update.
 `+rows.String())
 
@@ -229,7 +228,7 @@ const catalog = "../../../shared/corpus"
 func conformanceCases(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, c := range casefile.Glob(t, "../../cmd/loops/testdata/conformance/cases/*.txtar") {
+	for _, c := range testenv.Cases(t, "../../cmd/loops/testdata/conformance/cases/*.txtar") {
 		c.Unpack(t, "loops", filepath.Join(dir, c.Name, "loops"), "", "")
 	}
 	return dir

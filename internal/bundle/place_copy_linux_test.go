@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // import failed with "operation not permitted" on a file system that has no second names for files, as exFAT: files are copied
@@ -15,13 +15,13 @@ import (
 func TestImportWithoutSecondNames(t *testing.T) {
 	other, err := os.MkdirTemp("/dev/shm", "loops-test-*")
 	if err != nil {
-		needs.Skip(t, "a second file system: "+err.Error())
+		testenv.Skip(t, "a second file system: "+err.Error())
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(other) })
 	from, work := filepath.Join(other, ".import-1", "work"), filepath.Join(t.TempDir(), "fix-1")
 	var a, b syscall.Stat_t
 	if err := syscall.Stat(other, &a); err != nil || syscall.Stat(filepath.Dir(work), &b) != nil || a.Dev == b.Dev {
-		needs.Skip(t, "a file system of its own in /dev/shm")
+		testenv.Skip(t, "a file system of its own in /dev/shm")
 	}
 	write := func(path, text string) {
 		t.Helper()

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"loops/internal/golden"
 	"loops/internal/host"
+	"loops/internal/testenv"
 )
 
 // TestParse reads testdata/*.yaml; those called user... are files of a person. What comes out is in the .out beside each:
@@ -33,7 +33,7 @@ func TestParse(t *testing.T) {
 			}
 			got += settings(c) + show(t, c)
 			out := strings.TrimSuffix(file, ".yaml") + ".out"
-			golden.Check(t, out, got)
+			testenv.Golden(t, out, got)
 		})
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/diagram"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // formats are all drawings of a graph, by the ending of the file with the expected one.
@@ -51,18 +51,18 @@ func TestGolden(t *testing.T) {
 		g := load(t, file)
 		name := strings.TrimSuffix(file, ".yaml")
 		for ending, draw := range formats {
-			golden.Check(t, name+"."+ending, draw(g))
+			testenv.Golden(t, name+"."+ending, draw(g))
 		}
 	}
 	g := load(t, "testdata/fix.yaml")
 	g.Measure(measured)
 	for ending, draw := range formats {
-		golden.Check(t, "testdata/fix.run."+ending, draw(g))
+		testenv.Golden(t, "testdata/fix.run."+ending, draw(g))
 	}
 	// A run of a loop that does not exist any more.
 	g = &diagram.Graph{Name: "gone"}
 	g.Measure(measured)
-	golden.Check(t, "testdata/gone.run.80.txt", g.Text(80, false))
+	testenv.Golden(t, "testdata/gone.run.80.txt", g.Text(80, false))
 }
 
 func load(t *testing.T, file string) *diagram.Graph {
@@ -96,9 +96,9 @@ func hostile() *diagram.Graph {
 
 func TestHostileText(t *testing.T) {
 	g := hostile()
-	golden.Check(t, "testdata/hostile.mmd", g.Mermaid())
-	golden.Check(t, "testdata/hostile.dot", g.DOT())
-	golden.Check(t, "testdata/hostile.200.txt", g.Text(200, false))
+	testenv.Golden(t, "testdata/hostile.mmd", g.Mermaid())
+	testenv.Golden(t, "testdata/hostile.dot", g.DOT())
+	testenv.Golden(t, "testdata/hostile.200.txt", g.Text(200, false))
 	svg, page := g.SVG(), g.HTML()
 	wellFormed(t, svg)
 	for what, text := range map[string]string{"svg": svg, "html": page} {

@@ -17,7 +17,7 @@ import (
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/dryrun"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // TestSimulate walks the loops of testdata/*.txtar: main.yaml, with the sub-loops beside it. Files whose names begin with
@@ -79,7 +79,7 @@ func TestSimulate(t *testing.T) {
 					t.Errorf("the simulation has made %s", f.Name())
 				}
 			}
-			if golden.Update() {
+			if testenv.Update() {
 				if want < 0 {
 					archive.Files, want = append(archive.Files, txtar.File{Name: "want"}), len(archive.Files)
 				}

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // BenchmarkTenThousandFiles measures a work tree, a checkpoint after ten changes with its push, one without a change, and a takeover.
 func BenchmarkTenThousandFiles(b *testing.B) {
-	needs.Command(b, "git")
+	testenv.Command(b, "git")
 	git := Command(environ())
 	must := func(dir string, args ...string) string {
 		out, err := git(b.Context(), dir, who, args...)

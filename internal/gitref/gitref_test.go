@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 const run = "fix-20261121T103405"
@@ -33,7 +33,7 @@ func run1(t *testing.T, dir string, args ...string) string {
 // remote makes a repository that workers push to, with one commit.
 func remote(t *testing.T) (dir, base string) {
 	t.Helper()
-	needs.Command(t, "git")
+	testenv.Command(t, "git")
 	dir = filepath.Join(t.TempDir(), "remote.git")
 	run1(t, filepath.Dir(dir), "init", "-q", "--bare", "-b", "main", dir)
 	work := t.TempDir()

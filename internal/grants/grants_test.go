@@ -16,8 +16,8 @@ import (
 	"loops/engine/dispatch/riverq"
 	"loops/engine/project"
 	"loops/internal/grants"
-	"loops/internal/needs"
 	"loops/internal/pgtest"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -25,7 +25,7 @@ import (
 func TestWorkerNeedsNoMoreThanItsRole(t *testing.T) {
 	s, err := pgtest.Start(t.Context())
 	if errors.Is(err, pgtest.ErrMissing) {
-		needs.Skip(t, "PostgreSQL: "+err.Error())
+		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	must(t, err)
 	defer func() { must(t, s.Remove()) }()

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // TestCommands starts nothing: it looks at how hosts would be started. A case is testdata/argv/NAME.json with a Host or
@@ -31,7 +31,7 @@ func TestCommands(t *testing.T) {
 			if c.Spec != nil {
 				var err error
 				if h, err = New(*c.Spec); err != nil {
-					golden.Check(t, base+".golden", "error "+strings.ReplaceAll(err.Error(), "; ", "\nerror ")+"\n")
+					testenv.Golden(t, base+".golden", "error "+strings.ReplaceAll(err.Error(), "; ", "\nerror ")+"\n")
 					return
 				}
 			}
@@ -39,7 +39,7 @@ func TestCommands(t *testing.T) {
 				c.Request.Text = strings.Repeat(c.Request.Text, c.Repeat)
 			}
 			c.Request.Scratch = t.TempDir()
-			golden.Check(t, base+".golden", commandText(t, h, c.Request))
+			testenv.Golden(t, base+".golden", commandText(t, h, c.Request))
 		})
 	}
 }

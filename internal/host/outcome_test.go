@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // TestStreams reads the recorded streams of every host with a folder in testdata. A case is NAME.stdout, beside it
@@ -26,7 +26,7 @@ func TestStreams(t *testing.T) {
 		name := filepath.Base(filepath.Dir(file))
 		t.Run(name+"/"+filepath.Base(base), func(t *testing.T) {
 			h := testHost(t, name, base)
-			golden.Check(t, base+".golden", replay(t, h, base))
+			testenv.Golden(t, base+".golden", replay(t, h, base))
 		})
 	}
 }

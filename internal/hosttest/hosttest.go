@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // CLIs are the hosts that can be driven, as loops knows them.
@@ -26,9 +26,9 @@ func Where(t testing.TB, cli string) string {
 	t.Helper()
 	bin := filepath.Join(root(t), "internal/hosttest/testdata/node_modules/.bin")
 	if _, err := os.Stat(filepath.Join(bin, cli)); err != nil {
-		needs.Skip(t, cli+"; install it for tests with: "+setup)
+		testenv.Skip(t, cli+"; install it for tests with: "+setup)
 	}
-	needs.Command(t, "node")
+	testenv.Command(t, "node")
 	only := t.TempDir()
 	if err := os.Symlink(filepath.Join(bin, cli), filepath.Join(only, cli)); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // read returns the visits of a file of events, in the order they were entered.
@@ -70,7 +70,7 @@ func TestExplain(t *testing.T) {
 	}
 	for _, name := range files {
 		visits, events := read(t, name)
-		golden.Check(t, strings.TrimSuffix(name, ".jsonl")+".out", tell(visits, events, nil))
+		testenv.Golden(t, strings.TrimSuffix(name, ".jsonl")+".out", tell(visits, events, nil))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 var odd = Job{
@@ -50,7 +50,7 @@ func TestUnits(t *testing.T) {
 
 // TestCrontab: the line is added once, whatever else is there, and what cron makes of it is the command.
 func TestCrontab(t *testing.T) {
-	bash := needs.Command(t, "bash")
+	bash := testenv.Command(t, "bash")
 	dir := t.TempDir()
 	kept := filepath.Join(dir, "kept")
 	fake := "#!" + bash + "\nif [ \"$1\" = -l ]; then [ -e " + kept + " ] || { echo no crontab for me >&2; exit 1; }; cat " + kept + "; else cat > " + kept + "; fi\n"

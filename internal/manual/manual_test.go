@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // TestPage writes a page with everything that roff would take for something else.
@@ -23,5 +23,5 @@ func TestPage(t *testing.T) {
 	if err := page.Write(&got); err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "testdata/page.1", got.String())
+	testenv.Golden(t, "testdata/page.1", got.String())
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 var day = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -100,7 +100,7 @@ func TestMistakes(t *testing.T) {
 			continue
 		}
 		got, out := err.Error()+"\n", strings.TrimSuffix(file, ".yaml")+".out"
-		golden.Check(t, out, got)
+		testenv.Golden(t, out, got)
 	}
 }
 

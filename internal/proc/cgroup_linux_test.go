@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // Two runs began at once: the one removed the control group that the other had just made, which then did without for as long
@@ -15,7 +15,7 @@ func TestControlGroupsMadeAtOnce(t *testing.T) {
 		if os.Getuid() == 0 {
 			t.Fatalf("no control group can be made: %v", err)
 		}
-		needs.Skip(t, "leave to make control groups: "+err.Error())
+		testenv.Skip(t, "leave to make control groups: "+err.Error())
 	} else {
 		g.Close()
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // Torture is the flag for the long form of tests that are short otherwise: make torture.
@@ -29,7 +29,7 @@ var buildDir string // "" = it was not built
 // Main runs the tests of a package for its TestMain, and returns the exit code. Six run at once unless -parallel is given: most
 // of them wait for processes that sleep, so six fit on two cores.
 func Main(m *testing.M) int {
-	needs.Parallel(6)
+	testenv.Parallel(6)
 	code := m.Run()
 	if buildDir != "" {
 		_ = os.RemoveAll(buildDir)

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
 	"loops/internal/pgtest"
+	"loops/internal/testenv"
 )
 
 // Postgres starts a server for a test, with room for many clients. Where there is no PostgreSQL, the test is skipped.
@@ -17,7 +17,7 @@ func Postgres(t *testing.T, settings ...string) *pgtest.Server {
 	t.Helper()
 	server, err := pgtest.Start(context.Background(), append(settings, "max_connections = 300")...)
 	if errors.Is(err, pgtest.ErrMissing) {
-		needs.Skip(t, "PostgreSQL: "+err.Error())
+		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	Must(t, err)
 	t.Cleanup(func() {

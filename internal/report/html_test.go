@@ -10,9 +10,9 @@ import (
 
 	"loops/fsm"
 	"loops/internal/diagram"
-	"loops/internal/golden"
 	"loops/internal/inspect"
 	"loops/internal/report"
+	"loops/internal/testenv"
 )
 
 // begin is when the runs of these tests began.
@@ -53,7 +53,7 @@ func TestPage(t *testing.T) {
 	page.Graph = &diagram.Graph{Name: "outer"}
 	page.Graph.Measure(diagram.Measure{By: "visits"})
 	got := write(t, page, r)
-	golden.Check(t, "testdata/run.html", got)
+	testenv.Golden(t, "testdata/run.html", got)
 }
 
 func write(t *testing.T, p report.Page, r *reader) string {

@@ -11,8 +11,8 @@ import (
 
 	"loops/fsm"
 	"loops/internal/diagram"
-	"loops/internal/golden"
 	"loops/internal/inspect"
+	"loops/internal/testenv"
 )
 
 // at makes an event so many seconds into the run.
@@ -87,7 +87,7 @@ func TestGolden(t *testing.T) {
 		if err := write(read(history()), &b); err != nil {
 			t.Fatal(err)
 		}
-		golden.Check(t, file, b.String())
+		testenv.Golden(t, file, b.String())
 	}
 }
 

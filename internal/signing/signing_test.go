@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 func TestSignature(t *testing.T) {
@@ -111,7 +111,7 @@ func TestReadKeyRefuses(t *testing.T) {
 // A key that openssl made is one.
 func TestKeyOfOpenSSL(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key.pem")
-	openssl := needs.Command(t, "openssl")
+	openssl := testenv.Command(t, "openssl")
 	if out, err := exec.Command(openssl, "genpkey", "-algorithm", "ed25519", "-out", path).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/diagram"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 func at(clock string) time.Time {
@@ -162,7 +162,7 @@ func TestScreens(t *testing.T) {
 			}
 			s := m.Draw(size[0], size[1])
 			check(t, name, s)
-			golden.Check(t, filepath.Join("testdata", name+".txt"), strings.Join(s.Lines(), "\n")+"\n")
+			testenv.Golden(t, filepath.Join("testdata", name+".txt"), strings.Join(s.Lines(), "\n")+"\n")
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/golden"
+	"loops/internal/testenv"
 )
 
 // TestOpenAPI holds docs/openapi.json to what is served, and the routes of the API to the document: each is in it, and nothing else is.
@@ -15,7 +15,7 @@ func TestOpenAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden.Check(t, "../../docs/openapi.json", string(text))
+	testenv.Golden(t, "../../docs/openapi.json", string(text))
 	var doc struct {
 		Paths      map[string]map[string]json.RawMessage
 		Components struct{ Schemas map[string]json.RawMessage }

@@ -8,12 +8,12 @@ import (
 	"testing"
 
 	"loops/internal/handover"
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // TestSettleOutside: whatever folder a job names, the run stays in its work tree.
 func TestSettleOutside(t *testing.T) {
-	needs.Command(t, "git")
+	testenv.Command(t, "git")
 	remote, outside := t.TempDir(), t.TempDir()
 	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")
 	git := func(args ...string) string {

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"loops/fsm"
-	"loops/internal/casefile"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 )
@@ -163,7 +163,7 @@ func goOn(t *testing.T, d *dirstore.Store, j persistence.Journal, s *fsm.Snapsho
 func fixture(t *testing.T, name string) (*dirstore.Store, string) {
 	t.Helper()
 	archive, folder, _ := strings.Cut(name, "/")
-	c, err := casefile.Read(filepath.Join(fixtures, archive+".txtar"))
+	c, err := testenv.ReadCase(filepath.Join(fixtures, archive+".txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/disk"
-	"loops/internal/golden"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/snapshot"
 )
@@ -86,7 +86,7 @@ func TestFlatGolden(t *testing.T) {
 		"small.state.json":  {status: persistence.Completed, runID: "2026-11-21T083717", Snapshot: fsm.Snapshot{Loop: "a", Current: "done", StartedAt: at}},
 	} {
 		text := encode(r)
-		golden.Check(t, filepath.Join("testdata", name), string(text))
+		testenv.Golden(t, filepath.Join("testdata", name), string(text))
 		if ours, ok := checked(text); !ours || !ok {
 			t.Errorf("%s: the checksum does not hold", name)
 		}

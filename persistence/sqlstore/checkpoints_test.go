@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 	"loops/persistence/checkpoint"
 	"loops/persistence/checkpoint/checkpointtest"
 	"loops/persistence/sqlstore"
@@ -392,7 +392,7 @@ func TestCheckpointsKilled(t *testing.T) {
 
 // TestCheckpointsSyncs: every save and every append is synced once.
 func TestCheckpointsSyncs(t *testing.T) {
-	strace := needs.Command(t, "strace")
+	strace := testenv.Command(t, "strace")
 	count := func(times int) int {
 		log := filepath.Join(t.TempDir(), "calls")
 		o := start(t, []string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", log}, "checkpoints", filepath.Join(t.TempDir(), "c.db"), "", fmt.Sprint(times), "e")

@@ -12,7 +12,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/needs"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
@@ -23,7 +23,7 @@ import (
 func fill(t *testing.T, s persistence.Store) {
 	t.Helper()
 	many := 500
-	if needs.Raced {
+	if testenv.Raced {
 		many = 40
 	}
 	for i, by := range []string{fsm.EndTerminal, fsm.EndError, fsm.EndInterrupted, fsm.EndTimeout, "", "died", "resumed"} {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/needs"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 	"loops/reconcile"
@@ -372,7 +372,7 @@ func TestStartsInOneSecond(t *testing.T) {
 // TestSyncs counts what makes commits durable: one sync for a checkpoint, one for all decisions of 40 ms, and three each time
 // the log is full.
 func TestSyncs(t *testing.T) {
-	strace := needs.Command(t, "strace")
+	strace := testenv.Command(t, "strace")
 	count := func(checkpoints, decisions int) int {
 		log := t.TempDir() + "/calls"
 		o := start(t, []string{strace, "-f", "-qq", "-e", "trace=fsync,fdatasync", "-o", log}, "commit", dialects[0].location(t), t.TempDir(),

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"loops/internal/needs"
 	"loops/internal/pgtest"
+	"loops/internal/testenv"
 )
 
 var (
@@ -40,7 +40,7 @@ func postgres(t testing.TB) string {
 	t.Helper()
 	s, err := server()
 	if errors.Is(err, pgtest.ErrMissing) {
-		needs.Skip(t, "PostgreSQL: "+err.Error())
+		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	if err != nil {
 		t.Fatal(err)

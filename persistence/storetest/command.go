@@ -10,7 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/needs"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -339,7 +339,7 @@ var commanding = []test{
 			}
 		}}
 		many := uint64(100_000)
-		if needs.Raced {
+		if testenv.Raced {
 			many = 2_000
 		}
 		for n := range many {

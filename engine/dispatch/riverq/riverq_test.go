@@ -15,8 +15,8 @@ import (
 
 	"loops/engine/dispatch"
 	"loops/engine/dispatch/riverq"
-	"loops/internal/needs"
 	"loops/internal/pgtest"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 )
@@ -48,7 +48,7 @@ func database(t *testing.T) string {
 	t.Helper()
 	s, err := server()
 	if errors.Is(err, pgtest.ErrMissing) {
-		needs.Skip(t, "PostgreSQL: "+err.Error())
+		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	must(t, err)
 	at := s.URL(fmt.Sprintf("q%d", schemas.Add(1)))

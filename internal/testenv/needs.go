@@ -1,6 +1,4 @@
-// Package needs skips tests that need what the machine lacks, and says what that is. Where the variable CI is set, as
-// services for continuous integration do, such a test fails: a test that does not look proves nothing.
-package needs
+package testenv
 
 import (
 	"flag"
@@ -29,7 +27,8 @@ func Root(t testing.TB, why string) {
 	}
 }
 
-// Skip skips the test, which needs what is named.
+// Skip skips the test, which needs what is named. Where the variable CI is set, as services for continuous integration do, it
+// fails the test instead: a test that does not look proves nothing.
 func Skip(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {

@@ -1,6 +1,4 @@
-// Package casefile reads test cases that are one file each: a txtar archive whose comment says what the case is about.
-// A file of the archive that does not end in a newline is marked in its header: "-- NAME (no newline at end) --".
-package casefile
+package testenv
 
 import (
 	"bytes"
@@ -13,23 +11,24 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
+// noNewline ends the header of a file that does not end in a newline: "-- NAME (no newline at end) --".
 const noNewline = " (no newline at end)"
 
-// A File is one file of a case, by its slash-separated path.
-type File struct {
+// A CaseFile is one file of a case, by its slash-separated path.
+type CaseFile struct {
 	Name string
 	Data []byte
 }
 
-// A Case is what one archive holds.
+// A Case is a txtar archive; its comment says what the case is about.
 type Case struct {
 	Name    string // of the archive, without its folder and extension
 	Comment string
-	Files   []File
+	Files   []CaseFile
 }
 
-// Glob reads all archives that match the pattern. There must be some.
-func Glob(t testing.TB, pattern string) []*Case {
+// Cases reads all archives that match the pattern. There must be some.
+func Cases(t testing.TB, pattern string) []*Case {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
 	if err != nil {
@@ -40,7 +39,7 @@ func Glob(t testing.TB, pattern string) []*Case {
 	}
 	var cases []*Case
 	for _, path := range paths {
-		c, err := Read(path)
+		c, err := ReadCase(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,8 +48,8 @@ func Glob(t testing.TB, pattern string) []*Case {
 	return cases
 }
 
-// Read reads one archive.
-func Read(path string) (*Case, error) {
+// ReadCase reads one archive.
+func ReadCase(path string) (*Case, error) {
 	ar, err := txtar.ParseFile(path)
 	if err != nil {
 		return nil, err
@@ -64,7 +63,7 @@ func Read(path string) (*Case, error) {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			return nil, fmt.Errorf("%s: the file %q is outside the case", path, name)
 		}
-		c.Files = append(c.Files, File{Name: name, Data: f.Data})
+		c.Files = append(c.Files, CaseFile{Name: name, Data: f.Data})
 	}
 	return c, nil
 }

@@ -1,10 +1,10 @@
-package needs_test
+package testenv_test
 
 import (
 	"fmt"
 	"testing"
 
-	"loops/internal/needs"
+	"loops/internal/testenv"
 )
 
 // A said is a test that notes how it ends.
@@ -30,7 +30,7 @@ func TestCommand(t *testing.T) {
 			}
 			how = s.how
 		}()
-		needs.Command(s, program)
+		testenv.Command(s, program)
 		return
 	}
 	for _, c := range []struct{ ci, program, how string }{

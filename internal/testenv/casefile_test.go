@@ -1,4 +1,4 @@
-package casefile
+package testenv
 
 import (
 	"os"
@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-func TestRead(t *testing.T) {
+func TestReadCase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "one.txtar")
 	write(t, path, "about it\n-- case.json --\n{}\n-- a/x.pid (no newline at end) --\n12\n-- a/b/y --\n<CWD>\n\n-- z/empty --\n")
-	c, err := Read(path)
+	c, err := ReadCase(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func TestRead(t *testing.T) {
 func TestReadOutside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bad.txtar")
 	write(t, path, "-- ../x --\n")
-	if _, err := Read(path); err == nil {
+	if _, err := ReadCase(path); err == nil {
 		t.Error("a path outside the case is accepted")
 	}
 }

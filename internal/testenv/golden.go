@@ -1,6 +1,4 @@
-// Package golden compares what a test made with the file that holds what is expected. With -update, the one flag of that
-// name in this module, the file is rewritten first; "make golden" rewrites all of them.
-package golden
+package testenv
 
 import (
 	"bytes"
@@ -12,13 +10,14 @@ import (
 	"testing"
 )
 
+// The one flag of this name in this module; "make golden" sets it for all packages.
 var update = flag.Bool("update", false, "rewrite the files that hold what tests expect")
 
 // Update reports whether expected output is to be rewritten, for tests that keep it elsewhere than in a file of its own.
 func Update() bool { return *update }
 
-// Check reports an error unless the file holds got. Line ends of another system in the file do not matter.
-func Check(t testing.TB, file, got string) {
+// Golden reports an error unless the file holds got. With -update it rewrites the file first. Line ends of another system in the file do not matter.
+func Golden(t testing.TB, file, got string) {
 	t.Helper()
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
