@@ -49,11 +49,16 @@ func newGraph(l *fsm.Loop, states []*fsm.State) *graph {
 
 func isTemplate(s string) bool { return strings.Contains(s, "${") }
 
-// targets returns every target of a state, in an order that does not change.
+// targets returns every target of a state but the state itself where it is named $current, in an order that does not change.
 func targets(s *fsm.State) []string {
+	return slices.DeleteFunc(everyTarget(s), func(to string) bool { return to == fsm.Current })
+}
+
+// everyTarget returns every target of a state, $current too.
+func everyTarget(s *fsm.State) []string {
 	var out []string
 	add := func(to string) {
-		if to != "" && to != fsm.Current {
+		if to != "" {
 			out = append(out, to)
 		}
 	}

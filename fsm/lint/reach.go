@@ -27,6 +27,7 @@ func (c *checker) graphRules() {
 		}
 	}
 	c.wayOut(from)
+	c.endlessRules(from)
 	c.recursion()
 }
 
