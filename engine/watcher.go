@@ -6,16 +6,14 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
 )
 
-// How long one look at a URL may take, how much of its answer is kept, and how often it may send the look on.
+// How much of the answer of a URL is kept, and how often it may send a look on.
 const (
-	urlTime      = 30 * time.Second
 	mostAnswer   = 64 << 10
 	mostRedirect = 10
 )
@@ -25,10 +23,8 @@ type Watcher struct {
 	Records *project.Records // of the other runs; nil = there are none
 }
 
-// URL implements [fsm.Watcher]. Each look has a connection of its own.
+// URL implements [fsm.Watcher]. Each look has a connection of its own, and the time that ctx leaves it.
 func (w Watcher) URL(ctx context.Context, address string, follow bool) (fsm.Answered, error) {
-	ctx, cancel := context.WithTimeout(ctx, urlTime)
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return fsm.Answered{}, fmt.Errorf("wait: %w", err)

@@ -14,7 +14,7 @@ import (
 // A Watcher looks at what a wait is for where only the world outside knows. Its errors are reasons to give the wait up.
 type Watcher interface {
 	// URL asks for an address once, and for the one it is sent on to if follow is set. What keeps it from being answered, such
-	// as a refused connection, is in Problem.
+	// as a refused connection, is in Problem. It returns when ctx ends, which is when the wait has no more time.
 	URL(ctx context.Context, address string, follow bool) (Answered, error)
 	// Run returns the status of another run, which is named by its id or, its newest one, by its loop.
 	Run(ctx context.Context, name string) (OtherRun, error)
@@ -61,10 +61,10 @@ func (e *Executor) seeURL(ctx context.Context, w *Awaiting) (sight, error) {
 	if e.cfg.Watcher == nil {
 		return sight{}, errors.New("wait: nothing can be asked for a URL here")
 	}
-	got, err := e.cfg.Watcher.URL(ctx, w.What, !strings.HasPrefix(w.Status, "3"))
+	var got Answered
+	var err error
+	e.away(ctx, func() { got, err = e.cfg.Watcher.URL(ctx, w.What, !strings.HasPrefix(w.Status, "3")) })
 	switch {
-	case ctx.Err() != nil:
-		return sight{}, errHalted
 	case err != nil:
 		return sight{}, err
 	case got.Problem != "":
@@ -82,10 +82,12 @@ func (e *Executor) seeRun(ctx context.Context, w *Awaiting) (sight, error) {
 	if e.cfg.Watcher == nil {
 		return sight{}, errors.New("wait: other runs cannot be seen here")
 	}
-	other, err := e.cfg.Watcher.Run(ctx, w.What)
+	var other OtherRun
+	var err error
+	e.away(ctx, func() { other, err = e.cfg.Watcher.Run(ctx, w.What) })
 	switch {
 	case ctx.Err() != nil:
-		return sight{}, errHalted
+		return sight{seen: "it was not known in time how run " + w.What + " is"}, nil
 	case err != nil:
 		return sight{}, err
 	}

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -77,9 +78,9 @@ func (x *awaiter) see(ctx context.Context) (sight, error) {
 	case AwaitFile:
 		return e.seeFile(w.What)
 	case AwaitURL:
-		return e.seeURL(ctx, w)
+		return x.outside(ctx, e.seeURL)
 	case AwaitRun:
-		return e.seeRun(ctx, w)
+		return x.outside(ctx, e.seeRun)
 	case AwaitEvent:
 		return e.seeEvent(ctx, w)
 	case AwaitAsk:
@@ -91,6 +92,38 @@ func (x *awaiter) see(ctx context.Context) (sight, error) {
 	return sight{seen: "the time is not over"}, nil
 }
 
+// most returns how long a look may take: its own limit, or the rest of the wait or of the loop. A look has a second at least.
+func (x *awaiter) most(limit time.Duration) time.Duration {
+	left, limited := x.e.timeUp()
+	if w := x.e.mem.Awaiting; !w.Deadline.IsZero() {
+		if rest := w.Deadline.Sub(wall()); !limited || rest < left {
+			left, limited = rest, true
+		}
+	}
+	if limited {
+		limit = max(min(limit, left), time.Second)
+	}
+	return limit
+}
+
+// outsideTime is how long a look outside of the run may take where the wait has no timeout.
+const outsideTime = 30 * time.Second
+
+// outside has a look done that waits for others. The wait is on record before the first one.
+func (x *awaiter) outside(ctx context.Context, look func(context.Context, *Awaiting) (sight, error)) (sight, error) {
+	w := x.e.mem.Awaiting
+	if !x.again && w.Looks == 0 && !x.e.record(ctx, false) {
+		return sight{}, errHalted
+	}
+	limited, cancel := context.WithTimeout(ctx, x.most(outsideTime))
+	defer cancel()
+	s, err := look(limited, w)
+	if ctx.Err() != nil {
+		return sight{}, errHalted
+	}
+	return s, err
+}
+
 // check has the script of the wait done once. Its marker is on record before it is started.
 func (x *awaiter) check(ctx context.Context) (sight, error) {
 	e, m := x.e, x.e.mem
@@ -99,13 +132,7 @@ func (x *awaiter) check(ctx context.Context) (sight, error) {
 	w.Looking = true
 	m.Awaiting = &w
 	m.Attempt++
-	timeout := e.cfg.Loop.DefaultTimeout
-	if timeout == 0 {
-		timeout = shellTimeout
-	}
-	if !w.Deadline.IsZero() {
-		timeout = max(min(timeout, w.Deadline.Sub(wall())), time.Second)
-	}
+	timeout := x.most(cmp.Or(e.cfg.Loop.DefaultTimeout, shellTimeout))
 	if !e.record(ctx, true) {
 		return sight{}, errHalted
 	}

@@ -219,3 +219,50 @@ func TestTheEvidenceOfAWait(t *testing.T) {
 		}
 	})
 }
+
+// silent is a server that answers only when its client has given up, and then too late.
+type silent struct{ late fsm.Answered }
+
+func (s silent) URL(ctx context.Context, _ string, _ bool) (fsm.Answered, error) {
+	<-ctx.Done()
+	return s.late, nil
+}
+
+func (s silent) Run(ctx context.Context, _ string) (fsm.OtherRun, error) {
+	<-ctx.Done()
+	return fsm.OtherRun{}, ctx.Err()
+}
+
+// A server that never answers held its wait for thirty seconds a look, whatever the timeout of the wait or the loop was.
+func TestWaitForASilentServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		wait          fsm.Await
+		timeout, loop time.Duration
+		end           string
+	}{
+		"timeout of the wait": {fsm.Await{URL: "http://silent", Every: time.Second, Backoff: 1}, 5 * time.Second, 0, fsm.EndTerminal},
+		"timeout of the loop": {fsm.Await{URL: "http://silent", Every: time.Second, Backoff: 1}, 0, 5 * time.Second, fsm.EndTimeout},
+		"another run":         {fsm.Await{Run: "other", Every: time.Second, Backoff: 1}, 5 * time.Second, 0, fsm.EndTerminal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadLoop(t, awaitingLoop)
+				loop.States["ready"].Await, loop.States["ready"].Timeout, loop.Timeout = &c.wait, c.timeout, c.loop
+				rec := &tape{}
+				cfg, _, _ := config(loop, rec)
+				cfg.Watcher = silent{fsm.Answered{Problem: "no answer in time"}}
+				begin := time.Now()
+				got, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background())
+				if err != nil || got.TerminatedBy != c.end || c.end == fsm.EndTerminal && got.FinalState != "failed" {
+					t.Fatalf("%+v, %v", got, err)
+				}
+				if took := time.Since(begin).Round(time.Second); took != 5*time.Second {
+					t.Errorf("the wait took %s", took)
+				}
+				if rec.saved[0].Awaiting == nil {
+					t.Error("the wait was on no record while the first look took its time")
+				}
+			})
+		})
+	}
+}
