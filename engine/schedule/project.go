@@ -21,8 +21,19 @@ import (
 // are a command line that asks for the same.
 type Begin func(ctx context.Context, r engine.Request, words []string) (run string, err error)
 
-// Plans returns the loops of a project that have a schedule, by name. A file with mistakes, or a second one with the name of another, is
-// named in the error; the plans of the others are returned all the same. Loops of the catalog have none: they are of many projects.
+// A BrokenError names a loop file that has mistakes, so that its schedule is not known.
+type BrokenError struct {
+	File  string // its path
+	Short string // as messages have it
+}
+
+func (e *BrokenError) Error() string {
+	return e.Short + " has mistakes, so whether it has a schedule is not known"
+}
+
+// Plans returns the loops of a project that have a schedule, by name. A file with mistakes (a [*BrokenError]), or a second one with the name
+// of another, is named in the error, which has a line for each; the plans of the others are returned all the same. Loops of the catalog have
+// none: they belong to many projects.
 func Plans(p *project.Project) (plans []Plan, err error) {
 	lib := project.NewLibrary(p)
 	files, err := lib.Files.List(p.Loops)
@@ -36,23 +47,24 @@ func Plans(p *project.Project) (plans []Plan, err error) {
 	for _, e := range files {
 		f, err := lib.Load(e.Path)
 		if err != nil || f.Loop == nil {
-			errs = append(errs, fmt.Errorf("%s has mistakes, so whether it has a schedule is not known", p.Short(e.Path)))
+			errs = append(errs, &BrokenError{File: e.Path, Short: p.Short(e.Path)})
 			continue
 		}
 		if f.Loop.Schedule == nil {
 			continue
 		}
 		plan, err := NewPlan(f.Loop)
-		plan.File = e.Path
-		i := slices.IndexFunc(plans, func(other Plan) bool { return other.Loop == plan.Loop })
-		switch {
-		case err != nil:
-			errs = append(errs, err)
-		case i >= 0:
-			errs = append(errs, fmt.Errorf("%s and %s are both the loop %s, so only the schedule of the first is fired", p.Short(plans[i].File), p.Short(e.Path), humanize.Quote(plan.Loop)))
-		default:
-			plans = append(plans, plan)
+		if plan.File = e.Path; err != nil {
+			errs = append(errs, &BrokenError{File: e.Path, Short: p.Short(e.Path)}, err)
+			continue
 		}
+		i := slices.IndexFunc(plans, func(other Plan) bool { return other.Loop == plan.Loop })
+		if i >= 0 {
+			errs = append(errs, fmt.Errorf("%s and %s are both the loop %s, so only the schedule of the first is fired",
+				p.Short(plans[i].File), p.Short(e.Path), humanize.Quote(plan.Loop)))
+			continue
+		}
+		plans = append(plans, plan)
 	}
 	slices.SortFunc(plans, func(a, b Plan) int { return strings.Compare(a.Loop, b.Loop) })
 	return plans, errors.Join(errs...)
@@ -182,11 +194,10 @@ func (w *Watch) read(ctx context.Context) (changed bool, err error) {
 	}
 	plans, wrong := Plans(p)
 	w.files = files
-	if wrong != nil { // a schedule whose file has mistakes just now is fired as it was
-		for _, before := range w.plans {
-			if !slices.ContainsFunc(plans, func(p Plan) bool { return p.Loop == before.Loop }) {
-				plans = append(plans, before)
-			}
+	for _, before := range w.plans { // a schedule whose file has mistakes just now is fired as it was; one that was removed is not
+		known := slices.ContainsFunc(plans, func(p Plan) bool { return p.Loop == before.Loop })
+		if !known && isBroken(wrong, before.File) {
+			plans = append(plans, before)
 		}
 	}
 	if w.plans = plans; len(plans) > 0 && w.clock == nil {
@@ -199,6 +210,15 @@ func (w *Watch) read(ctx context.Context) (changed bool, err error) {
 	}
 	w.say(ctx, wrong)
 	return true, nil
+}
+
+// isBroken reports whether an error of [Plans] says that this file has mistakes.
+func isBroken(wrong error, file string) bool {
+	all, _ := wrong.(interface{ Unwrap() []error }) //nolint:errorlint // the errors of Plans are joined, and it is all of them that count
+	return all != nil && slices.ContainsFunc(all.Unwrap(), func(err error) bool {
+		broken, ok := errors.AsType[*BrokenError](err)
+		return ok && broken.File == file
+	})
 }
 
 func (w *Watch) close() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"loops/fsm/value"
@@ -54,6 +55,25 @@ type Firing struct {
 	Input  *string    `json:"input,omitempty"`
 
 	entry persistence.Entry
+}
+
+// Latest returns the time that shows best how a schedule does: the newest whose run was started, missed or could not be started, or whose
+// start has failed up to now. Times that were skipped meanwhile say less. Without one it is the newest time; ok is false if there is none.
+func Latest(times []Firing) (f Firing, ok bool) {
+	if len(times) == 0 {
+		return f, false
+	}
+	for _, f := range slices.Backward(times) {
+		switch f.State {
+		case Started, Missed, Failed:
+			return f, true
+		case Starting:
+			if f.Tries > 0 {
+				return f, true
+			}
+		}
+	}
+	return times[len(times)-1], true
 }
 
 // By is what the record of the run says has it started.

@@ -126,10 +126,7 @@ func Find(ctx context.Context, f project.Finder, conf *config.Config, now time.T
 		if err != nil {
 			return nil, err
 		}
-		if len(times) == 0 {
-			continue
-		}
-		if last := times[len(times)-1]; last.State == schedule.Failed || last.State == schedule.Missed {
+		if last, ok := schedule.Latest(times); ok && (last.State == schedule.Failed || last.State == schedule.Missed) {
 			text := fmt.Sprintf("the schedule of %s did not start its run of %s: %s", p.Loop, last.At.UTC().Format(time.RFC3339), last.Why)
 			add(p.Loop, Alarm{Kind: Schedule, Loop: p.Loop, Since: last.At, Text: text})
 		}

@@ -118,3 +118,19 @@ func TestToldAfterAKill(t *testing.T) {
 	s.must(next.Look(t.Context(), noon.Add(70*time.Minute)))
 	s.expect("afterwards")
 }
+
+// Times that come faster than a failing start takes are skipped, and hid the failure from the alarm.
+func TestFailedStartBeforeSkippedTimes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	w := s.watch(nil)
+	s.time(1, schedule.Started)
+	s.time(2, schedule.Failed)
+	s.time(3, schedule.Skipped)
+	s.must(w.Look(t.Context(), noon))
+	s.expect("failed, then skipped", "alarm")
+	s.time(4, schedule.Started)
+	s.time(5, schedule.Skipped)
+	s.must(w.Look(t.Context(), noon.Add(time.Hour)))
+	s.expect("started, then skipped", "all_clear")
+}

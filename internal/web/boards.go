@@ -108,10 +108,10 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 			next = l.Next.Format("Mon 2006-01-02 15:04 MST") + ", in " + humanize.Duration(time.Until(l.Next))
 		}
 		last := cell{Text: "-"}
-		if n := len(l.Times); n > 0 {
-			last = cell{Text: views.FiringLine(l.Times[n-1])}
-			if l.Times[n-1].State == schedule.Started {
-				last.Run = string(l.Times[n-1].Run)
+		if f, ok := schedule.Latest(l.Times); ok {
+			last = cell{Text: views.FiringLine(f)}
+			if f.State == schedule.Started {
+				last.Run = string(f.Run)
 			}
 		}
 		command := func(verb string) string { return s.Page.Command("schedule", verb, l.Loop) }

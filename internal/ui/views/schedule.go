@@ -73,8 +73,8 @@ func WriteSchedules(out io.Writer, all []schedule.Listed, whole bool, now time.T
 			next = l.Next.Format("Mon 2006-01-02 15:04 MST") + ", in " + humanize.Duration(l.Next.Sub(now))
 		}
 		last := "-"
-		if n := len(l.Times); n > 0 {
-			last = FiringLine(l.Times[n-1])
+		if f, ok := schedule.Latest(l.Times); ok {
+			last = FiringLine(f)
 		}
 		ui.Say(t, "%s\t%s\t%s\t%s\n", l.Loop, next, last, ScheduleLine(&l.Schedule))
 	}
