@@ -94,6 +94,7 @@ var arrows = map[string][]string{
 	"loops/internal/service": {
 		"loops/engine",
 		"loops/engine/project",
+		"loops/engine/schedule",
 		"loops/fsm",
 		"loops/fsm/loopfile",
 		"loops/fsm/value",
@@ -133,7 +134,7 @@ var arrows = map[string][]string{
 	"loops/internal/completion":       {"loops/engine", "loops/engine/project", "loops/fsm", "loops/fsm/loopfile", "loops/fsm/value", "loops/internal/host", "loops/internal/inspect", "loops/internal/lookup", "loops/internal/humanize", "loops/internal/ui/views", "loops/persistence", "loops/internal/align"},
 	"loops/internal/ui/viewer":        {"loops/engine", "loops/engine/project", "loops/fsm", "loops/internal/humanize", "loops/internal/inspect", "loops/internal/ui", "loops/internal/ui/progress", "loops/internal/ui/views", "loops/persistence", "loops/reconcile"},
 	"loops/internal/ui/actionlog":     {"loops/engine/project", "loops/fsm", "loops/internal/disk", "loops/internal/inspect", "loops/internal/humanize", "loops/internal/plain", "loops/internal/ui", "loops/persistence", "loops/internal/stderrtail"},
-	"loops/internal/check":            {"loops/engine", "loops/engine/action", "loops/engine/project", "loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/value", "loops/internal/config", "loops/internal/humanize", "loops/internal/report", "loops/internal/ui", "loops/internal/ui/views"},
+	"loops/internal/check":            {"loops/engine", "loops/engine/action", "loops/engine/project", "loops/engine/schedule", "loops/fsm", "loops/fsm/lint", "loops/fsm/loopfile", "loops/fsm/value", "loops/internal/config", "loops/internal/humanize", "loops/internal/report", "loops/internal/ui", "loops/internal/ui/views"},
 	"loops/internal/tryout":           {"loops/engine", "loops/engine/action", "loops/engine/project", "loops/fsm", "loops/fsm/value", "loops/internal/inspect", "loops/internal/humanize", "loops/internal/plain", "loops/internal/dryrun", "loops/internal/ui", "loops/internal/ui/progress", "loops/internal/ui/views"},
 	"loops/internal/lookup": {
 		"loops/engine",
@@ -335,7 +336,7 @@ var arrows = map[string][]string{
 	"loops/internal/config":                       {"loops/internal/host", "loops/internal/humanize", "gopkg.in/yaml.v3", "loops/internal/signing"},
 	"loops/internal/diagram":                      {"loops/fsm", "golang.org/x/text"},
 	"loops/internal/disk":                         {"golang.org/x/sys"},
-	"loops/internal/doctor":                       {"loops/engine/action", "loops/engine/project", "loops/fsm", "loops/fsm/value", "loops/internal/config", "loops/internal/host", "loops/internal/humanize", "loops/internal/plain", "loops/internal/price", "loops/persistence", "loops/reconcile"},
+	"loops/internal/doctor":                       {"loops/engine/action", "loops/engine/project", "loops/engine/schedule", "loops/fsm", "loops/fsm/value", "loops/internal/config", "loops/internal/host", "loops/internal/humanize", "loops/internal/plain", "loops/internal/price", "loops/persistence", "loops/reconcile"},
 	"loops/internal/testenv":                      {"github.com/rogpeppe/go-internal"},
 	"loops/internal/host":                         {"loops/fsm/pattern"},
 	"loops/internal/hosttest":                     {"loops/internal/testenv"},

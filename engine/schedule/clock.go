@@ -41,7 +41,8 @@ type Clock struct {
 	// Keep is how long what is done stays on record at least; the last hundred of each list do anyway.
 	Keep time.Duration
 
-	seen map[string]string // the spec that each schedule had here
+	seen   map[string]string // the spec that each schedule had here
+	signed time.Time         // of the newest sign that is known here
 }
 
 func (c *Clock) now() time.Time {

@@ -15,8 +15,13 @@ type Listed struct {
 	Plan
 	Known  bool // a server has seen it: from then on its times count
 	Paused *Pause
-	Times  []Firing  // on record, oldest first
+	Times  []Firing  // on record, oldest first; then one that has passed while nothing fired schedules
 	Next   time.Time // in its zone; zero where it is paused, or nothing comes
+
+	Heard    time.Time // when a server, worker or timer left its newest sign; zero = never
+	Attended bool      // its sign is not too old
+
+	overdue Firing // its newest time that has passed and is not on record
 }
 
 // List returns the schedules of a project. Files with mistakes are named in wrong, and the schedules of the others are listed all the same.
@@ -32,14 +37,21 @@ func List(ctx context.Context, p *project.Project, now time.Time) (all []Listed,
 	if err == nil {
 		defer r.Close()
 	}
+	var heard time.Time
+	if r != nil {
+		if _, heard, err = newestSign(ctx, r.Ledger()); err != nil {
+			return nil, wrong, err
+		}
+	}
 	for _, plan := range plans {
-		l := Listed{Plan: plan}
+		l := Listed{Plan: plan, Heard: heard}
+		var since time.Time
 		if r != nil {
 			s, known, err := StateOf(ctx, r.Ledger(), plan.Loop)
 			if err != nil {
 				return nil, wrong, err
 			}
-			l.Known, l.Paused = known, s.Paused
+			l.Known, l.Paused, since = known, s.Paused, s.Since
 			if l.Times, err = Times(ctx, r.Ledger(), plan.Loop); err != nil {
 				return nil, wrong, err
 			}
@@ -47,7 +59,22 @@ func List(ctx context.Context, p *project.Project, now time.Time) (all []Listed,
 		if l.Paused == nil {
 			l.Next = plan.Next(now)
 		}
+		if n := len(l.Times); n > 0 && l.Times[n-1].At.After(since) {
+			since = l.Times[n-1].At
+		}
+		if l.Known && l.Paused == nil {
+			if at, before := plan.due(since, now.Add(-onTime)); !at.IsZero() {
+				l.overdue = Firing{Loop: plan.Loop, At: at.UTC(), State: Missed, Why: "nothing fired it", Missed: before}
+			}
+		}
 		all = append(all, l)
+	}
+	limit := quiet(all, now)
+	for i := range all {
+		l := &all[i]
+		if l.Attended = !heard.IsZero() && now.Sub(heard) < limit; !l.Attended && !l.overdue.At.IsZero() {
+			l.Times = append(l.Times, l.overdue)
+		}
 	}
 	return all, wrong, nil
 }

@@ -157,7 +157,7 @@ func (w *Watch) Once(ctx context.Context) error {
 		return err
 	}
 	_, err := w.clock.Tick(ctx, w.plans)
-	return err
+	return errors.Join(err, w.clock.Sign(ctx))
 }
 
 // Run fires schedules until ctx ends. The system's clock counts: after a suspend, what was missed is found within seconds.
@@ -168,6 +168,9 @@ func (w *Watch) Run(ctx context.Context) {
 		changed, err := w.read(ctx)
 		if now := time.Now(); err == nil && w.clock != nil && (changed || !next.IsZero() && !now.Before(next)) {
 			next, err = w.clock.Tick(ctx, w.plans)
+		}
+		if err == nil && len(w.plans) > 0 {
+			err = w.clock.Sign(ctx)
 		}
 		w.say(ctx, err)
 		pause := poll

@@ -79,3 +79,76 @@ func TestLatest(t *testing.T) {
 		}
 	}
 }
+
+// A schedule that nothing fires looked healthy: "in 42s" for ever. (35 1.4)
+func TestUnattended(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, cron string) {
+		t.Helper()
+		text := "name: " + name + "\ndescription: d\ninitial: a\nschedule: {cron: \"" + cron + "\", timezone: UTC}\n" +
+			"states:\n  a: {action: \"true\", next: done}\n  done: {terminal: true}\n"
+		if err := os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, ".loops", "runs"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write("often", "* * * * *")
+	open := func() (*project.Project, error) { return project.Open(dir, project.Options{Cwd: dir}) }
+	p, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(what string, after time.Duration, now time.Time, want, latest string) {
+		t.Helper()
+		all, wrong, err := List(t.Context(), p, now.Add(after))
+		if err != nil || wrong != nil {
+			t.Fatal(err, wrong)
+		}
+		if got := Unattended(all, now.Add(after)); got != want {
+			t.Errorf("%s: %q, want %q", what, got, want)
+		}
+		state := ""
+		if f, ok := Latest(all[len(all)-1].Times); ok {
+			state = f.State
+		}
+		if state != latest {
+			t.Errorf("%s: the latest time is %q, want %q", what, state, latest)
+		}
+	}
+	const none = "nothing fires schedules of this project, no server, worker or timer: "
+	began := time.Now().UTC().Truncate(time.Minute).Add(time.Second) // its times are a minute apart, so none is due for most of one
+	expect("before anything looked", 0, began, none+"none was ever heard of", "")
+	records, err := p.Records(t.Context(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer records.Close()
+	c := New(records, nil)
+	c.Now = func() time.Time { return began }
+	plans, err := Plans(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Tick(t.Context(), plans); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Sign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect("after a sign", 10*time.Minute, began, "", "")
+	expect("half an hour later", 31*time.Minute, began, none+"the last one was heard of 31m00s ago", Missed)
+	began = began.Add(time.Hour)
+	if err := c.Sign(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	expect("after another sign", 10*time.Minute, began, "", "")
+	if err := os.Remove(filepath.Join(dir, ".loops", "often.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	write("daily", "0 3 * * *")
+	expect("of a schedule with a time a day, two days later", 50*time.Hour, began, "", "")
+	expect("of a schedule with a time a day, four days later", 100*time.Hour, began, none+"the last one was heard of 100h00m00s ago", "")
+}

@@ -19,6 +19,7 @@ type Entry struct {
 	Labels     []string `json:"labels,omitempty"`
 	Visibility string   `json:"visibility"`
 	Problem    string   `json:"problem,omitempty"` // why it cannot run, as far as its top level shows
+	Scheduled  bool     `json:"-"`                 // it has the key schedule, or inherits it
 }
 
 // Folders at the top of a loops directory that hold no definitions; those that begin with a dot hold none
@@ -128,6 +129,7 @@ func (l *lister) describe(e *Entry) bool {
 	if v := h.text["visibility"]; v != "" {
 		e.Visibility = v
 	}
+	e.Scheduled = h.has("schedule")
 	if e.Problem == "" {
 		e.Problem = h.lacks()
 	}

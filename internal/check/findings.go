@@ -3,11 +3,14 @@
 package check
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"loops/engine/project"
+	"loops/engine/schedule"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
@@ -192,5 +195,12 @@ func (r Findings) Write(page *views.Page, p *project.Project, o Output) error {
 		return r.forServices(o.Root, o.Version).GitHub(page.Out)
 	}
 	r.writeText(page, p, o.Render)
+	if slices.ContainsFunc(r.Files, func(c File) bool { return c.Loop != nil && c.Loop.Schedule != nil }) {
+		now := time.Now()
+		all, _, err := schedule.List(context.Background(), p, now)
+		if notice := schedule.Notice(all, now, page.Command("schedule", "install")); err == nil && notice != "" {
+			ui.SayLine(page.Err, "warning: "+notice)
+		}
+	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loops/engine/project"
+	"loops/engine/schedule"
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/humanize"
@@ -212,6 +213,7 @@ func (x *Examination) store(ctx context.Context) {
 		text = "more than " + text
 	}
 	x.add(Finding{"store", OK, text, "", nil})
+	x.schedules(ctx)
 	for _, r := range project.Current(runs) {
 		if len(r.Damage) > 0 {
 			x.add(Finding{"store", Warning, fmt.Sprintf("the record of run %s is damaged: %s", r.ID, r.Damage[0]), x.Command("status", string(r.ID)), nil})
@@ -219,6 +221,19 @@ func (x *Examination) store(ctx context.Context) {
 	}
 	x.stale(changes)
 	x.leftovers(len(changes))
+}
+
+// schedules looks whether something fires the schedules of the project.
+func (x *Examination) schedules(ctx context.Context) {
+	now := time.Now()
+	all, _, err := schedule.List(ctx, x.Project, now) // what is wrong with loop files is a matter of validate
+	if err != nil {
+		x.add(Finding{"schedules", Problem, x.Said(err), "see: loops help store", nil})
+	} else if why := schedule.Unattended(all, now); why != "" {
+		x.add(Finding{"schedules", Warning, why, x.Command("schedule", "install") + ", loops serve or loops worker", nil})
+	} else if len(all) > 0 {
+		x.add(Finding{"schedules", OK, humanize.Count(len(all), "schedule") + ", which a server, worker or timer fires", "", nil})
+	}
 }
 
 // stale says what sweep would do.

@@ -293,7 +293,9 @@ type listedSchedule struct {
 	Next     *string        `json:"next" jsonschema:"null where it is paused, or no time comes"`
 	PausedBy *string        `json:"paused_by"`
 	PausedAt *string        `json:"paused_at"`
-	Times    []scheduleTime `json:"times" jsonschema:"the last that are on record, oldest first"`
+	Times    []scheduleTime `json:"times" jsonschema:"the last that are on record, oldest first; then one that has passed while nothing fired schedules"`
+	Heard    *string        `json:"heard_at" jsonschema:"when a server, worker or timer that fires schedules left its newest sign; null = never"`
+	Attended bool           `json:"attended" jsonschema:"false where nothing fires the schedules of the project"`
 }
 
 type scheduleTime struct {

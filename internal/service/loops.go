@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/engine/schedule"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
@@ -81,6 +83,19 @@ func (s *Service) AddLast(ctx context.Context, l *Loops) error {
 	}
 	l.Waits = lookup.Waits(ctx, f, current...)
 	return nil
+}
+
+// NoteUnattended says that nothing fires the schedules of the project, if one of these loops has one. What keeps it from looking is reported by
+// schedule list and doctor.
+func (s *Service) NoteUnattended(ctx context.Context, l *Loops) {
+	if !slices.ContainsFunc(l.Own, func(e loopfile.Entry) bool { return e.Scheduled }) {
+		return
+	}
+	now := time.Now()
+	all, _, err := schedule.List(ctx, s.Project, now)
+	if line := schedule.Notice(all, now, s.Page.Command("schedule", "install")); err == nil && line != "" {
+		s.Note("%s", "warning: "+line)
+	}
 }
 
 // Objects returns the loops for a program.

@@ -98,6 +98,9 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 	if wrong != nil {
 		b.Notes = append(b.Notes, wrong.Error())
 	}
+	if line := schedule.Notice(all, time.Now(), s.Page.Command("schedule", "install")); line != "" {
+		b.Notes = append(b.Notes, line)
+	}
 	b.Head = []string{"Loop", "Next", "Last", "Schedule"}
 	for _, l := range all {
 		next, verb, label := "never", "pause", "Pause"

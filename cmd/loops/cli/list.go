@@ -83,6 +83,7 @@ func runList(ctx context.Context, a *app, o listOptions) error {
 		return err
 	}
 	unread := s.AddLast(ctx, loops) // the loops are listed in any case
+	s.NoteUnattended(ctx, loops)
 	if o.json {
 		return errors.Join(ui.WriteJSON(a.out, loops.Objects()), unread)
 	}

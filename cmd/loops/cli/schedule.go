@@ -70,6 +70,9 @@ all times come that are on record.` + exitcode.Help(exitcode.OK, exitcode.Failed
 			if wrong != nil {
 				ui.SayLines(a.Err, ui.Block("warning: "+wrong.Error()))
 			}
+			if line := schedule.Notice(all, time.Now(), a.command("schedule install")); line != "" {
+				ui.SayLine(a.Err, "warning: "+line)
+			}
 			if json {
 				return ui.WriteJSON(a.out, views.SchedulesObject(all))
 			}

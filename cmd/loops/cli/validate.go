@@ -116,8 +116,7 @@ func (a *app) checks() check.Request {
 	return check.Request{Options: a.engineOptions(), Explain: explained}
 }
 
-// sourceRoot is the directory that files in reports for services are relative to: that of the checkout where a service
-// says which it is, else the project's.
+// sourceRoot returns the directory that paths in reports for services are relative to: a service's checkout, else the project's.
 func (a *app) sourceRoot(p *project.Project) string {
 	if dir, _ := a.getenv("GITHUB_WORKSPACE"); filepath.IsAbs(dir) {
 		return filepath.Clean(dir)

@@ -46,10 +46,7 @@ func WriteNextTimes(out io.Writer, times []time.Time, now time.Time) error {
 
 // NextTimesObject is a schedule and its next times, for programs.
 func NextTimesObject(l *fsm.Loop, times []time.Time) *value.Map {
-	next := []any{}
-	for _, at := range times {
-		next = append(next, at.Format(time.RFC3339))
-	}
+	next := ui.List(times, func(at time.Time) any { return at.Format(time.RFC3339) })
 	s := l.Schedule
 	return value.NewMap("name", l.Name, "loop", l.Name, "file", l.File, "cron", s.Cron, "timezone", ui.OrNull(s.Timezone), "overlap", s.Overlap, "catch_up", s.CatchUp, "next", next)
 }
@@ -66,10 +63,9 @@ func WriteSchedules(out io.Writer, all []schedule.Listed, whole bool, now time.T
 	ui.Say(t, "LOOP\tNEXT\tLAST\tSCHEDULE\n")
 	for _, l := range all {
 		next := "never"
-		switch {
-		case l.Paused != nil:
+		if l.Paused != nil {
 			next = "paused by " + l.Paused.By
-		case !l.Next.IsZero():
+		} else if !l.Next.IsZero() {
 			next = l.Next.Format("Mon 2006-01-02 15:04 MST") + ", in " + humanize.Duration(l.Next.Sub(now))
 		}
 		last := "-"
@@ -84,10 +80,9 @@ func WriteSchedules(out io.Writer, all []schedule.Listed, whole bool, now time.T
 // FiringLine is what became of a time of a schedule in one line.
 func FiringLine(f schedule.Firing) string {
 	line := f.At.Local().Format("2006-01-02 15:04") + " " + f.State
-	switch {
-	case f.State == schedule.Started:
+	if f.State == schedule.Started {
 		line += ": " + string(f.Run)
-	case f.Why != "":
+	} else if f.Why != "" {
 		line += ": " + f.Why
 	}
 	if f.Missed > 0 {
@@ -96,21 +91,26 @@ func FiringLine(f schedule.Firing) string {
 	return plain.Line(line)
 }
 
-// SchedulesObject is schedules for programs.
+// SchedulesObject returns schedules for programs.
 func SchedulesObject(all []schedule.Listed) []any {
+	at := func(t time.Time) any {
+		if t.IsZero() {
+			return nil
+		}
+		return t.Format(time.RFC3339)
+	}
 	return ui.List(all, func(l schedule.Listed) any {
 		o := value.NewMap("loop", l.Loop, "file", l.File, "cron", l.Schedule.Cron, "timezone", ui.OrNull(l.Schedule.Timezone),
-			"overlap", l.Schedule.Overlap, "catch_up", l.Schedule.CatchUp, "next", nil, "paused_by", nil, "paused_at", nil)
-		if !l.Next.IsZero() {
-			o.Set("next", l.Next.Format(time.RFC3339))
-		}
+			"overlap", l.Schedule.Overlap, "catch_up", l.Schedule.CatchUp, "next", at(l.Next), "paused_by", nil, "paused_at", nil)
 		if l.Paused != nil {
 			o.Set("paused_by", l.Paused.By)
-			o.Set("paused_at", l.Paused.At.Format(time.RFC3339))
+			o.Set("paused_at", at(l.Paused.At))
 		}
 		o.Set("times", ui.List(l.Times, func(f schedule.Firing) any {
-			return value.NewMap("at", f.At.Format(time.RFC3339), "state", f.State, "run", ui.OrNull(string(f.Run)), "why", ui.OrNull(f.Why), "missed", int64(f.Missed))
+			return value.NewMap("at", at(f.At), "state", f.State, "run", ui.OrNull(string(f.Run)), "why", ui.OrNull(f.Why), "missed", int64(f.Missed))
 		}))
+		o.Set("heard_at", at(l.Heard))
+		o.Set("attended", l.Attended)
 		return o
 	})
 }
