@@ -32,6 +32,9 @@ func (a *asking) stop(ctx context.Context, c Command) (err error) {
 		}
 		r = a.Before
 	}
+	if ended, err := a.stopGit(ctx, cmp.Or(c.Grace, StopGrace)); ended || err != nil {
+		return err
+	}
 	if !alive(r) {
 		return refuse(NotFound, "nothing to stop: run %s is %s", r.ID, inspect.Outcome(r))
 	}
@@ -63,6 +66,24 @@ func (a *asking) stop(ctx context.Context, c Command) (err error) {
 		a.Killed = err == nil
 	}
 	return err
+}
+
+// stopGit ends what git does for a run that has ended on record, and reports whether it did.
+func (a *asking) stopGit(ctx context.Context, grace time.Duration) (bool, error) {
+	dir := a.e.p.RunDir(a.id)
+	p := PhaseIn(dir)
+	if alive(a.Before) || p == nil {
+		return false, nil
+	}
+	if err := p.Owner.Signal(syscall.SIGTERM); err != nil {
+		return false, refuse(Failed, "run %s is %s, and git is %s for it; its process (pid %d) cannot be told to stop: %s", a.id, inspect.Outcome(a.Before), p.Doing, p.Owner.PID, humanize.OneLine(err))
+	}
+	ended, err := until(ctx, grace, func() (bool, error) { return PhaseIn(dir) == nil, nil })
+	if err == nil && !ended {
+		return false, refuse(Failed, "run %s is %s, and git is %s for it; pid %d was told to stop and has not within %s; kill it: kill -9 %d",
+			a.id, inspect.Outcome(a.Before), p.Doing, p.Owner.PID, humanize.Duration(grace), p.Owner.PID)
+	}
+	return ended, err
 }
 
 // forEver is how long is waited for what has no limit.

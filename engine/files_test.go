@@ -54,7 +54,7 @@ func TestFilesTravel(t *testing.T) {
 	testenv.Command(t, "git")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	git := gitref.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none"))
+	git := gitref.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none"), 0)
 	must := func(dir string, args ...string) string {
 		t.Helper()
 		out, err := git(ctx, dir, nil, args...)

@@ -159,7 +159,14 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 // drive drives a run to its end, releases it and reports how it ended.
 func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Result, error) {
 	ctx, stop := context.WithCancelCause(context.Background())
-	r.stop = stop
+	ending, stopEnd := context.WithCancelCause(context.Background())
+	defer stopEnd(nil)
+	r.stop = func(cause error) {
+		if ctx.Err() != nil { // the machine has ended, or was stopped before: git at the end of the run is ended
+			stopEnd(cause)
+		}
+		stop(cause)
+	}
 	site := openSite(j.project, j.journal.Dir())
 	defer site.close()
 	r.runner = e.runner(j, site)
@@ -183,7 +190,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	}, func() { e.whileObeying(j, r, site, seen.mine, func() { outcome, err = executor.Run(ctx) }) })
 	stop(nil)
 	r.runner.Close()
-	result, err := e.end(context.Background(), j, r, site, outcome, err, gone, seen.limit)
+	result, err := e.end(context.Background(), ending, j, r, site, outcome, err, gone, seen.limit)
 	next.settle(err == nil)
 	return result, err
 }
@@ -203,6 +210,7 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 		Prices:  j.prices,
 		Adopt:   e.o.Adopt,
 	}
+	r.Git = ownGit(j.project, r.Env, r.RunDir)
 	if e.o.ToolCall != nil {
 		r.ToolCall = e.o.ToolCall(j.project.Dir)
 	}
@@ -301,8 +309,8 @@ func (s *recording) why(o fsm.Outcome, pending []fsm.Event) string {
 	return s.because.Reason(o, s.j.loop)
 }
 
-// end releases a run and reports how it ended.
-func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error, gone bool, limit string) (Result, error) {
+// end releases a run and reports how it ended. ending ends what git does for it.
+func (e *Engine) end(ctx, ending context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error, gone bool, limit string) (Result, error) {
 	run := j.journal.Run()
 	id := run.ID
 	if err != nil {
@@ -313,7 +321,7 @@ func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fs
 		}
 		return e.stopped(ctx, j, site, run, err)
 	}
-	j.tree.leave(ctx, j.project, id, outcome)
+	j.tree.leave(ending, j.project, id, outcome)
 	left := j.journal.Close(ctx)
 	if left != nil && !isRecorded(left) {
 		return e.stopped(ctx, j, site, run, left)
@@ -326,7 +334,7 @@ func (e *Engine) end(ctx context.Context, j *job, r *Run, site *site, outcome fs
 		}
 	}
 	j.tell(Ended{id, outcome, result.Next})
-	j.tree.finish(ctx, j.project, id, outcome, j.tell)
+	j.tree.finish(ending, j.project, id, outcome, j.tell)
 	if left != nil {
 		j.tell(Said{Run: id, Text: leftUndone(j, site, run, left), Problem: true})
 	}

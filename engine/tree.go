@@ -204,5 +204,5 @@ func (e *Engine) treeEnv(t *runTree, run string) []string {
 	if t == nil {
 		return e.actionEnv(run)
 	}
-	return withoutGit(e.actionEnv(run))
+	return worktree.Untied(e.actionEnv(run))
 }

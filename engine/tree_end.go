@@ -35,12 +35,21 @@ func (t *runTree) finish(ctx context.Context, p *project.Project, id persistence
 		tell(TreeEnded{*t.left, false})
 	default:
 		defer t.hold.Release()
+		defer beginPhase(p.RunDir(id), t.ending())()
 		git, done := Git(p, t.o, string(id))
 		defer done()
 		r := t.report(p, id)
 		r.Report, r.Err = t.hold.End(ctx, git, t.end, persistence.StatusOf(o) == persistence.Completed)
 		tell(TreeEnded{r, false})
 	}
+}
+
+// ending says what is done about the tree when its run has finished.
+func (t *runTree) ending() string {
+	if t.end == worktree.Merge {
+		return "merging " + t.hold.Branch + " into " + t.hold.Into
+	}
+	return "looking at the work tree " + t.hold.Path
 }
 
 func (t *runTree) report(p *project.Project, id persistence.ID) TreeReport {

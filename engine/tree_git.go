@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -10,29 +11,36 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/worktree"
 )
 
-// gitVars are the variables by which git passes its repository on to what it starts. A hook has them, and loops in a hook:
-// with them, git in a work tree would work on the repository around it.
-var gitVars = []string{
-	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS",
-	"GIT_IMPLICIT_WORK_TREE", "GIT_INTERNAL_SUPER_PREFIX",
+// defaultGitWait bounds one command of git where the settings do not: a checkout or a merge, with the hooks of the repository.
+const defaultGitWait = 10 * time.Minute
+
+// GitWait returns how long one command of git may take that the program itself starts.
+func GitWait(p *project.Project) time.Duration {
+	conf, _ := p.Declared() // what is wrong with the settings is reported elsewhere
+	if conf == nil {
+		return defaultGitWait
+	}
+	return cmp.Or(conf.GitTimeout, defaultGitWait)
 }
 
-// withoutGit returns an environment without what ties git to a repository.
-func withoutGit(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		return slices.Contains(gitVars, name)
-	})
+// ownGit fits action.Runner.Git: what git does for the program itself has a limit, signs nothing, asks nobody, and is known to status.
+func ownGit(p *project.Project, env []string, dir string) func(fsm.Action) (fsm.Action, func()) {
+	limit := GitWait(p)
+	return func(a fsm.Action) (fsm.Action, func()) {
+		a.Vars = slices.Clip(a.Vars)
+		for _, v := range worktree.Settings(env) {
+			a.Vars = append(a.Vars, fsm.Var{Name: v[0], Value: v[1]})
+		}
+		if a.Timeout == 0 || a.Timeout > limit {
+			a.Timeout = limit
+		}
+		return a, beginPhase(dir, a.Git)
+	}
 }
-
-// gitWait bounds one command of git: a checkout, with the hooks of the repository.
-const gitWait = 15 * time.Minute
 
 // gitMark is how the processes are found that git left when the process died that started it for a run.
 func gitMark(run string) string { return "worktree/" + run }
@@ -42,14 +50,15 @@ func Git(p *project.Project, o Options, run string) (git worktree.Git, done func
 	if run == "" {
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
 	}
-	r := &action.Runner{Dir: p.Dir, Env: withoutGit(ActionEnv(p, o)), Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20}
+	env := worktree.Untied(ActionEnv(p, o))
+	r := &action.Runner{Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Git: ownGit(p, env, "")}
 	return worktree.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
 		words := make([]string, len(args))
 		for i, arg := range args {
 			words[i] = plain.ShellWord(arg)
 		}
 		res, err := r.Run(ctx, fsm.Action{
-			Kind: fsm.KindShell, Text: "exec git " + strings.Join(words, " "), Dir: dir, Step: 1, Attempt: 1, Timeout: gitWait, Quiet: true,
+			Kind: fsm.KindShell, Text: "exec git " + strings.Join(words, " "), Dir: dir, Step: 1, Attempt: 1, Quiet: true, Git: args[0],
 		}, nil)
 		switch command := words[0]; {
 		case err != nil:
@@ -59,7 +68,7 @@ func Git(p *project.Project, o Options, run string) (git worktree.Git, done func
 		case res.ExitCode == 127:
 			return "", worktree.ErrNoGit
 		case res.TimeoutKind != "":
-			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: fmt.Sprintf("git %s took longer than %s", command, humanize.Duration(gitWait))}
+			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: worktree.TooLong("git "+command, GitWait(p), gitText(res.Stderr))}
 		case res.ExitCode != 0:
 			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
 		}

@@ -34,7 +34,7 @@ func (f *fork) tree(ctx context.Context, c *Child) error {
 		return nil
 	}
 	if c.Memory.Step == 0 {
-		res, err := f.e.git(ctx, f.st, "branch="+value.ShellQuote(c.Branch)+`
+		res, err := f.e.git(ctx, f.st, "making branch "+c.Branch, "branch="+value.ShellQuote(c.Branch)+`
 git show-ref -q --verify "refs/heads/$branch" || git branch -q -- "$branch" HEAD`)
 		if err != nil {
 			return err
@@ -70,12 +70,14 @@ func (f *fork) gather(ctx context.Context, rec *value.Map) error {
 			}
 			script := `tree=` + value.ShellQuote(path) + ` branch=` + value.ShellQuote(fmt.Sprint(end.Value(treeCommit))) +
 				` message=` + value.ShellQuote(fmt.Sprintf("%s: branch %s of run %s", f.st.Name, b.Name, f.e.cfg.Run.ID)) + treeScript
+			doing := "looking at the work tree of branch " + b.Name
 			if merge {
+				doing = "merging branch " + b.Name
 				script += mergeTree
 			} else {
 				script += leaveTree
 			}
-			res, err := f.e.git(ctx, f.st, script)
+			res, err := f.e.git(ctx, f.st, doing, script)
 			switch {
 			case err != nil:
 				return err

@@ -14,9 +14,6 @@ import (
 // worktrees is the folder, in the directory of the run, that holds the work trees of sub-loops.
 const worktrees = ".worktrees"
 
-// gitTreeTimeout bounds the checkout of a branch.
-const gitTreeTimeout = 10 * time.Minute
-
 // attach makes sure that a sub-loop has the work tree of its branch. It returns why git refused, if it did. The work tree
 // is on record before git is asked, so that it never lacks its owner; a sub-loop that was not entered yet starts
 // over with a fresh one, because the process may have died while git made it.
@@ -44,7 +41,7 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused str
 	for x := e; x != nil && x.dir != ""; x = x.parent {
 		inUse += " | " + value.ShellQuote(x.dir)
 	}
-	res, err := e.git(ctx, st, ownTree+`set -o pipefail
+	res, err := e.git(ctx, st, "making the work tree of branch "+c.Branch, ownTree+`set -o pipefail
 new=`+value.ShellQuote(c.Worktree)+` branch=`+value.ShellQuote(c.Branch)+`
 kept=$(git worktree list --porcelain | awk -v b="branch refs/heads/$branch" '/^worktree /{p=substr($0,10)} $0==b{print p}') || exit
 if [ -n "$kept" ] && { finish "$kept" || [ ! -e "$kept/.git" ]; }; then git worktree prune; kept=; fi
@@ -140,7 +137,7 @@ func (e *Executor) freeTree(name string) string {
 
 // reattach makes the work tree of a resumed sub-loop again if it is gone.
 func (e *Executor) reattach(ctx context.Context, st *State, c *Child) error {
-	res, err := e.git(ctx, st, ownTree+`tree=`+value.ShellQuote(c.Worktree)+`
+	res, err := e.git(ctx, st, "looking for the work tree of branch "+c.Branch, ownTree+`tree=`+value.ShellQuote(c.Worktree)+`
 if [ -e "$tree/.git" ]; then
   unused "$tree" || { echo "process $pid works there" >&2; exit 1; }
 else
@@ -161,7 +158,7 @@ func (e *Executor) detach(ctx context.Context, st *State, c *Child) {
 	if c.Worktree == "" {
 		return
 	}
-	res, err := e.git(ctx, st, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
+	res, err := e.git(ctx, st, "removing the work tree of branch "+c.Branch, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
 finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 	if ctx.Err() != nil {
 		return
@@ -178,11 +175,12 @@ finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 	e.emit(EventWorktreeDetached, fields...)
 }
 
-// git runs a script that works on the repository, in the directory of the loop.
-func (e *Executor) git(ctx context.Context, st *State, script string) (Result, error) {
+// git runs a script that works on the repository, in the directory of the loop. doing says for a person what it does. It may take no longer
+// than the timeout of the state.
+func (e *Executor) git(ctx context.Context, st *State, doing, script string) (Result, error) {
 	res, err := e.run(ctx, Action{
 		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir,
-		Timeout: gitTreeTimeout, Quiet: true,
+		Timeout: st.Timeout, Quiet: true, Git: doing,
 	}, nil)
 	if ctx.Err() != nil {
 		return Result{}, errHalted
@@ -190,10 +188,15 @@ func (e *Executor) git(ctx context.Context, st *State, script string) (Result, e
 	return res, err
 }
 
-// gitText is what git said, on one line.
+// gitText is what git and the hooks of the repository said, on one line.
 func gitText(res Result) string {
 	text := strings.Join(strings.Fields(res.Stderr), " ")
-	if text == "" {
+	switch {
+	case res.TimeoutKind != "" && text == "":
+		return "git did not end in time, and printed nothing"
+	case res.TimeoutKind != "":
+		return "git did not end in time; it printed: " + text
+	case text == "":
 		return fmt.Sprintf("git ended with exit code %d", res.ExitCode)
 	}
 	return text

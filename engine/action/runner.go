@@ -63,6 +63,9 @@ type Runner struct {
 	// and is for a program that runs one action at a time; nil: what clears its environment and leaves its group is not found there.
 	Adopt func() error
 
+	// Git is asked before an action with Git begins; it returns what to do instead, and what to call when that is over. nil: such actions are as all others.
+	Git func(fsm.Action) (fsm.Action, func())
+
 	Hosts       []*host.Host // agent hosts besides those of package host, and looked at before them
 	Host        string       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
 	Model       string       // of prompts that name none; "" is the host's own
@@ -105,6 +108,11 @@ type Runner struct {
 // Run does the action; see [fsm.Runner]. When ctx has ended before, or after [Runner.Force], nothing is
 // started and the error says so.
 func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
+	if a.Git != "" && r.Git != nil {
+		changed, done := r.Git(a)
+		defer done()
+		a = changed
+	}
 	res, err := r.do(ctx, a, out)
 	return res, diskError(err)
 }

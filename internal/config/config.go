@@ -56,6 +56,7 @@ type Config struct {
 	Webhooks     []Webhook // that loops serve takes, by name
 	LedgerName   string    // by which projects share the ledger of a database; "" = the name of the folder
 	Worktree     string    // see WorktreeKeep; "" = keep
+	GitTimeout   time.Duration // of one command of git that loops itself starts; 0 = the default
 	Retention    Retention
 	Notify       []Notify     // of the person's file, then of the project's
 	Hosts        []*host.Host // in the order of the files

@@ -13,7 +13,7 @@ import (
 // BenchmarkTenThousandFiles measures a work tree, a checkpoint after ten changes with its push, one without a change, and a takeover.
 func BenchmarkTenThousandFiles(b *testing.B) {
 	testenv.Command(b, "git")
-	git := Command(environ())
+	git := Command(environ(), 0)
 	must := func(dir string, args ...string) string {
 		out, err := git(b.Context(), dir, who, args...)
 		if err != nil {

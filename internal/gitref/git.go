@@ -17,21 +17,20 @@ import (
 // several goroutines at once.
 type Git func(ctx context.Context, dir string, env []string, args ...string) (string, error)
 
-// foreign are the beginnings of variables by which a git around this process would tie ours to its repository.
-var foreign = []string{
-	"GIT_DIR=", "GIT_WORK_TREE=", "GIT_INDEX_FILE=", "GIT_PREFIX=", "GIT_COMMON_DIR=", "GIT_OBJECT_DIRECTORY=",
-	"GIT_ALTERNATE_OBJECT_DIRECTORIES=", "GIT_NAMESPACE=", "GIT_GRAFT_FILE=", "GIT_SHALLOW_FILE=", "GIT_REPLACE_REF_BASE=",
-	"GIT_IMPLICIT_WORK_TREE=", "GIT_LITERAL_PATHSPECS=", "GIT_GLOB_PATHSPECS=", "GIT_NOGLOB_PATHSPECS=", "GIT_ICASE_PATHSPECS=",
-}
-
-// Command returns a Git that starts the program git with an environment. It never asks for a password: the commands
-// have no terminal.
-func Command(env []string) Git {
-	base := slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		return slices.ContainsFunc(foreign, func(name string) bool { return strings.HasPrefix(kv, name) })
-	})
-	base = append(base, "GIT_TERMINAL_PROMPT=0", "LC_ALL=C")
-	return func(ctx context.Context, dir string, env []string, args ...string) (string, error) {
+// Command returns a Git that starts the program git with an environment, as [worktree.Settings] says. A command that takes longer than limit
+// is ended; 0 = it may take as long as it likes. The commands have no terminal.
+func Command(env []string, limit time.Duration) Git {
+	base := worktree.Untied(env)
+	for _, v := range worktree.Settings(base) {
+		base = append(base, v[0]+"="+v[1])
+	}
+	base = append(base, "LC_ALL=C")
+	return func(around context.Context, dir string, env []string, args ...string) (string, error) {
+		ctx, done := around, context.CancelFunc(func() {})
+		if limit > 0 {
+			ctx, done = context.WithTimeout(around, limit)
+		}
+		defer done()
 		cmd := exec.CommandContext(ctx, "git", args...)
 		cmd.Dir, cmd.Env = dir, append(slices.Clip(base), env...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal, and with all it starts in one group
@@ -42,8 +41,10 @@ func Command(env []string) Git {
 		err := cmd.Run()
 		exit, ended := errors.AsType[*exec.ExitError](err)
 		switch {
+		case around.Err() != nil:
+			return "", context.Cause(around)
 		case ctx.Err() != nil:
-			return "", context.Cause(ctx)
+			return "", &worktree.GitError{Command: command(args), Code: -1, Text: worktree.TooLong("git "+command(args), limit, text(said.String()))}
 		case errors.Is(err, exec.ErrNotFound):
 			return "", worktree.ErrNoGit
 		case ended:

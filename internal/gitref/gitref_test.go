@@ -23,7 +23,7 @@ func environ() []string {
 // run1 runs git for the test itself.
 func run1(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	out, err := Command(append(environ(), who...))(t.Context(), dir, nil, args...)
+	out, err := Command(append(environ(), who...), 0)(t.Context(), dir, nil, args...)
 	if err != nil {
 		t.Fatalf("git %s: %v", strings.Join(args, " "), err)
 	}
@@ -106,7 +106,7 @@ func isLost(err error) bool {
 // What a run changed, added and committed is there on the next machine; what it ignored or never added is not, unless it is included.
 func TestTakeover(t *testing.T) {
 	dir, base := remote(t)
-	git := Command(environ())
+	git := Command(environ(), 0)
 	one := worker(t, git, t.TempDir(), dir, base, "cache/**")
 	claim(t, one, 1)
 	write(t, one.Dir, map[string]string{"done.txt": "committed\n"})
@@ -156,7 +156,7 @@ func TestTakeover(t *testing.T) {
 // A worker that lost the run can push nothing over its successor, whenever it wakes.
 func TestStalePush(t *testing.T) {
 	dir, base := remote(t)
-	git := Command(environ())
+	git := Command(environ(), 0)
 	one := worker(t, git, t.TempDir(), dir, base)
 	claim(t, one, 1)
 	write(t, one.Dir, map[string]string{"a.txt": "one\n"})
@@ -185,7 +185,7 @@ func TestStalePush(t *testing.T) {
 // Two workers that race for the files of a run do not both have them.
 func TestRace(t *testing.T) {
 	dir, base := remote(t)
-	git := Command(environ())
+	git := Command(environ(), 0)
 	one, two := worker(t, git, t.TempDir(), dir, base), worker(t, git, t.TempDir(), dir, base)
 	var wg sync.WaitGroup
 	for epoch, w := range []*Tree{one, two} {
@@ -212,7 +212,7 @@ func TestKilled(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			dir, base := remote(t)
 			machine, dead := t.TempDir(), errors.New("killed")
-			real := Command(environ())
+			real := Command(environ(), 0)
 			armed := false
 			killed := func(ctx context.Context, at string, env []string, args ...string) (string, error) {
 				if armed && command(args) == step {
@@ -264,7 +264,7 @@ func TestKilled(t *testing.T) {
 // A remote that is away is waited for, and one that does not come back ends that with its name.
 func TestAway(t *testing.T) {
 	dir, base := remote(t)
-	w := worker(t, Command(environ()), t.TempDir(), dir, base)
+	w := worker(t, Command(environ(), 0), t.TempDir(), dir, base)
 	claim(t, w, 1)
 	write(t, w.Dir, map[string]string{"a.txt": "later\n"})
 	if err := os.Rename(dir, dir+".away"); err != nil {
@@ -289,7 +289,7 @@ func TestAway(t *testing.T) {
 // A push whose answer was lost is not taken for one that was refused.
 func TestLostAnswer(t *testing.T) {
 	dir, base := remote(t)
-	real := Command(environ())
+	real := Command(environ(), 0)
 	w := worker(t, func(ctx context.Context, at string, env []string, args ...string) (string, error) {
 		out, err := real(ctx, at, env, args...)
 		if err == nil && command(args) == "push" {
@@ -306,9 +306,9 @@ func TestLostAnswer(t *testing.T) {
 func TestHeldTree(t *testing.T) {
 	dir, base := remote(t)
 	machine := t.TempDir()
-	one := worker(t, Command(environ()), machine, dir, base)
+	one := worker(t, Command(environ(), 0), machine, dir, base)
 	claim(t, one, 1)
-	two := worker(t, Command(environ()), machine, dir, base)
+	two := worker(t, Command(environ(), 0), machine, dir, base)
 	if one.Dir == two.Dir {
 		t.Fatal("two processes have one tree")
 	}
@@ -323,7 +323,7 @@ func TestHeldTree(t *testing.T) {
 // Forget leaves nothing of a run, and all of others.
 func TestForget(t *testing.T) {
 	dir, base := remote(t)
-	m, err := Open(t.Context(), Command(environ()), t.TempDir(), dir)
+	m, err := Open(t.Context(), Command(environ(), 0), t.TempDir(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestForget(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	dir, base := remote(t)
-	git := Command(environ())
+	git := Command(environ(), 0)
 	m, err := Open(t.Context(), git, t.TempDir(), dir)
 	if err != nil {
 		t.Fatal(err)

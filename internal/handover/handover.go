@@ -43,6 +43,8 @@ type Files struct {
 	Commit  string   `json:"commit"` // where the run begins or continues
 	Folder  string   `json:"folder"` // of the project, from the top; "" = the top
 	Include []string `json:"include,omitempty"`
+
+	GitTimeout time.Duration `json:"git_timeout,omitempty"` // of one command of git; 0 = none
 }
 
 // A View is how a run is shown.

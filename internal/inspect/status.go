@@ -25,6 +25,8 @@ type Status struct {
 	Now      time.Time
 	Stderr   time.Time // when an action that runs wrote to standard error last; zero = not known
 	Alive    bool      // a process runs it
+	Git      string    // what git does for the run beside its actions, as "merging branch a"; "" = nothing
+	GitSince time.Time // of Git
 }
 
 // Waits reports whether a run is silent because it is to wait.

@@ -117,6 +117,10 @@ type status struct {
 		Started *string `json:"started_at"`
 		Running int     `json:"running_ms"`
 	} `json:"action"`
+	Git *struct {
+		Doing string `json:"doing"`
+		Since string `json:"since"`
+	} `json:"git,omitempty" jsonschema:"what git does for the run beside its actions, as merging a branch; absent where it does nothing"`
 	Items *struct {
 		Count   int `json:"count"`
 		Done    int `json:"done"`

@@ -90,6 +90,9 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 	if v.Alive {
 		v.Stderr = stderrtail.Heard(f.Project.RunDir(r.ID))
 	}
+	if p := engine.PhaseIn(f.Project.RunDir(r.ID)); p != nil {
+		v.Git, v.GitSince = p.Doing, p.Since
+	}
 	rules := RulebookOf(ctx, f, r)
 	v.Rules, v.Loops = rules, rules.ranLoops(r, v.Memory)
 	v.Resume = resume

@@ -203,6 +203,8 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 		return nil, engine.Refuse(engine.NotFound, "nothing to %s: no run is active", verb)
 	case newest == nil:
 		return nil, &engine.NothingError{Finder: f, Verb: verb, Arg: arg}
+	case verb == "stop" && engine.PhaseIn(f.Project.RunDir(newest.ID)) != nil: // its git is to be stopped
+		return []persistence.Run{*newest}, nil
 	}
 	return nil, engine.Refuse(engine.NotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.Outcome(*newest))
 }

@@ -24,6 +24,7 @@ type carrier struct {
 	config.Files
 	machine string // see handover.Files
 	mirror  *gitref.Mirror
+	limit   time.Duration // of one command of git
 }
 
 // modeOf is how files get to the workers of a project: as its settings say, else through git where it has no loops.
@@ -64,16 +65,16 @@ func openCarrier(ctx context.Context, p *project.Project, f config.Files, env []
 	if err := os.MkdirAll(machine, 0o700); err != nil {
 		return nil, err
 	}
-	m, err := gitref.Open(ctx, gitref.Command(env), machine, f.Remote)
+	m, err := gitref.Open(ctx, gitref.Command(env, engine.GitWait(p)), machine, f.Remote)
 	if err != nil {
 		return nil, err
 	}
-	return &carrier{f, machine, m}, nil
+	return &carrier{f, machine, m, engine.GitWait(p)}, nil
 }
 
 // send has the process of a run find the files, which are on this machine when it returns.
 func (c *carrier) send(ctx context.Context, h *handover.Handover, store persistence.Store, p persistence.Placed, asked *engine.FilesRequest) error {
-	f := &handover.Files{Remote: c.Remote, Machine: c.machine, Run: string(p.Run), Include: c.Include}
+	f := &handover.Files{GitTimeout: c.limit, Remote: c.Remote, Machine: c.machine, Run: string(p.Run), Include: c.Include}
 	if asked != nil {
 		f.Commit, f.Folder = asked.Commit, asked.Folder
 	}
@@ -137,7 +138,7 @@ func Settle(ctx context.Context, h *handover.Handover, env []string) (*Keeper, e
 	if f.Folder != "" && !filepath.IsLocal(f.Folder) {
 		return nil, engine.Refuse(engine.Usage, "the folder %s of the project is not in the repository", humanize.Quote(f.Folder))
 	}
-	m, err := gitref.Open(ctx, gitref.Command(env), f.Machine, f.Remote)
+	m, err := gitref.Open(ctx, gitref.Command(env, f.GitTimeout), f.Machine, f.Remote)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +196,7 @@ func (k *Keeper) Forget(p *project.Project, env []string) func(context.Context, 
 
 // filesOf says for a submission where in a repository the project is, and warns of what workers will not have.
 func filesOf(ctx context.Context, p *project.Project, env []string, warn engine.Warn) (*engine.FilesRequest, error) {
-	git := gitref.Command(env)
+	git := gitref.Command(env, engine.GitWait(p))
 	commit, err := git(ctx, p.Dir, nil, "rev-parse", "--verify", "-q", "HEAD^{commit}")
 	if err != nil {
 		return nil, engine.Refuse(engine.Usage, "files.mode is git, and %s has no commit of git: commit the project and push it, or leave files.mode out", p.Short(p.Dir))

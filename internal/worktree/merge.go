@@ -47,7 +47,7 @@ func (h *Hold) merge(ctx context.Context, git Git, s State, succeeded bool) (why
 		}
 		time.Sleep(250 * time.Millisecond) // an editor, or a shell that shows the state of the repository, has the index
 	}
-	if isGitError(err) {
+	if isGitError(err) || ctx.Err() != nil { // a merge that was stopped may be half done
 		return h.undo(context.WithoutCancel(ctx), git, project, s.Tip, err)
 	}
 	if err != nil {

@@ -13,6 +13,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
+
+	"loops/internal/humanize"
 )
 
 // Folder is where work trees lie in a project.
@@ -37,6 +40,15 @@ func (e *GitError) Error() string {
 		return fmt.Sprintf("git %s ended with exit code %d", e.Command, e.Code)
 	}
 	return e.Text
+}
+
+// TooLong says that git was ended because it took longer than a limit. said is what it and the hooks of the repository printed.
+func TooLong(command string, limit time.Duration, said string) string {
+	text := fmt.Sprintf("%s took longer than %s and was ended (setting git.timeout)", command, humanize.Duration(limit))
+	if said != "" {
+		text += "; it printed: " + said
+	}
+	return text
 }
 
 // ErrNoGit means that there is no program git.

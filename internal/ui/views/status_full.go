@@ -29,6 +29,9 @@ func (page *Page) FullStatusObject(p *project.Project, store *project.Records, v
 		m.Set("idle_ms", v.Idle().Milliseconds())
 	}
 	m.Set("action", ActionObject(v))
+	if v.Git != "" {
+		m.Set("git", value.NewMap("doing", v.Git, "since", ui.Stamp(v.GitSince)))
+	}
 	if p := v.Items(); p != nil {
 		m.Set("items", value.NewMap("count", int64(p.Items), "done", int64(p.Done), "failed", int64(p.Failed), "running", int64(p.Running), "left_ms", p.Left.Milliseconds()))
 	}
