@@ -53,9 +53,9 @@ type Config struct {
 	Files        Files
 	Spend        Spend
 	Alarm        Alarm
-	Webhooks     []Webhook // that loops serve takes, by name
-	LedgerName   string    // by which projects share the ledger of a database; "" = the name of the folder
-	Worktree     string    // see WorktreeKeep; "" = keep
+	Webhooks     []Webhook     // that loops serve takes, by name
+	LedgerName   string        // by which projects share the ledger of a database; "" = the name of the folder
+	Worktree     string        // see WorktreeKeep; "" = keep
 	GitTimeout   time.Duration // of one command of git that loops itself starts; 0 = the default
 	Retention    Retention
 	Notify       []Notify     // of the person's file, then of the project's
