@@ -5,6 +5,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/persistence"
 )
 
@@ -27,6 +28,14 @@ type Status struct {
 	Alive    bool      // a process runs it
 	Git      string    // what git does for the run beside its actions, as "merging branch a"; "" = nothing
 	GitSince time.Time // of Git
+}
+
+// GitText says what git does for the run, "" if nothing.
+func (v *Status) GitText() string {
+	if v.Git == "" {
+		return ""
+	}
+	return v.Git + "  (for " + humanize.Duration(max(time.Millisecond, v.Now.Sub(v.GitSince))) + ")"
 }
 
 // Waits reports whether a run is silent because it is to wait.

@@ -21,6 +21,15 @@ type State struct {
 	Nested     bool     // a sub-loop left a work tree in it
 }
 
+// Names returns the names of files that changed, three at most.
+func (s State) Names() string {
+	text := strings.Join(s.Some, ", ")
+	if s.Files > len(s.Some) {
+		text += ", ..."
+	}
+	return text
+}
+
 // Empty reports whether nothing would be lost if the tree were removed.
 func (s State) Empty(t Tree) bool {
 	return s.Commits == 0 && s.Files == 0 && s.On == t.Branch && !s.Submodules && !s.Nested

@@ -58,9 +58,7 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 	if d := v.Acting(); d > 0 {
 		page.row("Action", plain.Cut(v.ActionText(), 60)+"  (runs for "+humanize.Duration(d)+")")
 	}
-	if v.Git != "" {
-		page.row("Git", v.Git+"  (for "+humanize.Duration(max(time.Millisecond, v.Now.Sub(v.GitSince)))+")")
-	}
+	page.row("Git", v.GitText())
 	page.row("Branches", v.BranchesText())
 	page.row("Items", v.ItemsText())
 	page.printWait(v)

@@ -3,7 +3,6 @@ package views
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -138,7 +137,7 @@ func treeContents(r engine.TreeReport) string {
 		parts = append(parts, fmt.Sprintf("%s ahead of %s", humanize.Count(s.Commits, "commit"), cmp.Or(r.Tree.Into, ShortCommit(r.Tree.Base))))
 	}
 	if s.Files > 0 {
-		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", humanize.Count(s.Files, "file"), some(s)))
+		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", humanize.Count(s.Files, "file"), s.Names()))
 	}
 	if s.On != r.Tree.Branch && !s.Gone {
 		parts = append(parts, cmp.Or(s.On, "a detached HEAD")+" checked out")
@@ -153,15 +152,6 @@ func treeContents(r engine.TreeReport) string {
 		return "nothing new in it"
 	}
 	return humanize.And(parts)
-}
-
-// some names files that changed.
-func some(s worktree.State) string {
-	text := strings.Join(s.Some, ", ")
-	if s.Files > len(s.Some) {
-		text += ", ..."
-	}
-	return text
 }
 
 // TreeObject is the same for a program.
