@@ -54,11 +54,14 @@ func (j *job) mustEnd(ctx context.Context, ready bool) bool {
 			return false
 		}
 		kind = overdue
-	case j.a.Timeout > 0 && j.now.Sub(j.began) >= j.a.Timeout:
+	case j.a.Timeout > 0 && j.ran() >= j.a.Timeout:
 		kind = "wall"
 	case j.a.Idle > 0 && !ready && j.now.Sub(j.heard) >= j.a.Idle:
 		kind = "idle"
 	default:
+		return false
+	}
+	if (kind == "wall" || kind == "idle") && j.gone() {
 		return false
 	}
 	grace := cmp.Or(j.r.Grace, DefaultGrace)

@@ -65,8 +65,10 @@ type job struct {
 	streams [2]stream // standard output, standard error
 	began   time.Time
 	now     time.Time // of this turn
-	heard   time.Time // last byte on either stream
-	resting bool      // the last piece was small
+	heard   time.Time // last byte on either stream, later by what this process was suspended for since
+
+	suspended time.Duration // since began
+	resting   bool          // the last piece was small
 
 	exited   bool
 	exitAt   time.Time
@@ -214,10 +216,12 @@ func (j *job) wait() (ready bool, err error) {
 		// Output may be there, but it is not looked at in this turn.
 		fds[2].Fd, fds[3].Fd = -1, -1
 	}
-	if _, err := unix.Poll(fds[:], j.patience()); err != nil && !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {
+	before, patience := j.r.time(), j.patience()
+	if _, err := unix.Poll(fds[:], patience); err != nil && !errors.Is(err, unix.EINTR) && !errors.Is(err, unix.EAGAIN) {
 		return false, err
 	}
-	j.now = time.Now()
+	j.now = j.r.time()
+	j.awake(before, patience)
 	j.resting = false
 	if fds[0].Revents != 0 {
 		j.alarm.clear()
@@ -267,10 +271,10 @@ func (j *job) patience() int {
 		until(doneGrace - j.now.Sub(j.talk.doneAt))
 	default:
 		if j.a.Timeout > 0 {
-			until(j.a.Timeout - j.now.Sub(j.began))
+			until(min(pollMost, j.a.Timeout-j.ran()))
 		}
 		if j.a.Idle > 0 {
-			until(j.a.Idle - j.now.Sub(j.heard))
+			until(min(pollMost, j.a.Idle-j.now.Sub(j.heard)))
 		}
 	}
 	if left == math.MaxInt64 {

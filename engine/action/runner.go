@@ -75,6 +75,8 @@ type Runner struct {
 	// Prices returns what a prompt cost whose host does not report it; nil: the cost is not known.
 	Prices func(model string, u fsm.Usage) (usd float64, ok bool)
 
+	clock func() time.Time // for tests; nil: time.Now
+
 	prepare sync.Once
 	base    []string // Env without what each action sets itself
 	pwd     string   // PWD of base; "" if unset
@@ -103,6 +105,13 @@ type Runner struct {
 	settle *settler // guarded by mu
 
 	draining sync.WaitGroup // one for each of left
+}
+
+func (r *Runner) time() time.Time {
+	if r.clock != nil {
+		return r.clock()
+	}
+	return time.Now()
 }
 
 // Run does the action; see [fsm.Runner]. When ctx has ended before, or after [Runner.Force], nothing is
