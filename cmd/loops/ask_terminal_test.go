@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"github.com/creack/pty"
 )
 
@@ -80,10 +82,8 @@ func (x *typist) shown() string {
 // until waits until the terminal has shown a text so often.
 func (x *typist) until(text string, times int) {
 	x.t.Helper()
-	for limit := time.Now().Add(30 * time.Second); strings.Count(x.shown(), text) < times; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(limit) {
-			x.t.Fatalf("the terminal did not show %q %d times:\n%s", text, times, x.shown())
-		}
+	if !testenv.Within(time.Minute, func() bool { return strings.Count(x.shown(), text) >= times }) {
+		x.t.Fatalf("the terminal did not show %q %d times:\n%s", text, times, x.shown())
 	}
 }
 
@@ -98,7 +98,7 @@ func (x *typist) ends() string {
 	x.t.Helper()
 	select {
 	case <-x.done:
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		x.t.Fatalf("the program did not end:\n%s", x.shown())
 	}
 	return x.shown()

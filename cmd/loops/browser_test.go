@@ -120,25 +120,20 @@ func (b *browser) sees(expression string) time.Duration {
 	b.t.Helper()
 	begun := time.Now()
 	var ok bool
-	for time.Since(begun) < 30*time.Second {
-		if err := chromedp.Run(b.ctx, chromedp.Evaluate(expression, &ok)); err == nil && ok {
-			return time.Since(begun)
-		}
-		time.Sleep(50 * time.Millisecond)
+	if !testenv.Within(time.Minute, func() bool { return chromedp.Run(b.ctx, chromedp.Evaluate(expression, &ok)) == nil && ok }) {
+		b.t.Fatalf("the page does not come to %s:\n%s", expression, b.text())
 	}
-	b.t.Fatalf("the page does not come to %s:\n%s", expression, b.text())
-	return 0
+	return time.Since(begun)
 }
 
 // click clicks what a selector means, again where a live page replaces it between the look and the click.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	var err error
-	for range 5 {
-		if err = chromedp.Run(b.ctx, chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible)); err == nil || !strings.Contains(err.Error(), "Could not find node") {
-			break
-		}
-	}
+	testenv.Within(time.Minute, func() bool {
+		err = chromedp.Run(b.ctx, chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
+		return err == nil || !strings.Contains(err.Error(), "Could not find node")
+	})
 	must(b.t, err)
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/internal/hosttest"
 )
 
@@ -42,13 +44,9 @@ func newCLIProject(t *testing.T, cli, loop string) cliProject {
 	t.Cleanup(func() {
 		// The tools have HOME too, in whatever session they are. What is left may still be on its way out.
 		var left []string
-		for range 50 {
-			if left = hosttest.Alive(t, "HOME="+p.home); len(left) == 0 {
-				return
-			}
-			time.Sleep(20 * time.Millisecond)
+		if !testenv.Within(time.Minute, func() bool { left = hosttest.Alive(t, "HOME="+p.home); return len(left) == 0 }) {
+			t.Errorf("left alive: %q", left)
 		}
-		t.Errorf("left alive: %q", left)
 	})
 	return p
 }
@@ -83,12 +81,9 @@ func (p cliProject) start(t *testing.T, args ...string) (process *os.Process, do
 // until waits for something to become true.
 func (p cliProject) until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(cliPatience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if is() {
-			return
-		}
+	if !testenv.Within(cliPatience, is) {
+		t.Fatalf("waited in vain until %s", what)
 	}
-	t.Fatalf("waited in vain until %s", what)
 }
 
 func (p cliProject) made() bool {
@@ -116,9 +111,7 @@ states:
 		stuck := make(chan struct{})
 		go func() {
 			defer close(stuck)
-			for end := time.Now().Add(cliPatience); time.Now().Before(end) && p.api.Count("stuck") == 0; {
-				time.Sleep(10 * time.Millisecond)
-			}
+			testenv.Within(cliPatience, func() bool { return p.api.Count("stuck") > 0 })
 			_ = process.Kill()
 		}()
 		code, said := done()

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/persistence"
 	"loops/persistence/dirstore"
 )
@@ -210,13 +212,9 @@ func TestFairOrder(t *testing.T) {
 		c.start(t, d, rnd)
 		all = append(all, c)
 		want += "e " + c.id + "\n"
-		for limit := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-			if line, err := queue.Waiters(); err == nil && len(line) == i+1 {
-				break
-			}
-			if time.Now().After(limit) {
-				t.Fatalf("%s does not wait: %s", c.id, readText(t, filepath.Join(d.cwd, "said."+c.id)))
-			}
+		waits := func() bool { line, err := queue.Waiters(); return err == nil && len(line) == i+1 }
+		if !testenv.Within(time.Minute, waits) {
+			t.Fatalf("%s does not wait: %s", c.id, readText(t, filepath.Join(d.cwd, "said."+c.id)))
 		}
 	}
 	must(t, lock.Close(t.Context()))

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // cutHold is a loop whose run continues until there is a file.
@@ -191,10 +193,8 @@ func (p cutProject) started(t *testing.T, name, file string, args ...string) {
 // await waits until something is so.
 func (p cutProject) await(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(time.Minute); !so(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited too long for %s: %s", what, p.said(t))
-		}
+	if !testenv.Within(time.Minute, so) {
+		t.Fatalf("waited too long for %s: %s", what, p.said(t))
 	}
 }
 

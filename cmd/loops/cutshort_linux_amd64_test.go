@@ -15,7 +15,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"loops/internal/pgtest"
 	"loops/internal/programtest"
@@ -81,7 +80,7 @@ func newCutProject(t *testing.T, store string) cutProject {
 	away := p.newest(t, "good")
 	do(0, "export", away, "-o", "away.tar.gz")
 	do(0, "rm", away)
-	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // no other run has its id
+	nextSecond(t) // no other run has its id
 	do(0, "run", "good", "--quiet")
 	p.ids["first"], p.ids["away"] = p.newest(t, "good"), away
 	do(0, "run", "-b", "good")
@@ -455,9 +454,8 @@ func (p cutProject) finish(t *testing.T, c cutCommand, was map[string]string) {
 	if again == "" {
 		again = c.args
 	}
-	for p.unlisted(t) { // an import that died has its run for as long as its lease
-		time.Sleep(20 * time.Millisecond)
-	}
+	// An import that died has its run for as long as its lease.
+	testenv.Wait(t, "the lease of an import that died", func() bool { return !p.unlisted(t) })
 	if c.between != nil {
 		c.between(t, p)
 	}

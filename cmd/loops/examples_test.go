@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 const examples = ".loops.example"
@@ -191,9 +193,7 @@ func TestExampleResume(t *testing.T) {
 		}
 		return ""
 	}
-	for end := time.Now().Add(time.Minute); strings.Count(ledgerFile(), "\n") < 2 && time.Now().Before(end); {
-		time.Sleep(20 * time.Millisecond)
-	}
+	testenv.Within(time.Minute, func() bool { return strings.Count(ledgerFile(), "\n") >= 2 })
 	must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // was killed
 	before := ledgerFile()

@@ -10,8 +10,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
+	"loops/internal/programtest"
+	"loops/internal/testenv"
 	"loops/persistence/sqlstore"
 )
 
@@ -285,15 +286,14 @@ func (p *hostileProject) goingOn() {
 // interrupted looks at a command that runs until Ctrl-C.
 func (p *hostileProject) interrupted(args ...string) {
 	p.seen[args[0]] = true
-	cmd := exec.CommandContext(p.t.Context(), p.bin, args...)
+	cmd := exec.Command(p.bin, args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
-	must(p.t, cmd.Start())
-	time.Sleep(300 * time.Millisecond)
-	must(p.t, cmd.Process.Signal(os.Interrupt))
-	_ = cmd.Wait() // that it was interrupted
-	p.harmless(strings.Join(args, " "), out.String())
+	running := programtest.Start(p.t, cmd)
+	testenv.Wait(p.t, "output of "+strings.Join(args, " "), func() bool { return running.Said() != "" || running.Ended() })
+	if !running.Ended() {
+		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by now
+	}
+	p.harmless(strings.Join(args, " "), running.Output())
 }
 
 // definitions looks at loops, and at what is wrong with them.

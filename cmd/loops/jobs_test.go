@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // A job is one that loop authors used to write in bash: an example of at most 15 lines.
@@ -131,21 +133,27 @@ func (j job) toEnd(t *testing.T, d crashDir, rnd *rand.Rand, length time.Duratio
 // end waits for the end of a process, answers what it asks meanwhile, and kills it after a while if that is not 0.
 func (j job) end(t *testing.T, d crashDir, p crashProcess, after time.Duration, answered *bool) float64 {
 	t.Helper()
-	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	begin, code := time.Now(), 0.0
+	ended := testenv.Within(2*time.Minute, func() bool {
 		select {
 		case <-p.done:
-			return exitCode(p.cmd.ProcessState)
+			code = exitCode(p.cmd.ProcessState)
+			return true
 		default:
 		}
-		switch passed := time.Since(begin); {
-		case after > 0 && passed > after:
-			return p.end(t, time.Nanosecond)
-		case passed > time.Minute:
-			t.Fatalf("%v did not end: %s", p.cmd.Args, d.said(t))
-		case !*answered:
+		if after > 0 && time.Since(begin) > after {
+			code = p.end(t, time.Nanosecond)
+			return true
+		}
+		if !*answered {
 			*answered = d.startInto(t, "answer.out", "answer", j.name, "approve", "--field", "reason=it's green").end(t, 0) == 0
 		}
+		return false
+	})
+	if !ended {
+		t.Fatalf("%v did not end: %s", p.cmd.Args, d.said(t))
 	}
+	return code
 }
 
 // check compares the files in the folder of the run with what they are to be.

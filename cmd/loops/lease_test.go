@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"bytes"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"loops/internal/programtest"
+	"loops/internal/testenv"
 	_ "loops/persistence/sqlstore" // registers the driver
 )
 
@@ -59,20 +61,19 @@ func (d slowRun) startWith(cmd *exec.Cmd) *programtest.Process {
 // pids waits until n actions have begun, and returns their processes; fewer if the program ended before.
 func (d slowRun) pids(n int, ended func() bool) (pids []int) {
 	d.t.Helper()
-	for range 1200 {
+	var lines []string
+	testenv.Wait(d.t, fmt.Sprint(n, " actions to begin"), func() bool {
+		over := ended()
 		b, _ := os.ReadFile(filepath.Join(d.dir, "pids"))
-		if lines := strings.Fields(string(b)); len(lines) >= n || ended() {
-			for _, l := range lines {
-				pid, err := strconv.Atoi(l)
-				must(d.t, err)
-				pids = append(pids, pid)
-			}
-			return pids
-		}
-		time.Sleep(50 * time.Millisecond)
+		lines = strings.Fields(string(b[:bytes.LastIndexByte(b, '\n')+1]))
+		return len(lines) >= n || over
+	})
+	for _, l := range lines {
+		pid, err := strconv.Atoi(l)
+		must(d.t, err)
+		pids = append(pids, pid)
 	}
-	d.t.Fatalf("%d actions do not begin", n)
-	return nil
+	return pids
 }
 
 func never() bool { return false }
@@ -80,13 +81,7 @@ func never() bool { return false }
 // gone waits until a process has ended.
 func (d slowRun) gone(pid int) {
 	d.t.Helper()
-	for range 600 {
-		if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			return
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	d.t.Errorf("process %d is still there", pid)
+	testenv.Wait(d.t, fmt.Sprint("the end of process ", pid), func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 }
 
 // TestPausedRunner: a runner is stopped for longer than its lease, and another one takes the run over.
@@ -110,7 +105,7 @@ func TestPausedRunner(t *testing.T) {
 		}
 		if strings.Contains(next.Said(), "does not let go of this lock") { // it was stopped in the middle of a write
 			paused.Signal(syscall.SIGCONT)
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // nothing shows from outside when its write is over
 			paused.Signal(syscall.SIGSTOP)
 		}
 	}

@@ -165,7 +165,8 @@ func TestMachinesTutorial(t *testing.T) {
 	cut.ip("link", "set", cut.link, "up")
 	f.write("go", "")
 	f.until("the run is over", func() bool { return f.status(id) == "completed" })
-	time.Sleep(2 * time.Second) // for what the one that was cut off might still do
+	must(t, workers[cut.name].Process.Signal(syscall.SIGTERM))
+	_ = workers[cut.name].Wait() // what it might still have done is done
 	if got := strings.Join(f.lines("steps"), " "); got != "a b b b B c" {
 		t.Errorf("the steps were %s", got)
 	}

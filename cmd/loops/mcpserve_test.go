@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/internal/programtest"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -122,16 +124,15 @@ func (a *agent) same(what string, got, want any) {
 func (a *agent) started(id any) int {
 	a.t.Helper()
 	file := filepath.Join(a.dir, fmt.Sprintf("pid.%v", id))
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		var pid int
-		if b, _ := os.ReadFile(file); strings.HasSuffix(string(b), "\n") {
-			_, err := fmt.Sscan(string(b), &pid)
-			must(a.t, err)
-			return pid
-		}
-	}
-	a.t.Fatalf("the action of run %v did not begin", id)
-	return 0
+	var b []byte
+	testenv.Wait(a.t, fmt.Sprint("the action of run ", id), func() bool {
+		b, _ = os.ReadFile(file)
+		return strings.HasSuffix(string(b), "\n")
+	})
+	var pid int
+	_, err := fmt.Sscan(string(b), &pid)
+	must(a.t, err)
+	return pid
 }
 
 func lives(pid int) bool {
@@ -141,11 +142,7 @@ func lives(pid int) bool {
 
 func waitGone(t *testing.T, pid int) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); lives(pid); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("process %d still runs", pid)
-		}
-	}
+	testenv.Wait(t, fmt.Sprint("the end of process ", pid), func() bool { return !lives(pid) })
 }
 
 // Every tool returns what its command prints.
@@ -245,25 +242,17 @@ func TestMCPPause(t *testing.T) {
 		t.Errorf("paused in an action: %v", paused)
 	}
 	must(t, os.WriteFile(filepath.Join(a.dir, "go"), nil, 0o644))
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if paused = a.ask("pause", map[string]any{"run": "steps"})["paused"].([]any); paused[0].(map[string]any)["paused"] == true {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("it is not paused")
-		}
-	}
+	testenv.Wait(t, "the pause", func() bool {
+		paused = a.ask("pause", map[string]any{"run": "steps"})["paused"].([]any)
+		return paused[0].(map[string]any)["paused"] == true
+	})
 	if _, err := os.Stat(filepath.Join(a.dir, "two")); err == nil {
 		t.Error("the next state was entered")
 	}
 	if on := a.ask("unpause", map[string]any{"run": id})["unpaused"].([]any); len(on) != 1 || on[0].(map[string]any)["goes_on"] != true {
 		t.Errorf("unpaused: %v", on)
 	}
-	for end := time.Now().Add(20 * time.Second); a.ask("status", map[string]any{"run": id})["status"] != "completed"; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not continue")
-		}
-	}
+	testenv.Wait(t, "the end of the run", func() bool { return a.ask("status", map[string]any{"run": id})["status"] == "completed" })
 }
 
 func TestMCPMistakes(t *testing.T) {

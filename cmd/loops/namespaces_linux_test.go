@@ -77,18 +77,16 @@ func (d slowRun) acts() bool {
 // begun waits until n actions have begun, or the program has ended, and reports whether they have.
 func (d slowRun) begun(n int, s *programtest.Process) bool {
 	d.t.Helper()
-	for range 1200 {
+	begun := false
+	if !testenv.Within(time.Minute, func() bool {
+		ended := s.Ended()
 		b, _ := os.ReadFile(filepath.Join(d.dir, "begun"))
-		if strings.Count(string(b), "\n") >= n {
-			return true
-		}
-		if s.Ended() {
-			return false
-		}
-		time.Sleep(50 * time.Millisecond)
+		begun = strings.Count(string(b), "\n") >= n
+		return begun || ended
+	}) {
+		d.t.Fatalf("%d actions do not begin: %s", n, s.Said())
 	}
-	d.t.Fatalf("%d actions do not begin: %s", n, s.Said())
-	return false
+	return begun
 }
 
 func newHeld(t *testing.T, store string) slowRun {
@@ -184,15 +182,15 @@ func watchFrom(d slowRun, there, here world) {
 	<-owner.Done()
 	// Once it is dead the lock is free, and the lease runs out.
 	var next *programtest.Process
-	for range 200 {
+	testenv.Wait(d.t, "a resume that takes the run over", func() bool {
 		if next = d.in(here, "resume", "held", "--quiet"); d.begun(begun+1, next) {
-			break
+			return true
 		}
 		if next.Exit() != 9 {
 			d.t.Fatalf("resume exits with %d: %s", next.Exit(), next.Said())
 		}
-		time.Sleep(100 * time.Millisecond)
-	}
+		return false
+	})
 	if !d.acts() {
 		d.t.Errorf("resume says %s", next.Said())
 	}
@@ -271,7 +269,6 @@ func (d slowRun) takeOver(last *programtest.Process, n int, pick func() world) *
 				d.t.Fatalf("resume exits with %d: %s", code, s.Said())
 			}
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	d.t.Fatal("nobody can take the run over")
 	return nil

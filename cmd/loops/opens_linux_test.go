@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 )
@@ -72,16 +71,14 @@ func TestOneFileCallForALookAtCommands(t *testing.T) {
 	})
 	calls := func(from int) []string { // until there were looks behind that one
 		t.Helper()
-		for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(50 * time.Millisecond) {
+		var all []string
+		testenv.Wait(t, "looks at commands", func() bool {
 			b, _ := os.ReadFile(trace) // which is not there at first
 			lines := strings.Split(string(b), "\n")
-			all := slices.DeleteFunc(lines[:len(lines)-1], func(line string) bool { return !strings.Contains(line, `/.loops/`) })
-			if strings.Count(strings.Join(all[min(from, len(all)):], "\n"), `.commands.jsonl"`) > 8 {
-				return all
-			}
-		}
-		t.Fatal("there are no looks at commands")
-		return nil
+			all = slices.DeleteFunc(lines[:len(lines)-1], func(line string) bool { return !strings.Contains(line, `/.loops/`) })
+			return strings.Count(strings.Join(all[min(from, len(all)):], "\n"), `.commands.jsonl"`) > 8
+		})
+		return all
 	}
 	before := calls(0)
 	loopsIn(t, dir, env, "pause", "slow")

@@ -169,7 +169,7 @@ func (s *stage) play(least int) {
 	for _, one := range s.beside {
 		select {
 		case <-one.ended:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			s.t.Fatalf("%s:%d: %s does not end:\n%s", s.path, one.line, one.command, readText(s.t, one.out))
 		}
 		s.compare(one)
@@ -215,11 +215,12 @@ func (s *stage) shell(command string) *exec.Cmd {
 
 func (s *stage) await(line int, condition string) {
 	var out []byte
-	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
+	if testenv.Within(time.Minute, func() bool {
 		var err error
-		if out, err = s.shell(s.toReal(condition)).CombinedOutput(); err == nil {
-			return
-		}
+		out, err = s.shell(s.toReal(condition)).CombinedOutput()
+		return err == nil
+	}) {
+		return
 	}
 	status, _ := s.shell("loops status; loops list --running").CombinedOutput() // for the message
 	s.t.Fatalf("%s:%d: %s does not come true\n%s%s", s.path, line, condition, out, status)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/internal/programtest"
 )
 
@@ -81,9 +83,11 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 	pid := func(loop string) int {
 		waitForFile(t, filepath.Join(dir, loop+".pid"))
 		var n int
-		for end := time.Now().Add(time.Minute); n == 0 && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-			_, _ = fmt.Sscan(readText(t, filepath.Join(dir, loop+".pid")), &n)
-		}
+		testenv.Wait(t, "the pid of "+loop, func() bool {
+			text := readText(t, filepath.Join(dir, loop+".pid"))
+			_, err := fmt.Sscan(text, &n)
+			return err == nil && strings.HasSuffix(text, "\n")
+		})
 		return n
 	}
 	pid("stopped")
@@ -94,8 +98,9 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 	d.output("pause", "paused")
 	write("go", "")
 	ids := map[string]string{}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		text := d.output("runs", "--json", "-n", "0")
+	text := ""
+	if !testenv.Within(time.Minute, func() bool {
+		text = d.output("runs", "--json", "-n", "0")
 		var rows []struct{ Loop, Outcome, ID string }
 		must(t, json.Unmarshal([]byte(strings.ReplaceAll(text, `"instance_id"`, `"id"`)), &rows))
 		settled := len(rows) == len(endings)
@@ -103,12 +108,9 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 			ids[r.Loop] = r.ID
 			settled = settled && r.Outcome == endings[r.Loop].outcome
 		}
-		if settled && strings.Contains(d.output("status", "asking"), "Ship it?") {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the runs do not come to their ends: %s", text)
-		}
+		return settled && strings.Contains(d.output("status", "asking"), "Ship it?")
+	}) {
+		t.Fatalf("the runs do not come to their ends: %s", text)
 	}
 	for name, e := range endings {
 		if !e.live {

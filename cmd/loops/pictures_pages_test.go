@@ -6,11 +6,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
-
-	"loops/internal/programtest"
 
 	"github.com/chromedp/chromedp"
+
+	"loops/internal/programtest"
 )
 
 // TestPicturesOfPages makes pictures of all pages, as wide as a phone, a tablet and a screen. No page is wider than its window.
@@ -73,7 +72,7 @@ func TestPicturesOfPages(t *testing.T) {
 // picture takes a picture of what the window shows.
 func (b *browser) picture(png string) {
 	b.t.Helper()
-	time.Sleep(100 * time.Millisecond) // fonts and colours that fade in
+	b.sees(`document.fonts.status === "loaded" && document.getAnimations().every((a) => a.playState !== "running" || a.effect.getTiming().iterations === Infinity)`)
 	var image []byte
 	b.do(chromedp.CaptureScreenshot(&image))
 	must(b.t, os.WriteFile(png, image, 0o644))

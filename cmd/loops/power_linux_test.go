@@ -212,14 +212,9 @@ func (r *powerRig) mount(t *testing.T, image string) {
 
 func (r *powerRig) unmount(t *testing.T) {
 	t.Helper()
-	for try := 0; ; try++ { // a process that was ended may still be in it
-		err := unix.Unmount(r.at, 0)
-		if err == nil || try == 100 {
-			must(t, err)
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	var err error // a process that was ended may still be in it
+	testenv.Within(time.Minute, func() bool { err = unix.Unmount(r.at, 0); return err == nil })
+	must(t, err)
 }
 
 func powerCommand(t *testing.T, name string, args ...string) {

@@ -97,26 +97,22 @@ func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 func scriptWaitFor(ts *testscript.TestScript, _ bool, args []string) {
-	for limit := time.Now().Add(20 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
-			return
-		}
+	if !testenv.Within(time.Minute, func() bool { _, err := os.Stat(ts.MkAbs(args[0])); return err == nil }) {
+		ts.Fatalf("%s did not appear", args[0])
 	}
-	ts.Fatalf("%s did not appear", args[0])
 }
 
 func scriptGone(ts *testscript.TestScript, neg bool, args []string) {
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
 	ts.Check(err)
-	for limit := time.Now().Add(10 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+	if !testenv.Within(time.Minute, func() bool {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // the others of a process may outlive its first, with its open files
 		zombie := err == nil && strings.Contains(string(stat), ") Z ") && len(threads) <= 1
-		if zombie || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			return
-		}
+		return zombie || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+	}) {
+		ts.Fatalf("process %d still runs", pid)
 	}
-	ts.Fatalf("process %d still runs", pid)
 }
 
 func scriptSameEvents(ts *testscript.TestScript, neg bool, args []string) {

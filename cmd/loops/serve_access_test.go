@@ -23,6 +23,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/internal/access/openid/openidtest"
 )
 
@@ -134,21 +136,19 @@ func TestServeSignsInOverTLS(t *testing.T) {
 		t.Errorf("an operator starts a run: %d %s", status, text)
 	}
 	var run string
-	for end := time.Now().Add(time.Minute); run == "" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if _, text := as("bob", "battery staple", "GET", "/api/v1/projects/shop/runs/asks", ""); strings.Contains(text, `"waiting"`) {
-			_, after, _ := strings.Cut(text, `"instance_id": "`)
-			run, _, _ = strings.Cut(after, `"`)
-		}
-	}
+	testenv.Wait(t, "the question", func() bool {
+		_, text := as("bob", "battery staple", "GET", "/api/v1/projects/shop/runs/asks", "")
+		_, after, _ := strings.Cut(text, `"instance_id": "`)
+		run, _, _ = strings.Cut(after, `"`)
+		return strings.Contains(text, `"waiting"`)
+	})
 	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs/"+run+"/answer", `{"choice": "good"}`); status != http.StatusOK || !strings.Contains(text, `"by": "ada"`) {
 		t.Errorf("the answer: %d %s", status, text)
 	}
 	audited := func() bool {
 		return strings.Contains(s.said.String(), `"ada" project="shop" answer run="`+run+`" done`) && strings.Contains(s.said.String(), `"bob" refused "POST `)
 	}
-	for end := time.Now().Add(10 * time.Second); !audited() && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-	}
-	if !audited() {
+	if !testenv.Within(time.Minute, audited) {
 		t.Errorf("the lines about writes: %s", s.said)
 	}
 	second := certify(t, dir, 2)
@@ -156,14 +156,13 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	pool.AddCert(second)
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	var last error
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
+	if !testenv.Within(time.Minute, func() bool {
 		var a *http.Response
 		if a, last = s.client.Get(s.base + "/healthz"); last == nil {
 			must(t, a.Body.Close())
-			break
 		}
-	}
-	if last != nil {
+		return last == nil
+	}) {
 		t.Errorf("a new certificate is not taken: %v", last)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // TestAlarms: a run that is silent, one whose process dies and a question without an answer raise one alarm, with two servers, and one all-clear when
@@ -54,29 +56,27 @@ states:
 	}
 	until := func(what string, n int, prefix string) {
 		t.Helper()
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-			if k := len(slices.DeleteFunc(told(), func(line string) bool { return !strings.HasPrefix(line, prefix) })); k >= n {
-				return
-			}
+		if testenv.Within(time.Minute, func() bool {
+			return len(slices.DeleteFunc(told(), func(line string) bool { return !strings.HasPrefix(line, prefix) })) >= n
+		}) {
+			return
 		}
 		_, open := s.ask("GET", "/api/v1/alarms", "", "")
 		t.Fatalf("%s is not told; told: %q, open: %s, said: %s", what, told(), open, s.said)
 	}
 	kill := func(tries int) {
 		t.Helper()
-		for end := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		var p int
+		if !testenv.Within(time.Minute, func() bool {
 			b, _ := os.ReadFile(filepath.Join(dir, "tries"))
 			pid, _ := os.ReadFile(filepath.Join(dir, "pid"))
-			var p int
-			if _, err := fmt.Sscan(string(pid), &p); err == nil && strings.Count(string(b), "x") == tries {
-				must(t, syscall.Kill(p, syscall.SIGKILL))
-				must(t, os.Remove(filepath.Join(dir, "pid")))
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("the run does not come to try %d: %s", tries, s.said)
-			}
+			_, err := fmt.Sscan(string(pid), &p)
+			return err == nil && strings.HasSuffix(string(pid), "\n") && strings.Count(string(b), "x") == tries
+		}) {
+			t.Fatalf("the run does not come to try %d: %s", tries, s.said)
 		}
+		must(t, syscall.Kill(p, syscall.SIGKILL))
+		must(t, os.Remove(filepath.Join(dir, "pid")))
 	}
 	for _, loop := range []string{"asks", "dies", "silent"} {
 		s.post("/runs", `{"loop": "`+loop+`"}`)
@@ -148,12 +148,9 @@ func TestAlarmOfSpending(t *testing.T) {
 	until := func(what string, done func(text string) bool) {
 		t.Helper()
 		text := ""
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-			if _, text = s.ask("GET", "/api/v1/alarms", "", ""); done(text) {
-				return
-			}
+		if !testenv.Within(time.Minute, func() bool { _, text = s.ask("GET", "/api/v1/alarms", "", ""); return done(text) }) {
+			t.Fatalf("%s: %s", what, text)
 		}
-		t.Fatalf("%s: %s", what, text)
 	}
 	until("the run waits", func(text string) bool {
 		return strings.Contains(text, `"kind": "spend"`) && strings.Contains(text, "run "+id+" waits in state a: this project spent $0.5000 in the last hour, and may spend $0.5000")

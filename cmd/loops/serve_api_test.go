@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/internal/jsonoutput"
 )
 
@@ -77,10 +79,12 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				if method == http.MethodPost {
 					kind = "application/json"
 				}
-				status, text := s.ask(method, path, kind, body)
-				for end := time.Now().Add(time.Minute); status == http.StatusConflict && name == "begun" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+				var status int
+				var text string
+				testenv.Within(time.Minute, func() bool {
 					status, text = s.ask(method, path, kind, body)
-				}
+					return status != http.StatusConflict || name != "begun"
+				})
 				if status != http.StatusOK && name != "error" {
 					t.Errorf("%s %s: %d %.500s", method, path, status, text)
 				}
@@ -94,12 +98,11 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			start := func(body string) string { // the process of the run before may hold its files for a moment after its end is on record
 				t.Helper()
 				var last string
-				for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+				testenv.Within(time.Minute, func() bool {
 					var status int
-					if status, last = s.ask("POST", all+"/runs", "application/json", body); status != http.StatusConflict {
-						break
-					}
-				}
+					status, last = s.ask("POST", all+"/runs", "application/json", body)
+					return status != http.StatusConflict
+				})
 				s.checkAnswer("begun", last)
 				var begun struct {
 					ID string `json:"instance_id"`

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/persistence"
 	ledgerfiles "loops/persistence/dirstore/ledger"
 	"loops/persistence/sqlstore"
@@ -53,19 +55,18 @@ states:
 				must(t, cmd.Start())
 				return cmd
 			}
-			kill := func(cmd *exec.Cmd) {
+			kill := func(cmd *exec.Cmd, within int) {
+				time.Sleep(time.Duration(random.IntN(within)) * time.Millisecond) // a server is killed at any time of its work
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 			}
 			for range 4 {
 				one, other := serve(), serve()
-				time.Sleep(time.Duration(random.IntN(700)) * time.Millisecond)
-				kill(one)
-				time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
-				kill(other)
+				kill(one, 700)
+				kill(other, 300)
 			}
 			last := serve()
-			defer kill(last)
+			defer kill(last, 1)
 			ran := func() (all int, once bool) {
 				once = true
 				for n := range loops {
@@ -75,12 +76,11 @@ states:
 				}
 				return all, once
 			}
-			for limit := time.Now().Add(time.Minute); time.Now().Before(limit); time.Sleep(100 * time.Millisecond) {
-				if _, once := ran(); once {
-					break
-				}
+			testenv.Within(time.Minute, func() bool { _, once := ran(); return once })
+			// One that comes twice would come before the end of this command.
+			if out, err := exec.Command(binary(t), "-C", dir, "schedule", "fire", "--store", store).CombinedOutput(); err != nil || len(out) > 0 {
+				t.Errorf("schedule fire after all ran: %v\n%s", err, out)
 			}
-			time.Sleep(500 * time.Millisecond) // for one more that should not come
 			if all, once := ran(); !once {
 				t.Errorf("%d loops ran %d times", loops, all)
 			}
@@ -158,11 +158,7 @@ func TestScheduleFire(t *testing.T) {
 	if out := fire(); out != "" {
 		t.Errorf("a call with nothing due says %s", out)
 	}
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if b, _ := os.ReadFile(filepath.Join(dir, "ran")); len(b) > 0 {
-			break
-		}
-	}
+	testenv.Wait(t, "the run", func() bool { b, _ := os.ReadFile(filepath.Join(dir, "ran")); return len(b) > 0 })
 	if b, _ := os.ReadFile(filepath.Join(dir, "ran")); string(b) != "ran\n" {
 		t.Errorf("it ran: %q", b)
 	}

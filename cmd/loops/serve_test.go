@@ -20,6 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/internal/access"
 	"loops/internal/programtest"
 )
@@ -128,13 +130,12 @@ func (s *webServer) do(c *http.Client, r *http.Request) (status int, text string
 // post does something by the API, and returns the object of the answer. A run that has just ended may lock the project for a moment still.
 func (s *webServer) post(path, body string) map[string]any {
 	s.t.Helper()
-	send := func() (int, string) {
-		return s.ask("POST", "/api/v1/projects/"+filepath.Base(s.dir)+path, "application/json", body)
-	}
-	status, text := send()
-	for end := time.Now().Add(5 * time.Second); status == http.StatusConflict && path == "/runs" && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		status, text = send()
-	}
+	var status int
+	var text string
+	testenv.Within(time.Minute, func() bool {
+		status, text = s.ask("POST", "/api/v1/projects/"+filepath.Base(s.dir)+path, "application/json", body)
+		return status != http.StatusConflict || path != "/runs"
+	})
 	var o map[string]any
 	if err := json.Unmarshal([]byte(text), &o); err != nil || status != http.StatusOK {
 		s.t.Fatalf("POST %s %s: %d %s", path, body, status, text)
@@ -146,13 +147,13 @@ func (s *webServer) post(path, body string) map[string]any {
 func (s *webServer) until(run, text string) string {
 	s.t.Helper()
 	var last string
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if _, last = s.ask("GET", "/api/v1/projects/"+filepath.Base(s.dir)+"/runs/"+run, "", ""); strings.Contains(last, text) {
-			return last
-		}
+	if !testenv.Within(time.Minute, func() bool {
+		_, last = s.ask("GET", "/api/v1/projects/"+filepath.Base(s.dir)+"/runs/"+run, "", "")
+		return strings.Contains(last, text)
+	}) {
+		s.t.Fatalf("run %s does not come to %s: %s", run, text, last)
 	}
-	s.t.Fatalf("run %s does not come to %s: %s", run, text, last)
-	return ""
+	return last
 }
 
 // TestServeStartsAnswersAndSurvives starts runs by the form and by the API, answers a question, and ends the server: what it

@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 const webhookSecret = "a secret that both know"
@@ -306,10 +308,8 @@ states:
 		must(t, err)
 		return strings.Count(string(out), `"greet"`)
 	}
-	for end := time.Now().Add(30 * time.Second); waiting() < messages; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d runs wait in the queue, want %d; %s %s", waiting(), messages, s.said, servers[1].said)
-		}
+	if !testenv.Within(time.Minute, func() bool { return waiting() >= messages }) {
+		t.Fatalf("%d runs wait in the queue, want %d; %s %s", waiting(), messages, s.said, servers[1].said)
 	}
 	writeText(t, filepath.Join(dir, "go"), "")
 	for n, run := range runs {

@@ -1,12 +1,15 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,7 +44,11 @@ func TestSignalsThatStopNothing(t *testing.T) {
 			}
 			run.Signal(sig)
 			if strings.Contains(name, "CONT") {
-				time.Sleep(20 * time.Millisecond) // it need not have stopped, where no process could let it continue
+				// It need not stop where no process could let it continue.
+				testenv.Within(20*time.Millisecond, func() bool {
+					stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", run.Pid()))
+					return strings.Contains(string(stat), ") T ")
+				})
 				run.Signal(syscall.SIGCONT)
 			}
 			must(t, os.WriteFile(filepath.Join(d.dir, "go"), nil, 0o644))

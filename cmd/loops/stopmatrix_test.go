@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/internal/programtest"
 
 	"github.com/creack/pty"
@@ -51,15 +53,10 @@ func newTree(t *testing.T, store string, names ...string) slowRun {
 func (d slowRun) ended(pids []int) {
 	d.t.Helper()
 	for _, pid := range pids {
-		left := true
-		for range 300 {
+		if !testenv.Within(time.Minute, func() bool {
 			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-			if left = err == nil && !strings.Contains(string(b), ") Z "); !left {
-				break
-			}
-			time.Sleep(20 * time.Millisecond)
-		}
-		if left {
+			return err != nil || strings.Contains(string(b), ") Z ")
+		}) {
 			d.t.Errorf("process %d is left", pid)
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}
@@ -136,13 +133,9 @@ func TestSignalMatrix(t *testing.T) {
 // says waits until a program has said something.
 func (d slowRun) says(s *programtest.Process, text string) {
 	d.t.Helper()
-	for range 500 {
-		if strings.Contains(s.Said(), text) {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
+	if !testenv.Within(time.Minute, func() bool { return strings.Contains(s.Said(), text) }) {
+		d.t.Fatalf("%q is not in %q", text, s.Said())
 	}
-	d.t.Fatalf("%q is not in %q", text, s.Said())
 }
 
 // TestStopKills: a run that hangs, because nothing reads what it prints, is killed after the grace, with its action.
@@ -161,7 +154,7 @@ func TestStopKills(t *testing.T) {
 			cmd := exec.Command(bin, "run", "tree", "-v")
 			cmd.Dir, cmd.Env, cmd.Stdout = d.dir, append(cleanEnv(bin, d.dir), "LOOPS_STORE="+store), w
 			must(t, cmd.Start())
-			must(t, w.Close())
+			defer w.Close()
 			done := make(chan struct{})
 			go func() {
 				_ = cmd.Wait() // it is killed
@@ -172,7 +165,7 @@ func TestStopKills(t *testing.T) {
 				<-done
 			})
 			pids := d.pids(5, never)
-			time.Sleep(500 * time.Millisecond) // the pipe fills
+			testenv.Wait(t, "a full pipe", func() bool { return isFull(t, w) })
 			said := d.output("stop", "tree", "--grace", "500ms")
 			if want := fmt.Sprintf("(pid %d), which did not stop within 500ms, in state work. Resume with: loops resume tree-", cmd.Process.Pid); !strings.HasPrefix(said, "Killed tree-") || !strings.Contains(said, want) {
 				t.Errorf("stop says %q", said)
@@ -211,13 +204,7 @@ func TestStopSparesOthers(t *testing.T) {
 				_ = shell.Wait() // it is killed
 			})
 			var lines []string
-			for range 1000 {
-				if lines = strings.Fields(readText(t, out.Name())); len(lines) == 2 {
-					break
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-			if len(lines) != 2 || lines[1] != "rc=0" {
+			if !testenv.Within(time.Minute, func() bool { lines = strings.Fields(readText(t, out.Name())); return len(lines) == 2 }) || lines[1] != "rc=0" {
 				t.Fatalf("the shell says %q, and stop %q", lines, readText(t, filepath.Join(d.dir, "stopped")))
 			}
 			if code := x.Exit(); code != 143 {

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"loops/internal/programtest"
 )
 
@@ -101,13 +103,10 @@ func TestReusedPid(t *testing.T) {
 						Status           string
 						Alive, Resumable bool
 					}
-					for range 200 {
+					testenv.Within(time.Minute, func() bool {
 						must(t, json.Unmarshal([]byte(d.output("status", "slow", "--json")), &run))
-						if !leases || !run.Alive {
-							break
-						}
-						time.Sleep(50 * time.Millisecond)
-					}
+						return !leases || !run.Alive
+					})
 					if run.Status != "interrupted" || run.Alive || !run.Resumable {
 						t.Errorf("the run is shown as %+v", run)
 					}

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // sometimes fails in its sub-loop until there is a file, and asks then.
@@ -78,7 +77,7 @@ func TestWatchActs(t *testing.T) {
 	w.until("the editor had the loop", holds("edited", "ship.yaml"))
 	w.see("▸✗ ship-")
 	must(t, os.WriteFile(filepath.Join(dir, "fixed"), nil, 0o644))
-	time.Sleep(time.Second) // the name of a run has its second
+	nextSecond(t) // the name of a run has its second
 	w.press("S\r")
 	w.see("▸~ ship-") // the log may show the question before the list does
 	w.press("a")

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
+
 	"github.com/creack/pty"
 	"github.com/gdamore/tcell/v3/vt"
 	"golang.org/x/term"
@@ -106,9 +108,7 @@ func startOnTerminal(t *testing.T, dir string, env []string, rows, cols uint16, 
 	go func() {
 		buf := make([]byte, 4096)
 		for {
-			for w.deaf.Load() {
-				time.Sleep(10 * time.Millisecond)
-			}
+			testenv.Within(10*time.Minute, func() bool { return !w.deaf.Load() })
 			n, err := far.Read(buf)
 			w.mu.Lock()
 			w.raw.Write(buf[:n])
@@ -157,10 +157,8 @@ func (w *watching) see(text string) {
 
 func (w *watching) until(what string, holds func() bool) {
 	w.t.Helper()
-	for limit := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(limit) {
-			w.t.Fatalf("it never came about that %s:\n%s", what, strings.Join(w.lines(), "\n"))
-		}
+	if !testenv.Within(time.Minute, holds) {
+		w.t.Fatalf("it never came about that %s:\n%s", what, strings.Join(w.lines(), "\n"))
 	}
 }
 
@@ -175,7 +173,7 @@ func (w *watching) end(code int) {
 	w.t.Helper()
 	select {
 	case <-w.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		w.t.Fatalf("it does not end:\n%s", strings.Join(w.lines(), "\n"))
 	}
 	if got := w.cmd.ProcessState.ExitCode(); got != code {
@@ -275,11 +273,11 @@ func TestWatchHangs(t *testing.T) {
 	w.see("▸▶ tick-")
 	w.deaf.Store(true)
 	w.press(strings.Repeat("\x0c", 400)) // each draws all of it again
-	time.Sleep(time.Second)              // until nothing more fits between the two
+	testenv.Wait(t, "a terminal that is full", func() bool { return isFull(t, w.near) })
 	must(t, w.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-w.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it does not end")
 	}
 	if code := w.cmd.ProcessState.ExitCode(); code != 143 {
@@ -436,7 +434,7 @@ func TestWatchDumb(t *testing.T) {
 	must(t, w.cmd.Process.Signal(os.Interrupt))
 	select {
 	case <-w.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it does not end")
 	}
 	w.mu.Lock()

@@ -33,7 +33,7 @@ func TestWorkersDrained(t *testing.T) {
 		t.Helper()
 		select {
 		case <-w.done:
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("a worker that was asked to end does not")
 		}
 		if code := w.cmd.ProcessState.ExitCode(); code != 0 {

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // state is a loop of one state, which is followed by its end.
@@ -84,7 +83,8 @@ func TestParkedRunFoundStuck(t *testing.T) {
 	w = f.worker()
 	f.until("the one whose time has come is over", func() bool { return strings.Contains(f.status(short), "completed") })
 	f.until("the other one is parked again", func() bool { return w.parkings(asks) == 1 })
-	time.Sleep(time.Second)
+	later := f.submit("short", "--no-lock")
+	f.until("a run that came later is over", func() bool { return strings.Contains(f.status(later), "completed") })
 	if n := w.parkings(asks); n != 1 {
 		t.Errorf("a run that nobody answers was carried %d times", n)
 	}

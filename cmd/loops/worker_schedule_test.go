@@ -21,8 +21,10 @@ func TestWorkerSchedules(t *testing.T) {
 	t.Cleanup(func() { _ = store.Close() })
 	missNightly(t, store.Ledger(filepath.Base(f.dir)))
 	other := f.worker("--queue", "other") // fires none
-	time.Sleep(time.Second)
-	if got := f.loops("runs"); !strings.Contains(got, "No runs") {
+	f.write(".loops/other.yaml", state("other", "    action: echo other"))
+	id := f.submit("other", "--queue", "other", "--no-lock")
+	f.until("the worker of another queue carried a run", func() bool { return strings.Contains(f.status(id), "completed") })
+	if got := f.loops("runs"); strings.Contains(got, "nightly") {
 		t.Errorf("a worker of another queue fired: %s", got)
 	}
 	f.worker()

@@ -41,7 +41,9 @@ func TestWorkersKilledAtRandom(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random, kills := rand.New(rand.NewPCG(seed, 0)), 0
 	db := f.db()
-	for end := time.Now().Add(10 * time.Minute); statuses(t, db)["completed"] < runs; time.Sleep(every) {
+	next := time.NewTicker(every)
+	defer next.Stop()
+	for end := time.Now().Add(10 * time.Minute); statuses(t, db)["completed"] < runs; <-next.C {
 		if time.Now().After(end) {
 			t.Fatalf("after %d kills the runs are %v\n%s", kills, statuses(t, db), f.loops("runs"))
 		}

@@ -30,6 +30,7 @@ var buildDir string // "" = it was not built
 // of them wait for processes that sleep, so six fit on two cores.
 func Main(m *testing.M) int {
 	testenv.Parallel(6)
+	defaultSignals()
 	code := m.Run()
 	if buildDir != "" {
 		_ = os.RemoveAll(buildDir)
@@ -54,12 +55,9 @@ var build = sync.OnceValues(func() (string, error) {
 func RemoveSoon(t testing.TB, dir string) {
 	t.Helper()
 	var err error
-	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(20 * time.Millisecond) {
-		if err = os.RemoveAll(dir); err == nil {
-			return
-		}
+	if !testenv.Within(time.Minute, func() bool { err = os.RemoveAll(dir); return err == nil }) {
+		t.Error(err)
 	}
-	t.Error(err)
 }
 
 // Binary returns the path of the program, which the first call builds. Main removes it.

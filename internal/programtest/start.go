@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"loops/internal/pgtest"
 	"loops/internal/testenv"
@@ -28,17 +27,10 @@ func Postgres(t *testing.T, settings ...string) *pgtest.Server {
 	return server
 }
 
-// WaitForFile waits until there is such a file, at most 30 seconds.
+// WaitForFile waits until there is such a file, at most a minute.
 func WaitForFile(t testing.TB, path string) {
 	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("there is no %s", path)
-		}
-	}
+	testenv.Wait(t, path, func() bool { _, err := os.Stat(path); return err == nil })
 }
 
 // A Process was started by a test and is killed with it. Its methods may be called at once.

@@ -14,15 +14,17 @@ func Wait(t testing.TB, what string, done func() bool) {
 	}
 }
 
-// Within asks done every five milliseconds until it returns true or the limit has passed. It returns the last answer.
+// Within asks done until it returns true or the limit has passed: every five milliseconds at first, every 50 later. It returns
+// the last answer.
 func Within(limit time.Duration, done func() bool) bool {
-	for end := time.Now().Add(limit); ; {
+	pause := 5 * time.Millisecond
+	for end := time.Now().Add(limit); ; pause = min(pause*5/4, 50*time.Millisecond) {
 		if done() {
 			return true
 		}
 		if time.Now().After(end) {
 			return false
 		}
-		time.Sleep(5 * time.Millisecond)
+		time.Sleep(pause)
 	}
 }
