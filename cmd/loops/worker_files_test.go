@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"loops/internal/testenv"
 )
@@ -231,10 +232,7 @@ func TestWorkerFilesOfAnotherDatabase(t *testing.T) {
 	other := m
 	other.store = f.server.URL("other") + "&lease=" + workerLease
 	w := other.worker()
-	f2 := f
-	f2.store = other.store
-	again := f2.submit("three")
-	f2.until("it carries a run, and so has tidied", func() bool { return f2.status(again) != "queued" })
+	time.Sleep(2 * time.Second) // it tidies at once, and says nothing when it leaves all as it is
 	w.kill()
 	if _, err := os.Stat(own); err != nil {
 		t.Fatalf("the worker of another database removed it: %v", err)
