@@ -7,7 +7,10 @@ import (
 	"loops/internal/programtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(programtest.Main(m)) }
+func TestMain(m *testing.M) {
+	defaultSignals()
+	os.Exit(programtest.Main(m))
+}
 
 var (
 	binary        = programtest.Binary

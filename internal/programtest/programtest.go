@@ -30,7 +30,6 @@ var buildDir string // "" = it was not built
 // of them wait for processes that sleep, so six fit on two cores.
 func Main(m *testing.M) int {
 	testenv.Parallel(6)
-	defaultSignals()
 	code := m.Run()
 	if buildDir != "" {
 		_ = os.RemoveAll(buildDir)

@@ -1,4 +1,4 @@
-package programtest
+package main_test
 
 import (
 	"os"
