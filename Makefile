@@ -33,8 +33,8 @@ flake: ## the tests RUNS times (default: 5) in random order, while two processes
 bin/testlog: tools/testlog/main.go
 	GOBIN=$(CURDIR)/bin go -C tools install ./testlog
 
-race: ## what shares memory between goroutines, under the race detector (needs a C compiler)
-	go test -race -timeout 40m ./fsm/... ./engine/... ./persistence/... ./reconcile/... ./internal/... ./cmd/loops/cli
+race: ## the packages that start goroutines or may be called by several, under the race detector (needs a C compiler)
+	go test -race -timeout 40m $$(cat internal/testenv/race.txt)
 
 lint: tools ## vet, staticcheck, gofumpt, golangci-lint
 	go vet ./...
@@ -96,6 +96,8 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	go test ./persistence/sqlstore -run 'TestStartsInOneSecond|TestKilled|TestPaused|TestTwoResumes|TestLease|TestFenced|TestFailover|TestLost|TestServer|TestConnection|FuzzDatabase' -count 1 -timeout 60m -v -starts 1000 -rounds 200 | $(quiet)
 	@echo "Each agent CLI where one stands for all otherwise:"
 	go test ./engine/action ./cmd/loops -run '^(TestCLI|TestDoctorWithCLIs)' -count 1 -timeout 30m -v -every-cli | $(quiet)
+	@echo "Random machines, with and without interruptions; the seed is printed where one fails:"
+	go test ./fsm -run TestRandomMachines -count 1 -timeout 30m -v -machines 3000 -seed $$(date +%s) | $(quiet)
 	@echo "Checkpoints of other programs:"
 	go test ./persistence/checkpoint -run 'Killed|NoRoom|ShortWrites|Spoilt|Torn' -count 1 -timeout 60m -v | $(quiet)
 

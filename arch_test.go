@@ -409,6 +409,7 @@ const (
 const maxLines = 400
 
 func TestArrows(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, p := range packages(t) {
 		if len(p.GoFiles) == 0 {
@@ -462,6 +463,7 @@ func within(imp, tree string) bool { return imp == tree || strings.HasPrefix(imp
 
 // TestCheckImports makes sure that TestArrows can fail.
 func TestCheckImports(t *testing.T) {
+	t.Parallel()
 	p := goPackage{ImportPath: "loops/x", Imports: []string{"fmt", "os/exec", "loops/y", "loops/z", "gopkg.in/yaml.v3", "example.org/a/b"}}
 	got := checkImports(p, []string{"loops/y", "example.org/a"}, map[string]string{"os": "it sees no disk"})
 	want := []string{
@@ -478,6 +480,7 @@ const linterFile, linterBegin, linterEnd = ".golangci.yml", "        # begin: ma
 
 // TestLinterArrows: depguard's rules are the arrows, so that an editor shows a wrong import while it is typed.
 func TestLinterArrows(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile(linterFile)
 	if err != nil {
 		t.Fatal(err)
@@ -543,6 +546,7 @@ func packages(t *testing.T) []goPackage {
 
 // TestFileLength wants a reason, in the first comment, of every file over 400 lines that is not a test.
 func TestFileLength(t *testing.T) {
+	t.Parallel()
 	reason := regexp.MustCompile(`\b(file|table) is long\b`)
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -582,6 +586,7 @@ var largePackage = regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| [^|]*\\w[^|]* \\
 
 // TestPackageLength wants a reason, in ARCHITECTURE.md, of every package over 4,500 lines, tests aside, and of no other.
 func TestPackageLength(t *testing.T) {
+	t.Parallel()
 	lines := map[string]int{}
 	for _, p := range packages(t) {
 		for _, name := range p.GoFiles {
@@ -621,6 +626,7 @@ func packageLengths(lines map[string]int, page string) (problems []string) {
 
 // TestPackageLengths makes sure that TestPackageLength can fail.
 func TestPackageLengths(t *testing.T) {
+	t.Parallel()
 	page := "\n## Packages over 4,500 lines\n\n| package | why |\n|---|---|\n| `a/b` | it is one table |\n| `c` |  |\n| `d` | it was long |\n\n## More\n\n| `e` | elsewhere |\n"
 	page = strings.Replace(page, "| `d` |", "| `cmd/loops/cli` | a file for each command |\n| `d` |", 1)
 	got := packageLengths(map[string]int{"a/b": 4501, "c": 4501, "cmd/loops/cli": 10_001, "d": 4500, "e": 5000, "f": 4500}, page)

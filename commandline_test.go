@@ -18,6 +18,7 @@ var wordless = []string{"loops/engine", "loops/engine/notifier", "loops/internal
 var ofCommandLine = regexp.MustCompile(`(^|[ (])--[a-z]|\bloops (run|resume|fork|stop|pause|unpause|retry-now|status|list|history|show|sweep|queue|rm|prune|validate|new|cost|events|explain|extend|signal|logs)\b`)
 
 func TestEngineKnowsNoCommandLine(t *testing.T) {
+	t.Parallel()
 	seen := 0
 	for _, p := range packages(t) {
 		if !slices.Contains(wordless, p.ImportPath) {
@@ -54,6 +55,7 @@ var mayNameCommands = []string{"loops/cmd/loops", "loops/internal/ui", "loops/in
 
 // TestRefusalsNameNoCommand: what a package below the faces refuses can be said by each face in its own words.
 func TestRefusalsNameNoCommand(t *testing.T) {
+	t.Parallel()
 	seen := 0
 	for _, p := range packages(t) {
 		if slices.ContainsFunc(mayNameCommands, func(m string) bool { return within(p.ImportPath, m) }) {
@@ -97,6 +99,7 @@ func refusalsWithCommands(f *ast.File) (calls int, at []token.Pos) {
 
 // TestRefusalsWithCommands makes sure that TestRefusalsNameNoCommand can fail.
 func TestRefusalsWithCommands(t *testing.T) {
+	t.Parallel()
 	const src = `package x
 var a = engine.Refuse(engine.NotFound, "nobody waits; see: %s", engine.Do("queue list", ""))
 var b = engine.Refuse(engine.NotFound, "nobody waits; see: loops queue list")

@@ -81,6 +81,7 @@ func missing(text string, found map[string][]string, cases string) []string {
 
 // TestCitedTests: every test that a page names to show what it promises exists, in the package that it names.
 func TestCitedTests(t *testing.T) {
+	t.Parallel()
 	found, cases := tests(t), ""
 	suite, err := filepath.Glob("persistence/storetest/*.go")
 	if err != nil {
@@ -105,6 +106,7 @@ func TestCitedTests(t *testing.T) {
 
 // TestPromises: the six promises stand in both places, in their order, and each names a test.
 func TestPromises(t *testing.T) {
+	t.Parallel()
 	for _, page := range []string{"docs/files.md", "persistence/doc.go"} {
 		text, letters := read(t, page), ""
 		rows := promiseRow.FindAllStringSubmatchIndex(text, -1)
@@ -137,6 +139,7 @@ var (
 
 // TestDecisions: every decision is in docs/decisions.md once, none is left out, and code refers to those alone.
 func TestDecisions(t *testing.T) {
+	t.Parallel()
 	known := map[string]bool{}
 	for _, m := range ruleRow.FindAllStringSubmatch(read(t, "docs/decisions.md"), -1) {
 		if known[m[1]] {
@@ -161,6 +164,7 @@ func TestDecisions(t *testing.T) {
 // TestCommentsNameFilesThatExist: a comment refers to a page of this repository, by its path from the root, from its own
 // folder, or from a folder above it.
 func TestCommentsNameFilesThatExist(t *testing.T) {
+	t.Parallel()
 	eachComment(t, func(file, text string) {
 		for _, name := range citedPage.FindAllString(text, -1) {
 			if !exists(path.Dir(file), name) && !strings.Contains(text, "\""+name+"\"") && !strings.Contains(text, "`"+name+"`") {

@@ -11,6 +11,7 @@ import (
 
 // The program of docs/embed.md builds in a module of its own that names this one as the page says, and carries a run.
 func TestEmbed(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("docs/embed.md")
 	if err != nil {
 		t.Fatal(err)

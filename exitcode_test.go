@@ -15,6 +15,7 @@ var helpTables = map[string]bool{"Help": true, "RunHelp": true, "HelpOf": true, 
 // TestOneFileKnowsExitCodes holds that exitcode.go of the command line is where errors become exit codes: all other files
 // name them in help only.
 func TestOneFileKnowsExitCodes(t *testing.T) {
+	t.Parallel()
 	const dir = "cmd/loops/cli"
 	parse := func(name string) (*token.FileSet, *ast.File) {
 		files := token.NewFileSet()
@@ -99,6 +100,7 @@ func selected(e ast.Expr) string {
 
 // TestExitDecisions makes sure that TestOneFileKnowsExitCodes can fail.
 func TestExitDecisions(t *testing.T) {
+	t.Parallel()
 	const table = `package exitcode
 const OK, Failed = 0, 1`
 	const src = `package x

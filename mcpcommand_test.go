@@ -16,6 +16,7 @@ var isCommand = regexp.MustCompile(`^(run[A-Z]\w*|new[A-Z]\w*Command|execute)$`)
 // TestMCPRunsNoCommand: a tool of the MCP server calls what a command calls, and returns the object that the command prints. It
 // runs no command, so that nothing has to be taken from what one prints. The server itself is begun by the command mcp.
 func TestMCPRunsNoCommand(t *testing.T) {
+	t.Parallel()
 	calls, face := map[string][]string{}, []string{}
 	eachGoFile(t, func(name string, _ *token.FileSet, f *ast.File) {
 		if strings.HasSuffix(name, "_test.go") || !strings.HasSuffix(path.Dir(name), "cmd/loops/cli") {
@@ -87,6 +88,7 @@ func called(do *ast.FuncDecl) (names []string) {
 
 // TestWaysToCommands makes sure that TestMCPRunsNoCommand can fail.
 func TestWaysToCommands(t *testing.T) {
+	t.Parallel()
 	calls := map[string][]string{"list": {"ask", "fmt"}, "ask": {"runList", "list"}, "runList": {"runStatus"}, "runStatus": nil, "stop": {"service"}, "service": nil}
 	got := waysToCommands(calls, []string{"list", "stop"})
 	if want := []string{"list > ask > runList"}; !slices.Equal(got, want) {

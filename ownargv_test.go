@@ -20,6 +20,7 @@ var startsItself = map[string]string{
 // A run in the background was a command line in a pipe: whatever was not a flag could not be asked for, and what another version
 // meant by a flag was not known. A run is asked for by an engine.Request.
 func TestNoCommandLineOfOurOwnIsBuilt(t *testing.T) {
+	t.Parallel()
 	seen := map[string]bool{}
 	for _, p := range packages(t) {
 		for _, name := range p.GoFiles {

@@ -15,6 +15,7 @@ import (
 var mayPrint = []string{"loops/cmd/loops/cli", "loops/internal/mcpserver"}
 
 func TestOnlyFacesPrint(t *testing.T) {
+	t.Parallel()
 	for _, p := range packages(t) {
 		if slices.ContainsFunc(mayPrint, func(m string) bool { return within(p.ImportPath, m) }) {
 			continue
@@ -70,6 +71,7 @@ func prints(f *ast.File) (at []token.Pos) {
 
 // TestPrints makes sure that TestOnlyFacesPrint can fail.
 func TestPrints(t *testing.T) {
+	t.Parallel()
 	const src = `package x
 import ("fmt"; "io"; "log"; "log/slog"; "os"; system "os")
 func f(w io.Writer, print func(string)) {

@@ -30,6 +30,7 @@ var ofProcess = map[string][]string{
 const setsOwn = "orphans_linux.go"
 
 func TestOnlyProgramsChangeTheProcess(t *testing.T) {
+	t.Parallel()
 	for _, p := range packages(t) {
 		if within(p.ImportPath, "loops/cmd/loops") {
 			continue
@@ -100,6 +101,7 @@ func changesProcess(f *ast.File) (at []token.Pos) {
 
 // TestChangesProcess makes sure that TestOnlyProgramsChangeTheProcess can fail.
 func TestChangesProcess(t *testing.T) {
+	t.Parallel()
 	const src = `package x
 import ("os"; sig "os/signal"; "golang.org/x/sys/unix"; "runtime"; "runtime/debug")
 func f(signal other) {

@@ -26,6 +26,7 @@ var opens = regexp.MustCompile(`\bos\.(Open|OpenFile|Create|ReadFile|WriteFile)\
 
 // TestRecordFiles: records are opened in one place.
 func TestRecordFiles(t *testing.T) {
+	t.Parallel()
 	for dir, others := range ownFiles {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {

@@ -25,6 +25,7 @@ var homonyms = []string{
 
 // TestEventKinds wants the constants of kindsFile in every file that is not a test.
 func TestEventKinds(t *testing.T) {
+	t.Parallel()
 	kinds := eventKinds(t)
 	for _, h := range homonyms {
 		if kinds[h] == "" {
@@ -54,7 +55,7 @@ func eachGoFile(t *testing.T, look func(name string, fset *token.FileSet, f *ast
 			return nil
 		}
 		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err == nil {
 			look(filepath.ToSlash(name), fset, f)
 		}
@@ -163,6 +164,7 @@ func lastName(e ast.Expr) string {
 
 // TestSpelledKinds makes sure that TestEventKinds can fail.
 func TestSpelledKinds(t *testing.T) {
+	t.Parallel()
 	const src = `package x
 func f(e fsm.Event, kind string) {
 	switch e.Kind {
@@ -197,6 +199,7 @@ func f(e fsm.Event, kind string) {
 // TestOneUpdateFlag: -update rewrites every file that holds what tests expect, by way of one package, so that "make golden"
 // misses none.
 func TestOneUpdateFlag(t *testing.T) {
+	t.Parallel()
 	const home = "internal/testenv/golden.go"
 	found := 0
 	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
@@ -228,6 +231,7 @@ func TestOneUpdateFlag(t *testing.T) {
 
 // TestSkips wants every test that is skipped to say what it needs by package testenv, which does not skip where CI is set.
 func TestSkips(t *testing.T) {
+	t.Parallel()
 	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
 		if strings.HasPrefix(name, "internal/testenv/") {
 			return

@@ -37,6 +37,7 @@ var vocabulary = []struct{ not, instead string }{
 
 // TestVocabulary holds code, help and documentation to the words of docs/glossary.md.
 func TestVocabulary(t *testing.T) {
+	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.md", "*.yaml", "Makefile", ".ci/run").Output()
 	if err != nil {
 		t.Fatal(err)

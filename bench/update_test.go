@@ -9,6 +9,7 @@ import (
 
 // The table of the README left out rows that are measured, and had targets of its own.
 func TestReadmeHasEveryRow(t *testing.T) {
+	t.Parallel()
 	doc, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -29,6 +30,7 @@ func TestReadmeHasEveryRow(t *testing.T) {
 }
 
 func TestUpdateTable(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "doc.md")
 	const before, after = "# a\n\n| what | target | measured |\n|---|---|---|\n| other | | |\n\n## Numbers\n\ntext\n\n" + tableHead, "\nmore | text\n\n| x |\n"
 	if err := os.WriteFile(path, []byte(before+"| old | ≤ 1 | 2 |\n| older | | |\n| long | ≤ 20.0 MB | **32.0 MB** |\n"+after), 0o600); err != nil {

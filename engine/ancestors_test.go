@@ -12,6 +12,7 @@ import (
 
 // A run is an ancestor only of runs that are recorded where it is: elsewhere its id may be another's.
 func TestAncestors(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	folder := func(name string) *project.Project {
 		if err := os.MkdirAll(filepath.Join(root, name, ".loops"), 0o755); err != nil {

@@ -15,6 +15,7 @@ import (
 
 // TestNotRecorded: what is said of a run that could not be recorded depends on what is left of it.
 func TestNotRecorded(t *testing.T) {
+	t.Parallel()
 	diskFull := &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}
 	removed := &fs.PathError{Op: "write", Path: "f", Err: persistence.ErrRemoved}
 	needed := fmt.Errorf("a variable cannot be written to a file: %w", fsm.ErrDiskFull)

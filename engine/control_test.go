@@ -41,6 +41,7 @@ func commanded(t *testing.T, store string) *project.Project {
 
 // A stop that was sent as a run ended stopped its next resume: it is for one segment of the run.
 func TestStopOfAnotherSegment(t *testing.T) {
+	t.Parallel()
 	for _, store := range []string{"dir", "sqlite:.loops/runs.db"} {
 		t.Run(strings.Split(store, ":")[0], func(t *testing.T) {
 			p := commanded(t, store)
@@ -87,6 +88,7 @@ func TestStopOfAnotherSegment(t *testing.T) {
 
 // Another engine, as that of another process would, stops a run of this one, which looks for commands by itself.
 func TestControlFromAnotherEngine(t *testing.T) {
+	t.Parallel()
 	for _, store := range []string{"dir", "sqlite:.loops/runs.db"} {
 		t.Run(strings.Split(store, ":")[0], func(t *testing.T) {
 			p := commanded(t, store)

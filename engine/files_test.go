@@ -51,6 +51,7 @@ func (d *dying) Keep(ctx context.Context) (string, error) {
 
 // Wherever a worker dies, files and memory agree on the next one: what an action that is repeated did before is not there.
 func TestFilesTravel(t *testing.T) {
+	t.Parallel()
 	testenv.Command(t, "git")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 )
 
 func TestUntilFree(t *testing.T) {
+	t.Parallel()
 	const gone = 1 << 30 // no system has so many processes
 	dead, living := persistence.Owner{PID: gone}, persistence.Owner{PID: os.Getpid()}
 	other := errors.New("other")

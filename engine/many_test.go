@@ -31,6 +31,7 @@ states:
 // Fifty runs of one process work side by side: one is stopped, the action of one is killed, one is paused and let continue, one
 // observer panics and one is slow; each run ends as it should, and nothing of them is left.
 func TestFiftyRuns(t *testing.T) {
+	// Not parallel: the test counts the goroutines of the process.
 	const n, stopped, killed, paused = 50, 7, 8, 9
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, ".loops"), 0o755); err != nil {

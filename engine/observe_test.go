@@ -11,6 +11,7 @@ import (
 
 // Which notices an observer gets at once, and which together, under faked time.
 func TestObserverRests(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		type told struct {
@@ -45,6 +46,7 @@ func TestObserverRests(t *testing.T) {
 
 // An observer that is slower than a run is notified of what it missed, and the run does not wait.
 func TestObserverMisses(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	var got []Notice
 	s, stop := newSubscription(ObserverFunc(func(n Notice) {
@@ -80,6 +82,7 @@ func TestObserverMisses(t *testing.T) {
 // However many runs are running beside an observer that is blocked, it has one notice waiting for each of them beyond
 // its buffer.
 func TestObserverMissesOfSeveralRuns(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	last := map[persistence.ID]uint64{} // up to which event each run was delivered, or missed
 	s, stop := newSubscription(ObserverFunc(func(n Notice) {

@@ -17,6 +17,7 @@ import (
 
 // A run that waits does not give up because the store cannot be asked for a moment, and reports that once.
 func TestQueueOutlivesTroubleOfTheStore(t *testing.T) {
+	t.Parallel()
 	m := persistence.NewMemory()
 	defer m.Close()
 	var said []string
@@ -69,6 +70,7 @@ func TestQueueOutlivesTroubleOfTheStore(t *testing.T) {
 
 // A process that hangs with the lock of the queue does not keep others for longer than they want to wait.
 func TestQueueTimeoutWhileItsLockIsHeld(t *testing.T) {
+	t.Parallel()
 	owner, err := Self()
 	if err != nil {
 		t.Fatal(err)
@@ -112,6 +114,7 @@ func openIn(t *testing.T, dir string) *project.Project {
 
 // A resume that waited does not continue with what the run remembered before another process resumed it.
 func TestResumedMeanwhile(t *testing.T) {
+	t.Parallel()
 	m := persistence.NewMemory()
 	defer m.Close()
 	store := &project.Records{Store: m}
@@ -150,6 +153,7 @@ func TestResumedMeanwhile(t *testing.T) {
 }
 
 func TestLockWaits(t *testing.T) {
+	t.Parallel()
 	conf := &config.Config{QueueTimeout: time.Hour}
 	for _, c := range []struct {
 		lock Lock
@@ -171,6 +175,7 @@ func TestLockWaits(t *testing.T) {
 
 // A run without a lock is recorded and owned as any other.
 func TestNoLock(t *testing.T) {
+	t.Parallel()
 	spec := persistence.Spec{Loop: "fix", Scope: []string{"/p"}, Singleton: true, Owner: persistence.Owner{PID: 7}}
 	Lock{None: true}.apply(&spec)
 	if len(spec.Scope) > 0 || spec.Singleton || spec.Owner.PID != 7 || spec.Loop != "fix" {

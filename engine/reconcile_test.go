@@ -60,6 +60,7 @@ func newLifeProject(t *testing.T, store string) *project.Project {
 const lifeRunner = "LOOPS_TEST_LIFE_RUNNER"
 
 func TestLifeRunner(t *testing.T) {
+	t.Parallel()
 	dir, store, here := strings.Cut(os.Getenv(lifeRunner), "\n")
 	if !here {
 		return // it is no test: it is started by the others
@@ -150,6 +151,7 @@ func recordedAs(ctx context.Context, t *testing.T, e *Engine, id persistence.ID)
 // A run whose process was killed is recorded as interrupted, what its action left is ended, and observers are notified;
 // a run that is alive stays as it is, and one that was not named too.
 func TestReconcile(t *testing.T) {
+	t.Parallel()
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -42,6 +42,7 @@ func idsOf(rs []Removed) string {
 
 // A run that is alive is not removed, forced or not; one that can be resumed only if forced; and unless all may go, none does.
 func TestRemove(t *testing.T) {
+	t.Parallel()
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -96,6 +97,7 @@ func TestRemove(t *testing.T) {
 // What the policy selects is removed, and what is alive or can be resumed stays; a dry run removes nothing, and without
 // a policy nothing happens.
 func TestPrune(t *testing.T) {
+	t.Parallel()
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -136,6 +138,7 @@ func TestPrune(t *testing.T) {
 // What retention removes is removed beside a run, and its observer is notified before Close returns; what retention is
 // about to do does not keep Wait.
 func TestRetentionBesideARun(t *testing.T) {
+	t.Parallel()
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -179,6 +182,7 @@ func settle(t *testing.T, p *project.Project, text string) {
 
 // Retention that failed was marked as done, so that a day passed before it was tried again: it is due again in an hour.
 func TestRetentionThatFailedIsNotDone(t *testing.T) {
+	t.Parallel()
 	for store, want := range map[string]string{"": "done", "sqlite:absent.db": "begun"} {
 		p := newLifeProject(t, store)
 		settle(t, p, "retention: {keep_last: 1}\n")

@@ -12,6 +12,7 @@ import (
 
 // Of many processes that begin at once, one applies retention, and that once a day.
 func TestClaimRetention(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "stamp")
 	now := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
 	var won atomic.Int32
@@ -63,6 +64,7 @@ func TestClaimRetention(t *testing.T) {
 }
 
 func TestRetentionDue(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC)
 	for stamp, due := range map[string]bool{
 		"": true, "x": true, "2026-11-22T05:00:00Z done": false, "2026-11-21T06:00:00Z done\n": true, "2026-11-22T05:30:00Z begun": false,

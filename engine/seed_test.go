@@ -10,6 +10,7 @@ import (
 )
 
 func TestSeed(t *testing.T) {
+	t.Parallel()
 	text := func(s string) *string { return &s }
 	for _, c := range []struct {
 		name    string
@@ -84,6 +85,7 @@ func TestSeed(t *testing.T) {
 }
 
 func TestSeedLeavesTheLoopAlone(t *testing.T) {
+	t.Parallel()
 	l := &fsm.Loop{Context: value.NewMap("a", int64(1))}
 	if _, err := Seed(l, nil, []string{"a=2"}); err != nil {
 		t.Fatal(err)
@@ -94,6 +96,7 @@ func TestSeedLeavesTheLoopAlone(t *testing.T) {
 }
 
 func TestSetPairsErrors(t *testing.T) {
+	t.Parallel()
 	for _, pair := range []string{"x", "", "=x", " = x"} {
 		if err := SetPairs(value.NewMap(), []string{pair}); err == nil {
 			t.Errorf("%q was accepted", pair)
@@ -104,6 +107,7 @@ func TestSetPairsErrors(t *testing.T) {
 }
 
 func TestFill(t *testing.T) {
+	t.Parallel()
 	l := &fsm.Loop{MaxSteps: 7, MaxIterations: 3}
 	ctx := value.NewMap("input", "my input", "max_steps", "mine")
 	Fill(ctx, l, "/p/.loops/runs/x")
@@ -120,6 +124,7 @@ func TestFill(t *testing.T) {
 }
 
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	p := &project.Project{Dir: "/p"}
 	for _, c := range []struct {
 		scope []string

@@ -73,6 +73,7 @@ func (s slowStore) Runs(ctx context.Context, q persistence.Query) ([]persistence
 
 // A run beside many that died begins before these were read, if no process of theirs is left; they are interrupted all the same.
 func TestManyDeadRunsAreTidiedUpBeside(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		dead   int
 		beside bool
@@ -136,6 +137,7 @@ func TestManyDeadRunsAreTidiedUpBeside(t *testing.T) {
 
 // What is left of the action of one of many runs that died is ended before a run begins.
 func TestWhatOneOfManyDeadRunsLeftIsEndedFirst(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	e := New(newLifeProject(t, ""), Options{})

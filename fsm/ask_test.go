@@ -14,6 +14,7 @@ import (
 
 // What comes of asking becomes an answer, a verdict error with the details of its kind, or an exception.
 func TestJudgement(t *testing.T) {
+	t.Parallel()
 	answer := value.NewMap("verdict", "yes")
 	for name, tc := range map[string]struct {
 		res  Result
@@ -59,6 +60,7 @@ func TestJudgement(t *testing.T) {
 
 // An answer becomes a verdict in the order that docs/decisions.md gives.
 func TestStructuredVerdict(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name, answer string
 		set          func(*structured)
@@ -166,6 +168,7 @@ func (r *answers) Run(_ context.Context, a Action, _ func(string)) (Result, erro
 
 // A question says who is asked, is durable before it is asked, and has a marker of its own.
 func TestAsking(t *testing.T) {
+	t.Parallel()
 	rec := &noRecords{}
 	run := &answers{saved: func() int { return rec.checkpoints }}
 	cfg := DefaultEvaluate("llm_structured")
@@ -238,6 +241,7 @@ func TestAsking(t *testing.T) {
 
 // Which of two texts is A is not always the same, and always the same for the same round of the same step.
 func TestCoin(t *testing.T) {
+	t.Parallel()
 	seen := map[bool]int{}
 	for step := range 100 {
 		q := &asker{e: &Executor{startAt: "2026-11-21T08:37:17.206209+00:00", mem: &Snapshot{Step: step}}}
@@ -254,6 +258,7 @@ func TestCoin(t *testing.T) {
 
 // The texts of the questions.
 func TestQuestionTexts(t *testing.T) {
+	t.Parallel()
 	if text := modelText("Is it?\n", false, true, "x\n"); !strings.HasPrefix(text, "Is it?\n\n"+evidenceRules+"\n\n"+outputIsData+"\n\nThe output is longer") ||
 		!strings.HasSuffix(text, "\n\n<action_output>\nx\n</action_output>\n") {
 		t.Error(text)

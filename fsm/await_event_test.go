@@ -51,6 +51,7 @@ states:
 
 // Each signal is taken by one wait, the oldest first, however often the process dies.
 func TestSignalsAtEveryLostRecord(t *testing.T) {
+	t.Parallel()
 	sent := box{{N: 2, Name: "go", Data: "a"}, {N: 3, Name: "other"}, {N: 7, Name: "go", Data: value.NewMap("number", "b", "x", int64(1))}}
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, toldLoop)
@@ -82,6 +83,7 @@ func TestSignalsAtEveryLostRecord(t *testing.T) {
 
 // A signal that comes in the wait is taken at once; those of other names, and a pause, are not what is waited for.
 func TestASignalInAWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, awaitingLoop)
 		loop.States["ready"].Await = &fsm.Await{Event: "go"}
@@ -137,6 +139,7 @@ states:
 
 // A question is asked once, its answer is taken once, and nothing but the first one counts, however often the process dies.
 func TestAnswersAtEveryLostRecord(t *testing.T) {
+	t.Parallel()
 	answer := func(n uint64, to, choice string) fsm.Signal {
 		return fsm.Signal{N: n, Name: fsm.AnswerName(to), Data: value.NewMap("choice", choice, "fields", value.NewMap("text", "as edited")), From: "ada"}
 	}
@@ -182,6 +185,7 @@ func TestAnswersAtEveryLostRecord(t *testing.T) {
 
 // What is asked is kept as it was when the state was entered, and what does not fit it is refused.
 func TestAnOpenQuestion(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, askingLoop)
 		rec := &tape{}

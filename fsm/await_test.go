@@ -26,6 +26,7 @@ states:
 // A process that dies at any record of a wait leaves a run that waits the rest, repeats at most the look in flight, and ends
 // as the unbroken run does.
 func TestWaitAtEveryLostRecord(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		wait    fsm.Await
 		timeout time.Duration
@@ -88,6 +89,7 @@ func TestWaitAtEveryLostRecord(t *testing.T) {
 
 // A stop in a wait keeps the wait on record: the resumed run waits the rest.
 func TestAStopInAWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, awaitingLoop)
 		loop.States["ready"].Await = &fsm.Await{For: 10 * time.Minute}
@@ -114,6 +116,7 @@ func TestAStopInAWait(t *testing.T) {
 
 // A pause in a wait shows as one, keeps the script from being run, and does not make the wait longer.
 func TestAPauseInAWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, awaitingLoop)
 		loop.States["ready"].Await = &fsm.Await{Until: "exit 1", Every: time.Minute, Backoff: 1}
@@ -159,6 +162,7 @@ func TestAPauseInAWait(t *testing.T) {
 
 // The time of a budget, or of the loop, that is used up in a wait ends the run there, and not after the wait.
 func TestTheTimeIsUpInAWait(t *testing.T) {
+	t.Parallel()
 	for name, set := range map[string]func(l *fsm.Loop){
 		fsm.EndBudget:  func(l *fsm.Loop) { l.Budget = &fsm.Budget{Wall: 10 * time.Minute} },
 		fsm.EndTimeout: func(l *fsm.Loop) { l.Timeout = 10 * time.Minute },
@@ -188,6 +192,7 @@ func TestTheTimeIsUpInAWait(t *testing.T) {
 
 // What a look came to is on record, and in the capture.
 func TestTheEvidenceOfAWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, awaitingLoop)
 		loop.States["ready"].Await = &fsm.Await{Until: "try 3: out up; try 1: err refused; try 1: exit 7; try 2: err refused; try 2: exit 7", Every: time.Second, Backoff: 1}

@@ -10,6 +10,7 @@ import (
 )
 
 func TestParameterCheck(t *testing.T) {
+	t.Parallel()
 	enum := Parameter{Type: "enum", Values: []any{"low", "high", int64(3), true}}
 	typed := func(name string) Parameter { return Parameter{Type: name} }
 	for _, tc := range []struct {
@@ -62,6 +63,7 @@ func TestParameterCheck(t *testing.T) {
 }
 
 func TestBindConvertsText(t *testing.T) {
+	t.Parallel()
 	huge, _ := new(big.Int).SetString("-123456789012345678901234567890", 10)
 	enum := []any{"low", int64(3), true, "on "}
 	for _, tc := range []struct {
@@ -136,6 +138,7 @@ func TestBindConvertsText(t *testing.T) {
 type bad string
 
 func TestBind(t *testing.T) {
+	t.Parallel()
 	params := []Parameter{
 		{Name: "goal", Type: "string", Required: true, Description: "what to reach\nin long"},
 		{Name: "passes", Type: "integer", Default: int64(3)},

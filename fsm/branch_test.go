@@ -26,6 +26,7 @@ states:
 // A process that dies at any record of branches leaves a run that does what lacks an end, never repeats a branch whose end is on
 // record, and ends as the unbroken run does.
 func TestBranchesAtEveryLostRecord(t *testing.T) {
+	t.Parallel()
 	loop := loadLoop(t, branchLoop)
 	whole := &ledger{}
 	cfg, _, _ := config(loop, whole)

@@ -19,6 +19,7 @@ func (f finder) HostFor(string) (string, bool) { return f.host, f.host != "" }
 
 // A run asked the host that it uses, and not the one that refused another run; it waited all the same.
 func TestOnlyPromptsToTheHostThatRefusedWait(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		refused, to string
 		unknown     bool // the runner does not report to which host prompts go
@@ -64,6 +65,7 @@ func firstPrompt(rec *tape) time.Time {
 
 // A run still waited although the host had answered another one meanwhile.
 func TestARunStopsWaitingWhenTheHostAnswersAnother(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		shared := &circuit{host: "fake", until: begun.Add(4 * time.Minute)}

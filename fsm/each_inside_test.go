@@ -56,6 +56,7 @@ func loadListOfLoops(t *testing.T, loop, one string) (*fsm.Loop, shelf) {
 // A process that dies at any record of a list of loops leaves a run that continues inside the items that had begun, does no action again
 // whose result was followed, and ends as the unbroken run does.
 func TestLoopsOfAListAtEveryLostRecord(t *testing.T) {
+	t.Parallel()
 	loop, library := loadListOfLoops(t, insideLoop, insideOne)
 	whole := &ledger{}
 	cfg, _, _ := config(loop, whole)
@@ -133,6 +134,7 @@ func stable(text string) string {
 
 // An item that waits frees its slot, and takes one again before it continues.
 func TestItemsThatWaitShareSlots(t *testing.T) {
+	t.Parallel()
 	loop, library := loadListOfLoops(t, strings.NewReplacer("parallel: 2", "parallel: 1", "item_retries: 1", "item_retries: 0").Replace(insideLoop),
 		strings.Replace(insideOne, "next: second}", "next: rest}\n  rest: {wait: {for: 50ms}, next: second}", 1))
 	cfg, _, _ := config(loop, &tape{})

@@ -61,7 +61,7 @@ func (w *workers) Run(ctx context.Context, a fsm.Action, _ func(string)) (fsm.Re
 	w.now++
 	w.top = max(w.top, w.now)
 	w.mu.Unlock()
-	time.Sleep(time.Millisecond)
+	time.Sleep(time.Millisecond + time.Duration(a.Text[0]-'a')*100*time.Microsecond) // the work of an item; no two end at once
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now--
@@ -96,6 +96,7 @@ states:
 // A process that dies at any record of a list leaves a run that does what lacks an end, repeats at most what was at work, and
 // ends as the unbroken run does.
 func TestListAtEveryLostRecord(t *testing.T) {
+	t.Parallel()
 	loop := loadLoop(t, listLoop)
 	whole := &ledger{}
 	cfg, _, _ := config(loop, whole)
@@ -172,47 +173,51 @@ func TestListAtEveryLostRecord(t *testing.T) {
 // The items that a memory has taken in as failed, or as cut short, are done again where that is asked for, and no others; and what one that
 // was done again comes to is what the list of results has.
 func TestItemsAgainFromTheMemory(t *testing.T) {
-	loop := loadLoop(t, strings.Replace(listLoop, "on_item_failure", "idempotent: false\n    on_item_failure", 1))
-	rec := &ledger{}
-	cfg, _, _ := config(loop, rec)
-	cfg.History, cfg.EndsEvery, cfg.Verify = rec.history, 1, true
-	rec.dieAt = 6
-	cfg.Runner = &workers{ended: map[string]int{}}
-	if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
-		t.Fatal(err)
-	}
-	for again, want := range map[fsm.ItemsAgain]string{
-		{}:                  "no",
-		{Failed: true}:      "yes",
-		{Interrupted: true}: "no",
-	} {
-		next := &ledger{tape: rec.tape}
-		next.events, next.saved = slices.Clone(rec.events), slices.Clone(rec.saved)
-		cfg.Recorder, cfg.History, cfg.Again = next, next.history, again
-		once := strings.Replace(listLoop, "action: ${item.value}", "idempotent: false\n    action: a 0", 1)
-		cfg.Loop, cfg.Runner = loadLoop(t, once), &workers{ended: map[string]int{}}
-		got, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())
-		if err != nil {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, strings.Replace(listLoop, "on_item_failure", "idempotent: false\n    on_item_failure", 1))
+		rec := &ledger{}
+		cfg, _, _ := config(loop, rec)
+		cfg.History, cfg.EndsEvery, cfg.Verify = rec.history, 1, true
+		rec.dieAt = 6
+		cfg.Runner = &workers{ended: map[string]int{}}
+		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
 			t.Fatal(err)
 		}
-		var b string
-		for line := range strings.Lines(got.Message) {
-			if strings.Contains(line, `"key": "b 1"`) {
-				_, b, _ = strings.Cut(line, `"verdict": "`)
-				b, _, _ = strings.Cut(b, `"`)
+		for again, want := range map[fsm.ItemsAgain]string{
+			{}:                  "no",
+			{Failed: true}:      "yes",
+			{Interrupted: true}: "no",
+		} {
+			next := &ledger{tape: rec.tape}
+			next.events, next.saved = slices.Clone(rec.events), slices.Clone(rec.saved)
+			cfg.Recorder, cfg.History, cfg.Again = next, next.history, again
+			once := strings.Replace(listLoop, "action: ${item.value}", "idempotent: false\n    action: a 0", 1)
+			cfg.Loop, cfg.Runner = loadLoop(t, once), &workers{ended: map[string]int{}}
+			got, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b string
+			for line := range strings.Lines(got.Message) {
+				if strings.Contains(line, `"key": "b 1"`) {
+					_, b, _ = strings.Cut(line, `"verdict": "`)
+					b, _, _ = strings.Cut(b, `"`)
+				}
+			}
+			if cut := strings.Contains(got.Message, `"verdict": "interrupted"`); cut == again.Interrupted {
+				t.Errorf("%+v: an item was cut short: %v in %s", again, cut, got.Message)
+			}
+			if b != want {
+				t.Errorf("%+v: item b came to %q, want %q in %s", again, b, want, got.Message)
 			}
 		}
-		if cut := strings.Contains(got.Message, `"verdict": "interrupted"`); cut == again.Interrupted {
-			t.Errorf("%+v: an item was cut short: %v in %s", again, cut, got.Message)
-		}
-		if b != want {
-			t.Errorf("%+v: item b came to %q, want %q in %s", again, b, want, got.Message)
-		}
-	}
+	})
 }
 
 // A run of slow items that dies has not forgotten how long it took, whatever the number of items that ended.
 func TestSlowItemsCountWhenTheProcessDies(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, listLoop)
 		rec := &ledger{dieAt: 7}

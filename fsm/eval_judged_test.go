@@ -21,6 +21,7 @@ func filled(t *testing.T, files map[string]string) dirFiles {
 }
 
 func TestQuestions(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("é", judgedText)
 	dir := filled(t, map[string]string{
 		"p.txt": "X=1 X=2\r\nY\rZ\n", "c.txt": "cons", "long.txt": "head" + long, "bad.txt": "a\xffb", "multi.txt": "f(a\nb) f(c)",
@@ -99,6 +100,7 @@ func TestQuestions(t *testing.T) {
 
 // Where every pair has a problem no judge is asked.
 func TestContractProblems(t *testing.T) {
+	t.Parallel()
 	dir := filled(t, map[string]string{"p.txt": "p"})
 	cfg := Evaluate{Type: "contract", Pairs: []any{
 		value.NewMap("producer", "gone", "consumer", "p.txt"),
@@ -119,6 +121,7 @@ func TestContractProblems(t *testing.T) {
 }
 
 func TestContractVerdict(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		answers string // a word a pair; "problem" is one that is not asked about
 		want    string
@@ -155,6 +158,7 @@ func TestContractVerdict(t *testing.T) {
 }
 
 func TestComparatorBaseline(t *testing.T) {
+	t.Parallel()
 	dir := filled(t, nil)
 	cfg := DefaultEvaluate("comparator")
 	ev := Evidence{Files: dir, Output: "first"}

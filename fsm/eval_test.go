@@ -12,6 +12,7 @@ import (
 )
 
 func TestDiffStall(t *testing.T) {
+	t.Parallel()
 	cfg := DefaultEvaluate("diff_stall")
 	cfg.MaxStall = 2
 	ev := Evidence{ExitCode: 1} // a failed action does not keep it from looking
@@ -49,6 +50,7 @@ func TestDiffStall(t *testing.T) {
 
 // The fingerprint of existing histories: the default track of an action_stall resolves to nothing.
 func TestActionStallHash(t *testing.T) {
+	t.Parallel()
 	cfg := DefaultEvaluate("action_stall")
 	var ev Evidence
 	var v Verdict
@@ -64,6 +66,7 @@ func TestActionStallHash(t *testing.T) {
 }
 
 func TestJudgeUnknownType(t *testing.T) {
+	t.Parallel()
 	if _, _, err := Judge(&Evaluate{Type: "guess"}, Evidence{}); err == nil || err.Error() != `unknown evaluator type "guess"` {
 		t.Errorf("got %v", err)
 	}
@@ -71,6 +74,7 @@ func TestJudgeUnknownType(t *testing.T) {
 
 // Of a tool result that was too long to keep, half is no JSON: the exit code says how the call went.
 func TestCutToolResult(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[int]string{0: "success", 1: "tool_error", 124: "timeout", 127: "not_found"} {
 		ev := Evidence{Output: `{"content": "xx[1000 bytes of output are missing here]`, ExitCode: code, Acted: true, Cut: true}
 		if v, _, err := Judge(&Evaluate{Type: "mcp_result"}, ev); err != nil || v.Name != want {
@@ -80,6 +84,7 @@ func TestCutToolResult(t *testing.T) {
 }
 
 func TestHistoryFile(t *testing.T) {
+	t.Parallel()
 	dir := dirFiles(t.TempDir())
 	if err := dir.WriteFile("run/.score_history", []byte("1\n2\n")); err != nil {
 		t.Fatal(err)
@@ -96,6 +101,7 @@ func TestHistoryFile(t *testing.T) {
 }
 
 func TestSignalScannerKeepsLittle(t *testing.T) {
+	t.Parallel()
 	var s SignalScanner
 	s.Write("FATAL_ERROR: ")
 	for range 100 {
@@ -109,6 +115,7 @@ func TestSignalScannerKeepsLittle(t *testing.T) {
 }
 
 func TestStallProgress(t *testing.T) {
+	t.Parallel()
 	cfg := &Stall{Window: 2, OnRepeated: "abort"}
 	rec := func(state string) StallRecord { return StallRecord{State: state, ExitCode: 1, Verdict: "no"} }
 	var m Snapshot

@@ -7,6 +7,7 @@ import (
 )
 
 func TestEventAppendJSON(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 11, 21, 9, 37, 17, 206209999, time.FixedZone("", 3600))
 	for _, c := range []struct {
 		event Event
@@ -28,6 +29,7 @@ func TestEventAppendJSON(t *testing.T) {
 }
 
 func TestParseEvent(t *testing.T) {
+	t.Parallel()
 	second := time.Date(2026, 11, 21, 8, 37, 17, 0, time.UTC)
 	for line, want := range map[string]Event{
 		`{"event": "route", "ts": "2026-11-21T08:37:17+00:00", "seq": 3, "from": "a", "depth": 2}`: {
@@ -57,6 +59,7 @@ func TestParseEvent(t *testing.T) {
 }
 
 func TestParseTime(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"2026-11-21T08:37:17.206209+00:00":    "2026-11-21T08:37:17.206209+00:00",
 		"2026-11-21T08:37:17.5":               "2026-11-21T08:37:17.500000+00:00",
@@ -78,6 +81,7 @@ func TestParseTime(t *testing.T) {
 
 // appendTime writes times by hand; it must agree with the standard library.
 func TestFormatTimeAgreesWithAppendFormat(t *testing.T) {
+	t.Parallel()
 	for _, base := range []int64{0, 1, -1, 951826155, 951868800, 1795257000, 4102444799, -2208988800} {
 		for _, nano := range []int64{0, 999, 1000, 1999, 123456789, 999999999} {
 			at := time.Unix(base, nano)

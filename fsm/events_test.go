@@ -11,6 +11,7 @@ import (
 
 // TestEventKinds: a kind that is added is among those that users can ask for.
 func TestEventKinds(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("events.go")
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import "testing"
 // TestGatewayFailuresAreErrorsOfTheAPI: "503 Service Unavailable" on a host's standard error was taken as a failure of the
 // network, which is not tried again; "500 Internal Server Error" was.
 func TestGatewayFailuresAreErrorsOfTheAPI(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"502 Bad Gateway", "503 Service Unavailable", "HTTP 503: Service Temporarily Unavailable", "504 Gateway Timeout", "<h1>504 Gateway Time-out</h1>",
 		"unexpected status 502 Bad Gateway: , url: http://127.0.0.1/v1", "500 Internal Server Error", "API Error: 503 x",
@@ -27,6 +28,7 @@ func TestGatewayFailuresAreErrorsOfTheAPI(t *testing.T) {
 // TestModelTextIsNoRateLimit: an agent that had written about "too many requests" and then failed for another reason was
 // waited for.
 func TestModelTextIsNoRateLimit(t *testing.T) {
+	t.Parallel()
 	const wrote = "I saw too many requests in the log"
 	for name, c := range map[string]struct {
 		res  Result

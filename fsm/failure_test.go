@@ -5,6 +5,7 @@ import "testing"
 // A bill that is not paid is no rate limit, with whatever text and status the API reports it: nothing would come of a
 // wait.
 func TestBillingIsNoRateLimit(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"Your credit balance is too low; too many requests",
 		"Error: 429 insufficient_quota: You exceeded your current quota, please check your plan and billing details",

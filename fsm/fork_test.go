@@ -18,6 +18,7 @@ import (
 // TestForkAtEveryStep forks each trace at every step it went: with the same loop and the same answers the fork goes the same
 // way to the same end, with the same captures and counters.
 func TestForkAtEveryStep(t *testing.T) {
+	t.Parallel()
 	for _, file := range traceFiles(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		if slices.ContainsFunc([]string{"stop-", "timeout-loop", "maintain-timeout", "host-", "budget", "session"}, func(p string) bool { return strings.HasPrefix(name, p) }) {

@@ -31,6 +31,7 @@ func holdFor(d time.Duration, n int) func() <-chan struct{} {
 // A run that is held, also inside a sub-loop, takes the transitions it would have taken; the time it was held does not
 // count.
 func TestHeldRunsLoseNoTime(t *testing.T) {
+	t.Parallel()
 	for _, file := range []string{"timeout-loop-subloop-seconds", "timeout-loop-subloop", "retries", "maintain-timeout"} {
 		t.Run(file, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -60,6 +61,7 @@ func TestHeldRunsLoseNoTime(t *testing.T) {
 
 // What a held run waits for is durable, and a stop ends it before the state is entered.
 func TestStopWhileHeld(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadTrace(t, "testdata/trace/timeout-loop-subloop.yaml")
 		rec := &tape{}

@@ -13,6 +13,7 @@ import (
 // What a run needs is made once, for the run and not for its sub-loops, when it is durable that the run began and before
 // anything is done.
 func TestPrepare(t *testing.T) {
+	t.Parallel()
 	errNo := errors.New("it cannot be made")
 	for _, c := range []struct {
 		name    string

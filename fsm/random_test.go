@@ -2,6 +2,7 @@ package fsm_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -117,15 +118,19 @@ func randomLoop(r *rand.Rand, children ...string) *fsm.Loop {
 	return l
 }
 
-// TestRandomMachines lets hundreds of random loops run: each ends in exactly one outcome, and losing the process at any
+var (
+	machines = flag.Uint64("machines", 40, "random loops of TestRandomMachines")
+	seed     = flag.Uint64("seed", 1, "what the random loops of TestRandomMachines are made from")
+)
+
+// TestRandomMachines lets random loops run: each ends in exactly one outcome, and losing the process at any
 // batch and resuming gives the same end.
 func TestRandomMachines(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	t.Parallel()
 	ends := make(map[string]int)
-	for i := range uint64(300) {
+	for i := range *machines {
 		synctest.Test(t, func(t *testing.T) {
-			r := rand.New(rand.NewPCG(seed, i))
+			r := rand.New(rand.NewPCG(*seed, i))
 			loops := shelf{"leaf": randomLoop(r), "mid": randomLoop(r, "leaf", "none")}
 			loop := randomLoop(r, "leaf", "mid")
 			loops["leaf"].Parameters = []fsm.Parameter{{Name: "n", Type: "integer", Default: int64(5)}}
@@ -152,7 +157,7 @@ func TestRandomMachines(t *testing.T) {
 				lost(t, loop, loops, die, die%2 == 0, want, whole, unbroken.ran)
 			}
 			if t.Failed() {
-				t.Fatalf("machine %d of seed %d", i, seed)
+				t.Fatalf("machine %d of seed %d", i, *seed)
 			}
 		})
 		if t.Failed() {

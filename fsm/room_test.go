@@ -28,6 +28,7 @@ func (r *diskError) Run(ctx context.Context, a fsm.Action, out func(string)) (fs
 
 // A full disk, met when an action or a judge was to be started, was routed like a mistake of the loop, or ended the run.
 func TestFullDiskIsNoResult(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "full.yaml")
 	if err := os.WriteFile(file, []byte(`name: full
 description: acts and asks

@@ -15,6 +15,7 @@ import (
 // A run that was stopped inside a sub-loop that it is not to continue with any more continued with it as the next state
 // that runs a sub-loop, instead of the one that this state names.
 func TestAnotherStateRunsItsOwnSubloop(t *testing.T) {
+	t.Parallel()
 	for name, later := range map[string]func(*fsm.Loop, *fsm.Config){
 		"higher-cap": func(l *fsm.Loop, _ *fsm.Config) { l.MaxSteps = 6 },
 		"gone":       func(_ *fsm.Loop, cfg *fsm.Config) { cfg.Library = without{cfg.Library, "children/stopped"} },

@@ -347,6 +347,7 @@ func showEnd(s *fsm.Snapshot, o fsm.Outcome) string {
 // TestTraces runs every loop in testdata/trace with the fake runner and compares all that was recorded. A run
 // that ends resumable is resumed once, which is part of the trace.
 func TestTraces(t *testing.T) {
+	t.Parallel()
 	for _, file := range traceFiles(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -389,6 +390,7 @@ func traceFiles(t *testing.T) []string {
 // was recorded, and compares with the unbroken run: the same end and captures, no recorded action done again,
 // and at most the one in flight done twice.
 func TestEveryCheckpointLostInTurn(t *testing.T) {
+	t.Parallel()
 	for _, file := range traceFiles(t) {
 		name := strings.TrimSuffix(filepath.Base(file), ".yaml")
 		if strings.HasPrefix(name, "stop-") || strings.HasPrefix(name, "timeout-loop") || strings.HasPrefix(name, "host-") {
@@ -508,6 +510,7 @@ func withoutLogs(m *value.Map) *value.Map {
 
 // TestNothingIsDoneUnrecorded lets every batch fail in turn: the run must stop with that error at once.
 func TestNothingIsDoneUnrecorded(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadTrace(t, "testdata/trace/capture.yaml")
 		for die := 1; ; die++ {
@@ -538,6 +541,7 @@ func TestNothingIsDoneUnrecorded(t *testing.T) {
 // A capped run with an on_max_steps state that leads to a terminal was resumed with a higher cap, did none of the work
 // that was left, and said that it was completed.
 func TestResumeWithAHigherCapGoesOnWithTheWork(t *testing.T) {
+	t.Parallel()
 	for name, raise := range map[string]func(*fsm.Loop){
 		"steps":  func(l *fsm.Loop) { l.MaxSteps = 6 },
 		"passes": func(l *fsm.Loop) { l.MaxIterations = 2 },

@@ -36,6 +36,7 @@ states:
 // A process that dies at any record of its retries leaves a run that, when it is resumed, repeats no try whose end is on
 // record, makes as many tries as the unbroken run, waits no longer than that, and ends as it does.
 func TestRetriesAtEveryLostRecord(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, failingLoop)
 		whole := &tape{}
@@ -101,6 +102,7 @@ func triesEnded(events []fsm.Event) (ended []string) {
 
 // A stop in a wait for the next try keeps the wait: the resumed run waits the rest, and begins the try it waited for.
 func TestAStopBetweenTwoTries(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, strings.Replace(failingLoop, "2s..1m", "10s", 1))
 		rec := &tape{}
@@ -131,6 +133,7 @@ func TestAStopBetweenTwoTries(t *testing.T) {
 
 // The time of the run, its budget and a pause count between two tries as between two states.
 func TestLimitsBetweenTwoTries(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, extra, by string
 		tries           int
@@ -154,6 +157,7 @@ func TestLimitsBetweenTwoTries(t *testing.T) {
 
 // A run that is paused between two tries begins the next one when it is released, also after its process was killed.
 func TestAPauseBetweenTwoTries(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, failingLoop)
 		rec := &tape{}

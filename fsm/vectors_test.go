@@ -148,6 +148,7 @@ func texts(v any) []string {
 }
 
 func TestEvaluatorVectors(t *testing.T) {
+	t.Parallel()
 	base, cases := vectors.Read(t, "testdata/vectors/evaluators.jsonl")
 	for _, c := range cases {
 		t.Run(vectors.At[string](c, "id"), func(t *testing.T) {
@@ -198,6 +199,7 @@ func TestEvaluatorVectors(t *testing.T) {
 }
 
 func TestSignalVectors(t *testing.T) {
+	t.Parallel()
 	_, cases := vectors.Read(t, "testdata/vectors/signals.jsonl")
 	for _, c := range cases {
 		output := vectors.At[string](c, "output")
@@ -232,6 +234,7 @@ func TestSignalVectors(t *testing.T) {
 }
 
 func TestFailureVectors(t *testing.T) {
+	t.Parallel()
 	_, cases := vectors.Read(t, "testdata/vectors/failure.jsonl")
 	for _, c := range cases {
 		class, kind := FailureClass(vectors.At[string](c, "text"), int(vectors.At[int64](c, "exit_code")), vectors.At[bool](c, "result_seen"))
@@ -242,6 +245,7 @@ func TestFailureVectors(t *testing.T) {
 }
 
 func TestStallVectors(t *testing.T) {
+	t.Parallel()
 	_, cases := vectors.Read(t, "testdata/vectors/stall.jsonl")
 	for _, c := range cases {
 		t.Run(vectors.At[string](c, "id"), func(t *testing.T) {

@@ -35,6 +35,7 @@ func count(events []fsm.Event, kind string) (n int) {
 }
 
 func TestWakeEndsAWait(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		wake := make(chan struct{}, 1)
 		wake <- struct{}{} // from before: it is of no wait
@@ -50,6 +51,7 @@ func TestWakeEndsAWait(t *testing.T) {
 }
 
 func TestBackoffAlsoBeforeATerminal(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rec, out, took := waitCase(t, "backoff", func(*fsm.Config) {})
 		if out.TerminatedBy != fsm.EndTerminal || took != 4*time.Second {
@@ -59,6 +61,7 @@ func TestBackoffAlsoBeforeATerminal(t *testing.T) {
 }
 
 func TestPromptsWaitForTheCircuit(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		limit, want time.Duration
 	}{
@@ -87,6 +90,7 @@ func TestPromptsWaitForTheCircuit(t *testing.T) {
 
 // A run that dies in a wait waits only the rest, and asks at once where the time has passed meanwhile.
 func TestAResumedRunWaitsTheRest(t *testing.T) {
+	t.Parallel()
 	for _, dead := range []time.Duration{0, 40 * time.Second, time.Hour} {
 		t.Run(fmt.Sprint(dead), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -128,6 +132,7 @@ func TestAResumedRunWaitsTheRest(t *testing.T) {
 
 // A limit that lasted without a route ends the run so that it can be resumed: the prompt is sent again.
 func TestALimitWithoutARouteCanBeResumed(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rec, out, _ := waitCase(t, "prompt-rate-limit-next", func(*fsm.Config) {})
 		if !out.Limited || out.TerminatedBy != fsm.EndError {
@@ -146,6 +151,7 @@ func TestALimitWithoutARouteCanBeResumed(t *testing.T) {
 
 // After loops stop, Ctrl-C or a timeout in a wait, status did not show it any more, though the resumed run did wait.
 func TestAStoppedRunStillTellsWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, trace string
 		stop        *fsm.Stop
@@ -199,6 +205,7 @@ func (purse) Spent(float64) error { return nil }
 // TestPromptsWaitForRoomToSpend: a prompt begins when there is room, looked for every few seconds, and the clock of the
 // loop is paused until then.
 func TestPromptsWaitForRoomToSpend(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		full, room, want time.Duration // until when it says that it is full, after how long it is not any more, and when the prompt begins
 	}{

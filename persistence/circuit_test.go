@@ -18,6 +18,7 @@ func refusedUntil(c *Circuit, host string) time.Time {
 
 // What is in the file, as either tool or an accident may leave it, and whether a run waits for it.
 func TestCircuitReads(t *testing.T) {
+	t.Parallel()
 	now := float64(time.Now().Unix())
 	soon := now + 300
 	for name, c := range map[string]struct {
@@ -56,6 +57,7 @@ func TestCircuitReads(t *testing.T) {
 
 // Many runs at once: none is lost, and no run makes the recovery that another one recorded earlier.
 func TestCircuitOfManyRuns(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	last := time.Now().Add(50 * time.Minute).Truncate(time.Second)
 	var wg sync.WaitGroup
@@ -87,6 +89,7 @@ func TestCircuitOfManyRuns(t *testing.T) {
 
 // The rate limit of one host stopped the prompts to another, and continued after the host had answered.
 func TestCircuitOfOtherHosts(t *testing.T) {
+	t.Parallel()
 	before, now := time.Now().Add(-time.Minute), time.Now()
 	soon, late := now.Add(10*time.Minute).Truncate(time.Second).UTC(), now.Add(20*time.Minute).Truncate(time.Second).UTC()
 	ofReference := fmt.Sprintf(`{"first_seen": 1.0, "last_seen": %d, "attempts": 2, "estimated_recovery_at": %d}`, before.Unix(), soon.Unix())

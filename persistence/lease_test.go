@@ -9,6 +9,7 @@ import (
 )
 
 func TestFencedError(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		err  persistence.FencedError
 		want string

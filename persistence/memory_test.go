@@ -8,5 +8,6 @@ import (
 )
 
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	storetest.Run(t, func(*testing.T) persistence.Store { return persistence.NewMemory() })
 }

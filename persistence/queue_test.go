@@ -55,6 +55,7 @@ func behind(p *Place, shared ...string) string {
 
 // Those with overlapping scopes go in the order in which they came; others do not wait for one another.
 func TestQueueOrder(t *testing.T) {
+	t.Parallel()
 	q := newQueue(t)
 	if got := inLine(t, q); got != "" {
 		t.Errorf("nobody has come, and %q wait", got)
@@ -89,6 +90,7 @@ func TestQueueOrder(t *testing.T) {
 }
 
 func TestBlocking(t *testing.T) {
+	t.Parallel()
 	at := func(n int, loop string, scope ...string) Waiter {
 		return Waiter{ID: loop, Loop: loop, Since: time.Unix(int64(n), 0), Scope: scope}
 	}
@@ -124,6 +126,7 @@ func TestBlocking(t *testing.T) {
 }
 
 func TestCircle(t *testing.T) {
+	t.Parallel()
 	inside := func(id string, o Obstacle, runs ...ID) Waiter { return Waiter{ID: id, For: o, Inside: runs} }
 	run := func(id ID) Obstacle { return Obstacle{Run: id} }
 	for _, c := range []struct {
@@ -151,6 +154,7 @@ func TestCircle(t *testing.T) {
 
 // However many come at once, and whatever the clock says, there is one order.
 func TestQueueOrderOfMany(t *testing.T) {
+	t.Parallel()
 	q := newQueue(t)
 	first := join(t, q, "first", "/")
 	early := q.path("00000000-0000-4000-8000-000000000000")
@@ -203,6 +207,7 @@ func TestQueueOrderOfMany(t *testing.T) {
 // A waiter that is removed finds out, also while it records what it waits for; and it never begins while the one that
 // removed it believes that it does not.
 func TestQueueRemove(t *testing.T) {
+	t.Parallel()
 	q := newQueue(t)
 	a, b := join(t, q, "a", "/"), join(t, q, "b", "/")
 	wants(t, a.Tell(t.Context(), Obstacle{Loop: "x", Path: "/", Run: "x-1"}, ""))
@@ -238,6 +243,7 @@ func TestQueueRemove(t *testing.T) {
 
 // What is seen of a waiter is whole at every moment, and it is never taken for dead while it rewrites its entry.
 func TestQueueTell(t *testing.T) {
+	t.Parallel()
 	q := newQueue(t)
 	p := join(t, q, "a", "/p")
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -307,6 +313,7 @@ func TestQueueTell(t *testing.T) {
 
 // Entries of little-loops count while their process lives. What cannot be read says nothing.
 func TestQueueOfTheReferenceTool(t *testing.T) {
+	t.Parallel()
 	q := newQueue(t)
 	wants(t, os.MkdirAll(q.dir, 0o755))
 	entry := func(id, loop, at string, pid int) {
@@ -350,6 +357,7 @@ func TestQueueOfTheReferenceTool(t *testing.T) {
 
 // A queue whose lock is not released does not hang for ever.
 func TestQueueLockThatIsNotLetGo(t *testing.T) {
+	t.Parallel()
 	q := newQueue(t)
 	p := join(t, q, "a", "/")
 	q.patience = time.Millisecond

@@ -8,6 +8,7 @@ import (
 
 // TestRealPath compares with what the system comes to, where that exists.
 func TestRealPath(t *testing.T) {
+	t.Parallel()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	wants(t, err)
 	for _, d := range []string{"src/deep", "far/away"} {

@@ -13,6 +13,7 @@ import (
 
 // TestCopyWork copies what actions left, not what the store and people keep beside it, and no link that leads elsewhere.
 func TestCopyWork(t *testing.T) {
+	t.Parallel()
 	from, to := t.TempDir(), t.TempDir()
 	for name, mode := range map[string]os.FileMode{
 		"out/deep/file é": 0o644, "script": 0o755, "read-only": 0o444, "definition.yaml": 0o644, "definition.2.yaml": 0o644, "definition.loop": 0o644, "definition.2.loop": 0o644, "blobs/abc": 0o600, ".paused": 0o644, "definition.txt": 0o644,

@@ -24,6 +24,7 @@ import (
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func TestPlan(t *testing.T) {
+	t.Parallel()
 	cases := []struct {
 		name  string
 		run   persistence.Run
@@ -69,6 +70,7 @@ func TestPlan(t *testing.T) {
 
 // TestEveryStatusIsPlanned: for each status that there is, it is decided what becomes of a run whose process is gone.
 func TestEveryStatusIsPlanned(t *testing.T) {
+	t.Parallel()
 	want := map[persistence.Status]reconcile.Kind{
 		persistence.Running: reconcile.Interrupt, persistence.Completed: reconcile.Archive, persistence.Failed: reconcile.Archive,
 		persistence.Interrupted: reconcile.Archive, persistence.TimedOut: reconcile.Archive, persistence.Awaiting: reconcile.Archive,
@@ -105,6 +107,7 @@ func TestEveryStatusIsPlanned(t *testing.T) {
 }
 
 func TestView(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		status persistence.Status
 		alive  bool
@@ -122,6 +125,7 @@ func TestView(t *testing.T) {
 }
 
 func TestAliveElsewhere(t *testing.T) {
+	t.Parallel()
 	elsewhere := persistence.Owner{Host: "not this machine", Boot: "b", PID: os.Getpid(), Start: 1}
 	for _, c := range []struct {
 		run  persistence.Run
@@ -161,6 +165,7 @@ func dead(t *testing.T, s persistence.Store, loop string, ended bool) persistenc
 }
 
 func TestApply(t *testing.T) {
+	t.Parallel()
 	s := persistence.NewMemory()
 	defer s.Close()
 	a, b, c := dead(t, s, "a", false), dead(t, s, "b", false), dead(t, s, "c", false)
@@ -210,6 +215,7 @@ func TestApply(t *testing.T) {
 }
 
 func TestOwnerAlive(t *testing.T) {
+	t.Parallel()
 	self, err := proc.Self()
 	if err != nil {
 		t.Fatal(err)
@@ -245,6 +251,7 @@ func TestOwnerAlive(t *testing.T) {
 
 // A live run of little-loops is left alone, a dead one becomes interrupted and can be resumed.
 func TestForeign(t *testing.T) {
+	t.Parallel()
 	for _, live := range []bool{true, false} {
 		t.Run(fmt.Sprint(live), func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), ".loops")

@@ -13,6 +13,7 @@ import (
 
 // TestPageIsCurrent fails when docs/language.md is not what the key table and the sections make.
 func TestPageIsCurrent(t *testing.T) {
+	t.Parallel()
 	want, err := language()
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +38,7 @@ func TestPageIsCurrent(t *testing.T) {
 
 // TestJSONPageIsCurrent fails when docs/json.md is not what the types of JSON output make.
 func TestJSONPageIsCurrent(t *testing.T) {
+	t.Parallel()
 	want, err := jsonoutput.Page()
 	if err != nil {
 		t.Fatal(err)
@@ -48,6 +50,7 @@ func TestJSONPageIsCurrent(t *testing.T) {
 }
 
 func TestForgottenKey(t *testing.T) {
+	t.Parallel()
 	tables := newTables()
 	tables.keys = append(tables.keys, loopfile.Key{Name: "new", In: loopfile.InState})
 	if _, err := tables.all("state"); err != nil {

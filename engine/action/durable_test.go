@@ -13,6 +13,7 @@ import (
 // A long output and a long variable are in folders that are new: all of it is durable before a record can name it. What
 // cannot be made durable ends the action with an error about the disk. cmd/loops.TestPowerCut cuts the power.
 func TestDurableFiles(t *testing.T) {
+	t.Parallel()
 	r := &Runner{RunDir: t.TempDir(), Durable: true}
 	defer r.Close()
 	long := strings.Repeat("x", longVar+1)

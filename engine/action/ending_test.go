@@ -90,6 +90,7 @@ func TestDripIsNotIdle(t *testing.T) {
 }
 
 func TestOutputInFullFlowTimesOut(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	a := shell("yes")
 	a.Timeout = tick
@@ -131,6 +132,7 @@ func TestStop(t *testing.T) {
 
 // The grace is an hour: only KILL at once lets the test end.
 func TestForce(t *testing.T) {
+	t.Parallel()
 	for _, stopped := range []bool{true, false} {
 		r := newRunner(t)
 		r.Grace = time.Hour
@@ -190,6 +192,7 @@ func TestBackground(t *testing.T) {
 }
 
 func TestBackgroundIsCountedExactly(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	res := do(t, r, shell("sleep 3 & exec sleep 0.1"))
 	if res.Background != 1 {
@@ -203,6 +206,7 @@ func TestBackgroundIsCountedExactly(t *testing.T) {
 
 // What the action itself printed is never lost, whichever processes hold the pipe and however slow the reader is.
 func TestEverythingPrintedBeforeTheExitIsRead(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	r.DrainGrace = time.Millisecond
 	a := shell("sleep 1 & seq 12000")
@@ -218,6 +222,7 @@ func TestEverythingPrintedBeforeTheExitIsRead(t *testing.T) {
 
 // A full disk, or here a folder that is a file, ends the action: it must not run on unrecorded.
 func TestUnwritableOutputEndsTheAction(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, script string
 		change       func(*fsm.Action)

@@ -78,6 +78,7 @@ func isLive(pid int) bool {
 // TestDaemonWithAClearedEnvironment: a timeout or a stop ends a daemon that left the group and the session of the action and
 // cleared its environment. One that an action left when it ended by itself keeps running.
 func TestDaemonWithAClearedEnvironment(t *testing.T) {
+	t.Parallel()
 	t.Run("timeout", func(t *testing.T) {
 		r := confined(t)
 		a := shell(daemon + "sleep 600")
@@ -134,6 +135,7 @@ func TestDaemonWithAClearedEnvironment(t *testing.T) {
 
 // TestControlGroupsGo: what a Runner made is gone when it is closed, or when the daemon in it has ended.
 func TestControlGroupsGo(t *testing.T) {
+	t.Parallel()
 	r := confined(t)
 	do(t, r, shell("true"))
 	first := r.spare[0].group
@@ -159,6 +161,7 @@ func TestControlGroupsGo(t *testing.T) {
 
 // TestControlGroupsOfActionsSideBySide: each of two actions that ran at once left its control group to the next two.
 func TestControlGroupsOfActionsSideBySide(t *testing.T) {
+	t.Parallel()
 	r := grouped(t)
 	var first []*proc.Cgroup
 	for range 3 {
@@ -190,6 +193,7 @@ func TestControlGroupsOfActionsSideBySide(t *testing.T) {
 // TestNoControlGroups: where there are none, or a process cannot be started in them, actions run all the same, and the
 // program is asked to adopt once.
 func TestNoControlGroups(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	asked := 0
 	r.Adopt = func() error { asked++; return errors.New("no") }
@@ -207,6 +211,7 @@ func TestNoControlGroups(t *testing.T) {
 // TestActionsSideBySideKeepTheirExitCodes: without control groups, one of several actions that ended at once took another's process for
 // an orphan and waited for it. That one counted as exit code 0, so an item of a list that had failed was a yes.
 func TestActionsSideBySideKeepTheirExitCodes(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	r.Adopt = proc.AdoptOrphans
 	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) })

@@ -25,6 +25,7 @@ func caller(t *testing.T, answer http.HandlerFunc) (fsm.Action, *Runner) {
 
 // The body of a response is the output: as text with line ends as those of programs, whole in a file where it is long or asked for.
 func TestCallOutput(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("0123456789abcde\n", 10_000)
 	for _, c := range []struct {
 		name, body, want string
@@ -61,6 +62,7 @@ func TestCallOutput(t *testing.T) {
 
 // What a status means, and what is in the way of a response.
 func TestCallExitCodes(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[int]int{200: 0, 204: 0, 304: fsm.CallOther, 400: fsm.CallRefused, 404: fsm.CallRefused, 429: fsm.CallRefused, 500: fsm.CallOther, 503: fsm.CallOther} {
 		a, r := caller(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
@@ -84,6 +86,7 @@ func TestCallExitCodes(t *testing.T) {
 
 // A request that hangs ends at its time-out, after its silence, when it is stopped, and when all is to end at once.
 func TestCallEnds(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name string
 		end  func(a *fsm.Action, r *Runner, stop context.CancelCauseFunc, asked <-chan struct{})

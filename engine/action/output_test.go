@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,6 +37,7 @@ func clean(parts ...[]byte) string {
 }
 
 func TestCleaner(t *testing.T) {
+	t.Parallel()
 	const x = "\uFFFD"
 	for _, c := range []struct{ in, want string }{
 		{"", ""},
@@ -98,6 +100,7 @@ func FuzzCleaner(f *testing.F) {
 }
 
 func TestKeeper(t *testing.T) {
+	t.Parallel()
 	text := func(limit int, parts ...string) (string, bool) {
 		var k keeper
 		k.reset(limit, int64(limit), nil, nil)
@@ -135,6 +138,7 @@ func TestKeeper(t *testing.T) {
 }
 
 func TestFullOutputFile(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	dir := filepath.Join(r.RunDir, "output")
 	step := func(n int, change func(*fsm.Action)) fsm.Result {
@@ -172,6 +176,7 @@ func TestFullOutputFile(t *testing.T) {
 }
 
 func TestTextIsCleanInTheFileToo(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	a := shell(`printf 'a\r\nb\377\n'; echo err >&2`)
 	a.Keep = true
@@ -185,6 +190,7 @@ func TestTextIsCleanInTheFileToo(t *testing.T) {
 }
 
 func TestLongErrorsGoToAFile(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	r.Cap = 1000
 	res := do(t, r, shell("seq 1000 >&2; echo out"))
@@ -204,6 +210,9 @@ func TestLongErrorsGoToAFile(t *testing.T) {
 
 // 60 MB of output: the result is capped, the file is whole, memory is bounded.
 func TestHugeOutput(t *testing.T) {
+	// Not parallel: the test measures the memory of the process, of which garbage is no part.
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	runtime.GC()
 	r := newRunner(t)
 	const lines = 60 << 20 / 64
 	var before, after runtime.MemStats
@@ -246,6 +255,7 @@ func TestHugeOutput(t *testing.T) {
 }
 
 func TestCallback(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, script string
 		want         []string
@@ -274,6 +284,7 @@ func TestCallback(t *testing.T) {
 }
 
 func TestCallbackComesWhileTheActionRuns(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	_, err := r.Run(context.Background(), shell("echo go; while [ ! -e seen ]; do sleep 0.01; done"), func(string) {
 		if err := os.WriteFile(filepath.Join(r.Dir, "seen"), nil, 0o600); err != nil {
@@ -286,6 +297,7 @@ func TestCallbackComesWhileTheActionRuns(t *testing.T) {
 }
 
 func TestQuietIsNotPassedOn(t *testing.T) {
+	t.Parallel()
 	a := shell("echo hi")
 	a.Quiet = true
 	if _, err := newRunner(t).Run(context.Background(), a, func(s string) { t.Errorf("passed on: %q", s) }); err != nil {
@@ -295,6 +307,7 @@ func TestQuietIsNotPassedOn(t *testing.T) {
 
 // The pieces of a fast stream are large and come apart; joined they are the output.
 func TestCallbackBatches(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	var pieces []string
 	var last time.Time
@@ -315,6 +328,7 @@ func TestCallbackBatches(t *testing.T) {
 }
 
 func TestLineWithoutEndIsPassedOnInPieces(t *testing.T) {
+	t.Parallel()
 	var total, largest int
 	var pend int
 	l := lines{out: func(s string) { total += len(s); largest = max(largest, len(s)) }}
@@ -330,6 +344,7 @@ func TestLineWithoutEndIsPassedOnInPieces(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	f := Files{Dir: t.TempDir()}
 	if _, err := f.ReadFile("a"); !os.IsNotExist(err) {
 		t.Errorf("missing file: %v", err)
@@ -366,6 +381,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestReadFileRefuses(t *testing.T) {
+	t.Parallel()
 	f := Files{Dir: t.TempDir()}
 	name := func(n string) string { return filepath.Join(f.Dir, n) }
 	sock, err := net.Listen("unix", name("sock"))
@@ -404,6 +420,7 @@ func TestReadFileRefuses(t *testing.T) {
 
 // Whatever is missing from a result is in a file.
 func TestCutOutputIsAlwaysInAFile(t *testing.T) {
+	t.Parallel()
 	for _, limit := range []int{1, 2, 3, 1000, 1001, fileFrom, fileFrom + 1, 2 * fileFrom} {
 		for _, more := range []int{-1, 0, 1, 2, 5000} {
 			r := newRunner(t)
@@ -427,6 +444,7 @@ func TestCutOutputIsAlwaysInAFile(t *testing.T) {
 }
 
 func TestWrittenByRunner(t *testing.T) {
+	t.Parallel()
 	for rel, want := range map[string]bool{
 		"output/000001-a.out": true, "output/1000000-a-2~1.err": true, "output/000002+000001-a.out": true, "output/000002@2+000001-a.out": true,
 		"env/LOOPS_CAPTURED_A": true, "env/LOOPS_PREV_OUTPUT~1": true,

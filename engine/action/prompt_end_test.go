@@ -80,6 +80,7 @@ func TestOverdueHostStopped(t *testing.T) {
 
 // TestToolsStay: what a host's tools leave in the background when it ends by itself stays and is counted.
 func TestToolsStay(t *testing.T) {
+	t.Parallel()
 	res, r := prompted(t, "setsid sleep 60 >/dev/null 2>&1 & sleep 0.1; echo done", nil)
 	left := r.alive(t, 1)
 	if res.Background != 1 || len(left) != 1 || res.ExitCode != 0 {
@@ -105,6 +106,7 @@ func TestPromptSilence(t *testing.T) {
 
 // TestPromptTexts: every text arrives as it is, and none blocks, also where the host does not read it.
 func TestPromptTexts(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, text string }{
 		{"like a flag", "--help"},
 		{"zero byte", "a\x00b"},
@@ -157,6 +159,7 @@ func TestPromptLog(t *testing.T) {
 
 // TestPromptMemory: a host prints 100 MB of text in lines of a megabyte, and our heap stays small.
 func TestPromptMemory(t *testing.T) {
+	// Not parallel: the test measures the memory of the process.
 	script := `line="say $(head -c 1000000 /dev/zero | tr '\0' x)"; for i in {1..100}; do echo "$line"; done; echo done`
 	r := newRunner(t)
 	r.Hosts = []*host.Host{fakeHost(t, "fake", script)}

@@ -62,6 +62,7 @@ func TestJudge(t *testing.T) {
 
 // TestJudgeReply: what a verdict needs to explain itself is there.
 func TestJudgeReply(t *testing.T) {
+	t.Parallel()
 	res, _ := prompted(t, `printf 'noise\377\nsay thinking\nfinal {"verdict": "no"}\ndone\n'`, func(_ *Runner, a *fsm.Action) { a.Kind = fsm.KindJudge })
 	if got := res.Reply; got.Text != `{"verdict": "no"}` || got.Raw != "noise\uFFFD\nsay thinking\nfinal {\"verdict\": \"no\"}\ndone\n" || !got.Complete || res.Stdout != "thinking" {
 		t.Errorf("%+v, %q", *got, res.Stdout)
@@ -74,6 +75,7 @@ func TestJudgeReply(t *testing.T) {
 
 // TestSchemaOfJudge: a host that supports schemas gets it as a schema, others as part of the prompt.
 func TestSchemaOfJudge(t *testing.T) {
+	t.Parallel()
 	for _, knows := range []bool{true, false} {
 		r := newRunner(t)
 		h := fakeHost(t, "fake", "echo 'answer {}'; echo done")
@@ -98,6 +100,7 @@ func TestSchemaOfJudge(t *testing.T) {
 
 // TestRequest: what a host is asked.
 func TestRequest(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		runner *Runner
@@ -122,6 +125,7 @@ func TestRequest(t *testing.T) {
 }
 
 func TestReply(t *testing.T) {
+	t.Parallel()
 	before := time.Now()
 	res, _ := prompted(t, "echo fail rate_limited slow down; echo after 60; echo done", func(r *Runner, a *fsm.Action) {
 		a.Session = "s"
@@ -141,6 +145,7 @@ func TestReply(t *testing.T) {
 }
 
 func TestRefusedRequest(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	h := fakeHost(t, "fake", "")
 	h.Command = func(host.Request) (host.Command, error) { return host.Command{}, os.ErrInvalid }
@@ -161,6 +166,7 @@ func TestRefusedRequest(t *testing.T) {
 }
 
 func TestChooseHost(t *testing.T) {
+	t.Parallel()
 	here, there := t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(here, "two"), filepath.Join(here, "three"), filepath.Join(there, "one")} {
 		if err := os.WriteFile(path, nil, 0o755); err != nil {

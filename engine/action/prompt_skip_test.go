@@ -47,6 +47,7 @@ func TestPromptSkipped(t *testing.T) {
 
 // TestPromptSkippedMemory: our heap stays small while a host prints one line of 500 MB.
 func TestPromptSkippedMemory(t *testing.T) {
+	// Not parallel: the test measures the memory of the process.
 	r := newRunner(t)
 	r.Hosts = []*host.Host{fakeHost(t, "fake", "head -c 500000000 /dev/zero; echo; echo say b; echo done")}
 	runtime.GC() // of what tests before this one left

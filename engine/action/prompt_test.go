@@ -165,6 +165,7 @@ func TestPrompt(t *testing.T) {
 }
 
 func TestNoHost(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []fsm.Kind{fsm.KindPrompt, fsm.KindJudge} {
 		r := newRunner(t)
 		r.Env = []string{"PATH=" + t.TempDir()}

@@ -11,6 +11,7 @@ import (
 )
 
 func TestRoomless(t *testing.T) {
+	t.Parallel()
 	for no, want := range map[syscall.Errno]bool{
 		syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EFBIG: true, syscall.EIO: true, syscall.EROFS: true,
 		syscall.EACCES: false, syscall.ENOTDIR: false, syscall.ENOENT: false, syscall.E2BIG: false,

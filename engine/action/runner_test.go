@@ -80,6 +80,7 @@ func within(t testing.TB, what string, ok func() bool) {
 func exists(name string) bool { _, err := os.Stat(name); return err == nil }
 
 func TestShell(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 100)
 	for _, c := range []struct {
 		name, script   string
@@ -124,6 +125,7 @@ func TestShell(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	r.Env = append(os.Environ(), "LOOPS_ACTION=outer/7/1", "LOOPS_STATE=outer", "PWD=/nowhere", "LOOPS_RUN_ID=outer", "KEPT=yes")
 	a := shell("env | grep -E '^(LOOPS_|KEPT)' | sort; pwd")
@@ -137,6 +139,7 @@ func TestEnvironment(t *testing.T) {
 
 // A script of any length sees what a short one sees.
 func TestLongScript(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	const probe = "echo \"$0 $# $LINENO $-\"\ncat <<'X'\n  'quoted' $text\nX\necho \"$LINENO\"; : > /dev/fd/3 2>/dev/null || echo closed; " +
 		"f() { echo \"$LINENO\"; }; f\ntrap 'echo bye' EXIT\n"
@@ -163,6 +166,7 @@ func TestLongScript(t *testing.T) {
 }
 
 func TestCannotBeAttempted(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -196,6 +200,7 @@ func TestCannotBeAttempted(t *testing.T) {
 }
 
 func TestBashThatMovedIsFoundAgain(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	one, two := t.TempDir(), t.TempDir()
 	bash, err := lookPath("bash", os.Getenv("PATH"), "")
@@ -223,6 +228,7 @@ func TestBashThatMovedIsFoundAgain(t *testing.T) {
 }
 
 func TestPeakMemory(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	// A grandchild holds 64 MB for longer than two looks lie apart.
 	a := shell("(x=$(head -c 64000000 /dev/zero | tr '\\0' x); sleep 0.6)")
@@ -233,6 +239,7 @@ func TestPeakMemory(t *testing.T) {
 }
 
 func TestConcurrentRuns(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	results := make(chan string)
 	for i := range 8 {
@@ -251,6 +258,7 @@ func TestConcurrentRuns(t *testing.T) {
 }
 
 func TestNoDescriptorsLeak(t *testing.T) {
+	// Not parallel: the test counts the open files of the process.
 	r := newRunner(t)
 	count := func() int {
 		d, err := os.ReadDir("/proc/self/fd")
@@ -272,6 +280,7 @@ func TestNoDescriptorsLeak(t *testing.T) {
 
 // An action gets the descriptors any child gets, and none of those its runner works with.
 func TestNoDescriptorIsPassedOn(t *testing.T) {
+	t.Parallel()
 	const script = "cd /proc/$$/fd; echo *"
 	r := newRunner(t)
 	do(t, r, shell("sleep 1 &")) // leaves a pipe open here
@@ -287,6 +296,7 @@ func TestNoDescriptorIsPassedOn(t *testing.T) {
 }
 
 func TestNothingStartsAfterTheEnd(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	stop := errors.New("stopped by the test")
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -304,6 +314,7 @@ func TestNothingStartsAfterTheEnd(t *testing.T) {
 }
 
 func TestActionDiesWithItsRunner(t *testing.T) {
+	t.Parallel()
 	if dir := os.Getenv("ACTION_TEST_DIR"); dir != "" {
 		r := &Runner{Dir: dir, Mark: "orphan"}
 		_, _ = r.Run(context.Background(), shell("echo $$ > pid.new; mv pid.new pid; exec sleep 60"), nil)

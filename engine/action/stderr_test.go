@@ -13,6 +13,7 @@ import (
 
 // Standard error of an action that takes its time is in a file while it runs. The file stays only where it holds more than the result does.
 func TestStandardErrorIsSeenWhileItIsWritten(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, script string
 		stays        bool
@@ -55,6 +56,7 @@ func TestStandardErrorIsSeenWhileItIsWritten(t *testing.T) {
 // A disk that is full, or a folder that cannot be made, hides standard error while it is written. The action is not
 // affected, and a text that is too long to be held gets its file all the same, whole and once.
 func TestStandardErrorThatCannotBeShown(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		first func(path string) (*os.File, error)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestToolCallByTheProgramInPath(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	bin := t.TempDir()
 	r.Env = []string{"PATH=" + bin}
@@ -56,6 +57,7 @@ func tool(params string) fsm.Action {
 }
 
 func TestToolCall(t *testing.T) {
+	t.Parallel()
 	other := t.TempDir()
 	if err := os.WriteFile(filepath.Join(other, "mcp-call"), []byte("#!/bin/bash\necho mcp-call \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
@@ -140,6 +142,7 @@ func TestNothingOfAToolCallIsLeft(t *testing.T) {
 }
 
 func TestToolCallThatCannotBeMade(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	r.ToolCall = func(string, string) ([]string, bool) { return []string{"/gone/loops", "mcp-call"}, true }
 	if _, err := r.Run(context.Background(), tool(""), nil); err == nil || !strings.Contains(err.Error(), "/gone/loops or the program its first line names is gone") {

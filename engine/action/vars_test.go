@@ -14,6 +14,7 @@ import (
 )
 
 func TestTooLong(t *testing.T) {
+	t.Parallel()
 	v := func(name string, size int) fsm.Var { return fsm.Var{Name: name, Value: strings.Repeat("x", size)} }
 	var tens []fsm.Var
 	for i := range 30 {
@@ -50,6 +51,7 @@ func TestTooLong(t *testing.T) {
 }
 
 func TestVars(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	r.Env = append(os.Environ(), "LOOPS_CAPTURED_OLD=x", "LOOPS_CONTEXT_A_FILE=/outer", "LOOPS_PREV_OUTPUT=outer", "LOOPS_PREV_OUTPUT_FILE=/outer",
 		"LOOPS_CAPTURED=kept")
@@ -79,6 +81,7 @@ printf '%s' "$LOOPS_CAPTURED_Q" > q; printf '%s' "$LOOPS_CAPTURED_EMPTY" > empty
 
 // A file is written again when it has to be, and only then.
 func TestVarFileIsKept(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	name := filepath.Join(r.RunDir, "env", "LOOPS_PREV_OUTPUT")
 	long := strings.Repeat("x", longVar)
@@ -123,6 +126,7 @@ func TestVarFileIsKept(t *testing.T) {
 
 // Actions that run at the same time each see their own text, whatever the names.
 func TestVarFilesOfConcurrentActions(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	var wg sync.WaitGroup
 	for i := range 4 {
@@ -145,6 +149,7 @@ func TestVarFilesOfConcurrentActions(t *testing.T) {
 }
 
 func TestVarsThatCannotBeGiven(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", longVar+1)
 	for _, c := range []struct {
 		name  string
@@ -189,6 +194,7 @@ func TestVarsThatCannotBeGiven(t *testing.T) {
 }
 
 func TestDirectory(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	r.Env = append(os.Environ(), "PWD=/nowhere")
 	other := t.TempDir()
@@ -213,6 +219,7 @@ func TestDirectory(t *testing.T) {
 
 // What runs inside another state is marked and kept with the marks of that state in front.
 func TestOuter(t *testing.T) {
+	t.Parallel()
 	r := newRunner(t)
 	for _, c := range []struct{ outer, state, mark, file string }{
 		{"", "fix", "/3/1", "000003-fix.out"},

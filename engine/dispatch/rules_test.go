@@ -14,6 +14,7 @@ import (
 
 // TestStandOf is what workers do about a run, by its record.
 func TestStandOf(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		p     persistence.Placed
@@ -52,6 +53,7 @@ func with(p persistence.Placed, change func(*persistence.Placed)) persistence.Pl
 
 // TestArranged: cases are runs as "id key status", with what the queue holds of each behind a colon, and the plan for them.
 func TestArranged(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, runs, limits, want string }{
 		{"queued runs without a job get one", "a k queued, b k queued", "", "place a b"},
 		{"those that have one do not", "a k queued:free, b k queued:alive, c k running:alive", "", ""},
@@ -153,6 +155,7 @@ func repeated(key string, n int) string {
 
 // TestChannel: the order of labels is nothing, and what is queued for some labels is nothing for others.
 func TestChannel(t *testing.T) {
+	t.Parallel()
 	names := []string{dispatch.Channel("q", "", nil), dispatch.Channel("q", "", []string{"a"}), dispatch.Channel("q", "", []string{"a", "b"}), dispatch.Channel("q", "", []string{"ab"}), dispatch.Channel("q", "git", nil), dispatch.Channel("q", "git", []string{"a"}), dispatch.Channel("q", "", []string{"git"})}
 	if dispatch.Channel("q", "", []string{"b", "a", "b"}) != names[2] {
 		t.Error("the order of labels makes another channel")

@@ -15,6 +15,7 @@ import (
 // A program that embeds the engine notifies as the command line does: of each run of the engine from its beginning to its end, with the
 // commands that a user can give.
 func TestEmbedded(t *testing.T) {
+	t.Parallel()
 	for name, store := range map[string]string{"files": "", "SQLite": "sqlite:runs.db"} {
 		t.Run(name, func(t *testing.T) {
 			p := embedded(t, store)
@@ -63,6 +64,7 @@ func TestEmbedded(t *testing.T) {
 
 // A run that an action of another run starts sends no notifications: it is part of what that run does.
 func TestInsideAnAction(t *testing.T) {
+	t.Parallel()
 	p := embedded(t, "")
 	env := append(os.Environ(), engine.EnvAncestors+"=x/y-1")
 	n := New(p, Options{Env: env})

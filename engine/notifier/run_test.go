@@ -16,6 +16,7 @@ import (
 
 // TestEndKind: every end of a run has a name that on knows.
 func TestEndKind(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		end  fsm.Outcome
 		want string
@@ -51,6 +52,7 @@ func TestEndKind(t *testing.T) {
 
 // TestRun: which events of a run are sent while it is running.
 func TestRun(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p, err := project.Open(dir, project.Options{})
 	if err != nil {

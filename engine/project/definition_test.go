@@ -9,6 +9,7 @@ import (
 )
 
 func TestParseDefinition(t *testing.T) {
+	t.Parallel()
 	l, problems := loopfile.Parse("/p/a.yaml", []byte("name: a\ninitial: x\nstates: {x: {terminal: true}}\n"), nil)
 	if l == nil {
 		t.Fatal(problems)

@@ -24,6 +24,7 @@ func (b broken) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 
 // TestIDThatCannotBeLookedUp: status of a run whose record could not be read said that there is no such run.
 func TestIDThatCannotBeLookedUp(t *testing.T) {
+	t.Parallel()
 	p, err := project.Open(t.TempDir(), project.Options{})
 	if err != nil {
 		t.Fatal(err)

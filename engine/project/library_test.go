@@ -11,6 +11,7 @@ import (
 // TestCatalogGone: the folder of further loops that .loops/config.yaml names is not there. The error names the line, and
 // nothing waits for itself.
 func TestCatalogGone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, Folder), 0o755); err != nil {
 		t.Fatal(err)

@@ -260,6 +260,7 @@ func (s *simulation) check(begin time.Time) (started, skipped, missed int) {
 // In a year with two servers that are killed at random, no time of a schedule is fired twice, and none is lost against the rule: in files, in
 // SQLite and in PostgreSQL.
 func TestYearWithTwoServersKilled(t *testing.T) {
+	t.Parallel()
 	stores := []struct {
 		name string
 		open func(t *testing.T) func() persistence.Ledger

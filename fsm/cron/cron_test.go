@@ -16,6 +16,7 @@ func zone(t *testing.T, name string) *time.Location {
 }
 
 func TestNext(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ what, line, zone, after, want string }{
 		{"every night", "0 3 * * *", "UTC", "2026-11-23T05:00:00Z", "2026-11-24T03:00:00Z 2026-11-25T03:00:00Z"},
 		{"not the same minute again", "0 3 * * *", "UTC", "2026-11-23T03:00:00Z", "2026-11-24T03:00:00Z"},
@@ -68,6 +69,7 @@ func TestNext(t *testing.T) {
 
 // Times come in order, none twice, and each is one that the line names, whatever the clock does in between.
 func TestNextIsAlwaysLater(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Asuncion", "Africa/Casablanca", "UTC"} {
 		for _, line := range []string{"*/7 * * * *", "0 0 * * *", "30 1,2,3 * * *", "15 */2 * * 0", "59 23 * * *"} {
 			times, err := Parse(line)
@@ -87,6 +89,7 @@ func TestNextIsAlwaysLater(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ line, want string }{
 		{"", `"" has 0 fields, expected 5`},
 		{"0 3 * *", "has 4 fields, expected 5: minute, hour, day of the month, month and day of the week"},

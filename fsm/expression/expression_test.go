@@ -29,6 +29,7 @@ func scope(t testing.TB) *template.Scope {
 }
 
 func TestEval(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		`context.tries + 1`:                            `3`,
 		`context.tries + context.limit`:                `5`,
@@ -117,6 +118,7 @@ func TestEval(t *testing.T) {
 // A user whose expression asked for a capture that was not made yet, or for the first of no items, read "cannot fetch output from <nil>",
 // also behind a ??.
 func TestWhatIsNotThereIsNil(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		`captured.later.output == "x"`:                  `false`,
 		`captured.later.output != "x"`:                  `true`,
@@ -194,6 +196,7 @@ func TestWhatIsNotThereIsNil(t *testing.T) {
 }
 
 func TestCompileErrors(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		``:                                  `the expression is empty`,
 		`context.tries +`:                   `unexpected token EOF (column 15)`,
@@ -220,6 +223,7 @@ func TestCompileErrors(t *testing.T) {
 }
 
 func TestRefs(t *testing.T) {
+	t.Parallel()
 	p, err := Compile(`context.tries + captured["x"].output + len(messages) + context[state.name]`)
 	if err != nil {
 		t.Fatal(err)

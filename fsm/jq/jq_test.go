@@ -8,6 +8,7 @@ import (
 )
 
 func TestPrograms(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ in, program, want string }{
 		{`{"items": [{"name": "a"}, {"name": "b"}]}`, `.items[0].name`, `"a"`},
 		{`{"items": [{"name": "a"}, {"name": "b"}]}`, `.items[] | .name`, `"a" "b"`},
@@ -61,6 +62,7 @@ func TestPrograms(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		program string
 		offset  int

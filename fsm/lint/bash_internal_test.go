@@ -9,6 +9,7 @@ import (
 // Heredoc that bash expands or a Literal one, in a #comment, in arithmetic +; inside the text after -c or -e with an i.
 // The $$ that bash never reads need no mark.
 func TestScan(t *testing.T) {
+	t.Parallel()
 	letters := map[quoting]string{bare: "b", double: "d", single: "s", heredoc: "H", literal: "L", comment: "#", arith: "+"}
 	tests := []struct{ script, want string }{
 		{`${a.b}`, "C"},

@@ -7,6 +7,7 @@ import (
 
 // TestDominators compares the tree with the definition: without d, no way leads from the root to s.
 func TestDominators(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + r.IntN(12)
@@ -32,6 +33,7 @@ func TestDominators(t *testing.T) {
 
 // TestDominatorsLarge makes sure that neither a chain nor a dense graph takes more than linear space of a stack.
 func TestDominatorsLarge(t *testing.T) {
+	t.Parallel()
 	const n = 200_000
 	next := make([][]int, n)
 	for i := range n - 1 {

@@ -93,6 +93,7 @@ func verify(t *testing.T, l *fsm.Loop) {
 
 // TestIncomplete feeds loops that no loader would hand out.
 func TestIncomplete(t *testing.T) {
+	t.Parallel()
 	verify(t, &fsm.Loop{})
 	verify(t, &fsm.Loop{Initial: "nowhere", Order: []string{"a", "a", "b"}, States: map[string]*fsm.State{"a": {Name: "a"}, "z": {Name: "z", Next: "a"}, "n": nil}})
 	verify(t, &fsm.Loop{Initial: "a", MaxSteps: -1, States: map[string]*fsm.State{"a": {Name: "a", Route: &fsm.Route{}, Evaluate: &fsm.Evaluate{Type: "?"}}}})
@@ -100,6 +101,7 @@ func TestIncomplete(t *testing.T) {
 
 // TestPlaces makes sure that positions come from Place and fall back to those of states, evaluate and route.
 func TestPlaces(t *testing.T) {
+	t.Parallel()
 	ev := fsm.DefaultEvaluate("classify")
 	ev.Pos = fsm.Pos{File: "x.yaml", Line: 7, Col: 7}
 	l := &fsm.Loop{
@@ -129,6 +131,7 @@ func TestPlaces(t *testing.T) {
 
 // TestTooMany makes sure that a report has an end, and says so.
 func TestTooMany(t *testing.T) {
+	t.Parallel()
 	l := &fsm.Loop{Initial: "s0", States: map[string]*fsm.State{}}
 	for i := range 600 {
 		name := fmt.Sprintf("s%d", i)
@@ -153,6 +156,7 @@ func TestTooMany(t *testing.T) {
 // TestLarge feeds loops of ten thousand states of the shapes that take quadratic time in a careless program. There is
 // no clock: without its bounds some of these would not end within the time a test has.
 func TestLarge(t *testing.T) {
+	t.Parallel()
 	const n = 10_000
 	shapes := map[string]func(r *rand.Rand, i int, s *fsm.State){
 		"a chain, each with the capture before": func(_ *rand.Rand, i int, s *fsm.State) {

@@ -19,6 +19,7 @@ var either = map[string]bool{"bash-default": true, "capture-field": true, "unkno
 // TestCases holds one mistake a file, or a text that only looks like one: NAME.yaml and, in NAME.out, the problems
 // that are reported.
 func TestCases(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) < 100 {
 		t.Fatalf("%d files, %v", len(files), err)

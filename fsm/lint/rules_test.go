@@ -19,6 +19,7 @@ import (
 // TestExamples checks that the example of every rule that fails is reported by that rule alone, with its severity, and
 // that nothing is said about the one that passes.
 func TestExamples(t *testing.T) {
+	t.Parallel()
 	for _, r := range lint.Rules() {
 		t.Run(r.Name, func(t *testing.T) {
 			if r.Summary == "" || r.Why == "" || !strings.HasSuffix(r.Summary, ".") || !strings.HasSuffix(r.Why, ".") {
@@ -63,6 +64,7 @@ func problems(t *testing.T, rule, text string) []fsm.Problem {
 
 // TestFlags checks that the flags of the rules are keys of the language and silence what they say.
 func TestFlags(t *testing.T) {
+	t.Parallel()
 	silences := map[string][]string{}
 	for _, k := range loopfile.Keys() {
 		if k.Silences != "" {
@@ -103,6 +105,7 @@ func callee(call *ast.CallExpr) string {
 
 // TestEveryRuleHasAPage looks for names of rules in what the tests expect and in the source.
 func TestEveryRuleHasAPage(t *testing.T) {
+	t.Parallel()
 	found := map[string]string{}
 	for _, dir := range []string{"testdata", "../loopfile/testdata/problems"} {
 		reported := regexp.MustCompile(`(?m)^\S.*: (?:error|warning): .* \[([a-z-]+)\]$`)

@@ -8,6 +8,7 @@ import (
 
 // TestDraft makes sure that what is right about a broken loop can be looked at.
 func TestDraft(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)

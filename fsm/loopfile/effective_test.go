@@ -20,6 +20,7 @@ import (
 
 // TestEffective shows loops: testdata/effective/NAME/main.yaml, and in NAME.out what is shown of it.
 func TestEffective(t *testing.T) {
+	// Not parallel: the test changes the working directory.
 	entries, err := os.ReadDir("testdata/effective")
 	if err != nil {
 		t.Fatal(err)
@@ -120,6 +121,7 @@ func checkEffective(t *testing.T, l *Loader, path string) bool {
 
 // TestEffectiveLoads shows every loop there is.
 func TestEffectiveLoads(t *testing.T) {
+	t.Parallel()
 	n := 0
 	for _, dir := range []string{"testdata", "../lint/testdata", "../testdata", "../../.loops.example", conformanceCases(t), catalog} {
 		l := &Loader{Catalog: catalog + "/catalog"}
@@ -143,6 +145,7 @@ func TestEffectiveLoads(t *testing.T) {
 
 // TestEffectiveRandom shows random loops that inherit, import and use fragments.
 func TestEffectiveRandom(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	loops := 0
 	for seed := range 300 {

@@ -29,6 +29,7 @@ func tree(t testing.TB, files map[string]string) string {
 }
 
 func TestResolve(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{
 		".loops/build.yaml": good, ".loops/both.yaml": good, ".loops/both.fsm.yaml": good, ".loops/team/deploy.yaml": good,
 		".loops/old.yml": good, ".loops/docs.yaml": good, "docs/index.md": "", "here.yaml": good, "sub/there.yml": good,
@@ -74,6 +75,7 @@ func TestResolve(t *testing.T) {
 }
 
 func TestList(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{
 		"plain.yaml":      "name: n\ndescription: What it does.\ninitial: s\ncategory: c\nlabels: [a, b]\nvisibility: example\nstates:\n  s: {terminal: true}\n",
 		"block.yaml":      "# a comment\nname: n\ndescription: |\n  First line.\n\n  name: not a key\ninitial: s\nlabels:\n- x\n- y\nstates:\n  s: {terminal: true}\n",
@@ -157,6 +159,7 @@ func TestList(t *testing.T) {
 
 // TestHeaderScan compares the quick reader of headers with the full one.
 func TestHeaderScan(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/problems/*.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -203,6 +206,7 @@ func BenchmarkList(b *testing.B) {
 }
 
 func TestStartsNowhere(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		text string
 		want bool

@@ -78,6 +78,7 @@ func TestHostile(t *testing.T) {
 
 // TestCrowded counts values, not the lines of a text that looks like values.
 func TestCrowded(t *testing.T) {
+	t.Parallel()
 	line := "a: [1, 2, 3]\n"
 	many := maxValues / 4
 	for text, want := range map[string]bool{
@@ -114,6 +115,7 @@ func deep(n int) string {
 
 // TestLoad covers what is wrong with the file itself.
 func TestLoad(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	big := dir + "/big.yaml"
 	if err := os.WriteFile(big, make([]byte, MaxSize+1), 0o644); err != nil {

@@ -50,6 +50,7 @@ parameter: type required default description values
 `
 
 func TestKeyTable(t *testing.T) {
+	t.Parallel()
 	missing := map[string]bool{}
 	for _, line := range strings.Split(strings.TrimSpace(languageKeys), "\n") {
 		where, keys, _ := strings.Cut(line, ": ")
@@ -116,6 +117,7 @@ func TestKeyTable(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
+	t.Parallel()
 	words := []string{"on_yes", "on_no", "action", "action_type", "capture", "next", "terminal"}
 	for word, want := range map[string]string{
 		"actoin": "action", "acton_type": "action_type", "nxt": "next", "Terminal": "terminal", "captures": "capture",

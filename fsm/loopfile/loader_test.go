@@ -43,6 +43,7 @@ func caller(loop string) string {
 
 // TestChild says which file a name means, by the file it is in.
 func TestChild(t *testing.T) {
+	// Not parallel: the test changes the working directory.
 	dir := tree(t, map[string]string{
 		"p/.loops/main.yaml": caller("x"), "p/.loops/a/b/deep.yaml": caller("x"), "p/docs/sketch.yaml": caller("x"),
 		"p/.loops/a/near.yaml": good, "p/.loops/near.yaml": good, "p/.loops/top.yaml": good, "p/.loops/both.yaml": good, "p/.loops/both.fsm.yaml": good,
@@ -107,6 +108,7 @@ func TestChild(t *testing.T) {
 
 // TestChildOfInherited looks names up where their text is, and then where the loop is.
 func TestChildOfInherited(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{
 		"main.yaml":      "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n  g: {fragment: gate, on_yes: h}\n  h: {loop: '${context.which}', on_yes: done}\n",
 		"other.yaml":     "name: n\ndescription: d\nfrom: lib/base\nimport: [lib/gates.yaml]\nstates:\n  g: {fragment: dynamic, on_yes: done}\n",
@@ -134,6 +136,7 @@ func TestChildOfInherited(t *testing.T) {
 
 // TestInheritedImport imports what a parent names: from the parent's folder, or else from that of the loop.
 func TestInheritedImport(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{
 		"a/main.yaml": "name: n\ndescription: d\nfrom: b/base\n", "b/base.yaml": "initial: s\nimport: [one.yaml, two.yaml]\nstates:\n  s: {fragment: one, next: t}\n  t: {fragment: two, next: done}\n  done: {terminal: true}\n",
 		"a/one.yaml": "fragments: {one: {action: of the loop}}\n", "b/one.yaml": "fragments: {one: {action: of the parent}}\n", "a/two.yaml": "fragments: {two: {action: of the loop}}\n",
@@ -146,6 +149,7 @@ func TestInheritedImport(t *testing.T) {
 
 // TestOverride lets a loop of the project inherit from the one of the same name in the catalog.
 func TestOverride(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{
 		"p/.loops/same.yaml": "from: same\nmax_steps: 7\n", "c/same.yaml": good,
 	})
@@ -164,6 +168,7 @@ func TestOverride(t *testing.T) {
 
 // TestMerge says what a loop holds that is made of several files.
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{
 		"base.yaml": `name: base
 labels: [a, b]
@@ -235,6 +240,7 @@ states:
 
 // TestFlow checks which states a flow stands for.
 func TestFlow(t *testing.T) {
+	t.Parallel()
 	tests := []struct{ flow, defs, want string }{
 		{"[a, b, c]", "", "a next=b; b next=c; c terminal"},
 		{"[a, 'b?c:d:e', c, 'd:e']", "", "a next=b; b no=d:e yes=c; c next=d:e; d:e terminal"},
@@ -288,6 +294,7 @@ func TestFlow(t *testing.T) {
 
 // TestHash pins what a changed definition is noticed by: the text, if there is one file, and else every text.
 func TestHash(t *testing.T) {
+	t.Parallel()
 	write := func(dir, name, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -322,6 +329,7 @@ func TestHash(t *testing.T) {
 
 // TestLoaderKeepsFiles pins that a file is read once.
 func TestLoaderKeepsFiles(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{"a.yaml": "from: base\n", "b.yaml": "from: base\nmax_steps: 3\n", "base.yaml": good})
 	l := &Loader{Loops: dir}
 	first := load(t, l, filepath.Join(dir, "a.yaml"))
@@ -339,6 +347,7 @@ func TestLoaderKeepsFiles(t *testing.T) {
 
 // TestLoaderAtOnce uses one loader from many goroutines, on loops that inherit from and run each other.
 func TestLoaderAtOnce(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{"lib/g.yaml": "fragments:\n  g: {action: make}\n", "base.yaml": "initial: s\nimport: [lib/g.yaml]\nstates: {done: {terminal: true}}\n"}
 	const n = 12
 	for i := range n {
@@ -364,6 +373,7 @@ func TestLoaderAtOnce(t *testing.T) {
 // TestRecursion has loops that run each other in circles, two states each: a loader that follows every reference
 // again would never end.
 func TestRecursion(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	const n = 20
 	for i := range n {
@@ -380,6 +390,7 @@ func TestRecursion(t *testing.T) {
 // TestCatalog loads whole folders of loops. The catalog of loops by others is not part of this repository; where it
 // is missing, the other folders are looked at all the same.
 func TestCatalog(t *testing.T) {
+	t.Parallel()
 	l := &Loader{Catalog: catalog + "/catalog"}
 	for dir, least := range map[string]int{"../../.loops.example": 5, catalog: 0} {
 		n := 0

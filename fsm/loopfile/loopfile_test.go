@@ -13,6 +13,7 @@ import (
 // TestProblems holds one mistake a case: a file NAME.yaml, or a folder NAME of a project whose loop is main.yaml, and
 // in NAME.out the problems that are reported.
 func TestProblems(t *testing.T) {
+	// Not parallel: the test changes the working directory.
 	entries, err := os.ReadDir("testdata/problems")
 	if err != nil {
 		t.Fatal(err)

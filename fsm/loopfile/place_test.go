@@ -12,6 +12,7 @@ import (
 // TestPlace asks for places in a loop of several files. ^ marks them in the text: the mark is taken out, and what
 // followed it is where the place must be.
 func TestPlace(t *testing.T) {
+	// Not parallel: the test changes the working directory.
 	marked := map[string]string{
 		"main.yaml": `name: n
 description: d
@@ -138,6 +139,7 @@ states:
 
 // TestPlaceOfMany looks into a long mapping, by an index, and finds what a walk finds.
 func TestPlaceOfMany(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	b.WriteString("name: n\ndescription: d\ninitial: s0\nstates:\n  more: &more {next: s0}\n")
 	for i := range 100 {

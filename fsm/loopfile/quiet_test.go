@@ -7,6 +7,7 @@ import (
 
 // TestQuiet holds what is right, though it looks like mistakes that are reported.
 func TestQuiet(t *testing.T) {
+	t.Parallel()
 	const head = "name: n\ndescription: d\ninitial: s\n"
 	const child = head + "parameters:\n  who: {type: string, required: true}\n  n: {type: integer, default: 1}\n  mode: {type: enum, values: [fast, 2, yes]}\n  at: {type: path}\n  f: {type: number}\nstates: {s: {terminal: true}}\n"
 	state := func(body string) string {

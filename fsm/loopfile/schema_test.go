@@ -102,6 +102,7 @@ func innermost(e *jsonschema.ValidationError) (reasons []string) {
 // TestSchemaProblems writes down, for every file with an error, whether an editor that has only the schema shows that
 // it is broken. Files with warnings alone it must accept.
 func TestSchemaProblems(t *testing.T) {
+	t.Parallel()
 	schema := compileSchema(t)
 	var rows strings.Builder
 	for _, file := range glob(t, "testdata/problems/*.yaml") {
@@ -186,6 +187,7 @@ var rejected = map[string]string{
 // TestSchemaAccepts shows the schema whole folders of loops, parents and libraries. The catalog of loops by others is
 // not part of this repository; where it is missing, the other folders are looked at all the same.
 func TestSchemaAccepts(t *testing.T) {
+	t.Parallel()
 	schema := compileSchema(t)
 	for dir, least := range map[string]int{"../../.loops.example": 5, conformanceCases(t): 100, catalog: 0} {
 		n := 0
@@ -236,6 +238,7 @@ func conformanceCases(t *testing.T) string {
 
 // TestSchemaOfSpecialKeys wants a schema of their own for the keys that are decoded by code of their own.
 func TestSchemaOfSpecialKeys(t *testing.T) {
+	t.Parallel()
 	for _, k := range Keys() {
 		if k.Type == TypeSpecial && k.Status == StatusLive && specialSchema(&k) == nil {
 			t.Errorf("%s may hold anything", k.full())

@@ -8,6 +8,7 @@ import (
 
 // TestShownPositions reads a loop by its absolute path: places inside messages are written as in the project.
 func TestShownPositions(t *testing.T) {
+	t.Parallel()
 	dir := tree(t, map[string]string{
 		".loops/base.yaml": "name: base\ndescription: d\ninitial: s\nmax_step: 3\nstates:\n  s: {next: done}\n  done: {terminal: true}\n",
 		".loops/kid.yaml":  "from: base\nname: kid\n",

@@ -22,6 +22,7 @@ func mustParse(t *testing.T, text string) *fsm.Loop {
 
 // TestLoop says what a loop holds after some text was read: top is put above, work into the state work.
 func TestLoop(t *testing.T) {
+	t.Parallel()
 	work := func(get func(*fsm.State) any) func(*fsm.Loop) any {
 		return func(l *fsm.Loop) any { return get(l.States["work"]) }
 	}
@@ -140,6 +141,7 @@ func TestLoop(t *testing.T) {
 }
 
 func TestPreflight(t *testing.T) {
+	t.Parallel()
 	const text = `name: n
 description: d
 initial: a
@@ -183,6 +185,7 @@ states:
 
 // What a state gives the context is there for the states after it, but not for its own action.
 func TestPreflightOfWhatAStateSets(t *testing.T) {
+	t.Parallel()
 	const text = `name: n
 description: d
 initial: a
@@ -206,6 +209,7 @@ states:
 }
 
 func TestRender(t *testing.T) {
+	t.Parallel()
 	source := "a\tb: \x1b[2Jx\n" + strings.Repeat("long ", 60) + "!\n"
 	problems := []fsm.Problem{
 		{Pos: fsm.Pos{File: "f", Line: 2, Col: 301}, Severity: fsm.SeverityWarning, Rule: "late", Message: "far right"},

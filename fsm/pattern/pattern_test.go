@@ -10,6 +10,7 @@ import (
 )
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		pattern, text string
 		want          bool
@@ -66,6 +67,7 @@ func TestSearch(t *testing.T) {
 }
 
 func TestSearchLimits(t *testing.T) {
+	t.Parallel()
 	if _, err := Search(strings.Repeat("(", 1000)+strings.Repeat(")", 1000), "x"); err == nil || !strings.Contains(err.Error(), "deeper than 200") {
 		t.Errorf("a thousand groups: %v", err)
 	}
@@ -82,6 +84,7 @@ func TestSearchLimits(t *testing.T) {
 }
 
 func TestSearchCacheIsBounded(t *testing.T) {
+	t.Parallel()
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {
@@ -102,6 +105,7 @@ func TestSearchCacheIsBounded(t *testing.T) {
 }
 
 func TestFindAll(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		pattern, text string
 		want          []string

@@ -11,6 +11,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
 		{"", ""},
 		{"\n  \n# only a comment\n", ""},
@@ -42,6 +43,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestParsePlaces(t *testing.T) {
+	t.Parallel()
 	rules, err := Parse("# c\n\n  a : > 1 & bb:<2 -> t\n* -> u")
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +59,7 @@ func TestParsePlaces(t *testing.T) {
 
 // The text of a case has a ^ where the mistake is to be shown.
 func TestParseErrors(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
 		{"^a:>=1", `line 1: there is no -> in "a:>=1"; a rule reads NAME:OP VALUE -> TARGET, or * -> TARGET`},
 		{"\n# c\n^* b", `line 3: there is no -> in "* b"; a rule reads NAME:OP VALUE -> TARGET, or * -> TARGET`},
@@ -92,6 +95,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestParseTellsEveryMistake(t *testing.T) {
+	t.Parallel()
 	rules, err := Parse("a:>x & b -> \nok:>1 -> fine\nnothing")
 	want := `line 1: > needs a number, and "x" is not a number; texts can be compared with == and !=
 line 1: the condition "b" has no colon; it reads NAME:OP VALUE, as in clarity:>=80
@@ -103,6 +107,7 @@ line 3: there is no -> in "nothing"; a rule reads NAME:OP VALUE -> TARGET, or * 
 }
 
 func TestHolds(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		predicate string
 		score     any
@@ -151,6 +156,7 @@ func TestHolds(t *testing.T) {
 }
 
 func TestEvaluate(t *testing.T) {
+	t.Parallel()
 	rules, err := Parse(`
 security:<65 -> escalate
 clarity:>=85 & depth:>=85 -> done

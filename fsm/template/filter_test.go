@@ -61,6 +61,7 @@ func randomFiltered(r *rand.Rand, depth int) any {
 
 // Whatever the value and the filters before it are, :json gives JSON.
 func TestJSONFilterParses(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		v := randomFiltered(r, 3)
@@ -83,6 +84,7 @@ func TestJSONFilterParses(t *testing.T) {
 
 // What :shell makes is read back by a real shell: one word of everything, and of a list of lines one word each.
 func TestShellFilterThroughBash(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
 	var script strings.Builder
 	script.WriteString("export LC_ALL=C\nw() { printf '%s\\0' \"$#\" \"$@\"; }\n")

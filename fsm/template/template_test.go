@@ -10,6 +10,7 @@ import (
 )
 
 func TestExpandErrors(t *testing.T) {
+	t.Parallel()
 	s := &Scope{Context: value.NewMap("a", value.NewMap("b", value.NewMap("c", int64(1)))), Captured: value.NewMap()}
 	for text, want := range map[string]string{
 		"${context.zz}":                     "Path 'zz' not found in context",
@@ -55,6 +56,7 @@ func TestExpandErrors(t *testing.T) {
 }
 
 func TestExpandOddText(t *testing.T) {
+	t.Parallel()
 	s := &Scope{Context: value.NewMap("x", "1", "ref", "${context.x}", "none", nil)}
 	for text, want := range map[string]string{
 		"":                             "",
@@ -78,6 +80,7 @@ func TestExpandOddText(t *testing.T) {
 }
 
 func TestExpandValue(t *testing.T) {
+	t.Parallel()
 	s := &Scope{Context: value.NewMap("x", int64(1))}
 	in := value.NewMap("${context.x}", []any{"${context.x}", int64(2), nil, value.NewMap("k", "a${context.x}")})
 	got, err := ExpandValue(in, s)
@@ -93,6 +96,7 @@ func TestExpandValue(t *testing.T) {
 }
 
 func TestReferences(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string][]Ref{
 		"a ${context.x.y} $${context.z} ${messages} ${env.A:default=}} ${prev.o?}${captured.c.output:shell} ${} $${ ${context.q": {
 			{"context", "x.y", "", 2, false, "${context.x.y}", nil, "", 0},
@@ -128,6 +132,7 @@ func TestReferences(t *testing.T) {
 }
 
 func TestPrograms(t *testing.T) {
+	t.Parallel()
 	s := &Scope{
 		Context: value.NewMap("list", []any{int64(1), "two", nil}, "a|b", "kept", "data", value.NewMap("n", int64(7))),
 		Captured: value.NewMap(

@@ -8,9 +8,15 @@ import (
 	"loops/internal/vectors"
 )
 
-func TestInterpolationVectors(t *testing.T) { testTemplates(t, "interpolation.jsonl") }
+func TestInterpolationVectors(t *testing.T) {
+	t.Parallel()
+	testTemplates(t, "interpolation.jsonl")
+}
 
-func TestFilterVectors(t *testing.T) { testTemplates(t, "filters.jsonl") }
+func TestFilterVectors(t *testing.T) {
+	t.Parallel()
+	testTemplates(t, "filters.jsonl")
+}
 
 func testTemplates(t *testing.T, name string) {
 	base, cases := vectors.Read(t, "testdata/vectors/"+name)
@@ -40,6 +46,7 @@ func testTemplates(t *testing.T, name string) {
 }
 
 func TestDurationVectors(t *testing.T) {
+	t.Parallel()
 	_, cases := vectors.Read(t, "testdata/vectors/duration.jsonl")
 	for _, c := range cases {
 		if got, want := template.Elapsed(vectors.At[int64](c, "ms")), vectors.At[string](c, "text"); got != want {

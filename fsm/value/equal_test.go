@@ -7,6 +7,7 @@ import (
 )
 
 func TestEqual(t *testing.T) {
+	t.Parallel()
 	huge := new(big.Int).Lsh(big.NewInt(1), 80)
 	for _, c := range []struct {
 		a, b any

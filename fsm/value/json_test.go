@@ -10,6 +10,7 @@ import (
 )
 
 func TestParseJSON(t *testing.T) {
+	t.Parallel()
 	huge, _ := new(big.Int).SetString("100000000000000000000", 10)
 	for text, want := range map[string]any{
 		` null `:                     nil,
@@ -36,6 +37,7 @@ func TestParseJSON(t *testing.T) {
 }
 
 func TestParseJSONErrors(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		``:                   "expected a value, but the text ends",
 		`{"a": 1} x`:         "expected one value only, but more text follows at byte 10",
@@ -68,6 +70,7 @@ func TestParseJSONErrors(t *testing.T) {
 }
 
 func TestAppendJSON(t *testing.T) {
+	t.Parallel()
 	var none *Map
 	for _, c := range []struct {
 		value any
@@ -98,6 +101,7 @@ func TestAppendJSON(t *testing.T) {
 }
 
 func TestAppendJSONIndent(t *testing.T) {
+	t.Parallel()
 	v := NewMap("a", []any{int64(1), []any{}, NewMap()}, "b", NewMap("c", nil), "d", map[string]int{"x": 1})
 	want := `{
   "a": [
@@ -119,6 +123,7 @@ func TestAppendJSONIndent(t *testing.T) {
 
 // Of equal keys the first gives the place and the last the value, in objects small and large.
 func TestParseJSONEqualKeys(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{2, indexFrom - 1, indexFrom, 3 * indexFrom} {
 		var text, want []string
 		for i := range n {
@@ -145,6 +150,7 @@ func TestParseJSONEqualKeys(t *testing.T) {
 // Keys that are met again are what they were, whatever comes between, also where several goroutines read at once; an error leaves nothing
 // behind for the text that is read next.
 func TestParseJSONManyKeys(t *testing.T) {
+	t.Parallel()
 	var wg sync.WaitGroup
 	for g := range 4 {
 		wg.Go(func() {

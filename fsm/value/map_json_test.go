@@ -8,6 +8,7 @@ import (
 
 // A Map within a Go value was written as {} by encoding/json, and so lost.
 func TestMapInsideGoValues(t *testing.T) {
+	t.Parallel()
 	type holder struct {
 		Values *Map `json:"values"`
 	}

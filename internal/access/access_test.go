@@ -13,6 +13,7 @@ import (
 
 // TestUsers adds, changes and removes users, beside lines that are not theirs.
 func TestUsers(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "users")
 	for _, bad := range []struct {
 		name, password string
@@ -98,6 +99,7 @@ func TestUsers(t *testing.T) {
 
 // TestUsersRefused reads files that must not let users in.
 func TestUsersRefused(t *testing.T) {
+	t.Parallel()
 	good, err := HashPassword("long enough")
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +137,7 @@ func TestUsersRefused(t *testing.T) {
 
 // TestSessionsEnd: a session ends when it is not used, and when it is old.
 func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var s Sessions
 		idle, used := s.Begin(User{"ada", Author}, "v"), s.Begin(User{"bob", Viewer}, "v")
@@ -165,6 +168,7 @@ func TestSessionsEnd(t *testing.T) {
 
 // TestAllowance: so many at once, then one in a time; what is given back does not count, and memory is bounded.
 func TestAllowance(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := Allowance{Burst: 2, Every: time.Second}
 		take := func(key string, want bool) {
@@ -194,6 +198,7 @@ func TestAllowance(t *testing.T) {
 
 // TestTokensOfServersThatAreGone: what a killed server left names no server.
 func TestTokensOfServersThatAreGone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	k, err := KeepToken(dir, "http://127.0.0.1:1/", NewWord())
 	if err != nil {

@@ -77,6 +77,7 @@ var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 // TestToldOnceByTwoServers: a second server that looks while the first one sends, which may take half a minute, does
 // not send too; also when what the alarm was about was over once and comes again.
 func TestToldOnceByTwoServers(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	now := noon
 	other := s.watch(nil)
@@ -95,6 +96,7 @@ func TestToldOnceByTwoServers(t *testing.T) {
 
 // TestToldAfterAKill: what a server was about to send when it was killed is sent by the next one.
 func TestToldAfterAKill(t *testing.T) {
+	t.Parallel()
 	s := newSite(t)
 	type killed struct{}
 	kill := s.watch(func() { s.told = nil; panic(killed{}) })

@@ -74,6 +74,7 @@ func path(letters string) []*inspect.Visit {
 
 // A step says the same as the visit it was made of, also where visits come as they end: inner ones first.
 func TestSteps(t *testing.T) {
+	t.Parallel()
 	files, _ := filepath.Glob("../inspect/testdata/*.jsonl")
 	for _, name := range files {
 		visits, _ := read(t, name)
@@ -99,6 +100,7 @@ func TestSteps(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ a, b, want string }{
 		{"", "", ""},
 		{"ABC", "ABC", "== == =="},
@@ -143,6 +145,7 @@ func TestCompare(t *testing.T) {
 
 // Paths that have nothing in common are not aligned for ever.
 func TestCompareLong(t *testing.T) {
+	t.Parallel()
 	var w Kinds
 	a, b := steps(&w, strings.Repeat("ab", 5000)), steps(&w, strings.Repeat("cd", 5000))
 	if n := len(Compare(a, b, 0, 0)); n != 20000 {

@@ -20,6 +20,7 @@ func parse(t testing.TB, text string) *Schema {
 }
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	schema := parse(t, verdictSchema)
 	fits := func(c json.RawMessage) bool { return schema.Check(c) == nil }
 	for _, c := range []struct{ name, text, want string }{
@@ -52,6 +53,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestSchema(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, schema, answer, want string }{
 		{"fits", verdictSchema, `{"verdict": "yes", "confidence": 1}`, ""},
 		{"missing", verdictSchema, `{"verdict": "yes"}`, `required: missing properties: ["confidence"]`},
@@ -76,6 +78,7 @@ func TestSchema(t *testing.T) {
 }
 
 func TestNoSchema(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, schema, want string }{
 		{"no JSON", `{type: object}`, "it is not JSON: invalid character 't' looking for beginning of object key string"},
 		{"unknown type", `{"type": "zork"}`, `it is no JSON Schema: at the top: there is no type "zork"; expected one of array, boolean, integer, null, number, object, string`},
@@ -100,6 +103,7 @@ func TestNoSchema(t *testing.T) {
 
 // TestFindEnds: the search in texts that are made to be slow ends.
 func TestFindEnds(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		strings.Repeat("{", 8<<20), strings.Repeat(`{"a":`, 2<<20), strings.Repeat("```\n", 2<<20), strings.Repeat("<verdict>", 1<<20), strings.Repeat(`{"`, 4<<20),
 	} {

@@ -57,6 +57,7 @@ func recorded(t *testing.T) (*dirstore.Store, persistence.Run, string) {
 }
 
 func TestRoundTrip(t *testing.T) {
+	t.Parallel()
 	d, run, work := recorded(t)
 	for _, z := range []bool{true, false} {
 		var b bytes.Buffer
@@ -87,6 +88,7 @@ func TestRoundTrip(t *testing.T) {
 
 // TestDamaged cuts an archive at every byte, and flips a bit of every one: none is read as if it was whole.
 func TestDamaged(t *testing.T) {
+	t.Parallel()
 	d, run, work := recorded(t)
 	for _, z := range []bool{true, false} {
 		var whole bytes.Buffer
@@ -159,6 +161,7 @@ func pack(t *testing.T, parts []part) []byte {
 }
 
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	d, run, work := recorded(t)
 	var whole bytes.Buffer
 	if _, err := Write(t.Context(), &whole, true, d, run, work); err != nil {

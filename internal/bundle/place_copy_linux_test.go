@@ -13,6 +13,7 @@ import (
 // there. What is taken back are the copies and nothing that was there before. Two file systems, between which there are no
 // second names either, stand for one without.
 func TestImportWithoutSecondNames(t *testing.T) {
+	t.Parallel()
 	other, err := os.MkdirTemp("/dev/shm", "loops-test-*")
 	if err != nil {
 		testenv.Skip(t, "a second file system: "+err.Error())

@@ -11,6 +11,7 @@ import (
 // What an import that was killed had placed is taken back from whichever folder the next command works: loops -C PROJECT
 // import calls the store PROJECT/.loops, and loops sweep in the project calls it .loops.
 func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
+	t.Parallel()
 	above := t.TempDir()
 	dir := filepath.Join(above, "project")
 	if err := os.MkdirAll(filepath.Join(dir, project.Folder, "runs"), 0o700); err != nil {

@@ -11,6 +11,7 @@ import (
 
 // Many loops are checked at once, and what is wrong with a library they share is reported once.
 func TestCheckAll(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{".loops/lib/parts.yaml": "fragments:\n  one: {action: 'echo ${messages:sehll}', on_error: failed}\n"}
 	const n = 40
 	for i := range n {

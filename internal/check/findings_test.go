@@ -14,6 +14,7 @@ import (
 
 // What the SARIF 2.1.0 schema requires of the parts that are written here.
 func TestSarifIsComplete(t *testing.T) {
+	t.Parallel()
 	var problems []fsm.Problem
 	for _, r := range views.RuleList() {
 		problems = append(problems, fsm.Problem{Pos: fsm.Pos{File: "/p/a b%.yaml", Line: 3, Col: 1}, Severity: r.Severity, Rule: r.Name, Path: "states.a", Message: "x"})
@@ -101,6 +102,7 @@ func TestSarifIsComplete(t *testing.T) {
 }
 
 func TestGitHubCommands(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	err := New([]File{{name: "a", Problems: []fsm.Problem{
 		{Pos: fsm.Pos{File: "/p/a,b:100%.yaml", Line: 2, Col: 3}, Severity: fsm.SeverityWarning, Rule: "r", Message: "100%: one,\r\ntwo"},

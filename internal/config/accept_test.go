@@ -6,6 +6,7 @@ import (
 )
 
 func TestAccept(t *testing.T) {
+	t.Parallel()
 	const key = "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 	c := &Config{}
 	for _, text := range []string{"dispatch: {accept: signed, keys: [" + key + "]}", "dispatch: {keys: " + key + "}"} {

@@ -15,6 +15,7 @@ import (
 // TestParse reads testdata/*.yaml; those called user... are files of a person. What comes out is in the .out beside each:
 // every mistake, and what could be made out all the same.
 func TestParse(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
@@ -87,6 +88,7 @@ func show(t *testing.T, c *Config) string {
 }
 
 func TestLoad(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, Name)
 	load := func(file string) error { _, err := Layers{Project: file}.Load(); return err }
@@ -119,6 +121,7 @@ func write(t *testing.T, file, text string) {
 
 // TestLayers reads three files, of which each overrides the one before.
 func TestLayers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	l := Layers{Reference: filepath.Join(dir, "r"), User: filepath.Join(dir, "u"), Project: filepath.Join(dir, "p"), Dir: dir}
 	write(t, l.Reference, `{"loops": {"queue_wait_timeout_seconds": 90, "run_defaults": {"delay": 0.5, "clear": true}}, "orchestration": {"host_cli": "codex"}}`)
@@ -154,6 +157,7 @@ func TestLayers(t *testing.T) {
 
 // A file that cannot be parsed may be about any key whose name is in it.
 func TestAbout(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, Name)
 	for text, about := range map[string]bool{
@@ -172,6 +176,7 @@ func TestAbout(t *testing.T) {
 }
 
 func TestReference(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := ReferenceFile(dir)
 	write(t, filepath.Join(dir, "automation", "x.yaml"), "")
@@ -211,6 +216,7 @@ func TestReference(t *testing.T) {
 }
 
 func TestUserFile(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ xdg, home, want string }{
 		{"/x", "/h", "/x/loops/config.yaml"},
 		{"", "/h", "/h/.config/loops/config.yaml"},
@@ -229,6 +235,7 @@ func TestUserFile(t *testing.T) {
 
 // Every key can be written as its form says, and shows up as it was written.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	for _, k := range Keys() {
 		value := map[Form]string{FormText: "x", FormDuration: "1h30m", FormSize: "2G", FormCount: "3", FormTokens: "20000", FormDollars: "2.5", FormNotify: "", FormHosts: "", FormTypes: ""}[k.Form]
 		switch {
@@ -285,6 +292,7 @@ func FuzzParse(f *testing.F) {
 
 // A pipe in place of a file does not block the reader.
 func TestConfigIsAPipe(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), Name)
 	if err := syscall.Mkfifo(path, 0o644); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import "testing"
 
 // TestLimits: names of files are laid over each other, and what is no number is a mistake with its place.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	c := &Config{}
 	for _, text := range []string{"dispatch: {limits: {api: 2, queue:nightly: 5}}", "dispatch: {limits: {api: 3}}"} {
 		if wrong := (layer{file: "f"}).parse([]byte(text), c); wrong != nil {

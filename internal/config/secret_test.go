@@ -10,6 +10,7 @@ import (
 
 // A key is read from a variable or a file, and the error why it cannot be read names only the place.
 func TestSecret(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := &Config{}
 	text := "webhooks: {a: {secret_file: key, run: fix}}\nnotify: [{webhook: 'https://example.org', secret_file: ~/other}]"

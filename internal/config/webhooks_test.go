@@ -7,6 +7,7 @@ import (
 
 // TestWebhooksThatAreWrong: each mistake is named with its place, and so is what to write.
 func TestWebhooksThatAreWrong(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ text, want string }{
 		{"webhooks: [a]", "webhooks"},
 		{"webhooks: {a: 1}", `webhook "a" is a map`},

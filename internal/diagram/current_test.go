@@ -10,6 +10,7 @@ import (
 
 // TestCurrent wants the state a run is in lit, and named by a mark, wherever it is drawn.
 func TestCurrent(t *testing.T) {
+	t.Parallel()
 	l := &fsm.Loop{Name: "fix", Initial: "build", Order: []string{"build", "check", "done"}, States: map[string]*fsm.State{
 		"build": {Name: "build", Action: "make", Next: "check"},
 		"check": {Name: "check", Action: "make test lint race", On: map[string]string{"yes": "done", "no": "build"}},

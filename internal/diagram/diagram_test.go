@@ -43,6 +43,7 @@ var measured = diagram.Measure{
 
 // TestGolden draws every loop of testdata in every format.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no loops in testdata", err)
@@ -95,6 +96,7 @@ func hostile() *diagram.Graph {
 }
 
 func TestHostileText(t *testing.T) {
+	t.Parallel()
 	g := hostile()
 	testenv.Golden(t, "testdata/hostile.mmd", g.Mermaid())
 	testenv.Golden(t, "testdata/hostile.dot", g.DOT())
@@ -132,6 +134,7 @@ func TestHostileText(t *testing.T) {
 
 // TestTextFits: no line is wider than was asked for, whatever the loop.
 func TestTextFits(t *testing.T) {
+	t.Parallel()
 	for _, g := range []*diagram.Graph{hostile(), load(t, "testdata/fix.yaml"), load(t, "testdata/triage.yaml"), chain(40)} {
 		for _, most := range []int{20, 21, 40, 79, 80, 120, 200} {
 			for line := range strings.Lines(g.Text(most, false)) {
@@ -181,6 +184,7 @@ func chain(n int) *diagram.Graph {
 
 // TestManyStates: 500 states are drawn in every format, in bounded size.
 func TestManyStates(t *testing.T) {
+	t.Parallel()
 	g := chain(500)
 	for format, draw := range formats {
 		text := draw(g)
@@ -200,6 +204,7 @@ func TestManyStates(t *testing.T) {
 
 // TestTextShowsEverything: what is drawn in boxes has every state once and an arrow into every state that has a way in.
 func TestTextShowsEverything(t *testing.T) {
+	t.Parallel()
 	g := chain(12)
 	text := g.Text(5000, false)
 	if !strings.Contains(text, "╭") {
@@ -219,6 +224,7 @@ func TestTextShowsEverything(t *testing.T) {
 
 // TestNothing: a graph of no states at all is drawn too.
 func TestNothing(t *testing.T) {
+	t.Parallel()
 	for format, draw := range formats {
 		if draw(&diagram.Graph{Name: "empty"}) == "" {
 			t.Errorf("%s: nothing", format)
@@ -239,6 +245,7 @@ func wellFormed(t *testing.T, text string) {
 
 // TestUnreachable: a template may lead anywhere, so nothing is unreachable behind one.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	l := &fsm.Loop{Name: "x", Initial: "a", Order: []string{"a", "b", "c"}, States: map[string]*fsm.State{
 		"a": {Name: "a", Next: "${context.to}"}, "b": {Name: "b", Terminal: true}, "c": {Name: "c", Next: "b"},
 	}}

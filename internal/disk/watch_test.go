@@ -22,6 +22,7 @@ func told(changed <-chan struct{}, within time.Duration) bool {
 }
 
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		if changed, _ := Watch(t.TempDir()); changed != nil {
 			t.Fatal("it seems to tell")
@@ -63,6 +64,7 @@ func TestWatch(t *testing.T) {
 
 // A process that has a lock is killed: the process that waits for it is notified.
 func TestWatchKilled(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	check(t, os.WriteFile(path, nil, 0o600))
 	cmd := exec.Command("bash", "-c", `exec 9<>"$0"; echo; read -r`, path)
@@ -85,6 +87,7 @@ func TestWatchKilled(t *testing.T) {
 
 // Who gives up leaves nothing behind: no goroutine waits, and no file is open.
 func TestWatchStopped(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	check(t, os.WriteFile(path, nil, 0o600))
 	for range 200 { // more than a user may have at once

@@ -23,6 +23,7 @@ import (
 // TestSimulate walks the loops of testdata/*.txtar: main.yaml, with the sub-loops beside it. Files whose names begin with
 // "script" are scripts; "want" has the walks with each scenario, two seeds and each script.
 func TestSimulate(t *testing.T) {
+	t.Parallel()
 	cases, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(cases) == 0 {
 		t.Fatal("there are no cases", err)
@@ -170,6 +171,7 @@ func walk(t *testing.T, title string, l *fsm.Loop, lib fsm.Library, replies dryr
 
 // TestScenario: the exit codes are those of little-loops.
 func TestScenario(t *testing.T) {
+	t.Parallel()
 	for name, want := range map[string][]string{
 		"all-pass": {"0", "0", "0", "0"}, "all-fail": {"1", "1", "1", "1"}, "all-error": {"2", "2", "2", "2"},
 		"first-fail": {"1", "0", "0", "0"}, "alternating": {"1", "0", "1", "0"},
@@ -202,6 +204,7 @@ func TestScenario(t *testing.T) {
 
 // TestEndless: sub-loops multiply their caps; a simulation ends all the same. So does one that is no longer wanted.
 func TestEndless(t *testing.T) {
+	t.Parallel()
 	again := map[string]string{"yes": "a", "no": "a"}
 	inner := &fsm.Loop{Name: "in", File: "in", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999, States: map[string]*fsm.State{"a": {Name: "a", Action: "do", On: again}}}
 	outer := &fsm.Loop{Name: "out", Initial: "a", MaxSteps: 5000, MaxEdgeRevisits: 9999, States: map[string]*fsm.State{"a": {Name: "a", Loop: "in", On: again}}}
@@ -224,6 +227,7 @@ func (o one) Loop(string, *fsm.Loop) (*fsm.Loop, error) { return o.l, nil }
 
 // TestTally counts ends, the most frequent one first.
 func TestTally(t *testing.T) {
+	t.Parallel()
 	var tally dryrun.Tally
 	for i, end := range []string{"a", "b", "b"} {
 		tally.Add(uint64(i), fsm.Outcome{TerminatedBy: "terminal", FinalState: end, Steps: 3 - i})
@@ -236,6 +240,7 @@ func TestTally(t *testing.T) {
 
 // TestRender leaves what only a run knows unchanged.
 func TestRender(t *testing.T) {
+	t.Parallel()
 	l := &fsm.Loop{Name: "l"}
 	values := value.NewMap("a", "1", "empty", nil)
 	for text, want := range map[string]string{

@@ -40,6 +40,7 @@ func content(t *testing.T, path string) string {
 }
 
 func TestSave(t *testing.T) {
+	t.Parallel()
 	p := open(t, map[string]string{"count.yaml": good})
 	f, err := Open(p, "count")
 	must(t, err)
@@ -85,6 +86,7 @@ func isChanged(err error) bool {
 }
 
 func TestLineEndsStay(t *testing.T) {
+	t.Parallel()
 	windows := strings.ReplaceAll(good, "\n", "\r\n")
 	p := open(t, map[string]string{"count.yaml": windows})
 	f, err := Open(p, "count")
@@ -97,6 +99,7 @@ func TestLineEndsStay(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	p := open(t, map[string]string{
 		"count.yaml": good, "tail.yaml": good + "\x07", "mixed.yaml": good + "# x\r\n", "latin.yaml": good + "# \xe4\n", "long.yaml": good + strings.Repeat("# x\n", 70_000),
 	})
@@ -123,6 +126,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
+	t.Parallel()
 	words, err := Words(nil)
 	must(t, err)
 	states := words[""].Keys["states"]

@@ -105,6 +105,7 @@ func isLost(err error) bool {
 
 // What a run changed, added and committed is there on the next machine; what it ignored or never added is not, unless it is included.
 func TestTakeover(t *testing.T) {
+	t.Parallel()
 	dir, base := remote(t)
 	git := Command(environ(), 0)
 	one := worker(t, git, t.TempDir(), dir, base, "cache/**")
@@ -155,6 +156,7 @@ func TestTakeover(t *testing.T) {
 
 // A worker that lost the run can push nothing over its successor, whenever it wakes.
 func TestStalePush(t *testing.T) {
+	t.Parallel()
 	dir, base := remote(t)
 	git := Command(environ(), 0)
 	one := worker(t, git, t.TempDir(), dir, base)
@@ -184,6 +186,7 @@ func TestStalePush(t *testing.T) {
 
 // Two workers that race for the files of a run do not both have them.
 func TestRace(t *testing.T) {
+	t.Parallel()
 	dir, base := remote(t)
 	git := Command(environ(), 0)
 	one, two := worker(t, git, t.TempDir(), dir, base), worker(t, git, t.TempDir(), dir, base)
@@ -208,6 +211,7 @@ func TestRace(t *testing.T) {
 
 // Killed at any step, a worker leaves a state from which the next begins with the commit that was recorded.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"add", "commit-tree", "push", "pushed"} {
 		t.Run(step, func(t *testing.T) {
 			dir, base := remote(t)
@@ -263,6 +267,7 @@ func TestKilled(t *testing.T) {
 
 // A remote that is away is waited for, and one that does not come back ends that with its name.
 func TestAway(t *testing.T) {
+	// Not parallel: the test changes gitref.Patience.
 	dir, base := remote(t)
 	w := worker(t, Command(environ(), 0), t.TempDir(), dir, base)
 	claim(t, w, 1)
@@ -288,6 +293,7 @@ func TestAway(t *testing.T) {
 
 // A push whose answer was lost is not taken for one that was refused.
 func TestLostAnswer(t *testing.T) {
+	t.Parallel()
 	dir, base := remote(t)
 	real := Command(environ(), 0)
 	w := worker(t, func(ctx context.Context, at string, env []string, args ...string) (string, error) {
@@ -304,6 +310,7 @@ func TestLostAnswer(t *testing.T) {
 
 // A process that was stopped in its tracks holds its work tree; the next one of the same machine has another.
 func TestHeldTree(t *testing.T) {
+	t.Parallel()
 	dir, base := remote(t)
 	machine := t.TempDir()
 	one := worker(t, Command(environ(), 0), machine, dir, base)
@@ -322,6 +329,7 @@ func TestHeldTree(t *testing.T) {
 
 // Forget leaves nothing of a run, and all of others.
 func TestForget(t *testing.T) {
+	t.Parallel()
 	dir, base := remote(t)
 	m, err := Open(t.Context(), Command(environ(), 0), t.TempDir(), dir)
 	if err != nil {
@@ -354,6 +362,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
+	t.Parallel()
 	dir, base := remote(t)
 	git := Command(environ(), 0)
 	m, err := Open(t.Context(), git, t.TempDir(), dir)
@@ -373,6 +382,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestRefName(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{run: run, "a b%2Fc..d": "a%20b%252Fc%2E%2Ed", "x.lock": "x%2Elock", "é": "%C3%A9"} {
 		got := refName(in)
 		if got != want {

@@ -13,6 +13,7 @@ import (
 
 // A field that has no place in the JSON would be lost between two processes.
 func TestHandoverLosesNothing(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"Start", "Resume", "Fork"} {
 		var h Handover
 		fill(t, reflect.ValueOf(&h).Elem(), kind)
@@ -76,6 +77,7 @@ func fill(t *testing.T, v reflect.Value, request string) {
 }
 
 func TestHandoverThatIsNotUnderstood(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		``:                                     "what was asked for cannot be read: unexpected end of JSON input",
 		`{"version":2,"request":{"start":{}}}`: "asked for in version 2, and this program reads version 1: another version of loops was installed meanwhile",

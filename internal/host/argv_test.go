@@ -13,6 +13,7 @@ import (
 // TestCommands starts nothing: it looks at how hosts would be started. A case is testdata/argv/NAME.json with a Host or
 // a Spec and a Request, and NAME.golden with what came out.
 func TestCommands(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/argv/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)
@@ -81,6 +82,7 @@ func commandText(t *testing.T, h *Host, r Request) string {
 }
 
 func TestClaudeAsRoot(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ root, skip, want bool }{{true, true, true}, {true, false, false}, {false, true, false}} {
 		cmd, err := claudeCommand(Request{Text: "x", Skip: c.skip}, c.root)
 		if err != nil {

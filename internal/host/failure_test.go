@@ -4,6 +4,7 @@ import "testing"
 
 // TestClassesOfText: what hosts and the gateways before them say in plain text, by the class it is.
 func TestClassesOfText(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		status int
 		text   string

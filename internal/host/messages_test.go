@@ -25,6 +25,7 @@ func ours(t testing.TB) []string {
 
 // TestCutShort cuts every stream after each of its lines and in the middle of each: what lacks its end is no success.
 func TestCutShort(t *testing.T) {
+	t.Parallel()
 	for _, file := range ours(t) {
 		base := strings.TrimSuffix(file, ".stdout")
 		h := testHost(t, filepath.Base(filepath.Dir(file)), base)
@@ -50,6 +51,7 @@ func TestCutShort(t *testing.T) {
 
 // TestMemory hands over 100 MB of lines: what is kept of them is little.
 func TestMemory(t *testing.T) {
+	// Not parallel: the test measures the memory of the process.
 	filler := strings.Repeat("0123456789abcdef", 1<<14)
 	jsonl, err := New(Spec{Name: "jsonl", Program: "x", Format: FormatJSONL, Fields: Fields{Text: Field{Path: "message.content.*.text"}}})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 // NAME.stderr and NAME.exit (the exit code or "signal N") where they are not empty and 0, NAME.request (a Request in
 // JSON) where the request matters, and NAME.golden with what came out.
 func TestStreams(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*/*.stdout")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no recorded streams", err)

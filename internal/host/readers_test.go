@@ -52,6 +52,7 @@ func checkOutcome(t *testing.T, h *Host, r Request, stdout string, x Exit) {
 // TestTruncated cuts every recorded stream after each of its lines, and in the middle of each: what lacks its end is
 // never a success.
 func TestTruncated(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"codex", "gemini", "kimi", "opencode"} {
 		files, _ := filepath.Glob("testdata/" + name + "/*.stdout")
 		if len(files) == 0 {

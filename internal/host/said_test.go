@@ -6,6 +6,7 @@ import (
 )
 
 func TestAfterIn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		text string
 		want time.Duration
@@ -32,6 +33,7 @@ func TestAfterIn(t *testing.T) {
 }
 
 func TestAPIError(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		said    string
 		status  int
@@ -55,6 +57,7 @@ func TestAPIError(t *testing.T) {
 
 // What OpenAI takes is the same schema, or none is handed over.
 func TestStrictSchema(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ schema, want string }{
 		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `{"additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
 		{`{"type":"object","properties":{"type":{"type":"string"}},"required":["type"]}`, `{"additionalProperties":false,"properties":{"type":{"type":"string"}},"required":["type"],"type":"object"}`},

@@ -55,6 +55,7 @@ func do(t *testing.T, c *Call) *Response {
 
 // What a call carries to a server does not go to the one that this sends it on to.
 func TestRedirectsToOthersCarryNothing(t *testing.T) {
+	t.Parallel()
 	ok := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "there") }
 	other := serve(t, ok)
 	first := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -101,6 +102,7 @@ func TestRedirectsToOthersCarryNothing(t *testing.T) {
 
 // However a server sends a secret back, it does not come out; nor does it in an error.
 func TestSecretsDoNotComeBack(t *testing.T) {
+	t.Parallel()
 	const secret = `pa"ss wörd/4711`
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Back", r.Header.Get("X-Key"))
@@ -128,6 +130,7 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 }
 
 func TestHidden(t *testing.T) {
+	t.Parallel()
 	const server = "https://api.example.com:8443"
 	for _, c := range []struct{ text, want string }{
 		{"s3cret", "s3cret"},
@@ -146,6 +149,7 @@ func TestHidden(t *testing.T) {
 }
 
 func TestALargeResponse(t *testing.T) {
+	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.CopyN(w, zeros{}, MostBody+int64(len(r.URL.RawQuery)))
 	})
@@ -164,6 +168,7 @@ func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 // A server that says nothing, or stops in the middle of it, is given up after the silence that is allowed; so is one whose call is
 // not wanted any more.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	for _, begin := range []string{"", "the beginning"} {
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if begin != "" {
@@ -185,6 +190,7 @@ func TestSilence(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
 		"": 0, "3": 3 * time.Second, " 120 ": 2 * time.Minute, "-1": 0, "0": 0, "soon": 0, "99999999999": 0,
@@ -197,6 +203,7 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func TestSameServer(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		a, b string
 		want bool

@@ -6,6 +6,7 @@ import (
 )
 
 func TestDuration(t *testing.T) {
+	t.Parallel()
 	for d, want := range map[time.Duration]string{
 		-time.Second: "0s", 0: "0ms", 999 * time.Millisecond: "999ms", 1999 * time.Millisecond: "1.9s", 59 * time.Second: "59s",
 		245 * time.Second: "4m05s", 3723 * time.Second: "1h02m03s", 100 * time.Hour: "100h00m00s",
@@ -17,6 +18,7 @@ func TestDuration(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
+	t.Parallel()
 	for n, want := range map[int]string{0: "0 runs", 1: "1 run", 2: "2 runs"} {
 		if got := Count(n, "run"); got != want {
 			t.Errorf("Count(%d) = %s, want %s", n, got, want)

@@ -7,6 +7,7 @@ import (
 )
 
 func TestNearest(t *testing.T) {
+	t.Parallel()
 	operators := []string{"eq", "ne", "lt", "le", "gt", "ge"}
 	tests := []struct {
 		word  string
@@ -38,6 +39,7 @@ func TestNearest(t *testing.T) {
 }
 
 func TestDistance(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		a, b  string
 		limit int
@@ -58,6 +60,7 @@ func TestDistance(t *testing.T) {
 }
 
 func TestQuote(t *testing.T) {
+	t.Parallel()
 	for s, want := range map[string]string{
 		"fix":                    `"fix"`,
 		"two\nlines\x1b[1m":      `"two\nlines\x1b[1m"`,
@@ -74,6 +77,7 @@ func TestQuote(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
+	t.Parallel()
 	many := strings.Split(strings.Repeat("x ", 20), " ")[:20]
 	if got := List(many); !strings.HasSuffix(got, "x and 5 more") || strings.Count(got, "x") != 15 {
 		t.Errorf("List = %s", got)

@@ -5,6 +5,7 @@ import (
 )
 
 func TestFirstLine(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"":               "",
 		"one":            "one",
@@ -19,6 +20,7 @@ func TestFirstLine(t *testing.T) {
 }
 
 func TestLastLines(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		in   string
 		n    int

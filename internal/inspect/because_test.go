@@ -9,6 +9,7 @@ import (
 )
 
 func TestReasonOfAnEnd(t *testing.T) {
+	t.Parallel()
 	event := func(kind string, kv ...any) fsm.Event {
 		e := fsm.Event{Kind: kind}
 		for i := 0; i < len(kv); i += 2 {
@@ -236,6 +237,7 @@ func TestReasonOfAnEnd(t *testing.T) {
 }
 
 func TestReasonIsBounded(t *testing.T) {
+	t.Parallel()
 	var b Because
 	long := strings.Repeat("x", 10_000)
 	b.Add(fsm.Event{Kind: fsm.EventStateEnter, Fields: []fsm.Field{{Key: "state", Value: long}}})
@@ -246,6 +248,7 @@ func TestReasonIsBounded(t *testing.T) {
 }
 
 func TestEndsAreToldApart(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		r    persistence.Run
 		want string

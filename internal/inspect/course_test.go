@@ -10,6 +10,7 @@ import (
 
 // TestCourse counts a run with a sub-loop that was interrupted and continued an hour later.
 func TestCourse(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	var course Course
 	var visits Reader

@@ -34,6 +34,7 @@ func events(words string) (es []fsm.Event) {
 }
 
 func TestPoints(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, events, want string }{
 		{
 			"actions and decisions", "loop_start state_enter:a:1 action_start action_output action_complete route state_enter:b:2 evaluate route",
@@ -83,6 +84,7 @@ func TestPoints(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	point := inspect.ForkPoint{Step: 3, State: "b", Seq: 10, Done: 14}
 	pending := func() *fsm.Snapshot {
 		return &fsm.Snapshot{Phase: fsm.PhasePending, Current: "b", Previous: "b", Step: 2, Retries: map[string]int{"b": 1}}

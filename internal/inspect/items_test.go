@@ -8,6 +8,7 @@ import (
 
 // What a branch does beside one that works on a list does not hide how far that is; what it does after the list does.
 func TestProgressBesideBranches(t *testing.T) {
+	t.Parallel()
 	event := func(kind, branch string, more ...fsm.Field) fsm.Event {
 		if branch != "" {
 			more = append(more, fsm.Field{Key: "branch", Value: branch})

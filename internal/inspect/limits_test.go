@@ -20,6 +20,7 @@ func states(sts ...*fsm.State) map[string]*fsm.State {
 
 // Each case names the limits in the order of how near they are, as a person reads them.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		s     Position

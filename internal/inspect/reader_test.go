@@ -64,6 +64,7 @@ func tell(visits []*Visit, events []fsm.Event, l *fsm.Loop) string {
 
 // The story of each testdata/*.jsonl, where it is not known the definition, is in *.out.
 func TestExplain(t *testing.T) {
+	t.Parallel()
 	files, _ := filepath.Glob("testdata/*.jsonl")
 	if len(files) < 3 {
 		t.Fatalf("only %d files", len(files))
@@ -102,6 +103,7 @@ func path(letters string) []*Visit {
 }
 
 func TestTally(t *testing.T) {
+	t.Parallel()
 	var tally Tally
 	for run, letters := range []string{"AB", "AaB", "B", "AB", "B"} {
 		for _, v := range path(letters) {
@@ -121,6 +123,7 @@ func TestTally(t *testing.T) {
 }
 
 func TestPercentiles(t *testing.T) {
+	t.Parallel()
 	var times []time.Duration
 	if a, b, c := Percentiles(nil); a+b+c != 0 {
 		t.Error("of nothing")
@@ -138,6 +141,7 @@ func TestPercentiles(t *testing.T) {
 
 // A glance at a run says the same of its newest verdict and way as its whole story does.
 func TestGlance(t *testing.T) {
+	t.Parallel()
 	files, _ := filepath.Glob("testdata/*.jsonl")
 	for _, name := range files {
 		_, events := read(t, name)
@@ -194,6 +198,7 @@ func seqOf(e *fsm.Event) uint64 {
 
 // One that prints without end is not read to its beginning.
 func TestGlanceIsShort(t *testing.T) {
+	t.Parallel()
 	var g Glance
 	n := 0
 	for line := (fsm.Event{Kind: "action_output", Fields: []fsm.Field{{Key: "line", Value: strings.Repeat("x", 10_000)}}}); g.Add(line); n++ {

@@ -10,6 +10,7 @@ import (
 
 // Which rule led from a visit to the next state, by the definition.
 func TestRule(t *testing.T) {
+	t.Parallel()
 	table := &fsm.Route{Table: value.NewMap("yes", "y", "no", "n"), Default: "d", Error: "e"}
 	ended := func(by string, failure bool) *fsm.Event {
 		return &fsm.Event{Kind: "loop_complete", Fields: []fsm.Field{{Key: "final_state", Value: "z"}, {Key: "terminated_by", Value: by}, {Key: "failure_terminal", Value: failure}}}
@@ -64,6 +65,7 @@ func TestRule(t *testing.T) {
 
 // A prompt whose host fails leads on by other rules than its verdict: that is no other definition.
 func TestRuleOfAPromptThatFailed(t *testing.T) {
+	t.Parallel()
 	failed := fsm.Event{Kind: fsm.EventActionComplete, Seq: 3, Fields: []fsm.Field{{Key: "exit_code", Value: int64(1)}, {Key: "is_prompt", Value: true}}}
 	no := fsm.Event{Kind: fsm.EventEvaluate, Seq: 4, Fields: []fsm.Field{{Key: "type", Value: "exit_code"}, {Key: "verdict", Value: "no"}, {Key: "exit_code", Value: int64(1)}}}
 	wait := fsm.Event{Kind: fsm.EventNote, Seq: 5, Fields: []fsm.Field{{Key: "wait", Value: fsm.WaitRateLimit}}}
@@ -90,6 +92,7 @@ func TestRuleOfAPromptThatFailed(t *testing.T) {
 
 // Thresholds that are in no event come from the definition.
 func TestThresholds(t *testing.T) {
+	t.Parallel()
 	cfg := fsm.DefaultEvaluate("llm_structured")
 	l := &fsm.Loop{States: map[string]*fsm.State{"s": {Name: "s", Evaluate: &cfg, MaxRetries: 2}}, MaxSteps: 7}
 	v := &Visit{State: "s", Events: []fsm.Event{

@@ -10,6 +10,7 @@ import (
 
 // A store is asked for the runs of a word by the statuses that they are recorded with: none may be left out.
 func TestRecordedAsLeavesNoneOut(t *testing.T) {
+	t.Parallel()
 	for _, status := range statuses {
 		for _, end := range append(slices.Clone(endings), "odd") {
 			for flags := range 4 {

@@ -9,6 +9,7 @@ import (
 
 // A run that was resumed an hour after its process died is not silent for that hour.
 func TestIdle(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) time.Time { return now.Add(-d) }
 	for _, c := range []struct {

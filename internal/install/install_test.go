@@ -18,6 +18,7 @@ var odd = Job{
 
 // TestUnits: texts with what systemd and launchd take for their own are in the files unchanged.
 func TestUnits(t *testing.T) {
+	t.Parallel()
 	timer, err := EachMinute(odd, Systemd)
 	if err != nil {
 		t.Fatal(err)
@@ -50,6 +51,7 @@ func TestUnits(t *testing.T) {
 
 // TestCrontab: the line is added once, whatever else is there, and what cron makes of it is the command.
 func TestCrontab(t *testing.T) {
+	// Not parallel: the test changes the environment.
 	bash := testenv.Command(t, "bash")
 	dir := t.TempDir()
 	kept := filepath.Join(dir, "kept")
@@ -100,6 +102,7 @@ func TestCrontab(t *testing.T) {
 
 // TestJobs: two folders of one name have jobs of their own, which record where the command that installs them does, and nothing is written at random.
 func TestJobs(t *testing.T) {
+	t.Parallel()
 	env := map[string]string{"HOME": t.TempDir(), "PATH": "/bin", "LOOPS_STORE": "postgres://u:p@h/x"}
 	getenv := func(name string) (string, bool) { v, has := env[name]; return v, has }
 	names := map[string]bool{}

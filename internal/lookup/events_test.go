@@ -10,6 +10,7 @@ import (
 )
 
 func TestLastEvents(t *testing.T) {
+	t.Parallel()
 	damage := &persistence.DamageError{File: "f", What: "torn"}
 	events := func(yield func(fsm.Event, error) bool) {
 		for i := range uint64(7) {
@@ -54,6 +55,7 @@ func TestLastEvents(t *testing.T) {
 }
 
 func TestParseAge(t *testing.T) {
+	t.Parallel()
 	for s, want := range map[string]time.Duration{
 		"45s": 45 * time.Second, "30m": 30 * time.Minute, "1h": time.Hour, "2d": 48 * time.Hour, "0s": 0,
 	} {

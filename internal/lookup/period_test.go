@@ -8,6 +8,7 @@ import (
 )
 
 func TestParseWhen(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.Local)
 	at := func(year, month, day, hour, minute, second int) time.Time {
 		return time.Date(year, time.Month(month), day, hour, minute, second, 0, time.Local)

@@ -9,6 +9,7 @@ import (
 
 // TestPage writes a page with everything that roff would take for something else.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	page := Page{
 		Name: "loops-x", Section: 1, Source: `loops "1.0"`, Title: "loops", Short: "Do 'it' \\ now",
 		Synopsis: []string{"loops x NAME|RUN [STEP] -o FILE [flags]", ".x"},

@@ -12,6 +12,7 @@ import (
 
 // Every mistake in .mcp.json, and every way not to find a server, has its message.
 func TestConfigurationProblems(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, config, tool string
 		code               int
@@ -71,6 +72,7 @@ func TestConfigurationProblems(t *testing.T) {
 }
 
 func TestConfigurationThatCannotBeRead(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		spoil func(path string) error
@@ -100,6 +102,7 @@ func TestConfigurationThatCannotBeRead(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, "\xef\xbb\xbf"+`{"mcpServers": {"a": {}, "a/b": {}, "com.example/x": null, "": {}}, "other": 1}`)
 	for tool, want := range map[string]bool{
 		"a/x": true, "a/b/c": true, "a/c/d": true, "com.example/x/y": true,

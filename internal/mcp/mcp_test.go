@@ -141,6 +141,7 @@ func goServer(more string) string {
 }
 
 func TestServerOfTheLibrary(t *testing.T) {
+	t.Parallel()
 	const many = "; it has: add, big, die, echo, fail, noisy, where"
 	for _, c := range []struct {
 		name, tool, arguments string
@@ -178,6 +179,7 @@ func TestServerOfTheLibrary(t *testing.T) {
 }
 
 func TestStderrIsPassedOn(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, `{"mcpServers": {"go": `+goServer("")+`}}`)
 	result, err := s.do(context.Background(), "go/noisy", "")
 	s.check(result, err, `{"content":[{"type":"text","text":"said"}]}`, 0, "")
@@ -187,6 +189,7 @@ func TestStderrIsPassedOn(t *testing.T) {
 }
 
 func TestLongArguments(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, `{"mcpServers": {"go": `+goServer("")+`}}`)
 	long := strings.Repeat("y", 3<<20)
 	result, err := s.do(context.Background(), "go/echo", `{"x":"`+long+`"}`)
@@ -194,6 +197,7 @@ func TestLongArguments(t *testing.T) {
 }
 
 func TestPlaceAndEnvironment(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, `{"mcpServers": {"go": {"command": "${BIN}", "args": ["a ${X} $X", "${NONE:-d e}", "${EMPTY:-d}", "${", "${a b}", "${X", "${NEST}"], "cwd": "sub",
 		"env": {"MCP_TEST_SERVER": "1", "TOKEN": "t${X}t"}}}}`)
 	if err := os.Mkdir(filepath.Join(s.dir, "sub"), 0o700); err != nil {

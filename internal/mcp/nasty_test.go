@@ -137,6 +137,7 @@ func TestMalformedResults(t *testing.T) {
 
 // What servers leave out, or write null for, is no mistake; neither is what the protocol does not know yet.
 func TestGoodResults(t *testing.T) {
+	t.Parallel()
 	for _, result := range []string{
 		`{}`, `{"content":[]}`, `{"content":null,"isError":null,"structuredContent":null,"_meta":null}`, `{"resultType":"complete","content":[]}`,
 		`{"content":[{"type":"text","text":"","annotations":{"priority":1}}],"isError":false,"structuredContent":{"a":[]},"_meta":{},"later":7,"IsError":5}`,

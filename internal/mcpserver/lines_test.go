@@ -14,6 +14,7 @@ import (
 )
 
 func TestLines(t *testing.T) {
+	t.Parallel()
 	const (
 		ask     = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 		noJSON  = `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the line is not JSON: expected one message of JSON-RPC a line"}}`
@@ -49,6 +50,7 @@ func TestLines(t *testing.T) {
 // A script pipes requests and a line that is no JSON into a server, and its input ends at once: what it asked before and
 // after is answered.
 func TestServesOn(t *testing.T) {
+	t.Parallel()
 	tool := all
 	asked := make(chan struct{}, 2)
 	tool.Call = func(ctx context.Context, v Values) (json.RawMessage, error) {

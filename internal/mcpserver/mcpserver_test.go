@@ -21,6 +21,7 @@ var all = Tool{Name: "all", Arguments: []Argument{
 }}
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ given, wrong string }{
 		{`{"name": "a"}`, ""},
 		{`{"name": "a", "limit": 9, "strict": true, "names": ["b"], "values": {"c": [1]}}`, ""},
@@ -79,6 +80,7 @@ func call(t *testing.T, client *mcp.ClientSession, arguments any) *mcp.CallToolR
 }
 
 func TestCalls(t *testing.T) {
+	t.Parallel()
 	tool := all
 	tool.Result = []Field{{Name: "said", Type: "string"}}
 	tool.Call = func(_ context.Context, v Values) (json.RawMessage, error) {
@@ -110,6 +112,7 @@ func text(r *mcp.CallToolResult) string {
 
 // A call that takes long ends with the server, however that ends.
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"context", "input"} {
 		t.Run(how, func(t *testing.T) {
 			began, over := make(chan struct{}), make(chan struct{})

@@ -11,6 +11,7 @@ import (
 )
 
 func TestRebase(t *testing.T) {
+	t.Parallel()
 	m := &fsm.Snapshot{
 		Context:  value.NewMap("run_dir", "/p/runs/a/", "n", int64(1), "deep", []any{value.NewMap("x", "see runs/a/out.txt, runs/ab, /p/runs/a.")}),
 		Captured: value.NewMap("c", value.NewMap("output", "/p/runs/a-1 and /p/runs/a")),
@@ -32,6 +33,7 @@ func TestRebase(t *testing.T) {
 // What a run remembers in other places than its context: a result that waits to be judged, answers of judges, and all of
 // that in the sub-loops that it is in.
 func TestRebaseAll(t *testing.T) {
+	t.Parallel()
 	memory := func() *fsm.Snapshot {
 		return &fsm.Snapshot{
 			Context: value.NewMap("run_dir", "/old/.loops/runs/a/"), Param: value.NewMap("f", "/old/f"), Captured: value.NewMap("c", value.NewMap("file", "/old/c")),
@@ -65,6 +67,7 @@ func TestRebaseAll(t *testing.T) {
 }
 
 func TestPath(t *testing.T) {
+	t.Parallel()
 	folders := []move.Folder{{From: "/p", To: "/q"}, {From: "/p/runs/a", To: "/p/runs/b"}, {From: "runs/a", To: "runs/b"}, {From: "/", To: "/x"}}
 	for _, c := range []struct{ text, want string }{
 		{"/p", "/q"},

@@ -73,6 +73,7 @@ func TestCommand(t *testing.T) {
 
 // TestCommandStartsRun: a command that starts a run, which notifies the same command, comes to an end.
 func TestCommandStartsRun(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	said := []string{"", "commands of notifications start runs that start commands again, 8 times by now"}
 	for depth, want := range map[string]string{"": said[0], "7": said[0], "8": said[1]} {
@@ -99,6 +100,7 @@ func TestCommandStartsRun(t *testing.T) {
 
 // TestDesktop: a program called notify-send gets the text as arguments.
 func TestDesktop(t *testing.T) {
+	// Not parallel: the test changes the environment.
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >" + filepath.Join(dir, "out") + "\n"
@@ -134,6 +136,7 @@ func TestDesktop(t *testing.T) {
 }
 
 func TestDesktopAbsent(t *testing.T) {
+	// Not parallel: the test changes the environment.
 	t.Setenv("PATH", t.TempDir())
 	s := New([]config.Notify{{Desktop: true}})
 	s.Tell(Event{Kind: "failed"})
@@ -144,6 +147,7 @@ func TestDesktopAbsent(t *testing.T) {
 
 // TestWants: who asked for what.
 func TestWants(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		target config.Notify
 		want   string // kinds of the loop fix-ui
@@ -167,6 +171,7 @@ func TestWants(t *testing.T) {
 }
 
 func TestLabel(t *testing.T) {
+	t.Parallel()
 	for want, target := range map[string]config.Notify{
 		"desktop":                   {Desktop: true},
 		"webhook hooks.example.com": {URL: "https://user:secret@hooks.example.com/T000/secret?x=secret"},

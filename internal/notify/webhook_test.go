@@ -66,6 +66,7 @@ func send(t *testing.T, target config.Notify) Result {
 
 // TestWebhook: what a receiver answers, how often it is asked, and what is reported to a person.
 func TestWebhook(t *testing.T) {
+	t.Parallel()
 	other := receive(t, status(200))
 	for name, c := range map[string]struct {
 		answer   func(int, http.ResponseWriter, *http.Request)
@@ -129,6 +130,7 @@ func redirect(to string, codes ...int) func(int, http.ResponseWriter, *http.Requ
 
 // TestAnswerWithoutEnd: the body of an answer that is a success is not read to its end.
 func TestAnswerWithoutEnd(t *testing.T) {
+	t.Parallel()
 	rec := receive(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusOK)
 		_ = http.NewResponseController(w).Flush() // a server of net/http can
@@ -170,6 +172,7 @@ func verify(r *http.Request, body, secret string) error {
 //
 //	printf '%s' '1700000000.{"a":1}' | openssl dgst -sha256 -hmac key
 func TestSignVector(t *testing.T) {
+	t.Parallel()
 	const want = "t=1700000000,v1=a438e398bfafc57e4396bb7fc2304422f0f768e965d073ca313cb52e22e6ad03"
 	if got := Sign("key", time.Unix(1700000000, 0), []byte(`{"a":1}`)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -177,6 +180,7 @@ func TestSignVector(t *testing.T) {
 }
 
 func TestWebhookErrors(t *testing.T) {
+	t.Parallel()
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
@@ -206,6 +210,7 @@ func TestWebhookErrors(t *testing.T) {
 
 // TestCloseGivesUp: a caller that cannot wait does not have to.
 func TestCloseGivesUp(t *testing.T) {
+	t.Parallel()
 	hang := make(chan struct{})
 	rec := receive(t, func(int, http.ResponseWriter, *http.Request) { <-hang })
 	defer close(hang)
@@ -227,6 +232,7 @@ func TestCloseGivesUp(t *testing.T) {
 
 // TestFull: a target that hangs holds up no caller that sends to it.
 func TestFull(t *testing.T) {
+	t.Parallel()
 	hang := make(chan struct{})
 	rec := receive(t, func(int, http.ResponseWriter, *http.Request) { <-hang })
 	s := New([]config.Notify{{URL: rec.URL, Timeout: time.Hour}})
@@ -249,6 +255,7 @@ func TestFull(t *testing.T) {
 
 // TestManyAtOnce: a command that finds a hundred dead runs notifies of all of them.
 func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
 	hang := make(chan struct{})
 	rec := receive(t, func(int, http.ResponseWriter, *http.Request) { <-hang })
 	s := New([]config.Notify{{URL: rec.URL, Timeout: time.Hour}})
@@ -267,6 +274,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for value, want := range map[string]time.Duration{
 		"": 0, "7": 7 * time.Second, "-1": 0, "soon": 0, "99999999999999999999": 0, "9999999": 1e6 * time.Second,

@@ -58,6 +58,7 @@ var cases = []struct{ name, in, want string }{
 }
 
 func TestWriter(t *testing.T) {
+	t.Parallel()
 	for _, c := range cases {
 		if got := written(t, c.in); got != c.want {
 			t.Errorf("%s: %q became\n     %q\nwant %q", c.name, c.in, got, c.want)
@@ -78,6 +79,7 @@ func TestWriter(t *testing.T) {
 
 // The error of a failing writer is returned, and nothing is lost of what was whole.
 func TestWriterFails(t *testing.T) {
+	t.Parallel()
 	w := NewWriter(short{})
 	if _, err := io.WriteString(w, "ab"); err != io.ErrShortWrite {
 		t.Error(err)
@@ -90,6 +92,7 @@ func (short) Write([]byte) (int, error) { return 1, nil }
 
 // At whatever bytes a stream is cut, what comes out is the same, and nothing in it acts on a terminal.
 func TestWriterCutAnywhere(t *testing.T) {
+	t.Parallel()
 	parts := []string{"\x1b[31m", "\x9b", "\u009b", "é", "日", "\xe2", "\x80", "\u202e", "a", "\n", "\x01", "\x02", Style("31", "x"), mark(), "🙂", "\x00"}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
@@ -116,6 +119,7 @@ func TestWriterCutAnywhere(t *testing.T) {
 
 // JSON that went through a Writer means what it meant before.
 func TestWriterKeepsJSON(t *testing.T) {
+	t.Parallel()
 	var all strings.Builder
 	for r := rune(0); r < 0x2100; r++ {
 		all.WriteRune(r)
@@ -136,6 +140,7 @@ func TestWriterKeepsJSON(t *testing.T) {
 }
 
 func TestLine(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"plain":                  "plain",
 		"yes\nLoop completed: x": `yes\nLoop completed: x`,

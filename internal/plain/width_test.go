@@ -5,6 +5,7 @@ import (
 )
 
 func TestCut(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		in    string
 		limit int
@@ -33,6 +34,7 @@ func TestCut(t *testing.T) {
 }
 
 func TestLineForPeople(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"plain":                     "plain",
 		"\x1b[31mred\x1b[0m":        `\x1b[31mred\x1b[0m`,

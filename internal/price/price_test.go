@@ -23,6 +23,7 @@ func parse(t *testing.T, text string) *Table {
 }
 
 func TestCost(t *testing.T) {
+	t.Parallel()
 	table := parse(t, `
 date: 2026-01-31
 models:
@@ -64,12 +65,14 @@ models:
 }
 
 func TestBuiltIn(t *testing.T) {
+	t.Parallel()
 	if _, ok := BuiltIn().Of("claude-opus-4-8[1m]", day); !ok {
 		t.Error("the built-in table does not know claude-opus-4-8[1m]")
 	}
 }
 
 func TestOver(t *testing.T) {
+	t.Parallel()
 	own := parse(t, "date: 2026-01-31\nmodels: {gpt-5: {input: 9, output: 9}}")
 	both := own.Over(BuiltIn())
 	if p, _ := both.Of("gpt-5", day); p.Input != 9 || both.Date != "2026-01-31" {
@@ -85,6 +88,7 @@ func TestOver(t *testing.T) {
 
 // TestMistakes reads every testdata/*.yaml and compares what is said with the .out beside it.
 func TestMistakes(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no cases", err)

@@ -29,6 +29,7 @@ func TestMemoryUsed(t *testing.T) {
 
 // The figure is that of the kernel, read a moment apart.
 func TestMemoryUsedOfThisMachine(t *testing.T) {
+	// Not parallel: the test counts allocations of the process.
 	b, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,7 @@ func read(t *testing.T, file string) *reader {
 }
 
 func TestPage(t *testing.T) {
+	t.Parallel()
 	r := read(t, "testdata/run.jsonl")
 	page := report.Page{
 		Title: "Run outer-20261121T103405", Facts: [][2]string{{"Loop", "outer"}, {"Error", "<b>\"it\" broke</b> & more"}},
@@ -86,6 +87,7 @@ func long(r *reader, n int, text string) {
 
 // TestSize: a page of 10,000 steps has 5 MB at most, whatever they print; all steps are there.
 func TestSize(t *testing.T) {
+	t.Parallel()
 	for what, text := range map[string]string{
 		"plain": strings.Repeat("a line of the output of a test that failed\n", 200), "hostile": strings.Repeat("<&\"'>\x00\x1b\xff", 600),
 		"wide": strings.Repeat("漢🤖", 3000), "short": "ok",
@@ -114,6 +116,7 @@ func TestSize(t *testing.T) {
 
 // TestVeryLong: of a run of more steps the first and the last are there, and the page says what is not.
 func TestVeryLong(t *testing.T) {
+	t.Parallel()
 	var r reader
 	long(&r, 25_003, "x")
 	page := write(t, report.Page{Title: "long", More: "loops history long last"}, &r)
@@ -137,6 +140,7 @@ func TestVeryLong(t *testing.T) {
 
 // TestOutputEnds: of a long output the beginning and the end are there.
 func TestOutputEnds(t *testing.T) {
+	t.Parallel()
 	var r reader
 	r.Add(fsm.Event{Kind: "state_enter", Time: begin, Fields: []fsm.Field{{Key: "state", Value: "a"}}})
 	for i := range 10_000 {
@@ -155,6 +159,7 @@ func TestOutputEnds(t *testing.T) {
 
 // TestNothing: a run of which nothing is recorded has a page.
 func TestNothing(t *testing.T) {
+	t.Parallel()
 	if page := write(t, report.Page{Title: "nothing"}, &reader{}); !strings.Contains(page, "No step was recorded.") {
 		t.Error(page)
 	}
@@ -162,6 +167,7 @@ func TestNothing(t *testing.T) {
 
 // TestLostEvents: events without those around them are no reason to fail.
 func TestLostEvents(t *testing.T) {
+	t.Parallel()
 	var r reader
 	for _, e := range []fsm.Event{
 		{Kind: "route", Depth: 3},
@@ -181,6 +187,7 @@ func TestLostEvents(t *testing.T) {
 
 // A note and an action without output do not run together: "interrupted for 3.0s", then "sleep 2".
 func TestInterruptedStepWithoutOutput(t *testing.T) {
+	t.Parallel()
 	var r reader
 	at := begin
 	add := func(after time.Duration, kind string, fields ...fsm.Field) {
@@ -201,6 +208,7 @@ func TestInterruptedStepWithoutOutput(t *testing.T) {
 
 // A step whose verdict was no with exit code 1, as that of a check, was red like one that broke.
 func TestOrdinaryNoIsNoFailure(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		verdict string
 		red     bool

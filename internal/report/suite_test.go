@@ -79,6 +79,7 @@ func run() Run {
 
 // TestGolden: both forms of a run that failed.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	for file, write := range map[string]func(*Suite, io.Writer) error{
 		"testdata/failed.xml": func(r *Suite, w io.Writer) error { return r.JUnit(w, run()) },
 		"testdata/failed.md":  func(r *Suite, w io.Writer) error { return r.Markdown(w, run(), 1<<20) },
@@ -144,6 +145,7 @@ func junit(t *testing.T, r *Suite, run Run) (suite, string) {
 
 // TestVerdictOfSuite: whatever way a run ends, what is no success is not green, exactly once.
 func TestVerdictOfSuite(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		end              int
 		events           []fsm.Event
@@ -198,6 +200,7 @@ func long(steps int) *Suite {
 
 // TestLong: what is written of a long run is small, whatever room there is, and says what is left out.
 func TestLong(t *testing.T) {
+	t.Parallel()
 	r := long(3_000)
 	s, text := junit(t, r, Run{Loop: "long", End: Good})
 	if len(text) > 100_000 || len(s.Cases) != 7 || !strings.Contains(s.Cases[0].Out, "bytes are left out") {
@@ -222,6 +225,7 @@ func TestLong(t *testing.T) {
 
 // TestManyStates: sub-loops of ever new names do not fill the memory.
 func TestManyStates(t *testing.T) {
+	t.Parallel()
 	r := feeder{Suite: &Suite{}}
 	for i := range mostCases + 10 {
 		r.Add(at(0, 0, "state_enter", "state", fmt.Sprint(i)))

@@ -40,6 +40,7 @@ func run(name string) Run {
 }
 
 func TestChoose(t *testing.T) {
+	t.Parallel()
 	const day = 24 * time.Hour
 	const runs = "a-1 a-2-failed a-3-open a-4 a-40 b-1-live b-35 b-36-dead b-50-late b-60 c-90-limited"
 	for _, c := range []struct {

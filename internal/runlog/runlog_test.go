@@ -8,6 +8,7 @@ import (
 )
 
 func TestRunLog(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "logs", "a.log")
 	write := func(texts ...string) {
@@ -49,6 +50,7 @@ func TestRunLog(t *testing.T) {
 
 // A folder that is taken away does not end the run: its log begins again where that is possible.
 func TestRunLogTakenAway(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "logs", "a.log")
 	l, err := Open(path, 4, 1, func(*os.File) error { return nil })
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 )
 
 func TestSignature(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "new", "sign.key")
 	public, err := NewKey(file)
@@ -70,6 +71,7 @@ func TestSignature(t *testing.T) {
 }
 
 func TestReadKeyRefuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -110,6 +112,7 @@ func TestReadKeyRefuses(t *testing.T) {
 
 // A key that openssl made is one.
 func TestKeyOfOpenSSL(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "key.pem")
 	openssl := testenv.Command(t, "openssl")
 	if out, err := exec.Command(openssl, "genpkey", "-algorithm", "ed25519", "-out", path).CombinedOutput(); err != nil {

@@ -29,6 +29,7 @@ func must(t *testing.T, err error) {
 
 // TestFull: what several runs spent in the last hour and day counts, of this project and of all, until it is that long ago.
 func TestFull(t *testing.T) {
+	t.Parallel()
 	begin := time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC)
 	now := begin
 	settings := config.Spend{Project: config.SpendRate{PerHour: 10, PerDay: 30}, All: config.SpendRate{PerHour: 12}}
@@ -72,6 +73,7 @@ func TestFull(t *testing.T) {
 
 // TestTenTimesTenCents: what is spent in small amounts reaches a limit, as one sum does.
 func TestTenTimesTenCents(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC)
 	p := wallet("one", &now, &config.Spend{Project: config.SpendRate{PerHour: 1}}, ledger.Of(t.TempDir()), nil)
 	for range 10 {
@@ -87,6 +89,7 @@ func TestTenTimesTenCents(t *testing.T) {
 
 // TestDamaged: where it cannot be known what was spent nothing is.
 func TestDamaged(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC)
 	settings := config.Spend{Project: config.SpendRate{PerHour: 10}}
 	dir := t.TempDir()

@@ -10,6 +10,7 @@ import (
 
 // What actions write is read once, line by line, up to the moment their file is removed; files of earlier actions are not read.
 func TestTail(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	out := filepath.Join(dir, "output")
 	tail := &Tail{Dir: dir}
@@ -64,6 +65,7 @@ func TestTail(t *testing.T) {
 
 // The record of an action adds nothing to what was shown of its file, and all to what was shown of another one.
 func TestSaid(t *testing.T) {
+	t.Parallel()
 	var s Said
 	s.Add("a", "one\ntwo")
 	s.Add("b", "other")

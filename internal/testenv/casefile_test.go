@@ -7,6 +7,7 @@ import (
 )
 
 func TestReadCase(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "one.txtar")
 	write(t, path, "about it\n-- case.json --\n{}\n-- a/x.pid (no newline at end) --\n12\n-- a/b/y --\n<CWD>\n\n-- z/empty --\n")
 	c, err := ReadCase(path)
@@ -32,6 +33,7 @@ func TestReadCase(t *testing.T) {
 }
 
 func TestReadOutside(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bad.txtar")
 	write(t, path, "-- ../x --\n")
 	if _, err := ReadCase(path); err == nil {

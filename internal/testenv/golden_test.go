@@ -6,6 +6,7 @@ import (
 )
 
 func TestDifference(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ got, want, says string }{
 		{"a\nb\n", "a\nb\n", ""},
 		{"a\nb\n", "a\nc\n", `line 2 is "b", want "c"`},

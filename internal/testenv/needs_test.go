@@ -22,6 +22,7 @@ func (s *said) Fatalf(format string, args ...any) {
 }
 
 func TestCommand(t *testing.T) {
+	// Not parallel: the test changes the environment.
 	run := func(program string) (how string) {
 		s := &said{TB: t}
 		defer func() {

@@ -12,6 +12,7 @@ import (
 
 // TestCostSheet: everything that was asked counts, also what a stop ended before it answered.
 func TestCostSheet(t *testing.T) {
+	t.Parallel()
 	used := func(more ...any) *value.Map {
 		m := value.NewMap("duration_ms", int64(1000), "input_tokens", int64(10), "output_tokens", int64(1), "cost_usd", 0.25)
 		for i := 0; i < len(more); i += 2 {

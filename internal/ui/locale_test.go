@@ -6,6 +6,7 @@ import (
 )
 
 func TestOnlyASCII(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		env  string
 		want bool

@@ -16,6 +16,7 @@ func (w *brokenWriter) Write([]byte) (int, error) { w.calls++; return 0, errors.
 
 // A reader that has gone away is written to once and never again.
 func TestSink(t *testing.T) {
+	t.Parallel()
 	w := &brokenWriter{}
 	s := NewSink(w)
 	for range 3 {
@@ -30,6 +31,7 @@ func TestSink(t *testing.T) {
 
 // Lines that are held back go out in time, in order, and at the latest when asked for.
 func TestSinkHoldsBack(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
 		s := NewBatchedSink(&b)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestFind(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -56,6 +57,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestNewer(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		release, program string
 		newer, known     bool

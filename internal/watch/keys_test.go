@@ -8,6 +8,7 @@ import (
 
 // TestKeys presses keys on a screen of 80 columns and wants a command, the selected run, and a part of the screen.
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	down := []Key{Down, Down, Down}
 	for _, c := range []struct {
 		name string
@@ -103,6 +104,7 @@ func TestKeys(t *testing.T) {
 
 // TestNoRuns wants keys about a run to say that there is none.
 func TestNoRuns(t *testing.T) {
+	t.Parallel()
 	for _, k := range []Key{"s", "p", "u", "r", "R", "a", "e", "L", "E"} {
 		m := New(false, "")
 		m.Show(View{Now: at("12:00:00")})
@@ -114,6 +116,7 @@ func TestNoRuns(t *testing.T) {
 
 // TestRead wants a text on the whole screen, as often as it is moved, and the runs again after another key.
 func TestRead(t *testing.T) {
+	t.Parallel()
 	m := New(false, "")
 	m.Show(view(statuses, fixDetail("check")))
 	m.Read("docs-20261121T095000", "It failed.\n  Because a test that is told of in more words than there is room for in one row of this screen did.\n"+strings.Repeat("more\n", 40)+"end\n")
@@ -135,6 +138,7 @@ func TestRead(t *testing.T) {
 
 // TestSelect wants the cursor on a run that comes later.
 func TestSelect(t *testing.T) {
+	t.Parallel()
 	m := New(false, "")
 	m.Show(View{Runs: []Run{{ID: "a"}}})
 	m.Select("b")
@@ -149,6 +153,7 @@ func TestSelect(t *testing.T) {
 
 // TestShow wants the selected run to stay where the list moves, and its neighbour where it goes away.
 func TestShow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ first, then, want string }{
 		{"", "a b c", "a"},
 		{"b", "a b c", "b"},
@@ -174,6 +179,7 @@ func TestShow(t *testing.T) {
 
 // TestFollow wants the end of the log while it grows, unless a person has moved up.
 func TestFollow(t *testing.T) {
+	t.Parallel()
 	m := New(false, "")
 	grow := func(n int) string {
 		d := &Detail{ID: statuses[0].ID}

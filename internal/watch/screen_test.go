@@ -3,6 +3,7 @@ package watch
 import "testing"
 
 func TestPrintable(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"plain":              "plain",
 		"a\tb\nc\rd":         "a b c d",
@@ -22,6 +23,7 @@ func TestPrintable(t *testing.T) {
 }
 
 func TestClip(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		text  string
 		limit int
@@ -36,6 +38,7 @@ func TestClip(t *testing.T) {
 }
 
 func TestSqueeze(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		text  string
 		limit int

@@ -144,6 +144,7 @@ var screens = []struct {
 }
 
 func TestScreens(t *testing.T) {
+	t.Parallel()
 	for _, c := range screens {
 		sizes := c.sizes
 		if sizes == nil {
@@ -196,6 +197,7 @@ func check(t *testing.T, name string, s *Screen) {
 
 // TestLit wants the current state reversed in the drawing, so that it is seen without colours.
 func TestLit(t *testing.T) {
+	t.Parallel()
 	m := New(false, "")
 	m.Show(view(statuses, fixDetail("check")))
 	s := m.Draw(200, 50)
@@ -210,6 +212,7 @@ func TestLit(t *testing.T) {
 }
 
 func TestSizes(t *testing.T) {
+	t.Parallel()
 	for _, c := range screens {
 		for w := 1; w < 210; w += 3 {
 			for _, h := range []int{1, 2, 3, 4, 5, 8, 11, 12, 24, 60} {

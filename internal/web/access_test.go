@@ -61,6 +61,7 @@ func as(name string) func(*http.Request) {
 
 // TestEachRouteHasItsRole asks for each address as each role: who may gets an answer, and others get none.
 func TestEachRouteHasItsRole(t *testing.T) {
+	t.Parallel()
 	users, err := access.OpenUsers(usersFile(t))
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +118,7 @@ func closed() <-chan struct{} {
 
 // TestRouteWithoutRole: an address whose role was forgotten answers no user.
 func TestRouteWithoutRole(t *testing.T) {
+	t.Parallel()
 	for role := access.NoRole; role <= access.Author; role++ {
 		if role.May(access.NoRole) {
 			t.Errorf("%s may", role)
@@ -143,6 +145,7 @@ func form(text string) func(*http.Request) {
 
 // TestSignIn signs in and out, and has the file of users changed meanwhile.
 func TestSignIn(t *testing.T) {
+	t.Parallel()
 	path := usersFile(t)
 	users, err := access.OpenUsers(path)
 	if err != nil {
@@ -198,6 +201,7 @@ func TestSignIn(t *testing.T) {
 
 // TestGuessing: after some wrong passwords none of that name is looked at for a while, not even the right one; others are let in.
 func TestGuessing(t *testing.T) {
+	t.Parallel()
 	users, err := access.OpenUsers(usersFile(t))
 	if err != nil {
 		t.Fatal(err)
@@ -231,6 +235,7 @@ func TestGuessing(t *testing.T) {
 
 // TestTooManyRequests: one client that asks too often has to wait, another is answered.
 func TestTooManyRequests(t *testing.T) {
+	t.Parallel()
 	s, _ := newServer(t, &Access{Token: token(t), Owner: access.User{Name: "me", Role: access.Author}})
 	s.Access.requests.Burst, s.Access.requests.Every = 3, time.Hour
 	for i, want := range []int{401, 401, 401, 429} {
@@ -258,6 +263,7 @@ func token(t *testing.T) *access.Token {
 
 // TestProxy: a header names the user if it comes from the proxy, once.
 func TestProxy(t *testing.T) {
+	t.Parallel()
 	users, err := access.OpenUsers(usersFile(t))
 	if err != nil {
 		t.Fatal(err)
@@ -295,6 +301,7 @@ func TestProxy(t *testing.T) {
 
 // TestRotate: when the token is replaced, who had the one before is out, with their cookie, too.
 func TestRotate(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	k, err := access.KeepToken(dir, "http://127.0.0.1:80/", strings.Repeat("t", 40))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 // TestOpenAPI holds docs/openapi.json to what is served, and the routes of the API to the document: each is in it, and nothing else is.
 func TestOpenAPI(t *testing.T) {
+	t.Parallel()
 	text, err := OpenAPI()
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 // TestPacer: pages that are read as often as they may be take their share of a core, however many there are, and one alone is read soon.
 func TestPacer(t *testing.T) {
+	t.Parallel()
 	begin := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		pages int
@@ -50,6 +51,7 @@ func TestPacer(t *testing.T) {
 
 // TestChroniclesAreKept: ten pages that are read in turn have their chronicles kept, and those of long runs are forgotten before there are too many.
 func TestChroniclesAreKept(t *testing.T) {
+	t.Parallel()
 	var c chronicles
 	of := func(i int) *chronicle {
 		return c.of(Project{Name: "p"}, persistence.Run{ID: persistence.ID(strconv.Itoa(i))})

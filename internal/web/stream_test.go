@@ -11,6 +11,7 @@ import (
 // TestSlowReaderGetsTheNewest: of more events than a reader gets at once it gets the newest, and is notified how many
 // it missed; a few more than that are not left out, and those kept are never more than a bound, however many there are.
 func TestSlowReaderGetsTheNewest(t *testing.T) {
+	t.Parallel()
 	events := func(n int) iter.Seq2[fsm.Event, error] {
 		return func(yield func(fsm.Event, error) bool) {
 			for i := range n {

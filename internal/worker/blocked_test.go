@@ -11,6 +11,7 @@ import (
 // TestBlocks: a hundred runs wait for each other's paths. When the first ends, the second is tried, begins, and the third finds that these are locked
 // again: no other one is tried.
 func TestBlocks(t *testing.T) {
+	t.Parallel()
 	var b blocks
 	stands := map[persistence.ID]stance{"r-0": owned}
 	stand := func(id persistence.ID) stance { return stands[id] }
@@ -47,6 +48,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestHolderOf(t *testing.T) {
+	t.Parallel()
 	for note, want := range map[string]persistence.ID{
 		"/p is locked by run fix-20261121T103405 of loop fix (pid 3, for 8ms)": "fix-20261121T103405",
 		"run fix-20261121T103405, which is running, allows no other":           "fix-20261121T103405",

@@ -13,6 +13,7 @@ import (
 
 // TestSettleOutside: whatever folder a job names, the run stays in its work tree.
 func TestSettleOutside(t *testing.T) {
+	t.Parallel()
 	testenv.Command(t, "git")
 	remote, outside := t.TempDir(), t.TempDir()
 	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null")

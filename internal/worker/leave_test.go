@@ -32,6 +32,7 @@ func (k *kept) Found(_ context.Context, _ persistence.ID, f persistence.Finding)
 // TestParkedRunIsCarriedAgain: a run that was carried because its time had come, and that parks again, has a time at which it is carried again; so it has
 // where its process did not come to take it.
 func TestParkedRunIsCarriedAgain(t *testing.T) {
+	t.Parallel()
 	waits := func(kind string, next, deadline time.Duration) *fsm.Snapshot {
 		w := &fsm.Awaiting{Kind: kind, Next: time.Now().Add(next)}
 		if kind == fsm.AwaitFor {
@@ -95,6 +96,7 @@ func TestParkedRunIsCarriedAgain(t *testing.T) {
 }
 
 func TestWhyOf(t *testing.T) {
+	t.Parallel()
 	for said, want := range map[string]string{
 		"": "its process was killed",
 		"loops: /p is locked by run a (pid 3)\n  wait for it:   loops run x --queue\n  lock nothing:  loops run x --no-lock\n": "/p is locked by run a (pid 3)",
@@ -108,6 +110,7 @@ func TestWhyOf(t *testing.T) {
 }
 
 func TestParseAt(t *testing.T) {
+	t.Parallel()
 	now := time.Date(2026, 11, 21, 10, 30, 0, 0, time.UTC)
 	for text, want := range map[string]string{
 		"30m": "2026-11-21T11:00:00Z", "22:00": "2026-11-21T22:00:00Z", "10:30": "2026-11-22T10:30:00Z", "2026-12-01": "2026-12-01T00:00:00Z",
@@ -126,6 +129,7 @@ func TestParseAt(t *testing.T) {
 }
 
 func TestPause(t *testing.T) {
+	t.Parallel()
 	for tries, want := range map[int]time.Duration{0: time.Second, 3: 8 * time.Second, 5: 30 * time.Second, 100: 30 * time.Second} {
 		if got := pause(tries); got != want {
 			t.Errorf("after %d tries %s, want %s", tries, got, want)

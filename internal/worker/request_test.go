@@ -14,6 +14,7 @@ import (
 
 // TestRequestWithoutHash: a row of the database that names no definition, or another one than its request, has nothing executed.
 func TestRequestWithoutHash(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, hash, request, want string }{
 		{"as submit records it", "abc", `{"loop": "x", "hash": "abc"}`, ""},
 		{"no hash", "", `{"loop": "x"}`, "what was submitted as run r does not say which definition it is about: submit it again"},
@@ -34,6 +35,7 @@ func TestRequestWithoutHash(t *testing.T) {
 
 // A definition that came with a run is used where one of the worker's keys signed it, and what was changed after it was signed begins nothing.
 func TestShipped(t *testing.T) {
+	t.Parallel()
 	key := func(name string) (string, func(string) *engine.Shipped) {
 		file := filepath.Join(t.TempDir(), name)
 		public, err := signing.NewKey(file)

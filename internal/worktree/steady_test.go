@@ -10,6 +10,7 @@ import (
 // What a person saw who started four runs at once: "no work tree: fatal: failed to read
 // .git/worktrees/NAME/commondir: Success; nothing was run".
 func TestHalfMadeTreeOfAnotherRun(t *testing.T) {
+	t.Parallel()
 	unmade := &GitError{"worktree", 128, "fatal: failed to read .git/worktrees/other/commondir: Success"}
 	other := &GitError{"worktree", 128, "fatal: 'x' is not a commit"}
 	for _, c := range []struct {

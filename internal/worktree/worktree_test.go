@@ -10,6 +10,7 @@ import (
 )
 
 func TestOwn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ run, given, path, branch string }{
 		{"fix-20261121T103405", "", "fix-20261121T103405", "loops/fix-20261121T103405"},
 		{"fix-20261121T103405", "topic", "fix-20261121T103405", "topic"},
@@ -40,6 +41,7 @@ func fakeTree(t *testing.T, project, name string) string {
 
 // What is there of another run is not taken for one's own.
 func TestFree(t *testing.T) {
+	t.Parallel()
 	project := t.TempDir()
 	tip := ""
 	git := func(context.Context, string, ...string) (string, error) { return tip, nil }
@@ -63,6 +65,7 @@ func TestFree(t *testing.T) {
 }
 
 func TestMark(t *testing.T) {
+	t.Parallel()
 	project := t.TempDir()
 	path := fakeTree(t, project, "a")
 	if m, in := Around(path); in {
@@ -106,6 +109,7 @@ func TestMark(t *testing.T) {
 
 // A tree is not removed under a run that is in it, and no process enters one that goes.
 func TestEnter(t *testing.T) {
+	t.Parallel()
 	path := fakeTree(t, t.TempDir(), "a")
 	guest, err := Enter(path)
 	if err != nil {

@@ -159,6 +159,7 @@ func dirState(n int) string {
 // A process that is killed before any change of any file leaves what was there or what was to be, and the next one
 // continues from there.
 func TestKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
 	for n := 1; ; n++ {
 		root := filepath.Join(t.TempDir(), "runs")
 		acked, killed := run(t, fmt.Sprint("dir:", n), root)
@@ -211,6 +212,7 @@ func leftOver(t *testing.T, root string) {
 // A change that fails because the disk is full is reported, leaves the old or the new content, and no half-written
 // file; the same call works when there is room again.
 func TestNoRoomAtEveryStep(t *testing.T) {
+	t.Parallel()
 	for n := 1; ; n++ {
 		root := filepath.Join(t.TempDir(), "runs")
 		d, err := OpenDir(root)
@@ -282,6 +284,7 @@ func writeForever(root string, ack func(int)) error {
 
 // Killed at any moment, nothing that was acknowledged is lost.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	for i := range 12 {
 		root := filepath.Join(t.TempDir(), "runs")
 		cmd := exec.Command(os.Args[0])
@@ -384,6 +387,7 @@ func writeLimited(root string) error {
 
 // A write that ends in its middle, as on a full disk, is reported and undone.
 func TestShortWrites(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), "runs")
 	if _, killed := run(t, "limit", root); killed {
 		t.Fatal("killed")

@@ -70,6 +70,7 @@ func events(t testing.TB, d *Dir) string {
 // Whatever byte the newest checkpoint ends at, and whichever bit of it is wrong, it is not believed: the one before is
 // returned, and the damage is reported. The next Save continues from there.
 func TestSpoiltCheckpoint(t *testing.T) {
+	t.Parallel()
 	d := openRuns(t)
 	must(t, d.Save(t.Context(), sample(1)))
 	must(t, d.Save(t.Context(), sample(2)))
@@ -113,6 +114,7 @@ func TestSpoiltCheckpoint(t *testing.T) {
 
 // Content is synced before it gets its name, and the name before the call returns.
 func TestOrderOfWriting(t *testing.T) {
+	t.Parallel()
 	d := openRuns(t)
 	var steps []string
 	d.disk.step = func(what string) error {
@@ -156,6 +158,7 @@ func TestOrderOfWriting(t *testing.T) {
 
 // The lock of a file that was removed just before it was taken is no lock: it is taken on the file that is there then.
 func TestLockOfRemovedFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sub", "lock")
 	d := disk{dirMode: 0o755, fileMode: 0o600}
 	count := 0
@@ -202,6 +205,7 @@ func threeEvents(t *testing.T) (d *Dir, path string, whole []byte, ends []int) {
 
 // Whatever byte a log ends at, the events up to there are whole, and the next one has the next number.
 func TestTornLog(t *testing.T) {
+	t.Parallel()
 	d, path, whole, ends := threeEvents(t)
 	for n := range len(whole) + 1 {
 		must(t, os.WriteFile(path, whole[:n], 0o600))
@@ -226,6 +230,7 @@ func TestTornLog(t *testing.T) {
 
 // Whichever bit of a log is wrong, no event is wrong, what is missing is reported, and no number is given twice.
 func TestSpoiltLog(t *testing.T) {
+	t.Parallel()
 	d, path, whole, ends := threeEvents(t)
 	for n := range whole {
 		for bit := range 8 {

@@ -14,6 +14,7 @@ import (
 // A link, a named pipe or a folder is in the place of a file of a checkpoint, a log or a stage. It is refused with a
 // message, no process waits for it, and what a link leads to is neither believed nor changed.
 func TestNoRegularFile(t *testing.T) {
+	t.Parallel()
 	put := map[string]func(path, outside string) error{
 		"a symbolic link": func(path, outside string) error { return os.Symlink(outside, path) },
 		"a named pipe":    func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },

@@ -27,6 +27,7 @@ func flat(code string) string {
 
 // The Go code of docs/checkpoint.md is in the examples, which are compiled and run, and the tests it names exist.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	page, examples := text(t, "../../docs/checkpoint.md"), flat(text(t, "example_test.go"))
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page, -1)
 	if len(blocks) < 5 {

@@ -53,6 +53,7 @@ func (s *spy) Delete(ctx context.Context, run string) error {
 var errFull = errors.New("disk full")
 
 func TestThrottle(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &spy{}
 		r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, time.Minute)
@@ -94,6 +95,7 @@ func TestThrottle(t *testing.T) {
 }
 
 func TestNoInterval(t *testing.T) {
+	t.Parallel()
 	s := &spy{}
 	r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, 0)
 	for range 5 {
@@ -105,6 +107,7 @@ func TestNoInterval(t *testing.T) {
 
 // Save does not wait for a save that is under way, SaveNow does, and nothing is written after Complete.
 func TestSlowStore(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &spy{slow: time.Minute}
 		r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, 0)
@@ -135,6 +138,7 @@ func TestSlowStore(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*checkpoint.Run, context.Context) error{"complete": (*checkpoint.Run).Complete, "fail": (*checkpoint.Run).Fail} {
 		t.Run(name, func(t *testing.T) {
 			s := &spy{}
@@ -184,6 +188,7 @@ func TestEnds(t *testing.T) {
 
 // The meta of the handle is what is saved, and Save changes nothing of its argument.
 func TestMetaOfHandle(t *testing.T) {
+	t.Parallel()
 	s := &spy{}
 	f := checkpoint.Factory[map[string]any]{Store: s, Meta: checkpoint.MetaFromMap}
 	r := f.New(map[string]any{"run": 17, "agent": "a", "caller": "c", "channel": "ch", "parent": "p", "prompt": "pr", "model_tier": "m", "other": 1, "x": nil})
@@ -205,6 +210,7 @@ func TestMetaOfHandle(t *testing.T) {
 
 // What another program wrote about a run is kept, also where this package does not know the field.
 func TestUnknownFieldsOfARunAreKept(t *testing.T) {
+	t.Parallel()
 	stored, err := checkpoint.Encode(&checkpoint.Checkpoint{Meta: checkpoint.Meta{Run: "r1", More: map[string]any{"guild": "makers"}}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -233,6 +239,7 @@ func TestUnknownFieldsOfARunAreKept(t *testing.T) {
 // TestUnknownFieldsSurviveASave: a program that resumed a run by its id alone, and saved it, removed from the checkpoint all
 // that another program had written about the run.
 func TestUnknownFieldsSurviveASave(t *testing.T) {
+	t.Parallel()
 	s := new(checkpoint.Memory)
 	old := checkpoint.Meta{Run: "r2", Agent: "scribe", Prompt: "write", More: map[string]any{"guild": "makers", "seat": "1"}}
 	if err := s.Save(t.Context(), &checkpoint.Checkpoint{Meta: old, Iteration: 1}); err != nil {
@@ -259,6 +266,7 @@ func TestUnknownFieldsSurviveASave(t *testing.T) {
 
 // A phase that a pipeline has twice is done twice, in one life of the program and over a restart.
 func TestDraftReviewDraft(t *testing.T) {
+	t.Parallel()
 	pipeline := []string{"draft", "review", "draft"}
 	for crash := range len(pipeline) + 1 {
 		s, did := new(checkpoint.Memory), []string{}
@@ -289,6 +297,7 @@ func TestDraftReviewDraft(t *testing.T) {
 type plain struct{ checkpoint.Store }
 
 func TestNoLog(t *testing.T) {
+	t.Parallel()
 	r := checkpoint.NewRun(plain{&spy{}}, checkpoint.Meta{Run: "r1"}, 0)
 	if _, err := r.Append(t.Context(), checkpoint.Event{}); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("append: %v", err)
@@ -306,6 +315,7 @@ func TestNoLog(t *testing.T) {
 
 // Many goroutines use one handle; each Save is written or put off.
 func TestManyGoroutines(t *testing.T) {
+	t.Parallel()
 	s := &spy{}
 	r := checkpoint.NewRun(s, checkpoint.Meta{Run: "r1"}, time.Microsecond)
 	var wg sync.WaitGroup

@@ -43,6 +43,7 @@ func equal(t testing.TB, got, want string) {
 }
 
 func TestStages(t *testing.T) {
+	t.Parallel()
 	s, dir := openStages(t)
 	equal(t, beginText(t, s), begun(false, "2026-11-21"))
 	equal(t, beginText(t, s), begun(true, "2026-11-21"))
@@ -94,6 +95,7 @@ func names(t testing.TB, dir string) string {
 
 // Without Begin and without a folder, things are what they seem.
 func TestStagesWithoutBegin(t *testing.T) {
+	t.Parallel()
 	s, dir := openStages(t)
 	must(t, s.Done(t.Context()))
 	if _, err := s.Load(t.Context(), "x"); !errors.Is(err, ErrNotFound) {
@@ -107,6 +109,7 @@ func TestStagesWithoutBegin(t *testing.T) {
 }
 
 func TestStageNames(t *testing.T) {
+	t.Parallel()
 	s, _ := openStages(t)
 	for _, name := range []string{"a", "0", "a-b_c9", "a_", strings.Repeat("x", 200), "con"} {
 		must(t, s.Save(t.Context(), name, []byte("0")))
@@ -124,6 +127,7 @@ func TestStageNames(t *testing.T) {
 }
 
 func TestStageValues(t *testing.T) {
+	t.Parallel()
 	s, _ := openStages(t)
 	for _, good := range []string{"null", " 1 ", "\"\"", "[1e999, 12345678901234567890]", "{\"a\":1,\"a\":2}\n", "\"\\ud800\"", "\"\u2028\"", strings.Repeat("[", 5000) + strings.Repeat("]", 5000)} {
 		must(t, s.Save(t.Context(), "x", []byte(good)))
@@ -156,6 +160,7 @@ func TestStageValues(t *testing.T) {
 
 // A damaged manifest, or a value that is gone or damaged, is reported; Begin works in spite of it.
 func TestDamagedStages(t *testing.T) {
+	t.Parallel()
 	s, dir := openStages(t)
 	manifest := filepath.Join(dir, "manifest.json")
 	aside := map[string]string{}
@@ -238,6 +243,7 @@ func TestDamagedStages(t *testing.T) {
 }
 
 func TestStageModes(t *testing.T) {
+	t.Parallel()
 	s, dir := openStages(t)
 	must(t, s.Save(t.Context(), "x", []byte("1")))
 	for _, name := range []string{"x.json", "manifest.json"} {
@@ -258,6 +264,7 @@ func TestStageModes(t *testing.T) {
 
 // What is in the place of a file or folder is named, and nothing is changed.
 func TestUnusableStages(t *testing.T) {
+	t.Parallel()
 	s, dir := openStages(t)
 	must(t, os.WriteFile(dir, nil, 0o644))
 	is := func(what string, err error, want string) {
@@ -288,6 +295,7 @@ func TestUnusableStages(t *testing.T) {
 
 // Saves at once lose none of each other's entries, and a Begin between them none of them.
 func TestParallelSaves(t *testing.T) {
+	t.Parallel()
 	s, dir := openStages(t)
 	equal(t, beginText(t, s), begun(false, "2026-11-21"))
 	var wg sync.WaitGroup
@@ -317,6 +325,7 @@ func TestParallelSaves(t *testing.T) {
 
 // A user who keeps the lock is waited for, not for ever.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	s, _ := openStages(t)
 	must(t, s.Save(t.Context(), "x", []byte("1")))
 	f, err := os.Open(s.lock)
@@ -400,6 +409,7 @@ func stateAfter(n int) string {
 
 // A script that is killed before any change of any file finds what it saved, and whole.
 func TestStagesKilledAtEveryStep(t *testing.T) {
+	t.Parallel()
 	for n := 1; ; n++ {
 		dir := filepath.Join(t.TempDir(), "stages")
 		acked, killed := run(t, fmt.Sprint("stages:", n), dir)
@@ -449,6 +459,7 @@ func TestStagesKilledAtEveryStep(t *testing.T) {
 
 // A change that fails because the disk is full is reported, and what was saved is still there.
 func TestStagesNoRoomAtEveryStep(t *testing.T) {
+	t.Parallel()
 	for n := 1; ; n++ {
 		dir := filepath.Join(t.TempDir(), "stages")
 		s := OpenStages(dir)

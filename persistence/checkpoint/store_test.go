@@ -13,6 +13,7 @@ import (
 )
 
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	checkpointtest.Run(t, func(*testing.T) checkpoint.Store { return new(checkpoint.Memory) })
 }
 
@@ -37,6 +38,7 @@ func (d damageable) Damage(run string, log bool, f func([]byte) []byte) error {
 }
 
 func TestDir(t *testing.T) {
+	t.Parallel()
 	checkpointtest.Run(t, func(t *testing.T) checkpoint.Store {
 		root := filepath.Join(t.TempDir(), "runs")
 		d, err := checkpoint.OpenDir(root)
@@ -49,6 +51,7 @@ func TestDir(t *testing.T) {
 
 // A nil store of any kind works and keeps nothing.
 func TestNil(t *testing.T) {
+	t.Parallel()
 	type both interface {
 		checkpoint.Store
 		checkpoint.Log
@@ -108,6 +111,7 @@ func save(t testing.TB, s checkpoint.Store, run string, iteration int) {
 }
 
 func TestModes(t *testing.T) {
+	t.Parallel()
 	d, root := mustOpen(t)
 	save(t, d, "r1", 1)
 	path := filepath.Join(root, "r1", "checkpoint.json")
@@ -132,6 +136,7 @@ func TestModes(t *testing.T) {
 
 // What was deleted leaves nothing, and nothing of a Save is left but its files.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	d, root := mustOpen(t)
 	names := func(want ...string) {
 		t.Helper()
@@ -182,6 +187,7 @@ func TestFiles(t *testing.T) {
 
 // What is in the place of files is named.
 func TestUnusable(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	file := filepath.Join(root, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -214,6 +220,7 @@ func TestUnusable(t *testing.T) {
 
 // A checkpoint of a newer version is neither read wrongly nor replaced.
 func TestNewer(t *testing.T) {
+	t.Parallel()
 	d, root := mustOpen(t)
 	save(t, d, "r1", 1)
 	path := filepath.Join(root, "r1", "checkpoint.json")
@@ -232,6 +239,7 @@ func TestNewer(t *testing.T) {
 
 // A checkpoint that a user copied to another run's folder is not that run's.
 func TestWrongRun(t *testing.T) {
+	t.Parallel()
 	d, root := mustOpen(t)
 	save(t, d, "r1", 1)
 	if err := os.Rename(filepath.Join(root, "r1"), filepath.Join(root, "r2")); err != nil {
@@ -243,6 +251,7 @@ func TestWrongRun(t *testing.T) {
 }
 
 func TestUnpackErrors(t *testing.T) {
+	t.Parallel()
 	if _, err := checkpoint.Pack([]any{1, func() {}}); err == nil || !contains(err, "message 1") {
 		t.Errorf("pack: %v", err)
 	}

@@ -255,6 +255,7 @@ func TestFilterReadsWhatItReturns(t *testing.T) {
 // A process is killed while it writes the index: wherever the file ends, and whatever bit of it is wrong, the list is right, and the next
 // listing makes the index whole.
 func TestIndexTorn(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	d.eager = true
 	for i := range 3 {
@@ -380,6 +381,7 @@ func listed1(t *testing.T, d *Store, id persistence.ID) (found []persistence.Run
 
 // What a user removes is removed: the index has nothing about it any more, also where the removal was cut short.
 func TestIndexForgetsWhatIsRemoved(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	d.eager = true
 	gone := ended(t, d, "secret", 1)

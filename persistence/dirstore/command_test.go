@@ -38,6 +38,7 @@ func send(t *testing.T, d *Store, id persistence.ID, c persistence.Command) pers
 
 // The sender of a command died while it was written: it was not sent, and the next one is.
 func TestCommandTornAtEveryByte(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	defer j.die()
@@ -69,6 +70,7 @@ func TestCommandTornAtEveryByte(t *testing.T) {
 
 // A command that is sent while its run goes to the archive is there afterwards, once, whatever the moment.
 func TestSendWhileArchiving(t *testing.T) {
+	t.Parallel()
 	for _, before := range []bool{false, true} { // there is a file of commands already
 		for n := 1; ; n++ {
 			d := open(t)
@@ -100,6 +102,7 @@ func TestSendWhileArchiving(t *testing.T) {
 
 // The same, where the run is archived while a command is being sent.
 func TestArchivedWhileSending(t *testing.T) {
+	t.Parallel()
 	for _, moment := range []string{"send", "sent"} {
 		for _, before := range []bool{false, true} {
 			for _, copied := range []bool{false, true} { // where files have no second names
@@ -168,6 +171,7 @@ func checkSent(t *testing.T, d *Store, id persistence.ID, when string, before bo
 
 // The sender of a command died just as the run was archived. What it left blocks no process: the next sweep removes it.
 func TestKilledSender(t *testing.T) {
+	t.Parallel()
 	for _, removed := range []bool{false, true} {
 		d := open(t)
 		j := begin(t, d, step(1), end(1, fsm.EndInterrupted))
@@ -206,6 +210,7 @@ func TestKilledSender(t *testing.T) {
 
 // Lines of others in the file of commands, also endless ones, hide no command.
 func TestGarbageCommands(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	defer j.die()
@@ -231,6 +236,7 @@ func TestGarbageCommands(t *testing.T) {
 
 // An owner that looks again and again does not read what it has read.
 func TestCommandsAreReadOnce(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	defer j.die()

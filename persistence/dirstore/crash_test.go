@@ -70,6 +70,7 @@ var errCrash = errors.New("crash")
 
 // A crash between any two steps of archiving leaves a run that is whole, listed once, and can be tidied.
 func TestCrashWhileArchiving(t *testing.T) {
+	t.Parallel()
 	for _, by := range []string{fsm.EndTerminal, fsm.EndInterrupted} {
 		for n := 1; ; n++ {
 			d := open(t)
@@ -138,6 +139,7 @@ func checkWhole(t *testing.T, d *Store, when string, status persistence.Status) 
 
 // A crash between any two steps of bringing a run back leaves it whole on one side.
 func TestCrashWhileUnarchiving(t *testing.T) {
+	t.Parallel()
 	for n := 1; ; n++ {
 		d := open(t)
 		j := begin(t, d, step(1), end(1, fsm.EndInterrupted))
@@ -285,6 +287,7 @@ func spoilState(t *testing.T, from, every int) {
 // A journal was cut, or put back from an older copy, beside the state file of the run: its actions ran again, as the first
 // attempt. The newer of both holds, what is missing is reported, and no number is given twice, whatever happens next.
 func TestStateAheadOfJournal(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		spoil func(t *testing.T, j *journal, state []byte) // after the next event was recorded
@@ -367,6 +370,7 @@ func TestStateAheadOfJournal(t *testing.T) {
 
 // The end of a run was recorded and its state file could not be written: it was said to have stopped, and could not be resumed.
 func TestEndWithoutStateFile(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	tmp := j.files.state + ".tmp"
@@ -395,6 +399,7 @@ func TestEndWithoutStateFile(t *testing.T) {
 
 // A failing write ends the run at once and leaves what was recorded.
 func TestFailingWrite(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		spoil func(*journal) string // returns the file the error must name
@@ -452,6 +457,7 @@ func TestFailingWrite(t *testing.T) {
 
 // little-loops rewrites a state file and drops what it does not know. Nothing is lost by that.
 func TestRewrittenByTheReference(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	b := step(1)
 	b.Snapshot.Holds = map[string]int{"a": 3}

@@ -18,6 +18,7 @@ import (
 // What a loss of power leaves of definition.loop, and what people do to it: the journal has the text all the same, and a
 // resume writes it again.
 func TestDefinitionFileLost(t *testing.T) {
+	t.Parallel()
 	short := "name: fix\n# é \x00 \n"
 	long := short + strings.Repeat("# long\n", 20000) // a text of its own in the folder blobs
 	for what, spoil := range map[string]func(path string) error{
@@ -79,6 +80,7 @@ func wantDefinition(t *testing.T, d *Store, id persistence.ID, want string) {
 
 // The text is durable with the first record: it costs no sync of its own, and no state file holds it.
 func TestDefinitionTravels(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	var synced []string
 	d.synced = func(path string) error {
@@ -124,6 +126,7 @@ func TestDefinitionTravels(t *testing.T) {
 
 // A run of an earlier version has its definition only in the file.
 func TestDefinitionOfEarlierVersions(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	j.die()

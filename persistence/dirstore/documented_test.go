@@ -9,6 +9,7 @@ import (
 
 // docs/files.md was behind the program: twelve keys of state.json were not in it.
 func TestEveryKeyIsDocumented(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../../docs/files.md")
 	if err != nil {
 		t.Fatal(err)

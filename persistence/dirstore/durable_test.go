@@ -63,6 +63,7 @@ func batch(snapshot, checkpoint bool, kinds ...string) *fsm.Batch {
 
 // What is durable when Record returns, and what 50 ms later.
 func TestDurability(t *testing.T) {
+	t.Parallel()
 	decision := batch(true, false, "evaluate", "route", "state_enter")
 	start := batch(true, true, "route", "state_enter", "action_start")
 	result := batch(true, false, "action_complete", "route")
@@ -138,6 +139,7 @@ func TestDurability(t *testing.T) {
 
 // A disk that fails while nothing waits for it stops the run at its next record.
 func TestDurabilityFailsInTheBackground(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t)
 		d.Durability = persistence.Grouped
@@ -166,6 +168,7 @@ func TestDurabilityFailsInTheBackground(t *testing.T) {
 
 // Close waits for nothing, and nothing happens behind it.
 func TestDurabilityEndsWithClose(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := open(t)
 		s := count(d)
@@ -185,6 +188,7 @@ func TestDurabilityEndsWithClose(t *testing.T) {
 }
 
 func TestParseDurability(t *testing.T) {
+	t.Parallel()
 	for _, d := range []persistence.Durability{persistence.Strict, persistence.Grouped, persistence.None} {
 		if got, err := persistence.ParseDurability(d.String()); err != nil || got != d {
 			t.Errorf("%s: %v, %v", d, got, err)

@@ -11,6 +11,7 @@ import (
 
 // What a run writes once is not kept permanently: its memory does not grow with its length.
 func TestEncodersForget(t *testing.T) {
+	t.Parallel()
 	j := begin(t, open(t))
 	s := step(1).Snapshot
 	for n := range 300 {

@@ -20,6 +20,7 @@ const fixtures = "../../cmd/loops/testdata/conformance/dirs"
 // Directories written by little-loops are read unchanged: every run once, what it says, and whether it can be
 // resumed and where.
 func TestReferenceDirectories(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		dir  string
 		runs []string // newest first

@@ -80,6 +80,7 @@ func encode(r *record) []byte {
 }
 
 func TestFlatGolden(t *testing.T) {
+	t.Parallel()
 	for name, r := range map[string]*record{
 		"full.state.json":   example(),
 		"nested.state.json": nested(),
@@ -108,6 +109,7 @@ func TestFlatGolden(t *testing.T) {
 }
 
 func TestTakeFlatRefuses(t *testing.T) {
+	t.Parallel()
 	const good = `{"loop_name": "a", "current_state": "b", "iteration": 1, "started_at": "2026-11-21T08:37:17+00:00", "status": "running"`
 	for _, c := range []struct{ add, want string }{
 		{``, ""},
@@ -157,6 +159,7 @@ func TestTakeFlatRefuses(t *testing.T) {
 
 // Sub-loops are read as deep as the machine nests them, and no deeper.
 func TestTakeFlatDepth(t *testing.T) {
+	t.Parallel()
 	const level = `{"loop_name": "a", "current_state": "b", "iteration": 1, "started_at": "", "status": "running", "sub_loop": {"memory": `
 	for _, n := range []int{fsm.MaxDepth, fsm.MaxDepth + 1, 400} {
 		flat, err := snapshot.Parse([]byte(strings.Repeat(level, n) + strings.TrimSuffix(level, `, "sub_loop": {"memory": `) + "}" + strings.Repeat("}}", n)))
@@ -182,6 +185,7 @@ func TestTakeFlatDepth(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ loop, id string }{
 		{"fix", "fix-20261121T083717"},
 		{"a-b", "a-b-20261121T083717"},
@@ -220,6 +224,7 @@ func TestNames(t *testing.T) {
 // TestCaptureIsTheBeginningOfTheOutput holds that a large output that a state captures, which is the one of prev_result without
 // its last line end, is stored once.
 func TestCaptureIsTheBeginningOfTheOutput(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	b := &blobs{d: &Store{}, dir: dir}
 	e := snapshot.NewWriter(b)
@@ -251,6 +256,7 @@ func TestCaptureIsTheBeginningOfTheOutput(t *testing.T) {
 }
 
 func TestBlobsAreStoredOnce(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	e := snapshot.NewWriter(&blobs{d: &Store{}, dir: dir})
 	big := strings.Repeat("x", snapshot.LargeFrom+1)

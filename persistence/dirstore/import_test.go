@@ -37,6 +37,7 @@ func recordedRuns(t *testing.T) (from *Store, runs []persistence.Run) {
 // TestCrashWhileImporting looks at what a crash before each step of an import would leave: nothing of the run, or all of
 // it, and the import can be done again.
 func TestCrashWhileImporting(t *testing.T) {
+	t.Parallel()
 	from, runs := recordedRuns(t)
 	for _, run := range runs {
 		want, err := persistence.Sum(t.Context(), from, run)
@@ -100,6 +101,7 @@ func checkImported(t *testing.T, when string, from *Store, root string, run pers
 }
 
 func TestImportRefused(t *testing.T) {
+	t.Parallel()
 	from, runs := recordedRuns(t)
 	memory, err := from.Snapshot(t.Context(), runs[0].ID)
 	if err != nil {
@@ -137,6 +139,7 @@ func TestImportRefused(t *testing.T) {
 
 // TestCopyOfAnotherRun: what is there is not overwritten, whatever it is.
 func TestCopyOfAnotherRun(t *testing.T) {
+	t.Parallel()
 	from, runs := recordedRuns(t)
 	to := open(t)
 	for _, r := range runs {
@@ -185,6 +188,7 @@ func (r restless) Events(ctx context.Context, id persistence.ID, after uint64) i
 
 // TestCopyOfARunThatIsResumed: a copy that would be half of what a run was, and half of what it became, is not made.
 func TestCopyOfARunThatIsResumed(t *testing.T) {
+	t.Parallel()
 	from, runs := recordedRuns(t)
 	run := runs[slices.IndexFunc(runs, func(r persistence.Run) bool { return r.Resumable })]
 	for _, goesOn := range []bool{true, false} {

@@ -17,6 +17,7 @@ import (
 // A kill between the last two steps of archiving left the live files of a finished run beside its archive, and
 // sweep said that there was nothing to do.
 func TestSweepClearsFilesBesideAFinishedArchive(t *testing.T) {
+	t.Parallel()
 	ctx, root := context.Background(), t.TempDir()
 	d, err := dirstore.Open(root)
 	if err != nil {
@@ -61,6 +62,7 @@ func TestSweepClearsFilesBesideAFinishedArchive(t *testing.T) {
 // A user copied the live files of a run by hand, so that many runs said they had one archive folder. A sweep
 // built all of them in it at once: most failed, and what was archived could be a mixture.
 func TestSweepKeepsCopiesOfARunApart(t *testing.T) {
+	t.Parallel()
 	ctx, root := context.Background(), t.TempDir()
 	d, err := dirstore.Open(root)
 	if err != nil {

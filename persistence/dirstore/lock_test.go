@@ -14,6 +14,7 @@ import (
 
 // A process that was stopped while it had the store's lock must not keep others waiting for ever.
 func TestStoreLockThatIsNotLetGo(t *testing.T) {
+	t.Parallel()
 	d, err := Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +48,7 @@ func TestStoreLockThatIsNotLetGo(t *testing.T) {
 
 // Locks of little-loops count while their process lives, also those of loops with a slash in their name.
 func TestLocksOfTheReferenceTool(t *testing.T) {
+	t.Parallel()
 	d, err := Open(filepath.Join(t.TempDir(), ".loops"))
 	must(t, err)
 	alive := true

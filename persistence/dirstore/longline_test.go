@@ -13,6 +13,7 @@ import (
 // An event that no reader would take back was written all the same, and the history was damaged from there on. It is refused,
 // and the run is as it was before.
 func TestEventThatIsTooLongToBeRead(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	long := step(2)

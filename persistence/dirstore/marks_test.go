@@ -62,6 +62,7 @@ func plain(todo []persistence.Tidying) (moves []persistence.Tidying) {
 // A process dies between any two steps of marking runs and moving them to the archive: each is listed once, at any time, what was found
 // out about it stays, and the next one finishes.
 func TestCrashWhileMarkedRunsAreMoved(t *testing.T) {
+	t.Parallel()
 	const runs = 3
 	for n := 1; ; n++ {
 		d := open(t)
@@ -115,6 +116,7 @@ func still(t *testing.T, d *Store, todo []persistence.Tidying) (left []persisten
 
 // The file of marks ends anywhere, and a bit of it is wrong: a run is as it says or as if it were not there.
 func TestMarksTorn(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	todo := died(t, d, 3)
 	must(t, errors.Join(d.MarkInterrupted(t.Context(), todo)...))
@@ -143,6 +145,7 @@ func TestMarksTorn(t *testing.T) {
 // A run that is marked can be resumed as it could before, and the mark is about the segment that died, not about the next one. A run that
 // a process owns is not marked.
 func TestMarkedRunIsResumed(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	todo := died(t, d, 2)
 	must(t, errors.Join(d.MarkInterrupted(t.Context(), todo)...))

@@ -12,6 +12,7 @@ import (
 
 // A run that a newer version of the program recorded, in a format of its own, is listed, and neither resumed nor changed.
 func TestRunOfANewerVersion(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	j.die()

@@ -18,6 +18,7 @@ import (
 // Something that is not a file is where one should be. Nothing waits for it: what is known of the run is returned, and
 // what cannot be done fails and names the file. The other run is not concerned.
 func TestNoRegularFile(t *testing.T) {
+	// Not parallel: the test changes the working directory.
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, []byte("of another\n"), 0o600); err != nil {
 		t.Fatal(err)

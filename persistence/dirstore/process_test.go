@@ -116,6 +116,7 @@ func spawn(t *testing.T, mode, root string) (*exec.Cmd, persistence.ID) {
 
 // A process that is killed releases its run and its scope, and loses nothing it recorded.
 func TestKilledOwner(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), ".loops")
 	cmd, id := spawn(t, "hold", root)
 	d, err := dirstore.Open(root)
@@ -163,6 +164,7 @@ func TestKilledOwner(t *testing.T) {
 
 // A waiter that is killed leaves the line at that moment, and the next one that joins removes what it left behind.
 func TestKilledWaiter(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), ".loops")
 	cmd, id := spawn(t, "wait", root)
 	q := persistence.ProjectQueue(root)
@@ -202,6 +204,7 @@ func TestKilledWaiter(t *testing.T) {
 
 // A process that is stopped keeps its run for as long as it is: it is not taken for dead, and no process takes the run over.
 func TestPausedOwner(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), ".loops")
 	cmd, id := spawn(t, "hold", root)
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
@@ -230,6 +233,7 @@ func TestPausedOwner(t *testing.T) {
 
 // Starts of one loop in one second, in several processes, are all kept.
 func TestStartsInOneSecond(t *testing.T) {
+	t.Parallel()
 	root := filepath.Join(t.TempDir(), ".loops")
 	var wg sync.WaitGroup
 	const processes = 4
@@ -263,6 +267,7 @@ func TestStartsInOneSecond(t *testing.T) {
 
 // Killed at any moment, memory and events agree: two events a step.
 func TestKilledWhileRecording(t *testing.T) {
+	t.Parallel()
 	for i := range 12 {
 		root := filepath.Join(t.TempDir(), ".loops")
 		cmd, id := spawn(t, "record", root)

@@ -15,6 +15,7 @@ import (
 
 // A reader of a running run sees it whole, and never going backwards, however fast the run writes.
 func TestReadersBesideAWriter(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	d, err := dirstore.Open(t.TempDir())
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 // Only the user can read what a run left, whichever process left it: memory and events hold what actions printed
 // and were given. The .loops folder is that of the project, and what was there before keeps its mode.
 func TestModes(t *testing.T) {
+	// Not parallel: the test changes the umask.
 	defer syscall.Umask(syscall.Umask(0))
 	root := filepath.Join(t.TempDir(), "project", ".loops")
 	d, err := Open(root)
@@ -85,6 +86,7 @@ func TestModes(t *testing.T) {
 
 // Folders that are there already may be shared with another tool, and stay as they are.
 func TestModesOfBefore(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	for _, dir := range []string{d.running, d.history, d.runs} {
 		must(t, os.MkdirAll(dir, 0o700))
@@ -100,6 +102,7 @@ func TestModesOfBefore(t *testing.T) {
 
 // A folder of a run that leads elsewhere is not written through; the folders of all runs may lie on another disk.
 func TestLinkedFolders(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		ended bool

@@ -17,6 +17,7 @@ import (
 // TestCrashWhileRemoving looks at what a crash before each step of a removal would leave: the run as it was, or none. The
 // next removal finishes what was begun.
 func TestCrashWhileRemoving(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"archived", "live", "live in parts"} {
 		d, steps := open(t), 0
 		if kind == "live in parts" {
@@ -136,6 +137,7 @@ func checkRemoved(t *testing.T, when, root string, id, other persistence.ID, cap
 
 // TestRemoveUnreadable: a run that cannot be read any more is one that users want to remove.
 func TestRemoveUnreadable(t *testing.T) {
+	t.Parallel()
 	for _, archived := range []bool{true, false} {
 		d := open(t)
 		j := begin(t, d, step(1))
@@ -171,6 +173,7 @@ func TestRemoveUnreadable(t *testing.T) {
 
 // TestRemoveKeepsSharedFolder: the archive folder of a run was taken by a copy of another, so it was given the next second.
 func TestRemoveKeepsSharedFolder(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	first := j.Run()
@@ -207,6 +210,7 @@ func TestRemoveKeepsSharedFolder(t *testing.T) {
 
 // The same the other way round: the run in the next second goes first.
 func TestRemoveKeepsFolderOfFirst(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1), end(1, "terminal"))
 	first := j.Run()
@@ -237,6 +241,7 @@ func TestRemoveKeepsFolderOfFirst(t *testing.T) {
 }
 
 func TestRemoveTreeTells(t *testing.T) {
+	t.Parallel()
 	if err := disk.RemoveTree(filepath.Join(t.TempDir(), "nothing")); err != nil {
 		t.Error(err)
 	}
@@ -249,6 +254,7 @@ func TestRemoveTreeTells(t *testing.T) {
 // TestImportAfterARemovalThatWasCutShort: a run that is imported under the ID of one whose removal was cut short keeps its
 // files when the removal is finished.
 func TestImportAfterARemovalThatWasCutShort(t *testing.T) {
+	t.Parallel()
 	from, d := open(t), open(t)
 	whole := begin(t, from, step(1), end(1, "terminal"))
 	live := begin(t, d, step(1))

@@ -18,6 +18,7 @@ import (
 // TestRewindPastDamage spoils one line of a journal: what was remembered before it is known, what was remembered from it on
 // is not, up to the next whole memory, with which a segment begins.
 func TestRewindPastDamage(t *testing.T) {
+	t.Parallel()
 	d, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	if err != nil {
 		t.Fatal(err)

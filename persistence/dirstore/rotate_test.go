@@ -97,6 +97,7 @@ func readAll(t *testing.T, d *Store, id persistence.ID, after uint64) (n uint64)
 
 // A journal in parts is one journal to readers: live, without its state file or its index, in the archive, and back.
 func TestParts(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	d.PartSize, d.Durability = 1500, persistence.None
 	j := long(t, d, 60)
@@ -186,6 +187,7 @@ func TestParts(t *testing.T) {
 
 // A crash between any two steps of beginning a part loses nothing, and the run continues from there.
 func TestCrashWhileRotating(t *testing.T) {
+	t.Parallel()
 	steps := map[string]bool{}
 	for n := 1; n < 20; n++ {
 		d := open(t)
@@ -256,6 +258,7 @@ func TestCrashWhileRotating(t *testing.T) {
 
 // A reader that began before a part was full, and one whose run is archived meanwhile, see one journal without a gap.
 func TestPartsMoveUnderAReader(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	d.PartSize, d.Durability = 800, persistence.None
 	j := begin(t, d, step(1), step(2), step(3), step(4))
@@ -284,6 +287,7 @@ func TestPartsMoveUnderAReader(t *testing.T) {
 
 // The folder of a run in one part has no more than before.
 func TestOnePart(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := long(t, d, 40)
 	if disk.Exists(j.files.parts) || strings.Contains(string(encode(&j.rec)), `"part"`) {
@@ -297,6 +301,7 @@ func TestOnePart(t *testing.T) {
 // A full part that cannot be read was a note: the events without it looked like all there are, a fork began without the memory
 // before it, and a run continued with the memory of an older part, so that it did again what it had done.
 func TestUnreadablePart(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	d.PartSize, d.Durability = 1500, persistence.None
 	j := long(t, d, 60)

@@ -15,6 +15,7 @@ import (
 
 // TestSkim: a listing says of an archived run what the whole of its state says, without its captures.
 func TestSkim(t *testing.T) {
+	t.Parallel()
 	d := archive(t, t.TempDir(), 1)
 	runs, err := d.Runs(t.Context(), persistence.Query{})
 	if err != nil || len(runs) != 1 {

@@ -15,6 +15,7 @@ import (
 // The project was moved while a run recorded, and another one was put at the old path: state.json goes along with the
 // journal, and nothing is written to the other project. The run is stopped when the journal is looked for.
 func TestStateGoesWithTheJournal(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	running := filepath.Dir(j.files.state)

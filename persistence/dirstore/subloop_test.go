@@ -179,6 +179,7 @@ func near(n int64, ends []int64) bool {
 
 // A damaged line of the journal ends what is remembered, at any depth, but a state file that is ahead of it is believed.
 func TestSpoiltInsideSubLoops(t *testing.T) {
+	t.Parallel()
 	for name, log := range map[string]int{"short logs": 1, "long logs": snapshot.LogFrom / 2} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
@@ -235,6 +236,7 @@ func TestSpoiltInsideSubLoops(t *testing.T) {
 
 // What a step writes is what it changes, however deep it is and however much is remembered around it.
 func TestStepInsideIsSmall(t *testing.T) {
+	t.Parallel()
 	sizes := map[int]int64{}
 	for _, depth := range []int{0, 1, 4} {
 		d := open(t)
@@ -285,6 +287,7 @@ func TestStepInsideIsSmall(t *testing.T) {
 // little-loops keeps the name of a sub-loop and drops its memory. Where there is a journal of ours the memory comes
 // from there; where there is none the sub-loop starts over.
 func TestNameOfASubLoopAlone(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	b := step(1)
 	b.Snapshot.Child = &fsm.Child{Name: "deep", Memory: step(7).Snapshot}

@@ -16,6 +16,7 @@ import (
 // Lines longer than what is read at once, a torn one at the end, and parts: all of it comes, the newest first, and no
 // more is read than is wanted.
 func TestTail(t *testing.T) {
+	t.Parallel()
 	d, err := dirstore.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

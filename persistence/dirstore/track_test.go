@@ -31,6 +31,7 @@ func numbers(t *testing.T, d *Store, id persistence.ID) (all []uint64) {
 
 // A journal that grows byte by byte is read to its end, and no event twice.
 func TestTrackAtEveryByte(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1), &fsm.Batch{Events: []fsm.Event{{Kind: fsm.EventActionOutput, Time: at, Fields: []fsm.Field{{Key: "line", Value: "x"}}}}}, step(2), step(3))
 	j.die()
@@ -57,6 +58,7 @@ func TestTrackAtEveryByte(t *testing.T) {
 
 // A run is followed while its journal begins new files, is repaired after a death, and moves to the archive and back.
 func TestTrackFollowsTheJournal(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	d.PartSize = 1 << 10
 	j := begin(t, d)

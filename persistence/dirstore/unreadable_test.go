@@ -13,6 +13,7 @@ import (
 
 // A run whose events cannot be read is listed with what its state file says, and is not resumed.
 func TestUnreadableEvents(t *testing.T) {
+	t.Parallel()
 	d := open(t)
 	j := begin(t, d, step(1))
 	j.die()

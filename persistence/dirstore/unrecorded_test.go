@@ -11,6 +11,7 @@ import (
 // A loss of power before anything was durable left empty files, and the run was listed as unreadable, and kept the loop
 // from being resumed: it never was.
 func TestNothingDurableYet(t *testing.T) {
+	t.Parallel()
 	for what, c := range map[string]struct {
 		spoil func(j *journal) error
 		want  int

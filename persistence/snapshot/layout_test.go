@@ -10,6 +10,7 @@ import (
 
 // A field of the Snapshot that is not in the layout would be forgotten at a crash.
 func TestLayoutHasEveryField(t *testing.T) {
+	t.Parallel()
 	named := map[string]int{}
 	for _, f := range layout {
 		if f.name != "" {
@@ -55,6 +56,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 }
 
 func TestIndent(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ line, want string }{
 		{`{}`, `{}`},
 		{`{"a": {}, "b": []}`, "{\n  \"a\": {},\n  \"b\": []\n}"},

@@ -12,6 +12,7 @@ import (
 // TestMomentsOfSubmittedRun: the first events of a submitted run were "damaged: the checksum does not hold" for `history --at`, because its worker records its
 // first memory whole, without a patch.
 func TestMomentsOfSubmittedRun(t *testing.T) {
+	t.Parallel()
 	s := opened(t, postgres(t))
 	r := submitted(t, s, persistence.Job{Queue: "default"})
 	j, err := s.Begin(t.Context(), r.ID, spec(faraway))
@@ -43,6 +44,7 @@ func TestMomentsOfSubmittedRun(t *testing.T) {
 
 // TestMemoryReadBesideWriter: who reads the row of a run, and then its memory, was told of damage if the first memory was recorded between the two.
 func TestMemoryReadBesideWriter(t *testing.T) {
+	t.Parallel()
 	beside := func(t *testing.T, s *sqlstore.Store, begin func() persistence.Journal) {
 		t.Helper()
 		rs, err := s.Runs(t.Context(), persistence.Query{Readings: true})

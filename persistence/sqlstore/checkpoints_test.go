@@ -89,6 +89,7 @@ func (s spoilable) damageLog(ctx context.Context, run string, f func([]byte) []b
 
 // TestCheckpoints is what all stores of checkpoints keep, in a database of their own and in that of runs.
 func TestCheckpoints(t *testing.T) {
+	t.Parallel()
 	t.Run("own", func(t *testing.T) {
 		checkpointtest.Run(t, func(t *testing.T) checkpoint.Store {
 			path := filepath.Join(t.TempDir(), "new", "c.db")
@@ -106,6 +107,7 @@ func TestCheckpoints(t *testing.T) {
 
 // TestCheckpointsBesideRuns: in either order both find their tables, again too, and the folder is the owner's alone.
 func TestCheckpointsBesideRuns(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "both.db")
 	c := openCheckpoints(t, path)
 	saveIteration(t, c, 1)
@@ -139,6 +141,7 @@ func wantIteration(t testing.TB, c checkpoint.Store, n int) {
 }
 
 func TestCheckpointsRefuse(t *testing.T) {
+	t.Parallel()
 	t.Run("newer", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "c.db")
 		_, err := sqlstore.ExecCheckpoints(t.Context(), openCheckpoints(t, path), `INSERT INTO checkpoint_migrations VALUES (99, 0)`)
@@ -181,6 +184,7 @@ func TestCheckpointsRefuse(t *testing.T) {
 // TestCheckpointsDamage: the place of the damage is reported, at most one damaged checkpoint is kept, and events that
 // are missing at the end of a log are reported too.
 func TestCheckpointsDamage(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "c.db")
 	c := openCheckpoints(t, path)
 	s := spoilable{c, t, path}
@@ -225,6 +229,7 @@ func TestCheckpointsDamage(t *testing.T) {
 
 // TestCheckpointsClearedWhileRead: a reader of a log that is cleared and begun again sees none of the new one.
 func TestCheckpointsClearedWhileRead(t *testing.T) {
+	t.Parallel()
 	c := openCheckpoints(t, filepath.Join(t.TempDir(), "c.db"))
 	events := func(kind string) (list []checkpoint.Event) {
 		for range 1200 { // more than a page
@@ -253,6 +258,7 @@ func TestCheckpointsClearedWhileRead(t *testing.T) {
 
 // TestCheckpointsNoRoom: a full disk is reported and changes nothing, and when there is room again all continues.
 func TestCheckpointsNoRoom(t *testing.T) {
+	t.Parallel()
 	c := openCheckpoints(t, filepath.Join(t.TempDir(), "c.db"))
 	saveIteration(t, c, 1)
 	_, err := c.Append(t.Context(), "r1", checkpoint.Event{})
@@ -277,6 +283,7 @@ func TestCheckpointsNoRoom(t *testing.T) {
 
 // TestCheckpointsBusy: waiting for a process that holds the lock can be cancelled, and fails in the end.
 func TestCheckpointsBusy(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "c.db")
 	c, other := openCheckpoints(t, path), openCheckpoints(t, path)
 	sqlstore.WaitCheckpoints(c, time.Nanosecond)
@@ -299,6 +306,7 @@ func TestCheckpointsBusy(t *testing.T) {
 }
 
 func TestNilCheckpoints(t *testing.T) {
+	t.Parallel()
 	var c *sqlstore.Checkpoints
 	n, err := c.Append(t.Context(), "r1", checkpoint.Event{})
 	list, e := c.ListInterrupted(t.Context())
@@ -330,6 +338,7 @@ func checkpointsProcess(t *testing.T, path, _ string, words []string) {
 
 // TestCheckpointsOfTwoProcesses: two processes that append to one log at once leave no gap, and each its events.
 func TestCheckpointsOfTwoProcesses(t *testing.T) {
+	t.Parallel()
 	const times = 40
 	path := filepath.Join(t.TempDir(), "c.db")
 	two := []*owner{start(t, nil, "checkpoints", path, "", fmt.Sprint(times), "a"), start(t, nil, "checkpoints", path, "", fmt.Sprint(times), "b")}
@@ -353,6 +362,7 @@ func TestCheckpointsOfTwoProcesses(t *testing.T) {
 
 // TestCheckpointsKilled: killed at any moment, what was acknowledged is there, whole, and the next process continues.
 func TestCheckpointsKilled(t *testing.T) {
+	t.Parallel()
 	for range 10 {
 		path := filepath.Join(t.TempDir(), "c.db")
 		o := start(t, nil, "checkpoints", path, "", "100000", "e")
@@ -392,6 +402,7 @@ func TestCheckpointsKilled(t *testing.T) {
 
 // TestCheckpointsSyncs: every save and every append is synced once.
 func TestCheckpointsSyncs(t *testing.T) {
+	t.Parallel()
 	strace := testenv.Command(t, "strace")
 	count := func(times int) int {
 		log := filepath.Join(t.TempDir(), "calls")

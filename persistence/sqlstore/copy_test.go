@@ -82,6 +82,7 @@ func sums(t *testing.T, s persistence.Store) (all []string) {
 
 // TestCopy copies runs from files to SQLite, to PostgreSQL, to memory, and to other files.
 func TestCopy(t *testing.T) {
+	t.Parallel()
 	dir, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	must(t, err)
 	fill(t, dir)
@@ -144,6 +145,7 @@ func events(t *testing.T, s persistence.Store, id persistence.ID) (es []fsm.Even
 
 // TestCopyRefused: what is owned or damaged is not copied, and leaves nothing behind.
 func TestCopyRefused(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		from := opened(t, dialects[0].location(t))
 		to := opened(t, location(t))

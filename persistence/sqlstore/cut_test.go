@@ -10,6 +10,7 @@ import (
 // TestConnectionsEndWhileReading: the server ends every connection in the middle of a history. A reader gets all of it
 // or an error, never a part as if it were all.
 func TestConnectionsEndWhileReading(t *testing.T) {
+	t.Parallel()
 	at := with(dialects[1].location(t), "durability=none")
 	s := opened(t, at)
 	j := create(t, s, elsewhere)

@@ -17,6 +17,7 @@ import (
 // TestFailover kills the primary with SIGKILL while runs are recorded, promotes its synchronous standby, and continues
 // there. No step that was acknowledged is missing, and none is there twice.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	theServer(t)
 	const runs, steps = 4, 1300
 	primary, err := pgtest.Start(t.Context())

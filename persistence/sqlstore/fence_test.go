@@ -90,6 +90,7 @@ func waitLost(t testing.TB, j persistence.Journal) {
 }
 
 func TestFenced(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		a := opened(t, with(location(t), "lease=1s"))
 		b := a
@@ -131,6 +132,7 @@ func TestFenced(t *testing.T) {
 }
 
 func TestFencedByInterrupt(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, with(location(t), "lease=500ms"))
 		old := create(t, s, elsewhere)
@@ -157,6 +159,7 @@ func TestFencedByInterrupt(t *testing.T) {
 
 // TestLeaseIsRenewed: a live owner keeps its run for many times the length of the lease, also when the clock jumps.
 func TestLeaseIsRenewed(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, with(location(t), "lease=400ms"))
 		s.Liveness = reconcile.OwnerAlive
@@ -181,6 +184,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 
 // TestRemoved: a user removed the run from the database while it was running.
 func TestRemoved(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, with(location(t), "lease=400ms"))
 		j := create(t, s, elsewhere)
@@ -198,6 +202,7 @@ func TestRemoved(t *testing.T) {
 
 // TestDeadReservation: a process that died before it recorded anything blocks no other.
 func TestDeadReservation(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))
 		sp := spec(elsewhere)
@@ -225,6 +230,7 @@ func TestDeadReservation(t *testing.T) {
 
 // TestSameScopeElsewhere: a path is another one on another machine, unless it is in a folder that both have; see TestTwoMachinesInOneMount.
 func TestSameScopeElsewhere(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		s, here := opened(t, at), opened(t, at)

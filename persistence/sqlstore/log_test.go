@@ -12,6 +12,7 @@ import (
 // TestDecisionsDoNotEmptyTheLog: a run of 200,000 decisions took 95 s in SQLite, because the log was copied to the file,
 // with two syncs, every 40 decisions.
 func TestDecisionsDoNotEmptyTheLog(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "runs.db")
 	j := create(t, opened(t, "sqlite:"+file), elsewhere)
 	before := begunAnew(t, file)

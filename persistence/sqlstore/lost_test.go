@@ -165,6 +165,7 @@ func theServer(t *testing.T) *pgtest.Server {
 
 // TestConnectionLost: every save whose request or answer was lost is recorded once.
 func TestConnectionLost(t *testing.T) {
+	t.Parallel()
 	w := newWire(t, theServer(t))
 	s := opened(t, w.location("lost", ""))
 	j := create(t, s, elsewhere)
@@ -193,6 +194,7 @@ func TestConnectionLost(t *testing.T) {
 
 // TestLostAndTakenOver: a save whose answer was lost, of a run that another process took over meanwhile.
 func TestLostAndTakenOver(t *testing.T) {
+	t.Parallel()
 	w := newWire(t, theServer(t))
 	s := opened(t, w.location("taken", ""))
 	direct := opened(t, theServer(t).URL("taken"))
@@ -217,6 +219,7 @@ func TestLostAndTakenOver(t *testing.T) {
 
 // TestUnreachable: a database that does not come back is reported after the length of the lease.
 func TestUnreachable(t *testing.T) {
+	t.Parallel()
 	w := newWire(t, theServer(t))
 	s := opened(t, w.location("gone", "lease=1s"))
 	j := create(t, s, elsewhere)
@@ -242,6 +245,7 @@ func TestUnreachable(t *testing.T) {
 
 // TestPassing: a run that cannot begin because the database is away may try again, and one that is refused may not.
 func TestPassing(t *testing.T) {
+	t.Parallel()
 	w := newWire(t, theServer(t))
 	s := opened(t, w.location("passing", "lease=1s"))
 	spec := persistence.Spec{Loop: "x", Scope: []string{"/p"}, Owner: elsewhere}
@@ -267,6 +271,7 @@ func TestPassing(t *testing.T) {
 // does not make it durable in time, and the server's process that would write it to the log in the background is held:
 // so all of it is lost, however slow the machine is.
 func TestServerForgets(t *testing.T) {
+	t.Parallel()
 	theServer(t)
 	own, err := pgtest.Start(t.Context(), "autovacuum = off", "bgwriter_lru_maxpages = 0", "checkpoint_timeout = 1d", "wal_buffers = 16MB")
 	must(t, err)
@@ -314,6 +319,7 @@ func holdLog(t *testing.T, s *sqlstore.Store) {
 
 // TestServerDies: a run continues over the death of the server, as soon as it is there again.
 func TestServerDies(t *testing.T) {
+	t.Parallel()
 	theServer(t)
 	own, err := pgtest.Start(t.Context())
 	must(t, err)

@@ -15,6 +15,7 @@ import (
 
 // TestMemoryRows: however long a run is, its memory is found by few rows, though all are kept for forks.
 func TestMemoryRows(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))
 		j := create(t, s, elsewhere)
@@ -81,6 +82,7 @@ func first(m *value.Map) any {
 
 // TestTextsOnce: a large text is stored once, in whatever places of the memory it is.
 func TestTextsOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))
 		j := create(t, s, elsewhere)
@@ -120,6 +122,7 @@ func TestTextsOnce(t *testing.T) {
 
 // TestMissingEvents: a gap in the history is reported.
 func TestMissingEvents(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))
 		j := create(t, s, elsewhere)
@@ -144,6 +147,7 @@ func TestMissingEvents(t *testing.T) {
 
 // TestWaiting: what may wait is not there for others at once, but soon, and at the latest with a checkpoint.
 func TestWaiting(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		other := opened(t, at)
@@ -193,6 +197,7 @@ func TestWaiting(t *testing.T) {
 // TestDecisionsSoonDurable: a decision is made durable a little later, whether another record follows or not. It stayed at
 // risk until the next checkpoint, which may be hours away. With none it stays so.
 func TestDecisionsSoonDurable(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		for _, durability := range []string{"strict", "grouped", "none"} {
@@ -216,6 +221,7 @@ func TestDecisionsSoonDurable(t *testing.T) {
 // TestResultsOutliveTheProcess: at every level an action's result, and a checkpoint, are with the database when they are
 // recorded, and not only in this process.
 func TestResultsOutliveTheProcess(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		other := opened(t, at)
@@ -238,6 +244,7 @@ func TestResultsOutliveTheProcess(t *testing.T) {
 
 // TestDefinition: the text a run was begun with, and the one it continues with.
 func TestDefinition(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))
 		for _, text := range []string{"name: fix\n", "name: other\n", ""} {
@@ -269,6 +276,7 @@ func TestDefinition(t *testing.T) {
 
 // TestFlippedBits: a text that was changed and is still well-formed is not believed.
 func TestFlippedBits(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		s := opened(t, location(t))
 		j := create(t, s, elsewhere)

@@ -12,6 +12,7 @@ import (
 // TestForkOfAnotherProjectThatNeverBegan: a fork whose process died before anything was recorded is forgotten by whatever
 // project comes first. What was copied for it is removed by its own project, and nowhere else.
 func TestForkOfAnotherProjectThatNeverBegan(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		a, b := opened(t, at), opened(t, at)

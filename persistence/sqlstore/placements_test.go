@@ -45,6 +45,7 @@ func placed(t testing.TB, s *sqlstore.Store, id persistence.ID) persistence.Plac
 
 // TestQueuedRun follows a submitted run from one process to another.
 func TestQueuedRun(t *testing.T) {
+	t.Parallel()
 	at := postgres(t)
 	submitter, worker := opened(t, at), opened(t, at)
 	r := submitted(t, submitter, persistence.Job{Queue: "default", Key: "k", Priority: 2, Labels: []string{"gpu"}, Files: persistence.FilesPinned, Hash: "h", Request: []byte(`{"loop":"fix"}`)})
@@ -103,6 +104,7 @@ var faraway = persistence.Owner{Host: "faraway", Boot: "b", PID: 7, Start: 1}
 
 // TestWithdrawn: a queued run that its user stops is never begun, and of a withdrawal and a beginning at once one wins.
 func TestWithdrawn(t *testing.T) {
+	t.Parallel()
 	at := postgres(t)
 	one, two := opened(t, at), opened(t, at)
 	for range 10 {
@@ -128,6 +130,7 @@ func TestWithdrawn(t *testing.T) {
 
 // TestPlacedInOrder: of each key the first come by their priority, and those whose time has not come are last.
 func TestPlacedInOrder(t *testing.T) {
+	t.Parallel()
 	s := opened(t, postgres(t))
 	names := map[persistence.ID]string{}
 	add := func(name string, j persistence.Job) {
@@ -157,6 +160,7 @@ func TestPlacedInOrder(t *testing.T) {
 
 // TestFound: what a worker says of a run that it leaves, with a text that no database takes.
 func TestFound(t *testing.T) {
+	t.Parallel()
 	s := opened(t, postgres(t))
 	r := submitted(t, s, persistence.Job{Queue: "default"})
 	for range 2 {
@@ -173,6 +177,7 @@ func TestFound(t *testing.T) {
 
 // TestParkedHears: a run that is parked waits until a command comes that it did not have when it was taken.
 func TestParkedHears(t *testing.T) {
+	t.Parallel()
 	s := opened(t, postgres(t))
 	r := submitted(t, s, persistence.Job{Queue: "default"})
 	j, err := s.Begin(t.Context(), r.ID, spec(faraway))
@@ -215,6 +220,7 @@ func TestParkedHears(t *testing.T) {
 
 // TestAnsweredBehindManyThatWait: however many runs of a key are parked, one that was answered and one that is queued are among the first.
 func TestAnsweredBehindManyThatWait(t *testing.T) {
+	t.Parallel()
 	s := opened(t, postgres(t))
 	var last persistence.ID
 	for range 3 {
@@ -246,6 +252,7 @@ func TestAnsweredBehindManyThatWait(t *testing.T) {
 
 // TestQueuedRunStaysAmongTheLive: what is queued has not ended, and one that an earlier version archived is live as soon as it begins.
 func TestQueuedRunStaysAmongTheLive(t *testing.T) {
+	t.Parallel()
 	s := opened(t, postgres(t))
 	r := submitted(t, s, persistence.Job{Queue: "default"})
 	if err := s.Archive(t.Context(), r.ID); err == nil {
@@ -266,6 +273,7 @@ func TestQueuedRunStaysAmongTheLive(t *testing.T) {
 
 // TestWorkers: a worker that is silent for its lease is gone, and one that says goodbye is not listed.
 func TestWorkers(t *testing.T) {
+	t.Parallel()
 	s := opened(t, postgres(t))
 	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "a", Host: "h", Slots: 2}, time.Hour))
 	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "b", Slots: 1}, time.Hour))
@@ -299,6 +307,7 @@ func TestWorkers(t *testing.T) {
 
 // TestSubmitNeedsPostgres: a file of SQLite is one machine's.
 func TestSubmitNeedsPostgres(t *testing.T) {
+	t.Parallel()
 	s := opened(t, "sqlite:"+t.TempDir()+"/runs.db")
 	_, err := s.Submit(t.Context(), spec(persistence.Owner{}), &fsm.Snapshot{Captured: value.NewMap()}, persistence.Job{Queue: "default"})
 	if !errors.Is(err, persistence.ErrNoWorkers) || !strings.Contains(err.Error(), "--store postgres://") {

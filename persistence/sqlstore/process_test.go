@@ -121,6 +121,7 @@ var owners = map[string]func(t *testing.T, location, folder string, words []stri
 }
 
 func TestOwnerProcess(t *testing.T) {
+	t.Parallel()
 	name := os.Getenv(envOwner)
 	if name == "" {
 		return
@@ -189,6 +190,7 @@ func (o *owner) kill() {
 
 // TestKilledWhileRecording: whatever was acknowledged is there, and the run can be taken over at once.
 func TestKilledWhileRecording(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		s := opened(t, at)
@@ -229,6 +231,7 @@ func TestKilledWhileRecording(t *testing.T) {
 
 // TestPausedOwner: an owner that was stopped for longer than its lease finds itself fenced off when it continues.
 func TestPausedOwner(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		for _, name := range []string{"record", "wait"} {
 			at := with(location(t), "lease=1s")
@@ -295,6 +298,7 @@ func takeOver(t *testing.T, s *sqlstore.Store, id persistence.ID, o *owner) pers
 
 // TestTwoResumes: of two processes that take over a dead run at once one gets it, and the other's error names that one.
 func TestTwoResumes(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		s := opened(t, at)
@@ -339,6 +343,7 @@ func TestTwoResumes(t *testing.T) {
 
 // TestStartsInOneSecond: starts of one loop in one second, in several processes, are all kept.
 func TestStartsInOneSecond(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		s := opened(t, at)
@@ -372,6 +377,7 @@ func TestStartsInOneSecond(t *testing.T) {
 // TestSyncs counts what makes commits durable: one sync for a checkpoint, one for all decisions of 40 ms, and three each time
 // the log is full.
 func TestSyncs(t *testing.T) {
+	t.Parallel()
 	strace := testenv.Command(t, "strace")
 	count := func(checkpoints, decisions int) int {
 		log := t.TempDir() + "/calls"

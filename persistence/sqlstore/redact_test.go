@@ -9,6 +9,7 @@ import (
 )
 
 func TestRedacted(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ location, want string }{
 		{"sqlite:/a/b@c:d", "sqlite:/a/b@c:d"},
 		{"dir", "dir"},
@@ -31,6 +32,7 @@ func TestRedacted(t *testing.T) {
 // TestNoPassword opens databases that are not there by URLs that are wrong or right, and looks for the password in what
 // is said about them.
 func TestNoPassword(t *testing.T) {
+	t.Parallel()
 	for _, location := range []string{
 		"postgres://me:hush%zz@127.0.0.1:1/runs",
 		"postgres://me:hush@127.0.0.1:1/runs",

@@ -26,6 +26,7 @@ func goodJob(queue string) persistence.Job {
 
 // TestRoles: what each role may do, and that it may do no more.
 func TestRoles(t *testing.T) {
+	t.Parallel()
 	at := postgres(t)
 	owner := opened(t, at)
 	admin, err := pgx.Connect(t.Context(), strings.Split(at, "&search_path")[0])

@@ -24,6 +24,7 @@ var lose = map[string]func(t *testing.T, file string){
 
 // TestFileLost: a run whose database was removed or replaced ended well, and nothing of it was on record.
 func TestFileLost(t *testing.T) {
+	t.Parallel()
 	for name, lose := range lose {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "runs.db")
@@ -46,6 +47,7 @@ func TestFileLost(t *testing.T) {
 
 // TestCheckpointsFileLost: so did checkpoints.
 func TestCheckpointsFileLost(t *testing.T) {
+	t.Parallel()
 	for name, lose := range lose {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "c.db")

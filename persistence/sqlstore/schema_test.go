@@ -16,6 +16,7 @@ import (
 )
 
 func TestLocations(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(dir, "text"), []byte(strings.Repeat("no database ", 100)), 0o644))
 	for _, c := range []struct{ location, want string }{
@@ -39,6 +40,7 @@ func TestLocations(t *testing.T) {
 }
 
 func TestUnreachableServer(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	_, err := sqlstore.Open(t.Context(), "postgres://me:secret@/runs?host="+dir)
 	if err == nil || !strings.HasPrefix(err.Error(), "postgres:///runs: failed to connect to `user=me database=runs`") || strings.Contains(err.Error(), "secret") {
@@ -48,6 +50,7 @@ func TestUnreachableServer(t *testing.T) {
 
 // TestFile: the database and the folder it is in are made, for their owner alone.
 func TestFile(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "%41 b#c", "runs.db")
 	s := open(t, "sqlite:"+path)
 	j := create(t, s, elsewhere)
@@ -67,6 +70,7 @@ func TestFile(t *testing.T) {
 }
 
 func TestNewerDatabase(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		s := opened(t, at)
@@ -82,6 +86,7 @@ func TestNewerDatabase(t *testing.T) {
 
 // TestForeignDatabase: tables of another program are left alone.
 func TestForeignDatabase(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		for _, tables := range [][]string{
 			{`CREATE TABLE events (x text)`},
@@ -109,6 +114,7 @@ func TestForeignDatabase(t *testing.T) {
 // TestOpenWhileMade: two that begin at the same moment with a database that is not there yet both get it. The second
 // one failed at once, as if a process did not release its lock, while the first had only begun to make the database.
 func TestOpenWhileMade(t *testing.T) {
+	t.Parallel()
 	at := dialects[0].location(t)
 	first, err := sql.Open("sqlite", strings.TrimPrefix(at, "sqlite:"))
 	must(t, err)
@@ -138,6 +144,7 @@ func TestOpenWhileMade(t *testing.T) {
 
 // TestOpenAtOnce: of several that find an empty database one makes the tables.
 func TestOpenAtOnce(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := location(t)
 		var wg sync.WaitGroup
@@ -164,6 +171,7 @@ func TestOpenAtOnce(t *testing.T) {
 
 // TestFullDisk: SQLite says that there is no room, and so does the store; what was recorded stays.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	s := opened(t, dialects[0].location(t))
 	j := create(t, s, elsewhere)
 	var pages int
@@ -190,6 +198,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestBusy: a process that hangs in a transaction is waited for, and then reported.
 func TestBusy(t *testing.T) {
+	t.Parallel()
 	at := dialects[0].location(t)
 	s := opened(t, at)
 	other, err := sql.Open("sqlite", strings.TrimPrefix(at, "sqlite:"))

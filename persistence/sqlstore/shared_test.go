@@ -12,6 +12,7 @@ import (
 
 // TestTwoMachinesInOneMount: two machines had one folder mounted, and runs that change the same files of it ran on both at once.
 func TestTwoMachinesInOneMount(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		at := with(location(t), "lease=60s")
 		in := func(project string) *sqlstore.Store {

@@ -62,11 +62,13 @@ func opened(t testing.TB, location string) *sqlstore.Store {
 
 // TestStore is the contract that all stores keep.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	each(t, contract)
 }
 
 // TestGrouped is the contract with decisions that wait. How long they do so is the same code for both databases.
 func TestGrouped(t *testing.T) {
+	t.Parallel()
 	d := dialects[0]
 	t.Run(d.name, func(t *testing.T) {
 		contract(t, func(t testing.TB) string { return with(d.location(t), "durability=grouped") })
@@ -97,6 +99,7 @@ func (s spoiler) SpoilEvent(id persistence.ID, seq uint64) error {
 
 // TestLedger is the contract that all ledgers keep, of two connections to one database.
 func TestLedger(t *testing.T) {
+	t.Parallel()
 	each(t, func(t *testing.T, location func(t testing.TB) string) {
 		at := location(t)
 		one, other := opened(t, at), opened(t, at)

@@ -11,6 +11,7 @@ import (
 // TestUnsure: the lease of an owner that cannot be seen, on this machine, ran out. It keeps its run, and its action is not
 // ended, if it renews the lease; the run is interrupted if it says nothing.
 func TestUnsure(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		lease string // of the owner, which renews it after a third of that
 		done  int

@@ -40,7 +40,7 @@ type test struct {
 	run  func(t *T)
 }
 
-// Run runs every case against a new store of its own.
+// Run runs every case against a new store of its own. The cases run in parallel: open may be called at once.
 func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 	cases := slices.Concat(creating, remembering, nesting, living, commanding, sharing, telling, listing, guaranteeing, stepping, removing, modelled())
 	s := open(t) // a store without bytes has none to spoil
@@ -64,6 +64,7 @@ func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			s := open(t)
 			t.Cleanup(func() {
 				if err := s.Close(); err != nil {

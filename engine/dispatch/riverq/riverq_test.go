@@ -137,6 +137,7 @@ func (w *worker) next(t *testing.T) persistence.ID {
 
 // TestPlaced: a run has one job however often it is placed, before the tables are there it has none, and one whose worker is done can be placed again.
 func TestPlaced(t *testing.T) {
+	t.Parallel()
 	at := database(t)
 	q := open(t, at)
 	if placed, err := q.Place(t.Context(), job("a")); err != nil || placed {
@@ -180,6 +181,7 @@ func TestPlaced(t *testing.T) {
 
 // TestHandedOn: a job that a worker hands back goes to another one at once, and labels lead jobs past workers that lack them.
 func TestHandedOn(t *testing.T) {
+	t.Parallel()
 	q := open(t, database(t))
 	must(t, q.Prepare(t.Context()))
 	labelled := job("gpu")
@@ -202,6 +204,7 @@ func TestHandedOn(t *testing.T) {
 
 // TestZombie: a worker that wakes after its job was replaced does not complete the job of its successor.
 func TestZombie(t *testing.T) {
+	t.Parallel()
 	at := database(t)
 	q := open(t, at)
 	must(t, q.Prepare(t.Context()))
@@ -234,6 +237,7 @@ func TestZombie(t *testing.T) {
 
 // TestColumns pins what a takeover writes and what is read of the tables of River.
 func TestColumns(t *testing.T) {
+	t.Parallel()
 	at := database(t)
 	must(t, open(t, at).Prepare(t.Context()))
 	got := ask(t, at, `SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attname) FROM pg_attribute
@@ -251,6 +255,7 @@ func TestColumns(t *testing.T) {
 
 // TestNewerTables: tables that a newer program made are refused with a message, and not changed.
 func TestNewerTables(t *testing.T) {
+	t.Parallel()
 	at := database(t)
 	q := open(t, at)
 	must(t, q.Prepare(t.Context()))
@@ -263,6 +268,7 @@ func TestNewerTables(t *testing.T) {
 
 // TestEmptied: a queue that was emptied is filled again from what is recorded.
 func TestEmptied(t *testing.T) {
+	t.Parallel()
 	at := database(t)
 	q := open(t, at)
 	must(t, q.Prepare(t.Context()))
@@ -284,6 +290,7 @@ func TestEmptied(t *testing.T) {
 
 // TestSQLiteHasNoQueue says what workers need.
 func TestSQLiteHasNoQueue(t *testing.T) {
+	t.Parallel()
 	if _, err := riverq.Open(t.Context(), "sqlite:x.db"); !errors.Is(err, persistence.ErrNoWorkers) {
 		t.Errorf("%v", err)
 	}

@@ -32,6 +32,7 @@ func back(t *testing.T, address string) url.Values {
 }
 
 func TestSignIn(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	secret, users := filepath.Join(dir, "secret"), filepath.Join(dir, "users")
 	if err := os.WriteFile(secret, []byte("a secret\n"), 0o600); err != nil {
@@ -115,6 +116,7 @@ func TestSignIn(t *testing.T) {
 }
 
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		with openid.Settings
 		err  string
@@ -134,6 +136,7 @@ func TestSettings(t *testing.T) {
 
 // TestProviderIsAway holds that a server that began while its provider was away signs users in when that is back.
 func TestProviderIsAway(t *testing.T) {
+	t.Parallel()
 	p, err := openid.New(openid.Settings{Issuer: "http://127.0.0.1:1", ClientID: "loops", Role: access.Viewer})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 // What branches print at once is under the action that printed it.
 func TestBranchesPrintAtOnce(t *testing.T) {
+	t.Parallel()
 	event := func(kind string, depth int, branch string, fields ...any) fsm.Event {
 		e := fsm.Event{Kind: kind, Depth: depth}
 		for i := 0; i < len(fields); i += 2 {
@@ -77,6 +78,7 @@ linted
 
 // A line of any length is printed as it is, and is never in memory as a whole.
 func TestLongLines(t *testing.T) {
+	// Not parallel: the test measures the memory of the process.
 	for _, text := range []string{
 		"", "a", "a\n", "\n", "a\n\nb", "\n\n", strings.Repeat("x", pieceSize), strings.Repeat("x", pieceSize) + "\n", strings.Repeat("x", pieceSize) + "\ny\n",
 		strings.Repeat("long ", 100_000) + "\nshort\n" + strings.Repeat("y", 3*pieceSize+7),

@@ -9,6 +9,7 @@ import (
 )
 
 func TestMeter(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		meter Meter

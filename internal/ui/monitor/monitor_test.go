@@ -122,6 +122,7 @@ func entered(state string, step int64) fsm.Event {
 
 // TestWatchLook follows a run from its beginning until it is forgotten.
 func TestWatchLook(t *testing.T) {
+	t.Parallel()
 	c := newWatchedCase(t)
 	if v, _ := c.View(context.Background(), ""); len(v.Runs) != 0 || v.Problem != "" || v.Detail != nil {
 		t.Errorf("an empty store shows %+v", v)
@@ -179,6 +180,7 @@ func TestWatchLook(t *testing.T) {
 
 // TestWatchPaused wants a pause that is asked for and one that the run is in to differ.
 func TestWatchPaused(t *testing.T) {
+	t.Parallel()
 	c := newWatchedCase(t)
 	id := c.begin("fix")
 	c.record("work", nil, entered("work", 1))
@@ -211,6 +213,7 @@ func (t *tape) Write(b []byte) (int, error) {
 
 // A state that works on a list shows how far it has come, until it has a verdict.
 func TestWatchList(t *testing.T) {
+	t.Parallel()
 	c := newWatchedCase(t)
 	id := c.begin("fix")
 	steps := func(want string) {
@@ -233,6 +236,7 @@ func TestWatchList(t *testing.T) {
 
 // TestWatchCrash wants the terminal back before a crash is reported, in whatever goroutine it comes.
 func TestWatchCrash(t *testing.T) {
+	t.Parallel()
 	c := newWatchedCase(t)
 	c.store.crash = "a mistake of ours"
 	tty := &tape{MockTerm: vt.NewMockTerm(vt.MockOptSize{X: 80, Y: 24})}
@@ -262,6 +266,7 @@ func (c *watchedCase) Show(context.Context, watch.Command, *os.File) error { ret
 
 // TestNested: runs are below those that started them, also where a record says that two started each other.
 func TestNested(t *testing.T) {
+	t.Parallel()
 	of := func(id, parent persistence.ID) *run {
 		r := persistence.Run{ID: id}
 		if parent != "" {

@@ -13,6 +13,7 @@ import (
 
 // What people saw of waits, budgets and judges was the text of the records.
 func TestEventsAreSentences(t *testing.T) {
+	t.Parallel()
 	until := began.Add(90 * time.Second)
 	at := humanize.Clock(until)
 	enter := event(0, "state_enter", "state", "a", "iteration", int64(1))
@@ -92,6 +93,7 @@ func TestEventsAreSentences(t *testing.T) {
 
 // A run whose waits for a rate limit were used up ended with: Error: No valid transition.
 func TestUsedUpWaitsAreNoMissingTransition(t *testing.T) {
+	t.Parallel()
 	out, _ := show(&Text{}, fsm.Outcome{TerminatedBy: fsm.EndError, FinalState: "a", Steps: 1, Error: inspect.NoTransition, Limited: true}, "loops resume fix-1",
 		event(0, "state_enter", "state", "a", "iteration", int64(1)))
 	want := "Error: the agent host is still rate-limited, and the waits for that are used up; resume the run later\nResume with: loops resume fix-1\n"

@@ -9,6 +9,7 @@ import (
 )
 
 func TestLiveText(t *testing.T) {
+	t.Parallel()
 	begin := time.Unix(1000, 0)
 	for _, c := range []struct {
 		name, head, last string

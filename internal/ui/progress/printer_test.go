@@ -45,6 +45,7 @@ func show(p *Text, outcome fsm.Outcome, resume string, events ...fsm.Event) (out
 const top = "Running loop: fix\nMax steps: 50\n  loop: .loops/fix.yaml\n  run: fix-1\n  run_dir: .loops/runs/fix-1/\n\n"
 
 func TestTextPrinter(t *testing.T) {
+	t.Parallel()
 	failed := []fsm.Event{
 		event(0, "state_enter", "state", "check", "iteration", int64(1)),
 		event(0, "action_start", "action", "make test\nmake more"),
@@ -119,6 +120,7 @@ func TestTextPrinter(t *testing.T) {
 }
 
 func TestJSONPrinter(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	p := &JSON{out: &out, err: &bytes.Buffer{}}
 	p.Event(event(0, "state_enter", "state", "a", "iteration", int64(1)))

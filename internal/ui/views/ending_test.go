@@ -11,6 +11,7 @@ import (
 
 // TestSetEnding: how a run ended, where only the list of runs has it, as in the records of little-loops.
 func TestSetEnding(t *testing.T) {
+	t.Parallel()
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, c := range map[string]struct {
 		status persistence.Status
@@ -39,6 +40,7 @@ func TestSetEnding(t *testing.T) {
 
 // A cap that ends a run on its way to a state leaves the last visit as the end; that state is said to be next.
 func TestSetEndingOfCapped(t *testing.T) {
+	t.Parallel()
 	run := persistence.Run{ID: "fix-1", Loop: "fix", Status: persistence.Interrupted, Ended: fsm.EndMaxSteps, State: "mend", Step: 3, MaxSteps: 3, Elapsed: 7 * time.Second}
 	for at, want := range map[string][2]string{
 		"check": {"Loop stopped at its cap of 3 steps in check; mend would have been next (3 steps, 7.0s)", "Next state"},

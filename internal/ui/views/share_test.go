@@ -3,6 +3,7 @@ package views
 import "testing"
 
 func TestShare(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		n, of int
 		want  string

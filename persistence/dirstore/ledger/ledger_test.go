@@ -13,6 +13,7 @@ import (
 )
 
 func TestLedger(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	storetest.RunLedger(t, func(_ *testing.T, place string) persistence.Ledger {
 		return Of(filepath.Join(dir, place, ".loops"))
@@ -21,6 +22,7 @@ func TestLedger(t *testing.T) {
 
 // A crash at any step of a write leaves an entry as it was or as it is to be, and the next process can continue.
 func TestCrashAtEachStep(t *testing.T) {
+	t.Parallel()
 	crash := errors.New("the power is gone")
 	for _, at := range []string{"write", "rename", "sync"} {
 		loops := filepath.Join(t.TempDir(), ".loops")
@@ -59,6 +61,7 @@ func TestCrashAtEachStep(t *testing.T) {
 
 // An entry that cannot be read is reported, with the file: to pass over it might do twice what it is about.
 func TestDamagedEntry(t *testing.T) {
+	t.Parallel()
 	loops := filepath.Join(t.TempDir(), ".loops")
 	l := Of(loops)
 	if err := l.Add(t.Context(), persistence.Entry{List: "x", Key: "k", Body: []byte(`1`)}); err != nil {

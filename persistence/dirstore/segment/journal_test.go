@@ -73,6 +73,7 @@ func backward(path string) (list []string, err error) {
 // What a reader believes of a file, forward and backward: whole lines whose checksum holds, in their order, and of a batch whose
 // memory never came nothing but output.
 func TestWhatIsBelieved(t *testing.T) {
+	t.Parallel()
 	first, second := summed(whole, 1), summed(patch, 2)
 	spoilt := strings.Replace(second, "route", "roote", 1)
 	for _, c := range []struct{ name, text, forward, backward string }{
@@ -108,6 +109,7 @@ func TestWhatIsBelieved(t *testing.T) {
 
 // However the lines lie in what is read at once, all of them come.
 func TestBackwardOverBlocks(t *testing.T) {
+	t.Parallel()
 	var text bytes.Buffer
 	var want []string
 	for n := range 60 {
@@ -126,6 +128,7 @@ func TestBackwardOverBlocks(t *testing.T) {
 
 // Whether the line that ends at an offset is that of an event.
 func TestFits(t *testing.T) {
+	t.Parallel()
 	first, second := summed(whole, 1), summed(patch, 2)
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	if err := os.WriteFile(path, []byte(first+second), 0o600); err != nil {
@@ -156,6 +159,7 @@ func TestFits(t *testing.T) {
 
 // A folder of parts whose index is whole, damaged, behind, or gone is the same parts, and is put right by its owner.
 func TestIndex(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		spoil  func(t *testing.T, dir string) error
@@ -210,6 +214,7 @@ func TestIndex(t *testing.T) {
 
 // A journal between two parts has no newest file, and one without files is fs.ErrNotExist.
 func TestOpenLog(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	newest, older := filepath.Join(dir, "events.jsonl"), filepath.Join(dir, "events")
 	if _, err := OpenLog(newest, older); !errors.Is(err, os.ErrNotExist) {
@@ -238,6 +243,7 @@ func TestOpenLog(t *testing.T) {
 
 // What is behind any event of a long file is found whatever the lines before it are, and is what reading all of it yields.
 func TestReadBehind(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		spoil func(line string, n int) string

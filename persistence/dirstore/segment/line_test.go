@@ -3,6 +3,7 @@ package segment
 import "testing"
 
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ line, event, memory string }{
 		{`{"event": "a"}`, `{"event": "a"}`, ``},
 		{`{"event": "a", "memory": {}}`, `{"event": "a"}`, `{}`},
@@ -28,6 +29,7 @@ func TestSplit(t *testing.T) {
 
 // The quick look for a number finds what parsing the event finds.
 func TestSeq(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		event string
 		seq   uint64
