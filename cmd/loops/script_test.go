@@ -60,6 +60,9 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 			if err := os.Symlink(bin, filepath.Join(path, "loops")); err != nil {
 				return err
 			}
+			if err := os.WriteFile(filepath.Join(path, "tick"), []byte(tick), 0o755); err != nil {
+				return err
+			}
 			env.Setenv("PATH", path+string(os.PathListSeparator)+env.Getenv("PATH"))
 			env.Setenv("NO_COLOR", "1")
 			env.Setenv("TZ", "UTC")
@@ -76,6 +79,16 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 		},
 	})
 }
+
+// tick is a program for loops of a shell that wait: until CONDITION; do tick || exit; done. It sleeps, and fails when the shell has called it
+// for two minutes.
+const tick = `#!/bin/sh
+n=0
+[ ! -e "$TMPDIR/tick.$PPID" ] || read -r n < "$TMPDIR/tick.$PPID"
+[ "$n" -lt 2400 ] || { echo "tick: waited too long" >&2; exit 1; }
+echo $((n + 1)) > "$TMPDIR/tick.$PPID"
+exec sleep 0.05
+`
 
 func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
