@@ -9,7 +9,9 @@ import (
 
 func TestMain(m *testing.M) {
 	defaultSignals()
-	os.Exit(programtest.Main(m))
+	code := programtest.Main(m)
+	theBrowser.end()
+	os.Exit(code)
 }
 
 var (
@@ -19,6 +21,7 @@ var (
 	must          = programtest.Must
 	readText      = programtest.ReadText
 	startPostgres = programtest.Postgres
+	ownPostgres   = programtest.OwnPostgres
 	torture       = programtest.Torture
 	waitForFile   = programtest.WaitForFile
 	writeText     = programtest.WriteText

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"loops/internal/programtest"
 	"loops/internal/testenv"
 )
 
@@ -57,21 +59,49 @@ type browser struct {
 	s   *webServer
 }
 
-// startChromium starts a browser for all pages of a test.
+// A sharedBrowser is the browser of all tests of the package.
+type sharedBrowser struct {
+	profile string
+	ctx     context.Context
+	stop    func()
+}
+
+var theBrowser sharedBrowser
+
+var browserStarts = sync.OnceValue(func() error {
+	return programtest.OnLastingThread(func() (err error) {
+		b := &theBrowser
+		if b.profile, err = os.MkdirTemp("", "chromium"); err != nil {
+			return err
+		}
+		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.UserDataDir(b.profile), chromedp.Flag("disable-quic", true),
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.WSURLReadTimeout(time.Minute))
+		allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+		var cancelBrowser func()
+		b.ctx, cancelBrowser = chromedp.NewContext(allocator)
+		b.stop = func() { cancelBrowser(); cancel() }
+		return chromedp.Run(b.ctx)
+	})
+})
+
+// end ends the browser, if a test had it started.
+func (b *sharedBrowser) end() {
+	if b.stop != nil {
+		b.stop()
+	}
+	if b.profile != "" {
+		testenv.Within(time.Minute, func() bool { return os.RemoveAll(b.profile) == nil }) // it may still write there
+	}
+}
+
+// startChromium returns the browser of the package, which the first call starts. Each page of it has cookies of its own.
 func startChromium(t *testing.T) context.Context {
 	t.Helper()
-	path := testenv.Command(t, "chromium")
-	profile := serveDir(t) // the browser may still write there when it was ended
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(profile),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.WSURLReadTimeout(time.Minute))
-	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	ctx, cancelBrowser := chromedp.NewContext(ctx)
-	t.Cleanup(cancelBrowser)
-	if err := chromedp.Run(ctx); err != nil {
+	testenv.Command(t, "chromium")
+	if err := browserStarts(); err != nil {
 		t.Fatalf("chromium does not start: %v", err)
 	}
-	return ctx
+	return theBrowser.ctx
 }
 
 // page opens a page of a server, in a window that shares no cookies with the others.

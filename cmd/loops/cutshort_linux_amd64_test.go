@@ -63,7 +63,7 @@ func newCutProject(t *testing.T, store string) cutProject {
 	t.Helper()
 	p := cutProject{crashDir: crashDir{t.TempDir(), store}, ids: map[string]string{}}
 	if store == "postgres" {
-		p.server = &cutServer{Server: startPostgres(t, "fsync = off", "full_page_writes = off", "autovacuum = off")} // no power is lost
+		p.server = &cutServer{Server: ownPostgres(t, "fsync = off", "full_page_writes = off", "autovacuum = off")} // no power is lost
 		p.store = p.server.database(t, "template1")
 	}
 	must(t, os.Mkdir(filepath.Join(p.cwd, ".loops"), 0o755))

@@ -77,7 +77,7 @@ func TestMachinesTutorial(t *testing.T) {
 	testenv.Root(t, "makes network namespaces")
 	testenv.Command(t, "ip")
 	each, work, third := firstTry(t)
-	f := newFleet(t, "2s")
+	f := fleetOn(t, ownPostgres(t), "2s")
 	f.write(".loops/fix.yaml", strings.Replace(threeSteps, "name: three", "name: fix", 1))
 	one, two := newHost(t, 1), newHost(t, 2)
 	must(t, f.server.Write("machines_hba.conf", fmt.Sprintf("local all all trust\nhost all all %s trust\nhost all all %s trust\n", one.net, two.net)))

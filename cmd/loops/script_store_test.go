@@ -54,6 +54,6 @@ func TestScriptPostgres(t *testing.T) {
 	server := startPostgres(t)
 	var schemas atomic.Int64
 	runScripts(t, "postgres", scriptsOfStores(t), func(*testscript.Env) (location, name string) {
-		return server.URL(fmt.Sprintf("s%d", schemas.Add(1))), "postgres:///postgres"
+		return server.URL(fmt.Sprintf("s%d", schemas.Add(1))), "postgres:///" + server.Database
 	})
 }

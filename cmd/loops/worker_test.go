@@ -31,7 +31,12 @@ const workerLease = "1500ms"
 
 func newFleet(t *testing.T, lease string) fleet {
 	t.Helper()
-	server := startPostgres(t)
+	return fleetOn(t, startPostgres(t), lease)
+}
+
+// fleetOn returns a fleet whose server the test may change and stop, if it is its own.
+func fleetOn(t *testing.T, server *pgtest.Server, lease string) fleet {
+	t.Helper()
 	f := fleet{t, t.TempDir(), server.URL("fleet") + "&lease=" + lease, server, nil}
 	must(t, os.Mkdir(filepath.Join(f.dir, ".loops"), 0o755))
 	return f
@@ -442,7 +447,7 @@ func TestSubmitRefused(t *testing.T) {
 // TestWorkerWithoutDatabase: a server that is killed and back before the lease is over interrupts no run.
 func TestWorkerWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, "20s")
+	f := fleetOn(t, ownPostgres(t), "20s")
 	f.write(".loops/three.yaml", threeSteps)
 	id := f.submit("three")
 	w := f.worker()

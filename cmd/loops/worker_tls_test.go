@@ -66,7 +66,8 @@ func block(kind string, der []byte) string {
 // TestWorkersOverTLS: workers and those who submit reach a database that takes nothing but client certificates, and refuse one that is not the one they mean.
 func TestWorkersOverTLS(t *testing.T) {
 	t.Parallel()
-	f := newThree(t)
+	f := fleetOn(t, ownPostgres(t), workerLease)
+	f.write(".loops/three.yaml", threeSteps)
 	f.write("go", "")
 	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
 	file := func(name, text string) string {

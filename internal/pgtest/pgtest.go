@@ -20,15 +20,16 @@ import (
 )
 
 // ErrMissing means that this machine has no PostgreSQL.
-var ErrMissing = errors.New("initdb, postgres, pg_basebackup and pg_ctl are neither in /usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
+var ErrMissing = errors.New("initdb, postgres, pg_basebackup, pg_ctl and createdb are neither in /usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
 
 // patience is how long a server may take to start or to stop.
 const patience = 60 * time.Second
 
 // A Server is a running server, or one that was stopped.
 type Server struct {
-	Dir  string // holds data, the socket and the log
-	Port int    // part of the socket's name
+	Dir      string // holds data, the socket and the log
+	Port     int    // part of the socket's name
+	Database string // that URL names
 
 	bin  string
 	cred *syscall.Credential // PostgreSQL refuses to run as root
@@ -84,7 +85,15 @@ func (s *Server) URL(schema string) string {
 	if schema != "" {
 		q.Set("search_path", schema)
 	}
-	return "postgres://loops@/postgres?" + q.Encode()
+	return "postgres://loops@/" + s.Database + "?" + q.Encode()
+}
+
+// NewDatabase makes a database and returns the server with that one. Only the server that was started can be stopped and removed.
+func (s *Server) NewDatabase(ctx context.Context, name string) (*Server, error) {
+	if err := s.run(ctx, "createdb", "-h", s.Dir, "-p", strconv.Itoa(s.Port), "-U", "loops", name); err != nil {
+		return nil, err
+	}
+	return &Server{Dir: s.Dir, Port: s.Port, Database: name, bin: s.bin, cred: s.cred}, nil
 }
 
 func prepare() (*Server, error) {
@@ -96,7 +105,7 @@ func prepare() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Dir: dir, Port: 5432, bin: bin}
+	s := &Server{Dir: dir, Port: 5432, Database: "postgres", bin: bin}
 	if os.Geteuid() != 0 {
 		return s, nil
 	}
@@ -128,7 +137,7 @@ func find() (string, error) {
 	return "", ErrMissing
 }
 
-var needed = []string{"initdb", "postgres", "pg_basebackup", "pg_ctl"}
+var needed = []string{"initdb", "postgres", "pg_basebackup", "pg_ctl", "createdb"}
 
 func version(bin string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin)))

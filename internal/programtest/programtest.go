@@ -31,6 +31,9 @@ var buildDir string // "" = it was not built
 func Main(m *testing.M) int {
 	testenv.Parallel(6)
 	code := m.Run()
+	if sharedServer != nil {
+		_ = sharedServer.Remove()
+	}
 	if buildDir != "" {
 		_ = os.RemoveAll(buildDir)
 	}

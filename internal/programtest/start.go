@@ -3,16 +3,58 @@ package programtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"loops/internal/pgtest"
 	"loops/internal/testenv"
 )
 
-// Postgres starts a server for a test, with room for many clients. Where there is no PostgreSQL, the test is skipped.
-func Postgres(t *testing.T, settings ...string) *pgtest.Server {
+var sharedServer *pgtest.Server // nil = it was not started
+
+// shared starts the server for the tests of a package. No power is lost, so it need not sync.
+var shared = sync.OnceValue(func() (err error) {
+	return OnLastingThread(func() error {
+		sharedServer, err = pgtest.Start(context.Background(), "max_connections = 500", "fsync = off", "full_page_writes = off", "autovacuum = off")
+		return err
+	})
+})
+
+// OnLastingThread calls start on a thread that lasts as long as this process, and returns its error. A process that is to end with its parent
+// ends with the thread that started it, and a test may end any other thread, which it had locked.
+func OnLastingThread(start func() error) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		started <- start()
+		select {}
+	}()
+	return <-started
+}
+
+var databases atomic.Int64
+
+// Postgres returns the server of the package with a database of this test's own. The test must not stop it. Where there is no PostgreSQL, the
+// test is skipped.
+func Postgres(t *testing.T) *pgtest.Server {
+	t.Helper()
+	err := shared()
+	if errors.Is(err, pgtest.ErrMissing) {
+		testenv.Skip(t, "PostgreSQL: "+err.Error())
+	}
+	Must(t, err)
+	mine, err := sharedServer.NewDatabase(context.WithoutCancel(t.Context()), fmt.Sprintf("test%d", databases.Add(1)))
+	Must(t, err)
+	return mine
+}
+
+// OwnPostgres starts a server for a test, with room for many clients. Where there is no PostgreSQL, the test is skipped.
+func OwnPostgres(t *testing.T, settings ...string) *pgtest.Server {
 	t.Helper()
 	server, err := pgtest.Start(context.Background(), append(settings, "max_connections = 300")...)
 	if errors.Is(err, pgtest.ErrMissing) {
