@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/humanize"
+	"loops/internal/worktree"
 	"loops/persistence"
 )
 
@@ -42,7 +43,13 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	id := string(run.ID)
 	var next Text
 	memory, lost := store.Snapshot(ctx, run.ID)
+	unlinked, lostTree := errors.AsType[*worktree.UnlinkedError](err)
 	switch {
+	case lostTree && unlinked.Repair() != "":
+		next = textf("Nothing recorded before is lost, and nothing was done in it since. Repair it: %s. Then: %s",
+			unlinked.Repair(), Do(OpResume, id))
+	case lostTree:
+		next = textf("Nothing recorded before is lost. How to have the work tree again says: %s", Do(OpResume, id))
 	case errors.Is(err, fsm.ErrMoved):
 		next = textf("Nothing recorded before is lost. Move it back, then: %s", Do(OpResume, id))
 	case errors.Is(lost, persistence.ErrNotFound) && !errors.Is(err, persistence.ErrRemoved):

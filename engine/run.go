@@ -210,7 +210,7 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 		Prices:  j.prices,
 		Adopt:   e.o.Adopt,
 	}
-	r.Git = ownGit(j.project, r.Env, r.RunDir)
+	r.Before = before(j.project.Main(), r.Env, j.project.Tree, r.RunDir)
 	if e.o.ToolCall != nil {
 		r.ToolCall = e.o.ToolCall(j.project.Dir)
 	}

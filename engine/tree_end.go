@@ -19,7 +19,7 @@ func (t *runTree) leave(ctx context.Context, p *project.Project, id persistence.
 	r := t.report(p, id)
 	r.Stays = true
 	r.State, r.Err = t.hold.State(ctx, git)
-	r.Kept = !r.State.Gone
+	r.Kept = r.State.Exists()
 	t.left = &r
 	t.hold.Release()
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,20 +29,67 @@ func GitWait(p *project.Project) time.Duration {
 	return cmp.Or(conf.GitTimeout, defaultGitWait)
 }
 
-// ownGit fits action.Runner.Git: what git does for the program itself has a limit, signs nothing, asks nobody, and is known to status.
-func ownGit(p *project.Project, env []string, dir string) func(fsm.Action) (fsm.Action, func()) {
+// before fits action.Runner.Before. What git does for the program itself has a limit, signs nothing, asks nobody, and is known
+// to status. An action in a work tree begins only if that is one still, and git in it does not find the repository around it.
+// tree is the work tree of the run; "" = it is in the main checkout.
+func before(p *project.Project, env []string, tree, dir string) func(fsm.Action) (fsm.Action, func(), error) {
 	limit := GitWait(p)
-	return func(a fsm.Action) (fsm.Action, func()) {
+	return func(a fsm.Action) (fsm.Action, func(), error) {
+		if err := lostTree(a.Tree); err != nil {
+			return a, nil, err
+		}
+		top := tree
+		if inner := worktree.Top(p.Dir, a.Dir); inner != "" {
+			top = inner
+		}
 		a.Vars = slices.Clip(a.Vars)
+		if top != "" {
+			if err := worktree.Linked(top); err != nil {
+				return a, nil, treeLost{err}
+			}
+			a.Vars = append(a.Vars, fsm.Var{Name: worktree.Ceiling, Value: worktree.Below(env, filepath.Dir(top))})
+		} else if a.Git != "" {
+			trees := filepath.Join(p.Dir, worktree.Folder)
+			a.Vars = append(a.Vars, fsm.Var{Name: worktree.Ceiling, Value: worktree.Below(env, trees)})
+		}
+		if a.Git == "" {
+			return a, func() {}, nil
+		}
 		for _, v := range worktree.Settings(env) {
 			a.Vars = append(a.Vars, fsm.Var{Name: v[0], Value: v[1]})
 		}
 		if a.Timeout == 0 || a.Timeout > limit {
 			a.Timeout = limit
 		}
-		return a, beginPhase(dir, a.Git)
+		return a, beginPhase(dir, a.Git), nil
 	}
 }
+
+// lostTree returns why a folder is no longer the work tree that it was. One that is absent, or whose removal was cut short,
+// is not lost.
+func lostTree(path string) error {
+	if path == "" {
+		return nil
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return nil //nolint:nilerr // who looks into it sees that it is absent
+	}
+	if _, err := os.Lstat(path + ".removing"); err == nil {
+		return nil
+	}
+	if err := worktree.Linked(path); err != nil {
+		return treeLost{err}
+	}
+	return nil
+}
+
+// treeLost is the error of an action whose work tree is none any more.
+type treeLost struct{ error }
+
+// Is makes it an [fsm.ErrMoved].
+func (treeLost) Is(target error) bool { return target == fsm.ErrMoved }
+
+func (e treeLost) Unwrap() error { return e.error }
 
 // gitMark is how the processes are found that git left when the process died that started it for a run.
 func gitMark(run string) string { return "worktree/" + run }
@@ -51,7 +100,9 @@ func Git(p *project.Project, o Options, run string) (git worktree.Git, done func
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
 	}
 	env := worktree.Untied(ActionEnv(p, o))
-	r := &action.Runner{Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Git: ownGit(p, env, "")}
+	r := &action.Runner{
+		Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Before: before(p.Main(), env, "", ""),
+	}
 	return worktree.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
 		words := make([]string, len(args))
 		for i, arg := range args {

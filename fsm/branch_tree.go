@@ -34,7 +34,7 @@ func (f *fork) tree(ctx context.Context, c *Child) error {
 		return nil
 	}
 	if c.Memory.Step == 0 {
-		res, err := f.e.git(ctx, f.st, "making branch "+c.Branch, "branch="+value.ShellQuote(c.Branch)+`
+		res, err := f.e.git(ctx, f.st, "making branch "+c.Branch, "", "branch="+value.ShellQuote(c.Branch)+`
 git show-ref -q --verify "refs/heads/$branch" || git branch -q -- "$branch" HEAD`)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (f *fork) gather(ctx context.Context, rec *value.Map) error {
 			if path == "" || merge && !merges(end) {
 				continue
 			}
-			script := `tree=` + value.ShellQuote(path) + ` branch=` + value.ShellQuote(fmt.Sprint(end.Value(treeCommit))) +
+			script := ownTree + `tree=` + value.ShellQuote(path) + ` branch=` + value.ShellQuote(fmt.Sprint(end.Value(treeCommit))) +
 				` message=` + value.ShellQuote(fmt.Sprintf("%s: branch %s of run %s", f.st.Name, b.Name, f.e.cfg.Run.ID)) + treeScript
 			doing := "looking at the work tree of branch " + b.Name
 			if merge {
@@ -77,7 +77,7 @@ func (f *fork) gather(ctx context.Context, rec *value.Map) error {
 			} else {
 				script += leaveTree
 			}
-			res, err := f.e.git(ctx, f.st, doing, script)
+			res, err := f.e.git(ctx, f.st, doing, path, script)
 			switch {
 			case err != nil:
 				return err
@@ -118,7 +118,7 @@ git config user.email > /dev/null || me="-c user.name=loops -c user.email=loops@
 // beside the checkout, which then only goes forward to it: git takes that up again where it was cut short, and a conflict changes nothing.
 // It needs git 2.38.
 const mergeTree = `
-if [ -e "$tree/.git" ]; then
+if ! finish "$tree" && [ -e "$tree" ]; then
   git -C "$tree" add -A || exit
   git -C "$tree" diff --cached --quiet || git -C "$tree" $me commit -q --no-verify -m "$message" || exit
 fi
@@ -138,12 +138,14 @@ git merge -q --ff-only "$to" >&2 && echo "$to"`
 
 // leaveTree takes a tree away in which nothing is left that HEAD does not have, and prints the path of any other.
 const leaveTree = `
-if [ -e "$tree/.git" ]; then
+if finish "$tree" || [ ! -e "$tree" ]; then
+  git worktree prune
+else
   if [ -n "$(git -C "$tree" status --porcelain --ignore-submodules=none)" ] || ! git merge-base --is-ancestor "refs/heads/$branch" HEAD; then
     echo "$tree"
     exit
   fi
-  git worktree remove --force -- "$tree" >&2 || exit
+  : > "$tree.removing"
+  git worktree remove --force -- "$tree" >&2 && rm -f -- "$tree.removing" || exit
 fi
-git worktree prune
 if git merge-base --is-ancestor "refs/heads/$branch" HEAD; then git branch -q -D -- "$branch" >&2; else echo "$tree"; fi`

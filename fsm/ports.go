@@ -41,6 +41,7 @@ type Action struct {
 	Keep    bool          // write the full output to a file even if it is short
 	Quiet   bool          // a question of an evaluator: do not call back with output
 	Git     string        // what git does for the machine itself, as "merging branch a"; the Runner may add limits and variables. "" = an action of the loop
+	Tree    string        // the work tree that Git looks into; "" = none. If it is there but no longer one, the error is [ErrMoved]
 	RSS     bool          // sample the peak memory of the process tree
 
 	// What follows is of prompts and judges only.

@@ -41,16 +41,16 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused str
 	for x := e; x != nil && x.dir != ""; x = x.parent {
 		inUse += " | " + value.ShellQuote(x.dir)
 	}
-	res, err := e.git(ctx, st, "making the work tree of branch "+c.Branch, ownTree+`set -o pipefail
+	res, err := e.git(ctx, st, "making the work tree of branch "+c.Branch, "", ownTree+`set -o pipefail
 new=`+value.ShellQuote(c.Worktree)+` branch=`+value.ShellQuote(c.Branch)+`
 kept=$(git worktree list --porcelain | awk -v b="branch refs/heads/$branch" '/^worktree /{p=substr($0,10)} $0==b{print p}') || exit
-if [ -n "$kept" ] && { finish "$kept" || [ ! -e "$kept/.git" ]; }; then git worktree prune; kept=; fi
+if [ -n "$kept" ] && { finish "$kept" || [ ! -e "$kept" ]; }; then git worktree prune; kept=; fi
 case $kept in
 "$new" | ''`+inUse+`) ;;
-*/`+worktrees+`/*-subloop-`+name+`*) if unused "$kept"; then own "$kept"; echo "$kept"; exit; fi ;;
+*/`+worktrees+`/*-subloop-`+name+`*) if linked "$kept" && unused "$kept"; then own "$kept"; echo "$kept"; exit; fi ;;
 esac
 if [ -e "$new" ]; then git worktree remove -ff -- "$new" || rm -rf -- "$new"; git worktree prune; fi
-git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
+ignore "$new" && git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 	if err != nil {
 		return "", err
 	}
@@ -90,7 +90,8 @@ func noTree(why string) error { return fmt.Errorf("there is no work tree: %s", w
 // ownTree is how a shell notes that a work tree is used by this process, its parent, and asks whether another one that
 // lives does: one that has the number and the start of the mark, because numbers are used again, and that is no zombie. The
 // mark is a file that git removes with the work tree. A removal that was cut short is finished, and not taken for the
-// deletion of files in the work tree: beside it is a file which says that all of it was committed.
+// deletion of files in the work tree: beside it is a file which says that all of it was committed. Files that a user
+// changed since keep the tree. In a folder that is no longer a work tree, git would act on the repository around it.
 const ownTree = `mark() { echo "$(git -C "$1" rev-parse --absolute-git-dir)/loops-owner"; }
 begun() {
   if [ -r /proc/self/stat ]; then
@@ -107,6 +108,13 @@ unused() {
   now=$(begun "${pid:-none}")
   [ -z "$pid" ] || [ "$pid" = "$PPID" ] || [ -z "$now" ] || { [ -n "$at" ] && [ "$at" != "$now" ]; }
 }
+linked() {
+  local own back
+  [ -f "$1/.git" ] && own=$(git -C "$1" rev-parse --absolute-git-dir 2>/dev/null) || return
+  back=$(cat "$own/gitdir" 2>/dev/null) || return
+  case $back in /*) ;; *) back=$own/$back ;; esac
+  [ "$back" -ef "$1/.git" ]
+}
 remove() {
   left=$(git -C "$1" status --porcelain --untracked-files=normal --ignore-submodules=none) || return
   if [ -z "$left" ]; then
@@ -119,7 +127,18 @@ remove() {
   rm -f -- "$(mark "$1")"
   return 1
 }
-finish() { [ -e "$1.removing" ] && rm -rf -- "$1" && git worktree prune && rm -f -- "$1.removing"; }
+ignore() {
+  mkdir -p -- "${1%/*}" || return
+  [ -e "${1%/*}/.gitignore" ] || printf '# Work trees of git, each with files of its own.\n*\n' > "${1%/*}/.gitignore"
+}
+finish() {
+  [ -e "$1.removing" ] || return
+  if linked "$1" && [ -n "$(git -C "$1" status --porcelain --ignore-submodules=none | grep -v '^ D ')" ]; then
+    rm -f -- "$1.removing"
+    return 1
+  fi
+  rm -rf -- "$1" && git worktree prune && rm -f -- "$1.removing"
+}
 `
 
 // freeTree returns the path of a work tree that is not there yet.
@@ -137,11 +156,11 @@ func (e *Executor) freeTree(name string) string {
 
 // reattach makes the work tree of a resumed sub-loop again if it is gone.
 func (e *Executor) reattach(ctx context.Context, st *State, c *Child) error {
-	res, err := e.git(ctx, st, "looking for the work tree of branch "+c.Branch, ownTree+`tree=`+value.ShellQuote(c.Worktree)+`
-if [ -e "$tree/.git" ]; then
-  unused "$tree" || { echo "process $pid works there" >&2; exit 1; }
-else
+	res, err := e.git(ctx, st, "looking for the work tree of branch "+c.Branch, c.Worktree, ownTree+`tree=`+value.ShellQuote(c.Worktree)+`
+if finish "$tree" || [ ! -e "$tree" ]; then
   git worktree prune && git worktree add -q -- "$tree" `+value.ShellQuote(c.Branch)+` >&2 || exit
+else
+  unused "$tree" || { echo "process $pid works there" >&2; exit 1; }
 fi
 own "$tree"`)
 	if err != nil {
@@ -158,7 +177,7 @@ func (e *Executor) detach(ctx context.Context, st *State, c *Child) {
 	if c.Worktree == "" {
 		return
 	}
-	res, err := e.git(ctx, st, "removing the work tree of branch "+c.Branch, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
+	res, err := e.git(ctx, st, "removing the work tree of branch "+c.Branch, c.Worktree, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
 finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 	if ctx.Err() != nil {
 		return
@@ -175,12 +194,12 @@ finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 	e.emit(EventWorktreeDetached, fields...)
 }
 
-// git runs a script that works on the repository, in the directory of the loop. doing says for a person what it does. It may take no longer
-// than the timeout of the state.
-func (e *Executor) git(ctx context.Context, st *State, doing, script string) (Result, error) {
+// git runs a script that works on the repository, in the directory of the loop. doing says for a person what it does, tree is
+// the work tree it looks into. It may take no longer than the timeout of the state.
+func (e *Executor) git(ctx context.Context, st *State, doing, tree, script string) (Result, error) {
 	res, err := e.run(ctx, Action{
 		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir,
-		Timeout: st.Timeout, Quiet: true, Git: doing,
+		Timeout: st.Timeout, Quiet: true, Git: doing, Tree: tree,
 	}, nil)
 	if ctx.Err() != nil {
 		return Result{}, errHalted

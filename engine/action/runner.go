@@ -63,8 +63,9 @@ type Runner struct {
 	// and is for a program that runs one action at a time; nil: what clears its environment and leaves its group is not found there.
 	Adopt func() error
 
-	// Git is asked before an action with Git begins; it returns what to do instead, and what to call when that is over. nil: such actions are as all others.
-	Git func(fsm.Action) (fsm.Action, func())
+	// Before is called before an action begins. It returns what to do instead, and what to call when that is over. After an
+	// error nothing is started. nil: actions begin as they are.
+	Before func(fsm.Action) (fsm.Action, func(), error)
 
 	Hosts       []*host.Host // agent hosts besides those of package host, and looked at before them
 	Host        string       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
@@ -117,8 +118,11 @@ func (r *Runner) time() time.Time {
 // Run does the action; see [fsm.Runner]. When ctx has ended before, or after [Runner.Force], nothing is
 // started and the error says so.
 func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
-	if a.Git != "" && r.Git != nil {
-		changed, done := r.Git(a)
+	if r.Before != nil {
+		changed, done, err := r.Before(a)
+		if err != nil {
+			return fsm.Result{}, err
+		}
 		defer done()
 		a = changed
 	}

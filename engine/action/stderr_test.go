@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/testenv"
 )
 
 // Standard error of an action that takes its time is in a file while it runs. The file stays only where it holds more than the result does.
@@ -33,7 +32,7 @@ func TestStandardErrorIsSeenWhileItIsWritten(t *testing.T) {
 			}
 			done <- res
 		}()
-		testenv.Wait(t, "the file holds what was written", func() bool { b, _ := os.ReadFile(file); return string(b) == "one\n" })
+		within(t, "the file holds what was written", func() bool { b, _ := os.ReadFile(file); return string(b) == "one\n" })
 		if err := os.WriteFile(filepath.Join(r.Dir, "seen"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

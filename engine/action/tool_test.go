@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/testenv"
 )
 
 func TestToolCallByTheProgramInPath(t *testing.T) {
@@ -138,7 +137,7 @@ func TestNothingOfAToolCallIsLeft(t *testing.T) {
 		if res := do(t, r, tool("")); res.Background != 1 {
 			t.Errorf("%+v", res)
 		}
-		testenv.Wait(t, "it is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+		within(t, "it is gone", func() bool { return len(r.alive(t, 1)) == 0 })
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
-	"loops/internal/testenv"
 )
 
 // TestUsers adds, changes and removes users, beside lines that are not theirs.
@@ -147,18 +146,18 @@ func TestSessionsEnd(t *testing.T) {
 			if _, _, ok := s.Find(used); !ok {
 				t.Fatalf("after %s a session that is used is over", time.Since(begun))
 			}
-			testenv.Pass(sessionIdle - time.Minute)
+			time.Sleep(sessionIdle - time.Minute)
 		}
 		if _, _, ok := s.Find(idle); ok {
 			t.Error("a session that was not used holds")
 		}
-		testenv.Pass(sessionIdle)
+		time.Sleep(sessionIdle)
 		if _, _, ok := s.Find(used); ok {
 			t.Error("an old session holds")
 		}
 		first := s.Begin(User{"ada", Author}, "v")
 		for range mostOpen {
-			testenv.Pass(time.Millisecond)
+			time.Sleep(time.Millisecond)
 			s.Begin(User{"eve", Viewer}, "v")
 		}
 		if _, _, ok := s.Find(first); ok || len(s.open) > mostOpen {
@@ -185,7 +184,7 @@ func TestAllowance(t *testing.T) {
 		a.Return("a")
 		take("a", true)
 		take("a", false)
-		testenv.Pass(time.Second)
+		time.Sleep(time.Second)
 		take("a", true)
 		take("a", false)
 		for i := range 3 * mostKept {

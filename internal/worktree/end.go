@@ -34,8 +34,11 @@ func (h *Hold) End(ctx context.Context, git Git, how string, succeeded bool) (r 
 	if r.State, err = h.State(ctx, git); err != nil {
 		return r, err
 	}
-	r.Kept, r.Branch = !r.State.Gone, r.State.Tip != ""
+	r.Kept, r.Branch = r.State.Exists(), r.State.Tip != ""
 	if r.State.Gone { // perhaps it was moved: its branch is left alone
+		if r.State.Unlinked != nil {
+			r.Why = r.State.Unlinked.Error()
+		}
 		return r, nil
 	}
 	door, shut, err := door(h.Path, syscall.LOCK_EX)

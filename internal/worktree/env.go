@@ -24,6 +24,19 @@ func Untied(env []string) []string {
 	})
 }
 
+// Ceiling is the variable with the folders that git does not look into for a repository when it has found none below.
+const Ceiling = "GIT_CEILING_DIRECTORIES"
+
+// Below returns the value of [Ceiling] with which git also stays below dir.
+func Below(env []string, dir string) string {
+	for _, kv := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(kv, Ceiling+"="); ok && value != "" {
+			return value + ":" + dir
+		}
+	}
+	return dir
+}
+
 // unsigned are settings under which git asks no program for a signature: that program may ask a person, for ever.
 var unsigned = []string{"commit.gpgSign", "tag.gpgSign", "push.gpgSign"}
 

@@ -64,6 +64,10 @@ func (t Tree) Free(ctx context.Context, git Git) error {
 
 // Gone says that the work tree is gone and how to have it again; nil if it is there.
 func (t Tree) Gone(ctx context.Context, git Git) error {
+	lost := t.unlinked()
+	if lost != nil {
+		return refuse("%v. Nothing in it was touched. To repair it: %s", lost, lost.Repair())
+	}
 	if admin(t.Path) != "" {
 		return nil
 	}

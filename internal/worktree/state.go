@@ -10,15 +10,16 @@ import (
 // A State is what is in a work tree.
 type State struct {
 	Gone       bool
-	Commits    int      // that neither the commit it began with nor the branch of the main checkout has
-	Files      int      // with changes that were not committed
-	Some       []string // of them, three at most, as git status has them
-	Tip        string   // last commit of the branch; "" = there is no such branch any more
-	On         string   // branch that is checked out; "" = none
-	Head       string   // commit that is checked out
-	Locked     bool     // a user locked it against removal (git worktree lock)
-	Submodules bool     // some were checked out, and their commits lie in the tree's own folder
-	Nested     bool     // a sub-loop left a work tree in it
+	Unlinked   *UnlinkedError // its folder is still there, but git does not know it as this tree
+	Commits    int            // that neither the commit it began with nor the branch of the main checkout has
+	Files      int            // with changes that were not committed
+	Some       []string       // of them, three at most, as git status has them
+	Tip        string         // last commit of the branch; "" = there is no such branch any more
+	On         string         // branch that is checked out; "" = none
+	Head       string         // commit that is checked out
+	Locked     bool           // a user locked it against removal (git worktree lock)
+	Submodules bool           // some were checked out, and their commits lie in the tree's own folder
+	Nested     bool           // a sub-loop left a work tree in it
 }
 
 // Names returns the names of files that changed, three at most.
@@ -30,6 +31,9 @@ func (s State) Names() string {
 	return text
 }
 
+// Exists reports whether the folder of the tree is there.
+func (s State) Exists() bool { return !s.Gone || s.Unlinked != nil }
+
 // Empty reports whether nothing would be lost if the tree were removed.
 func (s State) Empty(t Tree) bool {
 	return s.Commits == 0 && s.Files == 0 && s.On == t.Branch && !s.Submodules && !s.Nested
@@ -38,8 +42,8 @@ func (s State) Empty(t Tree) bool {
 // State looks at the work tree.
 func (t Tree) State(ctx context.Context, git Git) (s State, err error) {
 	own := admin(t.Path)
-	if own == "" {
-		s.Gone = true
+	s.Unlinked = t.unlinked()
+	if s.Gone = s.Unlinked != nil || own == ""; s.Gone {
 		if s.Tip, err = commit(ctx, git, t.Project(), "refs/heads/"+t.Branch); err != nil || s.Tip == "" {
 			return s, err
 		}

@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"loops/internal/testenv"
 	"loops/persistence/checkpoint"
 )
 
@@ -30,7 +29,7 @@ type spy struct {
 }
 
 func (s *spy) Save(ctx context.Context, c *checkpoint.Checkpoint) error {
-	testenv.Pass(s.slow)
+	time.Sleep(s.slow)
 	s.mu.Lock()
 	s.saves++
 	err := s.err
@@ -61,7 +60,7 @@ func TestThrottle(t *testing.T) {
 		c := &checkpoint.Checkpoint{}
 		step := func(wait time.Duration, fail error, wantSaved bool, wantSaves int) {
 			t.Helper()
-			testenv.Pass(wait)
+			time.Sleep(wait)
 			s.err = fail
 			c.Iteration++
 			saved, err := r.Save(t.Context(), c)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 )
@@ -164,7 +164,11 @@ func TestWaiting(t *testing.T) {
 			}
 			soon := func(n int) {
 				t.Helper()
-				testenv.Wait(t, fmt.Sprintf("%d events, %s", n, durability), func() bool { return have(n) })
+				for giveUp := time.Now().Add(30 * time.Second); !have(n); time.Sleep(5 * time.Millisecond) {
+					if time.Now().After(giveUp) {
+						t.Fatalf("%s: there are not %d events", durability, n)
+					}
+				}
 			}
 			soon(4)
 			must(t, j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: began}}}))
@@ -204,7 +208,11 @@ func TestDecisionsSoonDurable(t *testing.T) {
 			decision := step(2)
 			decision.Checkpoint = false
 			must(t, j.Record(t.Context(), decision))
-			testenv.Wait(t, "a decision to be durable, "+durability, func() bool { return durability == "none" || !sqlstore.Loose(j) })
+			for giveUp := time.Now().Add(30 * time.Second); durability != "none" && sqlstore.Loose(j); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(giveUp) {
+					t.Fatalf("%s: a decision does not get durable", durability)
+				}
+			}
 			must(t, j.Close(t.Context()))
 		}
 	})

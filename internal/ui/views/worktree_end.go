@@ -21,6 +21,8 @@ func TreeLines(r engine.TreeReport) (lines []string) {
 	switch {
 	case r.Err != nil:
 		return []string{work + " was left as it is: " + humanize.OneLine(r.Err), "  look at it: git -C " + plain.ShellWord(place) + " status"}
+	case r.State.Unlinked != nil:
+		return []string{"The folder is left as it is, but " + r.State.Unlinked.Error() + ".", "  repair: " + r.State.Unlinked.Repair()}
 	case r.State.Gone && !r.Branch:
 		return []string{work + " is gone, and so is its branch."}
 	case r.State.Gone:

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"loops/internal/testenv"
 )
 
 // TestTimeoutSignalsTwice: timeout of coreutils signals its child and then the group of that child, and the second signal
@@ -44,7 +42,7 @@ func signals(t *testing.T, all []sent, want ...call) {
 		var got []call
 		s.During(nil, func(n int, sig os.Signal, again bool) { got = append(got, call{n, sig, again}) }, func() {
 			for _, next := range all {
-				testenv.Pass(next.after)
+				time.Sleep(next.after)
 				s.ch <- next.sig
 				synctest.Wait()
 			}
