@@ -246,6 +246,28 @@ func TestSkips(t *testing.T) {
 	}
 }
 
+// TestSleeps: at most ten lines of the tests sleep for a time. The others wait for what happens, or have the clock of testing/synctest
+// pass.
+func TestSleeps(t *testing.T) {
+	t.Parallel()
+	const most = 10
+	var found []string
+	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
+		if !strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "Sleep" && lastName(s.X) == "time" {
+				found = append(found, fset.Position(s.Pos()).String())
+			}
+			return true
+		})
+	})
+	if len(found) == 0 || len(found) > most {
+		t.Errorf("%d lines of tests sleep, of at most %d: wait for an event, a file, a line or an exit with testenv.Wait\n%s", len(found), most, strings.Join(found, "\n"))
+	}
+}
+
 // skips returns where a file calls the methods of tests that skip them.
 func skips(f *ast.File) (found []token.Pos) {
 	ast.Inspect(f, func(n ast.Node) bool {

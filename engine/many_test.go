@@ -12,6 +12,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -122,11 +123,8 @@ func TestFiftyRuns(t *testing.T) {
 	if len(last) != n {
 		t.Errorf("%d runs were told of", len(last))
 	}
-	for i := 0; runtime.NumGoroutine() > goroutines+2 || descriptors(t) > files+2; i++ {
-		if i == 100 {
-			t.Fatalf("%d goroutines, before %d; %d descriptors, before %d", runtime.NumGoroutine(), goroutines, descriptors(t), files)
-		}
-		time.Sleep(20 * time.Millisecond)
+	if !testenv.Within(time.Minute, func() bool { return runtime.NumGoroutine() <= goroutines+2 && descriptors(t) <= files+2 }) {
+		t.Fatalf("%d goroutines, before %d; %d descriptors, before %d", runtime.NumGoroutine(), goroutines, descriptors(t), files)
 	}
 	resumed, err := New(p, Options{}).Resume(ctx, ResumeRequest{Run: string(runs[stopped].ID())}, nil)
 	if err != nil {
@@ -143,13 +141,13 @@ func TestFiftyRuns(t *testing.T) {
 // await waits until a file is there.
 func await(ctx context.Context, t *testing.T, path string) {
 	t.Helper()
-	for ctx.Err() == nil {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	testenv.Wait(t, path, func() bool {
+		_, err := os.Stat(path)
+		return err == nil || ctx.Err() != nil
+	})
+	if ctx.Err() != nil {
+		t.Fatalf("%s never came", path)
 	}
-	t.Fatalf("%s never came", path)
 }
 
 // descriptors is how many files this process has open, 0 where that is not known.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -27,7 +28,7 @@ func TestObserverRests(t *testing.T) {
 		s.put(event(1)) // at once: it is the first
 		synctest.Wait()
 		s.put(event(2)) // when it has rested
-		time.Sleep(restTime / 2)
+		testenv.Pass(restTime / 2)
 		s.put(Said{}) // at once, with what came before
 		synctest.Wait()
 		s.put(event(3))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 )
@@ -110,9 +111,7 @@ func TestManyDeadRunsAreTidiedUpBeside(t *testing.T) {
 			}
 			close(may)
 			<-tidied
-			for ctx.Err() == nil && told() < c.dead { // Close does not wait long
-				time.Sleep(10 * time.Millisecond)
-			}
+			testenv.Within(time.Minute, func() bool { return told() >= c.dead }) // Close does not wait long
 			e.Close()
 			if n := told(); n != c.dead {
 				t.Errorf("%d runs were interrupted, want %d", n, c.dead)

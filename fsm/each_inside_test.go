@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"loops/fsm"
@@ -57,68 +58,70 @@ func loadListOfLoops(t *testing.T, loop, one string) (*fsm.Loop, shelf) {
 // whose result was followed, and ends as the unbroken run does.
 func TestLoopsOfAListAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
-	loop, library := loadListOfLoops(t, insideLoop, insideOne)
-	whole := &ledger{}
-	cfg, _, _ := config(loop, whole)
-	unbroken := &workers{ended: map[string]int{}}
-	cfg.Runner, cfg.History, cfg.Library, cfg.Verify = unbroken, whole.history, library, true
-	want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if unbroken.top != 2 || want.FinalState != "done" || !strings.HasPrefix(want.Message, "b 1\ne 7 / [") || unbroken.ended["b 1"] != 2 || unbroken.ended["begin 0 c 0"] != 1 {
-		t.Fatalf("the unbroken run had %d at once, did %v and ended with %+v", unbroken.top, unbroken.ended, want)
-	}
-	resumed := 0
-	for die := 2; die <= whole.n; die++ {
-		for _, after := range []bool{false, true} {
-			rec := &ledger{dieAt: die, after: after}
-			cfg.Recorder, cfg.History = rec, rec.history
-			first := &workers{ended: map[string]int{}}
-			cfg.Runner = first
-			if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
-				if err == nil {
-					continue // items that end together share records, and how many do differs
+	synctest.Test(t, func(t *testing.T) {
+		loop, library := loadListOfLoops(t, insideLoop, insideOne)
+		whole := &ledger{}
+		cfg, _, _ := config(loop, whole)
+		unbroken := &workers{ended: map[string]int{}}
+		cfg.Runner, cfg.History, cfg.Library, cfg.Verify = unbroken, whole.history, library, true
+		want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unbroken.top != 2 || want.FinalState != "done" || !strings.HasPrefix(want.Message, "b 1\ne 7 / [") || unbroken.ended["b 1"] != 2 || unbroken.ended["begin 0 c 0"] != 1 {
+			t.Fatalf("the unbroken run had %d at once, did %v and ended with %+v", unbroken.top, unbroken.ended, want)
+		}
+		resumed := 0
+		for die := 2; die <= whole.n; die++ {
+			for _, after := range []bool{false, true} {
+				rec := &ledger{dieAt: die, after: after}
+				cfg.Recorder, cfg.History = rec, rec.history
+				first := &workers{ended: map[string]int{}}
+				cfg.Runner = first
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+					if err == nil {
+						continue // items that end together share records, and how many do differs
+					}
+					t.Fatalf("record %d lost: the run was carried further: %v", die, err)
 				}
-				t.Fatalf("record %d lost: the run was carried further: %v", die, err)
-			}
-			last := len(rec.saved) - 1
-			if last < 0 || rec.saved[last].Outcome != nil {
-				continue
-			}
-			for _, b := range rec.saved[last].Branches {
-				if len(rec.saved[last].Branches) > 2 || b.End != nil {
-					t.Errorf("record %d lost: the memory holds %d items that are not over, %+v", die, len(rec.saved[last].Branches), b)
+				last := len(rec.saved) - 1
+				if last < 0 || rec.saved[last].Outcome != nil {
+					continue
 				}
-			}
-			rec.dieAt = 0
-			second := &workers{ended: map[string]int{}}
-			cfg.Runner = second
-			got, err := fsm.Resume(cfg, clone(rec.saved[last])).Run(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			resumed++
-			if got.FinalState != want.FinalState || stable(got.Message) != stable(want.Message) {
-				t.Errorf("record %d lost: it ended as %+v, want %+v", die, got, want)
-			}
-			again := 0
-			for name, times := range unbroken.ended {
-				switch both := first.ended[name] + second.ended[name]; {
-				case both < times:
-					t.Errorf("record %d lost: %q was done %d times, want %d", die, name, both, times)
-				case both > times:
-					again += both - times
+				for _, b := range rec.saved[last].Branches {
+					if len(rec.saved[last].Branches) > 2 || b.End != nil {
+						t.Errorf("record %d lost: the memory holds %d items that are not over, %+v", die, len(rec.saved[last].Branches), b)
+					}
 				}
-			}
-			if again > 2 {
-				t.Errorf("record %d lost: %d actions were done again", die, again)
+				rec.dieAt = 0
+				second := &workers{ended: map[string]int{}}
+				cfg.Runner = second
+				got, err := fsm.Resume(cfg, clone(rec.saved[last])).Run(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				resumed++
+				if got.FinalState != want.FinalState || stable(got.Message) != stable(want.Message) {
+					t.Errorf("record %d lost: it ended as %+v, want %+v", die, got, want)
+				}
+				again := 0
+				for name, times := range unbroken.ended {
+					switch both := first.ended[name] + second.ended[name]; {
+					case both < times:
+						t.Errorf("record %d lost: %q was done %d times, want %d", die, name, both, times)
+					case both > times:
+						again += both - times
+					}
+				}
+				if again > 2 {
+					t.Errorf("record %d lost: %d actions were done again", die, again)
+				}
 			}
 		}
-	}
-	if resumed < 20 {
-		t.Errorf("only %d deaths left a run to resume", resumed)
-	}
+		if resumed < 20 {
+			t.Errorf("only %d deaths left a run to resume", resumed)
+		}
+	})
 }
 
 // stable is a list of results without how long they took.
@@ -135,30 +138,32 @@ func stable(text string) string {
 // An item that waits frees its slot, and takes one again before it continues.
 func TestItemsThatWaitShareSlots(t *testing.T) {
 	t.Parallel()
-	loop, library := loadListOfLoops(t, strings.NewReplacer("parallel: 2", "parallel: 1", "item_retries: 1", "item_retries: 0").Replace(insideLoop),
-		strings.Replace(insideOne, "next: second}", "next: rest}\n  rest: {wait: {for: 50ms}, next: second}", 1))
-	cfg, _, _ := config(loop, &tape{})
-	w := &workers{ended: map[string]int{}}
-	begun := &tape{}
-	cfg.Runner, cfg.Recorder, cfg.Library, cfg.Verify = w, begun, library, true
-	got, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
-	if err != nil || got.FinalState != "done" {
-		t.Fatal(got, err)
-	}
-	if w.top != 1 {
-		t.Errorf("%d actions ran at once, want 1", w.top)
-	}
-	open, most := 0, 0
-	for _, e := range begun.events {
-		switch e.Kind {
-		case fsm.EventItemStart:
-			open++
-			most = max(most, open)
-		case fsm.EventItemEnd:
-			open--
+	synctest.Test(t, func(t *testing.T) {
+		loop, library := loadListOfLoops(t, strings.NewReplacer("parallel: 2", "parallel: 1", "item_retries: 1", "item_retries: 0").Replace(insideLoop),
+			strings.Replace(insideOne, "next: second}", "next: rest}\n  rest: {wait: {for: 50ms}, next: second}", 1))
+		cfg, _, _ := config(loop, &tape{})
+		w := &workers{ended: map[string]int{}}
+		begun := &tape{}
+		cfg.Runner, cfg.Recorder, cfg.Library, cfg.Verify = w, begun, library, true
+		got, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+		if err != nil || got.FinalState != "done" {
+			t.Fatal(got, err)
 		}
-	}
-	if most < 3 {
-		t.Errorf("at most %d items were open, so one that waits kept its slot", most)
-	}
+		if w.top != 1 {
+			t.Errorf("%d actions ran at once, want 1", w.top)
+		}
+		open, most := 0, 0
+		for _, e := range begun.events {
+			switch e.Kind {
+			case fsm.EventItemStart:
+				open++
+				most = max(most, open)
+			case fsm.EventItemEnd:
+				open--
+			}
+		}
+		if most < 3 {
+			t.Errorf("at most %d items were open, so one that waits kept its slot", most)
+		}
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 )
 
 // A ledger records a run until the process dies: at its nth record, before or after that is on record.
@@ -61,7 +62,7 @@ func (w *workers) Run(ctx context.Context, a fsm.Action, _ func(string)) (fsm.Re
 	w.now++
 	w.top = max(w.top, w.now)
 	w.mu.Unlock()
-	time.Sleep(time.Millisecond + time.Duration(a.Text[0]-'a')*100*time.Microsecond) // the work of an item; no two end at once
+	testenv.Pass(time.Millisecond + time.Duration(a.Text[0]-'a')*100*time.Microsecond) // the work of an item; no two end at once
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now--
@@ -97,77 +98,79 @@ states:
 // ends as the unbroken run does.
 func TestListAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
-	loop := loadLoop(t, listLoop)
-	whole := &ledger{}
-	cfg, _, _ := config(loop, whole)
-	unbroken := &workers{ended: map[string]int{}}
-	cfg.Runner, cfg.History = unbroken, whole.history
-	want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if unbroken.top != 2 || want.FinalState != "done" || !strings.HasPrefix(want.Message, "b 1\ne 7 / [") || strings.Count(want.Message, "\n") != 8 {
-		t.Fatalf("the unbroken run had %d at once and ended with %+v", unbroken.top, want)
-	}
-	if !strings.Contains(want.Message, `"key": "a 0#2"`) {
-		t.Errorf("the second item of the same text has no number: %s", want.Message)
-	}
-	taken := false // in by the memory: the history was not read from its beginning
-	for die := 2; die <= whole.n; die++ {
-		for _, c := range []struct {
-			after bool
-			every int
-		}{{false, 0}, {true, 0}, {false, 1}, {true, 1}, {false, 3}, {true, 3}} {
-			after := c.after
-			cfg.EndsEvery = c.every
-			rec := &ledger{dieAt: die, after: after}
-			cfg.Recorder, cfg.History = rec, rec.history
-			first := &workers{ended: map[string]int{}}
-			cfg.Runner = first
-			if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
-				if err == nil && (rec.n < die || after && rec.n == die) {
-					continue // it ended before: ends that come together share a record, and how many do differs
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, listLoop)
+		whole := &ledger{}
+		cfg, _, _ := config(loop, whole)
+		unbroken := &workers{ended: map[string]int{}}
+		cfg.Runner, cfg.History = unbroken, whole.history
+		want, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unbroken.top != 2 || want.FinalState != "done" || !strings.HasPrefix(want.Message, "b 1\ne 7 / [") || strings.Count(want.Message, "\n") != 8 {
+			t.Fatalf("the unbroken run had %d at once and ended with %+v", unbroken.top, want)
+		}
+		if !strings.Contains(want.Message, `"key": "a 0#2"`) {
+			t.Errorf("the second item of the same text has no number: %s", want.Message)
+		}
+		taken := false // in by the memory: the history was not read from its beginning
+		for die := 2; die <= whole.n; die++ {
+			for _, c := range []struct {
+				after bool
+				every int
+			}{{false, 0}, {true, 0}, {false, 1}, {true, 1}, {false, 3}, {true, 3}} {
+				after := c.after
+				cfg.EndsEvery = c.every
+				rec := &ledger{dieAt: die, after: after}
+				cfg.Recorder, cfg.History = rec, rec.history
+				first := &workers{ended: map[string]int{}}
+				cfg.Runner = first
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); !errors.Is(err, errDied) {
+					if err == nil && (rec.n < die || after && rec.n == die) {
+						continue // it ended before: ends that come together share a record, and how many do differs
+					}
+					t.Fatalf("record %d lost: the run was carried further: %v", die, err)
 				}
-				t.Fatalf("record %d lost: the run was carried further: %v", die, err)
-			}
-			last := len(rec.saved) - 1
-			if last < 0 || rec.saved[last].Outcome != nil {
-				continue
-			}
-			ended := 0
-			for _, e := range rec.events {
-				if e.Kind == fsm.EventItemEnd {
-					ended++
+				last := len(rec.saved) - 1
+				if last < 0 || rec.saved[last].Outcome != nil {
+					continue
 				}
-			}
-			rec.dieAt, rec.asked = 0, nil
-			second := &workers{ended: map[string]int{}}
-			cfg.Runner = second
-			got, err := fsm.Resume(cfg, clone(rec.saved[last])).Run(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.FinalState != want.FinalState || withoutTimes(got.Message) != withoutTimes(want.Message) {
-				t.Errorf("record %d lost: it ended as %+v, want %+v", die, got, want)
-			}
-			if items := rec.saved[last].Items; items != nil && len(items.Ends) > 0 {
-				taken = true
-				if rec.asked[0] != items.Through || items.Through <= items.Since {
-					t.Errorf("record %d lost: the history was read behind event %d, and the memory has all up to %d", die, rec.asked[0], items.Through)
+				ended := 0
+				for _, e := range rec.events {
+					if e.Kind == fsm.EventItemEnd {
+						ended++
+					}
 				}
-			}
-			n := 0
-			for _, times := range second.ended {
-				n += times
-			}
-			if n != 6-ended {
-				t.Errorf("record %d lost: %d items had ended, and %d were done again", die, ended, n)
+				rec.dieAt, rec.asked = 0, nil
+				second := &workers{ended: map[string]int{}}
+				cfg.Runner = second
+				got, err := fsm.Resume(cfg, clone(rec.saved[last])).Run(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.FinalState != want.FinalState || withoutTimes(got.Message) != withoutTimes(want.Message) {
+					t.Errorf("record %d lost: it ended as %+v, want %+v", die, got, want)
+				}
+				if items := rec.saved[last].Items; items != nil && len(items.Ends) > 0 {
+					taken = true
+					if rec.asked[0] != items.Through || items.Through <= items.Since {
+						t.Errorf("record %d lost: the history was read behind event %d, and the memory has all up to %d", die, rec.asked[0], items.Through)
+					}
+				}
+				n := 0
+				for _, times := range second.ended {
+					n += times
+				}
+				if n != 6-ended {
+					t.Errorf("record %d lost: %d items had ended, and %d were done again", die, ended, n)
+				}
 			}
 		}
-	}
-	if !taken {
-		t.Error("no memory had taken in which items had ended")
-	}
+		if !taken {
+			t.Error("no memory had taken in which items had ended")
+		}
+	})
 }
 
 // The items that a memory has taken in as failed, or as cut short, are done again where that is asked for, and no others; and what one that
@@ -237,7 +240,7 @@ func TestSlowItemsCountWhenTheProcessDies(t *testing.T) {
 type slow struct{ *workers }
 
 func (w slow) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
-	time.Sleep(6 * time.Second)
+	testenv.Pass(6 * time.Second)
 	return w.workers.Run(ctx, a, out)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 )
 
 // waitCase runs a trace whose runner and circuit the case has prepared, and says what happened when.
@@ -108,7 +109,7 @@ func TestAResumedRunWaitsTheRest(t *testing.T) {
 				if w := last.Waiting(); w == nil || w.Why != fsm.WaitRateLimit || w.Until.Sub(begun) != 91*time.Second {
 					t.Fatalf("it waits for %+v, want the rate limit for 91s", w)
 				}
-				time.Sleep(dead)
+				testenv.Pass(dead)
 				rec.events = nil
 				if _, err := fsm.Resume(cfg, last).Run(context.Background()); err != nil {
 					t.Fatal(err)

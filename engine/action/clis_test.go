@@ -14,6 +14,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/hosttest"
+	"loops/internal/testenv"
 )
 
 // These tests drive the real CLIs of the pinned versions against what stands in for their vendors. They take minutes,
@@ -211,11 +212,8 @@ func TestCLIStopped(t *testing.T) {
 		defer stop()
 		go func() {
 			made := filepath.Join(r.Dir, hosttest.ToolMakes)
-			for ctx.Err() == nil {
-				if _, err := os.Stat(made); err == nil {
-					stop()
-				}
-				time.Sleep(20 * time.Millisecond)
+			if testenv.Within(time.Minute, func() bool { return exists(made) || ctx.Err() != nil }) {
+				stop()
 			}
 		}()
 		if _, err := r.Run(ctx, a, nil); err != nil && !errors.Is(err, context.Canceled) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 )
 
 const tick = time.Second // a timeout that leaves bash the time to start
@@ -115,7 +116,7 @@ func TestStop(t *testing.T) {
 				_, err := r.Run(ctx, shell(c.script), nil)
 				done <- err
 			}()
-			within(t, "the action has started", func() bool { return exists(filepath.Join(r.Dir, "started")) })
+			testenv.Wait(t, "the action has started", func() bool { return exists(filepath.Join(r.Dir, "started")) })
 			cancel()
 			if err := <-done; err != nil {
 				t.Error(err)
@@ -143,7 +144,7 @@ func TestForce(t *testing.T) {
 			_, err := r.Run(ctx, shell("trap '' TERM; setsid sleep 60 & touch started; while :; do sleep 0.05; done"), nil)
 			done <- err
 		}()
-		within(t, "the action has started", func() bool { return exists(filepath.Join(r.Dir, "started")) })
+		testenv.Wait(t, "the action has started", func() bool { return exists(filepath.Join(r.Dir, "started")) })
 		if stopped {
 			cancel()
 			select {
@@ -185,8 +186,8 @@ func TestBackground(t *testing.T) {
 			if res.Stdout != "hi\n" || res.ExitCode != 0 || res.Background < c.count || res.Background > c.count+1 {
 				t.Errorf("%+v", res)
 			}
-			within(t, "the child went on", func() bool { return exists(filepath.Join(r.Dir, "alive")) })
-			within(t, "the child is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+			testenv.Wait(t, "the child went on", func() bool { return exists(filepath.Join(r.Dir, "alive")) })
+			testenv.Wait(t, "the child is gone", func() bool { return len(r.alive(t, 1)) == 0 })
 		})
 	}
 }
@@ -201,7 +202,7 @@ func TestBackgroundIsCountedExactly(t *testing.T) {
 	if got := len(r.alive(t, 1)); got != 1 {
 		t.Errorf("%d alive, want 1", got)
 	}
-	within(t, "it is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+	testenv.Wait(t, "it is gone", func() bool { return len(r.alive(t, 1)) == 0 })
 }
 
 // What the action itself printed is never lost, whichever processes hold the pipe and however slow the reader is.
@@ -210,14 +211,14 @@ func TestEverythingPrintedBeforeTheExitIsRead(t *testing.T) {
 	r := newRunner(t)
 	r.DrainGrace = time.Millisecond
 	a := shell("sleep 1 & seq 12000")
-	res, err := r.Run(context.Background(), a, func(string) { time.Sleep(20 * time.Millisecond) })
+	res, err := r.Run(context.Background(), a, func(string) { time.Sleep(20 * time.Millisecond) }) // a slow reader
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasSuffix(res.Stdout, "\n11999\n12000\n") {
 		t.Errorf("the output ends with %q", res.Stdout[max(0, len(res.Stdout)-20):])
 	}
-	within(t, "the child is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+	testenv.Wait(t, "the child is gone", func() bool { return len(r.alive(t, 1)) == 0 })
 }
 
 // A full disk, or here a folder that is a file, ends the action: it must not run on unrecorded.

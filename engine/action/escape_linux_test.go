@@ -45,12 +45,7 @@ func confined(t *testing.T) *Runner {
 	t.Cleanup(func() {
 		pid := daemonOf(t, r)
 		_ = syscall.Kill(pid, syscall.SIGKILL)
-		for range 500 { // the check that nothing is left comes next
-			if !isLive(pid) {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		testenv.Wait(t, "the end of the daemon", func() bool { return !isLive(pid) }) // the check that nothing is left comes next
 	})
 	return r
 }
@@ -156,7 +151,7 @@ func TestControlGroupsGo(t *testing.T) {
 	if err := syscall.Kill(daemonOf(t, r), syscall.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	within(t, "the control group can be removed", first.Remove)
+	testenv.Wait(t, "the control group can be removed", first.Remove)
 }
 
 // TestControlGroupsOfActionsSideBySide: each of two actions that ran at once left its control group to the next two.

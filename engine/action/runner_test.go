@@ -15,6 +15,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/proc"
+	"loops/internal/testenv"
 )
 
 var runs atomic.Int64
@@ -63,18 +64,6 @@ func do(t testing.TB, r *Runner, a fsm.Action) fsm.Result {
 		t.Fatal(err)
 	}
 	return res
-}
-
-// within waits until ok says yes, long enough for any machine.
-func within(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for range 1000 {
-		if ok() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("not within ten seconds: %s", what)
 }
 
 func exists(name string) bool { _, err := os.Stat(name); return err == nil }
@@ -292,7 +281,7 @@ func TestNoDescriptorIsPassedOn(t *testing.T) {
 	if res := do(t, r, shell(script)); res.Stdout != string(want) {
 		t.Errorf("descriptors %q, want %q", res.Stdout, want)
 	}
-	within(t, "the child is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+	testenv.Wait(t, "the child is gone", func() bool { return len(r.alive(t, 1)) == 0 })
 }
 
 func TestNothingStartsAfterTheEnd(t *testing.T) {
@@ -327,7 +316,7 @@ func TestActionDiesWithItsRunner(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	within(t, "the action has started", func() bool { return exists(filepath.Join(dir, "pid")) })
+	testenv.Wait(t, "the action has started", func() bool { return exists(filepath.Join(dir, "pid")) })
 	b, err := os.ReadFile(filepath.Join(dir, "pid"))
 	if err != nil {
 		t.Fatal(err)
@@ -345,5 +334,5 @@ func TestActionDiesWithItsRunner(t *testing.T) {
 	if _, err := c.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	within(t, "the action is dead", func() bool { alive, _ := (proc.Identity{PID: pid}).Alive(); return !alive })
+	testenv.Wait(t, "the action is dead", func() bool { alive, _ := (proc.Identity{PID: pid}).Alive(); return !alive })
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 )
 
 // Standard error of an action that takes its time is in a file while it runs. The file stays only where it holds more than the result does.
@@ -32,7 +33,7 @@ func TestStandardErrorIsSeenWhileItIsWritten(t *testing.T) {
 			}
 			done <- res
 		}()
-		within(t, "the file holds what was written", func() bool { b, _ := os.ReadFile(file); return string(b) == "one\n" })
+		testenv.Wait(t, "the file holds what was written", func() bool { b, _ := os.ReadFile(file); return string(b) == "one\n" })
 		if err := os.WriteFile(filepath.Join(r.Dir, "seen"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 )
 
 func TestToolCallByTheProgramInPath(t *testing.T) {
@@ -137,7 +138,7 @@ func TestNothingOfAToolCallIsLeft(t *testing.T) {
 		if res := do(t, r, tool("")); res.Background != 1 {
 			t.Errorf("%+v", res)
 		}
-		within(t, "it is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+		testenv.Wait(t, "it is gone", func() bool { return len(r.alive(t, 1)) == 0 })
 	})
 }
 

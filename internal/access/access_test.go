@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/crypto/bcrypt"
+	"loops/internal/testenv"
 )
 
 // TestUsers adds, changes and removes users, beside lines that are not theirs.
@@ -146,18 +147,18 @@ func TestSessionsEnd(t *testing.T) {
 			if _, _, ok := s.Find(used); !ok {
 				t.Fatalf("after %s a session that is used is over", time.Since(begun))
 			}
-			time.Sleep(sessionIdle - time.Minute)
+			testenv.Pass(sessionIdle - time.Minute)
 		}
 		if _, _, ok := s.Find(idle); ok {
 			t.Error("a session that was not used holds")
 		}
-		time.Sleep(sessionIdle)
+		testenv.Pass(sessionIdle)
 		if _, _, ok := s.Find(used); ok {
 			t.Error("an old session holds")
 		}
 		first := s.Begin(User{"ada", Author}, "v")
 		for range mostOpen {
-			time.Sleep(time.Millisecond)
+			testenv.Pass(time.Millisecond)
 			s.Begin(User{"eve", Viewer}, "v")
 		}
 		if _, _, ok := s.Find(first); ok || len(s.open) > mostOpen {
@@ -184,7 +185,7 @@ func TestAllowance(t *testing.T) {
 		a.Return("a")
 		take("a", true)
 		take("a", false)
-		time.Sleep(time.Second)
+		testenv.Pass(time.Second)
 		take("a", true)
 		take("a", false)
 		for i := range 3 * mostKept {

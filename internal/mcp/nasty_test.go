@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // prelude are the words that the servers below are written with, in bash.
@@ -200,12 +202,10 @@ func TestNoReply(t *testing.T) {
 			s := newScene(t, `{"mcpServers": {"s": `+entryOf("bash", "-c", prelude+c.script)+`}}`)
 			ctx, cancel := context.WithCancelCause(soon(t))
 			go func() {
-				for range 3000 {
-					if _, err := os.Stat(filepath.Join(s.dir, "asked")); err == nil {
-						break
-					}
-					time.Sleep(10 * time.Millisecond)
-				}
+				testenv.Within(time.Minute, func() bool {
+					_, err := os.Stat(filepath.Join(s.dir, "asked"))
+					return err == nil
+				})
 				if c.name == "prints other things" || c.name == "reads nothing" {
 					time.Sleep(100 * time.Millisecond) // for the line, or the pipe, to fill
 				}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+	"loops/internal/testenv"
 )
 
 // TestReapLeavesTheAction: the exit code of an action that has ended but was not waited for is there after orphans were
@@ -79,12 +79,10 @@ func TestSettleBesideADaemon(t *testing.T) {
 	}
 	inSession := func(pid int) {
 		t.Helper()
-		for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(time.Millisecond) {
-			if sid, err := unix.Getsid(pid); err == nil && sid == pid {
-				return
-			}
-		}
-		t.Fatal("the daemon has no session")
+		testenv.Wait(t, "the session of the daemon", func() bool {
+			sid, err := unix.Getsid(pid)
+			return err == nil && sid == pid
+		})
 	}
 	settled(true)
 	first := daemon()

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // start runs a bash script with MARK=mark in its environment and waits until it has printed a line.
@@ -51,18 +53,6 @@ func identify(t *testing.T, pid int) Identity {
 }
 
 func mark(t *testing.T) string { return fmt.Sprintf("%s-%d", t.Name(), os.Getpid()) }
-
-// within waits until ok says yes, long enough for any machine.
-func within(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for range 1000 {
-		if ok() {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("not within ten seconds: %s", what)
-}
 
 // began returns when this process started, by the wall clock.
 func began(t *testing.T) time.Time {
@@ -135,7 +125,7 @@ func TestZombieIsDead(t *testing.T) {
 	if err := c.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	within(t, "the killed process that nobody waited for is dead", func() bool { alive, _ := id.Alive(); return !alive })
+	testenv.Wait(t, "the killed process that nobody waited for is dead", func() bool { alive, _ := id.Alive(); return !alive })
 	if err := syscall.Kill(id.PID, 0); err != nil {
 		t.Fatalf("it was no zombie any more: %v", err)
 	}

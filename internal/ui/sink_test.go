@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
+
+	"loops/internal/testenv"
 )
 
 type brokenWriter struct{ calls int }
@@ -42,7 +43,7 @@ func TestSinkHoldsBack(t *testing.T) {
 			t.Errorf("written at once: %q", &b)
 		}
 		s.mu.Unlock()
-		time.Sleep(2 * holdBack)
+		testenv.Pass(2 * holdBack)
 		synctest.Wait()
 		if b.String() != "one two " {
 			t.Errorf("after the delay: %q", &b)

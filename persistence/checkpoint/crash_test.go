@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // The test binary is also the other processes of these tests: CHECKPOINT_CHILD says what one does, and where.
@@ -296,7 +298,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 		out := bufio.NewReader(pipe)
 		line, err := out.ReadString('\n') // it has begun
 		if err == nil {
-			time.Sleep(time.Duration(i*i) * 300 * time.Microsecond)
+			testenv.Moment(i)
 		}
 		_ = cmd.Process.Kill()
 		rest, _ := io.ReadAll(out)

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"loops/internal/testenv"
 	"loops/persistence/checkpoint"
 )
 
@@ -29,7 +30,7 @@ type spy struct {
 }
 
 func (s *spy) Save(ctx context.Context, c *checkpoint.Checkpoint) error {
-	time.Sleep(s.slow)
+	testenv.Pass(s.slow)
 	s.mu.Lock()
 	s.saves++
 	err := s.err
@@ -60,7 +61,7 @@ func TestThrottle(t *testing.T) {
 		c := &checkpoint.Checkpoint{}
 		step := func(wait time.Duration, fail error, wantSaved bool, wantSaves int) {
 			t.Helper()
-			time.Sleep(wait)
+			testenv.Pass(wait)
 			s.err = fail
 			c.Iteration++
 			saved, err := r.Save(t.Context(), c)

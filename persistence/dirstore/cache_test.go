@@ -36,7 +36,7 @@ func ended(t testing.TB, d *Store, loop string, n int) persistence.Run {
 	return j.Run()
 }
 
-// settle waits until what was written counts as left alone, so that an index may take it.
+// settle waits until what was written counts as left alone, so that an index may take it: no program can set the time of the last change.
 func settle() { time.Sleep(300 * time.Millisecond) }
 
 // listed lists all runs with the index, as small as the archive is, and expects what a listing without any says.

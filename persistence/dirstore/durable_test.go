@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -93,7 +94,7 @@ func TestDurability(t *testing.T) {
 					d.Durability = mode
 					s := count(d)
 					j := begin(t, d, step(1))
-					time.Sleep(time.Second)
+					testenv.Pass(time.Second)
 					s.take()
 					var now, then, repeated int
 					if mode != persistence.None {
@@ -109,7 +110,7 @@ func TestDurability(t *testing.T) {
 					if n := s.take(); n != now {
 						t.Errorf("synced %d times before Record returned, want %d", n, now)
 					}
-					time.Sleep(50 * time.Millisecond)
+					testenv.Pass(50 * time.Millisecond)
 					synctest.Wait()
 					if n := s.take(); n != then {
 						t.Errorf("synced %d times within 50 ms, want %d", n, then)
@@ -120,7 +121,7 @@ func TestDurability(t *testing.T) {
 					if n := s.take(); n != repeated {
 						t.Errorf("%d in a row: synced %d times, want %d", c.repeat, n, repeated)
 					}
-					time.Sleep(time.Second)
+					testenv.Pass(time.Second)
 					synctest.Wait()
 					if n := s.take(); n != then {
 						t.Errorf("and then %d times, want %d", n, then)
@@ -147,7 +148,7 @@ func TestDurabilityFailsInTheBackground(t *testing.T) {
 		j := begin(t, d, batch(true, false, "route"))
 		broken := errors.New("broken disk")
 		s.failWith(broken)
-		time.Sleep(50 * time.Millisecond)
+		testenv.Pass(50 * time.Millisecond)
 		synctest.Wait()
 		if err := j.Record(t.Context(), step(2)); !errors.Is(err, broken) {
 			t.Errorf("error is %v", err)
@@ -179,7 +180,7 @@ func TestDurabilityEndsWithClose(t *testing.T) {
 		if n := s.take(); n != 1 {
 			t.Errorf("Close synced %d times, want 1", n)
 		}
-		time.Sleep(time.Second)
+		testenv.Pass(time.Second)
 		synctest.Wait()
 		if n := s.take(); n != 0 {
 			t.Errorf("synced %d times behind Close", n)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 )
@@ -271,7 +272,7 @@ func TestKilledWhileRecording(t *testing.T) {
 	for i := range 12 {
 		root := filepath.Join(t.TempDir(), ".loops")
 		cmd, id := spawn(t, "record", root)
-		time.Sleep(time.Duration(i*i) * 300 * time.Microsecond)
+		testenv.Moment(i)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

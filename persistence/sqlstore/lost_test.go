@@ -328,10 +328,10 @@ func TestServerDies(t *testing.T) {
 	j := create(t, s, elsewhere)
 	n := 1
 	for range 2 {
-		stop := make(chan struct{})
-		died := make(chan error, 1)
+		first, stop, died := n, make(chan struct{}), make(chan error, 1)
+		enough := make(chan struct{}) // closed when some steps are on record
 		go func() {
-			time.Sleep(50 * time.Millisecond)
+			<-enough
 			err := own.Kill()
 			if err == nil {
 				err = own.Launch(context.Background())
@@ -344,6 +344,9 @@ func TestServerDies(t *testing.T) {
 			b := step(n)
 			b.Checkpoint = n%2 == 0
 			must(t, j.Record(t.Context(), b))
+			if n == first+20 {
+				close(enough)
+			}
 			select {
 			case <-stop:
 				more--

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 )
@@ -164,11 +164,7 @@ func TestWaiting(t *testing.T) {
 			}
 			soon := func(n int) {
 				t.Helper()
-				for giveUp := time.Now().Add(30 * time.Second); !have(n); time.Sleep(5 * time.Millisecond) {
-					if time.Now().After(giveUp) {
-						t.Fatalf("%s: there are not %d events", durability, n)
-					}
-				}
+				testenv.Wait(t, fmt.Sprintf("%d events, %s", n, durability), func() bool { return have(n) })
 			}
 			soon(4)
 			must(t, j.Record(t.Context(), &fsm.Batch{Events: []fsm.Event{{Kind: "action_output", Time: began}}}))
@@ -208,11 +204,7 @@ func TestDecisionsSoonDurable(t *testing.T) {
 			decision := step(2)
 			decision.Checkpoint = false
 			must(t, j.Record(t.Context(), decision))
-			for giveUp := time.Now().Add(30 * time.Second); durability != "none" && sqlstore.Loose(j); time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(giveUp) {
-					t.Fatalf("%s: a decision does not get durable", durability)
-				}
-			}
+			testenv.Wait(t, "a decision to be durable, "+durability, func() bool { return durability == "none" || !sqlstore.Loose(j) })
 			must(t, j.Close(t.Context()))
 		}
 	})

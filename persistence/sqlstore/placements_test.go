@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 )
@@ -278,9 +280,13 @@ func TestWorkers(t *testing.T) {
 	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "a", Host: "h", Slots: 2}, time.Hour))
 	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "b", Slots: 1}, time.Hour))
 	must(t, s.Beat(t.Context(), persistence.WorkerState{ID: "b", Slots: 3}, time.Nanosecond))
-	time.Sleep(10 * time.Millisecond)
-	all, err := s.Workers(t.Context())
-	must(t, err)
+	var all []persistence.WorkerState
+	testenv.Wait(t, "the lease of b to be over", func() bool {
+		var err error
+		all, err = s.Workers(t.Context())
+		must(t, err)
+		return slices.ContainsFunc(all, persistence.WorkerState.Gone)
+	})
 	if len(all) != 2 || all[0].Gone() || all[0].Host != "h" || !all[1].Gone() || all[1].Slots != 3 {
 		t.Fatalf("%+v", all)
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"loops/fsm"
 	"loops/internal/testenv"
@@ -276,24 +275,23 @@ func TestPausedOwner(t *testing.T) {
 // takeOver resumes a run as soon as the lease of its owner, which is stopped, has run out.
 func takeOver(t *testing.T, s *sqlstore.Store, id persistence.ID, o *owner) persistence.Journal {
 	t.Helper()
-	for range 600 {
-		j, _, err := s.Resume(t.Context(), id, spec(self(t)))
+	var j persistence.Journal
+	testenv.Wait(t, "the end of the lease", func() bool {
+		var err error
+		j, _, err = s.Resume(t.Context(), id, spec(self(t)))
 		if err == nil {
-			return j
+			return true
 		}
 		if errors.Is(err, persistence.ErrBusy) { // it was stopped in the middle of a write, and has the lock of SQLite
-			must(t, o.cmd.Process.Signal(syscall.SIGCONT))
-			time.Sleep(time.Millisecond)
-			must(t, o.cmd.Process.Signal(syscall.SIGSTOP))
-			continue
+			must(t, testenv.LetRun(o.cmd.Process.Pid))
+			return false
 		}
 		if _, ok := errors.AsType[*persistence.HeldError](err); !ok {
 			t.Fatal(err)
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal("the lease does not run out")
-	return nil
+		return false
+	})
+	return j
 }
 
 // TestTwoResumes: of two processes that take over a dead run at once one gets it, and the other's error names that one.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // TestTimeoutSignalsTwice: timeout of coreutils signals its child and then the group of that child, and the second signal
@@ -42,7 +44,7 @@ func signals(t *testing.T, all []sent, want ...call) {
 		var got []call
 		s.During(nil, func(n int, sig os.Signal, again bool) { got = append(got, call{n, sig, again}) }, func() {
 			for _, next := range all {
-				time.Sleep(next.after)
+				testenv.Pass(next.after)
 				s.ch <- next.sig
 				synctest.Wait()
 			}
