@@ -20,9 +20,12 @@ func number(v any) (any, bool) {
 	return nil, false
 }
 
+// readNumber reads a text that is exactly a number, as a program prints one: digits with a sign, a decimal point followed by digits
+// and an exponent. Blanks around it do not count.
 func readNumber(text string) (any, bool) {
 	text = strings.TrimSpace(text)
-	if text == "" || len(text) > 64 || strings.Trim(text, "+-0123456789.eE") != "" {
+	if text == "" || len(text) > 64 || strings.Trim(text, "+-0123456789.eE") != "" || strings.Contains(text, ".e") ||
+		strings.Contains(text, ".E") || strings.HasSuffix(text, ".") {
 		return nil, false
 	}
 	v, err := value.ParseJSON([]byte(strings.TrimPrefix(text, "+")))
@@ -123,10 +126,16 @@ var comparison = map[string]func(order int) bool{
 	"<=": func(o int) bool { return o <= 0 },
 	">":  func(o int) bool { return o > 0 },
 	">=": func(o int) bool { return o >= 0 },
+	"in": func(int) bool { return false }, // see within
 }
 
-// compare orders two numbers, or two texts that are not both numbers.
+// compare orders two texts as texts, and two numbers, or a number and a text that is one, as numbers.
 func compare(a, b any) (int, bool) {
+	s, sOK := a.(string)
+	t, tOK := b.(string)
+	if sOK && tOK {
+		return strings.Compare(s, t), true
+	}
 	x, aOK := number(a)
 	y, bOK := number(b)
 	if aOK && bOK {
@@ -137,9 +146,7 @@ func compare(a, b any) (int, bool) {
 		}
 		return order(float(x), float(y)), true
 	}
-	s, sOK := a.(string)
-	t, tOK := b.(string)
-	return strings.Compare(s, t), sOK && tOK
+	return 0, false
 }
 
 func order[T int64 | float64](a, b T) int {
@@ -152,7 +159,7 @@ func order[T int64 | float64](a, b T) int {
 	return 0
 }
 
-// equal compares numbers as numbers, texts as texts, and lists and mappings by what is in them.
+// equal compares two values by the rule of compare, and lists and mappings by what is in them.
 func equal(a, b any) bool {
 	if o, ok := compare(a, b); ok {
 		return o == 0

@@ -272,6 +272,10 @@ func (w *rewriter) Visit(node *ast.Node) {
 		if function, ok := n.Callee.(*ast.IdentifierNode); ok && function.Value == "fromJSON" { // other functions are none of these nodes
 			w.known = append(w.known, function.Value)
 		}
+	case *ast.BuiltinNode:
+		if c := listCall(n); c != nil {
+			ast.Patch(node, c)
+		}
 	case *ast.MemberNode:
 		w.member(n)
 	case *ast.ChainNode:

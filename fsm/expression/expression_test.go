@@ -36,7 +36,7 @@ func TestEval(t *testing.T) {
 		`captured.n.output * 2`:                        `20`,
 		`captured.n.output > 9`:                        `true`,
 		`captured.n.output == 10`:                      `true`,
-		`"10" > "9"`:                                   `true`,
+		`"10" > "9"`:                                   `false`,
 		`"b" > "a"`:                                    `true`,
 		`6 / 2`:                                        `3`,
 		`7 / 2`:                                        `3.5`,
@@ -165,7 +165,7 @@ func TestWhatIsNotThereIsNil(t *testing.T) {
 		`context.list matches "a"`:                      `a text is needed here, not a list (column 14)`,
 		`filter(context.tries, # > 1)`:                  `a list is needed here, not a number (column 1)`,
 		`len(context.tries)`:                            `invalid argument for len (type number) (column 1)`,
-		`sort([1, "a"])`:                                `invalid operation: text < number (column 1)`,
+		`sort([1, "a"])`:                                `1 and the text "a" cannot be compared by sort (column 1)`,
 		`int("abc")`:                                    `the text "abc" is not a number (column 1)`,
 		`context.list[0:"a"]`:                           `a number is needed here, not a text (column 13)`,
 		`take([1], -1)`:                                 `a number of elements cannot be negative (column 1)`,
@@ -246,6 +246,71 @@ func BenchmarkEval(b *testing.B) {
 	for b.Loop() {
 		if _, err := p.Eval(s); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// A user whose version 1.10 was 1.1, whose hash was any other hash, and whose texts were added up.
+func TestTwoTextsAreTexts_35_1_12(t *testing.T) {
+	for text, want := range map[string]string{
+		`"1" + "." + "2"`:                         `"1.2"`,
+		`"1" + "2"`:                               `"12"`,
+		`"1" + 2`:                                 `3`,
+		`2 + "1"`:                                 `3`,
+		`"1." + 2`:                                `"1.2"`,
+		`"0e123456" == "0e654321"`:                `false`,
+		`"1.10" == "1.1"`:                         `false`,
+		`"1.10" == 1.1`:                           `true`,
+		`"1.10.0" == 1.1`:                         `false`,
+		`"10" < "9"`:                              `true`,
+		`"10" > 9`:                                `true`,
+		`"10" - "9"`:                              `1`,
+		`captured.n.output in [1, 10]`:            `true`,
+		`captured.n.output not in [1, 10]`:        `false`,
+		`context.limit in 1..3`:                   `true`,
+		`"2" in ["1", "2.0"]`:                     `false`,
+		`2 in ["1", "2.0"]`:                       `true`,
+		`2 in {"2": true}`:                        `true`,
+		`"a" in {a: 1}`:                           `true`,
+		`1 in nil`:                                `false`,
+		`[1] in [["1"]]`:                          `true`,
+		`1 in 2`:                                  `2 is no list and no mapping, so nothing is in it (column 3)`,
+		`context.list == ["1", "2", "3.0"]`:       `true`,
+		`sort(["10", "9", "1.5"])`:                `["1.5","10","9"]`,
+		`sort(["10", 9, "1.5"])`:                  `["1.5",9,"10"]`,
+		`sort(["10", 9, "1.5"], "desc")`:          `["10",9,"1.5"]`,
+		`sort([1, 2], "up")`:                      `sort takes "asc" or "desc", and got the text "up" (column 1)`,
+		`sortBy([{n: "10"}, {n: 9}], #.n)`:        `[{"n":9},{"n":"10"}]`,
+		`sortBy([{n: 9}, {n: "10"}], .n, "desc")`: `[{"n":"10"},{"n":9}]`,
+		`uniq(["1.1", "1.10", 1.1, "b"])`:         `["1.1","1.10","b"]`,
+		`uniq([1, "1", 1.0])`:                     `[1]`,
+		`max("10", "9")`:                          `"9"`,
+		`max("10", 9)`:                            `"10"`,
+		`min([3, "2", [1]])`:                      `1`,
+		`max([])`:                                 `null`,
+		`max(1, "a")`:                             `1 and the text "a" cannot be compared by max (column 1)`,
+		`sum(context.list)`:                       `6`,
+		`sum(["1", "2"])`:                         `3`,
+		`sum(["a"])`:                              `the text "a" is not a number, and sum needs numbers (column 1)`,
+		`sum([{n: "2"}, {n: 3}], #.n)`:            `5`,
+		`mean(context.list)`:                      `2.0`,
+		`median("1", 2)`:                          `1.5`,
+		`filter(context.list, # in ["2", 3])`:     `["2",3]`,
+		`any(context.list, # in [2]) and 1 in context.list`: `true`,
+	} {
+		p, err := Compile(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		got := ""
+		if v, err := p.Eval(scope(t)); err != nil {
+			got = err.Error()
+		} else {
+			got = strings.Join(strings.Fields(string(value.AppendJSON(nil, v))), "")
+		}
+		if got != want {
+			t.Errorf("%s\n got %s\nwant %s", text, got, want)
 		}
 	}
 }

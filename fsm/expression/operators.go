@@ -126,11 +126,12 @@ func operators() []expr.Option {
 			}
 			a, aOK := number(args[1])
 			b, bOK := number(args[3])
+			x, y, joined := texts(args[1], args[3])
+			if op == "+" && joined && (bothTexts(args[1], args[3]) || !aOK || !bOK) {
+				return x + y, nil
+			}
 			if aOK && bOK {
 				return f(a, b)
-			}
-			if x, y, ok := texts(args[1], args[3]); ok && op == "+" {
-				return x + y, nil
 			}
 			if err := absentOf(args, op+" needs numbers"); err != nil {
 				return nil, err
@@ -150,6 +151,9 @@ func operators() []expr.Option {
 			if op == "==" || op == "!=" {
 				return equal(args[1], args[3]) == (op == "=="), nil
 			}
+			if op == "in" {
+				return within(args[1], args[3])
+			}
 			order, ok := compare(args[1], args[3])
 			if err := absentOf(args, "cannot be compared by "+op); err != nil {
 				return nil, err
@@ -160,7 +164,13 @@ func operators() []expr.Option {
 			return f(order), nil
 		}, new(func(*deadline, any, string, any, string) bool)))
 	}
-	return options
+	return append(options, listOptions()...)
+}
+
+func bothTexts(a, b any) bool {
+	_, aOK := a.(string)
+	_, bOK := b.(string)
+	return aOK && bOK
 }
 
 func sign(s int64) func(args ...any) (any, error) {
