@@ -213,11 +213,11 @@ func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 	if err := e.capture(st, res); err != nil {
 		return e.exception(st, err)
 	}
-	if err := e.assign(st); err != nil {
-		return e.exception(st, err)
-	}
 	m := e.mem
 	m.PrevResult = prevResult(st, &res)
+	if err := e.assign(st, m.PrevResult); err != nil {
+		return e.exception(st, err)
+	}
 	if s.record != nil && st.Capture != "" {
 		m.setCapture(st.Capture, s.record)
 	}

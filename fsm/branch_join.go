@@ -93,14 +93,14 @@ func (f *fork) wait(ctx context.Context) decision {
 // joined leaves a state with branches by its verdict.
 func (e *Executor) joined(st *State, verdict string, details *value.Map) decision {
 	m := e.mem
-	if err := e.assign(st); err != nil {
-		return e.exception(st, err)
-	}
 	res := Result{}
 	if verdict != "yes" {
 		res.ExitCode = 1
 	}
 	m.PrevResult = prevResult(st, &res)
+	if err := e.assign(st, m.PrevResult); err != nil {
+		return e.exception(st, err)
+	}
 	fields := []Field{{"type", "parallel"}, {"verdict", verdict}}
 	for _, k := range details.Keys() {
 		fields = append(fields, Field{k, details.Value(k)})

@@ -12,6 +12,7 @@ type decision struct {
 	target  string // "" = nowhere
 	stall   string // text of a stall that ends the run
 	fatal   string // text of an error that ends the run
+	source  string // of that error, as in [Outcome]
 	died    bool   // the action was killed by a signal that this program did not send
 	limited bool   // a rate limit was waited out without success, and no route takes that
 	refused string // why an action or a judge failed permanently, where no route takes that; "" = none did
@@ -57,13 +58,17 @@ func (e *Executor) exception(st *State, err error) decision {
 		if errors.As(err, &unresolved) {
 			text = "in state " + st.Name + ": " + text
 		}
-		return decision{fatal: text}
+		return decision{fatal: text, source: sourceOf(err)}
 	}
 	target, terr := e.target(slot, e.scope(nil))
 	if terr != nil {
 		return decision{fatal: text + "; and " + name + " cannot be followed: " + terr.Error()}
 	}
-	e.emit(EventActionError, Field{"state", st.Name}, Field{"error", text}, Field{"route", name})
+	fields := []Field{{"state", st.Name}, {"error", text}, {"route", name}}
+	if source := sourceOf(err); source != "" {
+		fields = append(fields, Field{"source", source})
+	}
+	e.emit(EventActionError, fields...)
 	return decision{target: target}
 }
 

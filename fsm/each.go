@@ -142,10 +142,10 @@ func (e *Executor) eachJudged(st *State, verdict string, res Result, details, re
 		rec.Set("verdict", verdict)
 		m.setCapture(st.Capture, rec)
 	}
-	if err := e.assign(st); err != nil {
+	m.PrevResult = prevResult(st, &res)
+	if err := e.assign(st, m.PrevResult); err != nil {
 		return e.exception(st, err)
 	}
-	m.PrevResult = prevResult(st, &res)
 	fields := []Field{{"type", "for_each"}, {"verdict", verdict}}
 	for _, k := range details.Keys() {
 		fields = append(fields, Field{k, details.Value(k)})

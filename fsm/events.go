@@ -5,7 +5,7 @@ package fsm
 const (
 	EventLoopStart    = "loop_start"    // loop; of a fork also from_state, iteration, forked_from
 	EventLoopResume   = "loop_resume"   // loop, from_state, iteration [from_handoff, continuation_prompt]
-	EventLoopComplete = "loop_complete" // final_state, iterations, terminated_by, failure_terminal [error] [message] [by: who stopped it]
+	EventLoopComplete = "loop_complete" // final_state, iterations, terminated_by, failure_terminal [error, source] [message] [by: who stopped it]
 	EventStateEnter   = "state_enter"   // state, iteration, iteration_count [flushed, resumed]
 	EventRoute        = "route"         // from, to [reason]: the next state is chosen
 	EventCheckpoint   = "checkpoint"    // nothing: a line for memory to stand on, written by a store
@@ -15,7 +15,7 @@ const (
 	EventActionStart       = "action_start"       // action, is_prompt: durable before the action is started
 	EventActionOutput      = "action_output"      // line: of standard output
 	EventActionComplete    = "action_complete"    // exit_code, duration_ms, previews [what was cut; status of a request; of a prompt: usage, host, session, cost]
-	EventActionError       = "action_error"       // state, error, route: something went wrong around an action
+	EventActionError       = "action_error"       // state, error, route [source]: something went wrong around an action
 	EventActionInterrupted = "action_interrupted" // state, attempt, next: it was cut short, and on_interrupted says where to go
 	EventActionKilled      = "action_killed"      // state, duration_ms, and of the prompt: usage, host, session, cost
 	EventPromptSizeWarn    = "prompt_size_warn"   // loop, state, size, threshold, est_tokens

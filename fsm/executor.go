@@ -315,7 +315,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		e.finish(ctx, EndError, payload)
 		return
 	case d.fatal != "":
-		e.finish(ctx, EndError, d.fatal)
+		e.end(ctx, Outcome{TerminatedBy: EndError, Error: d.fatal, Source: d.source})
 		return
 	case d.stall != "":
 		e.finish(ctx, EndStall, d.stall)

@@ -23,6 +23,7 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 	if err != nil {
 		return e.exception(st, err)
 	}
+	before := m.PrevResult
 	m.PrevResult = prevResult(st, res)
 	if rec, ok := m.Captured.Get(st.Capture); ok && st.Capture != "" {
 		if rec, ok := rec.(*value.Map); ok {
@@ -92,6 +93,9 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 	if e.refusedAsVerdict(st, res) && !judgesFailure(st) {
 		name = "error"
 	}
+	if res == nil && st.Route != nil && st.Route.Cases != nil {
+		scope.Prev = before // as set and evaluate see it
+	}
 	target, err := e.route(st, name, scope)
 	switch {
 	case err != nil:
@@ -128,6 +132,9 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		} else if cfg.Type == EvaluateLearning {
 			return Verdict{}, false, err // targets that are not known are not none
 		}
+	}
+	if cfg.Expression != nil && res != nil {
+		scope.Prev = prevResult(st, res) // as set and the conditions of a route see it; a source does not
 	}
 	if cfg.Type == "diff_stall" {
 		ev.Diff = func() (Result, error) { return e.gitDiff(ctx, st, cfg) }

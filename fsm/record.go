@@ -117,6 +117,9 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	if text != "" {
 		fields = append(fields, Field{"error", text})
 	}
+	if o.Source != "" {
+		fields = append(fields, Field{"source", o.Source})
+	}
 	if o.Message != "" {
 		fields = append(fields, Field{"message", o.Message})
 	}

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -34,21 +35,52 @@ func (c Case) Condition() string {
 // maxAssigned is how long a text may be that an expression makes, in bytes. Longer ones belong into files.
 const maxAssigned = 1 << 20
 
-// assign gives the context the values that the state sets: one after the other, so that each sees those before it.
-func (e *Executor) assign(st *State) error {
+// An expressionError is the error of an expression in a run.
+type expressionError struct {
+	text   string // begins with the place in the file if that is known
+	source string // the line of the file, and a line with a caret under the place; "" if it is not known
+}
+
+func (e *expressionError) Error() string { return e.text }
+
+// expressionFailed returns the error of an expression, which is the value of key.
+func expressionFailed(key string, p *expression.Program, err error) error {
+	wrong, ok := errors.AsType[*expression.Error](err)
+	if !ok {
+		wrong = &expression.Error{Message: err.Error()}
+	}
+	at, ok := p.Place(wrong)
+	if !ok {
+		return fmt.Errorf("%s: %s: %w", key, p, wrong)
+	}
+	pos := Pos{at.File, at.Line, at.Col}
+	return &expressionError{fmt.Sprintf("%s: %s: %s", pos, key, wrong.Message), at.Source}
+}
+
+// sourceOf returns the lines of a file that an error is about, "" if it has none.
+func sourceOf(err error) string {
+	if e, ok := errors.AsType[*expressionError](err); ok {
+		return e.source
+	}
+	return ""
+}
+
+// assign gives the context the values that the state sets: one after the other, so that each sees those before it. prev is the result
+// that its expressions see.
+func (e *Executor) assign(st *State, prev *value.Map) error {
 	if len(st.Set) == 0 {
 		return nil
 	}
 	scope := e.scope(nil)
 	values, set := e.mem.Context.Clone(), value.NewMap()
-	scope.Context = values
+	scope.Context, scope.Prev = values, prev
 	for _, a := range st.Set {
 		v, err := a.Value.Eval(scope)
-		if err != nil {
-			return fmt.Errorf("set %s: %s: %w", a.Key, a.Value, err)
-		}
 		if text, ok := v.(string); ok && len(text) > maxAssigned {
-			return fmt.Errorf("set %s: %s: the text has %d bytes, and at most %d can be kept in the context", a.Key, a.Value, len(text), maxAssigned)
+			err = fmt.Errorf("the text has %d bytes, and at most %d can be kept in the context", len(text), maxAssigned)
+		}
+		if err != nil {
+			return expressionFailed("set "+a.Key, a.Value, err)
 		}
 		values.Set(a.Key, v)
 		set.Set(a.Key, v)
@@ -85,7 +117,7 @@ func (r *Route) choose(scope *template.Scope) (string, error) {
 		}
 		holds, err := c.When.True(scope)
 		if err != nil {
-			return "", fmt.Errorf("route[%d].when: %s: %w", i, c.When, err)
+			return "", expressionFailed(fmt.Sprintf("route[%d].when", i), c.When, err)
 		}
 		if holds {
 			return c.To, nil
@@ -98,7 +130,7 @@ func (r *Route) choose(scope *template.Scope) (string, error) {
 func judgeExpression(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	yes, err := cfg.Expression.True(ev.Scope)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("expression: %s: %w", cfg.Expression, err)
+		return Verdict{}, expressionFailed("evaluate.expression", cfg.Expression, err)
 	}
 	return yesNo(yes, "expression", cfg.Expression.String()), nil
 }

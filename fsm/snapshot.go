@@ -194,6 +194,7 @@ type Outcome struct {
 	Steps        int
 	Failure      bool   // ended on a failure terminal
 	Error        string // what went wrong, where there is something to say
+	Source       string // the line of a file that Error is about, and a line with a caret; "" = none
 	Message      string // what the terminal state says last (message:)
 	Reason       string // why it ended so, as [Config.Why] says; "" in sub-loops
 	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run

@@ -50,7 +50,7 @@ func (e *Executor) visit(ctx context.Context, st *State) decision {
 	if len(st.Set) > 0 && !e.record(ctx, false) {
 		return decision{halted: true}
 	}
-	if err := e.assign(st); err != nil {
+	if err := e.assign(st, e.mem.PrevResult); err != nil {
 		return e.exception(st, err)
 	}
 	if st.Next != "" {
@@ -322,13 +322,14 @@ func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decis
 	if d, done := e.throttle(st); done {
 		return d
 	}
-	if err := e.assign(st); err != nil {
+	prev := prevResult(st, &res)
+	if err := e.assign(st, prev); err != nil {
 		return e.exception(st, err)
 	}
 	if st.Next == "" {
 		return e.judged(ctx, st, &res)
 	}
-	e.mem.PrevResult = prevResult(st, &res)
+	e.mem.PrevResult = prev
 	if d, done := e.failed(ctx, st, &res); done {
 		return d
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -38,11 +39,47 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (line %d, column %d)", e.Message, e.Line, e.Col)
 }
 
+// Offset returns the place of the error in the text of its expression, in bytes from 0.
+func (e *Error) Offset(text string) int {
+	offset := 0
+	for line := 1; line < e.Line; line++ {
+		i := strings.IndexByte(text[offset:], '\n')
+		if i < 0 {
+			break
+		}
+		offset += i + 1
+	}
+	for col := 1; col < e.Col && offset < len(text); col++ {
+		_, size := utf8.DecodeRuneInString(text[offset:])
+		offset += size
+	}
+	return offset
+}
+
 // A Program is an expression that can be evaluated. It may be used by several goroutines at once.
 type Program struct {
-	text string
-	code *vm.Program
-	refs []Ref
+	text  string
+	code  *vm.Program
+	refs  []Ref
+	place func(offset int) Place
+}
+
+// A Place is where a part of an expression is in the file that has it.
+type Place struct {
+	File      string
+	Line, Col int    // from 1, Col in runes
+	Source    string // the line of the file, and a line with a caret under the column; "" if they cannot be shown
+}
+
+// SetPlace tells the program where a byte of its text is in a file. It must be called before the program is used.
+func (p *Program) SetPlace(place func(offset int) Place) { p.place = place }
+
+// Place returns where an error of the program is in its file. It reports false if the program is of no file.
+func (p *Program) Place(e *Error) (Place, bool) {
+	if p.place == nil {
+		return Place{}, false
+	}
+	return p.place(e.Offset(p.text)), true
 }
 
 // A Ref is a use of one of the names that templates have.
@@ -107,8 +144,17 @@ func options() []expr.Option {
 // Refs are the names that the expression uses, in its order.
 func (p *Program) Refs() []Ref { return p.refs }
 
-// String is the text of the expression.
-func (p *Program) String() string { return p.text }
+// String returns the text of the expression, its lines joined by blanks.
+func (p *Program) String() string {
+	if strings.Contains(p.text, "//") || strings.Contains(p.text, "`") { // a line end may mean something
+		return strings.TrimSpace(p.text)
+	}
+	lines := strings.Split(strings.TrimSpace(p.text), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.Join(lines, " ")
+}
 
 // Eval evaluates the expression: a value of the language, nil for null. An error is an [*Error].
 func (p *Program) Eval(s *template.Scope) (any, error) {
@@ -273,6 +319,13 @@ func (w *rewriter) Visit(node *ast.Node) {
 			w.known = append(w.known, function.Value)
 		}
 	case *ast.BuiltinNode:
+		if (n.Name == "int" || n.Name == "float") && len(n.Arguments) == 1 {
+			switch n.Arguments[0].(type) {
+			case *ast.ArrayNode, *ast.MapNode: // the library refuses them
+			default:
+				n.Arguments[0] = ours(n.Arguments[0], trimmed, n.Arguments[:1:1])
+			}
+		}
 		if c := listCall(n); c != nil {
 			ast.Patch(node, c)
 		}

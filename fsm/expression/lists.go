@@ -3,6 +3,7 @@ package expression
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -18,7 +19,16 @@ var listFunctions = map[string]func(d *deadline, args []any) (any, error){
 	"uniq":   uniq,
 	"sort":   func(d *deadline, args []any) (any, error) { return sorted(d, "sort", args, 0) },
 	"sortBy": func(d *deadline, args []any) (any, error) { return sorted(d, "sortBy", args, 1) },
+	trimmed: func(_ *deadline, args []any) (any, error) {
+		if text, ok := args[0].(string); ok {
+			return strings.TrimSpace(text), nil
+		}
+		return args[0], nil
+	},
 }
+
+// trimmed is the function that takes the blanks around a text away; no text of an expression can name it.
+const trimmed = "trim/value"
 
 // listCall returns the call of our function for one of the library, nil if there is none.
 func listCall(n *ast.BuiltinNode) ast.Node {
@@ -37,7 +47,12 @@ func listCall(n *ast.BuiltinNode) ast.Node {
 			}
 		}
 	}
-	name, deadline := &ast.IdentifierNode{Value: listName(n.Name)}, &ast.IdentifierNode{Value: stop}
+	return ours(n, n.Name, args)
+}
+
+// ours returns a call of one of our functions in the place of a node.
+func ours(n ast.Node, function string, args []ast.Node) ast.Node {
+	name, deadline := &ast.IdentifierNode{Value: listName(function)}, &ast.IdentifierNode{Value: stop}
 	name.SetLocation(n.Location())
 	deadline.SetLocation(n.Location())
 	return &ast.CallNode{Callee: name, Arguments: append([]ast.Node{deadline}, args...)}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 
 	"loops/fsm/template"
 	"loops/fsm/value"
@@ -36,6 +37,11 @@ func namespace(s *template.Scope, name string, keys []string) (any, error) {
 			}
 		}
 		return env, nil
+	}
+	if output, ok := s.Prev.Value("output").(string); ok && name == "prev" { // as that of a capture
+		prev := s.Prev.Clone()
+		prev.Set("output", strings.TrimRight(output, "\r\n"))
+		s = &template.Scope{Prev: prev}
 	}
 	m := map[string]*value.Map{"context": s.Context, "captured": s.Captured, "param": s.Param, "prev": s.Prev, "event": s.Event, "result": s.Result, "item": s.Item}[name]
 	if m == nil {

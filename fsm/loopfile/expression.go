@@ -1,12 +1,14 @@
 package loopfile
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
@@ -22,6 +24,8 @@ func (d *decoder) expression(n *yaml.Node, path, name string) *expression.Progra
 	}
 	p, err := expression.Compile(text)
 	if err == nil {
+		from, project := d.origins, d.project()
+		p.SetPlace(func(offset int) expression.Place { return from.sourcePlace(n, offset, project) })
 		return p
 	}
 	wrong, _ := errors.AsType[*expression.Error](err)
@@ -32,7 +36,7 @@ func (d *decoder) expression(n *yaml.Node, path, name string) *expression.Progra
 	case word().MatchString(text):
 		hint = "; a text has quotation marks of its own: " + quote("'"+text+"'")
 	}
-	d.errorf(d.expressionPos(n, text, wrong), path, "bad-expression", "%s is no expression: %s%s", name, wrong.Message, hint)
+	d.errorf(d.within(n, wrong.Offset(text)), path, "bad-expression", "%s is no expression: %s%s", name, wrong.Message, hint)
 	return nil
 }
 
@@ -41,21 +45,28 @@ var (
 	word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_ -]*$`) })
 )
 
-// expressionPos is the place of what is wrong in an expression.
-func (d *decoder) expressionPos(n *yaml.Node, text string, e *expression.Error) fsm.Pos {
-	offset := 0
-	for line := 1; line < e.Line; line++ {
-		i := strings.IndexByte(text[offset:], '\n')
-		if i < 0 {
-			break
-		}
-		offset += i + 1
+// project returns the directory of the project, "" if it is not known.
+func (d *decoder) project() string {
+	if d.loader == nil || d.loader.Loops == "" {
+		return ""
 	}
-	for col := 1; col < e.Col && offset < len(text); col++ {
-		_, size := utf8.DecodeRuneInString(text[offset:])
-		offset += size
+	return filepath.Dir(filepath.Clean(d.loader.Loops))
+}
+
+// sourcePlace returns where a byte of a text is in its file, with the line of the file and a caret under the place. The name of a file in
+// the project is relative to the project.
+func (o *origins) sourcePlace(n *yaml.Node, offset int, project string) expression.Place {
+	pos := o.within(n, offset)
+	if name, err := filepath.Rel(project, pos.File); project != "" && err == nil && filepath.IsLocal(name) {
+		pos.File = name
 	}
-	return d.within(n, offset)
+	at := expression.Place{File: pos.File, Line: pos.Line, Col: pos.Col}
+	line := o.source(n).line(pos.Line)
+	if len(line) <= maxLine && len(bytes.TrimSpace(line)) > 0 {
+		text, caret := excerpt(strings.ToValidUTF8(string(line), "\ufffd"), pos.Col)
+		at.Source = fmt.Sprintf("%5d | %s\n      | %s^", pos.Line, text, caret)
+	}
+	return at
 }
 
 // assignments reads set.

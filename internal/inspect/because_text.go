@@ -47,7 +47,7 @@ func (t *turn) text() string {
 	verdict := str(t.verdict, "verdict")
 	switch {
 	case t.mishap.Kind != "":
-		return plain.Cut(plain.Line(humanize.FirstLine(errorText(t.state, str(t.mishap, "error")))), quoteLength)
+		return plain.Cut(plain.Line(humanize.FirstLine(errorText(t.state, str(t.mishap, "error")))), 2*quoteLength)
 	case t.led.Kind != "":
 		return reachedLimit(t.led, cmp.Or(str(t.led, "state"), t.state))
 	case t.promptFailed():

@@ -119,6 +119,9 @@ func EndLine(o fsm.Outcome, maxSteps int) string {
 	line := fmt.Sprintf("Loop %s: %s (%s, %s)", plain.Line(EndWord(o, maxSteps)), plain.Line(o.FinalState), humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if o.Error != "" {
 		line += "\nError: " + plain.Line(o.Error)
+		for source := range strings.Lines(o.Source) {
+			line += "\n" + plain.Line(strings.TrimSuffix(source, "\n"))
+		}
 	}
 	if o.Reason != "" && Explains(o) {
 		line += "\nReason: " + plain.Line(o.Reason)

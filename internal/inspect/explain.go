@@ -14,12 +14,13 @@ import (
 type Sentence struct {
 	Text   string
 	Events []uint64
+	Source string // lines of a file that it is about, and a caret
 }
 
 // say says something about an event. Those that little-loops recorded carry no number: read from the end of a journal they
 // have none.
 func say(e fsm.Event, format string, args ...any) Sentence {
-	s := Sentence{Text: fmt.Sprintf(format, args...)}
+	s := Sentence{Text: fmt.Sprintf(format, args...), Source: Source(e)}
 	if e.Seq > 0 {
 		s.Events = []uint64{e.Seq}
 	}
@@ -105,13 +106,15 @@ func (x *explainer) event(i int, e fsm.Event) {
 	case fsm.EventLoopComplete:
 		x.moreItems(e)
 		if e.Depth > 0 {
-			x.add(Sentence{"The sub-loop ended here: " + lower(Ending(e, x.l).Text), []uint64{e.Seq}})
+			x.add(say(e, "The sub-loop ended here: %s", lower(Ending(e, x.l).Text)))
 		} else if by := str(e, "terminated_by"); by == fsm.EndInterrupted || by == fsm.EndUserStopped {
 			x.add(say(e, "The run was %s here.", map[bool]string{true: "stopped", false: "interrupted"}[by == fsm.EndUserStopped]))
+		} else if Source(e) != "" {
+			x.add(say(e, "It ended with an error: %s.", strings.TrimRight(str(e, "error"), ".")))
 		}
 	default:
 		if s := x.limit(e); s != "" {
-			x.add(Sentence{s, []uint64{e.Seq}})
+			x.add(say(e, "%s", s))
 		}
 	}
 }
@@ -122,8 +125,8 @@ func (x *explainer) resumed(e fsm.Event) {
 		return
 	}
 	x.add(Sentence{
-		fmt.Sprintf("Its action was started (%s) and cut short: the process of the run ended. The run was resumed.", x.what(*x.started)),
-		[]uint64{x.started.Seq, e.Seq},
+		Text:   fmt.Sprintf("Its action was started (%s) and cut short: the process of the run ended. The run was resumed.", x.what(*x.started)),
+		Events: []uint64{x.started.Seq, e.Seq},
 	})
 	x.started = nil
 }
@@ -172,12 +175,12 @@ func (x *explainer) action(e fsm.Event) {
 			text += " Last lines of standard error: " + humanize.Quote(errs) + "."
 		}
 	}
-	x.add(Sentence{text, events})
+	x.add(Sentence{Text: text, Events: events})
 }
 
 // killed says how a prompt ended that the stop of the run ended.
 func (x *explainer) killed(e fsm.Event) {
-	s := Sentence{"", []uint64{e.Seq}}
+	s := Sentence{Events: []uint64{e.Seq}}
 	what := ""
 	if x.started != nil {
 		what = " " + x.what(*x.started)

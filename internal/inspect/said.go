@@ -60,6 +60,14 @@ func NoteText(e fsm.Event) string {
 	return line
 }
 
+// Source returns the lines of a file that an error is about, and one with a caret; "" = there are none.
+func Source(e fsm.Event) string {
+	if e.Kind == fsm.EventActionError || e.Kind == fsm.EventLoopComplete {
+		return str(e, "source")
+	}
+	return ""
+}
+
 // EventText is an event that has words of its own; "" = it has none.
 func EventText(e fsm.Event) string {
 	switch e.Kind {

@@ -48,6 +48,7 @@ func (x *Story) WholeRun() {
 	case x.Path.end != nil:
 		end := Honest(*x.Path.end, r)
 		s := Ending(end, x.Rules.Main())
+		s.Source = "" // the last step has it
 		if v != nil && Text(end.Get("error")) == NoTransition {
 			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": state %s has no transition for %s.", v.State, verdictOrNone(v))
 		}

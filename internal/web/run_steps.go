@@ -137,7 +137,7 @@ func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []s
 type stepDetail struct {
 	stepRow
 	Later          bool // it is shown when the page is fetched again
-	Said           []string
+	Said           []inspect.Sentence
 	Action         string
 	Prompt         bool
 	Out, Err       template.HTML
@@ -210,13 +210,13 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 	if s.depth == 0 && visit != nil {
 		rules := lookup.RulebookOf(ctx, f, run)
 		for _, said := range inspect.Explain(visit, rules.Main()) {
-			t.Said = append(t.Said, said.Text)
+			t.Said = append(t.Said, said)
 		}
 	} else if story, err := session.Explain(ctx, string(run.ID), wanted); err == nil { // what it ran inside decides about it
 		for _, part := range story.Parts {
 			if part.Visit != nil {
 				for _, said := range part.Said {
-					t.Said = append(t.Said, said.Text)
+					t.Said = append(t.Said, said)
 				}
 			}
 		}

@@ -84,6 +84,9 @@ func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	if o.Refused {
 		m.Set("refused", true)
 	}
+	if o.Source != "" {
+		m.Set("source", o.Source)
+	}
 	if o.Message != "" {
 		m.Set("message", o.Message)
 	}
@@ -103,6 +106,7 @@ func TakeOutcome(to **fsm.Outcome, v any) error {
 		"iterations":       func(v any) error { return TakeInt(&x.Steps, v) },
 		"failure_terminal": func(v any) error { return takeBool(&x.Failure, v) },
 		"error":            func(v any) error { return TakeText(&x.Error, v) },
+		"source":           func(v any) error { return TakeText(&x.Source, v) },
 		"signal":           func(v any) error { return TakeText(&x.Signal, v) },
 		"continuation":     func(v any) error { return TakeText(&x.Continuation, v) },
 		"rate_limited":     func(v any) error { return takeBool(&x.Limited, v) },

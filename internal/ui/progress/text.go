@@ -287,6 +287,9 @@ func (p *Text) Event(e fsm.Event) {
 		p.flushHead()
 		if line := inspect.EventText(e); line != "" {
 			p.print(pad + Indent + p.paint.Amber(plain.Line(line)))
+			for source := range strings.Lines(inspect.Source(e)) {
+				p.print(pad + Indent + p.paint.Dim(plain.Line(strings.TrimSuffix(source, "\n"))))
+			}
 			break
 		}
 		p.print(pad + Indent + p.paint.Amber(plain.Line(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+inspect.Pairs(e)))))

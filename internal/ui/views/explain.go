@@ -29,6 +29,9 @@ func PrintExplanation(out io.Writer, x *inspect.Story) {
 		}
 		for _, s := range p.Said {
 			ui.SayLine(out, front+plain.Line(s.Text)+brackets(s.Events))
+			for line := range strings.Lines(s.Source) {
+				ui.SayLine(out, front+strings.TrimSuffix(line, "\n"))
+			}
 		}
 		if p.Visit != nil && len(p.Said) == 0 {
 			ui.SayLine(out, front+"Nothing more is recorded.")
