@@ -120,10 +120,16 @@ func (r *Records) Key() string {
 	return r.Name
 }
 
-// Runs has the loop files of the runs where they are now.
+// Runs has the loop files of the runs where they are now. A run that is recorded as running and whose owner is dead is read once more: its
+// owner may have recorded its end, and died, between the look at the record and the look at the owner.
 func (r *Records) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	runs, err := r.Store.Runs(ctx, q)
-	for i := range runs {
+	for i, was := range runs {
+		if was.Status == persistence.Running && !Alive(was) {
+			if again, err := r.Store.Runs(ctx, persistence.Query{ID: was.ID, Readings: q.Readings, HeldReadings: q.HeldReadings}); err == nil && len(again) == 1 {
+				runs[i] = again[0]
+			}
+		}
 		runs[i].File = r.Project.Absolute(runs[i].File)
 	}
 	return runs, err
