@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X loops/cmd/loops/cli.version=$(VERSION)
 BIN     := bin/loops
 CRASHES ?= 2000
 FUZZTIME ?= 10s
-TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile)$$
+TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestCrashOfFork|TestJobsSurviveKills|TestArchivesOfTheReference|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile)$$
 
 .PHONY: all help check build test test-times flake race lint format tools golden generate bench release torture pictures fuzz clean
 
@@ -80,8 +80,8 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	go test ./cmd/loops -run '$(TORTURES)' -count 1 -timeout 60m -v -torture -crashes $$(($(CRASHES) / 2)) | $(quiet)
 	@echo "Kills, full and broken disks and lost connections at the calls of each other command, on files, SQLite and PostgreSQL:"
 	go test ./cmd/loops -run TestEachCommandCutShort -count 1 -timeout 90m -v -torture | $(quiet)
-	@echo "Every script about runs and what surrounds them, on PostgreSQL:"
-	go test ./cmd/loops -run TestScriptPostgres -count 1 -timeout 60m -v -torture | $(quiet)
+	@echo "Every script about runs and what surrounds them, on SQLite and PostgreSQL:"
+	go test ./cmd/loops -run "TestScriptSQLite|TestScriptPostgres" -count 1 -timeout 60m -v -torture | $(quiet)
 	@echo "A thousand runs for two workers, with the queue emptied in between; a hundred runs whose workers are killed:"
 	go test ./cmd/loops -run "TestManyRuns|TestWorkersKilledAtRandom|TestWorkerWithoutDatabase" -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Each read of what is recorded of a run refused to each view:"

@@ -1,11 +1,13 @@
 package arch_test
 
 import (
+	"bytes"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -265,6 +267,41 @@ func TestSleeps(t *testing.T) {
 	})
 	if len(found) == 0 || len(found) > most {
 		t.Errorf("%d lines of tests sleep, of at most %d: wait for an event, a file, a line or an exit with testenv.Wait\n%s", len(found), most, strings.Join(found, "\n"))
+	}
+}
+
+// TestTortured: make torture runs every test that does more with -torture.
+func TestTortured(t *testing.T) {
+	t.Parallel()
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
+		for _, d := range f.Decls {
+			test, ok := d.(*ast.FuncDecl)
+			if !ok || !strings.HasPrefix(test.Name.Name, "Test") || test.Name.Name == "TestMain" || !strings.HasPrefix(name, "cmd/loops/") {
+				continue
+			}
+			more := false
+			ast.Inspect(test.Body, func(n ast.Node) bool {
+				if s, ok := n.(*ast.StarExpr); ok && lastName(s.X) == "torture" {
+					more = true
+				}
+				return true
+			})
+			if !more {
+				continue
+			}
+			found++
+			if !bytes.Contains(makefile, []byte(test.Name.Name)) {
+				t.Errorf("%s: %s does more with -torture, and make torture does not run it", fset.Position(test.Pos()), test.Name.Name)
+			}
+		}
+	})
+	if found < 10 {
+		t.Errorf("%d tests do more with -torture", found)
 	}
 }
 

@@ -1,14 +1,24 @@
 package main_test
 
 import (
+	"flag"
 	"os"
 	"testing"
+	"time"
 
 	"loops/internal/programtest"
 )
 
 func TestMain(m *testing.M) {
 	defaultSignals()
+	flag.Parse()
+	switch {
+	case *crashSeed != 0:
+	case *torture:
+		*crashSeed = uint64(time.Now().UnixNano())
+	default:
+		*crashSeed = 1
+	}
 	code := programtest.Main(m)
 	theBrowser.end()
 	os.Exit(code)

@@ -127,7 +127,7 @@ func TestContenders(t *testing.T) {
 	for _, c := range []struct {
 		store string
 		many  int
-	}{{"dir", 100}, {"sqlite:runs.db", 24}, {"postgres", 12}} {
+	}{{"dir", 40}, {"sqlite:runs.db", 24}, {"postgres", 12}} {
 		t.Run(storeName(c.store), func(t *testing.T) {
 			store, many := c.store, c.many
 			if store == "postgres" {

@@ -128,7 +128,7 @@ func TestInterruptedAtEveryWrite(t *testing.T) {
 				want := whole.left(t)
 				first, step := 1, 1
 				if !*torture {
-					step = max(1, calls/6)
+					step = max(1, calls/3)
 					first += rand.New(rand.NewPCG(*crashSeed, 0)).IntN(step)
 				}
 				interrupted := 0

@@ -42,9 +42,9 @@ func jobs() []job {
 // what a run that was never killed leaves, in each store.
 func TestJobsSurviveKills(t *testing.T) {
 	t.Parallel()
-	rounds := 2
+	rounds := 1
 	if *torture {
-		rounds = *crashes
+		rounds = max(1, *crashes/50)
 	}
 	t.Logf("again with: go test ./cmd/loops -run TestJobsSurviveKills -crash-seed %d", *crashSeed)
 	server := startPostgres(t)

@@ -85,9 +85,10 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 const tick = `#!/bin/sh
 n=0
 [ ! -e "$TMPDIR/tick.$PPID" ] || read -r n < "$TMPDIR/tick.$PPID"
-[ "$n" -lt 2400 ] || { echo "tick: waited too long" >&2; exit 1; }
+[ "$n" -lt 620 ] || { echo "tick: waited too long" >&2; exit 1; }
 echo $((n + 1)) > "$TMPDIR/tick.$PPID"
-exec sleep 0.05
+[ "$n" -gt 20 ] || exec sleep 0.05
+exec sleep 0.2
 `
 
 func scriptCode(ts *testscript.TestScript, neg bool, args []string) {

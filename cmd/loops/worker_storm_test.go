@@ -37,9 +37,8 @@ func TestWorkersKilledAtRandom(t *testing.T) {
 	for i := range workers {
 		workers[i] = f.worker("--slots", "4")
 	}
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	random, kills := rand.New(rand.NewPCG(seed, 0)), 0
+	t.Logf("again with: go test ./cmd/loops -run TestWorkersKilledAtRandom -crash-seed %d", *crashSeed)
+	random, kills := rand.New(rand.NewPCG(*crashSeed, 0)), 0
 	db := f.db()
 	next := time.NewTicker(every)
 	defer next.Stop()

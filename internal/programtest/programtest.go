@@ -46,7 +46,9 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(buildDir, "loops")
-	out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, "loops/cmd/loops").CombinedOutput()
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags=-s -w", "-o", path, "loops/cmd/loops")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released; and it starts in a quarter less time
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
