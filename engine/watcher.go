@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/persistence"
 )
 
@@ -47,7 +47,7 @@ func (w Watcher) URL(ctx context.Context, address string, follow bool) (fsm.Answ
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
-	got := fsm.Answered{Status: res.StatusCode, Body: strings.ToValidUTF8(string(body), "\ufffd")}
+	got := fsm.Answered{Status: res.StatusCode, Body: value.OutputText(body)}
 	if err != nil {
 		got.Problem = err.Error()
 	}

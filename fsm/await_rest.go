@@ -137,7 +137,7 @@ func (x *awaiter) check(ctx context.Context) (sight, error) {
 		return sight{}, errHalted
 	}
 	res, err := e.run(ctx, Action{
-		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt, Keep: e.keep[x.st.Capture], Outer: e.outer, Dir: e.dir,
+		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt, Keep: e.keep.has(x.st.Capture), Outer: e.outer, Dir: e.dir,
 		Vars: e.vars(), Timeout: timeout,
 	}, func(string) {})
 	if e.broken != nil || ctx.Err() != nil {

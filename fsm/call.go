@@ -150,22 +150,22 @@ func (c *Call) EachText(found func(text string, path ...string)) {
 		found(c.Body, "body")
 	}
 	if c.HasJSON {
-		eachText(c.JSON, []string{"json"}, found)
+		EachText(c.JSON, []string{"json"}, found)
 	}
 }
 
-// eachText finds the strings in a value.
-func eachText(v any, path []string, found func(text string, path ...string)) {
+// EachText calls found with every string in a value of any depth, and where it is: below path.
+func EachText(v any, path []string, found func(text string, path ...string)) {
 	switch v := v.(type) {
 	case string:
 		found(v, path...)
 	case []any:
 		for i, e := range v {
-			eachText(e, append(slices.Clone(path), strconv.Itoa(i)), found)
+			EachText(e, append(slices.Clone(path), strconv.Itoa(i)), found)
 		}
 	case *value.Map:
 		for _, k := range v.Keys() {
-			eachText(v.Value(k), append(slices.Clone(path), k), found)
+			EachText(v.Value(k), append(slices.Clone(path), k), found)
 		}
 	}
 }

@@ -67,6 +67,10 @@ func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *Stat
 	m.Child.Timeout = e.memberTime(m.Child, st, loop)
 	x := e.childOf(m.Child, loop, st)
 	x.branch, x.inline = m.Name, st.Loop == ""
+	x.keep = e.keep.inside(c.st.Capture + ".")
+	if !x.inline {
+		x.keep = x.keep.inside(m.Name + ".")
+	}
 	x.outer += branchSign + strconv.Itoa(n)
 	own, cancel := context.WithCancelCause(ctx)
 	r := &member{memory: m, x: x, cancel: cancel}

@@ -261,12 +261,12 @@ func (e *Executor) listed(ctx context.Context, st *State, script string) (string
 	case res.File == "":
 		return "", fmt.Errorf("for_each: the list is too long: %d bytes, and there is no folder to keep it in", res.Bytes)
 	}
-	text, err := e.cfg.Files.ReadFile(res.File)
+	text, err := readText(e.cfg.Files, res.File)
 	if err != nil {
 		e.breaks(err)
 		return "", fmt.Errorf("for_each: the list cannot be read: %w", err)
 	}
-	return string(text), nil
+	return text, nil
 }
 
 // globText quotes what bash would take for anything but a pattern.

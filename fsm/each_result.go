@@ -43,7 +43,7 @@ func (r *round) result(ctx context.Context) (Result, *value.Map, error) {
 		return res, nil, err
 	}
 	rec := value.NewMap("output", string(head.text), "failed", strings.Join(failed, "\n"), "items", int64(r.list.count()), "done", int64(r.done))
-	if err != nil || e.keep[r.st.Capture] {
+	if err != nil || e.keep.has(r.st.Capture) {
 		size, err := r.keepResults(ctx, rec)
 		if err != nil {
 			return res, nil, err

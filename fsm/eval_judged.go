@@ -134,11 +134,7 @@ func readText(files Files, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := strings.ToValidUTF8(string(data), "\ufffd")
-	if strings.Contains(text, "\r") {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
-	}
-	return text, nil
+	return value.OutputText(data), nil
 }
 
 // lastRunes returns the last n characters of s.

@@ -96,7 +96,7 @@ type Executor struct {
 	started  time.Time     // of this segment, monotonic
 	before   time.Duration // all earlier segments
 	batch    Batch         // events not recorded yet
-	keep     map[string]bool
+	keep     keptFiles
 	startAt  string // of the run, as templates see it
 	untold   []any  // questions to judges that no event reports
 	broken   error  // the first failed Record; nothing is done after it
@@ -153,7 +153,7 @@ func (e *Executor) Run(ctx context.Context) (Outcome, error) {
 func (e *Executor) begin(ctx context.Context) {
 	m := e.mem
 	e.started, e.before = time.Now(), m.Elapsed
-	e.keep, e.startAt = capturesWithFile(e.cfg.Loop), FormatTime(m.StartedAt)
+	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
 		e.emit(EventLoopStart, e.forked...)
 		e.record(ctx, true)

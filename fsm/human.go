@@ -96,12 +96,12 @@ func (e *Executor) freeze(a *Ask, w *Awaiting) error {
 		return err
 	}
 	if name := strings.TrimSpace(show); name != "" && !strings.Contains(name, "\n") {
-		text, err := e.cfg.Files.ReadFile(name)
+		text, err := readText(e.cfg.Files, name)
 		if e.breaks(err); e.broken != nil {
 			return errHalted
 		}
 		if err == nil {
-			show = strings.ToValidUTF8(string(text[:min(len(text), mostShown)]), "\ufffd")
+			show = text
 		}
 	}
 	form := value.NewMap("choices", anyTexts(a.Choices))
@@ -113,7 +113,7 @@ func (e *Executor) freeze(a *Ask, w *Awaiting) error {
 		form.Set("fields", fields)
 	}
 	if show != "" {
-		form.Set("show", show[:min(len(show), mostShown)])
+		form.Set("show", strings.ToValidUTF8(show[:min(len(show), mostShown)], ""))
 	}
 	if len(a.Who) > 0 {
 		form.Set("who", anyTexts(a.Who))

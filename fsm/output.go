@@ -86,25 +86,3 @@ func trailingSpace(text string) bool {
 	}
 	return false
 }
-
-// capturesWithFile names the captures whose file some text of the loop asks for, so that their full output
-// goes to a file however short it is.
-func capturesWithFile(l *Loop) map[string]bool {
-	var texts strings.Builder
-	for _, st := range l.States {
-		texts.WriteString(st.Action + "\n" + st.Append + "\n" + st.Message + "\n")
-		if x := st.Each; x != nil {
-			texts.WriteString(x.Glob + "\n" + x.Command + "\n" + x.Text + "\n")
-		}
-		if st.Evaluate != nil {
-			texts.WriteString(st.Evaluate.Source + "\n" + st.Evaluate.Prompt + "\n" + st.Evaluate.HistoryFile + "\n")
-		}
-	}
-	all, keep := texts.String(), make(map[string]bool)
-	for _, st := range l.States {
-		if st.Capture != "" && strings.Contains(all, "captured."+st.Capture+".file") {
-			keep[st.Capture] = true
-		}
-	}
-	return keep
-}

@@ -158,7 +158,11 @@ func (e *Executor) left() time.Duration {
 }
 
 // child returns the executor of the sub-loop in the memory.
-func (e *Executor) child(loop *Loop, st *State) *Executor { return e.childOf(e.mem.Child, loop, st) }
+func (e *Executor) child(loop *Loop, st *State) *Executor {
+	x := e.childOf(e.mem.Child, loop, st)
+	x.keep = e.keep.inside(st.Name + ".")
+	return x
+}
 
 // childOf returns the executor of a sub-loop or of a branch.
 func (e *Executor) childOf(c *Child, loop *Loop, st *State) *Executor {

@@ -98,7 +98,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		mode = KindShell // only reached through next, where the action of a contract state does run
 	}
 	a := Action{
-		Kind: mode, Text: text, Call: call, State: st.Name, Step: m.Step, Keep: e.keep[st.Capture], Model: st.Model, Agent: st.Agent, Tools: st.Tools,
+		Kind: mode, Text: text, Call: call, State: st.Name, Step: m.Step, Keep: e.keep.has(st.Capture), Model: st.Model, Agent: st.Agent, Tools: st.Tools,
 		RSS: e.budgeted(), Outer: e.outer, Dir: e.dir,
 	}
 	switch mode {

@@ -15,7 +15,8 @@ import (
 )
 
 // scriptServe starts a web server on this machine until the script ends. Its address is in $SERVER, and each request adds a line to
-// the file requests. What it answers is in the path: /status/N, /echo, /late (429 and Retry-After, then 200), /hang (nothing).
+// the file requests. What it answers is in the path: /status/N, /echo, /late (429 and Retry-After, then 200), /hang (nothing),
+// /picture (bytes that are no text).
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: serve")
@@ -38,6 +39,7 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
 	})
+	mux.HandleFunc("/picture", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "\x89PNG\r\n\xff\xfe\r") })
 	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		log.add(r)

@@ -19,7 +19,7 @@ func (j *job) finish() (fsm.Result, error) {
 		if j.talk != nil && i == 0 {
 			j.talk.end(j.now, j.said)
 		}
-		j.take(s, s.text.end())
+		j.take(s, nil, s.text.End())
 		if s.fd >= 0 {
 			held = true
 			j.r.leave(s.fd)

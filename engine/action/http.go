@@ -94,9 +94,7 @@ func (r *Runner) responded(res *fsm.Result, a fsm.Action, got *httpcall.Response
 	if res.ExitCode != 0 {
 		res.Stderr = got.Reason
 	}
-	var clean cleaner
-	text := slices.Clone(clean.feed(got.Body))
-	text = append(text, clean.end()...)
+	text := []byte(value.OutputText(got.Body))
 	if out != nil && !a.Quiet {
 		l := lines{out: out}
 		l.add(text, time.Now())
@@ -105,7 +103,7 @@ func (r *Runner) responded(res *fsm.Result, a fsm.Action, got *httpcall.Response
 	limit := cmp.Or(r.Cap, DefaultCap)
 	var k keeper
 	k.reset(limit, int64(min(fileFrom, limit)), r.outputFile(a, ".out"), r.settler())
-	if err := errors.Join(k.add(text), k.end(a.Keep)); err != nil {
+	if err := errors.Join(k.add(got.Body, text), k.end(a.Keep)); err != nil {
 		return fmt.Errorf("the response of state %q cannot be written to a file: %w", a.State, err)
 	}
 	res.Bytes, res.File = k.total, k.path

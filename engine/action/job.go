@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/proc"
 )
 
@@ -37,8 +38,8 @@ type scratch struct {
 	alarm    *alarm
 	buf      [64 << 10]byte
 	out, err keeper
-	outText  cleaner
-	errText  cleaner
+	outText  value.OutputDecoder
+	errText  value.OutputDecoder
 	lines    lines
 	group    *proc.Cgroup // nil: none
 	left     bool         // it has processes that an action left
@@ -47,7 +48,7 @@ type scratch struct {
 // A stream is one output of an action.
 type stream struct {
 	fd    int // -1 after its end
-	text  *cleaner
+	text  *value.OutputDecoder
 	keep  *keeper
 	lines *lines // nil: not passed on
 }
@@ -309,7 +310,7 @@ func (j *job) read(s *stream, events int16) error {
 		j.talk.late = append(j.talk.late, j.buf[:min(n, lateMost-len(j.talk.late))]...)
 		return nil
 	}
-	j.take(s, s.text.feed(j.buf[:n]))
+	j.take(s, j.buf[:n], s.text.Decode(j.buf[:n]))
 	return nil
 }
 
@@ -321,12 +322,16 @@ func (j *job) shut(s *stream) {
 // said takes a piece of the text that a host's stream holds.
 func (j *job) said(b []byte) {
 	s := &j.streams[0]
-	j.take(s, s.text.feed(b))
+	j.take(s, b, s.text.Decode(b))
 }
 
-// take keeps text and passes it on.
-func (j *job) take(s *stream, text []byte) {
-	if err := s.keep.add(text); err != nil {
+// take keeps text, passes it on, and writes the bytes that it was made of to the file of standard output. The file of standard error holds text: it
+// is read while it grows.
+func (j *job) take(s *stream, raw, text []byte) {
+	if s.keep == &j.err {
+		raw = text
+	}
+	if err := s.keep.add(raw, text); err != nil {
 		j.unwritable(err)
 	}
 	if s.lines != nil {

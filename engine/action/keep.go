@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -17,14 +18,15 @@ import (
 // fileFrom is how much standard output may be before its full text goes to a file.
 const fileFrom = 64 << 10
 
-// A keeper holds the first and the last half of what passes through it, and writes the full text to a file once
-// that is longer than from.
+// A keeper holds the first and the last half of a text, and writes all the bytes that the text was made of to a file once the
+// text is longer than from.
 type keeper struct {
 	half  int
 	head  []byte
 	tail  []byte // a ring once it is full
 	pos   int    // where the ring begins
-	total int64
+	total int64  // bytes of text
+	raw   []byte // what came before there is a file; nil: it is the text
 
 	from   int64
 	create func() (*os.File, error) // nil: no file
@@ -40,15 +42,22 @@ func (k *keeper) reset(limit int, from int64, create func() (*os.File, error), s
 	k.from = min(from, 2*int64(k.half)) // the file begins with what is kept, so it must begin in time
 }
 
-// add takes the next piece of text. An error means that the file cannot be written; from then on there is no file.
-func (k *keeper) add(b []byte) (err error) {
+// add takes the next piece of text, and the bytes that it was made of. An error means that the file cannot be written; from then on
+// there is no file.
+func (k *keeper) add(raw, b []byte) (err error) {
 	if k.file == nil && k.create != nil && k.total+int64(len(b)) > k.from {
 		err = k.open()
 	}
-	k.total += int64(len(b))
-	if k.file != nil {
-		err = k.write(b)
+	switch {
+	case k.file != nil:
+		err = k.write(raw)
+	case k.create != nil && (k.raw != nil || !bytes.Equal(raw, b)):
+		if k.raw == nil {
+			k.raw = slices.Concat(k.held()...)
+		}
+		k.raw = append(k.raw, raw...)
 	}
+	k.total += int64(len(b))
 	if n := min(k.half-len(k.head), len(b)); n > 0 {
 		k.head = append(k.head, b[:n]...)
 		b = b[n:]
@@ -111,13 +120,20 @@ func (k *keeper) open() error {
 		return err
 	}
 	k.file, k.path = f, f.Name()
-	for _, b := range [][]byte{k.head, k.tail[k.pos:], k.tail[:k.pos]} {
+	came := k.held()
+	if k.raw != nil {
+		came, k.raw = [][]byte{k.raw}, nil
+	}
+	for _, b := range came {
 		if _, err := f.Write(b); err != nil {
 			return k.giveUp(err)
 		}
 	}
 	return nil
 }
+
+// held returns the pieces of the text that are held, in their order.
+func (k *keeper) held() [][]byte { return [][]byte{k.head, k.tail[k.pos:], k.tail[:k.pos]} }
 
 // flush writes what waits.
 func (k *keeper) flush() error {
@@ -179,9 +195,9 @@ func (k *keeper) text() (text string, cut bool) {
 	var b strings.Builder
 	if k.total <= int64(len(k.head)+len(k.tail)) {
 		b.Grow(int(k.total))
-		b.Write(k.head)
-		b.Write(k.tail[k.pos:])
-		b.Write(k.tail[:k.pos])
+		for _, piece := range k.held() {
+			b.Write(piece)
+		}
 		return b.String(), false
 	}
 	ring := append(k.tail[k.pos:len(k.tail):len(k.tail)], k.tail[:k.pos]...)

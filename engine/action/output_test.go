@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"loops/fsm"
 )
@@ -26,86 +25,13 @@ var (
 	_ fsm.Runner = (*Runner)(nil)
 )
 
-// clean returns the text of a stream that comes in parts.
-func clean(parts ...[]byte) string {
-	var c cleaner
-	var text []byte
-	for _, p := range parts {
-		text = append(text, c.feed(p)...)
-	}
-	return string(append(text, c.end()...))
-}
-
-func TestCleaner(t *testing.T) {
-	t.Parallel()
-	const x = "\uFFFD"
-	for _, c := range []struct{ in, want string }{
-		{"", ""},
-		{"plain\n", "plain\n"},
-		{"äß€😀\n", "äß€😀\n"},
-		{"\xff", x},
-		{"a\x80b", "a" + x + "b"},
-		{"\x80\x80\x80", x + x + x},
-		{"\xc0\xaf", x + x},                       // never a beginning
-		{"\xe2\x82", x},                           // a beginning, unfinished at the end
-		{"\xe2\x82a", x + "a"},                    // a beginning, cut off
-		{"\xe2\x82\xe2\x82\xac", x + "€"},         // a beginning, then the whole
-		{"\xe0\x80\x80", x + x + x},               // too long a form
-		{"\xed\xa0\x80", x + x + x},               // half of a pair
-		{"\xed\x9f\xbf", "\ud7ff"},                // the last before them
-		{"\xf0\x80\x80\x80", x + x + x + x},       // too long a form
-		{"\xf0\x9f\x98", x},                       // three of four
-		{"\xf0\x9f\x98\n", x + "\n"},              //
-		{"\xf4\x8f\xbf\xbf", "\U0010ffff"},        // the last character
-		{"\xf4\x90\x80\x80", x + x + x + x},       // beyond it
-		{"\xf5\x80", x + x},                       // never a beginning
-		{"\xf1\x80\x80\xe1\x80\xc2", x + x + x},   // three unfinished ones
-		{"a\r\nb\rc\n\rd", "a\nb\nc\n\nd"},        // line ends
-		{"\r\r\n\n", "\n\n\n"},                    //
-		{"ä\r\nß\r\xff\r\n", "ä\nß\n" + x + "\n"}, //
-		{"\xe2\r\n\x82", x + "\n" + x},            //
-		{"\x00\x01\x7f\ufffd", "\x00\x01\x7f" + x},
-	} {
-		// Wherever the stream is cut, the text is the same.
-		for i := range len(c.in) + 1 {
-			for k := i; k <= len(c.in); k++ {
-				in := []byte(c.in)
-				got := clean(in[:i], in[i:k], in[k:])
-				if got != c.want {
-					t.Errorf("%q cut at %d and %d: %q, want %q", c.in, i, k, got, c.want)
-				}
-			}
-		}
-	}
-}
-
-func FuzzCleaner(f *testing.F) {
-	f.Add([]byte("a\r\nb\xe2\x82\xacc\xff\r"), 3)
-	f.Fuzz(func(t *testing.T, in []byte, cut int) {
-		cut = max(0, min(cut, len(in)))
-		whole, parts := clean(in), clean(in[:cut], in[cut:])
-		if whole != parts {
-			t.Errorf("cut at %d: %q, else %q", cut, parts, whole)
-		}
-		if !utf8.ValidString(whole) || strings.Contains(whole, "\r") {
-			t.Errorf("%q became %q", in, whole)
-		}
-		if utf8.Valid(in) {
-			want := strings.ReplaceAll(strings.ReplaceAll(string(in), "\r\n", "\n"), "\r", "\n")
-			if whole != want {
-				t.Errorf("%q became %q, want %q", in, whole, want)
-			}
-		}
-	})
-}
-
 func TestKeeper(t *testing.T) {
 	t.Parallel()
 	text := func(limit int, parts ...string) (string, bool) {
 		var k keeper
 		k.reset(limit, int64(limit), nil, nil)
 		for _, p := range parts {
-			if err := k.add([]byte(p)); err != nil {
+			if err := k.add([]byte(p), []byte(p)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -175,18 +101,39 @@ func TestFullOutputFile(t *testing.T) {
 	}
 }
 
-func TestTextIsCleanInTheFileToo(t *testing.T) {
+// The file of the output holds its bytes, whenever it is made; the text that the run remembers is UTF-8 with \n as line end.
+func TestFileHoldsTheBytesOfTheOutput(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	a := shell(`printf 'a\r\nb\377\n'; echo err >&2`)
-	a.Keep = true
-	res := do(t, r, a)
-	if b, err := os.ReadFile(res.File); err != nil || string(b) != "a\nb\uFFFD\n" {
-		t.Errorf("the file holds %q, %v", b, err)
+	for _, c := range []struct {
+		name, script string
+		keep         bool
+		raw, text    string
+	}{
+		{"short", `printf 'a\r\nb\377\n'; echo err >&2`, true, "a\r\nb\xff\n", "a\nb\uFFFD\n"},
+		{"ends inside of a character", `printf 'a\r'; printf 'b\342\202'`, true, "a\rb\xe2\x82", "a\nb\uFFFD"},
+		{"long", `for i in $(seq 10000); do printf 'ab\r\ncd\376'; done`, false, strings.Repeat("ab\r\ncd\xfe", 10000), strings.Repeat("ab\ncd\uFFFD", 10000)},
+		{"text, then bytes", `seq 3000; printf '\377\r\n'; seq 30000`, false, numbers(3000) + "\xff\r\n" + numbers(30000), numbers(3000) + "\uFFFD\n" + numbers(30000)},
+	} {
+		a := shell(c.script)
+		a.Keep = c.keep
+		res := do(t, r, a)
+		if b, err := os.ReadFile(res.File); err != nil || string(b) != c.raw {
+			t.Errorf("%s: the file holds %d bytes, want %d: %.40q, %v", c.name, len(b), len(c.raw), b, err)
+		}
+		if res.Stdout != c.text || res.Bytes != int64(len(c.text)) {
+			t.Errorf("%s: %d bytes of text, want %d: %.40q", c.name, res.Bytes, len(c.text), res.Stdout)
+		}
 	}
-	if res.Stdout != "a\nb\uFFFD\n" || res.Stderr != "err\n" {
-		t.Errorf("%+v", res)
+}
+
+// numbers returns what seq prints.
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintln(&b, i+1)
 	}
+	return b.String()
 }
 
 func TestLongErrorsGoToAFile(t *testing.T) {

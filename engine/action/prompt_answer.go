@@ -47,7 +47,7 @@ func refuse(res *fsm.Result, reason string) {
 // preview is the beginning of a text, in one line.
 func preview(text string) string {
 	words := strings.Join(strings.Fields(text[:min(len(text), 4096)]), " ")
-	runes := []rune(strings.ToValidUTF8(words, replacement))
+	runes := []rune(strings.ToValidUTF8(words, value.Replacement))
 	if len(runes) == 0 {
 		return "it was empty"
 	}

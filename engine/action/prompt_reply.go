@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/host"
 )
 
@@ -32,7 +33,7 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	}
 	if a.Kind == fsm.KindJudge {
 		rep.Model = cmp.Or(rep.Model, t.req.Model)
-		rep.Text, rep.Raw = o.Text, strings.ToValidUTF8(string(t.raw), replacement)
+		rep.Text, rep.Raw = o.Text, strings.ToValidUTF8(string(t.raw), value.Replacement)
 	}
 	res.Reply = rep
 	switch {

@@ -80,7 +80,7 @@ func TestStandardErrorThatCannotBeShown(t *testing.T) {
 		}, &settler{})
 		add := func(text string) {
 			t.Helper()
-			if err := k.add([]byte(text)); err != nil {
+			if err := k.add([]byte(text), []byte(text)); err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
 		}

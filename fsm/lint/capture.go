@@ -157,7 +157,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 		}
 		return true
 	case maker.Branches != nil:
-		return c.branchField(maker, t, at, name, first, deeper)
+		return c.branchField(maker, t, at, name, first, deeper, r)
 	case slices.Contains(itemsFields, first) && slices.ContainsFunc(makers, func(m int) bool { return c.states[m].Each != nil }):
 	case loops > 0 && !slices.Contains(subloopFields, field) && !(field == "json" && r.Program != ""):
 		report := c.errorf
@@ -181,7 +181,10 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 	case first == "verdict" && !judged:
 		c.warnf("capture-field", at, "the state %s has next, so nothing is evaluated and its capture has no verdict; use ${captured.%s.exit_code}", where(), humanize.Clip(name))
 		return false
-	case first == "file" || first == "bytes" || first == "truncated":
+	case first == "file" && !slices.ContainsFunc(makers, func(m int) bool { return hasFile(c.states[m]) }):
+		c.warnf("capture-field", at, "the state %s runs nothing whose output could be in a file, so its capture has no file", where())
+		return false
+	case first == "bytes" || first == "truncated":
 		instead := t.fallback(r)
 		if !t.formula {
 			instead = "${captured." + humanize.Clip(r.Path) + "?}"
@@ -193,7 +196,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 }
 
 // branchField checks what follows the name of the record that branches left.
-func (c *checker) branchField(maker *fsm.State, t text, at spot, name, first, field string) bool {
+func (c *checker) branchField(maker *fsm.State, t text, at spot, name, first, field string, r template.Ref) bool {
 	if first == "failed" {
 		return true
 	}
@@ -201,16 +204,23 @@ func (c *checker) branchField(maker *fsm.State, t text, at spot, name, first, fi
 	for _, b := range maker.Branches.List {
 		names = append(names, b.Name)
 	}
-	known := append([]string{"verdict", "error"}, recordFields...)
-	switch b := maker.Branches.Named(first); {
+	var known []string
+	b := maker.Branches.Named(first)
+	if b != nil {
+		known = branchFields(b.State)
+	}
+	inside, _, _ := strings.Cut(field, ".")
+	switch {
 	case b == nil:
 		c.errorf("capture-field", at, "the state %s has no branch %s%s (branches: %s)", humanize.Quote(maker.Name), humanize.Quote(first), c.didYouMean(first, names), humanize.List(names))
 	case field == "" && t.formula:
 		return true
 	case field == "":
 		c.warnf("capture-field", at, "${captured.%s.%s} is the whole record of a branch, printed as a mapping; for what it printed write ${captured.%s.%s.output}", name, first, name, first)
-	case b.State.Loop == "" && !slices.Contains(known, field):
-		c.warnf("capture-field", at, "a branch leaves no %s%s (it has %s)", humanize.Quote(field), c.didYouMean(field, known), humanize.List(known))
+	case b.State.Loop != "", field == "json" && r.Program != "", inside == "headers" && b.State.Call != nil:
+		return true
+	case !slices.Contains(known, field):
+		c.warnf("capture-field", at, "the branch %s leaves no %s%s (it has %s)", humanize.Quote(first), humanize.Quote(field), c.didYouMean(field, known), humanize.List(known))
 	default:
 		return true
 	}
@@ -312,4 +322,21 @@ func answerFields(a *fsm.Ask) []string {
 		fields = append(fields, f.Name)
 	}
 	return fields
+}
+
+// branchFields are what the record of a branch with an action has.
+func branchFields(s *fsm.State) []string {
+	fields := recordFields
+	if s.Await != nil && s.Await.Ask != nil {
+		fields = answerFields(s.Await.Ask)
+	}
+	if s.Call != nil {
+		fields = slices.Concat(fields, callFields)
+	}
+	return slices.Concat(fields, []string{"error", "worktree", "git_branch"})
+}
+
+// hasFile reports whether the output of a state is in a file where a loop refers to it.
+func hasFile(s *fsm.State) bool {
+	return s.Action != "" || s.Call != nil || s.Each != nil || s.Await != nil && s.Await.Until != ""
 }

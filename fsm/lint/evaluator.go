@@ -178,7 +178,7 @@ func (c *checker) foreignKeys(s *fsm.State, ev *fsm.Evaluate) {
 func (c *checker) literalRules() {
 	for _, k := range c.l.Context.Keys() {
 		v, _ := c.l.Context.Get(k)
-		inside(v, []string{"context", k}, func(in string, path []string) {
+		fsm.EachText(v, []string{"context", k}, func(in string, path ...string) {
 			c.notReplaced(valueAt(path...), in, "the values of context")
 		})
 	}

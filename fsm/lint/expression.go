@@ -2,7 +2,6 @@ package lint
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"loops/fsm"
@@ -20,22 +19,9 @@ type formula struct {
 // formulas returns the expressions of a state.
 func formulas(s *fsm.State) []formula {
 	var all []formula
-	add := func(p *expression.Program, path ...string) {
-		if p != nil {
-			all = append(all, formula{p, append([]string{"states", s.Name}, path...)})
-		}
-	}
-	for _, a := range s.Set {
-		add(a.Value, "set", a.Key)
-	}
-	if s.Route != nil {
-		for i, row := range s.Route.Cases {
-			add(row.When, "route", strconv.Itoa(i), "when")
-		}
-	}
-	if s.Evaluate != nil {
-		add(s.Evaluate.Expression, "evaluate", "expression")
-	}
+	s.EachExpression(func(p *expression.Program, path ...string) {
+		all = append(all, formula{p, append([]string{"states", s.Name}, path...)})
+	})
 	return all
 }
 

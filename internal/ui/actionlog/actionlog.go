@@ -15,6 +15,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/disk"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -274,7 +275,7 @@ func (l *Printer) copy(n *lane, path string, stderr bool) bool {
 	defer f.Close()
 	l.title(n)
 	front, begins := l.front(n, stderr), true
-	err = eachPiece(f, func(text string, ends bool) {
+	err = eachPiece(&value.OutputReader{R: f}, func(text string, ends bool) {
 		if begins {
 			text = front + text
 		}

@@ -1,24 +1,62 @@
-package action
+package value
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"unicode/utf8"
 )
 
-// replacement stands for bytes that are no UTF-8.
-const replacement = "\uFFFD"
+// Replacement stands for bytes that are no UTF-8.
+const Replacement = "\uFFFD"
 
-// A cleaner turns a stream of bytes, cut anywhere, into text: valid UTF-8 with \n as the only line end. Each
+// OutputText returns the bytes of an output as the language reads them, see [OutputDecoder].
+func OutputText(b []byte) string {
+	var d OutputDecoder
+	return string(append(d.Decode(b), d.End()...))
+}
+
+// An OutputReader reads from R what [OutputText] returns of the whole, in bounded memory.
+type OutputReader struct {
+	R io.Reader
+
+	decoder OutputDecoder
+	buf     []byte
+	text    []byte // decoded, and not read yet
+	err     error  // of R
+}
+
+// Read implements [io.Reader].
+func (r *OutputReader) Read(p []byte) (int, error) {
+	if r.buf == nil {
+		r.buf = make([]byte, 32<<10)
+	}
+	for len(r.text) == 0 && r.err == nil {
+		var n int
+		n, r.err = r.R.Read(r.buf)
+		if r.text = r.decoder.Decode(r.buf[:n]); errors.Is(r.err, io.EOF) {
+			r.text = append(r.text[:len(r.text):len(r.text)], r.decoder.End()...)
+		}
+	}
+	n := copy(p, r.text)
+	if r.text = r.text[n:]; len(r.text) > 0 || n > 0 {
+		return n, nil
+	}
+	return 0, r.err
+}
+
+// An OutputDecoder turns a stream of bytes, cut anywhere, into text: valid UTF-8 with \n as the only line end. Each
 // longest beginning of a character that is not finished becomes one U+FFFD, as does every other stray byte.
-type cleaner struct {
+type OutputDecoder struct {
 	buf  []byte
 	held [utf8.UTFMax]byte // the beginning of a character whose end may come with the next piece
 	n    int               // bytes in held
 	cr   bool              // the last byte was \r, which became \n; a \n now belongs to it
 }
 
-// feed returns the text of the next piece. It is valid until the next call and while p is not changed.
-func (c *cleaner) feed(p []byte) []byte {
+// Decode returns the text of the next piece. It is valid until the next call and while p is not changed. It is p itself where
+// nothing had to be replaced.
+func (c *OutputDecoder) Decode(p []byte) []byte {
 	if c.n == 0 && !c.cr && bytes.IndexByte(p, '\r') < 0 && utf8.Valid(p) {
 		return p
 	}
@@ -37,7 +75,7 @@ func (c *cleaner) feed(p []byte) []byte {
 				c.n = 0
 				k++
 			default: // p[k] does not continue with it and is looked at afresh
-				c.buf = append(c.buf, replacement...)
+				c.buf = append(c.buf, Replacement...)
 				c.n = 0
 			}
 		}
@@ -72,19 +110,19 @@ func (c *cleaner) feed(p []byte) []byte {
 		case whole:
 			c.buf = append(c.buf, p[:size]...)
 		default:
-			c.buf = append(c.buf, replacement...)
+			c.buf = append(c.buf, Replacement...)
 		}
 		p = p[size:]
 	}
 	return c.buf
 }
 
-// end returns the text of what is still held when the stream has ended.
-func (c *cleaner) end() []byte {
+// End returns the text of what is still held when the stream has ended.
+func (c *OutputDecoder) End() []byte {
 	n := c.n
 	c.n, c.cr = 0, false
 	if n > 0 {
-		return []byte(replacement)
+		return []byte(Replacement)
 	}
 	return nil
 }
