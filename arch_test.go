@@ -330,7 +330,7 @@ var arrows = map[string][]string{
 	"loops/fsm/value":                             {},
 	"loops/engine/action":                         {"loops/fsm", "loops/fsm/value", "loops/internal/answer", "loops/internal/host", "loops/internal/httpcall", "loops/internal/proc", "golang.org/x/sys"},
 	"loops/internal/httpcall":                     {},
-	"loops/internal/jsonoutput":                   {"github.com/google/jsonschema-go"},
+	"loops/internal/jsonoutput":                   {"loops/internal/humanize", "github.com/google/jsonschema-go"},
 	"loops/internal/answer":                       {"github.com/google/jsonschema-go"},
 	"loops/internal/bundle":                       {"loops/fsm", "loops/fsm/value", "loops/internal/disk", "loops/persistence", "loops/persistence/snapshot", "github.com/klauspost/compress"},
 	"loops/internal/config":                       {"loops/internal/host", "loops/internal/humanize", "gopkg.in/yaml.v3", "loops/internal/signing"},

@@ -53,6 +53,7 @@ func (o Output) Schema() (*jsonschema.Schema, error) {
 		if err != nil {
 			return nil, err
 		}
+		setWords(s, t)
 		shapes = append(shapes, s)
 	}
 	s := oneOf(shapes)
@@ -66,6 +67,23 @@ func (o Output) Schema() (*jsonschema.Schema, error) {
 	s.Title = fmt.Sprintf("loops %s --json, version %d", o.Command, Version)
 	s.Description = o.Prints
 	return s, nil
+}
+
+// setWords gives the keys of an object the values that a tag words names, with commas between them.
+func setWords(s *jsonschema.Schema, t reflect.Type) {
+	if t.Kind() != reflect.Struct {
+		return
+	}
+	for i := range t.NumField() {
+		words, ok := t.Field(i).Tag.Lookup("words")
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if !ok || s.Properties[name] == nil {
+			continue
+		}
+		for word := range strings.SplitSeq(words, ",") {
+			s.Properties[name].Enum = append(s.Properties[name].Enum, word)
+		}
+	}
 }
 
 // shape returns the schema of a type. Events have keys that depend on their kind, and findings such that depend on the check.

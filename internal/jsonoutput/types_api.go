@@ -251,7 +251,7 @@ type askResume struct {
 	Limits string         `json:"limits,omitempty" jsonschema:"by how much limits are raised, as steps=20"`
 
 	From        string `json:"from,omitempty" jsonschema:"the state to continue in; where the run is if it is absent"`
-	Definition  string `json:"definition,omitempty" jsonschema:"recorded: the loop as it was recorded with the run"`
+	Definition  string `json:"definition,omitempty" jsonschema:"recorded: the loop as it was recorded with the run; file: its file as it is now" words:"recorded,file"`
 	RetryFailed bool   `json:"retry_failed,omitempty" jsonschema:"do the failed items again of the list that the run is in"`
 }
 
@@ -261,7 +261,7 @@ type askFork struct {
 	Field map[string]any `json:"field,omitempty" jsonschema:"values of the context, by name"`
 	Rerun bool           `json:"rerun,omitempty" jsonschema:"do the step again though its state says idempotent: false"`
 
-	Definition string `json:"definition,omitempty" jsonschema:"recorded: the loop as it was recorded with the run; its file as it is now if it is absent"`
+	Definition string `json:"definition,omitempty" jsonschema:"recorded: the loop as it was recorded with the run; its file as it is now if it is absent" words:"recorded,file"`
 }
 
 type askStop struct {

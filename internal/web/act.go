@@ -2,7 +2,9 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"mime"
 	"net/http"
@@ -18,6 +20,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/access"
 	"loops/internal/humanize"
+	"loops/internal/jsonoutput"
 	"loops/internal/service"
 )
 
@@ -49,9 +52,10 @@ func flags(flag string, pairs []string) []string {
 	return words
 }
 
-// readFields reads the body of a write. Pages send forms, programs JSON.
+// readFields reads the body of a write. Pages send forms, programs JSON. What a program sends must be as the document of the API says.
 func readFields(r *http.Request) (fields, error) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	o, _ := r.Context().Value(operationKey{}).(*operation)
 	f := fields{}
 	switch kind {
 	case "application/json":
@@ -61,8 +65,16 @@ func readFields(r *http.Request) (fields, error) {
 		if err := d.Decode(&given); err != nil {
 			return nil, unreadable(err)
 		}
+		if _, err := d.Token(); !errors.Is(err, io.EOF) {
+			return nil, engine.Refuse(engine.Usage, "the body of the request cannot be read: something follows the object")
+		}
+		if err := o.wrongBody(given); err != nil {
+			return nil, err
+		}
 		for name, v := range given {
-			f.set(name, v)
+			if v != false { // a switch that is off is one that is not there
+				f.set(name, v)
+			}
 		}
 	case "application/x-www-form-urlencoded":
 		if err := r.ParseForm(); err != nil {
@@ -71,10 +83,45 @@ func readFields(r *http.Request) (fields, error) {
 		for name, values := range r.PostForm {
 			f[name] = strings.ReplaceAll(values[0], "\r\n", "\n") // browsers send both
 		}
+		if o != nil {
+			if err := f.asObject(o); err != nil {
+				return nil, err
+			}
+		}
 	default:
 		return nil, engine.Refuse(engine.Usage, "a write has a body of application/json or of a form, not %s", humanize.Quote(kind))
 	}
 	return f, nil
+}
+
+// wrongBody refuses a body that is not as the document says. o may be nil.
+func (o *operation) wrongBody(given map[string]any) error {
+	if o == nil || o.body == "" {
+		return nil
+	}
+	if err := jsonoutput.CheckRequest(o.body, given); err != nil {
+		return engine.Refuse(engine.Usage, "%s", err.Error())
+	}
+	return nil
+}
+
+// asObject refuses a form that is not as the document says the object of JSON is. A switch that is off is taken out.
+func (f fields) asObject(o *operation) error {
+	given := map[string]any{}
+	for name, v := range f {
+		switch {
+		case strings.HasPrefix(name, fieldPrefix):
+			given[strings.TrimSuffix(fieldPrefix, ".")] = map[string]any{}
+		case jsonoutput.IsSwitch(o.body, name) && (v == "true" || v == "false"):
+			given[name] = v == "true"
+			if v == "false" {
+				delete(f, name)
+			}
+		default:
+			given[name] = v
+		}
+	}
+	return o.wrongBody(given)
 }
 
 // set takes a value of JSON. Those of an object become fields, and what is no text is written as JSON.

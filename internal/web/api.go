@@ -5,14 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/access"
 	"loops/internal/editor"
+	"loops/internal/inspect"
+	"loops/internal/jsonoutput"
 	"loops/internal/lookup"
 	"loops/internal/service"
 	"loops/internal/ui"
@@ -29,34 +33,34 @@ const (
 // api answers programs, with the objects that commands print with --json.
 func (s *Server) api() []route {
 	const project, run = "/api/v1/projects/{project}", "/api/v1/projects/{project}/runs/{run}"
-	format := parameter{"format", "svg, mermaid or dot; svg if it is absent", "string"}
-	after := parameter{"after", "the number of an event: those behind it", "integer"}
+	format := parameter{name: "format", about: "svg if it is absent", kind: "string", words: []string{"svg", "mermaid", "dot"}}
+	after := parameter{name: "after", about: "the number of an event: those behind it", kind: "integer"}
 	all := []route{
 		allow(access.Viewer, "GET /api/v1/openapi.json", s.document).documented(operation{says: "This document", kind: "application/json"}),
 		allow(access.Viewer, "GET /api/v1/projects", s.listProjects).documented(operation{says: "The projects", answer: "projects"}),
 		allow(access.Viewer, "GET /api/v1/stream", s.stream).documented(operation{says: "Which runs differ from what was sent before: a message runs with the list changed, and turned, those of it whose status is another one", kind: eventStream}),
 		allow(access.Viewer, "GET /api/v1/runs", s.listRuns).documented(operation{says: "Runs, newest first, 50 a page", answer: "runs", query: []parameter{
-			{"status", "a status or an outcome", "string"},
-			{"loop", "the name in its file", "string"},
-			{"label", "of its loop", "string"},
-			{"q", "a text in the id, the state or the reason", "string"},
-			{"project", "its name", "string"},
-			{"since", "an age or a date", "string"},
-			{"until", "an age or a date", "string"},
-			{"waits", "1: only runs that ask a person", "string"},
-			{"skip", "the next of the page before; else none", "string"},
+			{name: "status", about: "a status or an outcome", kind: "string", words: inspect.Words()},
+			{name: "loop", about: "the name in its file", kind: "string"},
+			{name: "label", about: "of its loop", kind: "string"},
+			{name: "q", about: "a text in the id, the state or the reason", kind: "string"},
+			{name: "project", about: "its name", kind: "string"},
+			{name: "since", about: "an age or a date", kind: "string"},
+			{name: "until", about: "an age or a date", kind: "string"},
+			{name: "waits", about: "only runs that ask a person", kind: "string", words: []string{"1", "person"}},
+			{name: "skip", about: "the next of the page before; else none", kind: "string", pattern: `^[0-9]+(,[0-9]+)*$`},
 		}}),
 		allow(access.Viewer, "GET /api/v1/alarms", s.listAlarms).documented(operation{says: "Alarms that are not over", answer: "alarms"}),
 		allow(access.Viewer, "GET "+project+"/loops", s.object(loops)).documented(operation{says: "The loops of a project", answer: "loops"}),
 		allow(access.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).documented(operation{says: "A loop as its file says", answer: "definition"}),
 		allow(access.Viewer, "GET "+project+"/loops/{loop}/graph", s.loopGraph).documented(operation{says: "A drawing of a loop", kind: "image/svg+xml", query: []parameter{format}}),
-		allow(access.Viewer, "GET "+project+"/questions", s.object(questions)).documented(operation{says: "Open questions", answer: "questions", query: []parameter{{"run", "only those of a run", "string"}}}),
+		allow(access.Viewer, "GET "+project+"/questions", s.object(questions)).documented(operation{says: "Open questions", answer: "questions", query: []parameter{{name: "run", about: "only those of a run", kind: "string"}}}),
 		allow(access.Viewer, "GET "+project+"/queue", s.object(queue)).documented(operation{says: "Who waits in the queue", answer: "queue"}),
 		allow(access.Viewer, "GET "+run, s.object(status)).documented(operation{says: "How a run stands", answer: "status"}),
-		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)).documented(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{"step", "a number, or a path such as 3.2, or last", "string"}}}),
-		allow(access.Viewer, "GET "+run+"/events", s.object(events)).documented(operation{says: "Events of a run", answer: "events", query: []parameter{after, {"limit", "how many at most, up to 2000", "integer"}}}),
+		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)).documented(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{name: "step", about: "a number, or a path such as 3.2, or last", kind: "string"}}}),
+		allow(access.Viewer, "GET "+run+"/events", s.object(events)).documented(operation{says: "Events of a run", answer: "events", query: []parameter{after, {name: "limit", about: "how many at most, up to 2000", kind: "integer"}}}),
 		allow(access.Viewer, "GET "+run+"/cost", s.object(cost)).documented(operation{says: "What a run used, state by state", answer: "cost"}),
-		allow(access.Viewer, "GET "+run+"/diff", s.diff).documented(operation{says: "A run beside another", answer: "comparison", query: []parameter{{"with", "the other run", "string"}}}),
+		allow(access.Viewer, "GET "+run+"/diff", s.diff).documented(operation{says: "A run beside another", answer: "comparison", query: []parameter{{name: "with", about: "the other run", kind: "string"}}}),
 		allow(access.Viewer, "GET "+run+"/graph", s.runGraph).documented(operation{says: "A drawing of a loop with what the run did in it", kind: "image/svg+xml", query: []parameter{format}}),
 		allow(access.Viewer, "GET "+run+"/report", s.reportFile).documented(operation{says: "A page about a run, in one file", kind: "text/html"}),
 		allow(access.Operator, "GET "+run+"/bundle", s.bundleFile).documented(operation{says: "A run in one file, with the files of its working folder, as export writes it", kind: "application/zstd"}),
@@ -213,7 +217,11 @@ func number(r *http.Request, name string, usual uint64) uint64 {
 
 // listRuns answers with runs of all projects, newest first.
 func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
-	found, err := s.find(r.Context(), askedRuns(r))
+	wanted := askedRuns(r)
+	found, err := s.find(r.Context(), wanted)
+	if err == nil && len(found.rows) == 0 {
+		err = s.unknownLoop(r.Context(), wanted)
+	}
 	if err != nil {
 		s.refuse(w, r, statusOf(err), err.Error())
 		return
@@ -225,6 +233,44 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
 		o.Set("outcome", row.Status)
 		return o
 	}), "more", found.next != "", "next", found.next))
+}
+
+// unknownLoop refuses runs of a loop, or of loops with a label, that no project has.
+func (s *Server) unknownLoop(ctx context.Context, a asked) error {
+	if a.Loop == "" && a.Label == "" {
+		return nil
+	}
+	var names, labels []string
+	err := s.openAll(ctx, func(p Project, f project.Finder) error {
+		entries, _ := loopfile.List(f.Project.Loops) // a folder that cannot be read has no loops
+		for _, e := range entries {
+			names, labels = append(names, e.Loop), append(labels, e.Labels...)
+		}
+		if a.Loop == "" {
+			return nil
+		}
+		runs, err := f.Store.Runs(ctx, persistence.Query{Loop: a.Loop, Limit: 1})
+		if err != nil {
+			return f.Store.Failed(err)
+		}
+		for _, run := range runs { // of a loop whose file is gone
+			names = append(names, run.Loop)
+		}
+		return nil
+	})
+	unknown := func(kind, name string, known []string) error {
+		slices.Sort(known)
+		return engine.Refuse(engine.Usage, "%s", jsonoutput.UnknownName(kind, name, slices.Compact(known)).Error())
+	}
+	switch {
+	case err != nil:
+		return err
+	case a.Loop != "" && !slices.Contains(names, a.Loop):
+		return unknown("loop", a.Loop, names)
+	case a.Label != "" && !slices.ContainsFunc(labels, func(l string) bool { return strings.EqualFold(l, a.Label) }):
+		return unknown("label", a.Label, labels)
+	}
+	return nil
 }
 
 func writeJSON(w http.ResponseWriter, status int, o any) {

@@ -30,7 +30,7 @@ func (s *Server) boards() []route {
 		allow(access.Viewer, "GET /doctor", s.board("doctor", "Doctor", "No checks.", s.findings)),
 		allow(access.Viewer, "GET /cost", s.costPage),
 		allow(access.Viewer, "GET /api/v1/costs", s.costObject).documented(operation{says: "What prompts and judges used, by day", answer: "costs", query: []parameter{
-			{"since", "an age or a date; 30d if it is absent", "string"}, {"by", "loop, host or model; loop if it is absent", "string"}, {"project", "its name", "string"},
+			{name: "since", about: "an age or a date; 30d if it is absent", kind: "string"}, {name: "by", about: "loop if it is absent", kind: "string", words: spentBy}, {name: "project", about: "its name", kind: "string"},
 		}}),
 		allow(access.Viewer, "GET "+of+"/doctor", s.findingObjects).documented(operation{says: "What doctor finds without a prompt, at most half a minute ago", answer: "findings"}),
 		allow(access.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).documented(operation{says: "The schedules of a project", answer: "schedules"}),

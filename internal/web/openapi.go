@@ -3,11 +3,16 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"loops/internal/access"
+	"loops/internal/humanize"
 	"loops/internal/jsonoutput"
 )
 
@@ -23,7 +28,12 @@ type operation struct {
 }
 
 // A parameter is in the query, and may be absent.
-type parameter struct{ name, about, kind string }
+type parameter struct {
+	name, about string
+	kind        string   // string or integer
+	words       []string // the values that it takes; nil = any
+	pattern     string   // that its values match; "" = any
+}
 
 var placeOf = regexp.MustCompile(`\{([a-z]+)\}`)
 
@@ -32,7 +42,7 @@ func OpenAPI() ([]byte, error) {
 	type object = map[string]any
 	paths, schemas := object{}, object{}
 	use := func(all []jsonoutput.Output, prefix, name string) (object, error) {
-		text, err := jsonoutput.Component(all, name, false)
+		text, err := jsonoutput.Component(all, name, prefix != "") // keys are added to answers; a request with one that is not known is refused
 		schemas[prefix+name] = text
 		return object{"$ref": "#/components/schemas/" + prefix + name}, err
 	}
@@ -51,7 +61,7 @@ func OpenAPI() ([]byte, error) {
 			parameters = append(parameters, object{"name": m[1], "in": "path", "required": true, "schema": object{"type": "string"}})
 		}
 		for _, p := range o.query {
-			parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": object{"type": p.kind}})
+			parameters = append(parameters, object{"name": p.name, "in": "query", "description": p.about, "schema": p.schema()})
 		}
 		content := object{o.kind: object{}}
 		if o.answer != "" {
@@ -94,6 +104,50 @@ func OpenAPI() ([]byte, error) {
 		}},
 	}, "", " ")
 	return append(text, '\n'), err
+}
+
+func (p parameter) schema() map[string]any {
+	s := map[string]any{"type": p.kind}
+	if p.words != nil {
+		s["enum"] = p.words
+	}
+	if p.pattern != "" {
+		s["pattern"] = p.pattern
+	}
+	return s
+}
+
+// wrongQuery returns what is wrong with the query of a request: a name that the operation does not have, one that is there twice, or a value
+// that is none of it. projects are the names of those that are served.
+func (o *operation) wrongQuery(given url.Values, projects []string) error {
+	names := make([]string, len(o.query))
+	for i, p := range o.query {
+		names[i] = p.name
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return jsonoutput.UnknownName("parameter", name, names)
+		}
+		if len(given[name]) > 1 {
+			return fmt.Errorf("%s: it is given twice", name)
+		}
+		v := given.Get(name)
+		switch p := o.query[i]; {
+		case v == "":
+		case p.kind == "integer":
+			if _, err := strconv.ParseUint(v, 10, 63); err != nil {
+				return fmt.Errorf("%s: expected a whole number from 0, not %s", name, humanize.Quote(v))
+			}
+		case p.name == "project" && !slices.Contains(projects, v):
+			return jsonoutput.UnknownName("project", v, projects)
+		case p.pattern != "" && !regexp.MustCompile(p.pattern).MatchString(v):
+			return fmt.Errorf("%s: expected %s, not %s", name, p.about, humanize.Quote(v))
+		case p.words != nil && !slices.Contains(p.words, v):
+			return jsonoutput.WrongWord(name, v, p.words)
+		}
+	}
+	return nil
 }
 
 // document answers with the document. Addresses in it are without the base path.

@@ -45,6 +45,13 @@ func (s *Server) mux() http.Handler {
 			case err != nil && one.least != access.Anyone:
 				s.refuse(w, r, http.StatusUnauthorized, err.Error())
 			case user.Role.May(one.least):
+				if one.tells != nil {
+					r = r.WithContext(context.WithValue(r.Context(), operationKey{}, one.tells))
+					if err := one.tells.wrongQuery(r.URL.Query(), s.projectNames()); err != nil {
+						s.refuse(w, r, http.StatusBadRequest, err.Error())
+						return
+					}
+				}
 				one.answer(w, r)
 			case user.Role == access.Anyone:
 				s.unknown(w, r)
@@ -57,7 +64,18 @@ func (s *Server) mux() http.Handler {
 	return mux
 }
 
-type userKey struct{}
+func (s *Server) projectNames() []string {
+	names := make([]string, len(s.Projects))
+	for i, p := range s.Projects {
+		names[i] = p.Name
+	}
+	return names
+}
+
+type (
+	userKey      struct{}
+	operationKey struct{}
+)
 
 // userOf returns who sent a request.
 func userOf(r *http.Request) access.User {

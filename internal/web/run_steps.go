@@ -209,15 +209,11 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 	reader.Close()
 	if s.depth == 0 && visit != nil {
 		rules := lookup.RulebookOf(ctx, f, run)
-		for _, said := range inspect.Explain(visit, rules.Main()) {
-			t.Said = append(t.Said, said)
-		}
+		t.Said = append(t.Said, inspect.Explain(visit, rules.Main())...)
 	} else if story, err := session.Explain(ctx, string(run.ID), wanted); err == nil { // what it ran inside decides about it
 		for _, part := range story.Parts {
 			if part.Visit != nil {
-				for _, said := range part.Said {
-					t.Said = append(t.Said, said)
-				}
+				t.Said = append(t.Said, part.Said...)
 			}
 		}
 	}
