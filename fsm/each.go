@@ -2,8 +2,10 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,7 +16,7 @@ import (
 
 // An Each has the action of a state done once for each item of a list. Exactly one of Glob, Command, Text and List is set.
 type Each struct {
-	Glob    string // pattern of paths, templates in it replaced, which bash expands: sorted, ** for all folders below
+	Glob    string // pattern of paths, templates in it replaced, whose values are literal; see Files.Glob
 	Command string // template; a bash script that prints the items
 	Text    string // template; becomes the items
 	List    []any  // the items, with templates
@@ -32,6 +34,7 @@ const DefaultItem = "value"
 // What a state that works on a list comes to, besides yes and no.
 const (
 	ItemsPartial    = "partial"     // some items are done and some are not
+	ItemsEmpty      = "empty"       // there are no items; it is yes where the state has no key for it
 	ItemInterrupted = "interrupted" // of an item that must not be repeated and was cut short
 )
 
@@ -108,6 +111,9 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 	}
 	m.Attempt++
 	fields := []Field{{"state", st.Name}, {"items", int64(r.list.count())}, {"parallel", int64(st.Each.Parallel)}}
+	if pattern, err := template.Expand(st.Each.Glob, e.scope(nil)); r.list.count() == 0 && pattern != "" && err == nil {
+		fields = append(fields, Field{"pattern", pattern})
+	}
 	if again {
 		fields = append(fields, Field{"done", int64(r.done)}, Field{"failed", int64(r.failed)}, Field{"resumed", true})
 		fields = append(fields, e.cfg.Again.fields()...)
@@ -131,7 +137,7 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 // eachJudged leaves a state that worked on a list by its verdict. rec is what it captures, nil for nothing.
 func (e *Executor) eachJudged(st *State, verdict string, res Result, details, rec *value.Map) decision {
 	m := e.mem
-	if verdict != "yes" && res.ExitCode == 0 {
+	if verdict != "yes" && verdict != ItemsEmpty && res.ExitCode == 0 {
 		res.ExitCode = 1
 	}
 	if st.Capture != "" {
@@ -169,16 +175,7 @@ func (e *Executor) eachJudged(st *State, verdict string, res Result, details, re
 // followedItems is the verdict whose key a state with for_each follows: partial goes where no does, unless the state has a key
 // for it.
 func followedItems(st *State, verdict string) string {
-	if verdict != ItemsPartial {
-		return verdict
-	}
-	if st.Route != nil {
-		if _, ok := st.Route.Table.Get(verdict); !ok && st.Route.Cases == nil && st.Route.Default == "" {
-			return "no"
-		}
-		return verdict
-	}
-	if st.On[verdict] == "" {
+	if verdict == ItemsPartial && !declaresVerdict(st, verdict) && (st.Route == nil || st.Route.Default == "") {
 		return "no"
 	}
 	return verdict
@@ -198,16 +195,12 @@ func (e *Executor) unbounded(ctx context.Context, st *State) (string, int, error
 	x, scope := st.Each, e.scope(nil)
 	switch {
 	case x.Glob != "":
-		glob, err := template.Expand(x.Glob, scope)
+		names, err := e.matches(ctx, st, scope)
 		if err != nil {
 			return "", 0, err
 		}
-		text, err := e.listed(ctx, st, "shopt -s nullglob globstar; export LC_ALL=C; for f in "+globText(glob)+`; do if [ -e "$f" ] || [ -L "$f" ]; then printf '%s\n' "$f"; fi; done`)
-		if err != nil {
-			return "", 0, err
-		}
-		text, n := linesOf(text)
-		return text, n, nil
+		list, n := textList(slices.Values(names), 0)
+		return list, n, nil
 	case x.Command != "":
 		script, err := template.Expand(x.Command, scope)
 		if err != nil {
@@ -269,17 +262,36 @@ func (e *Executor) listed(ctx context.Context, st *State, script string) (string
 	return text, nil
 }
 
-// globText quotes what bash would take for anything but a pattern.
-func globText(pattern string) string {
-	var b strings.Builder
-	for _, r := range pattern {
-		if strings.ContainsRune(" \t\n\\'\"`$&|;<>()#!~", r) {
-			b.WriteString(value.ShellQuote(string(r)))
-			continue
-		}
-		b.WriteRune(r)
+// literal makes a text that stands for itself in a pattern.
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, ",", `\,`, "-", `\-`, "!", `\!`, "^", `\^`)
+
+// backslash makes the backslashes of a pattern stand for themselves.
+var backslash = strings.NewReplacer(`\`, `\\`)
+
+// matches returns the paths that a pattern means. What its templates insert is literal. It may take as long as a script.
+func (e *Executor) matches(ctx context.Context, st *State, scope *template.Scope) (names []string, err error) {
+	glob, err := template.ExpandEach(st.Each.Glob, scope, backslash.Replace, literal.Replace)
+	if err != nil {
+		return nil, err
 	}
-	return b.String()
+	look := ctx
+	if wall, _ := timeoutsOf(e.cfg.Loop, &State{Name: st.Name}, KindShell); wall > 0 {
+		limited, cancel := context.WithTimeout(ctx, wall)
+		defer cancel()
+		look = limited
+	}
+	e.away(ctx, func() { names, err = e.cfg.Files.Glob(look, "", glob) })
+	switch {
+	case e.broken != nil || ctx.Err() != nil:
+		return nil, errHalted
+	case errors.Is(err, context.DeadlineExceeded):
+		err = errors.New("it took longer than the timeout of an action")
+	}
+	if err != nil {
+		e.breaks(err)
+		return nil, fmt.Errorf("for_each: the list of %s cannot be made: %w", st.Each.Glob, err)
+	}
+	return names, nil
 }
 
 // itemsOf makes a JSON list of a text that is one, or of its lines.
@@ -300,15 +312,23 @@ func itemsOf(text string) (string, int, error) {
 
 // linesOf makes a JSON list of the lines of a text. Empty ones are no items.
 func linesOf(text string) (list string, n int) {
-	b := append(make([]byte, 0, len(text)+3*strings.Count(text, "\n")+len(`["", ]`)), '[')
-	for line := range strings.Lines(text) {
-		if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) == "" {
-			continue
+	return textList(func(yield func(string) bool) {
+		for line := range strings.Lines(text) {
+			if line = strings.TrimRight(line, "\r\n"); strings.TrimSpace(line) != "" && !yield(line) {
+				return
+			}
 		}
+	}, len(text)+3*strings.Count(text, "\n")+len(`["", ]`))
+}
+
+// textList makes a JSON list of texts, which is expected to be about size bytes long.
+func textList(texts iter.Seq[string], size int) (list string, n int) {
+	b := append(make([]byte, 0, size), '[')
+	for text := range texts {
 		if n++; n > 1 {
 			b = append(b, ", "...)
 		}
-		b = value.AppendJSONString(b, line)
+		b = value.AppendJSONString(b, text)
 	}
 	return string(append(b, ']')), n
 }

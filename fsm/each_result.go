@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"loops/fsm/value"
@@ -13,6 +14,8 @@ import (
 // verdict is what the items came to together.
 func (r *round) verdict() string {
 	switch good := r.done - r.failed; {
+	case r.list.count() == 0 && declaresVerdict(r.st, ItemsEmpty) && (r.st.Route == nil || r.st.Route.Cases == nil):
+		return ItemsEmpty
 	case good == r.list.count():
 		return "yes"
 	case good > 0:
@@ -42,7 +45,7 @@ func (r *round) result(ctx context.Context) (Result, *value.Map, error) {
 	if err != nil && !errors.Is(err, errLong) {
 		return res, nil, err
 	}
-	rec := value.NewMap("output", string(head.text), "failed", strings.Join(failed, "\n"), "items", int64(r.list.count()), "done", int64(r.done))
+	rec := value.NewMap("output", string(head.text), "failed", itemsText(failed), "items", int64(r.list.count()), "done", int64(r.done))
 	if err != nil || e.keep.has(r.st.Capture) {
 		size, err := r.keepResults(ctx, rec)
 		if err != nil {
@@ -56,6 +59,16 @@ func (r *round) result(ctx context.Context) (Result, *value.Map, error) {
 		}
 	}
 	return res, rec, nil
+}
+
+// itemsText is a text that for_each reads as these items: one a line, or else a JSON list.
+func itemsText(items []string) string {
+	list, _ := textList(slices.Values(items), 0)
+	text := strings.Join(items, "\n")
+	if got, _, err := itemsOf(text); err != nil || got != list {
+		return list
+	}
+	return text
 }
 
 // keepResults writes the whole list into a file, which rec then names, and returns how long it is. A run without a folder has no file.

@@ -29,7 +29,7 @@ const (
 	EventBranchesStart  = "branches_start"           // state, branches, max_parallel [resumed]: the state begins with its branches, or continues with them
 	EventBranchStart    = "branch_start"             // branch: durable before anything of the branch is done
 	EventBranchEnd      = "branch_end"               // branch, verdict, done, branches [exit_code, error]
-	EventItemsStart     = "items_start"              // state, items, parallel [done, failed, resumed]: the state begins with a list, or continues with it
+	EventItemsStart     = "items_start"              // state, items, parallel [pattern, done, failed, resumed]: the state begins with a list, or continues with it
 	EventItemStart      = "item_start"               // item, key: durable before the item's action is started
 	EventItemEnd        = "item_end"                 // item, key, verdict, done, failed, running, items [exit_code, duration_ms, retries, timeout_kind, output, output_file, output_bytes, stderr_preview, error]
 

@@ -30,6 +30,10 @@ type files struct{}
 func (files) ReadFile(string) ([]byte, error)           { return nil, fmt.Errorf("no files here") }
 func (files) WriteFile(string, []byte) error            { return fmt.Errorf("no files here") }
 func (files) Write(string, func(io.Writer) error) error { return fmt.Errorf("no files here") }
+func (files) Glob(context.Context, string, string) ([]string, error) {
+	return nil, fmt.Errorf("no files here")
+}
+
 func (files) Stat(string) (time.Time, int64, error) {
 	return time.Time{}, 0, fmt.Errorf("no files here")
 }

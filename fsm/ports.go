@@ -120,6 +120,10 @@ type Files interface {
 	// Write is WriteFile of a text that is long: content writes it piece by piece, and its error leaves everything as it was.
 	Write(name string, content func(io.Writer) error) error
 	Stat(name string) (modTime time.Time, size int64, err error)
+	// Glob returns the paths below dir ("" is that of actions) that match a pattern, as they are named there, sorted by bytes. A pattern
+	// has * ? [...] {a,b} and ** (all folders below); a backslash makes the next byte literal. Hidden names match only where the
+	// pattern has the dot. A folder that cannot be read, and a match that is not UTF-8, are errors.
+	Glob(ctx context.Context, dir, pattern string) ([]string, error)
 }
 
 // A Library finds the loops that states run as sub-loops.

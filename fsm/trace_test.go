@@ -197,8 +197,9 @@ func (noFiles) ReadFile(name string) ([]byte, error) {
 	}
 	return nil, os.ErrNotExist
 }
-func (noFiles) WriteFile(string, []byte) error                      { return nil }
-func (noFiles) Write(_ string, content func(io.Writer) error) error { return content(io.Discard) }
+func (noFiles) WriteFile(string, []byte) error                         { return nil }
+func (noFiles) Write(_ string, content func(io.Writer) error) error    { return content(io.Discard) }
+func (noFiles) Glob(context.Context, string, string) ([]string, error) { return nil, nil }
 func (noFiles) Stat(string) (time.Time, int64, error) {
 	return time.Time{}, 0, os.ErrNotExist
 }

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -78,6 +79,8 @@ func (d dirFiles) Write(name string, content func(io.Writer) error) error {
 	}
 	return d.WriteFile(name, b.Bytes())
 }
+
+func (d dirFiles) Glob(context.Context, string, string) ([]string, error) { return nil, nil }
 
 func (d dirFiles) Stat(name string) (time.Time, int64, error) {
 	info, err := os.Stat(filepath.Join(string(d), name))

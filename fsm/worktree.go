@@ -244,4 +244,8 @@ func (f filesIn) Write(name string, content func(io.Writer) error) error {
 	return f.Files.Write(f.path(name), content)
 }
 
+func (f filesIn) Glob(ctx context.Context, dir, pattern string) ([]string, error) {
+	return f.Files.Glob(ctx, f.path(dir), pattern)
+}
+
 func (f filesIn) Stat(name string) (time.Time, int64, error) { return f.Files.Stat(f.path(name)) }

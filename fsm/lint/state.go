@@ -1,10 +1,12 @@
 package lint
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
 	"loops/fsm"
+	"loops/fsm/template"
 	"loops/internal/humanize"
 )
 
@@ -18,12 +20,30 @@ func (c *checker) stateRules(s *fsm.State) {
 			c.warnf("tool-name", valueAt("states", s.Name, "action"), "the action of an mcp_tool is SERVER/TOOL, and %s is not, so the call always fails", humanize.Quote(tool))
 		}
 	}
+	if s.Each != nil && isList(s.Each.Glob) {
+		c.warnf("quoted-list", ofState(s, "for_each"), "for_each is a text that looks like a list, and it is taken for a pattern of paths; write the list without quotes around it")
+	}
 	if s.Terminal && s.Action != "" && s.Name != c.l.OnMaxSteps && s.Name != c.l.OnMaxIterations {
 		c.warnf("terminal-action", ofState(s, "action"), "the action of a terminal state never runs; move it to a state before this one")
 	}
 	if s.Route != nil && s.Route.Default != "" && s.Route.Error != "" && s.Next == "" && !s.Terminal {
 		c.warnf("route-default", key("states", s.Name, "route", "_error"), "with both _ and _error, _error takes the verdict error and _ every other one")
 	}
+}
+
+// isList reports whether a pattern of paths is probably meant as a list: ["a"], [a, b].
+func isList(glob string) bool {
+	glob = strings.TrimSpace(glob)
+	if !strings.HasPrefix(glob, "[") || !strings.HasSuffix(glob, "]") {
+		return false
+	}
+	if strings.Contains(glob, ",") && strings.Index(glob, "]") == len(glob)-1 {
+		return true
+	}
+	for _, ref := range template.References(glob) {
+		glob = strings.ReplaceAll(glob, ref.Text, "0")
+	}
+	return json.Valid([]byte(glob))
 }
 
 // ignored warns of keys that have no effect because of another one.

@@ -40,7 +40,7 @@ func answerOf(s *fsm.State) answer {
 	typ := ""
 	switch {
 	case s.Each != nil:
-		return answer{by: "for_each", verdicts: []string{"yes", "partial", "no"}, must: []string{"yes", "no"}}
+		return answer{by: "for_each", verdicts: []string{"yes", "partial", "no", "empty"}, must: []string{"yes", "no"}}
 	case s.Loop != "":
 		return answer{by: "a sub-loop", verdicts: []string{"yes", "no", "timeout"}, must: []string{"yes", "no"}}
 	case s.Await != nil:

@@ -40,6 +40,7 @@ var stateKeys = []Key{
 	{Name: "on_error", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `error`, and from a `next` state whose action failed."},
 	{Name: "on_timeout", In: InState, Type: TypeTarget, Doc: "Where to go when a `wait` takes longer than `timeout`, or the loop of this state does; without it, `on_no`."},
 	{Name: "on_partial", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `partial`; a `for_each` or `parallel` without it goes to `on_no`."},
+	{Name: "on_empty", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `empty`; a `for_each` whose list has no items goes to `on_yes` without it."},
 	{Name: "on_blocked", In: InState, Type: TypeTarget, Doc: "Where to go on the verdict `blocked`."},
 	{Name: "next", In: InState, Type: TypeTarget, Doc: "Where to go in any case; nothing is evaluated. A failed action goes to `on_error` if there is one."},
 	{Name: "terminal", In: InState, Type: TypeBool, Default: false, Doc: "The run ends here. The action of a terminal state does not run."},

@@ -24,7 +24,7 @@ state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_gu
 state: fragment_name fragment_bindings fragment_parameters
 state: on_interrupted idempotent budget on_budget set message retry wait on_timeout ask
 ask: question choices fields show who
-state: for_each as key parallel on_item_failure item_retries join max_parallel on_branch_failure merge
+state: for_each on_empty as key parallel on_item_failure item_retries join max_parallel on_branch_failure merge
 for_each: command
 state: call
 call: url method headers body json

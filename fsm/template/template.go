@@ -73,25 +73,31 @@ func (e *Error) Error() string { return e.Message }
 //
 // Values are inserted as they are: Expand does not look for references in them. An error is an [*Error].
 func Expand(text string, s *Scope) (string, error) {
+	same := func(t string) string { return t }
+	return ExpandEach(text, s, same, same)
+}
+
+// ExpandEach is [Expand] with every piece of the text passed through around, and every value through inserted.
+func ExpandEach(text string, s *Scope, around, inserted func(string) string) (string, error) {
 	if !strings.Contains(text, "${") {
-		return text, nil
+		return around(text), nil
 	}
 	var out strings.Builder
 	start := 0 // of what was not written yet
 	for t := (tokens{text: text}); t.next(); {
-		out.WriteString(text[start:t.start])
+		out.WriteString(around(text[start:t.start]))
 		start = t.end
 		if t.escape {
-			out.WriteString("${")
+			out.WriteString(around("${"))
 			continue
 		}
 		v, err := s.expandReference(text[t.start:t.end])
 		if err != nil {
 			return "", err
 		}
-		out.WriteString(v)
+		out.WriteString(inserted(v))
 	}
-	out.WriteString(text[start:])
+	out.WriteString(around(text[start:]))
 	return out.String(), nil
 }
 

@@ -70,6 +70,9 @@ func (x *explainer) limit(e fsm.Event) string {
 		text := branchText(e)
 		return strings.ToUpper(text[:1]) + text[1:] + "."
 	case fsm.EventItemsStart:
+		if e.Get("pattern") != nil {
+			return itemsText(e) + "."
+		}
 		return "Its list has " + itemsText(e) + "."
 	case fsm.EventItemStart:
 		return ""

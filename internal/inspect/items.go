@@ -9,6 +9,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
+	"loops/internal/plain"
 )
 
 // Progress is how far a run has come with the list of a state with for_each.
@@ -145,6 +146,9 @@ func itemText(e fsm.Event) string {
 // itemsText says that a state begins with a list, or continues with it.
 func itemsText(e fsm.Event) string {
 	line := humanize.Count(whole(e, "items"), "item")
+	if pattern := str(e, "pattern"); pattern != "" {
+		return line + " match " + plain.Line(pattern)
+	}
 	if n := whole(e, "parallel"); n > 1 {
 		line += fmt.Sprintf(", %d at once", n)
 	}

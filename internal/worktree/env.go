@@ -41,7 +41,7 @@ func Below(env []string, dir string) string {
 var unsigned = []string{"commit.gpgSign", "tag.gpgSign", "push.gpgSign"}
 
 // Settings returns the variables of git that the program itself starts, as name and value: it asks for no password, opens no editor and signs
-// nothing. They are added to env, which may have settings for git already.
+// nothing, and the bash that starts it reads no file first, prints nothing of its own, and is set as ever. They are added to env, which may have settings for git already.
 func Settings(env []string) (vars [][2]string) {
 	n := 0
 	for _, kv := range env {
@@ -49,7 +49,7 @@ func Settings(env []string) (vars [][2]string) {
 			n, _ = strconv.Atoi(count) // git refuses one that is no number; ours takes its place
 		}
 	}
-	vars = [][2]string{{"GIT_TERMINAL_PROMPT", "0"}, {"GIT_EDITOR", "true"}, {"GIT_SEQUENCE_EDITOR", "true"}, {"GIT_CONFIG_COUNT", strconv.Itoa(n + len(unsigned))}}
+	vars = [][2]string{{"BASH_ENV", ""}, {"SHELLOPTS", ""}, {"BASHOPTS", ""}, {"CDPATH", ""}, {"GIT_TERMINAL_PROMPT", "0"}, {"GIT_EDITOR", "true"}, {"GIT_SEQUENCE_EDITOR", "true"}, {"GIT_CONFIG_COUNT", strconv.Itoa(n + len(unsigned))}}
 	for i, key := range unsigned {
 		vars = append(vars, [2]string{fmt.Sprintf("GIT_CONFIG_KEY_%d", n+i), key}, [2]string{fmt.Sprintf("GIT_CONFIG_VALUE_%d", n+i), "false"})
 	}
