@@ -347,7 +347,7 @@ var arrows = map[string][]string{
 	"loops/internal/humanize":                     {},
 	"loops/internal/manual":                       {},
 	"loops/internal/plain":                        {"golang.org/x/text"},
-	"loops/internal/mcp":                          {"loops/internal/humanize", "github.com/modelcontextprotocol/go-sdk"},
+	"loops/internal/mcp":                          {"loops/internal/humanize", "loops/internal/proc", "github.com/modelcontextprotocol/go-sdk"},
 	"loops/internal/mcpserver":                    {"loops/internal/humanize", "github.com/modelcontextprotocol/go-sdk"},
 	"loops/internal/price":                        {"loops/internal/humanize", "gopkg.in/yaml.v3"},
 	"loops/internal/proc":                         {"github.com/shirou/gopsutil/v3", "golang.org/x/sys"},

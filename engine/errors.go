@@ -17,6 +17,7 @@ const (
 	Undecided               // a person has to decide first
 	NotRecorded             // records cannot be read or written
 	TakenOut                // it was taken out of the queue
+	Scarce                  // the machine has no process, memory or descriptor for it now
 )
 
 // A Refusal is why something was not done, with what a user can do about it.

@@ -190,6 +190,9 @@ func (e *Engine) noTree(ctx context.Context, j *job, why treeFailure) error {
 	if _, is := errors.AsType[*worktree.Refusal](why.error); is {
 		kind = Conflict
 	}
+	if errors.Is(why, fsm.ErrScarce) {
+		kind = Scarce
+	}
 	if j.tree.plan != nil {
 		err := j.store.Remove(ctx, id)
 		if err == nil {

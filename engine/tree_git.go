@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/plain"
+	"loops/internal/proc"
 	"loops/internal/worktree"
 )
 
@@ -44,8 +45,8 @@ func before(p *project.Project, env []string, tree, dir string) func(fsm.Action)
 		}
 		a.Vars = slices.Clip(a.Vars)
 		if top != "" {
-			if err := worktree.Linked(top); err != nil {
-				return a, nil, treeLost{err}
+			if err := linkedTree(top); err != nil {
+				return a, nil, err
 			}
 			a.Vars = append(a.Vars, fsm.Var{Name: worktree.Ceiling, Value: worktree.Below(env, filepath.Dir(top))})
 		} else if a.Git != "" {
@@ -76,6 +77,18 @@ func lostTree(path string) error {
 	}
 	if _, err := os.Lstat(path + ".removing"); err == nil {
 		return nil
+	}
+	return linkedTree(path)
+}
+
+// linkedTree returns why a folder is no work tree any more. Where the machine has no descriptor for a look, that is the error.
+func linkedTree(path string) error {
+	link, err := os.Open(filepath.Join(path, ".git"))
+	if proc.Scarce(err) {
+		return err
+	}
+	if err == nil {
+		_ = link.Close()
 	}
 	if err := worktree.Linked(path); err != nil {
 		return treeLost{err}

@@ -115,7 +115,7 @@ func (q *asker) put(ctx context.Context, a Action) (Result, error) {
 		if !e.record(ctx, true) {
 			return Result{}, errHalted
 		}
-		res, err := e.run(ctx, a, nil)
+		res, err := e.attempt(ctx, a, nil)
 		m.Asking = false
 		if e.broken == nil && ctx.Err() != nil {
 			q.cutShort(res)

@@ -3,6 +3,7 @@ package fsm
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -136,12 +137,17 @@ func (x *awaiter) check(ctx context.Context) (sight, error) {
 	if !e.record(ctx, true) {
 		return sight{}, errHalted
 	}
-	res, err := e.run(ctx, Action{
+	res, err := e.attempt(ctx, Action{
 		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt, Keep: e.keep.has(x.st.Capture), Outer: e.outer, Dir: e.dir,
 		Vars: e.vars(), Timeout: timeout,
 	}, func(string) {})
 	if e.broken != nil || ctx.Err() != nil {
 		return sight{}, errHalted
+	}
+	if errors.Is(err, ErrScarce) {
+		unlooked := w // what was recorded is not changed
+		unlooked.Looking = false
+		m.Awaiting = &unlooked
 	}
 	if err != nil {
 		return sight{}, err

@@ -36,7 +36,7 @@ func (d decision) unanswered() Outcome {
 // exception sends what went wrong around an action to on_error, or to _error of the route table (D11).
 func (e *Executor) exception(st *State, err error) decision {
 	e.breaks(err)
-	if errors.Is(err, errHalted) || e.broken != nil {
+	if errors.Is(err, errHalted) || errors.Is(err, ErrScarce) || e.broken != nil {
 		return decision{halted: true}
 	}
 	// What the run remembered as it came here is on record then, as if the action had been started: when the cause is fixed,

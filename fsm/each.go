@@ -234,7 +234,7 @@ func (e *Executor) listed(ctx context.Context, st *State, script string) (string
 		return "", errHalted
 	}
 	wall, idle := timeoutsOf(e.cfg.Loop, &State{Name: st.Name}, KindShell)
-	res, err := e.run(ctx, Action{
+	res, err := e.attempt(ctx, Action{
 		Kind: KindShell, Text: script, State: st.Name, Step: m.Step, Attempt: m.Attempt, Outer: e.outer, Dir: e.dir,
 		Vars: e.vars(), Timeout: wall, Idle: idle, Quiet: true,
 	}, nil)

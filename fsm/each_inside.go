@@ -226,8 +226,7 @@ func (r *round) left(ctx context.Context, d *member) {
 // settleInside notes how a try of an item ended, and begins the next one where there is one.
 func (r *round) settleInside(ctx context.Context, i int, m *BranchMemory) error {
 	e, o := r.e, m.Child.Memory.Outcome
-	e.detach(ctx, r.st, m.Child)
-	if e.broken != nil || ctx.Err() != nil {
+	if !e.detach(ctx, r.st, m.Child) {
 		return nil // its outcome is on record
 	}
 	verdict := memberVerdict(r.st, o)

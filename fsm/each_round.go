@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -244,7 +245,7 @@ func (r *round) do(ctx context.Context, a Action, i int) itemResult {
 		a.Item = AttemptMark(i+1, out.tries+1)
 		out.res, out.err = r.e.cfg.Runner.Run(ctx, a, nil)
 		out.took = time.Since(began)
-		if ctx.Err() != nil || out.tries >= r.st.Each.Retries || out.err == nil && r.judge(out.res) == "yes" {
+		if ctx.Err() != nil || errors.Is(out.err, ErrScarce) || out.tries >= r.st.Each.Retries || out.err == nil && r.judge(out.res) == "yes" {
 			return out
 		}
 	}
@@ -268,6 +269,10 @@ func (r *round) judge(res Result) string {
 func (r *round) ended(ctx context.Context, out itemResult) {
 	r.running--
 	r.e.breaks(out.err)
+	if errors.Is(out.err, ErrScarce) {
+		r.ends[out.item] = itemOpen // it has not begun
+		return
+	}
 	if ctx.Err() != nil || r.e.broken != nil {
 		return
 	}

@@ -15,7 +15,7 @@ const (
 	EventActionStart       = "action_start"       // action, is_prompt: durable before the action is started
 	EventActionOutput      = "action_output"      // line: of standard output
 	EventActionComplete    = "action_complete"    // exit_code, duration_ms, previews [what was cut; status of a request; of a prompt: usage, host, session, cost]
-	EventActionError       = "action_error"       // state, error, route [source]: something went wrong around an action
+	EventActionError       = "action_error"       // state, error [route, source]; without route the action was not started
 	EventActionInterrupted = "action_interrupted" // state, attempt, next: it was cut short, and on_interrupted says where to go
 	EventActionKilled      = "action_killed"      // state, duration_ms, and of the prompt: usage, host, session, cost
 	EventPromptSizeWarn    = "prompt_size_warn"   // loop, state, size, threshold, est_tokens

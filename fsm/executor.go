@@ -100,6 +100,7 @@ type Executor struct {
 	startAt  string // of the run, as templates see it
 	untold   []any  // questions to judges that no event reports
 	broken   error  // the first failed Record; nothing is done after it
+	shortage error  // the first [ErrScarce], of the run itself; nothing begins after it
 	recorded uint64 // number of the last event that Record took; of the run itself only
 	woken    bool   // a user ended a wait: the next prompt does not wait for others either
 

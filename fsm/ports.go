@@ -94,7 +94,8 @@ type Result struct {
 // end, joined by \n, valid UTF-8, in order, never concurrently, at least 20 ms or 64 KiB apart. All calls happen before Run returns. When
 // ctx ends, the action's process group gets TERM, KILL after a grace time, and the Result is of no use.
 // An error means that the action could not be attempted; an action that ran and failed is a Result. One that is
-// [ErrDiskFull] or [ErrMoved] stops the run as a failed Record does, so that it can be resumed.
+// [ErrDiskFull] or [ErrMoved] stops the run as a failed Record does, so that it can be resumed. After an [ErrScarce] the run
+// ends as interrupted when what runs beside the action has ended.
 type Runner interface {
 	Run(ctx context.Context, a Action, out func(text string)) (Result, error)
 }
@@ -107,6 +108,10 @@ type Keep func(ctx context.Context) (ev Event, changed bool, err error)
 // ErrDiskFull is the error of a Runner that could not write down what an action needs, and of Files, where the disk is full
 // or broken.
 var ErrDiskFull = errors.New("the disk is full or broken")
+
+// ErrScarce is the error of a Runner that tried several times to start an action for which the machine had no process, memory or
+// descriptor. Nothing of the action ran.
+var ErrScarce = errors.New("the machine lacks what an action needs to start")
 
 // ErrMoved is the error of a Runner, of Files and of a Recorder when the folder of the run was moved while this process
 // runs it.

@@ -160,8 +160,10 @@ func (e *Executor) finishHalted(ctx context.Context, d decision) {
 func (e *Executor) finishStopped(ctx context.Context) {
 	m := e.mem
 	by, text := EndInterrupted, ""
-	stop := stopCause(ctx)
+	stop, shortage := stopCause(ctx), e.root().shortage
 	switch {
+	case ctx.Err() == nil && shortage != nil:
+		text = shortage.Error()
 	case stop != nil && stop.ByUser, stop == nil && ctx.Err() == nil && e.drained():
 		by = EndUserStopped
 	case ctx.Err() != nil && stop == nil:
@@ -171,7 +173,7 @@ func (e *Executor) finishStopped(ctx context.Context) {
 		text = context.Cause(ctx).Error()
 	}
 	m.PendingRequest, m.PendingPayload = "", ""
-	e.finish(ctx, by, text)
+	e.end(ctx, Outcome{TerminatedBy: by, Error: text, Limited: ctx.Err() == nil && shortage != nil})
 }
 
 func stopCause(ctx context.Context) *Stop {
@@ -193,7 +195,7 @@ func (e *Executor) draining() bool {
 	case <-e.cfg.Drain:
 		return true
 	default:
-		return false
+		return e.root().shortage != nil
 	}
 }
 

@@ -199,7 +199,7 @@ type Outcome struct {
 	Reason       string // why it ended so, as [Config.Why] says; "" in sub-loops
 	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
 	Continuation string // payload of a handoff
-	Limited      bool   // a rate limit lasted longer than the run may wait: it can be resumed later
+	Limited      bool   // a rate limit, or a lack of processes or descriptors, lasted: it can be resumed later
 	Refused      bool   // something failed permanently (D29): it can be resumed once the cause is removed
 	Duration     time.Duration
 }

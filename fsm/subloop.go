@@ -69,8 +69,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 			return e.exception(st, err) // ours, or one around us; otherwise it was the sub-loop's own
 		}
 	}
-	e.detach(ctx, st, m.Child)
-	if e.broken != nil || ctx.Err() != nil {
+	if !e.detach(ctx, st, m.Child) {
 		return decision{halted: true} // the outcome is on record and is routed when the run is resumed
 	}
 	e.captureChild(st, o)

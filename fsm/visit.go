@@ -140,7 +140,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 
 	var signals SignalScanner
 	out := newOutput(ctx, e, &signals)
-	res, err := e.run(ctx, a, out.write)
+	res, err := e.attempt(ctx, a, out.write)
 	if e.broken == nil && ctx.Err() != nil && mode == KindPrompt {
 		e.cutShort(st, res)
 	}
@@ -178,8 +178,21 @@ func (e *Executor) run(ctx context.Context, a Action, out func(string)) (Result,
 	return res, err
 }
 
+// attempt runs an action whose attempt was counted, and takes that back if the action could not be started.
+func (e *Executor) attempt(ctx context.Context, a Action, out func(string)) (Result, error) {
+	res, err := e.run(ctx, a, out)
+	if errors.Is(err, ErrScarce) {
+		e.mem.Attempt--
+		e.emit(EventActionError, Field{"state", a.State}, Field{"error", err.Error()})
+	}
+	return res, err
+}
+
 // breaks stops the run for an error that no state can help.
 func (e *Executor) breaks(err error) {
+	if root := e.root(); root.shortage == nil && errors.Is(err, ErrScarce) {
+		root.shortage = err
+	}
 	if e.broken == nil && (errors.Is(err, ErrDiskFull) || errors.Is(err, ErrMoved)) {
 		e.broken = err
 	}

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -172,16 +173,22 @@ own "$tree"`)
 	return nil
 }
 
-// detach removes the work tree of a sub-loop that ended. What was not committed keeps it where it is.
-func (e *Executor) detach(ctx context.Context, st *State, c *Child) {
-	if c.Worktree == "" {
-		return
-	}
-	res, err := e.git(ctx, st, "removing the work tree of branch "+c.Branch, c.Worktree, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
+// detach removes the work tree of a sub-loop that ended. What was not committed keeps it where it is. It reports false if nothing may be
+// decided now: the outcome of the sub-loop is on record, and is routed when the run is resumed.
+func (e *Executor) detach(ctx context.Context, st *State, c *Child) bool {
+	if c.Worktree != "" {
+		res, err := e.git(ctx, st, "removing the work tree of branch "+c.Branch, c.Worktree, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
 finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
-	if ctx.Err() != nil {
-		return
+		if errors.Is(err, errHalted) {
+			return false
+		}
+		e.detached(st, c, res, err)
 	}
+	return e.broken == nil && ctx.Err() == nil
+}
+
+// detached reports what became of the work tree of a sub-loop that ended.
+func (e *Executor) detached(st *State, c *Child, res Result, err error) {
 	fields := []Field{{"branch", c.Branch}, {"path", c.Worktree}}
 	if err != nil || res.ExitCode != 0 {
 		text := gitText(res)
@@ -201,7 +208,7 @@ func (e *Executor) git(ctx context.Context, st *State, doing, tree, script strin
 		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir,
 		Timeout: st.Timeout, Quiet: true, Git: doing, Tree: tree,
 	}, nil)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, ErrScarce) {
 		return Result{}, errHalted
 	}
 	return res, err

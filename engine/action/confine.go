@@ -1,7 +1,10 @@
 package action
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"syscall"
 	"time"
 
 	"loops/internal/proc"
@@ -15,8 +18,9 @@ import (
 // reapEvery is how often ended orphans are waited for while an action runs.
 const reapEvery = 10 * time.Second
 
-// confine gives a command a control group, if it can, with the marker that its processes are found by.
-func (r *Runner) confine(s *scratch, marker string) *proc.Cgroup {
+// confine gives a command a control group, if it can, with the marker that its processes are found by. The error is that the system
+// lacks memory or a descriptor for it now.
+func (r *Runner) confine(s *scratch, marker string) (*proc.Cgroup, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.left {
@@ -25,9 +29,13 @@ func (r *Runner) confine(s *scratch, marker string) *proc.Cgroup {
 	if s.group == nil && !r.unconfined {
 		r.crowded = slices.DeleteFunc(r.crowded, (*proc.Cgroup).Remove)
 		group, err := proc.NewCgroup()
+		// EAGAIN is a limit on groups, which lasts.
+		if scarce(err) && !errors.Is(err, syscall.EAGAIN) {
+			return nil, fmt.Errorf("no control group can be made: %w", err)
+		}
 		if err != nil {
 			r.adopt()
-			return nil
+			return nil, nil
 		}
 		s.group = group
 	}
@@ -35,7 +43,7 @@ func (r *Runner) confine(s *scratch, marker string) *proc.Cgroup {
 		r.forsake(s)
 		r.adopt()
 	}
-	return s.group
+	return s.group, nil
 }
 
 // forsake releases the control group of a scratch. One that has processes is removed when they have ended.
@@ -63,9 +71,13 @@ func (j *job) spawn(c command, null, out, err uintptr) (started error) {
 			j.r.orphans.Begin()
 		}
 	}()
-	c.group = j.r.confine(j.scratch, j.r.markers(j.a))
-	e := j.child.start(c, null, out, err, j.alarm.ring)
-	if e == nil || c.group == nil {
+	group, e := j.r.confine(j.scratch, j.r.markers(j.a))
+	if e != nil {
+		return e
+	}
+	c.group = group
+	e = j.child.start(c, null, out, err, j.alarm.ring)
+	if e == nil || c.group == nil || scarce(e) {
 		return e
 	}
 	c.group = nil

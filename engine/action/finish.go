@@ -51,7 +51,10 @@ func (j *job) finish() (fsm.Result, error) {
 		j.talk.reply(j, &res)
 	}
 	j.r.release(j)
-	return res, j.fault
+	if j.fault != nil {
+		return res, ranError{j.fault}
+	}
+	return res, nil
 }
 
 // exit says how the process ended.

@@ -39,6 +39,8 @@ func (r *Runner) call(ctx context.Context, a fsm.Action, out func(string)) (fsm.
 		res.ExitCode, res.TimeoutKind, res.Stderr = 124, "wall", "HTTP call timed out"
 	case errors.Is(err, httpcall.ErrIdle):
 		res.ExitCode, res.TimeoutKind, res.Stderr = 124, "idle", "HTTP call idle-timed out"
+	case scarce(err): // no connection was made
+		return res, err
 	default:
 		res.ExitCode, res.Stderr = fsm.CallFailed, err.Error()
 	}

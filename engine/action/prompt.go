@@ -40,6 +40,9 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 	}
 	defer func() { _ = os.RemoveAll(p.req.Scratch) }()
 	hc, err := p.host.Command(p.req)
+	if scarce(err) {
+		return fsm.Result{}, err
+	}
 	if err != nil {
 		return notAsked(p.host.Name, fsm.FailOther, err), nil
 	}
@@ -63,6 +66,9 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	j, err := r.start(c, a, out)
+	if scarce(err) {
+		return fsm.Result{}, err
+	}
 	if err != nil {
 		return notAsked(p.host.Name, fsm.FailOther, err), nil
 	}

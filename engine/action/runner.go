@@ -116,17 +116,19 @@ func (r *Runner) time() time.Time {
 }
 
 // Run does the action; see [fsm.Runner]. When ctx has ended before, or after [Runner.Force], nothing is
-// started and the error says so.
+// started and the error says so. A start for which the system lacks a process, memory or a descriptor is tried three times.
 func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
-	if r.Before != nil {
+	res, err := patiently(ctx, func() (fsm.Result, error) {
+		if r.Before == nil {
+			return r.do(ctx, a, out)
+		}
 		changed, done, err := r.Before(a)
 		if err != nil {
 			return fsm.Result{}, err
 		}
 		defer done()
-		a = changed
-	}
-	res, err := r.do(ctx, a, out)
+		return r.do(ctx, changed, out)
+	})
 	return res, diskError(err)
 }
 
@@ -199,7 +201,11 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, j.alarm.ring)()
 	}
-	return j.run(ctx)
+	res, err := j.run(ctx)
+	if err == nil && a.Kind == fsm.KindMCP && c.sweep && res.ExitCode == toolScarce {
+		return res, uncalledError(strings.TrimSpace(res.Stderr))
+	}
+	return res, err
 }
 
 func (r *Runner) there() error {

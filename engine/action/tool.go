@@ -3,6 +3,7 @@ package action
 import (
 	"errors"
 	"fmt"
+	"syscall"
 
 	"loops/fsm"
 )
@@ -11,6 +12,15 @@ import (
 // arguments behind argv; arguments too long for a command line come from descriptor 3, and the word
 // --arguments-fd=3 says so. known reports whether it knows the server: if not, a program mcp-call in PATH is asked instead.
 type ToolCall func(dir, tool string) (argv []string, known bool)
+
+// toolScarce is the exit code of a program that ToolCall found where the machine had no process, memory or descriptor for the server.
+const toolScarce = 75
+
+// An uncalledError says why a tool was not called, as its program printed it.
+type uncalledError string
+
+func (e uncalledError) Error() string { return string(e) }
+func (e uncalledError) Unwrap() error { return syscall.EAGAIN }
 
 // toolCommand completes the command of a tool call. release is to be called when it is over.
 func (r *Runner) toolCommand(c *command, a fsm.Action) (release func(), err error) {

@@ -160,3 +160,14 @@ func TestToolCallThatCannotBeMade(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A tool whose server could not be started for lack of processes counted as a tool that is not there.
+func TestToolCallTriesAgain(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t)
+	mark := filepath.Join(t.TempDir(), "tried")
+	callBy(t, r, "[ -e "+mark+" ] && { echo called; exit 0; }; : > "+mark+"; echo 'server srv cannot be started' >&2; exit 75\n", true)
+	if res := do(t, r, tool("{}")); res.ExitCode != 0 || res.Stdout != "called\n" {
+		t.Errorf("got %+v", res)
+	}
+}

@@ -17,7 +17,7 @@ var NotifyKinds = []NotifyKind{
 	{"stalled", "was in a cycle, or made no progress", true},
 	{"budget", "used up a budget, or the memory limits of the host", true},
 	{"limited", "ended because an agent host was rate-limited for too long", true},
-	{"interrupted", "was stopped by a signal or by loops stop, or its process died", true},
+	{"interrupted", "was stopped by a signal or by loops stop, its process died, or the machine could not start its action", true},
 	{"awaiting", "handed off and waits for a user to resume it", true},
 	{"paused", "was paused by a user", false},
 	{"waiting", "begins to wait for an agent host for five minutes or more", false},

@@ -88,7 +88,7 @@ func (b *Because) Add(e fsm.Event) {
 	case fsm.EventActionComplete:
 		now.acted = e
 	case fsm.EventActionError:
-		if e.Depth == 0 {
+		if e.Depth == 0 && str(e, "route") != "" {
 			now.mishap = e
 		}
 	case fsm.EventEvaluate:
@@ -186,6 +186,9 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	case fsm.EndTimeout:
 		return b.lastly("the run took longer than its timeout" + numberOr(l.Timeout > 0, " of "+humanize.Duration(l.Timeout), ""))
 	case fsm.EndInterrupted:
+		if o.Error != "" {
+			return b.broken(o)
+		}
 		// The run is before the state that was to come next.
 		return "the output of state " + cmp.Or(b.turns[0].state, state) + " asked for the end (LOOP_STOP)"
 	case fsm.EndUserStopped:

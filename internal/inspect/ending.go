@@ -43,7 +43,7 @@ func EndKind(o fsm.Outcome) string {
 
 // Succeeded reports whether a run ended as its loop means it to: at a success terminal, or with a text LOOP_STOP.
 func Succeeded(o fsm.Outcome) bool {
-	return o.Signal == "" && (o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndTerminal && !o.Failure)
+	return o.Signal == "" && !o.Limited && (o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndTerminal && !o.Failure)
 }
 
 // Explains reports whether the reason of a run belongs to the line about its end: it does unless the run came to a success terminal.

@@ -95,6 +95,8 @@ func (x *explainer) event(i int, e fsm.Event) {
 	case fsm.EventEvaluate:
 		x.moreItems(e)
 		x.said = append(x.said, x.judged(e)...)
+	case fsm.EventActionError:
+		x.mishap(e)
 	case fsm.EventSet:
 		x.add(say(e, "It set %s.", SetText(e)))
 	case fsm.EventRoute:
@@ -117,6 +119,20 @@ func (x *explainer) event(i int, e fsm.Event) {
 			x.add(say(e, "%s", s))
 		}
 	}
+}
+
+// mishap explains an error around an action. One that had begun did not run, or nothing is known of what it did.
+func (x *explainer) mishap(e fsm.Event) {
+	why := strings.TrimRight(str(e, "error"), ".")
+	switch {
+	case x.started == nil:
+		x.add(say(e, "An error occurred around its action: %s.", why))
+	case str(e, "route") == "":
+		x.add(say(e, "Its action was not started (%s): %s.", x.what(*x.started), why))
+	default:
+		x.add(say(e, "Its action could not be done (%s): %s.", x.what(*x.started), why))
+	}
+	x.started = nil
 }
 
 func (x *explainer) resumed(e fsm.Event) {

@@ -96,8 +96,6 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("Its action asked to hand off, to be continued with %s.", humanize.Quote(str(e, "continuation")))
 	case fsm.EventHandoffSpawned:
 		return fmt.Sprintf("An agent was started that is asked to resume the run (pid %s).", val("pid"))
-	case fsm.EventActionError:
-		return fmt.Sprintf("An error occurred around its action: %s.", strings.TrimRight(str(e, "error"), "."))
 	case fsm.EventActionInterrupted:
 		return "Its action had been cut short, and is not started again (on_interrupted)."
 	case fsm.EventPromptSizeWarn:

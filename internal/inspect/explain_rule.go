@@ -80,7 +80,9 @@ func (x *explainer) forced(to string) string {
 				return "on_repeated of circuit.repeated_failure"
 			}
 		case fsm.EventActionError:
-			return str(e, "route") + ", because something went wrong around the action"
+			if route := str(e, "route"); route != "" {
+				return route + ", because something went wrong around the action"
+			}
 		case fsm.EventActionInterrupted:
 			return "on_interrupted, because its action had been cut short"
 		case fsm.EventThrottleHard:

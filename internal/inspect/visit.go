@@ -151,7 +151,7 @@ func (v *Visit) add(e fsm.Event, keep bool) {
 			v.broken = v.broken || n != 0
 		}
 	case fsm.EventActionError:
-		v.broken = true
+		v.broken = v.broken || str(e, "route") != ""
 	case fsm.EventEvaluate:
 		v.judged, v.verdict, v.evaluator = true, str(e, "verdict"), str(e, "type")
 	case fsm.EventRoute:

@@ -28,6 +28,7 @@ import (
 const (
 	ExitToolError = 1   // the tool, or its server, failed
 	ExitUsage     = 2   // the call or .mcp.json cannot be understood
+	ExitScarce    = 75  // the machine had no process, memory or descriptor for the server: nothing was called
 	ExitTimeout   = 124 // no reply in time
 	ExitNotFound  = 127 // no such server, tool or program, or no .mcp.json
 )

@@ -14,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"loops/internal/humanize"
+	"loops/internal/proc"
 )
 
 const (
@@ -39,7 +40,11 @@ func (s *server) Connect(context.Context) (mcp.Connection, error) { return s.con
 // start starts the process of a server.
 func start(t target, stderr io.Writer) (*server, error) {
 	cannot := func(err error) (*server, error) {
-		return nil, failure(ExitNotFound, "server %s cannot be started: %s: %v", humanize.Quote(t.name), t.path, err)
+		code := ExitNotFound
+		if proc.Scarce(err) {
+			code = ExitScarce
+		}
+		return nil, failure(code, "server %s cannot be started: %s: %v", humanize.Quote(t.name), t.path, err)
 	}
 	cmd := &exec.Cmd{Path: t.path, Args: t.argv, Dir: t.dir, Env: t.env, Stderr: stderr, SysProcAttr: attributes(), WaitDelay: deathGrace}
 	// The pipes are our own, because Wait would close those of cmd before everything was read from them.

@@ -58,6 +58,10 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	case ctx.Err() != nil: // drained: others have it at once
 		found(persistence.Finding{Open: true})
 		return false, false
+	case now.State.Limited: // this machine lacks processes or descriptors: another may have them, or this one later
+		w.refused(id, now.State.Error)
+		found(persistence.Finding{Open: true, After: restOfScarce, Note: now.State.Error})
+		return false, true
 	case moved:
 		w.Say("Run %s: its process ended with code %d before the run did; it continues.", id, code)
 		found(persistence.Finding{Open: true})
@@ -79,6 +83,9 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 
 // restOfRemote is how long a run rests whose repository cannot be reached.
 const restOfRemote = 5 * time.Second
+
+// restOfScarce is how long a run rests whose action the machine could not start.
+const restOfScarce = 10 * time.Second
 
 // mostNotes is of how many runs a worker remembers what it logged.
 const mostNotes = 1000

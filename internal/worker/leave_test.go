@@ -52,6 +52,7 @@ func TestParkedRunIsCarriedAgain(t *testing.T) {
 	}
 	drained, stop := context.WithCancel(t.Context())
 	stop()
+	scarce := persistence.Run{Status: persistence.Interrupted, Ended: fsm.EndInterrupted, Limited: true, Error: "no pipe can be made", Step: 1, Segment: 2}
 	const rests = "/p is locked by run b-20261121T103405 (pid 3)"
 	for _, c := range []struct {
 		name    string
@@ -78,12 +79,16 @@ func TestParkedRunIsCarriedAgain(t *testing.T) {
 		{"the worker ends before it was taken", drained, waits(fsm.AwaitFor, -time.Second, 0), false, 1, "", 0, "", false, false},
 		{"its paths are locked", t.Context(), waits(fsm.AwaitFor, -time.Second, 0), false, conflicted, "loops: " + rests, restOfBlocked, rests, false, true},
 		{"it was refused", t.Context(), waits(fsm.AwaitFor, -time.Second, 0), false, 1, "loops: no such loop", time.Second, "no such loop", false, true},
+		{"the machine had no descriptor", t.Context(), nil, true, 75, "", restOfScarce, scarce.Error, false, true},
 	} {
 		before := persistence.Placed{Open: true, State: persistence.Run{Status: persistence.Awaiting, Ended: fsm.EndParked, Step: 1, Segment: 1}}
 		before.Run = "a-20261121T103405"
 		now := before
 		if c.begun {
 			now.State.Segment++
+		}
+		if c.code == 75 {
+			now.State = scarce
 		}
 		store := &kept{memory: c.memory}
 		w := &worker{Options: Options{Say: t.Logf}, store: store, notes: map[persistence.ID]string{}}

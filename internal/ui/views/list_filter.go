@@ -14,13 +14,13 @@ const StatusQueued = "queued"
 var BadStatuses = []persistence.Status{persistence.Failed, persistence.Interrupted, persistence.Running, persistence.TimedOut}
 
 // EndedBadly reports whether a run ended so that a user has to look at it: it failed, timed out, came to its cap or the end
-// of its budget, or its process died. One that a person stopped did not.
+// of its budget, its process died, or the machine lacked what an action needs to start. One that a person stopped did not.
 func EndedBadly(r persistence.Run) bool {
 	switch r.Status {
 	case persistence.Running:
 		return !project.Alive(r) && !r.Unowned
 	case persistence.Interrupted:
-		return r.Ended != fsm.EndInterrupted
+		return r.Ended != fsm.EndInterrupted || r.Limited
 	}
 	return inspect.Wasted(r)
 }

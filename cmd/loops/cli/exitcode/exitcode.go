@@ -56,7 +56,7 @@ var table = []struct {
 	{Conflict, "a live run has locked the same files, or owns the run", "--queue waits for it, loops stop stops it, --no-lock ignores the lock", "another process has the records of runs for too long"},
 	{Awaiting, "the run handed off or was parked, and waits to be resumed", "loops resume NAME", ""},
 	{Record, "the run could not be recorded, so it was stopped", "free or repair the disk, then loops resume NAME", "the records of runs cannot be used"},
-	{Limited, "an agent host was rate-limited for longer than the run may wait", "loops resume NAME, later", ""},
+	{Limited, "an agent host was rate-limited for longer than the run may wait, or the machine had no process, memory or descriptor for an action", "loops resume NAME, later", ""},
 	{Hangup, "stopped by SIGHUP", "loops resume NAME", ""},
 	{Interrupted, "stopped by SIGINT (Ctrl-C)", "loops resume NAME", ""},
 	{Quit, "stopped at once by SIGQUIT (Ctrl-\\)", "loops resume NAME", ""},
@@ -91,7 +91,7 @@ func Of(o fsm.Outcome) int {
 		return Host
 	case fsm.EndHandoff, fsm.EndParked:
 		return Awaiting
-	case fsm.EndError:
+	case fsm.EndError, fsm.EndInterrupted:
 		if o.Limited {
 			return Limited
 		}
@@ -120,6 +120,8 @@ func OfKind(k engine.Kind) int {
 		return Record
 	case engine.TakenOut:
 		return Terminated
+	case engine.Scarce:
+		return Limited
 	}
 	return Failed
 }

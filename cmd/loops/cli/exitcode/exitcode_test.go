@@ -15,6 +15,7 @@ func TestOf(t *testing.T) {
 		{fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, 1},
 		{fsm.Outcome{TerminatedBy: fsm.EndError}, 1},
 		{fsm.Outcome{TerminatedBy: fsm.EndError, Limited: true}, 75},
+		{fsm.Outcome{TerminatedBy: fsm.EndInterrupted, Limited: true}, 75},
 		{fsm.Outcome{TerminatedBy: fsm.EndSystemSignal}, 1},
 		{fsm.Outcome{TerminatedBy: fsm.EndMaxSteps}, 5},
 		{fsm.Outcome{TerminatedBy: fsm.EndMaxIterations}, 5},
