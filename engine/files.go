@@ -9,6 +9,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -19,6 +20,20 @@ type Files interface {
 	Claim(ctx context.Context, epoch int64, recorded string) error
 	// Keep returns what names the state that the files are in. It is kept when Keep returns.
 	Keep(ctx context.Context) (state string, err error)
+	// Left returns which files the last Keep did not keep: a few names with the reason, and how many there are.
+	Left() (some []string, all int)
+}
+
+// KeptFiles are the files of a run as they were recorded last.
+type KeptFiles struct {
+	State string // "" = none were recorded
+	Left  string // which files were not kept, for a person; "" = all were
+}
+
+// keptFiles reads an event.
+func keptFiles(ev fsm.Event) KeptFiles {
+	state, _ := ev.Get("commit").(string)
+	return KeptFiles{state, inspect.LeftFiles(ev)}
 }
 
 // A FilesError means that the files of a run could not be kept where a later owner finds them, so that the run stopped before
@@ -39,8 +54,9 @@ type keeping struct {
 	id    persistence.ID
 	epoch int64
 
-	claimed bool   // used by the goroutine of the machine, as the next two
+	claimed bool   // used by the goroutine of the machine, as the next three
 	last    string // the state that was recorded last
+	left    string // what of the files it lacks, for a person; "" = nothing
 	seen    int64  // how many begins and ends of actions it holds
 
 	turns atomic.Int64 // begins and ends of actions
@@ -99,19 +115,30 @@ func (k *keeping) prepare(more func(context.Context) (fsm.Event, error)) func(co
 		if err != nil {
 			return fsm.Event{}, err
 		}
-		if err := k.files.Claim(ctx, k.epoch, recorded); err != nil {
+		if err := k.files.Claim(ctx, k.epoch, recorded.State); err != nil {
 			return fsm.Event{}, &FilesError{err}
 		}
 		k.claimed = true
 		if k.last, err = k.files.Keep(ctx); err != nil {
 			return fsm.Event{}, &FilesError{err}
 		}
-		return filesEvent(k.last), nil
+		return k.event(), nil
 	}
 }
 
-func filesEvent(state string) fsm.Event {
-	return fsm.Event{Kind: fsm.EventFiles, Fields: []fsm.Field{{Key: "commit", Value: state}}}
+// event tells the state that was kept last.
+func (k *keeping) event() fsm.Event {
+	ev := fsm.Event{Kind: fsm.EventFiles, Fields: []fsm.Field{{Key: "commit", Value: k.last}}}
+	some, all := k.files.Left()
+	if all > 0 {
+		names := make([]any, len(some))
+		for i, name := range some {
+			names[i] = name
+		}
+		ev.Fields = append(ev.Fields, fsm.Field{Key: "left", Value: int64(all)}, fsm.Field{Key: "left_names", Value: names})
+	}
+	k.left = inspect.LeftFiles(ev)
+	return ev
 }
 
 // keep fits fsm.Config.Keep.
@@ -131,11 +158,11 @@ func (k *keeping) keep() fsm.Keep {
 			return fsm.Event{}, false, &FilesError{err}
 		}
 		k.seen = turns
-		if state == k.last {
+		if _, left := k.files.Left(); state == k.last && left == 0 && k.left == "" {
 			return fsm.Event{}, false, nil
 		}
 		k.last = state
-		return filesEvent(state), true, nil
+		return k.event(), true, nil
 	}
 }
 
@@ -159,28 +186,27 @@ func beyondStop(ctx context.Context) (longer context.Context, done func()) {
 	}
 }
 
-// RecordedFiles returns the state of the files of a run that was recorded last; "" = none was.
-func RecordedFiles(ctx context.Context, store persistence.Store, id persistence.ID) (state string, err error) {
+// RecordedFiles returns the files of a run as they were recorded last.
+func RecordedFiles(ctx context.Context, store persistence.Store, id persistence.ID) (kept KeptFiles, err error) {
 	tail, ok := store.(persistence.Tailer)
 	if !ok {
 		for ev, err := range store.Events(ctx, id, 0) {
 			if err != nil && !project.IsDamage(err) {
-				return "", err
+				return KeptFiles{}, err
 			}
 			if ev.Kind == fsm.EventFiles {
-				state, _ = ev.Get("commit").(string)
+				kept = keptFiles(ev)
 			}
 		}
-		return state, nil
+		return kept, nil
 	}
 	for ev, err := range tail.Tail(ctx, id) {
 		if err != nil {
-			return "", err
+			return KeptFiles{}, err
 		}
 		if ev.Kind == fsm.EventFiles {
-			state, _ = ev.Get("commit").(string)
-			return state, nil
+			return keptFiles(ev), nil
 		}
 	}
-	return "", nil
+	return KeptFiles{}, nil
 }

@@ -25,7 +25,7 @@ states:
   one: {action: "echo one >>log.txt", next: two}
   two: {action: "echo two >>log.txt", next: each}
   each: {for_each: [a, b], action: "echo ${item.value} >>log.txt", on_yes: last, on_no: last}
-  last: {action: "wc -l <log.txt >count.txt; git add count.txt", next: done}
+  last: {action: "wc -l <log.txt >count.txt", next: done}
   done: {terminal: true}
 `
 
@@ -89,7 +89,7 @@ func TestFilesTravel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tree, err := m.Tree(ctx, name, commit, nil)
+		tree, err := m.Tree(ctx, name, commit, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,10 +143,10 @@ func TestFilesTravel(t *testing.T) {
 				if err := records.Close(); err != nil {
 					t.Fatal(err)
 				}
-				if recorded == "" {
-					recorded = base
+				if recorded.State == "" {
+					recorded.State = base
 				}
-				if _, err := carry(tree, machines[1], id, recorded, 0, false); err != nil {
+				if _, err := carry(tree, machines[1], id, recorded.State, 0, false); err != nil {
 					t.Fatalf("%s: resumed: %v", name, err)
 				}
 			}

@@ -191,6 +191,9 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	stop(nil)
 	r.runner.Close()
 	result, err := e.end(context.Background(), ending, j, r, site, outcome, err, gone, seen.limit)
+	if kept != nil && kept.left != "" {
+		j.tell(Said{Run: r.id, Text: textf("Not kept for other machines: %s", kept.left)})
+	}
 	next.settle(err == nil)
 	return result, err
 }

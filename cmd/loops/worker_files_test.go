@@ -216,6 +216,47 @@ func TestWorkerFilesAway(t *testing.T) {
 	f.wholeHistory(id, "a b c")
 }
 
+// TestWorkerFilesNew_34_1_7: a new file that nobody added to git travels; it was deleted with the work tree of the completed run. What git
+// ignores does not travel, and is named.
+func TestWorkerFilesNew_34_1_7(t *testing.T) {
+	t.Parallel()
+	f := newGitFleet(t)
+	f.write(".loops/new.yaml", `name: new
+description: makes files, as agents do
+initial: make
+states:
+  make: {action: "mkdir -p notes; echo made > notes/new; echo x > worker.out", next: done}
+  done: {terminal: true}
+`)
+	f.write(".loops/fails.yaml", "from: new\nname: fails\nstates:\n  make: {next: failed}\n  failed: {terminal: true}\n")
+	f.git("add", "-A")
+	f.commit("new")
+	id := f.submit("new")
+	m := f.machine()
+	m.worker()
+	f.until("the worker has said what was not kept", func() bool {
+		return strings.Contains(m.log(), "not kept for other machines, and removed with its work tree when it is completed: worker.out (ignored)")
+	})
+	f.until("the work tree is removed", func() bool { return len(m.trees()) == 0 })
+	if got := f.kept(id, "notes/new"); got != "made" {
+		t.Errorf("the run has kept %q", got)
+	}
+	if got := f.loops("status", id); !strings.Contains(got, "Not kept:") || !strings.Contains(got, "worker.out (ignored)") {
+		t.Errorf("status: %s", got)
+	}
+	if got := f.loops("status", id, "--json"); !strings.Contains(got, `"files_left": "worker.out (ignored)"`) {
+		t.Errorf("status --json: %s", got)
+	}
+
+	fails := f.submit("fails") // its work tree stays, with the log of its process
+	f.until("the run has failed", func() bool { return f.status(fails) == "failed" })
+	logs, err := filepath.Glob(filepath.Join(m.trees()[0], ".loops/logs", "*.log"))
+	must(t, err)
+	if len(logs) != 1 || !strings.Contains(readText(t, logs[0]), "Not kept for other machines: worker.out (ignored)") {
+		t.Errorf("the end of the run names nothing: %s", logs)
+	}
+}
+
 // TestWorkerFilesOfAnotherDatabase: a worker leaves the work trees alone of runs that another database has, and removes those of runs that are gone.
 func TestWorkerFilesOfAnotherDatabase(t *testing.T) {
 	t.Parallel()

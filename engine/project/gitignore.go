@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // ignoredRecords has git leave out what the program itself writes below .loops; the loops there are the project's.
@@ -38,6 +39,17 @@ func (p *Project) IgnoreRecords() error {
 	}
 	_, err = f.WriteString(ignoredRecords)
 	return errors.Join(err, f.Close())
+}
+
+// OwnFiles returns the paths, relative to the project, of what the program itself writes below .loops.
+func OwnFiles() []string {
+	own := []string{Folder + "/.gitignore"}
+	for line := range strings.Lines(ignoredRecords) {
+		if name, ok := strings.CutPrefix(line, "/"); ok {
+			own = append(own, Folder+"/"+strings.Trim(name, "/\n"))
+		}
+	}
+	return own
 }
 
 // HasRecords reports whether a run was ever made in the project.

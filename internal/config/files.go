@@ -14,7 +14,7 @@ type Files struct {
 	Mode    string   // persistence.FilesPinned, FilesGit or FilesShared; "" = pinned in the folder of a project, git elsewhere
 	Remote  string   // the address of a repository of git
 	Branch  string   // where runs begin that name no commit; "" = the HEAD of the remote
-	Include []string // patterns of ignored and untracked files that travel too
+	Include []string // patterns of ignored files that travel too
 }
 
 // remote reads the address of a repository. One that git would take for an option is invalid.

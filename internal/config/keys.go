@@ -88,7 +88,7 @@ var keys = sync.OnceValue(func() []Key {
 		},
 		textKey("files.branch", "HEAD of the remote", "The branch where runs begin that were submitted without a commit.", func(c *Config) *string { return &c.Files.Branch }),
 		{
-			Name: "files.include", Form: FormTexts, Means: "Patterns of ignored and untracked files that travel too, from the top of the repository; ** is any number of folders.",
+			Name: "files.include", Form: FormTexts, Means: "Patterns of ignored files that travel too, from the top of the repository; ** is any number of folders.",
 			read: (*decoder).include, show: func(c *Config) any { return unless(len(c.Files.Include) == 0, strings.Join(c.Files.Include, " ")) },
 		},
 		dollarsKey("spend.cost_per_hour", "US dollars that the runs of this project may spend together in an hour. No prompt and no judge begins where they have.", func(c *Config) *float64 { return &c.Spend.Project.PerHour }),

@@ -47,7 +47,7 @@ func BenchmarkTenThousandFiles(b *testing.B) {
 		m, err := Open(b.Context(), git, machine, dir)
 		if err == nil {
 			var w *Tree
-			if w, err = m.Tree(b.Context(), run, commit, nil); err == nil {
+			if w, err = m.Tree(b.Context(), run, commit, nil, nil); err == nil {
 				return w
 			}
 		}

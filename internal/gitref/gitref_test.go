@@ -74,7 +74,7 @@ func worker(t *testing.T, git Git, machine, remote, commit string, include ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := m.Tree(t.Context(), run, commit, include)
+	w, err := m.Tree(t.Context(), run, commit, include, []string{".loops/runs"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func isLost(err error) bool {
 	return is
 }
 
-// What a run changed, added and committed is there on the next machine; what it ignored or never added is not, unless it is included.
+// What a run changed, committed or made is there on the next machine, although it added nothing; what it ignored is not, unless it is included.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	dir, base := remote(t)
@@ -113,7 +113,10 @@ func TestTakeover(t *testing.T) {
 	write(t, one.Dir, map[string]string{"done.txt": "committed\n"})
 	run1(t, one.Dir, "add", "done.txt")
 	run1(t, one.Dir, "commit", "-q", "-m", "by the run")
-	write(t, one.Dir, map[string]string{"a.txt": "changed\n", "added.txt": "added\n", "loose.txt": "x", "x.tmp": "x", "cache/deep/x.tmp": "cached\n"})
+	write(t, one.Dir, map[string]string{
+		"a.txt": "changed\n", "added.txt": "added\n", "loose.txt": "x", "x.tmp": "x", "cache/deep/x.tmp": "cached\n", "new/dir/é.txt": "new\n",
+		".loops/runs/id/x": "x",
+	})
 	run1(t, one.Dir, "add", "added.txt")
 	if err := os.Remove(filepath.Join(one.Dir, "dir/b.txt")); err != nil {
 		t.Fatal(err)
@@ -133,7 +136,7 @@ func TestTakeover(t *testing.T) {
 	two := worker(t, git, t.TempDir(), dir, c, "cache/**")
 	for name, want := range map[string]string{
 		"a.txt": "changed\n", "dir/b.txt": "(absent)", "added.txt": "added\n", "done.txt": "committed\n", "cache/deep/x.tmp": "cached\n",
-		"loose.txt": "(absent)", "x.tmp": "(absent)", ".gitignore": "*.tmp\n",
+		"loose.txt": "x", "new/dir/é.txt": "new\n", ".loops/runs/id/x": "(absent)", "x.tmp": "(absent)", ".gitignore": "*.tmp\n",
 	} {
 		if got := read(t, filepath.Join(two.Dir, name)); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -142,8 +145,8 @@ func TestTakeover(t *testing.T) {
 	if head, want := run1(t, two.Dir, "rev-parse", "HEAD"), run1(t, one.Dir, "rev-parse", "HEAD"); head != want {
 		t.Errorf("HEAD is %s, want that of the run, %s", head, want)
 	}
-	if got, want := run1(t, two.Dir, "status", "--porcelain"), "M  a.txt\nA  added.txt\nD  dir/b.txt"; got != want {
-		t.Errorf("what travelled only because it is included is in the index:\n%s\nwant:\n%s", got, want)
+	if got, want := run1(t, two.Dir, "status", "--porcelain"), "M  a.txt\nA  added.txt\nD  dir/b.txt\n?? loose.txt\n?? new/"; got != want {
+		t.Errorf("what was not added is in the index:\n%s\nwant:\n%s", got, want)
 	}
 	if branch := run1(t, two.Dir, "symbolic-ref", "--short", "HEAD"); branch != "loops/"+run {
 		t.Errorf("the tree is on branch %s", branch)
@@ -151,6 +154,64 @@ func TestTakeover(t *testing.T) {
 	claim(t, two, 2)
 	if same := keep(t, two); same != c {
 		t.Errorf("a takeover alone made another state of the files")
+	}
+}
+
+// What does not travel is named: what is ignored, too large, or a repository of its own.
+func TestLeft_34_1_7(t *testing.T) {
+	t.Parallel()
+	dir, base := remote(t)
+	git := Command(environ(), 0)
+	one := worker(t, git, t.TempDir(), dir, base, "part/in.tmp")
+	claim(t, one, 1)
+	keep(t, one)
+	if some, all := one.Left(); all != 0 {
+		t.Errorf("%d files are left: %s", all, some)
+	}
+	write(t, one.Dir, map[string]string{
+		".gitignore": "*.tmp\nbuild/\n", "build/a": "x", "build/b": "x", "x.tmp": "x", "part/in.tmp": "x", "part/out.tmp": "x", "large": "",
+		"inner/file": "x", ".loops/runs/id/x.tmp": "x",
+	})
+	run1(t, filepath.Join(one.Dir, "inner"), "init", "-q")
+	run1(t, filepath.Join(one.Dir, "inner"), "commit", "-q", "--allow-empty", "-m", "x")
+	if err := os.Truncate(filepath.Join(one.Dir, "large"), largest+1); err != nil {
+		t.Fatal(err)
+	}
+	keep(t, one)
+	want := "inner/ (a repository of its own)|large (larger than 100 MiB)|build/ (ignored)|part/out.tmp (ignored)|x.tmp (ignored)"
+	if some, all := one.Left(); all != 5 || strings.Join(some, "|") != want {
+		t.Errorf("%d files are left: %s", all, strings.Join(some, "|"))
+	}
+}
+
+// On a machine that has a tree of the run, a new file is gone that the run removed elsewhere; it is saved where it was never recorded.
+func TestRemovedElsewhere_34_1_7(t *testing.T) {
+	t.Parallel()
+	dir, base := remote(t)
+	git, machine := Command(environ(), 0), t.TempDir()
+	one := worker(t, git, machine, dir, base)
+	claim(t, one, 1)
+	write(t, one.Dir, map[string]string{"new.txt": "new\n"})
+	c := keep(t, one)
+	write(t, one.Dir, map[string]string{"late.txt": "late\n"})
+	one.Close()
+	two := worker(t, git, t.TempDir(), dir, c)
+	claim(t, two, 2)
+	if err := os.Remove(filepath.Join(two.Dir, "new.txt")); err != nil {
+		t.Fatal(err)
+	}
+	d := keep(t, two)
+	three := worker(t, git, machine, dir, d)
+	for _, name := range []string{"new.txt", "late.txt"} {
+		if got := read(t, filepath.Join(three.Dir, name)); got != "(absent)" {
+			t.Errorf("%s is there: %q", name, got)
+		}
+	}
+	if got := run1(t, three.Dir, "show", three.Saved+":late.txt"); got != "late" {
+		t.Errorf("what was not recorded is saved as %q", got)
+	}
+	if got := run1(t, three.Dir, "status", "--porcelain"); got != "" {
+		t.Errorf("status: %s", got)
 	}
 }
 
@@ -336,7 +397,7 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{run, run + "-2"} {
-		w, err := m.Tree(t.Context(), id, base, nil)
+		w, err := m.Tree(t.Context(), id, base, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -370,10 +431,10 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	absent := strings.Repeat("1", len(base))
-	if _, err := m.Tree(t.Context(), run, absent, nil); err == nil || err.Error() != "commit 111111111111 is not on "+dir+"; push it there" {
+	if _, err := m.Tree(t.Context(), run, absent, nil, nil); err == nil || err.Error() != "commit 111111111111 is not on "+dir+"; push it there" {
 		t.Errorf("an unknown commit: %v", err)
 	}
-	if _, err := m.Tree(t.Context(), run, "--upload-pack=x", nil); err == nil {
+	if _, err := m.Tree(t.Context(), run, "--upload-pack=x", nil, nil); err == nil {
 		t.Error("what is no commit is taken for one")
 	}
 	if _, err := Open(t.Context(), git, t.TempDir(), "--upload-pack=x"); err == nil {

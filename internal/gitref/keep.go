@@ -171,41 +171,19 @@ func (t *Tree) lookOnce(ctx context.Context) (s state, err error) {
 		return s, err
 	}
 	s.tree = s.index
-	added, err := t.include(ctx, env, admin)
-	if err == nil && added {
-		s.tree, err = t.git(ctx, env, "write-tree")
+	names, err := t.untracked(ctx, env)
+	if err != nil || names == nil {
+		return s, err
 	}
-	return s, err
-}
-
-// include adds what travels although the index does not name it.
-func (t *Tree) include(ctx context.Context, env []string, admin string) (added bool, err error) {
-	if len(t.Include) == 0 {
-		return false, nil
-	}
-	args := []string{"ls-files", "-z", "--others", "--"}
-	for _, p := range t.Include {
-		args = append(args, ":(top,glob)"+p)
-	}
-	out, err := t.git(ctx, env, args...)
-	if err != nil {
-		return false, err
-	}
-	var names []string
-	for name := range strings.SplitSeq(out, "\x00") {
-		if name != "" && !strings.HasSuffix(name, "/") { // a repository of its own
-			names = append(names, name)
-		}
-	}
-	if names == nil {
-		return false, nil
-	}
-	list := filepath.Join(admin, "loops-include")
+	list := filepath.Join(admin, "loops-untracked")
 	if err := os.WriteFile(list, []byte(strings.Join(names, "\x00")), 0o600); err != nil {
-		return false, err
+		return s, err
 	}
-	_, err = t.git(ctx, env, "--literal-pathspecs", "add", "-f", "--pathspec-from-file="+list, "--pathspec-file-nul")
-	return true, err
+	if _, err = t.git(ctx, env, "--literal-pathspecs", "add", "-f", "--pathspec-from-file="+list, "--pathspec-file-nul"); err != nil {
+		return s, err
+	}
+	s.tree, err = t.git(ctx, env, "write-tree")
+	return s, err
 }
 
 // copyFile copies an index with its time, by which git finds files that changed in the moment it was written.

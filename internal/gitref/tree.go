@@ -29,7 +29,8 @@ const mostTrees = 9
 type Tree struct {
 	Dir     string   // its top
 	Run     string   // the id of the run
-	Include []string // patterns of ignored and untracked files that travel, as git's :(glob); others do not
+	Include []string // patterns of ignored files that travel, as git's :(glob); others do not
+	Apart   []string // untracked paths that neither travel nor are named by Left, relative to Dir
 	Saved   string   // ref of what was in the tree that is not in the recorded commit; "" = nothing
 
 	m      *Mirror
@@ -38,6 +39,7 @@ type Tree struct {
 
 	epoch int64
 	tip   string // of the ref on the remote, as far as this process knows; "" = there is none
+	left  leftFiles
 	kept  state  // that commit is the record of
 	as    string // the commit that holds kept
 }
@@ -82,7 +84,7 @@ func (t *Tree) lock() (*os.File, error) {
 // Tree makes the work tree of a run, or brings the one that is there to what is recorded: the commit that the record of the run
 // names, or for a run that begins the commit of a branch. What is in it beyond that is kept in the mirror (Saved); files that
 // do not travel are left alone. A *NoCommitError means that the remote does not have the commit, an *AwayError that it could not be asked.
-func (m *Mirror) Tree(ctx context.Context, run, commit string, include []string) (*Tree, error) {
+func (m *Mirror) Tree(ctx context.Context, run, commit string, include, apart []string) (*Tree, error) {
 	if err := m.fetch(ctx, run, commit); err != nil {
 		return nil, err
 	}
@@ -95,7 +97,7 @@ func (m *Mirror) Tree(ctx context.Context, run, commit string, include []string)
 		if held == nil {
 			continue
 		}
-		t.held, t.Include = held, include
+		t.held, t.Include, t.Apart = held, include, apart
 		if err := t.Reset(ctx, commit); err != nil {
 			return nil, errors.Join(err, t.Close())
 		}
@@ -113,6 +115,7 @@ func (t *Tree) Reset(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
+	var is state
 	if _, err := os.Stat(filepath.Join(t.Dir, ".git")); errors.Is(err, fs.ErrNotExist) {
 		if err := t.add(ctx, want.head); err != nil {
 			return err
@@ -121,8 +124,7 @@ func (t *Tree) Reset(ctx context.Context, commit string) error {
 		return err
 	} else {
 		_ = os.Remove(filepath.Join(t.admin(), "index.lock")) // the process that made it is gone: the tree is ours
-		is, err := t.look(ctx)
-		if err != nil {
+		if is, err = t.look(ctx); err != nil {
 			return err
 		}
 		if is == want {
@@ -135,15 +137,20 @@ func (t *Tree) Reset(ctx context.Context, commit string) error {
 			}
 		}
 	}
-	if err := t.fill(ctx, want, commit); err != nil {
+	if err := t.fill(ctx, is, want, commit); err != nil {
 		return err
 	}
 	t.kept, t.as = want, commit
 	return nil
 }
 
-// fill writes the files, and then what the index names of them.
-func (t *Tree) fill(ctx context.Context, want state, commit string) error {
+// fill writes the files, and then what the index names of them. Untracked files of what the tree is now go, too.
+func (t *Tree) fill(ctx context.Context, is, want state, commit string) error {
+	if is.tree != is.index {
+		if err := t.index(ctx, is.tree); err != nil {
+			return err
+		}
+	}
 	for _, args := range [][]string{
 		{"update-ref", "refs/heads/" + t.branch, want.head}, {"symbolic-ref", "HEAD", "refs/heads/" + t.branch}, // the hooks of the repository are not run
 		{"read-tree", "--reset", "-u", commit},
@@ -158,12 +165,18 @@ func (t *Tree) fill(ctx context.Context, want state, commit string) error {
 		}
 	}
 	if want.index != want.tree {
-		if _, err := t.git(ctx, nil, "read-tree", "--reset", want.index); err != nil {
-			return err
-		}
-		if _, err := t.git(ctx, nil, "update-index", "-q", "--refresh"); err != nil && !isGitError(err) { // 1: some differ
-			return err
-		}
+		return t.index(ctx, want.index)
+	}
+	return nil
+}
+
+// index has the index name the files of a tree of git.
+func (t *Tree) index(ctx context.Context, tree string) error {
+	if _, err := t.git(ctx, nil, "read-tree", "--reset", tree); err != nil {
+		return err
+	}
+	if _, err := t.git(ctx, nil, "update-index", "-q", "--refresh"); err != nil && !isGitError(err) { // 1: some differ
+		return err
 	}
 	return nil
 }

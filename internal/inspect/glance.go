@@ -18,6 +18,7 @@ const (
 type Glance struct {
 	Newest *fsm.Event // of all; nil = there is none
 	Acting *fsm.Event // the start of an action or judge of whose end nothing is recorded; nil = there is none
+	Files  *fsm.Event // files_kept; nil = it is not among them
 
 	judged, left newest
 	items        progress
@@ -57,6 +58,10 @@ func (g *Glance) Add(e fsm.Event) (more bool) {
 		return g.wanted()
 	}
 	switch e.Kind {
+	case fsm.EventFiles:
+		if g.Files == nil {
+			g.Files = &e
+		}
 	case fsm.EventActionStart:
 		if !g.acted && g.Acting == nil {
 			g.Acting = &e

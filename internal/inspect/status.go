@@ -38,6 +38,14 @@ func (v *Status) GitText() string {
 	return v.Git + "  (for " + humanize.Duration(max(time.Millisecond, v.Now.Sub(v.GitSince))) + ")"
 }
 
+// LeftFiles says which files of the run do not travel with it, "" if all do.
+func (v *Status) LeftFiles() string {
+	if v.Glance.Files == nil {
+		return ""
+	}
+	return LeftFiles(*v.Glance.Files)
+}
+
 // Waits reports whether a run is silent because it is to wait.
 func (v *Status) Waits() bool { return v.Alive && (v.Wait != nil || v.Paused()) }
 

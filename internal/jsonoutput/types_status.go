@@ -121,7 +121,8 @@ type status struct {
 		Doing string `json:"doing"`
 		Since string `json:"since"`
 	} `json:"git,omitempty" jsonschema:"what git does for the run beside its actions, as merging a branch; absent where it does nothing"`
-	Items *struct {
+	FilesLeft string `json:"files_left,omitempty" jsonschema:"which of its files do not travel with it, and why; absent if all do"`
+	Items     *struct {
 		Count   int `json:"count"`
 		Done    int `json:"done"`
 		Failed  int `json:"failed"`

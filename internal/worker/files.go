@@ -82,8 +82,8 @@ func (c *carrier) send(ctx context.Context, h *handover.Handover, store persiste
 	if err != nil {
 		return err
 	}
-	if recorded != "" {
-		f.Commit = recorded
+	if recorded.State != "" {
+		f.Commit = recorded.State
 	}
 	if f.Commit == "" {
 		if f.Commit, err = c.mirror.Tip(ctx, c.Branch); err != nil {
@@ -92,6 +92,18 @@ func (c *carrier) send(ctx context.Context, h *handover.Handover, store persiste
 	}
 	h.Files, h.Project = f, ""
 	return c.mirror.Fetch(ctx, f.Run, f.Commit)
+}
+
+// sayLeft says which files of a run that has ended were not kept.
+func (w *worker) sayLeft(ctx context.Context, id persistence.ID) {
+	if w.files == nil {
+		return
+	}
+	kept, err := engine.RecordedFiles(ctx, w.store, id)
+	w.trouble(err)
+	if kept.Left != "" {
+		w.Say("Run %s: not kept for other machines, and removed with its work tree when it is completed: %s.", id, kept.Left)
+	}
 }
 
 // tidy removes the work trees of runs that are completed or were removed. A run that this database does not have may be of another one, as long as
@@ -142,7 +154,11 @@ func Settle(ctx context.Context, h *handover.Handover, env []string) (*Keeper, e
 	if err != nil {
 		return nil, err
 	}
-	tree, err := m.Tree(ctx, f.Run, f.Commit, f.Include)
+	own := project.OwnFiles()
+	for i := range own {
+		own[i] = filepath.Join(f.Folder, own[i])
+	}
+	tree, err := m.Tree(ctx, f.Run, f.Commit, f.Include, own)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 	case dispatch.Over:
 		found(persistence.Finding{})
 		w.Say("Run %s: %s.", id, now.State.Status)
+		w.sayLeft(after, id)
 		if w.files != nil {
 			w.trouble(w.tidy(after))
 		}

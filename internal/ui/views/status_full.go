@@ -32,6 +32,9 @@ func (page *Page) FullStatusObject(p *project.Project, store *project.Records, v
 	if v.Git != "" {
 		m.Set("git", value.NewMap("doing", v.Git, "since", ui.Stamp(v.GitSince)))
 	}
+	if left := v.LeftFiles(); left != "" {
+		m.Set("files_left", left)
+	}
 	if p := v.Items(); p != nil {
 		m.Set("items", value.NewMap("count", int64(p.Items), "done", int64(p.Done), "failed", int64(p.Failed), "running", int64(p.Running), "left_ms", p.Left.Milliseconds()))
 	}

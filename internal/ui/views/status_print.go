@@ -59,6 +59,7 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 		page.row("Action", plain.Cut(v.ActionText(), 60)+"  (runs for "+humanize.Duration(d)+")")
 	}
 	page.row("Git", v.GitText())
+	page.row("Not kept", v.LeftFiles())
 	page.row("Branches", v.BranchesText())
 	page.row("Items", v.ItemsText())
 	page.printWait(v)
