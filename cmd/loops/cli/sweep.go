@@ -10,8 +10,8 @@ import (
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/schedule"
-	"loops/fsm/value"
 	"loops/internal/ui"
+	"loops/internal/ui/treetext"
 	"loops/internal/ui/views"
 	"loops/reconcile"
 )
@@ -61,7 +61,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	} else {
 		told := e.Observe(engine.ObserverFunc(func(n engine.Notice) {
 			if n, ok := n.(engine.TreeEnded); ok {
-				trees = append(trees, views.TreeLines(n.Report)...)
+				trees = append(trees, treetext.Lines(n.Report)...)
 			}
 		}))
 		shown := watchProgress(e, a.meter("Tidying up", o.quiet || o.json, nil))
@@ -88,9 +88,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	}
 	// What was done is printed even if something else failed.
 	if o.json {
-		return errors.Join(err, ui.WriteJSON(a.out, ui.List(changes, func(c reconcile.Change) any {
-			return value.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
-		})))
+		return errors.Join(err, ui.WriteJSON(a.out, ui.List(changes, views.ChangeObject)))
 	}
 	for _, line := range trees {
 		ui.SayLine(a.out, line)

@@ -13,6 +13,7 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
+	"loops/internal/ui/treetext"
 	"loops/internal/ui/views"
 	"loops/reconcile"
 )
@@ -62,10 +63,10 @@ func (v *Carried) Observe(n engine.Notice) {
 		v.waitUntilOver()
 		v.Print.Finish(n.Outcome, v.page.Remedy(n.Next))
 	case engine.TreeEnded:
-		switch lines := views.TreeLines(n.Report); {
+		switch lines := treetext.Lines(n.Report); {
 		case !n.Other:
 			v.waitUntilOver()
-			v.Print.Tree(progress.Tree{Lines: lines, Object: views.TreeObject(n.Report), Left: n.Report.Kept || n.Report.Err != nil})
+			v.Print.Tree(progress.Tree{Lines: lines, Object: treetext.Object(n.Report), Left: n.Report.Kept || n.Report.Err != nil})
 		case !v.quiet || n.Report.Kept:
 			progress.NoteLines(v.Print, "loops: ", lines)
 		}
@@ -111,7 +112,7 @@ func (v *Carried) retained(n engine.Retained) {
 		v.Print.Note(text)
 		for _, r := range n.Removed {
 			if r.Tree != nil {
-				progress.NoteLines(v.Print, "", views.TreeLines(*r.Tree))
+				progress.NoteLines(v.Print, "", treetext.Lines(*r.Tree))
 			}
 		}
 	}

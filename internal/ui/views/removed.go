@@ -8,6 +8,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/ui"
+	"loops/internal/ui/treetext"
 	"loops/reconcile"
 )
 
@@ -123,9 +124,14 @@ func RetainedText(gone []engine.Removed, late bool) string {
 func TellTrees(page *Page, gone []engine.Removed) {
 	for _, r := range gone {
 		if r.Tree != nil {
-			ui.SayLines(page.Err, "loops: "+ui.BlockOf("", TreeLines(*r.Tree)))
+			ui.SayLines(page.Err, "loops: "+ui.BlockOf("", treetext.Lines(*r.Tree)))
 		}
 	}
+}
+
+// ChangeObject is ChangeLine for a program.
+func ChangeObject(c reconcile.Change) any {
+	return value.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
 }
 
 // ChangeLine says what was found out about a run that died, and done.

@@ -1,4 +1,5 @@
-package views
+// Package treetext says what became of the work tree of a run: as sentences for a person, as an object for a program.
+package treetext
 
 import (
 	"cmp"
@@ -13,9 +14,9 @@ import (
 	"loops/internal/worktree"
 )
 
-// TreeLines returns sentences about what became of a work tree. The first is enough for short output; it is "" where
+// Lines returns sentences about what became of a work tree. The first is enough for short output; it is "" where
 // nothing came of the tree.
-func TreeLines(r engine.TreeReport) (lines []string) {
+func Lines(r engine.TreeReport) (lines []string) {
 	place := r.Project.Short(r.Tree.Path)
 	work := fmt.Sprintf("Work tree %s (branch %s)", place, r.Tree.Branch)
 	switch {
@@ -26,10 +27,10 @@ func TreeLines(r engine.TreeReport) (lines []string) {
 	case r.State.Gone && !r.Branch:
 		return []string{work + " is gone, and so is its branch."}
 	case r.State.Gone:
-		lines = []string{work + " is gone, and what was not committed there with it. The branch stays, with " + treeContents(r) + "."}
-		return append(lines, treeHints(r, place)...)
+		lines = []string{work + " is gone, and what was not committed there with it. The branch stays, with " + contents(r) + "."}
+		return append(lines, hints(r, place)...)
 	case r.Stays:
-		return []string{work + " stays for the run, with " + treeContents(r) + "."}
+		return []string{work + " stays for the run, with " + contents(r) + "."}
 	case r.Merged != "" && !r.Kept:
 		text := fmt.Sprintf("Merged %s of branch %s into %s, and removed the work tree", humanize.Count(r.State.Commits, "commit"), r.Tree.Branch, r.Merged)
 		if !r.Branch {
@@ -37,17 +38,17 @@ func TreeLines(r engine.TreeReport) (lines []string) {
 		}
 		return []string{text + "."}
 	case !r.Kept && r.How == worktree.Discard && !r.State.Empty(r.Tree):
-		lines = []string{fmt.Sprintf("Discarded the work tree %s with %s.", place, treeContents(r))}
+		lines = []string{fmt.Sprintf("Discarded the work tree %s with %s.", place, contents(r))}
 		if r.Branch && r.State.Commits > 0 && r.State.On == r.Tree.Branch {
 			lines = append(lines, "  The commits are still on branch "+r.Tree.Branch+".")
 		}
-		return append(lines, treeRecovery(r)...)
+		return append(lines, recovery(r)...)
 	case !r.Kept && r.Branch:
 		return []string{fmt.Sprintf("The work tree had nothing new in it and was removed; branch %s stays.", r.Tree.Branch)}
 	case !r.Kept:
 		return []string{"The work tree had nothing in it and was removed, with its branch."}
 	}
-	lines = []string{work + " was kept: " + treeContents(r) + "."}
+	lines = []string{work + " was kept: " + contents(r) + "."}
 	switch {
 	case r.Merged != "":
 		lines = append(lines, "  merged into "+r.Merged+", but not removed: "+r.Why)
@@ -56,21 +57,21 @@ func TreeLines(r engine.TreeReport) (lines []string) {
 	case r.Why != "":
 		lines = append(lines, "  not removed: "+r.Why)
 	}
-	return append(lines, treeHints(r, place)...)
+	return append(lines, hints(r, place)...)
 }
 
 // hints are the commands with which a person continues with what a run left.
-func treeHints(r engine.TreeReport, place string) (lines []string) {
-	s, git := r.State, treeGit(r)
+func hints(r engine.TreeReport, place string) (lines []string) {
+	s, git := r.State, gitOf(r)
 	if s.Files > 0 {
 		lines = append(lines, "  look:   git -C "+plain.ShellWord(place)+" status")
 	}
 	if s.Commits > 0 {
-		tip := cmp.Or(s.On, ShortCommit(s.Head)) // the action may have left the branch
+		tip := cmp.Or(s.On, shortCommit(s.Head)) // the action may have left the branch
 		if s.Gone {
 			tip = r.Tree.Branch
 		}
-		into := cmp.Or(r.Tree.Into, ShortCommit(r.Tree.Base))
+		into := cmp.Or(r.Tree.Into, shortCommit(r.Tree.Base))
 		if tip == r.Tree.Branch || s.Tip == "" {
 			lines = append(lines, fmt.Sprintf("  look:   %s log --stat %s..%s", git, into, tip))
 		} else {
@@ -100,13 +101,13 @@ func treeHints(r engine.TreeReport, place string) (lines []string) {
 }
 
 // recovery says how commits that were discarded can be had back, until git clears up.
-func treeRecovery(r engine.TreeReport) (lines []string) {
+func recovery(r engine.TreeReport) (lines []string) {
 	s := r.State
 	if s.Commits == 0 {
 		return nil
 	}
 	back := func(branch, tip string) {
-		lines = append(lines, fmt.Sprintf("  Until git collects garbage, the commits can be restored: %s branch %s %.12s", treeGit(r), branch, tip))
+		lines = append(lines, fmt.Sprintf("  Until git collects garbage, the commits can be restored: %s branch %s %.12s", gitOf(r), branch, tip))
 	}
 	if !r.Branch && s.Tip != "" && s.Tip != r.Tree.Base {
 		back(r.Tree.Branch, s.Tip)
@@ -120,11 +121,11 @@ func treeRecovery(r engine.TreeReport) (lines []string) {
 	return lines
 }
 
-// ShortCommit is a commit as people write it.
-func ShortCommit(commit string) string { return fmt.Sprintf("%.12s", commit) }
+// shortCommit is a commit as people write it.
+func shortCommit(commit string) string { return fmt.Sprintf("%.12s", commit) }
 
-// git is how the git of the main checkout is called from where the person is.
-func treeGit(r engine.TreeReport) string {
+// gitOf is how the git of the main checkout is called from where the person is.
+func gitOf(r engine.TreeReport) string {
 	if project.IsIn(r.Project.Cwd, r.Project.Dir) {
 		return "git"
 	}
@@ -132,11 +133,11 @@ func treeGit(r engine.TreeReport) string {
 }
 
 // contents says what is in the tree.
-func treeContents(r engine.TreeReport) string {
+func contents(r engine.TreeReport) string {
 	var parts []string
 	s := r.State
 	if s.Commits > 0 {
-		parts = append(parts, fmt.Sprintf("%s ahead of %s", humanize.Count(s.Commits, "commit"), cmp.Or(r.Tree.Into, ShortCommit(r.Tree.Base))))
+		parts = append(parts, fmt.Sprintf("%s ahead of %s", humanize.Count(s.Commits, "commit"), cmp.Or(r.Tree.Into, shortCommit(r.Tree.Base))))
 	}
 	if s.Files > 0 {
 		parts = append(parts, fmt.Sprintf("%s changed and not committed (%s)", humanize.Count(s.Files, "file"), s.Names()))
@@ -156,8 +157,8 @@ func treeContents(r engine.TreeReport) string {
 	return humanize.And(parts)
 }
 
-// TreeObject is the same for a program.
-func TreeObject(r engine.TreeReport) *value.Map {
+// Object is the same for a program.
+func Object(r engine.TreeReport) *value.Map {
 	m := value.NewMap("event", "worktree_end", "instance_id", string(r.Run), "worktree", r.Tree.Path, "branch", r.Tree.Branch, "kept", r.Kept,
 		"merged_into", ui.OrNull(r.Merged), "commits", int64(r.State.Commits), "changed_files", int64(r.State.Files), "why", ui.OrNull(r.Why))
 	if r.Err != nil {
