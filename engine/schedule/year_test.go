@@ -316,7 +316,7 @@ func upTo(most time.Duration) func(*rand.Rand) time.Duration {
 // postgres returns the location of a real server for this test.
 func postgres(t *testing.T) string {
 	t.Helper()
-	s, err := pgtest.Start(t.Context())
+	s, err := pgtest.Start(t.Context(), pgtest.Quick...)
 	if errors.Is(err, pgtest.ErrMissing) {
 		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}

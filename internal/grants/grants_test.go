@@ -24,7 +24,7 @@ import (
 // A member of loops_worker finds all tables there, and hands out jobs and takes them; a member of none finds nothing.
 func TestWorkerNeedsNoMoreThanItsRole(t *testing.T) {
 	t.Parallel()
-	s, err := pgtest.Start(t.Context())
+	s, err := pgtest.Start(t.Context(), pgtest.Quick...)
 	if errors.Is(err, pgtest.ErrMissing) {
 		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}

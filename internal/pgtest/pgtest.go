@@ -25,6 +25,10 @@ var ErrMissing = errors.New("initdb, postgres, pg_basebackup, pg_ctl and created
 // patience is how long a server may take to start or to stop.
 const patience = 60 * time.Second
 
+// Quick are settings of a server that outlives its machine in no test: it writes what it commits, and does not wait until that is on the
+// disk.
+var Quick = []string{"fsync = off", "full_page_writes = off", "autovacuum = off"}
+
 // A Server is a running server, or one that was stopped.
 type Server struct {
 	Dir      string // holds data, the socket and the log

@@ -1,6 +1,7 @@
 package programtest
 
 import (
+	"slices"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,7 @@ var sharedServer *pgtest.Server // nil = it was not started
 // shared starts the server for the tests of a package. No power is lost, so it need not sync.
 var shared = sync.OnceValue(func() (err error) {
 	return OnLastingThread(func() error {
-		sharedServer, err = pgtest.Start(context.Background(), "max_connections = 500", "fsync = off", "full_page_writes = off", "autovacuum = off")
+		sharedServer, err = pgtest.Start(context.Background(), append(slices.Clone(pgtest.Quick), "max_connections = 500")...)
 		return err
 	})
 })

@@ -17,7 +17,7 @@ import (
 	"loops/persistence/dirstore/segment"
 )
 
-var damageStride = flag.Int("damage-stride", 151, "TestDamage spoils every so manieth byte; 1 = each")
+var damageStride = flag.Int("damage-stride", 401, "TestDamage spoils every so manieth byte; 1 = each")
 
 // A sound run is one whose files are spoilt, and what is known of it.
 type soundRun struct {

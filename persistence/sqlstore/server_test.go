@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"slices"
 	"context"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ var (
 	serverUsed atomic.Bool
 	server     = sync.OnceValues(func() (*pgtest.Server, error) {
 		serverUsed.Store(true)
-		return pgtest.Start(context.Background(), "max_connections = 60")
+		return pgtest.Start(context.Background(), append(slices.Clone(pgtest.Quick), "max_connections = 60")...)
 	})
 	schemas atomic.Int64
 )

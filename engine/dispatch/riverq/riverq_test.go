@@ -25,7 +25,7 @@ var (
 	used   atomic.Bool
 	server = sync.OnceValues(func() (*pgtest.Server, error) {
 		used.Store(true)
-		return pgtest.Start(context.Background())
+		return pgtest.Start(context.Background(), pgtest.Quick...)
 	})
 	schemas atomic.Int64
 )
