@@ -126,6 +126,9 @@ func (a *Answered) check() (*value.Map, error) {
 
 // Question returns the first question of a run that has no answer on record yet, nil where there is none.
 func (e *Engine) Question(ctx context.Context, id persistence.ID) (*fsm.OpenQuestion, error) {
+	if err := unnamed(string(id)); err != nil {
+		return nil, err
+	}
 	store, err := e.Records(ctx)
 	if err != nil {
 		return nil, err

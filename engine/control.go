@@ -116,6 +116,9 @@ type asking struct {
 
 // now returns the run as it is now: interrupted if its owner is dead.
 func (a *asking) now(ctx context.Context) (persistence.Run, error) {
+	if err := unnamed(string(a.id)); err != nil {
+		return persistence.Run{}, err
+	}
 	runs, err := a.store.Runs(ctx, persistence.Query{ID: a.id})
 	if err != nil {
 		return persistence.Run{}, a.store.Failed(err)

@@ -123,8 +123,12 @@ func (e *Engine) carried(id persistence.ID) *Run {
 
 // Close waits until every run has ended, for a few seconds more for what is removed or tidied up beside them, and until
 // every observer has received all notices, and closes the stores. It stops no run: Control, or the end of the context
-// that a run was started with, does.
+// that a run was started with, does. In a call of an observer it returns at once, and the rest happens beside it.
 func (e *Engine) Close() {
+	if observing() {
+		go e.Close()
+		return
+	}
 	e.runs.Wait()
 	e.mu.Lock()
 	rest := e.rest

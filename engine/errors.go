@@ -49,6 +49,14 @@ func refuse(kind Kind, format string, args ...any) error {
 	return &Refusal{Kind: kind, Text: textf(format, args...)}
 }
 
+// unnamed refuses what names no run: it would be done to the newest one.
+func unnamed(id string) error {
+	if id == "" {
+		return misuse("", "no run is named; give its id")
+	}
+	return nil
+}
+
 // because returns a refusal that wraps an error, with a text in front of it.
 func because(kind Kind, err error, text string) error {
 	return &Refusal{Kind: kind, Text: textf("%s: %s", text, fmt.Sprint(err)), Err: err}

@@ -30,6 +30,9 @@ type ForkPlan struct {
 // PlanFork returns from where a fork would continue, or why it cannot begin.
 func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	p := e.p
+	if err := unnamed(r.Run); err != nil {
+		return nil, err
+	}
 	if _, err := forkValues(r.Set); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"reflect"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -170,7 +172,8 @@ type bus struct {
 	subs []*subscription // guarded by mu
 }
 
-// Observe notifies an observer of all runs of the engine from now on, until the function it returns is called.
+// Observe notifies an observer of all runs of the engine from now on, until the function it returns is called. That function waits
+// until the observer has received all notices before; in a call of an observer it does not wait.
 func (e *Engine) Observe(o Observer) (end func()) { return e.bus.add(o) }
 
 // add adds an observer of all runs. The function it returns removes it when it has received all notices.
@@ -188,8 +191,36 @@ func (b *bus) add(o Observer) (end func()) {
 			}
 		}
 		b.mu.Unlock()
+		if observing() {
+			go stop()
+			return
+		}
 		stop()
 	})
+}
+
+// observerCall is the name of the function that calls observers.
+var observerCall = runtime.FuncForPC(reflect.ValueOf((*subscription).observe).Pointer()).Name()
+
+// observing reports whether the caller is in a call of an observer, where waiting for an observer may last for ever.
+func observing() bool {
+	const most = 64
+	calls := make([]uintptr, most)
+	for skip := 0; ; skip += most {
+		n := runtime.Callers(skip, calls)
+		for frames := runtime.CallersFrames(calls[:n]); ; {
+			frame, more := frames.Next()
+			if frame.Function == observerCall {
+				return true
+			}
+			if !more {
+				break
+			}
+		}
+		if n < most {
+			return false
+		}
+	}
 }
 
 // tell notifies all of them.

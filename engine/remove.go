@@ -62,6 +62,9 @@ func removable(ctx context.Context, store *project.Records, r RemoveRequest, gon
 	f := store.Finder()
 	var errs []error
 	for _, id := range r.Runs {
+		if err := unnamed(id); err != nil {
+			return nil, err
+		}
 		run, err := f.Exactly(ctx, id)
 		switch {
 		case err != nil && slices.ContainsFunc(gone, func(g Removed) bool { return string(g.Run.ID) == id }):

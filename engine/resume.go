@@ -28,6 +28,9 @@ func (e *NothingError) Error() string { return "nothing to " + e.Verb + ": there
 
 // Resume continues a run. It returns when that is on record; compare Start.
 func (e *Engine) Resume(ctx context.Context, r ResumeRequest, o Observer) (*Run, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	j, err := e.prepareResume(ctx, &r)
 	if err != nil {
 		return nil, err
@@ -38,6 +41,9 @@ func (e *Engine) Resume(ctx context.Context, r ResumeRequest, o Observer) (*Run,
 // prepareResume finds out how a run is to be resumed, and whether it can be.
 func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, error) {
 	p := e.p
+	if err := unnamed(r.Run); err != nil {
+		return nil, err
+	}
 	if err := SetPairs(value.NewMap(), r.Context); err != nil {
 		return nil, err
 	}

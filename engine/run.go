@@ -143,8 +143,14 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 
 // taken makes this process the owner of the run.
 func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
+	take := func() (persistence.Journal, error) {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return j.take(ctx, j.spec)
+	}
 	t := turn{project: j.project, store: j.store, lock: j.lock, config: j.config, spec: j.spec, resumes: j.resumes, leave: j.leave, tell: j.tell}
-	journal, err := e.whenFree(ctx, t, func() (persistence.Journal, error) { return j.take(ctx, j.spec) })
+	journal, err := e.whenFree(ctx, t, take)
 	if err != nil {
 		return nil, err
 	}

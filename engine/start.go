@@ -162,6 +162,9 @@ func (e *Engine) Begin(ctx context.Context, plan *Plan, o Observer) (*Run, error
 }
 
 func (e *Engine) begin(ctx context.Context, plan *Plan, o Observer) (*Run, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	j := plan.job
 	if j.announce != nil {
 		j.announce()
