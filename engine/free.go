@@ -51,7 +51,7 @@ func holder(err error) (persistence.ID, persistence.Owner, bool) {
 // endedIn returns what untilFree asks of the runs in a store.
 func endedIn(s *project.Records) func(context.Context, persistence.ID) bool {
 	return func(ctx context.Context, id persistence.ID) bool {
-		runs, err := s.Runs(ctx, persistence.Query{ID: id})
-		return err == nil && len(runs) == 1 && runs[0].Ended != ""
+		run, found := s.Anywhere(ctx, id)
+		return found && run.Ended != ""
 	}
 }

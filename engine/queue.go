@@ -124,13 +124,8 @@ func (t turn) shared(ctx context.Context, line []persistence.Waiter) (scope []st
 		return nil
 	}
 	for _, id := range t.spec.Ancestors {
-		runs, err := t.store.Runs(ctx, persistence.Query{ID: id})
-		if err != nil {
-			continue // what is wrong with the store is reported when the run is taken
-		}
-		for _, r := range runs {
-			scope = append(scope, r.Scope...)
-		}
+		run, _ := t.store.Anywhere(ctx, id) // what is wrong with the store is reported when the run is taken
+		scope = append(scope, run.Scope...)
 	}
 	return scope
 }

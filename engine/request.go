@@ -134,6 +134,7 @@ type ResumeRequest struct {
 	Force      bool              `json:"force,omitempty"`      // with the loop as it is now, although it changed
 	Definition string            `json:"definition,omitempty"` // "" or RecordedDefinition
 	Rerun      bool              `json:"rerun,omitempty"`      // run an interrupted action, or item, again although its state says idempotent: false
+	Here       bool              `json:"here,omitempty"`       // even a run of another project, given by its id, which becomes one of this project
 	Placed     bool              `json:"placed,omitempty"`     // for a worker: only if workers are to continue it still
 	Shipped    *Shipped          `json:"shipped,omitempty"`    // the definition that came with the run; nil = as Definition says
 

@@ -47,6 +47,9 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if err := SetPairs(value.NewMap(), r.Context); err != nil {
 		return nil, err
 	}
+	if r.Placed || r.Here {
+		p.Admit(persistence.ID(r.Run), r.Here)
+	}
 	look, err := e.records(ctx, false, "")
 	if err != nil {
 		return nil, err

@@ -166,6 +166,9 @@ func (e *Engine) begin(ctx context.Context, plan *Plan, o Observer) (*Run, error
 		return nil, context.Cause(ctx)
 	}
 	j := plan.job
+	if j.queued != "" { // a worker carries runs of other checkouts, which stay theirs
+		e.p.Admit(j.queued, false)
+	}
 	if j.announce != nil {
 		j.announce()
 	}

@@ -18,9 +18,10 @@ import (
 
 // Memory is a store that forgets everything at Close. It is for tests and for runs that no user needs to see again.
 type Memory struct {
-	mu   sync.Mutex
-	runs map[ID]*memoryRun // guarded by mu, as is all of it
-	dir  string            // of the working folders; made by the first run
+	mu      sync.Mutex
+	runs    map[ID]*memoryRun // guarded by mu, as is all of it
+	removed map[ID]bool       // ids that no new run gets
+	dir     string            // of the working folders; made by the first run
 }
 
 type memoryRun struct {
@@ -36,7 +37,7 @@ type memoryRun struct {
 }
 
 // NewMemory returns an empty store.
-func NewMemory() *Memory { return &Memory{runs: make(map[ID]*memoryRun)} }
+func NewMemory() *Memory { return &Memory{runs: make(map[ID]*memoryRun), removed: make(map[ID]bool)} }
 
 // Close implements [Store]. It removes the working folders.
 func (m *Memory) Close() error {
@@ -302,6 +303,7 @@ func (m *Memory) Remove(_ context.Context, id ID) error {
 		return &HeldError{ID: id, Owner: r.run.Owner}
 	}
 	delete(m.runs, id)
+	m.removed[id] = true
 	if m.dir == "" { // it was imported
 		return nil
 	}

@@ -117,13 +117,13 @@ func (m *Memory) recorded(id ID) (*memoryRun, error) {
 func (m *Memory) second(spec Spec) (time.Time, error) {
 	if spec.ID == "" {
 		at := spec.StartedAt.UTC().Truncate(time.Second)
-		for m.runs[MakeID(spec.Loop, at)] != nil {
+		for id := MakeID(spec.Loop, at); m.runs[id] != nil || m.removed[id]; id = MakeID(spec.Loop, at) {
 			at = at.Add(time.Second)
 		}
 		return at, nil
 	}
 	at, err := spec.Second()
-	if err == nil && m.runs[spec.ID] != nil {
+	if err == nil && (m.runs[spec.ID] != nil || m.removed[spec.ID]) {
 		err = fmt.Errorf("%s: %w", spec.ID, ErrTaken)
 	}
 	return at, err

@@ -15,6 +15,8 @@ type Query struct {
 	Limit int    // at most so many of these; 0 = all
 	Skip  int    // of these, so many of the newest are left out before others are counted; for a query without Live, Last and LiveToo
 
+	Anywhere bool // those of other projects that record in the same store, too; what may be read of them is [Run.Held] and how they ended
+
 	LiveToo  bool // beyond Limit, all that Live would select
 	Open     bool // of all these, only those that have not finished; see [Run.Open]
 	Readings bool // each run comes with its Reading, which takes memory

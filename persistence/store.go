@@ -118,6 +118,7 @@ type Run struct {
 	Why          string    // it was interrupted then
 	Continuation string
 
+	Project string     // in a listing with the runs of other projects, the one that it belongs to, by its name or its real path; "" = unknown
 	File    string     // the loop file, as recorded; "" where unknown
 	SHA256  string     // of the definition the run was started with; "" where unknown
 	Options *value.Map // overrides given when it was started, for resume
@@ -201,9 +202,8 @@ type Store interface {
 	// Archive moves a run that has ended out of the way of running ones. It never overwrites.
 	Archive(ctx context.Context, id ID) error
 	// Remove removes a run permanently: what is recorded about it, and then its logs and its working folder, unless that is
-	// another run's, too. It is listed whole or not at all, also if this process dies meanwhile, and no other run gets its ID
-	// before all of it is gone. It does not ask whether the
-	// run could be resumed. A live owner is a *HeldError, an unknown run ErrNotFound; a *RemainsError says that the
+	// another run's, too. It is listed whole or not at all, also if this process dies meanwhile, and Create gives its ID to no other
+	// run; Import may bring it back. It does not ask whether the run could be resumed. A live owner is a *HeldError, an unknown run ErrNotFound; a *RemainsError says that the
 	// run is gone, but not all of its files.
 	Remove(ctx context.Context, id ID) error
 	// FinishRemovals removes what is left of runs whose removal was begun by a process that died, as far as it is in the

@@ -240,7 +240,7 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 			if p.store != "dir" && strings.HasPrefix(name, "elsewhere-") && strings.HasSuffix(name, ".lock") {
 				return true
 			}
-			return name == ".acquire.lock" || of(name, ".state.json", ".state.json.tmp", ".events.jsonl", ".lock", ".pid", ".torn")
+			return name == ".acquire.lock" || strings.HasPrefix(name, ".removed-") || of(name, ".state.json", ".state.json.tmp", ".events.jsonl", ".lock", ".pid", ".torn")
 		case ".history":
 			runID, loop, ok := strings.Cut(strings.Replace(name, "-", "", 2), "-")
 			return ok && of(loop+"-"+runID, "")
@@ -275,7 +275,7 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 	db := p.query(t)
 	defer db.Close()
 	for _, q := range []string{
-		`runs WHERE status = ''`, `removals`, `definitions WHERE hash NOT IN (SELECT definition FROM runs)`,
+		`runs WHERE status = ''`, `removals WHERE place <> ''`, `definitions WHERE hash NOT IN (SELECT definition FROM runs)`,
 		`events WHERE run NOT IN (SELECT n FROM runs)`, `memory WHERE run NOT IN (SELECT n FROM runs)`, `texts WHERE run NOT IN (SELECT n FROM runs)`,
 		`leases WHERE run NOT IN (SELECT n FROM runs)`, `places WHERE run NOT IN (SELECT n FROM runs)`,
 	} {

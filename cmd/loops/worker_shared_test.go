@@ -23,7 +23,7 @@ func TestWorkerFilesShared(t *testing.T) {
 	wrong := other.worker()
 	id := f.submit("three")
 	mine := other.submit("three")
-	f.until("the run of the other folder is over", func() bool { return f.status(mine) == "completed" })
+	f.until("the run of the other folder is over", func() bool { return other.status(mine) == "completed" })
 	if got := f.status(id); got != "queued" {
 		t.Fatalf("without a worker in its folder the run is %s", got)
 	}

@@ -39,6 +39,9 @@ func (f Finder) Chosen(ctx context.Context, q persistence.Query) ([]persistence.
 
 func (f Finder) query(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	runs, err := f.Chosen(ctx, q)
+	if err == nil && q.ID != "" && len(runs) == 0 {
+		err = f.Store.Elsewhere(ctx, q.ID)
+	}
 	if err != nil {
 		return nil, err
 	}

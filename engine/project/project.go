@@ -31,6 +31,8 @@ type Options struct {
 	Cwd   string   // absolute; paths that people write are relative to it; "" = the working directory of the process
 	Env   []string // as os.Environ; nil = that of the process
 	Store string   // where runs are recorded: dir, sqlite:PATH or postgres://…; "" = as the environment or the settings say
+
+	AllProjects bool // runs of all projects that record in the same database are shown; for programs that change none
 }
 
 // A Project is a directory that actions run in, with its .loops folder: settings, loops and recorded runs. It may be used by
@@ -47,7 +49,10 @@ type Project struct {
 	Layers  config.Layers // the files with what people declared about it
 	Env     []string
 	Store   string // as Options.Store
-	known   *known // shared with the same project in its work trees
+
+	AllProjects bool // as Options.AllProjects
+
+	known *known // shared with the same project in its work trees
 }
 
 // A known is what was read of a project.
@@ -55,6 +60,8 @@ type known struct {
 	mu   sync.Mutex
 	lib  *Library     // guarded by mu; nil = not asked for yet
 	conf *declaration // guarded by mu; nil = not read yet
+
+	admitted map[persistence.ID]bool // guarded by mu: see Admit
 }
 
 // Open finds the project that dir is in: the nearest directory that has a .loops folder, upwards from dir. Without
@@ -99,7 +106,7 @@ func Open(dir string, o Options) (*Project, error) {
 			break
 		}
 	}
-	p := &Project{Dir: start, Loops: filepath.Join(start, Folder), Cwd: cwd, Env: env, Store: o.Store, known: &known{}}
+	p := &Project{Dir: start, Loops: filepath.Join(start, Folder), Cwd: cwd, Env: env, Store: o.Store, AllProjects: o.AllProjects, known: &known{}}
 	home, _ := p.getenv("HOME")
 	p.Layers = config.Layers{
 		Reference: config.ReferenceFile(p.Dir), User: config.UserFile(p.getenv), Project: filepath.Join(p.Loops, config.Name),

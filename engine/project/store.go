@@ -103,6 +103,9 @@ func (p *Project) RecordsAt(ctx context.Context, location, from string, create b
 		return nil, DatabaseError{Err: err}
 	}
 	store.Liveness, store.Sight, store.Folder = reconcile.OwnerAlive, reconcile.Sight, p.RunsDir()
+	if !p.AllProjects {
+		store.Projects, store.Admitted = p.Names(), p.admitted
+	}
 	files, err := dirstore.Open(p.Loops)
 	if err != nil {
 		return nil, errors.Join(p.CannotOpen(err), store.Close())
@@ -126,7 +129,7 @@ func (r *Records) Runs(ctx context.Context, q persistence.Query) ([]persistence.
 	runs, err := r.Store.Runs(ctx, q)
 	for i, was := range runs {
 		if was.Status == persistence.Running && !Alive(was) {
-			if again, err := r.Store.Runs(ctx, persistence.Query{ID: was.ID, Readings: q.Readings, HeldReadings: q.HeldReadings}); err == nil && len(again) == 1 {
+			if again, err := r.Store.Runs(ctx, persistence.Query{ID: was.ID, Anywhere: q.Anywhere, Readings: q.Readings, HeldReadings: q.HeldReadings}); err == nil && len(again) == 1 {
 				runs[i] = again[0]
 			}
 		}
@@ -340,8 +343,8 @@ func (r *Records) Owned(ctx context.Context, id persistence.ID) bool {
 	if files, ok := r.Store.(interface{ Owned(persistence.ID) bool }); ok {
 		return files.Owned(id)
 	}
-	runs, err := r.Runs(ctx, persistence.Query{ID: id})
-	return err == nil && len(runs) == 1 && runs[0].Held
+	run, found := r.Anywhere(ctx, id)
+	return found && run.Held
 }
 
 // Newest gives the events of a run from the newest backwards, until each wants no more. The error is that of reading; what is

@@ -83,7 +83,7 @@ func New(r *project.Records, begin Begin) *Clock {
 
 // Started implements [World].
 func (w inProject) Started(ctx context.Context, id persistence.ID) (by string, exists bool, err error) {
-	runs, err := w.records.Runs(ctx, persistence.Query{ID: id})
+	runs, err := w.records.Runs(ctx, persistence.Query{ID: id, Anywhere: true}) // projects of one name share schedules
 	if err != nil || len(runs) == 0 {
 		return "", false, err
 	}

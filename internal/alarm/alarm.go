@@ -61,19 +61,23 @@ type Alarm struct {
 }
 
 // Open returns the alarms of a project that are not over, the oldest first.
-func Open(ctx context.Context, l persistence.Ledger) ([]Alarm, error) {
-	all, err := recorded(ctx, l)
+func Open(ctx context.Context, r *project.Records) ([]Alarm, error) {
+	all, err := recorded(ctx, r)
 	all = slices.DeleteFunc(all, func(a Alarm) bool { return !a.entry.Open || a.Over })
 	slices.SortStableFunc(all, func(a, b Alarm) int { return a.Since.Compare(b.Since) })
 	return all, err
 }
 
-func recorded(ctx context.Context, l persistence.Ledger) (all []Alarm, err error) {
-	entries, err := l.Entries(ctx, list)
+// recorded returns the alarms of a project. The ledger may have those of other checkouts.
+func recorded(ctx context.Context, r *project.Records) (all []Alarm, err error) {
+	entries, err := r.Ledger().Entries(ctx, list)
 	for _, e := range entries {
 		a := Alarm{key: e.Key, entry: e}
 		if wrong := json.Unmarshal(e.Body, &a); wrong != nil {
 			err = errors.Join(err, fmt.Errorf("alarm %s is damaged: %w", e.Key, wrong))
+			continue
+		}
+		if a.Run != "" && errors.As(r.Elsewhere(ctx, a.Run), new(*persistence.ElsewhereError)) {
 			continue
 		}
 		all = append(all, a)
@@ -193,7 +197,7 @@ func (w *Watch) look(ctx context.Context, p *project.Project, conf *config.Confi
 		return err
 	}
 	ledger := records.Ledger()
-	known, err := recorded(ctx, ledger)
+	known, err := recorded(ctx, records)
 	if err != nil {
 		return err
 	}
@@ -270,7 +274,7 @@ func (w *Watch) nowIs(ctx context.Context, records *project.Records, a Alarm) st
 	return "; it is " + inspect.Outcome(project.Current(runs)[0]) + " now"
 }
 
-// restart resumes a run whose process died, as often as the settings allow, where its files are: runs of other projects may be on record in one database.
+// restart resumes a run whose process died, as often as the settings allow, where its files are.
 func (w *Watch) restart(ctx context.Context, p *project.Project, conf *config.Config, a Alarm, l persistence.Ledger) Alarm {
 	if a.Kind != Dead || a.Restarts >= conf.Alarm.Restart || w.Begin == nil || !disk.Exists(p.RunDir(a.Run)) {
 		return a

@@ -102,7 +102,7 @@ var keys = sync.OnceValue(func() []Key {
 			Name: "alarm.ping", Form: FormText, Means: "An address that loops serve asks for each minute, so that a service can notice when it does not.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.address(n, "ping", &c.Alarm.Ping) }, show: text(func(c *Config) *string { return &c.Alarm.Ping }),
 		},
-		textKey("schedule.project", "folder name", "The name of the project in a database: projects of one name share schedules there.", func(c *Config) *string { return &c.LedgerName }),
+		textKey("schedule.project", "folder name", "The name of the project in a database: checkouts that give one name share runs and schedules there.", func(c *Config) *string { return &c.LedgerName }),
 		wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
 		durationKey("git.timeout", "10m", "How long one command of git may take that loops itself starts: a checkout, a commit or a merge, with the hooks of the repository.", false, func(c *Config) *time.Duration { return &c.GitTimeout }),
 		countKey("retention.keep_last", "How many of the newest runs of each loop to keep.", func(c *Config) *int { return &c.Retention.KeepLast }),

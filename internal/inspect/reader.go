@@ -5,6 +5,7 @@
 package inspect
 
 import (
+	"strings"
 	"time"
 
 	"loops/fsm"
@@ -205,4 +206,15 @@ func (r *Reader) Now(v *Visit, now time.Time) time.Duration {
 		return v.Took()
 	}
 	return v.Took() + max(0, now.Sub(r.last))
+}
+
+// Mentions reports whether a text is in an event, in whatever case.
+func Mentions(e fsm.Event, what string) bool {
+	what = strings.ToLower(what)
+	for _, field := range e.Fields {
+		if strings.Contains(strings.ToLower(Text(field.Value)), what) {
+			return true
+		}
+	}
+	return false
 }

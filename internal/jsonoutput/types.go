@@ -101,6 +101,7 @@ type explanation struct {
 	TerminatedBy *string        `json:"terminated_by"`
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
 	Run          []sentence     `json:"run" jsonschema:"about the whole run"`
 	Steps        []struct {
@@ -260,6 +261,7 @@ type run struct {
 	Outcome      string         `json:"outcome"`
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
 	Worktree     *struct {
 		Path   string  `json:"path"`

@@ -12,6 +12,7 @@ type runInfo struct {
 	File       string  `json:"file" jsonschema:"absolute"`
 	RunDir     string  `json:"run_dir"`
 	ForkedFrom *origin `json:"forked_from,omitempty"`
+	Project    string  `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy  string  `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
 	Worktree   string  `json:"worktree,omitempty" jsonschema:"the folder it works in"`
 	Branch     *string `json:"branch,omitempty"`

@@ -141,7 +141,7 @@ func (q *HistoryQuery) keeps(when lookup.Period) func(fsm.Event) bool {
 		case q.Event != "" && e.Kind != q.Event,
 			!q.Output && q.Event == "" && q.Text == "" && e.Kind == fsm.EventActionOutput,
 			!when.Contains(e.Time),
-			q.Text != "" && !views.Mentions(e, q.Text),
+			q.Text != "" && !inspect.Mentions(e, q.Text),
 			q.State != "" && e.Get("state") != q.State && e.Get("from") != q.State && e.Get("to") != q.State && e.Get("final_state") != q.State:
 			return false
 		}
@@ -275,7 +275,7 @@ func (s *Service) hasText(ctx context.Context, f project.Finder, r persistence.R
 			s.Note("%v; reading continues after it", err)
 		case err != nil:
 			return false, f.Store.Failed(err)
-		case views.Mentions(e, text):
+		case inspect.Mentions(e, text):
 			return true, nil
 		}
 	}

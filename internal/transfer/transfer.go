@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -34,6 +35,33 @@ func Recorded(ctx context.Context, store *project.Records, run persistence.Run) 
 		run = recorded[0]
 	}
 	return run, nil
+}
+
+// CopyAll copies the runs that a project has in the store at one location to the store at another, and tells page what became of each. set gets how
+// many of them are done; end is called before page gets anything.
+func CopyAll(ctx context.Context, p *project.Project, fromAt, toAt string, page *views.Page, asJSON bool, set func(done, all int64), end func()) error {
+	from, err := p.RecordsAt(ctx, fromAt, "FROM", false)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := p.RecordsAt(ctx, toAt, "TO", true)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	runs, err := from.Importer().Runs(ctx, persistence.Query{})
+	if err != nil {
+		return from.Failed(err)
+	}
+	slices.Reverse(runs) // the oldest first: if the user stops it, the beginning is there
+	results := make([]Copied, 0, len(runs))
+	for i, r := range runs {
+		set(int64(i), int64(len(runs)))
+		results = append(results, Copy(ctx, from, to, r))
+	}
+	end()
+	return TellCopied(page, asJSON, from, to, results)
 }
 
 // WorkOf is the working folder of a run.

@@ -2,9 +2,11 @@ package ui
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"loops/fsm/value"
 	"loops/internal/inspect"
+	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -16,12 +18,33 @@ func ForkedText(o *persistence.Origin) string {
 	return fmt.Sprintf("%s at step %d [%d]", o.ID, o.Step, o.Seq)
 }
 
-// AddOrigin adds to an object where a run comes from, if it is a fork, and what started it, if that was not a user.
+// AddOrigin adds to an object where a run comes from, if it is a fork, what started it, if that was not a user, and its project, if that may be
+// another one.
 func AddOrigin(m *value.Map, r persistence.Run) {
+	if r.Project != "" {
+		m.Set("project", r.Project)
+	}
 	if by := inspect.StartedBy(r); by != "" {
 		m.Set("started_by", by)
 	}
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}
+}
+
+// InProject says in which project a run is, if it may be another one than this.
+func InProject(r persistence.Run) (note []string) {
+	if r.Project != "" {
+		note = append(note, "in "+r.Project)
+	}
+	return note
+}
+
+// ElsewhereText says whose run it is, and how to get at it.
+func ElsewhereText(e *persistence.ElsewhereError) string {
+	there := ""
+	if filepath.IsAbs(e.Project) {
+		there = ": use loops -C " + plain.ShellWord(e.Project)
+	}
+	return e.Error() + there + "; to look at it from here, give --all-projects; to continue it in this project: loops resume --here " + plain.ShellWord(string(e.ID))
 }

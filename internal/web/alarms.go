@@ -18,7 +18,7 @@ type raised struct {
 
 // raisedIn are the alarms of a project. Where they cannot be read there are none: its runs are shown all the same.
 func raisedIn(ctx context.Context, p Project, f project.Finder) (all []raised) {
-	open, _ := alarm.Open(ctx, f.Store.Ledger())
+	open, _ := alarm.Open(ctx, f.Store)
 	for _, a := range open {
 		all = append(all, raised{a, p.Name})
 	}

@@ -128,6 +128,9 @@ func statusOf(err error) int {
 	if _, is := errors.AsType[*project.NoRunError](err); is {
 		return http.StatusNotFound
 	}
+	if _, is := errors.AsType[*persistence.ElsewhereError](err); is {
+		return http.StatusNotFound
+	}
 	if _, is := errors.AsType[*project.NoDatabaseError](err); is {
 		return http.StatusNotFound
 	}

@@ -82,7 +82,7 @@ func Open(ctx context.Context, p *project.Project) (*project.Records, persistenc
 
 // Run takes runs until ctx ends; then those that it has are stopped, so that others can take them, and it returns.
 func Run(ctx context.Context, p *project.Project, o Options) error {
-	records, store, queue, err := Open(ctx, p)
+	records, store, queue, err := Open(ctx, p.Everywhere()) // it takes the submitted runs of all checkouts
 	if err != nil {
 		return err
 	}

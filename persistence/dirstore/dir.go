@@ -156,10 +156,14 @@ func (d *Store) reserve(spec persistence.Spec) (persistence.ID, time.Time, *os.F
 	if spec.ID != "" {
 		return d.reserveNamed(spec)
 	}
+	retired, err := d.retired(spec.Loop)
+	if err != nil {
+		return "", time.Time{}, nil, err
+	}
 	for at := spec.StartedAt.UTC().Truncate(time.Second); ; at = at.Add(time.Second) {
 		id := persistence.MakeID(spec.Loop, at)
 		p := d.live(id)
-		if disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) ||
+		if isRetired(retired, persistence.MakeRunID(at)) || disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) ||
 			disk.Exists(p.state) || disk.Exists(p.events) || disk.Exists(p.pid) || disk.Exists(p.lock) || disk.Exists(p.removed) || disk.Exists(p.commands) || disk.Exists(d.work(id)) {
 			continue
 		}
@@ -185,7 +189,11 @@ func (d *Store) reserveNamed(spec persistence.Spec) (persistence.ID, time.Time, 
 	}
 	not := fmt.Errorf("%s: %w", spec.ID, persistence.ErrTaken)
 	p := d.live(spec.ID)
-	if disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) || disk.Exists(p.removed) || !d.unrecorded(spec.ID) {
+	retired, err := d.retired(spec.Loop)
+	if err != nil {
+		return "", at, nil, err
+	}
+	if isRetired(retired, persistence.MakeRunID(at)) || disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) || disk.Exists(p.removed) || !d.unrecorded(spec.ID) {
 		return "", at, nil, not
 	}
 	lock, err := d.claim(spec.ID)

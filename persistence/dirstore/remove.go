@@ -32,7 +32,7 @@ func (d *Store) Remove(ctx context.Context, id persistence.ID) error {
 				folder = folderName(persistence.MakeRunID(at), loop)
 			}
 		}
-		if err := d.folder(d.history); err != nil {
+		if err := errors.Join(d.folder(d.history), d.retire(id)); err != nil {
 			return err
 		}
 		if t.folder == "" {

@@ -43,8 +43,12 @@ func (s *Store) Commands(ctx context.Context, id persistence.ID, after uint64) (
 	if err := s.d.there(); err != nil {
 		return nil, fmt.Errorf("%w: %w", persistence.ErrNotFound, err)
 	}
+	ours, own, err := s.ours(ctx, `r.`)
+	if err != nil {
+		return nil, s.explained(err)
+	}
 	rs, err := s.read.QueryContext(ctx, s.q(`SELECT c.n, c.body FROM runs r LEFT JOIN commands c ON c.run = r.n AND c.n > ?
-		WHERE r.id = ? AND r.status <> '' ORDER BY c.n`), int64(min(after, 1<<62)), string(id))
+		WHERE r.id = ? AND r.status <> ''`+ours+` ORDER BY c.n`), append([]any{int64(min(after, 1<<62)), string(id)}, own...)...)
 	found := false
 	var damage error
 	_, err = collect(rs, err, func(scan func(...any) error) (none struct{}, err error) {

@@ -23,6 +23,11 @@ func (s *Store) Count(ctx context.Context, q persistence.Query, within time.Dura
 	if q.Loop != "" {
 		where, args = where+` AND r.loop = ?`, append(args, q.Loop)
 	}
+	ours, own, err := s.ours(ctx, `r.`)
+	if err != nil {
+		return nil, s.d.explain(err)
+	}
+	where, args = where+ours, append(args, own...)
 	narrow, with := narrowed(q.Filter)
 	rows, err := s.read.QueryContext(ctx, s.q(`SELECT r.status, r.started_at / ? AS step, `+of+` AS ended,
 		CASE WHEN r.status <> ? AND {place}(r.about, ?) > 0 THEN 1 ELSE 0 END AS limited, count(*)

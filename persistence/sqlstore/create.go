@@ -107,7 +107,7 @@ func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string
 		r = &row{epoch: 1, Run: persistence.Run{
 			Loop: spec.Loop, Status: persistence.Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
 			Owner: spec.Owner, Held: true, Resumable: true, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin, Log: s.name,
-		}}
+		}, project: s.project()}
 		reserve := s.reserve
 		if r.ID = spec.ID; r.ID != "" {
 			reserve = s.reserveNamed
@@ -128,6 +128,9 @@ func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string
 		}
 		if err == nil {
 			err = s.stay(ctx, tx, r, place)
+		}
+		if err == nil {
+			err = s.recordProject(ctx, tx, r, place)
 		}
 		return err
 	})
@@ -194,10 +197,10 @@ func (s *Store) reserveNamed(ctx context.Context, tx *sql.Tx, r *row) error {
 // insert makes the row of a run.
 func (s *Store) insert(ctx context.Context, tx *sql.Tx, r *row, status persistence.Status) error {
 	return tx.QueryRowContext(ctx, s.q(`INSERT INTO runs
-		(id, loop, run_id, started_at, updated_at, status, archived, seq, whole, epoch, definition, about)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`),
+		(id, loop, run_id, started_at, updated_at, status, archived, seq, whole, epoch, definition, about, project)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING n`),
 		string(r.ID), r.Loop, r.RunID, r.StartedAt.UnixMicro(), r.UpdatedAt.UnixMilli(), string(status), flag(r.Archived),
-		int64(r.seq), int64(r.whole), r.epoch, r.definition, string(appendAbout(nil, &r.Run))).Scan(&r.n)
+		int64(r.seq), int64(r.whole), r.epoch, r.definition, string(appendAbout(nil, &r.Run)), r.project).Scan(&r.n)
 }
 
 // own gives the lease of a run to its new owner.
@@ -275,8 +278,7 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// takenSince returns the run ids of a loop from one on, in their order. One that was removed has its id until all projects
-// have removed its files.
+// takenSince returns the run ids of a loop from one on, in their order, those of removed runs among them.
 func (s *Store) takenSince(ctx context.Context, tx *sql.Tx, loop, from string) ([]string, error) {
 	rs, err := tx.QueryContext(ctx, s.q(`SELECT run_id FROM runs WHERE loop = ? AND run_id >= ?
 		UNION SELECT run_id FROM removals WHERE loop = ? AND run_id >= ? ORDER BY 1`), loop, from, loop, from)

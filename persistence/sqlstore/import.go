@@ -27,7 +27,7 @@ func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error
 	if err != nil {
 		return err
 	}
-	r := &row{Run: rec.Run, epoch: 1}
+	r := &row{Run: rec.Run, epoch: 1, project: s.project()}
 	r.Owner, r.Held = persistence.Owner{}, false
 	if err := s.change(ctx, func(tx *sql.Tx) error { return s.beginImport(ctx, tx, r, rec.Definition, place) }); err != nil {
 		return err
@@ -116,6 +116,9 @@ func (s *Store) beginImport(ctx context.Context, tx *sql.Tx, r *row, definition 
 		return err
 	}
 	if len(old) > 0 {
+		if err := s.checkOwn(ctx, old[0]); err != nil {
+			return err
+		}
 		if old[0].Status != "" || old[0].Owner.PID != 0 {
 			return fmt.Errorf("run %s: %w", r.ID, fs.ErrExist)
 		}
@@ -129,7 +132,7 @@ func (s *Store) beginImport(ctx context.Context, tx *sql.Tx, r *row, definition 
 	if err := s.insert(ctx, tx, r, ""); err != nil {
 		return err
 	}
-	if err := s.stay(ctx, tx, r, place); err != nil {
+	if err := errors.Join(s.stay(ctx, tx, r, place), s.recordProject(ctx, tx, r, place)); err != nil {
 		return err
 	}
 	return s.importing(ctx, tx, r)

@@ -50,7 +50,7 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 		return &row{Run: persistence.Run{
 			Loop: spec.Loop, Status: persistence.Queued, State: memory.Current, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
 			File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Log: s.name,
-		}}
+		}, project: s.project()}
 	}
 	if only, err := s.ownsNothing(ctx); err != nil {
 		return persistence.Run{}, s.explained(err)
@@ -60,6 +60,10 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 		r := begins()
 		err := s.submitByFunction(ctx, r, spec.Definition, body, texts.rows, j, string(labels), at)
 		return r.Run, err
+	}
+	place, err := s.place(ctx)
+	if err != nil {
+		return persistence.Run{}, err
 	}
 	var r *row
 	err = s.changeDurably(ctx, func(tx *sql.Tx) error {
@@ -79,6 +83,9 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 			return err
 		}
 		if err := s.insert(ctx, tx, r, persistence.Queued); err != nil {
+			return err
+		}
+		if err := s.recordProject(ctx, tx, r, place); err != nil {
 			return err
 		}
 		for _, t := range texts.rows {
@@ -150,9 +157,10 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 			return err
 		}
 		r.Archived = false // earlier versions archived queued runs
+		r.project = s.carriedBy(r)
 		r.StartedAt, r.File, r.SHA256, r.Options, r.MaxSteps = spec.StartedAt, spec.File, spec.SHA256, spec.Options, spec.MaxSteps
-		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, started_at = ?, archived = 0 WHERE n = ?`),
-			r.epoch, r.definition, r.StartedAt.UnixMicro(), r.n); err != nil {
+		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, started_at = ?, archived = 0, project = ? WHERE n = ?`),
+			r.epoch, r.definition, r.StartedAt.UnixMicro(), r.project, r.n); err != nil {
 			return err
 		}
 		if err := s.stay(ctx, tx, r, place); err != nil {
@@ -257,6 +265,11 @@ func (s *Store) Placed(ctx context.Context, id persistence.ID, most int) ([]pers
 	if most > 0 && id == "" {
 		where, args = `(l.run IS NOT NULL OR p.turn <= ?)`, []any{most}
 	}
+	ours, own, err := s.ours(ctx, `r.`)
+	if err != nil {
+		return nil, s.explained(err)
+	}
+	where, args = where+ours, append(args, own...)
 	// A run that has an owner, dead or alive, is not one of those that wait for their turn. One whose time has not come, and of which nothing was
 	// asked meanwhile, comes behind those that are due.
 	rs, err := s.read.QueryContext(ctx, s.q(`SELECT `+columns+`, p.queue, p.key, p.priority, p.at, p.labels, p.files, p.hash, p.request, p.submitted_at, p.open, p.tries, p.note,

@@ -16,10 +16,13 @@ import (
 
 // newestOfEach is the newest run of each loop. It goes from one loop to the next by the index runs_of_loop: to number the runs of each loop takes 0.2 s with a
 // hundred thousand.
-const newestOfEach = `WITH RECURSIVE loops (loop) AS (
-		SELECT min(loop) FROM runs WHERE status <> ''
-		UNION ALL SELECT (SELECT min(loop) FROM runs WHERE status <> '' AND loop > loops.loop) FROM loops WHERE loop IS NOT NULL)
-	SELECT (SELECT n FROM runs WHERE loop = loops.loop AND status <> '' ORDER BY run_id DESC, started_at DESC, id DESC LIMIT 1) FROM loops WHERE loop IS NOT NULL`
+func newestOfEach(ours string) string {
+	return `WITH RECURSIVE loops (loop) AS (
+		SELECT min(loop) FROM runs WHERE status <> ''` + ours + `
+		UNION ALL SELECT (SELECT min(loop) FROM runs WHERE status <> '' AND loop > loops.loop` + ours + `) FROM loops WHERE loop IS NOT NULL)
+	SELECT (SELECT n FROM runs WHERE loop = loops.loop AND status <> ''` + ours + ` ORDER BY run_id DESC, started_at DESC, id DESC LIMIT 1)
+		FROM loops WHERE loop IS NOT NULL`
+}
 
 // Runs implements [persistence.Store].
 func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
@@ -27,6 +30,13 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		return nil, nil
 	}
 	where, args := `WHERE r.status <> ''`, []any{}
+	if !q.Anywhere {
+		ours, own, err := s.ours(ctx, `r.`)
+		if err != nil {
+			return nil, s.d.explain(err)
+		}
+		where, args = where+ours, own
+	}
 	if q.ID != "" {
 		where, args = where+` AND r.id = ?`, append(args, string(q.ID))
 	}
@@ -37,7 +47,11 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		where += ` AND r.archived = 0`
 	}
 	if q.Last {
-		where += ` AND r.n IN (` + newestOfEach + `)`
+		ours, own, err := s.ours(ctx, `runs.`)
+		if err != nil {
+			return nil, s.d.explain(err)
+		}
+		where, args = where+` AND r.n IN (`+newestOfEach(ours)+`)`, slices.Concat(args, own, own, own)
 	}
 	live := where + ` AND r.archived = 0`
 	const newestFirst = ` ORDER BY r.run_id DESC, r.started_at DESC, r.id DESC`
@@ -75,6 +89,9 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		seen[r.n] = true
 		if q.Open && !r.Open() {
 			continue
+		}
+		if q.Anywhere || len(s.Projects) == 0 {
+			r.Project = r.project
 		}
 		if q.Reads(r.Run) {
 			r.Reading = &reading{s, r}

@@ -59,7 +59,7 @@ func (s *Store) removeRows(ctx context.Context, tx *sql.Tx, id persistence.ID, h
 	if len(places) == 0 { // an earlier version recorded it
 		places = []string{here}
 	}
-	for _, place := range places {
+	for _, place := range append(places, retired) {
 		if err := s.mustRemove(ctx, tx, r, place); err != nil {
 			return false, err
 		}
@@ -79,6 +79,9 @@ func (s *Store) removeRows(ctx context.Context, tx *sql.Tx, id persistence.ID, h
 	}
 	return slices.Contains(places, here), s.dropDefinition(ctx, tx, r.definition)
 }
+
+// retired takes the place of a project in the row that keeps the id of a removed run from being given again.
+const retired = ""
 
 // dropDefinition removes the text of a loop file that no run has any more. Called serialised.
 func (s *Store) dropDefinition(ctx context.Context, tx *sql.Tx, hash string) error {

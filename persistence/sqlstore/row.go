@@ -20,6 +20,7 @@ import (
 type row struct {
 	persistence.Run
 	n, epoch   int64
+	project    string // see Store.Projects
 	seq, whole uint64
 	definition string
 	now        int64 // by the database, when it was read
@@ -35,7 +36,7 @@ type row struct {
 // columns are those that scan reads.
 const columns = `r.n, r.id, r.loop, r.run_id, r.started_at, r.updated_at, r.status, r.archived, r.seq, r.whole, r.epoch,
 	r.definition, r.about, {now}, coalesce(l.until, 0), coalesce(l.owner, ''), coalesce(l.scope, ''), coalesce(l.singleton, 0),
-	coalesce(l.since, 0), coalesce(l.segment, 0), EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n)`
+	coalesce(l.since, 0), coalesce(l.segment, 0), EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n), r.project`
 
 const fromRuns = ` FROM runs r LEFT JOIN leases l ON l.run = r.n `
 
@@ -46,7 +47,7 @@ func (s *Store) scan(scan func(...any) error) (*row, error) {
 	var started, updated, archived, seq, whole, singleton, since, segment int64
 	var asked bool
 	err := scan(&r.n, &id, &r.Loop, &r.RunID, &started, &updated, &status, &archived, &seq, &whole, &r.epoch,
-		&r.definition, &about, &r.now, &r.until, &owner, &scope, &singleton, &since, &segment, &asked)
+		&r.definition, &about, &r.now, &r.until, &owner, &scope, &singleton, &since, &segment, &asked, &r.project)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (s *Store) stand(r *row) {
 	}
 }
 
-// find reads the row of a run of which something is recorded.
+// find reads the row of a run of which something is recorded. The run of another project is a [persistence.ElsewhereError].
 func (s *Store) find(ctx context.Context, q queryer, id persistence.ID, behind string) (*row, error) {
 	if !legible(string(id)) {
 		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
@@ -104,7 +105,10 @@ func (s *Store) find(ctx context.Context, q queryer, id persistence.ID, behind s
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
 	}
-	return r, err
+	if err != nil {
+		return nil, err
+	}
+	return r, s.checkOwn(ctx, r)
 }
 
 // about is the rest of what a listing says, as JSON.

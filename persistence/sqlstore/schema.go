@@ -126,6 +126,13 @@ var migrations = []string{
 	) {clustered}`,
 	// drain is who asked a worker to end.
 	`ALTER TABLE workers ADD COLUMN drain {text} NOT NULL DEFAULT ''`,
+	// project is that of the run, '' in runs of earlier versions; projects are those that ever recorded runs from a folder, by the word in it.
+	`ALTER TABLE runs ADD COLUMN project {text} NOT NULL DEFAULT '';
+	CREATE TABLE projects (
+		folder {text} NOT NULL,
+		project {text} NOT NULL,
+		PRIMARY KEY (folder, project)
+	) {clustered}`,
 }
 
 // A VersionError means that a database was made by a newer program.

@@ -78,7 +78,7 @@ func TestNewerDatabase(t *testing.T) {
 		must(t, err)
 		_, err = sqlstore.Open(t.Context(), at)
 		newer, ok := errors.AsType[*sqlstore.VersionError](err)
-		if !ok || newer.Has != 99 || err.Error() != s.Name()+" has version 99, and this program knows versions up to 6: it was made by a newer one, use that" {
+		if !ok || newer.Has != 99 || err.Error() != s.Name()+" has version 99, and this program knows versions up to 7: it was made by a newer one, use that" {
 			t.Errorf("error is %v", err)
 		}
 	})

@@ -30,6 +30,14 @@ type Store struct {
 	// and else to .loops/runs.
 	Folder string
 
+	// Projects are the names of the project that the store is opened for. Runs are recorded with the first; those with another name, or
+	// with none, are the project's as well. No other run is listed, read or changed. Empty: all runs of the database are the caller's.
+	Projects []string
+
+	// Admitted returns runs of other projects that the caller may read and carry nevertheless, and whether one becomes a run of this project
+	// when it is carried. nil = none.
+	Admitted func() map[persistence.ID]bool
+
 	// Paths locks what runs work on in the files of this machine as well, so that those recorded elsewhere respect it. nil:
 	// only runs recorded in this database do.
 	Paths persistence.PathLocker
@@ -45,6 +53,7 @@ type Store struct {
 	host  string
 	cache sync.Map // translated statements
 
+	moved     movedProjects
 	finishing sync.Once // what processes that died left of removals was removed
 	owned     sync.Map  // the journals of this process, by id: a read in this process saves what waits in them first
 }

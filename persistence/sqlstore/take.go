@@ -66,13 +66,14 @@ func (s *Store) takeOver(ctx context.Context, id persistence.ID, spec persistenc
 				return err
 			}
 		}
-		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, archived = 0 WHERE n = ?`), r.epoch, r.definition, r.n); err != nil {
+		r.project = s.carriedBy(r)
+		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, archived = 0, project = ? WHERE n = ?`), r.epoch, r.definition, r.project, r.n); err != nil {
 			return err
 		}
 		if err := s.stay(ctx, tx, r, place); err != nil {
 			return err
 		}
-		return errors.Join(s.hear(ctx, tx, r.n), s.own(ctx, tx, r, r.Segment+1, spec, scope, place))
+		return errors.Join(s.recordProject(ctx, tx, r, place), s.hear(ctx, tx, r.n), s.own(ctx, tx, r, r.Segment+1, spec, scope, place))
 	})
 	if err != nil {
 		return nil, nil, err

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"loops/persistence"
@@ -92,7 +91,11 @@ func (s *Store) locked(ctx context.Context, tx *sql.Tx, todo []persistence.Tidyi
 	if len(ids) == 0 {
 		return found, nil
 	}
-	rows, err := s.rows(ctx, tx, `WHERE r.status <> '' AND r.id IN (?`+strings.Repeat(`, ?`, len(ids)-1)+`)`+s.d.lockRow(), ids...)
+	ours, own, err := s.ours(ctx, `r.`)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.rows(ctx, tx, `WHERE r.status <> '' AND r.id IN (`+marks(len(ids))+`)`+ours+s.d.lockRow(), append(ids, own...)...)
 	for _, r := range rows {
 		found[r.ID] = r
 	}

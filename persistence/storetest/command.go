@@ -290,12 +290,6 @@ var commanding = []test{
 			_, err = t.controller().Send(t.ctx, id, pause)
 			t.is(err, persistence.ErrNotFound)
 			t.asked(other, 0, "1 pause -1")
-			again := t.crashed("fix", 1) // which gets the name
-			if again != id {
-				t.Errorf("the second of %s is taken still: %s", id, again)
-			}
-			t.asked(again, 0, "")
-			t.must(t.S.Remove(t.ctx, again))
 			t.must(t.S.Remove(t.ctx, other))
 		}
 	}},

@@ -156,22 +156,41 @@ var removing = []test{
 		}
 		t.one(other)
 	}},
-	{"what was removed does not come back in a run of the same second", func(t *T) {
-		id, file := t.kept("fix", "")
-		t.must(t.S.Remove(t.ctx, id))
-		j := t.create("fix")
-		t.record(j, t.enter(snap("fix", 7)))
-		again := j.Run().ID
-		t.close(j)
-		if again != id {
-			t.Errorf("the second of %s is taken still: %s", id, again)
-		}
-		t.memory(again, snap("fix", 7))
-		if es := t.events(again, 0); len(es) != 2 {
-			t.Errorf("it has %d events, want 2", len(es))
-		}
-		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("a file of the old one: %v", err)
+	{"the id of a removed run is given to no other, and an import may bring the run back", func(t *T) {
+		for _, end := range []string{fsm.EndTerminal, ""} {
+			id, file := t.kept("fix", end)
+			to, imports := t.S.(persistence.Importer)
+			copied := &T{T: t.T, S: persistence.NewMemory(), ctx: t.ctx}
+			run := t.one(id)
+			if imports {
+				_, err := persistence.Copy(t.ctx, t.S, copied.S.(persistence.Importer), run)
+				t.must(err)
+			}
+			for range 2 { // the second time the run is one that was imported
+				t.must(t.S.Remove(t.ctx, id))
+				j := t.create("fix")
+				t.record(j, t.enter(snap("fix", 7)))
+				again := j.Run().ID
+				t.close(j)
+				if again == id {
+					t.Errorf("end %q: a new run has the id %s", end, id)
+				}
+				t.memory(again, snap("fix", 7))
+				named := t.spec("fix")
+				named.ID = id
+				_, err := t.S.Create(t.ctx, named)
+				t.is(err, persistence.ErrTaken)
+				if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("a file of the old one: %v", err)
+				}
+				t.must(t.S.Remove(t.ctx, again))
+				if !imports {
+					break
+				}
+				_, err = persistence.Copy(t.ctx, copied.S, to, copied.one(id))
+				t.must(err)
+			}
+			t.must(copied.S.Close())
 		}
 	}},
 	{"folders that forbid it are removed, and what symlinks lead to is not", func(t *T) {

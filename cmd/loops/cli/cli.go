@@ -44,11 +44,12 @@ func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 // but the styles of this program: see package plain.
 type app struct {
 	IO
-	out        *ui.Sink // Out, for all but the progress of a run
-	dir        string   // -C
-	color      string   // --color
-	colorGiven bool     // and it is on the command line
-	store      string   // --store
+	out         *ui.Sink // Out, for all but the progress of a run
+	dir         string   // -C
+	color       string   // --color
+	colorGiven  bool     // and it is on the command line
+	store       string   // --store
+	allProjects bool     // --all-projects
 
 	opened *project.Project // what project returned last; nil = nothing yet
 	where  [2]string        // the directory and store that it was for
@@ -145,7 +146,7 @@ func (a *app) project() (*project.Project, error) {
 	if a.opened != nil && a.where == where {
 		return a.opened, nil
 	}
-	p, err := project.Open(a.dir, project.Options{Cwd: a.Dir, Env: a.Env, Store: a.store})
+	p, err := project.Open(a.dir, project.Options{Cwd: a.Dir, Env: a.Env, Store: a.store, AllProjects: a.allProjects})
 	if err != nil {
 		return nil, err
 	}

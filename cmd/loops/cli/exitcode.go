@@ -94,6 +94,7 @@ func explain(err error) (int, string) {
 		operation *fs.PathError
 		resumable *engine.ResumableError
 		database  project.DatabaseError
+		elsewhere *persistence.ElsewhereError
 	)
 	if several, ok := errors.AsType[engine.Several](err); ok {
 		return explain(joined(several))
@@ -127,6 +128,8 @@ func explain(err error) (int, string) {
 		return exitcode.NotFound, plain.Line(oneLine(err))
 	case errors.As(err, &starting):
 		return exitcode.NotFound, plain.Line(starting.Error()) + "; try again in a moment"
+	case errors.As(err, &elsewhere):
+		return exitcode.NotFound, plain.Line(ui.ElsewhereText(elsewhere))
 	case errors.Is(err, persistence.ErrNotFound):
 		return exitcode.NotFound, plain.Line(oneLine(err)) + "; see: loops list, loops history NAME"
 	case errors.As(err, &damage), errors.As(err, &closed):

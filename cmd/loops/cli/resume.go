@@ -19,6 +19,7 @@ type resumeOptions struct {
 	rerun   bool
 	retry   bool // the failed items of the list that the run is in
 	extend  engine.Extend
+	here    bool   // even a run of another project
 	from    string // state to continue in; "" = where the run is
 	view    viewFlags
 	lock    lockFlags
@@ -47,6 +48,8 @@ again, and --from continues in another state. LOOPS_ATTEMPT is the number of the
 resume refuses a run whose loop file, or that of its current sub-loop, changed since it began, and shows what changed.
 --force continues with the files as they are now, --definition=recorded with the loop and sub-loops as they were
 recorded with the run.
+
+A run that another project recorded in the same database is refused; --here takes it over into this project and its files.
 
 resume locks the paths of the loop's scope, as run does, and waits for them with --queue. With --background the run
 continues in a
@@ -91,6 +94,7 @@ process of its own, as it does with run --background.` + exitcode.RunHelp(exitco
 	flags.StringVar(&o.definition, "definition", "", "`recorded`: continue with the loop as it was recorded with the run")
 	flags.BoolVar(&o.rerun, "rerun", false, "run an interrupted action again although its state says idempotent: false")
 	flags.BoolVar(&o.retry, "retry-failed", false, "also repeat the failed items of the for_each that the run is in")
+	flags.BoolVar(&o.here, "here", false, "continue a run of another project, given by its id, in this one, to which it then belongs")
 	flags.StringVar(&o.from, "from", "", "continue in `STATE` of the loop, with everything the run remembers")
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)
@@ -100,7 +104,7 @@ process of its own, as it does with run --background.` + exitcode.RunHelp(exitco
 // request is what the flags ask for.
 func (o *resumeOptions) request() engine.Request {
 	return engine.Request{Resume: &engine.ResumeRequest{
-		Run: o.name, Context: o.context, Over: o.over, Extend: o.extend, Force: o.force, Definition: o.definition, Rerun: o.rerun, RetryFailed: o.retry, From: o.from,
+		Run: o.name, Context: o.context, Over: o.over, Extend: o.extend, Force: o.force, Definition: o.definition, Rerun: o.rerun, Here: o.here, RetryFailed: o.retry, From: o.from,
 		Lock: o.lock.lock(),
 	}}
 }

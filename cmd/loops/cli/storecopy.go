@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +10,6 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/transfer"
-	"loops/persistence"
 )
 
 type storeCopyOptions struct{ json, quiet bool }
@@ -21,7 +19,7 @@ func newStoreCopyCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy all runs of a store to another",
-		Long: `copy copies the runs of the store FROM, with their histories, memories and definitions, to the store TO, which
+		Long: `copy copies the runs that the project has in the store FROM, with their histories, memories and definitions, to the store TO, which
 is made if
 need be. Both are dir, sqlite:PATH or postgres://USER@HOST/NAME. A run keeps its id; each is there whole or not at all, and
 after copying it both stores are read and compared: the count of its events, and the SHA-256 of events and memory.
@@ -65,27 +63,6 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 	if path, missing := project.MissingFile(fromAt); missing {
 		return failure(engine.NotFound, "there is no database %s to copy from", p.Short(path))
 	}
-	from, err := p.RecordsAt(ctx, fromAt, "FROM", false)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := p.RecordsAt(ctx, toAt, "TO", true)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	runs, err := from.Importer().Runs(ctx, persistence.Query{})
-	if err != nil {
-		return from.Failed(err)
-	}
-	slices.Reverse(runs) // the oldest first: if the user stops it, the beginning is there
-	results := make([]transfer.Copied, 0, len(runs))
 	shown := a.meter("Copying runs", o.quiet || o.json, nil)
-	for i, r := range runs {
-		shown.Set(int64(i), int64(len(runs)))
-		results = append(results, transfer.Copy(ctx, from, to, r))
-	}
-	shown.End()
-	return transfer.TellCopied(a.page(), o.json, from, to, results)
+	return transfer.CopyAll(ctx, p, fromAt, toAt, a.page(), o.json, shown.Set, shown.End)
 }

@@ -23,83 +23,85 @@ func init() { cobra.EnableCommandSorting = false }
 
 // A branch is a command or topic of loops that is not built yet.
 type branch struct {
-	name   string
-	group  string // of the help; "" = none: a topic, or a command that users do not type
-	stored bool   // it has the flag --store
-	build  func(*app) *cobra.Command
+	name  string
+	group string // of the help; "" = none: a topic, or a command that users do not type
+	runs  int    // none, stored: it has the flag --store, or looks: it changes none of them, and also has the flag --all-projects
+	build func(*app) *cobra.Command
 }
+
+const none, stored, looks = 0, 1, 2
 
 // tree is all commands and topics, in the order in which they are added. To build them all takes longer than most of them
 // run, so an invocation builds the one that it is for; see needed.
 func tree() []branch {
 	return []branch{
-		{"run", groupRun, true, newRunCommand},
-		{"submit", groupRun, true, newSubmitCommand},
-		{"resume", groupRun, true, newResumeCommand},
-		{"stop", groupRun, true, newStopCommand},
-		{"pause", groupRun, true, newPauseCommand},
-		{"unpause", groupRun, true, newUnpauseCommand},
-		{"answer", groupRun, true, newAnswerCommand},
-		{"signal", groupRun, true, newSignalCommand},
-		{"fork", groupRun, true, newForkCommand},
-		{"extend", groupRun, true, newExtendCommand},
-		{"retry-now", groupRun, true, newRetryNowCommand},
-		{"status", groupLook, true, newStatusCommand},
-		{"watch", groupLook, true, newWatchCommand},
-		{"list", groupLook, true, newListCommand},
-		{"runs", groupLook, true, newRunsCommand},
-		{"logs", groupLook, true, newLogsCommand},
-		{"explain", groupLook, true, newExplainCommand},
-		{"report", groupLook, true, newReportCommand},
-		{"graph", groupLook, true, newGraphCommand},
-		{"stats", groupLook, true, newStatsCommand},
-		{"diff", groupLook, true, newDiffCommand},
-		{"cost", groupLook, true, newCostCommand},
-		{"attach", groupLook, true, newAttachCommand},
-		{"serve", groupLook, true, newServeCommand},
-		{"new", groupWrite, false, newNewCommand},
-		{"validate", groupWrite, false, newValidateCommand},
-		{"show", groupWrite, true, newShowCommand},
-		{"simulate", groupWrite, false, newSimulateCommand},
-		{"test", groupWrite, false, newTestCommand},
-		{"render", groupWrite, false, newRenderCommand},
-		{"schema", groupWrite, false, newSchemaCommand},
-		{"sign", groupWrite, false, newSignCommand},
-		{"install", groupWrite, false, newInstallCommand},
-		{"fragments", groupWrite, false, newFragmentsCommand},
-		{"history", groupKeep, true, newHistoryCommand},
-		{"prune", groupKeep, true, newPruneCommand},
-		{"rm", groupKeep, true, newRmCommand},
-		{"export", groupKeep, true, newExportCommand},
-		{"import", groupKeep, true, newImportCommand},
-		{"store", groupKeep, false, newStoreCommand},
-		{"sweep", groupKeep, true, newSweepCommand},
-		{"doctor", groupSetUp, true, newDoctorCommand},
-		{"config", groupSetUp, false, newConfigCommand},
-		{"notify", groupSetUp, false, newNotifyCommand},
-		{"man", groupSetUp, false, newManCommand},
-		{"schedule", groupSetUp, false, newScheduleCommand},
-		{"version", groupSetUp, false, newVersionCommand},
-		{"upgrade", groupSetUp, false, newUpgradeCommand},
-		{"events", groupPlumbing, true, newEventsCommand},
-		{"stage", groupPlumbing, false, newStageCommand},
-		{"queue", groupPlumbing, false, newQueueCommand},
-		{"policy", groupPlumbing, false, newPolicyCommand},
-		{"promote-baseline", groupPlumbing, true, newPromoteBaselineCommand},
-		{"mcp", groupPlumbing, true, newMCPCommand},
-		{"worker", groupSetUp, true, newWorkerCommand},
-		{"workers", groupLook, true, newWorkersCommand},
-		{mcpCall, "", false, newMCPCallCommand},
-		{"exit-codes", "", false, func(*app) *cobra.Command { return exitcode.Topic() }},
-		{"environment", "", false, func(*app) *cobra.Command { return helppage.Environment() }},
-		{"ids", "", false, func(*app) *cobra.Command { return helppage.IDs() }},
-		{"rules", "", false, newRulesTopic},
-		{"settings", "", false, newSettingsTopic},
-		{"notifications", "", false, newNotificationsTopic},
-		{"scopes", "", false, func(*app) *cobra.Command { return helppage.Scopes() }},
-		{"background", "", false, func(*app) *cobra.Command { return helppage.Background() }},
-		{"worktrees", "", false, func(*app) *cobra.Command { return helppage.Worktrees() }},
-		{handover.Command, "", false, newBackgroundCommand},
+		{"run", groupRun, stored, newRunCommand},
+		{"submit", groupRun, stored, newSubmitCommand},
+		{"resume", groupRun, stored, newResumeCommand},
+		{"stop", groupRun, stored, newStopCommand},
+		{"pause", groupRun, stored, newPauseCommand},
+		{"unpause", groupRun, stored, newUnpauseCommand},
+		{"answer", groupRun, stored, newAnswerCommand},
+		{"signal", groupRun, stored, newSignalCommand},
+		{"fork", groupRun, stored, newForkCommand},
+		{"extend", groupRun, stored, newExtendCommand},
+		{"retry-now", groupRun, stored, newRetryNowCommand},
+		{"status", groupLook, looks, newStatusCommand},
+		{"watch", groupLook, stored, newWatchCommand},
+		{"list", groupLook, looks, newListCommand},
+		{"runs", groupLook, looks, newRunsCommand},
+		{"logs", groupLook, looks, newLogsCommand},
+		{"explain", groupLook, looks, newExplainCommand},
+		{"report", groupLook, looks, newReportCommand},
+		{"graph", groupLook, looks, newGraphCommand},
+		{"stats", groupLook, looks, newStatsCommand},
+		{"diff", groupLook, looks, newDiffCommand},
+		{"cost", groupLook, looks, newCostCommand},
+		{"attach", groupLook, stored, newAttachCommand},
+		{"serve", groupLook, stored, newServeCommand},
+		{"new", groupWrite, none, newNewCommand},
+		{"validate", groupWrite, none, newValidateCommand},
+		{"show", groupWrite, stored, newShowCommand},
+		{"simulate", groupWrite, none, newSimulateCommand},
+		{"test", groupWrite, none, newTestCommand},
+		{"render", groupWrite, none, newRenderCommand},
+		{"schema", groupWrite, none, newSchemaCommand},
+		{"sign", groupWrite, none, newSignCommand},
+		{"install", groupWrite, none, newInstallCommand},
+		{"fragments", groupWrite, none, newFragmentsCommand},
+		{"history", groupKeep, looks, newHistoryCommand},
+		{"prune", groupKeep, stored, newPruneCommand},
+		{"rm", groupKeep, stored, newRmCommand},
+		{"export", groupKeep, looks, newExportCommand},
+		{"import", groupKeep, stored, newImportCommand},
+		{"store", groupKeep, none, newStoreCommand},
+		{"sweep", groupKeep, stored, newSweepCommand},
+		{"doctor", groupSetUp, stored, newDoctorCommand},
+		{"config", groupSetUp, none, newConfigCommand},
+		{"notify", groupSetUp, none, newNotifyCommand},
+		{"man", groupSetUp, none, newManCommand},
+		{"schedule", groupSetUp, none, newScheduleCommand},
+		{"version", groupSetUp, none, newVersionCommand},
+		{"upgrade", groupSetUp, none, newUpgradeCommand},
+		{"events", groupPlumbing, looks, newEventsCommand},
+		{"stage", groupPlumbing, none, newStageCommand},
+		{"queue", groupPlumbing, none, newQueueCommand},
+		{"policy", groupPlumbing, none, newPolicyCommand},
+		{"promote-baseline", groupPlumbing, stored, newPromoteBaselineCommand},
+		{"mcp", groupPlumbing, stored, newMCPCommand},
+		{"worker", groupSetUp, stored, newWorkerCommand},
+		{"workers", groupLook, stored, newWorkersCommand},
+		{mcpCall, "", none, newMCPCallCommand},
+		{"exit-codes", "", none, func(*app) *cobra.Command { return exitcode.Topic() }},
+		{"environment", "", none, func(*app) *cobra.Command { return helppage.Environment() }},
+		{"ids", "", none, func(*app) *cobra.Command { return helppage.IDs() }},
+		{"rules", "", none, newRulesTopic},
+		{"settings", "", none, newSettingsTopic},
+		{"notifications", "", none, newNotificationsTopic},
+		{"scopes", "", none, func(*app) *cobra.Command { return helppage.Scopes() }},
+		{"background", "", none, func(*app) *cobra.Command { return helppage.Background() }},
+		{"worktrees", "", none, func(*app) *cobra.Command { return helppage.Worktrees() }},
+		{handover.Command, "", none, newBackgroundCommand},
 	}
 }
 
@@ -107,8 +109,11 @@ func tree() []branch {
 func (b branch) grow(a *app, root *cobra.Command) {
 	cmd := b.build(a)
 	cmd.GroupID = b.group
-	if b.stored {
+	if b.runs != none {
 		a.addStore(cmd)
+	}
+	if b.runs == looks {
+		cmd.Flags().BoolVar(&a.allProjects, "all-projects", false, "look at the runs of all projects that record in the same database")
 	}
 	root.AddCommand(cmd)
 }

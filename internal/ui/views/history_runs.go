@@ -3,26 +3,13 @@ package views
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
-	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/ui"
 	"loops/persistence"
 )
-
-// Mentions reports whether a text is in an event, in whatever case.
-func Mentions(e fsm.Event, what string) bool {
-	what = strings.ToLower(what)
-	for _, field := range e.Fields {
-		if strings.Contains(strings.ToLower(inspect.Text(field.Value)), what) {
-			return true
-		}
-	}
-	return false
-}
 
 // AddCost adds what was used to an object, in the words of loops cost.
 func AddCost(m *value.Map, l *inspect.Cost) {

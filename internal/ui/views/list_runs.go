@@ -81,6 +81,7 @@ func LineOf(v *inspect.Status) RunLine {
 	if !v.PausedAt.IsZero() {
 		l.notes = append(l.notes, v.PausedText())
 	}
+	l.notes = append(l.notes, ui.InProject(r)...)
 	if v.Wait != nil && !v.Paused() {
 		l.notes = append(l.notes, "waits for "+inspect.WaitLine(v.Wait))
 	}

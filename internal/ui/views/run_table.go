@@ -3,6 +3,7 @@ package views
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 
 	"loops/engine/project"
@@ -112,6 +113,7 @@ func (t RunTable) Print(runs []persistence.Run) error {
 		if o := r.Origin; o != nil {
 			reason = fmt.Sprintf("fork of %s:%d; %s", o.ID, o.Step, humanize.Dash(reason))
 		}
+		reason = strings.Join(append(ui.InProject(r), humanize.Dash(reason)), "; ")
 		if room := t.Page.Columns - ids - between; t.Page.Columns > 0 {
 			reason = plain.Cut(reason, max(leastReason, room))
 		}

@@ -42,6 +42,7 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 	lives, id := project.Alive(r), string(r.ID)
 	page.row("Loop", r.Loop)
 	page.row("Run", id)
+	page.row("Project", r.Project)
 	page.row("Fork of", ui.ForkedText(r.Origin))
 	page.row("Started by", inspect.StartedBy(r))
 	page.row("Work tree", TreeText(p, r))
