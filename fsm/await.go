@@ -236,7 +236,7 @@ func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 	var target string
 	var err error
 	if st.Next != "" {
-		target, err = e.target(st.Next, scope)
+		target, err = e.target(e.onward(st, s.verdict), scope)
 	} else {
 		target, err = e.route(st, Followed(st, s.verdict), scope)
 	}

@@ -108,11 +108,12 @@ func (e *Executor) joined(st *State, verdict string, details *value.Map) decisio
 	e.emit(EventEvaluate, fields...)
 	m.LastResult = value.NewMap("verdict", verdict, "details", details)
 	scope := e.scope(value.NewMap("verdict", verdict, "details", details))
-	target, err := st.Next, error(nil)
-	if target == "" {
-		target, err = e.route(st, Followed(st, verdict), scope)
+	var target string
+	var err error
+	if st.Next != "" {
+		target, err = e.target(e.onward(st, verdict), scope)
 	} else {
-		target, err = e.target(st.Next, scope)
+		target, err = e.route(st, Followed(st, verdict), scope)
 	}
 	if err != nil {
 		return e.exception(st, err)

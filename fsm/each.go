@@ -162,7 +162,7 @@ func (e *Executor) eachJudged(st *State, verdict string, res Result, details, re
 	var target string
 	var err error
 	if st.Next != "" {
-		target, err = e.target(st.Next, scope)
+		target, err = e.target(e.onward(st, verdict), scope)
 	} else {
 		target, err = e.route(st, Followed(st, verdict), scope)
 	}

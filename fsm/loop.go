@@ -61,6 +61,7 @@ type Loop struct {
 	Initial     string
 	States      map[string]*State
 	Order       []string // names of the states as they stand in the file
+	Otherwise   string   // where states lead that say nothing about failures: it is in their routes; "" = nowhere
 
 	Context    *value.Map  // initial values of ${context.*}
 	Parameters []Parameter // typed inputs, in file order; see [Bind]
@@ -203,6 +204,7 @@ type State struct {
 	Next     string
 	Terminal bool
 	Failure  bool // a failure terminal
+	Succeeds bool // failure: false is written
 
 	Retry                *Retry // of the action, in the same step; nil = none
 	OnMaintain           string

@@ -123,6 +123,12 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	if o.Message != "" {
 		fields = append(fields, Field{"message", o.Message})
 	}
+	if e.parent == nil {
+		o.Ignored = m.IgnoredText()
+	}
+	if o.Ignored != "" {
+		fields = append(fields, Field{"ignored_failures", o.Ignored})
+	}
 	if stop := stopCause(ctx); stop != nil && stop.By != "" && by == EndUserStopped {
 		fields = append(fields, Field{"by", stop.By})
 	}

@@ -49,6 +49,7 @@ type Snapshot struct {
 	JustRouted  bool           // Current was announced by a route event and not entered
 	StepsCapped bool           // the on_max_steps handler was started
 	PassCapped  bool           // the on_max_iterations handler was started
+	Ignored     map[string]int // failures that did not keep their state from following next, as "state (exit 1)"; in the run itself only
 	Flushing    bool           // Current acts one last time after a cap, without being judged
 	CappedAt    string         // what was about to be entered when the handler was; "" where none was
 
@@ -197,6 +198,7 @@ type Outcome struct {
 	Source       string // the line of a file that Error is about, and a line with a caret; "" = none
 	Message      string // what the terminal state says last (message:)
 	Reason       string // why it ended so, as [Config.Why] says; "" in sub-loops
+	Ignored      string // which actions failed on the way without changing it (see [Snapshot.IgnoredText]); "" = none, or a sub-loop
 	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
 	Continuation string // payload of a handoff
 	Limited      bool   // a rate limit, or a lack of processes or descriptors, lasted: it can be resumed later

@@ -329,6 +329,9 @@ func (e *Executor) routeOutcome(st *State, key string, good bool) decision {
 	if err != nil {
 		return e.exception(st, err)
 	}
+	if st.Next != "" && !good && st.On["error"] == "" {
+		e.ignored(st, "verdict "+key)
+	}
 	return decision{target: target}
 }
 

@@ -363,6 +363,10 @@ func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decis
 		if st.RetryableExitCodes != nil && !slices.Contains(st.RetryableExitCodes, res.ExitCode) && st.OnRetryExhausted != "" {
 			slot = st.OnRetryExhausted
 		}
+	case res.TimeoutKind != "":
+		e.ignored(st, "timed out")
+	case res.ExitCode != 0:
+		e.ignored(st, fmt.Sprintf("exit %d", res.ExitCode))
 	}
 	target, err := e.target(slot, scope)
 	if err != nil {

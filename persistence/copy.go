@@ -217,6 +217,9 @@ func sumRun(h hash.Hash, r Run) {
 	if r.Reason != "" {
 		m.Set("reason", r.Reason)
 	}
+	if r.Ignored != "" {
+		m.Set("ignored_failures", r.Ignored)
+	}
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}

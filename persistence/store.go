@@ -100,6 +100,7 @@ type Run struct {
 	Error     string
 	Message   string // what its terminal state said last (message:); "" = nothing
 	Reason    string // why it ended so, in one line; "" = that was not recorded, or it has not ended
+	Ignored   string // which actions failed on the way without changing it; "" = none
 	Unowned   bool   // it says running, and nothing names a process that runs it: it is not known whether one does
 	Limited   bool   // it failed because a rate limit lasted, so it can be resumed all the same
 	Refused   bool   // it failed because something failed permanently (D29), so it can be resumed once the cause is removed

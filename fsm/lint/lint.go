@@ -46,6 +46,7 @@ func (c *checker) check() []fsm.Problem {
 	c.policyRules()
 	c.literalRules()
 	c.graphRules()
+	c.failureAsSuccess()
 	p := c.newPastes()
 	for _, s := range c.states {
 		c.stateRules(s)
@@ -53,6 +54,7 @@ func (c *checker) check() []fsm.Problem {
 		c.writtenRules(s)
 		c.quoteRule(s)
 		c.exitRule(s)
+		c.ignoredFailure(s)
 		c.evaluatorRules(s)
 		c.textRules(p, s)
 	}

@@ -143,7 +143,7 @@ func (c *checker) impossible(s *fsm.State, a answer) (found bool) {
 		words = append(words, "on_success", "on_failure")
 	}
 	for _, v := range verdicts(s) {
-		if comes(v) {
+		if comes(v) || s.On[v] == c.l.Otherwise {
 			continue
 		}
 		found = true
@@ -182,6 +182,9 @@ func (c *checker) uncaught(s *fsm.State, a answer) {
 	}
 	if slices.Contains(open, "success") {
 		add = "by a route table: route: {success: …}"
+	}
+	if slices.Contains(open, "no") && s.Route == nil {
+		add += " with the state for failures, or name that in otherwise at the top level (next would go on although it failed)"
 	}
 	c.warnf("uncaught-verdict", ofState(s), "the state %s has no transition for the %s %s of %s, and a run ends with an error on %s; add it %s",
 		humanize.Quote(s.Name), verdict, humanize.And(open), a.by, which, add)

@@ -12,11 +12,11 @@ import (
 )
 
 // assemble returns the document with everything in it that it takes from elsewhere: first the loop it inherits
-// from, then the states made from flow, then the fragments of its states.
+// from, then the states made from flow, then the fragments of its states, and at last where failures lead.
 func (d *decoder) assemble() *yaml.Node {
 	root := d.inherit(d.main.root, []*source{d.main})
 	root = d.flow(root)
-	return d.fragments(root)
+	return d.otherwise(d.fragments(root))
 }
 
 // include counts a file among those the loop is made of, and reports why it could not be read. It is false if it

@@ -217,7 +217,7 @@ func (d *decoder) checkAwait(s *stateDecl) {
 	if s.Await.Ask != nil {
 		return
 	}
-	if !timed && b.given("on_no") && s.Await.Run == "" {
+	if !timed && b.given("on_no") && s.Await.Run == "" && s.On["no"] != d.aside {
 		d.warnf(b.keyPos("on_no"), join(b.path, "on_no"), "ignored", "on_no is never followed: a wait for %s without a timeout says yes or does not end", awaitNoun(s.Await.Kind()))
 	}
 	if s.Await.Run != "" && !leads && s.On["no"] == "" && s.On["error"] == "" && s.Await.Status != fsm.RunEnded {

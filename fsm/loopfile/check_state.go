@@ -52,7 +52,7 @@ func (d *decoder) checkTransition(s *stateDecl) {
 			return
 		}
 	}
-	d.errorf(s.Pos, s.path, "no-transition", "the state %s leads nowhere; expected next, on_yes and on_no, route, or terminal: true", quote(s.Name))
+	d.errorf(s.Pos, s.path, "no-transition", "the state %s leads nowhere; expected on_yes and on_no, route, next (which goes on even if it fails), or terminal: true", quote(s.Name))
 }
 
 func isVerdictKey(name string) bool { return strings.HasPrefix(name, "on_") && !notVerdicts[name] }

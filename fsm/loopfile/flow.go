@@ -41,7 +41,15 @@ func (d *decoder) flow(root *yaml.Node) *yaml.Node {
 		d.partial = true
 		return rest
 	}
-	return d.set(rest, d.scalar("states", key), d.chain(val, steps, defs))
+	return d.set(rest, d.scalar("states", key), d.chain(val, steps, defs, aside(root)))
+}
+
+// aside returns the state that otherwise names: in a loop with flow, state_defs describes it although it is no step.
+func aside(root *yaml.Node) string {
+	if _, to := find(root, "otherwise"); to != nil && to.Kind == yaml.ScalarNode {
+		return to.Value
+	}
+	return ""
 }
 
 // steps reads the list.
@@ -91,8 +99,8 @@ func (d *decoder) steps(key, val *yaml.Node) ([]step, bool) {
 }
 
 // chain makes the states: each leads to the next, or where its test says, and the last one ends the run. The bodies
-// in state_defs lie over that.
-func (d *decoder) chain(list *yaml.Node, steps []step, defs *yaml.Node) *yaml.Node {
+// in state_defs lie over that; that of the state aside, which is no step, is taken as it is.
+func (d *decoder) chain(list *yaml.Node, steps []step, defs *yaml.Node, aside string) *yaml.Node {
 	states := d.like(&yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}, list)
 	bodies := map[string]entry{}
 	var order []string
@@ -138,7 +146,12 @@ func (d *decoder) chain(list *yaml.Node, steps []step, defs *yaml.Node) *yaml.No
 		words = append(words, s.name)
 	}
 	for _, name := range order {
-		if _, ok := at[name]; !ok {
+		_, ok := at[name]
+		switch {
+		case ok:
+		case name == aside:
+			states.Content = append(states.Content, bodies[name].key, bodies[name].val)
+		default:
 			d.warnf(d.pos(bodies[name].key), join("state_defs", name), "ignored", "%s is not a step of flow and has no effect%s (steps: %s)", quote(name), didYouMean(name, words), enumerate(words))
 		}
 	}

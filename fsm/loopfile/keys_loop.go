@@ -6,6 +6,7 @@ var loopKeys = []Key{
 	{Name: "description", In: InLoop, Type: TypeText, Doc: "What the loop does, for people. Listings show the first line."},
 	{Name: "initial", In: InLoop, Type: TypeTarget, Required: true, Doc: "The state a run starts in."},
 	{Name: "states", In: InLoop, Type: TypeSpecial, Required: true, NotNull: true, Doc: "The states by name. At least one must be terminal."},
+	{Name: "otherwise", In: InLoop, Type: TypeTarget, Doc: "The state to go to when a state fails that says nothing about that. A state that acts and has neither `route` nor `on_no`, `on_error`, `on_timeout` or `on_partial` gets these four keys; with `next`, `on_error` only."},
 	{Name: "context", In: InLoop, Type: TypeMap, Doc: "First values of `${context.NAME}`. The command line can replace them."},
 	{Name: "parameters", In: InLoop, Type: TypeSpecial, Doc: "Typed inputs: of a run of its own, and of the loops that run this one."},
 	{Name: "max_steps", In: InLoop, Type: TypeInt, Default: 50, Above: &limit0, Doc: "How many times states may be entered before the run ends."},

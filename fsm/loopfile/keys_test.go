@@ -30,7 +30,7 @@ state: call
 call: url method headers body json
 wait: for at until file url run event status every backoff max
 retry: times backoff on
-loop: schedule
+loop: schedule otherwise
 schedule: cron timezone overlap catch_up
 route[]: when to
 budget: cost_usd tokens wall steps prompts allow_unknown_cost

@@ -23,7 +23,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	top := d.pos(root)
 	l := &fsm.Loop{
 		Name: b.text("name"), Description: b.text("description"), File: d.main.name, Pos: top,
-		Initial: b.target("initial"), States: map[string]*fsm.State{},
+		Initial: b.target("initial"), Otherwise: b.target("otherwise"), States: map[string]*fsm.State{},
 		Context: b.mapping("context"), Parameters: d.parameters(b, "parameters", "parameters"),
 		MaxSteps: b.int("max_steps"), MaxIterations: b.int("max_iterations"),
 		OnMaxSteps: b.target("on_max_steps"), OnMaxIterations: b.target("on_max_iterations"),

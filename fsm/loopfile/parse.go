@@ -40,6 +40,7 @@ type decoder struct {
 	calls    []call                         // every state that runs a loop
 	missing  int                            // files that were not found
 	flags    map[string]bool
+	aside    string // the state that otherwise names, where states lead there because of it
 }
 
 func newDecoder(main *source, l *Loader) *decoder {

@@ -83,6 +83,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.Fragment = d.fragmentOf(b)
 	s.Next, s.OnMaintain = to("next"), to("on_maintain")
 	s.Terminal, s.Failure = b.bool("terminal"), b.bool("failure")
+	s.Succeeds = b.has("failure") && b.fields["failure"].val == false
 	if !b.has("failure") && s.Terminal {
 		switch s.Name {
 		case "failed", "error", "aborted", "finalize_aborted":

@@ -110,6 +110,9 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 	if o.Signal != "" {
 		word += " by " + o.Signal
 	}
+	if o.Ignored != "" && Succeeded(o) {
+		word += ", " + o.Ignored
+	}
 	return word
 }
 

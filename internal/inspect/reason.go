@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"fmt"
+	"strings"
 
 	"loops/fsm"
 	"loops/internal/humanize"
@@ -31,6 +32,9 @@ func Reason(r persistence.Run) string {
 	case r.Status == persistence.Interrupted:
 		text = "interrupted in state " + r.State + ": its process" + pidOf(r) + " is gone"
 	}
+	if r.Ignored != "" && r.Status == persistence.Completed {
+		text = strings.TrimSuffix("completed, "+r.Ignored+"; "+text, "; ")
+	}
 	return bounded(text)
 }
 
@@ -50,6 +54,6 @@ func bounded(text string) string {
 // outcomeOf is the outcome of a run, as far as its record has it.
 func outcomeOf(r persistence.Run) fsm.Outcome {
 	return fsm.Outcome{
-		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason, Continuation: r.Continuation,
+		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason, Ignored: r.Ignored, Continuation: r.Continuation,
 	}
 }

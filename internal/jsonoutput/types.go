@@ -100,6 +100,7 @@ type explanation struct {
 	Status       *string        `json:"status"`
 	TerminatedBy *string        `json:"terminated_by"`
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
+	Ignored      *string        `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
@@ -170,6 +171,7 @@ type listed struct {
 		Status   *string `json:"status"`
 		Outcome  string  `json:"outcome"`
 		Reason   *string `json:"reason"`
+		Ignored  *string `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
 		Started  string  `json:"started_at"`
 		Updated  *string `json:"updated_at"`
 	} `json:"last_run,omitempty" jsonschema:"null where the loop never ran"`
@@ -260,6 +262,7 @@ type run struct {
 	State        string         `json:"current_state"`
 	Outcome      string         `json:"outcome"`
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
+	Ignored      *string        `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`

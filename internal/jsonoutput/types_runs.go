@@ -142,6 +142,7 @@ type watched struct {
 	TerminatedBy *string  `json:"terminated_by"`
 	Error        *string  `json:"error"`
 	Reason       *string  `json:"reason" jsonschema:"why the run ended"`
+	Ignored      *string  `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
 }
 
 type watchedWaiter struct {

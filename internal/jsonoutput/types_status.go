@@ -98,6 +98,7 @@ type standing struct {
 	LastEvent   *string         `json:"last_event" jsonschema:"as a line of text"`
 	Idle        *int            `json:"idle_ms"`
 	Reason      *string         `json:"reason" jsonschema:"why the run ended"`
+	Ignored     *string         `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
 	Elsewhere   bool            `json:"owner_elsewhere" jsonschema:"whether the owner cannot be seen from here"`
 	Unowned     bool            `json:"owner_unknown,omitempty" jsonschema:"whether it was recorded without an owner"`
 	Waiting     *waiting        `json:"waiting,omitempty"`

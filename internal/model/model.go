@@ -25,6 +25,7 @@ func Of(l *fsm.Loop) *value.Map {
 	w.text("visibility", l.Visibility, def.Visibility)
 	w.list("schedule", scheduleModel(l.Schedule))
 	w.text("initial", l.Initial, "")
+	w.text("otherwise", l.Otherwise, "")
 	w.list("parameters", parametersModel(l.Parameters))
 	w.value("context", l.Context, l.Context.Len() > 0)
 	w.text("input_key", l.InputKey, def.InputKey)

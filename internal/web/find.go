@@ -283,6 +283,9 @@ func rowOf(p Project, r persistence.Run) row {
 	reason := r.Message
 	if !project.Alive(r) {
 		reason = cmp.Or(reason, inspect.Reason(r), inspect.Outcome(r))
+		if r.Ignored != "" && r.Message != "" && r.Status == persistence.Completed {
+			reason = "completed, " + r.Ignored + "; " + reason
+		}
 	}
 	return row{
 		Project: p.Name, ID: string(r.ID), Loop: r.Loop, Status: inspect.Outcome(r), State: r.State, Where: r.State, Step: inspect.StepText(r),

@@ -80,6 +80,7 @@ func fields() []field {
 			patch: func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, a.RateLimits, b.RateLimits, e.rateLimit) },
 		},
 		number("consecutive_rate_limit_exhaustions", "Storm", false, func(s *fsm.Snapshot) *int { return &s.Storm }),
+		counts("ignored_failures", "Ignored", func(s *fsm.Snapshot) *map[string]int { return &s.Ignored }),
 		counts("edge_revisit_counts", "Edges", func(s *fsm.Snapshot) *map[string]int { return &s.Edges }),
 		number("iteration_count", "Passes", false, func(s *fsm.Snapshot) *int { return &s.Passes }),
 		{

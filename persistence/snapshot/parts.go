@@ -93,6 +93,9 @@ func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	if o.Reason != "" {
 		m.Set("reason", o.Reason)
 	}
+	if o.Ignored != "" {
+		m.Set("ignored_failures", o.Ignored)
+	}
 	return e.Value(m)
 }
 
@@ -112,6 +115,7 @@ func TakeOutcome(to **fsm.Outcome, v any) error {
 		"rate_limited":     func(v any) error { return takeBool(&x.Limited, v) },
 		"message":          func(v any) error { return TakeText(&x.Message, v) },
 		"reason":           func(v any) error { return TakeText(&x.Reason, v) },
+		"ignored_failures": func(v any) error { return TakeText(&x.Ignored, v) },
 		"refused":          func(v any) error { return takeBool(&x.Refused, v) },
 		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
 	})

@@ -151,6 +151,9 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 	if r.Reason != "" {
 		m.Set("reason", r.Reason)
 	}
+	if r.Ignored != "" {
+		m.Set("ignored_failures", r.Ignored)
+	}
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
@@ -185,7 +188,7 @@ func readAbout(r *persistence.Run, about string) error {
 	}
 	r.State, r.Step, r.Passes, r.Elapsed = text("state"), int(number("step")), int(number("passes")), time.Duration(number("elapsed_ns"))
 	r.Ended, r.Error, r.Message, r.Continuation, r.Marker = text("ended"), text("error"), text("message"), text("continuation"), text("marker")
-	r.Reason = text("reason")
+	r.Reason, r.Ignored = text("reason"), text("ignored_failures")
 	r.File, r.SHA256, r.Why, r.MaxSteps, r.Segment = text("file"), text("sha256"), text("why"), int(number("max_steps")), int(number("segment"))
 	if at := text("reconciled_at"); at != "" {
 		if r.Reconciled, err = fsm.ParseTime(at); err != nil {
@@ -209,9 +212,9 @@ func readAbout(r *persistence.Run, about string) error {
 func learn(r *persistence.Run, m *fsm.Snapshot) {
 	r.State, r.Step, r.Passes, r.Elapsed, r.Continuation = m.Current, m.Step, m.Passes, m.Elapsed, m.Continuation
 	r.StartedAt = m.StartedAt
-	r.Ended, r.Error, r.Message, r.Reason, r.Limited, r.Refused = "", "", "", "", false, false
+	r.Ended, r.Error, r.Message, r.Reason, r.Ignored, r.Limited, r.Refused = "", "", "", "", "", false, false
 	if o := m.Outcome; o != nil {
-		r.Ended, r.Error, r.Message, r.Reason, r.Limited, r.Refused = o.TerminatedBy, o.Error, o.Message, o.Reason, o.Limited, o.Refused
+		r.Ended, r.Error, r.Message, r.Reason, r.Ignored, r.Limited, r.Refused = o.TerminatedBy, o.Error, o.Message, o.Reason, o.Ignored, o.Limited, o.Refused
 	}
 	r.Marker = persistence.Marker(r.ID, r.Segment, m)
 }

@@ -18,7 +18,7 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 	defer p.out.Flush()
 	out, done, failed := p.out, inspect.Succeeded(o), inspect.EndKind(o) == "failed"
 	if p.quiet {
-		if done {
+		if done && o.Ignored == "" {
 			return
 		}
 		out = p.err
@@ -41,7 +41,7 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 	line := inspect.EndLine(o, p.max)
 	style := p.paint.Amber
 	switch {
-	case done && resume == "":
+	case done && resume == "" && o.Ignored == "":
 		style = p.paint.Green
 	case failed:
 		style = p.paint.Red

@@ -123,7 +123,7 @@ func (p *GitHub) Finish(o fsm.Outcome, resume string) {
 	said := strings.TrimSpace(p.errors + "\n" + p.output)
 	p.Text.Finish(o, resume)
 	kind := inspect.EndKind(o)
-	if !inspect.Succeeded(o) {
+	if !inspect.Succeeded(o) || o.Ignored != "" {
 		level := fsm.SeverityWarning
 		if kind == "failed" || kind == "stalled" {
 			level = fsm.SeverityError

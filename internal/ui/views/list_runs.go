@@ -34,6 +34,7 @@ func ListedObject(p *project.Project, store *project.Records, v *inspect.Status)
 		m.Set("error", ui.OrNull(inspect.HonestError(v.Run)))
 	}
 	m.Set("reason", ui.OrNull(inspect.Reason(v.Run)))
+	m.Set("ignored_failures", ui.OrNull(v.Run.Ignored))
 	m.Set("idle_ms", nil)
 	if project.Alive(v.Run) {
 		m.Set("idle_ms", v.Idle().Milliseconds())
