@@ -310,12 +310,27 @@ func (s *recording) observe(ev fsm.Event) {
 	}
 }
 
-// why fits fsm.Config.Why.
+// why fits fsm.Config.Why. Of a run that was resumed the whole record counts: what decided may be older than this process. Where it cannot be
+// read, what this process has recorded must do.
 func (s *recording) why(o fsm.Outcome, pending []fsm.Event) string {
-	for _, ev := range pending {
-		s.because.Add(ev)
+	because := &s.because
+	if s.j.journal.Run().Segment > 0 {
+		var whole inspect.Because
+		var err error
+		for ev, failed := range s.j.store.Events(context.Background(), s.id, 0) {
+			if err = failed; err != nil {
+				break
+			}
+			whole.Add(ev)
+		}
+		if err == nil {
+			because = &whole
+		}
 	}
-	return s.because.Reason(o, s.j.loop)
+	for _, ev := range pending {
+		because.Add(ev)
+	}
+	return because.Reason(o, s.j.loop)
 }
 
 // end releases a run and reports how it ended. ending ends what git does for it.

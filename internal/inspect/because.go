@@ -16,14 +16,14 @@ const (
 	countedStates = 1000 // states whose verdicts are counted
 )
 
-// A Because finds out from the events of a run, in their order, why the run ended. It may begin with any event. Its memory is bounded.
+// A Because finds out from the events of a run, in their order, why the run ended. It is given all of them, those before it was resumed
+// included; where some are lost it begins with any event. Its memory is bounded.
 // The zero Because is ready. It is not safe for concurrent use.
 type Because struct {
 	turns [decidingTurns]turn // the newest first
 	same  map[string]streak   // by state: its newest verdict, and how often in a row it came
 	limit fsm.Event           // the newest event of a limit that was reached
 	spent *turn               // the visit that a budget ended, which led the run to on_budget; nil = none did
-	later bool                // what came before the run was resumed is not known
 	by    string              // who stopped the run; "" = it is not known
 	waits string              // what it waits for; "" = it is not known
 }
@@ -35,7 +35,7 @@ type turn struct {
 	mishap                       fsm.Event // something around the action went wrong, and that was followed, not a verdict
 	led                          fsm.Event // a limit that said where the run went on, whatever the verdict was
 	times                        int
-	resumed                      bool      // and perhaps more often before the run was resumed
+	to                           string    // the state it led to
 	inner                        *Because  // of the sub-loop that runs
 	inside                       string    // what decided in the one that ended
 	broken                       fsm.Event // the newest action inside a branch that failed
@@ -45,7 +45,6 @@ type turn struct {
 type streak struct {
 	verdict string
 	times   int
-	resumed bool // it may have begun before the run was resumed
 }
 
 // Add takes the next event.
@@ -69,12 +68,12 @@ func (b *Because) Add(e fsm.Event) {
 			now.printed = e
 		}
 	case fsm.EventStateEnter:
-		if e.Depth == 0 {
+		if again, _ := e.Get("resumed").(bool); e.Depth == 0 && !(again && now.state == str(e, "state")) { // what it did before it was resumed counts
 			b.enter(str(e, "state"))
 		}
 	case fsm.EventLoopResume:
 		if e.Depth == 0 && now.state == "" {
-			now.state, b.later = str(e, "from_state"), true
+			now.state = str(e, "from_state")
 		}
 		if e.Depth == 0 {
 			b.spent = nil // the budget is looked at again
@@ -87,6 +86,10 @@ func (b *Because) Add(e fsm.Event) {
 		now.printed = fsm.Event{}
 	case fsm.EventActionComplete:
 		now.acted = e
+	case fsm.EventRoute:
+		if e.Depth == 0 {
+			now.to = str(e, "to")
+		}
 	case fsm.EventActionError:
 		if e.Depth == 0 && str(e, "route") != "" {
 			now.mishap = e
@@ -135,7 +138,7 @@ func (t *turn) enclose(e fsm.Event) {
 		return
 	}
 	failure, _ := e.Get("failure_terminal").(bool)
-	if last := t.inner.decided(failure || str(e, "terminated_by") != fsm.EndTerminal); last != nil {
+	if last := t.inner.decided(failure || str(e, "terminated_by") != fsm.EndTerminal, nil); last != nil {
 		t.inside = ": " + last.text()
 	}
 	t.inner = nil
@@ -152,13 +155,13 @@ func (b *Because) judge(now *turn, e fsm.Event) {
 	if verdict := str(e, "verdict"); known && r.verdict == verdict {
 		r.times++
 	} else {
-		r = streak{verdict, 1, b.later && !known}
+		r = streak{verdict, 1}
 	}
 	if known || len(b.same) < countedStates {
 		if b.same == nil {
 			b.same = map[string]streak{}
 		}
-		b.same[now.state], now.times, now.resumed = r, r.times, r.resumed
+		b.same[now.state], now.times = r, r.times
 	}
 }
 
@@ -175,16 +178,16 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	}
 	switch o.TerminatedBy {
 	case fsm.EndTerminal:
-		if t := b.decided(o.Failure); t != nil {
-			return t.text() + b.after(t)
+		if t := b.decided(o.Failure, l); t != nil {
+			return t.text() + t.chose(l) + b.after(t, l)
 		}
 		return map[bool]string{true: "state " + state + " is a failure state", false: "state " + state + " is a terminal state"}[o.Failure]
 	case fsm.EndMaxSteps:
-		return b.lastly("the cap " + numberOr(l.MaxSteps > 0, "of "+humanize.Count(l.MaxSteps, "step"), "on steps") + " was reached (max_steps)")
+		return b.lastly("the cap " + numberOr(l.MaxSteps > 0, "of "+humanize.Count(l.MaxSteps, "step"), "on steps") + " was reached (max_steps)", l)
 	case fsm.EndMaxIterations:
-		return b.lastly("the cap " + numberOr(l.MaxIterations > 0, "of "+passes(l.MaxIterations), "on passes") + " was reached (max_iterations)")
+		return b.lastly("the cap " + numberOr(l.MaxIterations > 0, "of "+passes(l.MaxIterations), "on passes") + " was reached (max_iterations)", l)
 	case fsm.EndTimeout:
-		return b.lastly("the run took longer than its timeout" + numberOr(l.Timeout > 0, " of "+humanize.Duration(l.Timeout), ""))
+		return b.lastly("the run took longer than its timeout" + numberOr(l.Timeout > 0, " of "+humanize.Duration(l.Timeout), ""), l)
 	case fsm.EndInterrupted:
 		if o.Error != "" {
 			return b.broken(o)
@@ -200,7 +203,7 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	case fsm.EndParked:
 		return "parked in state " + state + ", which waits" + strings.TrimSuffix(" for "+b.waits, " for ")
 	case fsm.EndError:
-		return b.broken(o)
+		return b.broken(o, l)
 	}
 	return b.limited(o)
 }
@@ -219,7 +222,7 @@ func (b *Because) limited(o fsm.Outcome) string {
 }
 
 // broken says why a run ended with an error.
-func (b *Because) broken(o fsm.Outcome) string {
+func (b *Because) broken(o fsm.Outcome, l *fsm.Loop) string {
 	switch {
 	case o.Limited && o.Error == NoTransition:
 		return "state " + o.FinalState + ": " + RateLimited
@@ -229,27 +232,27 @@ func (b *Because) broken(o fsm.Outcome) string {
 		}
 		return "state " + o.FinalState + " has no transition for what happened" + b.turns[0].brackets()
 	case o.Error == "":
-		return b.lastly("an error in state " + o.FinalState)
+		return b.lastly("an error in state " + o.FinalState, l)
 	}
 	return errorText(o.FinalState, o.Error)
 }
 
 // lastly adds what the newest visit came to.
-func (b *Because) lastly(text string) string {
-	if t := b.decided(true); t != nil {
-		return text + "; last, " + t.text()
+func (b *Because) lastly(text string, l *fsm.Loop) string {
+	if t := b.decided(true, l); t != nil {
+		return text + "; last, " + t.text() + t.chose(l)
 	}
 	return text
 }
 
 // decided returns the visit that decided how the run ended: where it failed, one that failed shortly before the end rather than the ones
 // that led on from there. nil = nothing was decided.
-func (b *Because) decided(failed bool) *turn {
+func (b *Because) decided(failed bool, l *fsm.Loop) *turn {
 	var last *turn
 	for i := range b.turns {
 		t := &b.turns[i]
 		switch {
-		case !t.decides():
+		case !t.decides(l):
 		case failed && t.failed():
 			return t
 		case last == nil:
@@ -263,15 +266,32 @@ func (b *Because) decided(failed bool) *turn {
 }
 
 // after says that states between the one that decided and the end did not change that.
-func (b *Because) after(decided *turn) string {
-	if last := &b.turns[0]; last != decided && last.state != "" && last.decides() {
-		return "; state " + last.state + " led from there to the end"
+func (b *Because) after(decided *turn, l *fsm.Loop) string {
+	if last := &b.turns[0]; last != decided && last.state != "" && last.decides(l) {
+		return "; state " + last.state + " led from there to the end" + last.chose(l)
 	}
 	return ""
 }
 
-func (t *turn) decides() bool {
-	return t.verdict.Kind != "" || t.acted.Kind != "" || t.sub.Kind != "" || t.mishap.Kind != "" || t.led.Kind != ""
+// chose names the condition of a route list by which the visit was left; "" = another rule led on.
+func (t *turn) chose(l *fsm.Loop) string {
+	var st *fsm.State
+	if l != nil {
+		st = l.States[t.state]
+	}
+	if st == nil || st.Next != "" || st.Route == nil || st.Route.Cases == nil || t.mishap.Kind != "" || t.led.Kind != "" || str(t.verdict, "verdict") == "error" {
+		return ""
+	}
+	for _, row := range st.Route.Cases {
+		if row.To == t.to {
+			return ", by its route: " + row.Condition()
+		}
+	}
+	return ""
+}
+
+func (t *turn) decides(l *fsm.Loop) bool {
+	return t.chose(l) != "" || t.verdict.Kind != "" || t.acted.Kind != "" || t.sub.Kind != "" || t.mishap.Kind != "" || t.led.Kind != ""
 }
 
 func (t *turn) failed() bool {

@@ -54,7 +54,7 @@ func TestReasonOfAnEnd(t *testing.T) {
 			"the same verdict again and again, before and after it was resumed",
 			[][]fsm.Event{{event(fsm.EventLoopResume, "from_state", "test")}, visit("test", 1, "a", no...), visit("test", 1, "b", no...)},
 			failed,
-			`state test said no 2 times since the run was resumed (exit 1: "b")`,
+			`state test said no 2 times (exit 1: "b")`,
 		},
 		{
 			"the same verdict again and again after another one, all since it was resumed",

@@ -56,15 +56,14 @@ func (t *turn) text() string {
 		return fmt.Sprintf("the sub-loop of state %s ended in %s [%s]%s", t.state, str(t.sub, "final_state"), str(t.sub, "terminated_by"), cmp.Or(quotation(str(t.sub, "error")), t.inside))
 	case verdict == "" && whole(t.acted, "exit_code") != 0:
 		return "the action of state " + t.state + " failed" + t.brackets()
+	case verdict == "" && t.acted.Kind == "":
+		return "state " + t.state + " led to " + t.to
 	case verdict == "":
 		return "state " + t.state + " ended its action"
 	}
 	text := "state " + t.state + " said " + verdict
 	if t.times > 1 {
 		text += " " + humanize.Count(t.times, "time")
-		if t.resumed {
-			text += " since the run was resumed"
-		}
 	}
 	return text + t.brackets()
 }

@@ -186,7 +186,11 @@ func (x *explainer) item(e fsm.Event) {
 	}
 	if x.failed++; x.failed <= failedTold {
 		text := itemText(e)
-		x.add(say(e, "%s.", strings.ToUpper(text[:1])+text[1:]))
+		text = strings.ToUpper(text[:1]) + text[1:] + "."
+		if errs := lastLine(str(e, "stderr_preview")); errs != "" {
+			text += " Last lines of standard error: " + humanize.Quote(errs) + "."
+		}
+		x.add(Sentence{text, []uint64{e.Seq}})
 	}
 }
 

@@ -50,7 +50,7 @@ func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Status, rows, m
 		switch e.Kind {
 		case fsm.EventActionOutput:
 			line = cutLine(inspect.Text(e.Get("line")))
-		case fsm.EventActionComplete:
+		case fsm.EventActionComplete, fsm.EventItemEnd:
 			if line, _ = e.Get("stderr_preview").(string); line != "" {
 				line = "\x1b[2m" + strings.ReplaceAll(cut(strings.TrimRight(line, "\n")), "\n", "\n\x1b[2m") + "\x1b[0m"
 			}

@@ -241,6 +241,10 @@ func (t *stepDetail) take(e fsm.Event, out, errs *strings.Builder) {
 		if out.Len() <= shownOutput {
 			out.WriteString(inspect.Text(e.Get("line")) + "\n")
 		}
+	case fsm.EventItemEnd:
+		if text, _ := e.Get("stderr_preview").(string); text != "" && errs.Len() <= shownOutput {
+			errs.WriteString(inspect.Text(e.Get("key")) + ": " + text + "\n")
+		}
 	case fsm.EventActionComplete:
 		if text, _ := e.Get("stderr_preview").(string); text != "" {
 			errs.WriteString(text + "\n")

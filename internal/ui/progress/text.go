@@ -240,6 +240,9 @@ func (p *Text) Event(e fsm.Event) {
 			line = p.paint.Amber(line)
 		}
 		p.print(pad + Indent + line)
+		if e.Kind == fsm.EventItemEnd && p.live == nil && inspect.Text(e.Get("verdict")) != "yes" {
+			p.showErrors(pad)
+		}
 	case fsm.EventActionRetry:
 		p.flushHead()
 		p.head = fmt.Sprintf("%s%sretry %s of %s", pad, Indent, ui.ValueText(e.Get("retry")), ui.ValueText(e.Get("times")))

@@ -22,6 +22,10 @@ func (p *Text) remember(e fsm.Event) {
 		p.output, p.errors, p.shown = "", "", false
 	case fsm.EventActionComplete:
 		p.output, p.errors = inspect.Text(e.Get("output_preview")), inspect.Text(e.Get("stderr_preview"))
+	case fsm.EventItemEnd:
+		if inspect.Text(e.Get("verdict")) != "yes" {
+			p.output, p.errors, p.shown = inspect.Text(e.Get("output")), inspect.Text(e.Get("stderr_preview")), false
+		}
 	}
 }
 
