@@ -26,10 +26,12 @@ func (e *Executor) ignored(st *State, how string) {
 	if _, known := m.Ignored[what]; !known && len(m.Ignored) >= mostIgnored {
 		what = "others"
 	}
-	if m.Ignored == nil {
-		m.Ignored = make(map[string]int)
+	all := maps.Clone(m.Ignored) // one that was recorded is never changed
+	if all == nil {
+		all = make(map[string]int)
 	}
-	m.Ignored[what]++
+	all[what]++
+	m.Ignored = all
 }
 
 // onward returns where a state with next leads by its verdict: on_error takes what did not turn out well.

@@ -116,7 +116,7 @@ func wholeState() []any {
 	noVerdict := object("propertyNames", anyOf(object("not", object("pattern", verdictKey)), object("enum", otherOnKeys())))
 	leads := anyOf(has("next"), object("required", []any{"route"}), has("loop"), is("terminal", truths...), object("not", noVerdict))
 	return append(slices.Concat(waitRules(), askRules(), eachRules(), branchRules(), callRules()),
-		when(object("not", leads), refuse("the state leads nowhere; expected next, on_yes and on_no, route, or terminal: true")),
+		when(object("not", leads), refuse("the state leads nowhere; expected on_yes and on_no, route, next (which goes on even if it fails), or terminal: true")),
 		object("properties", object(
 			"evaluate", reference("whole_evaluate"),
 			"route", rule(object("minProperties", 1)),

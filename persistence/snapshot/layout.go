@@ -80,7 +80,6 @@ func fields() []field {
 			patch: func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, a.RateLimits, b.RateLimits, e.rateLimit) },
 		},
 		number("consecutive_rate_limit_exhaustions", "Storm", false, func(s *fsm.Snapshot) *int { return &s.Storm }),
-		counts("ignored_failures", "Ignored", func(s *fsm.Snapshot) *map[string]int { return &s.Ignored }),
 		counts("edge_revisit_counts", "Edges", func(s *fsm.Snapshot) *map[string]int { return &s.Edges }),
 		number("iteration_count", "Passes", false, func(s *fsm.Snapshot) *int { return &s.Passes }),
 		{
@@ -120,6 +119,7 @@ func fields() []field {
 		counts("abstention_counts", "Holds", func(s *fsm.Snapshot) *map[string]int { return &s.Holds }),
 		counts("api_error_retries", "APIErrors", func(s *fsm.Snapshot) *map[string]int { return &s.APIErrors }),
 		counts("infra_retries", "InfraErrors", func(s *fsm.Snapshot) *map[string]int { return &s.InfraErrors }),
+		counts("ignored_failures", "Ignored", func(s *fsm.Snapshot) *map[string]int { return &s.Ignored }),
 		text("rate_in_flight", "Spared", false, func(s *fsm.Snapshot) *string { return &s.Spared }),
 		{
 			key: "session", name: "Session", put: putSession, take: takeSession,
