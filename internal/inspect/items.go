@@ -190,7 +190,7 @@ func (x *explainer) item(e fsm.Event) {
 		if errs := lastLine(str(e, "stderr_preview")); errs != "" {
 			text += " Last lines of standard error: " + humanize.Quote(errs) + "."
 		}
-		x.add(Sentence{text, []uint64{e.Seq}})
+		x.add(Sentence{Text: text, Events: []uint64{e.Seq}})
 	}
 }
 
