@@ -190,7 +190,7 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 		return b.lastly("the run took longer than its timeout" + numberOr(l.Timeout > 0, " of "+humanize.Duration(l.Timeout), ""), l)
 	case fsm.EndInterrupted:
 		if o.Error != "" {
-			return b.broken(o)
+			return b.broken(o, l)
 		}
 		// The run is before the state that was to come next.
 		return "the output of state " + cmp.Or(b.turns[0].state, state) + " asked for the end (LOOP_STOP)"
