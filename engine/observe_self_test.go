@@ -78,12 +78,18 @@ func TestNothingBeginsUnasked(t *testing.T) {
 			t.Fatal(err)
 		}
 		for what, do := range map[string]func(ctx context.Context) error{
-			"stop":     func(ctx context.Context) error { _, err := e.Control(ctx, "", Command{Kind: persistence.CommandStop}); return err },
+			"stop": func(ctx context.Context) error {
+				_, err := e.Control(ctx, "", Command{Kind: persistence.CommandStop})
+				return err
+			},
 			"answer":   func(ctx context.Context) error { _, err := e.Answer(ctx, "", Answer{Choice: "yes"}); return err },
 			"fork":     func(ctx context.Context) error { _, err := e.Fork(ctx, ForkRequest{At: "1"}, nil); return err },
 			"resume":   func(ctx context.Context) error { _, err := e.Resume(ctx, ResumeRequest{}, nil); return err },
 			"question": func(ctx context.Context) error { _, err := e.Question(ctx, ""); return err },
-			"remove":   func(ctx context.Context) error { _, err := e.Remove(ctx, RemoveRequest{Runs: []string{""}, Force: true}); return err },
+			"remove": func(ctx context.Context) error {
+				_, err := e.Remove(ctx, RemoveRequest{Runs: []string{""}, Force: true})
+				return err
+			},
 		} {
 			if err := do(t.Context()); err == nil || !strings.Contains(err.Error(), "no run is named") {
 				t.Errorf("%s: %s without an id: %v", store, what, err)

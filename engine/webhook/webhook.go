@@ -209,8 +209,16 @@ func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing,
 		return r, err
 	}
 	known, err := schedule.Taken(ctx, d.clock.Ledger, list+h.Name)
-	if err != nil || slices.ContainsFunc(known, func(k schedule.Firing) bool { return k.Source == f.Source && k.State == schedule.Started }) {
-		return Receipt{Copy: true}, err
+	if err != nil {
+		return r, err
+	}
+	for _, k := range known {
+		if k.Source == f.Source && k.State == schedule.Started {
+			return Receipt{Copy: true}, nil
+		}
+		if k.Source == f.Source { // its signature may be another: it is the same message
+			key = k.Key()
+		}
 	}
 	done, err := d.clock.Once(ctx, list+h.Name, key, f, func() error {
 		if h.Signal != "" {
