@@ -3,12 +3,12 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/move"
 	"loops/internal/proc"
 	"loops/persistence"
@@ -24,7 +24,7 @@ func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, 
 		n, err = n+before, errors.Join(err, e)
 	}
 	if n > 0 {
-		tell(Said{Run: run.ID, Text: textf("Ended %s that the interrupted action of state %s had left running.", processes(n), memory.Current)})
+		tell(Said{Run: run.ID, Text: textf("Ended %s that the interrupted action of state %s had left running.", humanize.Count(n, "process"), memory.Current)})
 	}
 	return err
 }
@@ -47,11 +47,4 @@ func endMarked(ctx context.Context, p *project.Project, marker string) (int, err
 		return 0, err
 	}
 	return proc.End(ctx, found, Grace)
-}
-
-func processes(n int) string {
-	if n == 1 {
-		return "1 process"
-	}
-	return fmt.Sprintf("%d processes", n)
 }

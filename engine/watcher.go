@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/httpcall"
 	"loops/persistence"
 )
 
@@ -32,9 +33,11 @@ func (w Watcher) URL(ctx context.Context, address string, follow bool) (fsm.Answ
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
 		return fsm.Answered{}, fmt.Errorf("wait: url is %q; expected an address that begins with http:// or https://", address)
 	}
+	httpcall.Escape(req.URL)
 	client := http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
-		CheckRedirect: func(_ *http.Request, via []*http.Request) error {
+		CheckRedirect: func(req *http.Request, via []*http.Request) error {
+			httpcall.Escape(req.URL)
 			if !follow || len(via) >= mostRedirect {
 				return http.ErrUseLastResponse
 			}

@@ -3,7 +3,6 @@ package fsm
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"loops/fsm/expression"
 	"loops/fsm/template"
@@ -92,21 +91,10 @@ func (e *Executor) assign(st *State, prev *value.Map) error {
 
 // Expressions returns the expressions of a state: those of set, of its route and of its evaluator.
 func Expressions(s *State) (all []*expression.Program) {
-	if s == nil {
-		return nil
+	if s != nil {
+		s.EachExpression(func(p *expression.Program, _ ...string) { all = append(all, p) })
 	}
-	for _, a := range s.Set {
-		all = append(all, a.Value)
-	}
-	if s.Route != nil {
-		for _, row := range s.Route.Cases {
-			all = append(all, row.When)
-		}
-	}
-	if s.Evaluate != nil {
-		all = append(all, s.Evaluate.Expression)
-	}
-	return slices.DeleteFunc(all, func(p *expression.Program) bool { return p == nil })
+	return all
 }
 
 // choose returns the target of the first case that holds; "" = none does.

@@ -105,6 +105,9 @@ func (c *checker) routeRules(s *fsm.State) {
 			c.warnf("partial-route", ofState(s, "on_yes"), "a judge also answers no and partial, and the state %s has no %s; without a route for its verdict a run ends there", humanize.Quote(s.Name), strings.Join(missing, " and no "))
 		}
 	}
+	if s.Route != nil && len(s.Route.Cases) > 0 && !slices.ContainsFunc(s.Route.Cases, func(row fsm.Case) bool { return row.When == nil || row.When.String() == "true" }) {
+		c.warnf("open-route", valueAt("states", s.Name, "route"), "where none of the conditions of this route holds, a run ends with an error; add a last row without when: {to: STATE}")
+	}
 	if s.Evaluate != nil && s.Evaluate.Type == "classify" && s.Route != nil && s.Route.Cases == nil && s.Route.Default == "" {
 		c.warnf("classify-default", valueAt("states", s.Name, "route"), "classify answers with whatever line it finds; add _ to the route for lines you did not expect")
 	}

@@ -81,7 +81,7 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 	}
 	f := fields{m: m}
 	if n := f.number("format"); f.err == nil && n != format {
-		return r, d, bad("its format is %d, and this program knows %d: use a newer one", n, format)
+		return r, d, bad("a newer version of loops wrote it, in format %d, and this version reads format %d: use the newer version", n, format)
 	}
 	r = persistence.Run{
 		ID: persistence.ID(f.text("id")), RunID: f.text("run_id"), Loop: f.text("loop"), Status: persistence.Status(f.text("status")),

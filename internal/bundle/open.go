@@ -63,6 +63,9 @@ func Open(ctx context.Context, r io.Reader, dir string, limit int64) (*Bundle, e
 	have, err := persistence.Sum(ctx, b, b.Run)
 	if err == nil && have != digest {
 		err = bad("its parts do not belong together: they make %s, and %s says %s", have, runFile, digest)
+		if where := b.unknown(ctx, text, digest); where != "" {
+			err = bad("a newer version of loops wrote it: this version does not know %s; use the newer version", where)
+		}
 	}
 	return b, err
 }
@@ -84,10 +87,13 @@ func (b *Bundle) Runs(_ context.Context, q persistence.Query) ([]persistence.Run
 func (b *Bundle) Snapshot(context.Context, persistence.ID) (*fsm.Snapshot, error) {
 	var d snapshot.Decoder
 	err := d.Whole(b.memory)
-	if err != nil {
-		return nil, bad("%s is damaged: %v", memoryFile, err)
+	var m *fsm.Snapshot
+	if err == nil {
+		m, err = d.Snapshot(nothing{})
 	}
-	m, err := d.Snapshot(nothing{})
+	if newer, ok := errors.AsType[*snapshot.NewerError](err); ok {
+		return nil, bad("%v", newer)
+	}
 	if err != nil {
 		return nil, bad("%s is damaged: %v", memoryFile, err)
 	}

@@ -125,6 +125,7 @@ func (c *Call) request(ctx context.Context) (*http.Request, error) {
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
 		return nil, fmt.Errorf("the url is %q; expected an address that begins with http:// or https://", c.URL)
 	}
+	Escape(req.URL)
 	req.Header.Set("User-Agent", "loops")
 	for _, h := range c.Headers {
 		if strings.EqualFold(h.Name, "Host") {
@@ -134,6 +135,20 @@ func (c *Call) request(ctx context.Context) (*http.Request, error) {
 		req.Header.Set(h.Name, h.Value)
 	}
 	return req, nil
+}
+
+// Escape replaces what cannot stand in the first line of a request, such as blanks and quotes, in the query of an address: that of a path is
+// replaced when it is sent.
+func Escape(u *url.URL) {
+	var b strings.Builder
+	for _, c := range []byte(u.RawQuery) {
+		if c <= ' ' || c >= 0x7f || c == '"' || c == '<' || c == '>' {
+			fmt.Fprintf(&b, "%%%02X", c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	u.RawQuery = b.String()
 }
 
 // headers are those that are kept of a response.
@@ -166,6 +181,7 @@ type redirects struct {
 }
 
 func (r *redirects) check(req *http.Request, via []*http.Request) error {
+	Escape(req.URL)
 	req.Header.Del("Referer") // it may hold the query of the address before
 	switch {
 	case len(via) >= mostRedirects:

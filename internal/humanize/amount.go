@@ -2,6 +2,7 @@ package humanize
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -22,10 +23,21 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm%02ds", int(d.Hours()), int(d.Minutes())%60, int(d.Seconds())%60)
 }
 
-// Count writes a number with its noun: 1 run, 2 runs.
+// Count writes a number with its noun: 1 run, 2 runs, 2 retries.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, plural(noun))
+}
+
+func plural(noun string) string {
+	stem, y := strings.CutSuffix(noun, "y")
+	switch {
+	case y && stem != "" && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1])):
+		return stem + "ies"
+	case strings.HasSuffix(noun, "s"), strings.HasSuffix(noun, "x"), strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "sh"):
+		return noun + "es"
+	}
+	return noun + "s"
 }

@@ -24,4 +24,11 @@ func TestCount(t *testing.T) {
 			t.Errorf("Count(%d) = %s, want %s", n, got, want)
 		}
 	}
+	for noun, want := range map[string]string{
+		"retry": "2 retries", "day": "2 days", "process": "2 processes", "branch": "2 branches", "push": "2 pushes", "box": "2 boxes", "step of it": "2 step of its", "y": "2 ys",
+	} {
+		if got := Count(2, noun); got != want {
+			t.Errorf("Count(2, %q) = %s, want %s", noun, got, want)
+		}
+	}
 }

@@ -6,15 +6,13 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 )
 
 // branchesText says that a state begins with its branches, or continues with them.
 func branchesText(e fsm.Event) string {
 	n := whole(e, "branches")
-	line := fmt.Sprintf("%d branches", n)
-	if n == 1 {
-		line = "1 branch"
-	}
+	line := humanize.Count(n, "branch")
 	if most := whole(e, "max_parallel"); most > 0 && most < n {
 		line += fmt.Sprintf(", %d at once", most)
 	}

@@ -39,6 +39,15 @@ func LastEvents(events iter.Seq2[fsm.Event, error], keep func(fsm.Event) bool, n
 // PickRun finds one run of a loop, with its reading.
 func PickRun(ctx context.Context, f project.Finder, loop, run string) (persistence.Run, error) {
 	f.Readings = true
+	if named, err := f.Named(ctx, loop); err != nil || named != nil {
+		switch {
+		case err != nil:
+			return persistence.Run{}, err
+		case run == project.Last || run == string(named.ID):
+			return *named, nil
+		}
+		return persistence.Run{}, engine.Refuse(engine.NotFound, "%s is a run, and its events are: %s", loop, engine.Do(engine.OpHistory, loop))
+	}
 	recorded := false
 	for _, name := range []string{loop, f.NameIn(loop)} {
 		if name == "" {
@@ -46,7 +55,7 @@ func PickRun(ctx context.Context, f project.Finder, loop, run string) (persisten
 		}
 		var found []persistence.Run
 		var err error
-		if run == "last" {
+		if run == project.Last {
 			found, err = f.Loop(ctx, name, 1)
 		} else {
 			found, err = f.Run(ctx, name, run)
@@ -57,7 +66,7 @@ func PickRun(ctx context.Context, f project.Finder, loop, run string) (persisten
 		if len(found) > 0 {
 			return found[0], nil
 		}
-		if run != "last" && !recorded {
+		if run != project.Last && !recorded {
 			one, err := f.Loop(ctx, name, 1)
 			if err != nil {
 				return persistence.Run{}, f.Store.Failed(err)

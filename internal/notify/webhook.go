@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"loops/internal/config"
+	"loops/internal/httpcall"
 )
 
 // The headers of a webhook besides its content type.
@@ -98,6 +99,7 @@ func (s *Sender) attempt(client *http.Client, t config.Notify, e Event, secret s
 	if err != nil {
 		return never, plain(err)
 	}
+	httpcall.Escape(req.URL)
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "loops")
 	req.Header.Set(HeaderEvent, e.Kind)

@@ -10,6 +10,7 @@ package plain
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -40,14 +41,52 @@ func Ours(text string) string {
 	return text
 }
 
-// Colours returns a line that an action wrote, so that its colours pass and end with it. A carriage return before the
-// line's end is left out.
+// Colours returns a line that an action wrote, so that its colours pass and end with it, and nothing of it is concealed. A carriage return
+// before the line's end is left out.
 func Colours(line string) string {
-	line, last := colours(strings.TrimSuffix(line, "\r"), marked)
+	line, last := colours(strings.TrimSuffix(line, "\r"), func(code string) string {
+		seen := revealed(code)
+		if seen == "" && code != "" {
+			return ""
+		}
+		return marked(seen)
+	})
 	if strings.Trim(last, "0") != "" {
 		line += marked("0")
 	}
 	return line
+}
+
+// concealed is the parameter of a sequence SGR that hides text.
+const concealed = 8
+
+// revealed returns the parameters of a sequence SGR without those that hide text.
+func revealed(code string) string {
+	if !strings.Contains(code, "8") {
+		return code
+	}
+	var kept []string
+	skip := 0 // parameters that belong to the colour before them: 38;5;N and 38;2;R;G;B
+	all := strings.Split(code, ";")
+	for i, p := range all {
+		first, _, inside := strings.Cut(p, ":")
+		n, _ := strconv.Atoi(first)
+		switch {
+		case skip > 0:
+			skip--
+		case n == concealed:
+			continue
+		case (n == 38 || n == 48 || n == 58) && !inside && i+1 < len(all):
+			switch kind, _ := strconv.Atoi(all[i+1]); kind {
+			case 5:
+				skip = 2
+			case 2:
+				skip = 4
+			}
+		}
+		kept = append(kept, p)
+	}
+	return strings.Join(kept, ";")
 }
 
 // Uncoloured returns text without its colours.

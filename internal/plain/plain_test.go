@@ -51,6 +51,8 @@ var cases = []struct{ name, in, want string }{
 	{"ours", Ours("\x1b[2mdim\x1b[0m"), "\x1b[2mdim\x1b[0m"},
 	{"a line with colours", Colours("\x1b[32mok\x1b[0m"), "\x1b[32mok\x1b[0m"},
 	{"a line that leaves its colour on", Colours("\x1b[38:2::1:2:3mok"), "\x1b[38:2::1:2:3mok\x1b[0m"},
+	{"concealed text", Colours("\x1b[8msudo\x1b[0m \x1b[1;08;31mrm\x1b[m"), "sudo\x1b[0m \x1b[1;31mrm\x1b[m"},
+	{"concealed behind a colour", Colours("\x1b[38;5;8;8ma\x1b[38;2;8;8;8;8mb\x1b[48:5:8mc\x1b[8:1md"), "\x1b[38;5;8ma\x1b[38;2;8;8;8mb\x1b[48:5:8mcd\x1b[0m"},
 	{"what looks like colours", Colours("\x1b[>4;2m\x1b[?25l\x1b[31\x1b["), `\x1b[>4;2m\x1b[?25l\x1b[31\x1b[`},
 	{"too long for a colour", Colours("\x1b[" + strings.Repeat("1;", 40) + "m"), `\x1b[` + strings.Repeat("1;", 40) + "m"},
 	{"no colours", Uncoloured("\x1b[32mok\x1b[m\x1b[K"), `ok\x1b[K`},

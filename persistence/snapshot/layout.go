@@ -268,6 +268,13 @@ var required = []string{"loop_name", "current_state", "iteration", "started_at"}
 // format under the key "format", as a later version of this program will; one that does not name it has format 1.
 const Format = 1
 
+// A NewerError means that a memory was written by a later version of the program, in a format that this one does not read.
+type NewerError struct{ Format int }
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("a newer version of loops wrote it, in format %d, and this version reads format %d: use the newer version", e.Format, Format)
+}
+
 // newer reports, as an error, that a memory was written by a later version of the program, which knows things that would be lost.
 func newer(m *value.Map) error {
 	v, _ := m.Get("format")
@@ -279,7 +286,7 @@ func newer(m *value.Map) error {
 		return fmt.Errorf("format: %w", err)
 	}
 	if n > Format {
-		return fmt.Errorf("a newer version of loops wrote it, in format %d, and this version reads format %d: use the newer version", n, Format)
+		return &NewerError{n}
 	}
 	return nil
 }
