@@ -24,13 +24,19 @@ const (
 
 // varRules warn of environment variables that no run sets.
 func (c *checker) varRules() {
-	known := map[string]bool{}
+	known, first := map[string]bool{}, map[string]string{}
+	scripts := slices.ContainsFunc(c.states, isShell)
 	var contexts, captures []string
-	add := func(list *[]string, prefix, name string) {
+	add := func(list *[]string, prefix, name string, at spot) {
 		v := prefix + fsm.VarName(name)
 		if known[v] {
+			if other := first[v]; scripts && other != "" && other != name {
+				c.warnf("shared-variable", at, "%s and %s become the same variable, %s, which has the value of the first; rename one of them", humanize.Quote(other), humanize.Quote(name), humanize.Clip(v))
+				first[v] = "" // it is said once
+			}
 			return
 		}
+		first[v] = name
 		known[v], known[v+fileVar] = true, true
 		*list = append(*list, v)
 	}
@@ -39,14 +45,14 @@ func (c *checker) varRules() {
 	}
 	keys, names := c.contextNames()
 	for _, k := range names {
-		add(&contexts, contextVar, k)
+		add(&contexts, contextVar, k, key("context", k))
 	}
 	for k := range keys { // those that every run has are no suggestions
 		known[contextVar+fsm.VarName(k)], known[contextVar+fsm.VarName(k)+fileVar] = true, true
 	}
 	for _, s := range c.states {
 		if s.Capture != "" {
-			add(&captures, capturedVar, s.Capture)
+			add(&captures, capturedVar, s.Capture, ofState(s, "capture"))
 		}
 		if s.Each != nil {
 			for _, v := range []string{"", "_INDEX", "_COUNT", "_" + fsm.VarName(s.Each.As)} {

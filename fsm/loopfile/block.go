@@ -132,6 +132,12 @@ func (d *decoder) typed(key *Key, n *yaml.Node, path string) any {
 			return nil
 		}
 		return seconds(v)
+	case TypeMap, TypeList, TypeValue:
+		if slices.Contains(keysOfTexts, key.Name) {
+			d.lossy(n, path)
+		}
+	}
+	switch key.Type {
 	case TypeTexts:
 		return d.texts(n, path, key)
 	case TypeInts:

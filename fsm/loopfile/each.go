@@ -37,6 +37,7 @@ func (d *decoder) each(b *block) *fsm.Each {
 			return nil
 		}
 	case n.Kind == yaml.SequenceNode:
+		d.lossy(n, path)
 		x.List, _ = d.value(n, path).([]any)
 		if len(n.Content) == 0 {
 			d.errorf(d.pos(n), path, "range", "for_each is an empty list, so nothing is ever done; expected items, a pattern such as \"in/*.txt\", or {command: SCRIPT}")
@@ -46,7 +47,7 @@ func (d *decoder) each(b *block) *fsm.Each {
 		d.errorf(d.pos(n), path, "wrong-type", "for_each must be a pattern of paths, a list, a text with ${...} or {command: SCRIPT}, found %s", describe(n))
 		return nil
 	default:
-		d.EachText(x, n, path)
+		d.eachText(x, n, path)
 	}
 	return x
 }
@@ -55,7 +56,7 @@ func (d *decoder) each(b *block) *fsm.Each {
 var inTemplate = pattern.Lazy(`\$\{[^}]*\}`)
 
 // eachText reads a for_each that is a text.
-func (d *decoder) EachText(x *fsm.Each, n *yaml.Node, path string) {
+func (d *decoder) eachText(x *fsm.Each, n *yaml.Node, path string) {
 	switch text := n.Value; {
 	case strings.TrimSpace(text) == "":
 		d.errorf(d.pos(n), path, "range", "for_each is empty; expected a pattern such as \"in/*.txt\", a list, or {command: SCRIPT}")
