@@ -99,7 +99,7 @@ func (c *Call) request(scope *template.Scope) (text string, r *Request, err erro
 		r.Headers = append(r.Headers, Var{name, v})
 	}
 	if c.HasJSON {
-		body, err := template.ExpandValue(c.JSON, &real)
+		body, err := template.ExpandValue(c.JSON, asData(&real))
 		if err != nil {
 			return "", nil, err
 		}
@@ -107,7 +107,7 @@ func (c *Call) request(scope *template.Scope) (text string, r *Request, err erro
 		if !typed {
 			r.Headers = append(r.Headers, Var{contentType, "application/json"})
 		}
-	} else if r.Body, err = template.Expand(c.Body, &real); err != nil {
+	} else if r.Body, err = template.Expand(c.Body, asData(&real)); err != nil {
 		return "", nil, err
 	}
 	return c.Method + " " + text, r, nil

@@ -212,13 +212,13 @@ func (e *Executor) unbounded(ctx context.Context, st *State) (string, int, error
 		}
 		return itemsOf(text)
 	case x.Text != "":
-		text, err := template.Expand(x.Text, scope)
+		text, err := template.Expand(x.Text, asData(scope))
 		if err != nil {
 			return "", 0, err
 		}
 		return itemsOf(text)
 	}
-	v, err := template.ExpandValue(x.List, scope)
+	v, err := template.ExpandValue(x.List, asData(scope))
 	if err != nil {
 		return "", 0, err
 	}
@@ -254,9 +254,8 @@ func (e *Executor) listed(ctx context.Context, st *State, script string) (string
 	case res.File == "":
 		return "", fmt.Errorf("for_each: the list is too long: %d bytes, and there is no folder to keep it in", res.Bytes)
 	}
-	text, err := readText(e.cfg.Files, res.File)
+	text, err := e.readText(res.File)
 	if err != nil {
-		e.breaks(err)
 		return "", fmt.Errorf("for_each: the list cannot be read: %w", err)
 	}
 	return text, nil

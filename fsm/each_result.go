@@ -259,5 +259,11 @@ func (r *round) entry(ev Event) string {
 			m.Set(key, "")
 		}
 	}
+	if text, _ := m.Value("output").(string); m.Value("file") != nil {
+		if bytes, ok := ev.Get("output_bytes").(int64); ok && bytes != int64(len(text)) {
+			m.Set("truncated", true)
+			m.Set("bytes", bytes)
+		}
+	}
 	return string(value.AppendJSON(nil, m))
 }

@@ -127,10 +127,12 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		ev.Output, ev.ExitCode, ev.Acted, ev.Cut = res.Stdout, res.ExitCode, true, res.Truncated
 	}
 	if cfg.HasSource {
-		if text, err := template.Expand(cfg.Source, scope); err == nil {
-			ev.Output, ev.Cut = text, false
-		} else if cfg.Type == EvaluateLearning {
+		text, err := template.Expand(cfg.Source, asData(scope))
+		if _, unread := errors.AsType[*template.UnreadableError](err); unread || err != nil && cfg.Type == EvaluateLearning {
 			return Verdict{}, false, err // targets that are not known are not none
+		}
+		if err == nil {
+			ev.Output, ev.Cut = text, false
 		}
 	}
 	if cfg.Expression != nil && res != nil {
@@ -157,6 +159,9 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 	case cfg.Type == "llm_structured" && !e.cfg.Loop.LLM.Enabled:
 		v = errorVerdict("error", errNoLLM)
 	default:
+		if ev, err = e.whole(st, cfg, ev, res); err != nil {
+			break
+		}
 		if v, ev.Memory, err = Judge(cfg, ev); !errors.Is(err, ErrNeedsJudge) {
 			break
 		}
@@ -332,7 +337,7 @@ func (e *Executor) scope(result *value.Map) *template.Scope {
 		Context: m.Context, Captured: e.captured(), Param: m.Param, Prev: m.PrevResult, Event: m.Event, Result: result, State: m.Current, Step: m.Step,
 		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt),
 		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,
-		MadeUp: e.cfg.Verdict != nil,
+		MadeUp: e.cfg.Verdict != nil, ReadText: e.readText,
 	}
 }
 

@@ -82,6 +82,7 @@ type Result struct {
 	Bytes          int64         // of standard output, before the cap
 	Truncated      bool          // Stdout is not the full text
 	File           string        // holds the full standard output; "" where none was written
+	StderrCut      bool          // Stderr is not the full text
 	Background     int           // processes the action left running (D25)
 	PeakRSS        int64         // bytes, where asked for; 0 = unknown
 	Reply          *Reply        // of a prompt or judge; else nil

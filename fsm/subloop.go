@@ -192,7 +192,7 @@ func (e *Executor) childContext(st *State, loop *Loop, scope *template.Scope) (*
 	given := value.NewMap()
 	switch {
 	case st.With != nil:
-		v, err := template.ExpandValue(st.With, scope)
+		v, err := template.ExpandValue(st.With, asData(scope))
 		if err != nil {
 			return nil, err
 		}
@@ -200,7 +200,10 @@ func (e *Executor) childContext(st *State, loop *Loop, scope *template.Scope) (*
 	case st.Passthrough:
 		values = m.Context.Clone()
 		for _, k := range m.Captured.Keys() {
-			v, _ := m.Captured.Get(k)
+			v, err := scope.Whole(m.Captured.Value(k), "captured."+k)
+			if err != nil {
+				return nil, err
+			}
 			if rec, ok := v.(*value.Map); ok {
 				if _, isAction := rec.Get("exit_code"); isAction {
 					v, _ = rec.Get("output")
@@ -275,7 +278,11 @@ func (e *Executor) captureChild(st *State, o *Outcome) {
 		verdict = "yes"
 	}
 	if st.Capture != "" {
-		m.setCapture(st.Capture, value.NewMap("output", strings.Join(c.Log, "\n"), "exit_code", nil, "verdict", verdict))
+		rec := value.NewMap("output", strings.Join(c.Log, "\n"), "exit_code", nil, "verdict", verdict)
+		if n := len(c.Log); n > 0 && c.Log[n-1] == logTruncated {
+			rec.Set("truncated", true)
+		}
+		m.setCapture(st.Capture, rec)
 	}
 	rec := value.NewMap()
 	if captured := c.Memory.Captured; (st.Passthrough || st.With != nil) && captured.Len() > 0 {

@@ -49,6 +49,9 @@ func inBranch(name string, fields []Field) []Field {
 	return append(slices.Clip(fields), Field{"branch", name})
 }
 
+// logTruncated stands for the events of a sub-loop that do not fit into its capture.
+const logTruncated = `{"event": "` + EventLogTruncated + `"}`
+
 // A childLog keeps the events of a sub-loop for the state that captures them.
 type childLog struct {
 	on    bool
@@ -62,7 +65,7 @@ func (l *childLog) add(ev Event) {
 	}
 	line := string(ev.AppendJSON(nil))
 	if l.size += len(line); l.size > maxChildLog {
-		line = `{"event": "` + EventLogTruncated + `"}`
+		line = logTruncated
 	}
 	l.child.Log = append(l.child.Log, line)
 }

@@ -3,6 +3,7 @@ package fsm
 import (
 	"strings"
 
+	"loops/fsm/template"
 	"loops/fsm/value"
 )
 
@@ -26,7 +27,9 @@ func (e *Executor) vars() []Var {
 	for _, k := range captured.Keys() {
 		v, _ := captured.Get(k)
 		if rec, ok := v.(*value.Map); ok {
-			if out, ok := rec.Get("output"); ok {
+			if file, _ := rec.Value("file").(string); file != "" && template.IsCut(rec, "output") {
+				vars = append(vars, Var{varCaptured + VarName(k) + "_FILE", file})
+			} else if out, ok := rec.Get("output"); ok {
 				vars = append(vars, Var{varCaptured + VarName(k), inserted(out)})
 			}
 		}
@@ -35,7 +38,11 @@ func (e *Executor) vars() []Var {
 		vars = append(vars, Var{varEvent + VarName(k), inserted(m.Event.Value(k))})
 	}
 	if m.PrevResult != nil {
-		vars = append(vars, Var{varPrev, inserted(m.PrevResult.Value("output"))})
+		if file, _ := m.PrevResult.Value("file").(string); file != "" {
+			vars = append(vars, Var{varPrev + "_FILE", file})
+		} else {
+			vars = append(vars, Var{varPrev, inserted(m.PrevResult.Value("output"))})
+		}
 	}
 	if p := e.place(); p != nil {
 		vars = append(vars, p.round.itemVars(p.item)...)

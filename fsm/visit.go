@@ -72,7 +72,7 @@ func (e *Executor) bindParam(st *State) error {
 	given := any(value.NewMap())
 	if st.Fragment.Bindings != nil {
 		var err error
-		if given, err = template.ExpandValue(st.Fragment.Bindings, e.scope(nil)); err != nil {
+		if given, err = template.ExpandValue(st.Fragment.Bindings, asData(e.scope(nil))); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		if st.Params == nil {
 			params = value.NewMap()
 		}
-		if params, err = template.ExpandValue(params, scope); err != nil {
+		if params, err = template.ExpandValue(params, asData(scope)); err != nil {
 			return Result{}, err
 		}
 		a.Params = string(value.AppendJSON(nil, params))
@@ -308,6 +308,9 @@ func (e *Executor) capture(st *State, res Result) error {
 			rec.Set("truncated", true)
 			rec.Set("bytes", res.Bytes)
 		}
+		if res.StderrCut {
+			rec.Set("stderr_truncated", true)
+		}
 		if r := res.Response; r != nil {
 			rec.Set("status", int64(r.Status))
 			rec.Set("headers", r.Headers)
@@ -383,5 +386,10 @@ func prevResult(st *State, res *Result) *value.Map {
 	if res.TimeoutKind != "" {
 		kind = res.TimeoutKind
 	}
-	return value.NewMap("output", res.Stdout, "exit_code", int64(res.ExitCode), "state", st.Name, "timeout_kind", kind)
+	prev := value.NewMap("output", res.Stdout, "exit_code", int64(res.ExitCode), "state", st.Name, "timeout_kind", kind)
+	if res.Truncated {
+		prev.Set("truncated", true)
+		prev.Set("file", res.File)
+	}
+	return prev
 }

@@ -38,7 +38,7 @@ func (j *job) finish() (fsm.Result, error) {
 		res.TimeoutKind = j.ending.kind
 	}
 	res.Stdout, res.Truncated = j.out.text()
-	res.Stderr, _ = j.err.text()
+	res.Stderr, res.StderrCut = j.err.text()
 	j.exit(&res)
 	j.settle()
 	// The tools of an agent have sessions of their own, so its group says nothing of them.

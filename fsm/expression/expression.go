@@ -169,7 +169,7 @@ func (p *Program) eval(s *template.Scope) (any, map[string]any, error) {
 		env[name] = map[string]any{}
 	}
 	for name, keys := range p.wanted() {
-		v, err := namespace(s, name, keys)
+		v, err := p.namespace(s, name, keys)
 		if err != nil {
 			return nil, nil, &Error{Message: err.Error()}
 		}

@@ -16,10 +16,10 @@ import (
 const maxDepth = 100
 
 // namespace returns what an expression sees under one of the names: the keys it uses, all with nil.
-func namespace(s *template.Scope, name string, keys []string) (any, error) {
+func (p *Program) namespace(s *template.Scope, name string, keys []string) (any, error) {
 	switch name {
 	case "messages":
-		return fromValue(s.Messages, 0)
+		return fromValue(s.Messages)
 	case "state":
 		return map[string]any{"name": s.State, "iteration": s.Step, "visits": s.Visited()}, nil
 	case "loop":
@@ -41,38 +41,53 @@ func namespace(s *template.Scope, name string, keys []string) (any, error) {
 	if output, ok := s.Prev.Value("output").(string); ok && name == "prev" { // as that of a capture
 		prev := s.Prev.Clone()
 		prev.Set("output", strings.TrimRight(output, "\r\n"))
-		s = &template.Scope{Prev: prev}
+		own := *s
+		own.Prev = prev
+		s = &own
 	}
+	in := reader{scope: s, refs: p.refs}
 	m := map[string]*value.Map{"context": s.Context, "captured": s.Captured, "param": s.Param, "prev": s.Prev, "event": s.Event, "result": s.Result, "item": s.Item}[name]
 	if m == nil {
 		return map[string]any{}, nil
 	}
-	if keys == nil {
-		return fromValue(m, 0)
+	if keys == nil || name == "prev" {
+		return in.read(m, name)
 	}
 	out := map[string]any{}
 	for _, k := range keys {
 		if v, ok := m.Get(k); ok {
-			in, err := fromValue(v, 0)
+			v, err := in.read(v, name, k)
 			if err != nil {
 				return nil, err
 			}
-			out[k] = in
+			out[k] = v
 		}
 	}
 	return out, nil
 }
 
 // fromValue turns a value of the language into one of expressions.
-func fromValue(v any, depth int) (any, error) {
-	if depth > maxDepth {
+func fromValue(v any) (any, error) { return reader{}.read(v) }
+
+// A reader turns the values of a scope into those of an expression.
+type reader struct {
+	scope *template.Scope // nil = the values are in none
+	refs  []Ref           // of the expression
+}
+
+// read turns the value under a path, its namespace first.
+func (r reader) read(v any, path ...string) (any, error) {
+	if len(path) > maxDepth {
 		return nil, fmt.Errorf("a value is nested more than %d deep", maxDepth)
 	}
 	switch v := v.(type) {
 	case *value.Map:
 		m := make(map[string]any, v.Len())
 		for _, k := range v.Keys() {
-			in, err := fromValue(v.Value(k), depth+1)
+			in, err := r.read(v.Value(k), append(path[:len(path):len(path)], k)...)
+			if err == nil && template.IsCut(v, k) && r.uses(append(path[:len(path):len(path)], k)) {
+				in, err = r.scope.WholeText(v, k, strings.Join(path, "."))
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -80,7 +95,7 @@ func fromValue(v any, depth int) (any, error) {
 		}
 		return m, nil
 	case []any:
-		return listOf(v, func(item any) (any, error) { return fromValue(item, depth+1) })
+		return listOf(v, func(item any) (any, error) { return r.read(item, append(path[:len(path):len(path)], "[]")...) })
 	case []string:
 		return listOf(v, func(item string) (any, error) { return item, nil })
 	case *big.Int:
@@ -88,6 +103,17 @@ func fromValue(v any, depth int) (any, error) {
 		return f, nil
 	}
 	return v, nil
+}
+
+// uses reports whether the expression may look at the value under a path. Only these namespaces have records of actions.
+func (r reader) uses(path []string) bool {
+	if r.scope == nil || path[0] != "captured" && path[0] != "prev" && path[0] != "item" {
+		return false
+	}
+	return slices.ContainsFunc(r.refs, func(ref Ref) bool {
+		n := min(len(ref.Path), len(path)-1)
+		return ref.Namespace == path[0] && slices.Equal(ref.Path[:n], path[1:n+1])
+	})
 }
 
 // toValue turns what an expression gave into a value of the language.
@@ -152,5 +178,5 @@ func fromJSON(args ...any) (any, error) {
 	if err != nil {
 		return nil, &operandError{"fromJSON: " + err.Error()}
 	}
-	return fromValue(v, 0)
+	return fromValue(v)
 }

@@ -11,9 +11,9 @@ import (
 )
 
 var (
-	recordFields  = []string{"output", "stderr", "exit_code", "duration_ms", "failure_type", "timeout_kind", "verdict", "file", "truncated", "bytes"}
+	recordFields  = []string{"output", "stderr", "exit_code", "duration_ms", "failure_type", "timeout_kind", "verdict", "file", "truncated", "bytes", "stderr_truncated"}
 	endFields     = []string{"terminated_by", "failure_terminal", "error"} // of a sub-loop that is not captured
-	subloopFields = []string{"output", "exit_code", "verdict"}
+	subloopFields = []string{"output", "exit_code", "verdict", "truncated"}
 	callFields    = []string{"status", "headers"}       // of a request, besides those of all records
 	itemsFields   = []string{"failed", "items", "done"} // of a state with for_each, besides those of all records
 )
@@ -184,7 +184,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 	case first == "file" && !slices.ContainsFunc(makers, func(m int) bool { return hasFile(c.states[m]) }):
 		c.warnf("capture-field", at, "the state %s runs nothing whose output could be in a file, so its capture has no file", where())
 		return false
-	case first == "bytes" || first == "truncated":
+	case first == "bytes" || first == "truncated" || first == "stderr_truncated":
 		instead := t.fallback(r)
 		if !t.formula {
 			instead = "${captured." + humanize.Clip(r.Path) + "?}"

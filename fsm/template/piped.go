@@ -15,54 +15,58 @@ func (s *Scope) has(r reference) bool {
 }
 
 // piped is what a program of jq makes of the value of a reference: a text, or several as the lines of a list.
-func (s *Scope) piped(namespace, path, program string) (v any, problem string) {
-	in, problem := s.input(namespace, path)
-	if problem != "" {
-		return nil, problem
+// err is an [*UnreadableError].
+func (s *Scope) piped(namespace, path, program string) (v any, problem string, err error) {
+	in, problem, err := s.input(namespace, path)
+	if problem != "" || err != nil {
+		return nil, problem, err
 	}
-	p, err := jq.Compile(program)
-	if err != nil {
-		return nil, "jq: " + program + ": " + err.Error()
+	p, wrong := jq.Compile(program)
+	if wrong != nil {
+		return nil, "jq: " + program + ": " + wrong.Error(), nil
 	}
-	all, err := p.Eval(in)
+	all, wrong := p.Eval(in)
 	switch {
-	case err != nil:
-		return nil, "jq: " + program + ": " + err.Error()
+	case wrong != nil:
+		return nil, "jq: " + program + ": " + wrong.Error(), nil
 	case len(all) == 0:
-		return nil, "jq: " + program + " yields nothing"
+		return nil, "jq: " + program + " yields nothing", nil
 	case len(all) == 1 && all[0] == nil:
-		return nil, ""
+		return nil, "", nil
 	case len(all) == 1:
-		return jq.Text(all[0]), ""
+		return jq.Text(all[0]), "", nil
 	}
 	lines := make(lineList, len(all))
 	for i, x := range all {
 		lines[i] = jq.Text(x)
 	}
-	return lines, ""
+	return lines, "", nil
 }
 
 // jsonPart is the last part of a path that stands for an output, read as JSON.
 const jsonPart = "json"
 
 // input is the value that a program gets. captured.NAME.json and prev.json are the output beside it, read as JSON.
-func (s *Scope) input(namespace, path string) (any, string) {
-	v, problem := s.resolve(namespace, path)
+func (s *Scope) input(namespace, path string) (v any, problem string, err error) {
+	v, problem = s.resolve(namespace, path)
 	record, isJSON := strings.CutSuffix("."+path, "."+jsonPart)
 	if problem == "" || !isJSON || namespace != "captured" && namespace != "prev" {
-		return v, problem
+		if problem == "" {
+			v, err = s.data(namespace, path, v)
+		}
+		return v, problem, err
 	}
-	record = strings.TrimPrefix(record+".", ".")
-	out, problem := s.resolve(namespace, record+"output")
-	if problem != "" {
-		return nil, problem
+	output := strings.TrimPrefix(record+".output", ".")
+	out, problem := s.resolve(namespace, output)
+	if problem == "" {
+		out, err = s.data(namespace, output, out)
 	}
-	if cut, no := s.resolve(namespace, record+"truncated"); no == "" && cut == true {
-		return nil, "the output of " + namespace + "." + strings.TrimSuffix(record, ".") + " was cut, so it is no JSON; read its file in a script"
+	if problem != "" || err != nil {
+		return nil, problem, err
 	}
-	doc, err := jq.Read(value.Text(out))
-	if err != nil {
-		return nil, "the output of " + namespace + "." + strings.TrimSuffix(record, ".") + " is no JSON: " + err.Error()
+	doc, wrong := jq.Read(value.Text(out))
+	if wrong != nil {
+		return nil, "the output of " + strings.TrimSuffix(namespace+record, ".") + " is no JSON: " + wrong.Error(), nil
 	}
-	return doc, ""
+	return doc, "", nil
 }

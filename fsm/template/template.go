@@ -27,8 +27,10 @@ type Scope struct {
 	RunID                    string // "" = there is no run
 	RunAttempt               int    // 1, and one more each time that the run was resumed
 	Messages                 []string
-	Getenv                   func(name string) (string, bool) // nil = nothing is set
-	MadeUp                   bool                             // captures and what came before are made up: what a program or a header would be is, too
+	Getenv                   func(name string) (string, bool)  // nil = nothing is set
+	ReadText                 func(file string) (string, error) // reads the file of an output, as text; nil = it cannot be read
+	AsData                   bool                              // references stand for data: for all of an output that is cut, or they are an error
+	MadeUp                   bool                              // captures and what came before are made up: what a program or a header would be is, too
 }
 
 // Namespaces are the names that a reference begins with, in the order of the documentation. The caller may keep it.
@@ -36,13 +38,17 @@ func Namespaces() []string {
 	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "messages", "param", "item", "event"}
 }
 
-// An Error reports a reference that has no value and no fallback.
+// An Error reports a reference that has no value and no fallback, or whose value cannot be read.
 type Error struct {
 	Ref     string // as written: ${context.x}
 	Message string
+	Err     error // an [*UnreadableError], nil for all others
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
 
 // Expand replaces every reference in text by its value; $${ stands for ${. A reference is ${namespace.path}, with
 // filters behind the path and then, at the end, what to insert where there is no value:
@@ -164,11 +170,11 @@ func (t *tokens) next() bool {
 func (s *Scope) expandReference(ref string) (string, error) {
 	r := parseReference(ref)
 	if r.problem != "" {
-		return "", &Error{ref, r.problem}
+		return "", &Error{Ref: ref, Message: r.problem}
 	}
 	namespace, path, dotted := strings.Cut(r.name, ".")
 	if !dotted && namespace != "messages" {
-		return "", &Error{ref, ref + " is not a template; for bash write $" + ref}
+		return "", &Error{Ref: ref, Message: ref + " is not a template; for bash write $" + ref}
 	}
 	v, problem := s.resolve(namespace, path)
 	if r.program != "" {
@@ -176,8 +182,19 @@ func (s *Scope) expandReference(ref string) (string, error) {
 			r = old
 			namespace, path, _ = strings.Cut(r.name, ".")
 			v, problem = s.resolve(namespace, path)
-		} else if v, problem = s.piped(namespace, path, r.program); problem == "" {
-			return r.render(v), nil
+		} else {
+			var err error
+			if v, problem, err = s.piped(namespace, path, r.program); err != nil {
+				return "", &Error{Ref: ref, Message: err.Error(), Err: err}
+			} else if problem == "" {
+				return r.render(v), nil
+			}
+		}
+	}
+	if problem == "" && s.isData(r.filters) {
+		var err error
+		if v, err = s.data(namespace, path, v); err != nil {
+			return "", &Error{Ref: ref, Message: err.Error(), Err: err}
 		}
 	}
 	if problem != "" && s.MadeUp && (r.program != "" || strings.Contains(path, ".headers.")) {
@@ -191,9 +208,9 @@ func (s *Scope) expandReference(ref string) (string, error) {
 			return "", nil
 		}
 		if !slices.Contains(Namespaces(), namespace) {
-			return "", &Error{ref, Unknown(ref, namespace)}
+			return "", &Error{Ref: ref, Message: Unknown(ref, namespace)}
 		}
-		return "", &Error{ref, problem + unknownFilter(path)}
+		return "", &Error{Ref: ref, Message: problem + unknownFilter(path)}
 	}
 	return r.render(v), nil
 }

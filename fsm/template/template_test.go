@@ -165,7 +165,7 @@ func TestPrograms(t *testing.T) {
 		"${captured.gone.json | .a:default=x|y}":                            "x|y",
 		"${captured.x.json}":                                                "error: Path 'x.json' not found in captured",
 		"${captured.bad.json | .a}":                                         "error: the output of captured.bad is no JSON: ",
-		"${captured.cut.json | .a}":                                         "error: the output of captured.cut was cut",
+		"${captured.cut.json | .a}":                                         "error: captured.cut.output is cut, and all of it is needed here: it has no file",
 		"${captured.gone.json | .a}":                                        "error: Path 'gone' not found in captured",
 		"${captured.x.json | .items[}":                                      "error: jq: .items[: the program ends too early",
 		"${captured.x.json | .items | .name}":                               "error: jq: .items | .name: expected an object but got: array",
