@@ -219,7 +219,7 @@ func TestNamespacesAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.Namespaces(t)
 	testenv.Command(t, "bwrap")
-	rounds := 2
+	rounds := 1
 	if *torture {
 		rounds = 40
 	}
