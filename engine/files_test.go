@@ -102,7 +102,7 @@ func TestFilesTravel(t *testing.T) {
 		defer e.Close()
 		request := engine.Request{Start: &engine.StartRequest{Loop: "travel"}}
 		if id != "" {
-			request = engine.Request{Resume: &engine.ResumeRequest{Run: id}}
+			request = engine.Request{Resume: &engine.ResumeRequest{Run: id, Here: true}}
 		}
 		run, err := e.Carry(ctx, request, nil)
 		if run == nil {
@@ -132,6 +132,7 @@ func TestFilesTravel(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				p.Admit(persistence.ID(id), false) // it is the run of the tree
 				records, err := p.Records(ctx, false)
 				if err != nil {
 					t.Fatal(err)

@@ -117,7 +117,21 @@ func (p cutProject) copied(t *testing.T, dir string) cutProject {
 		must(t, err)
 		p.store = p.server.database(t, strings.TrimPrefix(u.Path, "/"))
 	}
+	if p.store != "dir" { // the runs of the copy are those of its project
+		db := p.query(t)
+		defer db.Close()
+		ownRuns(t, db, dir)
+	}
 	return p
+}
+
+// ownRuns makes the runs of a database those of the project in dir, a copy of their own.
+func ownRuns(t *testing.T, db *sql.DB, dir string) {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
+	must(t, err)
+	_, err = db.ExecContext(t.Context(), "UPDATE runs SET project = '"+dir+"' WHERE project <> ''")
+	must(t, err)
 }
 
 // discard removes a copy.

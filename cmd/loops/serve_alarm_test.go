@@ -118,7 +118,9 @@ states:
 	if _, text := s.ask("GET", "/api/v1/alarms", "", ""); strings.Count(text, `"kind"`) != 1 || !strings.Contains(text, `"dead"`) {
 		t.Errorf("alarms at the end: %s", text)
 	}
-	got := told()
+	got := slices.DeleteFunc(told(), func(text string) bool { // on a busy machine the run that died makes no progress either
+		return strings.Contains(text, "|stuck|") && strings.Contains(text, "run dies-")
+	})
 	slices.Sort(got)
 	if len(got) != 7 { // dead twice and over once, stuck and waiting once and over once
 		t.Errorf("told: %q", got)

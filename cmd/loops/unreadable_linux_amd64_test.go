@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"database/sql"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -164,5 +165,11 @@ func (d crashDir) again(t *testing.T) crashDir {
 	root := filepath.Join(filepath.Dir(d.cwd), "again")
 	must(t, os.RemoveAll(root))
 	must(t, os.CopyFS(root, os.DirFS(d.cwd)))
+	if d.store != "dir" {
+		db, err := sql.Open("sqlite", filepath.Join(root, "runs.db")+"?_pragma=busy_timeout(10000)")
+		must(t, err)
+		ownRuns(t, db, root)
+		must(t, db.Close())
+	}
 	return crashDir{root, d.store}
 }

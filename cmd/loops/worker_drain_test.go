@@ -101,7 +101,7 @@ func TestServeOverPostgres(t *testing.T) {
 	web.post("/runs/"+submitted+"/answer", `{"choice": "good"}`)
 	web.until(submitted, `"completed"`)
 
-	started := web.post("/runs", `{"loop": "count", "context": {"goal": 1000}}`)["instance_id"].(string)
+	started := web.post("/runs", `{"loop": "count"}`)["instance_id"].(string)
 	web.until(started, `"alive": true`)
 	web.post("/runs/"+started+"/stop", `{}`)
 	web.until(started, `"user_stopped"`)

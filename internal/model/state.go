@@ -84,8 +84,8 @@ func stateModel(s, def *fsm.State) *value.Map {
 	}
 	w.text("next", s.Next, "")
 	w.flag("terminal", s.Terminal, false)
-	if s.Terminal {
-		w.m.Set("failure", s.Failure) // some names make it true
+	if s.Terminal && (s.Failure || s.Succeeds) { // some names make it true
+		w.m.Set("failure", s.Failure)
 	}
 	w.text("on_maintain", s.OnMaintain, "")
 	w.list("retry", retryModel(s.Retry))

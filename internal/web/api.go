@@ -256,7 +256,7 @@ func (s *Server) unknownLoop(ctx context.Context, a asked) error {
 		if err != nil {
 			return f.Store.Failed(err)
 		}
-		for _, run := range runs { // of a loop whose file is gone
+		for _, run := range project.Current(runs) { // of a loop whose file is gone
 			names = append(names, run.Loop)
 		}
 		return nil

@@ -30,7 +30,9 @@ type spy struct {
 }
 
 func (s *spy) Save(ctx context.Context, c *checkpoint.Checkpoint) error {
-	testenv.Pass(s.slow)
+	if s.slow > 0 {
+		testenv.Pass(s.slow)
+	}
 	s.mu.Lock()
 	s.saves++
 	err := s.err

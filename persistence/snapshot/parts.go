@@ -21,7 +21,7 @@ func putResult(e *Writer, s *fsm.Snapshot) bool {
 
 func resultValue(v *fsm.Result) *value.Map {
 	m := value.NewMap("output", v.Stdout, "stderr", v.Stderr, "exit_code", v.ExitCode, "duration_ns", int64(v.Duration),
-		"timeout_kind", v.TimeoutKind, "bytes", v.Bytes, "truncated", v.Truncated, "file", v.File,
+		"timeout_kind", v.TimeoutKind, "bytes", v.Bytes, "truncated", v.Truncated, "file", v.File, "stderr_truncated", v.StderrCut,
 		"background", v.Background, "peak_rss", v.PeakRSS)
 	if v.Reply != nil {
 		m.Set("reply", replyValue(v.Reply))
@@ -39,18 +39,19 @@ func takeResult(r *memory, v any) error {
 
 func takeResultTo(x *fsm.Result, v any) error {
 	return TakeParts(v, map[string]func(any) error{
-		"output":       func(v any) error { return TakeText(&x.Stdout, v) },
-		"stderr":       func(v any) error { return TakeText(&x.Stderr, v) },
-		"exit_code":    func(v any) error { return TakeInt(&x.ExitCode, v) },
-		"duration_ns":  func(v any) error { return TakeInt(&x.Duration, v) },
-		"timeout_kind": func(v any) error { return TakeText(&x.TimeoutKind, v) },
-		"bytes":        func(v any) error { return TakeInt(&x.Bytes, v) },
-		"truncated":    func(v any) error { return takeBool(&x.Truncated, v) },
-		"file":         func(v any) error { return TakeText(&x.File, v) },
-		"background":   func(v any) error { return TakeInt(&x.Background, v) },
-		"peak_rss":     func(v any) error { return TakeInt(&x.PeakRSS, v) },
-		"reply":        func(v any) error { return takeReply(&x.Reply, v) },
-		"response":     func(v any) error { return takeResponse(&x.Response, v) },
+		"output":           func(v any) error { return TakeText(&x.Stdout, v) },
+		"stderr":           func(v any) error { return TakeText(&x.Stderr, v) },
+		"exit_code":        func(v any) error { return TakeInt(&x.ExitCode, v) },
+		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
+		"timeout_kind":     func(v any) error { return TakeText(&x.TimeoutKind, v) },
+		"bytes":            func(v any) error { return TakeInt(&x.Bytes, v) },
+		"truncated":        func(v any) error { return takeBool(&x.Truncated, v) },
+		"file":             func(v any) error { return TakeText(&x.File, v) },
+		"stderr_truncated": func(v any) error { return takeBool(&x.StderrCut, v) },
+		"background":       func(v any) error { return TakeInt(&x.Background, v) },
+		"peak_rss":         func(v any) error { return TakeInt(&x.PeakRSS, v) },
+		"reply":            func(v any) error { return takeReply(&x.Reply, v) },
+		"response":         func(v any) error { return takeResponse(&x.Response, v) },
 	})
 }
 

@@ -1,11 +1,11 @@
 package sqlstore_test
 
 import (
-	"slices"
 	"context"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
