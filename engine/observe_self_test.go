@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,14 +17,14 @@ func TestObserverEndsItself(t *testing.T) {
 	p := commanded(t, "dir")
 	e := New(p, Options{})
 	ended := make(chan int, 1)
-	calls := 0
+	var calls atomic.Int32
 	var end func()
 	set := make(chan struct{})
 	end = e.Observe(ObserverFunc(func(Notice) {
 		<-set
-		calls++
+		n := calls.Add(1)
 		end()
-		ended <- calls
+		ended <- int(n)
 	}))
 	close(set)
 	e.bus.tell(Said{})
@@ -40,8 +41,8 @@ func TestObserverEndsItself(t *testing.T) {
 	if _, err := e.Records(t.Context()); !errors.Is(err, errClosed) {
 		t.Errorf("after Close: %v", err)
 	}
-	if calls > 2 {
-		t.Errorf("it was called %d times", calls)
+	if n := calls.Load(); n > 2 {
+		t.Errorf("it was called %d times", n)
 	}
 }
 

@@ -201,6 +201,12 @@ func TestHugeOutput(t *testing.T) {
 	}
 }
 
+// inOneWrite returns a script that writes the text in one write: bash's own printf writes each line, and between two lines there may
+// be a pause.
+func inOneWrite(text string) string {
+	return "printf '" + text + "' > text; cat text"
+}
+
 func TestCallback(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -208,13 +214,13 @@ func TestCallback(t *testing.T) {
 		want         []string
 	}{
 		{"nothing", "true", nil},
-		{"one piece", `printf 'a\nb\n'`, []string{"a\nb"}},
-		{"unfinished line", `printf 'a\nb'`, []string{"a\nb"}},
+		{"one piece", inOneWrite(`a\nb\n`), []string{"a\nb"}},
+		{"unfinished line", inOneWrite(`a\nb`), []string{"a\nb"}},
 		{"empty line", "echo", []string{""}},
-		{"empty lines", `printf '\n\n\n'`, []string{"\n\n"}},
+		{"empty lines", inOneWrite(`\n\n\n`), []string{"\n\n"}},
 		{"blanks are kept", "echo '  a  '", []string{"  a  "}},
 		{"pause", "echo a; sleep 0.5; echo b", []string{"a", "b"}},
-		{"pause inside a line", "printf 'a\\nb'; sleep 0.5; printf 'c\\n'", []string{"a", "bc"}},
+		{"pause inside a line", inOneWrite(`a\nb`) + "; sleep 0.5; printf 'c\\n'", []string{"a", "bc"}},
 		{"pause after half a line", "printf a; sleep 0.5; echo b", []string{"ab"}},
 		{"not errors", "echo err >&2", nil},
 	} {

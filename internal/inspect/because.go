@@ -183,11 +183,11 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 		}
 		return map[bool]string{true: "state " + state + " is a failure state", false: "state " + state + " is a terminal state"}[o.Failure]
 	case fsm.EndMaxSteps:
-		return b.lastly("the cap " + numberOr(l.MaxSteps > 0, "of "+humanize.Count(l.MaxSteps, "step"), "on steps") + " was reached (max_steps)", l)
+		return b.lastly("the cap "+numberOr(l.MaxSteps > 0, "of "+humanize.Count(l.MaxSteps, "step"), "on steps")+" was reached (max_steps)", l)
 	case fsm.EndMaxIterations:
-		return b.lastly("the cap " + numberOr(l.MaxIterations > 0, "of "+passes(l.MaxIterations), "on passes") + " was reached (max_iterations)", l)
+		return b.lastly("the cap "+numberOr(l.MaxIterations > 0, "of "+passes(l.MaxIterations), "on passes")+" was reached (max_iterations)", l)
 	case fsm.EndTimeout:
-		return b.lastly("the run took longer than its timeout" + numberOr(l.Timeout > 0, " of "+humanize.Duration(l.Timeout), ""), l)
+		return b.lastly("the run took longer than its timeout"+numberOr(l.Timeout > 0, " of "+humanize.Duration(l.Timeout), ""), l)
 	case fsm.EndInterrupted:
 		if o.Error != "" {
 			return b.broken(o, l)
@@ -232,7 +232,7 @@ func (b *Because) broken(o fsm.Outcome, l *fsm.Loop) string {
 		}
 		return "state " + o.FinalState + " has no transition for what happened" + b.turns[0].brackets()
 	case o.Error == "":
-		return b.lastly("an error in state " + o.FinalState, l)
+		return b.lastly("an error in state "+o.FinalState, l)
 	}
 	return errorText(o.FinalState, o.Error)
 }

@@ -1,13 +1,13 @@
 package programtest
 
 import (
-	"slices"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"

@@ -203,8 +203,8 @@ func TestKilledWhileRecording(t *testing.T) {
 				must(t, err)
 				acked = n
 			}
-			o.kill()
-			for { // what it said before it was killed
+			must(t, o.cmd.Process.Kill())
+			for { // what it said before it was killed; Wait would close the pipe with what is still in it
 				l, ok := o.line("step")
 				if !ok {
 					break
@@ -213,6 +213,7 @@ func TestKilledWhileRecording(t *testing.T) {
 					acked = n
 				}
 			}
+			_ = o.cmd.Wait()
 			// Whether the save that was being answered counts is open until a process takes the run over.
 			j, memory, err := s.Resume(t.Context(), id, spec(self(t)))
 			must(t, err)
