@@ -97,7 +97,7 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	}
 	c, err := a.record(ctx, persistence.Command{Kind: persistence.CommandAnswer, Segment: persistence.AnySegment, Args: args})
 	if err != nil {
-		return given, because(NotRecorded, err, "the answer could not be recorded for run "+string(id))
+		return given, a.notRecorded(err, "the answer")
 	}
 	given.N = c.N
 	a.rouse(persistence.CommandAnswer)

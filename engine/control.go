@@ -141,11 +141,33 @@ func (a *asking) send(ctx context.Context, kind persistence.CommandKind, segment
 	if _, over := errors.AsType[*persistence.EndedError](err); over {
 		return nil // what waits for the run sees it
 	}
+	if uncertain(err) {
+		a.rouse(kind)
+		if kind == persistence.CommandStop || kind == persistence.CommandKill {
+			return nil // who stops waits for the end, and ends the process if that does not come
+		}
+		return a.notRecorded(err, "the request to "+verb)
+	}
 	if len(signals) == 0 || !project.Seen(r) || !alive(r) || r.Owner.PID == os.Getpid() {
 		return because(NotRecorded, err, fmt.Sprintf("cannot %s run %s, because that cannot be recorded", verb, r.ID))
 	}
 	a.Unrecorded, a.Signal = err, signalName(signals[0])
 	return tellRun(a.store, r, verb, signals...)
+}
+
+// uncertain reports whether a command that could not be sent may be on record all the same.
+func uncertain(err error) bool {
+	_, is := errors.AsType[*persistence.UncertainError](err)
+	return is
+}
+
+// notRecorded returns the refusal of a command that could not be recorded, or of which that is not known. what names it: "the answer".
+func (a *asking) notRecorded(err error, what string) error {
+	if !uncertain(err) {
+		return because(NotRecorded, err, what+" could not be recorded for run "+string(a.id))
+	}
+	return &Refusal{Kind: NotRecorded, Err: err, Text: textf("it is not certain whether %s was recorded for run %s: %s; before you repeat it, look: %s",
+		what, a.id, fmt.Sprint(err), Do(OpStatus, string(a.id)))}
 }
 
 func (a *asking) record(ctx context.Context, c persistence.Command) (persistence.Command, error) {

@@ -100,7 +100,7 @@ func (e *Engine) Signal(ctx context.Context, id persistence.ID, s fsm.Signal) (S
 		return sent, err
 	}
 	if err != nil {
-		return sent, because(NotRecorded, err, "the signal could not be recorded for run "+string(id))
+		return sent, a.notRecorded(err, "the signal")
 	}
 	sent.N, sent.At = c.N, c.At
 	a.rouse(persistence.CommandSignal)

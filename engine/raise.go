@@ -146,6 +146,9 @@ func (a *asking) extend(ctx context.Context, by Extend) error {
 		return err
 	}
 	c, err := a.record(ctx, persistence.Command{Kind: persistence.CommandExtend, Segment: persistence.AnySegment, Args: by.args()})
+	if uncertain(err) {
+		return a.notRecorded(err, "the request to extend")
+	}
 	if err != nil {
 		return because(NotRecorded, err, "cannot extend run "+string(r.ID)+", because that cannot be recorded")
 	}

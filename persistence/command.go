@@ -54,7 +54,8 @@ type Controller interface {
 	// Send records a command behind all others of the run and returns it with its number and time. It is durable when Send
 	// returns, unless the store's Durability is None. Where no owner would ever act on it, nothing is recorded: an
 	// *EndedError says that the run finished, or that the segment is over. An unknown run is ErrNotFound; one that
-	// little-loops carries on takes no commands: errors.ErrUnsupported.
+	// little-loops carries on takes no commands: errors.ErrUnsupported. After any other error nothing is recorded, except after an
+	// *UncertainError, where nobody knows.
 	Send(ctx context.Context, id ID, c Command) (Command, error)
 	// Commands returns the commands of a run behind number after, in their order: those for all segments, see Command.For.
 	// It costs next to nothing where there are none, so that an owner can ask several times a second. A command that cannot
@@ -91,6 +92,17 @@ func (e *EndedError) Error() string {
 	}
 	return fmt.Sprintf("run %s is %s: commands no longer have an effect", e.ID, e.Status)
 }
+
+// An UncertainError means that something may have been recorded, or not: the last step of recording it failed, and others may have
+// seen it already. Who repeats it without a look may do it twice.
+type UncertainError struct {
+	Err error // of that step
+}
+
+func (e *UncertainError) Error() string {
+	return "it may have been recorded all the same: " + e.Err.Error()
+}
+func (e *UncertainError) Unwrap() error { return e.Err }
 
 // Takes returns nil if an owner of the run, now or later, acts on the command, and otherwise why not: what Send says.
 func (r Run) Takes(c Command) error {

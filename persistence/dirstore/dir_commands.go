@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -51,21 +50,31 @@ func (d *Store) Send(ctx context.Context, id persistence.ID, c persistence.Comma
 			if sent, err = d.addCommand(p.commands, c); err != nil {
 				return err
 			}
-			if err := d.before("sent"); err != nil {
-				return err
+			if there, err := d.wasSent(id, p, sent); err != nil {
+				return &persistence.UncertainError{Err: err}
+			} else if there {
+				return nil
 			}
-			if again, err := d.find(id); err == nil && again == p || try == 3 {
-				return err
-			}
-			if there, err := d.wentAlong(id, sent); there || err != nil {
-				return err
+			if try == 3 {
+				return &persistence.UncertainError{Err: errors.New("the run went to the archive and back again and again")}
 			}
 		}
 	})
 	return sent, err
 }
 
-// addCommand appends a command to a file of them, durably. Called within exclusive.
+// wasSent reports whether a command that was written to the files p of a run is where the run is now.
+func (d *Store) wasSent(id persistence.ID, p place, sent persistence.Command) (bool, error) {
+	if err := d.before("sent"); err != nil {
+		return false, err
+	}
+	if again, err := d.find(id); err == nil && again == p {
+		return true, nil
+	}
+	return d.wentAlong(id, sent)
+}
+
+// addCommand appends a command to a file of them, durably; see appendDurably for its errors. Called within exclusive.
 func (d *Store) addCommand(path string, c persistence.Command) (persistence.Command, error) {
 	f, st, err := disk.OpenStat(path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
 	if err != nil {
@@ -86,16 +95,7 @@ func (d *Store) addCommand(path string, c persistence.Command) (persistence.Comm
 			return c, err
 		}
 	}
-	if _, err := f.Write(append(b, '\n')); err != nil {
-		return c, err
-	}
-	if err := d.syncData(f); err != nil {
-		return c, err
-	}
-	if st.Size() == 0 {
-		err = d.syncDir(filepath.Dir(path))
-	}
-	return c, err
+	return c, d.appendDurably(f, min(read.mark.end, st.Size()), append(b, '\n'))
 }
 
 // keepCommands makes the file of a run that is imported, if there are any.

@@ -98,13 +98,7 @@ func (d *Store) addMarks(text []byte) error {
 	} else if !ended {
 		text = append([]byte("\n"), text...) // a process was killed in the middle of a line
 	}
-	if _, err := f.Write(text); err != nil {
-		return err
-	}
-	if err := d.syncData(f); err != nil || st.Size() > 0 {
-		return err
-	}
-	return d.syncDir(d.running)
+	return d.appendDurably(f, st.Size(), text)
 }
 
 // dropMarks removes the marks when no run that is marked is left among the running ones. Called within exclusive.

@@ -51,9 +51,5 @@ func (d *Store) retire(id persistence.ID) error {
 	if n := len(ids); n > 0 && ids[n-1] != '\n' { // a writer died in the middle of a line
 		line = "\n" + line
 	}
-	_, err = f.WriteString(line)
-	if err = errors.Join(err, disk.SyncData(f), f.Close()); err == nil && len(ids) == 0 {
-		err = d.syncDir(d.running)
-	}
-	return err
+	return errors.Join(d.appendDurably(f, int64(len(ids)), []byte(line)), f.Close())
 }

@@ -116,3 +116,6 @@ func RememberedOf(ctx context.Context, r persistence.Run) (*fsm.Snapshot, error)
 	l := r.Reading.(*reading)
 	return l.s.remembered(ctx, l.r)
 }
+
+// RolledBack is rolledBack.
+func RolledBack(err error) bool { return rolledBack(err) }

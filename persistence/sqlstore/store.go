@@ -13,6 +13,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	lib "modernc.org/sqlite/lib"
+
 	"loops/persistence"
 )
 
@@ -173,6 +177,7 @@ func (s *Store) changeDurably(ctx context.Context, f func(tx *sql.Tx) error) err
 	return s.explained(s.d.change(ctx, true, f))
 }
 
+// inTx does f in a transaction. After an *UncertainError it may have been committed.
 func inTx(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -182,7 +187,32 @@ func inTx(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 		_ = tx.Rollback()
 		return err
 	}
-	return tx.Commit()
+	if ctx.Err() != nil { // or it would not be known whether COMMIT was sent
+		_ = tx.Rollback()
+		return ctx.Err()
+	}
+	if err := tx.Commit(); err != nil && !rolledBack(err) {
+		return &persistence.UncertainError{Err: err}
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// rolledBack reports whether a COMMIT that failed with an error changed nothing for certain. A server that refuses it with an error
+// has rolled back; of one that did not answer that is not known, nor of a file whose sync failed: the pages may be read again.
+func rolledBack(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.SeverityUnlocalized == "ERROR"
+	}
+	if errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, sql.ErrTxDone) {
+		return true // pgconn.SafeToRetry is of no use: of a connection that breaks after COMMIT was sent it says yes
+	}
+	switch sqliteCode(err) & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_FULL, lib.SQLITE_CONSTRAINT:
+		return true
+	}
+	return false
 }
 
 // dead reports whether the owner of a run is dead for sure.

@@ -135,10 +135,14 @@ func (l *Ledger) write(folder string, e persistence.Entry) error {
 	if err := os.Rename(tmp, to); err != nil {
 		return err
 	}
-	if err := l.before("sync"); err != nil {
-		return err
+	err = l.before("sync")
+	if err == nil {
+		err = disk.SyncFolder(folder)
 	}
-	return disk.SyncFolder(folder)
+	if err != nil { // the entry has its name: others read it
+		return &persistence.UncertainError{Err: err}
+	}
+	return nil
 }
 
 func (l *Ledger) before(step string) error {
