@@ -25,6 +25,8 @@ type ForkPlan struct {
 	Empty    bool     // nothing of it is copied
 	Captured []string // what is remembered
 	Spent    []Text   // what the other run used until there, which does not count
+
+	Items []ForkItems // of the lists of which items are done again; nil = all of the step is
 }
 
 // PlanFork returns from where a fork would continue, or why it cannot begin.
@@ -44,8 +46,11 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := e.forkPlace(ctx, look.Finder(), run, r.At)
+	from, err := e.forkPlace(ctx, look.Finder(), run, &r)
 	if err != nil {
+		return nil, err
+	}
+	if err := from.checkTree(ctx, p, e.o); err != nil {
 		return nil, err
 	}
 	made, err := e.forkDefinition(ctx, p, look, from, &r)
@@ -97,13 +102,19 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if j.spec, err = e.spec(p, l, j.keeper.Def, planned, recorded); err != nil {
 		return nil, err
 	}
+	if from.items != nil {
+		made.changes.force = true // a fork continues with the files as they are now
+		if err := made.changes.checkSubloops(j.library, l, from.memory, ""); err != nil {
+			return nil, err
+		}
+	}
 	j.spec.Origin = from.origin()
 	r.Lock.apply(&j.spec)
 	tree.describe(&j.spec, p, l, planned)
 	j.announce = func() { made.tell(run, r.Warn) }
 	plan := &Plan{Project: p, Loop: l, Values: planned, Tree: tree.planned(p), job: j, Fork: &ForkPlan{
 		Run: run, Origin: from.origin(), State: from.point.State, Step: from.point.Step, Changed: made.lines, Folder: dir, Own: own, Empty: r.Empty,
-		Captured: from.memory.Captured.Keys(), Spent: from.spent(),
+		Captured: from.memory.Captured.Keys(), Spent: from.spent(), Items: from.lists(),
 	}}
 	j.begin(func(journal persistence.Journal, began time.Time) (func(fsm.Config) *fsm.Executor, error) {
 		notes, err := from.move(ctx, p, journal.Dir(), r.Empty, j.store.Level() != persistence.None)
@@ -114,7 +125,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 			return nil, err
 		}
 		Fill(from.memory.Context, l, journal.Dir())
-		notes = append(notes, from.spent()...)
+		notes = append(append(notes, from.notes()...), from.spent()...)
 		if old := recordedTree(p, run); old != nil && tree == nil {
 			notes = append(notes, textf("run %s worked in the work tree %s, this one works in %s; a tree of its own: %s", run.ID, p.Short(old.tree.Path), p.Dir, Setting{Name: SetWorktree}))
 		}
@@ -122,7 +133,12 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 		shown.State, shown.Step = from.point.State, from.point.Step-1
 		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Begin: began, Origin: j.spec.Origin, Notes: notes}
 		return func(cfg fsm.Config) *fsm.Executor {
-			return fsm.Fork(cfg, from.memory, began, fsm.Field{Key: "forked_from", Value: j.spec.Origin.Map()})
+			made.changes.adopt(from.memory, "")
+			x := fsm.Fork(cfg, from.memory, began, fsm.Field{Key: "forked_from", Value: j.spec.Origin.Map()})
+			if from.items != nil {
+				x.TakeOver(from.items.events(context.WithoutCancel(ctx), from.folders))
+			}
+			return x
 		}, nil
 	})
 	return plan, nil

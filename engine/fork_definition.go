@@ -29,7 +29,7 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 	run, def, folders := from.run, store.Definition(ctx, from.run.ID), movedSince(p, from.run, from.memory)
 	run.File = move.Path(run.File, folders)
 	def.Rebase(folders)
-	c := &changes{e: e, p: p, run: run, def: def, recorded: o.Definition == RecordedDefinition, warn: o.Warn}
+	c := &changes{e: e, p: p, run: run, def: def, recorded: o.Definition == RecordedDefinition, warn: o.Warn, inner: map[string]*fsm.Loop{}}
 	l, err := c.forked(o)
 	if err != nil {
 		return nil, err
@@ -41,6 +41,9 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 		return nil, refuse(Invalid, "%s has no state %s, with which step %d begins; its states: %s", p.Short(l.File), humanize.Quote(name), from.point.Step, strings.Join(l.Order, ", "))
 	case st.Terminal && !l.Maintain:
 		return nil, refuse(Invalid, "state %s is an end of %s: from step %d on there is nothing to do; fork an earlier step", humanize.Quote(name), p.Short(l.File), from.point.Step)
+	case from.items != nil && st.Each == nil && st.Branches == nil && st.Loop == "":
+		return nil, refuse(Invalid, "state %s of %s has no list any more, so no items can be done again; to do all of step %d again: %s", humanize.Quote(name), p.Short(l.File), from.point.Step,
+			Do(OpFork, string(run.ID), Setting{SetAt, strconv.Itoa(from.point.Step)}))
 	case st.Once && st.Action != "" && from.point.Started && !o.Rerun:
 		doing := "has done it"
 		if from.point.Done == 0 {

@@ -3,9 +3,11 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"loops/engine/action"
 	"loops/engine/project"
@@ -33,7 +35,8 @@ func (f *forkPlace) workFolder(p *project.Project) (dir string, own bool) {
 func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, empty, durable bool) (notes []Text, err error) {
 	from, own := f.workFolder(p)
 	if !own {
-		move.Rebase(f.memory, movedSince(p, f.run, f.memory))
+		f.folders = movedSince(p, f.run, f.memory)
+		move.Rebase(f.memory, f.folders)
 		return []Text{textf("run_dir is %s, as in run %s; nothing was copied", from, f.run.ID)}, nil
 	}
 	real := p.RunDir(f.run.ID)
@@ -47,10 +50,14 @@ func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, emp
 		}
 	}
 	move.Rebase(f.memory, folders)
+	f.folders = folders
 	if empty {
 		return nil, nil
 	}
 	named := outputsNamed(f.memory)
+	if f.items != nil {
+		maps.Copy(named, f.items.files)
+	}
 	c, err := persistence.CopyWork(ctx, real, to, func(rel string) bool { return action.WrittenByRunner(rel) && !named[rel] })
 	if err != nil {
 		return nil, &Refusal{Kind: Failed, Err: err, Text: textf("what run %s left in %s cannot be copied: %v; begin without it: %s", f.run.ID, p.Short(real), err, Setting{Name: SetEmpty})}
@@ -76,12 +83,27 @@ func outputsNamed(m *fsm.Snapshot) map[string]bool {
 	for _, part := range []*value.Map{m.Context, m.Captured, m.PrevResult, m.LastResult} {
 		b = value.AppendJSON(b, part)
 	}
-	b = value.AppendJSON(b, m.Messages)
 	named := map[string]bool{}
-	for _, path := range regexp.MustCompile(`output/[0-9]{6,}[\w.~@+-]*\.(out|err)`).FindAll(b, -1) {
-		named[string(path)] = true
+	name(named, m.Messages, string(b))
+	for _, c := range m.Inside() {
+		maps.Copy(named, outputsNamed(c.Memory))
+	}
+	for _, b := range m.Branches {
+		name(named, b.End)
 	}
 	return named
+}
+
+// outputFile is the path of the file of a long output.
+var outputFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`output/[0-9]{6,}[\w.~@+-]*\.(out|err)`) })
+
+// name adds the files of long outputs that are named in values.
+func name(named map[string]bool, values ...any) {
+	for _, v := range values {
+		for _, path := range outputFile().FindAll(value.AppendJSON(nil, v), -1) {
+			named[string(path)] = true
+		}
+	}
 }
 
 func relTo(dir, path string) string {

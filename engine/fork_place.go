@@ -14,6 +14,7 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
+	"loops/internal/move"
 	"loops/persistence"
 )
 
@@ -22,6 +23,9 @@ type forkPlace struct {
 	run    persistence.Run
 	point  inspect.ForkPoint
 	memory *fsm.Snapshot // before the point
+	items  *forkItems    // that it takes over; nil = none
+
+	folders []move.Folder // that have another path for the fork; known once it has a folder
 }
 
 // origin says where the fork comes from.
@@ -29,18 +33,11 @@ func (f *forkPlace) origin() *persistence.Origin {
 	return &persistence.Origin{ID: f.run.ID, RunID: f.run.RunID, Step: f.point.Step, Seq: f.point.Seq - 1}
 }
 
-// forkPlace finds the place of a run that at names, and what the run remembered there.
-func (e *Engine) forkPlace(ctx context.Context, f project.Finder, run persistence.Run, at string) (*forkPlace, error) {
-	r := &forkSearch{finder: f, run: run, at: at}
-	for e, err := range f.Store.Events(ctx, run.ID, 0) {
-		switch {
-		case err == nil:
-			r.take(e)
-		case project.IsDamage(err):
-			r.damage, r.behind = cmp.Or(r.damage, err), err
-		default:
-			return nil, f.Store.Failed(err)
-		}
+// forkPlace finds the place of a run that a request names, and what the run remembered there.
+func (e *Engine) forkPlace(ctx context.Context, f project.Finder, run persistence.Run, o *ForkRequest) (*forkPlace, error) {
+	r := &forkSearch{finder: f, run: run, at: o.At}
+	if err := r.read(ctx); err != nil {
+		return nil, err
 	}
 	step, err := r.step()
 	if err != nil {
@@ -50,11 +47,31 @@ func (e *Engine) forkPlace(ctx context.Context, f project.Finder, run persistenc
 	if err != nil {
 		return nil, err
 	}
+	if o.RetryFailed {
+		return r.retryItems(ctx, point, o.Rerun)
+	}
 	memory, err := r.memory(ctx, point)
 	if err != nil {
 		return nil, err
 	}
 	return &forkPlace{run: run, point: point, memory: memory}, nil
+}
+
+// read reads the events of the run.
+func (r *forkSearch) read(ctx context.Context) error {
+	store := r.finder.Store
+	for e, err := range store.Events(ctx, r.run.ID, 0) {
+		switch {
+		case err == nil:
+			r.take(e)
+		case project.IsDamage(err):
+			r.damage, r.behind = cmp.Or(r.damage, err), err
+		default:
+			return store.Failed(err)
+		}
+	}
+	r.settle()
+	return nil
 }
 
 // stepsNamed is how many of the steps in which a state was entered are named to a user who gives the state for a step.
@@ -75,11 +92,22 @@ type forkSearch struct {
 	later   *inspect.ForkPoint // the first that is behind the step
 	entered int                // how often the state was entered whose name was given for a step
 	steps   []int              // the last of these steps
+
+	lists  fsm.ListTrack
+	sides  uint64      // the last end of a branch in the step; 0 = none ended
+	retry  *retryLists // of the step that is looked for; nil = no item of a list failed there
+	failed *retryLists // of the last step with a list of which an item failed; nil = there is none
 }
 
 // take takes the next event of the run.
 func (r *forkSearch) take(e fsm.Event) {
 	p := r.track.Add(e)
+	if p != r.last {
+		r.settle()
+	}
+	if r.lists.Add(e); e.Kind == fsm.EventBranchEnd {
+		r.sides = e.Seq
+	}
 	if p == r.last {
 		return
 	}

@@ -42,6 +42,7 @@ const (
 	SetBudget        = "budget"
 	SetExtend        = "extend"
 	SetRerun         = "rerun"
+	SetRetryFailed   = "retry-failed"
 	SetAfterItem     = "after-item"
 	SetForce         = "force"
 	SetDefinition    = "definition" // a file, or Recorded

@@ -153,7 +153,10 @@ type ForkRequest struct {
 	Over       project.Overrides `json:"over"`
 	Rerun      bool              `json:"rerun,omitempty"` // do the step again although its state says idempotent: false
 	Empty      bool              `json:"empty,omitempty"` // copy nothing of the working folder
-	Lock       Lock              `json:"lock"`
-	Tree       TreeRequest       `json:"tree"`
-	Warn       Warn              `json:"-"`
+
+	RetryFailed bool `json:"retry_failed,omitempty"` // of the list in that step, take over what came to yes, and repeat the other items
+
+	Lock Lock        `json:"lock"`
+	Tree TreeRequest `json:"tree"`
+	Warn Warn        `json:"-"`
 }

@@ -131,8 +131,10 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		err = &Refusal{Kind: Usage, Text: textf("%s: %s has no such state", Setting{SetFrom, r.From}, p.Short(l.File)), See: Do(OpShow, run.Loop)}
 	}
 	if err == nil && r.RetryFailed && (r.From != "" || memory.List() == nil) {
-		err = refuse(Undecided, "run %s is not in a state with for_each, so no items can be tried again; to repeat a list that it left, start a new run at the step of the list: %s",
-			run.ID, Do(OpFork, string(run.ID), Setting{SetAt, "STEP"}))
+		var again Text
+		if again, err = failedItems(ctx, look.Finder(), run); err == nil {
+			err = refuse(Undecided, "run %s is not in a state with for_each, so no items can be tried again; %s", run.ID, again)
+		}
 	}
 	if err == nil && r.From == "" {
 		err = changed.checkSubloops(j.library, l, memory, "")
@@ -273,10 +275,14 @@ func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems
 		return persistence.Run{}, &NothingError{Finder: f, Verb: "resume", Arg: arg, More: textf("; start one with: %s", Do(OpRun, arg))}
 	case runs[0].Status == "":
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: what is recorded of run %s cannot be read: %s", runs[0].ID, strings.Join(runs[0].Damage, "; "))
+	case retryItems:
+		again, err := failedItems(ctx, f, runs[0])
+		if err != nil {
+			return persistence.Run{}, err
+		}
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s; %s", runs[0].ID, runs[0].Status, again)
 	case runs[0].Status == persistence.TimedOut:
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s, and its time is over; to begin a new run from its last step, with all of the time: %s", runs[0].ID, runs[0].Status, Do(OpFork, string(runs[0].ID), Setting{SetAt, "last"}))
-	case retryItems:
-		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s; to do its list again, begin a new run at the step of the list: %s", runs[0].ID, runs[0].Status, Do(OpFork, string(runs[0].ID), Setting{SetAt, "STEP"}))
 	case len(runs) == 1:
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
 	}

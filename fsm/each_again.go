@@ -50,8 +50,7 @@ func (r *round) reopen(again ItemsAgain) {
 }
 
 func (r *round) indexOf(ev Event) (int, bool) {
-	n, ok := ev.Get("item").(int64)
-	return int(n) - 1, ok && n >= 1 && n <= int64(len(r.ends))
+	return itemIndex(ev, len(r.ends))
 }
 
 func (r *round) settle(i int, end itemEnd) {

@@ -149,7 +149,7 @@ func (r *round) writeResults(ctx context.Context, w io.Writer) error {
 		if err != nil {
 			return &HistoryError{err}
 		}
-		if ev.Kind != EventItemEnd {
+		if !endsItem(ev) {
 			continue
 		}
 		n++
@@ -162,6 +162,9 @@ func (r *round) writeResults(ctx context.Context, w io.Writer) error {
 	return out.end()
 }
 
+// endsItem reports whether an event has the result of an item.
+func endsItem(ev Event) bool { return ev.Kind == EventItemEnd || ev.Kind == EventItemTaken }
+
 // holding finds out which of all ends in the history holds for each item, by their order from 1 on: an item that was done again has several,
 // and one without an end none.
 func (r *round) holding(ctx context.Context) ([]uint32, error) {
@@ -170,7 +173,7 @@ func (r *round) holding(ctx context.Context) ([]uint32, error) {
 		if err != nil {
 			return nil, &HistoryError{err}
 		}
-		if ev.Kind == EventItemEnd {
+		if endsItem(ev) {
 			n++
 		}
 		switch {
@@ -185,7 +188,7 @@ func (r *round) holding(ctx context.Context) ([]uint32, error) {
 					holds[i], ends[i] = 0, itemOpen
 				}
 			}
-		case ev.Kind == EventItemEnd:
+		case endsItem(ev):
 			if i, ok := r.indexOf(ev); ok && holds[i] == 0 {
 				verdict, _ := ev.Get("verdict").(string)
 				holds[i], ends[i] = n, endOf(verdict)

@@ -90,7 +90,7 @@ func (r *round) learn(ev Event) {
 		if i, ok := r.indexOf(ev); ok && r.ends[i] == itemOpen {
 			r.ends[i] = itemBegun
 		}
-	case EventItemEnd:
+	case EventItemEnd, EventItemTaken:
 		if i, ok := r.indexOf(ev); ok && !r.ends[i].over() {
 			name, _ := ev.Get("verdict").(string)
 			r.settle(i, endOf(name))

@@ -32,6 +32,7 @@ const (
 	EventItemsStart     = "items_start"              // state, items, parallel [pattern, done, failed, resumed]: the state begins with a list, or continues with it
 	EventItemStart      = "item_start"               // item, key: durable before the item's action is started
 	EventItemEnd        = "item_end"                 // item, key, verdict, done, failed, running, items [exit_code, duration_ms, retries, timeout_kind, output, output_file, output_bytes, stderr_preview, error]
+	EventItemTaken      = "item_taken"               // item, key, verdict, items [what item_end has of its result]: a fork took the item over from the other run
 
 	EventEvaluate      = "evaluate"       // type, verdict, and the details of the evaluator
 	EventStallDetected = "stall_detected" // state, exit_code, verdict, consecutive or recurrent, action

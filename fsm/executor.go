@@ -91,7 +91,8 @@ type Executor struct {
 	cfg     Config
 	mem     *Snapshot
 	resumed bool
-	forked  []Field // of the loop_start of a fork; nil = it is not a fork
+	forked  []Field                 // of the loop_start of a fork; nil = it is not a fork
+	taken   iter.Seq2[Event, error] // results that a fork takes over; nil = none
 
 	started  time.Time     // of this segment, monotonic
 	before   time.Duration // all earlier segments
@@ -157,7 +158,9 @@ func (e *Executor) begin(ctx context.Context) {
 	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
 		e.emit(EventLoopStart, e.forked...)
-		e.record(ctx, true)
+		if e.takeOver(ctx) {
+			e.record(ctx, true)
+		}
 		return
 	}
 	if !e.resumed {

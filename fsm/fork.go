@@ -38,23 +38,32 @@ func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
 	if mem.Captured == nil {
 		mem.Captured = value.NewMap()
 	}
-	mem.Loop, mem.StartedAt, mem.Elapsed, mem.Session = cfg.Loop.Name, at, 0, nil
-	mem.Spent = Spent{Steps: mem.Spent.Steps}
-	spent := make(map[string]Spent, len(mem.StateSpent))
-	for state, s := range mem.StateSpent {
+	mem.Loop = cfg.Loop.Name
+	mem.anew(at)
+	fields = append([]Field{{"loop", mem.Loop}, {"from_state", mem.Current}, {"iteration", int64(mem.Step)}}, fields...)
+	return &Executor{cfg: cfg, mem: mem, forked: fields}
+}
+
+// anew makes nothing spent of what a run spent, and its sub-loops and branches that have not ended.
+func (m *Snapshot) anew(at time.Time) {
+	m.StartedAt, m.Elapsed, m.Session = at, 0, nil
+	m.Spent = Spent{Steps: m.Spent.Steps}
+	spent := make(map[string]Spent, len(m.StateSpent))
+	for state, s := range m.StateSpent {
 		if s.Steps > 0 {
 			spent[state] = Spent{Steps: s.Steps}
 		}
 	}
-	warned := make(map[string]int, len(mem.BudgetWarned))
-	for key, n := range mem.BudgetWarned {
+	warned := make(map[string]int, len(m.BudgetWarned))
+	for key, n := range m.BudgetWarned {
 		if strings.HasSuffix(key, "/steps") {
 			warned[key] = n
 		}
 	}
-	mem.StateSpent, mem.BudgetWarned, mem.BudgetRouted = spent, warned, false
-	mem.Taken = nil // the new run is sent signals of its own
-	mem.CumulativeMB, mem.BudgetSpent, mem.UnderPressure = 0, false, false
-	fields = append([]Field{{"loop", mem.Loop}, {"from_state", mem.Current}, {"iteration", int64(mem.Step)}}, fields...)
-	return &Executor{cfg: cfg, mem: mem, forked: fields}
+	m.StateSpent, m.BudgetWarned, m.BudgetRouted = spent, warned, false
+	m.Taken = nil // the new run is sent signals of its own
+	m.CumulativeMB, m.BudgetSpent, m.UnderPressure = 0, false, false
+	for _, c := range m.Inside() {
+		c.Memory.anew(at)
+	}
 }

@@ -36,6 +36,9 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 			if loop, err = e.childLoop(m.Child.Name); err != nil {
 				return e.exception(st, err)
 			}
+			if e.root().forked != nil && m.Child.Memory.Elapsed == 0 { // its time begins with that of the fork
+				m.Child.Timeout = e.clamp(st, loop)
+			}
 		}
 		if refused, err := e.attach(ctx, st, m.Child); err != nil {
 			return e.exception(st, err)

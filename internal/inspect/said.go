@@ -116,6 +116,8 @@ func EventText(e fsm.Event) string {
 		return fmt.Sprintf("item %s begins: %s", Text(e.Get("item")), Text(e.Get("key")))
 	case fsm.EventItemEnd:
 		return itemText(e)
+	case fsm.EventItemTaken:
+		return itemText(e) + ", taken over"
 	case fsm.EventWaitCheck:
 		line := fmt.Sprintf("check %s: %s", Text(e.Get("check")), Text(e.Get("seen")))
 		if next, err := fsm.ParseTime(Text(e.Get("next_check"))); err == nil {

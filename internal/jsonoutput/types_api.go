@@ -261,6 +261,8 @@ type askFork struct {
 	Field map[string]any `json:"field,omitempty" jsonschema:"values of the context, by name"`
 	Rerun bool           `json:"rerun,omitempty" jsonschema:"do the step again though its state says idempotent: false"`
 
+	RetryFailed bool `json:"retry_failed,omitempty" jsonschema:"take over the items of the step's list that came to yes, and repeat the others only"`
+
 	Definition string `json:"definition,omitempty" jsonschema:"recorded: the loop as it was recorded with the run; its file as it is now if it is absent" words:"recorded,file"`
 }
 

@@ -100,6 +100,12 @@ type forkPlan struct {
 	Copies     *string        `json:"copies" jsonschema:"the folder that is copied"`
 	Context    map[string]any `json:"context"`
 	Captured   []string       `json:"captured" jsonschema:"names of the captures it has"`
+
+	Items []struct {
+		State string `json:"state"`
+		Count int    `json:"count" jsonschema:"of its items"`
+		Taken int    `json:"taken" jsonschema:"of these, over from the other run"`
+	} `json:"items,omitempty" jsonschema:"of the lists of which failed items are done again"`
 }
 
 type question struct {

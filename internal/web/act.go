@@ -271,7 +271,7 @@ func fork(r *http.Request, p Project, _ *Session, f fields, _ string) (done, err
 		set = append(set, strings.Split(f["set"], "\n")...)
 	}
 	set = slices.DeleteFunc(set, func(s string) bool { return strings.TrimSpace(s) == "" })
-	request := &engine.ForkRequest{Run: run, At: at, Set: set, Rerun: f["rerun"] != ""}
+	request := &engine.ForkRequest{Run: run, At: at, Set: set, Rerun: f["rerun"] != "", RetryFailed: f["retry_failed"] != ""}
 	if f["definition"] == engine.RecordedDefinition {
 		request.Definition = engine.RecordedDefinition
 	}

@@ -20,6 +20,7 @@ type forkOptions struct {
 	definition string // name or path of a loop file, or definitionRecorded; "" = the file the run was started from
 	over       project.Overrides
 	rerun      bool
+	retry      bool // only the failed items of the list in that step
 	empty      bool // nothing of the working folder is copied
 	dryRun     bool
 	background bool
@@ -46,11 +47,17 @@ The new run has a working folder of its own, with a copy of the files and links 
 (none with --empty). In its memory, the path of the old folder is replaced by that of the new one. Where the other run
 worked in a work tree of git, this one does not, unless --worktree gives it one.
 
+With --retry-failed, the new run keeps the recorded list of a for_each in that step, and the results of the items that came
+to yes, and does the other items only. The list may be in a sub-loop or in branches of the step: what came before it there,
+and branches that came to yes, are not repeated. It is refused where the list worked in a work tree of its own, or in that of
+the other run and its branch is not merged: the files would be missing.
+
 A step is one of the run itself: a state that runs a sub-loop is repeated with all of the sub-loop. Some steps cannot be
 forked: one whose memory is not recorded or is damaged; the handler of a cap; and an action with idempotent: false that
 was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid, or lacks the state"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or step, or what it remembered is not on record"}),
 		Example: `  loops fork fix --at 12 --dry-run
   loops fork fix-20261121T103405 --at 12 --set style=short
+  loops fork convert --at 2 --retry-failed
   loops fork fix --at last --definition drafts/better.yaml -b`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -89,6 +96,7 @@ was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exi
 	flags.StringVar(&o.definition, "definition", "", "continue with the loop `FILE`, or with recorded: the loop as it was recorded with the run")
 	addOverrides(&o.over, flags)
 	flags.BoolVar(&o.rerun, "rerun", false, "do the step again although its state says idempotent: false")
+	flags.BoolVar(&o.retry, "retry-failed", false, "take over the items of the step's for_each that came to yes, and repeat the others only")
 	flags.BoolVar(&o.empty, "empty", false, "begin with an empty working folder")
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print from where the run would continue, and do nothing")
@@ -102,7 +110,7 @@ was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exi
 // request is what the flags ask for.
 func (o *forkOptions) request() *engine.ForkRequest {
 	return &engine.ForkRequest{
-		Run: o.name, At: o.at, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.Request(),
+		Run: o.name, At: o.at, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, RetryFailed: o.retry, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.Request(),
 	}
 }
 

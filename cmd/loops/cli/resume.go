@@ -40,7 +40,8 @@ run stay in force unless they are given again. A run that was
 capped continues when it gets a higher cap: --max-steps, --max-iterations or --budget set one, and --extend raises the current
 one, also for later resumes. A run that timed out has ended: loops fork starts a new one from any of its steps.
 
-A run inside a for_each continues with the items that have not ended; --retry-failed also repeats those that failed.
+A run inside a for_each continues with the items that have not ended; --retry-failed also repeats those that failed;
+for a run that ended, it prints the loops fork that does.
 
 An action that was interrupted runs again, unless its state says on_interrupted or idempotent: false. Then --rerun runs it
 again, and --from continues in another state. LOOPS_ATTEMPT is the number of the attempt.

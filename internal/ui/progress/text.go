@@ -230,7 +230,7 @@ func (p *Text) Event(e fsm.Event) {
 	case fsm.EventBranchesStart, fsm.EventItemsStart:
 		p.head += " -> " + inspect.EventText(e)
 		p.flushHead()
-	case fsm.EventBranchStart, fsm.EventItemStart: // it is reported when it ends
+	case fsm.EventBranchStart, fsm.EventItemStart, fsm.EventItemTaken: // it is reported when it ends, and was by the other run
 	case fsm.EventBranchEnd, fsm.EventItemEnd:
 		p.flushHead()
 		line := plain.Line(inspect.EventText(e))

@@ -17,8 +17,14 @@ func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
 		if own && !f.Empty {
 			copied = dir + "/"
 		}
-		return ui.WriteJSON(page.Out, value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", l.File, "state", f.State, "step", int64(f.Step),
-			"max_steps", int64(l.MaxSteps), "changed", ui.Texts(f.Changed), "copies", copied, "context", ownContext(l, values), "captured", ui.List(f.Captured, func(k string) any { return k })))
+		planned := value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", l.File, "state", f.State, "step", int64(f.Step),
+			"max_steps", int64(l.MaxSteps), "changed", ui.Texts(f.Changed), "copies", copied, "context", ownContext(l, values), "captured", ui.List(f.Captured, func(k string) any { return k }))
+		if f.Items != nil {
+			planned.Set("items", ui.List(f.Items, func(l engine.ForkItems) any {
+				return value.NewMap("state", l.State, "count", int64(l.Count), "taken", int64(l.Taken))
+			}))
+		}
+		return ui.WriteJSON(page.Out, planned)
 	}
 	w := page.Out
 	ui.Say(w, "Fork of run %s at step %d (behind event %d)\n", f.Run.ID, f.Step, f.Origin.Seq)
@@ -26,6 +32,9 @@ func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
 	ui.Say(w, "  begins with: %s, step %d of at most %d\n", f.State, f.Step, l.MaxSteps)
 	for i, line := range f.Changed {
 		ui.Say(w, "  %s%s\n", map[bool]string{true: "changed: ", false: "         "}[i == 0], line)
+	}
+	for _, l := range f.Items {
+		ui.Say(w, "  items: of %s, %d of %d are taken over from that run\n", l.State, l.Taken, l.Count)
 	}
 	switch {
 	case !own:
