@@ -116,7 +116,11 @@ func (m *Memory) recorded(id ID) (*memoryRun, error) {
 // second returns the second that the id of a new run names. Called with mu held.
 func (m *Memory) second(spec Spec) (time.Time, error) {
 	if spec.ID == "" {
-		at := spec.StartedAt.UTC().Truncate(time.Second)
+		newest := ""
+		for _, r := range m.runs {
+			newest = max(newest, r.run.RunID)
+		}
+		at := FirstSecond(spec.StartedAt, newest)
 		for id := MakeID(spec.Loop, at); m.runs[id] != nil || m.removed[id]; id = MakeID(spec.Loop, at) {
 			at = at.Add(time.Second)
 		}

@@ -254,7 +254,7 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 			if p.store != "dir" && strings.HasPrefix(name, "elsewhere-") && strings.HasSuffix(name, ".lock") {
 				return true
 			}
-			return name == ".acquire.lock" || strings.HasPrefix(name, ".removed-") || of(name, ".state.json", ".state.json.tmp", ".events.jsonl", ".lock", ".pid", ".torn")
+			return name == ".acquire.lock" || name == ".newest" || strings.HasPrefix(name, ".removed-") || of(name, ".state.json", ".state.json.tmp", ".events.jsonl", ".lock", ".pid", ".torn")
 		case ".history":
 			runID, loop, ok := strings.Cut(strings.Replace(name, "-", "", 2), "-")
 			return ok && of(loop+"-"+runID, "")

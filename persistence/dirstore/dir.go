@@ -160,7 +160,11 @@ func (d *Store) reserve(spec persistence.Spec) (persistence.ID, time.Time, *os.F
 	if err != nil {
 		return "", time.Time{}, nil, err
 	}
-	for at := spec.StartedAt.UTC().Truncate(time.Second); ; at = at.Add(time.Second) {
+	newest, err := d.newestID(spec.Owner, spec.StartedAt)
+	if err != nil {
+		return "", time.Time{}, nil, err
+	}
+	for at := persistence.FirstSecond(spec.StartedAt, newest); ; at = at.Add(time.Second) {
 		id := persistence.MakeID(spec.Loop, at)
 		p := d.live(id)
 		if isRetired(retired, persistence.MakeRunID(at)) || disk.Exists(filepath.Join(d.history, folderName(persistence.MakeRunID(at), spec.Loop))) ||
@@ -172,6 +176,7 @@ func (d *Store) reserve(spec persistence.Spec) (persistence.ID, time.Time, *os.F
 			return "", at, nil, err
 		}
 		if err = os.Mkdir(d.work(id), disk.FolderMode); err == nil {
+			d.noteNewest(max(newest, persistence.MakeRunID(at)), spec.Owner)
 			return id, at, lock, nil
 		}
 		(&taken{d: d, lock: lock}).release()
@@ -209,6 +214,9 @@ func (d *Store) reserveNamed(spec persistence.Spec) (persistence.ID, time.Time, 
 		err = os.Mkdir(d.work(spec.ID), disk.FolderMode)
 	}
 	if err == nil {
+		if newest, e := d.newestID(spec.Owner, spec.StartedAt); e == nil {
+			d.noteNewest(max(newest, persistence.MakeRunID(at)), spec.Owner)
+		}
 		return spec.ID, at, lock, nil
 	}
 	(&taken{d: d, lock: lock}).release()

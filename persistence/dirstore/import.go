@@ -62,6 +62,7 @@ func (d *Store) Import(ctx context.Context, r persistence.Recorded) error {
 		if err := d.before("import"); err != nil {
 			return err
 		}
+		_ = disk.Remove(d.newestFile()) // the run may have a greater id
 		if err := disk.RenameNew(filepath.Join(side.history, name), filepath.Join(d.history, name)); err != nil {
 			return err
 		}

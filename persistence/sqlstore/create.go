@@ -139,7 +139,11 @@ func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string
 
 // reserve finds a second that no run of the loop has, and no working folder. Called serialised.
 func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
-	at := r.StartedAt.UTC().Truncate(time.Second)
+	newest, err := s.newestAfter(ctx, tx, r.StartedAt)
+	if err != nil {
+		return err
+	}
+	at := persistence.FirstSecond(r.StartedAt, newest)
 	_, from := persistence.NewID(r.Loop, at)
 	taken, err := s.takenSince(ctx, tx, r.Loop, from)
 	if err != nil {
@@ -158,6 +162,20 @@ func (s *Store) reserve(ctx context.Context, tx *sql.Tx, r *row) error {
 			return nil // making it reports what is wrong with it
 		}
 	}
+}
+
+// newestAfter returns the greatest run id of this project that names a second after a time; "" = none does.
+func (s *Store) newestAfter(ctx context.Context, tx *sql.Tx, at time.Time) (string, error) {
+	ours, args, err := s.ours(ctx, `runs.`)
+	if err != nil {
+		return "", err
+	}
+	rs, err := tx.QueryContext(ctx, s.q(`SELECT run_id FROM runs WHERE run_id > ?`+ours+` ORDER BY run_id DESC LIMIT 1`), append([]any{persistence.MakeRunID(at)}, args...)...)
+	ids, err := collect(rs, err, scanText)
+	if err != nil || len(ids) == 0 {
+		return "", err
+	}
+	return ids[0], nil
 }
 
 // reserveNamed makes sure that no run of the loop has the id that is given, and no working folder. The row and the empty folder of a

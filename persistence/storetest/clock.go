@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"time"
 
 	"loops/fsm"
@@ -101,6 +102,40 @@ var stepping = []test{
 		}
 		if runs := t.runs(persistence.Query{}); len(runs) != len(seen) {
 			t.Errorf("%d runs, want %d", len(runs), len(seen))
+		}
+	}}, {"the newest run is the one that began last, whatever the clock said", func(t *T) {
+		var order []persistence.ID
+		last := map[string]persistence.ID{}
+		for n, by := range append([]time.Duration{0}, steps...) {
+			sp := t.spec([]string{"alpha", "beta"}[n%2])
+			sp.StartedAt = start.Add(by)
+			j, err := t.S.Create(t.ctx, sp)
+			t.must(err)
+			s := snap(sp.Loop, 1)
+			s.StartedAt = sp.StartedAt
+			t.record(j, t.ended(s, fsm.EndTerminal))
+			t.close(j)
+			order, last[sp.Loop] = append([]persistence.ID{j.Run().ID}, order...), j.Run().ID
+			list := func(q persistence.Query) (ids []persistence.ID) {
+				for _, r := range t.runs(q) {
+					ids = append(ids, r.ID)
+				}
+				return ids
+			}
+			if got := list(persistence.Query{}); !slices.Equal(got, order) {
+				t.Fatalf("all are %v, want %v", got, order)
+			}
+			if got := list(persistence.Query{Limit: 1}); !slices.Equal(got, order[:1]) {
+				t.Fatalf("the newest is %v, want %v", got, order[:1])
+			}
+			for loop, want := range last {
+				if got := list(persistence.Query{Loop: loop, Last: true}); !slices.Equal(got, []persistence.ID{want}) {
+					t.Fatalf("the newest of %s is %v, want %v", loop, got, want)
+				}
+			}
+			if r := t.one(j.Run().ID); !r.StartedAt.Equal(sp.StartedAt) {
+				t.Errorf("it began at %s, want %s", r.StartedAt, sp.StartedAt)
+			}
 		}
 	}},
 }
