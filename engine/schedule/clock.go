@@ -22,6 +22,8 @@ type World interface {
 	Started(ctx context.Context, id persistence.ID) (by string, exists bool, err error)
 	// Busy returns what a run of a loop is doing that a schedule started and that has not ended; "" = there is none.
 	Busy(ctx context.Context, loop string) (string, error)
+	// Newest returns the greatest run id of the project; "" = it has no runs.
+	Newest(ctx context.Context) (runID string, err error)
 	// Queued reports whether the process of a run that is to have this id waits in the queue of the project.
 	Queued(id persistence.ID) (bool, error)
 	// Begin has the run of a time started, and returns when it is on record, or waits in the queue.
@@ -83,9 +85,17 @@ func (c *Clock) tick(ctx context.Context, p Plan) (next time.Time, err error) {
 	if err != nil {
 		return next, err
 	}
-	times, err := Times(ctx, c.Ledger, p.Loop)
+	times, err := s.times(ctx, c.Ledger, p.Loop)
 	if err != nil {
 		return next, err
+	}
+	if newest := s.newest(times); newest.Sub(c.now()) > aheadMost {
+		if s, err = c.setBack(ctx, p, s, newest); err != nil {
+			return next, err
+		}
+		if times, err = s.times(ctx, c.Ledger, p.Loop); err != nil {
+			return next, err
+		}
 	}
 	if s.Paused == nil {
 		if times, err = c.record(ctx, p, s, times); err != nil {
@@ -139,13 +149,20 @@ func (c *Clock) state(ctx context.Context, p Plan) (State, error) {
 	return s, err
 }
 
+// setBack has a schedule continue from now on whose newest time on record is ahead of the clock.
+func (c *Clock) setBack(ctx context.Context, p Plan, s State, newest time.Time) (State, error) {
+	s.Setbacks, s.Since, s.Ahead = s.Setbacks+1, c.now().UTC(), newest.UTC()
+	_, err := c.Ledger.Change(ctx, s.changed())
+	if err == nil || errors.Is(err, persistence.ErrChanged) { // another was faster
+		s, _, err = StateOf(ctx, c.Ledger, p.Loop)
+	}
+	return s, err
+}
+
 // record puts the newest time that is due on record, which decides what becomes of it, and returns all times.
 func (c *Clock) record(ctx context.Context, p Plan, s State, times []Firing) ([]Firing, error) {
-	through, waiting, starting := s.Since, 0, ""
+	through, waiting, starting := s.newest(times), 0, ""
 	for _, f := range times {
-		if f.At.After(through) {
-			through = f.At
-		}
 		switch {
 		case !f.entry.Open:
 		case f.State == Waiting:
@@ -172,7 +189,7 @@ func (c *Clock) record(ctx context.Context, p Plan, s State, times []Firing) ([]
 			return nil, err
 		}
 	}
-	f.entry = entryOf(listTimes+p.Loop, f.At.Format(keyLayout), f.Open(), now, f)
+	f.entry = entryOf(listOf(p.Loop, s.Setbacks), f.At.Format(keyLayout), f.Open(), now, f)
 	f.entry.Last = true
 	switch err = c.Ledger.Add(ctx, f.entry); {
 	case errors.Is(err, persistence.ErrTaken): // another was faster
@@ -190,9 +207,13 @@ func (c *Clock) record(ctx context.Context, p Plan, s State, times []Firing) ([]
 // Open reports whether something remains to be done about a time.
 func (f Firing) Open() bool { return f.State == Starting || f.State == Waiting }
 
-// id returns the id of a run that is to begin for a time: the first that no run has.
+// id returns the id of a run that is to begin for a time: the first that no run has, behind those of all runs of the project.
 func (c *Clock) id(ctx context.Context, loop string, at time.Time) (persistence.ID, error) {
-	for ; ; at = at.Add(time.Second) {
+	newest, err := c.World.Newest(ctx)
+	if err != nil {
+		return "", err
+	}
+	for at = persistence.FirstSecond(at, newest); ; at = at.Add(time.Second) {
 		id := persistence.MakeID(loop, at)
 		if _, exists, err := c.World.Started(ctx, id); err != nil || !exists {
 			return id, err
@@ -229,7 +250,7 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 		return true, err
 	}
 	now := c.now()
-	if now.Before(f.Until) {
+	if now.Before(f.Until) && f.Until.Sub(now) <= pauses[len(pauses)-1] {
 		return true, nil
 	}
 	f.Until = now.Add(pauses[min(f.Tries, len(pauses)-1)]).UTC()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"loops/internal/humanize"
@@ -75,6 +77,31 @@ func quiet(all []Listed, now time.Time) time.Duration {
 	return max(quietFor, 3*shortest)
 }
 
+// ClockWasAhead returns a sentence about the schedules whose newest time on record is still to come; "" = there are none.
+func ClockWasAhead(all []Listed) string {
+	for _, l := range all {
+		if !l.Ahead.IsZero() {
+			return AheadText(l.Loop, l.Ahead)
+		}
+	}
+	return ""
+}
+
+// AheadText says that the newest time on record of a schedule is still to come.
+func AheadText(loop string, at time.Time) string {
+	return fmt.Sprintf("the schedule of %s has a time on record that is still to come, %s: the clock was ahead then, or is behind now; set it right", loop, at.UTC().Format(time.RFC3339))
+}
+
+// Ahead returns the newest time on record of a schedule that is still to come; zero if none is.
+func Ahead(ctx context.Context, l persistence.Ledger, loop string, now time.Time) (time.Time, error) {
+	s, _, err := StateOf(ctx, l, loop)
+	if err != nil {
+		return time.Time{}, err
+	}
+	times, err := s.times(ctx, l, loop)
+	return s.ahead(times, now), err
+}
+
 // Unattended returns why none of these schedules is going to fire by itself; "" = something looks after them, none has a time to come, or all are
 // paused.
 func Unattended(all []Listed, now time.Time) string {
@@ -91,11 +118,14 @@ func Unattended(all []Listed, now time.Time) string {
 	return ""
 }
 
-// Notice is what [Unattended] returns with what helps: install is a command that has a timer fire schedules.
+// Notice returns what [Unattended] and [ClockWasAhead] do, with what helps: install is a command that has a timer fire schedules.
 func Notice(all []Listed, now time.Time, install string) string {
-	why := Unattended(all, now)
-	if why != "" {
-		why += "; to have a timer fire them: " + install
+	var why []string
+	if text := Unattended(all, now); text != "" {
+		why = append(why, text+"; to have a timer fire them: "+install)
 	}
-	return why
+	if text := ClockWasAhead(all); text != "" {
+		why = append(why, text)
+	}
+	return strings.Join(why, "; ")
 }

@@ -19,7 +19,8 @@ type Listed struct {
 	Next   time.Time // in its zone; zero where it is paused, or nothing comes
 
 	Heard    time.Time // when a server, worker or timer left its newest sign; zero = never
-	Attended bool      // its sign is not too old
+	Attended bool      // its sign is not too old, nor of a clock that was ahead
+	Ahead    time.Time // its newest time on record that is still to come, because the clock was ahead; zero = none
 
 	overdue Firing // its newest time that has passed and is not on record
 }
@@ -51,16 +52,17 @@ func List(ctx context.Context, p *project.Project, now time.Time) (all []Listed,
 			if err != nil {
 				return nil, wrong, err
 			}
-			l.Known, l.Paused, since = known, s.Paused, s.Since
-			if l.Times, err = Times(ctx, r.Ledger(), plan.Loop); err != nil {
+			l.Known, l.Paused = known, s.Paused
+			if l.Times, err = s.times(ctx, r.Ledger(), plan.Loop); err != nil {
 				return nil, wrong, err
 			}
+			since, l.Ahead = s.newest(l.Times), s.ahead(l.Times, now)
 		}
 		if l.Paused == nil {
 			l.Next = plan.Next(now)
-		}
-		if n := len(l.Times); n > 0 && l.Times[n-1].At.After(since) {
-			since = l.Times[n-1].At
+			if since.After(now) && since.Sub(now) <= aheadMost { // until then nothing is fired
+				l.Next = plan.Next(since)
+			}
 		}
 		if l.Known && l.Paused == nil {
 			if at, before := plan.due(since, now.Add(-onTime)); !at.IsZero() {
@@ -72,7 +74,7 @@ func List(ctx context.Context, p *project.Project, now time.Time) (all []Listed,
 	limit := quiet(all, now)
 	for i := range all {
 		l := &all[i]
-		if l.Attended = !heard.IsZero() && now.Sub(heard) < limit; !l.Attended && !l.overdue.At.IsZero() {
+		if l.Attended = !heard.IsZero() && now.Sub(heard) < limit && heard.Sub(now) <= aheadMost; !l.Attended && !l.overdue.At.IsZero() {
 			l.Times = append(l.Times, l.overdue)
 		}
 	}

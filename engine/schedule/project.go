@@ -90,6 +90,15 @@ func (w inProject) Started(ctx context.Context, id persistence.ID) (by string, e
 	return engine.StartedBy(runs[0]), true, nil
 }
 
+// Newest implements [World].
+func (w inProject) Newest(ctx context.Context) (string, error) {
+	runs, err := w.records.Runs(ctx, persistence.Query{Limit: 1})
+	if err != nil || len(runs) == 0 {
+		return "", err
+	}
+	return runs[0].RunID, nil
+}
+
 // mostBefore is among how many of the newest runs of a loop one is looked for that is parked; those that are running are all seen.
 const mostBefore = 50
 
@@ -163,10 +172,11 @@ func (w *Watch) Once(ctx context.Context) error {
 // Run fires schedules until ctx ends. The system's clock counts: after a suspend, what was missed is found within seconds.
 func (w *Watch) Run(ctx context.Context) {
 	defer func() { w.close() }()
-	var next time.Time
+	var next, ticked time.Time
 	for {
 		changed, err := w.read(ctx)
-		if now := time.Now(); err == nil && w.clock != nil && (changed || !next.IsZero() && !now.Before(next)) {
+		if now := time.Now(); err == nil && w.clock != nil && (changed || isDue(next, ticked, now)) {
+			ticked = now.Round(0)
 			next, err = w.clock.Tick(ctx, w.plans)
 		}
 		if err == nil && len(w.plans) > 0 {
@@ -183,6 +193,11 @@ func (w *Watch) Run(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// isDue reports whether schedules are to be looked at again: at next, or earlier if the clock is behind what it was when they were looked at.
+func isDue(next, looked, now time.Time) bool {
+	return !next.IsZero() && (!now.Before(next) || now.Before(looked))
 }
 
 // read reads the schedules again when files of the project are different, and reports whether they are.

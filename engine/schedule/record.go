@@ -28,6 +28,18 @@ const (
 	listTimes = "schedule/"
 )
 
+// aheadMost is how far a time on record may be ahead of the clock of this machine before that counts as set back. Clocks of servers that
+// look after the same schedules may differ by less.
+const aheadMost = 10 * time.Minute
+
+// listOf returns the list of the times of a schedule since its clock was set back for the last time, which is the nth time.
+func listOf(loop string, n int) string {
+	if n == 0 {
+		return listTimes + loop
+	}
+	return fmt.Sprintf("schedule.%d/%s", n, loop)
+}
+
 const (
 	mostWaiting = 100          // times of one schedule that wait for the run before
 	kept        = 100          // times of one schedule that stay on record
@@ -96,6 +108,10 @@ type State struct {
 	Since  time.Time `json:"since"`            // times up to this one are not ours
 	Paused *Pause    `json:"paused,omitempty"` // nil = it is not
 
+	// Of a clock that was ahead: its times from then on are in a list of their own.
+	Setbacks int       `json:"setbacks,omitempty"` // how often it was set back
+	Ahead    time.Time `json:"ahead,omitzero"`     // the newest time that was on record when it was set back for the last time
+
 	entry persistence.Entry
 }
 
@@ -132,13 +148,53 @@ func StateOf(ctx context.Context, l persistence.Ledger, loop string) (s State, f
 	return s, true, nil
 }
 
-// Times returns what is on record of the times of a schedule, oldest first.
+// Times returns what is on record of the times of a schedule, oldest first. Those that were recorded by a clock that was ahead, and are done, are
+// left out.
 func Times(ctx context.Context, l persistence.Ledger, loop string) (times []Firing, err error) {
-	times, err = firings(ctx, l, listTimes+loop)
+	s, _, err := StateOf(ctx, l, loop)
+	if err != nil {
+		return nil, err
+	}
+	return s.times(ctx, l, loop)
+}
+
+func (s State) times(ctx context.Context, l persistence.Ledger, loop string) (times []Firing, err error) {
+	if s.Setbacks > 0 {
+		before, err := firings(ctx, l, listOf(loop, s.Setbacks-1))
+		if err != nil {
+			return nil, err
+		}
+		times = slices.DeleteFunc(before, func(f Firing) bool { return f.At.After(s.Since) && !f.entry.Open })
+	}
+	since, err := firings(ctx, l, listOf(loop, s.Setbacks))
+	times = append(times, since...)
 	for i := range times {
 		times[i].Loop = loop
 	}
 	return times, err
+}
+
+// newest returns the newest time that counts as decided.
+func (s State) newest(times []Firing) time.Time {
+	newest := s.Since
+	for _, f := range times {
+		if f.entry.List == listOf(f.Loop, s.Setbacks) && f.At.After(newest) {
+			newest = f.At
+		}
+	}
+	return newest
+}
+
+// ahead returns the newest time on record that is later than now, beyond what clocks differ by; zero if none is.
+func (s State) ahead(times []Firing, now time.Time) time.Time {
+	at := s.newest(times)
+	if s.Ahead.After(at) {
+		at = s.Ahead
+	}
+	if at.Sub(now) <= onTime {
+		return time.Time{}
+	}
+	return at
 }
 
 // SetPaused has a schedule fire no more, or again: by a user, until it is taken back. It is durable on return, and reports whether that was

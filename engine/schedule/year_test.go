@@ -107,6 +107,8 @@ func (s *server) Busy(context.Context, string) (string, error) {
 	return "", nil
 }
 
+func (s *server) Newest(context.Context) (string, error) { return "", nil }
+
 func (s *server) Queued(persistence.ID) (bool, error) { return false, nil }
 
 // Begin starts the run as a store does: one of an id.

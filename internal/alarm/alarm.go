@@ -32,6 +32,7 @@ const (
 	Dead     = "dead"     // the process of a run died
 	Waiting  = "waiting"  // a question has no answer
 	Schedule = "schedule" // a time of a schedule has no run
+	Clock    = "clock"    // a time on record is still to come: the clock was ahead
 	Spend    = "spend"    // a run waits because runs together spent as much as they may
 )
 
@@ -133,6 +134,13 @@ func Find(ctx context.Context, f project.Finder, conf *config.Config, now time.T
 		if last, ok := schedule.Latest(times); ok && (last.State == schedule.Failed || last.State == schedule.Missed) {
 			text := fmt.Sprintf("the schedule of %s did not start its run of %s: %s", p.Loop, last.At.UTC().Format(time.RFC3339), last.Why)
 			add(p.Loop, Alarm{Kind: Schedule, Loop: p.Loop, Since: last.At, Text: text})
+		}
+		ahead, err := schedule.Ahead(ctx, f.Store.Ledger(), p.Loop, now)
+		if err != nil {
+			return nil, err
+		}
+		if !ahead.IsZero() {
+			add(p.Loop, Alarm{Kind: Clock, Loop: p.Loop, Since: now, Text: schedule.AheadText(p.Loop, ahead)})
 		}
 	}
 	return all, nil
@@ -254,7 +262,7 @@ func (w *Watch) look(ctx context.Context, p *project.Project, conf *config.Confi
 }
 
 // busy reports whether an alarm, or that it is over, is left to a process that may be reporting it.
-func (a Alarm) busy(now time.Time) bool { return now.Before(a.Until) }
+func (a Alarm) busy(now time.Time) bool { return now.Before(a.Until) && a.Until.Sub(now) <= again }
 
 // claim has this process report an alarm. The error of the process that was slower is raced.
 func (a Alarm) claim(ctx context.Context, l persistence.Ledger, now time.Time) (Alarm, error) {

@@ -231,6 +231,8 @@ func (x *Examination) schedules(ctx context.Context) {
 		x.add(Finding{"schedules", Problem, x.Said(err), "see: loops help store", nil})
 	} else if why := schedule.Unattended(all, now); why != "" {
 		x.add(Finding{"schedules", Warning, why, x.Command("schedule", "install") + ", loops serve or loops worker", nil})
+	} else if why := schedule.ClockWasAhead(all); why != "" {
+		x.add(Finding{"schedules", Warning, why, "set the clock of this machine right", nil})
 	} else if len(all) > 0 {
 		x.add(Finding{"schedules", OK, humanize.Count(len(all), "schedule") + ", which a server, worker or timer fires", "", nil})
 	}

@@ -301,6 +301,7 @@ type listedSchedule struct {
 	Times    []scheduleTime `json:"times" jsonschema:"the last that are on record, oldest first; then one that has passed while nothing fired schedules"`
 	Heard    *string        `json:"heard_at" jsonschema:"when a server, worker or timer that fires schedules left its newest sign; null = never"`
 	Attended bool           `json:"attended" jsonschema:"false where nothing fires the schedules of the project"`
+	Ahead    *string        `json:"ahead_at" jsonschema:"the newest time on record, where that is still to come because the clock was ahead; else null"`
 }
 
 type scheduleTime struct {

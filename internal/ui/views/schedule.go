@@ -111,6 +111,7 @@ func SchedulesObject(all []schedule.Listed) []any {
 		}))
 		o.Set("heard_at", at(l.Heard))
 		o.Set("attended", l.Attended)
+		o.Set("ahead_at", at(l.Ahead))
 		return o
 	})
 }
