@@ -103,7 +103,8 @@ var stepping = []test{
 		if runs := t.runs(persistence.Query{}); len(runs) != len(seen) {
 			t.Errorf("%d runs, want %d", len(runs), len(seen))
 		}
-	}}, {"the newest run is the one that began last, whatever the clock said", func(t *T) {
+	}},
+	{"the newest run is the one that began last, whatever the clock said", func(t *T) {
 		var order []persistence.ID
 		last := map[string]persistence.ID{}
 		for n, by := range append([]time.Duration{0}, steps...) {
