@@ -323,3 +323,40 @@ func skips(f *ast.File) (found []token.Pos) {
 	})
 	return found
 }
+
+// lineTakers are the functions that write each text among their arguments as one line. An error that is an argument itself is joined to one
+// line; its text would show line ends as \n.
+var lineTakers = []string{"Say", "say", "refuse", "Refuse", "misuse", "Misuse", "textf", "failure", "failureOf"}
+
+// TestErrorsAreArguments wants an error, and not its text, where a message has it as one of its values.
+func TestErrorsAreArguments(t *testing.T) {
+	t.Parallel()
+	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
+		if strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !slices.Contains(lineTakers, calledName(call)) {
+				return true
+			}
+			for _, arg := range call.Args {
+				if inner, ok := arg.(*ast.CallExpr); ok && calledName(inner) == "Error" && len(inner.Args) == 0 {
+					t.Errorf("%s: %s gets the text of an error; hand it the error", fset.Position(arg.Pos()), calledName(call))
+				}
+			}
+			return true
+		})
+	})
+}
+
+// calledName returns the name of the function or method that a call calls, without its package; "" = it has none.
+func calledName(call *ast.CallExpr) string {
+	switch f := call.Fun.(type) {
+	case *ast.Ident:
+		return f.Name
+	case *ast.SelectorExpr:
+		return f.Sel.Name
+	}
+	return ""
+}

@@ -91,7 +91,7 @@ func (e *Engine) leftBehind(ctx context.Context, j *job, run persistence.Run, m 
 	id := string(run.ID)
 	if m.to == "" {
 		_, lost := j.store.Snapshot(ctx, run.ID)
-		return Result{}, refuse(NotRecorded, "run %s was stopped: %s\n%s", id, m.Error(), leftSomewhere(id, m, lost == nil))
+		return Result{}, refuse(NotRecorded, "run %s was stopped: %s\n%s", id, m, leftSomewhere(id, m, lost == nil))
 	}
 	there, memory, err := e.foundAgain(ctx, j.project.Main(), run.ID, m)
 	recorded := !errors.Is(err, persistence.ErrNotFound)
@@ -112,7 +112,7 @@ func (e *Engine) leftBehind(ctx context.Context, j *job, run persistence.Run, m 
 	default:
 		next = textf("Nothing recorded before is lost. Move the folder back, then: %s", Do(OpResume, id))
 	}
-	return Result{}, refuse(NotRecorded, "run %s was stopped: %s\n%s", id, m.Error(), next)
+	return Result{}, refuse(NotRecorded, "run %s was stopped: %s\n%s", id, m, next)
 }
 
 // leftSomewhere is what can be done where it is not known where the folder is. here reports whether the records of the run

@@ -53,9 +53,14 @@ type LoopNotFoundError struct {
 	Name  string
 	Tried []string // the files that were looked for
 	Near  []string // names that may have been meant
+
+	Outside bool // it is a path that leads out of the project, and the file was not looked for
 }
 
 func (e *LoopNotFoundError) Error() string {
+	if e.Outside {
+		return fmt.Sprintf("there is no loop %q in this project; only the command line runs and reads files outside it", e.Name)
+	}
 	text := fmt.Sprintf("there is no loop %q", e.Name)
 	if len(e.Tried) > 0 {
 		text += " (looked for " + strings.Join(e.Tried, ", ") + ")"

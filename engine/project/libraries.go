@@ -21,7 +21,7 @@ func FindFragments(p *Project, lib *Library, name string) (string, error) {
 		}
 	}
 	if missing, ok := errors.AsType[*LoopNotFoundError](err); ok {
-		return "", &LoopNotFoundError{name, missing.Tried, nearLibraries(p, name, missing.Near)}
+		return "", &LoopNotFoundError{Name: name, Tried: missing.Tried, Near: nearLibraries(p, name, missing.Near)}
 	}
 	return path, err
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -82,6 +84,30 @@ func (l *Library) Find(name string) (string, error) {
 		return "", NotFound(l.Project, err)
 	}
 	return path, nil
+}
+
+// CheckInside refuses the name of a loop that is a path out of the project and its catalog, for faces that are not the command line: what
+// they show of a file with mistakes is its text. The error is a [*LoopNotFoundError].
+func (p *Project) CheckInside(name string) error {
+	path := name
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Cwd, path)
+	}
+	for _, dir := range []string{p.Dir, p.Loops, p.Catalog} {
+		if dir == "" || strings.ContainsRune(name, 0) {
+			continue
+		}
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return nil
+		}
+	}
+	if filepath.IsLocal(name) { // a name, unless there is a file or folder of that name where the program runs
+		lib, err := p.Library()
+		if _, missing := os.Stat(path); missing != nil || err == nil && lib.Files.Named(name) != "" {
+			return nil
+		}
+	}
+	return &LoopNotFoundError{Name: name, Outside: true}
 }
 
 // Load reads and checks the loop in a file, once. The error is about the file and not about what it says.

@@ -39,7 +39,7 @@ func NotFound(p *Project, err error) error {
 			tried = append(tried, p.Short(path))
 		}
 	}
-	return &LoopNotFoundError{missing.Name, tried, missing.Near}
+	return &LoopNotFoundError{Name: missing.Name, Tried: tried, Near: missing.Near}
 }
 
 func noLoopFile(p *Project, path string, missing bool, what string) error {

@@ -245,7 +245,7 @@ func (d *Desk) ready(ctx context.Context) error {
 	d.clock.Keep = keeping
 	d.clock.Tell = func(f schedule.Firing) {
 		if f.State == schedule.Failed {
-			d.say(fmt.Sprintf("run %s of loop %s could not be started (%s): %s", f.Run, humanize.Quote(f.Loop), f.Source, f.Why))
+			d.say(fmt.Sprintf("run %s of loop %s could not be started (%s): %s", f.Run, humanize.Quote(f.Loop), f.Source, humanize.Reason(f.Why)))
 			return
 		}
 		d.say(fmt.Sprintf("run %s began (%s)", f.Run, f.Source))

@@ -120,7 +120,7 @@ func Find(ctx context.Context, f project.Finder, conf *config.Config, now time.T
 		}
 		for _, q := range asked {
 			if since := q.Question.Wait.Since; now.Sub(since) >= conf.Alarm.Waiting {
-				text := fmt.Sprintf("run %s has been asking for %s: %s", q.Run.ID, humanize.Duration(now.Sub(since).Truncate(time.Second)), humanize.OneLine(errors.New(q.Question.Question)))
+				text := fmt.Sprintf("run %s has been asking for %s: %s", q.Run.ID, humanize.Duration(now.Sub(since).Truncate(time.Second)), humanize.Joined(q.Question.Question))
 				add(string(q.Run.ID)+"/"+q.Question.Address, Alarm{Kind: Waiting, Run: q.Run.ID, Loop: q.Run.Loop, Since: since, Text: text})
 			}
 		}
@@ -132,7 +132,7 @@ func Find(ctx context.Context, f project.Finder, conf *config.Config, now time.T
 			return nil, err
 		}
 		if last, ok := schedule.Latest(times); ok && (last.State == schedule.Failed || last.State == schedule.Missed) {
-			text := fmt.Sprintf("the schedule of %s did not start its run of %s: %s", p.Loop, last.At.UTC().Format(time.RFC3339), last.Why)
+			text := fmt.Sprintf("the schedule of %s did not start its run of %s: %s", p.Loop, last.At.UTC().Format(time.RFC3339), humanize.Reason(last.Why))
 			add(p.Loop, Alarm{Kind: Schedule, Loop: p.Loop, Since: last.At, Text: text})
 		}
 		ahead, err := schedule.Ahead(ctx, f.Store.Ledger(), p.Loop, now)

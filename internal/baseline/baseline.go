@@ -10,6 +10,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/persistence"
@@ -20,6 +21,11 @@ type File struct {
 	Name  string // in the project
 	State string
 	Size  int
+}
+
+// Object returns the file for a program; run is the id of the run that printed it.
+func (f File) Object(run string) *value.Map {
+	return value.NewMap("instance_id", run, "state", f.State, "file", f.Name, "bytes", int64(f.Size))
 }
 
 // Promote writes the baseline of each state of a loop that compares its output, from what the run printed there last. It returns those

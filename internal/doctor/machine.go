@@ -44,6 +44,7 @@ func (x *Examination) Machine(ctx context.Context) {
 	x.programs()
 	x.room()
 	x.private()
+	x.writable()
 	x.ignored()
 	x.configured()
 	x.store(ctx)

@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"loops/internal/plain"
 )
 
 // A Repair is what Machine found wrong and can be put right without a choice: loops files, records and settings are never touched.
@@ -40,8 +43,61 @@ func (x *Examination) private() {
 	}
 }
 
+// writable looks for loop files, settings and their folders that every user of this machine can change: what such a file says is run as
+// the user who starts a loop.
+func (x *Examination) writable() {
+	p := x.Project
+	var open []string
+	see := func(path string, repaired bool) {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm()&0o002 == 0 {
+			return
+		}
+		open = append(open, p.Short(path))
+		if repaired {
+			x.Repairs = append(x.Repairs, Repair{
+				"access", fmt.Sprintf("have other users not write to %s (%v)", p.Short(path), info.Mode()),
+				func(context.Context) error { return chmodWithout(path, info, 0o002) },
+			})
+		}
+	}
+	_ = filepath.WalkDir(p.Loops, func(path string, e fs.DirEntry, err error) error {
+		name := filepath.Base(path)
+		switch {
+		case err != nil:
+			return nil //nolint:nilerr // what cannot be read is reported elsewhere
+		case e.IsDir() && path != p.Loops && (name[0] == '.' || slices.Contains(privateFolders, name)):
+			return fs.SkipDir // records; private looks at them
+		case e.IsDir() || strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml"):
+			see(path, true)
+		}
+		return nil
+	})
+	n := len(open)
+	see(p.Dir, false) // in whose place another .loops could be put
+	if p.Catalog != "" {
+		see(p.Catalog, false)
+	}
+	if len(open) == 0 {
+		return
+	}
+	todo := x.Command("doctor") + " --fix"
+	if n == 0 {
+		todo = "chmod o-w " + plain.ShellWord(open[0])
+	}
+	shown := open[:min(len(open), 5)]
+	text := strings.Join(shown, ", ")
+	if more := len(open) - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	x.add(Finding{"access", Problem, "every user of this machine can change what your loops run: " + text, todo, nil})
+}
+
 // chmodPrivate changes a folder that is still the one that was looked at.
-func chmodPrivate(path string, was fs.FileInfo) error {
+func chmodPrivate(path string, was fs.FileInfo) error { return chmodWithout(path, was, 0o077) }
+
+// chmodWithout takes rights from a file or folder that is still the one that was looked at.
+func chmodWithout(path string, was fs.FileInfo, rights fs.FileMode) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -52,9 +108,9 @@ func chmodPrivate(path string, was fs.FileInfo) error {
 		return err
 	}
 	if !os.SameFile(info, was) {
-		return fmt.Errorf("%s has become another folder", path)
+		return fmt.Errorf("%s has become another file", path)
 	}
-	return f.Chmod(info.Mode().Perm() &^ 0o077)
+	return f.Chmod(info.Mode().Perm() &^ rights)
 }
 
 // ignored looks whether git leaves out the records.

@@ -30,7 +30,7 @@ func Apply(ctx context.Context, p *project.Project, allow, deny []string, dry bo
 	}
 	statements, err := sqlstore.Roles(location, to, from)
 	if err != nil {
-		return nil, engine.Refuse(engine.Usage, "%s", err.Error())
+		return nil, engine.Refuse(engine.Usage, "%s", err)
 	}
 	if dry {
 		return statements, nil

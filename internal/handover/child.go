@@ -1,12 +1,14 @@
 package handover
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -44,6 +46,13 @@ func (s Start) Report(to io.Writer) {
 	}
 }
 
+// ReportRefusal writes why the run does not begin, for the process that waits for [Start.Report], which may have ended.
+func ReportRefusal(to io.Writer, reason string) {
+	if b, err := json.Marshal(reason); err == nil {
+		_, _ = to.Write(append(b, '\n'))
+	}
+}
+
 // A Child is a run that a process of this program carries, watched until it ends.
 type Child struct {
 	Process *os.Process
@@ -52,6 +61,8 @@ type Child struct {
 	life *os.File // nil = it is not bound to this process
 	code int      // of its end; valid when Ended is closed, as is
 	said []byte   // the end of what it said
+
+	reason string // why the run did not begin; valid when Ended is closed; "" = it began, or that is not known
 }
 
 // Release has a bound run stop, so that it can be resumed. It may be called again.
@@ -69,11 +80,30 @@ func (c *Child) End() (code int, said []byte) {
 
 // An EarlyError is the end of a process before its run was on record.
 type EarlyError struct {
-	Code int
-	Said []byte // why, in lines; may be empty
+	Code   int
+	Said   []byte // all that it printed, in lines; may be empty
+	Reason string // why the run did not begin, in lines; "" = the process did not report it
 }
 
 func (e *EarlyError) Error() string { return string(e.Said) }
+
+// Notes returns what the process printed before the reason, in lines.
+func (e *EarlyError) Notes() string {
+	said := string(e.Said)
+	if i := strings.LastIndex(said, e.Reason); e.Reason != "" && i >= 0 {
+		said = strings.TrimSuffix(said[:i], "loops: ") + strings.TrimPrefix(said[i+len(e.Reason):], "\n")
+	}
+	return strings.TrimRight(said, "\n")
+}
+
+// Text returns the reason, an empty line, and what the process printed before it, in lines; "" = it printed nothing.
+func (e *EarlyError) Text() string {
+	notes := e.Notes()
+	if e.Reason == "" || notes == "" {
+		return e.Reason + notes
+	}
+	return e.Reason + "\n\n" + notes
+}
 
 // Begin spawns a process for the run and returns when the run is on record. A process that ends before that is an [EarlyError]; one
 // that takes longer than a minute, or than ctx allows, is asked to stop, which undoes what it began.
@@ -95,7 +125,7 @@ func (h Handover) Begin(ctx context.Context, env []string) (*Child, Start, error
 			return c, start, nil
 		}
 		code, said := c.End()
-		return nil, start, &EarlyError{code, said}
+		return nil, start, &EarlyError{code, said, c.reason}
 	case <-ctx.Done():
 		_ = c.Process.Signal(syscall.SIGTERM) // before it is on record that undoes it
 		return nil, Start{}, errors.New("the run was not on record within " + humanize.Duration(recordWait) + " and was stopped")
@@ -110,7 +140,11 @@ func (c *Child) watch(p *Process, recorded chan<- Start, ended chan<- struct{}) 
 		defer close(read)
 		defer close(recorded)
 		var start Start
-		if json.NewDecoder(p.Report).Decode(&start) == nil { // what ends without a line was refused
+		var line json.RawMessage
+		switch { // a process that ends without a line died
+		case json.NewDecoder(p.Report).Decode(&line) != nil:
+		case json.Unmarshal(line, &c.reason) == nil: // refused
+		case json.Unmarshal(line, &start) == nil:
 			recorded <- start
 		}
 		_ = p.Report.Close()
@@ -123,12 +157,15 @@ func (c *Child) watch(p *Process, recorded chan<- Start, ended chan<- struct{}) 
 	c.Release()
 }
 
-// A tail keeps the end of what is written to it.
+// A tail keeps the last whole lines of what is written to it.
 type tail struct{ kept []byte }
 
 func (t *tail) Write(b []byte) (int, error) {
 	t.kept = append(t.kept, b...)
 	if over := len(t.kept) - keptMessages; over > 0 {
+		if end := bytes.IndexByte(t.kept[over:], '\n'); end >= 0 {
+			over += end + 1
+		}
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	return len(b), nil

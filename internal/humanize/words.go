@@ -82,13 +82,25 @@ func Ago(d time.Duration) string {
 	return Duration(d.Truncate(time.Second)) + " ago"
 }
 
-// OneLine is an error without its line ends. A line that occurs twice is in it once.
-func OneLine(err error) string {
+// OneLine returns an error on one line, as [Joined] does, without the lines of files that it quotes and the marks below them.
+func OneLine(err error) string { return joined(err.Error(), isQuoted) }
+
+// Reason returns the first paragraph of the text of an error on one line, as OneLine does: why something was not done, without what was
+// noted before.
+func Reason(text string) string {
+	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n\n")
+	return joined(first, isQuoted)
+}
+
+// Joined returns the lines of a text on one line, with semicolons between them. A line that occurs twice is in it once.
+func Joined(lines string) string { return joined(lines, func(string) bool { return false }) }
+
+func joined(lines string, without func(line string) bool) string {
 	text := ""
-	for line := range strings.Lines(err.Error()) {
+	for line := range strings.Lines(lines) {
 		line = strings.TrimSpace(line)
 		switch {
-		case strings.Contains(text, line):
+		case without(line), strings.Contains(text, line):
 		case text == "" || strings.HasSuffix(text, ":"):
 			text = strings.TrimSpace(text + " " + line)
 		default:
@@ -96,4 +108,13 @@ func OneLine(err error) string {
 		}
 	}
 	return text
+}
+
+// isQuoted reports whether a line is one of a file behind its number, or the mark of a place in the line above, as messages quote them.
+func isQuoted(line string) bool {
+	before, after, found := strings.Cut(line, "|")
+	if !found || strings.Trim(before, "0123456789 ") != "" {
+		return false
+	}
+	return strings.HasSuffix(before, " ") && before != "" || strings.Trim(after, " ^~") == "" && strings.Contains(after, "^")
 }

@@ -53,12 +53,35 @@ func JobOf(what, dir, store string, args []string, getenv func(string) (string, 
 	j.Config, _ = getenv("XDG_CONFIG_HOME")
 	path, _ := getenv("PATH") // what loops call is found as it is here
 	if store == "" {
-		store, _ = getenv("LOOPS_STORE")
+		store, _ = getenv(envStore)
 	}
 	if j.Env = []string{"PATH=" + path}; store != "" {
-		j.Env = append(j.Env, "LOOPS_STORE="+store)
+		j.Env = append(j.Env, envStore+"="+store)
+	}
+	for _, name := range carried {
+		if v, _ := getenv(name); v != "" && (!strings.HasSuffix(name, "_HOME") && name != "LOOPS_CATALOG" || filepath.IsAbs(v)) {
+			j.Env = append(j.Env, name+"="+v)
+		}
 	}
 	return j, nil
+}
+
+// envStore says where runs are recorded. It may hold the password of a database.
+const envStore = "LOOPS_STORE"
+
+// carried are the variables, besides those of [JobOf], that change what loops does: when schedules without a time zone fire, which agent prompts
+// go to, and where loops and settings are. Folders are carried where they are absolute.
+var carried = []string{"TZ", "LOOPS_HOST", "LOOPS_CATALOG", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
+
+// Shown returns the job as it may be shown: redact takes the passwords out of the location of a store, and args are the arguments without them.
+func (j Job) Shown(redact func(string) string, args []string) Job {
+	j.Args, j.Env = args, slices.Clone(j.Env)
+	for i, kv := range j.Env {
+		if store, ok := strings.CutPrefix(kv, envStore+"="); ok {
+			j.Env[i] = envStore + "=" + redact(store)
+		}
+	}
+	return j
 }
 
 // A Job is a command line that is to be started.
@@ -91,25 +114,42 @@ func NameOf(text string) string {
 	return strings.Trim(unsafeName.ReplaceAllString(text, "-"), "-")
 }
 
-func (j Job) units() string {
-	if j.Config != "" {
-		return filepath.Join(j.Config, "systemd", "user")
+func (j Job) units() string { return filepath.Join(j.config(), "systemd", "user") }
+
+func (j Job) config() string { return cmp.Or(j.Config, filepath.Join(j.Home, ".config")) }
+
+// cron is a plan with a line of a crontab. Where runs are recorded, which may hold a password, is in a file of its own that the line reads: cron
+// writes its lines to a log, and every user can see them while they run.
+func (j Job) cron() (Plan, error) {
+	for _, text := range slices.Concat(j.Args, j.Env, []string{j.Dir, j.Program}) {
+		if strings.ContainsAny(text, "\n\r") {
+			return Plan{}, fmt.Errorf("a line of a crontab cannot hold the line end in %q", text)
+		}
 	}
-	return filepath.Join(j.Home, ".config", "systemd", "user")
+	p := Plan{mark: "# loops: " + j.Name}
+	line := "* * * * * cd " + quoteShell(j.Dir)
+	var words []string
+	for _, kv := range j.Env {
+		name, val, _ := strings.Cut(kv, "=")
+		word := name + "=" + quoteShell(val)
+		if name == envStore {
+			path := filepath.Join(j.config(), "loops", j.Name+".env")
+			p.Files = append(p.Files, File{path, "export " + word + "\n"})
+			line += " && . " + quoteShell(path)
+			continue
+		}
+		words = append(words, word)
+	}
+	line += " && " + strings.Join(append(words, quoteAll(append([]string{j.Program}, j.Args...), quoteShell)...), " ")
+	p.Crontab = strings.ReplaceAll(line, "%", `\%`) + " " + p.mark // a bare % ends the command in a crontab
+	return p, nil
 }
 
 // EachMinute is a plan that has a manager start a job each minute.
 func EachMinute(j Job, manager string) (Plan, error) {
 	switch manager {
 	case Cron:
-		for _, text := range append(slices.Clone(j.Args), j.Dir, j.Program) {
-			if strings.ContainsAny(text, "\n\r") {
-				return Plan{}, fmt.Errorf("a line of a crontab cannot hold the line end in %q", text)
-			}
-		}
-		mark := "# loops: " + j.Name
-		line := "* * * * * cd " + quoteShell(j.Dir) + " && " + strings.Join(append(j.env(quoteShell), quoteAll(append([]string{j.Program}, j.Args...), quoteShell)...), " ")
-		return Plan{Crontab: strings.ReplaceAll(line, "%", `\%`) + " " + mark, mark: mark}, nil // a bare % ends the command in a crontab
+		return j.cron()
 	case Systemd:
 		service := "[Unit]\nDescription=" + specifiers(j.About) + "\n\n[Service]\nType=oneshot\nKillMode=process\n" + j.service()
 		timer := "[Unit]\nDescription=" + specifiers(j.About) + ", each minute\n\n[Timer]\nOnCalendar=minutely\nAccuracySec=1s\n\n[Install]\nWantedBy=timers.target\n"
@@ -173,14 +213,6 @@ func (j Job) plist() string {
 	}
 	b.WriteString("<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>\n<key>AbandonProcessGroup</key><true/>\n</dict></plist>\n")
 	return b.String()
-}
-
-func (j Job) env(quote func(string) string) (all []string) {
-	for _, kv := range j.Env {
-		name, val, _ := strings.Cut(kv, "=")
-		all = append(all, name+"="+quote(val))
-	}
-	return all
 }
 
 func quoteAll(texts []string, quote func(string) string) (all []string) {

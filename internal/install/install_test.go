@@ -100,6 +100,53 @@ func TestCrontab(t *testing.T) {
 	}
 }
 
+// The time zone of the user who installed a service was not in it, and the line of the crontab had the password of the database, which cron
+// writes to its log.
+func TestZoneAndPassword_35_2_5(t *testing.T) {
+	t.Parallel()
+	bash := testenv.Command(t, "bash")
+	home := t.TempDir()
+	env := map[string]string{"HOME": home, "PATH": "/bin", "TZ": "Asia/Tokyo", "LOOPS_STORE": "postgres://u:it's%20p@h/x", "XDG_STATE_HOME": "relative"}
+	j, err := JobOf("schedule", home, "", []string{"schedule", "fire"}, func(name string) (string, bool) { v, has := env[name]; return v, has })
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Program = "/usr/bin/env"
+	j.Args = nil
+	p, err := EachMinute(j, Cron)
+	if err != nil || strings.Contains(p.Crontab, "20p") || !strings.Contains(p.Crontab, " TZ=Asia/Tokyo ") {
+		t.Fatalf("the line is %s (%v)", p.Crontab, err)
+	}
+	if len(p.Files) != 1 || p.Files[0].Path != filepath.Join(home, ".config/loops", j.Name+".env") {
+		t.Fatalf("the files are %+v", p.Files)
+	}
+	for _, f := range p.Files {
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.write(); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(f.Path); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v %v", f.Path, info.Mode(), err)
+		}
+	}
+	out, err := exec.Command(bash, "-c", strings.TrimPrefix(strings.ReplaceAll(p.Crontab, `\%`, "%"), "* * * * * ")).Output() //nolint:gosec // it is the line
+	for _, want := range []string{"TZ=Asia/Tokyo\n", "LOOPS_STORE=postgres://u:it's%20p@h/x\n"} {
+		if err != nil || !strings.Contains(string(out), want) || strings.Contains(string(out), "XDG_STATE_HOME=relative") {
+			t.Errorf("the command has not %s: %v\n%s", want, err, out)
+		}
+	}
+	for manager, plan := range map[string]func(Job, string) (Plan, error){Systemd: EachMinute, Launchd: Always, Cron: EachMinute} {
+		p, err := plan(j.Shown(func(string) string { return "postgres://u:xxxxx@h/x" }, j.Args), manager)
+		var b strings.Builder
+		p.Show(&b)
+		if err != nil || strings.Contains(b.String(), "20p") || !strings.Contains(b.String(), "u:xxxxx@h") || !strings.Contains(b.String(), "Asia/Tokyo") {
+			t.Errorf("%s shows (%v)\n%s", manager, err, b.String())
+		}
+	}
+}
+
 // TestJobs: two folders of one name have jobs of their own, which record where the command that installs them does, and nothing is written at random.
 func TestJobs(t *testing.T) {
 	t.Parallel()

@@ -20,6 +20,53 @@ type extended struct {
 	Taken    bool     `json:"taken" jsonschema:"false where the run takes them when its action or wait ends"`
 }
 
+type woken struct {
+	Instance  string  `json:"instance_id" jsonschema:"the id of the run"`
+	RunID     string  `json:"run_id" jsonschema:"as little-loops calls it"`
+	Loop      string  `json:"loop"`
+	PID       int     `json:"pid"`
+	Path      *string `json:"path" jsonschema:"the branch or item that waited; null where the run itself did"`
+	WaitedFor string  `json:"waited_for" jsonschema:"in words"`
+	Others    int     `json:"other_waits" jsonschema:"how many waits the run still has"`
+}
+
+type written struct {
+	Loop    string `json:"loop"`
+	File    string `json:"file" jsonschema:"that was written, absolute"`
+	Pattern string `json:"pattern" jsonschema:"from which the loop was made"`
+}
+
+type patternOf struct {
+	Pattern string `json:"pattern"`
+	About   string `json:"about"`
+}
+
+type installed struct {
+	Loop string `json:"loop"`
+	File string `json:"file" jsonschema:"the copy, absolute"`
+	From string `json:"from" jsonschema:"the file in the catalog, absolute"`
+}
+
+type promoted struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	State    string `json:"state"`
+	File     string `json:"file" jsonschema:"the baseline, in the project"`
+	Bytes    int    `json:"bytes"`
+}
+
+type reported struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	File     string `json:"file" jsonschema:"the report, absolute"`
+	Format   string `json:"format" jsonschema:"html, junit or markdown"`
+}
+
+type chosen struct {
+	Target  *string  `json:"target" jsonschema:"null where no rule holds"`
+	Line    *int     `json:"line" jsonschema:"of the rule that holds, from 1"`
+	Rule    *string  `json:"rule"`
+	Missing []string `json:"missing" jsonschema:"what the rules ask for and the scores lack, as sentences"`
+}
+
 type pruned struct {
 	DryRun  bool `json:"dry_run" jsonschema:"whether nothing was removed"`
 	Removed []struct {

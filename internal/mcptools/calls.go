@@ -42,7 +42,10 @@ func (h *Host) asked(ask func(context.Context, *Session, mcpserver.Values) (any,
 			return nil, err
 		}
 		defer s.Close()
-		result, err := ask(ctx, s, v)
+		var result any
+		if err = s.checkNames(v); err == nil {
+			result, err = ask(ctx, s, v)
+		}
 		if form, ok := errors.AsType[*mcpserver.AskUser](err); ok {
 			return nil, form
 		}
@@ -51,6 +54,20 @@ func (h *Host) asked(ask func(context.Context, *Session, mcpserver.Values) (any,
 		}
 		return value.AppendJSON(nil, result), nil
 	}
+}
+
+// checkNames refuses names of loops that lead out of the project.
+func (s *Session) checkNames(v mcpserver.Values) error {
+	names := v.Texts("names")
+	if v.Has("name") {
+		names = append(names[:len(names):len(names)], v.Text("name"))
+	}
+	for _, name := range names {
+		if err := s.Project.CheckInside(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func list(ctx context.Context, s *Session, _ mcpserver.Values) (any, error) {

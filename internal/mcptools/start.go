@@ -18,6 +18,18 @@ import (
 
 // run starts a run, in a process of its own.
 func (h *Host) run(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
+	s, err := h.Session()
+	if err != nil {
+		return nil, err
+	}
+	err = s.checkNames(v)
+	if err != nil {
+		err = s.InWords(err)
+	}
+	s.Close()
+	if err != nil {
+		return nil, err
+	}
 	r := &engine.StartRequest{Loop: v.Text("name"), Context: ContextPairs(v), Lock: projectLock}
 	r.Over.MaxSteps = v.Number("max_steps")
 	r.Over.Agents = project.Agents{Host: v.Text("host"), Model: v.Text("model"), Permissions: v.Text("permissions")}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"loops/fsm/value"
 	"loops/internal/ui"
 )
 
@@ -69,4 +70,9 @@ func List(out io.Writer) error {
 		ui.Say(w, "%s\t%s\n", name, About(name))
 	}
 	return w.Flush()
+}
+
+// ListObject returns the patterns for a program.
+func ListObject() []any {
+	return ui.List(Names, func(name string) any { return value.NewMap("pattern", name, "about", About(name)) })
 }

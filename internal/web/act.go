@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,7 +99,7 @@ func (o *operation) wrongBody(given map[string]any) error {
 		return nil
 	}
 	if err := jsonoutput.CheckRequest(o.body, given); err != nil {
-		return engine.Refuse(engine.Usage, "%s", err.Error())
+		return engine.Refuse(engine.Usage, "%s", err)
 	}
 	return nil
 }
@@ -182,6 +181,9 @@ func (s *Server) write(verb string) http.HandlerFunc {
 				d, err = acts()[verb](r, p, session, f, userOf(r).Name)
 			}
 			s.audit(r, p, verb, d.run, err)
+			if err != nil && f != nil && !ofAPI(r) {
+				return s.formAgain(w, r, p, session, verb, f, err)
+			}
 			if err != nil {
 				return err
 			}
@@ -216,17 +218,14 @@ func (s *Server) runAddress(project, run string) string {
 }
 
 func begun(run string, err error) (done, error) {
-	if err != nil {
-		err = engine.Refuse(engine.Failed, "%s", err.Error())
-	}
 	return done{value.NewMap("instance_id", run), run}, err
 }
 
-func start(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {
+func start(r *http.Request, p Project, s *Session, f fields, _ string) (done, error) {
 	if f["loop"] == "" {
 		return done{}, engine.Refuse(engine.Usage, "loop: the name of a loop is missing")
 	}
-	if err := inside(f["loop"]); err != nil {
+	if err := s.Project.CheckInside(f["loop"]); err != nil {
 		return done{}, err
 	}
 	request := &engine.StartRequest{Loop: f["loop"], Context: f.pairs()}
@@ -235,14 +234,6 @@ func start(r *http.Request, p Project, _ *Session, f fields, _ string) (done, er
 		request.Input, words = &input, append(words, input)
 	}
 	return begun(p.Begin(r.Context(), engine.Request{Start: request}, words))
-}
-
-// inside refuses a loop that is named by a path out of the project: a command line may run any file, a page those of its project.
-func inside(loop string) error {
-	if filepath.IsLocal(loop) && !strings.ContainsRune(loop, 0) {
-		return nil
-	}
-	return engine.Refuse(engine.NotFound, "there is no loop %s in this project", humanize.Quote(loop))
 }
 
 func resume(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {

@@ -165,7 +165,7 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		written, _, err := transfer.Export(r.Context(), filepath.Join(dir, name), true, nil, f.Store, run, transfer.WorkOf(f.Project, run))
 		s.audit(r, p, "bundle", string(run.ID), err)
 		if err != nil {
-			return engine.Refuse(engine.Failed, "run %s was not exported: %s", string(run.ID), err.Error())
+			return engine.Refuse(engine.Failed, "run %s was not exported: %s", string(run.ID), err)
 		}
 		file, err := os.Open(filepath.Join(dir, name))
 		if err != nil {

@@ -263,7 +263,7 @@ func (s *Server) unknownLoop(ctx context.Context, a asked) error {
 	})
 	unknown := func(kind, name string, known []string) error {
 		slices.Sort(known)
-		return engine.Refuse(engine.Usage, "%s", jsonoutput.UnknownName(kind, name, slices.Compact(known)).Error())
+		return engine.Refuse(engine.Usage, "%s", jsonoutput.UnknownName(kind, name, slices.Compact(known)))
 	}
 	switch {
 	case err != nil:
@@ -288,9 +288,17 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why 
 		writeJSON(w, status, value.NewMap("error", why))
 		return
 	}
+	s.refuseForm(w, r, status, why, nil)
+}
+
+// refuseForm answers a browser with why something was not done, and with what was typed, by the name of the field.
+func (s *Server) refuseForm(w http.ResponseWriter, r *http.Request, status int, why string, typed [][2]string) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	s.render(w, r, "refused", fmt.Sprintf("%d %s", status, http.StatusText(status)), why)
+	s.render(w, r, "refused", fmt.Sprintf("%d %s", status, http.StatusText(status)), struct {
+		Why   string
+		Typed [][2]string
+	}{why, typed})
 }
 
 // openAll opens each project in turn and closes it again.

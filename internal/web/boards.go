@@ -15,7 +15,6 @@ import (
 	"loops/internal/access"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
 )
@@ -96,7 +95,7 @@ func (s *Server) board(name, title, empty string, fill func(context.Context, Pro
 func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 	all, wrong, err := schedule.List(ctx, s.Project, time.Now())
 	if wrong != nil {
-		b.Notes = append(b.Notes, wrong.Error())
+		b.Notes = append(b.Notes, strings.Split(wrong.Error(), "\n")...)
 	}
 	if line := schedule.Notice(all, time.Now(), s.Page.Command("schedule", "install")); line != "" {
 		b.Notes = append(b.Notes, line)
@@ -264,7 +263,7 @@ func (s *Server) changeSchedule(verb string) http.HandlerFunc {
 			case err != nil:
 				return err
 			case ofAPI(r):
-				writeJSON(w, http.StatusOK, value.NewMap("loop", plan.Loop, "changed", changed, "instance_id", ui.OrNull(run)))
+				writeJSON(w, http.StatusOK, views.ScheduledObject(plan.Loop, changed, run))
 			case run != "":
 				http.Redirect(w, r, s.runAddress(p.Name, run), http.StatusSeeOther)
 			default:

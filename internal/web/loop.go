@@ -9,17 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
-	"loops/fsm/value"
 	"loops/internal/diagram"
-	"loops/internal/dryrun"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/service"
-	"loops/internal/tryout"
 	"loops/persistence"
 )
 
@@ -196,7 +192,7 @@ func loadLoop(session *Session, name string) (loaded project.Loaded, path string
 	if err != nil {
 		return loaded, "", err
 	}
-	if err := inside(name); err != nil {
+	if err := session.Project.CheckInside(name); err != nil {
 		return loaded, "", err
 	}
 	if path, err = lib.Find(name); err != nil {
@@ -204,145 +200,4 @@ func loadLoop(session *Session, name string) (loaded project.Loaded, path string
 	}
 	loaded, err = lib.Load(path)
 	return loaded, path, err
-}
-
-// A startForm is what a run is started with.
-type startForm struct {
-	Project, Loop, Title string
-	Inputs               []input
-	Input                string
-	Problem              string
-	Broken               bool
-	Command              string
-	Walk                 *walk // of a dry run; nil = none was asked for
-}
-
-// An input is a field of a form.
-type input struct {
-	Name, Kind, Value, About string
-	Given                    string // in the form that a dry run was asked with
-	Required                 bool
-	Values                   []string
-}
-
-// A walk is what a dry run did.
-type walk struct {
-	Scenarios []tab
-	Steps     []walked
-	More      int
-	End       string
-	Problem   string
-}
-
-type walked struct{ State, Action, Verdict, Class string }
-
-// Limits of a dry run in a page.
-const (
-	mostWalked  = 2000
-	shownWalked = 100
-)
-
-func (s *Server) startPage(w http.ResponseWriter, r *http.Request) {
-	s.with(w, r, func(p Project, session *Session) error {
-		name := r.FormValue("loop")
-		loaded, _, err := loadLoop(session, name)
-		if err != nil {
-			return err
-		}
-		given := fields{}
-		for key, values := range r.URL.Query() {
-			given[key] = values[0]
-		}
-		form := startForm{Project: p.Name, Loop: name, Input: given["input"], Command: session.Page.CommandWith("run", append([]string{"-b"}, flags("--context", given.pairs())...), name)}
-		if form.Broken = loaded.Loop == nil; form.Broken {
-			form.Problem = "This loop has mistakes and cannot run. See them with: " + session.Page.Command("validate", name)
-		} else {
-			form.Title, form.Inputs = strings.TrimSpace(loaded.Loop.Description), inputs(loaded.Loop, given)
-			if given["dry"] != "" {
-				form.Walk = rehearse(r, session, loaded.Loop, name, given)
-			}
-		}
-		s.render(w, r, "start", "Start "+name, form)
-		return nil
-	})
-}
-
-// rehearse walks through a loop with made-up results. Nothing is run.
-func rehearse(r *http.Request, session *Session, l *fsm.Loop, name string, given fields) *walk {
-	scenario := given["scenario"]
-	if !slices.Contains(dryrun.Scenarios(), scenario) {
-		scenario = dryrun.Scenarios()[0]
-	}
-	out := &walk{}
-	for _, sc := range dryrun.Scenarios() {
-		q := r.URL.Query()
-		q.Set("scenario", sc)
-		out.Scenarios = append(out.Scenarios, tab{Label: sc, Address: "?" + q.Encode(), Here: sc == scenario})
-	}
-	desk := tryout.Desk{
-		Project: session.Project, Getenv: func(string) (string, bool) { return "", false }, Warn: func(bool) engine.Warn { return nil },
-		Shown: func(err error) error { return err }, Code: func(fsm.Outcome) int { return 0 },
-	}
-	try := tryout.Simulation{Name: name, Context: given.pairs(), Scenario: scenario, Runs: 1, JSON: true, Quiet: true}
-	if given["input"] != "" {
-		input := given["input"]
-		try.Input = &input
-	}
-	if l.MaxSteps > mostWalked {
-		try.MaxSteps = mostWalked
-	}
-	try.Describe()
-	o, err := desk.Simulate(r.Context(), &try)
-	if err != nil {
-		out.Problem = session.InWords(err).Error()
-	}
-	if o == nil {
-		return out
-	}
-	path, _ := o.Value("path").([]any)
-	for i, at := range path {
-		if i == shownWalked {
-			out.More = len(path) - i
-			break
-		}
-		m, ok := at.(*value.Map)
-		if !ok {
-			continue
-		}
-		v := inspect.Text(m.Value("verdict"))
-		out.Steps = append(out.Steps, walked{inspect.Text(m.Value("state")), humanize.FirstLine(inspect.Text(m.Value("action"))), v, step{over: true, verdict: v}.Class()})
-	}
-	if end, ok := o.Value("end").(*value.Map); ok {
-		out.End = fmt.Sprintf("It would end in %s: %s, after %s.", inspect.Text(end.Value("final_state")), inspect.Text(end.Value("terminated_by")), humanize.Count(len(path), "step"))
-	}
-	return out
-}
-
-// inputs are the fields of a form that starts a loop: its parameters, and those values of its context that are no objects.
-func inputs(l *fsm.Loop, given fields) []input {
-	var all []input
-	named := map[string]bool{}
-	for _, p := range l.Parameters {
-		in := input{Name: p.Name, Kind: p.Type, About: p.Description, Required: p.Required, Given: given[fieldPrefix+p.Name]}
-		if p.Default != nil {
-			in.Value = inspect.Text(p.Default)
-		}
-		for _, v := range p.Values {
-			in.Values = append(in.Values, inspect.Text(v))
-		}
-		all, named[p.Name] = append(all, in), true
-	}
-	if l.Context == nil {
-		return all
-	}
-	for key, v := range l.Context.All() {
-		switch v.(type) {
-		case *value.Map, []any:
-			continue
-		}
-		if !named[key] {
-			all = append(all, input{Name: key, Kind: "string", Value: inspect.Text(v), Given: given[fieldPrefix+key]})
-		}
-	}
-	return all
 }

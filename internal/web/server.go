@@ -108,6 +108,7 @@ func (s *Server) Serve(l net.Listener) error {
 		most = p.Trusts
 	}
 	from := newLimited(l, most)
+	server.ConnState = from.Track
 	var err error
 	if s.TLS != nil {
 		err = server.ServeTLS(from, "", "")

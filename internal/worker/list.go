@@ -28,7 +28,7 @@ func placer(ctx context.Context, p *project.Project) (*project.Records, persiste
 	}
 	store, ok := records.Store.(persistence.Placer)
 	if records.Files || !ok {
-		return nil, nil, errors.Join(engine.Refuse(engine.Usage, "%s", persistence.ErrNoWorkers.Error()), records.Close())
+		return nil, nil, errors.Join(engine.Refuse(engine.Usage, "%s", persistence.ErrNoWorkers), records.Close())
 	}
 	return records, store, nil
 }

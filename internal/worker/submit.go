@@ -70,7 +70,7 @@ func sharedFolder(ctx context.Context, p *project.Project) (string, error) {
 	defer records.Close()
 	store, ok := records.Store.(persistence.Placer)
 	if !ok {
-		return "", engine.Refuse(engine.Usage, "cannot submit: %s", persistence.ErrNoWorkers.Error())
+		return "", engine.Refuse(engine.Usage, "cannot submit: %s", persistence.ErrNoWorkers)
 	}
 	word, err := store.FolderWord(ctx)
 	return persistence.SharedFiles(word), err

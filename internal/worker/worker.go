@@ -67,7 +67,7 @@ func Open(ctx context.Context, p *project.Project) (*project.Records, persistenc
 	}
 	queue, err := riverq.Open(ctx, location)
 	if err != nil {
-		return nil, nil, nil, engine.Refuse(engine.Usage, "%s", err.Error())
+		return nil, nil, nil, engine.Refuse(engine.Usage, "%s", err)
 	}
 	records, err := p.Records(ctx, true)
 	if err != nil {
@@ -75,7 +75,7 @@ func Open(ctx context.Context, p *project.Project) (*project.Records, persistenc
 	}
 	store, ok := records.Store.(persistence.Placer)
 	if !ok {
-		return nil, nil, nil, errors.Join(engine.Refuse(engine.Usage, "%s", persistence.ErrNoWorkers.Error()), records.Close(), queue.Close())
+		return nil, nil, nil, errors.Join(engine.Refuse(engine.Usage, "%s", persistence.ErrNoWorkers), records.Close(), queue.Close())
 	}
 	return records, store, queue, nil
 }

@@ -137,7 +137,7 @@ func noRepository(project string, err error) error {
 	}
 	for dir := project; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return refuse("git cannot work in %s: %s", project, said.Error())
+			return refuse("git cannot work in %s: %s", project, said)
 		}
 		if dir == filepath.Dir(dir) {
 			return refuse("%s is in no repository of git; make one (git init) and commit something, or run without --worktree", project)

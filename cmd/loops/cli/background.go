@@ -95,7 +95,7 @@ func await(ctx context.Context, c *handover.Process, to io.Writer) (start handov
 			ctx = context.WithoutCancel(ctx)
 		case b := <-line:
 			<-said
-			if len(b) == 0 {
+			if len(b) == 0 || b[0] == '"' { // it died, or reported why it refused, which it printed too
 				return start, caught, endedEarly(c)
 			}
 			if err := json.Unmarshal(b, &start); err != nil {

@@ -86,7 +86,7 @@ func carryDetached(ctx context.Context, a *app, h handover.Handover, report, mes
 	inner := handedApp(h, IO{In: a.In, Out: d, Err: d.toPerson(), Env: a.Env})
 	inner.detached, inner.adopt, inner.keeper = d, a.adopt, a.keeper
 	inner.onRecord = func(header progress.Header) { d.recorded(inner, header) }
-	code := inner.carryHandedOver(ctx, h)
+	code := inner.carryHandedOver(ctx, h, report)
 	d.close(code)
 	return code
 }
@@ -99,13 +99,18 @@ func carryWatched(ctx context.Context, a *app, h handover.Handover, report, mess
 		startOf(header).Report(report)
 		_ = report.Close()
 	}
-	return inner.carryHandedOver(ctx, h)
+	return inner.carryHandedOver(ctx, h, report)
 }
 
-// carryHandedOver does what a handover asks for, and returns the exit code.
-func (a *app) carryHandedOver(ctx context.Context, h handover.Handover) int {
+// carryHandedOver does what a handover asks for, and returns the exit code. A run that did not begin is reported with the reason; report
+// is closed once the run is on record.
+func (a *app) carryHandedOver(ctx context.Context, h handover.Handover, report io.Writer) int {
 	end := a.begin()
-	return end(a.carryRequest(ctx, handedFlags(h.View), h.Request), func(string) {})
+	return end(a.carryRequest(ctx, handedFlags(h.View), h.Request), func(reason string) {
+		if reason != "" {
+			handover.ReportRefusal(report, reason)
+		}
+	})
 }
 
 // startOf is what a process says of its run when that is on record.

@@ -7,12 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/fsm/value"
 	"loops/internal/starter"
 	"loops/internal/ui"
 )
 
 func newInstallCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var json bool
+	cmd := &cobra.Command{
 		Use:   "install NAME",
 		Short: "Copy a loop of the catalog into the project",
 		Long: `install copies the file of a loop of the catalog, the folder that the environment variable LOOPS_CATALOG or the setting
@@ -25,11 +27,13 @@ no longer find something, because it is beside the original, is not made.` + exi
 		Example: `  loops install fix-quality
   loops list --json | jq -r '.[] | select(.catalog).name'`,
 		Args: arguments(1, 1, "NAME of a loop of the catalog"),
-		RunE: func(_ *cobra.Command, args []string) error { return runInstall(a, args[0]) },
+		RunE: func(_ *cobra.Command, args []string) error { return runInstall(a, args[0], json) },
 	}
+	cmd.Flags().BoolVarP(&json, "json", "j", false, "print JSON")
+	return cmd
 }
 
-func runInstall(a *app, name string) error {
+func runInstall(a *app, name string, json bool) error {
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -40,6 +44,9 @@ func runInstall(a *app, name string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if json {
+		return ui.WriteJSON(a.out, value.NewMap("loop", name, "file", copied.To, "from", copied.From))
 	}
 	ui.Say(a.out, "Wrote %s, a copy of %s. To run it:\n  %s\n", p.Short(copied.To), p.Short(copied.From), a.command("run", name))
 	return nil

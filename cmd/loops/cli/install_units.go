@@ -5,12 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/commandline"
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/schedule"
 	"loops/internal/install"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
+	"loops/persistence/sqlstore"
 )
 
 type unitOptions struct {
@@ -85,7 +87,11 @@ func (o *unitOptions) install(cmd *cobra.Command, a *app, what string, args []st
 	}
 	if !o.yes {
 		var shown strings.Builder
-		todo.Show(&shown)
+		harmless, err := plan(j.Shown(sqlstore.Redacted, commandline.Shown(j.Args)), o.manager)
+		if err != nil {
+			return failure(engine.Failed, "%s", oneLine(err))
+		}
+		harmless.Show(&shown)
 		for line := range strings.Lines(shown.String()) {
 			ui.SayLine(a.Out, strings.TrimSuffix(line, "\n"))
 		}

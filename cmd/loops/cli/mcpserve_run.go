@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
@@ -35,7 +36,8 @@ func (s *served) start(ctx context.Context, request engine.Request, words []stri
 	h.Words, h.Log = s.command(words...), log
 	c, start, err := h.Begin(ctx, s.runEnv(bound))
 	if early, ok := errors.AsType[*handover.EarlyError](err); ok {
-		return nil, start, errors.New(said(string(early.Said), early.Code))
+		text := engine.Lines{Texts: strings.Split(said(early.Text(), early.Code), "\n")}
+		return nil, start, &engine.Refusal{Kind: engine.Failed, Text: engine.Text{Format: "%s", Args: []any{text}}, Err: early}
 	}
 	if err == nil && bound {
 		s.runs.Add(c)

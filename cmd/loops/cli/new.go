@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/fsm/value"
 	"loops/internal/starter"
 	"loops/internal/ui"
 )
@@ -13,6 +14,7 @@ import (
 type newOptions struct {
 	name, from   string
 	list, stdout bool
+	json         bool
 }
 
 func newNewCommand(a *app) *cobra.Command {
@@ -43,12 +45,17 @@ checks keys. new writes the schema to .loops/.schema, and anew where it has chan
 	flags := cmd.Flags()
 	flags.StringVar(&o.from, "from", "", "the `PATTERN` to start from")
 	flags.BoolVar(&o.list, "list", false, "list the patterns, and write nothing")
+	flags.BoolVarP(&o.json, "json", "j", false, "print JSON")
 	flags.BoolVar(&o.stdout, "stdout", false, "print the loop, and write nothing")
 	return cmd
 }
 
 func runNew(a *app, o newOptions, named bool) error {
 	switch {
+	case o.json && o.stdout:
+		return usageError{"--stdout prints the loop as YAML: leave out --json", "loops new --help"}
+	case o.list && o.json:
+		return ui.WriteJSON(a.out, starter.ListObject())
 	case o.list:
 		return starter.List(a.out)
 	case !named:
@@ -71,6 +78,9 @@ func runNew(a *app, o newOptions, named bool) error {
 	path, err := starter.Write(p, o.name, text)
 	if err != nil {
 		return err
+	}
+	if o.json {
+		return ui.WriteJSON(a.out, value.NewMap("loop", o.name, "file", path, "pattern", o.from))
 	}
 	ui.Say(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
 		p.Short(path), a.prefixed(starter.FirstCommand(text)), a.command("validate", o.name))

@@ -14,7 +14,8 @@ import (
 )
 
 func newPromoteBaselineCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var json bool
+	cmd := &cobra.Command{
 		Use:   "promote-baseline NAME|RUN",
 		Short: "Make a run's output the baseline of its comparators",
 		Long: `promote-baseline makes the output of the run RUN, or of the newest run of the loop NAME, the baseline of later runs:
@@ -27,11 +28,15 @@ A state that the run was not in keeps its baseline. States of sub-loops are not 
 		Example: `  loops promote-baseline summarize
   loops promote-baseline summarize-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop, or a RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runPromoteBaseline(cmd.Context(), a, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runPromoteBaseline(cmd.Context(), a, args[0], json)
+		},
 	}
+	cmd.Flags().BoolVarP(&json, "json", "j", false, "print a JSON array")
+	return cmd
 }
 
-func runPromoteBaseline(ctx context.Context, a *app, arg string) error {
+func runPromoteBaseline(ctx context.Context, a *app, arg string, json bool) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -47,6 +52,9 @@ func runPromoteBaseline(ctx context.Context, a *app, arg string) error {
 		return failure(engine.NotFound, "the loop of run %s is no longer known", run.ID)
 	}
 	files, err := baseline.Promote(ctx, p, store, run, l)
+	if json && (len(files) > 0 || err == nil) {
+		return a.withJSON(ui.List(files, func(f baseline.File) any { return f.Object(string(run.ID)) }), err)
+	}
 	for _, f := range files {
 		ui.Say(a.out, "%s is what run %s printed in state %s (%s).\n", f.Name, run.ID, f.State, humanize.Bytes(int64(f.Size)))
 	}

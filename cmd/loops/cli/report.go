@@ -11,6 +11,7 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm/value"
 	"loops/internal/disk"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -24,6 +25,7 @@ import (
 type reportOptions struct {
 	name, file, by, format string
 	open                   bool
+	json                   bool
 }
 
 func newReportCommand(a *app) *cobra.Command {
@@ -54,6 +56,9 @@ the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
 			const see = "loops report --help"
+			if o.json && o.file == "-" {
+				return usageError{"-o - prints the report: leave out --json", see}
+			}
 			if o.open && o.file == "-" {
 				return usageError{"--open opens a file: leave out -o -", see}
 			}
@@ -71,6 +76,7 @@ the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead; - is standard output")
+	flags.BoolVarP(&o.json, "json", "j", false, "print JSON: the file that was written")
 	flags.BoolVar(&o.open, "open", false, "open it, with $BROWSER if that is set")
 	flags.StringVar(&o.format, "format", "html", "`FORMAT` is html, junit or markdown")
 	flags.StringVar(&o.by, "by", inspect.ByVisits, "what colours the graph: `WHAT` is visits, time or cost")
@@ -127,18 +133,30 @@ func (a *app) writeReport(ctx context.Context, p *project.Project, o reportOptio
 	if err := a.writeFile(p, file, write); err != nil {
 		return err
 	}
-	if o.file == "" {
+	switch {
+	case o.json:
+		o := value.NewMap("instance_id", string(run.ID), "file", at(p, file), "format", o.format)
+		if err := ui.WriteJSON(a.out, o); err != nil {
+			return err
+		}
+	case o.file == "":
 		ui.SayLine(a.out, p.Short(file))
 	}
 	if !o.open {
 		return nil
 	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(p.Cwd, file)
-	}
+	file = at(p, file)
 	browser, _ := a.getenv("BROWSER")
 	if err := proc.OpenFile(ctx, file, browser, a.Env); err != nil {
 		return failure(engine.Failed, "%s is written, and cannot be opened: %v", p.Short(file), err)
 	}
 	return nil
+}
+
+// at returns the file that a command line names, absolute.
+func at(p *project.Project, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(p.Cwd, file)
 }

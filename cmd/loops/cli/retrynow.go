@@ -2,18 +2,18 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
-	"loops/internal/inspect"
 	"loops/internal/ui"
+	"loops/internal/ui/views"
 )
 
 func newRetryNowCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var json bool
+	cmd := &cobra.Command{
 		Use:   "retry-now NAME|RUN",
 		Short: "End the wait of a run now",
 		Long: `retry-now ends the current wait of the run RUN, or of every run of the loop NAME: for a rate limit, after a
@@ -23,30 +23,26 @@ what a run waits for.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Us
 		Example: `  loops retry-now fix
   loops retry-now fix-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error { return runRetryNow(cmd.Context(), a, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runRetryNow(cmd.Context(), a, args[0], json) },
 	}
+	cmd.Flags().BoolVarP(&json, "json", "j", false, "print a JSON array")
+	return cmd
 }
 
-func runRetryNow(ctx context.Context, a *app, arg string) error {
+func runRetryNow(ctx context.Context, a *app, arg string, json bool) error {
 	s, err := a.service()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	return s.Wake(ctx, arg, func(e engine.Effect) { ui.SayLine(a.out, wokenText(e)) })
-}
-
-func wokenText(s engine.Effect) string {
-	who := "it"
-	if s.Path != "" {
-		who = inspect.PlaceText(s.Path)
+	woken := []any{}
+	err = s.Wake(ctx, arg, func(e engine.Effect) {
+		if woken = append(woken, views.WokenObject(e)); !json {
+			ui.SayLine(a.out, views.WokenText(e))
+		}
+	})
+	if json && len(woken) > 0 {
+		return a.withJSON(woken, err)
 	}
-	text := fmt.Sprintf("Woke %s (pid %d): %s waited for %s.", s.Before.ID, s.Before.Owner.PID, who, inspect.WaitText(s.Wait))
-	switch {
-	case s.Others == 1:
-		text += " The run has another wait; each call ends one."
-	case s.Others > 1:
-		text += fmt.Sprintf(" The run has %d other waits; each call ends one.", s.Others)
-	}
-	return text
+	return err
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,9 @@ all times come that are on record.` + exitcode.Help(exitcode.OK, exitcode.Failed
 				return err
 			}
 			if wrong != nil {
-				ui.SayLines(a.Err, ui.Block("warning: "+wrong.Error()))
+				for line := range strings.SplitSeq(wrong.Error(), "\n") {
+					ui.SayLine(a.Err, "warning: "+line)
+				}
 			}
 			if line := schedule.Notice(all, time.Now(), a.command("schedule install")); line != "" {
 				ui.SayLine(a.Err, "warning: "+line)
@@ -85,6 +88,7 @@ all times come that are on record.` + exitcode.Help(exitcode.OK, exitcode.Failed
 
 // newSchedulePauseCommand is pause, or unpause.
 func newSchedulePauseCommand(a *app, pause bool) *cobra.Command {
+	var json bool
 	cmd := &cobra.Command{
 		Use: "pause NAME", Short: "Stop a schedule until it is unpaused", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule pause nightly",
 		Long: `pause stops the schedule of a loop until it is unpaused, also when servers are started again. Times that pass meanwhile are
@@ -102,19 +106,24 @@ not made up for. A run that it has started continues.` + exitcode.Help(exitcode.
 			return err
 		}
 		changed, err := schedule.SetPaused(cmd.Context(), p, plan, pause, cmp.Or(a.sender(), "a user"))
-		if err == nil && !changed {
+		switch {
+		case err != nil:
+			return err
+		case json:
+			return ui.WriteJSON(a.out, views.ScheduledObject(plan.Loop, changed, ""))
+		case !changed:
 			done = already
 		}
-		if err == nil {
-			ui.Say(a.out, done, plan.Loop)
-		}
-		return err
+		ui.Say(a.out, done, plan.Loop)
+		return nil
 	}
+	cmd.Flags().BoolVarP(&json, "json", "j", false, "print JSON")
 	return cmd
 }
 
 func newScheduleRunNowCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var view viewFlags
+	cmd := &cobra.Command{
 		Use: "run-now NAME", Short: "Start a run of a scheduled loop at once", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule run-now nightly",
 		Long: `run-now starts a run in the background, as its schedule would, also where that is paused. The times of the schedule stay as they are:
 while this run has not ended, overlap says what becomes of them.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record),
@@ -123,9 +132,11 @@ while this run has not ended, overlap says what becomes of them.` + exitcode.Hel
 			if err != nil {
 				return err
 			}
-			return a.inBackground(cmd.Context(), viewFlags{}, schedule.RequestNow(plan, projectLock))
+			return a.inBackground(cmd.Context(), view, schedule.RequestNow(plan, projectLock))
 		},
 	}
+	cmd.Flags().BoolVarP(&view.json, "json", "j", false, "print JSON")
+	return cmd
 }
 
 // scheduled returns a loop that has a schedule, and its project.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -122,7 +123,11 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 func (a *app) nightShift(ctx context.Context, projects []web.Project) (wait func()) {
 	var all sync.WaitGroup
 	for _, served := range projects {
-		say := func(text string) { ui.Say(a.Err, "loops: %s: %s\n", served.Name, text) }
+		say := func(text string) {
+			for line := range strings.SplitSeq(text, "\n") {
+				ui.Say(a.Err, "loops: %s: %s\n", served.Name, line)
+			}
+		}
 		w := schedule.Watch{Open: served.Again, Begin: schedule.Begin(served.Begin), Say: say, Tell: func(f schedule.Firing) { say(views.FiringLine(f) + " (schedule of " + f.Loop + ")") }}
 		all.Go(func() { w.Run(ctx) })
 		waker := schedule.Waker{Open: served.Again, Begin: w.Begin, Say: say}

@@ -123,7 +123,7 @@ func (l watchScreen) command(ctx context.Context, c watch.Command) (string, erro
 		watch.Stop:    func() string { return views.StoppedText(l.app.page(), s, engine.StopGrace) },
 		watch.Pause:   func() string { return views.PausedText(l.app.page(), s) },
 		watch.Unpause: func() string { return views.UnpausedText(l.app.page(), r) },
-		watch.Retry:   func() string { return wokenText(s) },
+		watch.Retry:   func() string { return views.WokenText(s) },
 	}[c.Verb]()
 	if s.Unrecorded != nil {
 		text += fmt.Sprintf(" It could not be recorded (%s): the process was sent %s.", oneLine(s.Unrecorded), s.Signal)

@@ -107,7 +107,7 @@ func (a *Asker) turn(ctx context.Context) {
 		if err = a.Answer(ctx, said); err == nil || ctx.Err() != nil {
 			return
 		}
-		a.say(err.Error())
+		ui.Say(a.Terminal.Out, "  %v\n", err)
 		if again, err := a.Open(ctx); err == nil && (again == nil || again.Address != q.Address) {
 			return // it was answered elsewhere
 		}
@@ -170,7 +170,7 @@ func (a *Asker) read(ctx context.Context, q *fsm.OpenQuestion) (engine.Answer, e
 			continue
 		}
 		if _, err := (&fsm.Ask{Choices: q.Choices, Fields: q.Fields}).Takes(said.Choice, map[string]string{f.Name: text}); err != nil {
-			a.say(err.Error())
+			ui.Say(a.Terminal.Out, "  %v\n", err)
 			continue
 		}
 		said.Fields[f.Name] = text

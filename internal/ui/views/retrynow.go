@@ -1,10 +1,13 @@
 package views
 
 import (
+	"fmt"
 	"time"
 
+	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/inspect"
 	"loops/internal/ui"
 )
 
@@ -25,4 +28,27 @@ func WaitObject(w *fsm.Wait) *value.Map {
 	m.Set("checks", int64(w.Looks))
 	m.Set("seen", ui.OrNull(w.Seen))
 	return m
+}
+
+// WokenText says that a wait of a run was ended.
+func WokenText(s engine.Effect) string {
+	who := "it"
+	if s.Path != "" {
+		who = inspect.PlaceText(s.Path)
+	}
+	text := fmt.Sprintf("Woke %s (pid %d): %s waited for %s.", s.Before.ID, s.Before.Owner.PID, who, inspect.WaitText(s.Wait))
+	switch {
+	case s.Others == 1:
+		text += " The run has another wait; each call ends one."
+	case s.Others > 1:
+		text += fmt.Sprintf(" The run has %d other waits; each call ends one.", s.Others)
+	}
+	return text
+}
+
+// WokenObject returns a wait of a run that was ended, for a program.
+func WokenObject(s engine.Effect) *value.Map {
+	r := s.Before
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "path", ui.OrNull(s.Path),
+		"waited_for", inspect.WaitText(s.Wait), "other_waits", int64(s.Others))
 }

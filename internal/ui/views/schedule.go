@@ -77,13 +77,18 @@ func WriteSchedules(out io.Writer, all []schedule.Listed, whole bool, now time.T
 	return t.Flush()
 }
 
+// ScheduledObject returns, for a program, whether a schedule was changed, and the run that began; "" = none.
+func ScheduledObject(loop string, changed bool, run string) *value.Map {
+	return value.NewMap("loop", loop, "changed", changed, "instance_id", ui.OrNull(run))
+}
+
 // FiringLine is what became of a time of a schedule in one line.
 func FiringLine(f schedule.Firing) string {
 	line := f.At.Local().Format("2006-01-02 15:04") + " " + f.State
 	if f.State == schedule.Started {
 		line += ": " + string(f.Run)
 	} else if f.Why != "" {
-		line += ": " + f.Why
+		line += ": " + humanize.Reason(f.Why)
 	}
 	if f.Missed > 0 {
 		line += ", " + humanize.Count(f.Missed, "time") + " missed before"

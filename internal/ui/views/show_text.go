@@ -146,7 +146,7 @@ func ParameterLine(p fsm.Parameter) string {
 		line += " = " + plain.Cut(plain.Line(oneLineOf(inspect.Text(p.Default))), 40)
 	}
 	if p.Description != "" {
-		line += "; " + humanize.FirstLine(plain.Line(p.Description))
+		line += "; " + plain.Line(humanize.FirstLine(p.Description))
 	}
 	return line
 }
