@@ -337,7 +337,10 @@ func TestErrorsAreArguments(t *testing.T) {
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
-			if !ok || !slices.Contains(lineTakers, calledName(call)) {
+			if !ok || len(call.Args) == 0 || !slices.Contains(lineTakers, calledName(call)) {
+				return true
+			}
+			if to, ok := call.Args[0].(*ast.Ident); ok && to.Name == "w" { // an answer over HTTP, which has lines
 				return true
 			}
 			for _, arg := range call.Args {

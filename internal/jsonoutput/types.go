@@ -65,14 +65,6 @@ var Outputs = []Output{
 	{"workers drain", "a list of the workers that were asked", of[[]drained]()},
 }
 
-type signed struct {
-	Loop      string  `json:"loop"`
-	File      string  `json:"file" jsonschema:"absolute"`
-	Signature string  `json:"signature" jsonschema:"file, absolute"`
-	Key       *string `json:"key" jsonschema:"the public key that signed it; null where it is not signed as it is now"`
-	Error     *string `json:"error" jsonschema:"why not"`
-}
-
 type settings struct {
 	Files []struct {
 		File   string `json:"file" jsonschema:"absolute"`

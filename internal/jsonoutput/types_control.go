@@ -20,6 +20,14 @@ type extended struct {
 	Taken    bool     `json:"taken" jsonschema:"false where the run takes them when its action or wait ends"`
 }
 
+type signed struct {
+	Loop      string  `json:"loop"`
+	File      string  `json:"file" jsonschema:"absolute"`
+	Signature string  `json:"signature" jsonschema:"file, absolute"`
+	Key       *string `json:"key" jsonschema:"the public key that signed it; null where it is not signed as it is now"`
+	Error     *string `json:"error" jsonschema:"why not"`
+}
+
 type woken struct {
 	Instance  string  `json:"instance_id" jsonschema:"the id of the run"`
 	RunID     string  `json:"run_id" jsonschema:"as little-loops calls it"`

@@ -76,7 +76,7 @@ func Table(file string, in io.Reader, path func(string) string, getenv func(stri
 	case file != "":
 		data, err := os.ReadFile(path(file))
 		if err != nil {
-			return nil, engine.Misuse("policy", "--rules %s: %v", file, project.Cause(err))
+			return nil, engine.Misuse("policy", "%s %s: %v", engine.Setting{Name: "rules"}, file, project.Cause(err))
 		}
 		text, from = string(data), file
 	default:
@@ -87,7 +87,7 @@ func Table(file string, in io.Reader, path func(string) string, getenv func(stri
 		}
 		long, ok := getenv(EnvRules + "_FILE")
 		if !ok {
-			return nil, engine.Misuse("policy", "there are no rules: give --rules FILE, or set policy_rules in the context of the loop")
+			return nil, engine.Misuse("policy", "there are no rules: give %s, or set policy_rules in the context of the loop", engine.Setting{Name: "rules", Value: "FILE"})
 		}
 		data, err := os.ReadFile(path(long))
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 // notified is no error: workers find the run.
 func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j persistence.Job) (persistence.Run, error) {
 	if err := dispatch.CheckQueue(j.Queue); err != nil {
-		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "%s", err.Error())
+		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "%s", err)
 	}
 	if j.Priority < dispatch.FirstPriority || j.Priority > dispatch.LastPriority {
 		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "priority %d: expected 1 (first) to 4 (last)", j.Priority)
