@@ -1,11 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"maps"
+	"os"
+	"os/user"
 	"slices"
+	"strconv"
+	"strings"
 
 	"loops/engine/project"
 	"loops/fsm"
@@ -17,12 +20,12 @@ import (
 
 // An Answer is a user's answer to the question that a run asks.
 type Answer struct {
-	Choice   string
+	Choice   string            // its name, or its number in the list of choices
 	Fields   map[string]string // as texts, by name
-	From     string            // who answers, as far as that is known
+	From     string            // who answers; "" = the user of this process
 	Known    []string          // the names and teams by which the face knows who answers; nil = it does not
 	Withdraw bool              // the question is taken back: there is no choice
-	Address  string            // of the question, among several of a run; "" = the first that has no answer
+	Address  string            // of the question; "" = the one question that the run has asked in all: where it asked others, that is refused
 }
 
 // An Answered is an answer that is on record.
@@ -34,8 +37,9 @@ type Answered struct {
 	Open     int // questions of the run besides that have no answer yet
 }
 
-// Answer records the answer to the question that a run asks, for the visit to the state in which it asks. It is recorded when
-// Answer returns, also for a run that no process carries. A question is answered once: a *Refusal names who was first.
+// Answer records the answer to a question of a run, with who gave it. It is recorded when Answer returns, even for a run that no
+// process carries. A question is answered once: a *Refusal names who was first. An answer never reaches another question than the one
+// at its address, so that an approval that comes late approves nothing else.
 func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answered, error) {
 	store, err := e.Records(ctx)
 	if err != nil {
@@ -49,6 +53,7 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	if m == nil && err != nil {
 		return Answered{}, store.Failed(err)
 	}
+	s.From = cmp.Or(s.From, User())
 	given := Answered{Answer: s, Run: a.Before}
 	open := m.Questions()
 	if s.Address != "" && !slices.ContainsFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address == s.Address }) {
@@ -60,14 +65,8 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 		return given, refuse(NotFound, "run %s asks nothing: it is %s in state %s", id, inspect.Outcome(a.Before), a.Before.State)
 	}
 	unanswered := Unanswered(ctx, store, id, open)
-	if s.Address != "" {
-		if open = slices.DeleteFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address != s.Address }); len(open) == 0 {
-			return given, refuse(NotFound, "run %s asks no question %s", id, humanize.Quote(s.Address))
-		}
-	}
-	given.Question = open[0]
-	if s.Address == "" && len(unanswered) > 0 {
-		given.Question = unanswered[0]
+	if given.Question, err = a.meant(ctx, m, unanswered, s); err != nil {
+		return given, err
 	}
 	for _, q := range unanswered {
 		if q.Address != given.Question.Address {
@@ -77,23 +76,24 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	if err := given.mayAnswer(); err != nil {
 		return given, err
 	}
-	fields, err := given.check()
+	fields, err := given.check() // the choice by its name
 	if err != nil {
 		return given, refuse(Usage, "%v", err)
 	}
 	if err := a.first(ctx, given.Question, 0); err != nil {
 		return given, err
 	}
-	data := value.NewMap("choice", s.Choice)
+	data := value.NewMap("choice", given.Choice)
 	if fields.Len() > 0 {
 		data.Set("fields", fields)
 	}
 	if s.Withdraw {
 		data.Set("withdraw", true)
 	}
-	args := value.NewMap("name", fsm.AnswerName(given.Question.Address), "data", data)
-	if s.From != "" {
-		args.Set("from", s.From)
+	q := given.Question
+	args := value.NewMap("name", fsm.AnswerName(q.Address), "data", data, "from", s.From, "state", q.Wait.State, "question", value.Truncate(q.Question, mostQuestion))
+	if q.Path != "" {
+		args.Set("path", q.Path)
 	}
 	c, err := a.record(ctx, persistence.Command{Kind: persistence.CommandAnswer, Segment: persistence.AnySegment, Args: args})
 	if err != nil {
@@ -102,6 +102,62 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	given.N = c.N
 	a.rouse(persistence.CommandAnswer)
 	return given, a.first(ctx, given.Question, c.N)
+}
+
+// meant returns the question that an answer is for. An answer without an address is taken while the run has asked one question in all:
+// who gives it can have seen no other.
+func (a *asking) meant(ctx context.Context, m *fsm.Snapshot, unanswered []*fsm.OpenQuestion, s Answer) (*fsm.OpenQuestion, error) {
+	open := m.Questions()
+	if s.Address != "" {
+		i := slices.IndexFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address == s.Address })
+		if i < 0 {
+			return nil, refuse(NotFound, "run %s asks no question %s%s", a.id, humanize.Quote(s.Address), a.commands("; it asks:", unanswered, s))
+		}
+		return open[i], nil
+	}
+	if m.Asked == 1 && len(open) == 1 {
+		return open[0], nil
+	}
+	if len(unanswered) == 0 {
+		return nil, a.first(ctx, open[0], 0)
+	}
+	return nil, refuse(Usage, "run %s has asked %s, so an answer must name the one that it is for%s", a.id,
+		humanize.Count(max(m.Asked, len(open)), "question"), a.commands(":", unanswered, s))
+}
+
+// commands are the commands that answer questions, a line each, behind a text. None where there are no questions.
+func (a *asking) commands(front string, questions []*fsm.OpenQuestion, s Answer) Text {
+	if len(questions) == 0 {
+		return textf("")
+	}
+	choice := cmp.Or(s.Choice, "CHOICE")
+	if s.Withdraw {
+		choice = "--withdraw"
+	}
+	args := []any{}
+	for _, q := range questions {
+		args = append(args, AnswerRemedy(string(a.id), q.Address), choice, q.Wait.State, strings.Join(strings.Fields(value.Truncate(q.Question, mostSaid)), " "))
+	}
+	return Text{front + strings.Repeat("\n  %s %s  (state %s: %s)", len(questions)), args}
+}
+
+// AnswerRemedy returns the command that answers the question of a run at an address; the choice is to be added.
+func AnswerRemedy(run, address string) Remedy {
+	return Do(OpAnswer, run, Setting{SetQuestion, address})
+}
+
+// How much of a question is kept with its answer, and repeated in a message, in bytes.
+const (
+	mostQuestion = 4 << 10
+	mostSaid     = 200
+)
+
+// User returns the user of this process as the operating system knows it, the number where it has no name.
+func User() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "uid " + strconv.Itoa(os.Getuid())
 }
 
 // mayAnswer refuses an answer of a user who is known and is not among those that are asked.
@@ -113,10 +169,13 @@ func (a *Answered) mayAnswer() error {
 	return refuse(Usage, "the question of state %s is for %s, and you are %s", humanize.Quote(a.Question.Wait.State), humanize.And(who), humanize.And(a.Known))
 }
 
-// check checks the answer against the question, and returns what was said beside the choice, typed.
-func (a *Answered) check() (*value.Map, error) {
+// check checks the answer against the question, names its choice, and returns what was said beside it, typed.
+func (a *Answered) check() (_ *value.Map, err error) {
 	if !a.Withdraw {
-		return a.Question.Takes(a.Choice, maps.Clone(a.Fields))
+		if a.Choice, err = a.Question.Chosen(a.Choice); err != nil {
+			return nil, err
+		}
+		return a.Question.Fill(a.Fields)
 	}
 	if a.Choice != "" || len(a.Fields) > 0 {
 		return nil, errors.New("a question that is taken back has no answer")
@@ -143,14 +202,26 @@ func (e *Engine) Question(ctx context.Context, id persistence.ID) (*fsm.OpenQues
 // Unanswered returns the questions of a run that have no answer on record yet: a run that no process carries takes its answers when it is
 // resumed.
 func Unanswered(ctx context.Context, store *project.Records, id persistence.ID, open []*fsm.OpenQuestion) []*fsm.OpenQuestion {
-	a := &asking{store: store, id: id}
-	var free []*fsm.OpenQuestion
-	for _, q := range open {
-		if a.first(ctx, q, 0) == nil {
-			free = append(free, q)
-		}
+	if len(open) == 0 {
+		return nil
 	}
-	return free
+	given, _ := Given(ctx, store, id) // an answer that cannot be read is not on record: whoever answers again is told
+	return slices.DeleteFunc(slices.Clone(open), func(q *fsm.OpenQuestion) bool {
+		return slices.ContainsFunc(given, func(g inspect.GivenAnswer) bool { return g.Address == q.Address })
+	})
+}
+
+// Given returns the answers on record to questions of a run, in their order. Those that cannot be read are left out.
+func Given(ctx context.Context, store *project.Records, id persistence.ID) ([]inspect.GivenAnswer, error) {
+	kept, ok := store.Store.(persistence.Controller)
+	if !ok {
+		return nil, nil
+	}
+	commands, err := kept.Commands(ctx, id, 0)
+	if _, damaged := errors.AsType[*persistence.DamageError](err); damaged || errors.Is(err, persistence.ErrNotFound) {
+		err = nil // of a run that waits in its first state nothing is on record yet
+	}
+	return inspect.GivenAnswers(commands), err
 }
 
 // first refuses if the question has an answer before number mine; 0 = any.
@@ -160,21 +231,14 @@ func (a *asking) first(ctx context.Context, q *fsm.OpenQuestion, mine uint64) er
 
 // answeredFirst is first of the question at an address; it may be over. which names it for people.
 func (a *asking) answeredFirst(ctx context.Context, address, which string, mine uint64) error {
-	box := &inbox{id: a.id}
-	box.store, _ = a.store.Store.(persistence.Controller)
-	all, err := box.Signals(ctx, fsm.AnswerName(address), 0)
-	if err != nil || len(all) == 0 || all[0].N == mine {
-		return nil //nolint:nilerr // then the answer is on record, or cannot be recorded, which is told
-	}
-	first := all[0]
-	said, _ := first.Data.(*value.Map)
-	what, _ := said.Value("choice").(string)
-	if what == "" {
-		what = fsm.AwaitWithdrawn
+	given, _ := Given(ctx, a.store, a.id) // then the answer is on record, or cannot be recorded, which is told
+	i := slices.IndexFunc(given, func(g inspect.GivenAnswer) bool { return g.Address == address })
+	if i < 0 || given[i].N == mine {
+		return nil
 	}
 	by := ""
-	if first.From != "" {
-		by = " by " + first.From
+	if given[i].By != "" {
+		by = " by " + given[i].By
 	}
-	return refuse(Failed, "the %s was answered first%s, at %s: %s", which, by, humanize.Clock(first.At), fmt.Sprint(what))
+	return refuse(Failed, "the %s was answered first%s, at %s: %s", which, by, humanize.Clock(given[i].At), given[i].Choice)
 }

@@ -32,7 +32,7 @@ func (a *asking) wake(ctx context.Context) error {
 	}
 	first := before[0]
 	if before = slices.DeleteFunc(before, isFromOutside); len(before) == 0 {
-		what, remedy := "an answer", Do("answer", string(r.ID))
+		what, remedy := "an answer", AnswerRemedy(string(r.ID), first.Question)
 		if first.Event != "" {
 			what, remedy = "the event "+humanize.Quote(first.Event), Do("signal", string(r.ID))
 		}

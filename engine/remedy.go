@@ -12,6 +12,7 @@ const (
 	OpFork     Operation = "fork"
 	OpStop     Operation = "stop"
 	OpUnpause  Operation = "unpause"
+	OpAnswer   Operation = "answer"
 	OpExtend   Operation = "extend"
 	OpRetryNow Operation = "retry-now"
 	OpStatus   Operation = "status"
@@ -56,6 +57,7 @@ const (
 	SetWorktree      = "worktree"
 	SetWorktreeEnd   = "worktree_end"
 	SetDir           = "dir"
+	SetQuestion      = "question"
 )
 
 // A Remedy is an operation that a user can ask for next. A face writes it as what a user does there, such as a command line.

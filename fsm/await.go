@@ -92,6 +92,7 @@ type Awaiting struct {
 	What        string    // is waited for: text of the wait with its templates expanded
 	Status      string    // see Await
 	Form        string    // of AwaitAsk: what can be answered, and what is shown with the question, as JSON
+	Number      int       // of AwaitAsk: the place among all questions of the run, from 1; 0 = a former version asked it
 	Since       time.Time // it began
 	Until       time.Time // of AwaitFor and AwaitAt: when it comes
 	Deadline    time.Time // when it times out; zero = never
@@ -176,6 +177,9 @@ func (e *Executor) planAwait(st *State) error {
 		if err := e.freeze(a.Ask, w); err != nil {
 			return err
 		}
+		root := e.root()
+		root.mem.Asked++
+		w.Number = root.mem.Asked
 	case AwaitFor:
 		w.Until = now.Add(a.For)
 		w.Next = w.Until

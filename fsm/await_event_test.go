@@ -143,7 +143,7 @@ func TestAnswersAtEveryLostRecord(t *testing.T) {
 	answer := func(n uint64, to, choice string) fsm.Signal {
 		return fsm.Signal{N: n, Name: fsm.AnswerName(to), Data: value.NewMap("choice", choice, "fields", value.NewMap("text", "as edited")), From: "ada"}
 	}
-	sent := box{answer(1, "/1", "approve"), answer(2, "/1", "reject"), answer(3, "/2", "approve")}
+	sent := box{answer(1, "/1:1", "approve"), answer(2, "/1:1", "reject"), answer(3, "/2:2", "approve")}
 	synctest.Test(t, func(t *testing.T) {
 		loop := loadLoop(t, askingLoop)
 		whole := &tape{}
@@ -200,7 +200,7 @@ func TestAnOpenQuestion(t *testing.T) {
 			t.Fatalf("it asks %+v", open)
 		}
 		q := open[0]
-		if q.Address != "/1" || q.Question != "Ship it?" || !slices.Equal(q.Choices, []string{"approve", "reject"}) {
+		if q.Address != "/1:1" || q.Question != "Ship it?" || !slices.Equal(q.Choices, []string{"approve", "reject"}) {
 			t.Fatalf("it asks %+v", q)
 		}
 		for _, c := range []struct {
@@ -210,10 +210,17 @@ func TestAnOpenQuestion(t *testing.T) {
 		}{
 			{"approve", nil, ""},
 			{"approve", map[string]string{"text": "x"}, ""},
-			{"edit", nil, `"edit" is no choice; the choices are approve, reject`},
+			{"2", nil, ""},
+			{"edit", nil, `"edit" is no choice; the choices are 1 approve, 2 reject`},
+			{"app", nil, `"app" is no choice; the choices are 1 approve, 2 reject`},
+			{"3", nil, `"3" is no choice; the choices are 1 approve, 2 reject`},
+			{"02", nil, `"02" is no choice; the choices are 1 approve, 2 reject`},
 			{"approve", map[string]string{"txt": "x"}, `"txt" is no field of the question; the fields are text`},
 		} {
-			_, err := q.Takes(c.choice, c.said)
+			_, err := q.Chosen(c.choice)
+			if err == nil {
+				_, err = q.Fill(c.said)
+			}
 			if got := fmt.Sprint(err); (err != nil || c.wrong != "") && got != c.wrong {
 				t.Errorf("%s %v: %q, want %q", c.choice, c.said, got, c.wrong)
 			}

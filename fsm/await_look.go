@@ -153,8 +153,8 @@ func NextTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("at is %q; expected a time of day such as 06:00, or a date with a time such as 2030-01-31T06:00:00Z", value.Truncate(text, 60))
 }
 
-// wait is how views show it. Until is when the wait is over whatever happens, zero where that is not known.
-func (w *Awaiting) wait() *Wait {
+// wait is how views show it, for the state that these steps lead to. Until is when the wait is over whatever happens, zero where that is not known.
+func (w *Awaiting) wait(steps string) *Wait {
 	until := w.Deadline
 	if !w.Until.IsZero() && (until.IsZero() || w.Until.Before(until)) {
 		until = w.Until
@@ -164,7 +164,7 @@ func (w *Awaiting) wait() *Wait {
 		x.Event = w.What
 	}
 	if w.Kind == AwaitAsk {
-		x.Choices = strings.Join(w.ask().Choices, ", ")
+		x.Choices, x.Question = strings.Join(w.ask().Choices, ", "), questionAddress(steps, w)
 	}
 	return x
 }

@@ -173,8 +173,11 @@ func (x *awaiter) announce() {
 	if w.Kind == AwaitAsk && !x.again {
 		x.e.tellQuestion(w)
 	}
-	wait := w.wait()
+	wait := w.wait(x.e.visitAddress())
 	fields := []Field{{"state", w.State}, {"message", text + wait.What}, {"wait", WaitState}}
+	if wait.Question != "" {
+		fields = append(fields, Field{"address", wait.Question}, Field{"choices", wait.Choices})
+	}
 	if !wait.Until.IsZero() {
 		fields = append(fields, Field{"seconds", seconds(max(0, wait.Until.Sub(wall())))}, Field{"until", FormatTime(wait.Until)})
 	}

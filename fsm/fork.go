@@ -62,6 +62,9 @@ func (m *Snapshot) anew(at time.Time) {
 	}
 	m.StateSpent, m.BudgetWarned, m.BudgetRouted = spent, warned, false
 	m.Taken = nil // the new run is sent signals of its own
+	if len(m.Questions()) == 0 {
+		m.Asked = 0 // and asks questions of its own
+	}
 	m.CumulativeMB, m.BudgetSpent, m.UnderPressure = 0, false, false
 	for _, c := range m.Inside() {
 		c.Memory.anew(at)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,7 +39,7 @@ var FieldTypes = []string{"text", "integer", "number", "boolean"}
 
 // An OpenQuestion is one that waits for an answer, as it was opened.
 type OpenQuestion struct {
-	Address string // the steps that lead to the state
+	Address string // see questionAddress
 	Path    string // the branches and items that it is in, as that of an OpenWait
 	Wait    *Wait
 	Ask
@@ -56,13 +57,22 @@ func (m *Snapshot) Questions() []*OpenQuestion {
 func (m *Snapshot) asks(address, path string, open []*OpenQuestion) []*OpenQuestion {
 	address += "/" + strconv.Itoa(m.Step)
 	if w := m.Awaiting; w != nil && w.Kind == AwaitAsk {
-		open = append(open, &OpenQuestion{Address: address, Path: path, Wait: w.wait(), Ask: *w.ask()})
+		open = append(open, &OpenQuestion{Address: questionAddress(address, w), Path: path, Wait: w.wait(address), Ask: *w.ask()})
 	}
 	for name, c := range m.Inside() {
 		at, inside := within(address, path, name)
 		open = c.Memory.asks(at, inside, open)
 	}
 	return open
+}
+
+// questionAddress returns the address of a question: the steps that lead to its state, and its number in the run, as /3:2 or /1+prod/1:4.
+// No two questions of a run have the same. Those that a former version asked have no number.
+func questionAddress(steps string, w *Awaiting) string {
+	if w.Number == 0 {
+		return steps
+	}
+	return steps + ":" + strconv.Itoa(w.Number)
 }
 
 // within leads into a branch or an item, or into a sub-loop where name is "".
@@ -154,11 +164,25 @@ func (w *Awaiting) ask() *Ask {
 	return a
 }
 
-// Takes checks an answer: a choice, and what was said beside it as texts. It returns that typed.
-func (a *Ask) Takes(choice string, said map[string]string) (*value.Map, error) {
-	if !slices.Contains(a.Choices, choice) {
-		return nil, fmt.Errorf("%q is no choice; the choices are %s", value.Truncate(choice, 60), strings.Join(a.Choices, ", "))
+// Chosen returns the choice that a text names: by its name, or by its number from 1 on, unless a choice is named so. Nothing shorter
+// names one.
+func (a *Ask) Chosen(text string) (string, error) {
+	if slices.Contains(a.Choices, text) {
+		return text, nil
 	}
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(a.Choices) && strconv.Itoa(n) == text {
+		return a.Choices[n-1], nil
+	}
+	numbered := make([]string, len(a.Choices))
+	for i, c := range a.Choices {
+		numbered[i] = strconv.Itoa(i+1) + " " + c
+	}
+	return "", fmt.Errorf("%q is no choice; the choices are %s", value.Truncate(text, 60), strings.Join(numbered, ", "))
+}
+
+// Fill checks what was said beside a choice, texts by field, and returns it typed.
+func (a *Ask) Fill(said map[string]string) (*value.Map, error) {
+	said = maps.Clone(said)
 	typed, left := value.NewMap(), len(said)
 	for _, f := range a.Fields {
 		text, given := said[f.Name]
@@ -220,7 +244,7 @@ func (f AskField) read(text string) (v any, err error) {
 // tellQuestion says in the history what is asked.
 func (e *Executor) tellQuestion(w *Awaiting) {
 	a := w.ask()
-	fields := []Field{{"state", w.State}, {"question", w.What}, {"choices", anyTexts(a.Choices)}}
+	fields := []Field{{"state", w.State}, {"address", questionAddress(e.visitAddress(), w)}, {"question", w.What}, {"choices", anyTexts(a.Choices)}}
 	if len(a.Fields) > 0 {
 		list := value.NewMap()
 		for _, f := range a.Fields {
@@ -240,12 +264,13 @@ func (e *Executor) tellQuestion(w *Awaiting) {
 // AnswerName is the name under which the answer to a question is in the inbox.
 func AnswerName(address string) string { return "answer " + address }
 
-// seeAnswer takes the first answer to the question. It is taken as a signal is, and no other question has its address.
+// seeAnswer takes the first answer to the question. No other question of the run has its address.
 func (e *Executor) seeAnswer(ctx context.Context, st *State, w *Awaiting) (sight, error) {
 	if e.cfg.Inbox == nil {
 		return sight{}, nil
 	}
-	list, err := e.cfg.Inbox.Signals(ctx, AnswerName(e.visitAddress()), 0)
+	address := questionAddress(e.visitAddress(), w)
+	list, err := e.cfg.Inbox.Signals(ctx, AnswerName(address), 0)
 	switch {
 	case ctx.Err() != nil:
 		return sight{}, errHalted
@@ -271,7 +296,7 @@ func (e *Executor) seeAnswer(ctx context.Context, st *State, w *Awaiting) (sight
 	if text, ok := given.Value("text").(string); ok {
 		rec.Set("output", text) // as it was edited
 	}
-	fields := []Field{{"state", st.Name}, {"response", verdict}, {"by", s.From}, {"number", int64(s.N)}} //nolint:gosec // there are never so many
+	fields := []Field{{"state", st.Name}, {"address", address}, {"response", verdict}, {"by", s.From}, {"number", int64(s.N)}} //nolint:gosec // there are never so many
 	if given.Len() > 0 {
 		fields = append(fields, Field{"fields", given})
 	}

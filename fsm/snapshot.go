@@ -83,6 +83,7 @@ type Snapshot struct {
 	Raised      *Raised              // the limits that were raised while the run was running; nil = none
 	Awaiting    *Awaiting            // the wait that Current is in, also while Wait pauses it; nil = none
 
+	Asked int            // questions to people so far, also those that nobody answered; in the run itself only
 	Taken map[string]int // the number of the last signal of each name that a wait took; in the run itself only
 	Event *value.Map     // ${event.*}: the signal that this loop took last; nil = none
 

@@ -43,10 +43,11 @@ type Wait struct {
 	By   string // the user who paused the run; "" = it is not known
 
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
-	Event   string // the name of the signal that is; "" = none is
-	Choices string // what can be answered, where a person is asked
-	Seen    string // what the last look came to
-	Looks   int    // that found nothing
+	Event    string // the name of the signal that is; "" = none is
+	Choices  string // what can be answered, where a person is asked
+	Question string // the address of that question
+	Seen     string // what the last look came to
+	Looks    int    // that found nothing
 }
 
 // retries reports whether the action whose result is on record is done again after the wait.
@@ -93,7 +94,7 @@ func (m *Snapshot) eachWait(address, path string, yield func(OpenWait) bool) boo
 		return yield(OpenWait{address, path, m.Wait})
 	}
 	if m.Awaiting != nil {
-		return yield(OpenWait{address, path, m.Awaiting.wait()})
+		return yield(OpenWait{address, path, m.Awaiting.wait(address)})
 	}
 	for name, c := range m.Inside() {
 		at, inside := within(address, path, name)

@@ -149,7 +149,7 @@ func TestAskLeftOpen(t *testing.T) {
 	x := newTypist(t, "run", "ship")
 	x.until("answer> ", 1)
 	x.types("q\n")
-	x.until("The question stays open. To answer it later: loops answer ship-", 1)
+	x.until("The question stays open. To answer it later: loops answer --question /1:1 ship-", 1)
 	if out := x.elsewhere("answer"); !strings.Contains(out, "Ship it?") {
 		t.Errorf("loops answer lists:\n%s", out)
 	}
@@ -199,6 +199,9 @@ func TestAskAgainAfterResume(t *testing.T) {
 	}()
 	y.until("answer> ", 1)
 	y.types("rej\n")
+	y.until(`"rej" is no choice`, 1)
+	y.until("answer> ", 2)
+	y.types("reject\n")
 	y.until("reason", 1)
 	y.types("\n")
 	y.until("percent", 1)

@@ -3,6 +3,7 @@ package notifier
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
 	"loops/engine"
@@ -19,7 +20,8 @@ type run struct {
 	begun   bool
 	state   string
 	step    int
-	waiting bool // that was sent, and the run has not continued since
+	waiting bool   // that was sent, and the run has not continued since
+	asked   string // the address of the question that was sent last
 }
 
 // event takes an event of the run, sub-loops included, when it was recorded.
@@ -52,16 +54,25 @@ func (r *run) note(e fsm.Event) {
 		n.Resume = r.o.Remedy(engine.Do(engine.OpUnpause, n.Run))
 		r.tell(n)
 	default:
+		address := inspect.Text(e.Get("address")) // of a question; "" = it waits for something else
 		seconds, known := inspect.Number(e.Get("seconds"))
-		if r.waiting || known && seconds < longWait.Seconds() {
+		if known && seconds < longWait.Seconds() || address == "" && r.waiting || address != "" && address == r.asked {
 			return
 		}
-		r.waiting = true
+		if address == "" {
+			r.waiting = true
+		}
+		r.asked = address
 		n := r.now("waiting", "waits in "+inspect.Text(e.Get("state"))+": "+inspect.NoteText(e))
 		if until, err := fsm.ParseTime(inspect.Text(e.Get("until"))); err == nil {
 			n.Until = &until
 		}
 		n.Resume = r.o.Remedy(engine.Do(engine.OpRetryNow, n.Run))
+		if address != "" {
+			n.Resume = r.o.Remedy(engine.AnswerRemedy(n.Run, address)) + " " + strings.ReplaceAll(inspect.Text(e.Get("choices")), ", ", "|")
+			n.Question = address
+			n.Text += "; answer with: " + n.Resume
+		}
 		r.tell(n)
 	}
 }

@@ -23,13 +23,13 @@ const skew = 5 * time.Minute
 // A hook is a webhook of the settings whose programs were read.
 type hook struct {
 	config.Webhook
-	programs map[string]*jq.Program // of input, data, answer, to, and of the keys of context behind "context."
+	programs map[string]*jq.Program // of input, data, answer, question, to, and of the keys of context behind "context."
 }
 
 // compile reads the programs of a webhook.
 func compile(w config.Webhook) (*hook, error) {
 	h := &hook{Webhook: w, programs: map[string]*jq.Program{}}
-	texts := [][2]string{{"input", w.Input}, {"data", w.Data}, {"answer", w.Answer}}
+	texts := [][2]string{{"input", w.Input}, {"data", w.Data}, {"answer", w.Answer}, {"question", w.Question}}
 	if strings.HasPrefix(w.To, ".") {
 		texts = append(texts, [2]string{"to", w.To})
 	}

@@ -52,7 +52,8 @@ func (e *PayloadError) Error() string { return e.Why }
 // a loop.
 type Sender interface {
 	Signal(ctx context.Context, to string, s fsm.Signal) error
-	Answer(ctx context.Context, to, choice, from string) error
+	// Answer answers the question at an address; "" = the one that the run has asked in all.
+	Answer(ctx context.Context, to, question, choice, from string) error
 }
 
 // A Receipt is what became of a message.
@@ -187,7 +188,7 @@ func (d *Desk) take(ctx context.Context, name, key string, f schedule.Firing) (o
 
 // tell sends an event or an answer to a run. It is on record for the run before it is said to be done; see [schedule.Clock.Once].
 func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing, payload any, sender Sender) (r Receipt, err error) {
-	to, data, choice := h.To, payload, ""
+	to, data, choice, question := h.To, payload, "", ""
 	if h.programs["to"] != nil {
 		if to, err = h.text("to", payload); err != nil {
 			return r, err
@@ -200,6 +201,11 @@ func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing,
 	}
 	if h.Answer != "" {
 		if choice, err = h.text("answer", payload); err != nil {
+			return r, err
+		}
+	}
+	if h.Question != "" {
+		if question, err = h.text("question", payload); err != nil {
 			return r, err
 		}
 	}
@@ -224,7 +230,7 @@ func (d *Desk) tell(ctx context.Context, h *hook, key string, f schedule.Firing,
 		if h.Signal != "" {
 			return sender.Signal(ctx, to, fsm.Signal{Name: h.Signal, Data: data, From: f.Source})
 		}
-		return sender.Answer(ctx, to, choice, f.Source)
+		return sender.Answer(ctx, to, question, choice, f.Source)
 	})
 	return Receipt{Copy: !done}, err
 }

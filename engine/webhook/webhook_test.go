@@ -31,7 +31,7 @@ func (s *events) Signal(context.Context, string, fsm.Signal) error {
 	return nil
 }
 
-func (s *events) Answer(context.Context, string, string, string) error { return nil }
+func (s *events) Answer(context.Context, string, string, string, string) error { return nil }
 
 // signed is a message of a delivery, signed at a time.
 func signed(delivery string, at time.Time) Message {

@@ -25,7 +25,8 @@ type Webhook struct {
 	Signal string // the name of an event that is sent
 	Data   string // with it, a program of jq; "" = all that came
 
-	Answer string // a program of jq whose value is the choice that answers a question
+	Answer   string // a program of jq whose value is the choice that answers a question
+	Question string // of that, a program of jq whose value is its address; "" = the one question that the run has asked in all
 
 	To string // the run, or the loop whose newest run, that gets it; with a dot at its beginning a program of jq
 }
@@ -71,7 +72,7 @@ func (d *decoder) incoming(n *yaml.Node, name string) Webhook {
 	d.mapping(n, "webhook "+humanize.Quote(name), append(d.secret(&w.Secret), []row{
 		{"form", func(n *yaml.Node) { d.words(n, "form", []string{WebhookGitHub, WebhookLoops}, &w.Form) }},
 		{"events", func(n *yaml.Node) { w.Events = d.texts(n, "events") }},
-		text("run", &w.Run), text("input", &w.Input), text("signal", &w.Signal), text("data", &w.Data), text("answer", &w.Answer), text("to", &w.To),
+		text("run", &w.Run), text("input", &w.Input), text("signal", &w.Signal), text("data", &w.Data), text("answer", &w.Answer), text("question", &w.Question), text("to", &w.To),
 		{"context", func(n *yaml.Node) {
 			d.pairs(n, "context", func(key, value *yaml.Node) {
 				w.Context = append(w.Context, [2]string{key.Value, d.text(value, "context."+key.Value)})
@@ -101,6 +102,8 @@ func (d *decoder) incoming(n *yaml.Node, name string) Webhook {
 		say("input and context are for run")
 	case w.Signal == "" && w.Data != "":
 		say("data is for signal")
+	case w.Answer == "" && w.Question != "":
+		say("question is for answer")
 	}
 	return w
 }

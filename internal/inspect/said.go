@@ -85,7 +85,11 @@ func EventText(e fsm.Event) string {
 		for _, c := range choices {
 			words = append(words, Text(c))
 		}
-		return "asked: " + Text(e.Get("question")) + " (" + strings.Join(words, ", ") + ")"
+		line := "asked: " + Text(e.Get("question")) + " (" + strings.Join(words, ", ") + ")"
+		if address := Text(e.Get("address")); address != "" {
+			line += ", --question " + value.ShellQuote(address)
+		}
+		return line
 	case fsm.EventHumanResponse:
 		line := "answered: " + Text(e.Get("response"))
 		if by := Text(e.Get("by")); by != "" {

@@ -13,10 +13,12 @@ import (
 // events.
 type Status struct {
 	Run      persistence.Run
-	Memory   *fsm.Snapshot // nil = it was not asked for, or cannot be read
-	Wait     *fsm.Wait     // nil = it waits for nothing
-	Answered bool          // what it asked was answered since no process carries it
-	PausedAt time.Time     // it was asked to pause; zero = it was not
+	Memory   *fsm.Snapshot       // nil = it was not asked for, or cannot be read
+	Wait     *fsm.Wait           // nil = it waits for nothing
+	Asks     []*fsm.OpenQuestion // that have no answer on record
+	Answered bool                // what it asked was answered since no process carries it
+	Answers  []GivenAnswer       // to its questions, in their order
+	PausedAt time.Time           // it was asked to pause; zero = it was not
 	Glance   Glance
 	Rules    Rulebook // nil = they were not asked for
 	Loops    LoopsByMemory

@@ -275,8 +275,8 @@ type askExtend struct {
 }
 
 type askAnswer struct {
-	Choice   string         `json:"choice"`
-	Question string         `json:"question,omitempty" jsonschema:"the address of the question; if it is absent, the first of the run that has no answer"`
+	Choice   string         `json:"choice" jsonschema:"its name, or its number from 1 on"`
+	Question string         `json:"question,omitempty" jsonschema:"the address of the question; it may be absent while the run has asked one question in all"`
 	Field    map[string]any `json:"field,omitempty" jsonschema:"values of the fields of the question, by name"`
 }
 

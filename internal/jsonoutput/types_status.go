@@ -163,8 +163,21 @@ type status struct {
 	} `json:"limits"`
 	Why         *string  `json:"why" jsonschema:"the same at more length, or what the run waits for"`
 	Queued      []queued `json:"queued" jsonschema:"those who wait to resume it"`
+	Answers     []given  `json:"answers,omitempty" jsonschema:"to its questions, in the order in which they were given"`
 	Next        *string  `json:"next" jsonschema:"what a user can do, as resume"`
 	NextCommand *string  `json:"next_command"`
+}
+
+// given is an answer to a question of a run.
+type given struct {
+	Address  string         `json:"address" jsonschema:"of the question"`
+	State    *string        `json:"state" jsonschema:"that asked; null where a former version recorded the answer"`
+	Path     *string        `json:"path" jsonschema:"the branches and items that the state is in"`
+	Question *string        `json:"question" jsonschema:"its first 4 KiB"`
+	Choice   string         `json:"choice" jsonschema:"withdrawn where the question was taken back"`
+	Fields   map[string]any `json:"fields"`
+	By       *string        `json:"by" jsonschema:"who answered"`
+	At       string         `json:"at"`
 }
 
 type waiting struct {
@@ -178,6 +191,7 @@ type waiting struct {
 	What    *string `json:"what,omitempty"`
 	Event   *string `json:"event,omitempty"`
 	Choices any     `json:"choices,omitempty"`
+	Asks    *string `json:"question,omitempty" jsonschema:"the address of the question, for --question"`
 	Checks  *int    `json:"checks,omitempty"`
 	Seen    *string `json:"seen,omitempty"`
 }

@@ -82,10 +82,15 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 		if r.Status == persistence.Running || !r.Archived || r.Resumable {
 			v.Wait = m.Waiting()
 		}
-		if open := m.Questions(); !v.Alive && v.Wait != nil && v.Wait.Choices != "" && len(open) > 0 {
-			v.Answered = len(engine.Unanswered(ctx, f.Store, r.ID, open)) == 0
+		if v.Alive || r.Resumable {
+			open := m.Questions()
+			v.Asks = engine.Unanswered(ctx, f.Store, r.ID, open)
+			v.Answered = !v.Alive && v.Wait != nil && v.Wait.Choices != "" && len(open) > 0 && len(v.Asks) == 0
 		}
 	}
+	var err error
+	v.Answers, err = engine.Given(ctx, f.Store, r.ID)
+	missed(f, v, err)
 	look(ctx, f, v, v.Glance.Add)
 	if v.Alive {
 		v.Stderr = stderrtail.Heard(f.Project.RunDir(r.ID))

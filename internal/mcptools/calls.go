@@ -32,6 +32,7 @@ type Host struct {
 	Begin func(ctx context.Context, request engine.Request, words []string, bound bool) (*handover.Child, handover.Start, error)
 	Ended func(code int, said string) (meaning, notes string) // what the exit code of such a process means, and what it printed, if anything, for an agent
 	Known []string                                            // the names by which it is known whose agent this is; nil = it is not
+	User  string                                              // who answers through this server
 }
 
 // asked returns a tool that has its answer from a session.
@@ -167,10 +168,7 @@ func signal(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 }
 
 func (h *Host) giveAnswer(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
-	said := engine.Answer{Choice: v.Text("choice"), Address: v.Text("question"), From: "MCP", Known: h.Known, Fields: map[string]string{}}
-	if len(h.Known) > 0 {
-		said.From = h.Known[0] + ", by MCP"
-	}
+	said := engine.Answer{Choice: v.Text("choice"), Address: v.Text("question"), From: h.User + ", by MCP", Known: h.Known, Fields: map[string]string{}}
 	for name, raw := range v.Mapping("fields") {
 		text, err := value.ParseJSON(raw)
 		if err != nil {

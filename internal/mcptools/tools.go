@@ -211,8 +211,8 @@ func Tools(h *Host) []mcpserver.Tool {
 			About: "Answers the question that a run asks a person, when a person told you to. Without choice it returns the questions that are open: of one run, or of all.",
 			Arguments: []mcpserver.Argument{
 				{Name: "run", Kind: mcpserver.Text, About: "id of a run (instance_id), or name of a loop: then its run that is running"},
-				{Name: "choice", Kind: mcpserver.Text, About: "one of the choices of the question"},
-				{Name: "question", Kind: mcpserver.Text, About: "address of the question; without it the first of the run that has no answer"},
+				{Name: "choice", Kind: mcpserver.Text, About: "one of the choices of the question, or its number from 1 on"},
+				{Name: "question", Kind: mcpserver.Text, About: "address of the question, as answer without choice returns it; it may be left out while the run has asked one question in all"},
 				{Name: "fields", Kind: mcpserver.Mapping, About: "the fields of the answer beside the choice, by name"},
 				{Name: "ask_user", Kind: mcpserver.Flag, About: "have the client ask its user with a form (elicitation), instead of choice and fields: the answer is theirs; one they do not give leaves the question open"},
 			},

@@ -37,12 +37,13 @@ type Event struct {
 	Seconds  float64    `json:"seconds"`             // that the run took so far
 	ExitCode *int       `json:"exit_code,omitempty"` // of loops run, where it is known
 	Error    string     `json:"error,omitempty"`
-	Reason   string     `json:"reason,omitempty"` // why a run that has ended did so, in one line
-	Until    *time.Time `json:"until,omitempty"`  // of waiting
-	Resume   string     `json:"resume,omitempty"` // the command that continues with the run
-	Project  string     `json:"project"`          // its folder
-	Host     string     `json:"host"`             // name of the machine
-	Test     bool       `json:"test,omitempty"`   // nothing happened: a user tries the delivery out
+	Reason   string     `json:"reason,omitempty"`   // why a run that has ended did so, in one line
+	Until    *time.Time `json:"until,omitempty"`    // of waiting
+	Resume   string     `json:"resume,omitempty"`   // the command that continues with the run
+	Question string     `json:"question,omitempty"` // the address of the question that the run waits for an answer to
+	Project  string     `json:"project"`            // its folder
+	Host     string     `json:"host"`               // name of the machine
+	Test     bool       `json:"test,omitempty"`     // nothing happened: a user tries the delivery out
 }
 
 // mostText is how long the texts of an event may be, in bytes.

@@ -23,8 +23,8 @@ type Asked struct {
 	s     *Service
 }
 
-// Answer answers the question of the run that arg means. Without a choice, or that it is taken back, it returns that question; and all
-// that are open for "".
+// Answer answers the question of the run that arg means. Without a choice, or that it is taken back, it returns the open questions: those
+// of the run, or of all runs for "", and only the one at an address if there is one.
 func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*Asked, error) {
 	e, f, err := s.control(ctx)
 	if err != nil {
@@ -36,9 +36,13 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 			return nil, err
 		}
 		a := &Asked{whole: arg != "", s: s}
-		for i, q := range open {
-			several := i > 0 && open[i-1].Run.ID == q.Run.ID || i+1 < len(open) && open[i+1].Run.ID == q.Run.ID
-			a.Open = append(a.Open, views.Pending{Run: q.Run, Question: q.Question, Several: several})
+		for _, q := range open {
+			if said.Address == "" || q.Question.Address == said.Address {
+				a.Open = append(a.Open, views.Pending(q))
+			}
+		}
+		if len(a.Open) == 0 && said.Address != "" {
+			return nil, engine.Refuse(engine.NotFound, "no question %s is open", humanize.Quote(said.Address))
 		}
 		return a, nil
 	}

@@ -73,13 +73,7 @@ func (s *Service) Questions(ctx context.Context, arg string) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	count := map[persistence.ID]int{}
-	for _, q := range open {
-		count[q.Run.ID]++
-	}
-	return ui.List(open, func(q lookup.Question) any {
-		return views.Pending{Run: q.Run, Question: q.Question, Several: count[q.Run.ID] > 1}.Object()
-	}), nil
+	return ui.List(open, func(q lookup.Question) any { return views.Pending(q).Object() }), nil
 }
 
 // Queue returns who waits in the queue of the project for a program, in the order of their places.

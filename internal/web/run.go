@@ -10,12 +10,9 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
 	"loops/internal/access"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
-	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -35,22 +32,24 @@ var runTabs = [][2]string{{"", "Overview"}, {"steps", "Steps"}, {"logs", "Logs"}
 
 // A runPage is one run. Of its parts only the one that is asked for is read.
 type runPage struct {
-	Row      row
-	To       string // the address of the run
-	Dir      string
-	Tab      string
-	Tabs     []tab
-	Lead     string
-	Doing    string
-	Facts    [][2]string
-	Gauges   []gauge
-	Alarms   []raised // about the run, that are not over
-	Question *views.Pending
-	Note     string
-	Again    bool // its history is still being read: the page is to be fetched again
-	Can      map[string]bool
-	Commands map[string]string // that do the same
-	Prefix   string            // of the ids of those steps that a fork may begin with
+	Row           row
+	To            string // the address of the run
+	Dir           string
+	Tab           string
+	MoreQuestions string // how many others there are; "" = none
+	Tabs          []tab
+	Lead          string
+	Doing         string
+	Facts         [][2]string
+	Gauges        []gauge
+	Alarms        []raised              // about the run, that are not over
+	Questions     []question            // that have no answer
+	Answers       []inspect.GivenAnswer // the last ones
+	Note          string
+	Again         bool // its history is still being read: the page is to be fetched again
+	Can           map[string]bool
+	Commands      map[string]string // that do the same
+	Prefix        string            // of the ids of those steps that a fork may begin with
 
 	Overview   *overview
 	Steps      *stepsPart
@@ -114,7 +113,7 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 	if !may(r, access.Operator) {
 		page.Can = nil
 	}
-	page.addQuestion(ctx, f, v.Run)
+	page.addQuestions(session, v)
 	if err := s.addTab(ctx, r, page, p, session, f, v); err != nil {
 		return nil, err
 	}
@@ -229,7 +228,7 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	command, with, id := session.Page.Command, session.Page.CommandWith, string(run.ID)
 	page.Commands = map[string]string{
 		"stop": command("stop", id), "pause": command("pause", id), "unpause": command("unpause", id), "resume": with("resume", []string{"-b"}, id),
-		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b", "--at=last"}, id), "signal": command("signal", id, "EVENT"), "answer": command("answer", id, "CHOICE"),
+		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b", "--at=last"}, id), "signal": command("signal", id, "EVENT"),
 		"retry-now": command("retry-now", id), "remove": with("rm", []string{"-f"}, id), "report": command("report", id), "export": command("export", id),
 	}
 }
@@ -239,16 +238,37 @@ func retries(v *inspect.Status) bool {
 	return v.Memory != nil && slices.ContainsFunc(v.Memory.Waits(), func(w fsm.OpenWait) bool { return w.Why != fsm.WaitPaused && w.Why != fsm.WaitState })
 }
 
-func (page *runPage) addQuestion(ctx context.Context, f project.Finder, run persistence.Run) {
-	open, err := lookup.Asked(ctx, f.Store, string(run.ID))
-	if err != nil || len(open) == 0 {
-		return
+// addQuestions adds what the run asks, and who answered what before.
+func (page *runPage) addQuestions(session *Session, v *inspect.Status) {
+	open := v.Asks
+	for _, q := range open[:min(len(open), mostQuestions)] {
+		page.Questions = append(page.Questions, question{q, session.Page.AnswerCommand(string(v.Run.ID), q)})
 	}
-	page.Question = &views.Pending{Run: open[0].Run, Question: open[0].Question, Several: len(open) > 1}
-	if page.Question.Several {
-		page.Commands["answer"] += " --question " + value.ShellQuote(open[0].Question.Address)
+	page.Answers = v.Answers[max(0, len(v.Answers)-mostAnswers):]
+	if n := len(open) - mostQuestions; n > 0 {
+		page.MoreQuestions = humanize.Count(n, "more question")
 	}
 }
+
+// A question is one that the page asks.
+type question struct {
+	*fsm.OpenQuestion
+	Command string // that answers it
+}
+
+// Where is the branch or the item that asks it, "" if none does.
+func (q question) Where() string {
+	if q.Path == "" || q.Path == q.Wait.State {
+		return ""
+	}
+	return inspect.PlaceText(q.Path)
+}
+
+// How many questions and answers of a run its page shows.
+const (
+	mostQuestions = 10
+	mostAnswers   = 20
+)
 
 // cut is the beginning of a text that is too long for a page.
 func cut(text string) string {

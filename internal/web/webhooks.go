@@ -127,9 +127,9 @@ func (t sender) Signal(ctx context.Context, to string, e fsm.Signal) error {
 }
 
 // Answer implements [webhook.Sender].
-func (t sender) Answer(ctx context.Context, to, choice, from string) error {
+func (t sender) Answer(ctx context.Context, to, question, choice, from string) error {
 	return t.with(func(s *Session) error {
-		_, err := s.Answer(ctx, to, engine.Answer{Choice: choice, From: from, Fields: map[string]string{}})
+		_, err := s.Answer(ctx, to, engine.Answer{Address: question, Choice: choice, From: from, Fields: map[string]string{}})
 		return err
 	})
 }

@@ -27,6 +27,9 @@ func putAwaiting(e *Writer, s *fsm.Snapshot) bool {
 	if x.Form != "" {
 		m.Set("form", x.Form)
 	}
+	if x.Number > 0 {
+		m.Set("number", int64(x.Number))
+	}
 	if x.Looks > 0 {
 		m.Set("looks", int64(x.Looks))
 	}
@@ -48,6 +51,7 @@ func takeAwaiting(r *memory, v any) error {
 		"what":     func(v any) error { return TakeText(&x.What, v) },
 		"status":   func(v any) error { return TakeText(&x.Status, v) },
 		"form":     func(v any) error { return TakeText(&x.Form, v) },
+		"number":   func(v any) error { return TakeInt(&x.Number, v) },
 		"since":    func(v any) error { return TakeTime(&x.Since, v) },
 		"until":    func(v any) error { return TakeTime(&x.Until, v) },
 		"deadline": func(v any) error { return TakeTime(&x.Deadline, v) },

@@ -153,6 +153,7 @@ func fields() []field {
 			put:  func(e *Writer, s *fsm.Snapshot) bool { return itemsThrough(s) > 0 && e.Value(int64(itemsThrough(s))) },
 			same: func(a, b *fsm.Snapshot) bool { return itemsThrough(a) == itemsThrough(b) },
 		},
+		number("questions_asked", "Asked", false, func(s *fsm.Snapshot) *int { return &s.Asked }),
 		counts("signals_taken", "Taken", func(s *fsm.Snapshot) *map[string]int { return &s.Taken }),
 		{
 			key: "event", name: "Event",

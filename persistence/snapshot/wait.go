@@ -100,7 +100,7 @@ func putWait(e *Writer, s *fsm.Snapshot) bool {
 	if x.Host != "" {
 		m.Set("host", x.Host)
 	}
-	for _, f := range []struct{ key, text string }{{"what", x.What}, {"event", x.Event}, {"choices", x.Choices}, {"seen", x.Seen}, {"by", x.By}} {
+	for _, f := range []struct{ key, text string }{{"what", x.What}, {"event", x.Event}, {"choices", x.Choices}, {"question", x.Question}, {"seen", x.Seen}, {"by", x.By}} {
 		if f.text != "" {
 			m.Set(f.key, f.text)
 		}
@@ -115,18 +115,19 @@ func takeWait(r *memory, v any) error {
 	r.Wait = &fsm.Wait{}
 	x := r.Wait
 	return TakeParts(v, map[string]func(any) error{
-		"why":     func(v any) error { return TakeText(&x.Why, v) },
-		"tier":    func(v any) error { return TakeText(&x.Tier, v) },
-		"state":   func(v any) error { return TakeText(&x.State, v) },
-		"host":    func(v any) error { return TakeText(&x.Host, v) },
-		"since":   func(v any) error { return TakeTime(&x.Since, v) },
-		"until":   func(v any) error { return TakeTime(&x.Until, v) },
-		"what":    func(v any) error { return TakeText(&x.What, v) },
-		"event":   func(v any) error { return TakeText(&x.Event, v) },
-		"choices": func(v any) error { return TakeText(&x.Choices, v) },
-		"seen":    func(v any) error { return TakeText(&x.Seen, v) },
-		"by":      func(v any) error { return TakeText(&x.By, v) },
-		"looks":   func(v any) error { return TakeInt(&x.Looks, v) },
+		"why":      func(v any) error { return TakeText(&x.Why, v) },
+		"tier":     func(v any) error { return TakeText(&x.Tier, v) },
+		"state":    func(v any) error { return TakeText(&x.State, v) },
+		"host":     func(v any) error { return TakeText(&x.Host, v) },
+		"since":    func(v any) error { return TakeTime(&x.Since, v) },
+		"until":    func(v any) error { return TakeTime(&x.Until, v) },
+		"what":     func(v any) error { return TakeText(&x.What, v) },
+		"event":    func(v any) error { return TakeText(&x.Event, v) },
+		"choices":  func(v any) error { return TakeText(&x.Choices, v) },
+		"question": func(v any) error { return TakeText(&x.Question, v) },
+		"seen":     func(v any) error { return TakeText(&x.Seen, v) },
+		"by":       func(v any) error { return TakeText(&x.By, v) },
+		"looks":    func(v any) error { return TakeInt(&x.Looks, v) },
 	})
 }
 

@@ -19,14 +19,16 @@ func newAnswerCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "answer NAME|RUN CHOICE",
 		Short: "Answer the question that a run asks",
-		Long: `answer answers the question that the run RUN, or the run of the loop NAME, asks in a state with ask. The answer is
-recorded when the command returns, also for a run that has no process. A question is answered once; a second answer is
-refused and shows the first. Without CHOICE, answer prints the question; without arguments, all open questions.
+		Long: `answer answers the question that the run RUN, or the run of the loop NAME, asks in a state with ask. CHOICE is the name
+of a choice, or its number. The answer is recorded when the command returns, also for a run that has no process. A
+question is answered once; a second answer is refused and shows the first. Without CHOICE, answer prints the question
+and its address; without arguments, all open questions. Without --question an answer is accepted only while the run has
+asked one question in all.
 LOOPS_IDENTITY=USER,TEAM,... is the identity of the user; a question with who accepts only the users and teams listed
 there.` +
 			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
 		Example: `  loops answer
-  loops answer release approve --field reason="tests are green"
+  loops answer --question /3:1 release approve --field reason="tests are green"
   loops answer release --withdraw`,
 		Args: arguments(0, 2, "NAME of a loop or id of a RUN, and CHOICE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,7 +46,7 @@ there.` +
 		},
 	}
 	cmd.Flags().StringArrayVar(&fields, "field", nil, "fill in a field of the question, `NAME=TEXT` (repeatable)")
-	cmd.Flags().StringVar(&said.Address, "question", "", "answer the question at this `ADDRESS`, if the run asks several at once")
+	cmd.Flags().StringVar(&said.Address, "question", "", "answer the question at this `ADDRESS`; required once the run has asked several")
 	cmd.Flags().BoolVar(&said.Withdraw, "withdraw", false, "withdraw the question")
 	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print JSON")
 	return cmd

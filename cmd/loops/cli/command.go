@@ -59,6 +59,8 @@ func commandFlag(s engine.Setting) string {
 		return "--max-steps " + s.Value
 	case engine.SetDefinition:
 		return "--definition=" + s.Value
+	case engine.SetQuestion:
+		return "--question " + quote(s.Value)
 	}
 	return flagOf(s)
 }

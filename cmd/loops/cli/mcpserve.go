@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func runMCP(ctx context.Context, a *app) error {
 	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity()}), Resources: mcptools.Resources}
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(), User: cmp.Or(a.sender(), engine.User())}), Resources: mcptools.Resources}
 	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
 	s.runs.Stop(engine.StopGrace)
 	if err != nil {

@@ -92,7 +92,7 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 			*file = a.at(*file)
 		}
 	}
-	o.StateDir, o.Owner = config.StateDir(a.getenv, "serve"), cmp.Or(a.sender(), "web")
+	o.StateDir, o.Owner = config.StateDir(a.getenv, "serve"), cmp.Or(a.sender(), engine.User())
 	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
 	post, err := o.Open(ctx)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -30,7 +29,7 @@ type Asker struct {
 	Terminal Terminal
 	Open     func(ctx context.Context) (*fsm.OpenQuestion, error) // nil = the run asks nothing
 	Answer   func(ctx context.Context, said engine.Answer) error
-	Later    string // the command that answers at another time
+	Later    func(address string) string // returns the command that answers a question at another time
 
 	look chan struct{} // has room for one: the run may ask something
 
@@ -99,7 +98,7 @@ func (a *Asker) turn(ctx context.Context) {
 		switch {
 		case errors.Is(err, errLeave):
 			a.left = q.Address
-			a.say("The question stays open. To answer it later: " + a.Later)
+			a.say("The question stays open. To answer it later: " + a.Later(q.Address) + " " + strings.Join(q.Choices, "|"))
 			return
 		case err != nil:
 			return
@@ -154,8 +153,8 @@ func (a *Asker) read(ctx context.Context, q *fsm.OpenQuestion) (engine.Answer, e
 			return said, errLeave
 		case text == "":
 		default:
-			if said.Choice = chosen(q.Choices, text); said.Choice == "" {
-				a.say(strconv.Quote(plain.Line(text)) + " is no choice; type one of these, its number, or " + leave + ": " + strings.Join(q.Choices, ", "))
+			if said.Choice, err = q.Chosen(text); err != nil {
+				a.say(plain.Line(err.Error()) + "; " + leave + " leaves it open")
 			}
 		}
 	}
@@ -169,7 +168,7 @@ func (a *Asker) read(ctx context.Context, q *fsm.OpenQuestion) (engine.Answer, e
 			i++
 			continue
 		}
-		if _, err := (&fsm.Ask{Choices: q.Choices, Fields: q.Fields}).Takes(said.Choice, map[string]string{f.Name: text}); err != nil {
+		if _, err := q.Fill(map[string]string{f.Name: text}); err != nil {
 			ui.Say(a.Terminal.Out, "  %v\n", err)
 			continue
 		}
@@ -177,26 +176,6 @@ func (a *Asker) read(ctx context.Context, q *fsm.OpenQuestion) (engine.Answer, e
 		i++
 	}
 	return said, nil
-}
-
-// chosen is the choice that a text means: itself, its number, or the only one that begins so; "" = none.
-func chosen(choices []string, text string) string {
-	if slices.Contains(choices, text) {
-		return text
-	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(choices) {
-		return choices[n-1]
-	}
-	found := ""
-	for _, c := range choices {
-		if strings.HasPrefix(strings.ToLower(c), strings.ToLower(text)) {
-			if found != "" {
-				return ""
-			}
-			found = c
-		}
-	}
-	return found
 }
 
 func (a *Asker) line(ctx context.Context, prompt string) (string, error) {

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
@@ -16,7 +18,6 @@ import (
 type Pending struct {
 	Run      persistence.Run
 	Question *fsm.OpenQuestion
-	Several  bool // the run asks another question too
 }
 
 // Object is the question for a program.
@@ -53,12 +54,26 @@ func (page *Page) PrintAsked(p Pending, whole bool) {
 			page.indented("  | ", plain.Line(line))
 		}
 	}
-	command := page.Command("answer", string(p.Run.ID)) + " " + strings.Join(q.Choices, "|")
-	if p.Several {
-		command += " --question " + value.ShellQuote(q.Address)
-	}
+	page.indented("  ", page.AnswerCommand(string(p.Run.ID), q))
+}
+
+// AnswerCommand is the command that answers a question, with its choices and fields.
+func (page *Page) AnswerCommand(run string, q *fsm.OpenQuestion) string {
+	command := page.Remedy(engine.AnswerRemedy(run, q.Address)) + " " + strings.Join(q.Choices, "|")
 	for _, f := range q.Fields {
 		command += " [--field " + f.Name + "=" + strings.ToUpper(f.Type) + "]"
 	}
-	page.indented("  ", command)
+	return command
+}
+
+// AnswersObject is the answers to questions of a run for a program.
+func AnswersObject(all []inspect.GivenAnswer) []any {
+	return ui.List(all, func(g inspect.GivenAnswer) any {
+		fields := g.Fields
+		if fields == nil {
+			fields = value.NewMap()
+		}
+		return value.NewMap("address", g.Address, "state", ui.OrNull(g.State), "path", ui.OrNull(g.Path), "question", ui.OrNull(g.Question), "choice", g.Choice, "fields", fields,
+			"by", ui.OrNull(g.By), "at", ui.Stamp(g.At))
+	})
 }

@@ -25,6 +25,7 @@ func WaitObject(w *fsm.Wait) *value.Map {
 	m.Set("what", w.What)
 	m.Set("event", ui.OrNull(w.Event))
 	m.Set("choices", ui.OrNull(w.Choices))
+	m.Set("question", ui.OrNull(w.Question))
 	m.Set("checks", int64(w.Looks))
 	m.Set("seen", ui.OrNull(w.Seen))
 	return m

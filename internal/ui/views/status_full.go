@@ -58,6 +58,9 @@ func (page *Page) FullStatusObject(p *project.Project, store *project.Records, v
 	if v.Wait != nil {
 		m.Set("waiting", WaitObject(v.Wait))
 	}
+	if len(v.Answers) > 0 {
+		m.Set("answers", AnswersObject(v.Answers))
+	}
 	if !v.PausedAt.IsZero() {
 		m.Set("pause_asked_at", ui.Stamp(v.PausedAt))
 	}

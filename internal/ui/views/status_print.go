@@ -64,6 +64,7 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 	page.row("Branches", v.BranchesText())
 	page.row("Items", v.ItemsText())
 	page.printWait(v)
+	page.printAnswers(v)
 	for _, w := range waiting {
 		page.row("Queued", WaiterText(p, w))
 	}
@@ -131,11 +132,34 @@ func (page *Page) printWait(v *inspect.Status) {
 	page.row("Waits for", inspect.WaitLine(v.Wait))
 	switch {
 	case v.Wait.Choices != "":
-		page.row("Answer", page.Command("answer", id)+" "+strings.ReplaceAll(v.Wait.Choices, ", ", "|"))
 	case v.Wait.Event != "":
 		page.row("Signal", page.Command("signal", id, v.Wait.Event))
 	case project.Alive(r):
 		page.row("Wake", page.Command("retry-now", id))
+	}
+	for i, q := range v.Asks {
+		if i == mostAsks {
+			page.row("Answer", page.Command("answer", id)+"  ("+humanize.Count(len(v.Asks)-i, "other question")+")")
+			break
+		}
+		page.row("Answer", page.AnswerCommand(id, q))
+	}
+}
+
+// How many questions and answers of a run status prints.
+const (
+	mostAsks    = 5
+	mostAnswers = 3
+)
+
+// printAnswers prints who answered the run last, and what.
+func (page *Page) printAnswers(v *inspect.Status) {
+	n := len(v.Answers)
+	for _, g := range v.Answers[max(0, n-mostAnswers):] {
+		page.row("Answered", g.Asked()+": "+g.Text())
+	}
+	if n > mostAnswers {
+		page.row("Answered", humanize.Count(n-mostAnswers, "question")+" before: "+page.Command("events", string(v.Run.ID)))
 	}
 }
 
@@ -146,7 +170,7 @@ func (page *Page) next(v *inspect.Status) (word, command string) {
 	case project.Alive(r) && v.Paused():
 		return "unpause", page.Command("unpause", id)
 	case project.Alive(r) && v.Wait != nil && v.Wait.Choices != "":
-		return "answer", page.Command("answer", id)
+		return "answer", page.Remedy(engine.AnswerRemedy(id, v.Wait.Question))
 	case project.Alive(r) && v.Wait != nil && v.Wait.Event != "":
 		return "signal", page.Command("signal", id, v.Wait.Event)
 	case project.Alive(r) && v.Wait != nil:
