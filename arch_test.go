@@ -361,7 +361,7 @@ var arrows = map[string][]string{
 	"loops/internal/inspect":                      {"loops/fsm", "loops/fsm/value", "loops/internal/diagram", "loops/internal/humanize", "loops/internal/plain", "loops/persistence"},
 	"loops/internal/ui/filter":                    {"loops/internal/humanize", "loops/internal/plain", "github.com/itchyny/gojq"},
 	"loops/internal/ui/dashboard":                 {"loops/internal/watch", "loops/persistence", "github.com/gdamore/tcell/v3", "golang.org/x/term"},
-	"loops/internal/watch":                        {"loops/internal/diagram", "github.com/clipperhouse/displaywidth"},
+	"loops/internal/watch":                        {"loops/fsm", "loops/internal/diagram", "github.com/clipperhouse/displaywidth"},
 	"loops/internal/worktree":                     {"loops/internal/humanize"},
 	"loops/internal/upgrade":                      {"golang.org/x/mod/semver"},
 	"loops/internal/vectors":                      {"loops/fsm/template", "loops/fsm/value"},

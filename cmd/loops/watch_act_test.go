@@ -82,10 +82,10 @@ func TestWatchActs(t *testing.T) {
 	w.see("▸~ ship-") // the log may show the question before the list does
 	w.press("a")
 	w.see("answer: ")
-	w.see("approve, reject   Enter answers")
+	w.see("1 approve, 2 reject   Enter answers")
 	w.press("perhaps\r")
 	w.see("no choice")
-	w.press("aapprove\r")
+	w.press("\x15approve\r")
 	w.see("▸✓ ship-")
 	w.press("fcompleted\r")
 	w.see("filter completed: 1 of 2")

@@ -36,8 +36,10 @@ func GivenAnswers(commands []persistence.Command) (all []GivenAnswer) {
 			continue
 		}
 		data, _ := c.Args.Value("data").(*value.Map)
-		g := GivenAnswer{N: c.N, Address: address, State: text(c.Args, "state"), Path: text(c.Args, "path"), Question: text(c.Args, "question"),
-			Choice: text(data, "choice"), By: text(c.Args, "from"), At: c.At}
+		g := GivenAnswer{
+			N: c.N, Address: address, State: text(c.Args, "state"), Path: text(c.Args, "path"), Question: text(c.Args, "question"),
+			Choice: text(data, "choice"), By: text(c.Args, "from"), At: c.At,
+		}
 		if taken, _ := data.Value("withdraw").(bool); taken {
 			g.Choice = fsm.AwaitWithdrawn
 		}

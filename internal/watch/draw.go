@@ -44,6 +44,12 @@ func (m *Model) Draw(w, h int) *Screen {
 		m.drawPages(s)
 		return s
 	}
+	if m.mode == answeringMode {
+		m.drawPages(s)
+		label, means := m.answer.prompt()
+		s.putInput(h-1, label, m.input, means)
+		return s
+	}
 	note := m.note(w)
 	rects, band := m.layout(w, h, len(note))
 	for p, r := range rects {
@@ -130,14 +136,8 @@ func (m *Model) drawFooter(s *Screen) {
 		s.putInput(y, "/", m.input, "in "+strings.ToLower(paneNames[m.focus])+"   Enter finds, Esc leaves")
 	case m.mode == filtering:
 		s.putInput(y, "filter: ", m.input, "Enter keeps it, Esc clears it")
-	case m.mode == typing && m.confirm.Verb == Start:
-		s.putInput(y, "run: ", m.input, "NAME and its input   Enter starts it in the background, Esc leaves")
 	case m.mode == typing:
-		choices := ""
-		if r := m.run(); r != nil {
-			choices = printable(r.Choices)
-		}
-		s.putInput(y, "answer: ", m.input, choices+"   Enter answers, Esc leaves")
+		s.putInput(y, "run: ", m.input, "NAME and its input   Enter starts it in the background, Esc leaves")
 	case m.message != "" && (m.bad || m.view.Problem == ""):
 		s.say(m.message, m.bad)
 	case m.view.Problem != "":

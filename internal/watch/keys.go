@@ -44,7 +44,7 @@ func (m *Model) Press(k Key) Command {
 	case helping, reading:
 		m.pressReading(k)
 		return Command{}
-	case searching, filtering, typing:
+	case searching, filtering, typing, answeringMode:
 		return m.pressTyping(k)
 	case asking:
 		m.mode = normal
@@ -140,11 +140,10 @@ func (m *Model) act(k Key) Command {
 		return no("run " + r.ID + ": it is running.")
 	case do.verb == Resume && !r.Resumable, (do.verb == Stop || do.verb == Pause || do.verb == Retry) && !r.Live:
 		return no("run " + r.ID + ": it is " + r.Status + ".")
-	case do.verb == Answer && r.Choices == "":
+	case do.verb == Answer && len(r.Questions) == 0:
 		return no("run " + r.ID + ": it asks no question.")
 	case do.verb == Answer:
-		c.Question = r.Question
-		m.mode, m.input, m.confirm = typing, "", c
+		m.beginAnswer(r)
 		return Command{}
 	case do.verb == Stop, do.verb == Resume:
 		m.mode, m.confirm = asking, c
@@ -163,6 +162,14 @@ func (m *Model) pressTyping(k Key) Command {
 			m.input = ""
 		}
 		defer func() { m.mode = normal }()
+	case Down:
+		m.pages.from++
+	case Up:
+		m.pages.from = max(0, m.pages.from-1)
+	case PageDown:
+		m.pages.from += 10
+	case PageUp:
+		m.pages.from = max(0, m.pages.from-10)
 	case CtrlU:
 		m.input = ""
 	case Backspace:
@@ -186,6 +193,11 @@ func (m *Model) pressTyping(k Key) Command {
 // entered is what was typed.
 func (m *Model) entered() Command {
 	was := m.mode
+	if was == answeringMode {
+		text := strings.TrimSpace(m.input)
+		m.input = ""
+		return m.typed(text)
+	}
 	m.mode = normal
 	switch text := strings.TrimSpace(m.input); {
 	case was == searching:

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -68,8 +69,12 @@ func TestKeys(t *testing.T) {
 		{"start nothing", []Key{"S", CtrlU, Enter}, Command{}, "fix", "? help"},
 		{"start is left", []Key{"S", Escape, "s"}, Command{}, "fix", "Stop fix-"},
 		{"answer what asks nothing", []Key{"a"}, Command{}, "fix", "✗ Cannot answer run fix-20261121T103405: it asks no question."},
-		{"answer asks for words", []Key{Down, Down, "a"}, Command{}, "deploy", "answer:    approve, reject"},
-		{"answer", []Key{Down, Down, "a", "n", "o", Enter}, Command{Verb: Answer, Run: "deploy-20261121T101500", Text: "no"}, "deploy", ""},
+		{"answer asks for words", []Key{Down, Down, "a"}, Command{}, "deploy", "answer:    1 approve, 2 reject   Enter chooses"},
+		{"answer shows what is approved", []Key{Down, Down, "a"}, Command{}, "deploy", "| and the second"},
+		{"answer takes no part of a name", []Key{Down, Down, "a", "a", "p", "p", Enter}, Command{}, "deploy", "is no choice"},
+		{"answer asks for fields", []Key{Down, Down, "a", "1", Enter}, Command{}, "deploy", "reason:    text, may be empty"},
+		{"answer is left", []Key{Down, Down, "a", "1", Enter, Escape}, Command{}, "deploy", ""},
+		{"answer", []Key{Down, Down, "a", "2", Enter, "o", "k", Enter}, Command{Verb: Answer, Run: "deploy-20261121T101500", Text: "reject", Question: "/2:1", Fields: map[string]string{"reason": "ok"}}, "deploy", ""},
 		{"explain", []Key{"e"}, Command{Verb: Explain, Run: "fix-20261121T103405"}, "fix", ""},
 		{"log in a pager", append(down, "L"), Command{Verb: Log, Run: "nightly-20261121T095959"}, "nightly", ""},
 		{"loop in an editor", []Key{"E"}, Command{Verb: Edit, Run: "fix-20261121T103405", Text: "fix"}, "fix", ""},
@@ -96,7 +101,7 @@ func TestKeys(t *testing.T) {
 			m.Draw(80, 24)
 		}
 		shown := strings.Join(m.Draw(80, 24).Lines(), "\n")
-		if got != c.want || !strings.HasPrefix(m.Selected(), c.run) || !strings.Contains(shown, c.see) {
+		if !reflect.DeepEqual(got, c.want) || !strings.HasPrefix(m.Selected(), c.run) || !strings.Contains(shown, c.see) {
 			t.Errorf("%s: %+v on %s, want %+v on %s, and %q on\n%s", c.name, got, m.Selected(), c.want, c.run, c.see, shown)
 		}
 	}
@@ -108,7 +113,7 @@ func TestNoRuns(t *testing.T) {
 	for _, k := range []Key{"s", "p", "u", "r", "R", "a", "e", "L", "E"} {
 		m := New(false, "")
 		m.Show(View{Now: at("12:00:00")})
-		if c := m.Press(k); c != (Command{}) || !strings.Contains(strings.Join(m.Draw(80, 24).Lines(), "\n"), "There is no run to") {
+		if c := m.Press(k); c.Verb != None || !strings.Contains(strings.Join(m.Draw(80, 24).Lines(), "\n"), "There is no run to") {
 			t.Errorf("%s: %+v", k, c)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"loops/fsm"
 	"loops/internal/diagram"
 )
 
@@ -39,10 +40,9 @@ type Run struct {
 	Cost    string // "" = none
 	Note    string // what it waits for, or how it ended; "" = nothing to say
 
-	Lasted    time.Duration // what Elapsed says
-	Dollars   float64       // what Cost says
-	Choices   string        // what can be answered to its question; "" = it asks none
-	Question  string        // its address
+	Lasted    time.Duration       // what Elapsed says
+	Dollars   float64             // what Cost says
+	Questions []*fsm.OpenQuestion // that it asks
 	Resumable bool
 }
 
@@ -112,7 +112,8 @@ type Command struct {
 	Verb     Verb
 	Run      string
 	Text     string
-	Question string // of Answer: the address of the one that was shown
+	Question string            // of Answer: the address of the one that was shown
+	Fields   map[string]string // of Answer
 }
 
 // A pane is a part of the screen.
@@ -137,6 +138,7 @@ const (
 	searching
 	filtering
 	typing // the Text of a command
+	answeringMode
 	asking
 	reading
 )
@@ -172,6 +174,7 @@ type Model struct {
 	filter  string  // what the runs shown have in common; "" = all are shown
 	order   order   // of the runs
 	confirm Command // what is asked about, or typed for
+	answer  answering
 	message string
 	bad     bool // the message is of a failure
 }

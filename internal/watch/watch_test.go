@@ -22,6 +22,11 @@ func at(clock string) time.Time {
 	return t
 }
 
+// asked is a question with a field.
+var asked = &fsm.OpenQuestion{Address: "/2:1", Wait: &fsm.Wait{State: "ship"}, Ask: fsm.Ask{
+	Question: "Ship 1.4.2\nto production?", Show: "the first line\nand the second", Choices: []string{"approve", "reject"}, Fields: []fsm.AskField{{Name: "reason", Type: "text"}}, Who: []string{"release-team"},
+}}
+
 // fixLoop is a loop of four states; measured as a run that is in check would be.
 func fixLoop(current, failed string) *diagram.Graph {
 	g := diagram.Of(&fsm.Loop{Name: "fix", Initial: "check", Order: []string{"check", "fix", "done", "failed"}, States: map[string]*fsm.State{
@@ -55,7 +60,7 @@ func longLoop() *diagram.Graph {
 var statuses = []Run{
 	{ID: "fix-20261121T103405", Loop: "fix", Health: Running, Status: "running", Live: true, State: "check", Step: "5/50", Elapsed: "1h02m03s", Cost: "$0.4210", Lasted: 3723 * time.Second, Dollars: 0.421},
 	{ID: "review-20261121T103200", Loop: "review", Health: Waiting, Status: "waiting", Live: true, State: "ask", Step: "12/200", Elapsed: "45m10s", Cost: ">$1.2000", Note: "the rate limit of claude (state ask), 4m05s left", Lasted: 2710 * time.Second, Dollars: 1.2},
-	{ID: "deploy-20261121T101500", Loop: "deploy", Health: Paused, Status: "paused", Live: true, State: "ship", Step: "2/50", Elapsed: "3.1s", Note: "before state ship", Lasted: 3 * time.Second, Choices: "approve, reject"},
+	{ID: "deploy-20261121T101500", Loop: "deploy", Health: Paused, Status: "paused", Live: true, State: "ship", Step: "2/50", Elapsed: "3.1s", Note: "before state ship", Lasted: 3 * time.Second, Questions: []*fsm.OpenQuestion{asked}},
 	{ID: "nightly-20261121T095959", Loop: "nightly", Health: Completed, Status: "completed", State: "done", Step: "9/50", Elapsed: "12m00s", Cost: "$3.0000", Note: "ended 2m ago", Lasted: 720 * time.Second, Dollars: 3},
 	{ID: "docs-20261121T095000", Loop: "docs", Health: Failed, Status: "failed", State: "failed", Step: "4/50", Elapsed: "40s", Note: "failure terminal"},
 	{ID: "lint-20261121T094000", Loop: "lint", Health: Stopped, Status: "interrupted", State: "deploy > build > work", Step: "1/50", Elapsed: "2s", Note: "interrupted by SIGTERM in state work, after 2 s; go test ./... was running and had printed 14 lines, the last of which are in its log", Resumable: true},
@@ -105,7 +110,7 @@ var screens = []struct {
 	{name: "found", view: view(statuses, fixDetail("check")), keys: []Key{"4", "/", "f", "a", "i", "l", Enter}},
 	{name: "filtered", view: view(statuses, fixDetail("check")), keys: []Key{"f", "l", "i", "n", "t", Enter}},
 	{name: "resume", view: view(statuses, fixDetail("check")), keys: []Key{"f", "l", "i", "n", "t", Enter, "R"}},
-	{name: "answer", view: view(statuses, fixDetail("check")), keys: []Key{Down, Down, "a", "a", "p"}},
+	{name: "answer", view: view(statuses, fixDetail("check")), keys: []Key{Down, Down, "a", "1", Enter, "o", "k"}},
 	{name: "explained", view: view(statuses, fixDetail("check")), then: func(m *Model) {
 		m.Read("fix-20261121T103405", "Run fix-20261121T103405 is running.\nIt is in state check, which has taken 5 s so far.\n\nStep 5, check\n  Its action go test ./... has printed 3 lines, the last one --- FAIL: TestParse (0.00s), and is running.\n")
 	}},

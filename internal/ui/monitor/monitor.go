@@ -43,9 +43,9 @@ type Monitor struct {
 // A run is a recorded run, and what its memory says.
 type run struct {
 	persistence.Run
-	wait  *fsm.Wait // it waits for this; nil = it does not
-	asks  string    // the address of that, where it is a question
-	path  []string  // the states it is in when its memory was read, those of sub-loops behind it; nil = not known
+	wait  *fsm.Wait           // it waits for this; nil = it does not
+	asks  []*fsm.OpenQuestion // what it asks
+	path  []string            // the states it is in when its memory was read, those of sub-loops behind it; nil = not known
 	cost  inspect.Cost
 	depth int       // how many runs above it in the list started it, one the other
 	asked bool      // it was asked to pause
@@ -180,9 +180,9 @@ func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 	if m == nil {
 		return
 	}
-	w.wait, w.asks, w.path = nil, "", nil
-	if open := m.Waits(); len(open) > 0 {
-		w.wait, w.asks = open[0].Wait, open[0].Address
+	w.wait, w.asks, w.path = m.Waiting(), nil, nil
+	if w.ended.IsZero() || w.Resumable {
+		w.asks = m.Questions()
 	}
 	for _, level := range (&inspect.Status{Run: w.Run, Memory: m}).Levels() {
 		w.path = append(w.path, level.State)
@@ -295,9 +295,7 @@ func (w *run) row() watch.Run {
 	if len(w.path) > 1 && w.path[0] == w.State {
 		r.State = strings.Join(w.path, " > ")
 	}
-	if w.wait != nil {
-		r.Choices, r.Question = w.wait.Choices, w.asks
-	}
+	r.Questions = w.asks
 	if r.Live && w.Status == persistence.Queued {
 		r.Health, r.Note = watch.Waiting, "waits for a worker"
 		return r
