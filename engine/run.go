@@ -266,6 +266,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Spawn:   next.spawn(e, j, r.runner, r.id),
 		Observe: seen.observe,
 		Why:     seen.why,
+		Merge:   j.tree.merge(j.project, r.id),
 		Verify:  verify == "1",
 
 		PermanentVerdicts: j.config != nil && j.config.PermanentFailures == config.PermanentVerdict,

@@ -30,10 +30,11 @@ type runTree struct {
 	end  string
 	of   string // the run whose work tree it is, where that is another: this one does not end it
 
-	plan  *worktree.Plan // of a run that begins; nil = it continues
-	hold  *worktree.Hold // nil = it was never used
-	guest io.Closer      // in the tree of another run; else nil
-	left  *TreeReport    // the run released it and can be resumed; else nil
+	plan   *worktree.Plan        // of a run that begins; nil = it continues
+	hold   *worktree.Hold        // nil = it was never used
+	guest  io.Closer             // in the tree of another run; else nil
+	merged *worktree.MergeReport // nil = no merge was to be made, or the run has not completed
+	left   *TreeReport           // the run released it and can be resumed; else nil
 }
 
 // planTree finds out which work tree a run is to have. It changes nothing.

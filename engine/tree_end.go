@@ -2,9 +2,11 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/internal/worktree"
 	"loops/persistence"
 )
@@ -35,21 +37,39 @@ func (t *runTree) finish(ctx context.Context, p *project.Project, id persistence
 		tell(TreeEnded{*t.left, false})
 	default:
 		defer t.hold.Release()
-		defer beginPhase(p.RunDir(id), t.ending())()
+		defer beginPhase(p.RunDir(id), "looking at the work tree "+t.hold.Path)()
 		git, done := Git(p, t.o, string(id))
 		defer done()
 		r := t.report(p, id)
-		r.Report, r.Err = t.hold.End(ctx, git, t.end, persistence.StatusOf(o) == persistence.Completed)
+		r.Report, r.Err = t.hold.End(ctx, git, t.end, t.merged)
 		tell(TreeEnded{r, false})
 	}
 }
 
-// ending says what is done about the tree when its run has finished.
-func (t *runTree) ending() string {
-	if t.end == worktree.Merge {
-		return "merging " + t.hold.Branch + " into " + t.hold.Into
+// merge fits fsm.Config.Merge: nil where the run asks for no merge.
+func (t *runTree) merge(p *project.Project, id persistence.ID) func(context.Context) (how, why string) {
+	if t == nil || t.of != "" || t.end != worktree.Merge {
+		return nil
 	}
-	return "looking at the work tree " + t.hold.Path
+	return func(ctx context.Context) (how, why string) {
+		defer beginPhase(p.RunDir(id), "merging "+t.hold.Branch+" into "+t.hold.Into)()
+		git, done := Git(p, t.o, string(id))
+		defer done()
+		m := t.hold.Merge(ctx, git)
+		t.merged = &m
+		return mergeWord(m), m.Why
+	}
+}
+
+// mergeWord is what a run records of a merge.
+func mergeWord(m worktree.MergeReport) string {
+	switch {
+	case m.Done:
+		return fsm.MergeDone
+	case m.Conflict:
+		return fsm.MergeConflict
+	}
+	return fsm.MergeRefused
 }
 
 func (t *runTree) report(p *project.Project, id persistence.ID) TreeReport {
@@ -72,13 +92,30 @@ func FinishTrees(ctx context.Context, p *project.Project, o Options, store persi
 			if _, e := endMarked(ctx, p, gitMark(string(id))+fsm.AttemptMark(1, 1)); e != nil {
 				r.Err = e
 			} else {
-				r.Report, r.Err = h.End(ctx, git, r.How, found[0].Status == persistence.Completed)
+				r.Report, r.Err = h.End(ctx, git, r.How, mergeOf(ctx, git, h, found[0]))
 			}
 			print(r)
 		}
 		h.Release()
 	}
 	return err
+}
+
+// mergeOf returns what became of the merge of a run that completed, nil if it did not. An earlier version recorded the end of a run
+// before the merge.
+func mergeOf(ctx context.Context, git worktree.Git, h *worktree.Hold, r persistence.Run) *worktree.MergeReport {
+	var m worktree.MergeReport
+	switch {
+	case r.Status != persistence.Completed:
+		return nil
+	case r.Merge == "":
+		m = h.Merge(ctx, git)
+	case r.Unmerged():
+		m.Why = strings.TrimPrefix(inspect.Reason(r), inspect.NotMerged)
+	default:
+		m.Done = true
+	}
+	return &m
 }
 
 // TreeLeft returns which work tree a run leaves whose records were removed, and what is in it: it is never removed with the

@@ -5,7 +5,7 @@ package fsm
 const (
 	EventLoopStart    = "loop_start"    // loop; of a fork also from_state, iteration, forked_from
 	EventLoopResume   = "loop_resume"   // loop, from_state, iteration [from_handoff, continuation_prompt]
-	EventLoopComplete = "loop_complete" // final_state, iterations, terminated_by, failure_terminal [error, source] [message] [ignored_failures] [by: who stopped it]
+	EventLoopComplete = "loop_complete" // final_state, iterations, terminated_by, failure_terminal [error, source] [message] [ignored_failures] [merge, merge_error] [by: who stopped it]
 	EventStateEnter   = "state_enter"   // state, iteration, iteration_count [flushed, resumed]
 	EventRoute        = "route"         // from, to [reason]: the next state is chosen
 	EventCheckpoint   = "checkpoint"    // nothing: a line for memory to stand on, written by a store

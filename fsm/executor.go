@@ -70,6 +70,9 @@ type Config struct {
 	Verdict func(l *Loop, st *State, cfg *Evaluate, ev Evidence) (Verdict, bool)
 	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
+	// Merge, if not nil, makes the merge that a run asks for when it completes, before its end is recorded, and returns what became of it
+	// and, unless it was made, why. It has to be repeatable: a run whose process died meanwhile calls it again when it is resumed.
+	Merge func(ctx context.Context) (how, why string)
 	// Why, if not nil, says why the run itself ends so, for its record. pending are events that Observe has not received.
 	Why func(o Outcome, pending []Event) string
 	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.

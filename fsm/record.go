@@ -104,6 +104,13 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil {
 		o.Failure, o.Message = st.Failure, e.message(st)
 	}
+	unmerged := ""
+	if by == EndTerminal && !o.Failure && e.parent == nil && e.cfg.Merge != nil {
+		if !e.record(ctx, true) {
+			return
+		}
+		o.Merge, unmerged = e.cfg.Merge(ctx)
+	}
 	if stop := stopCause(ctx); stop != nil && (by == EndInterrupted || by == EndUserStopped) {
 		o.Signal = stop.Signal
 	}
@@ -128,6 +135,12 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	}
 	if o.Ignored != "" {
 		fields = append(fields, Field{"ignored_failures", o.Ignored})
+	}
+	if o.Merge != "" {
+		fields = append(fields, Field{"merge", o.Merge})
+	}
+	if unmerged != "" {
+		fields = append(fields, Field{"merge_error", unmerged})
 	}
 	if stop := stopCause(ctx); stop != nil && stop.By != "" && by == EndUserStopped {
 		fields = append(fields, Field{"by", stop.By})

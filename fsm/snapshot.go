@@ -200,12 +200,23 @@ type Outcome struct {
 	Message      string // what the terminal state says last (message:)
 	Reason       string // why it ended so, as [Config.Why] says; "" in sub-loops
 	Ignored      string // which actions failed on the way without changing it (see [Snapshot.IgnoredText]); "" = none, or a sub-loop
+	Merge        string // what became of the merge that the run asked for when it completed; "" = none was to be made
 	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
 	Continuation string // payload of a handoff
 	Limited      bool   // a rate limit, or a lack of processes or descriptors, lasted: it can be resumed later
 	Refused      bool   // something failed permanently (D29): it can be resumed once the cause is removed
 	Duration     time.Duration
 }
+
+// What [Outcome.Merge] may say.
+const (
+	MergeDone     = "done"     // the branch has the commits, or there were none
+	MergeConflict = "conflict" // git found conflicts
+	MergeRefused  = "refused"  // it was not tried, git refused it, or it was cut short
+)
+
+// Unmerged reports whether the run completed, and the merge that it asked for was not made.
+func (o Outcome) Unmerged() bool { return o.Merge != "" && o.Merge != MergeDone }
 
 // Retriable reports whether a run that ended so as an error can be resumed all the same: its host refused, and may not do so later.
 func (o Outcome) Retriable() bool { return o.Limited || o.Refused }

@@ -220,6 +220,9 @@ func sumRun(h hash.Hash, r Run) {
 	if r.Ignored != "" {
 		m.Set("ignored_failures", r.Ignored)
 	}
+	if r.Merge != "" {
+		m.Set("merge", r.Merge)
+	}
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}

@@ -169,8 +169,7 @@ func (r *memoryRun) listed() Run {
 		run.MaxSteps = MaxSteps(run.MaxSteps, run.Segment, s)
 		run.Marker = Marker(run.ID, run.Segment, s)
 		if s.Outcome != nil {
-			run.Ended, run.Error, run.Message, run.Reason, run.Ignored = s.Outcome.TerminatedBy, s.Outcome.Error, s.Outcome.Message, s.Outcome.Reason, s.Outcome.Ignored
-			run.Limited, run.Refused = s.Outcome.Limited, s.Outcome.Refused
+			run.SetOutcome(s.Outcome)
 		}
 	}
 	run.Resumable = run.Status.CanGoOn(run.Retriable()) && !(run.Archived && run.Foreign)

@@ -70,9 +70,10 @@ type Counter interface {
 
 // A Count is how many runs are recorded alike.
 type Count struct {
-	Status  Status
-	Ended   string    // not of completed runs
-	Limited bool      // likewise
-	Began   time.Time // the step in which they did, of all those since 1970
-	Runs    int
+	Status   Status
+	Ended    string    // not of completed runs
+	Limited  bool      // likewise
+	Unmerged bool      // of completed runs; see [Run.Unmerged]
+	Began    time.Time // the step in which they did, of all those since 1970
+	Runs     int
 }

@@ -30,6 +30,7 @@ type Query struct {
 // A Filter selects further runs, before a query counts those that it skips and returns. The zero Filter selects all.
 type Filter struct {
 	Statuses []Status  // one of these is recorded; empty = any
+	Unmerged bool      // with Statuses: those that completed and were not merged are selected, too; without: only these are
 	Ends     []string  // one of these ended it: Run.Ended, "" where nothing did; empty = any
 	Loops    []string  // the loop is one of these; empty = any
 	Since    time.Time // it was begun, or recorded last, after this; zero = any
@@ -37,20 +38,20 @@ type Filter struct {
 	Text     string    // part of its id, loop, state, message, error, reason or why, whatever the case (in a database, of letters of ASCII); "" = any
 
 	// Keep has the last word; nil = all. It may be asked more than once about a run, and first about one of which only the fields ID, RunID,
-	// Loop, Status, State, Step, Passes, MaxSteps, StartedAt, UpdatedAt, Elapsed, Ended, Error, Message, Reason, Why, Ignored, Limited, Refused,
+	// Loop, Status, State, Step, Passes, MaxSteps, StartedAt, UpdatedAt, Elapsed, Ended, Error, Message, Reason, Why, Ignored, Merge, Limited, Refused,
 	// Resumable, Archived and the PID of Owner are set, so it looks at nothing else. It is called by one goroutine at a time.
 	Keep func(Run) bool
 }
 
 // Filters reports whether f selects less than all runs.
 func (f *Filter) Filters() bool {
-	return len(f.Statuses) > 0 || len(f.Ends) > 0 || len(f.Loops) > 0 || !f.Since.IsZero() || !f.Until.IsZero() || f.Text != "" || f.Keep != nil
+	return len(f.Statuses) > 0 || f.Unmerged || len(f.Ends) > 0 || len(f.Loops) > 0 || !f.Since.IsZero() || !f.Until.IsZero() || f.Text != "" || f.Keep != nil
 }
 
 // Matches reports whether f selects a run.
 func (f *Filter) Matches(r Run) bool {
 	switch {
-	case len(f.Statuses) > 0 && !slices.Contains(f.Statuses, r.Status),
+	case (len(f.Statuses) > 0 || f.Unmerged) && !slices.Contains(f.Statuses, r.Status) && !(f.Unmerged && r.Unmerged()),
 		len(f.Ends) > 0 && !slices.Contains(f.Ends, r.Ended),
 		len(f.Loops) > 0 && !slices.Contains(f.Loops, r.Loop),
 		!f.Since.IsZero() && !r.StartedAt.After(f.Since) && !r.UpdatedAt.After(f.Since),

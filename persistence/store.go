@@ -101,6 +101,7 @@ type Run struct {
 	Message   string // what its terminal state said last (message:); "" = nothing
 	Reason    string // why it ended so, in one line; "" = that was not recorded, or it has not ended
 	Ignored   string // which actions failed on the way without changing it; "" = none
+	Merge     string // what became of the merge that it asked for when it completed, as [fsm.Outcome] has it; "" = none was to be made
 	Unowned   bool   // it says running, and nothing names a process that runs it: it is not known whether one does
 	Limited   bool   // it failed because a rate limit lasted, so it can be resumed all the same
 	Refused   bool   // it failed because something failed permanently (D29), so it can be resumed once the cause is removed

@@ -11,6 +11,7 @@ type NotifyKind struct {
 var NotifyKinds = []NotifyKind{
 	{"started", "began or was resumed", false},
 	{"completed", "came to its end", true},
+	{"unmerged", "came to its end, and was not merged, which it asked for", true},
 	{"failed", "ended on a failure terminal, with an error, or because it could not be recorded", true},
 	{"timed_out", "reached the timeout of its loop", true},
 	{"capped", "reached its cap on steps or passes", true},

@@ -7,11 +7,13 @@ import (
 
 	"loops/fsm"
 	"loops/internal/humanize"
+	"loops/internal/plain"
 )
 
 const (
 	reasonLength  = 300  // characters of a reason
 	quoteLength   = 120  // characters of what it quotes
+	mergeLength   = 200  // characters of why the run was not merged
 	decidingTurns = 3    // how many visits from the end the one may be that decided a failure
 	countedStates = 1000 // states whose verdicts are counted
 )
@@ -24,6 +26,7 @@ type Because struct {
 	same  map[string]streak   // by state: its newest verdict, and how often in a row it came
 	limit fsm.Event           // the newest event of a limit that was reached
 	spent *turn               // the visit that a budget ended, which led the run to on_budget; nil = none did
+	kept  string              // why the run was not merged; "" = it was, or that was not asked for
 	by    string              // who stopped the run; "" = it is not known
 	waits string              // what it waits for; "" = it is not known
 }
@@ -101,7 +104,7 @@ func (b *Because) Add(e fsm.Event) {
 	case fsm.EventLoopComplete:
 		switch e.Depth {
 		case 0:
-			b.by = str(e, "by")
+			b.by, b.kept = str(e, "by"), str(e, "merge_error")
 		case 1:
 			now.sub = e
 		}
@@ -165,6 +168,9 @@ func (b *Because) judge(now *turn, e fsm.Event) {
 	}
 }
 
+// NotMerged begins the reason of a run that completed and was not merged.
+const NotMerged = "not merged: "
+
 // Reason says in one bounded line of harmless text why a run ended so: the state that decided, its verdict and the evidence for that, or the
 // cap with its number. l is the loop with the limits that held at the end; those that are 0 are not known.
 func (b *Because) Reason(o fsm.Outcome, l *fsm.Loop) string {
@@ -178,6 +184,11 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	}
 	switch o.TerminatedBy {
 	case fsm.EndTerminal:
+		if b.kept != "" {
+			why := b.kept
+			b.kept = ""
+			return NotMerged + plain.Cut(why, mergeLength) + "; " + b.reason(o, l)
+		}
 		if t := b.decided(o.Failure, l); t != nil {
 			return t.text() + t.chose(l) + b.after(t, l)
 		}

@@ -18,6 +18,9 @@ func EndKind(o fsm.Outcome) string {
 	}
 	switch o.TerminatedBy {
 	case fsm.EndTerminal:
+		if o.Unmerged() {
+			return Unmerged
+		}
 		if !o.Failure {
 			return "completed"
 		}
@@ -41,14 +44,19 @@ func EndKind(o fsm.Outcome) string {
 	return "failed"
 }
 
-// Succeeded reports whether a run ended as its loop means it to: at a success terminal, or with a text LOOP_STOP.
-func Succeeded(o fsm.Outcome) bool {
+// Succeeded reports whether a run ended as its loop means it to: at a success terminal, and merged where that was asked for, or with a
+// text LOOP_STOP.
+func Succeeded(o fsm.Outcome) bool { return arrived(o) && !o.Unmerged() }
+
+// arrived is Succeeded whether or not the run was merged.
+func arrived(o fsm.Outcome) bool {
 	return o.Signal == "" && !o.Limited && (o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndTerminal && !o.Failure)
 }
 
-// Explains reports whether the reason of a run belongs to the line about its end: it does unless the run came to a success terminal.
+// Explains reports whether the reason of a run belongs to the line about its end: it does unless the run came to a success terminal, and was
+// merged where that was asked for.
 func Explains(o fsm.Outcome) bool {
-	return o.TerminatedBy != fsm.EndTerminal || o.Failure || o.Signal != ""
+	return o.Unmerged() || o.TerminatedBy != fsm.EndTerminal || o.Failure || o.Signal != ""
 }
 
 // ComesNext reports whether a cap ended a run before it came to its final state: at is the one of its last visit.
@@ -110,7 +118,10 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 	if o.Signal != "" {
 		word += " by " + o.Signal
 	}
-	if o.Ignored != "" && Succeeded(o) {
+	if o.Unmerged() {
+		word += ", but not merged"
+	}
+	if o.Ignored != "" && arrived(o) {
 		word += ", " + o.Ignored
 	}
 	return word

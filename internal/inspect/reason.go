@@ -54,6 +54,6 @@ func bounded(text string) string {
 // outcomeOf is the outcome of a run, as far as its record has it.
 func outcomeOf(r persistence.Run) fsm.Outcome {
 	return fsm.Outcome{
-		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason, Ignored: r.Ignored, Continuation: r.Continuation,
+		TerminatedBy: r.Ended, FinalState: r.State, Steps: r.Step, Failure: r.Status == persistence.Failed, Error: r.Error, Duration: r.Elapsed, Limited: r.Limited, Reason: r.Reason, Ignored: r.Ignored, Merge: r.Merge, Continuation: r.Continuation,
 	}
 }

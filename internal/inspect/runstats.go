@@ -24,7 +24,9 @@ func (s *Stats) Add(r persistence.Run) {
 	switch r.Status {
 	case persistence.Completed:
 		s.Done++
-		s.Succeeded++
+		if !r.Unmerged() {
+			s.Succeeded++
+		}
 	case persistence.Failed, persistence.TimedOut:
 		s.Done++
 	default: // it is running, can be resumed, or its record cannot be read

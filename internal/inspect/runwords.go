@@ -43,8 +43,11 @@ func Elapsed(r persistence.Run) time.Duration {
 // Paused is the word for a run that is alive and paused: its status is running.
 const Paused = "paused"
 
+// Unmerged is the word for a run that completed, and was not merged although that was asked for: its status is completed.
+const Unmerged = "unmerged"
+
 // Outcomes are the words by which [Outcome] and [OutcomeNow] distinguish runs that have one status.
-var Outcomes = []string{"capped", "stopped", "killed", "stalled", "budget", "limited", "parked", "handed_off", Paused}
+var Outcomes = []string{Unmerged, "capped", "stopped", "killed", "stalled", "budget", "limited", "parked", "handed_off", Paused}
 
 // Outcome is in one word where a run is, or how it ended: its status where that says it, and otherwise what ended it. A run is killed where its
 // process is gone and recorded no end.
@@ -52,6 +55,8 @@ func Outcome(r persistence.Run) string {
 	switch {
 	case r.Status == persistence.UserStopped:
 		return "stopped"
+	case r.Status == persistence.Completed && r.Unmerged():
+		return Unmerged
 	case r.Status == persistence.Interrupted && r.Ended == "":
 		return "killed"
 	case r.Ended == "" || r.Status == persistence.Completed || r.Status == persistence.Running:
@@ -138,6 +143,9 @@ func wordsOf(status persistence.Status, ended string) (all []string) {
 			all = append(all, StatusWord(r), Outcome(r))
 			if status == persistence.Running {
 				all = append(all, Paused)
+			}
+			if status == persistence.Completed {
+				all = append(all, Unmerged)
 			}
 		}
 	}

@@ -102,6 +102,7 @@ type explanation struct {
 	TerminatedBy *string        `json:"terminated_by"`
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
 	Ignored      *string        `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
+	Merge        *string        `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
@@ -173,6 +174,7 @@ type listed struct {
 		Outcome  string  `json:"outcome"`
 		Reason   *string `json:"reason"`
 		Ignored  *string `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
+		Merge    *string `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
 		Started  string  `json:"started_at"`
 		Updated  *string `json:"updated_at"`
 	} `json:"last_run,omitempty" jsonschema:"null where the loop never ran"`
@@ -264,6 +266,7 @@ type run struct {
 	Outcome      string         `json:"outcome"`
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
 	Ignored      *string        `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
+	Merge        *string        `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`

@@ -149,6 +149,7 @@ type watched struct {
 	Error        *string  `json:"error"`
 	Reason       *string  `json:"reason" jsonschema:"why the run ended"`
 	Ignored      *string  `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
+	Merge        *string  `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
 }
 
 type watchedWaiter struct {

@@ -99,6 +99,7 @@ type standing struct {
 	Idle        *int            `json:"idle_ms"`
 	Reason      *string         `json:"reason" jsonschema:"why the run ended"`
 	Ignored     *string         `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
+	Merge       *string         `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
 	Elsewhere   bool            `json:"owner_elsewhere" jsonschema:"whether the owner cannot be seen from here"`
 	Unowned     bool            `json:"owner_unknown,omitempty" jsonschema:"whether it was recorded without an owner"`
 	Waiting     *waiting        `json:"waiting,omitempty"`

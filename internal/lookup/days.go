@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -40,7 +41,11 @@ func Days(runs []persistence.Run, counts []persistence.Count, zone *time.Locatio
 		add(r.StartedAt, inspect.Outcome(r), 1)
 	}
 	for _, c := range counts {
-		add(c.Began, inspect.Outcome(persistence.Run{Status: c.Status, Ended: c.Ended, Limited: c.Limited}), c.Runs)
+		r := persistence.Run{Status: c.Status, Ended: c.Ended, Limited: c.Limited}
+		if c.Unmerged {
+			r.Merge = fsm.MergeRefused
+		}
+		add(c.Began, inspect.Outcome(r), c.Runs)
 	}
 	var days []Day
 	for date, outcomes := range by {

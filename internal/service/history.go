@@ -234,7 +234,8 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	}
 	filter.Statuses, filter.Ends = inspect.RecordedAs(q.Status...)
 	if q.Failed && len(q.Status) == 0 {
-		filter.Statuses = views.BadStatuses
+		bad := views.Bad()
+		filter.Statuses, filter.Unmerged = bad.Statuses, bad.Unmerged
 	}
 	runs, err := lookup.RunsOf(ctx, f, q.Loop, h.Limit, filter)
 	if err == nil {

@@ -26,9 +26,12 @@ func (s *Service) OpenRuns(ctx context.Context, asked views.OpenFilter, memory b
 		return nil, err
 	}
 	var runs []persistence.Run
-	if !asked.Failed.IsZero() {
+	switch {
+	case !asked.Failed.IsZero():
 		runs, err = views.FailedSince(ctx, s.records, asked.Failed)
-	} else {
+	case asked.Unmerged:
+		runs, err = views.NotMerged(ctx, s.records)
+	default:
 		runs, err = lookup.OpenNow(ctx, s.records)
 	}
 	if err != nil {

@@ -283,7 +283,11 @@ func rowOf(p Project, r persistence.Run) row {
 	reason := r.Message
 	if !project.Alive(r) {
 		reason = cmp.Or(reason, inspect.Reason(r), inspect.Outcome(r))
-		if r.Ignored != "" && r.Message != "" && r.Status == persistence.Completed {
+		switch {
+		case r.Message == "" || r.Status != persistence.Completed:
+		case r.Unmerged():
+			reason = inspect.Reason(r) + "; " + reason
+		case r.Ignored != "":
 			reason = "completed, " + r.Ignored + "; " + reason
 		}
 	}

@@ -87,7 +87,7 @@ func (s *Server) loopRow(r *http.Request, p Project, session *Session, e loopfil
 	var times, costs []float64
 	for _, run := range project.Current(runs) {
 		l.Last = append(l.Last, rowOf(p, run))
-		if run.Status == persistence.Completed {
+		if run.Status == persistence.Completed && !run.Unmerged() {
 			good++
 		}
 		if project.Alive(run) || run.Resumable {

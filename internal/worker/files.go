@@ -106,7 +106,7 @@ func (w *worker) sayLeft(ctx context.Context, id persistence.ID) {
 	}
 }
 
-// tidy removes the work trees of runs that are completed or were removed. A run that this database does not have may be of another one, as long as
+// tidy removes the work trees of runs that are completed, and merged where they asked for it, or were removed. A run that this database does not have may be of another one, as long as
 // the remote keeps something of it.
 func (w *worker) tidy(ctx context.Context) error {
 	runs, err := w.files.mirror.Runs()
@@ -118,7 +118,7 @@ func (w *worker) tidy(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		needed := len(all) > 0 && all[0].State.Status != persistence.Completed
+		needed := len(all) > 0 && (all[0].State.Status != persistence.Completed || all[0].State.Unmerged())
 		if len(all) == 0 {
 			if needed, err = w.files.mirror.Kept(ctx, run); err != nil {
 				return err

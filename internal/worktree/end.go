@@ -29,12 +29,16 @@ type Report struct {
 }
 
 // End does what is to become of the tree of a run that has finished. Nothing that was not committed is lost unless
-// how is Discard. An End that was killed is finished by another. With an error the tree is kept.
-func (h *Hold) End(ctx context.Context, git Git, how string, succeeded bool) (r Report, err error) {
+// how is Discard. An End that was killed is finished by another. With an error the tree is kept. merged is what became of the merge
+// where how is Merge; nil = the run did not succeed, so that none was made.
+func (h *Hold) End(ctx context.Context, git Git, how string, merged *MergeReport) (r Report, err error) {
 	if r.State, err = h.State(ctx, git); err != nil {
 		return r, err
 	}
 	r.Kept, r.Branch = r.State.Exists(), r.State.Tip != ""
+	if merged != nil && merged.Done && merged.State.Commits > 0 {
+		r.Merged = h.Into
+	}
 	if r.State.Gone { // perhaps it was moved: its branch is left alone
 		if r.State.Unlinked != nil {
 			r.Why = r.State.Unlinked.Error()
@@ -56,15 +60,19 @@ func (h *Hold) End(ctx context.Context, git Git, how string, succeeded bool) (r 
 		r.Why = "it is locked (git worktree unlock)"
 		return r, h.keep()
 	case how == Discard:
+	case r.Merged != "" && r.State.Empty(h.Tree):
+		r.State = merged.State // which had the commits
 	case r.State.Empty(h.Tree):
 	case how == Merge:
-		if r.Why, err = h.merge(ctx, git, r.State, succeeded); err != nil {
-			return r, err
+		switch {
+		case merged == nil:
+			r.Why = "the run did not succeed"
+		case merged.Done:
+			r.Why = "something changed in it just now"
+		default:
+			r.Why = merged.Why
 		}
-		if r.Why != "" {
-			return r, h.keep()
-		}
-		r.Merged = h.Into
+		return r, h.keep()
 	default:
 		return r, h.keep()
 	}

@@ -6,38 +6,87 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
+
+	"loops/internal/humanize"
 )
 
 // mergeWait is how often a run that ends asks, for a second each, whether another has merged.
 const mergeWait = 15 * 60
 
+// A MergeReport says what became of a merge.
+type MergeReport struct {
+	State    State  // what was in the tree before
+	Done     bool   // the branch of the main checkout has the commits, or there were none
+	Conflict bool   // git found conflicts
+	Why      string // why it was not made; "" = it was
+}
+
+// Merge merges the commits of the tree into the branch of the main checkout; the tree stays as it is. It can be called again.
+func (h *Hold) Merge(ctx context.Context, git Git) (r MergeReport) {
+	var err error
+	if r.State, err = h.State(ctx, git); err == nil {
+		r.Why, r.Conflict, err = h.mergeAlone(ctx, git, r.State)
+	}
+	if err != nil {
+		r.Why = humanize.OneLine(err)
+	}
+	r.Done = r.Why == ""
+	return r
+}
+
+// mergeAlone merges while no other run is in the tree.
+func (h *Hold) mergeAlone(ctx context.Context, git Git, s State) (why string, conflict bool, err error) {
+	if s.Unlinked != nil {
+		return s.Unlinked.Error(), false, nil
+	}
+	if s.Gone {
+		return "its work tree is gone", false, nil
+	}
+	door, shut, err := door(h.Path, syscall.LOCK_EX)
+	if err != nil {
+		return "", false, err
+	}
+	if shut {
+		return "another run is in it", false, nil
+	}
+	defer door.Close()
+	switch {
+	case s.Locked:
+		return "it is locked (git worktree unlock)", false, nil
+	case s.Empty(h.Tree):
+		return "", false, nil
+	}
+	return h.merge(ctx, git, s)
+}
+
 // merge merges the tree's commits into the branch of the main checkout, or says why it does not. Of runs that end at once
 // one merges at a time.
-func (h *Hold) merge(ctx context.Context, git Git, s State, succeeded bool) (why string, err error) {
-	if why := h.unfit(s, succeeded); why != "" {
-		return why, nil
+func (h *Hold) merge(ctx context.Context, git Git, s State) (why string, conflict bool, err error) {
+	if why := h.unfit(s); why != "" {
+		return why, false, nil
 	}
 	project := h.Project()
 	dir, err := git(ctx, project, "rev-parse", "--absolute-git-dir") // which has the index and the merge of this checkout
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	turn, err := os.OpenFile(filepath.Join(dir, "loops-merge"), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	defer turn.Close()
 	for waited := 0; !lock(turn); waited++ {
 		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
+			return "", false, context.Cause(ctx)
 		}
 		if waited == mergeWait {
-			return "another run has been merging for a long time", nil
+			return "another run has been merging for a long time", false, nil
 		}
 	}
 	if why, err := h.unready(ctx, git, project); why != "" || err != nil {
-		return why, err
+		return why, false, err
 	}
 	// What the config of the repository says of merges (branch.NAME.mergeOptions) must not leave the commits out.
 	command := []string{"merge", "-q", "--no-edit", "--commit", "--no-squash", "-m", "Merge branch '" + h.Branch + "' of run " + h.mark.Run, "refs/heads/" + h.Branch}
@@ -51,19 +100,17 @@ func (h *Hold) merge(ctx context.Context, git Git, s State, succeeded bool) (why
 		return h.undo(context.WithoutCancel(ctx), git, project, s.Tip, err)
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	if _, err := git(ctx, project, "merge-base", "--is-ancestor", s.Tip, "refs/heads/"+h.Into); err != nil {
-		return "git merged it, but " + h.Into + " does not have its commits", notRefused(err)
+		return "git merged it, but " + h.Into + " does not have its commits", false, notRefused(err)
 	}
-	return "", nil
+	return "", false, nil
 }
 
 // unfit says why what is in the tree is not to be merged.
-func (h *Hold) unfit(s State, succeeded bool) string {
+func (h *Hold) unfit(s State) string {
 	switch {
-	case !succeeded:
-		return "the run did not succeed"
 	case s.Files > 0:
 		return fmt.Sprintf("%s not committed, and only commits can be merged", files(s.Files, "is", "are"))
 	case s.On != h.Branch:
@@ -101,23 +148,24 @@ func (h *Hold) unready(ctx context.Context, git Git, project string) (why string
 }
 
 // undo takes back a merge of tip that git refused or stopped in, and says why it did. The merge of another process is not touched.
-func (h *Hold) undo(ctx context.Context, git Git, project, tip string, refused error) (why string, err error) {
+func (h *Hold) undo(ctx context.Context, git Git, project, tip string, refused error) (why string, conflict bool, err error) {
 	why = "git did not merge it: " + refused.Error()
 	conflicts, err := git(ctx, project, "diff", "--name-only", "--diff-filter=U")
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	merging, err := commit(ctx, git, project, "MERGE_HEAD")
 	if err != nil || merging != tip {
-		return why, err
+		return why, false, err
 	}
 	if conflicts != "" {
+		conflict = true
 		why = "there are conflicts with " + h.Into + " (" + some(conflicts) + ")"
 	}
 	if _, err := git(ctx, project, "merge", "--abort"); err != nil {
-		return why + "; the merge was begun, and git could not take it back: " + err.Error(), notRefused(err)
+		return why + "; the merge was begun, and git could not take it back: " + err.Error(), conflict, notRefused(err)
 	}
-	return why, nil
+	return why, conflict, nil
 }
 
 // notRefused is an error that is not git's.

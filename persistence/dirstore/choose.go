@@ -163,7 +163,7 @@ func appendDigest(b []byte, r *persistence.Run) []byte {
 	for _, n := range []int64{int64(r.Step), int64(r.Passes), int64(r.MaxSteps), r.StartedAt.UnixNano(), r.UpdatedAt.UnixNano(), int64(r.Elapsed), int64(r.Owner.PID)} {
 		b = binary.AppendVarint(b, n)
 	}
-	for _, s := range []string{string(r.ID), r.RunID, r.Loop, string(r.Status), r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why, r.Ignored} {
+	for _, s := range []string{string(r.ID), r.RunID, r.Loop, string(r.Status), r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why, r.Ignored, r.Merge} {
 		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
 	}
 	return b
@@ -182,7 +182,7 @@ func (f *folder) ofDigest(body string) (r persistence.Run, ok bool) {
 	r.Elapsed, r.Owner.PID = time.Duration(p.signed()), int(p.signed())
 	r.ID, r.RunID, r.Loop, r.Status = persistence.ID(p.string()), p.string(), p.string(), persistence.Status(p.string())
 	r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why = p.string(), p.string(), p.string(), p.string(), p.string(), p.string()
-	r.Ignored = p.string()
+	r.Ignored, r.Merge = p.string(), p.string()
 	return r, !p.bad && p.text == "" && strings.HasPrefix(f.key, r.RunID)
 }
 

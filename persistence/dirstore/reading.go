@@ -82,9 +82,7 @@ func (p place) run(l *loaded) persistence.Run {
 	if r.RunID == "" {
 		r.RunID = persistence.MakeRunID(l.StartedAt)
 	}
-	if l.Outcome != nil {
-		r.Ended, r.Error, r.Message, r.Reason, r.Ignored = l.Outcome.TerminatedBy, l.Outcome.Error, l.Outcome.Message, l.Outcome.Reason, l.Outcome.Ignored
-	}
+	r.SetOutcome(l.Outcome)
 	if !l.foreign {
 		r.Marker = persistence.Marker(p.id, l.segment, &l.Snapshot)
 	}

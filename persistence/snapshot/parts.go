@@ -97,6 +97,9 @@ func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	if o.Ignored != "" {
 		m.Set("ignored_failures", o.Ignored)
 	}
+	if o.Merge != "" {
+		m.Set("merge", o.Merge)
+	}
 	return e.Value(m)
 }
 
@@ -117,6 +120,7 @@ func TakeOutcome(to **fsm.Outcome, v any) error {
 		"message":          func(v any) error { return TakeText(&x.Message, v) },
 		"reason":           func(v any) error { return TakeText(&x.Reason, v) },
 		"ignored_failures": func(v any) error { return TakeText(&x.Ignored, v) },
+		"merge":            func(v any) error { return TakeText(&x.Merge, v) },
 		"refused":          func(v any) error { return takeBool(&x.Refused, v) },
 		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
 	})

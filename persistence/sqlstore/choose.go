@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"loops/fsm"
 	"loops/fsm/value"
 	"loops/persistence"
 )
@@ -15,6 +16,12 @@ const (
 	manyChosen = 2048
 )
 
+// What the record of a run has that completed and was not merged.
+const (
+	mergeConflict = `"merge": "` + fsm.MergeConflict + `"`
+	mergeRefused  = `"merge": "` + fsm.MergeRefused + `"`
+)
+
 // narrowed is the part of a filter that the database decides: it keeps all rows that the filter selects, and perhaps others.
 func narrowed(f persistence.Filter) (where string, args []any) {
 	among := func(column string, words []string) {
@@ -23,7 +30,14 @@ func narrowed(f persistence.Filter) (where string, args []any) {
 			args = append(args, w)
 		}
 	}
-	if len(f.Statuses) > 0 {
+	if f.Unmerged {
+		where += ` AND ({place}(r.about, ?) > 0 OR {place}(r.about, ?) > 0`
+		args = append(args, mergeConflict, mergeRefused)
+		for _, s := range f.Statuses {
+			where, args = where+` OR r.status = ?`, append(args, string(s))
+		}
+		where += `)`
+	} else if len(f.Statuses) > 0 {
 		var words []string
 		for _, s := range f.Statuses {
 			words = append(words, string(s))

@@ -18,7 +18,7 @@ func (s *Store) Count(ctx context.Context, q persistence.Query, within time.Dura
 	}
 	const ended, longest = `"ended": "`, 24
 	of := `CASE WHEN r.status <> ? AND {place}(r.about, ?) > 0 THEN substr(r.about, {place}(r.about, ?) + ?, ?) ELSE '' END`
-	args := []any{within.Microseconds(), string(persistence.Completed), ended, ended, len(ended), longest, string(persistence.Completed), `"rate_limited": true`}
+	args := []any{within.Microseconds(), string(persistence.Completed), ended, ended, len(ended), longest, string(persistence.Completed), `"rate_limited": true`, mergeConflict, mergeRefused}
 	where := `WHERE r.status <> '' AND r.archived <> 0`
 	if q.Loop != "" {
 		where, args = where+` AND r.loop = ?`, append(args, q.Loop)
@@ -30,13 +30,14 @@ func (s *Store) Count(ctx context.Context, q persistence.Query, within time.Dura
 	where, args = where+ours, append(args, own...)
 	narrow, with := narrowed(q.Filter)
 	rows, err := s.read.QueryContext(ctx, s.q(`SELECT r.status, r.started_at / ? AS step, `+of+` AS ended,
-		CASE WHEN r.status <> ? AND {place}(r.about, ?) > 0 THEN 1 ELSE 0 END AS limited, count(*)
-		FROM runs r `+where+narrow+` GROUP BY r.status, step, ended, limited`), append(args, with...)...)
+		CASE WHEN r.status <> ? AND {place}(r.about, ?) > 0 THEN 1 ELSE 0 END AS limited,
+		CASE WHEN {place}(r.about, ?) > 0 OR {place}(r.about, ?) > 0 THEN 1 ELSE 0 END AS unmerged, count(*)
+		FROM runs r `+where+narrow+` GROUP BY r.status, step, ended, limited, unmerged`), append(args, with...)...)
 	all, err := collect(rows, err, func(scan func(...any) error) (c persistence.Count, err error) {
-		var step, limited int64
-		err = scan(&c.Status, &step, &c.Ended, &limited, &c.Runs)
+		var step, limited, unmerged int64
+		err = scan(&c.Status, &step, &c.Ended, &limited, &unmerged, &c.Runs)
 		c.Ended, _, _ = strings.Cut(c.Ended, `"`)
-		c.Began, c.Limited = time.UnixMicro(step*within.Microseconds()).UTC(), limited != 0
+		c.Began, c.Limited, c.Unmerged = time.UnixMicro(step*within.Microseconds()).UTC(), limited != 0, unmerged != 0
 		return c, err
 	})
 	return all, s.d.explain(err)

@@ -154,6 +154,9 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 	if r.Ignored != "" {
 		m.Set("ignored_failures", r.Ignored)
 	}
+	if r.Merge != "" {
+		m.Set("merge", r.Merge)
+	}
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
@@ -188,7 +191,7 @@ func readAbout(r *persistence.Run, about string) error {
 	}
 	r.State, r.Step, r.Passes, r.Elapsed = text("state"), int(number("step")), int(number("passes")), time.Duration(number("elapsed_ns"))
 	r.Ended, r.Error, r.Message, r.Continuation, r.Marker = text("ended"), text("error"), text("message"), text("continuation"), text("marker")
-	r.Reason, r.Ignored = text("reason"), text("ignored_failures")
+	r.Reason, r.Ignored, r.Merge = text("reason"), text("ignored_failures"), text("merge")
 	r.File, r.SHA256, r.Why, r.MaxSteps, r.Segment = text("file"), text("sha256"), text("why"), int(number("max_steps")), int(number("segment"))
 	if at := text("reconciled_at"); at != "" {
 		if r.Reconciled, err = fsm.ParseTime(at); err != nil {
@@ -212,10 +215,7 @@ func readAbout(r *persistence.Run, about string) error {
 func learn(r *persistence.Run, m *fsm.Snapshot) {
 	r.State, r.Step, r.Passes, r.Elapsed, r.Continuation = m.Current, m.Step, m.Passes, m.Elapsed, m.Continuation
 	r.StartedAt = m.StartedAt
-	r.Ended, r.Error, r.Message, r.Reason, r.Ignored, r.Limited, r.Refused = "", "", "", "", "", false, false
-	if o := m.Outcome; o != nil {
-		r.Ended, r.Error, r.Message, r.Reason, r.Ignored, r.Limited, r.Refused = o.TerminatedBy, o.Error, o.Message, o.Reason, o.Ignored, o.Limited, o.Refused
-	}
+	r.SetOutcome(m.Outcome)
 	r.Marker = persistence.Marker(r.ID, r.Segment, m)
 }
 

@@ -17,6 +17,7 @@ func addOpenFlags(f *views.OpenFilter, flags *pflag.FlagSet) {
 	flags.StringVar(&f.Stuck, "stuck", "", "list running runs that have been silent for `DURATION` (default 10m)")
 	flags.Lookup("stuck").NoOptDefVal = views.StuckAfter.String()
 	flags.BoolVar(&f.Waiting, "waiting", false, "list runs that wait")
+	flags.BoolVar(&f.Unmerged, "unmerged", false, "list runs that completed and were not merged, though their worktree: merge asked for it")
 	flags.StringVar(&f.FailedSince, "failed-since", "", "list runs that ended badly since `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringSliceVar(&f.Status, "status", nil, "list open runs with this `STATUS`, or one of several: interrupted,queued")
 }
@@ -32,6 +33,7 @@ func listStatuses(cmd *cobra.Command, args []string, word string) ([]cobra.Compl
 			f.Silent = views.StuckAfter
 		}
 		f.Waiting, _ = cmd.Flags().GetBool("waiting")
+		f.Unmerged, _ = cmd.Flags().GetBool("unmerged")
 		if f.Contradiction() == nil {
 			names = append(names, s.Name)
 		}

@@ -124,7 +124,7 @@ func (o Lines) line(w *run) {
 	}
 	m := value.NewMap("time", ui.Stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", inspect.StatusWord(w.Run), "outcome", inspect.OutcomeNow(w.Run, w.wait), "alive", row.Live,
 		"current_state", w.State, "iteration", int64(w.Step), "max_steps", views.OrNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(), "duration_ms", w.elapsed().Milliseconds(),
-		"cost_usd", nil, "waiting", nil, "terminated_by", ui.OrNull(w.Ended), "error", ui.OrNull(w.Error), "reason", ui.OrNull(inspect.Reason(w.Run)), "ignored_failures", ui.OrNull(w.Ignored))
+		"cost_usd", nil, "waiting", nil, "terminated_by", ui.OrNull(w.Ended), "error", ui.OrNull(w.Error), "reason", ui.OrNull(inspect.Reason(w.Run)), "ignored_failures", ui.OrNull(w.Ignored), "merge", ui.OrNull(w.Merge))
 	if w.cost.Unknown == 0 {
 		m.Set("cost_usd", ui.MicroDollars(w.cost.CostUSD))
 	}

@@ -328,7 +328,7 @@ func (w *run) end() (watch.Health, string) {
 	switch {
 	case w.Status == "":
 		health = watch.Unreadable
-	case w.Status == persistence.Completed:
+	case w.Status == persistence.Completed && !w.Unmerged():
 		health = watch.Completed
 	case w.Status.CanGoOn(w.Retriable()):
 		health = watch.Stopped

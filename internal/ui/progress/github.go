@@ -125,7 +125,7 @@ func (p *GitHub) Finish(o fsm.Outcome, resume string) {
 	kind := inspect.EndKind(o)
 	if !inspect.Succeeded(o) || o.Ignored != "" {
 		level := fsm.SeverityWarning
-		if kind == "failed" || kind == "stalled" {
+		if kind == "failed" || kind == "stalled" || kind == inspect.Unmerged {
 			level = fsm.SeverityError
 		}
 		message := inspect.EndAt(o, p.max, p.state)

@@ -15,14 +15,14 @@ import (
 func SetEnding(face *report.Run, run persistence.Run, o *fsm.Outcome, at string) {
 	if o == nil {
 		o = &fsm.Outcome{
-			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Ignored: run.Ignored, Duration: inspect.Elapsed(run),
+			TerminatedBy: run.Ended, FinalState: run.State, Steps: run.Step, Failure: run.Status == persistence.Failed, Error: run.Error, Ignored: run.Ignored, Merge: run.Merge, Duration: inspect.Elapsed(run),
 		}
 		if run.Ended == "" {
 			o.TerminatedBy = humanize.Words(inspect.Outcome(run))
 		}
 		face.End = report.Broken
 		switch {
-		case run.Status == persistence.Completed:
+		case run.Status == persistence.Completed && !run.Unmerged():
 			face.End = report.Good
 		case run.Status == persistence.Failed && run.Ended == fsm.EndTerminal:
 			face.End = report.Failed
@@ -33,6 +33,8 @@ func SetEnding(face *report.Run, run persistence.Run, o *fsm.Outcome, at string)
 		switch {
 		case inspect.Succeeded(*o):
 			face.End = report.Good
+		case o.Unmerged():
+			face.End = report.Broken
 		case o.TerminatedBy == fsm.EndTerminal:
 			face.End = report.Failed
 		default:

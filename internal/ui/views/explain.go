@@ -59,7 +59,7 @@ func ExplanationObject(x *inspect.Story) *value.Map {
 			return value.NewMap("text", s.Text, "events", ui.List(s.Events, func(n uint64) any { return int64(n) }))
 		})
 	}
-	m := value.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "terminated_by", ui.OrNull(r.Ended), "reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored))
+	m := value.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "terminated_by", ui.OrNull(r.Ended), "reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored), "merge", ui.OrNull(r.Merge))
 	ui.AddOrigin(m, r)
 	var run any = []any{}
 	steps := []any{}

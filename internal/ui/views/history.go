@@ -46,6 +46,9 @@ func EventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
 		return strings.TrimSpace(get("from") + " -> " + get("to") + "  " + inspect.Pairs(e, "from", "to"))
 	case fsm.EventLoopComplete:
 		line := fmt.Sprintf("%s  after %s  [%s]", get("final_state"), stepsText(get("iterations")), get("terminated_by"))
+		if why := inspect.Text(e.Get("merge_error")); why != "" {
+			line += "  not merged: " + why
+		}
 		if get("failure_terminal") == "true" {
 			line += "  failure"
 		}

@@ -39,7 +39,7 @@ func ListRows(entries []loopfile.Entry, last map[string]persistence.Run, waits m
 // LastRunObject is the last run of a loop for a program.
 func LastRunObject(r persistence.Run, waits *fsm.Wait) any {
 	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "status", ui.OrNull(string(r.Status)), "outcome", inspect.OutcomeNow(r, waits),
-		"reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored), "started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt))
+		"reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored), "merge", ui.OrNull(r.Merge), "started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt))
 }
 
 // EntryObject is a loop of a library for a program.

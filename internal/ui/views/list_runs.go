@@ -19,11 +19,22 @@ import (
 
 // FailedSince returns the runs that ended badly since then. One that continued for long may have begun before any other.
 func FailedSince(ctx context.Context, store *project.Records, since time.Time) ([]persistence.Run, error) {
-	runs, err := store.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: BadStatuses, Since: since}})
+	filter := Bad()
+	filter.Since = since
+	runs, err := store.Runs(ctx, persistence.Query{Filter: filter})
 	if err != nil {
 		return nil, store.Failed(err)
 	}
 	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !EndedBadly(r) || r.UpdatedAt.Before(since) }), nil
+}
+
+// NotMerged returns the runs that completed and were not merged.
+func NotMerged(ctx context.Context, store *project.Records) ([]persistence.Run, error) {
+	runs, err := store.Runs(ctx, persistence.Query{Filter: persistence.Filter{Unmerged: true}})
+	if err != nil {
+		return nil, store.Failed(err)
+	}
+	return project.Current(runs), nil
 }
 
 // ListedObject is a run of the list as JSON.
@@ -35,6 +46,7 @@ func ListedObject(p *project.Project, store *project.Records, v *inspect.Status)
 	}
 	m.Set("reason", ui.OrNull(inspect.Reason(v.Run)))
 	m.Set("ignored_failures", ui.OrNull(v.Run.Ignored))
+	m.Set("merge", ui.OrNull(v.Run.Merge))
 	m.Set("idle_ms", nil)
 	if project.Alive(v.Run) {
 		m.Set("idle_ms", v.Idle().Milliseconds())

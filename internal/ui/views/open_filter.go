@@ -20,6 +20,7 @@ const StuckAfter = 10 * time.Minute
 type OpenFilter struct {
 	Stuck       string
 	Waiting     bool
+	Unmerged    bool
 	FailedSince string
 	Status      []string
 
@@ -29,7 +30,7 @@ type OpenFilter struct {
 
 // Chooses reports whether anything is asked for.
 func (f *OpenFilter) Chooses() bool {
-	return f.Silent > 0 || f.Waiting || !f.Failed.IsZero() || len(f.Status) > 0
+	return f.Silent > 0 || f.Waiting || f.Unmerged || !f.Failed.IsZero() || len(f.Status) > 0
 }
 
 // OpenStatuses are those that --status of list knows, with the words that distinguish how runs of one status ended, and
@@ -58,10 +59,11 @@ var OpenStatuses = []struct {
 	{"stalled", false},
 	{string(persistence.TimedOut), false},
 	{string(persistence.Completed), false},
+	{inspect.Unmerged, false},
 }
 
 // badly are the statuses, and the words, of runs that ended badly.
-var badly = []string{string(persistence.Failed), string(persistence.TimedOut), string(persistence.Interrupted), "capped", "killed", "stalled", "budget", "limited"}
+var badly = []string{string(persistence.Failed), string(persistence.TimedOut), string(persistence.Interrupted), "capped", "killed", "stalled", "budget", "limited", inspect.Unmerged}
 
 // ParseSpan reads a time above 0.
 func ParseSpan(s string) (time.Duration, error) {
@@ -85,6 +87,16 @@ func (f *OpenFilter) Contradiction() error {
 		return never("--stuck and --failed-since: no run is both, because one that is stuck has not ended")
 	case f.Waiting && !f.Failed.IsZero():
 		return never("--waiting and --failed-since: no run is both, because one that failed waits for nothing")
+	}
+	if f.Unmerged {
+		switch {
+		case f.Silent > 0:
+			return never("--stuck and --unmerged: no run is both, because one that is stuck has not ended")
+		case f.Waiting:
+			return never("--waiting and --unmerged: no run is both, because one that was not merged has completed")
+		case len(f.Status) > 0:
+			return never("--unmerged and --status: runs that were not merged are all completed; leave --status out")
+		}
 	}
 	var names []string
 	for _, s := range OpenStatuses {
@@ -119,6 +131,8 @@ func (f *OpenFilter) has(status string) bool {
 func (f *OpenFilter) Keeps(v *inspect.Status) bool {
 	r := v.Run
 	switch {
+	case f.Unmerged && !r.Unmerged():
+		return false
 	case !f.has(inspect.StatusWord(r)) && !f.has(v.StatusText()):
 		return false
 	case f.Silent > 0:
@@ -131,7 +145,7 @@ func (f *OpenFilter) Keeps(v *inspect.Status) bool {
 
 // Queued reports whether those in the queue are asked for.
 func (f *OpenFilter) Queued() bool {
-	return f.Silent == 0 && f.Failed.IsZero() && f.has(StatusQueued)
+	return f.Silent == 0 && f.Failed.IsZero() && !f.Unmerged && f.has(StatusQueued)
 }
 
 // None says that there is no such run.
@@ -141,6 +155,8 @@ func (f *OpenFilter) None() string {
 		return "No run is stuck: no running run was silent for " + humanize.Duration(f.Silent) + " without waiting for something."
 	case f.Waiting:
 		return "No run waits."
+	case f.Unmerged:
+		return "Each run that completed was merged, or asked for no merge."
 	case !f.Failed.IsZero():
 		return "No run ended badly since " + humanize.Clock(f.Failed) + "."
 	case len(f.Status) > 0:

@@ -45,7 +45,7 @@ func (t RunTable) RunObject(r persistence.Run) any {
 	m := value.NewMap(
 		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "started_at", ui.Stamp(r.StartedAt),
 		"iterations", int64(r.Step), "iteration", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(inspect.HonestError(r)),
-		"current_state", r.State, "outcome", inspect.OutcomeNow(r, t.Waits[r.ID]), "reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored),
+		"current_state", r.State, "outcome", inspect.OutcomeNow(r, t.Waits[r.ID]), "reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored), "merge", ui.OrNull(r.Merge),
 	)
 	ui.AddOrigin(m, r)
 	AddTree(m, r)

@@ -49,6 +49,7 @@ func (page *Page) FullStatusObject(p *project.Project, store *project.Records, v
 	m.Set("limits", ui.List(v.Limits, LimitObject))
 	m.Set("reason", ui.OrNull(inspect.Reason(v.Run)))
 	m.Set("ignored_failures", ui.OrNull(v.Run.Ignored))
+	m.Set("merge", ui.OrNull(v.Run.Merge))
 	m.Set("why", ui.OrNull(v.Why()))
 	m.Set("owner_elsewhere", OutOfSight(v.Run))
 	m.Set("queued", ui.List(waiting, func(w persistence.Waiter) any { return WaiterObject(w) }))

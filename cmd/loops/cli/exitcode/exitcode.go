@@ -28,6 +28,7 @@ const (
 	Host        = 8
 	Conflict    = 9
 	Awaiting    = 10
+	Unmerged    = 12
 	Record      = 74
 	Limited     = 75
 	Hangup      = 129
@@ -55,6 +56,7 @@ var table = []struct {
 	{Host, "a budget is used up, or the memory limits of the host were reached", "loops resume NAME --extend cost=2 (or tokens, prompts, steps, time); raise the limits of host_guard", ""},
 	{Conflict, "a live run has locked the same files, or owns the run", "--queue waits for it, loops stop stops it, --no-lock ignores the lock", "another process has the records of runs for too long"},
 	{Awaiting, "the run handed off or was parked, and waits to be resumed", "loops resume NAME", ""},
+	{Unmerged, "completed but not merged: the work tree or its branch stays, with what the run committed", "loops status RUN says why; git merge BRANCH; loops list --unmerged", ""},
 	{Record, "the run could not be recorded, so it was stopped", "free or repair the disk, then loops resume NAME", "the records of runs cannot be used"},
 	{Limited, "an agent host was rate-limited for longer than the run may wait, or the machine had no process, memory or descriptor for an action", "loops resume NAME, later", ""},
 	{Hangup, "stopped by SIGHUP", "loops resume NAME", ""},
@@ -67,6 +69,9 @@ var table = []struct {
 func Of(o fsm.Outcome) int {
 	if inspect.Succeeded(o) {
 		return OK
+	}
+	if inspect.EndKind(o) == inspect.Unmerged {
+		return Unmerged
 	}
 	switch o.Signal {
 	case "SIGHUP":

@@ -13,6 +13,9 @@ func TestOf(t *testing.T) {
 	}{
 		{fsm.Outcome{TerminatedBy: fsm.EndTerminal}, 0},
 		{fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, 1},
+		{fsm.Outcome{TerminatedBy: fsm.EndTerminal, Merge: fsm.MergeDone}, 0},
+		{fsm.Outcome{TerminatedBy: fsm.EndTerminal, Merge: fsm.MergeConflict}, 12},
+		{fsm.Outcome{TerminatedBy: fsm.EndTerminal, Merge: fsm.MergeRefused}, 12},
 		{fsm.Outcome{TerminatedBy: fsm.EndError}, 1},
 		{fsm.Outcome{TerminatedBy: fsm.EndError, Limited: true}, 75},
 		{fsm.Outcome{TerminatedBy: fsm.EndInterrupted, Limited: true}, 75},
