@@ -65,6 +65,7 @@ func ForWorkers(ctx context.Context, r *project.Records, id persistence.ID) (boo
 
 // dueNow says why a parked run is to continue; "" = it is not.
 func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now time.Time) (string, error) {
+	back := run.UpdatedAt.Sub(now) > wakeRaced // then it cannot be compared with what was sent since
 	if c, ok := r.Store.(persistence.Controller); ok {
 		commands, err := c.Commands(ctx, run.ID, 0)
 		if err != nil {
@@ -78,6 +79,9 @@ func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now ti
 				return "something was sent to it: " + string(c.Kind), nil
 			}
 		}
+	}
+	if back {
+		return "the clock was set back", nil
 	}
 	memory, err := r.Snapshot(ctx, run.ID)
 	if err != nil {

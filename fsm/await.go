@@ -126,6 +126,9 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 			return e.exception(st, err)
 		}
 	}
+	if going {
+		m.Awaiting = m.Awaiting.caughtUp(wall(), st.Await)
+	}
 	if going && e.cfg.Park && kind != AwaitFor && kind != AwaitAt {
 		e.woken = true // the one look for which the run was resumed
 	}
@@ -195,6 +198,40 @@ func (e *Executor) planAwait(st *State) error {
 	}
 	e.mem.Awaiting, e.woken = w, false
 	return nil
+}
+
+// caughtUp returns the wait as a resumed run continues it. If the clock is behind what it was when the wait began, all of the wait remains,
+// and no more; nor does the next look come later than one pause from now.
+func (w *Awaiting) caughtUp(now time.Time, a *Await) *Awaiting {
+	late := *w
+	if behind := w.Since.Sub(now); behind > 0 {
+		late.Since, late.Next = now, w.Next.Add(-behind)
+		if !w.Deadline.IsZero() {
+			late.Deadline = w.Deadline.Add(-behind)
+		}
+		if w.Kind == AwaitFor {
+			late.Until = w.Until.Add(-behind)
+		}
+	}
+	switch w.Kind {
+	case AwaitFor:
+		late.Until = earlier(late.Until, now.Add(a.For))
+		late.Next = late.Until
+	case AwaitAt:
+		if next, err := NextTime(w.What, now.Local()); err == nil && late.Until.After(now) {
+			late.Until = earlier(late.Until, next)
+		}
+		late.Next = late.Until
+	default:
+		late.Next = earlier(late.Next, now.Add(a.pause(max(1, w.Looks))))
+	}
+	if !late.Deadline.IsZero() {
+		late.Next = earlier(late.Next, late.Deadline)
+	}
+	if late == *w {
+		return w
+	}
+	return &late
 }
 
 // awaited leaves a state whose wait is over.
