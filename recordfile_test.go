@@ -1,6 +1,8 @@
 package arch_test
 
 import (
+	"go/ast"
+	"go/token"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -13,13 +15,8 @@ import (
 // never waits for another process.
 var ownFiles = map[string][]string{
 	"persistence/dirstore": {},
-	"persistence": {
-		"work.go", // O_EXCL, with the mode of what an action left
-	},
-	"persistence/sqlstore": {
-		"sqlite.go",           // the database is where the user says
-		"checkpoints_open.go", // syncs its folder
-	},
+	"persistence":          {},
+	"persistence/sqlstore": {"checkpoints_open.go"}, // syncs its folder
 }
 
 var opens = regexp.MustCompile(`\bos\.(Open|OpenFile|Create|ReadFile|WriteFile)\(`)
@@ -46,4 +43,26 @@ func TestRecordFiles(t *testing.T) {
 	if !opens.MatchString("f, err := os.OpenFile(path, os.O_RDWR, 0)") || opens.MatchString("disk.Open(path, os.O_RDWR)") {
 		t.Error("the pattern finds nothing")
 	}
+}
+
+// makers are the trees in which files and folders of a project are made, and others what is not in one.
+var (
+	makers = []string{"persistence/", "engine/", "internal/bundle/", "internal/runlog/", "internal/starter/", "internal/transfer/"}
+	others = []string{"persistence/checkpoint/", "persistence/storetest/", "persistence/memory.go", "internal/bundle/write.go"}
+)
+
+var makes = regexp.MustCompile(`\bos\.(Mkdir|MkdirAll|MkdirTemp|CreateTemp|WriteFile|Create)\(|\bos\.OpenFile\([^\n]*O_CREATE`)
+
+// TestMadeFiles: files of a project are made in one place, which gives those of root to the owner of the folder.
+func TestMadeFiles(t *testing.T) {
+	t.Parallel()
+	eachGoFile(t, func(name string, _ *token.FileSet, _ *ast.File) {
+		begins := func(tree string) bool { return strings.HasPrefix(name, tree) }
+		if strings.HasSuffix(name, "_test.go") || !slices.ContainsFunc(makers, begins) || slices.ContainsFunc(others, begins) {
+			return
+		}
+		if made := makes.FindString(read(t, name)); made != "" {
+			t.Errorf("%s: %s: make files and folders of a project with internal/disk, so that those of root belong to the owner of the folder", name, made)
+		}
+	})
 }

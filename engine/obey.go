@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"loops/fsm"
@@ -30,6 +31,7 @@ type subordinate struct {
 	tell    func(Notice)
 	removed func() error // why the run cannot continue, once what it needs was removed
 	looked  time.Time    // when removed was asked
+	unread  bool         // that commands cannot be read was reported
 	ending  bool         // it was removed
 	stopped bool         // a stop was reported
 	drained bool         // the channel of the run is closed
@@ -74,7 +76,11 @@ func (s *subordinate) look() {
 
 // read acts on what was asked for since the last time. What cannot be read now is looked for again.
 func (s *subordinate) read(ctx context.Context) {
-	commands, _ := s.store.Commands(ctx, s.id, s.last)
+	commands, err := s.store.Commands(ctx, s.id, s.last)
+	if errors.Is(err, fs.ErrPermission) && !s.unread {
+		s.unread = true
+		s.tell(Said{Run: s.id, Text: textf("The run cannot read what it is sent (stop, pause, answers, signals): %v. Give the file to the user of this process.", err), Problem: true})
+	}
 	for _, c := range commands {
 		s.last = max(s.last, c.N)
 		if c.For(s.segment) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"loops/internal/disk"
 	"loops/internal/proc"
 )
 
@@ -30,7 +31,7 @@ func beginPhase(dir, doing string) (done func()) {
 		return func() {}
 	}
 	b, err := json.Marshal(Phase{doing, time.Now(), self})
-	if err != nil || os.WriteFile(path, b, 0o644) != nil {
+	if err != nil || disk.WriteFile(path, b, 0o644) != nil {
 		return func() {}
 	}
 	return func() { _ = os.Remove(path) }

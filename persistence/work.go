@@ -63,7 +63,7 @@ func CopyWork(ctx context.Context, from, to string, needless func(rel string) bo
 			}
 			return nil
 		case e.IsDir():
-			return os.MkdirAll(target, disk.FolderMode)
+			return disk.MkdirAll(target, disk.FolderMode)
 		case needless(filepath.ToSlash(rel)):
 			return nil
 		case e.Type()&fs.ModeSymlink != 0:
@@ -119,7 +119,7 @@ func copyWorkFile(from, to string) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	g, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm()|0o200)
+	g, err := disk.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm()|0o200)
 	if err != nil {
 		return 0, err
 	}

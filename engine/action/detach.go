@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/internal/host"
 )
 
@@ -42,7 +43,7 @@ func (r *Runner) Detach(d Detachment) (*Detached, error) {
 	if err != nil {
 		return nil, err
 	}
-	scratch, err := os.MkdirTemp(r.RunDir, ".scratch-*")
+	scratch, err := disk.MkdirTemp(r.RunDir, ".scratch-*")
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // Files is the project as evaluators see it: relative names are relative to Dir, or to the current directory
@@ -117,7 +119,7 @@ func (f Files) Write(name string, content func(io.Writer) error) error {
 		}
 	}
 	path := f.path(name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return diskError(err)
 	}
 	_, err := replace(path, content, mode(path), nil)
@@ -126,7 +128,7 @@ func (f Files) Write(name string, content func(io.Writer) error) error {
 
 // replace replaces a file as Write does, in a folder that exists, and makes it durable if settle is not nil.
 func replace(path string, content func(io.Writer) error, mode os.FileMode, settle *settler) (os.FileInfo, error) {
-	t, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	t, err := disk.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // fileFrom is how much standard output may be before its full text goes to a file.
@@ -263,7 +264,7 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 			return nil, err
 		}
 		dir := filepath.Join(r.RunDir, "output")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := disk.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
 		name := outerName(a.Outer) + fmt.Sprintf("%06d-%s", a.Step, fileName(a.State))
@@ -280,7 +281,7 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 				more = fmt.Sprintf("~%d", i)
 			}
 			var f *os.File
-			f, err = os.OpenFile(filepath.Join(dir, name+more+ext), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			f, err = disk.OpenFile(filepath.Join(dir, name+more+ext), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 			if !errors.Is(err, fs.ErrExist) {
 				return f, err
 			}

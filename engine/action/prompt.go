@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/answer"
+	"loops/internal/disk"
 	"loops/internal/host"
 )
 
@@ -35,7 +36,7 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 		}
 	}
 	p.req = r.request(a, p.host)
-	if p.req.Scratch, err = os.MkdirTemp(r.RunDir, ".scratch-*"); err != nil {
+	if p.req.Scratch, err = disk.MkdirTemp(r.RunDir, ".scratch-*"); err != nil {
 		return fsm.Result{}, fmt.Errorf("state %q gets no scratch folder: %w", a.State, err)
 	}
 	defer func() { _ = os.RemoveAll(p.req.Scratch) }()

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"loops/internal/disk"
 	"loops/internal/proc"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // scriptFile returns an open file that holds text and has no name any more.
 func (r *Runner) scriptFile(text string) (*os.File, error) {
-	f, err := os.CreateTemp(r.RunDir, ".script-*")
+	f, err := disk.CreateTemp(r.RunDir, ".script-*")
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"loops/fsm"
+	"loops/internal/disk"
 )
 
 // How much text actions get in their environment. The system limits one variable to 128 KiB, and all of them, with
@@ -172,7 +173,7 @@ func (f *varFile) intact() bool {
 // its name, because the action may hand that on: as its result, to be recorded.
 func (f *varFile) write(value string, settle *settler) error {
 	f.state = nil
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
 	st, err := replace(f.path, func(w io.Writer) error { _, err := io.WriteString(w, value); return err }, 0o600, settle)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"loops/internal/disk"
 )
 
 // ignoredRecords has git leave out what the program itself writes below .loops; the loops there are the project's.
@@ -27,10 +29,10 @@ func (p *Project) IgnoreRecords() error {
 	if !inWorkTree(p.Dir) {
 		return nil
 	}
-	if err := os.MkdirAll(p.Loops, 0o755); err != nil {
+	if err := disk.MkdirAll(p.Loops, 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(p.Loops, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := disk.OpenFile(filepath.Join(p.Loops, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

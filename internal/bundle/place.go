@@ -31,7 +31,7 @@ const folderPrefix = ".import-"
 // lives; done removes it.
 func NewFolder(runs string) (dir string, done func(), err error) {
 	for {
-		if dir, err = os.MkdirTemp(runs, folderPrefix+"*"); err != nil {
+		if dir, err = disk.MkdirTemp(runs, folderPrefix+"*"); err != nil {
 			return "", nil, err
 		}
 		lock, err := lockFolder(dir)
@@ -80,7 +80,7 @@ func WillPlace(store Records, from string, id persistence.ID) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(filepath.Dir(from), placingFile), b, 0o600)
+	return disk.WriteFile(filepath.Join(filepath.Dir(from), placingFile), b, 0o600)
 }
 
 // Place gives the files of the folder from their places in a working folder. Those that are there must have the same content.

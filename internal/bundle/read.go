@@ -20,6 +20,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -156,10 +157,10 @@ func checkName(name string) error {
 
 func (u *unpacking) write(name string, mode fs.FileMode, r io.Reader) (sum string, err error) {
 	p := filepath.Join(u.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(p), 0o700); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(p), 0o700); err != nil {
 		return "", fileError(name, err)
 	}
-	f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode&0o777|0o200)
+	f, err := disk.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode&0o777|0o200)
 	if err != nil {
 		return "", fileError(name, err)
 	}

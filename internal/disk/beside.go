@@ -18,7 +18,7 @@ func CreateBeside(path string) (*os.File, error) {
 	folder := filepath.Dir(path)
 	TidyBeside(folder)
 	for {
-		f, err := os.CreateTemp(folder, besidePrefix+"*")
+		f, err := CreateTemp(folder, besidePrefix+"*")
 		if err != nil {
 			return nil, err
 		}

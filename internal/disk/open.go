@@ -46,7 +46,7 @@ func OpenPrivate(path string, flag int) (*os.File, error) {
 
 // OpenStat is Open with what the file was when it was opened.
 func OpenStat(path string, flag int) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, FileMode)
+	f, err := OpenFile(path, flag|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, FileMode)
 	if err != nil {
 		return nil, nil, NotOpened(path, err)
 	}
@@ -235,16 +235,16 @@ func OpenRealFolder(path string) (*os.File, error) {
 // MakeFolder makes a folder for records and those between it and loops, the .loops folder of a project, for their user
 // alone. The .loops folder itself holds the loops of the project, too: if it is not there, it is made as any folder is.
 func MakeFolder(loops, path string) error {
-	err := os.Mkdir(path, FolderMode)
+	err := Mkdir(path, FolderMode)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		if err := os.MkdirAll(loops, 0o755); err != nil {
+		if err := MkdirAll(loops, 0o755); err != nil {
 			return err
 		}
 	}
-	return os.MkdirAll(path, FolderMode)
+	return MkdirAll(path, FolderMode)
 }
 
 // MakeWork makes the working folder of a run in the folder of them all, unless it is there. It lies there: a link in its

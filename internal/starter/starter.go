@@ -68,7 +68,7 @@ func Write(p *project.Project, name, text string) (string, error) {
 	if there, err := p.Resolve(name); err == nil {
 		return "", engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", refuse(err)
 	}
 	if err := refreshSchema(p); err != nil {
@@ -82,7 +82,7 @@ func write(p *project.Project, path, text string) error {
 	refuse := func(err error) error {
 		return engine.Refuse(engine.Failed, "the loop cannot be written: %v", err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return refuse(err)
 	}
 	if err := p.IgnoreRecords(); err != nil {
@@ -115,7 +115,7 @@ func refreshSchema(p *project.Project) error {
 	if have, err := (action.Files{}).ReadFile(path); err == nil && string(have) == string(want) {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	// An editor may be reading it: it is replaced in one go.

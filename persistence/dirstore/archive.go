@@ -165,15 +165,15 @@ func (d *Store) syncEvents(path string) error {
 
 // fillFolder builds the archive folder but for its state.
 func (d *Store) fillFolder(files livePaths, work, tmp string) error {
-	err := os.Mkdir(tmp, disk.FolderMode)
+	err := disk.Mkdir(tmp, disk.FolderMode)
 	if errors.Is(err, fs.ErrExist) { // of an attempt that did not come to its end
-		err = errors.Join(os.RemoveAll(tmp), os.Mkdir(tmp, disk.FolderMode))
+		err = errors.Join(os.RemoveAll(tmp), disk.Mkdir(tmp, disk.FolderMode))
 	}
 	if err != nil {
 		return err
 	}
 	links := [][2]string{{files.events, "events.jsonl"}, {files.torn, "events.torn"}, {files.aside, "events.damaged"}, {files.meta, "meta-eval.jsonl"}}
-	if _, ok := disk.IsRegular(files.commands); ok { // else no command was sent
+	if disk.Readable(files.commands) { // else no command was sent, or none was read
 		links = append(links, [2]string{files.commands, commandsFile})
 	}
 	if err := d.linkParts(files.parts, filepath.Join(tmp, "events")); err != nil {
@@ -275,7 +275,7 @@ func (d *Store) linkParts(from, to string) error {
 	if err != nil || len(names) == 0 {
 		return err
 	}
-	if err := os.Mkdir(to, disk.FolderMode); err != nil {
+	if err := disk.Mkdir(to, disk.FolderMode); err != nil {
 		return err
 	}
 	for _, n := range names {

@@ -37,7 +37,7 @@ func (b *blobs) write(path, s string) error {
 			return err
 		}
 	}
-	if err := errors.Join(disk.RealFolder(b.dir), os.MkdirAll(b.dir, disk.FolderMode)); err != nil {
+	if err := errors.Join(disk.RealFolder(b.dir), disk.MkdirAll(b.dir, disk.FolderMode)); err != nil {
 		return err
 	}
 	if err := b.d.writeSynced(path+".tmp", []byte(s)); err != nil {

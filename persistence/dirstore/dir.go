@@ -175,7 +175,7 @@ func (d *Store) reserve(spec persistence.Spec) (persistence.ID, time.Time, *os.F
 		if err != nil {
 			return "", at, nil, err
 		}
-		if err = os.Mkdir(d.work(id), disk.FolderMode); err == nil {
+		if err = disk.Mkdir(d.work(id), disk.FolderMode); err == nil {
 			d.noteNewest(max(newest, persistence.MakeRunID(at)), spec.Owner)
 			return id, at, lock, nil
 		}
@@ -211,7 +211,7 @@ func (d *Store) reserveNamed(spec persistence.Spec) (persistence.ID, time.Time, 
 	err = disk.Remove(p.pid, p.events, p.state, p.state+".tmp", p.commands)
 	if err == nil {
 		discardWork(d.work(spec.ID), false)
-		err = os.Mkdir(d.work(spec.ID), disk.FolderMode)
+		err = disk.Mkdir(d.work(spec.ID), disk.FolderMode)
 	}
 	if err == nil {
 		if newest, e := d.newestID(spec.Owner, spec.StartedAt); e == nil {

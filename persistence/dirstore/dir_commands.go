@@ -47,7 +47,7 @@ func (d *Store) Send(ctx context.Context, id persistence.ID, c persistence.Comma
 			if err := d.before("send"); err != nil {
 				return err
 			}
-			if sent, err = d.addCommand(p.commands, c); err != nil {
+			if sent, err = d.addCommand(p.commands, d.live(id).lock, c); err != nil {
 				return err
 			}
 			if there, err := d.wasSent(id, p, sent); err != nil {
@@ -74,13 +74,20 @@ func (d *Store) wasSent(id persistence.ID, p place, sent persistence.Command) (b
 	return d.wentAlong(id, sent)
 }
 
-// addCommand appends a command to a file of them, durably; see appendDurably for its errors. Called within exclusive.
-func (d *Store) addCommand(path string, c persistence.Command) (persistence.Command, error) {
+// addCommand appends a command to a file of them, durably; see appendDurably for its errors. Called within exclusive. It fails if the
+// user of the process that holds the lock could not read the file.
+func (d *Store) addCommand(path, lock string, c persistence.Command) (persistence.Command, error) {
 	f, st, err := disk.OpenStat(path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
 	if err != nil {
 		return c, err
 	}
 	defer f.Close()
+	if why := unread(f, path, lock); why != "" {
+		if st.Size() == 0 {
+			err = os.Remove(path)
+		}
+		return c, errors.Join(errors.New("the command would never be read: "+why), err)
+	}
 	read := commandReader{path: path, after: math.MaxUint64} // none of them, but how many there are
 	if err := read.from(f, d.seen.at(path, st, read.after)); err != nil {
 		return c, err
@@ -171,11 +178,14 @@ func (d *Store) carryCommands(id persistence.ID) error {
 		last = kept[len(kept)-1].N
 	}
 	rest, err := d.readCommands(live, last)
+	if errors.Is(err, fs.ErrPermission) { // they were never read, and do not keep the run from being archived
+		return os.Rename(live, p.commands+".unread")
+	}
 	if err = unlessDamage(err); err != nil {
 		return err
 	}
 	for _, c := range rest {
-		if _, err := d.addCommand(p.commands, c); err != nil {
+		if _, err := d.addCommand(p.commands, "", c); err != nil {
 			return err
 		}
 	}
@@ -198,21 +208,6 @@ func (d *Store) wentAlong(id persistence.ID, sent persistence.Command) (bool, er
 	return slices.ContainsFunc(commands, func(c persistence.Command) bool {
 		return c.N == sent.N && c.Kind == sent.Kind && c.Segment == sent.Segment && c.At.Equal(sent.At)
 	}), nil
-}
-
-// unlessDamage is err, but nil where it is about single lines.
-func unlessDamage(err error) error {
-	if _, ok := errors.AsType[*persistence.DamageError](err); ok {
-		return nil
-	}
-	return err
-}
-
-func unlessMissing(err error) error {
-	if errors.Is(err, persistence.ErrNotFound) {
-		return nil
-	}
-	return err
 }
 
 // unclaimed reports whether a file of commands is all there is of a live run: its sender died as the run was moved.

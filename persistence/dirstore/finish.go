@@ -140,7 +140,7 @@ func (d *Store) finishMarked(id persistence.ID) (hidden string, err error) {
 	}
 	t := &taken{place: d.livePlace(id), d: d, lock: lock}
 	defer t.release()
-	if hidden, err = os.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
+	if hidden, err = disk.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
 		return "", err
 	}
 	return hidden, d.finishLive(t, hidden)

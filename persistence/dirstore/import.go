@@ -91,7 +91,7 @@ func (d *Store) absent(id persistence.ID) error {
 
 // rebuild records a run again in the archive of d.
 func (d *Store) rebuild(ctx context.Context, r persistence.Recorded) error {
-	if err := errors.Join(os.MkdirAll(d.history, disk.FolderMode), disk.MakeWork(d.runs, d.work(r.Run.ID))); err != nil {
+	if err := errors.Join(disk.MkdirAll(d.history, disk.FolderMode), disk.MakeWork(d.runs, d.work(r.Run.ID))); err != nil {
 		return err
 	}
 	if err := keepDefinition(d.work(r.Run.ID), r.Definition); err != nil {

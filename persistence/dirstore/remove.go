@@ -83,7 +83,7 @@ func (d *Store) removeArchived(t *taken) (hidden string, err error) {
 
 // hide renames a folder of the archive into a hidden one, permanently also if the power is lost.
 func (d *Store) hide(folder string) (hidden string, err error) {
-	if hidden, err = os.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
+	if hidden, err = disk.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
 		return "", err
 	}
 	if err := d.before("remove"); err != nil {
@@ -109,7 +109,7 @@ func (d *Store) removeLive(t *taken) (hidden string, err error) {
 		return "", err
 	}
 	if hidden == "" {
-		if hidden, err = os.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
+		if hidden, err = disk.MkdirTemp(d.history, ".*"+removedSuffix); err != nil {
 			return "", err
 		}
 	}

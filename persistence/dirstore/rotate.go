@@ -28,7 +28,7 @@ func (j *journal) rotate() error {
 		return err
 	}
 	j.dirty = false
-	if err := os.Mkdir(dir, disk.FolderMode); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := disk.Mkdir(dir, disk.FolderMode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if err := disk.RealFolder(dir); err != nil {

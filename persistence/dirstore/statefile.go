@@ -98,7 +98,7 @@ func (s *stateFile) write(dir int, name string, b []byte) error {
 // blocks of a file that is truncated to the size it has, and the next sync has that to write.
 func openRecordAt(dir int, name string) (fd int, size int64, err error) {
 	err = uninterrupted(func() error {
-		fd, err = unix.Openat(dir, name, unix.O_WRONLY|unix.O_CREAT|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_NOCTTY|unix.O_CLOEXEC, uint32(disk.FileMode))
+		fd, err = disk.CreateAt(dir, name, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_NOCTTY|unix.O_CLOEXEC)
 		return err
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ func (s *Store) create(ctx context.Context, spec persistence.Spec, scope []strin
 		if err != nil {
 			return nil, err
 		}
-		err = os.Mkdir(s.work(r.ID), 0o700)
+		err = disk.Mkdir(s.work(r.ID), 0o700)
 		if err != nil {
 			_, e := s.forget(ctx, r.n, r.epoch)
 			err = errors.Join(err, e)

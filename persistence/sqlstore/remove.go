@@ -101,7 +101,7 @@ func (s *Store) hideFiles(ctx context.Context, id persistence.ID, place string) 
 		}
 	}
 	if _, err := os.Lstat(s.work(id)); err == nil {
-		if hidden, err = os.MkdirTemp(s.Folder, hiddenPrefix+"*"); err != nil {
+		if hidden, err = disk.MkdirTemp(s.Folder, hiddenPrefix+"*"); err != nil {
 			return "", err
 		}
 		if err := os.Rename(s.work(id), filepath.Join(hidden, "work")); err != nil { // its disk, or its mode, forbids it

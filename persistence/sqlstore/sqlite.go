@@ -16,6 +16,7 @@ import (
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -76,11 +77,11 @@ func sqliteFile(path string) (string, error) {
 	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
 		return "", &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return "", err
 	}
 	// What runs remember is no one else's business. SQLite gives its other files the mode of this one.
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := disk.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"loops/internal/programtest"
+	"loops/internal/testenv"
+)
+
+// otherUser is a user that no machine has.
+const otherUser = 54321
+
+// A userProject is a project of another user, in which root works too.
+type userProject struct {
+	t       *testing.T
+	dir     string
+	program string
+	env     []string
+}
+
+func newUserProject(t *testing.T, store string) *userProject {
+	t.Helper()
+	testenv.Root(t, "only root works in the project of another user")
+	top := t.TempDir()
+	programtest.Must(t, os.Chmod(filepath.Dir(top), 0o755))
+	programtest.Must(t, os.Chmod(top, 0o755))
+	p := &userProject{t: t, dir: filepath.Join(top, "project"), program: filepath.Join(top, "loops")}
+	b, err := os.ReadFile(programtest.Binary(t))
+	programtest.Must(t, err)
+	programtest.Must(t, os.WriteFile(p.program, b, 0o755))
+	programtest.Must(t, os.Chmod(p.program, 0o755))
+	programtest.Must(t, os.MkdirAll(filepath.Join(p.dir, ".loops"), 0o755))
+	p.env = append(programtest.CleanEnv(top, p.dir), "PATH="+os.Getenv("PATH"))
+	if store != "" {
+		p.env = append(p.env, "LOOPS_STORE="+store)
+	}
+	programtest.WriteText(t, filepath.Join(p.dir, ".loops", "asks.yaml"), `name: asks
+description: Waits for a signal.
+initial: ask
+states:
+  ask: {wait: {event: go}, timeout: 2m, on_yes: done, on_error: failed, on_timeout: failed}
+  done: {terminal: true}
+  failed: {terminal: true, failure: true}
+`)
+	programtest.WriteText(t, filepath.Join(p.dir, ".loops", "long.yaml"), `name: long
+description: Prints much.
+initial: print
+states:
+  print: {action: "head -c 200000 /dev/zero | tr '\\0' x", capture: all, next: done}
+  done: {terminal: true}
+`)
+	programtest.Must(t, filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(path, otherUser, otherUser)
+	}))
+	return p
+}
+
+// command returns a command of a user.
+func (p *userProject) command(uid uint32, args ...string) *exec.Cmd {
+	cmd := exec.Command(p.program, args...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	return cmd
+}
+
+// root returns what a command of root prints, and whether it succeeded.
+func (p *userProject) root(args ...string) (string, bool) {
+	out, err := p.command(0, args...).CombinedOutput()
+	return string(out), err == nil
+}
+
+// waiting starts the run of the user and waits until it asks.
+func (p *userProject) waiting() *programtest.Process {
+	p.t.Helper()
+	run := programtest.Start(p.t, p.command(otherUser, "run", "asks"))
+	testenv.Wait(p.t, "the run waits", func() bool { return strings.Contains(run.Said(), "event go") || run.Ended() })
+	return run
+}
+
+// foreign returns the files of the records of the project that are not the user's.
+func (p *userProject) foreign() (found []string) {
+	p.t.Helper()
+	n := 0
+	programtest.Must(p.t, filepath.WalkDir(filepath.Join(p.dir, ".loops"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		n++
+		st, err := e.Info()
+		if err == nil && st.Sys().(*syscall.Stat_t).Uid != otherUser {
+			found = append(found, path)
+		}
+		return err
+	}))
+	if n < 5 {
+		p.t.Errorf("only %d files were looked at", n)
+	}
+	return found
+}
+
+var userStores = []struct{ name, store string }{{"files", ""}, {"SQLite", "sqlite:.loops/runs.db"}}
+
+// What root sends to the run of a user was lost: the file of its commands was root's, and the run could not read it.
+func TestRootSendsToUser(t *testing.T) {
+	for _, c := range userStores {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newUserProject(t, c.store)
+			run := p.waiting()
+			for _, args := range [][]string{{"pause", "asks"}, {"unpause", "asks"}, {"signal", "asks", "go"}} {
+				if out, ok := p.root(args...); !ok {
+					t.Fatalf("%v: %s", args, out)
+				}
+			}
+			if code := run.Exit(); code != 0 {
+				t.Errorf("the run ended with %d: %s", code, run.Said())
+			}
+			if found := p.foreign(); found != nil {
+				t.Errorf("not the user's: %v", found)
+			}
+		})
+	}
+}
+
+// What root carries in the project of a user is the user's, and the user carries on with it.
+func TestRootRunsForUser(t *testing.T) {
+	for _, c := range userStores {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newUserProject(t, c.store)
+			if out, ok := p.root("run", "long"); !ok {
+				t.Fatal(out)
+			}
+			if out, ok := p.root("run", "-b", "long"); !ok {
+				t.Fatal(out)
+			}
+			testenv.Wait(t, "the run in the background ends", func() bool {
+				out, _ := p.root("list", "--running")
+				return !strings.Contains(out, "long-")
+			})
+			if found := p.foreign(); found != nil {
+				t.Errorf("not the user's: %v", found)
+			}
+			for _, args := range [][]string{{"run", "long"}, {"runs"}, {"sweep"}} {
+				if out, err := p.command(otherUser, args...).CombinedOutput(); err != nil {
+					t.Errorf("%v: %v: %s", args, err, out)
+				}
+			}
+		})
+	}
+}
+
+// A run that cannot read its commands says so, a sender is refused, and the run is archived when it has ended.
+func TestRunCannotReadCommands(t *testing.T) {
+	t.Parallel()
+	p := newUserProject(t, "")
+	programtest.WriteText(t, filepath.Join(p.dir, ".loops", "asks.yaml"), `name: asks
+description: Works until there is a file.
+initial: ask
+states:
+  ask: {action: "echo event go; until [ -e end ]; do sleep 0.1; done; exit 1", on_yes: done, on_no: failed}
+  done: {terminal: true}
+  failed: {terminal: true, failure: true}
+`)
+	run := p.waiting()
+	locks, err := filepath.Glob(filepath.Join(p.dir, ".loops", ".running", "asks-*.lock"))
+	programtest.Must(t, err)
+	if len(locks) != 1 {
+		t.Fatal(locks)
+	}
+	commands := strings.TrimSuffix(locks[0], ".lock") + ".commands.jsonl"
+	programtest.Must(t, os.WriteFile(commands, []byte("\n"), 0o600)) // as an earlier version left it
+	for _, args := range [][]string{{"status", "asks"}, {"list", "--running"}} {
+		out, err := p.command(otherUser, args...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), "commands that are sent to the run are not read") {
+			t.Errorf("%v: %v: %s", args, err, out)
+		}
+	}
+	if out, ok := p.root("signal", "asks", "go"); ok || !strings.Contains(out, "chown 54321 ") {
+		t.Errorf("signal: %s", out)
+	}
+	testenv.Wait(t, "the run says so", func() bool { return strings.Contains(run.Said(), "cannot read what it is sent") })
+	programtest.WriteText(t, filepath.Join(p.dir, "end"), "")
+	if code := run.Exit(); code != 1 {
+		t.Errorf("the run ended with %d: %s", code, run.Said())
+	}
+	if left, _ := filepath.Glob(filepath.Join(p.dir, ".loops", ".running", "asks-*")); left != nil {
+		t.Errorf("not archived: %v: %s", left, run.Said())
+	}
+}
