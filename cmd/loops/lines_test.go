@@ -132,3 +132,19 @@ func TestIdleConnections_35_2_10(t *testing.T) {
 		t.Errorf("beside idle connections the server answers %d %s", status, text)
 	}
 }
+
+// No page said in which zone its times are.
+func TestPageNamesItsZone_35_2_4(t *testing.T) {
+	t.Parallel()
+	dir := serveDir(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+	writeText(t, filepath.Join(dir, ".loops/count.yaml"), countLoop)
+	s := startServe(t, dir)
+	run, _ := s.post("/runs", `{"loop": "count", "field": {"goal": 0}}`)["instance_id"].(string)
+	for _, path := range []string{"/", "/p/shop/runs/" + run} {
+		_, page := s.ask("GET", path, "", "")
+		if !strings.Contains(page, "are those of the server: "+time.Now().Format("MST")) || !strings.Contains(page, `id="zone"`) || !strings.Contains(page, `<time datetime="20`) {
+			t.Errorf("%s does not name its zone, or has no time:\n%s", path, page)
+		}
+	}
+}

@@ -93,7 +93,8 @@ var templates = sync.OnceValue(func() *template.Template {
 				loopRow
 			}{base, l}
 		},
-		"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"zone": func() string { return time.Now().Format("MST (UTC-07:00)") },
+		"iso":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 	})
 	return template.Must(t.ParseFS(files, "templates/*.html"))
 })

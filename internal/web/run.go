@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"loops/engine/project"
 	"loops/fsm"
@@ -40,7 +41,7 @@ type runPage struct {
 	Tabs          []tab
 	Lead          string
 	Doing         string
-	Facts         [][2]string
+	Facts         []fact
 	Gauges        []gauge
 	Alarms        []raised              // about the run, that are not over
 	Questions     []question            // that have no answer
@@ -178,26 +179,26 @@ func (page *runPage) addHead(v *inspect.Status) {
 	if v.Alive && v.Wait == nil && v.Glance.Acting != nil {
 		page.Doing = v.ActionText()
 	}
-	fact := func(name, text string) {
+	add := func(name, text string) {
 		if text != "" {
-			page.Facts = append(page.Facts, [2]string{name, text})
+			page.Facts = append(page.Facts, fact{Name: name, Text: text})
 		}
 	}
-	fact("State", v.WhereText())
+	add("State", v.WhereText())
 	if i := v.Items(); i != nil {
 		text := fmt.Sprintf("%d of %d", i.Done, i.Items)
 		if i.Failed > 0 {
 			text += fmt.Sprintf(", %d failed", i.Failed)
 		}
-		fact("Items", text)
+		add("Items", text)
 	}
-	fact("Branches", v.BranchesText())
-	fact("Step", inspect.StepText(run))
-	fact("Took", humanize.Duration(v.Elapsed()))
-	fact("Started", humanize.Clock(run.StartedAt))
-	fact("Used", v.UsedText())
+	add("Branches", v.BranchesText())
+	add("Step", inspect.StepText(run))
+	add("Took", humanize.Duration(v.Elapsed()))
+	page.Facts = append(page.Facts, fact{Name: "Started", At: run.StartedAt})
+	add("Used", v.UsedText())
 	if v.Alive && run.Owner.PID != 0 {
-		fact("Owner", run.Owner.String())
+		add("Owner", run.Owner.String())
 	}
 	for i, l := range v.Limits {
 		if i == 4 {
@@ -276,4 +277,10 @@ func cut(text string) string {
 		return text
 	}
 	return text[:shownText] + fmt.Sprintf("\n… %d bytes more", len(text)-shownText)
+}
+
+// A fact is a row of what is known of a run: a text, or a time.
+type fact struct {
+	Name, Text string
+	At         time.Time
 }

@@ -63,6 +63,7 @@
       if (end) part.scrollTop = part.scrollHeight;
     }
     listSteps();
+    showZone();
     if (document.querySelector("[data-again]")) setTimeout(later, 600, true);
   }
 
@@ -183,7 +184,27 @@
     delete body.dataset.busy;
   }
 
+  // showZone writes the times of the page as they were sent, in the zone of the server, or in that of the browser.
+  const zone = document.getElementById("zone");
+  function showZone() {
+    if (!zone) return;
+    let own = false;
+    try { own = localStorage.getItem("loops-zone") === "browser"; } catch { /* nothing is kept then */ }
+    zone.hidden = false;
+    zone.textContent = own ? zone.dataset.server : zone.dataset.browser;
+    for (const t of document.querySelectorAll("time[datetime]")) {
+      t.dataset.sent ??= t.textContent;
+      t.textContent = own ? new Date(t.dateTime).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "medium" }) + " " +
+        new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(new Date(t.dateTime)).find((p) => p.type === "timeZoneName").value : t.dataset.sent;
+    }
+  }
+  zone?.addEventListener("click", () => {
+    try { localStorage.setItem("loops-zone", zone.textContent === zone.dataset.browser ? "browser" : "server"); } catch { return; }
+    showZone();
+  });
+
   function ready() {
+    showZone();
     listSteps();
     showEnd();
     if (document.querySelector("[data-again]")) setTimeout(later, 600, true);
