@@ -63,20 +63,21 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 
 func limitsCost(b *fsm.Budget) bool { return b != nil && b.CostUSD > 0 && !b.AllowUnknown }
 
-// RaisedLimit is what --budget needs to continue after a limit was reached: twice as much as was used, or no limit where a cost is unknown.
-func RaisedLimit(e fsm.Event) string {
+// RaisedLimit returns the setting with which a run continues that reached a limit of its budget: raised to twice what was used,
+// or no limit where a cost is unknown.
+func RaisedLimit(e fsm.Event) Setting {
 	name := text(e.Get("limit"))
-	for _, l := range project.BudgetLimits {
-		if l.Key == name {
-			name = l.Name
+	for _, k := range ExtendKinds {
+		if k.Key == name {
+			name = k.Name
 		}
 	}
 	if unknown, _ := e.Get("cost_unknown").(bool); unknown {
-		return name + "=none"
+		return Setting{SetBudget, name + "=none"}
 	}
 	most, _ := inspect.Number(e.Get("budget"))
 	spent, _ := inspect.Number(e.Get("spent")) // what one prompt uses may be more than all that was allowed
-	return name + "=" + twice(max(most, spent))
+	return extendBy(name, most, spent)
 }
 
 // reprice puts a price on what was used when no price was known, as far as all of it has a price now. What was recorded

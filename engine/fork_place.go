@@ -172,7 +172,7 @@ func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, er
 	switch {
 	case p != nil && p.Handler:
 		return *p, refuse(Usage, "step %d of run %s was done because a cap had been reached, and leads nowhere: fork an earlier step, or raise the cap: %s",
-			step, id, Do(OpResume, string(id), Setting{SetExtend, "steps=N"}))
+			step, id, Do(OpResume, string(id), Setting{SetExtend, "steps=20"}))
 	case p != nil:
 		return *p, nil
 	}
@@ -264,7 +264,7 @@ func (r *forkSearch) foreign(ctx context.Context, p inspect.ForkPoint) (*fsm.Sna
 		return m, nil
 	}
 	if m.StepsCapped || m.PassCapped {
-		return nil, refuse(NotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; raise the cap: %s", text, Do(OpResume, string(r.run.ID), Setting{SetMaxSteps, "MORE"}))
+		return nil, refuse(NotFound, "%s: that was when a cap had been reached, so none of its steps can be forked; raise the cap: %s", text, Do(OpResume, string(r.run.ID), Setting{SetExtend, "steps=20"}))
 	}
 	return nil, refuse(NotFound, "%s: it is at step %d, the only one that can be forked: %s", text, stands, at(stands))
 }

@@ -15,43 +15,47 @@ import (
 	"loops/persistence"
 )
 
-// A usedUp is a limit that leaves a run nothing, with the setting that would.
-type usedUp struct {
-	inForce
-	more Setting
-}
+// A usedUp is a limit that leaves a run nothing.
+type usedUp struct{ inForce }
 
 // overLimits returns the limits that hold in l and are used up, of a run that remembers m.
 func overLimits(l *fsm.Loop, m *fsm.Snapshot) []usedUp {
 	var out []usedUp
 	for _, limit := range limitsInForce(l, m) {
-		budget := limit.of != "" || limit.name == "cost" || limit.name == "tokens" || limit.name == "prompts"
-		set, as := SetBudget, limit.name+"="
-		switch {
-		case limit.used < limit.most, limit.name == "time" && !budget:
-			continue
-		case limit.name == "time":
-			as = "wall="
-		case limit.name == "steps" && !budget:
-			set, as = SetMaxSteps, ""
-		case limit.name == "passes":
-			set, as = SetMaxIterations, ""
+		if limit.used >= limit.most && (limit.name != "time" || limit.of != "") {
+			out = append(out, usedUp{limit})
 		}
-		more := limit.used
-		if limit.name == "time" {
-			more = math.Ceil(more)
-		}
-		out = append(out, usedUp{limit, Setting{set, as + twice(more)}})
 	}
 	return out
 }
 
-// twice is an amount that is enough to continue where so much is used, as settings are written.
-func twice(used float64) string { return plainAmount(math.Round(2e6*used) / 1e6) }
+// extendBy returns the setting that raises a limit of most, of which used is used, to twice what is used.
+func extendBy(name string, most, used float64) Setting {
+	used = max(most, used)
+	if name == "time" {
+		used = math.Ceil(used)
+	}
+	return Setting{SetExtend, name + "=" + plainAmount(math.Round(1e6*(2*used-most))/1e6)}
+}
+
+// more returns the setting with which a run continues that held the limits of held until now. A limit that was given, and is too low,
+// is proposed as the amount to raise by, if that is enough: who gives it may have taken it for that.
+func (l usedUp) more(given bool, held *fsm.Loop, m *fsm.Snapshot) Setting {
+	for _, was := range limitsInForce(held, m) {
+		switch {
+		case was.name != l.name || was.of != l.of:
+		case given && was.most+l.most > was.used:
+			return Setting{SetExtend, l.name + "=" + plainAmount(l.most)}
+		default:
+			return extendBy(l.name, was.most, was.used)
+		}
+	}
+	return extendBy(l.name, l.most, l.used)
+}
 
 // checkLimits refuses a limit on the command line that is used up already, and a run that ended at a limit which holds
-// still: it would end again at once. l has the overrides in it.
-func (o *ResumeRequest) checkLimits(run persistence.Run, l *fsm.Loop, m *fsm.Snapshot) error {
+// still: it would end again at once. l has the overrides in it, held those from before.
+func (o *ResumeRequest) checkLimits(run persistence.Run, l, held *fsm.Loop, m *fsm.Snapshot) error {
 	for _, limit := range overLimits(l, m) {
 		given, set := false, Setting{SetBudget, strings.ReplaceAll(limit.name, "time", "wall") + "=" + plainAmount(limit.most)}
 		switch {
@@ -64,7 +68,7 @@ func (o *ResumeRequest) checkLimits(run persistence.Run, l *fsm.Loop, m *fsm.Sna
 			_, given = o.Over.Budget.Limits[budgetKey(limit.name)]
 		}
 		if given {
-			return refuse(Usage, "%s is not above what is used: %s; resume with more: %s", set, limit.text(), Do(OpResume, string(run.ID), limit.more))
+			return refuse(Usage, "%s is the limit in all, and %s; resume with more: %s", set, limit.text(), Do(OpResume, string(run.ID), limit.more(true, held, m)))
 		}
 	}
 	if o.From != "" {
@@ -87,7 +91,7 @@ func (o *ResumeRequest) checkLimits(run persistence.Run, l *fsm.Loop, m *fsm.Sna
 			}
 		}
 		if over {
-			return refuse(kind, "run %s cannot be resumed: %s; resume with more: %s", run.ID, limit.text(), Do(OpResume, string(run.ID), limit.more))
+			return refuse(kind, "run %s cannot be resumed: %s; resume with more: %s", run.ID, limit.text(), Do(OpResume, string(run.ID), limit.more(false, held, m)))
 		}
 	}
 	return nil

@@ -86,7 +86,7 @@ func (e *Engine) waited(ctx context.Context, t turn, take func() (persistence.Jo
 		return untilFree(ctx, endedIn(t.store), func() (err error) { journal, err = take(); return err })
 	}
 	if len(t.spec.Scope) == 0 && !t.spec.Singleton {
-		return journal, try()
+		return journal, t.withWait(ctx, try())
 	}
 	queue := t.project.Queue()
 	line, err := queue.Waiters()
@@ -105,7 +105,7 @@ func (e *Engine) waited(ctx context.Context, t turn, take func() (persistence.Jo
 	}
 	limit := t.lock.waits(t.config)
 	if limit == 0 {
-		return nil, &BusyError{err, 0}
+		return nil, t.busy(ctx, err, 0)
 	}
 	w := &waiting{engine: e, turn: t, queue: queue, me: me, shared: shared, limit: limit, why: err}
 	return w.until(ctx, func() (persistence.Journal, error) { err := try(); return journal, err })
@@ -164,7 +164,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 	defer cancel()
 	place, err := w.queue.Join(limited, w.me)
 	if errors.Is(err, errOver) {
-		return nil, &BusyError{w.why, w.limit}
+		return nil, w.turn.busy(ctx, w.why, w.limit)
 	}
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 			if w.lost != nil {
 				return nil, w.lost
 			}
-			return nil, &BusyError{w.why, w.limit}
+			return nil, w.turn.busy(ctx, w.why, w.limit)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -267,7 +267,7 @@ func (w *waiting) look(ctx context.Context, take func() (persistence.Journal, er
 	}
 	w.lost = nil
 	if inTheWay(err) {
-		w.why = err
+		w.why = w.turn.withWait(ctx, err)
 		return nil, w.tell(ctx)
 	}
 	if err == nil && errors.Is(w.place.Leave(), persistence.ErrNotWaiting) {
@@ -331,15 +331,6 @@ func (e *Engine) waitLog(q Queued) string {
 	}
 	return e.o.WaitLog(q)
 }
-
-// A BusyError means that a run was not begun because others are in the way.
-type BusyError struct {
-	Err    error         // a *persistence.ConflictError or a *BehindError
-	Waited time.Duration // in the queue; 0 = it did not
-}
-
-func (e *BusyError) Error() string { return e.Err.Error() }
-func (e *BusyError) Unwrap() error { return e.Err }
 
 // A BehindError means that others that wait for the same files came before.
 type BehindError struct {

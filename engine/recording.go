@@ -17,13 +17,13 @@ type recording struct {
 	claim   func()          // closes mine
 	onTape  func()          // reports that the run is on record
 	because inspect.Because // what it needs to say why the run ended
-	limit   string          // what a budget needs for the run to continue, once a budget is used up
+	limit   Setting         // what a budget needs for the run to continue, once a budget is used up
 }
 
 func newRecording(j *job, r *Run) *recording {
 	mine := make(chan struct{})
 	return &recording{
-		j: j, id: r.id, mine: mine, limit: "LIMIT=MORE",
+		j: j, id: r.id, mine: mine, limit: anyLimit,
 		claim:  sync.OnceFunc(func() { close(mine) }),
 		onTape: sync.OnceFunc(func() { close(r.onTape) }),
 	}

@@ -89,7 +89,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		return nil, err
 	}
 	before, lastRaise := withRaises(project.Overrides{Config: conf}.Over(run.Options), l, run, memory, commands)
-	_, options := before.Apply(l)
+	held, options := before.Apply(l)
 	over := r.Over.Over(options)
 	over.Config = conf
 	raised, err := r.extendLimits(memory, l, over)
@@ -143,7 +143,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		err = reprice(ctx, look, run, memory, known)
 	}
 	if err == nil {
-		err = r.checkLimits(run, l, memory)
+		err = r.checkLimits(run, l, held, memory)
 	}
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -274,7 +275,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 }
 
 // end releases a run and reports how it ended. ending ends what git does for it.
-func (e *Engine) end(ctx, ending context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error, gone bool, limit string) (Result, error) {
+func (e *Engine) end(ctx, ending context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error, gone bool, limit Setting) (Result, error) {
 	run := j.journal.Run()
 	id := run.ID
 	if err != nil {
@@ -294,7 +295,7 @@ func (e *Engine) end(ctx, ending context.Context, j *job, r *Run, site *site, ou
 	if persistence.StatusOf(outcome).CanGoOn(outcome.Retriable()) {
 		result.Next = ResumeRemedy(outcome.TerminatedBy, string(id), j.loop.MaxSteps, j.loop.MaxIterations)
 		if outcome.TerminatedBy == fsm.EndBudget {
-			result.Next = Do(OpResume, string(id), Setting{SetBudget, limit})
+			result.Next = Do(OpResume, string(id), limit)
 		}
 	}
 	j.tell(Ended{id, outcome, result.Next})
@@ -329,22 +330,19 @@ func leftUndone(j *job, s *site, run persistence.Run, err error) Text {
 	return textf("the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s", place, humanize.OneLine(left.Err), sweep)
 }
 
-// ResumeRemedy resumes a run that ended so. One that was capped needs a higher cap; twice the old one (0 =
-// not known) is proposed.
+// ResumeRemedy resumes a run that ended so. One that was capped needs a higher cap; as many steps or passes as it had (0 = not known) are
+// proposed. What a budget needs is in its event, which RaisedLimit reads.
 func ResumeRemedy(ended, id string, steps, passes int) Remedy {
-	more := func(limit int) string {
-		if limit == 0 {
-			return "MORE"
-		}
-		return fmt.Sprint(2 * limit)
-	}
 	switch ended {
 	case fsm.EndMaxSteps:
-		return Do(OpResume, id, Setting{SetMaxSteps, more(steps)})
+		return Do(OpResume, id, Setting{SetExtend, fmt.Sprintf("steps=%d", cmp.Or(steps, 20))})
 	case fsm.EndBudget:
-		return Do(OpResume, id, Setting{SetBudget, "LIMIT=MORE"})
+		return Do(OpResume, id, anyLimit)
 	case fsm.EndMaxIterations:
-		return Do(OpResume, id, Setting{SetMaxIterations, more(passes)})
+		return Do(OpResume, id, Setting{SetExtend, fmt.Sprintf("passes=%d", cmp.Or(passes, 5))})
 	}
 	return Do(OpResume, id)
 }
+
+// anyLimit is the setting for a run that reached a limit of its budget, where it is not known which.
+var anyLimit = Setting{SetExtend, "LIMIT=N"}

@@ -360,6 +360,8 @@ type ConflictError struct {
 	Since  time.Time
 	Store  string // where the holder is recorded, as --store takes it; "" = in the store that was asked
 	Lock   string // the file whose flock the holder has; "" = there is none
+
+	Waits *fsm.Wait // what the holder waits for, where the caller of the store has looked; nil = nothing, or it is not known
 }
 
 func (e *ConflictError) Error() string {

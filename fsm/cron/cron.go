@@ -3,7 +3,7 @@
 // The five fields are those of cron: minute, hour, day of the month, month, day of the week, with names, ranges, lists and
 // steps. A day counts if it is in both day fields, or in either where both are restricted. When clocks are changed, a line
 // that names its hours fires once a day all the same: a time that is skipped fires at the moment the clock is put forward,
-// and one that comes twice fires the first time. A line whose hour is * fires in every hour that passes.
+// and one that comes twice fires the first time; so does 0 */2. A line whose hour is * fires in every hour that passes.
 //
 // @every 90s instead fires at each multiple of 90 seconds since 1970 in UTC, whatever the zone: its times are the same for all who look, and no
 // clock that is changed moves them.
@@ -19,10 +19,11 @@ import (
 
 // A Times is a crontab line that was read.
 type Times struct {
-	text                          string
-	minutes, hours, days, months  uint64 // a bit for each value
-	weekdays                      uint64
-	everyHour, anyDay, anyWeekday bool // the field begins with *
+	text                         string
+	minutes, hours, days, months uint64 // a bit for each value
+	weekdays                     uint64
+	everyHour                    bool // the hours are all 24
+	anyDay, anyWeekday           bool // the field begins with *
 
 	every int64 // of @every, in seconds; 0 = it is a line of five fields
 }
@@ -86,7 +87,7 @@ func Parse(text string) (*Times, error) {
 	star := func(i int) bool { return strings.HasPrefix(parts[i], "*") }
 	t := &Times{
 		text: text, minutes: sets[0], hours: sets[1], days: sets[2], months: sets[3], weekdays: sets[4],
-		everyHour: star(1), anyDay: star(2), anyWeekday: star(4),
+		everyHour: sets[1] == 1<<24-1, anyDay: star(2), anyWeekday: star(4),
 	}
 	if t.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 		return nil, fmt.Errorf("%q never comes: no month it names has such a day", text)

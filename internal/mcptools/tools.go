@@ -86,7 +86,7 @@ func Tools(h *Host) []mcpserver.Tool {
 			Arguments: []mcpserver.Argument{
 				{Name: "run", Kind: mcpserver.Text, Required: true, About: "id of a run (instance_id), or name of a loop: then its newest run that can be resumed"},
 				{Name: "context", Kind: mcpserver.Mapping, About: "context values by their keys, over what the run remembers"},
-				{Name: "max_steps", Kind: mcpserver.Number, Most: 1 << 30, About: "cap on state entries; 0 = as it is"},
+				{Name: "max_steps", Kind: mcpserver.Number, Most: 1 << 30, About: "cap on all state entries of the run, those it has made too; 0 = as it is. extend gives it more"},
 				{Name: "extend", Kind: mcpserver.Text, About: "raise limits that hold for the run by that much: " + engine.ExtendForms},
 				{Name: "force", Kind: mcpserver.Flag, About: "continue with the loop file as it is now, although it changed"},
 				{Name: "rerun", Kind: mcpserver.Flag, About: "run an interrupted action again although its state says idempotent: false"},

@@ -71,7 +71,11 @@ type app struct {
 // returns a code for, and never exits or panics on bad input.
 func Main(args []string, streams IO) int {
 	ignorePipe()
-	return (&app{IO: streams, adopt: proc.AdoptOrphans}).execute(context.Background(), args)
+	a := &app{IO: streams, adopt: proc.AdoptOrphans}
+	if err := proc.CheckDescriptors(); err != nil {
+		return a.begin()(err, func(string) {})
+	}
+	return a.execute(context.Background(), args)
 }
 
 func (a *app) execute(ctx context.Context, args []string) int {

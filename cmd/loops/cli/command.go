@@ -55,8 +55,6 @@ func flagOf(s engine.Setting) string {
 // commandFlag is that flag inside a command that a user can copy.
 func commandFlag(s engine.Setting) string {
 	switch s.Name {
-	case engine.SetMaxSteps:
-		return "--max-steps " + s.Value
 	case engine.SetDefinition:
 		return "--definition=" + s.Value
 	case engine.SetQuestion:

@@ -140,6 +140,8 @@ func explain(err error) (int, string) {
 		return exitcode.Record, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; make it writable, then try again"
 	case errors.Is(err, fs.ErrPermission):
 		return exitcode.Record, "the records of runs cannot be used: " + plain.Line(oneLine(err)) + "; give this user the right to read and write there, then try again"
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return exitcode.Record, "the records of runs cannot be used: " + plain.Line(oneLine(err)) + "; let the program open more files (ulimit -n 256), then try again"
 	case errors.As(err, &operation):
 		return exitcode.Record, "the records of runs cannot be used: " + plain.Line(oneLine(err)) + "; fix or remove what is there, then try again"
 	case errors.As(err, &database):
@@ -169,6 +171,9 @@ func joined(errs []error) error {
 func conflictLine(c *persistence.ConflictError) string {
 	if c.Holder == "" {
 		return views.InTheWayLine(c) + "; wait for it"
+	}
+	if _, command := views.Unblock(c); command != nil {
+		return views.InTheWayLine(c) + "; wait for it, or: " + (&app{}).command(command...) + ", or: " + (&app{}).stopHolder(c)
 	}
 	return views.InTheWayLine(c) + "; wait for it, or: " + (&app{}).stopHolder(c)
 }

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
+	"loops/engine/project"
 	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -64,4 +66,24 @@ func runExtend(ctx context.Context, a *app, o extendOptions) error {
 		return a.withJSON(told.ExtendObjects(a.page()), err)
 	}
 	return err
+}
+
+// checkExtend refuses a limit that another flag sets.
+func checkExtend(f *engine.Extend, cmd *cobra.Command, budget project.Budget) error {
+	for _, k := range engine.ExtendKinds {
+		if f.By[k.Name] == 0 {
+			continue
+		}
+		other := ""
+		if _, set := budget.Limits[k.Key]; set {
+			other = "--budget"
+		}
+		if k.Flag != "" && cmd.Flags().Changed(k.Flag) {
+			other = "--" + k.Flag
+		}
+		if other != "" {
+			return usageError{fmt.Sprintf("--extend %s and %s exclude each other: one raises the limit, the other sets it", k.Name, other), cmd.CommandPath() + " --help"}
+		}
+	}
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/lookup"
 	"loops/internal/ui"
+	"loops/internal/ui/meter"
 	"loops/internal/ui/views"
 )
 
@@ -131,4 +132,22 @@ func parseBytes(flag, s, see string) (int64, error) {
 		return n, nil
 	}
 	return 0, usageError{fmt.Sprintf("%s %q: expected a size such as 500M or 2G", flag, s), see}
+}
+
+// meter shows on standard error how far long work has come; nil = it does not. The caller ends it.
+func (a *app) meter(what string, quiet bool, count func(int64) string) *meter.Meter {
+	if quiet {
+		return nil
+	}
+	return &meter.Meter{Out: ui.Verbatim(a.Err), What: what, Width: ui.BarWidth(a.Err, a.getenv), ASCII: ui.OnlyASCII(a.getenv), Count: count}
+}
+
+// watchProgress has a meter show the progress that an engine reports.
+func watchProgress(e *engine.Engine, m *meter.Meter) (done func()) {
+	stop := e.Observe(engine.ObserverFunc(func(n engine.Notice) {
+		if n, ok := n.(engine.Progress); ok {
+			m.Set(int64(n.Done), int64(n.Total))
+		}
+	}))
+	return func() { stop(); m.End() }
 }

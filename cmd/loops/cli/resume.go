@@ -37,8 +37,8 @@ func newResumeCommand(a *app) *cobra.Command {
 		Long: `resume continues the newest resumable run of the loop NAME, or the run RUN. The state that was interrupted
 is entered again with everything the run remembers; an action whose result was recorded is not repeated. Flags given to
 run stay in force unless they are given again. A run that was
-capped continues when it gets a higher cap: --max-steps, --max-iterations or --budget set one, and --extend raises the current
-one, also for later resumes. A run that timed out has ended: loops fork starts a new one from any of its steps.
+capped continues when it gets more: --extend steps=20 raises the cap by 20, also for later resumes. --max-steps,
+--max-iterations and --budget set a limit anew, which counts what is used already. A run that timed out has ended: loops fork starts a new one from any of its steps.
 
 A run inside a for_each continues with the items that have not ended; --retry-failed also repeats those that failed;
 for a run that ended, it prints the loops fork that does.
@@ -57,8 +57,8 @@ continues in a
 process of its own, as it does with run --background.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop or run, nothing to resume, or no database of runs there"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
-  loops resume capped --max-steps 100
   loops resume capped --extend steps=20,cost=2
+  loops resume capped --max-steps 100
   loops resume -b fix`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -11,16 +11,16 @@ import (
 
 // GoOn is the command that continues with a run as it is recorded: with a higher limit if it ended at one.
 func GoOn(ctx context.Context, page *Page, store *project.Records, r persistence.Run) string {
+	remedy := engine.ResumeRemedy(r.Ended, string(r.ID), r.MaxSteps, 0)
 	if r.Ended != fsm.EndBudget {
-		return page.Remedy(engine.ResumeRemedy(r.Ended, string(r.ID), r.MaxSteps, 0))
+		return page.Remedy(remedy)
 	}
-	limit := "LIMIT=MORE"
 	_ = store.Newest(ctx, r.ID, func(e fsm.Event) bool {
 		if e.Kind != fsm.EventBudgetExceeded {
 			return e.Kind != fsm.EventStateEnter || e.Depth > 0 // it is recorded in the state that ended the run
 		}
-		limit = engine.RaisedLimit(e)
+		remedy.With = []engine.Setting{engine.RaisedLimit(e)}
 		return false
 	}) // what cannot be read leaves the words as they are
-	return page.Command("resume --budget "+limit, string(r.ID))
+	return page.Remedy(remedy)
 }

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"loops/engine"
+	"loops/fsm"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/internal/plain"
 	"loops/persistence"
 )
@@ -25,7 +27,7 @@ func InTheWayLine(err error) string {
 		if locked.Holder == "" {
 			run = "a run" // it begins just now in another store, which has not named it yet
 		}
-		return plain.Line(fmt.Sprintf("%s is locked by %s of loop %s (%s)", locked.Path, run, locked.Loop, about))
+		return plain.Line(fmt.Sprintf("%s is locked by %s of loop %s (%s)%s", locked.Path, run, locked.Loop, about, holderWaits(locked, ", which ")))
 	}
 	if behind, ok := errors.AsType[*engine.BehindError](err); ok {
 		who := fmt.Sprintf("loop %s (%s, for %s)", behind.Ahead.Loop, Process(behind.Ahead.Owner), Age(behind.Ahead.Since))
@@ -55,5 +57,38 @@ func WaitsFor(err error) string {
 		return plain.Line(fmt.Sprintf("Waiting behind %s in the queue for %s%s of loop %s (%s)", humanize.Count(behind.N, "other"), behind.As.Path, last, behind.Ahead.Loop, Process(behind.Ahead.Owner)))
 	}
 	o := engine.Obstacle(err)
-	return plain.Line(fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s", o.Run, o.Loop, o.Path, Age(o.Since)))
+	waits := ""
+	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
+		waits = holderWaits(locked, " and ")
+	}
+	return plain.Line(fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s%s", o.Run, o.Loop, o.Path, Age(o.Since), waits))
+}
+
+// holderWaits says what the run waits for that is in the way, after a word that joins it to a sentence; "" if for nothing.
+func holderWaits(locked *persistence.ConflictError, join string) string {
+	switch w := locked.Waits; {
+	case w == nil:
+		return ""
+	case w.Why == fsm.WaitPaused:
+		return join + "is paused"
+	default:
+		return join + "waits for " + inspect.WaitText(w)
+	}
+}
+
+// Unblock returns what ends the wait of the run that is in the way: a word for it, and the words of a command. Both are empty where time or the
+// world ends it.
+func Unblock(locked *persistence.ConflictError) (word string, command []string) {
+	id := string(locked.Holder)
+	switch w := locked.Waits; {
+	case w == nil:
+		return "", nil
+	case w.Why == fsm.WaitPaused:
+		return "continue it", []string{"unpause", id}
+	case w.Choices != "":
+		return "answer it", []string{"answer", id}
+	case w.Event != "":
+		return "send the event", []string{"signal", id, w.Event}
+	}
+	return "", nil
 }

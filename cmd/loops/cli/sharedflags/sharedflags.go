@@ -17,7 +17,7 @@ func Alias(flags *pflag.FlagSet, other, name string) {
 // MaxSteps adds the flag for the cap on steps. Its short form -n works, as that of little-loops does, and is not shown: elsewhere
 // -n counts rows.
 func MaxSteps(flags *pflag.FlagSet, to *int) {
-	flags.IntVar(to, "max-steps", 0, "cap on state entries, instead of the loop's `N`")
+	flags.IntVar(to, "max-steps", 0, "cap on all state entries of the run, instead of the loop's `N`")
 	flags.VarP(short{flags.Lookup("max-steps")}, "n", "n", "the same as --max-steps `N`")
 	_ = flags.MarkHidden("n") // it is there
 }
