@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,11 +19,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"loops/cmd/loops/cli"
 	"loops/internal/testenv"
 )
 
 // TestScript runs testdata/script/*.txtar against the real program. Besides the usual commands there are
 //
+//	loops ARGS            run, and want exit code 0; "! loops ARGS" wants another
 //	code N loops ARGS     run, and want exit code N
 //	waitfor FILE          wait until FILE exists
 //	mask stdout|stderr|FILE OUT   write it to OUT with times, pids and folders replaced, to compare
@@ -30,6 +33,8 @@ import (
 //	job FILE OUT          write the commands that GitHub Actions would obey of the log FILE
 //	suites FILE... OUT    write what services read of files with JUnit XML
 //	sameevents A B        A, a stream of events, and B, a JSON array of them, hold the same
+//
+// What they run of the commands in views is run in this process, which spares the start of a program; "exec loops ARGS" is always a process.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
@@ -41,6 +46,7 @@ func TestScript(t *testing.T) {
 // it is called in messages.
 func runScripts(t *testing.T, store string, scripts []string, locate func(*testscript.Env) (location, name string)) {
 	bin := binary(t)
+	variables := variablesOf(t, scripts)
 	testscript.Run(t, testscript.Params{
 		Files:               scripts,
 		UpdateScripts:       testenv.Update(),
@@ -71,10 +77,16 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 			location, name := locate(env)
 			env.Setenv("LOOPS_STORE", location)
 			env.Setenv("STORE", name)
+			names := slices.Clone(variables)
+			for _, v := range env.Vars {
+				name, _, _ := strings.Cut(v, "=")
+				names = append(names, name)
+			}
+			env.Values[variablesKey{}] = names
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": scriptCode, "waitfor": scriptWaitFor, "mask": scriptMask, "gone": scriptGone, "sameevents": scriptSameEvents,
+			"code": scriptCode, "loops": scriptLoops, "waitfor": scriptWaitFor, "mask": scriptMask, "gone": scriptGone, "sameevents": scriptSameEvents,
 			"job": scriptJob, "suites": scriptSuites, "serve": scriptServe,
 		},
 	})
@@ -97,18 +109,71 @@ func scriptCode(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	got := 0
-	if err := ts.Exec(args[1], args[2:]...); err != nil {
-		var exit *exec.ExitError
-		if !errors.As(err, &exit) {
-			ts.Fatalf("%v", err)
-		}
-		got = exit.ExitCode()
-	}
-	if got != want {
+	if got := scriptRun(ts, args[1:]); got != want {
 		ts.Fatalf("%s: exit code %d, want %d", strings.Join(args[1:], " "), got, want)
 	}
 }
+
+func scriptLoops(ts *testscript.TestScript, neg bool, args []string) {
+	if got := scriptRun(ts, append([]string{"loops"}, args...)); (got == 0) == neg {
+		ts.Fatalf("loops %s: exit code %d", strings.Join(args, " "), got)
+	}
+}
+
+// views are the commands that only read and print: they are the same in this process.
+var views = []string{
+	"__complete", "config", "cost", "events", "explain", "fragments", "graph", "help", "history", "list", "logs", "render", "report", "runs", "schema",
+	"show", "stats", "status", "validate",
+}
+
+// scriptRun runs a command and returns its exit code.
+func scriptRun(ts *testscript.TestScript, command []string) int {
+	if command[0] == "loops" && isView(command[1:]) {
+		var env []string
+		for _, name := range ts.Value(variablesKey{}).([]string) {
+			if value := ts.Getenv(name); value != "" {
+				env = append(env, name+"="+value)
+			}
+		}
+		return cli.Main(command[1:], cli.IO{In: strings.NewReader(""), Out: ts.Stdout(), Err: ts.Stderr(), Dir: ts.MkAbs("."), Env: env})
+	}
+	err := ts.Exec(command[0], command[1:]...)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode()
+	}
+	ts.Check(err)
+	return 0
+}
+
+func isView(args []string) bool {
+	if len(args) > 2 && args[0] == "-C" {
+		args = args[2:]
+	}
+	return len(args) > 0 && slices.Contains(views, args[0])
+}
+
+// A variablesKey is the key of the names of a script's environment variables: testscript tells the value of a name only.
+type variablesKey struct{}
+
+// variablesOf returns the names of the variables that scripts set.
+func variablesOf(t *testing.T, scripts []string) []string {
+	t.Helper()
+	var names []string
+	for _, path := range scripts {
+		for _, line := range setting.FindAllString(readText(t, path), -1) {
+			for _, m := range assignment.FindAllStringSubmatch(line, -1) {
+				names = append(names, m[1])
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+var (
+	setting    = regexp.MustCompile(`(?m)^(\[[^\]]*\] )?env .*$`)
+	assignment = regexp.MustCompile(`(\w+)=`)
+)
 
 func scriptWaitFor(ts *testscript.TestScript, _ bool, args []string) {
 	if !testenv.Within(time.Minute, func() bool { _, err := os.Stat(ts.MkAbs(args[0])); return err == nil }) {
