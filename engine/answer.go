@@ -130,9 +130,9 @@ func (a *asking) commands(front string, questions []*fsm.OpenQuestion, s Answer)
 	if len(questions) == 0 {
 		return textf("")
 	}
-	choice := cmp.Or(s.Choice, "CHOICE")
+	choice := any(cmp.Or(s.Choice, "CHOICE"))
 	if s.Withdraw {
-		choice = "--withdraw"
+		choice = Setting{Name: SetWithdraw}
 	}
 	args := []any{}
 	for _, q := range questions {

@@ -58,6 +58,7 @@ const (
 	SetWorktreeEnd   = "worktree_end"
 	SetDir           = "dir"
 	SetQuestion      = "question"
+	SetWithdraw      = "withdraw"
 )
 
 // A Remedy is an operation that a user can ask for next. A face writes it as what a user does there, such as a command line.

@@ -47,7 +47,7 @@ func TestMCPAsksTheUser(t *testing.T) {
 		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"choice": "approve", "percent": 30.0, "reason": "it's green"}}, nil
 	})
 	got := fmt.Sprint(a.ask("answer", map[string]any{"run": "ship", "ask_user": true}))
-	if !strings.Contains(got, "choice:approve") || !strings.Contains(got, "by:the user, MCP") {
+	if !strings.Contains(got, "choice:approve") || !strings.Contains(got, "by:the user, ") {
 		t.Errorf("answer says %s", got)
 	}
 	form := <-forms

@@ -271,7 +271,7 @@ func TestWorkerFilesOfAnotherDatabase(t *testing.T) {
 	writeText(t, own, "of the run")
 
 	other := m
-	other.store = f.server.URL("other") + "&lease=" + workerLease
+	other.store = f.server.URL("other") + "&connect_timeout=30&lease=" + workerLease
 	w := other.worker()
 	time.Sleep(2 * time.Second) // it tidies at once, and says nothing when it leaves all as it is
 	w.kill()

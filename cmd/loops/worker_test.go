@@ -37,7 +37,7 @@ func newFleet(t *testing.T, lease string) fleet {
 // fleetOn returns a fleet whose server the test may change and stop, if it is its own.
 func fleetOn(t *testing.T, server *pgtest.Server, lease string) fleet {
 	t.Helper()
-	f := fleet{t, t.TempDir(), server.URL("fleet") + "&lease=" + lease, server, nil}
+	f := fleet{t, t.TempDir(), server.URL("fleet") + "&connect_timeout=30&lease=" + lease, server, nil}
 	must(t, os.Mkdir(filepath.Join(f.dir, ".loops"), 0o755))
 	return f
 }

@@ -41,7 +41,7 @@ func TestEmbedded(t *testing.T) {
 				t.Fatal(err)
 			}
 			id := results[0].Event.Run
-			want := "started|" + id + "|||\n" + "capped|" + id + "|two|1|resume " + id + " with max_steps 2\n"
+			want := "started|" + id + "|||\n" + "capped|" + id + "|two|1|resume " + id + " with extend steps=1\n"
 			if !strings.HasPrefix(string(told), want) {
 				t.Errorf("told\n%swant\n%s", told, want)
 			}

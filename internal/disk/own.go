@@ -89,10 +89,10 @@ func MkdirAll(path string, mode fs.FileMode) error {
 			return err
 		}
 	}
-	if err := Mkdir(path, mode); err != nil {
-		return os.MkdirAll(path, mode) // another process made it
+	if err := Mkdir(path, mode); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
-	return nil
+	return os.MkdirAll(path, mode) // another process made it, or it is no folder
 }
 
 // CreateAt opens a file of an open folder, or makes it with [FileMode], as openat does.

@@ -89,8 +89,9 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 		}
 	}
 	var err error
-	v.Answers, err = engine.Given(ctx, f.Store, r.ID)
-	missed(f, v, err)
+	if v.Answers, err = engine.Given(ctx, f.Store, r.ID); len(r.Damage) == 0 { // or that they cannot be read is said there
+		missed(f, v, err)
+	}
 	look(ctx, f, v, v.Glance.Add)
 	if v.Alive {
 		v.Stderr = stderrtail.Heard(f.Project.RunDir(r.ID))

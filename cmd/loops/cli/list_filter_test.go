@@ -23,7 +23,7 @@ func TestOpenFilter(t *testing.T) {
 		"--stuck soon":                           `--stuck "soon": expected a time such as 90s, 30m, 1h or 2d`,
 		"--stuck=0s":                             `--stuck "0s": expected a time such as 90s, 30m, 1h or 2d`,
 		"--failed-since someday":                 `failed_since "someday": expected an age such as 45s, 30m, 1h or 2d, or a date such as 2026-11-21, 2026-11-21T10:34, today or yesterday`,
-		"--status halted":                        `--status "halted": there is no such status; they are running, interrupted, user_stopped, awaiting_continuation, failed, capped, stopped, paused, parked, handed_off, killed, budget, limited, queued, unreadable and 5 more`,
+		"--status halted":                        `--status "halted": there is no such status; they are running, interrupted, user_stopped, awaiting_continuation, failed, capped, stopped, paused, parked, handed_off, killed, budget, limited, queued, unreadable and 6 more`,
 		"--status capped,stopped,killed":         "",
 		"--failed-since 1d --status killed":      "",
 		"--status stalled":                       `--status stalled: such a run is not open; loops history NAME --status stalled lists those that ended`,
