@@ -81,5 +81,5 @@ func (d crashDir) asksAndDies(t *testing.T) string {
 func (d crashDir) asks(t *testing.T, run string) bool {
 	t.Helper()
 	d.start(t, "status", run).end(t, 0)
-	return strings.Contains(d.said(t), "go on?")
+	return strings.Contains(d.said(t), "an answer: go on?") // what was answered has a row of its own
 }

@@ -90,7 +90,7 @@ func TestServeOverPostgres(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)
 	f.write(".loops/asks.yaml", askLoop)
-	f.write(".loops/count.yaml", countLoop)
+	f.write(".loops/hold.yaml", "name: hold\ndescription: Works until it is stopped.\ninitial: work\nstates:\n  work: {action: 'sleep 300', next: done}\n  done: {terminal: true}\n")
 	web := startServe(t, f.dir, "--store", f.store)
 	f.worker()
 	submitted := f.submit("asks")
@@ -101,7 +101,7 @@ func TestServeOverPostgres(t *testing.T) {
 	web.post("/runs/"+submitted+"/answer", `{"choice": "good"}`)
 	web.until(submitted, `"completed"`)
 
-	started := web.post("/runs", `{"loop": "count"}`)["instance_id"].(string)
+	started := web.post("/runs", `{"loop": "hold"}`)["instance_id"].(string)
 	web.until(started, `"alive": true`)
 	web.post("/runs/"+started+"/stop", `{}`)
 	web.until(started, `"user_stopped"`)

@@ -33,11 +33,11 @@ These choose among the loops: --category, --label, and --visibility, --internal 
 cannot run. Loops with visibility: internal are left out, unless these or --all ask for them.
 
 With --running it shows running runs, those in the queue, and those of the newest 200 that can be resumed; one whose owner died
-is interrupted. IDLE is the time since the last event of a running run, or its last line of output; of others, since they ended.
+is interrupted. IDLE is the time since a run's last event or line of output, or since it ended.
 
 These choose among the runs, also without --running; given together, all must hold:
 
-  --stuck          is running, waits for nothing, and was silent for 10 minutes, or for DURATION
+  --stuck          is running, waits for nothing, was silent for 10 minutes, or DURATION
   --waiting        waits: paused, for a rate limit, between states, handed off, or in the queue
   --failed-since   ended badly since WHEN: failed, timed out, capped, budget used up, not merged, or found dead, but not
                    stopped by a user; whether it can be resumed or not; every run of the project is looked at
