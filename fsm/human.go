@@ -173,11 +173,16 @@ func (a *Ask) Chosen(text string) (string, error) {
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(a.Choices) && strconv.Itoa(n) == text {
 		return a.Choices[n-1], nil
 	}
+	return "", fmt.Errorf("%q is no choice; the choices are %s", value.Truncate(text, 60), a.Numbered())
+}
+
+// Numbered returns the choices with their numbers: "1 approve, 2 reject".
+func (a *Ask) Numbered() string {
 	numbered := make([]string, len(a.Choices))
 	for i, c := range a.Choices {
 		numbered[i] = strconv.Itoa(i+1) + " " + c
 	}
-	return "", fmt.Errorf("%q is no choice; the choices are %s", value.Truncate(text, 60), strings.Join(numbered, ", "))
+	return strings.Join(numbered, ", ")
 }
 
 // Fill checks what was said beside a choice, texts by field, and returns it typed.

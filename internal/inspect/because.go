@@ -184,15 +184,14 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	}
 	switch o.TerminatedBy {
 	case fsm.EndTerminal:
+		kept := ""
 		if b.kept != "" {
-			why := b.kept
-			b.kept = ""
-			return NotMerged + plain.Cut(why, mergeLength) + "; " + b.reason(o, l)
+			kept = NotMerged + plain.Cut(b.kept, mergeLength) + "; "
 		}
 		if t := b.decided(o.Failure, l); t != nil {
-			return t.text() + t.chose(l) + b.after(t, l)
+			return kept + t.text() + t.chose(l) + b.after(t, l)
 		}
-		return map[bool]string{true: "state " + state + " is a failure state", false: "state " + state + " is a terminal state"}[o.Failure]
+		return kept + map[bool]string{true: "state " + state + " is a failure state", false: "state " + state + " is a terminal state"}[o.Failure]
 	case fsm.EndMaxSteps:
 		return b.lastly("the cap "+numberOr(l.MaxSteps > 0, "of "+humanize.Count(l.MaxSteps, "step"), "on steps")+" was reached (max_steps)", l)
 	case fsm.EndMaxIterations:

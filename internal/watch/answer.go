@@ -81,15 +81,11 @@ func (a *answering) prompt() (label, means string) {
 	case a.chosen == nil:
 		return "question: ", "1 to " + strconv.Itoa(len(a.asks)) + "   Enter chooses, Esc leaves"
 	case a.choice == "":
-		numbered := make([]string, len(a.chosen.Choices))
-		for i, c := range a.chosen.Choices {
-			numbered[i] = strconv.Itoa(i+1) + " " + c
-		}
 		does := "answers"
 		if len(a.chosen.Fields) > 0 {
 			does = "chooses"
 		}
-		return "answer: ", printable(strings.Join(numbered, ", ")) + "   Enter " + does + ", Esc leaves"
+		return "answer: ", printable(a.chosen.Numbered()) + "   Enter " + does + ", Esc leaves"
 	}
 	f := a.chosen.Fields[a.field]
 	return f.Name + ": ", f.Type + ", may be empty   Enter goes on, Esc leaves"

@@ -178,8 +178,10 @@ func (d *Store) liveRun(id persistence.ID, saw seen, keep bool) (persistence.Run
 	r := p.run(l)
 	r.Unasked = saw&sawCommands == 0 && (saw != 0 || !disk.Exists(files.commands))
 	d.addOwner(&r, files, l)
-	if why := unread(nil, files.commands, files.lock); r.Held && !r.Unasked && why != "" {
-		r.Damage = append(slices.Clip(r.Damage), "commands that are sent to the run are not read: "+why)
+	if r.Held && !r.Unasked {
+		if why := unread(nil, files.commands, files.lock); why != "" {
+			r.Damage = append(slices.Clip(r.Damage), "commands that are sent to the run are not read: "+why)
+		}
 	}
 	if keep {
 		r.Reading = &reading{d, p, l, err}

@@ -172,8 +172,8 @@ func conflictLine(c *persistence.ConflictError) string {
 	if c.Holder == "" {
 		return views.InTheWayLine(c) + "; wait for it"
 	}
-	if _, command := views.Unblock(c); command != nil {
-		return views.InTheWayLine(c) + "; wait for it, or: " + (&app{}).command(command...) + ", or: " + (&app{}).stopHolder(c)
+	if _, command := views.Unblock(c, (&app{}).remedy); command != "" {
+		return views.InTheWayLine(c) + "; wait for it, or: " + command + ", or: " + (&app{}).stopHolder(c)
 	}
 	return views.InTheWayLine(c) + "; wait for it, or: " + (&app{}).stopHolder(c)
 }

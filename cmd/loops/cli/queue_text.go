@@ -26,8 +26,8 @@ func (a *app) busy(err error, waited time.Duration) error {
 		lines[1] = fmt.Sprintf("%-14s %s", "wait longer:", a.again("--queue --queue-timeout "+views.TimeoutText(2*waited)))
 	}
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
-		if word, command := views.Unblock(locked); word != "" {
-			lines = slices.Insert(lines, 1, fmt.Sprintf("%-14s %s", word+":", a.command(command...)))
+		if word, command := views.Unblock(locked, a.remedy); word != "" {
+			lines = slices.Insert(lines, 1, fmt.Sprintf("%-14s %s", word+":", command))
 		}
 		if locked.Holder != "" {
 			lines = append(lines, fmt.Sprintf("%-14s %s", "stop it:", a.stopHolder(locked)))

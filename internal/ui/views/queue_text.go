@@ -3,6 +3,7 @@ package views
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"loops/engine"
@@ -76,19 +77,19 @@ func holderWaits(locked *persistence.ConflictError, join string) string {
 	}
 }
 
-// Unblock returns what ends the wait of the run that is in the way: a word for it, and the words of a command. Both are empty where time or the
-// world ends it.
-func Unblock(locked *persistence.ConflictError) (word string, command []string) {
+// Unblock returns what ends the wait of the run that is in the way: a word for it, and the command, which remedy writes. Both are empty where
+// time or the world ends it.
+func Unblock(locked *persistence.ConflictError, remedy func(engine.Remedy) string) (word, command string) {
 	id := string(locked.Holder)
 	switch w := locked.Waits; {
 	case w == nil:
-		return "", nil
+		return "", ""
 	case w.Why == fsm.WaitPaused:
-		return "continue it", []string{"unpause", id}
+		return "continue it", remedy(engine.Do(engine.OpUnpause, id))
 	case w.Choices != "":
-		return "answer it", []string{"answer", id}
+		return "answer it", remedy(engine.AnswerRemedy(id, w.Question)) + " " + strings.ReplaceAll(w.Choices, ", ", "|")
 	case w.Event != "":
-		return "send the event", []string{"signal", id, w.Event}
+		return "send the event", remedy(engine.Do("signal", id)) + " " + plain.ShellWord(w.Event)
 	}
-	return "", nil
+	return "", ""
 }
