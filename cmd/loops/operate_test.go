@@ -101,8 +101,20 @@ func TestExamplesPage(t *testing.T) {
 	s := newStage(t, examplesPage)
 	must(t, os.CopyFS(filepath.Join(s.dir, examples), os.DirFS("../../"+examples)))
 	must(t, os.Mkdir(filepath.Join(s.dir, ".loops"), 0o755))
+	tools := filepath.Join(filepath.Dir(s.dir), "tools")
+	must(t, os.Mkdir(tools, 0o755))
+	must(t, os.WriteFile(filepath.Join(tools, "sleep"), []byte(sleepUntilKilled), 0o755))
+	s.env = append(s.env, "PATH="+tools+string(os.PathListSeparator)+filepath.Dir(binary(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
 	s.play(6)
 }
+
+// sleepUntilKilled stands for sleep in the page's loop: the fourth call, in whose action the page kills the run, lasts until then. With
+// the real one a slow machine would be further than the page.
+const sleepUntilKilled = `#!/bin/bash
+echo >> ../slept
+[ "$(grep -c "" ../slept)" != 4 ] || exec /bin/sleep 300
+exec /bin/sleep 0.1
+`
 
 func newStage(t *testing.T, page string) *stage {
 	bin, dir := binary(t), filepath.Join(t.TempDir(), "shop")

@@ -215,7 +215,7 @@ func TestCallback(t *testing.T) {
 	}{
 		{"nothing", "true", nil},
 		{"one piece", inOneWrite(`a\nb\n`), []string{"a\nb"}},
-		{"unfinished line", inOneWrite(`a\nb`), []string{"a\nb"}},
+		{"unfinished line", "printf b", []string{"b"}},
 		{"empty line", "echo", []string{""}},
 		{"empty lines", inOneWrite(`\n\n\n`), []string{"\n\n"}},
 		{"blanks are kept", "echo '  a  '", []string{"  a  "}},

@@ -58,7 +58,7 @@ func openPostgres(ctx context.Context, u *url.URL, lease time.Duration) (d *post
 	shown.User, shown.RawQuery = nil, ""
 	d = &postgresDB{name: shown.String(), try: lease / 3}
 	open := func(conns int) *sql.DB {
-		db := stdlib.OpenDB(*config.Copy())
+		db := sql.OpenDB(&patientConnector{Connector: stdlib.GetConnector(*config.Copy())})
 		db.SetMaxOpenConns(conns)
 		db.SetMaxIdleConns(conns)
 		return db
