@@ -21,7 +21,7 @@ build: ## the program, without cgo, as bin/loops
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/loops
 
 test: bin/testlog ## every test there is; bin/test.log has all that they printed
-	@GOFLAGS="$$(go env GOFLAGS) -v -timeout=30m" go test ./... > bin/test.log 2>&1; code=$$?; \
+	@GOFLAGS="$$(go env GOFLAGS) -v -timeout=60m" go test ./... > bin/test.log 2>&1; code=$$?; \
 	bin/testlog failures bin/test.log; bin/testlog count bin/test.log; exit $$code
 
 test-times: bin/testlog ## the slowest packages and tests of the last make test
@@ -36,9 +36,7 @@ bin/testlog: tools/testlog/main.go
 race: ## the packages that start goroutines or may be called by several, under the race detector (needs a C compiler)
 	go test -race -timeout 40m $$(cat internal/testenv/race.txt)
 
-lint: tools ## vet, staticcheck, gofumpt, golangci-lint
-	go vet ./...
-	bin/staticcheck ./...
+lint: tools ## gofumpt, and golangci-lint with vet and staticcheck in it
 	@unformatted=$$(bin/gofumpt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not formatted (make format):"; echo "$$unformatted"; exit 1; fi
 	bin/golangci-lint run
