@@ -47,6 +47,7 @@ func (c *checker) check() []fsm.Problem {
 	c.literalRules()
 	c.graphRules()
 	c.failureAsSuccess()
+	c.waitsWithoutScope()
 	p := c.newPastes()
 	for _, s := range c.states {
 		c.stateRules(s)
