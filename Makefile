@@ -56,8 +56,8 @@ golden: ## all files that hold what tests expect, rewritten: look at the differe
 generate: ## everything made by go:generate
 	go generate ./...
 
-bench: build ## the table of numbers, as ratios measured in one run
-	go run ./bench -bin $(BIN)
+bench: build ## the numbers, measured in one run and written to docs/performance.md, three of them to README.md
+	go run ./bench -bin $(BIN) -write docs/performance.md -front README.md
 
 release: bin/nfpm ## everything that users install, in dist/; IMAGE=1 adds the image for containers; RELEASE_URL is where dist will be found
 	go run ./release -out dist -nfpm bin/nfpm $(if $(IMAGE),-image)

@@ -6,9 +6,10 @@
 //	go run ./bench -bin bin/loops -rounds 9
 //	go run ./bench -only "a million"
 //	go run ./bench -long
-//	go run ./bench -write README.md
+//	go run ./bench -write docs/performance.md -front README.md
 //
-// With -write the table in the section Numbers of that file becomes what was measured, with every row, when all is done.
+// With -write the table in the section Numbers of that file becomes what was measured, with every row, when all is done. With -front
+// the rows that a table of that file already has get the new figures.
 // What needs a server of PostgreSQL starts one of its own, and is not measured where the binaries are missing.
 package main
 
@@ -31,6 +32,7 @@ func main() {
 	long := flag.Bool("long", false, "measure what takes minutes in its full length")
 	dead := flag.String("dead", "", "used by bench itself: leave dead runs in this project")
 	update := flag.String("write", "", "write the table into this file, too")
+	front := flag.String("front", "", "write new figures into the rows that this file has, too")
 	flag.Parse()
 	if *dead != "" {
 		if err := dieHere(*dead); err != nil {
@@ -39,17 +41,17 @@ func main() {
 		}
 		os.Exit(0) // the runs still have their owner, and lose it
 	}
-	if *update != "" && *only != "" {
-		fmt.Fprintln(os.Stderr, "bench: -write wants every row, so it goes without -only")
+	if *update+*front != "" && *only != "" {
+		fmt.Fprintln(os.Stderr, "bench: -write and -front need every row: leave out -only")
 		os.Exit(2)
 	}
-	if err := run(*bin, *only, *update, *rounds, *long); err != nil {
+	if err := run(*bin, *only, *update, *front, *rounds, *long); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(bin, only, update string, rounds int, long bool) (err error) {
+func run(bin, only, update, front string, rounds int, long bool) (err error) {
 	if bin, err = filepath.Abs(bin); err != nil {
 		return err
 	}
@@ -62,7 +64,8 @@ func run(bin, only, update string, rounds int, long bool) (err error) {
 	}
 	defer os.RemoveAll(dir)
 
-	fmt.Printf("%s/%s, %d cores, kernel %s, %s, medians of %d rounds\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), kernel(), runtime.Version(), rounds)
+	machine := fmt.Sprintf("%s/%s, %d cores, kernel %s, %s, medians of %d rounds", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), kernel(), runtime.Version(), rounds)
+	fmt.Print(machine, "\n\n")
 	fmt.Println("| what | target | measured | bare spawns | |")
 	fmt.Println("|---|---|---|---|---|")
 	b := &bench{bin: bin, dir: dir, rounds: rounds, long: long}
@@ -88,10 +91,13 @@ func run(bin, only, update string, rounds int, long bool) (err error) {
 		taken = append(taken, result{m, m.unit.text(got), got > m.limit, false})
 		fmt.Printf("| %s | ≤ %s | %s | %s | %s |\n", m.name, m.unit.text(m.limit), m.unit.text(got), m.unit.ratio(got, spawn), verdict)
 	}
-	if update == "" {
-		return nil
+	if update != "" {
+		err = updateTable(update, machine, taken)
 	}
-	return updateTable(update, taken)
+	if front != "" {
+		err = errors.Join(err, updateRows(front, taken))
+	}
+	return err
 }
 
 // A missingError means that something cannot be measured on this machine, or is not without -long.

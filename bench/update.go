@@ -15,14 +15,16 @@ type result struct {
 	keep   bool // it was not measured without -long: what a document has of it stays
 }
 
-// The table of a document is in the section tableSection, below the lines of tableHead.
+// The table of a document is in the section tableSection, below the lines of tableHead. A line between the two that begins with
+// machineLine says on what the figures were measured.
 const (
 	tableSection = "\n## Numbers\n"
+	machineLine  = "\nMeasured on "
 	tableHead    = "| what | target | measured |\n|---|---|---|\n"
 )
 
-// updateTable rewrites the table of a document.
-func updateTable(path string, taken []result) error {
+// updateTable rewrites the table of a document, and its line about the machine if there is one.
+func updateTable(path, machine string, taken []result) error {
 	old, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -39,7 +41,30 @@ func updateTable(path string, taken []result) error {
 		}
 		table.WriteString(row + "\n")
 	}
+	if at := strings.LastIndex(before, machineLine); at > strings.Index(before, tableSection) {
+		at += len(machineLine)
+		_, rest, _ := strings.Cut(before[at:], "\n")
+		before = before[:at] + machine + ".\n" + rest
+	}
 	return os.WriteFile(path, []byte(before+table.String()+after), 0o644) //nolint:gosec // a document of the repository
+}
+
+// updateRows puts what was measured into the rows that a document has, wherever they are.
+func updateRows(path string, taken []result) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var doc strings.Builder
+	for line := range strings.Lines(string(old)) {
+		for _, r := range taken {
+			if !r.keep && strings.HasPrefix(line, r.promise()) {
+				line = r.row() + "\n"
+			}
+		}
+		doc.WriteString(line)
+	}
+	return os.WriteFile(path, []byte(doc.String()), 0o644) //nolint:gosec // a document of the repository
 }
 
 // earlier returns the row that begins so, or row where there is none.

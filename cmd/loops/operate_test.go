@@ -15,7 +15,7 @@ import (
 	"loops/internal/testenv"
 )
 
-// docs/operate.md and the README of the examples are executed from top to bottom, each in a project of its own. What they have:
+// docs/operate.md, README.md and the README of the examples are executed from top to bottom, each in a project of its own. What they have:
 //
 //	a block below a line `FILE`:         the file, written as it is there
 //	a block ```console                   lines "$ COMMAND", each with what it prints; a line … stands for any others
