@@ -121,9 +121,6 @@ func (e example) run(t *testing.T, files map[string]string, want string) {
 		cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
 		cmd.Env = append(cleanEnv(bin, dir), "PATH="+filepath.Dir(bin)+string(os.PathListSeparator)+os.Getenv("PATH"))
 		_ = cmd.Run() // how it ended is read from ProcessState
-		if args[0] == "validate" {
-			return out.String() + errs.String(), int(exitCode(cmd.ProcessState))
-		}
 		if errs.Len() > 0 {
 			t.Logf("%s %s:\n%s", filepath.Base(program), strings.Join(args, " "), errs.String())
 		}
@@ -135,7 +132,8 @@ func (e example) run(t *testing.T, files map[string]string, want string) {
 		}
 	}
 
-	out, code := call(bin, "validate", e.file)
+	out, errs, code := answer(t, dir, cleanEnv(bin, dir), "validate", e.file)
+	out += errs
 	for _, m := range warningLine.FindAllStringSubmatch(out, -1) {
 		t.Errorf("line %d: %s", e.line, m[0])
 	}

@@ -386,6 +386,9 @@ func TestMCPServerEnds(t *testing.T) {
 				if how == "Ctrl-C" { // it goes to all that the terminal knows as one job
 					must(t, syscall.Kill(-a.server.Process.Pid, syscall.SIGINT))
 				}
+				if how != "input" {
+					waitGone(t, a.server.Process.Pid) // the end of its input is another reason to end
+				}
 				if bound {
 					_ = a.Close() // the client gives a server five seconds; ours waits for the run
 					waitGone(t, pid)

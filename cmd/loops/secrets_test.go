@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -45,18 +44,12 @@ func newSecretProject(t *testing.T) *secretProject {
 // loops runs a command, and returns what it printed, which holds no secret.
 func (p *secretProject) loops(env []string, args ...string) string {
 	p.t.Helper()
-	cmd := exec.CommandContext(p.t.Context(), p.bin, args...)
-	cmd.Dir, cmd.Env = p.dir, append(slices.Clone(p.env), env...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	if _, ended := err.(*exec.ExitError); err != nil && !ended {
-		p.t.Fatal(err)
+	out, errs, _ := answer(p.t, p.dir, append(slices.Clone(p.env), env...), args...)
+	out += errs
+	if strings.Contains(out, hush) {
+		p.t.Errorf("loops %s prints:\n%s", args[0], out)
 	}
-	if strings.Contains(out.String(), hush) {
-		p.t.Errorf("loops %s prints:\n%s", args[0], out.String())
-	}
-	return out.String()
+	return out
 }
 
 // look finds secrets in the arguments of processes and in files.

@@ -57,14 +57,11 @@ func (f fleet) command(args ...string) *exec.Cmd {
 // loops runs a command that is to succeed, and returns what it prints.
 func (f fleet) loops(args ...string) string {
 	f.t.Helper()
-	cmd := f.command(args...)
-	var errs bytes.Buffer
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil {
-		f.t.Fatalf("loops %s: %v\n%s%s", strings.Join(args, " "), err, out, errs.String())
+	out, errs, code := answer(f.t, f.dir, f.command().Env, args...)
+	if code != 0 {
+		f.t.Fatalf("loops %s: exit code %d\n%s%s", strings.Join(args, " "), code, out, errs)
 	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(out)
 }
 
 func (f fleet) submit(args ...string) string {

@@ -250,7 +250,7 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 		return true, err
 	}
 	now := c.now()
-	if now.Before(f.Until) && f.Until.Sub(now) <= pauses[len(pauses)-1] {
+	if f.others(now) {
 		return true, nil
 	}
 	f.Until = now.Add(pauses[min(f.Tries, len(pauses)-1)]).UTC()

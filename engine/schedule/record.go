@@ -32,6 +32,12 @@ const (
 // look after the same schedules may differ by less.
 const aheadMost = 10 * time.Minute
 
+// others reports whether the firing is left to the server that has begun it. That server's clock may differ; a time that is further away than
+// clocks differ is of a clock that was set back.
+func (f Firing) others(now time.Time) bool {
+	return now.Before(f.Until) && f.Until.Sub(now) <= pauses[len(pauses)-1]+aheadMost
+}
+
 // listOf returns the list of the times of a schedule since its clock was set back for the last time, which is the nth time.
 func listOf(loop string, n int) string {
 	if n == 0 {

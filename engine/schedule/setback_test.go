@@ -165,3 +165,23 @@ func TestLookAfterAClockWasSetBack(t *testing.T) {
 		}
 	}
 }
+
+// Two servers told a run the same event, one of them because its clock was behind by a moment. (34 1.9)
+func TestFiringThatAnotherServerHasBegun(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 11, 28, 12, 0, 20, 0, time.UTC)
+	for _, c := range []struct {
+		name string
+		now  time.Time
+		want bool
+	}{
+		{"it was begun just now", until.Add(-pauses[0]), true},
+		{"this clock is behind", until.Add(-pauses[0] - time.Millisecond), true},
+		{"its server was killed", until, false},
+		{"the clock was set back by an hour", until.Add(-time.Hour), false},
+	} {
+		if got := (Firing{Until: until}).others(c.now); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

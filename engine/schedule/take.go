@@ -70,7 +70,7 @@ func (c *Clock) Once(ctx context.Context, list, key string, f Firing, do func() 
 			return false, err
 		}
 		switch {
-		case len(all) == 0 || all[0].State == Starting && now.Before(all[0].Until) && all[0].Until.Sub(now) <= pauses[0]:
+		case len(all) == 0 || all[0].State == Starting && all[0].others(now):
 			return false, ErrBusy
 		case all[0].State == Started:
 			return false, nil
