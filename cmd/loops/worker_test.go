@@ -27,7 +27,7 @@ type fleet struct {
 }
 
 // workerLease is how long the runs of a fleet are safe: short, so that takeovers can be waited for.
-const workerLease = "1500ms"
+const workerLease = "3s"
 
 func newFleet(t *testing.T, lease string) fleet {
 	t.Helper()

@@ -91,7 +91,7 @@ func TestWorkersOverTLS(t *testing.T) {
 	cert, key = ours.certify("loops") // the name of the user
 	good := url.Values{
 		"sslmode": {"verify-full"}, "sslrootcert": {file("root.crt", ours.text)}, "sslcert": {file("user.crt", cert)}, "sslkey": {file("user.key", key)},
-		"search_path": {"fleet"}, "lease": {workerLease}, "connect_timeout": {"5"},
+		"search_path": {"fleet"}, "lease": {workerLease}, "connect_timeout": {"30"},
 	}
 	at := func(host string, change url.Values) string {
 		q := url.Values{}
