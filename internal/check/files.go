@@ -32,7 +32,7 @@ func Loops(l *project.Library, words []string) (files []File, others []string, e
 			continue
 		}
 		folders = append(folders, l.Project.Short(root))
-		found, passed, err := folderFiles(l.Project, root)
+		found, passed, err := folderFiles(l.Project, root, mostEntries)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -103,10 +103,22 @@ func wordFolder(l *project.Library, word string) string {
 	return path
 }
 
-// folderFiles returns the YAML files below a folder that may be loops, and those that are not.
-func folderFiles(p *project.Project, root string) (files []File, others []string, err error) {
+// mostEntries is how many files and folders are looked at below a folder.
+const mostEntries = 200_000
+
+// folderFiles returns the YAML files below a folder that may be loops, and those that are not. The root of a disk is refused, and so is a folder
+// with more than most files and folders below it.
+func folderFiles(p *project.Project, root string, most int) (files []File, others []string, err error) {
+	const todo = "name the folder that the loops are in, such as "
+	if filepath.Dir(root) == root {
+		return nil, nil, engine.Refuse(engine.Usage, "%s is a whole disk; %s%s", root, todo, p.Short(p.Loops))
+	}
+	seen := 0
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		seen++
 		switch {
+		case seen > most:
+			return engine.Refuse(engine.Usage, "more than %d files and folders are below %s; %s%s", most, p.Short(root), todo, p.Short(p.Loops))
 		case err != nil:
 			files = append(files, File{name: p.Short(path), file: path, Failure: project.Unreadable(p, path, err)})
 		case d.IsDir() && path != root && holdsNoLoops(p, path):

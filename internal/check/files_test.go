@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"loops/engine/project"
@@ -56,5 +57,32 @@ states:
 	own := len(checkedFiles[0].Problems)
 	if r := New(checkedFiles, nil, nil, false, nil); len(r.problems) < own || len(r.problems) >= n*own {
 		t.Errorf("%d problems of %d loops with %d each", len(r.problems), n, own)
+	}
+}
+
+// TestValidateOfAWholeDisk_35_2_22: loops validate / read every folder of the machine.
+func TestValidateOfAWholeDisk_35_2_22(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for i := range 4 {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.txt", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := project.Open("", project.Options{Cwd: dir, Env: []string{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		root, want string
+		most       int
+	}{
+		{"/", "/ is a whole disk; name the folder that the loops are in, such as .loops", 1},
+		{dir, "more than 4 files and folders are below .; name the folder that the loops are in, such as .loops", 4},
+		{dir, "", 5},
+	} {
+		if _, _, err := folderFiles(p, c.root, c.most); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s, %d at most: %v, want %s", c.root, c.most, err, c.want)
+		}
 	}
 }

@@ -35,7 +35,7 @@ func newValidateCommand(a *app) *cobra.Command {
 Nothing is
 run. Without an argument it checks every loop of the project. It always reports mistakes in .loops/config.yaml and
 .loops/prices.yaml, because they keep every loop from starting. With a FOLDER it checks every loop below it and skips
-other YAML files, such as libraries of fragments.
+other YAML files, such as libraries of fragments. A whole disk, or a folder with more than 200,000 files, is refused.
 
 Warnings do not make a loop invalid, unless --strict is given. --all adds style rules.
 "loops help rule NAME" explains the rule a message names.
