@@ -341,7 +341,7 @@ var arrows = map[string][]string{
 	"loops/internal/config":                       {"loops/internal/host", "loops/internal/humanize", "gopkg.in/yaml.v3", "loops/internal/signing"},
 	"loops/internal/diagram":                      {"loops/fsm", "golang.org/x/text"},
 	"loops/internal/disk":                         {"golang.org/x/sys"},
-	"loops/internal/doctor":                       {"loops/engine/action", "loops/engine/project", "loops/engine/schedule", "loops/fsm", "loops/fsm/value", "loops/internal/config", "loops/internal/host", "loops/internal/humanize", "loops/internal/plain", "loops/internal/price", "loops/persistence", "loops/reconcile"},
+	"loops/internal/doctor":                       {"loops/engine/action", "loops/engine/project", "loops/engine/schedule", "loops/fsm", "loops/fsm/value", "loops/internal/access", "loops/internal/config", "loops/internal/host", "loops/internal/humanize", "loops/internal/plain", "loops/internal/price", "loops/persistence", "loops/reconcile"},
 	"loops/internal/testenv":                      {"github.com/rogpeppe/go-internal"},
 	"loops/internal/host":                         {"loops/fsm/pattern"},
 	"loops/internal/hosttest":                     {"loops/internal/testenv"},

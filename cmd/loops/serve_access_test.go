@@ -146,7 +146,7 @@ func TestServeSignsInOverTLS(t *testing.T) {
 		t.Errorf("the answer: %d %s", status, text)
 	}
 	audited := func() bool {
-		return strings.Contains(s.said.String(), `"ada" project="shop" answer run="`+run+`" done`) && strings.Contains(s.said.String(), `"bob" refused "POST `)
+		return strings.Contains(s.said.String(), `user="ada" action="answer" project="shop" run="`+run+`" choice="good" result="done"`) && strings.Contains(s.said.String(), `user="bob" action="request" address="POST `)
 	}
 	if !testenv.Within(time.Minute, audited) {
 		t.Errorf("the lines about writes: %s", s.said)

@@ -171,7 +171,7 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			if status, text := s.ask("POST", all+"/loops/nightly/text", "application/json", write(file.Text, file.SHA256)); status != http.StatusConflict {
 				t.Errorf("a text for a file that was changed is answered with %d %.500s", status, text)
 			}
-			if said := s.said.String(); !strings.Contains(said, `edit nightly run="" done`) || !strings.Contains(said, `edit nightly run="" refused`) {
+			if said := s.said.String(); !strings.Contains(said, `action="edit" project="shop" loop="nightly" result="done"`) || !strings.Contains(said, `loop="nightly" result="refused"`) {
 				t.Errorf("the audit has %s", said)
 			}
 			ask("GET", all+"/loops/..%2f..%2fx/text", "", "error")

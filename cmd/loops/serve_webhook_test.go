@@ -188,7 +188,7 @@ func TestWebhooks(t *testing.T) {
 	if err != nil || strings.TrimSpace(string(out)) != "1.2" {
 		t.Errorf("what came with the event: %s %v", out, err)
 	}
-	if !strings.Contains(s.said.String(), `webhook Accepted "deploy"`) {
+	if !strings.Contains(s.said.String(), `action="webhook" name="deploy" event="`) {
 		t.Errorf("no line for an audit: %s", s.said)
 	}
 }

@@ -52,7 +52,7 @@ func TestUsers(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	u, err := OpenUsers(path)
+	u, err := OpenUsers(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestUsersRefused(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenUsers(path); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := OpenUsers(path, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
 	}
@@ -131,7 +131,7 @@ func TestUsersRefused(t *testing.T) {
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenUsers(path); err == nil || !strings.Contains(err.Error(), "others may change it") {
+	if _, err := OpenUsers(path, nil); err == nil || !strings.Contains(err.Error(), "others may change it") {
 		t.Errorf("a file that others may change: %v", err)
 	}
 }
@@ -219,5 +219,64 @@ func TestTokensOfServersThatAreGone(t *testing.T) {
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
+	}
+}
+
+// TestOneBadLineLocksAllOut_35_2_6: a file with one bad line had no users, and nothing said why.
+func TestOneBadLineLocksAllOut_35_2_6(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "users")
+	for _, name := range []string{"ada", "bob"} {
+		if err := SetUser(path, name, "long enough", Operator); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	u, err := OpenUsers(path, func(text string) { said = append(said, text) })
+	if err != nil || len(said) > 0 {
+		t.Fatalf("%v, %q", err, said)
+	}
+	check := func(what, more string, in map[string]bool, want ...string) {
+		t.Helper()
+		said = nil
+		if err := os.WriteFile(path, append(whole, more...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // what is wrong is said once
+			for name, want := range in {
+				if _, _, ok := u.Check(name, "long enough"); ok != want {
+					t.Errorf("%s: %s is let in: %v", what, name, ok)
+				}
+			}
+		}
+		if len(said) != len(want) {
+			t.Fatalf("%s: said %q", what, said)
+		}
+		for i := range want {
+			if !strings.Contains(said[i], want[i]) {
+				t.Errorf("%s: said %q, want %q", what, said[i], want[i])
+			}
+		}
+	}
+	check("a role that is none", "eve:operater:*\n", map[string]bool{"ada": true, "bob": true, "eve": false}, path+":4: ")
+	check("one more", "eve:operater:*\nmallory\n", map[string]bool{"ada": true}, path+":4: ", path+":5: expected NAME:ROLE:HASH; the other users are let in")
+	check("a user twice", "bob:author:*\n", map[string]bool{"ada": true, "bob": false}, path+`:4: "bob" is in line 3, too`)
+	check("right again", "", map[string]bool{"ada": true, "bob": true}, "every line is right again")
+	if users, err := Listed(path); err != nil || len(users) != 2 {
+		t.Errorf("Listed: %v %v", users, err)
+	}
+	if err := os.WriteFile(path, append(whole, "mallory\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said = nil
+	if _, err := OpenUsers(path, func(text string) { said = append(said, text) }); err != nil || len(said) != 1 {
+		t.Errorf("at the start: %v, said %q", err, said)
+	}
+	if err := SetUser(path, "ada", "another one", NoRole); err == nil || !strings.Contains(err.Error(), path+":4: ") {
+		t.Errorf("a file with a bad line is changed: %v", err)
 	}
 }

@@ -27,19 +27,29 @@ type entry struct {
 // Users are those of a file, which is read again when it has changed. They may be used by several goroutines at once.
 type Users struct {
 	path string
+	say  func(string) // gets what is wrong in the file, a text for each line of it; nil = not called
 
 	mu    sync.Mutex
 	stamp disk.Stamp // guarded by mu: of what all was read from
 	all   []entry    // guarded by mu
 	err   error      // guarded by mu: why there are none
+	said  string     // guarded by mu: what say got last
 }
 
-// OpenUsers reads a file of users. It is refused where others may change it, and where no user is in it.
-func OpenUsers(path string) (*Users, error) {
+// OpenUsers reads a file of users. It is refused where others may change it, and where no user is in it. say gets what is wrong in it, now and
+// after each change, and that nothing is wrong any more; nil = it is not called.
+func OpenUsers(path string, say func(string)) (*Users, error) {
 	u := &Users{path: path}
-	all, err := u.now()
-	if err == nil && len(all) == 0 {
+	all, bad, err := readUsers(path)
+	switch {
+	case err == nil && len(all) == 0 && len(bad) > 0:
+		err = errors.Join(bad...)
+	case err == nil && len(all) == 0:
 		err = fmt.Errorf("%s: no user is in it; add one: loops serve passwd %s NAME --role author", path, path)
+	}
+	if err == nil {
+		u.say = say
+		_, err = u.now()
 	}
 	return u, err
 }
@@ -56,38 +66,67 @@ func (u *Users) now() ([]entry, error) {
 	if ok && stamp == u.stamp {
 		return u.all, u.err
 	}
-	u.all, u.err = readUsers(u.path)
+	var bad []error
+	u.all, bad, u.err = readUsers(u.path)
 	u.stamp = stamp
+	u.tell(bad)
 	return u.all, u.err
 }
 
-func readUsers(path string) ([]entry, error) {
+// tell says what is wrong in the file, unless that was said already. The caller holds mu.
+func (u *Users) tell(bad []error) {
+	var texts []string
+	if u.err != nil {
+		texts = append(texts, u.err.Error()+"; no user of the file is let in")
+	}
+	for _, err := range bad {
+		texts = append(texts, err.Error()+"; the other users are let in")
+	}
+	now := strings.Join(texts, "\n")
+	if u.say == nil || now == u.said {
+		return
+	}
+	if u.said = now; now == "" {
+		texts = []string{u.path + ": every line is right again"}
+	}
+	for _, text := range texts {
+		u.say(text)
+	}
+}
+
+// readUsers returns the users of a file, and for each line that is wrong an error with its number. Who is in two lines is left out: it is not
+// known which of them holds. err is why nothing of the file counts.
+func readUsers(path string) (all []entry, bad []error, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		return nil, fmt.Errorf("%s: others may change it (mode %04o); forbid that: chmod 600 %s", path, info.Mode().Perm(), path)
+		return nil, nil, fmt.Errorf("%s: others may change it (mode %04o); forbid that: chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var all []entry
+	lines := map[string]int{}
+	var twice []string
 	for i, line := range strings.Split(string(text), "\n") {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		e, err := parseEntry(line)
-		if err == nil && slices.ContainsFunc(all, func(o entry) bool { return o.Name == e.Name }) {
-			err = fmt.Errorf("%s is in it twice", humanize.Quote(e.Name))
+		if err == nil && lines[e.Name] > 0 {
+			twice = append(twice, e.Name)
+			err = fmt.Errorf("%s is in line %d, too, and is let in by neither; delete one of them", humanize.Quote(e.Name), lines[e.Name])
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", path, i+1, err)
+			bad = append(bad, fmt.Errorf("%s:%d: %w", path, i+1, err))
+			continue
 		}
+		lines[e.Name] = i + 1
 		all = append(all, e)
 	}
-	return all, nil
+	return slices.DeleteFunc(all, func(e entry) bool { return slices.Contains(twice, e.Name) }), bad, nil
 }
 
 func parseEntry(line string) (entry, error) {
@@ -150,14 +189,14 @@ var absentHash = sync.OnceValue(func() string {
 	return h
 })
 
-// Listed returns the users of a file, in its order.
+// Listed returns the users of a file, in its order, and what is wrong in it: of a line that is wrong the user is left out.
 func Listed(path string) ([]User, error) {
-	all, err := readUsers(path)
+	all, bad, err := readUsers(path)
 	var users []User
 	for _, e := range all {
 		users = append(users, e.User)
 	}
-	return users, err
+	return users, errors.Join(append(bad, err)...)
 }
 
 // SetUser adds a user to a file, or changes them; an empty password leaves theirs, and a role of [NoRole] their role. The file is made with mode 0600
@@ -199,8 +238,8 @@ func RemoveUser(path, name string) error {
 
 // editUser replaces the line of a user by what edit returns; "" removes it.
 func editUser(path, name string, edit func(was *entry) (string, error)) error {
-	all, err := readUsers(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	all, bad, err := readUsers(path)
+	if err = errors.Join(append(bad, err)...); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	text, err := os.ReadFile(path)

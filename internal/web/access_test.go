@@ -62,7 +62,7 @@ func as(name string) func(*http.Request) {
 // TestEachRouteHasItsRole asks for each address as each role: who may gets an answer, and others get none.
 func TestEachRouteHasItsRole(t *testing.T) {
 	t.Parallel()
-	users, err := access.OpenUsers(usersFile(t))
+	users, err := access.OpenUsers(usersFile(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +102,7 @@ func TestEachRouteHasItsRole(t *testing.T) {
 	if count[access.Viewer] == 0 || count[access.Operator] == 0 {
 		t.Errorf("routes by role: %v", count)
 	}
-	if !strings.Contains(audit.String(), `"viewer" refused "POST `) {
+	if !strings.Contains(audit.String(), `user="viewer" action="request" address="POST `) {
 		t.Errorf("no line tells that a viewer was refused:\n%s", audit)
 	}
 	if w := send(s, "DELETE", "/api/v1/runs", as("author")); w.Code != http.StatusMethodNotAllowed && w.Code != http.StatusNotFound {
@@ -147,7 +147,7 @@ func form(text string) func(*http.Request) {
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	path := usersFile(t)
-	users, err := access.OpenUsers(path)
+	users, err := access.OpenUsers(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +187,7 @@ func TestSignIn(t *testing.T) {
 	if w := send(s, "GET", "/api/v1/projects", as("operator")); w.Code != http.StatusUnauthorized {
 		t.Errorf("a user who was removed: %d", w.Code)
 	}
-	for _, line := range []string{`failed to sign in as "viewer"`, `failed to sign in as "nobody"`, `signed in as "viewer"`, `"viewer" signed out`} {
+	for _, line := range []string{`action="sign in" as="viewer" result="refused"`, `action="sign in" as="nobody" result="refused"`, `action="sign in" as="viewer" result="done"`, `user="viewer" action="sign out"`} {
 		if !strings.Contains(audit.String(), line) {
 			t.Errorf("no line has %s:\n%s", line, audit)
 		}
@@ -202,7 +202,7 @@ func TestSignIn(t *testing.T) {
 // TestGuessing: after some wrong passwords none of that name is looked at for a while, not even the right one; others are let in.
 func TestGuessing(t *testing.T) {
 	t.Parallel()
-	users, err := access.OpenUsers(usersFile(t))
+	users, err := access.OpenUsers(usersFile(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func token(t *testing.T) *access.Token {
 // TestProxy: a header names the user if it comes from the proxy, once.
 func TestProxy(t *testing.T) {
 	t.Parallel()
-	users, err := access.OpenUsers(usersFile(t))
+	users, err := access.OpenUsers(usersFile(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,16 +3,13 @@ package web
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"loops/engine"
 	"loops/fsm"
@@ -180,7 +177,7 @@ func (s *Server) write(verb string) http.HandlerFunc {
 			if err == nil {
 				d, err = acts()[verb](r, p, session, f, userOf(r).Name)
 			}
-			s.audit(r, p, verb, d.run, err)
+			s.audit(r, p, verb, d.run, f, err)
 			if err != nil && f != nil && !ofAPI(r) {
 				return s.formAgain(w, r, p, session, verb, f, err)
 			}
@@ -199,18 +196,6 @@ func (s *Server) write(verb string) http.HandlerFunc {
 			return nil
 		})
 	}
-}
-
-// audit logs a write: when, from where, as whom, what, of which run, and whether it was done.
-func (s *Server) audit(r *http.Request, p Project, verb, run string, err error) {
-	if run == "" {
-		run = r.PathValue("run")
-	}
-	became := "done"
-	if err != nil {
-		became = "refused"
-	}
-	s.Audit(fmt.Sprintf("%s %s %s project=%s %s run=%s %s", time.Now().UTC().Format(time.RFC3339), r.RemoteAddr, strconv.Quote(userOf(r).Name), strconv.Quote(p.Name), verb, strconv.Quote(run), became))
 }
 
 func (s *Server) runAddress(project, run string) string {

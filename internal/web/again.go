@@ -163,7 +163,7 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(bundleTime))
 		name := filepath.Base(string(run.ID)) + ".tar.zst"
 		written, _, err := transfer.Export(r.Context(), filepath.Join(dir, name), true, nil, f.Store, run, transfer.WorkOf(f.Project, run))
-		s.audit(r, p, "bundle", string(run.ID), err)
+		s.audit(r, p, "bundle", string(run.ID), nil, err)
 		if err != nil {
 			return engine.Refuse(engine.Failed, "run %s was not exported: %s", string(run.ID), err)
 		}

@@ -201,7 +201,7 @@ func (s *Server) drainWorker(w http.ResponseWriter, r *http.Request) {
 		if err == nil {
 			err = drain(r.Context(), session, f["worker"], userOf(r).Name)
 		}
-		s.audit(r, p, "workers drain "+f["worker"], "", err)
+		s.audit(r, p, "workers drain", "", f, err)
 		switch {
 		case err != nil:
 			return err
@@ -258,7 +258,7 @@ func (s *Server) changeSchedule(verb string) http.HandlerFunc {
 			default:
 				changed, err = schedule.SetPaused(r.Context(), session.Project, plan, verb == "pause", userOf(r).Name)
 			}
-			s.audit(r, p, "schedule "+verb+" "+f["loop"], run, err)
+			s.audit(r, p, "schedule "+verb, run, f, err)
 			switch {
 			case err != nil:
 				return err

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -42,9 +43,15 @@ func (e *examined) of(ctx context.Context, p Project) ([]doctor.Finding, error) 
 	return found, nil
 }
 
+// examine returns what doctor finds in a project, and in the file of users of this server.
+func (s *Server) examine(ctx context.Context, p Project) ([]doctor.Finding, error) {
+	all, err := s.examined.of(ctx, p)
+	return append(slices.Clip(all), doctor.Users(s.Access.File)...), err
+}
+
 // findings are what doctor finds in a project.
 func (s *Server) findings(ctx context.Context, p Project, _ *Session, b *board) error {
-	all, err := s.examined.of(ctx, p)
+	all, err := s.examine(ctx, p)
 	b.Head = []string{"Level", "What", "Found", "To do"}
 	for _, f := range all {
 		b.Rows = append(b.Rows, boardRow{Cells: []cell{{Status: f.Level}, {Text: f.Check}, {Text: f.Text}, {Text: f.Todo}}})
@@ -54,7 +61,7 @@ func (s *Server) findings(ctx context.Context, p Project, _ *Session, b *board) 
 
 func (s *Server) findingObjects(w http.ResponseWriter, r *http.Request) {
 	s.with(w, r, func(p Project, _ *Session) error {
-		all, err := s.examined.of(r.Context(), p)
+		all, err := s.examine(r.Context(), p)
 		if err == nil {
 			writeJSON(w, http.StatusOK, ui.List(all, views.FindingObject))
 		}

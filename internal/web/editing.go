@@ -97,7 +97,7 @@ func (s *Server) save(r *http.Request, p Project, session *Session, loop string,
 	if f, err = editor.Open(session.Project, loop); err == nil {
 		f, problems, err = editor.Save(session.Project, f, given["sha256"], given["text"], given["despite"] == "true")
 	}
-	s.audit(r, p, "edit "+loop, "", err)
+	s.audit(r, p, "edit", "", fields{"loop": loop}, err)
 	return f, problems, err
 }
 
@@ -145,7 +145,7 @@ func (s *Server) make(r *http.Request, p Project, session *Session) (given field
 	if err == nil {
 		path, err = starter.Write(session.Project, given["loop"], text)
 	}
-	s.audit(r, p, "new "+given["loop"], "", err)
+	s.audit(r, p, "new", "", given, err)
 	return given, path, err
 }
 
@@ -176,7 +176,7 @@ func (s *Server) makeTour(w http.ResponseWriter, r *http.Request, p Project, ses
 	if err == nil {
 		_, err = starter.Write(session.Project, starter.Tour, text)
 	}
-	s.audit(r, p, "new "+starter.Tour, "", err)
+	s.audit(r, p, "new", "", fields{"loop": starter.Tour}, err)
 	if err != nil {
 		return err
 	}

@@ -95,7 +95,7 @@ func (s *Server) signout(w http.ResponseWriter, r *http.Request) {
 	for _, c := range r.CookiesNamed(s.cookie()) {
 		s.Access.sessions.End(c.Value)
 	}
-	s.tell(r, "signed out", "")
+	s.tell(r, "sign out")
 	s.setCookie(w, r, "")
 	http.Redirect(w, r, s.BasePath+"/signin", http.StatusSeeOther)
 }
@@ -126,13 +126,13 @@ func (s *Server) checkPassword(r *http.Request, name, password string) (access.U
 	}
 	user, version, ok := a.Users.Check(name, password)
 	if !ok {
-		s.tell(r, "failed to sign in as", name)
+		s.tell(r, "sign in", "as", name, "result", "refused")
 		return access.User{}, errNotSignedIn
 	}
 	a.attempts.Return(client)
 	a.guesses.Return(name)
 	a.proven.keep(user.Name, password, version)
-	s.tell(r, "signed in as", name)
+	s.tell(r, "sign in", "as", name, "result", "done")
 	return user, nil
 }
 

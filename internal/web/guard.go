@@ -2,7 +2,6 @@ package web
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,6 +23,7 @@ type Access struct {
 	Owner access.User
 	Users *access.Users // sign in with a password
 	Proxy *access.Proxy // names them
+	File  string        // of users, which one of these asks; "" = none
 
 	OpenID  *openid.Provider // has them sign in there
 	Address string           // of this server, to which that sends them back; "" = the one they came by
@@ -54,12 +54,12 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		if r.TLS != nil {
-			h.Set("Strict-Transport-Security", "max-age=31536000")
-		}
 		if !s.answers(r.Host) {
 			http.Error(w, "this server does not answer for that host; use the address that loops serve printed, or name the host with --allow-host", http.StatusMisdirectedRequest)
 			return
+		}
+		if r.TLS != nil && s.strict(r.Host) {
+			h.Set("Strict-Transport-Security", "max-age=31536000")
 		}
 		if wait, ok := s.Access.requests.Take(s.client(r)); !ok {
 			tooMany(w, wait)
@@ -171,9 +171,4 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.refuse(w, r, http.StatusUnauthorized, "sign in first")
 	}
-}
-
-// tell writes a line for an audit of what is no write of a project.
-func (s *Server) tell(r *http.Request, what, of string) {
-	s.Audit(fmt.Sprintf("%s %s %s %s %s", time.Now().UTC().Format(time.RFC3339), r.RemoteAddr, strconv.Quote(userOf(r).Name), what, strconv.Quote(of)))
 }

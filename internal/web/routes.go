@@ -56,7 +56,7 @@ func (s *Server) mux() http.Handler {
 			case user.Role == access.Anyone:
 				s.unknown(w, r)
 			default:
-				s.tell(r, "refused", one.pattern)
+				s.tell(r, "request", "address", one.pattern, "result", "refused")
 				s.refuse(w, r, http.StatusForbidden, "this is for users with the role "+one.least.String()+"; yours is "+user.Role.String())
 			}
 		})

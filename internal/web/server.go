@@ -47,6 +47,7 @@ type Options struct {
 	AnyIP    string       // a port with which each address of IP is answered, too; "" = none is
 	TLS      *tls.Config  // nil = nothing is encrypted
 	Edit     bool         // authors may change loops
+	HSTS     string       // one of HSTSModes; "" = the first
 	Audit    func(string) // takes a line for each write, and for each attempt to sign in
 }
 
@@ -56,6 +57,7 @@ type Server struct {
 	hub     hub
 	streams chan struct{} // a place for each stream
 	pacer   pacer
+	trusted trusted
 
 	chronicles chronicles // of the runs that pages show
 	spent      spent

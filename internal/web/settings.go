@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +40,9 @@ type Settings struct {
 	Token    string // "" = a new one
 	StateDir string // where the token is kept; "" = nowhere
 	Owner    string // the user that the token stands for
+	HSTS     string // one of HSTSModes; "" = the first
+
+	Say func(string) // gets what is wrong with a file that is read again
 }
 
 // A WrongSettingsError says what settings do not go together or cannot be read.
@@ -77,6 +81,8 @@ func (s *Settings) check() (host string, err error) {
 		return "", wrong("--base-path: expected a path such as /loops")
 	case (s.Cert == "") != (s.Key == ""):
 		return "", wrong("--tls-cert and --tls-key go together")
+	case s.HSTS != "" && !slices.Contains(HSTSModes, s.HSTS):
+		return "", wrong("--hsts: expected %s, not %s", strings.Join(HSTSModes, ", "), humanize.Quote(s.HSTS))
 	case s.Token != "" && len(s.Token) < shortestToken:
 		return "", wrong("LOOPS_SERVE_TOKEN has %s; expected %d or more that cannot be guessed", humanize.Count(len(s.Token), "character"), shortestToken)
 	case s.Header == "" && len(s.From) > 0:
@@ -99,7 +105,7 @@ func (s *Settings) Open(ctx context.Context) (*Post, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := Options{BasePath: CleanBase(s.BasePath), Access: &Access{Owner: access.User{Name: s.Owner, Role: access.Author}}}
+	o := Options{BasePath: CleanBase(s.BasePath), Access: &Access{Owner: access.User{Name: s.Owner, Role: access.Author}, File: s.Auth}, HSTS: s.HSTS}
 	scheme := "http"
 	if s.Cert != "" {
 		scheme = "https"
@@ -110,7 +116,7 @@ func (s *Settings) Open(ctx context.Context) (*Post, error) {
 		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 	}
 	if s.Auth != "" {
-		if o.Access.Users, err = access.OpenUsers(s.Auth); err != nil {
+		if o.Access.Users, err = access.OpenUsers(s.Auth, s.Say); err != nil {
 			return nil, wrong("--auth: %v", err)
 		}
 	}

@@ -41,7 +41,7 @@ func (s *Server) openidBegin(w http.ResponseWriter, r *http.Request) {
 	}
 	to, browser, err := p.Begin(r.Context(), strings.TrimRight(back, "/")+openidPath+"/callback", local(r.FormValue("to")))
 	if err != nil {
-		s.tell(r, "could not be sent to the provider", err.Error())
+		s.tell(r, "sign in at the provider", "error", err.Error(), "result", "refused")
 		s.refuse(w, r, http.StatusBadGateway, err.Error())
 		return
 	}
@@ -63,14 +63,14 @@ func (s *Server) openidFinish(w http.ResponseWriter, r *http.Request) {
 	user, to, err := p.Finish(r.Context(), browser, r.URL.Query())
 	s.openidCookie(w, r, "")
 	if err != nil {
-		s.tell(r, "failed to sign in at the provider as", user.Name)
+		s.tell(r, "sign in at the provider", "as", user.Name, "error", err.Error(), "result", "refused")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusUnauthorized)
 		s.render(w, r, "signin", "Sign in", signinForm{Provider: p.Host(), Said: err.Error()})
 		return
 	}
 	s.Access.attempts.Return(s.client(r))
-	s.tell(r, "signed in at the provider as", user.Name)
+	s.tell(r, "sign in at the provider", "as", user.Name, "result", "done")
 	s.setCookie(w, r, s.Access.sessions.Begin(user, openidVersion))
 	// The cookie of the session is Strict: it is not sent with a redirect that another site began. This page begins it.
 	next := s.BasePath + local(to)

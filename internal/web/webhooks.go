@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -89,9 +90,9 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// answerHook answers the sender, and leaves a line for an audit.
+// answerHook answers the sender, and leaves a line for the audit. The event in it is what the sender says; of a signature that is wrong too.
 func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, name string, status int, answer *value.Map) {
-	s.tell(r, "webhook "+http.StatusText(status), name)
+	s.tell(r, "webhook", "name", name, "event", cmp.Or(r.Header.Get("X-Loops-Event"), r.Header.Get("X-GitHub-Event")), "result", http.StatusText(status))
 	writeJSON(w, status, answer)
 }
 

@@ -24,8 +24,8 @@ import (
 )
 
 type doctorOptions struct {
-	host        string
-	model       string
+	host, model string
+	users       string
 	permissions string
 	yes, json   bool
 	fix         bool
@@ -70,6 +70,7 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
 	flags := cmd.Flags()
 	flags.StringVar(&o.host, "host", "", "look at this agent `HOST` only")
 	flags.StringVar(&o.model, "model", "", "`MODEL` of the test (default: the host's own)")
+	flags.StringVar(&o.users, "auth", "", "look at the users of serve in `FILE`, too")
 	flags.StringVar(&o.permissions, "permissions", project.PermissionsHost, "what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them unless they say otherwise)")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "send the prompts, or with --fix repair, without asking")
 	flags.BoolVar(&o.fix, "fix", false, "repair what can be repaired, each after showing it")
@@ -106,6 +107,11 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	if len(found) > 0 && x.mayPrompt(ctx, found) {
 		for _, h := range found {
 			x.Prompt(ctx, h)
+		}
+	}
+	if o.users != "" {
+		for _, f := range doctor.Users(a.at(o.users)) {
+			x.show(f)
 		}
 	}
 	if ctx.Err() != nil {

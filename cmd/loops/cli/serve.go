@@ -73,6 +73,7 @@ and answers runs too, or an author, who with --edit changes loops too. Each writ
 	flags.StringVar(&o.Address, "oidc-address", "", "the `URL` of this server as browsers open it, if a proxy is before it")
 	flags.StringVar(&o.Cert, "tls-cert", "", "encrypt with the certificate in `FILE`, which is read again when it changes")
 	flags.StringVar(&o.Key, "tls-key", "", "and with its key in `FILE`")
+	flags.StringVar(&o.HSTS, "hsts", "auto", "tell browsers to open this host over HTTPS only, for a year: `MODE` is auto (at port 443, with a certificate that is trusted), always or never")
 	flags.BoolVar(&o.Edit, "edit", false, "let authors change loops")
 	flags.BoolVar(&o.Insecure, "insecure", false, "listen beyond this machine although nothing is encrypted")
 	flags.StringVar(&o.BasePath, "base-path", "", "serve below `PREFIX`, as a proxy passes it on")
@@ -92,6 +93,7 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 			*file = a.at(*file)
 		}
 	}
+	o.Say = func(text string) { ui.SayLine(a.Err, "loops: "+text) }
 	o.StateDir, o.Owner = config.StateDir(a.getenv, "serve"), cmp.Or(a.sender(), engine.User())
 	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()

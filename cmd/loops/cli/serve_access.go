@@ -51,10 +51,9 @@ func runServePasswd(a *app, args []string, o servePasswdOptions) error {
 		return usageError{"missing argument: NAME", "loops serve passwd --help"}
 	case len(args) == 1:
 		var users []access.User
-		if users, err = access.Listed(file); err == nil {
-			for _, u := range users {
-				ui.SayLine(a.Out, u.Name+" "+u.Role.String())
-			}
+		users, err = access.Listed(file)
+		for _, u := range users {
+			ui.SayLine(a.Out, u.Name+" "+u.Role.String())
 		}
 	case o.remove:
 		err = access.RemoveUser(file, args[1])

@@ -41,7 +41,7 @@ func TestSignIn(t *testing.T) {
 	if err := os.WriteFile(users, []byte("ada@example.org:author:*\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listed, err := access.OpenUsers(users)
+	listed, err := access.OpenUsers(users, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
