@@ -15,7 +15,7 @@ import (
 	"loops/internal/testenv"
 )
 
-// docs/operate.md, README.md and the README of the examples are executed from top to bottom, each in a project of its own. What they have:
+// docs/operate.md, docs/tutorial.md, README.md and the README of the examples are executed from top to bottom, each in a project of its own. What they have:
 //
 //	a block below a line `FILE`:         the file, written as it is there
 //	a block ```console                   lines "$ COMMAND", each with what it prints; a line … stands for any others
@@ -93,6 +93,11 @@ func form(line string) string {
 func TestOperatePage(t *testing.T) {
 	t.Parallel()
 	newStage(t, operatePage).play(30)
+}
+
+func TestTutorialPage(t *testing.T) {
+	t.Parallel()
+	newStage(t, "../../docs/tutorial.md").play(15)
 }
 
 // What the README of the examples shows of a run that is killed and resumed was behind the program.
