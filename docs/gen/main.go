@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"text/template"
 
 	"loops/internal/jsonoutput"
@@ -64,5 +65,36 @@ func language() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return page.Bytes(), t.complete()
+	text := strings.Replace(page.String(), "<!-- contents -->\n", contents(page.String()), 1)
+	return []byte(text), t.complete()
+}
+
+// contents returns links to the chapters of a page and to their parts, a line a chapter.
+func contents(page string) string {
+	var b strings.Builder
+	code, parts := false, false
+	for line := range strings.Lines(page) {
+		level, heading, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(line, "```") {
+			code = !code
+		}
+		link := fmt.Sprintf("[%s](#%s)", heading, strings.ReplaceAll(strings.ToLower(heading), " ", "-"))
+		switch {
+		case code:
+		case level == "##":
+			if b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteString("* " + link)
+			parts = false
+		case level == "###":
+			separator := ": "
+			if parts {
+				separator = ", "
+			}
+			b.WriteString(separator + link)
+			parts = true
+		}
+	}
+	return b.String() + "\n"
 }
