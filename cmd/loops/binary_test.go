@@ -27,7 +27,6 @@ func TestMain(m *testing.M) {
 var (
 	binary        = programtest.Binary
 	cleanEnv      = programtest.CleanEnv
-	loopsIn       = programtest.Loops
 	must          = programtest.Must
 	readText      = programtest.ReadText
 	startPostgres = programtest.Postgres

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -135,32 +136,31 @@ func (p *hostileProject) loops(args ...string) string {
 	if len(args) > 1 {
 		p.seen[args[0]+" "+args[1]] = true
 	}
-	ctx, cancel := context.WithTimeout(p.t.Context(), 20*time.Second)
-	defer cancel()
-	defer func() {
-		if ctx.Err() != nil {
+	what := fmt.Sprintf("%.300q", args)
+	if !p.terminal {
+		out, errs, code := answer(p.t, p.dir, p.env, args...)
+		if code < 0 {
 			p.t.Errorf("%.150q does not end", args)
 		}
-	}()
+		p.harmless(what, out)
+		p.harmless(what+" on standard error", errs)
+		return out + errs
+	}
+	ctx, cancel := context.WithTimeout(p.t.Context(), commandLimit)
+	defer cancel()
 	cmd := exec.CommandContext(ctx, p.bin, args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
-	what := fmt.Sprintf("%.300q", args)
-	if p.terminal {
-		tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 100})
-		must(p.t, err)
-		out, _ := io.ReadAll(tty) // on Linux, its end is an error
-		_ = cmd.Wait()            // a failure is as good an output as another
-		_ = tty.Close()
-		text := strings.ReplaceAll(string(out), "\r\n", "\n")
-		p.harmless(what+" on a terminal", text)
-		return text
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 30, Cols: 100})
+	must(p.t, err)
+	out, _ := io.ReadAll(tty) // on Linux, its end is an error
+	_ = cmd.Wait()            // a failure is as good an output as another
+	_ = tty.Close()
+	if ctx.Err() != nil {
+		p.t.Errorf("%.150q does not end", args)
 	}
-	var out, errs bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	_ = cmd.Run() // the same
-	p.harmless(what, out.String())
-	p.harmless(what+" on standard error", errs.String())
-	return out.String() + errs.String()
+	text := strings.ReplaceAll(string(out), "\r\n", "\n")
+	p.harmless(what+" on a terminal", text)
+	return text
 }
 
 var colour = regexp.MustCompile("\x1b\\[([0-9;:]*)m")
@@ -224,11 +224,11 @@ var (
 func (p *hostileProject) commands() (names []string) {
 	var visit func(above []string)
 	visit = func(above []string) {
-		cmd := exec.Command(p.bin, append(append([]string{}, above...), "--help")...)
-		cmd.Dir, cmd.Env = p.dir, p.env
-		out, err := cmd.Output()
-		must(p.t, err)
-		for _, list := range helpLists.FindAllStringSubmatch(string(out), -1) {
+		var out bytes.Buffer
+		if code := view(&out, io.Discard, p.dir, p.env, append(slices.Clone(above), "--help")); code != 0 {
+			p.t.Fatalf("%q --help exits with %d", above, code)
+		}
+		for _, list := range helpLists.FindAllStringSubmatch(out.String(), -1) {
 			for _, row := range helpRow.FindAllStringSubmatch(list[1], -1) {
 				path := append(append([]string{}, above...), row[1])
 				names = append(names, strings.Join(path, " "))

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"loops/cmd/loops/cli"
+	"loops/internal/programtest"
 	"loops/internal/testenv"
 )
 
@@ -151,6 +153,9 @@ func view(out, errs io.Writer, dir string, env, args []string) (code int) {
 	return cli.Main(args, cli.IO{In: strings.NewReader(""), Out: out, Err: errs, Dir: dir, Env: env})
 }
 
+// commandLimit is how long a command that a test calls may take before it counts as one that does not end.
+const commandLimit = 2 * time.Minute
+
 // answer returns what a command prints and its exit code; -1 = a signal ended it. One that only reads and prints runs in this process.
 func answer(t testing.TB, dir string, env []string, args ...string) (out, errs string, code int) {
 	t.Helper()
@@ -159,12 +164,27 @@ func answer(t testing.TB, dir string, env []string, args ...string) (out, errs s
 		code = view(&stdout, &stderr, dir, env, args)
 		return stdout.String(), stderr.String(), code
 	}
-	cmd := exec.CommandContext(t.Context(), binary(t), args...)
+	ctx, cancel := context.WithTimeout(t.Context(), commandLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary(t), args...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, env, &stdout, &stderr
 	if err := cmd.Run(); cmd.ProcessState == nil {
 		t.Fatal(err)
 	}
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
+}
+
+// loopsIn runs a command in a folder, which is to succeed, and returns all it prints. One that only reads and prints runs in this process.
+func loopsIn(t testing.TB, dir string, env []string, args ...string) string {
+	t.Helper()
+	if !isView(args) {
+		return programtest.Loops(t, dir, env, args...)
+	}
+	var all bytes.Buffer
+	if code := view(&all, &all, dir, env, args); code != 0 {
+		t.Fatalf("loops %s: exit code %d\n%s", strings.Join(args, " "), code, all.String())
+	}
+	return all.String()
 }
 
 func isView(args []string) bool {
