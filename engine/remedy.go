@@ -43,6 +43,7 @@ const (
 	SetBudget        = "budget"
 	SetExtend        = "extend"
 	SetRerun         = "rerun"
+	SetAcceptDamage  = "accept-damage"
 	SetRetryFailed   = "retry-failed"
 	SetAfterItem     = "after-item"
 	SetForce         = "force"

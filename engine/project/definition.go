@@ -280,7 +280,7 @@ func (r *Records) EventsOf(ctx context.Context, run persistence.Run, after uint6
 	if run.Reading == nil {
 		return r.Events(ctx, run.ID, after)
 	}
-	return run.Reading.Events(ctx, after)
+	return r.watched(ctx, run.ID, after, run.Reading.Events(ctx, after))
 }
 
 func (r *Records) parsed(text []byte, err error) (*Definition, error) {

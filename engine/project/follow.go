@@ -124,7 +124,7 @@ func (f *Follower) events(ctx context.Context, r persistence.Run, last bool) ite
 	if f.track == nil || f.upTo != f.After {
 		f.track = s.Track(r, f.After)
 	}
-	return f.track.Events(ctx, last)
+	return f.Store.watched(ctx, r.ID, f.After, f.track.Events(ctx, last))
 }
 
 // Again has the next Read look at files even if they are as they were: what is recorded of the run has another place now.

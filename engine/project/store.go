@@ -31,6 +31,8 @@ type Records struct {
 	Files   bool   // it is in files under .loops
 	Name    string // for a person, without a password
 	Logs    string // folder of the logs of runs in the background
+
+	damage *damageMarks // nil = it has none
 }
 
 // Locate returns where the runs of a project are recorded: dir, or the URL of a database, in which a path is
@@ -85,7 +87,7 @@ func (p *Project) RecordsAt(ctx context.Context, location, from string, create b
 			return nil, p.CannotOpen(err)
 		}
 		store.Liveness = reconcile.OwnerAlive
-		return &Records{Store: store, Project: p, Files: true, Name: p.Short(p.Loops), Logs: p.LogsDir()}, nil
+		return &Records{Store: store, Project: p, Files: true, Name: p.Short(p.Loops), Logs: p.LogsDir(), damage: new(damageMarks)}, nil
 	}
 	if path, missing := MissingFile(location); missing && !create {
 		return nil, &NoDatabaseError{p.Short(path), from}
@@ -112,7 +114,7 @@ func (p *Project) RecordsAt(ctx context.Context, location, from string, create b
 	}
 	files.Liveness = reconcile.OwnerAlive
 	store.Paths = files.PathLocks(sqlstore.Redacted(location))
-	return &Records{Store: Database{store}, Project: p, Name: store.Name(), Logs: p.LogsDir()}, nil
+	return &Records{Store: Database{store}, Project: p, Name: store.Name(), Logs: p.LogsDir(), damage: new(damageMarks)}, nil
 }
 
 // Key is the store, by the same word from every folder that a command may work in.
@@ -124,7 +126,8 @@ func (r *Records) Key() string {
 }
 
 // Runs has the loop files of the runs where they are now. A run that is recorded as running and whose owner is dead is read once more: its
-// owner may have recorded its end, and died, between the look at the record and the look at the owner.
+// owner may have recorded its end, and died, between the look at the record and the look at the owner. Damage that was found in events
+// before is among that of the runs.
 func (r *Records) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	runs, err := r.Store.Runs(ctx, q)
 	for i, was := range runs {
@@ -135,6 +138,7 @@ func (r *Records) Runs(ctx context.Context, q persistence.Query) ([]persistence.
 		}
 		runs[i].File = r.Project.Absolute(runs[i].File)
 	}
+	r.addMarks(ctx, runs)
 	return runs, err
 }
 

@@ -267,6 +267,7 @@ type run struct {
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
 	Ignored      *string        `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
 	Merge        *string        `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
+	Damage       []string       `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`

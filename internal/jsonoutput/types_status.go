@@ -88,7 +88,7 @@ type standing struct {
 		Of     *string `json:"of"`
 	} `json:"worktree,omitempty"`
 	Store       string          `json:"store,omitempty" jsonschema:"absent where runs are in files"`
-	Damage      []string        `json:"damage,omitempty"`
+	Damage      []string        `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
 	Captured    *map[string]any `json:"captured" jsonschema:"captures by name"`
 	PrevResult  *map[string]any `json:"prev_result"`
 	LastResult  *map[string]any `json:"last_result"`

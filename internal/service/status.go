@@ -8,6 +8,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
+	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
 )
@@ -51,7 +52,37 @@ func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
 		}
 		return w.Resumes != run.ID
 	})
+	if !project.Alive(run) { // who carries it reads what it needs; its journal is read whole when it is over, and by views of events
+		run = s.records.CheckEvents(ctx, run)
+	}
 	return &Status{Status: lookup.Status(ctx, f, run, s.resume(ctx, run)), Waiting: waiting, s: s}, nil
+}
+
+// AcceptDamage has no view report any more what is damaged now of the record of the run that arg means, and shows what that is.
+func (s *Service) AcceptDamage(ctx context.Context, arg string, asJSON bool) error {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return err
+	}
+	run, err := lookup.OneRun(ctx, f, arg)
+	if err != nil {
+		return err
+	}
+	damage, err := s.records.AcceptDamage(ctx, run)
+	switch {
+	case err != nil:
+		return s.records.Failed(err)
+	case asJSON:
+		return ui.WriteJSON(s.Page.Out, ui.List(damage, func(text string) any {
+			return value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "kind", "accepted", "why", text)
+		}))
+	case len(damage) == 0:
+		ui.Say(s.Page.Out, "Nothing to accept: no damage of run %s is known that was not accepted.\n", run.ID)
+	}
+	for _, text := range damage {
+		ui.Say(s.Page.Out, "accepted %s: %s\n", run.ID, text)
+	}
+	return nil
 }
 
 // Object returns the status for a program.

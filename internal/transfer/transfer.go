@@ -124,8 +124,10 @@ func Export(ctx context.Context, path string, useZstd bool, through func(io.Writ
 	case f.failed != nil:
 		return w, 0, &WriteError{path, f.failed}
 	case err != nil:
+		store.MarkDamage(ctx, run.ID, err)
 		return w, 0, err
 	}
+	store.UnmarkDamage(ctx, run.ID, false)
 	return w, st.Size(), disk.SyncFolder(filepath.Dir(path))
 }
 

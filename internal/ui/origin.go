@@ -40,6 +40,21 @@ func InProject(r persistence.Run) (note []string) {
 	return note
 }
 
+// AddDamage adds to an object what is known to be damaged of the record of a run, and not accepted.
+func AddDamage(m *value.Map, r persistence.Run) {
+	if len(r.Damage) > 0 {
+		m.Set("damage", Texts(r.Damage))
+	}
+}
+
+// DamageNote returns a note for a table of runs, none where nothing is damaged.
+func DamageNote(r persistence.Run) (note []string) {
+	if len(r.Damage) > 0 {
+		note = append(note, "damaged record (loops status says where)")
+	}
+	return note
+}
+
 // ElsewhereText says whose run it is, and how to get at it.
 func ElsewhereText(e *persistence.ElsewhereError) string {
 	there := ""

@@ -291,6 +291,9 @@ func rowOf(p Project, r persistence.Run) row {
 			reason = "completed, " + r.Ignored + "; " + reason
 		}
 	}
+	if len(r.Damage) > 0 {
+		reason = strings.TrimPrefix(reason+"; damaged: "+r.Damage[0], "; ")
+	}
 	return row{
 		Project: p.Name, ID: string(r.ID), Loop: r.Loop, Status: inspect.Outcome(r), State: r.State, Where: r.State, Step: inspect.StepText(r),
 		Reason: reason, Took: humanize.Duration(inspect.Elapsed(r)), Started: r.StartedAt, Alive: project.Alive(r),

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"loops/engine/project"
@@ -105,6 +106,9 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 	}
 	page.Row.Status = v.StatusText()
 	page.addHead(v)
+	if len(v.Run.Damage) > 0 {
+		page.addNote("Damaged: " + strings.Join(v.Run.Damage, "; "))
+	}
 	for _, a := range raisedIn(ctx, p, f) {
 		if a.Run == v.Run.ID {
 			page.Alarms = append(page.Alarms, a)

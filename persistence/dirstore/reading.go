@@ -67,6 +67,9 @@ func (r *reading) Definition(ctx context.Context) ([]byte, error) {
 	return r.d.Definition(ctx, r.p.id)
 }
 
+// KeptAside is reported, after the path, of a run with a file of damaged lines.
+const KeptAside = "damaged lines of the journal are kept here"
+
 // run is what a listing says about a loaded run.
 func (p place) run(l *loaded) persistence.Run {
 	r := persistence.Run{
@@ -77,7 +80,7 @@ func (p place) run(l *loaded) persistence.Run {
 		Resumable: l.status.CanGoOn(l.outcome().Retriable()),
 	}
 	if p.aside != "" && disk.Exists(p.aside) {
-		r.Damage = append(slices.Clip(r.Damage), p.aside+": damaged lines of the journal are kept here")
+		r.Damage = append(slices.Clip(r.Damage), p.aside+": "+KeptAside)
 	}
 	if r.RunID == "" {
 		r.RunID = persistence.MakeRunID(l.StartedAt)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/internal/service"
 	"loops/internal/ui/views"
 )
 
@@ -85,27 +86,21 @@ func firstOf(args []string) string {
 }
 
 func runPause(ctx context.Context, a *app, o pauseOptions) error {
-	s, err := a.service()
-	if err != nil {
+	return a.ask(func(s *service.Service) error {
+		told, err := s.Pause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return views.PausedText(a.page(), e) }))
+		if o.json && told != nil {
+			return a.withJSON(told.PauseObjects(), err)
+		}
 		return err
-	}
-	defer s.Close()
-	told, err := s.Pause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return views.PausedText(a.page(), e) }))
-	if o.json && told != nil {
-		return a.withJSON(told.PauseObjects(), err)
-	}
-	return err
+	})
 }
 
 func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
-	s, err := a.service()
-	if err != nil {
+	return a.ask(func(s *service.Service) error {
+		told, err := s.Unpause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return views.UnpausedText(a.page(), e.Before) }))
+		if o.json && told != nil {
+			return a.withJSON(told.UnpauseObjects(), err)
+		}
 		return err
-	}
-	defer s.Close()
-	told, err := s.Unpause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return views.UnpausedText(a.page(), e.Before) }))
-	if o.json && told != nil {
-		return a.withJSON(told.UnpauseObjects(), err)
-	}
-	return err
+	})
 }

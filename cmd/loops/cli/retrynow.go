@@ -7,6 +7,7 @@ import (
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
+	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -30,19 +31,16 @@ what a run waits for.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Us
 }
 
 func runRetryNow(ctx context.Context, a *app, arg string, json bool) error {
-	s, err := a.service()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	woken := []any{}
-	err = s.Wake(ctx, arg, func(e engine.Effect) {
-		if woken = append(woken, views.WokenObject(e)); !json {
-			ui.SayLine(a.out, views.WokenText(e))
+	return a.ask(func(s *service.Service) error {
+		woken := []any{}
+		err := s.Wake(ctx, arg, func(e engine.Effect) {
+			if woken = append(woken, views.WokenObject(e)); !json {
+				ui.SayLine(a.out, views.WokenText(e))
+			}
+		})
+		if json && len(woken) > 0 {
+			return a.withJSON(woken, err)
 		}
+		return err
 	})
-	if json && len(woken) > 0 {
-		return a.withJSON(woken, err)
-	}
-	return err
 }

@@ -10,13 +10,17 @@ import (
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/schedule"
+	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/treetext"
 	"loops/internal/ui/views"
 	"loops/reconcile"
 )
 
-type sweepOptions struct{ dryRun, json, quiet, unowned, wake bool }
+type sweepOptions struct {
+	accept                             string
+	dryRun, json, quiet, unowned, wake bool
+}
 
 func newSweepCommand(a *app) *cobra.Command {
 	var o sweepOptions
@@ -28,7 +32,9 @@ what its action left running is ended, and runs that have ended are moved to .lo
 killed commands left half removed or half imported. A live run is never touched, nor is a run of little-loops that
 is recorded as running without a pid, unless --unowned is given. run and resume do the same when they start, except for
 the removal. With --wake it also has parked runs continue in the background whose time has come, that
-are to look again for what they wait for, or to which something was sent since; loops serve does so by itself.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Conflict, exitcode.Record),
+are to look again for what they wait for, or to which something was sent since; loops serve does so by itself. With
+--accept-damage it does nothing else: what is damaged now of the record of RUN is not reported any more by status, lists
+and resume. Reading the damaged events themselves still reports it, and export refuses them.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Conflict, exitcode.Record),
 		Example: `  loops sweep --dry-run    what would be done
   loops sweep
   loops sweep --wake       in a crontab, where no server is running`,
@@ -38,12 +44,17 @@ are to look again for what they wait for, or to which something was sent since; 
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "print what would be done, and do nothing")
 	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "also interrupt runs of little-loops without a recorded pid, if you know that they are dead")
 	cmd.Flags().BoolVar(&o.wake, "wake", false, "have parked runs continue that can, parked again where they wait")
+	cmd.Flags().StringVar(&o.accept, "accept-damage", "", "only accept what is damaged of the record of `RUN`")
+	cmd.MarkFlagsMutuallyExclusive("accept-damage", "dry-run")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
 func runSweep(ctx context.Context, a *app, o sweepOptions) error {
+	if o.accept != "" {
+		return a.ask(func(s *service.Service) error { return s.AcceptDamage(ctx, o.accept, o.json) })
+	}
 	e, err := a.engine()
 	if err != nil {
 		return err

@@ -334,10 +334,10 @@ func (w *run) end() (watch.Health, string) {
 		health = watch.Stopped
 	}
 	note := "ended " + humanize.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
-	switch reason := inspect.Reason(w.Run); {
-	case reason != "":
+	if reason := inspect.Reason(w.Run); reason != "" {
 		note += ": " + reason
-	case len(w.Damage) > 0:
+	}
+	if len(w.Damage) > 0 {
 		note += "; damaged: " + w.Damage[0]
 	}
 	return health, note

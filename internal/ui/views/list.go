@@ -85,9 +85,7 @@ func StatusObject(p *project.Project, store *project.Records, v *inspect.Status)
 	if !store.Files {
 		m.Set("store", store.Name)
 	}
-	if len(r.Damage) > 0 {
-		m.Set("damage", ui.Texts(r.Damage))
-	}
+	ui.AddDamage(m, r)
 	return m
 }
 

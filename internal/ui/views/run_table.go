@@ -47,6 +47,7 @@ func (t RunTable) RunObject(r persistence.Run) any {
 		"iterations", int64(r.Step), "iteration", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", ui.OrNull(r.Ended), "error", ui.OrNull(inspect.HonestError(r)),
 		"current_state", r.State, "outcome", inspect.OutcomeNow(r, t.Waits[r.ID]), "reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored), "merge", ui.OrNull(r.Merge),
 	)
+	ui.AddDamage(m, r)
 	ui.AddOrigin(m, r)
 	AddTree(m, r)
 	if l := t.Costs[r.ID]; l != nil {
@@ -113,7 +114,8 @@ func (t RunTable) Print(runs []persistence.Run) error {
 		if o := r.Origin; o != nil {
 			reason = fmt.Sprintf("fork of %s:%d; %s", o.ID, o.Step, humanize.Dash(reason))
 		}
-		reason = strings.Join(append(ui.InProject(r), humanize.Dash(reason)), "; ")
+		notes := append(ui.InProject(r), ui.DamageNote(r)...)
+		reason = strings.Join(append(notes, humanize.Dash(reason)), "; ")
 		if room := t.Page.Columns - ids - between; t.Page.Columns > 0 {
 			reason = plain.Cut(reason, max(leastReason, room))
 		}

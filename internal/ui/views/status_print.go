@@ -101,7 +101,10 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 	if !store.Files {
 		page.row("Store", store.Name)
 	}
-	page.row("Damaged", strings.Join(r.Damage, "; "))
+	if len(r.Damage) > 0 {
+		page.row("Damaged", strings.Join(r.Damage, "; "))
+		page.row("Accept", page.Remedy(engine.Do(engine.OpSweep, "", engine.Setting{Name: engine.SetAcceptDamage, Value: string(r.ID)})))
+	}
 	switch word, command := page.next(v); word {
 	case "resume":
 		page.row("Resume", command)

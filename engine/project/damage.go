@@ -1,0 +1,295 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/disk"
+	"loops/persistence"
+	"loops/persistence/dirstore"
+)
+
+// Lists read no journal of an archived run: of 20,000 runs that would take minutes. So the first reader of events that finds damage
+// leaves a mark in the ledger of the project. Every view shows the mark until all events are read without damage, or the damage is accepted.
+const damageList = "damaged-runs"
+
+// marksFresh is for how long the marks are not read again; views that poll ask several times a second.
+const marksFresh = time.Second
+
+// mostDamage is how many damaged places of a run are named one by one.
+const mostDamage = 10
+
+// A damageMark is the body of an entry of the ledger: the first damage among the events of a run that was not accepted (empty What = none),
+// and the damage that was, as [damageKey] returns it.
+type damageMark struct {
+	File     string   `json:"file,omitempty"`
+	Offset   int64    `json:"offset,omitempty"`
+	What     string   `json:"what,omitempty"`
+	Accepted []string `json:"accepted,omitempty"` // damage of events
+	Others   []string `json:"others,omitempty"`   // accepted damage of other parts of the record
+}
+
+// damageKey returns the text of damage without the file: files of a run have other paths after it is archived, resumed or moved.
+func damageKey(text string) string {
+	if filepath.IsAbs(text) {
+		if _, what, ok := strings.Cut(text, ": "); ok {
+			return what
+		}
+	}
+	return text
+}
+
+func damageKeys(texts []string) (keys []string) {
+	for _, text := range texts {
+		keys = append(keys, damageKey(text))
+	}
+	return keys
+}
+
+func (m damageMark) accepted(text string) bool {
+	key := damageKey(text)
+	return slices.Contains(m.Accepted, key) || slices.Contains(m.Others, key)
+}
+
+// open reports whether the mark is still needed.
+func (m damageMark) open() bool { return m.What != "" || len(m.Accepted)+len(m.Others) > 0 }
+
+// text returns the damage as [persistence.Run.Damage] has it, "" for none. The file of a run that was archived since has another path.
+func (m damageMark) text(r persistence.Run) string {
+	if m.What == "" {
+		return ""
+	}
+	if r.Events != "" && filepath.IsAbs(m.File) && !disk.Exists(m.File) {
+		m.File = r.Events
+	}
+	return (&persistence.DamageError{File: m.File, Offset: m.Offset, What: m.What}).Error()
+}
+
+// damageMarks holds the marks of a store as this process last read them. Several goroutines may use it at once.
+type damageMarks struct {
+	mu   sync.Mutex
+	of   map[persistence.ID]damageMark // guarded by mu
+	read time.Time                     // guarded by mu
+}
+
+// marks returns the marks of all runs, those of the last reading where the ledger cannot be read.
+func (r *Records) marks(ctx context.Context) map[persistence.ID]damageMark {
+	if r.damage == nil {
+		return nil
+	}
+	r.damage.mu.Lock()
+	defer r.damage.mu.Unlock()
+	if time.Since(r.damage.read) < marksFresh {
+		return r.damage.of
+	}
+	entries, err := r.Ledger().Entries(ctx, damageList)
+	if err != nil {
+		return r.damage.of
+	}
+	of := map[persistence.ID]damageMark{}
+	for _, e := range entries {
+		var m damageMark
+		if json.Unmarshal(e.Body, &m) == nil && m.open() {
+			of[persistence.ID(e.Key)] = m
+		}
+	}
+	r.damage.of, r.damage.read = of, time.Now()
+	return of
+}
+
+// addMarks adds the marked damage to runs, and takes away what was accepted.
+func (r *Records) addMarks(ctx context.Context, runs []persistence.Run) {
+	if len(runs) == 0 {
+		return
+	}
+	marks := r.marks(ctx)
+	for i := range runs {
+		if m, marked := marks[runs[i].ID]; marked {
+			runs[i].Damage = m.add(runs[i], m.text(runs[i]))
+		}
+	}
+}
+
+// add returns the damage of a run and more damage, each once, without what was accepted.
+func (m damageMark) add(r persistence.Run, more ...string) []string {
+	var all []string
+	for _, text := range slices.Concat(r.Damage, more) {
+		if text != "" && !m.accepted(text) && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+// changeMark has change applied to the mark of a run, and reports why that could not be recorded.
+func (r *Records) changeMark(ctx context.Context, id persistence.ID, change func(*damageMark)) error {
+	l := r.Ledger()
+	for {
+		entries, err := l.Entries(ctx, damageList, string(id))
+		if err != nil {
+			return err
+		}
+		e := persistence.Entry{List: damageList, Key: string(id), Added: time.Now()}
+		var m damageMark
+		if len(entries) > 0 {
+			e = entries[0]
+			_ = json.Unmarshal(e.Body, &m) // a damaged mark is as none
+		}
+		change(&m)
+		body, err := json.Marshal(m)
+		if err != nil {
+			return err
+		}
+		e.Open, e.Body = m.open(), body
+		switch {
+		case len(entries) > 0:
+			_, err = l.Change(ctx, e)
+		case !e.Open:
+			return nil
+		default:
+			err = l.Add(ctx, e)
+		}
+		if errors.Is(err, persistence.ErrTaken) || errors.Is(err, persistence.ErrChanged) {
+			continue // another process was faster
+		}
+		if err == nil && !e.Open {
+			err = l.Trim(ctx, damageList, time.Now(), 0)
+		}
+		r.damage.mu.Lock()
+		r.damage.read = time.Time{}
+		r.damage.mu.Unlock()
+		return err
+	}
+}
+
+// MarkDamage marks a run if err names damaged bytes of it. Damage that cannot be marked, as in a folder that is read-only, is left to
+// the next reader.
+func (r *Records) MarkDamage(ctx context.Context, id persistence.ID, err error) {
+	d, damaged := errors.AsType[*persistence.DamageError](err)
+	if !damaged || r.damage == nil {
+		return
+	}
+	if m := r.marks(ctx)[id]; m.accepted(d.Error()) || m.What == d.What && m.Offset == d.Offset {
+		return
+	}
+	_ = r.changeMark(context.WithoutCancel(ctx), id, func(m *damageMark) { m.File, m.Offset, m.What = d.File, d.Offset, d.What })
+}
+
+// UnmarkDamage removes the mark of a run whose events were all read, with no damage but what was accepted, if that was met.
+func (r *Records) UnmarkDamage(ctx context.Context, id persistence.ID, accepted bool) {
+	if m := r.marks(ctx)[id]; m.What == "" && (accepted || len(m.Accepted) == 0) {
+		return
+	}
+	_ = r.changeMark(context.WithoutCancel(ctx), id, func(m *damageMark) {
+		m.File, m.Offset, m.What = "", 0, ""
+		if !accepted { // it was repaired
+			m.Accepted = nil
+		}
+	})
+}
+
+// Events returns the events of the store. Damage is marked. The mark is removed when all events are read without damage.
+func (r *Records) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
+	return r.watched(ctx, id, after, r.Store.Events(ctx, id, after))
+}
+
+// watched yields events of a run after a number, and marks the run by the damage among them.
+func (r *Records) watched(ctx context.Context, id persistence.ID, after uint64, events iter.Seq2[fsm.Event, error]) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		var first error // that was not accepted
+		var met bool
+		whole, some := after == 0, false
+		for e, err := range events {
+			some = true
+			if IsDamage(err) {
+				met = true
+				if first == nil && !r.marks(ctx)[id].accepted(err.Error()) {
+					first = err
+				}
+			} else if err != nil {
+				whole = false
+			}
+			if !yield(e, err) {
+				whole = false
+				break
+			}
+		}
+		switch {
+		case first != nil:
+			r.MarkDamage(ctx, id, first)
+		case whole && some:
+			r.UnmarkDamage(ctx, id, met)
+		}
+	}
+}
+
+// CheckEvents reads all events of a run and returns the run with the damage among them, the first ten places. It reads the whole journal.
+// Other errors of reading are left to those who show events.
+func (r *Records) CheckEvents(ctx context.Context, run persistence.Run) persistence.Run {
+	marked := r.marks(ctx)[run.ID].text(run)
+	found, clean := r.readDamage(ctx, run)
+	if clean { // what was marked was repaired
+		run.Damage = slices.DeleteFunc(slices.Clone(run.Damage), func(text string) bool { return text == marked })
+	}
+	run.Damage = r.marks(ctx)[run.ID].add(run, found...)
+	return run
+}
+
+// readDamage reads all events of a run, from its reading if it has one. It returns what is damaged among them, and whether all were
+// read without an error.
+func (r *Records) readDamage(ctx context.Context, run persistence.Run) (found []string, clean bool) {
+	clean = true
+	more := 0
+	for _, err := range r.EventsOf(ctx, run, 0) {
+		clean = clean && err == nil
+		switch {
+		case !IsDamage(err):
+		case len(found) == mostDamage:
+			more++
+		default:
+			found = append(found, err.Error())
+		}
+	}
+	if more > 0 {
+		found = append(found, fmt.Sprintf("and %d more damaged events", more))
+	}
+	return found, clean
+}
+
+// AcceptDamage records that a user knows what is damaged of a run, and returns that: no view reports it any more. Damage that is found
+// later is reported again.
+func (r *Records) AcceptDamage(ctx context.Context, run persistence.Run) ([]string, error) {
+	run = r.CheckEvents(ctx, run)
+	found, _ := r.readDamage(ctx, run)
+	if len(run.Damage) == 0 {
+		return nil, nil
+	}
+	err := r.changeMark(ctx, run.ID, func(m *damageMark) {
+		m.File, m.Offset, m.What = "", 0, ""
+		m.Accepted = damageKeys(found)
+		for _, text := range append(slices.Clip(run.Damage), dirstore.KeptAside) { // resume keeps damaged lines aside
+			if key := damageKey(text); !slices.Contains(m.Accepted, key) && !slices.Contains(m.Others, key) {
+				m.Others = append(m.Others, key)
+			}
+		}
+	})
+	return run.Damage, err
+}
+
+// Remove removes a run and the mark of its damage.
+func (r *Records) Remove(ctx context.Context, id persistence.ID) error {
+	err := r.Store.Remove(ctx, id)
+	if _, marked := r.marks(ctx)[id]; err == nil && marked {
+		_ = r.changeMark(ctx, id, func(m *damageMark) { *m = damageMark{} })
+	}
+	return err
+}
