@@ -9,6 +9,7 @@ import (
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
+	"loops/internal/service"
 	"loops/internal/ui"
 )
 
@@ -53,18 +54,15 @@ there.` +
 }
 
 func runAnswer(ctx context.Context, a *app, run string, said engine.Answer, asJSON bool) error {
-	s, err := a.service()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	given, err := s.Answer(ctx, run, said)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		return ui.WriteJSON(a.out, given.Object())
-	}
-	given.Print(ctx)
-	return nil
+	return a.ask(func(s *service.Service) error {
+		given, err := s.Answer(ctx, run, said)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return ui.WriteJSON(a.out, given.Object())
+		}
+		given.Print(ctx)
+		return nil
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/internal/service"
 )
 
 type diffOptions struct {
@@ -41,17 +42,14 @@ second run was there. The runs need not differ: that, too, exits with 0.` +
 }
 
 func runDiff(ctx context.Context, a *app, o diffOptions) error {
-	s, err := a.service()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	d, err := s.Compare(ctx, o.a, o.b)
-	if err != nil {
-		return err
-	}
-	if d.All = o.all; o.json {
-		return d.WriteJSON(a.out)
-	}
-	return d.Print(a.page())
+	return a.ask(func(s *service.Service) error {
+		d, err := s.Compare(ctx, o.a, o.b)
+		if err != nil {
+			return err
+		}
+		if d.All = o.all; o.json {
+			return d.WriteJSON(a.out)
+		}
+		return d.Print(a.page())
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -46,18 +47,15 @@ from the definition recorded with the run. If there is none, they come from the 
 }
 
 func runExplain(ctx context.Context, a *app, o explainOptions) error {
-	s, err := a.service()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	story, err := s.Explain(ctx, o.name, o.step)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return ui.WriteJSON(a.out, views.ExplanationObject(story))
-	}
-	views.PrintExplanation(a.out, story)
-	return nil
+	return a.ask(func(s *service.Service) error {
+		story, err := s.Explain(ctx, o.name, o.step)
+		if err != nil {
+			return err
+		}
+		if o.json {
+			return ui.WriteJSON(a.out, views.ExplanationObject(story))
+		}
+		views.PrintExplanation(a.out, story)
+		return nil
+	})
 }

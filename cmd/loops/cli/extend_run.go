@@ -48,24 +48,21 @@ To raise a limit of a run that has stopped at it: loops resume --extend LIMIT=N.
 }
 
 func runExtend(ctx context.Context, a *app, o extendOptions) error {
-	s, err := a.service()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	var each service.Each
-	if !o.json {
-		each = func(e engine.Effect) {
-			for _, line := range views.ExtendedLines(a.page(), e) {
-				ui.SayLine(a.out, line)
+	return a.ask(func(s *service.Service) error {
+		var each service.Each
+		if !o.json {
+			each = func(e engine.Effect) {
+				for _, line := range views.ExtendedLines(a.page(), e) {
+					ui.SayLine(a.out, line)
+				}
 			}
 		}
-	}
-	told, err := s.Extend(ctx, o.name, o.by, each)
-	if o.json && told != nil {
-		return a.withJSON(told.ExtendObjects(a.page()), err)
-	}
-	return err
+		told, err := s.Extend(ctx, o.name, o.by, each)
+		if o.json && told != nil {
+			return a.withJSON(told.ExtendObjects(a.page()), err)
+		}
+		return err
+	})
 }
 
 // checkExtend refuses a limit that another flag sets.

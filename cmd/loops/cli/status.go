@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
+	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -43,21 +44,18 @@ much of them is used: the first is the one it is nearest to.` + exitcode.Help(ex
 }
 
 func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
-	s, err := a.service()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	status, err := s.Status(ctx, arg)
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		err = ui.WriteJSON(a.out, status.Object())
-	} else {
-		status.Print()
-	}
-	return joined([]error{err, status.Unread()})
+	return a.ask(func(s *service.Service) error {
+		status, err := s.Status(ctx, arg)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			err = ui.WriteJSON(a.out, status.Object())
+		} else {
+			status.Print()
+		}
+		return joined([]error{err, status.Unread()})
+	})
 }
 
 // runStatusAll prints the status of every run that is open.
