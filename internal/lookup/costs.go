@@ -10,6 +10,7 @@ import (
 
 // CostSheet reads what a run used.
 func CostSheet(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices, tell Tell) (*inspect.CostSheet, error) {
+	persistence.CountReads(ctx, 1)
 	sheet := &inspect.CostSheet{Prices: known}
 	for e, err := range f.Store.EventsOf(ctx, r, 0) {
 		if project.IsDamage(err) {

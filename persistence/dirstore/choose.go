@@ -50,6 +50,7 @@ func (d *Store) choose(ctx context.Context, q persistence.Query, live []persiste
 			return nil, context.Cause(ctx)
 		}
 		ch.look(next)
+		persistence.CountReads(ctx, len(next))
 		if next = next[:0]; ch.full() || q.Enough != nil && q.Enough() {
 			return ch.out, nil
 		}

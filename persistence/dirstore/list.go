@@ -69,6 +69,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 				read[i], found[i] = d.archivedRun(next[i], q.Readings, c)
 			}
 		})
+		persistence.CountReads(ctx, len(next))
 		for i, f := range next {
 			for len(live) > 0 && live[0].RunID >= f.key[:len(persistence.RunIDLayout)] {
 				out, live = append(out, live[0]), live[1:]

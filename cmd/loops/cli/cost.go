@@ -69,6 +69,8 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 		return err
 	}
 	f := store.Finder()
+	ctx, read := a.reading(ctx)
+	defer read()
 	var runs []persistence.Run
 	if o.name == "" {
 		runs, err = store.Runs(ctx, persistence.Query{Filter: period.Filter()})
@@ -89,9 +91,10 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 		if err != nil {
 			return err
 		}
+		read()
 		return a.page().CostOfRun(runs[0], sheet, o.json)
 	}
 	filter := period.Filter()
 	chosen := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !filter.Matches(r) })
-	return a.page().CostOfRuns(ctx, f, chosen, known, views.CostChoice{Loop: o.name, Since: o.since != "", JSON: o.json}, a.damaged)
+	return a.page().CostOfRuns(ctx, f, chosen, known, views.CostChoice{Loop: o.name, Since: o.since != "", JSON: o.json, Read: read}, a.damaged)
 }

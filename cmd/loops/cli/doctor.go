@@ -24,11 +24,8 @@ import (
 )
 
 type doctorOptions struct {
-	host, model string
-	users       string
-	permissions string
-	yes, json   bool
-	fix         bool
+	host, model, permissions, users string
+	yes, json, fix                  bool
 }
 
 func newDoctorCommand(a *app) *cobra.Command {

@@ -81,7 +81,9 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 	}
 	defer s.Close()
 	o.Output = o.verbose || o.json
+	ctx, read := a.reading(ctx)
 	h, err := s.History(ctx, o.HistoryQuery)
+	read()
 	if err != nil {
 		return err
 	}

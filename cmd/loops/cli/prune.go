@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,9 @@ import (
 	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/meter"
+	"loops/internal/ui/viewer"
 	"loops/internal/ui/views"
+	"loops/persistence"
 )
 
 // pruneHelp is the command line that prints the help of prune.
@@ -105,7 +108,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy
 		return err
 	}
 	defer e.Close()
-	shown := watchProgress(e, a.meter("Removing runs", o.quiet || o.json, nil))
+	shown := viewer.WatchProgress(e, a.meter("Removing runs", o.quiet || o.json, nil))
 	pruned, err := e.Prune(ctx, engine.PruneRequest{Policy: policy, DryRun: o.dryRun})
 	shown()
 	if errors.Is(err, engine.ErrNoPolicy) {
@@ -142,12 +145,8 @@ func (a *app) meter(what string, quiet bool, count func(int64) string) *meter.Me
 	return &meter.Meter{Out: ui.Verbatim(a.Err), What: what, Width: ui.BarWidth(a.Err, a.getenv), ASCII: ui.OnlyASCII(a.getenv), Count: count}
 }
 
-// watchProgress has a meter show the progress that an engine reports.
-func watchProgress(e *engine.Engine, m *meter.Meter) (done func()) {
-	stop := e.Observe(engine.ObserverFunc(func(n engine.Notice) {
-		if n, ok := n.(engine.Progress); ok {
-			m.Set(int64(n.Done), int64(n.Total))
-		}
-	}))
-	return func() { stop(); m.End() }
+// reading returns a context with which a command reads records of runs, and shows on a terminal how many were read until end is called.
+func (a *app) reading(ctx context.Context) (_ context.Context, end func()) {
+	n := new(atomic.Int64)
+	return persistence.WithReads(ctx, n), a.meter("Reading records of runs", ui.BarWidth(a.Err, a.getenv) == 0, nil).Follow(n)
 }

@@ -63,6 +63,8 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
+	ctx, read := a.reading(ctx)
+	defer read()
 	runs, err := lookup.RunsOf(ctx, f, o.name, o.limit, period.Filter())
 	if err != nil {
 		return err
@@ -75,6 +77,7 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 			return err
 		}
 	}
+	read()
 	if o.json {
 		return ui.WriteJSON(a.out, views.StatsObject(s))
 	}

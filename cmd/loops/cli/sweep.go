@@ -13,6 +13,7 @@ import (
 	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/treetext"
+	"loops/internal/ui/viewer"
 	"loops/internal/ui/views"
 	"loops/reconcile"
 )
@@ -75,7 +76,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 				trees = append(trees, treetext.Lines(n.Report)...)
 			}
 		}))
-		shown := watchProgress(e, a.meter("Tidying up", o.quiet || o.json, nil))
+		shown := viewer.WatchProgress(e, a.meter("Tidying up", o.quiet || o.json, nil))
 		changes, err = e.Reconcile(ctx)
 		shown()
 		if o.unowned && err == nil {

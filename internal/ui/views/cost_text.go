@@ -59,6 +59,7 @@ func (page *Page) CostOfRuns(ctx context.Context, f project.Finder, runs []persi
 			waste.Plus(line)
 		}
 	}
+	what.Read()
 	if what.JSON {
 		m := value.NewMap("runs", append([]any{}, objects...), "total", ui.CostObject(&all.Total, "what", "all"), "waste", ui.CostObject(&waste, "what", "failed"))
 		return ui.WriteJSON(page.Out, m)
@@ -89,4 +90,5 @@ type CostChoice struct {
 	Loop  string // of them; "" = all
 	Since bool   // only those of some time
 	JSON  bool   // they are shown as an object
+	Read  func() // is called before anything is shown
 }
