@@ -24,7 +24,7 @@ type Evidence struct {
 	Scope    *template.Scope
 	Files    Files
 	Memory   Repeat // what Judge returned for this state last time
-	// Diff runs git diff --stat on the scope of a diff_stall; nil where that is not possible.
+	// Diff prints a fingerprint of the scope of a diff_stall; nil where that is not possible.
 	Diff func() (Result, error)
 }
 
