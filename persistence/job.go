@@ -103,10 +103,11 @@ type Placer interface {
 	Beat(ctx context.Context, w WorkerState, lease time.Duration) error
 	Away(ctx context.Context, worker string) error
 	// Drain asks a worker to end, so that others have its runs; it is durable on return. found is false where no such
-	// worker reported within a day, or it has ended. Drained returns who asked, "" = no user.
+	// worker reported within ten minutes, or it has ended. Drained returns who asked, "" = no user.
 	Drain(ctx context.Context, worker, by string) (found bool, err error)
 	Drained(ctx context.Context, worker string) (by string, err error)
-	// Workers returns the workers that reported within a day, those that are gone too.
+	// Workers returns the workers that reported within ten minutes, those that are gone too: these have the runs
+	// that nobody has taken over yet.
 	Workers(ctx context.Context) ([]WorkerState, error)
 	// LeaseTime is how long a run is safe from being taken over while its owner does not renew its lease.
 	LeaseTime() time.Duration

@@ -133,6 +133,8 @@ type Run struct {
 	Unasked bool       // when it was read nothing had ever been asked of it: it has no commands. false = it may have some
 	Unread  error      // what kept its journal from being read; Damage names it, too. nil = it was read
 
+	Placement *Placement // of a submitted run that no process owned when it was read; nil = it has none, or that was not read
+
 	Reading Reading // what more was read of it; nil where Query.Readings did not ask for that, or nothing was read
 }
 

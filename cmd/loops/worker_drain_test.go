@@ -85,6 +85,42 @@ func TestWorkersDrained(t *testing.T) {
 	f.wholeHistory(id, "a b c")
 }
 
+// TestDrainedRunIsNotItsUsers: a run whose worker was drained waits for another worker, in every view, and one that no worker may take says so.
+func TestDrainedRunIsNotItsUsers(t *testing.T) {
+	t.Parallel()
+	f := newThree(t)
+	web := startServe(t, f.dir, "--store", f.store)
+	id := f.submit("three")
+	one := f.worker()
+	f.until("the worker has the run", func() bool { return len(f.lines("steps")) == 2 })
+	f.loops("workers", "drain", f.loops("workers", "--json", "--jq", ".[].worker_id"))
+	select {
+	case <-one.done:
+	case <-time.After(time.Minute):
+		t.Fatal("a worker that was asked to end does not")
+	}
+	const waits = "it waits for a worker of queue default, and none is heard of"
+	run := "/runs/" + id
+	_, page := web.ask("GET", "/p/"+filepath.Base(f.dir)+run, "", "")
+	_, list := web.ask("GET", "/", "", "")
+	_, object := web.ask("GET", "/api/v1/projects/"+filepath.Base(f.dir)+run, "", "")
+	for view, text := range map[string]string{
+		"status": f.loops("status", id), "status --json": f.loops("status", id, "--json"), "list": f.loops("list"), "runs": f.loops("runs", "three"),
+		"explain": f.loops("explain", id), "the page": page, "the first page": list, "the API": object,
+	} {
+		if !strings.Contains(text, waits) {
+			t.Errorf("%s lacks %q:\n%s", view, waits, text)
+		}
+	}
+	labelled := f.submit("three", "--label", "gpu")
+	f.write("go", "")
+	f.worker()
+	f.until("the run is over", func() bool { return f.status(id) == "completed" })
+	if text := f.loops("status", labelled); !strings.Contains(text, "it waits for a worker of queue default with gpu, and none is heard of") {
+		t.Errorf("a run that no worker may take:\n%s", text)
+	}
+}
+
 // TestServeOverPostgres: pages show and steer runs of a PostgreSQL store, also those that workers carry.
 func TestServeOverPostgres(t *testing.T) {
 	t.Parallel()

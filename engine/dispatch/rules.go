@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"loops/fsm"
 	"loops/persistence"
 )
 
@@ -27,24 +26,13 @@ func StandOf(p persistence.Placed) Stand {
 	case p.Claimed:
 		return Owned
 	}
-	switch p.State.Status {
-	case persistence.Queued, persistence.Running:
-		return Due
-	case persistence.Interrupted:
-		// "" = its process died, EndInterrupted = it was asked to end: by its worker, or with its machine.
-		if p.State.Ended == "" || p.State.Ended == fsm.EndInterrupted {
-			return Due
-		}
-	case persistence.Awaiting:
-		if p.State.Ended != fsm.EndParked {
-			return Over
-		}
-		if p.Waits {
-			return Parks
-		}
-		return Due
+	switch {
+	case !p.State.Due():
+		return Over
+	case p.State.Status == persistence.Awaiting && p.Waits:
+		return Parks
 	}
-	return Over
+	return Due
 }
 
 // Limits are how many runs may be carried at once, by key; that of a queue is under "queue:NAME", that of a label under "label:NAME".

@@ -12,7 +12,17 @@ import (
 
 // Reason says in one bounded line why a run ended: what was recorded of that, or what follows from the rest of its
 // record. "" = it has not ended.
+//
+// Of a submitted run that no process owns it adds what workers do about it.
 func Reason(r persistence.Run) string {
+	text, place := recordedReason(r), bounded(PlacementText(r))
+	if text == "" || place == "" {
+		return text + place
+	}
+	return text + "; " + place
+}
+
+func recordedReason(r persistence.Run) string {
 	if r.Status == persistence.Running && r.Ended == "" {
 		return ""
 	}

@@ -79,7 +79,7 @@ func (x *Story) WholeRun() {
 	if x.Note != "" {
 		add("%s", x.Note)
 	}
-	if r.Resumable && !x.Alive {
+	if r.Resumable && !x.Alive && !r.Carried() {
 		add("Resume with: %s", x.Resume)
 	}
 	if met := &x.seen.met; met.count > 0 {

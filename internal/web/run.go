@@ -227,7 +227,7 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	run := v.Run
 	alive, stands := project.Alive(run), v.Paused()
 	page.Can = map[string]bool{
-		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable, "extend": alive, "fork": true, "signal": alive || run.Resumable,
+		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable && !run.Carried(), "extend": alive, "fork": true, "signal": alive || run.Resumable,
 		"bundle": !alive && !run.Held, "retry-now": alive && !stands && retries(v), "remove": !alive,
 	}
 	command, with, id := session.Page.Command, session.Page.CommandWith, string(run.ID)

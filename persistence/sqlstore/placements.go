@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -234,7 +233,7 @@ func (s *Store) Recall(ctx context.Context, id persistence.ID) (done bool, err e
 		if err != nil {
 			return err
 		}
-		closed, err := tx.ExecContext(ctx, s.q(`UPDATE placements SET open = 0 WHERE run = ? AND open = 1`), r.n)
+		closed, err := tx.ExecContext(ctx, s.q(`UPDATE placements SET open = 0, note = '' WHERE run = ? AND open = 1`), r.n)
 		if err != nil {
 			return err
 		}
@@ -316,63 +315,6 @@ func shortened(text string) string {
 		text = text[len(text)-most:]
 	}
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?")
-}
-
-// Beat implements [persistence.Placer].
-func (s *Store) Beat(ctx context.Context, w persistence.WorkerState, lease time.Duration) error {
-	w.LastError = shortened(w.LastError)
-	body, err := json.Marshal(w)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
-	defer cancel()
-	_, err = s.beat.ExecContext(ctx, s.q(`INSERT INTO workers (id, body, heard_at, lease) VALUES (?, ?, {now}, ?)
-		ON CONFLICT (id) DO UPDATE SET body = excluded.body, heard_at = excluded.heard_at, lease = excluded.lease`), w.ID, string(body), lease.Milliseconds())
-	return s.explained(err)
-}
-
-// Away implements [persistence.Placer].
-func (s *Store) Away(ctx context.Context, worker string) error {
-	_, err := s.beat.ExecContext(ctx, s.q(`DELETE FROM workers WHERE id = ? OR heard_at < {now} - 86400000`), worker)
-	return s.explained(err)
-}
-
-// Drain implements [persistence.Placer].
-func (s *Store) Drain(ctx context.Context, worker, by string) (found bool, err error) {
-	res, err := s.beat.ExecContext(ctx, s.q(`UPDATE workers SET drain = ? WHERE id = ? AND heard_at >= {now} - 86400000`), cmp.Or(shortened(by), "a user"), worker)
-	if err != nil {
-		return false, s.explained(err)
-	}
-	n, err := res.RowsAffected()
-	return n > 0, s.explained(err)
-}
-
-// Drained implements [persistence.Placer].
-func (s *Store) Drained(ctx context.Context, worker string) (by string, err error) {
-	ctx, cancel := context.WithTimeout(ctx, s.lease/3)
-	defer cancel()
-	err = s.beat.QueryRowContext(ctx, s.q(`SELECT drain FROM workers WHERE id = ?`), worker).Scan(&by)
-	if errors.Is(err, sql.ErrNoRows) { // it did not report for a day, and is to report again
-		return "", nil
-	}
-	return by, s.explained(err)
-}
-
-// Workers implements [persistence.Placer].
-func (s *Store) Workers(ctx context.Context) ([]persistence.WorkerState, error) {
-	rs, err := s.read.QueryContext(ctx, s.q(`SELECT body, {now} - heard_at, lease, drain FROM workers WHERE heard_at >= {now} - 86400000 ORDER BY id`))
-	all, err := collect(rs, err, func(scan func(...any) error) (w persistence.WorkerState, err error) {
-		var body string
-		var silent, lease int64
-		if err := scan(&body, &silent, &lease, &w.Draining); err != nil {
-			return w, err
-		}
-		err = json.Unmarshal([]byte(body), &w)
-		w.Silent, w.Lease = time.Duration(silent)*time.Millisecond, time.Duration(lease)*time.Millisecond
-		return w, err
-	})
-	return all, s.explained(err)
 }
 
 // LeaseTime implements [persistence.Placer].

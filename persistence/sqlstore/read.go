@@ -81,6 +81,7 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	if err != nil {
 		return nil, s.d.explain(err)
 	}
+	all := make(map[int64]int, len(rows)+len(more)) // the place of each in runs
 	runs, seen := make([]persistence.Run, 0, len(rows)+len(more)), make(map[int64]bool, len(rows))
 	for _, r := range append(rows, more...) {
 		if seen[r.n] {
@@ -97,8 +98,9 @@ func (s *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 			r.Reading = &reading{s, r}
 		}
 		runs = append(runs, r.Run)
+		all[r.n] = len(runs) - 1
 	}
-	return runs, nil
+	return runs, s.explained(s.addPlacements(ctx, runs, all))
 }
 
 // A reading is a row that was listed. It implements [persistence.Reading].

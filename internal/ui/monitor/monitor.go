@@ -297,7 +297,7 @@ func (w *run) row() watch.Run {
 	}
 	r.Questions = w.asks
 	if r.Live && w.Status == persistence.Queued {
-		r.Health, r.Note = watch.Waiting, "waits for a worker"
+		r.Health, r.Note = watch.Waiting, cmp.Or(inspect.PlacementText(w.Run), "waits for a worker")
 		return r
 	}
 	if r.Live && w.Status == persistence.Starting {

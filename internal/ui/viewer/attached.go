@@ -136,9 +136,12 @@ func (v *Attached) End(ctx context.Context, r persistence.Run) (*fsm.Outcome, er
 		continues = persistence.StatusOf(*m.Outcome).CanGoOn(m.Outcome.Retriable())
 	}
 	resume, hint := "", ""
-	if continues {
+	if place := inspect.PlacementText(r); place != "" {
+		hint = "; " + place
+	}
+	if continues && !r.Carried() {
 		resume = views.GoOn(ctx, v.page, v.Store, r)
-		hint = "; resume it: " + resume
+		hint += "; resume it: " + resume
 	}
 	switch o := m.Outcome; {
 	case o == nil && r.Owner.PID == 0:
@@ -150,6 +153,9 @@ func (v *Attached) End(ctx context.Context, r persistence.Run) (*fsm.Outcome, er
 	}
 	o := *m.Outcome
 	v.Print.Finish(o, resume)
+	if hint != "" && r.Placement != nil {
+		v.Print.Note("Workers: " + inspect.PlacementText(r) + ".")
+	}
 	return &o, nil
 }
 

@@ -106,7 +106,7 @@ func LineOf(v *inspect.Status) RunLine {
 		l.notes = append(l.notes, reason)
 	}
 	if r.Status == persistence.Queued {
-		l.notes = append(l.notes, "waits for a worker")
+		l.notes = append(l.notes, cmp.Or(inspect.PlacementText(r), "waits for a worker"))
 	}
 	if n := len(r.Damage); n > 0 {
 		l.notes = append(l.notes, "damaged: "+r.Damage[0])

@@ -180,7 +180,7 @@ func (page *Page) next(v *inspect.Status) (word, command string) {
 		return "retry-now", page.Command("retry-now", id)
 	case project.Alive(r):
 		return "attach", page.Command("attach", id)
-	case r.Resumable:
+	case r.Resumable && !r.Carried():
 		return "resume", cmp.Or(v.Resume, page.Remedy(engine.ResumeRemedy(r.Ended, id, r.MaxSteps, 0)))
 	case r.Status == "":
 		return "", ""
