@@ -274,6 +274,15 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 	}
 }
 
+// carriedOn reports whether workers continue a run that ended so, and its user has nothing to do.
+func (j *job) carriedOn(ctx context.Context, id persistence.ID, outcome fsm.Outcome) bool {
+	if !(persistence.Run{Status: persistence.StatusOf(outcome), Ended: outcome.TerminatedBy}).Due() {
+		return false
+	}
+	workers, err := ForWorkers(ctx, j.store, id)
+	return err == nil && workers
+}
+
 // end releases a run and reports how it ended. ending ends what git does for it.
 func (e *Engine) end(ctx, ending context.Context, j *job, r *Run, site *site, outcome fsm.Outcome, err error, gone bool, limit Setting) (Result, error) {
 	run := j.journal.Run()
@@ -292,7 +301,7 @@ func (e *Engine) end(ctx, ending context.Context, j *job, r *Run, site *site, ou
 		return e.stopped(ctx, j, site, run, left)
 	}
 	result := Result{Outcome: outcome}
-	if persistence.StatusOf(outcome).CanGoOn(outcome.Retriable()) {
+	if persistence.StatusOf(outcome).CanGoOn(outcome.Retriable()) && !j.carriedOn(ctx, id, outcome) {
 		result.Next = ResumeRemedy(outcome.TerminatedBy, string(id), j.loop.MaxSteps, j.loop.MaxIterations)
 		if outcome.TerminatedBy == fsm.EndBudget {
 			result.Next = Do(OpResume, string(id), limit)
