@@ -265,6 +265,13 @@ func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 	if rec, ok := m.Captured.Value(st.Capture).(*value.Map); ok && st.Capture != "" {
 		with := rec.Clone()
 		with.Set("verdict", s.verdict)
+		if a := st.Await.Ask; a != nil && a.Approval {
+			for _, f := range a.Fields {
+				if _, given := with.Get(f.Name); !given {
+					with.Set(f.Name, "")
+				}
+			}
+		}
 		m.setCapture(st.Capture, with)
 	}
 	fields := []Field{{"type", "wait"}, {"verdict", s.verdict}}

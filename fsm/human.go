@@ -26,6 +26,7 @@ type Ask struct {
 	Fields   []AskField
 	Show     string   // template; a text, or a file whose text is shown
 	Who      []string // who is asked, for people
+	Approval bool     // it is an approval: the first choice means yes, and the second one no
 }
 
 // An AskField is something that may be said beside the choice.
@@ -128,6 +129,9 @@ func (e *Executor) freeze(a *Ask, w *Awaiting) error {
 	if len(a.Who) > 0 {
 		form.Set("who", anyTexts(a.Who))
 	}
+	if a.Approval {
+		form.Set("approval", true)
+	}
 	w.Form = string(value.AppendJSON(nil, form))
 	return nil
 }
@@ -156,6 +160,7 @@ func (w *Awaiting) ask() *Ask {
 	}
 	a.Choices, a.Who = texts("choices"), texts("who")
 	a.Show, _ = form.Value("show").(string)
+	a.Approval, _ = form.Value("approval").(bool)
 	fields, _ := form.Value("fields").(*value.Map)
 	for _, name := range fields.Keys() {
 		typ, _ := fields.Value(name).(string)
@@ -165,13 +170,21 @@ func (w *Awaiting) ask() *Ask {
 }
 
 // Chosen returns the choice that a text names: by its name, or by its number from 1 on, unless a choice is named so. Nothing shorter
-// names one.
+// names one. An approval is answered by yes and approve, and by no and reject, whichever its choices are.
 func (a *Ask) Chosen(text string) (string, error) {
 	if slices.Contains(a.Choices, text) {
 		return text, nil
 	}
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(a.Choices) && strconv.Itoa(n) == text {
 		return a.Choices[n-1], nil
+	}
+	if a.Approval && len(a.Choices) > 1 {
+		switch text {
+		case "yes", "approve":
+			return a.Choices[0], nil
+		case "no", "reject":
+			return a.Choices[1], nil
+		}
 	}
 	return "", fmt.Errorf("%q is no choice; the choices are %s", value.Truncate(text, 60), a.Numbered())
 }
@@ -188,6 +201,12 @@ func (a *Ask) Numbered() string {
 // Fill checks what was said beside a choice, texts by field, and returns it typed.
 func (a *Ask) Fill(said map[string]string) (*value.Map, error) {
 	said = maps.Clone(said)
+	if text, old := said["text"]; old && a.Approval { // what the field edit was called
+		if _, ok := said["edit"]; !ok {
+			said["edit"] = text
+			delete(said, "text")
+		}
+	}
 	typed, left := value.NewMap(), len(said)
 	for _, f := range a.Fields {
 		text, given := said[f.Name]
@@ -290,6 +309,11 @@ func (e *Executor) seeAnswer(ctx context.Context, st *State, w *Awaiting) (sight
 	said, _ := s.Data.(*value.Map)
 	choice, _ := said.Value("choice").(string)
 	given, _ := said.Value("fields").(*value.Map)
+	if a := st.Await.Ask; a != nil && a.Approval { // a former version asked it with other words
+		if now, err := a.Chosen(choice); err == nil {
+			choice = now
+		}
+	}
 	verdict := choice
 	if taken, _ := said.Value("withdraw").(bool); taken {
 		verdict, choice = AwaitWithdrawn, ""
@@ -300,6 +324,9 @@ func (e *Executor) seeAnswer(ctx context.Context, st *State, w *Awaiting) (sight
 	}
 	if text, ok := given.Value("text").(string); ok {
 		rec.Set("output", text) // as it was edited
+	}
+	if text, ok := given.Value("edit").(string); ok && w.ask().Approval {
+		rec.Set("output", text)
 	}
 	fields := []Field{{"state", st.Name}, {"address", address}, {"response", verdict}, {"by", s.From}, {"number", int64(s.N)}} //nolint:gosec // there are never so many
 	if given.Len() > 0 {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"gopkg.in/yaml.v3"
 
@@ -14,11 +15,11 @@ import (
 // humanApproval is the action_type with which little-loops asks: the action is the question.
 const humanApproval = "human_approval"
 
-// The choices where a question has none, and those of an approval.
-var (
-	usualChoices    = []string{"approve", "reject"}
-	approvalChoices = []string{"approve", "reject", "edit"}
-)
+// usualChoices are the choices of a question that names none.
+var usualChoices = []string{"approve", "reject"}
+
+// approvalTimeout is how long an approval without timeout waits whose state says where to go without an answer, as in little-loops.
+const approvalTimeout = 1800 * time.Second
 
 // answerWord is what choices and fields are called.
 var answerWord = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]*$`)
@@ -46,7 +47,36 @@ func (d *decoder) ask(s *stateDecl) *fsm.Await {
 		}
 		return nil
 	}
-	return &fsm.Await{Ask: &fsm.Ask{Question: question, Choices: approvalChoices, Fields: []fsm.AskField{{Name: "text", Type: "text"}}}}
+	return &fsm.Await{Ask: &fsm.Ask{Question: question, Approval: true, Choices: []string{"yes", "no", "edit"}, Fields: []fsm.AskField{{Name: "reason", Type: "text"}, {Name: "edit", Type: "text"}}}}
+}
+
+// approval names the verdicts of an approval as the routes of its state do, and gives it the time in which it is to be answered. Where no
+// route is for a late answer, or for a no, it has as long as it takes.
+func (d *decoder) approval(s *stateDecl) {
+	if s.Await == nil || s.Await.Ask == nil || !s.Await.Ask.Approval {
+		return
+	}
+	routes := func(verdict string) bool {
+		if s.Route == nil {
+			return s.On[verdict] != ""
+		}
+		_, ok := s.Route.Table.Get(verdict)
+		return ok || slices.ContainsFunc(s.Route.Cases, func(c fsm.Case) bool {
+			return c.When != nil && strings.Contains(c.When.String(), strconv.Quote(verdict))
+		})
+	}
+	for i, word := range []string{"approve", "reject"} {
+		if choices := s.Await.Ask.Choices; routes(word) && !routes(choices[i]) {
+			choices[i] = word
+		}
+	}
+	switch {
+	case s.b.has("timeout"):
+	case routes("timeout"), routes("no"), s.Route != nil && (s.Route.Default != "" || s.Route.Cases != nil):
+		s.Timeout = approvalTimeout
+	case !s.open && !s.branch:
+		d.warnf(s.b.keyPos("action_type"), join(s.b.path, "action_type"), "no-answer", "the state does not say where to go without an answer, so it waits for one without end; add on_timeout, which is followed after 30 minutes, or after timeout")
+	}
 }
 
 func (d *decoder) asked(of *block) *fsm.Await {

@@ -124,6 +124,7 @@ func (d *decoder) state(s *stateDecl) {
 			s.Route.Error = s.On["error"]
 		}
 	}
+	d.approval(s)
 	if b.has("evaluate") && !isNull(b.fields["evaluate"].node) {
 		d.evaluate(s)
 	}

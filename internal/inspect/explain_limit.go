@@ -55,13 +55,17 @@ func (x *explainer) limit(e fsm.Event) string {
 	case fsm.EventRateLimitWaiting:
 		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
 	case fsm.EventHumanRequested:
-		return fmt.Sprintf("It asked %s", humanize.Quote(str(e, "question"))) + "."
+		return fmt.Sprintf("It asked %s", humanize.Quote(questionOf(e))) + "."
 	case fsm.EventHumanResponse:
 		by := str(e, "by")
 		if by == "" {
 			by = "A person"
 		}
-		return fmt.Sprintf("%s answered %s.", by, quoted(str(e, "response")))
+		text := fmt.Sprintf("%s answered %s", by, quoted(answerOf(e)))
+		if why := reasonOf(e); why != "" {
+			text += ": " + strings.TrimRight(why, ".")
+		}
+		return text + "."
 	case fsm.EventBranchesStart:
 		return "It had " + branchesText(e) + "."
 	case fsm.EventBranchStart:

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -68,6 +69,23 @@ func Source(e fsm.Event) string {
 	return ""
 }
 
+// questionOf returns what a person was asked. Records of little-loops have other fields than ours.
+func questionOf(e fsm.Event) string {
+	return cmp.Or(str(e, "question"), str(e, "prompt"), str(e, "message"))
+}
+
+// answerOf returns the verdict of a person.
+func answerOf(e fsm.Event) string {
+	return cmp.Or(str(e, "response"), str(e, "verdict"), str(e, "decision"))
+}
+
+// reasonOf returns why a person gave this answer; "" = that was not said.
+func reasonOf(e fsm.Event) string {
+	fields, _ := e.Get("fields").(*value.Map)
+	reason, _ := fields.Value("reason").(string)
+	return humanize.FirstLine(cmp.Or(reason, str(e, "reason")))
+}
+
 // EventText is an event that has words of its own; "" = it has none.
 func EventText(e fsm.Event) string {
 	switch e.Kind {
@@ -85,15 +103,21 @@ func EventText(e fsm.Event) string {
 		for _, c := range choices {
 			words = append(words, Text(c))
 		}
-		line := "asked: " + Text(e.Get("question")) + " (" + strings.Join(words, ", ") + ")"
+		line := "asked: " + questionOf(e)
+		if len(words) > 0 {
+			line += " (" + strings.Join(words, ", ") + ")"
+		}
 		if address := Text(e.Get("address")); address != "" {
 			line += ", --question " + value.ShellQuote(address)
 		}
 		return line
 	case fsm.EventHumanResponse:
-		line := "answered: " + Text(e.Get("response"))
+		line := "answered: " + answerOf(e)
 		if by := Text(e.Get("by")); by != "" {
 			line += ", by " + by
+		}
+		if why := reasonOf(e); why != "" {
+			line += ", because " + why
 		}
 		return line
 	case fsm.EventWorktreeMerged:
