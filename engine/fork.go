@@ -80,7 +80,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if err := Preflight(p, l, planned); err != nil {
 		return nil, err
 	}
-	e.Unused(l, r.Set, r.Warn)
+	e.Unused(l, nil, r.Set, r.Warn)
 	e.warnSettings(conf, r.Warn)
 	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpFork); err != nil {
 		return nil, err

@@ -148,7 +148,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if err != nil {
 		return nil, err
 	}
-	e.Unused(l, r.Context, r.Warn)
+	e.Unused(l, nil, r.Context, r.Warn)
 	values, err := resumeContext(p, l, memory, r)
 	if err != nil {
 		return nil, err

@@ -12,9 +12,10 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/config"
 )
 
-// Where a run of little-loops finds these keys, its project settings would say otherwise; loops has none.
+// The thresholds where little-loops' file has none; see Gate.
 const (
 	readinessThreshold = int64(85)
 	outcomeThreshold   = int64(65)
@@ -109,6 +110,15 @@ func SetPairs(ctx *value.Map, pairs []string) error {
 		ctx.Set(key, val)
 	}
 	return nil
+}
+
+// Gate sets the thresholds of the confidence gate that little-loops' file has, where the context has none.
+func Gate(ctx *value.Map, conf *config.Config) {
+	for key, n := range conf.Thresholds {
+		if _, ok := ctx.Get(key); !ok {
+			ctx.Set(key, n)
+		}
+	}
 }
 
 // Fill sets the keys that every run has, where they are not set yet. runDir gets a slash at its end.

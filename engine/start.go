@@ -68,7 +68,8 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 		}
 		Overlay(values, r.Values)
 	}
-	e.Unused(l, r.Context, r.Warn)
+	Gate(values, conf)
+	e.Unused(l, r.Input, r.Context, r.Warn)
 	planned := values.Clone()
 	Fill(planned, l, PlannedRunDir(p, l))
 	if err := Preflight(p, l, planned); err != nil {

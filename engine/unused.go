@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -13,20 +14,24 @@ import (
 	"loops/internal/model"
 )
 
-// Unused warns of context values that nothing in the loop looks at: most are mistyped.
-func (e *Engine) Unused(l *fsm.Loop, pairs []string, warn Warn) {
+// Unused warns of context values that nothing in the loop looks at: most are mistyped. So it does of a positional input that nothing
+// reads; nil = there is none.
+func (e *Engine) Unused(l *fsm.Loop, input *string, pairs []string, warn Warn) {
 	lib, err := e.p.Library()
-	if warn == nil || err != nil || len(pairs) == 0 {
+	if warn == nil || err != nil || len(pairs) == 0 && input == nil {
 		return
 	}
 	given := value.NewMap()
 	if SetPairs(given, pairs) != nil {
 		return // is said elsewhere
 	}
-	u := uses{loops: lib.Subloops(project.Overrides{}, nil), names: map[string]bool{}, seen: map[string]bool{}}
+	u := uses{loops: lib.Subloops(project.Overrides{}, nil), names: map[string]bool{}, read: map[string]bool{}, seen: map[string]bool{}}
 	u.loop(l)
 	if u.any {
 		return
+	}
+	if key := cmp.Or(l.InputKey, "input"); input != nil && inputValues(declared(l), l, *input).Value(key) == *input && !u.reads(key) {
+		warn.say(textf("nothing in %s reads the input: it is context.%s, as in ${context.%s}", e.p.Short(l.File), key, key))
 	}
 	for _, key := range given.Keys() {
 		if u.names[key] || u.variable(key) {
@@ -39,8 +44,9 @@ func (e *Engine) Unused(l *fsm.Loop, pairs []string, warn Warn) {
 // uses collects which context values a loop looks at.
 type uses struct {
 	loops project.Subloops
-	names map[string]bool
-	texts []string        // that mention variables of the environment
+	names map[string]bool // that are declared or read
+	read  map[string]bool
+	texts []string        // that mention variables of the environment, or the context without a template
 	any   bool            // it may be any, for it is only known later which loop gets the whole context
 	seen  map[string]bool // files of loops that were looked at
 }
@@ -94,13 +100,22 @@ func (u *uses) value(v any) {
 		for _, ref := range template.References(v) {
 			if ref.Namespace == "context" {
 				name, _, _ := strings.Cut(ref.Path, ".")
-				u.names[name] = true
+				u.names[name], u.read[name] = true, true
+				u.any = u.any || name == ""
 			}
 		}
-		if strings.Contains(v, "LOOPS_CONTEXT_") {
+		if strings.Contains(v, "LOOPS_CONTEXT") || strings.Contains(v, "context") {
 			u.texts = append(u.texts, v)
 		}
 	}
+}
+
+// reads reports whether a state reads a context value: in a template, in an expression, or as a variable.
+func (u *uses) reads(key string) bool {
+	return u.read[key] || u.variable(key) || slices.ContainsFunc(u.texts, func(text string) bool {
+		_, after, found := strings.Cut(text, "context")
+		return found && strings.Contains(after, key) && !strings.Contains(text, "${")
+	})
 }
 
 // variable reports whether a text mentions the environment variable of a context value.

@@ -62,6 +62,8 @@ type Config struct {
 	Hosts        []*host.Host // in the order of the files
 	ActionTypes  []ActionType // in the order of the files, those of the environment last
 
+	Thresholds map[string]int64 // readiness_threshold and outcome_threshold of little-loops' confidence gate, as far as its file has them
+
 	// At says where each setting is, by its Key.Name; hosts as hosts.NAME, action types as action_types.NAME, and each of Notify as notify.N, from 0.
 	At map[string]Place
 	// Warnings are what is wrong with files that loops may do without.

@@ -189,6 +189,7 @@ func TestReference(t *testing.T) {
 		{`{"orchestration": {"host_cli": "omp"}, "loops": 3}`, "", ""},
 		{`{"loops": {"run_defaults": {"delay": "2"}, "queue_wait_timeout_seconds": -1}}`, "", "loops.queue_wait_timeout_seconds is not used: it is no number of seconds\n" + file + ": loops.run_defaults.delay is not used: it is no number of seconds"},
 		{`{"loops": {`, "", "it is not used, because it cannot be made out: unexpected end of JSON input"},
+		{`{"commands": {"confidence_gate": {"readiness_threshold": 1.5}, "rate_limits": {}}, "loops": {"run_defaults": {"clear": true}}}`, "", "commands.confidence_gate.readiness_threshold is not used: it is no whole number from 0 to 100\n" + file + ": commands.rate_limits is not read; a state has rate_limit_max_wait_seconds and rate_limit_long_wait_ladder for that"},
 		{`null`, "", ""},
 		{`[1]`, "", "it is not used, because it cannot be made out: it is no JSON object"},
 	} {

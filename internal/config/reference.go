@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"loops/internal/host"
@@ -74,6 +75,26 @@ func (l Layers) reference(c *Config) {
 		c.Host = name
 		set("run.host")
 	}
+	commands, _ := f["commands"].(map[string]any)
+	gate, _ := commands["confidence_gate"].(map[string]any)
+	for _, name := range thresholds {
+		n, ok := gate[name].(float64)
+		switch {
+		case gate[name] == nil:
+		case !ok || n != math.Trunc(n) || n < 0 || n > 100:
+			warn("commands.confidence_gate.%s is not used: it is no whole number from 0 to 100", name)
+		default:
+			if c.Thresholds == nil {
+				c.Thresholds = map[string]int64{}
+			}
+			c.Thresholds[name] = int64(n)
+		}
+	}
+	for _, k := range unread {
+		if at(f, k.path) != nil {
+			warn("%s is not read; %s", k.path, k.instead)
+		}
+	}
 	// Its loops are in another folder then. What is recorded is in .loops all the same.
 	if dir, _ := loops["loops_dir"].(string); dir != "" && filepath.Clean(dir) != ".loops" {
 		if !filepath.IsAbs(dir) {
@@ -84,6 +105,27 @@ func (l Layers) reference(c *Config) {
 			set("catalog")
 		}
 	}
+}
+
+// thresholds are the keys of the confidence gate that are context values of a run.
+var thresholds = []string{"readiness_threshold", "outcome_threshold"}
+
+// unread are the keys that change what a loop does in little-loops, and that have no setting here.
+var unread = []struct{ path, instead string }{
+	{"commands.rate_limits", "a state has rate_limit_max_wait_seconds and rate_limit_long_wait_ladder for that"},
+	{"loops.run_defaults.include", "name what a run needs in its loop file, or in its context"},
+	{"hitl", "a state that asks has timeout and on_timeout for that"},
+	{"automation.max_continuations", "a loop has max_steps and budget for that"},
+	{"continuation.max_continuations", "a loop has max_steps and budget for that"},
+}
+
+// at returns the value at a path of keys with dots between them; nil = there is none.
+func at(object any, path string) any {
+	for key := range strings.SplitSeq(path, ".") {
+		m, _ := object.(map[string]any)
+		object = m[key]
+	}
+	return object
 }
 
 // knownHost reports whether there is a host of that name. little-loops has some that are not known here.

@@ -34,7 +34,7 @@ func (d *Desk) Subject(name string, input *string, pairs []string, over project.
 	if err != nil {
 		return nil, err
 	}
-	engine.New(p, d.Options).Unused(l, pairs, d.Warn(quiet))
+	engine.New(p, d.Options).Unused(l, input, pairs, d.Warn(quiet))
 	engine.Fill(values, l, engine.PlannedRunDir(p, l))
 	return &Subject{p, l, values, &readOnce{lib: lib.Subloops(over, nil), loops: map[[2]string]func() (*fsm.Loop, error){}}}, nil
 }
