@@ -134,8 +134,7 @@ type Run struct {
 	Unread  error      // what kept its journal from being read; Damage names it, too. nil = it was read
 
 	Placement *Placement // of a submitted run that no process owned when it was read; nil = it has none, or that was not read
-
-	Reading Reading // what more was read of it; nil where Query.Readings did not ask for that, or nothing was read
+	Reading   Reading    // what more was read of it; nil where Query.Readings did not ask for that, or nothing was read
 }
 
 // A Reading is what a store has read of a run in order to list it. It gives more of that without reading it again, as the run

@@ -105,7 +105,7 @@ func TestDrainedRunIsNotItsUsers(t *testing.T) {
 	_, list := web.ask("GET", "/", "", "")
 	_, object := web.ask("GET", "/api/v1/projects/"+filepath.Base(f.dir)+run, "", "")
 	for view, text := range map[string]string{
-		"status": f.loops("status", id), "status --json": f.loops("status", id, "--json"), "list": f.loops("list"), "runs": f.loops("runs"), "history": f.loops("history", "three"),
+		"status": f.loops("status", id), "status --json": f.loops("status", id, "--json"), "runs": f.loops("runs"), "history": f.loops("history", "three"),
 		"explain": f.loops("explain", id), "the page": page, "the first page": list, "the API": object,
 	} {
 		if !strings.Contains(text, waits) {
