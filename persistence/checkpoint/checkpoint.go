@@ -96,7 +96,7 @@ type Store interface {
 
 // An Event is one entry of a log.
 type Event struct {
-	Seq  uint64          `json:"seq"`  // 1 for the first of the run; set by Append
+	Seq  uint64          `json:"seq"`  // 1 for the first of the run; set by Append if it is zero
 	Time time.Time       `json:"time"` // set by Append if it is zero
 	Kind string          `json:"kind"`
 	Data json.RawMessage `json:"data,omitempty"`
@@ -107,7 +107,8 @@ type Event struct {
 type Log interface {
 	// Append adds events and returns the number of the last one; numbers have no gaps. The events are durable when
 	// Append returns nil. After an error none of them is in the log; after a crash in between, the first few may be.
-	// Without events it returns the number of the last one there is, 0 if none.
+	// Without events it returns the number of the last one there is, 0 if none. An event with a number that is not
+	// the next one is ErrSeq: so a caller can append only behind the events that it has read.
 	Append(ctx context.Context, run string, events ...Event) (uint64, error)
 	// Since yields the events after number seq, oldest first; those appended meanwhile may be missing. An error that
 	// is ErrDamaged stands for one or more events, and reading continues after it; after any other it ends. A run
@@ -126,6 +127,8 @@ var (
 	ErrRunID = errors.New("not a run id")
 	// ErrNotJSON means that a message, data or the value of a stage is not JSON.
 	ErrNotJSON = errors.New("not JSON")
+	// ErrSeq means that an event has another number than it would get in the log. Nothing was appended.
+	ErrSeq = errors.New("not the next number")
 	// ErrEnded means that a run was completed or failed already, so that it can no longer be saved.
 	ErrEnded = errors.New("the run has ended")
 	// ErrNewer means that a file was written by a newer version of this package.

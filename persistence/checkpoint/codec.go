@@ -212,8 +212,17 @@ func appendEvent(b []byte, e Event) ([]byte, error) {
 	return fmt.Appendf(b, "%08x%s", crc32.Checksum(text, castagnoli()), lineClose), nil
 }
 
+// Numbered returns an event with the number that it gets in its log. The error is ErrSeq if it has another one.
+func Numbered(e Event, next uint64) (Event, error) {
+	if e.Seq != 0 && e.Seq != next {
+		return e, fmt.Errorf("event %d (%q) would be event %d: %w", e.Seq, e.Kind, next, ErrSeq)
+	}
+	e.Seq = next
+	return e, nil
+}
+
 // EncodeEvent returns the form in which the logs of this package keep an event, one line with its end: for logs of one's
-// own, which number it before. A zero time becomes now. The error is ErrNotJSON where the event's data is not.
+// own, which number it before, as Numbered does. A zero time becomes now. The error is ErrNotJSON where the event's data is not.
 func EncodeEvent(e Event, now time.Time) ([]byte, error) {
 	stamp(&e, now)
 	return appendEvent(nil, e)

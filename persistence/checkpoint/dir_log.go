@@ -43,7 +43,9 @@ func (d *Dir) Append(ctx context.Context, run string, events ...Event) (uint64, 
 	}
 	var lines []byte
 	for i, e := range events {
-		e.Seq = last.seq + uint64(i) + 1
+		if e, err = Numbered(e, last.seq+uint64(i)+1); err != nil {
+			return 0, appending(run, err)
+		}
 		stamp(&e, d.now())
 		if lines, err = appendEvent(lines, e); err != nil {
 			return 0, fmt.Errorf("run %s: %w", run, err)

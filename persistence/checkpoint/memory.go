@@ -117,7 +117,10 @@ func (m *Memory) Append(ctx context.Context, run string, events ...Event) (uint6
 	defer m.mu.Unlock()
 	list := m.events[run]
 	for _, e := range events {
-		e.Seq = uint64(len(list)) + 1
+		e, err := Numbered(e, uint64(len(list))+1)
+		if err != nil {
+			return 0, appending(run, err)
+		}
 		stamp(&e, time.Now())
 		line, err := appendEvent(nil, e)
 		if err == nil {

@@ -225,6 +225,17 @@ func (r *Run) end(ctx context.Context) error {
 	return r.store.Delete(ctx, r.meta.Run)
 }
 
+// Remove deletes the checkpoint of a run and, if the store is a Log, its events. The events go first: a run whose
+// removal was cut short is still listed, and Remove can be repeated.
+func Remove(ctx context.Context, s Store, run string) error {
+	if l, ok := s.(Log); ok {
+		if err := l.Clear(ctx, run); err != nil {
+			return err
+		}
+	}
+	return s.Delete(ctx, run)
+}
+
 // Append appends events to the run's log, see Log. It is errors.ErrUnsupported if the store is no Log.
 func (r *Run) Append(ctx context.Context, events ...Event) (uint64, error) {
 	if r == nil {

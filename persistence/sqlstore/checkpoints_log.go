@@ -38,7 +38,10 @@ func (c *Checkpoints) Append(ctx context.Context, run string, events ...checkpoi
 		defer stmt.Close()
 		last = uint64(end)
 		for i, e := range events {
-			e.Seq = last - uint64(len(events)-1-i)
+			e, err := checkpoint.Numbered(e, last-uint64(len(events)-1-i))
+			if err != nil {
+				return err
+			}
 			body, err := checkpoint.EncodeEvent(e, time.Now())
 			if err != nil {
 				return err

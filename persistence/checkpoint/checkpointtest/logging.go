@@ -30,7 +30,7 @@ var logging = []test{
 	}},
 	{"an event comes back as it was", func(t *T) {
 		at := time.Date(2026, 11, 21, 10, 34, 5, 123456789, time.FixedZone("east", 3600))
-		e := checkpoint.Event{Seq: 99, Time: at, Kind: "tool \"<x>\"\n", Data: json.RawMessage(`{"a":[1.0,"<\u2028>"],"crc32c":"x"}`)}
+		e := checkpoint.Event{Time: at, Kind: "tool \"<x>\"\n", Data: json.RawMessage(`{"a":[1.0,"<\u2028>"],"crc32c":"x"}`)}
 		before := e.Seq
 		t.append("r1", e, checkpoint.Event{})
 		t.equal(e.Seq, before)
@@ -54,6 +54,28 @@ var logging = []test{
 		t.is(err, checkpoint.ErrNotJSON)
 		t.equal(t.append("r1", event("d")), uint64(2))
 		t.equal(t.since("r1", 0), []string{"a1", "d2"})
+	}},
+	{"an event with another number than the next is refused, and nothing is appended", func(t *T) {
+		numbered := func(kind string, seq uint64) checkpoint.Event { e := event(kind); e.Seq = seq; return e }
+		_, err := t.log().Append(t.ctx, "r1", numbered("a", 2))
+		t.is(err, checkpoint.ErrSeq)
+		t.equal(t.append("r1", numbered("a", 1)), uint64(1))
+		_, err = t.log().Append(t.ctx, "r1", event("b"), numbered("c", 2))
+		t.is(err, checkpoint.ErrSeq)
+		t.equal(t.since("r1", 0), []string{"a1"})
+		t.equal(t.append("r1", event("b"), numbered("c", 3)), uint64(3))
+		t.equal(t.since("r1", 0), []string{"a1", "b2", "c3"})
+	}},
+	{"removing a run removes its events too, and can be repeated", func(t *T) {
+		t.save(full("r1", 1))
+		t.append("r1", event("a"))
+		for range 2 {
+			if err := checkpoint.Remove(t.ctx, t.S, "r1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		t.lists()
+		t.equal(t.append("r1", event("b")), uint64(1))
 	}},
 	{"events outlive the checkpoint", func(t *T) {
 		t.save(full("r1", 1))
