@@ -75,29 +75,26 @@ each event, whole.` +
 }
 
 func runHistory(ctx context.Context, a *app, o historyOptions) error {
-	s, err := a.service()
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	o.Output = o.verbose || o.json
-	ctx, read := a.reading(ctx)
-	h, err := s.History(ctx, o.HistoryQuery)
-	read()
-	if err != nil {
-		return err
-	}
-	switch {
-	case o.json && h.More != "":
-		a.note("%s", h.More)
-		fallthrough
-	case o.json:
-		return ui.WriteJSON(a.out, h.Objects())
-	case h.Run != nil:
-		h.PrintEvents(o.verbose, o.full)
-		return nil
-	}
-	return printRuns(a, o, h)
+	return a.ask(func(s *service.Service) error {
+		o.Output = o.verbose || o.json
+		ctx, read := a.reading(ctx)
+		h, err := s.History(ctx, o.HistoryQuery)
+		read()
+		if err != nil {
+			return err
+		}
+		switch {
+		case o.json && h.More != "":
+			a.note("%s", h.More)
+			fallthrough
+		case o.json:
+			return ui.WriteJSON(a.out, h.Objects())
+		case h.Run != nil:
+			h.PrintEvents(o.verbose, o.full)
+			return nil
+		}
+		return printRuns(a, o, h)
+	})
 }
 
 // printRuns prints the runs of a loop, or how they ended.

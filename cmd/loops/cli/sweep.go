@@ -46,14 +46,16 @@ and resume. Reading the damaged events themselves still reports it, and export r
 	cmd.Flags().BoolVar(&o.unowned, "unowned", false, "also interrupt runs of little-loops without a recorded pid, if you know that they are dead")
 	cmd.Flags().BoolVar(&o.wake, "wake", false, "have parked runs continue that can, parked again where they wait")
 	cmd.Flags().StringVar(&o.accept, "accept-damage", "", "only accept what is damaged of the record of `RUN`")
-	cmd.MarkFlagsMutuallyExclusive("accept-damage", "dry-run")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
 	sharedflags.Quiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
 func runSweep(ctx context.Context, a *app, o sweepOptions) error {
-	if o.accept != "" {
+	switch {
+	case o.accept != "" && (o.dryRun || o.unowned || o.wake):
+		return usageError{"--accept-damage stands alone", "loops sweep --help"}
+	case o.accept != "":
 		return a.ask(func(s *service.Service) error { return s.AcceptDamage(ctx, o.accept, o.json) })
 	}
 	e, err := a.engine()
