@@ -115,7 +115,7 @@ var arrows = map[string][]string{
 	"loops/cmd/loops/cli/jobcontrol":  {},
 	"loops/cmd/loops/cli/stopsignal":  {"loops/engine", "loops/fsm"},
 	"loops/cmd/loops/cli/sharedflags": {"loops/engine", "loops/internal/worktree", "github.com/spf13/pflag"},
-	"loops/cmd/loops/cli/helppage":    {"loops/internal/humanize", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+	"loops/cmd/loops/cli/helppage":    {"loops/docs", "loops/internal/config", "loops/internal/humanize", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"loops/internal/baseline":         {"loops/engine", "loops/engine/action", "loops/engine/project", "loops/fsm", "loops/fsm/value", "loops/internal/inspect", "loops/internal/humanize", "loops/persistence"},
 	"loops/internal/mcptools":         {"loops/docs", "loops/engine", "loops/engine/project", "loops/fsm", "loops/fsm/value", "loops/internal/check", "loops/internal/dryrun", "loops/internal/handover", "loops/internal/humanize", "loops/internal/lookup", "loops/internal/mcpserver", "loops/internal/service", "loops/internal/tryout", "loops/internal/ui", "loops/internal/ui/actionlog", "loops/internal/ui/views", "loops/persistence"},
 	"loops/internal/stderrtail":       {},

@@ -189,7 +189,7 @@ The name of a loop in place of a command runs it, unless a command has that name
 	for _, group := range []string{groupRun, groupLook, groupWrite, groupKeep, groupSetUp, groupPlumbing} {
 		root.AddGroup(&cobra.Group{ID: group, Title: group})
 	}
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { printHelp(cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { helppage.Print(cmd) })
 	root.SetHelpCommandGroupID(groupPlumbing)
 	root.SetCompletionCommandGroupID(groupSetUp)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")

@@ -51,6 +51,8 @@ have ` + "`--json` for programs ([json.md](json.md)), with `--jq` and `--templat
 		}
 	}
 	b.WriteString("\n## Topics\n\n| command | what it prints |\n|---|---|\n" + topics.String())
+	b.WriteString("| `loops help language CHAPTER` | A chapter of [language.md](language.md), in $PAGER on a terminal |\n")
+	b.WriteString("| `loops help key NAME` | What a key of a loop file means |\n")
 	b.WriteString("| `loops help rule NAME` | A rule of validate, with a failing and a passing example |\n")
 	return b.String()
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/cmd/loops/cli/complete"
+	"loops/cmd/loops/cli/helppage"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/fsm"
@@ -98,6 +99,9 @@ func commands(root *cobra.Command) complete.Offer {
 		if len(args) > 0 && args[0] == "rule" {
 			return completion.StartingWith(word, ruleNames()), complete.NoFiles
 		}
+		if len(args) > 0 && helppage.Named(args[0]) {
+			return completion.StartingWith(word, helppage.Names(args[0])), complete.NoFiles
+		}
 		cmd, rest, err := root.Find(args)
 		if err != nil || len(rest) > 0 {
 			return nil, complete.NoFiles
@@ -118,7 +122,7 @@ func topics(root *cobra.Command) complete.Offer {
 		if len(args) > 0 {
 			return nil, complete.NoFiles
 		}
-		words := []string{cobra.CompletionWithDesc("rule", "What one rule of validate means")}
+		words := []string{cobra.CompletionWithDesc("rule", "What one rule of validate means"), cobra.CompletionWithDesc("key", "What a key of a loop file means")}
 		for _, c := range root.Commands() {
 			if c.IsAdditionalHelpTopicCommand() {
 				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))

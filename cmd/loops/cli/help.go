@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"io"
 	"slices"
 	"strings"
 
@@ -16,11 +15,14 @@ func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND|TOPIC...]",
 		Short:   "Show help for a command or a topic",
-		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate." + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
-		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state",
-		RunE: func(_ *cobra.Command, args []string) error {
+		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate. help language CHAPTER prints a chapter of the language page, on a terminal in $PAGER; help key NAME prints what a key of a loop file means." + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
+		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state\n  loops help language lists\n  loops help key for_each",
+		RunE: func(help *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "rule" {
 				return printRule(a.out, args[1:])
+			}
+			if len(args) > 0 && helppage.Named(args[0]) {
+				return a.printReference(help.Context(), args[0], args[1:])
 			}
 			cmd, rest, err := root.Find(args)
 			if err != nil || cmd == nil || len(rest) > 0 || cmd == root && len(args) > 0 {
@@ -30,11 +32,6 @@ func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-}
-
-// printHelp prints the page of a command or a topic.
-func printHelp(cmd *cobra.Command) {
-	_, _ = io.WriteString(cmd.OutOrStdout(), helppage.Page(cmd)) // a sink, whose Close returns a failure
 }
 
 // addCompletion adds the commands that print completion scripts, with help like that of all others.

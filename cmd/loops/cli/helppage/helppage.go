@@ -4,6 +4,7 @@ package helppage
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -47,6 +48,11 @@ func Page(cmd *cobra.Command) string {
 	}
 	part("Exit codes", Wrap(strings.TrimPrefix(codes, "\n")))
 	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// Print prints the page of a command or a topic.
+func Print(cmd *cobra.Command) {
+	_, _ = io.WriteString(cmd.OutOrStdout(), Page(cmd)) // a sink, whose Close returns a failure
 }
 
 // Prose returns the text of a command between its examples and its flags.

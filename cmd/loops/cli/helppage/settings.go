@@ -1,4 +1,4 @@
-package cli
+package helppage
 
 import (
 	"fmt"
@@ -9,7 +9,8 @@ import (
 	"loops/internal/config"
 )
 
-func newSettingsTopic(*app) *cobra.Command {
+// Settings is about the keys of config.yaml.
+func Settings() *cobra.Command {
 	cmd := &cobra.Command{Use: "settings", Short: "The keys of config.yaml"}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		var b strings.Builder
@@ -22,12 +23,13 @@ func newSettingsTopic(*app) *cobra.Command {
 		}
 		topic := *cmd
 		topic.Long = "The keys of .loops/config.yaml, and of the user's file. docs/config.md has an example of each.\n\n" + b.String()
-		printHelp(&topic)
+		Print(&topic)
 	})
 	return cmd
 }
 
-func newNotificationsTopic(*app) *cobra.Command {
+// Notifications is about the kinds of notifications.
+func Notifications() *cobra.Command {
 	cmd := &cobra.Command{Use: "notifications", Short: "What the key on of a notification can list"}
 	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		var b strings.Builder
@@ -40,7 +42,7 @@ func newNotificationsTopic(*app) *cobra.Command {
 		}
 		topic := *cmd
 		topic.Long = "What the key on of a notification can list. Those with a star are sent where it is missing.\n" + b.String()
-		printHelp(&topic)
+		Print(&topic)
 	})
 	return cmd
 }
