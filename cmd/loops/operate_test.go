@@ -67,7 +67,7 @@ var (
 	}{
 		{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d{6}`), "<RUN>"},
 		{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)?`), "<TIME>"},
-		{regexp.MustCompile(`(\d{4}-\d\d-\d\d )?\b\d\d:\d\d(:\d\d)?\b`), "<TIME>"},
+		{regexp.MustCompile(`(\d{4}-\d\d-\d\d )?\b\d\d:\d\d(:\d\d)?\b( [A-Z]{3,5}\b| [-+]\d{2,4}\b)?`), "<TIME>"},
 		{regexp.MustCompile(`\d{4}-\d\d-\d\d`), "<DAY>"},
 		{regexp.MustCompile(`\bpid \d+( on [\w.-]+)?`), "pid <PID>"},
 		{regexp.MustCompile(`\b[\d.]+ (B|KiB|MiB|GiB)\b`), "<SIZE>"},

@@ -43,7 +43,7 @@ var fullMasks = []struct {
 	mask  string
 }{
 	{regexp.MustCompile(`full-\d{8}T\d{6}`), "full-<STAMP>"},
-	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d`), "<CLOCK>"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( [A-Z]{3,5}| [-+]\d{2,4})`), "<CLOCK>"},
 	{regexp.MustCompile(`\((just now|\S+ ago)\)`), "(<AGO>)"},
 	{regexp.MustCompile(`pid \d+`), "pid <PID>"},
 	{regexp.MustCompile(`(Elapsed: +|Idle: +|runs for )[\d.]+m?s`), "$1<TIME>"},

@@ -25,12 +25,12 @@ func InSeconds(s float64) string { return Duration(time.Duration(s * float64(tim
 // Words writes a name of the language as words: timed_out, timed out.
 func Words(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-// Clock writes a time in the local zone.
+// Clock writes a time in the local zone, with the name of the zone.
 func Clock(t time.Time) string {
 	if t.IsZero() {
 		return "?"
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.Local().Format("2006-01-02 15:04:05 MST")
 }
 
 // Dash returns s, or a dash for nothing.

@@ -129,7 +129,7 @@ func (t RunTable) Print(runs []persistence.Run) error {
 
 // What the columns between the id of a run and its reason take at most, and the least that is shown of a reason.
 const (
-	runColumns  = 52
+	runColumns  = 56
 	costColumn  = 12
 	leastReason = 30
 )

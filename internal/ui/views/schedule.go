@@ -84,7 +84,7 @@ func ScheduledObject(loop string, changed bool, run string) *value.Map {
 
 // FiringLine is what became of a time of a schedule in one line.
 func FiringLine(f schedule.Firing) string {
-	line := f.At.Local().Format("2006-01-02 15:04") + " " + f.State
+	line := f.At.Local().Format("2006-01-02 15:04 MST") + " " + f.State
 	if f.State == schedule.Started {
 		line += ": " + string(f.Run)
 	} else if f.Why != "" {
