@@ -10,6 +10,7 @@ import (
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
+	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/internal/config"
 	"loops/internal/humanize"
@@ -148,5 +149,5 @@ func (a *app) meter(what string, quiet bool, count func(int64) string) *meter.Me
 // reading returns a context with which a command reads records of runs, and shows on a terminal how many were read until end is called.
 func (a *app) reading(ctx context.Context) (_ context.Context, end func()) {
 	n := new(atomic.Int64)
-	return persistence.WithReads(ctx, n), a.meter("Reading records of runs", ui.BarWidth(a.Err, a.getenv) == 0, nil).Follow(n)
+	return persistence.WithReads(ctx, n), stopsignal.Tidied(a.meter("Reading records of runs", ui.BarWidth(a.Err, a.getenv) == 0, nil).Follow(n))
 }

@@ -1,24 +1,15 @@
 package meter
 
 import (
-	"os"
-	"os/signal"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
-// Follow shows n, of a total that is not known, until the function that it returns is called, which may be called again. Where m shows something, a
-// signal ends the process as it would without this, after the bar is taken away. So it is for work that a signal may end at any place.
+// Follow shows n, of a total that is not known, until the function that it returns is called, which may be called again, and by several at once. It
+// returns nil where m shows nothing.
 func (m *Meter) Follow(n *atomic.Int64) (end func()) {
 	if m == nil {
-		return func() {}
-	}
-	signals := make(chan os.Signal, 1)
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
-		if !signal.Ignored(s) {
-			signal.Notify(signals, s)
-		}
+		return nil
 	}
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -31,14 +22,7 @@ func (m *Meter) Follow(n *atomic.Int64) (end func()) {
 			case <-every.C:
 				m.Set(n.Load(), 0)
 			case <-stop:
-				signal.Stop(signals)
 				return
-			case s := <-signals:
-				m.End()
-				signal.Reset(s)
-				if number, ok := s.(syscall.Signal); ok {
-					_ = syscall.Kill(os.Getpid(), number)
-				}
 			}
 		}
 	}()

@@ -45,5 +45,7 @@ func TestManyRunsShowNothing_35_2_24(t *testing.T) {
 		t.Errorf("it ends with %q", shown[max(0, len(shown)-40):])
 	}
 	var none *Meter
-	none.Follow(&n)()
+	if none.Follow(&n) != nil {
+		t.Error("a meter that shows nothing follows")
+	}
 }
