@@ -184,11 +184,11 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		if run.Foreign { // once: from here on it is not foreign
 			r.Warn.say(textf("run %s was recorded by little-loops%s; from now on its records are those of loops, in %s when it has ended", run.ID, olderLayout(run), p.Short(filepath.Join(p.Loops, ".history"))))
 		}
-		damaged := store.CheckEvents(ctx, j.journal.Run()).Damage
-		for _, damage := range damaged {
+		told, lasting := store.CheckTaken(ctx, j.journal.Run())
+		for _, damage := range told {
 			j.tell(Said{Run: run.ID, Text: textf("%s", damage), Problem: true})
 		}
-		if len(damaged) > 0 {
+		if len(lasting) > 0 {
 			j.tell(Said{Run: run.ID, Text: textf("The record of run %s is damaged, and the run continues with what can be read. Accept that: %s", run.ID, Do(OpSweep, "", Setting{SetAcceptDamage, string(run.ID)}))})
 		}
 		if err := reprice(ctx, store, j.journal.Run(), memory, known); err != nil {

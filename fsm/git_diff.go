@@ -30,16 +30,16 @@ base=$(git rev-parse -q --verify HEAD || echo "$empty")
 if [ $# -gt 0 ]; then git diff-tree -r "$empty" "$base" -- "$@" | git hash-object --stdin || exit; else echo "$base"; fi
 git diff --no-ext-diff --no-textconv --no-color --full-index --binary "$base" -- "$@" | git hash-object --stdin || exit
 git ls-files -z --others --exclude-standard -x '**/.loops/.*/' -x '**/.loops/runs/' -x '**/.loops/logs/' -x '**/.loops/tmp/' -x .worktrees/ -- "$@" | {
-	held=() files=()
+	held=() files=() open=() root=$(pwd -P)
 	pg=$(cut -d ' ' -f 5 "/proc/$PPID/stat" 2>/dev/null)
 	for p in /proc/[0-9]*; do
 		s=; { read -r s <"$p/stat"; } 2>/dev/null || continue
 		s=${s##*) } s=${s#* } s=${s#* }
-		[ "${s%% *}" = "$pg" ] || continue
-		for l in "$p"/fd/*; do
-			case $(readlink "$l") in */.loops/*) ;; /*) [ ! -f "$l" ] || held+=("$l") ;; esac
-		done
+		[ "${s%% *}" != "$pg" ] || open+=("$p/fd")
 	done
+	[ ${#open[@]} -eq 0 ] || while IFS= read -r -d '' l; do
+		case $l in */.loops/*) ;; "$root"/*) held+=("$l") ;; esac
+	done < <(find "${open[@]}" -type l -printf '%l\0' 2>/dev/null)
 	while IFS= read -r -d '' f; do
 		printf '%s\0' "$f"
 		for l in ${held[@]+"${held[@]}"}; do [ ! "$f" -ef "$l" ] || continue 2; done

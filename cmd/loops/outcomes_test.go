@@ -51,7 +51,7 @@ var endings = map[string]ending{
 	"stopped":  {states: slowState, outcome: "stopped", reason: `stopped by a user in state check`, last: `Loop stopped: check`},
 	"signaled": {states: slowState, outcome: "interrupted", reason: `stopped by SIGTERM in state check`, last: `Loop interrupted by SIGTERM: check`},
 	"killed":   {states: slowState, outcome: "killed", reason: `interrupted in state check: its process \(pid \d+\) is gone`, untold: true},
-	"paused":   {states: `check: {action: "touch began; until test -e go; do sleep 0.1; done", next: fix}` + "\n  fix: {action: echo on, next: done}", outcome: "paused", reason: `paused since [-0-9]+ [:0-9]+, before state fix`, live: true},
+	"paused":   {states: `check: {action: "touch began; until test -e go; do sleep 0.1; done", next: fix}` + "\n  fix: {action: echo on, next: done}", outcome: "paused", reason: `paused since [-0-9]+ [:0-9]+ UTC, before state fix`, live: true},
 	"asking":   {states: `gate: {ask: {question: "Ship it?", choices: [yes, no]}, on_yes: done, on_no: bad}`, keys: "initial: gate", outcome: "running", reason: `waits for an answer: Ship it\? \(state gate\)`, live: true, watched: "waiting"},
 }
 

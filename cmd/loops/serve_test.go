@@ -196,7 +196,7 @@ func TestServeStartsAnswersAndSurvives(t *testing.T) {
 	second.until(asks, `"alive": true`)
 	second.post("/runs/"+asks+"/answer", `{"choice": "good"}`)
 	second.until(asks, `"completed"`)
-	if !strings.Contains(second.said.String(), "answer run="+`"`+asks+`" done`) {
+	if !strings.Contains(second.said.String(), `action="answer" project="shop" run="`+asks+`"`) {
 		t.Errorf("no line tells of the answer: %s", second.said)
 	}
 }

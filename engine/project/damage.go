@@ -244,6 +244,15 @@ func (r *Records) CheckEvents(ctx context.Context, run persistence.Run) persiste
 	return run
 }
 
+// CheckTaken reads all events of a run that was taken over. told is what is wrong, also what a crash left unfinished and is set right now;
+// lasting is the damage of it, which every view reports until it is repaired or accepted.
+func (r *Records) CheckTaken(ctx context.Context, run persistence.Run) (told, lasting []string) {
+	all := run.Damage
+	run.Damage = slices.DeleteFunc(slices.Clone(all), func(text string) bool { return damageKey(text) != dirstore.KeptAside })
+	lasting = r.CheckEvents(ctx, run).Damage
+	return damageMark{}.add(persistence.Run{Damage: all}, lasting...), lasting
+}
+
 // readDamage reads all events of a run, from its reading if it has one. It returns what is damaged among them, and whether all were
 // read without an error.
 func (r *Records) readDamage(ctx context.Context, run persistence.Run) (found []string, clean bool) {
