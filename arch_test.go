@@ -323,7 +323,7 @@ var arrows = map[string][]string{
 		"golang.org/x/term",
 	},
 	"loops/docs":                                  {},
-	"loops/docs/gen":                              {"loops/fsm/lint", "loops/fsm/loopfile", "loops/internal/jsonoutput"},
+	"loops/docs/gen":                              {"loops/docs", "loops/fsm/lint", "loops/fsm/loopfile", "loops/internal/jsonoutput"},
 	"loops/fsm":                                   {"loops/fsm/expression", "loops/fsm/jq", "loops/fsm/pattern", "loops/fsm/template", "loops/fsm/value"},
 	"loops/fsm/lint":                              {"loops/fsm", "loops/fsm/expression", "loops/fsm/jq", "loops/fsm/pattern", "loops/fsm/policy", "loops/fsm/template", "loops/fsm/value", "loops/internal/humanize"},
 	"loops/fsm/loopfile":                          {"loops/fsm", "loops/fsm/cron", "loops/fsm/expression", "loops/fsm/jq", "loops/fsm/pattern", "loops/fsm/template", "loops/fsm/value", "loops/internal/humanize", "gopkg.in/yaml.v3"},

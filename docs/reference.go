@@ -18,16 +18,16 @@ type Key struct {
 
 // Chapters returns the chapters of the language page and their parts, in the order of the page.
 func Chapters() (list []Chapter) {
-	lines := headings(Language)
+	lines := Headings(Language)
 	for i, h := range lines {
 		end := len(Language)
 		for _, next := range lines[i+1:] {
-			if next.level <= h.level {
-				end = next.begin
+			if next.Level <= h.Level {
+				end = next.Begin
 				break
 			}
 		}
-		list = append(list, Chapter{h.level, h.title, strings.TrimSpace(Language[h.begin:end]) + "\n"})
+		list = append(list, Chapter{h.Level, h.Title, strings.TrimSpace(Language[h.Begin:end]) + "\n"})
 	}
 	return list
 }
@@ -61,13 +61,15 @@ func Keys() (list []Key) {
 	return list
 }
 
-type heading struct {
-	level, begin int
-	title        string
+// A Heading is one of a page.
+type Heading struct {
+	Level int // 2 or 3
+	Begin int // the byte of the page at which its line begins
+	Title string
 }
 
-// headings returns the headings of a page at the levels 2 and 3, outside of code.
-func headings(page string) (list []heading) {
+// Headings returns the headings of a page at the levels 2 and 3, outside of code.
+func Headings(page string) (list []Heading) {
 	at, code := 0, false
 	for line := range strings.Lines(page) {
 		marks, title, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -75,7 +77,7 @@ func headings(page string) (list []heading) {
 		case strings.HasPrefix(line, "```"):
 			code = !code
 		case !code && (marks == "##" || marks == "###"):
-			list = append(list, heading{len(marks), at, title})
+			list = append(list, Heading{len(marks), at, title})
 		}
 		at += len(line)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"text/template"
 
+	"loops/docs"
 	"loops/internal/jsonoutput"
 )
 
@@ -72,29 +73,14 @@ func language() ([]byte, error) {
 // contents returns links to the chapters of a page and to their parts, a line a chapter.
 func contents(page string) string {
 	var b strings.Builder
-	code, parts := false, false
-	for line := range strings.Lines(page) {
-		level, heading, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if strings.HasPrefix(line, "```") {
-			code = !code
+	before := "\n* "
+	for _, h := range docs.Headings(page) {
+		separator := "\n* "
+		if h.Level == 3 {
+			separator = map[bool]string{true: ": ", false: ", "}[before == "\n* "]
 		}
-		link := fmt.Sprintf("[%s](#%s)", heading, strings.ReplaceAll(strings.ToLower(heading), " ", "-"))
-		switch {
-		case code:
-		case level == "##":
-			if b.Len() > 0 {
-				b.WriteByte('\n')
-			}
-			b.WriteString("* " + link)
-			parts = false
-		case level == "###":
-			separator := ": "
-			if parts {
-				separator = ", "
-			}
-			b.WriteString(separator + link)
-			parts = true
-		}
+		fmt.Fprintf(&b, "%s[%s](#%s)", separator, h.Title, strings.ReplaceAll(strings.ToLower(h.Title), " ", "-"))
+		before = separator
 	}
-	return b.String() + "\n"
+	return strings.TrimPrefix(b.String(), "\n") + "\n"
 }

@@ -232,25 +232,42 @@ func (r *Records) watched(ctx context.Context, id persistence.ID, after uint64, 
 	}
 }
 
-// CheckEvents reads all events of a run and returns the run with the damage among them, the first ten places. It reads the whole journal.
+// CheckEvents returns a run with the damage among its events, the first ten places. It reads the whole journal.
 // Other errors of reading are left to those who show events.
 func (r *Records) CheckEvents(ctx context.Context, run persistence.Run) persistence.Run {
-	marked := r.marks(ctx)[run.ID].text(run)
-	found, clean := r.readDamage(ctx, run)
-	if clean { // what was marked was repaired
-		run.Damage = slices.DeleteFunc(slices.Clone(run.Damage), func(text string) bool { return text == marked })
-	}
-	run.Damage = r.marks(ctx)[run.ID].add(run, found...)
+	run, _ = r.check(ctx, run, true)
 	return run
 }
 
-// CheckTaken reads all events of a run that was taken over. told is what is wrong, also what a crash left unfinished and is set right now;
-// lasting is the damage of it, which every view reports until it is repaired or accepted.
+// resumeReads is how many bytes of events a resume reads for damage: it begins as soon beside a journal of 100 MB as beside a short one.
+// Of a longer journal it reports what is marked, and so does it of one in a database, which checks its pages itself.
+const resumeReads = 256 << 10
+
+// CheckTaken checks a run that was taken over: its events unless they are long, its mark, and what opening it found. told is all that is wrong,
+// also what a crash left unfinished and is set right now. lasting is its damage, which every view reports until it is repaired or accepted.
 func (r *Records) CheckTaken(ctx context.Context, run persistence.Run) (told, lasting []string) {
 	all := run.Damage
 	run.Damage = slices.DeleteFunc(slices.Clone(all), func(text string) bool { return damageKey(text) != dirstore.KeptAside })
-	lasting = r.CheckEvents(ctx, run).Damage
-	return damageMark{}.add(persistence.Run{Damage: all}, lasting...), lasting
+	run, _ = r.check(ctx, run, run.Events != "" && dirstore.EventsSize(run.Events) <= resumeReads)
+	return damageMark{}.add(persistence.Run{Damage: all}, run.Damage...), run.Damage
+}
+
+// check returns a run with its damage: what it has already, what is among its events if they are read, and its mark unless they were
+// read without an error. found is the damage among the events.
+func (r *Records) check(ctx context.Context, run persistence.Run, read bool) (_ persistence.Run, found []string) {
+	marked := r.marks(ctx)[run.ID].text(run)
+	clean := false
+	if read {
+		found, clean = r.readDamage(ctx, run)
+	}
+	more := found
+	if clean { // what was marked was repaired
+		run.Damage = slices.DeleteFunc(slices.Clone(run.Damage), func(text string) bool { return text == marked })
+	} else {
+		more = append(slices.Clip(found), marked)
+	}
+	run.Damage = r.marks(ctx)[run.ID].add(run, more...)
+	return run, found
 }
 
 // readDamage reads all events of a run, from its reading if it has one. It returns what is damaged among them, and whether all were
@@ -277,8 +294,7 @@ func (r *Records) readDamage(ctx context.Context, run persistence.Run) (found []
 // AcceptDamage records that a user knows what is damaged of a run, and returns that: no view reports it any more. Damage that is found
 // later is reported again.
 func (r *Records) AcceptDamage(ctx context.Context, run persistence.Run) ([]string, error) {
-	run = r.CheckEvents(ctx, run)
-	found, _ := r.readDamage(ctx, run)
+	run, found := r.check(ctx, run, true)
 	if len(run.Damage) == 0 {
 		return nil, nil
 	}

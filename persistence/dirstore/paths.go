@@ -1,8 +1,11 @@
 package dirstore
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -32,4 +35,17 @@ func splitFolder(name string) (runID, loop string, ok bool) {
 	}
 	n := len(persistence.RunIDLayout)
 	return name[:n], persistence.DecodeLoop(name[n+1:]), true
+}
+
+// EventsSize returns the bytes of the events of a run, whose file is known as [persistence.Run] has it: of the file, and of the parts before it.
+// What cannot be looked at counts as nothing.
+func EventsSize(events string) (n int64) {
+	n, _ = disk.IsRegular(events)
+	parts, _ := os.ReadDir(strings.TrimSuffix(events, ".jsonl"))
+	for _, part := range parts {
+		if info, err := part.Info(); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
 }

@@ -111,7 +111,7 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 		}
 	}()
 	err = l.Print(ctx, monitor.Lines{Name: o.name, Once: o.once, JSON: o.json, Interval: o.interval, Out: a.out, Err: a.Err})
-	if stop, stopped := errors.AsType[*fsm.Stop](context.Cause(ctx)); stopped && err != nil { // whatever the signal cut off
+	if stop, stopped := errors.AsType[*fsm.Stop](context.Cause(ctx)); stopped && err != nil { // err may be of a call to the store that the signal cut off
 		return endedBy(stop.Signal)
 	}
 	return err

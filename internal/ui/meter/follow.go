@@ -1,12 +1,13 @@
 package meter
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// Follow shows n, of a total that is not known, until the function that it returns is called, which may be called again, and by several at once. It
-// returns nil where m shows nothing.
+// Follow shows n, of a total that is not known, until end is called, which may be called again, and by several at once.
+// end is nil where m shows nothing.
 func (m *Meter) Follow(n *atomic.Int64) (end func()) {
 	if m == nil {
 		return nil
@@ -26,11 +27,8 @@ func (m *Meter) Follow(n *atomic.Int64) (end func()) {
 			}
 		}
 	}()
-	var over atomic.Bool
-	return func() {
-		if !over.Swap(true) {
-			close(stop)
-		}
+	return sync.OnceFunc(func() {
+		close(stop)
 		<-done
-	}
+	})
 }

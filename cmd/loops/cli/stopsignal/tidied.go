@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// Tidied has a signal call tidy before it ends the process as it would without this, until the function that it returns is called, which calls
-// tidy too. So it is for work that a signal may end at any place. tidy may be called twice; nil = there is nothing to tidy, and a signal does what it did.
+// Tidied has a signal call tidy before the signal ends the process, until end is called, which calls tidy too. It is for work that a
+// signal may end at any place. tidy may be called twice, and at once; nil = there is nothing to tidy, and signals are left alone.
 func Tidied(tidy func()) (end func()) {
 	if tidy == nil {
 		return func() {}
