@@ -45,21 +45,16 @@ func (s *recording) observe(ev fsm.Event) {
 	}
 }
 
-// why fits fsm.Config.Why. Of a run that was resumed the whole record counts: what decided may be older than this process. Where it cannot be
-// read, what this process has recorded must do.
+// why fits fsm.Config.Why. Of a run that was resumed what was recorded before counts as well: what decided may be older than this process.
+// Where it cannot be read, what this process has recorded must do.
 func (s *recording) why(o fsm.Outcome, pending []fsm.Event) string {
 	because := &s.because
 	if s.j.journal.Run().Segment > 0 {
-		var whole inspect.Because
-		var err error
-		for ev, failed := range s.j.store.Events(context.Background(), s.id, 0) {
-			if err = failed; err != nil {
-				break
-			}
-			whole.Add(ev)
-		}
+		lately, err := inspect.Lately(func(each func(fsm.Event) bool) error {
+			return s.j.store.Newest(context.Background(), s.id, each)
+		})
 		if err == nil {
-			because = &whole
+			because = lately
 		}
 	}
 	for _, ev := range pending {

@@ -19,7 +19,7 @@ import (
 // These tests run loops with the real agent CLIs, as users do, against stand-ins for their vendors.
 
 // cliPatience is how long a CLI may take on a busy machine.
-const cliPatience = 2 * time.Minute
+const cliPatience = 10 * time.Minute
 
 // A cliProject is a project whose only agent host is one CLI.
 type cliProject struct {

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"loops/fsm"
@@ -11,11 +12,14 @@ import (
 )
 
 const (
-	reasonLength  = 300  // characters of a reason
-	quoteLength   = 120  // characters of what it quotes
-	mergeLength   = 200  // characters of why the run was not merged
-	decidingTurns = 3    // how many visits from the end the one may be that decided a failure
-	countedStates = 1000 // states whose verdicts are counted
+	reasonLength  = 300     // characters of a reason
+	quoteLength   = 120     // characters of what it quotes
+	mergeLength   = 200     // characters of why the run was not merged
+	decidingTurns = 3       // how many visits from the end the one may be that decided a failure
+	countedStates = 1000    // states whose verdicts are counted
+	eventBytes    = 200     // bytes of an event without its output, about
+	leastLately   = 1 << 20 // bytes of events that Lately reads, so that it can count verdicts in a row
+	mostLately    = 16 << 20
 )
 
 // A Because finds out from the events of a run, in their order, why the run ended. It is given all of them, those before it was resumed
@@ -29,6 +33,36 @@ type Because struct {
 	kept  string              // why the run was not merged; "" = it was, or that was not asked for
 	by    string              // who stopped the run; "" = it is not known
 	waits string              // what it waits for; "" = it is not known
+}
+
+// Lately returns a Because of the newest events of a record, in a time that does not grow with the record. newest gives them from the
+// newest backwards until each wants no more; its error is returned. How often a verdict came in a row counts in these events.
+func Lately(newest func(each func(fsm.Event) bool) error) (*Because, error) {
+	var events []fsm.Event // the newest first
+	visits, output := 0, false
+	n := 0
+	err := newest(func(e fsm.Event) bool {
+		n += eventBytes
+		if e.Kind == fsm.EventActionOutput {
+			line := str(e, "line")
+			if n += len(line); output && !insideBranch(e) {
+				return n < mostLately // one line of an action is told, its last
+			}
+			output = strings.TrimSpace(line) != ""
+		} else {
+			output = false
+		}
+		if again, _ := e.Get("resumed").(bool); e.Kind == fsm.EventStateEnter && e.Depth == 0 && !insideBranch(e) && !again {
+			visits++
+		}
+		events = append(events, e)
+		return n < leastLately || visits < decidingTurns && n < mostLately
+	})
+	b := &Because{}
+	for _, e := range slices.Backward(events) {
+		b.Add(e)
+	}
+	return b, err
 }
 
 // A turn is what decided in one visit of a state of the run itself. An event without a kind did not come.

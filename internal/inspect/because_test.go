@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -232,7 +233,48 @@ func TestReasonOfAnEnd(t *testing.T) {
 			if got != c.want && (!strings.HasSuffix(c.want, ": ") || !strings.HasPrefix(got, c.want)) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
+			lately, err := Lately(backwards(slices.Concat(c.events...), nil))
+			if again := lately.Reason(c.o, loop); again != got || err != nil {
+				t.Errorf("from the end of the record %s, %v\nwant %s", again, err, got)
+			}
 		})
+	}
+}
+
+// backwards gives events as a store does that is read from its end, and counts them.
+func backwards(events []fsm.Event, n *int) func(each func(fsm.Event) bool) error {
+	return func(each func(fsm.Event) bool) error {
+		for _, e := range slices.Backward(events) {
+			if n != nil {
+				*n++
+			}
+			if !each(e) {
+				break
+			}
+		}
+		return nil
+	}
+}
+
+// Lately reads a long record from its end, to the visit that decided and not much farther.
+func TestReasonOfALongRecord(t *testing.T) {
+	t.Parallel()
+	event := func(kind, key string, v any) fsm.Event {
+		return fsm.Event{Kind: kind, Fields: []fsm.Field{{Key: key, Value: v}}}
+	}
+	var events []fsm.Event
+	for range 9 {
+		events = append(events, event(fsm.EventStateEnter, "state", "test"), fsm.Event{Kind: fsm.EventActionStart})
+		for range 4000 {
+			events = append(events, event(fsm.EventActionOutput, "line", "2 failed"))
+		}
+		events = append(events, event(fsm.EventActionComplete, "exit_code", int64(1)), event(fsm.EventEvaluate, "verdict", "no"))
+	}
+	n := 0
+	b, err := Lately(backwards(events, &n))
+	if got := b.Reason(fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, &fsm.Loop{}); err != nil || n > 13_000 ||
+		got != `state test said no 3 times (exit 1: "2 failed")` {
+		t.Errorf("%s, %v, after %d of %d events", got, err, n, len(events))
 	}
 }
 

@@ -92,7 +92,7 @@ func waitLost(t testing.TB, j persistence.Journal) {
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
-		a := opened(t, with(location(t), "lease=1s"))
+		a := opened(t, with(location(t), "lease=3s"))
 		b := a
 		old := create(t, a, elsewhere)
 		id := old.Run().ID
@@ -161,10 +161,10 @@ func TestFencedByInterrupt(t *testing.T) {
 func TestLeaseIsRenewed(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
-		s := opened(t, with(location(t), "lease=400ms"))
+		s := opened(t, with(location(t), "lease=6s"))
 		s.Liveness = reconcile.OwnerAlive
 		old := create(t, s, self(t))
-		for range 4 {
+		for range 2 {
 			expire(t, s)
 			if rs, err := s.Runs(t.Context(), persistence.Query{}); err != nil || !rs[0].Held || !rs[0].Lapsed || !reconcile.Alive(rs[0]) {
 				t.Fatalf("runs = %+v, %v", rs, err)

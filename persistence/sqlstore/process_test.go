@@ -234,7 +234,7 @@ func TestPausedOwner(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
 		for _, name := range []string{"record", "wait"} {
-			at := with(location(t), "lease=1s")
+			at := with(location(t), "lease=3s")
 			s := opened(t, at)
 			s.Liveness = reconcile.OwnerAlive
 			o := start(t, nil, name, at, s.Folder)

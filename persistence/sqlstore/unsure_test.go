@@ -21,7 +21,7 @@ func TestUnsure(t *testing.T) {
 				at := location(t)
 				owner := opened(t, with(at, c.lease))
 				create(t, owner, self(t))
-				s := opened(t, with(at, "lease=4s"))
+				s := opened(t, with(at, "lease=12s"))
 				s.Liveness = func(persistence.Owner, time.Time) bool { return true }
 				s.Sight = func(persistence.Owner) persistence.Sight { return persistence.Hidden }
 				var plan []reconcile.Change

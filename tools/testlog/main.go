@@ -1,6 +1,6 @@
 // Command testlog reads logs of go test -v and prints what a reader of thousands of lines wants of them.
 //
-//	testlog failures FILE...       what the failed tests printed, and all that no test printed
+//	testlog failures FILE...       what the failed tests printed, and all that no test printed; of a package whose process ended before its tests, what those had printed
 //	testlog skips FILE...          each reason for which tests were skipped, with their names
 //	testlog slowest [-n N] FILE... the N slowest packages, tests, and tests inside tests; default: 10
 //	testlog count FILE...          how many tests passed, failed and were skipped
@@ -14,6 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -98,6 +99,7 @@ func (l *testLog) readFile(path string, stdin io.Reader) error {
 
 func (l *testLog) read(r io.Reader) error {
 	printed := map[string][]string{} // by test, of the package that is being read
+	running := map[string]bool{}     // its tests that have not ended
 	test := ""
 	lines := bufio.NewReader(r)
 	for {
@@ -110,17 +112,25 @@ func (l *testLog) read(r io.Reader) error {
 		}
 		line = strings.TrimSuffix(line, "\n")
 		if m := begun.FindStringSubmatch(line); m != nil {
-			test = m[1]
+			if test = m[1]; test != "" {
+				running[test] = true
+			}
 		} else if m := ended.FindStringSubmatch(line); m != nil {
+			delete(running, m[2])
+			if m[2] == test {
+				test = ""
+			}
 			l.tests = append(l.tests, entry{name: m[2], result: m[1], seconds: seconds(m[3]), lines: printed[m[2]], at: len(l.stray)})
 		} else if m := packageEnded.FindStringSubmatch(line); m != nil {
 			e := entry{name: m[2], result: "PASS", seconds: seconds(m[3]), at: len(l.stray)}
 			if m[1] == "FAIL" {
 				e.result = "FAIL"
+				l.unfinished(running, printed)
 				l.stray = append(l.stray, line)
 			}
 			l.packages = append(l.packages, e)
 			clear(printed)
+			clear(running)
 			test = ""
 		} else if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
 			test = ""
@@ -132,6 +142,15 @@ func (l *testLog) read(r io.Reader) error {
 		} else {
 			l.stray = append(l.stray, line)
 		}
+	}
+}
+
+// unfinished adds the tests that had not ended when their package failed, and what they printed: what ends a test's process, such as
+// a signal, is in no other line.
+func (l *testLog) unfinished(running map[string]bool, printed map[string][]string) {
+	for _, name := range slices.Sorted(maps.Keys(running)) {
+		l.stray = append(l.stray, "--- NOT ENDED: "+name)
+		l.stray = append(l.stray, printed[name]...)
 	}
 }
 

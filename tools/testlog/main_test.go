@@ -22,7 +22,13 @@ e/e.go:3:1: syntax error
 FAIL	loops/e [build failed]
 panic: boom
 goroutine 1 [running]:
+--- NOT ENDED: TestPanics
 FAIL	loops/f	0.100s
+--- NOT ENDED: TestKilled
+    killed_test.go:5: a note
+--- NOT ENDED: TestKilled/inner
+signal: killed
+FAIL	loops/g	0.200s
 `},
 		{[]string{"skips"}, "needs chromium, which is not in the PATH: TestAbsent TestAbsent2\n"},
 		{[]string{"slowest", "-n", "1"}, `slowest packages:
@@ -32,7 +38,7 @@ slowest tests:
 slowest tests inside tests:
      0.2 s  TestBad/inner
 `},
-		{[]string{"count"}, "1 passed, 2 failed, 2 skipped\n"},
+		{[]string{"count"}, "2 passed, 2 failed, 2 skipped\n"},
 	} {
 		var out strings.Builder
 		if err := run(append(c.args, "testdata/two.log"), nil, &out); err != nil {
