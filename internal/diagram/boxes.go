@@ -43,7 +43,11 @@ func (d *drawing) lines(i int) []string {
 		if k := d.loops[it.of]; k >= 0 {
 			loop = &d.g.Edges[k]
 		}
-		return d.g.Nodes[it.of].lines(loop)
+		n := d.g.Nodes[it.of]
+		if d.bare {
+			n.Heat = 0
+		}
+		return n.lines(loop)
 	case aLabel:
 		if text := d.g.Edges[it.of].label(); text != "" {
 			return []string{text}
@@ -283,7 +287,7 @@ func (n Node) style() Style {
 	switch {
 	case n.Current:
 		return Lit
-	case n.Failed || n.Failure:
+	case n.Failed || n.Failure || n.Tone == Fell:
 		return Bad
 	case n.Unreachable:
 		return Faint

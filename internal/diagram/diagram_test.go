@@ -36,7 +36,7 @@ var formats = map[string]func(*diagram.Graph) string{
 var measured = diagram.Measure{
 	By:     "time",
 	Order:  []string{"check", "mend", "vanished"},
-	States: map[string]diagram.Amount{"check": {12, "12s"}, "mend": {90, "1m30s"}, "vanished": {0.1, "0.1s"}},
+	States: map[string]diagram.Amount{"check": {Value: 12, Text: "12s"}, "mend": {Value: 90, Text: "1m30s"}, "vanished": {Value: 0.1, Text: "0.1s"}},
 	Taken:  []diagram.Step{{From: "check", To: "mend", Times: 3}, {From: "mend", To: "check", Times: 2}, {From: "mend", To: "vanished", Times: 1}},
 	Failed: "vanished",
 }
@@ -258,5 +258,30 @@ func TestUnreachable(t *testing.T) {
 	g := diagram.Of(l)
 	if !g.Nodes[2].Unreachable || g.Nodes[0].Unreachable || g.Nodes[1].Unreachable {
 		t.Errorf("got %+v", g.Nodes)
+	}
+}
+
+// TestPicturesHaveNoBlocks: heat is a colour in a picture, and a character only where text is all there is.
+func TestPicturesHaveNoBlocks(t *testing.T) {
+	t.Parallel()
+	g := load(t, "testdata/fix.yaml")
+	g.Measure(measured)
+	if picture := g.Picture(); strings.ContainsAny(picture, "▁▃▅▆█") || !strings.Contains(picture, "1m30s") {
+		t.Errorf("the picture is %s", picture)
+	}
+}
+
+// TestTones: the states of a run have the colours of how they came out last, and one that is a failure is never a success.
+func TestTones(t *testing.T) {
+	t.Parallel()
+	g := load(t, "testdata/fix.yaml")
+	g.Measure(diagram.Measure{By: "outcome", Order: []string{"check", "mend"}, States: map[string]diagram.Amount{"check": {Text: "error, exit 3", Tone: diagram.Fell}, "mend": {Text: "yes", Tone: diagram.Good}}})
+	for _, text := range []string{`<g class="bad"><title>check`, `<g class="good"><title>mend`, "error, exit 3", ".bad rect.box{fill:"} {
+		if svg := g.SVG(); !strings.Contains(svg, text) {
+			t.Errorf("the picture lacks %s:\n%s", text, svg)
+		}
+	}
+	if page := g.HTML(); !strings.Contains(page, "success") || strings.Contains(page, "least") {
+		t.Errorf("the legend of the page is that of heat")
 	}
 }

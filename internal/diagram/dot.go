@@ -24,6 +24,11 @@ func (g *Graph) DOT() string {
 		if n.Heat > 0 {
 			attributes = append(attributes, fmt.Sprintf("fillcolor=%q, fontcolor=%q", heatFills[n.Heat-1], dotInk(n.Heat)))
 		}
+		for _, t := range toneFills {
+			if n.Tone == t.tone {
+				attributes = append(attributes, fmt.Sprintf("fillcolor=%q", t.fill))
+			}
+		}
 		if n.Failure || n.Failed {
 			attributes = append(attributes, `color="#c0161d", penwidth=3`)
 		}

@@ -13,7 +13,7 @@ import (
 // A Graph is a loop as states and the transitions between them. It is not safe for concurrent writes.
 type Graph struct {
 	Name  string
-	By    string // what Measure gave it: "visits", "time" or "cost"; "" for a loop that was not measured
+	By    string // what Measure gave it: "outcome", "visits", "time" or "cost"; "" for a loop that was not measured
 	Nodes []Node // in file order
 	Edges []Edge
 
@@ -40,6 +40,7 @@ type Node struct {
 	Amount  string  // what was measured, for a person; "" if nothing was
 	Heat    int     // 0 for nothing, else from 1 to 5
 	Value   float64 // what was measured
+	Tone    Tone    // how it came out last; "" = that was not measured
 }
 
 // An Edge is every way from one state to another.

@@ -3,6 +3,7 @@ package diagram
 import (
 	"fmt"
 	"html"
+	"slices"
 	"strings"
 )
 
@@ -13,11 +14,7 @@ func (g *Graph) HTML() string {
 	heading := html.EscapeString(g.heading())
 	b.WriteString(pageHead + heading + pageStyle + heading + "</h1>")
 	if g.By != "" {
-		b.WriteString("\n<p class=\"legend\">Colours: least ")
-		for _, c := range Legend() {
-			fmt.Fprintf(&b, `<span style="background:%s;color:%s">&nbsp;</span>`, c.Fill, c.Ink)
-		}
-		b.WriteString(" most; white is none.</p>")
+		b.WriteString("\n<p class=\"legend\">Colours: " + g.Legend() + ".</p>")
 	}
 	b.WriteString(pageNote + g.SVG() + "</div>\n<table>\n<thead><tr><th>State</th><th>Does</th>")
 	if g.By != "" {
@@ -69,16 +66,24 @@ func (g *Graph) row(b *strings.Builder, n *Node, ways []int) {
 // Policy is the content security policy of the pages: no script, nothing from elsewhere.
 const Policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
-// A Colour is one step of the colours of a measured graph.
-type Colour struct{ Fill, Ink string }
-
-// Legend returns the colours of a measured graph, from little to much.
-func Legend() []Colour {
-	out := make([]Colour, heats)
-	for k := range out {
-		out[k] = Colour{heatFills[k], heatInks[k]}
+// Legend returns in HTML what the colours of a measured graph mean.
+func (g *Graph) Legend() string {
+	colour := func(fill, ink string) string {
+		return fmt.Sprintf(`<span class="colour" style="background:%s;color:%s">&nbsp;</span>`, fill, ink)
 	}
-	return out
+	if g.toned() {
+		return fmt.Sprintf("%s success, %s failure, %s neither; white was not reached", colour(toneFills[0].fill, "#111"), colour(toneFills[1].fill, "#111"), colour(toneFills[2].fill, "#111"))
+	}
+	text := "least "
+	for k, fill := range heatFills {
+		text += colour(fill, heatInks[k])
+	}
+	return text + " most; white is none"
+}
+
+// toned reports whether the states have tones, and no heat.
+func (g *Graph) toned() bool {
+	return slices.ContainsFunc(g.Nodes, func(n Node) bool { return n.Tone != "" })
 }
 
 // The parts of the page around what is different from graph to graph. They are no template, because a program that has

@@ -4,7 +4,7 @@ import "math"
 
 // A Measure is what a run did, to be shown in the graph of its loop.
 type Measure struct {
-	By      string            // "visits", "time" or "cost"
+	By      string            // "outcome", "visits", "time" or "cost"
 	States  map[string]Amount // by state
 	Order   []string          // the keys of States, as the run came to them
 	Taken   []Step            // the transitions the run took, each once
@@ -16,7 +16,18 @@ type Measure struct {
 type Amount struct {
 	Value float64
 	Text  string
+	Tone  Tone
 }
+
+// A Tone is how a state came out when it was left last.
+type Tone string
+
+// The tones of states that a run came to. They are classes of a picture.
+const (
+	Good  Tone = "good"
+	Fell  Tone = "bad"
+	Other Tone = "other" // neither
+)
 
 // A Step is a way that a run took, and how often.
 type Step struct {
@@ -26,6 +37,12 @@ type Step struct {
 
 // heats is the number of colours.
 const heats = 5
+
+// toneFills are the colours of tones in drawings that bring their own style.
+var toneFills = []struct {
+	tone Tone
+	fill string
+}{{Good, "#cdebd6"}, {Fell, "#f8d0d2"}, {Other, "#e3e6eb"}}
 
 // Measure shows in a graph what a run did. States and transitions that the graph lacks are added: the loop may have
 // been another one then, or not be known at all.
@@ -38,7 +55,10 @@ func (g *Graph) Measure(m Measure) {
 	most := 0.0
 	for _, name := range m.Order {
 		n := &g.Nodes[g.node(name)]
-		n.Value, n.Amount = m.States[name].Value, m.States[name].Text
+		n.Value, n.Amount, n.Tone = m.States[name].Value, m.States[name].Text, m.States[name].Tone
+		if n.Tone != "" && n.Failure {
+			n.Tone = Fell
+		}
 		n.Unreachable = false
 		most = max(most, n.Value)
 	}

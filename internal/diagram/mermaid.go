@@ -26,6 +26,9 @@ func (g *Graph) Mermaid() string {
 			class := fmt.Sprintf("heat%d", n.Heat)
 			classes[class] = append(classes[class], id)
 		}
+		if n.Tone != "" {
+			classes[string(n.Tone)] = append(classes[string(n.Tone)], id)
+		}
 		if n.Failure || n.Failed {
 			classes["fails"] = append(classes["fails"], id)
 		}
@@ -53,6 +56,9 @@ func (g *Graph) Mermaid() string {
 	styles := [][2]string{{"fails", "stroke:#c0161d,stroke-width:3px"}, {"shaky", "stroke-dasharray:5 4"}}
 	for k, fill := range heatFills {
 		styles = append(styles, [2]string{fmt.Sprintf("heat%d", k+1), "fill:" + fill + ",color:" + heatInks[k]})
+	}
+	for _, t := range toneFills {
+		styles = append(styles, [2]string{string(t.tone), "fill:" + t.fill + ",color:#111"})
 	}
 	for _, s := range styles {
 		if ids := classes[s[0]]; len(ids) > 0 {

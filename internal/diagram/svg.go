@@ -47,6 +47,7 @@ func (g *Graph) Picture() string { return g.drawn(false) }
 func (g *Graph) drawn(styled bool) string {
 	var b strings.Builder
 	d := newDrawing(g)
+	d.bare = true
 	labels := make([][]string, len(d.items))
 	for i := range d.items {
 		labels[i] = d.lines(i)
@@ -70,7 +71,7 @@ func (g *Graph) drawn(styled bool) string {
 	fmt.Fprintf(&b, "<title>%s</title>\n", escape(g.heading()))
 	paper, arrow := ` class="paper"`, ` class="arrow"`
 	if styled {
-		writeStyle(&b)
+		g.writeStyle(&b)
 		paper, arrow = ` fill="#fff"`, ` style="fill:#333;stroke:none"`
 	}
 	b.WriteString("<defs><marker id=\"loop-graph-arrow\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"8\" markerHeight=\"8\" " +
@@ -87,10 +88,16 @@ func (g *Graph) drawn(styled bool) string {
 }
 
 // writeStyle writes the style of all classes of a drawing.
-func writeStyle(b *strings.Builder) {
+func (g *Graph) writeStyle(b *strings.Builder) {
 	b.WriteString("<style>" + svgStyle)
 	for k, fill := range heatFills {
 		fmt.Fprintf(b, ".loop-graph .heat%[1]d rect.box{fill:%[2]s}.loop-graph .heat%[1]d text{fill:%[3]s}\n", k+1, fill, heatInks[k])
+	}
+	for _, t := range toneFills {
+		if !g.toned() {
+			break
+		}
+		fmt.Fprintf(b, ".loop-graph .%s rect.box{fill:%s}\n", t.tone, t.fill)
 	}
 	b.WriteString("</style>\n")
 }
@@ -202,6 +209,9 @@ func (d *drawing) svgItem(b *strings.Builder, i int, lines []string, tops []int)
 	var classes []string
 	if n.Heat > 0 {
 		classes = append(classes, fmt.Sprintf("heat%d", n.Heat))
+	}
+	if n.Tone != "" {
+		classes = append(classes, string(n.Tone))
 	}
 	if n.Terminal {
 		classes = append(classes, "ends")

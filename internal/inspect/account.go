@@ -1,6 +1,9 @@
 package inspect
 
 import (
+	"fmt"
+	"strings"
+
 	"loops/fsm"
 	"loops/internal/diagram"
 	"loops/internal/humanize"
@@ -9,10 +12,14 @@ import (
 
 // What the graph of a run can show of its states.
 const (
-	ByVisits = "visits"
-	ByTime   = "time"
-	ByCost   = "cost"
+	ByOutcome = "outcome" // how it was left last
+	ByVisits  = "visits"
+	ByTime    = "time"
+	ByCost    = "cost"
 )
+
+// Measures returns all of these words.
+func Measures() []string { return []string{ByOutcome, ByVisits, ByTime, ByCost} }
 
 // An Account adds up what a run did in each state of its loop.
 type Account struct {
@@ -21,11 +28,13 @@ type Account struct {
 	Reader Reader // of the visits that Take returns
 
 	byState map[string]*Cost
+	latest  map[string]*Visit // of each state of the run's own loop
+	acted   string            // the state that acted last
 }
 
 // NewAccount returns an Account that prices what was recorded without a cost as known does.
 func NewAccount(known func(model string, u fsm.Usage) (float64, bool)) *Account {
-	return &Account{Costs: &CostSheet{Prices: known}, byState: map[string]*Cost{}}
+	return &Account{Costs: &CostSheet{Prices: known}, byState: map[string]*Cost{}, latest: map[string]*Visit{}}
 }
 
 // Take takes the next event of the run and returns what it cost, and the visit it belongs to.
@@ -34,6 +43,7 @@ func (t *Account) Take(e fsm.Event) (Cost, *Visit) {
 	before := t.Costs.Total
 	t.Costs.AddTo(v, e)
 	t.Add(e, v)
+	t.remember(e, v)
 	cost := t.Costs.Total.since(before)
 	if cost.Prompts+cost.Judges > 0 {
 		line := t.byState[t.Current()]
@@ -44,6 +54,45 @@ func (t *Account) Take(e fsm.Event) (Cost, *Visit) {
 		line.Plus(cost)
 	}
 	return cost, v
+}
+
+// remember keeps the newest visit of each state, and which state acted last.
+func (t *Account) remember(e fsm.Event, v *Visit) {
+	if v == nil {
+		return
+	}
+	if len(v.Above) > 0 {
+		v = v.Above[0]
+	}
+	switch e.Kind {
+	case fsm.EventStateEnter:
+		t.latest[v.State] = v
+	case fsm.EventActionComplete, fsm.EventActionError, fsm.EventEvaluate:
+		t.acted = v.State
+	}
+}
+
+// outcome returns how the run left a state last.
+func (t *Account) outcome(r persistence.Run, name string) diagram.Amount {
+	v := t.latest[name]
+	switch {
+	case v == nil: // a terminal state, which does nothing
+		return diagram.Amount{Tone: diagram.Good}
+	case !v.Over() && v.Verdict() == "" && v.To() == "":
+		return diagram.Amount{Tone: diagram.Other}
+	}
+	a := diagram.Amount{Text: v.Verdict(), Tone: diagram.Other}
+	tone := ToneOf(v.Verdict())
+	if code, ended := v.Exit(); ended && code != 0 && tone != Success {
+		a.Text = strings.TrimPrefix(fmt.Sprintf("%s, exit %d", a.Text, code), ", ")
+	}
+	switch {
+	case Wasted(r) && name == t.acted, tone == Failure, v.Verdict() == "" && v.Failed():
+		a.Tone = diagram.Fell
+	case tone == Success, v.Verdict() == "":
+		a.Tone = diagram.Good
+	}
+	return a
 }
 
 // since returns what was used after before.
@@ -64,6 +113,8 @@ func (t *Account) Measure(r persistence.Run, by string) diagram.Measure {
 	for _, name := range t.Order {
 		var amount diagram.Amount
 		switch by {
+		case ByOutcome:
+			amount = t.outcome(r, name)
 		case ByTime:
 			spent := t.Time(name)
 			amount = diagram.Amount{Value: spent.Seconds(), Text: humanize.Duration(spent)}

@@ -27,6 +27,9 @@ type Limit struct {
 // Share is how much of the limit is used up, from 0 to 1; more where it is overdrawn.
 func (l Limit) Share() float64 { return l.Used / l.Most }
 
+// Near reports whether half of the limit or more is used up, or what was used is not known.
+func (l Limit) Near() bool { return l.Unknown || l.Share() >= 0.5 }
+
 // A Position is what is asked about: where a run is, and how long it has been there.
 type Position struct {
 	Memory *fsm.Snapshot

@@ -63,11 +63,7 @@ func (p Page) graph(w io.Writer) {
 		return
 	}
 	if p.Graph.By != "" {
-		fmt.Fprintf(w, "<p>Coloured by %s: least ", html.EscapeString(p.Graph.By))
-		for _, c := range diagram.Legend() {
-			fmt.Fprintf(w, "<span class=\"colour\" style=\"background:%s\">&nbsp;</span>", c.Fill)
-		}
-		fmt.Fprint(w, " most; white is none. A red frame is a failure, a broken one a state that no run can come to or that is not known.</p>\n")
+		fmt.Fprintf(w, "<p>Coloured by %s: %s. A red frame is a failure, a broken one a state that no run can come to or that is not known.</p>\n", html.EscapeString(p.Graph.By), p.Graph.Legend())
 	}
 	fmt.Fprintf(w, "<div class=\"wide\">%s</div>\n", svg)
 }

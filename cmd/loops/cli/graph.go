@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -36,8 +37,8 @@ func newGraphCommand(a *app) *cobra.Command {
 		Long: `graph draws the states of a loop and the transitions between them: as text for a terminal, Mermaid for Markdown, DOT
 for Graphviz, SVG, or one self-contained HTML page.
 
-For a run it also draws what the run did: how often it took each transition, and the visits, time or cost of each
-state, which colour the states. The loop is the one recorded with the run; for runs of little-loops, which record none,
+For a run it also draws what the run did: how often it took each transition, and the last outcome, visits, time or
+cost of each state, which colour the states. The loop is the one recorded with the run; for runs of little-loops, which record none,
 it is the current loop file. With --by a NAME means the newest run of the loop. A loop
 that no file of the project has, because it was run by its path, is drawn as its newest run recorded it.
 
@@ -72,7 +73,7 @@ of up to 500 transitions.` +
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.format, "format", "text", "`FORMAT` is text, mermaid, dot, svg or html")
-	flags.StringVar(&o.by, "by", "", "what colours the states of a run: `WHAT` is visits, time or cost (default visits)")
+	flags.StringVar(&o.by, "by", "", "what colours the states of a run: `WHAT` is outcome, visits, time or cost (default visits)")
 	flags.StringVarP(&o.file, "output", "o", "", "write to `FILE` instead")
 	flags.IntVar(&o.width, "width", 0, "width of text in `COLUMNS` (default: that of the terminal, or 80)")
 	return cmd
@@ -158,9 +159,8 @@ func (a *app) graphWidth(given int) int {
 
 // checkBy refuses a word that --by does not support.
 func checkBy(by, see string) error {
-	switch by {
-	case "", inspect.ByVisits, inspect.ByTime, inspect.ByCost:
+	if by == "" || slices.Contains(inspect.Measures(), by) {
 		return nil
 	}
-	return usageError{fmt.Sprintf("--by %q: expected visits, time or cost", by), see}
+	return usageError{fmt.Sprintf("--by %q: expected outcome, visits, time or cost", by), see}
 }

@@ -79,7 +79,7 @@ the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 
 	flags.BoolVarP(&o.json, "json", "j", false, "print JSON: the file that was written")
 	flags.BoolVar(&o.open, "open", false, "open it, with $BROWSER if that is set")
 	flags.StringVar(&o.format, "format", "html", "`FORMAT` is html, junit or markdown")
-	flags.StringVar(&o.by, "by", inspect.ByVisits, "what colours the graph: `WHAT` is visits, time or cost")
+	flags.StringVar(&o.by, "by", inspect.ByVisits, "what colours the graph: `WHAT` is outcome, visits, time or cost")
 	return cmd
 }
 
