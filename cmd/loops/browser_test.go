@@ -264,7 +264,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.do(chromedp.SetValue(`[name="field.mood"]`, "better", chromedp.ByQuery), chromedp.SendKeys(`[name=limits]`, "steps=7", chromedp.ByQuery))
 		b.click(`button.go`)
 		b.sees(`location.pathname.endsWith("/runs/` + run + `")`)
-		b.sees(statusIs("running"))
+		b.sees(statusIs("asks"))
 		b.open("/p/shop/runs/" + run + "?tab=context")
 		b.sees(`document.getElementById("memory").innerText.includes("better")`)
 		b.sees(`document.getElementById("head").innerText.includes("57")`) // of 50 steps
@@ -358,7 +358,7 @@ func TestPagesInABrowser(t *testing.T) {
 			t.Fatalf("the tab key does not come to %s\n%s", until, b.text())
 		}
 		press(`document.activeElement.href?.endsWith("/runs/`+run+`")`, kb.Enter)
-		b.sees(statusIs("running"))
+		b.sees(statusIs("asks"))
 		press(`document.activeElement.textContent === "Extend" && getComputedStyle(document.activeElement).outlineStyle === "solid"`, kb.Enter)
 		b.sees(`document.querySelector("[name=limits]").checkVisibility()`)
 		press(`document.activeElement.href?.endsWith("tab=logs")`, kb.Enter)

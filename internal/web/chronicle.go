@@ -31,6 +31,7 @@ type chronicle struct {
 	read    uint64 // the last event that was read
 	damage  string
 	words   map[string]string
+	fatal   []int        // the steps in which the run failed: the last that acted, and those around it
 	used    time.Time    // guarded by the lock of the chronicles
 	size    atomic.Int64 // steps, as they were after the last look
 }
@@ -44,6 +45,7 @@ type step struct {
 	exit                                 int32
 	depth                                int32
 	exited, failed, over                 bool
+	fatal                                bool // the run failed in it
 }
 
 // chronicles are those of the runs that were looked at last.
@@ -178,7 +180,29 @@ func (c *chronicle) readOn(ctx context.Context, f project.Finder, run persistenc
 			c.steps[v.Index].took, c.steps[v.Index].end = c.account.Reader.Now(v, now), now.UnixMilli()
 		}
 	}
+	c.markFatal(run)
 	return nil
+}
+
+// markFatal marks the last step that acted, and the steps that it ran inside, as those in which the run failed, if it did.
+func (c *chronicle) markFatal(run persistence.Run) {
+	for _, i := range c.fatal {
+		c.steps[i].fatal = false
+	}
+	c.fatal = nil
+	if !inspect.Wasted(run) {
+		return
+	}
+	depth := int32(-1) // of the last one that was marked
+	for i, s := range slices.Backward(c.steps) {
+		if acted := s.exited || s.failed || s.verdict != ""; s.path == "" || depth < 0 && !acted || depth >= 0 && s.depth >= depth {
+			continue
+		}
+		c.steps[i].fatal, depth = true, s.depth
+		if c.fatal = append(c.fatal, i); depth == 0 {
+			return
+		}
+	}
 }
 
 // keep takes a visit, which may be one that was there already and has gone further.

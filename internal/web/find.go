@@ -240,22 +240,24 @@ type spent struct {
 }
 
 type costOf struct {
-	at    time.Time // of the record that was read
-	usd   float64
-	known bool // every cost in it is
-	asked bool // it prompted at all
+	at      time.Time // of the record that was read
+	usd     float64
+	unknown int  // prompts whose cost is not known
+	asked   bool // it prompted at all
 }
 
 // of is the cost of a run for people, "" where it asked no agent.
 func (c *spent) of(ctx context.Context, f project.Finder, name string, run persistence.Run) string {
-	cost := c.read(ctx, f, name, run)
-	switch {
-	case !cost.asked:
+	return c.read(ctx, f, name, run).Text()
+}
+
+// Text is the cost of a run for people, "" where it asked no agent.
+func (cost costOf) Text() string {
+	if !cost.asked {
 		return ""
-	case !cost.known:
-		return "> " + humanize.USD(cost.usd)
 	}
-	return humanize.USD(cost.usd)
+	line := inspect.Cost{CostUSD: cost.usd, Unknown: cost.unknown, Prompts: 1}
+	return line.Text()
 }
 
 func (c *spent) read(ctx context.Context, f project.Finder, name string, run persistence.Run) costOf {
@@ -268,7 +270,7 @@ func (c *spent) read(ctx context.Context, f project.Finder, name string, run per
 	}
 	cost := costOf{at: run.UpdatedAt}
 	if m, err := f.Store.MemoryOf(ctx, run); err == nil && m != nil {
-		cost.usd, cost.known, cost.asked = m.Spent.CostUSD, m.Spent.Unpriced == 0, m.Spent.Prompts > 0
+		cost.usd, cost.unknown, cost.asked = m.Spent.CostUSD, m.Spent.Unpriced, m.Spent.Prompts > 0
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

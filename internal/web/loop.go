@@ -85,6 +85,7 @@ func (s *Server) loopRow(r *http.Request, p Project, session *Session, e loopfil
 	}
 	good, ended := 0, 0
 	var times, costs []float64
+	unknown := false // what a run cost
 	for _, run := range project.Current(runs) {
 		l.Last = append(l.Last, rowOf(p, run))
 		if run.Status == persistence.Completed && !run.Unmerged() {
@@ -95,7 +96,10 @@ func (s *Server) loopRow(r *http.Request, p Project, session *Session, e loopfil
 		}
 		ended++
 		times = append(times, inspect.Elapsed(run).Seconds())
-		if cost := s.spent.read(r.Context(), f, p.Name, run); cost.asked && cost.known {
+		switch cost := s.spent.read(r.Context(), f, p.Name, run); {
+		case cost.asked && cost.unknown > 0:
+			unknown = true
+		case cost.asked:
 			costs = append(costs, cost.usd)
 		}
 	}
@@ -103,8 +107,11 @@ func (s *Server) loopRow(r *http.Request, p Project, session *Session, e loopfil
 	if ended > 0 {
 		l.Rate, l.MedianTime = fmt.Sprintf("%d%%", 100*good/max(ended, good)), humanize.InSeconds(median(times))
 	}
-	if len(costs) > 0 {
+	switch {
+	case len(costs) > 0:
 		l.MedianCost = humanize.USD(median(costs))
+	case unknown:
+		l.MedianCost = "unknown"
 	}
 	return l, nil
 }

@@ -75,7 +75,7 @@ type homePage struct {
 }
 
 // chips are what the page of runs offers to choose by: words for where a run is, or how it ended.
-var chips = []string{"running", inspect.Paused, "completed", inspect.Unmerged, "failed", "timed_out", "capped", "stalled", "stopped", "killed", "interrupted", "parked", "queued", "unreadable"}
+var chips = []string{"running", inspect.Paused, "completed", inspect.Unmerged, "failed", "timed_out", "capped", "stalled", "stopped", "killed", "interrupted", "budget", "limited", "parked", "handed_off", "starting", "queued", inspect.UnknownOwner, "unreadable"}
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	a := askedRuns(r)

@@ -104,7 +104,7 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 	if r.FormValue("step") != "" && page.Tab == "" {
 		page.Tab = "steps"
 	}
-	page.Row.Status = v.StatusText()
+	page.Row.Status, page.Row.Waits = v.StatusText(), len(v.Asks) > 0
 	page.addHead(v)
 	if len(v.Run.Damage) > 0 {
 		page.addNote("Damaged: " + strings.Join(v.Run.Damage, "; "))
@@ -153,6 +153,9 @@ func (s *Server) addTab(ctx context.Context, r *http.Request, page *runPage, p P
 	}
 	return nil
 }
+
+// mostGauges is how many limits a page shows, the nearest first.
+const mostGauges = 8
 
 // query writes pairs of a name and a value behind an address, without those that are empty.
 func query(pairs ...string) string {
@@ -204,9 +207,9 @@ func (page *runPage) addHead(v *inspect.Status) {
 	if v.Alive && run.Owner.PID != 0 {
 		add("Owner", run.Owner.String())
 	}
-	for i, l := range v.Limits {
-		if i == 4 {
-			break
+	for _, l := range v.Limits {
+		if !l.Near() || len(page.Gauges) == mostGauges {
+			continue
 		}
 		g := gauge{Title: l.Title(l.Loop != run.Loop), Amount: l.Amount(), Percent: min(100, int(100*l.Share())), Class: "calm"}
 		switch {

@@ -35,8 +35,8 @@ func (s *Server) addOverview(r *http.Request, page *runPage, p Project, f projec
 	ctx := r.Context()
 	o := &overview{By: r.FormValue("by")}
 	page.Overview = o
-	if !slices.Contains([]string{inspect.ByVisits, inspect.ByTime, inspect.ByCost}, o.By) {
-		o.By = inspect.ByVisits
+	if !slices.Contains(inspect.Measures(), o.By) {
+		o.By = inspect.ByOutcome
 	}
 	zoom, err := strconv.Atoi(r.FormValue("zoom"))
 	if err != nil || !slices.Contains(zooms, zoom) {
@@ -61,7 +61,7 @@ func (s *Server) addOverview(r *http.Request, page *runPage, p Project, f projec
 	if page.Again = !ready; page.Again {
 		page.drawGraph(ctx, f, v.Run, nil)
 	}
-	for _, by := range []string{inspect.ByVisits, inspect.ByTime, inspect.ByCost} {
+	for _, by := range inspect.Measures() {
 		o.Measures = append(o.Measures, tab{Label: by, Address: page.To + query("by", by, "zoom", r.FormValue("zoom")), Here: by == o.By})
 	}
 	for _, z := range zooms {
@@ -108,10 +108,19 @@ func (s step) Class() string {
 	switch {
 	case !s.over:
 		return "now"
-	case s.verdict == "error" || s.failed && s.verdict == "":
+	case s.fatal:
 		return "bad"
-	case s.verdict != "" && s.verdict != "yes":
-		return "no"
 	}
-	return "yes"
+	return classOf(s.verdict, s.failed)
+}
+
+// classOf returns the class of a verdict: yes is a success, bad a failure, no neither. Without a verdict the action decides.
+func classOf(verdict string, failed bool) string {
+	switch tone := inspect.ToneOf(verdict); {
+	case tone == inspect.Failure || verdict == "" && failed:
+		return "bad"
+	case tone == inspect.Success || verdict == "":
+		return "yes"
+	}
+	return "no"
 }

@@ -39,7 +39,7 @@ type stepsPart struct {
 // A stepRow is one visit of a state.
 type stepRow struct {
 	Number, State, Verdict, To, By, Took, Apart, Exit, Class, Address string
-	Over, Chosen                                                      bool
+	Over, Chosen, Fatal                                               bool
 }
 
 func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Session, f project.Finder, run persistence.Run) error {
@@ -104,7 +104,7 @@ func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Se
 }
 
 func (s step) row() stepRow {
-	r := stepRow{Number: s.number, State: s.path, Verdict: s.verdict, To: s.to, By: s.by, Took: humanize.Duration(s.took), Apart: s.apart, Class: s.Class(), Over: s.over}
+	r := stepRow{Number: s.number, State: s.path, Verdict: s.verdict, To: s.to, By: s.by, Took: humanize.Duration(s.took), Apart: s.apart, Class: s.Class(), Over: s.over, Fatal: s.fatal}
 	if s.exited {
 		r.Exit = strconv.Itoa(int(s.exit))
 	}
@@ -130,6 +130,7 @@ func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []s
 	for _, v := range c.account.Reader.Open() {
 		c.keep(v)
 	}
+	c.markFatal(run)
 	return slices.DeleteFunc(c.steps, func(s step) bool { return s.path == "" })
 }
 

@@ -148,12 +148,9 @@ func (p *parts) take(e fsm.Event, v *inspect.Visit, waits bool) {
 			return
 		}
 		delete(p.open, of)
-		p.all[i].end, p.all[i].class = e.Time.UnixMilli(), "no"
-		switch verdict, _ := e.Get("verdict").(string); verdict {
-		case "yes":
-			p.all[i].class = "yes"
-		case "error":
-			p.all[i].class = "bad"
+		verdict, _ := e.Get("verdict").(string)
+		if p.all[i].end, p.all[i].class = e.Time.UnixMilli(), classOf(verdict, true); name == "" && p.all[i].class != "yes" {
+			p.all[i].class = "bad" // an item has failed, or it has not
 		}
 	}
 }

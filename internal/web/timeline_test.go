@@ -2,12 +2,14 @@ package web
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"loops/fsm"
 	"loops/internal/inspect"
+	"loops/persistence"
 )
 
 // TestLanes lays steps out in time: those that are too close to tell apart are one bar, which shows the worst of them.
@@ -138,5 +140,57 @@ func TestLanesOfManyItems(t *testing.T) {
 	}
 	if len(all) > 1+mostLanes || bars > 3000 {
 		t.Errorf("100,000 items are %d bars in %d lanes", bars, len(all))
+	}
+}
+
+// TestFailedStepIsRed: a run fails in the last step that acted, whatever its verdict, and in the steps around it. Other verdicts than
+// yes and error are neither a success nor a failure.
+func TestFailedStepIsRed(t *testing.T) {
+	t.Parallel()
+	run := persistence.Run{Status: persistence.Failed}
+	c := &chronicle{steps: []step{
+		{path: "check", verdict: "no", over: true},
+		{path: "fix", verdict: "partial", over: true},
+		{path: "ship", verdict: "no", over: true, exited: true},
+		{path: "ship > push", verdict: "no", over: true, exited: true, depth: 1},
+		{path: "rest", over: true},
+	}}
+	classes := func() (all string) {
+		for _, s := range c.steps {
+			all += s.Class() + " "
+		}
+		return all
+	}
+	if c.markFatal(run); classes() != "no no bad bad yes " {
+		t.Errorf("the steps are %s", classes())
+	}
+	run.Status = persistence.Completed // after it was resumed
+	if c.markFatal(run); classes() != "no no no no yes " {
+		t.Errorf("the steps of the run that completed are %s", classes())
+	}
+	for verdict, class := range map[string]string{"yes": "yes", "target": "yes", "no": "no", "ready": "no", "error": "bad", "timeout": "bad"} {
+		if got := classOf(verdict, true); got != class {
+			t.Errorf("%s is %s, not %s", verdict, got, class)
+		}
+	}
+}
+
+// TestChipsAreTheOutcomes: runs can be chosen by every word that their pages show.
+func TestChipsAreTheOutcomes(t *testing.T) {
+	t.Parallel()
+	for _, word := range inspect.Words() {
+		if !slices.Contains(chips, word) && !strings.HasPrefix(word, "awaiting") && word != "user_stopped" { // shown as another word
+			t.Errorf("no run can be chosen by %s", word)
+		}
+	}
+}
+
+// TestUnknownCost: a cost that is not known is unknown, and not $0.
+func TestUnknownCost(t *testing.T) {
+	t.Parallel()
+	for want, cost := range map[string]costOf{"": {}, "$0.1000": {usd: 0.1, asked: true}, "unknown": {unknown: 1, asked: true}, ">$0.1000": {usd: 0.1, unknown: 1, asked: true}} {
+		if got := cost.Text(); got != want {
+			t.Errorf("%+v is %s, not %s", cost, got, want)
+		}
 	}
 }

@@ -51,11 +51,12 @@ func (p *Text) takeVerdict() string {
 }
 
 func (p *Text) mark(verdict string) string {
-	switch verdict {
-	case "yes", "success", "target", "progress":
+	switch inspect.ToneOf(verdict) {
+	case inspect.Success:
 		return p.paint.Green(verdict)
-	case "error", "blocked", "stall", "timeout": // an ordinary no is no failure
+	case inspect.Failure:
 		return p.paint.Red(verdict)
+	case inspect.Neutral:
 	}
 	return p.paint.Amber(plain.Line(verdict))
 }
