@@ -49,13 +49,14 @@ type Files struct {
 
 // A View is how a run is shown.
 type View struct {
-	Quiet   bool   `json:"quiet,omitempty"`
-	Verbose bool   `json:"verbose,omitempty"`
-	JSON    bool   `json:"json,omitempty"`
-	Format  string `json:"format,omitempty"`
-	File    string `json:"file,omitempty"`
-	Costs   string `json:"costs,omitempty"`
-	Color   string `json:"color,omitempty"` // "" = not set
+	Quiet    bool   `json:"quiet,omitempty"`
+	Verbose  bool   `json:"verbose,omitempty"`
+	JSON     bool   `json:"json,omitempty"`
+	Format   string `json:"format,omitempty"`
+	File     string `json:"file,omitempty"`
+	Costs    string `json:"costs,omitempty"`
+	Color    string `json:"color,omitempty"`    // "" = not set
+	Diagrams string `json:"diagrams,omitempty"` // of the log; "" = none
 }
 
 // Command is the command of this program that carries a run which was handed over. It is for this program only.

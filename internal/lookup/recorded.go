@@ -56,6 +56,18 @@ func Recorded(ctx context.Context, p *project.Project, arg string) (*RecordedLoo
 	return &RecordedLoop{l, def, *run}, nil
 }
 
+// LoopOf returns the loop that a run recorded; nil where it is not known.
+func LoopOf(ctx context.Context, open func() (*project.Project, error), id persistence.ID) *fsm.Loop {
+	p, err := open()
+	if err != nil {
+		return nil
+	}
+	if r, err := Recorded(ctx, p, string(id)); err == nil && r != nil {
+		return r.Loop
+	}
+	return nil
+}
+
 // Child returns the loop that a state runs, as it was recorded.
 func (r *RecordedLoop) Child(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	if caller := r.Def.Of(from.File); caller != nil {

@@ -31,6 +31,7 @@ type LoopFilter struct {
 	Labels   []string // one of them; upper and lower case are the same
 	Tiers    []string // one of them; none = all but internal, unless All is set
 	All      bool     // internal loops too
+	Builtin  bool     // loops of the catalog alone, those too that loops of the project hide
 }
 
 // Loops are those of a project that a filter chose.
@@ -48,7 +49,10 @@ func (s *Service) Loops(chosen LoopFilter) (*Loops, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := lib.Files.List(s.Project.Loops)
+	var own []loopfile.Entry
+	if !chosen.Builtin {
+		own, err = lib.Files.List(s.Project.Loops)
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, s.Project.CannotOpen(err)
 	}
@@ -121,10 +125,10 @@ func (l *Loops) object(e loopfile.Entry) any {
 	return m
 }
 
-// Print writes them as tables: those of the project, and those of the catalog, which has a name.
-func (l *Loops) Print(out io.Writer, catalog string) {
+// Print writes them as tables of at most so many columns (0 = any): those of the project, and those of the catalog, which has a name.
+func (l *Loops) Print(out io.Writer, catalog string, width int) {
 	if len(l.Own) > 0 {
-		views.WriteTable(out, views.ListRows(l.Own, l.Last, l.Waits))
+		ui.WriteTable(out, ui.Fit(views.ListRows(l.Own, l.Last, l.Waits), width))
 	}
 	if len(l.Catalog) == 0 {
 		return
@@ -133,11 +137,13 @@ func (l *Loops) Print(out io.Writer, catalog string) {
 		ui.Say(out, "\n")
 	}
 	ui.Say(out, "In the catalog %s:\n", catalog)
-	views.WriteTable(out, views.ListRows(l.Catalog, l.Last, l.Waits))
+	ui.WriteTable(out, ui.Fit(views.ListRows(l.Catalog, l.Last, l.Waits), width))
 }
 
 // Chooses reports whether anything is asked for.
-func (f *LoopFilter) Chooses() bool { return f.Category != "" || len(f.Labels) > 0 || len(f.Tiers) > 0 }
+func (f *LoopFilter) Chooses() bool {
+	return f.Builtin || f.Category != "" || len(f.Labels) > 0 || len(f.Tiers) > 0
+}
 
 // choose returns the loops that are asked for. It notes what is left out unasked: loops that cannot run, which are of no tier,
 // and internal ones.

@@ -26,26 +26,34 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("a copy would miss the files beside %s; install those first, then this one; nothing was written", e.Original)
 }
 
-// Install copies the file of a loop of the catalog to the same place below the project's .loops.
-func Install(p *project.Project, name string) (Copied, error) {
+// InCatalog returns the file of the loop of the catalog that has exactly this name, whether or not the project has one of that name.
+func InCatalog(p *project.Project, name string) (string, error) {
 	if _, err := p.Library(); err != nil { // a catalog that is not there
-		return Copied{}, err
+		return "", err
 	}
 	if p.Catalog == "" {
-		return Copied{}, engine.Refuse(engine.Usage, "there is no catalog to copy from: set %s, or catalog in .loops/config.yaml; see: %s", project.EnvCatalog, engine.Do("help environment", ""))
+		return "", engine.Refuse(engine.Usage, "there is no catalog: set %s, or catalog in .loops/config.yaml; see: %s", project.EnvCatalog, engine.Do("help environment", ""))
 	}
 	catalog := &loopfile.Loader{Loops: p.Catalog}
-	from := catalog.Named(name)
-	if from == "" {
-		near := ""
-		names := slices.DeleteFunc(catalog.Near(name, p.Catalog), func(n string) bool { return n == name }) // a file that is no loop
-		if base := strings.TrimSuffix(name, ".yaml"); base != name && catalog.Named(base) != "" {
-			names = []string{base}
-		}
-		if len(names) > 0 {
-			near = "; did you mean " + strings.Join(names, " or ") + "?"
-		}
-		return Copied{}, engine.Refuse(engine.NotFound, "there is no loop %q in the catalog %s%s", name, p.Short(p.Catalog), near)
+	if file := catalog.Named(name); file != "" {
+		return file, nil
+	}
+	near := ""
+	names := slices.DeleteFunc(catalog.Near(name, p.Catalog), func(n string) bool { return n == name }) // a file that is no loop
+	if base := strings.TrimSuffix(name, ".yaml"); base != name && catalog.Named(base) != "" {
+		names = []string{base}
+	}
+	if len(names) > 0 {
+		near = "; did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return "", engine.Refuse(engine.NotFound, "there is no loop %q in the catalog %s%s", name, p.Short(p.Catalog), near)
+}
+
+// Install copies the file of a loop of the catalog to the same place below the project's .loops.
+func Install(p *project.Project, name string) (Copied, error) {
+	from, err := InCatalog(p, name)
+	if err != nil {
+		return Copied{}, err
 	}
 	if there := (&loopfile.Loader{Loops: p.Loops}).Named(name); there != "" {
 		return Copied{}, engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))

@@ -3,6 +3,7 @@ package ui
 import (
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/term"
 
@@ -57,6 +58,18 @@ func (p Paint) Amber(s string) string { return p.with("33", s) }
 
 // Cyan returns s in cyan.
 func (p Paint) Cyan(s string) string { return p.with("36", s) }
+
+// Columns returns how many columns a text on w may have: those of the terminal, else the variable COLUMNS if it is at least 20; 0 = any number.
+func Columns(w io.Writer, getenv func(name string) (string, bool)) int {
+	if file, is := Terminal(w); is {
+		return Width(file)
+	}
+	text, _ := getenv("COLUMNS")
+	if n, err := strconv.Atoi(text); err == nil && n >= 20 {
+		return n
+	}
+	return 0
+}
 
 // Width returns how many columns a terminal has.
 func Width(f *os.File) int {

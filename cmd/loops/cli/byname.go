@@ -82,5 +82,5 @@ func (a *app) noSuchName(cmd *cobra.Command, args []string) error {
 			near = append(near, a.command("run", name))
 		}
 	}
-	return usageError{noCommand(args[0], near), "loops --help"}
+	return usageError{helppage.NoCommand(args[0], near), "loops --help"}
 }

@@ -14,14 +14,13 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"loops/cmd/loops/cli/helppage"
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/notifier"
 	"loops/engine/project"
 	"loops/internal/handover"
-	"loops/internal/humanize"
 	"loops/internal/plain"
 	"loops/internal/proc"
 	"loops/internal/ui"
@@ -82,7 +81,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 	end := a.begin()
 	a.collectFrom(16<<20, 100)
 	root := newRootCommand(a, needed(args))
-	args = a.byName(root, args)
+	args = a.byName(root, sharedflags.JoinModes(args))
 	a.args = args
 	if completing(args) {
 		var cancel context.CancelFunc
@@ -198,7 +197,10 @@ The name of a loop in place of a command runs it, unless a command has that name
 	flags.StringVar(&a.color, "color", "auto", "colours: `WHEN` is auto, always or never")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkColor(cmd) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{flagText(cmd, err), cmd.CommandPath() + " --help"}
+		if at, _ := firstWord(a.args); at >= 0 && !cmd.HasParent() { // flags of a command that there is not
+			return usageError{helppage.NoCommand(a.args[at], helppage.Near(cmd, a.args[at])), "loops --help"}
+		}
+		return usageError{sharedflags.ErrorText(cmd, err), cmd.CommandPath() + " --help"}
 	})
 	root.SetHelpCommand(newHelpCommand(a, root))
 	for _, b := range tree() {
@@ -211,33 +213,8 @@ The name of a loop in place of a command runs it, unless a command has that name
 	addCompletion(root)
 	addFilters(a, root)
 	refuseEmpty(root)
+	sharedflags.LittleLoops(root, func(note string) { ui.SayLine(a.Err, "loops: "+note) })
 	return root
-}
-
-// flagText says what is wrong with a flag, and which one may have been meant.
-func flagText(cmd *cobra.Command, err error) string {
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok && unknown.GetSpecifiedShortnames() == "" {
-		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				names = append(names, "--"+f.Name)
-			}
-		})
-		return "unknown flag: --" + unknown.GetSpecifiedName() + humanize.DidYouMean("--"+unknown.GetSpecifiedName(), names)
-	}
-	bad, ok := errors.AsType[*pflag.InvalidValueError](err)
-	if !ok {
-		return err.Error()
-	}
-	want := map[string]string{"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number", "bool": "true or false"}[bad.GetFlag().Value.Type()]
-	if want == "" {
-		return err.Error()
-	}
-	name := "--" + bad.GetFlag().Name
-	if len(bad.GetFlag().Name) == 1 {
-		name = name[1:]
-	}
-	return fmt.Sprintf("%s %q: expected %s", name, bad.GetValue(), want)
 }
 
 // arguments checks the number of positional arguments; max below 0 means no limit.

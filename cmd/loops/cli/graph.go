@@ -1,14 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
@@ -102,7 +101,7 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 	case "html":
 		text = g.HTML()
 	default:
-		text = g.Text(a.graphWidth(o.width), o.file == "" && a.coloured(a.Out))
+		text = g.Text(cmp.Or(o.width, ui.Columns(a.Out, a.getenv), graphColumns), o.file == "" && a.coloured(a.Out))
 		if o.file == "" {
 			text = plain.Ours(text)
 		}
@@ -137,24 +136,6 @@ func (a *app) graphOfLoop(ctx context.Context, p *project.Project, name string) 
 		return nil, failure(engine.Invalid, "%s has %s; nothing was drawn", p.Short(path), humanize.Count(project.CountErrors(f.All()), "error"))
 	}
 	return diagram.Of(f.Loop), nil
-}
-
-// graphWidth is how many columns a text may have.
-func (a *app) graphWidth(given int) int {
-	if given > 0 {
-		return given
-	}
-	if file, is := ui.Terminal(a.Out); is {
-		if w, _, err := term.GetSize(int(file.Fd())); err == nil && w > 0 {
-			return w
-		}
-	}
-	if v, ok := a.getenv("COLUMNS"); ok {
-		if w, err := strconv.Atoi(v); err == nil && w >= 20 {
-			return w
-		}
-	}
-	return graphColumns
 }
 
 // checkBy refuses a word that --by does not support.

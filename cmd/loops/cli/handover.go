@@ -14,7 +14,7 @@ import (
 func (a *app) handOver(p *project.Project, v viewFlags, r engine.Request) handover.Handover {
 	h := handover.Handover{
 		Version: handover.Version, Dir: p.Cwd, Project: a.dir, Store: a.store, Words: a.args, Request: r,
-		View: handover.View{Quiet: v.quiet, Verbose: v.verbose, JSON: v.json, Format: v.format, File: v.file, Costs: v.costs},
+		View: handover.View{Quiet: v.quiet, Verbose: v.verbose, JSON: v.json, Format: v.format, File: v.file, Costs: v.costs, Diagrams: v.diagrams},
 	}
 	if a.colorGiven {
 		h.View.Color = a.color
@@ -24,7 +24,7 @@ func (a *app) handOver(p *project.Project, v viewFlags, r engine.Request) handov
 
 // handedFlags are a view as the command line has it.
 func handedFlags(v handover.View) viewFlags {
-	return viewFlags{quiet: v.Quiet, verbose: v.Verbose, json: v.JSON, format: v.Format, file: v.File, costs: v.Costs}
+	return viewFlags{quiet: v.Quiet, verbose: v.Verbose, json: v.JSON, format: v.Format, file: v.File, costs: v.Costs, diagrams: v.Diagrams}
 }
 
 // handedApp returns the invocation that carries the run.

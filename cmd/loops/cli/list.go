@@ -9,14 +9,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
 
 type listOptions struct {
-	running, json bool
-	runs          views.OpenFilter
-	loops         loopFilter
+	running, json, whole bool
+	runs                 views.OpenFilter
+	loops                loopFilter
 }
 
 func newListCommand(a *app) *cobra.Command {
@@ -71,6 +72,8 @@ These choose among the runs, also without --running; given together, all must ho
 	addOpenFlags(&o.runs, cmd.Flags())
 	o.loops.addFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
+	sharedflags.Whole(cmd.Flags(), &o.whole, "do not cut descriptions at the width of the terminal", "long", "no-truncate")
+	sharedflags.Long(cmd.Flags())
 	return cmd
 }
 
@@ -101,6 +104,10 @@ func runList(ctx context.Context, a *app, o listOptions) error {
 		ui.Say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
 		return nil
 	}
-	loops.Print(a.out, p.Short(p.Catalog))
+	width := a.width()
+	if o.whole {
+		width = 0
+	}
+	loops.Print(a.out, p.Short(p.Catalog), width)
 	return unread
 }

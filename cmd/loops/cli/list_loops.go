@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/internal/humanize"
 	"loops/internal/service"
 )
@@ -26,12 +27,13 @@ func (f *loopFilter) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.visibility, "visibility", "", "list loops that can run and are of this `TIER`: public, internal or example; all is every loop")
 	flags.BoolVarP(&f.All, "all", "a", false, "list internal loops too")
 	flags.BoolVar(&f.internal, "internal", false, "list internal loops, as --visibility internal does, or those besides")
+	sharedflags.Builtin(flags, &f.Builtin, "list loops of the catalog alone")
 	flags.BoolVar(&f.examples, "examples", false, "list examples, as --visibility example does, or those besides")
 }
 
 // check reads the flags, and refuses them where runs are listed.
 func (f *loopFilter) check(cmd *cobra.Command, runs bool) error {
-	for _, name := range []string{"category", "label", "visibility", "internal", "examples", "all"} {
+	for _, name := range []string{"category", "label", "visibility", "internal", "examples", "all", "builtin"} {
 		if runs && cmd.Flags().Changed(name) {
 			return usageError{"--" + name + " chooses among loops, and what else is given lists runs", seeList}
 		}

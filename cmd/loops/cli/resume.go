@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -12,17 +13,18 @@ import (
 )
 
 type resumeOptions struct {
-	name    string
-	context []string
-	over    project.Overrides
-	force   bool
-	rerun   bool
-	retry   bool // the failed items of the list that the run is in
-	extend  engine.Extend
-	here    bool   // even a run of another project
-	from    string // state to continue in; "" = where the run is
-	view    viewFlags
-	lock    lockFlags
+	name     string
+	context  []string
+	over     project.Overrides
+	force    bool
+	rerun    bool
+	retry    bool // the failed items of the list that the run is in
+	extend   engine.Extend
+	here     bool   // even a run of another project
+	from     string // state to continue in; "" = where the run is
+	instance string // id of the run, as little-loops has it beside the name of the loop; "" = not given
+	view     viewFlags
+	lock     lockFlags
 
 	definition string // "" or engine.RecordedDefinition
 	background bool
@@ -62,7 +64,7 @@ process of its own, as it does with run --background.` + exitcode.RunHelp(exitco
   loops resume -b fix`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name = args[0]
+			o.name = cmp.Or(o.instance, args[0])
 			if err := checkOverrides(&o.over, cmd); err != nil {
 				return err
 			}
@@ -97,6 +99,7 @@ process of its own, as it does with run --background.` + exitcode.RunHelp(exitco
 	flags.BoolVar(&o.retry, "retry-failed", false, "also repeat the failed items of the for_each that the run is in")
 	flags.BoolVar(&o.here, "here", false, "continue a run of another project, given by its id, in this one, to which it then belongs")
 	flags.StringVar(&o.from, "from", "", "continue in `STATE` of the loop, with everything the run remembers")
+	sharedflags.InstanceID(flags, &o.instance)
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)
 	return cmd

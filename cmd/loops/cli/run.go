@@ -9,7 +9,7 @@ import (
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/ui"
+	"loops/internal/starter"
 )
 
 type runOptions struct {
@@ -23,7 +23,7 @@ type runOptions struct {
 	tree    sharedflags.WorkTree
 
 	background bool
-	items      int // of little-loops
+	builtin    bool // the loop is in the catalog
 }
 
 func newRunCommand(a *app) *cobra.Command {
@@ -71,8 +71,14 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 				return err
 			}
 			a.fillView(cmd, &o.view)
-			if o.items != 0 && !o.view.quiet {
-				ui.SayLine(a.Err, "loops: --items changes nothing: it limits a comparison that only little-loops makes (run --baseline)")
+			if o.builtin {
+				p, err := a.project()
+				if err != nil {
+					return err
+				}
+				if o.name, err = starter.InCatalog(p, o.name); err != nil {
+					return err
+				}
 			}
 			if err := o.tree.Check(); err != nil {
 				return usageError{err.Error(), cmd.CommandPath() + " --help"}
@@ -95,7 +101,7 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 	o.tree.Add(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	o.lock.addFlags(flags)
-	flags.IntVar(&o.items, "items", 0, "accepted (`N`) for scripts of little-loops; has no effect")
+	sharedflags.Builtin(flags, &o.builtin, "run the loop of this name in the catalog, though the project has one")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)

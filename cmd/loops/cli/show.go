@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,16 +9,22 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
+	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
 
-type showOptions struct{ effective, json, origins, resolved bool }
+type showOptions struct {
+	effective, json, origins, resolved, whole bool
+	diagrams                                  string // "" = none
+}
 
 func newShowCommand(a *app) *cobra.Command {
 	var o showOptions
@@ -60,6 +67,8 @@ place of every value besides, and with --resolved each state that runs another l
 	flags.BoolVar(&o.effective, "effective", false, "print the merged definition as YAML, with the place of every value")
 	flags.BoolVarP(&o.json, "json", "j", false, "print the merged definition as one JSON object")
 	flags.BoolVar(&o.origins, "origins", false, "with --json: the place of every value, by its path, in \"origins\"")
+	sharedflags.Whole(flags, &o.whole, "also print whole actions and prompts of judges")
+	sharedflags.Diagrams(flags, &o.diagrams, nil)
 	flags.BoolVar(&o.resolved, "resolved", false, "with --json: the definitions of the loops that states run, in \"_subloop\"")
 	return cmd
 }
@@ -120,6 +129,12 @@ func (a *app) showRecorded(p *project.Project, r *lookup.RecordedLoop, o showOpt
 func (a *app) showLoop(p *project.Project, l *fsm.Loop, others views.Resolver, o showOptions) error {
 	if !o.json {
 		a.page().PrintLoop(p, l)
+		if o.whole {
+			ui.WriteActions(a.out, ui.Paint(a.coloured(a.Out)), l)
+		}
+		if o.diagrams != "" {
+			ui.Say(a.out, "\n%s", ui.Block(plain.Ours(diagram.Of(l).Text(cmp.Or(ui.Columns(a.Out, a.getenv), graphColumns), a.coloured(a.Out)))))
+		}
 		return nil
 	}
 	m, err := others.Document(l.File)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/ui"
@@ -46,7 +47,9 @@ whole files. Scripts that run at once may save different stages.` + codes,
 			return badStageUse(cmd, "there is no command stage %s; expected begin, save, load or done", quote(args[0]))
 		},
 	}
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return badStageUse(cmd, "%s", flagText(cmd, err)) })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return badStageUse(cmd, "%s", sharedflags.ErrorText(cmd, err))
+	})
 	// It replaces the --dir that other commands have: a script's stages are in no project.
 	cmd.PersistentFlags().StringVar(&o.dir, "dir", "", "`directory` of the stages (default: LOOPS_STAGE_DIR)")
 	_ = cmd.MarkPersistentFlagDirname("dir")

@@ -1,17 +1,26 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+
 	"github.com/spf13/pflag"
 
+	"loops/cmd/loops/cli/sharedflags"
+	"loops/fsm"
+	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
 	"loops/internal/ui/viewer"
+	"loops/persistence"
 )
 
 func (v *viewFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&v.quiet, "quiet", "q", false, "print errors only, and the reason of a failure")
 	flags.BoolVarP(&v.verbose, "verbose", "v", false, "print whole actions, all output and details of verdicts")
 	flags.BoolVarP(&v.json, "json", "j", false, "print events as JSON, one a line")
+	sharedflags.Alias(flags, "qt", "quiet")
+	sharedflags.Diagrams(flags, &v.diagrams, &v.clears)
 }
 
 // viewFlags are the flags of run and resume that choose a printer.
@@ -21,6 +30,9 @@ type viewFlags struct {
 	format, file string // see addFormat
 	follow       bool
 	costs        string // file
+
+	diagrams string // "" = none
+	clears   bool
 }
 
 func (v viewFlags) check(command string) error {
@@ -63,5 +75,12 @@ func (a *app) foregroundPrinter(v viewFlags) progress.Printer {
 
 // viewOf is how these flags have a run shown as text.
 func (a *app) viewOf(v viewFlags) progress.View {
-	return progress.View{Quiet: v.quiet, Verbose: v.verbose, Paint: ui.Paint(a.coloured(a.Out))}
+	colour := a.coloured(a.Out)
+	view := progress.View{Quiet: v.quiet, Verbose: v.verbose, Paint: ui.Paint(colour), Clear: v.clears}
+	if v.diagrams != "" {
+		view.Draw = viewer.Diagrams(cmp.Or(ui.Columns(a.Out, a.getenv), graphColumns), colour, func(id persistence.ID) *fsm.Loop {
+			return lookup.LoopOf(context.Background(), a.project, id)
+		})
+	}
+	return view
 }

@@ -14,6 +14,7 @@ import (
 	"loops/internal/plain"
 	"loops/internal/stderrtail"
 	"loops/internal/ui"
+	"loops/persistence"
 )
 
 // liveTail is how many lines of an action's output stay on a terminal.
@@ -53,17 +54,48 @@ type Text struct {
 	said    stderrtail.Said  // what was shown of standard error as it came
 	tail    *stderrtail.Tail // of the run that this process carries, where that is shown; nil = it is not
 	costs   inspect.CostSheet
+
+	draw    Draw           // nil = no diagrams
+	clears  bool           // a terminal, before each state
+	run     persistence.ID // for draw
+	entered string         // the state that was drawn last
+}
+
+// A Draw returns the lines to show before a run enters a state: a diagram of its loop. The loop of a run that another process carries has no
+// states. previous is the state that was entered before, "" = none.
+type Draw func(l *fsm.Loop, run persistence.ID, previous, state string) []string
+
+// clearScreen erases a terminal and what was scrolled above it, and moves the cursor to its first line.
+const clearScreen = "\x1b[H\x1b[2J\x1b[3J"
+
+// entering clears the screen and draws the loop, as the view asks for.
+func (p *Text) entering(state string) {
+	if p.clears && p.live != nil {
+		p.live.erase()
+		p.out.Flush()
+		fmt.Fprint(p.live.file, clearScreen)
+	}
+	if p.draw == nil {
+		return
+	}
+	for _, line := range p.draw(p.loop, p.run, p.entered, state) {
+		p.print(line)
+	}
+	p.entered = state
 }
 
 // A View is how a run is shown as text.
 type View struct {
 	Quiet, Verbose bool
 	Paint          ui.Paint
+
+	Draw  Draw // before each state of the outermost loop; nil = nothing
+	Clear bool // clear a terminal before each of these states
 }
 
 // NewText returns a printer that writes lines to out, and notes to err.
 func NewText(out, err io.Writer, v View) *Text {
-	return &Text{out: ui.NewBatchedSink(out), err: ui.NewSink(err), quiet: v.Quiet, verbose: v.Verbose, paint: v.Paint}
+	return &Text{out: ui.NewBatchedSink(out), err: ui.NewSink(err), quiet: v.Quiet, verbose: v.Verbose, paint: v.Paint, draw: v.Draw, clears: v.Clear}
 }
 
 // ShowLive has the action that runs shown in a line that is drawn in place. out is the terminal as other lines are written.
@@ -75,7 +107,7 @@ func (p *Text) ShowLive(terminal *os.File, out io.Writer) {
 func (p *Text) Header(h Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.loop = h.Loop
+	p.loop, p.run = h.Loop, h.Run.ID
 	p.max, p.name, p.base, p.begin, p.wake, p.explain = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake, h.Explain
 	if p.quiet {
 		return
@@ -220,6 +252,9 @@ func (p *Text) Event(e fsm.Event) {
 		}
 	case fsm.EventStateEnter:
 		p.flushHead()
+		if e.Depth == 0 {
+			p.entering(inspect.Text(e.Get("state")))
+		}
 		p.acted = false
 		step, state := fmt.Sprintf("%s[%s/%d] ", pad, ui.ValueText(e.Get("iteration")), p.max), ui.ValueText(e.Get("state"))
 		if e.Depth > 0 || p.max == 0 { // the cap is that of the outermost loop, where it is known

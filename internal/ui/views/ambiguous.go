@@ -7,6 +7,7 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/plain"
+	"loops/internal/ui"
 	"loops/persistence"
 )
 
@@ -17,7 +18,7 @@ func AmbiguousText(e *project.AmbiguousError) string {
 		rows = append(rows, []string{"  " + string(r.ID), inspect.Outcome(r), "started " + humanize.Clock(r.StartedAt)})
 	}
 	var b strings.Builder
-	WriteTable(&b, rows)
+	ui.WriteTable(&b, rows)
 	return plain.Line(e.What) + "; name one of them:\n" + strings.TrimRight(b.String(), "\n")
 }
 

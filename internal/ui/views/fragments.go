@@ -16,7 +16,7 @@ func WriteFragments(out io.Writer, list []loopfile.LibraryFragment) {
 	for _, f := range list {
 		rows = append(rows, []string{f.Name, f.Does, strings.Join(parameterNames(f), ", "), humanize.FirstLine(strings.TrimSpace(f.Description))})
 	}
-	WriteTable(out, rows)
+	ui.WriteTable(out, rows)
 }
 
 // FragmentObjects are the fragments of a library as JSON.

@@ -195,7 +195,7 @@ func WriteRuns(out io.Writer, lines []RunLine, width int) {
 		rows = append(rows, cells)
 	}
 	var b strings.Builder
-	WriteTable(&b, rows)
+	ui.WriteTable(&b, rows)
 	i := 0
 	for line := range strings.Lines(b.String()) {
 		if i > 1 && all[i].over && !all[i-1].over {

@@ -42,13 +42,21 @@ func (page *Page) PrintLoop(p *project.Project, l *fsm.Loop) {
 	row("context", ContextLine(l))
 	row("made of", strings.Join(MadeOf(p, l), ", "))
 	row("schedule", ScheduleLine(l.Schedule))
-	row("locks", strings.Join(l.Scope, ", "))
+	row("scope", ScopeText(l))
 	row("silenced", strings.Join(slices.Sorted(maps.Keys(l.SuppressFlags)), ", "))
-	WriteTable(page.Out, facts)
+	ui.WriteTable(page.Out, facts)
 	fmt.Fprintln(page.Out)
 	var states [][]string
 	for _, name := range l.Order {
 		states = append(states, []string{plain.Line(name), Does(l.States[name]), Ways(l.States[name])})
 	}
-	WriteTable(page.Out, states)
+	ui.WriteTable(page.Out, states)
+}
+
+// ScopeText is what a run of a loop locks, on one line.
+func ScopeText(l *fsm.Loop) string {
+	if len(l.Scope) == 0 {
+		return "the whole project"
+	}
+	return strings.Join(l.Scope, ", ")
 }

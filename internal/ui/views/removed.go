@@ -66,7 +66,7 @@ func TellPruned(page *Page, o PruneShown, p engine.Pruned, gone, finished []engi
 	for _, r := range gone {
 		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), Since(r.Run.UpdatedAt), humanize.Bytes(r.Bytes)})
 	}
-	WriteTable(page.Out, table)
+	ui.WriteTable(page.Out, table)
 	verb, frees := "Removed", "frees"
 	if o.DryRun {
 		verb, frees = "Would remove", "would free"

@@ -23,7 +23,7 @@ func PrintSettings(page *Page, p *project.Project, settings []Setting, origin bo
 		}
 		table = append(table, row)
 	}
-	WriteTable(page.Out, table)
+	ui.WriteTable(page.Out, table)
 	if !origin {
 		return
 	}
@@ -36,7 +36,7 @@ func PrintSettings(page *Page, p *project.Project, settings []Setting, origin bo
 		}
 		table = append(table, []string{"  " + state, f.Whose, p.Short(f.Path)})
 	}
-	WriteTable(page.Out, table)
+	ui.WriteTable(page.Out, table)
 }
 
 var fromDefault = Origin{Kind: "default", Text: "default"}

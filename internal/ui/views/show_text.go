@@ -2,34 +2,18 @@ package views
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/plain"
-	"loops/internal/ui"
 )
 
 // previewWidth is how much of an action the summary of a loop shows, in columns.
 const previewWidth = 44
-
-// WriteTable writes rows with their cells below each other, and no blanks at the end of a line.
-func WriteTable(out io.Writer, rows [][]string) {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 4, 2, ' ', 0)
-	for _, cells := range rows {
-		ui.SayRow(w, cells...)
-	}
-	w.Flush() //nolint:errcheck // a strings.Builder never fails
-	for line := range strings.Lines(b.String()) {
-		ui.SayLine(out, strings.TrimRight(line, " \n"))
-	}
-}
 
 // Endings names the terminals.
 func Endings(l *fsm.Loop) string {

@@ -67,7 +67,7 @@ func (page *Page) PrintWorkers(all []persistence.WorkerState) {
 		}
 		rows = append(rows, []string{w.ID, w.Queue, orDash(strings.Join(w.Labels, ",")), fmt.Sprintf("%d of %d", len(w.Runs), w.Slots), heard, w.Version, orDash(strings.Join(runs, " "))})
 	}
-	WriteTable(page.Out, rows)
+	ui.WriteTable(page.Out, rows)
 	for _, w := range all {
 		if w.LastError != "" {
 			ui.Say(page.Out, "%s: last error: %s\n", w.ID, w.LastError)

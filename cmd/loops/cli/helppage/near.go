@@ -1,6 +1,7 @@
 package helppage
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -27,6 +28,18 @@ var Meanings = map[string]string{
 	"trace": "events", "journal": "events", "metrics": "stats", "waiters": "queue list", "health": "doctor",
 }
 
+// InsteadOf are the commands of little-loops that loops does not have, and what comes closest to each.
+var InsteadOf = map[string]string{
+	"edit-routes":         "loops show NAME prints the states and where each verdict leads; edit the file, then loops validate NAME",
+	"next-loop":           "loops list prints each loop with its last run; loops stats, how often they complete",
+	"audit":               "loops report RUN, and for programs loops stats NAME --json",
+	"audit-meta":          "loops stats NAME prints the verdicts of each state",
+	"diagnose-evaluators": "loops stats NAME prints the verdicts of each state over all runs",
+	"calibrate-budget":    "loops stats NAME prints how many steps runs took; loops cost NAME, what they used",
+	"scaffold-eval":       "loops new NAME --from PATTERN; the patterns: loops new --list",
+	"scaffold-verify":     "loops new NAME --from PATTERN; the patterns: loops new --list",
+}
+
 // Near returns the commands that a word may mean: one that does what the word means elsewhere, else those spelled like it.
 func Near(cmd *cobra.Command, word string) []string {
 	if meant, ok := Meanings[word]; ok && !cmd.HasParent() {
@@ -47,4 +60,16 @@ func Near(cmd *cobra.Command, word string) []string {
 		near = append(near, cmd.Name()+" "+Meanings[meant])
 	}
 	return near
+}
+
+// NoCommand is the message about a word that is not a command.
+func NoCommand(word string, near []string) string {
+	if text := InsteadOf[word]; text != "" {
+		return fmt.Sprintf("only little-loops has the command %s; what comes closest: %s", word, text)
+	}
+	text := fmt.Sprintf("there is no command %q", word)
+	if len(near) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return text
 }
