@@ -21,8 +21,8 @@ var noEffect = []struct {
 	{[]string{"attach"}, "no-clear", "", "", "without --clear, nothing is cleared"},
 	{[]string{"list"}, "grid", "", "", "loops list is a table; loops list --json is for programs"},
 	{[]string{"run"}, "items", "", "N", "it limits a comparison that only little-loops makes (run --baseline)"},
-	{[]string{"run", "resume"}, "no-prompt-size-guard", "", "", "the loop's prompt_size_guard says whether long prompts are warned of"},
-	{[]string{"run"}, "prompt-size-warn-chars", "", "N", "the loop's prompt_size_guard.warn_chars says how long a prompt may be"},
+	{[]string{"run", "resume"}, "no-prompt-size-guard", "", "", "enabled: false of prompt_size_guard in the loop file turns the warning off"},
+	{[]string{"run"}, "prompt-size-warn-chars", "", "N", "warn_chars of prompt_size_guard in the loop file is that number"},
 }
 
 var shown = []string{"run", "resume", "attach", "show"}
