@@ -142,6 +142,7 @@ func Fill(ctx *value.Map, l *fsm.Loop, runDir string) {
 	absent("readiness_threshold", readinessThreshold)
 	absent("outcome_threshold", outcomeThreshold)
 	absent("design_tokens_context", "")
+	absent("design_guidance_context", "")
 }
 
 // PlannedRunDir stands for the working folder of a run that has none yet: in a plan and while context values

@@ -111,13 +111,13 @@ func TestFill(t *testing.T) {
 	l := &fsm.Loop{MaxSteps: 7, MaxIterations: 3}
 	ctx := value.NewMap("input", "my input", "max_steps", "mine")
 	Fill(ctx, l, "/p/.loops/runs/x")
-	want := `{"input": "my input", "max_steps": "mine", "run_dir": "/p/.loops/runs/x/", "input_hash": "dc9f382cd156", "max_iterations": 3, "readiness_threshold": 85, "outcome_threshold": 65, "design_tokens_context": ""}`
+	want := `{"input": "my input", "max_steps": "mine", "run_dir": "/p/.loops/runs/x/", "input_hash": "dc9f382cd156", "max_iterations": 3, "readiness_threshold": 85, "outcome_threshold": 65, "design_tokens_context": "", "design_guidance_context": ""}`
 	if got := string(value.AppendJSON(nil, ctx)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	bare := value.NewMap("input", int64(4))
 	Fill(bare, &fsm.Loop{MaxSteps: 7}, "/r/")
-	want = `{"input": 4, "run_dir": "/r/", "max_steps": 7, "readiness_threshold": 85, "outcome_threshold": 65, "design_tokens_context": ""}`
+	want = `{"input": 4, "run_dir": "/r/", "max_steps": 7, "readiness_threshold": 85, "outcome_threshold": 65, "design_tokens_context": "", "design_guidance_context": ""}`
 	if got := string(value.AppendJSON(nil, bare)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

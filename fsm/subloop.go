@@ -254,7 +254,7 @@ func open(loop *Loop, given *value.Map, binds bool) []Parameter {
 
 // inherit sets what every run has where the sub-loop's context lacks it.
 func (e *Executor) inherit(values *value.Map) {
-	for _, k := range []string{"run_dir", "readiness_threshold", "outcome_threshold", "design_tokens_context"} {
+	for _, k := range []string{"run_dir", "readiness_threshold", "outcome_threshold", "design_tokens_context", "design_guidance_context"} {
 		if _, ok := values.Get(k); ok {
 			continue
 		}

@@ -250,8 +250,11 @@ func (r *Runner) Close() error {
 	return nil
 }
 
+// envReferenceRunID is the name that little-loops has for LOOPS_RUN_ID.
+const envReferenceRunID = "LL_LOOP_RUN_ID"
+
 // own are the variables that environ drops and environment sets.
-var own = []string{"LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", Variable}
+var own = []string{envReferenceRunID, "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", Variable}
 
 // environ prepares what all actions share.
 func (r *Runner) environ() {
@@ -311,6 +314,7 @@ func (r *Runner) environment(a fsm.Action, dir string) []string {
 	}
 	return append(env,
 		"LOOPS_RUN_ID="+r.RunID,
+		envReferenceRunID+"="+r.RunID,
 		"LOOPS_RUN_DIR="+r.RunDir,
 		"LOOPS_STATE="+a.State,
 		"LOOPS_STEP="+strconv.Itoa(a.Step),

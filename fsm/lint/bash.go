@@ -24,8 +24,9 @@ type mark struct {
 	offset  int
 	ref     *template.Ref // nil for $$
 	quoting quoting
-	inline  bool // inside a text that follows -c or -e: the program of an interpreter
-	command bool // the template is, or begins, the name of a command
+	inline  bool         // inside a text that follows -c or -e: the program of an interpreter
+	command bool         // the template is, or begins, the name of a command
+	program *interpreter // of a here-document that an interpreter reads as its program; nil = it is another, or none
 }
 
 type frameKind int
@@ -49,6 +50,7 @@ type frame struct {
 	// substituted distinguishes $(...) from (...), which may be a pattern of case.
 	substituted bool
 	cases       int // case without its esac: a closing parenthesis may end a pattern
+	command     int // where the command begins whose words are read
 }
 
 // A piece is where a command begins, or what ends one, outside of all parentheses and quotations.
@@ -183,7 +185,7 @@ func (s *scanner) template() bool {
 		return false
 	}
 	q, inline := s.quoting()
-	s.marks = append(s.marks, mark{s.i, &s.refs[0], q, inline, q == bare && !s.begun && s.word < 0})
+	s.marks = append(s.marks, mark{offset: s.i, ref: &s.refs[0], quoting: q, inline: inline, command: q == bare && !s.begun && s.word < 0})
 	if s.word < 0 {
 		s.beginWord()
 	}
@@ -355,7 +357,11 @@ func (s *scanner) duplicates() bool {
 }
 
 func (s *scanner) beginWord() {
-	if s.word, s.head, s.begun = s.i, !s.begun, true; s.head && len(s.stack) == 1 {
+	s.word, s.head, s.begun = s.i, !s.begun, true
+	if s.head {
+		s.stack[len(s.stack)-1].command = s.i
+	}
+	if s.head && len(s.stack) == 1 {
 		s.pieces = append(s.pieces, piece{at: s.i})
 	}
 }

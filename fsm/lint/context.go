@@ -10,6 +10,7 @@ import (
 // seeded are the context keys that every run has.
 var seeded = []string{
 	"run_dir", "input_hash", "max_steps", "max_iterations", "include", "readiness_threshold", "outcome_threshold", "design_tokens_context",
+	"design_guidance_context",
 	"_baseline", "_tamper_guard", "_prepatch_check",
 }
 

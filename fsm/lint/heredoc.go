@@ -1,11 +1,58 @@
 package lint
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A heredocTag is a here-document that a line asks for.
 type heredocTag struct {
 	tag             string
 	quoted, tabless bool
+	program         *interpreter // reads it as its program; nil = none does
+}
+
+// An interpreter reads a program from its standard input.
+type interpreter struct {
+	name     string
+	variable string // how a program reads an environment variable, with NAME for it
+	inline   string // the flags behind which a program stands, so that it reads none from standard input
+}
+
+var interpreters = []interpreter{
+	{"python", `os.environ["NAME"]`, "-c -m"},
+	{"node", "process.env.NAME", "-e -p --eval --print"},
+	{"ruby", `ENV["NAME"]`, "-e"},
+	{"perl", "$ENV{NAME}", "-e -E -n -p"},
+	{"php", `getenv("NAME")`, "-r"},
+}
+
+// programOf returns the interpreter that a command starts with its standard input as the program: python3, python3.12 -u -, not
+// python3 convert.py.
+func programOf(command string) *interpreter {
+	words := strings.Fields(command)
+	for len(words) > 0 && (strings.Contains(words[0], "=") || words[0] == "env" || words[0] == "exec") {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	name := strings.TrimRight(words[0][strings.LastIndexByte(words[0], '/')+1:], "0123456789.")
+	i := slices.IndexFunc(interpreters, func(p interpreter) bool { return p.name == name })
+	if i < 0 {
+		return nil
+	}
+	for _, w := range words[1:] {
+		switch {
+		case w == "-":
+			return &interpreters[i]
+		case strings.HasPrefix(w, ">"), strings.HasPrefix(w, "2>"):
+			return &interpreters[i]
+		case !strings.HasPrefix(w, "-"), slices.Contains(strings.Fields(interpreters[i].inline), w):
+			return nil
+		}
+	}
+	return &interpreters[i]
 }
 
 // skipComment passes a comment; templates in it expand all the same.
@@ -14,14 +61,14 @@ func (s *scanner) skipComment() {
 	if n := strings.IndexByte(s.text[s.i:], '\n'); n >= 0 {
 		end = s.i + n
 	}
-	s.plain(end, comment)
+	s.plain(end, comment, nil)
 }
 
 // plain marks the templates up to end, which bash takes as they are in one way.
-func (s *scanner) plain(end int, q quoting) {
+func (s *scanner) plain(end int, q quoting, program *interpreter) {
 	for len(s.refs) > 0 && s.refs[0].Offset < end {
 		if s.refs[0].Offset >= s.i {
-			s.marks = append(s.marks, mark{offset: s.refs[0].Offset, ref: &s.refs[0], quoting: q})
+			s.marks = append(s.marks, mark{offset: s.refs[0].Offset, ref: &s.refs[0], quoting: q, program: program})
 		}
 		s.refs = s.refs[1:]
 	}
@@ -49,8 +96,8 @@ func (s *scanner) redirect(f *frame) {
 		s.i++
 		return
 	}
+	h := heredocTag{program: programOf(s.text[f.command:s.i])}
 	s.i += 2
-	var h heredocTag
 	if s.i < len(s.text) && s.text[s.i] == '-' {
 		h.tabless = true
 		s.i++
@@ -88,7 +135,7 @@ func (s *scanner) heredocs() {
 				if h.quoted {
 					q = literal
 				}
-				s.plain(end, q)
+				s.plain(end, q, h.program)
 				s.i = next
 				end = -1
 				break
@@ -100,7 +147,7 @@ func (s *scanner) heredocs() {
 			if h.quoted {
 				q = literal
 			}
-			s.plain(len(s.text), q)
+			s.plain(len(s.text), q, h.program)
 		}
 	}
 	s.pending = s.pending[:0]

@@ -55,6 +55,10 @@ func (c *checker) newPastes() *pastes {
 func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 	name, field, _ := strings.Cut(m.ref.Path, ".")
 	at := spot{m.offset, []string{"states", s.Name, "action"}}
+	if m.program != nil {
+		c.pastedIntoProgram(p, s, m)
+		return
+	}
 	if slices.Contains(m.ref.Filters, "shell") {
 		if (m.quoting == double || m.quoting == single) && !m.inline {
 			quotes := `"…"`
@@ -110,6 +114,30 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 	case "prev":
 		if m.quoting == bare && m.ref.Path == "output" && !m.command {
 			c.gather("raw-capture", "\x00prev", s.Name, at, "%s is pasted into the script as code: blanks split it, and ; or $ in it are obeyed; write %s", humanize.Clip(m.ref.Text), instead("PREV", "output"))
+		}
+	}
+}
+
+// pastedIntoProgram looks at one template in a here-document that an interpreter reads as its program. Quoting the delimiter changes nothing
+// there: the text is a part of the program. What bash may have between double quotes passes here, too.
+func (c *checker) pastedIntoProgram(p *pastes, s *fsm.State, m mark) {
+	name, field, _ := strings.Cut(m.ref.Path, ".")
+	at := spot{m.offset, []string{"states", s.Name, "action"}}
+	read := func(kind string) string { return strings.Replace(m.program.variable, "NAME", variable(kind, name), 1) }
+	tell := func(rule, key, instead string) {
+		c.gather(rule, key, s.Name, at, "%s is pasted into a program of %s, where quotation marks, backslashes and line ends of its text become code; write %s",
+			humanize.Clip(m.ref.Text), m.program.name, instead)
+	}
+	switch m.ref.Namespace {
+	case "context":
+		if p.input[name] {
+			tell("unquoted-input", "context\x00"+name, read("CONTEXT"))
+		}
+	case "event":
+		tell("unquoted-input", "event\x00"+name, read("EVENT"))
+	case "captured":
+		if (field == "output" || field == "stderr") && p.agent[name] {
+			tell("raw-capture", name, read("CAPTURED"))
 		}
 	}
 }
