@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"html/template"
 	"io/fs"
 	"mime"
@@ -87,6 +88,8 @@ var templates = sync.OnceValue(func() *template.Template {
 		"plain": harmless,
 		"clock": humanize.Clock,
 		"do":    newButton,
+		"ago":   ago,
+		"day":   func(t time.Time) string { return t.Local().Format(time.TimeOnly) },
 		"sparks": func(base string, l loopRow) any {
 			return struct {
 				Base string
@@ -98,6 +101,31 @@ var templates = sync.OnceValue(func() *template.Template {
 	})
 	return template.Must(t.ParseFS(files, "templates/*.html"))
 })
+
+// ago is how long ago a moment was, or in how much time it comes, as roughly as people say it. assets/app.js says the same.
+func ago(t time.Time) string {
+	d := time.Since(t)
+	text := span(max(d, -d))
+	switch {
+	case max(d, -d) < time.Second:
+		return "just now"
+	case d < 0:
+		return "in " + text
+	}
+	return text + " ago"
+}
+
+func span(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
 
 // navigation is what the pages have in their head: the name of a page, its address and its label. Workers are there for PostgreSQL only.
 func (s *Server) navigation() [][3]string {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -31,14 +32,16 @@ type chronicle struct {
 	read    uint64 // the last event that was read
 	damage  string
 	words   map[string]string
-	fatal   []int        // the steps in which the run failed: the last that acted, and those around it
-	used    time.Time    // guarded by the lock of the chronicles
-	size    atomic.Int64 // steps, as they were after the last look
+	said    map[int]string // of steps, since they were kept: the first line of output
+	fatal   []int          // the steps in which the run failed: the last that acted, and those around it
+	used    time.Time      // guarded by the lock of the chronicles
+	size    atomic.Int64   // steps, as they were after the last look
 }
 
 // A step is what is kept of a visit.
 type step struct {
 	number, path, verdict, to, by, apart string
+	said                                 string // the first line of its output; of a list, how far it has come
 	first, last                          uint64 // its events
 	begin, end                           int64  // in milliseconds since 1970
 	took                                 time.Duration
@@ -63,7 +66,7 @@ func (c *chronicles) of(p Project, run persistence.Run) *chronicle {
 	}
 	if c.all[key] == nil {
 		c.makeRoom()
-		c.all[key] = &chronicle{turn: make(chan struct{}, 1), words: map[string]string{}}
+		c.all[key] = &chronicle{turn: make(chan struct{}, 1), words: map[string]string{}, said: map[int]string{}}
 	}
 	c.all[key].used = time.Now()
 	return c.all[key]
@@ -169,6 +172,7 @@ func (c *chronicle) readOn(ctx context.Context, f project.Finder, run persistenc
 		c.read = max(c.read, e.Seq)
 		_, v := c.account.Take(e)
 		c.parts.take(e, v, c.account.Reader.Waits())
+		c.listen(e, v)
 	}
 	defer func() { c.size.Store(int64(len(c.steps) + len(c.parts.all))) }()
 	if project.Alive(run) {
@@ -218,6 +222,8 @@ func (c *chronicle) keep(v *inspect.Visit) {
 		begin: v.Begin.UnixMilli(), end: v.End.UnixMilli(), took: v.Took(), depth: int32(v.Depth()), failed: v.Failed(), //nolint:gosec // of few levels
 		over: v.Over() || v.To() != "" || v.Verdict() != "",
 	}
+	s.said = cmp.Or(c.said[v.Index], c.steps[v.Index].said)
+	delete(c.said, v.Index)
 	s.first, s.last = v.Span()
 	if code, ended := v.Exit(); ended {
 		s.exit, s.exited = int32(code), true //nolint:gosec // of a process

@@ -51,6 +51,7 @@ type runPage struct {
 	Again         bool // its history is still being read: the page is to be fetched again
 	Can           map[string]bool
 	Commands      map[string]string // that do the same
+	Items         string            // which items of a list are shown: all, or "failed"
 	Prefix        string            // of the ids of those steps that a fork may begin with
 
 	Overview   *overview
@@ -119,6 +120,7 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 		page.Can = nil
 	}
 	page.addQuestions(session, v)
+	page.Items = r.FormValue("items")
 	if err := s.addTab(ctx, r, page, p, session, f, v); err != nil {
 		return nil, err
 	}

@@ -166,6 +166,7 @@ type eventRow struct {
 	Seq               uint64
 	Time              time.Time
 	Kind, State, JSON string
+	Summary           string
 }
 
 func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistence.Run) error {
@@ -200,7 +201,7 @@ func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistenc
 		part.Newer = page.To + query("tab", "events", "before", strconv.FormatUint(before+shownEvents, 10))
 	}
 	for _, e := range events {
-		part.Rows = append(part.Rows, eventRow{e.Seq, e.Time, string(e.Kind), inspect.Text(e.Get("state")), cutLine(string(value.AppendJSON(nil, ui.EventObject(e))))})
+		part.Rows = append(part.Rows, eventRow{e.Seq, e.Time, string(e.Kind), inspect.Text(e.Get("state")), cutLine(string(value.AppendJSON(nil, ui.EventObject(e)))), views.EventSummary(e)})
 	}
 	if n := len(events); n > 0 && events[n-1].Seq > 1 {
 		part.Older = page.To + query("tab", "events", "before", strconv.FormatUint(events[n-1].Seq, 10))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"html/template"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -39,6 +41,8 @@ type stepsPart struct {
 // A stepRow is one visit of a state.
 type stepRow struct {
 	Number, State, Verdict, To, By, Took, Apart, Exit, Class, Address string
+	Said                                                              string
+	At                                                                time.Time
 	Over, Chosen, Fatal                                               bool
 }
 
@@ -104,7 +108,7 @@ func (s *Server) addSteps(r *http.Request, page *runPage, p Project, session *Se
 }
 
 func (s step) row() stepRow {
-	r := stepRow{Number: s.number, State: s.path, Verdict: s.verdict, To: s.to, By: s.by, Took: humanize.Duration(s.took), Apart: s.apart, Class: s.Class(), Over: s.over, Fatal: s.fatal}
+	r := stepRow{Number: s.number, State: s.path, Verdict: s.verdict, To: s.to, By: s.by, Took: humanize.Duration(s.took), Apart: s.apart, Class: s.Class(), Over: s.over, Fatal: s.fatal, Said: s.said, At: time.UnixMilli(s.begin)}
 	if s.exited {
 		r.Exit = strconv.Itoa(int(s.exit))
 	}
@@ -122,10 +126,11 @@ func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []s
 		}
 		return entered < shownSteps
 	})
-	c := &chronicle{account: inspect.NewAccount(nil), words: map[string]string{}}
+	c := &chronicle{account: inspect.NewAccount(nil), words: map[string]string{}, said: map[int]string{}}
 	c.account.Reader.Done = c.keep
 	for _, e := range slices.Backward(events) {
-		c.account.Take(e)
+		_, v := c.account.Take(e)
+		c.listen(e, v)
 	}
 	for _, v := range c.account.Reader.Open() {
 		c.keep(v)
@@ -144,6 +149,7 @@ type stepDetail struct {
 	Out, Err       template.HTML
 	Live           bool
 	Judged         []judged
+	Items          *itemTable // of a list; nil = it is none
 	Cost           string
 	Tokens         string
 	Changes        []change
@@ -218,6 +224,11 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 			}
 		}
 	}
+	if t.Items != nil {
+		t.Items.show(func(items string) string {
+			return page.To + query("tab", "steps", "step", wanted, "items", items) + "#step"
+		}, page.Items, project.Alive(run))
+	}
 	t.Out, t.Err, t.Live = coloured(cut(out.String())), coloured(cut(errs.String())), !s.over && project.Alive(run)
 	if t.Live && errs.Len() == 0 {
 		t.Err = coloured(liveStderr(f, run))
@@ -235,6 +246,13 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 
 // take keeps what an event of the step says.
 func (t *stepDetail) take(e fsm.Event, out, errs *strings.Builder) {
+	switch e.Kind {
+	case fsm.EventItemStart, fsm.EventItemEnd, fsm.EventItemTaken:
+		if inspect.InsideBranch(e) == "" {
+			t.Items = cmp.Or(t.Items, &itemTable{})
+			t.Items.take(e)
+		}
+	}
 	switch e.Kind {
 	case fsm.EventActionStart:
 		t.Action, t.Prompt = cut(inspect.Text(e.Get("action"))), e.Get("is_prompt") == true

@@ -205,7 +205,7 @@ func lanes(steps []step, sides []part, first int, to string) (all []lane, marks 
 		all[k].Bars = add(all[k].Bars, b, func(n int) string { return s.path + ", " + humanize.Count(n, "step") }, to+query("tab", "steps", "until", strconv.Itoa(first+i+1)))
 	}
 	for i := range 5 {
-		marks = append(marks, clockOf(begin+whole*int64(i)/4, whole))
+		marks = append(marks, markOf(begin, whole*int64(i)/4, whole))
 	}
 	if len(sides) == 0 {
 		return all, marks
@@ -252,16 +252,21 @@ func laneOf(below map[string][]lane, path string, side part, x int) *lane {
 	return &below[path][len(below[path])-1]
 }
 
-// clockOf is a moment below a timeline that spans so many milliseconds.
-func clockOf(ms, whole int64) string {
-	t := time.UnixMilli(ms)
+// markOf is what is written below a timeline so many milliseconds after it begins, of all that it spans: when it begins, and then how
+// many seconds later; times of day in one that is longer than ten minutes.
+func markOf(begin, after, whole int64) string {
+	t := time.UnixMilli(begin + after)
 	switch {
 	case whole > 48*3600_000:
 		return t.Format("Jan 2 15:04")
-	case whole > 10_000:
-		return t.Format("15:04:05")
+	case after == 0 || whole > 600_000:
+		return t.Format(time.TimeOnly)
+	case whole < 1000:
+		return fmt.Sprintf("+%.2f s", float64(after)/1000)
+	case whole < 10_000:
+		return fmt.Sprintf("+%.1f s", float64(after)/1000)
 	}
-	return t.Format("05.000")
+	return fmt.Sprintf("+%d s", after/1000)
 }
 
 func worse(a, b string) bool {

@@ -164,7 +164,7 @@
     const high = body.offsetHeight > 60 ? body.offsetHeight : n * (row ? row.offsetHeight : 29);
     body.dataset.empty = "";
     const tr = document.createElement("tr"), td = document.createElement("td");
-    td.colSpan = 7;
+    td.colSpan = 9;
     td.style.height = high + "px";
     tr.append(td);
     body.replaceChildren(tr);
@@ -184,6 +184,14 @@
     delete body.dataset.busy;
   }
 
+  // ago says how long ago a moment was, or in how much time it comes, as the server does.
+  function ago(at) {
+    const d = (Date.now() - at) / 1000, s = Math.abs(d);
+    if (s < 1) return "just now";
+    const text = s < 60 ? Math.floor(s) + " s" : s < 3600 ? Math.floor(s / 60) + " min" : s < 172800 ? Math.floor(s / 3600) + " h" : Math.floor(s / 86400) + " days";
+    return d < 0 ? "in " + text : text + " ago";
+  }
+
   // showZone writes the times of the page as they were sent, in the zone of the server, or in that of the browser.
   const zone = document.getElementById("zone");
   function showZone() {
@@ -193,9 +201,16 @@
     zone.hidden = false;
     zone.textContent = own ? zone.dataset.server : zone.dataset.browser;
     for (const t of document.querySelectorAll("time[datetime]")) {
-      t.dataset.sent ??= t.textContent;
-      t.textContent = own ? new Date(t.dateTime).toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "medium" }) + " " +
-        new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(new Date(t.dateTime)).find((p) => p.type === "timeZoneName").value : t.dataset.sent;
+      const at = new Date(t.dateTime);
+      t.dataset.sent ??= t.title || t.textContent;
+      const exact = own ? at.toLocaleString("sv-SE", { dateStyle: "short", timeStyle: "medium" }) + " " +
+        new Intl.DateTimeFormat("en", { timeZoneName: "short" }).formatToParts(at).find((p) => p.type === "timeZoneName").value : t.dataset.sent;
+      if (t.title) t.title = exact;
+      if (t.dataset.ago !== undefined) t.textContent = ago(at);
+      else if (t.dataset.day !== undefined) {
+        t.dataset.short ??= t.textContent;
+        t.textContent = own ? at.toLocaleTimeString("sv-SE") : t.dataset.short;
+      } else t.textContent = exact;
     }
   }
   zone?.addEventListener("click", () => {
@@ -239,6 +254,7 @@
     });
   }
   setInterval(() => { if (!document.hidden && document.querySelector("[data-alive]")) later(); }, 5000); // times pass without news
+  setInterval(() => { if (!document.hidden) showZone(); }, 30000); // what is said to be so long ago
   ready();
   document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   if (document.querySelector("[data-watch]")) navigator.locks.request("loops" + base, lead);
