@@ -205,7 +205,7 @@ func TestPagesInABrowser(t *testing.T) {
 		b.click(`button.go`)
 		b.sees(`location.pathname.includes("/runs/count-")`)
 		b.sees(statusIs("completed"))
-		b.sees(`[...document.querySelectorAll("#graph text")].some((t) => t.textContent.includes("3 visits"))`)
+		b.sees(`[...document.querySelectorAll("#graph text")].some((t) => t.textContent.includes("no 2×"))`)
 		b.sees(`document.querySelectorAll("#timeline rect").length >= 2`)
 	})
 

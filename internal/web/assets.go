@@ -89,6 +89,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"clock": humanize.Clock,
 		"do":    newButton,
 		"ago":   ago,
+		"yaml":  highlighted,
 		"day":   func(t time.Time) string { return t.Local().Format(time.TimeOnly) },
 		"sparks": func(base string, l loopRow) any {
 			return struct {

@@ -2,20 +2,24 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"html/template"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"loops/engine/project"
+	"loops/engine/schedule"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/service"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -127,6 +131,7 @@ type loopPage struct {
 	Effective                        bool // the text is the loop as it is put together, each key with its place
 	Row                              loopRow
 	Facts                            [][2]string
+	Next                             time.Time // when its schedule starts it; zero = never, or it has none
 	Problems                         []finding
 	Graph                            template.HTML
 }
@@ -175,6 +180,9 @@ func (s *Server) loopPage(w http.ResponseWriter, r *http.Request) {
 				page.Facts = append(page.Facts, f)
 			}
 		}
+		if err := page.addSchedule(r.Context(), session, entry.Loop); err != nil {
+			return err
+		}
 		lines := strings.Split(string(text), "\n")
 		for _, pr := range loaded.All() {
 			page.Problems = append(page.Problems, found(session, pr, path, lines))
@@ -182,6 +190,25 @@ func (s *Server) loopPage(w http.ResponseWriter, r *http.Request) {
 		s.render(w, r, "loop", name, page)
 		return nil
 	})
+}
+
+// addSchedule adds when the loop runs by itself.
+func (page *loopPage) addSchedule(ctx context.Context, session *Session, loop string) error {
+	all, _, err := schedule.List(ctx, session.Project, time.Now()) // files with mistakes have findings
+	if err != nil {
+		return session.InWords(err)
+	}
+	for _, l := range all {
+		if l.Loop != loop && l.Loop != page.Name {
+			continue
+		}
+		line := views.ScheduleLine(&l.Schedule)
+		if l.Paused != nil {
+			line += ", paused by " + l.Paused.By
+		}
+		page.Facts, page.Next = append(page.Facts, [2]string{"Schedule", line}), l.Next
+	}
+	return nil
 }
 
 // found is a problem as a page shows it.
