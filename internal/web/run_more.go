@@ -14,9 +14,11 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/model"
+	"loops/internal/plain"
 	"loops/internal/report"
 	"loops/internal/stderrtail"
 	"loops/internal/ui"
@@ -169,6 +171,18 @@ type eventRow struct {
 	Summary           string
 }
 
+// summary is an event on one line, without its kind; "" = its kind says all.
+func summary(e fsm.Event) string {
+	text := inspect.EventText(e)
+	switch {
+	case e.Kind == fsm.EventNote || e.Kind == fsm.EventWarning:
+		text = inspect.NoteText(e)
+	case text == "":
+		text = views.EventDetail(e, false, false)
+	}
+	return plain.Cut(plain.Line(plain.Uncoloured(humanize.FirstLine(text))), 160)
+}
+
 func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistence.Run) error {
 	part := &eventsPart{All: fmt.Sprintf("api/v1/projects/%s/runs/%s/events", page.Row.Project, page.Row.ID)}
 	page.Events = part
@@ -201,7 +215,7 @@ func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistenc
 		part.Newer = page.To + query("tab", "events", "before", strconv.FormatUint(before+shownEvents, 10))
 	}
 	for _, e := range events {
-		part.Rows = append(part.Rows, eventRow{e.Seq, e.Time, string(e.Kind), inspect.Text(e.Get("state")), cutLine(string(value.AppendJSON(nil, ui.EventObject(e)))), views.EventSummary(e)})
+		part.Rows = append(part.Rows, eventRow{e.Seq, e.Time, string(e.Kind), inspect.Text(e.Get("state")), cutLine(string(value.AppendJSON(nil, ui.EventObject(e)))), summary(e)})
 	}
 	if n := len(events); n > 0 && events[n-1].Seq > 1 {
 		part.Older = page.To + query("tab", "events", "before", strconv.FormatUint(events[n-1].Seq, 10))

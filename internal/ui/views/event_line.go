@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -34,18 +32,6 @@ func (page *Page) PrintEvent(e fsm.Event, verbose bool) {
 		}
 		front = strings.Repeat(" ", 28)
 	}
-}
-
-// EventSummary is an event on one line, without its kind; "" = its kind says all.
-func EventSummary(e fsm.Event) string {
-	text := inspect.EventText(e)
-	switch {
-	case e.Kind == fsm.EventNote || e.Kind == fsm.EventWarning:
-		text = inspect.NoteText(e)
-	case text == "":
-		text = EventDetail(e, false, false)
-	}
-	return plain.Cut(plain.Line(plain.Uncoloured(humanize.FirstLine(text))), 160)
 }
 
 // PrintFields prints what is recorded of an event, a key at a time, below its line.
