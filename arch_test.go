@@ -110,7 +110,7 @@ var arrows = map[string][]string{
 	},
 	"loops/cmd/loops/cli/complete":    {"loops/internal/completion", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 	"loops/cmd/loops/cli/manpages":    {"loops/cmd/loops/cli/complete", "loops/internal/manual", "github.com/spf13/cobra", "github.com/spf13/pflag"},
-	"loops/cmd/loops/cli/commandline": {"loops/internal/plain", "loops/persistence/sqlstore"},
+	"loops/cmd/loops/cli/commandline": {"loops/internal/plain", "loops/persistence/sqlstore", "github.com/spf13/pflag"},
 	"loops/cmd/loops/cli/exitcode":    {"loops/engine", "loops/fsm", "loops/internal/inspect", "github.com/spf13/cobra"},
 	"loops/cmd/loops/cli/jobcontrol":  {},
 	"loops/cmd/loops/cli/stopsignal":  {"loops/engine", "loops/fsm"},

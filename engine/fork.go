@@ -46,11 +46,16 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Retry {
+		if err := e.retry(ctx, look, run, &r); err != nil {
+			return nil, err
+		}
+	}
 	from, err := e.forkPlace(ctx, look.Finder(), run, &r)
 	if err != nil {
 		return nil, err
 	}
-	if err := from.checkTree(ctx, p, e.o); err != nil {
+	if err := from.checkTree(ctx, p, e.o, r.Tree); err != nil {
 		return nil, err
 	}
 	made, err := e.forkDefinition(ctx, p, look, from, &r)

@@ -34,7 +34,7 @@ func (l *retryLists) count() (all, good int) {
 func (r *forkSearch) settle() {
 	if lists := r.lists.Failed(); len(lists) > 0 && r.last != nil {
 		r.failed = &retryLists{r.last, lists, r.sides}
-		if r.last == r.found || r.found == nil && r.at == "last" {
+		if r.last == r.found || r.found == nil && r.at == lastStep || r.last == r.visit {
 			r.retry = r.failed
 		}
 	}
@@ -206,7 +206,7 @@ func moveFields(fields []fsm.Field, folders []move.Folder) {
 }
 
 // checkTree refuses to take items over whose changes are in the work tree of the other run and nowhere else.
-func (f *forkPlace) checkTree(ctx context.Context, p *project.Project, o Options) error {
+func (f *forkPlace) checkTree(ctx context.Context, p *project.Project, o Options, asked TreeRequest) error {
 	old := recordedTree(p, f.run)
 	if f.items == nil || old == nil || old.of != "" {
 		return nil
@@ -217,6 +217,8 @@ func (f *forkPlace) checkTree(ctx context.Context, p *project.Project, o Options
 	switch {
 	case err != nil:
 		return TreeError(err)
+	case asked.Branch == old.tree.Branch:
+		return nil // the fork works there, too
 	case s.Files > 0 || s.Commits > 0:
 		return refuse(Undecided, "what the items of run %s changed is in its work tree, on branch %s, and not in %s: merge that branch first, or do all of step %d again: %s", f.run.ID, old.tree.Branch, p.Dir, f.point.Step,
 			Do(OpFork, string(f.run.ID), at(f.point.Step)))

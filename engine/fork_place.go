@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"strconv"
 	"strings"
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/move"
 	"loops/persistence"
@@ -35,9 +33,13 @@ func (f *forkPlace) origin() *persistence.Origin {
 
 // forkPlace finds the place of a run that a request names, and what the run remembered there.
 func (e *Engine) forkPlace(ctx context.Context, f project.Finder, run persistence.Run, o *ForkRequest) (*forkPlace, error) {
-	r := &forkSearch{finder: f, run: run, at: o.At}
+	r := &forkSearch{finder: f, run: run, at: cmp.Or(o.At, lastStep)}
 	if err := r.read(ctx); err != nil {
 		return nil, err
+	}
+	if o.At == "" && o.RetryFailed && r.failed != nil {
+		r.retry, r.found = r.failed, r.failed.point
+		r.at = strconv.Itoa(r.found.Step)
 	}
 	step, err := r.step()
 	if err != nil {
@@ -74,8 +76,8 @@ func (r *forkSearch) read(ctx context.Context) error {
 	return nil
 }
 
-// stepsNamed is how many of the steps in which a state was entered are named to a user who gives the state for a step.
-const stepsNamed = 10
+// lastStep stands for the last step of a run.
+const lastStep = "last"
 
 // A forkSearch looks for the place where a run can be forked. Of a run of any length it remembers a few places.
 type forkSearch struct {
@@ -85,13 +87,12 @@ type forkSearch struct {
 	damage error  // of its events, the first; nil = none
 	behind error  // the damage behind the last step that can be read; nil = none
 
-	track   inspect.ForkTrack
-	first   *inspect.ForkPoint
-	last    *inspect.ForkPoint
-	found   *inspect.ForkPoint // that of the step; the first of them
-	later   *inspect.ForkPoint // the first that is behind the step
-	entered int                // how often the state was entered whose name was given for a step
-	steps   []int              // the last of these steps
+	track inspect.ForkTrack
+	first *inspect.ForkPoint
+	last  *inspect.ForkPoint
+	found *inspect.ForkPoint // that of the step; the first of them
+	later *inspect.ForkPoint // the first that is behind the step
+	visit *inspect.ForkPoint // the last of the state whose name was given for a step
 
 	lists  fsm.ListTrack
 	sides  uint64      // the last end of a branch in the step; 0 = none ended
@@ -114,10 +115,7 @@ func (r *forkSearch) take(e fsm.Event) {
 	r.last, r.behind = p, nil
 	r.first = cmp.Or(r.first, p)
 	if p.State == r.at {
-		r.entered++
-		if r.steps = append(r.steps, p.Step); len(r.steps) > stepsNamed {
-			r.steps = slices.Delete(r.steps, 0, 1)
-		}
+		r.visit = p
 	}
 	switch step, err := strconv.Atoi(r.at); {
 	case err != nil:
@@ -135,7 +133,7 @@ func at(step int) Setting { return Setting{SetAt, strconv.Itoa(step)} }
 func (r *forkSearch) step() (int, error) {
 	const see = OpFork
 	given := r.at
-	if given == "last" {
+	if given == lastStep {
 		switch {
 		case r.last == nil:
 			return 1, nil
@@ -152,23 +150,19 @@ func (r *forkSearch) step() (int, error) {
 			return 0, misuse(see, "%s: a run is forked at a step of its own; %s does all of step %d again, with its sub-loop", Setting{SetAt, given}, at(n), n)
 		}
 	}
-	if r.entered > 0 {
-		words := make([]string, 0, len(r.steps))
-		for _, n := range r.steps {
-			words = append(words, strconv.Itoa(n))
-		}
-		return 0, misuse(see, "%s: expected a step; %s was entered in %s %s%s", Setting{SetAt, given}, given, map[bool]string{true: "step", false: "steps"}[r.entered == 1],
-			map[bool]string{true: "… "}[len(words) < r.entered], humanize.And(words))
+	if r.visit != nil {
+		return r.visit.Step, nil
 	}
-	return 0, misuse(see, "%s: expected a step, a number from 1 as %s shows it, or last", Setting{SetAt, strconv.Quote(given)}, Do(OpHistory, ""))
+	return 0, misuse(see, "%s: expected a step, a number from 1 as %s shows it, a state that the run entered, or last", Setting{SetAt, strconv.Quote(given)}, Do(OpHistory, ""))
 }
 
 // point returns the point of a step, also of the one that the run has not entered yet.
 func (r *forkSearch) point(ctx context.Context, step int) (inspect.ForkPoint, error) {
 	id, p := r.run.ID, r.found
-	if p == nil && r.at == "last" {
+	if p == nil && r.at == lastStep {
 		p = r.last
 	}
+	p = cmp.Or(p, r.visit)
 	switch {
 	case p != nil && p.Handler:
 		return *p, refuse(Usage, "step %d of run %s was done because a cap had been reached, and leads nowhere: fork an earlier step, or raise the cap: %s",

@@ -10,6 +10,7 @@ const (
 	OpSign     Operation = "sign"
 	OpResume   Operation = "resume"
 	OpFork     Operation = "fork"
+	OpRetry    Operation = "retry"
 	OpStop     Operation = "stop"
 	OpUnpause  Operation = "unpause"
 	OpAnswer   Operation = "answer"

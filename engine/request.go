@@ -147,7 +147,8 @@ type ResumeRequest struct {
 // A ForkRequest asks for a new run that begins with what another one remembered.
 type ForkRequest struct {
 	Run        string            `json:"run"`                  // id of a run, or name of a loop: then its newest
-	At         string            `json:"at"`                   // the step to do again: a number, or last
+	At         string            `json:"at"`                   // the step to do again: a number, a state (its last visit), or last; "" = last, or what Retry says
+	Retry      bool              `json:"retry,omitempty"`      // as loops retry does: a run that lives is refused; from the step that decided how it ended, in a work tree of the same branch
 	Set        []string          `json:"set"`                  // KEY=VALUE for the context
 	Definition string            `json:"definition,omitempty"` // name or path of a loop, or RecordedDefinition; "" = the file that the run was started from
 	Over       project.Overrides `json:"over"`

@@ -285,8 +285,8 @@ func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems
 			return persistence.Run{}, err
 		}
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s; %s", runs[0].ID, runs[0].Status, again)
-	case runs[0].Status == persistence.TimedOut:
-		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s, and its time is over; to begin a new run from its last step, with all of the time: %s", runs[0].ID, runs[0].Status, Do(OpFork, string(runs[0].ID), Setting{SetAt, "last"}))
+	case CanRetry(runs[0]):
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s. To begin a new run from the step that decided that: %s", runs[0].ID, runs[0].Status, Do(OpRetry, string(runs[0].ID)))
 	case len(runs) == 1:
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
 	}

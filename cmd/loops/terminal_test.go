@@ -142,6 +142,7 @@ The last action said:
 Loop failed: failed (2 steps, <DUR>)
 Reason: state check said error (exit 4: "wrong")
 Explain with: loops explain talk-<STAMP>
+Again from there: loops retry talk-<STAMP>
 `
 	if shown != want {
 		t.Errorf("the terminal shows\n%s\nwant\n%s", shown, want)

@@ -9,6 +9,7 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/plain"
+	"loops/persistence"
 )
 
 const (
@@ -68,6 +69,7 @@ func Lately(newest func(each func(fsm.Event) bool) error) (*Because, error) {
 // A turn is what decided in one visit of a state of the run itself. An event without a kind did not come.
 type turn struct {
 	state                        string
+	step                         int
 	verdict, acted, printed, sub fsm.Event
 	mishap                       fsm.Event // something around the action went wrong, and that was followed, not a verdict
 	led                          fsm.Event // a limit that said where the run went on, whatever the verdict was
@@ -106,7 +108,7 @@ func (b *Because) Add(e fsm.Event) {
 		}
 	case fsm.EventStateEnter:
 		if again, _ := e.Get("resumed").(bool); e.Depth == 0 && !(again && now.state == str(e, "state")) { // what it did before it was resumed counts
-			b.enter(str(e, "state"))
+			b.enter(str(e, "state"), whole(e, "iteration"))
 		}
 	case fsm.EventLoopResume:
 		if e.Depth == 0 && now.state == "" {
@@ -181,9 +183,21 @@ func (t *turn) enclose(e fsm.Event) {
 	t.inner = nil
 }
 
-func (b *Because) enter(state string) {
+func (b *Because) enter(state string, step int) {
 	copy(b.turns[1:], b.turns[:])
-	b.turns[0] = turn{state: state}
+	b.turns[0] = turn{state: state, step: step}
+}
+
+// Step returns the step that decided how a run ended, which its reason names: the last, of a run that came to no terminal state. 0 where none
+// did, or it is not known.
+func (b *Because) Step(r persistence.Run) int {
+	if r.Ended != fsm.EndTerminal {
+		return b.turns[0].step
+	}
+	if t := b.decided(r.Status == persistence.Failed, nil); t != nil {
+		return t.step
+	}
+	return 0
 }
 
 func (b *Because) judge(now *turn, e fsm.Event) {

@@ -61,6 +61,12 @@ func bounded(text string) string {
 	return plain.Cut(plain.Line(humanize.FirstLine(text)), reasonLength)
 }
 
+// Over reports whether a run that ended so failed and cannot be resumed.
+func Over(o fsm.Outcome) bool {
+	s := persistence.StatusOf(o)
+	return s != persistence.Completed && !s.CanGoOn(o.Retriable())
+}
+
 // outcomeOf is the outcome of a run, as far as its record has it.
 func outcomeOf(r persistence.Run) fsm.Outcome {
 	return fsm.Outcome{

@@ -52,6 +52,7 @@ var Requests = []Output{
 	{"schedule", "the schedule", of[askSchedule]()},
 	{"worker", "the worker", of[askWorker]()},
 	{"resume", "how a run continues", of[askResume]()},
+	{"retry", "how a new run begins", of[askRetry]()},
 	{"fork", "where a new run begins", of[askFork]()},
 	{"stop", "when a run stops", of[askStop]()},
 	{"pause", "nothing", of[struct{}]()},
@@ -256,7 +257,11 @@ type askResume struct {
 }
 
 type askFork struct {
-	At    string         `json:"at,omitempty" jsonschema:"a step; last if it is absent"`
+	At string `json:"at,omitempty" jsonschema:"a step, or a state for its last visit; last if it is absent"`
+	askRetry
+}
+
+type askRetry struct {
 	Set   string         `json:"set,omitempty" jsonschema:"a line KEY=VALUE for each value of the context"`
 	Field map[string]any `json:"field,omitempty" jsonschema:"values of the context, by name"`
 	Rerun bool           `json:"rerun,omitempty" jsonschema:"do the step again though its state says idempotent: false"`

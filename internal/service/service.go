@@ -4,10 +4,12 @@
 package service
 
 import (
+	"cmp"
 	"context"
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/lookup"
 	"loops/internal/ui/views"
 	"loops/persistence"
 )
@@ -44,6 +46,19 @@ func (s *Service) Finder(ctx context.Context) (project.Finder, error) {
 		s.records = r
 	}
 	return s.records.Finder(), nil
+}
+
+// LoopFile returns the path of the loop file of a run, or of the newest run of a loop.
+func (s *Service) LoopFile(ctx context.Context, name string) (string, error) {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return "", err
+	}
+	run, err := lookup.OneRun(ctx, f, name)
+	if err != nil {
+		return "", err
+	}
+	return s.Project.Resolve(cmp.Or(run.File, run.Loop))
 }
 
 // control makes the engine by which runs get commands, and returns what finds them in its records.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -152,7 +153,7 @@ type act func(r *http.Request, p Project, s *Session, f fields, user string) (do
 // acts are what can be done, by the last word of the address.
 func acts() map[string]act {
 	return map[string]act{
-		"start": start, "resume": resume, "fork": fork, "stop": stop, "pause": pause, "unpause": unpause, "extend": extend, "answer": answer, "signal": signal,
+		"start": start, "resume": resume, "retry": retry, "fork": fork, "stop": stop, "pause": pause, "unpause": unpause, "extend": extend, "answer": answer, "signal": signal,
 		"retry-now": retryNow, "remove": remove,
 	}
 }
@@ -238,20 +239,27 @@ func resume(r *http.Request, p Project, _ *Session, f fields, _ string) (done, e
 }
 
 func fork(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {
-	run, at := r.PathValue("run"), f["at"]
-	if at == "" {
-		at = "last"
-	}
+	at := cmp.Or(f["at"], "last")
+	return newRun(r, p, f, engine.ForkRequest{At: at}, "fork", "--at="+at)
+}
+
+func retry(r *http.Request, p Project, _ *Session, f fields, _ string) (done, error) {
+	return newRun(r, p, f, engine.ForkRequest{Retry: true}, "retry")
+}
+
+// newRun begins a run with what another one remembered; words are the command that does the same.
+func newRun(r *http.Request, p Project, f fields, request engine.ForkRequest, words ...string) (done, error) {
+	request.Run = r.PathValue("run")
 	set := f.pairs()
 	if f["set"] != "" {
 		set = append(set, strings.Split(f["set"], "\n")...)
 	}
 	set = slices.DeleteFunc(set, func(s string) bool { return strings.TrimSpace(s) == "" })
-	request := &engine.ForkRequest{Run: run, At: at, Set: set, Rerun: f["rerun"] != "", RetryFailed: f["retry_failed"] != ""}
+	request.Set, request.Rerun, request.RetryFailed = set, f["rerun"] != "", f["retry_failed"] != ""
 	if f["definition"] == engine.RecordedDefinition {
 		request.Definition = engine.RecordedDefinition
 	}
-	return begun(p.Begin(r.Context(), engine.Request{Fork: request}, append([]string{"fork", "--at=" + at, run}, flags("--set", set)...)))
+	return begun(p.Begin(r.Context(), engine.Request{Fork: &request}, append(append(words, request.Run), flags("--set", set)...)))
 }
 
 func stop(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {

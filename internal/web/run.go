@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/access"
@@ -232,13 +233,13 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	run := v.Run
 	alive, stands := project.Alive(run), v.Paused()
 	page.Can = map[string]bool{
-		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable && !run.Carried(), "extend": alive, "fork": true, "signal": alive || run.Resumable,
+		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable && !run.Carried(), "extend": alive, "fork": true, "retry": engine.CanRetry(run), "signal": alive || run.Resumable,
 		"bundle": !alive && !run.Held, "retry-now": alive && !stands && retries(v), "remove": !alive,
 	}
 	command, with, id := session.Page.Command, session.Page.CommandWith, string(run.ID)
 	page.Commands = map[string]string{
 		"stop": command("stop", id), "pause": command("pause", id), "unpause": command("unpause", id), "resume": with("resume", []string{"-b"}, id),
-		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b", "--at=last"}, id), "signal": command("signal", id, "EVENT"),
+		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b"}, id), "retry": with("retry", []string{"-b"}, id), "signal": command("signal", id, "EVENT"),
 		"retry-now": command("retry-now", id), "remove": with("rm", []string{"-f"}, id), "report": command("report", id), "export": command("export", id),
 	}
 }

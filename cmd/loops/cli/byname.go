@@ -1,13 +1,12 @@
 package cli
 
 import (
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"loops/cmd/loops/cli/commandline"
 	"loops/cmd/loops/cli/complete"
 	"loops/cmd/loops/cli/helppage"
 	"loops/engine/project"
@@ -22,27 +21,11 @@ func (a *app) byName(root *cobra.Command, args []string) []string {
 	if completing(args) {
 		from = 1 // the command line that is to be completed
 	}
-	place, dir := firstWord(args[from:])
+	place, dir := commandline.FirstWord(args[from:])
 	if i := from + place; place >= 0 && (from == 0 || i < len(args)-1) && !isCommand(root, args[i]) && a.isLoop(dir, args[i]) {
 		return slices.Insert(slices.Clone(args), i, "run")
 	}
 	return args
-}
-
-// firstWord returns the place of the first argument that is not a flag of loops itself, -1 if there is none, and the
-// value of -C before it.
-func firstWord(args []string) (place int, dir string) {
-	flags := pflag.NewFlagSet("loops", pflag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.Usage = func() {}
-	flags.SetInterspersed(false)
-	flags.StringVarP(&dir, "dir", "C", "", "")
-	flags.String("color", "", "")
-	flags.String("store", "", "")
-	if flags.Parse(args) != nil || flags.NArg() == 0 || flags.ArgsLenAtDash() >= 0 {
-		return -1, ""
-	}
-	return len(args) - flags.NArg(), dir
 }
 
 // isCommand reports whether a word is the name of a command, or another name of one.

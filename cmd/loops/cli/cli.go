@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/cmd/loops/cli/commandline"
 	"loops/cmd/loops/cli/helppage"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
@@ -197,7 +198,7 @@ The name of a loop in place of a command runs it, unless a command has that name
 	flags.StringVar(&a.color, "color", "auto", "colours: `WHEN` is auto, always or never")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkColor(cmd) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if at, _ := firstWord(a.args); at >= 0 && !cmd.HasParent() { // flags of a command that there is not
+		if at, _ := commandline.FirstWord(a.args); at >= 0 && !cmd.HasParent() { // flags of a command that there is not
 			return usageError{helppage.NoCommand(a.args[at], helppage.Near(cmd, a.args[at])), "loops --help"}
 		}
 		return usageError{sharedflags.ErrorText(cmd, err), cmd.CommandPath() + " --help"}

@@ -87,7 +87,7 @@ func (a *app) places(root *cobra.Command) complete.Places {
 		"--hsts": complete.Fixed(web.HSTSModes...), "--color": complete.Fixed("auto", "always", "never"), "--dir": complete.Folder, "--run-dir": complete.Folder, "--permissions": complete.Fixed("host", "skip"),
 		"--by": complete.Fixed(inspect.Measures()...), "--definition": complete.Fixed(engine.RecordedDefinition), "--group-by": complete.Fixed(service.Groups...),
 		"--worktree-end": complete.Fixed(sharedflags.TreeEnds...), "graph --format": complete.Fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": complete.Fixed(formats...),
-		"run --format": complete.Fixed(runFormats...), "resume --format": complete.Fixed(runFormats...), "fork --format": complete.Fixed(runFormats...), "report --format": complete.Fixed("html", "junit", "markdown"),
+		"run --format": complete.Fixed(runFormats...), "resume --format": complete.Fixed(runFormats...), "retry --format": complete.Fixed(runFormats...), "fork --format": complete.Fixed(runFormats...), "report --format": complete.Fixed("html", "junit", "markdown"),
 		"--key": complete.Nothing, "--priority": complete.Fixed("1", "2", "3", "4"), "submit --queue": complete.Nothing, "submit --label": complete.Nothing, "worker --queue": complete.Nothing, "worker --label": complete.Nothing,
 		"simulate --scenario": complete.Fixed(dryrun.Scenarios()...), "schema --json-output": complete.Fixed(jsonoutput.Commands()...),
 	}

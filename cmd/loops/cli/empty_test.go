@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"loops/cmd/loops/cli/commandline"
 	"loops/cmd/loops/cli/complete"
 	"loops/cmd/loops/cli/exitcode"
 )
@@ -40,7 +41,7 @@ func TestEmptyNames(t *testing.T) {
 			filled[i] = "x"
 		}
 		for i, place := range places {
-			if slices.Contains(values, place) {
+			if slices.Contains(commandline.Values, place) {
 				continue
 			}
 			for _, empty := range []string{"", " \t"} {

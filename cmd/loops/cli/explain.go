@@ -55,7 +55,7 @@ func runExplain(ctx context.Context, a *app, o explainOptions) error {
 		if o.json {
 			return ui.WriteJSON(a.out, views.ExplanationObject(story))
 		}
-		views.PrintExplanation(a.out, story)
+		a.page().PrintExplanation(story, o.step != "")
 		return nil
 	})
 }

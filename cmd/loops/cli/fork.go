@@ -2,10 +2,14 @@ package cli
 
 import (
 	"context"
+	"os"
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
+	"loops/internal/service"
+	"loops/internal/ui"
+	"loops/internal/ui/dashboard"
 	"loops/internal/ui/views"
 
 	"github.com/spf13/cobra"
@@ -15,7 +19,9 @@ import (
 
 type forkOptions struct {
 	name       string
-	at         string // a step, or last
+	at         string // a step, a state, or last; "" = as engine.ForkRequest has it
+	again      bool   // as retry
+	edit       bool   // the loop file first
 	set        []string
 	definition string // name or path of a loop file, or definitionRecorded; "" = the file the run was started from
 	over       project.Overrides
@@ -32,16 +38,15 @@ type forkOptions struct {
 func newForkCommand(a *app) *cobra.Command {
 	var o forkOptions
 	cmd := &cobra.Command{
-		Use:   "fork NAME|RUN --at STEP",
+		Use:   "fork NAME|RUN",
 		Short: "Start a new run from a recorded step of another",
 		Long: `fork starts a new run from the memory that the run RUN, or the newest run of the loop NAME, had just before it
-entered STEP. The
-new run repeats that step with the loop file as it is now: change a prompt, and see where it leads. The other run is not
-changed; it may be running, ended or archived. STEP is a number as history shows it, or last.
+entered STEP: a number as history shows it, a state (its last visit), or last, the default (see also retry). The new run
+repeats that step with the loop file as it is now. The other run is not changed; it may be running, ended or archived.
 
 Captures, messages, the context, retries, edges and the memory of evaluators are as they were; steps and passes count on.
-Money, tokens, prompts, time and memory start from zero, so the new run has its whole budget. The
-session of an agent is not continued. The files of the project stay as they are now, with everything the other run changed.
+Money, tokens, prompts, time and memory start from zero. The session of an agent is not continued. The files of the project
+stay as they are now.
 
 The new run has a working folder of its own, with a copy of the files and links that are now in the other run's folder
 (none with --empty). In its memory, the path of the old folder is replaced by that of the new one. Where the other run
@@ -59,39 +64,71 @@ was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exi
   loops fork fix-20261121T103405 --at 12 --set style=short
   loops fork convert --at 2 --retry-failed
   loops fork fix --at last --definition drafts/better.yaml -b`,
-		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name = args[0]
-			if o.at == "" {
-				return usageError{"missing --at STEP: the step to do again, as loops history shows it, or last", "loops fork --help"}
-			}
-			if err := checkOverrides(&o.over, cmd); err != nil {
+	}
+	o.add(a, cmd)
+	cmd.Flags().StringVar(&o.at, "at", "last", "the `STEP` to do again: a number as history shows it, a state (its last visit), or last")
+	return cmd
+}
+
+func newRetryCommand(a *app) *cobra.Command {
+	o := forkOptions{again: true}
+	cmd := &cobra.Command{
+		Use:   "retry NAME|RUN",
+		Short: "Start a new run from the step at which another failed",
+		Long: `retry starts a new run from the step that decided how the run RUN, or the newest run of the loop NAME, ended: the one that
+its reason names. It is loops fork with that step for --at, and help on fork says what the new run has of the other. The loop
+file is as it is now; --edit opens it in $VISUAL, $EDITOR or vi first.
+
+Where the other run worked in a work tree of git, the new one does, too: in a tree of the same branch, or of a new branch if that
+one is gone. Caps and other settings of the run that flags changed are as they were. A run that is running, or that workers
+continue, is refused, and so is one that was submitted. A run that can be resumed continues where it was with loops resume.
+
+With --retry-failed, the new run takes over the items of the list that came to yes, and does the others only.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid, or lacks the state"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop or run, or what it remembered is not on record"}),
+		Example: `  loops retry nightly
+  loops retry nightly --edit
+  loops retry convert --retry-failed
+  loops retry nightly-20261121T103405 --set style=short -b`,
+	}
+	o.add(a, cmd)
+	cmd.Flags().BoolVar(&o.edit, "edit", false, "change the loop file first, in $VISUAL, $EDITOR or vi")
+	return cmd
+}
+
+// add has a command do what fork does, with its flags.
+func (o *forkOptions) add(a *app, cmd *cobra.Command) {
+	cmd.Args = arguments(1, 1, "NAME of a loop or id of a RUN")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		o.name = args[0]
+		if err := checkOverrides(&o.over, cmd); err != nil {
+			return err
+		}
+		if err := o.view.check(cmd.CommandPath()); err != nil {
+			return err
+		}
+		if err := o.lock.check(cmd); err != nil {
+			return err
+		}
+		if err := o.tree.Check(); err != nil {
+			return usageError{err.Error(), cmd.CommandPath() + " --help"}
+		}
+		if err := engine.CheckForkValues(o.set); err != nil {
+			return a.refused(err)
+		}
+		a.fillView(cmd, &o.view)
+		if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
+			return err
+		}
+		if o.edit {
+			if err := a.editLoopOf(cmd.Context(), o.name); err != nil {
 				return err
 			}
-			if err := o.view.check(cmd.CommandPath()); err != nil {
-				return err
-			}
-			if err := o.lock.check(cmd); err != nil {
-				return err
-			}
-			if err := o.tree.Check(); err != nil {
-				return usageError{err.Error(), cmd.CommandPath() + " --help"}
-			}
-			if err := engine.CheckForkValues(o.set); err != nil {
-				return a.refused(err)
-			}
-			a.fillView(cmd, &o.view)
-			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
-				return err
-			}
-			if o.background {
-				return a.inBackground(cmd.Context(), o.view, engine.Request{Fork: o.request()})
-			}
-			return runFork(cmd.Context(), a, &o)
-		},
+		}
+		if o.background {
+			return a.inBackground(cmd.Context(), o.view, engine.Request{Fork: o.request()})
+		}
+		return runFork(cmd.Context(), a, o)
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.at, "at", "", "the `STEP` to do again: a number as history shows it, or last")
 	sharedflags.Context(flags, &o.set)
 	flags.StringVar(&o.definition, "definition", "", "continue with the loop `FILE`, or with recorded: the loop as it was recorded with the run")
 	addOverrides(&o.over, flags)
@@ -104,14 +141,28 @@ was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exi
 	o.tree.Add(flags)
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)
-	return cmd
 }
 
 // request is what the flags ask for.
 func (o *forkOptions) request() *engine.ForkRequest {
 	return &engine.ForkRequest{
-		Run: o.name, At: o.at, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, RetryFailed: o.retry, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.Request(),
+		Run: o.name, At: o.at, Retry: o.again, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, RetryFailed: o.retry, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.Request(),
 	}
+}
+
+// editLoopOf has a user change the loop file of a run in the editor.
+func (a *app) editLoopOf(ctx context.Context, name string) error {
+	terminal, file := a.In.(*os.File)
+	if !file || !ui.Interactive(a.In) {
+		return usageError{"--edit needs a terminal", "loops retry --help"}
+	}
+	return a.ask(func(s *service.Service) error {
+		path, err := s.LoopFile(ctx, name)
+		if err != nil {
+			return a.refused(err)
+		}
+		return dashboard.Programs{Dir: a.Dir, Env: a.Env, Terminal: terminal}.Edit(ctx, path)
+	})
 }
 
 func runFork(ctx context.Context, a *app, o *forkOptions) error {

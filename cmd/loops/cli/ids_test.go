@@ -35,6 +35,7 @@ var idCommands = map[string]string{
 	"report":           "report RUN --format markdown -o -",
 	"resume":           "resume RUN",
 	"retry-now":        "retry-now RUN",
+	"retry":            "retry RUN --dry-run",
 	"rm":               "rm RUN", // last: the run is gone then
 	"show":             "show RUN --json",
 	"signal":           "signal RUN news",

@@ -40,7 +40,7 @@ func newResumeCommand(a *app) *cobra.Command {
 is entered again with everything the run remembers; an action whose result was recorded is not repeated. Flags given to
 run stay in force unless they are given again. A run that was
 capped continues when it gets more: --extend steps=20 raises the cap by 20, also for later resumes. --max-steps,
---max-iterations and --budget set a limit anew, which counts what is used already. A run that timed out has ended: loops fork starts a new one from any of its steps.
+--max-iterations and --budget set a limit anew, which counts what is used already. A run that failed or timed out has ended: loops retry starts a new one from there.
 
 A run inside a for_each continues with the items that have not ended; --retry-failed also repeats those that failed;
 for a run that ended, it prints the loops fork that does.

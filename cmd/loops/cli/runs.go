@@ -3,11 +3,13 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"loops/cmd/loops/cli/exitcode"
+	"loops/engine"
 	"loops/internal/service"
 	"loops/internal/ui"
 )
@@ -100,6 +102,9 @@ func runRuns(ctx context.Context, a *app, q service.HistoryQuery, asJSON bool) e
 	}
 	if err := h.Table.Print(h.Runs); err != nil {
 		return err
+	}
+	if i := slices.IndexFunc(h.Runs, engine.CanRetry); i >= 0 && q.Failed {
+		ui.SayLine(a.out, "Again from where the newest failed: "+a.page().Remedy(engine.Again(h.Runs[i])))
 	}
 	if more {
 		ui.SayLine(a.out, all)

@@ -43,6 +43,7 @@ func tree() []branch {
 		{"unpause", groupRun, stored, newUnpauseCommand},
 		{"answer", groupRun, stored, newAnswerCommand},
 		{"signal", groupRun, stored, newSignalCommand},
+		{"retry", groupRun, stored, newRetryCommand},
 		{"fork", groupRun, stored, newForkCommand},
 		{"extend", groupRun, stored, newExtendCommand},
 		{"retry-now", groupRun, stored, newRetryNowCommand},

@@ -52,7 +52,7 @@ func (a *app) leaveJob(cmd *cobra.Command, message string) {
 	switch {
 	case a.endJob != nil:
 		a.endJob(message)
-	case message != "" && format != nil && format.Value.String() == "github" && slices.Contains([]string{"run", "resume", "fork"}, cmd.Name()):
+	case message != "" && format != nil && format.Value.String() == "github" && slices.Contains([]string{"run", "resume", "retry", "fork"}, cmd.Name()):
 		fmt.Fprintln(a.Out, progress.JobNote(message))
 	}
 }

@@ -67,7 +67,7 @@ func (l watchScreen) serve(ctx context.Context, c watch.Command) (done dashboard
 		if err != nil {
 			return done, a.spoken(err, &said)
 		}
-		views.PrintExplanation(a.out, story)
+		a.page().PrintExplanation(story, false)
 		a.out.Flush()
 		return dashboard.Done{Page: printed.String()}, nil
 	}

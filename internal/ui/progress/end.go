@@ -57,6 +57,9 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 	} else if !done && p.explain != "" && o.Message == "" {
 		ui.SayLine(out, "Explain with: "+p.explain)
 	}
+	if resume == "" && p.again != "" && o.Steps > 0 && inspect.Over(o) {
+		ui.SayLine(out, "Again from there: "+p.again)
+	}
 }
 
 // Tree reports on the work tree: with --quiet only where something is left in it, or it could not be ended.

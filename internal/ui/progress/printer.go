@@ -56,6 +56,7 @@ type Header struct {
 	Agents   string        // which it uses, and what they may do; "" = none
 	Wake     string        // the command that ends a wait of the run; "" = none
 	Explain  string        // the command that explains how the run ended; "" = none
+	Again    string        // the command that begins a new run from the step that decided how it ended; "" = none
 	Worktree string        // of the run, absolute; "" = it is in the main checkout
 	Branch   string        // of the work tree; "" where another run's is used
 	Where    string        // of a run that is under way: its state, and those of its sub-loops

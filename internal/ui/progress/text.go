@@ -38,6 +38,7 @@ type Text struct {
 	name    string
 	wake    string        // command that ends a wait
 	explain string        // command that explains the run; "" = there is none
+	again   string        // command that begins a new run where it failed; "" = there is none
 	base    time.Duration // elapsed before this process
 	begin   time.Time
 	place   string   // "[3/50] check": the state that was entered last
@@ -108,7 +109,7 @@ func (p *Text) Header(h Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.loop, p.run = h.Loop, h.Run.ID
-	p.max, p.name, p.base, p.begin, p.wake, p.explain = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake, h.Explain
+	p.max, p.name, p.base, p.begin, p.wake, p.explain, p.again = h.Loop.MaxSteps, h.Loop.Name, h.Elapsed, h.Begin, h.Wake, h.Explain, h.Again
 	if p.quiet {
 		return
 	}

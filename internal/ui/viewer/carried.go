@@ -98,7 +98,7 @@ func (v *Carried) catchUp(m engine.Missed) {
 func (v *Carried) headerOf(h engine.Header) progress.Header {
 	out := progress.Header{
 		Loop: h.Loop, File: h.File, Run: h.Run, RunDir: h.RunDir, ShortDir: h.ShortDir, Resumed: h.Resumed, Elapsed: h.Elapsed, Begin: h.Begin,
-		Agents: string(v.page.Text(h.Agents)), Wake: v.page.Command("retry-now", string(h.Run.ID)), Explain: v.page.Command("explain", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin,
+		Agents: string(v.page.Text(h.Agents)), Wake: v.page.Command("retry-now", string(h.Run.ID)), Explain: v.page.Command("explain", string(h.Run.ID)), Again: v.page.Command("retry", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin,
 	}
 	for _, n := range h.Notes {
 		out.Notes = append(out.Notes, string(v.page.Text(n)))

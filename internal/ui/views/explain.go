@@ -1,10 +1,10 @@
 package views
 
 import (
-	"io"
-	"strconv"
+	"fmt"
 	"strings"
 
+	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -12,9 +12,9 @@ import (
 	"loops/internal/ui"
 )
 
-// PrintExplanation writes what became of a run for a person.
-func PrintExplanation(out io.Writer, x *inspect.Story) {
-	r := x.Path.Run
+// PrintExplanation writes what became of a run, or of one step of it, for a person.
+func (page *Page) PrintExplanation(x *inspect.Story, step bool) {
+	out, r := page.Out, x.Path.Run
 	ui.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.OutcomeNow(r, x.Wait), humanize.Count(r.Step, "step"), humanize.Duration(inspect.Elapsed(r)))
 	for _, p := range x.Parts {
 		front := ""
@@ -37,6 +37,9 @@ func PrintExplanation(out io.Writer, x *inspect.Story) {
 			ui.SayLine(out, front+"Nothing more is recorded.")
 		}
 	}
+	if again := page.Remedy(engine.Again(r)); again != "" && !step {
+		ui.Say(out, "\nAgain from there: %s\n", again)
+	}
 }
 
 // brackets writes the numbers of events behind a sentence.
@@ -44,11 +47,7 @@ func brackets(events []uint64) string {
 	if len(events) == 0 {
 		return ""
 	}
-	words := make([]string, len(events))
-	for i, n := range events {
-		words[i] = strconv.FormatUint(n, 10)
-	}
-	return " [" + strings.Join(words, ", ") + "]"
+	return " " + strings.ReplaceAll(fmt.Sprint(events), " ", ", ")
 }
 
 // ExplanationObject is the same for a program.

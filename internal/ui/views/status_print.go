@@ -112,6 +112,7 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 		page.row("Watch", command)
 	case "explain":
 		page.row("Explain", command)
+		page.row("Again", page.Remedy(engine.Again(r)))
 	}
 }
 

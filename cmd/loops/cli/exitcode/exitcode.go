@@ -46,12 +46,12 @@ var table = []struct {
 	meaning, hint, other string
 }{
 	{OK, "done: a success terminal was reached, or a text LOOP_STOP was seen", "", "done"},
-	{Failed, "the run ended on a failure terminal, with an error or by a signal to its action", "loops explain RUN says why; loops fork RUN --at STEP repeats a step", "it failed, or the answer could not be written out"},
+	{Failed, "the run ended on a failure terminal, with an error or by a signal to its action", "loops explain RUN says why; loops retry RUN does it again from there", "it failed, or the answer could not be written out"},
 	{Usage, "bad command line, or a context value that the loop needs is missing", "loops COMMAND --help; --context KEY=VALUE", "bad command line"},
 	{Invalid, "the loop file is not valid, or changed since the run began", "loops validate NAME; resume --force", "the loop file is not valid"},
 	{NotFound, "no such loop or run, nothing to resume or stop, or no such database", "loops list; loops history NAME; --store", "no such loop, run or database of runs"},
 	{Capped, "the cap on steps or passes was reached", "loops resume NAME --extend steps=20 (or passes=5)", ""},
-	{Timeout, "the timeout of the loop was reached", "raise timeout; loops fork RUN --at last continues with all of the time", ""},
+	{Timeout, "the timeout of the loop was reached", "raise timeout; loops retry RUN begins a new run with all of the time", ""},
 	{Stalled, "the run was in a cycle or made no progress: a transition was taken too often, or nothing changed", "loops history NAME RUN shows the circle; loops fork RUN --at STEP begins before it, with what you changed", ""},
 	{Host, "a budget is used up, or the memory limits of the host were reached", "loops resume NAME --extend cost=2 (or tokens, prompts, steps, time); raise the limits of host_guard", ""},
 	{Conflict, "a live run has locked the same files, or owns the run", "--queue waits for it, loops stop stops it, --no-lock ignores the lock", "another process has the records of runs for too long"},
