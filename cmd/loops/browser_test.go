@@ -52,6 +52,23 @@ states:
   done: {terminal: true}
 `
 
+// listLoop is a list of which one item fails.
+const listLoop = `name: list
+description: Works through a list
+initial: convert
+scope: [list]
+states:
+  convert:
+    for_each: [a, b]
+    on_item_failure: continue
+    action: 'echo "converting $LOOPS_ITEM"; [ $LOOPS_ITEM = a ] || { echo no such font >&2; exit 3; }'
+    on_yes: done
+    on_no: broken
+    on_error: broken
+  done: {terminal: true}
+  broken: {terminal: true, failure: true}
+`
+
 // A browser is Chromium with one page of a server. It belongs to one goroutine.
 type browser struct {
 	t   *testing.T
@@ -177,7 +194,7 @@ func browserProject(t *testing.T) *webServer {
 	t.Helper()
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	for name, text := range map[string]string{"count": countLoop, "ship": shipLoop, "long": tickLoop} {
+	for name, text := range map[string]string{"count": countLoop, "ship": shipLoop, "long": tickLoop, "list": listLoop} {
 		writeText(t, filepath.Join(dir, ".loops", name+".yaml"), text)
 	}
 	return startServe(t, dir, "--edit")
@@ -406,6 +423,15 @@ func TestPagesInABrowser(t *testing.T) {
 		b.sees(`document.getElementById("live").textContent.includes("started again")`)
 		b.open("/")
 		b.sees(`document.getElementById("live").textContent === "live"`)
+	})
+
+	t.Run("a list is a table of its items, of which those that failed are chosen", func(t *testing.T) {
+		run, _ := s.post("/runs", `{"loop": "list"}`)["instance_id"].(string)
+		s.until(run, `"failed"`)
+		b := s.page(t, chromium, "/p/shop/runs/"+run+"?step=1")
+		b.sees(`document.querySelectorAll(".items tbody tr").length === 2 && document.querySelector(".fatal .state").textContent === "convert"`)
+		b.click(`#which a:last-child`)
+		b.sees(`document.querySelectorAll(".items tbody tr").length === 1 && document.querySelector(".items .bad").textContent === "error" && document.querySelector(".items").innerText.includes("exit 3: no such font")`)
 	})
 
 	t.Run("axe-core finds nothing serious, light and dark", func(t *testing.T) {

@@ -71,13 +71,15 @@ func (m *Model) Draw(w, h int) *Screen {
 }
 
 func (m *Model) drawTitle(s *Screen) {
-	live, queued := 0, 0
+	live, queued, parked := 0, 0, 0
 	for _, r := range m.view.Runs {
 		switch {
 		case r.Live:
 			live++
 		case r.Queued:
 			queued++
+		case r.Parked:
+			parked++
 		}
 	}
 	clock := ""
@@ -100,7 +102,10 @@ func (m *Model) drawTitle(s *Screen) {
 	if queued > 0 && s.Width >= narrow {
 		text += fmt.Sprintf(", %d queued", queued)
 	}
-	if n := len(m.view.Runs) - live - queued; n > 0 && s.Width >= narrow {
+	if parked > 0 && s.Width >= narrow {
+		text += fmt.Sprintf(", %d parked", parked)
+	}
+	if n := len(m.view.Runs) - live - queued - parked; n > 0 && s.Width >= narrow {
 		text += fmt.Sprintf(", %d ended", n)
 	}
 	if m.filter != "" {
@@ -180,10 +185,14 @@ func (s *Screen) say(text string, failed bool) {
 
 // drawKeys draws as many keys as there is room for.
 func (m *Model) drawKeys(s *Screen, y int) {
-	x := 0
+	x, enter := 0, "zoom"
+	if m.focus == runsPane {
+		enter = "open"
+	}
 	for _, k := range [][2]string{
 		{"?", "help"},
 		{"q", "quit"},
+		{"Enter", enter},
 		{"s", "stop"},
 		{"R", "resume"},
 		{"a", "answer"},
@@ -195,7 +204,6 @@ func (m *Model) drawKeys(s *Screen, y int) {
 		{"p", "pause"},
 		{"/", "search"},
 		{"Tab", "pane"},
-		{"Enter", "zoom"},
 	} {
 		if x+len(k[0])+1+len(k[1]) > s.Width {
 			return
@@ -207,7 +215,8 @@ func (m *Model) drawKeys(s *Screen, y int) {
 
 // drawPane draws the heading of a pane, if there is room for one, and what it shows.
 func (m *Model) drawPane(s *Screen, p pane, r rect) {
-	if r.h >= 2 {
+	headed := r.h >= 2
+	if headed {
 		m.drawHeading(s, p, r)
 		r.y, r.h = r.y+1, r.h-1
 	}
@@ -230,8 +239,25 @@ func (m *Model) drawPane(s *Screen, p pane, r rect) {
 	if at.row == last && p != graphPane {
 		at.free = false
 	}
+	if headed {
+		s.drawCut(r, at.row, len(rows)-r.h-at.row)
+	}
 	for i := range min(r.h, len(rows)-at.row) {
 		s.putRow(rows[at.row+i], r.x, r.y+i, r.x+r.w, at.column, rows[at.row+i].has(m.pattern))
+	}
+}
+
+// drawCut marks in the heading above a pane how many of its rows are above and below what is shown.
+func (s *Screen) drawCut(r rect, above, below int) {
+	text := ""
+	if above > 0 {
+		text = fmt.Sprintf(" ↑%d", above)
+	}
+	if below > 0 {
+		text += fmt.Sprintf(" ↓%d", below)
+	}
+	if x := r.x + r.w - columns(text) - 1; text != "" && x > r.x+r.w/2 {
+		s.put(x, r.y-1, r.x+r.w, text+" ", bold, false)
 	}
 }
 

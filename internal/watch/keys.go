@@ -81,14 +81,25 @@ func (m *Model) pressNormal(k Key) Command {
 	case "N":
 		m.find(m.pattern, -1, false)
 	case Tab:
-		m.focus = (m.focus + 1) % panes
+		m.turn(1)
 	case BackTab:
-		m.focus = (m.focus + panes - 1) % panes
+		m.turn(panes - 1)
 	case "1", "2", "3", "4":
 		m.focus = pane(k[0] - '1')
-	case Enter, "z":
+		m.opened = m.opened && m.focus != runsPane
+	case Enter:
+		if m.focus != runsPane {
+			m.zoomed = !m.zoomed
+		} else if m.run() != nil {
+			m.opened, m.zoomed, m.focus = true, false, stepsPane
+		}
+	case "z":
 		m.zoomed = !m.zoomed
 	case Escape:
+		if m.opened && !m.zoomed {
+			m.opened, m.focus = false, runsPane
+			break
+		}
 		m.zoomed, m.pattern, m.filter = false, "", ""
 		m.list()
 	case "]", "J":
@@ -106,6 +117,14 @@ func (m *Model) pressNormal(k Key) Command {
 		m.scrollBy(k)
 	}
 	return Command{}
+}
+
+// turn focuses the pane that is so many further, of those that are shown.
+func (m *Model) turn(by pane) {
+	m.focus = (m.focus + by) % panes
+	if m.opened && m.focus == runsPane {
+		m.focus = (m.focus + by) % panes
+	}
 }
 
 // deeds are what keys do to the selected run.

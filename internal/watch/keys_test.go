@@ -80,6 +80,9 @@ func TestKeys(t *testing.T) {
 		{"loop in an editor", []Key{"E"}, Command{Verb: Edit, Run: "fix-20261121T103405", Text: "fix"}, "fix", ""},
 		{"help", []Key{"h"}, Command{}, "fix", "What the keys do"},
 		{"a key leaves help, and does nothing", []Key{"?", "q"}, Command{}, "fix", "? help"},
+		{"open", []Key{Enter}, Command{}, "fix", "▸ Step"},
+		{"open and back", []Key{Enter, Escape}, Command{}, "fix", "▶ fix-"},
+		{"open, and Tab goes round without the list", []Key{Enter, Tab, Tab}, Command{}, "fix", "▸ Graph"},
 		{"zoom", []Key{"3", Enter}, Command{}, "fix", "▸ Step State ────────────────────── Verdict ───"},
 		{"zoom and back", []Key{"3", Enter, Escape}, Command{}, "fix", "─ Graph"},
 		{"the graph is moved", []Key{"2", Down, Down}, Command{}, "fix", "(held)"},
@@ -200,8 +203,16 @@ func TestFollow(t *testing.T) {
 	}
 	m.Press("4")
 	m.Press(PageUp)
+	lines := func(s string) string {
+		_, rest, _ := strings.Cut(s, "▸ Log")
+		_, rest, _ = strings.Cut(rest, "\n")
+		return rest
+	} // below its heading, which counts those that are cut off
 	held := grow(60)
-	if s := grow(100); s != held || strings.Contains(s, "line 99.") {
+	if !strings.Contains(held, " ↑") || !strings.Contains(held, " ↓") {
+		t.Errorf("nothing says that lines are above and below:\n%s", held)
+	}
+	if s := grow(100); lines(s) != lines(held) || strings.Contains(s, "line 99.") {
 		t.Errorf("held, it moved:\n%s", s)
 	}
 	m.Press("G")

@@ -26,6 +26,12 @@ func (m *Model) layout(w, h, note int) (out [panes]rect, band rect) {
 	if h < spare {
 		note = 0
 	}
+	list := func(rows int) { // the list of runs, and what there is to say of the selected one
+		if !m.opened {
+			out[runsPane] = top(&body, min(runs, max(rows, body.h/3)))
+		}
+		band = top(&body, note)
+	}
 	switch {
 	case m.zoomed || h < low || len(m.runs) == 0:
 		at := m.focus
@@ -36,23 +42,20 @@ func (m *Model) layout(w, h, note int) (out [panes]rect, band rect) {
 		out[at] = body
 	case w < narrow:
 		// The list, and below it one of the others.
-		out[runsPane] = top(&body, min(runs, max(3, body.h/3)))
-		band = top(&body, note)
+		list(3)
 		at := m.focus
 		if at == runsPane {
 			at = graphPane
 		}
 		out[at] = body
 	case w < wide:
-		out[runsPane] = top(&body, min(runs, max(4, body.h/3)))
-		band = top(&body, note)
+		list(4)
 		middle := top(&body, body.h*3/5)
 		out[graphPane] = left(&middle, middle.w*11/20)
 		out[stepsPane] = middle
 		out[logPane] = body
 	default:
-		out[runsPane] = top(&body, min(runs, max(4, body.h/3)))
-		band = top(&body, note)
+		list(4)
 		out[graphPane] = left(&body, body.w*9/20)
 		out[stepsPane] = top(&body, body.h/2)
 		out[logPane] = body

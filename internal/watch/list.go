@@ -125,7 +125,7 @@ func (m *Model) runRows(w int) []row {
 		here, st := " ", plain
 		if r.ID == m.selected {
 			here, st = "▸", Style{Bold: true, Reverse: true}
-		} else if !r.Live && !r.Queued {
+		} else if !r.Live && !r.Queued && !r.Parked {
 			st = dim
 		}
 		status := mark.style

@@ -34,6 +34,7 @@ type Run struct {
 	Status  string // one or two words
 	Live    bool   // a process carries it on
 	Queued  bool   // it waits for its turn, and is no run yet
+	Parked  bool   // no process carries it, and it has not ended: it waits for what continues it
 	State   string // with those around it in sub-loops: "deploy > test"
 	Step    string // "3/50"
 	Elapsed string
@@ -161,6 +162,7 @@ type Model struct {
 	awaited  string // a run to select once it is among those shown; "" = none
 	focus    pane
 	zoomed   bool // the focused pane has all the room
+	opened   bool // the list of runs gives its room to what is known of the selected one
 	scrolls  [panes]scroll
 	drawn    [panes][]row // what each had to show when it was drawn last
 	heights  [panes]int   // how much of that it showed

@@ -126,6 +126,8 @@ var screens = []struct {
 	{name: "big", view: view([]Run{{ID: "long-20261121T103405", Loop: "long", Status: "running", Live: true, State: "s21", Step: "77/500", Elapsed: "9m"}}, &Detail{
 		ID: "long-20261121T103405", Graph: longLoop(), Previous: "s20", Current: "s21", Steps: []Step{{Number: "76", State: "s20", To: "s21", Took: "1s"}, {Number: "77", State: "s21", Took: "0s"}},
 	})},
+	{name: "opened", view: view(statuses, fixDetail("check")), keys: []Key{Enter}},
+	{name: "parked", view: view([]Run{statuses[0], {ID: "review-20261121T103200", Loop: "review", Health: Waiting, Status: "parked", Parked: true, State: "ask", Step: "12/200", Elapsed: "45m10s", Note: "parked 2m ago: waits for an answer", Resumable: true}, statuses[3]}, fixDetail("check"))},
 	{name: "zoomed", view: view(statuses, fixDetail("check")), keys: []Key{"2", Enter}},
 	{name: "waiting", view: view(statuses, &Detail{ID: "review-20261121T103200", Note: "the loop is drawn from .loops/review.yaml as it is now"}), keys: []Key{Down}},
 	{name: "ended", view: view([]Run{statuses[4]}, &Detail{ID: "docs-20261121T095000", Graph: fixLoop("", "failed"), Steps: fixDetail("").Steps, Log: fixDetail("").Log})},

@@ -46,7 +46,7 @@ func newWatchCommand(a *app) *cobra.Command {
 shows the graph, the steps and the end of the log. With NAME or RUN it begins there. Leaving it touches no run.
 
 Keys (? shows all of them):
-  arrows select a run; Tab changes the pane, Enter zooms it, / searches it; q leaves
+  arrows select a run; Tab changes the pane, Enter opens it or zooms the pane, / searches it; q leaves
   s stop, R resume, p pause, u unpause, r retry now, a answer, S start a loop
   e explain, L log in $PAGER, E loop in $EDITOR, f filter, o order
 

@@ -289,7 +289,7 @@ func (d *detail) graph(live bool) *diagram.Graph {
 	if d.loop != nil {
 		g = diagram.Of(d.loop)
 	}
-	m := d.tally.Measure(d.run, inspect.ByVisits)
+	m := d.tally.Measure(d.run, inspect.ByOutcome)
 	if live {
 		m.Current = d.tally.Current()
 	}

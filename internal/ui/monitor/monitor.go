@@ -137,7 +137,7 @@ func (l *Monitor) take(r persistence.Run) bool {
 		w = &run{}
 		if !open(r) {
 			w.ended = cmp.Or(r.UpdatedAt, r.StartedAt, time.Unix(1, 0))
-			if time.Since(w.ended) > keepEnded && r.ID != l.named {
+			if time.Since(w.ended) > keepEnded && r.ID != l.named && !parked(r) {
 				return false
 			}
 		}
@@ -157,6 +157,9 @@ func (l *Monitor) take(r persistence.Run) bool {
 
 // open reports whether a process runs a run, or a worker is about to.
 func open(r persistence.Run) bool { return project.Alive(r) || r.Status == persistence.Queued }
+
+// parked reports whether a run waits without a process for what continues it: it has not ended.
+func parked(r persistence.Run) bool { return r.Status == persistence.Awaiting }
 
 // remember reads the memory of a run if that has changed: what it waits for, and what was spent. A memory may be large,
 // so it is not read as often as the run is looked at.
@@ -194,7 +197,7 @@ func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 func (l *Monitor) forget(selected persistence.ID) {
 	var ended []*run
 	for id, w := range l.runs {
-		if w.ended.IsZero() || id == selected || id == l.named {
+		if w.ended.IsZero() || id == selected || id == l.named || parked(w.Run) {
 			continue
 		}
 		if time.Since(w.ended) > keepEnded {
@@ -295,7 +298,7 @@ func (w *run) row() watch.Run {
 	if len(w.path) > 1 && w.path[0] == w.State {
 		r.State = strings.Join(w.path, " > ")
 	}
-	r.Questions = w.asks
+	r.Questions, r.Parked = w.asks, parked(w.Run)
 	if r.Live && w.Status == persistence.Queued {
 		r.Health, r.Note = watch.Waiting, cmp.Or(inspect.PlacementText(w.Run), "waits for a worker")
 		return r
@@ -333,7 +336,11 @@ func (w *run) end() (watch.Health, string) {
 	case w.Status.CanGoOn(w.Retriable()):
 		health = watch.Stopped
 	}
-	note := "ended " + humanize.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
+	word := "ended "
+	if parked(w.Run) {
+		health, word = watch.Waiting, humanize.Words(inspect.Outcome(w.Run))+" "
+	}
+	note := word + humanize.Ago(time.Since(cmp.Or(w.ended, w.UpdatedAt)).Truncate(time.Second))
 	if reason := inspect.Reason(w.Run); reason != "" {
 		note += ": " + reason
 	}

@@ -294,3 +294,19 @@ func TestNested(t *testing.T) {
 		}
 	}
 }
+
+// TestParkedHasNotEnded: a run that waits without a process is parked, for as long as it takes.
+func TestParkedHasNotEnded(t *testing.T) {
+	t.Parallel()
+	l := &Monitor{runs: map[persistence.ID]*run{}}
+	r := persistence.Run{ID: "review-20261128T110000", Status: persistence.Awaiting, Ended: fsm.EndParked, UpdatedAt: time.Now().Add(-2 * keepEnded)}
+	l.take(r)
+	l.forget("")
+	w := l.runs[r.ID]
+	if w == nil {
+		t.Fatal("the parked run is not shown")
+	}
+	if row := w.row(); !row.Parked || row.Health != watch.Waiting || row.Status != "parked" || !strings.HasPrefix(row.Note, "parked 20m") {
+		t.Errorf("it is shown as %+v", row)
+	}
+}
