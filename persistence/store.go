@@ -115,6 +115,7 @@ type Run struct {
 	Archived     bool
 	Resumable    bool      // by its status and place; says nothing about a live owner
 	Foreign      bool      // written by little-loops, and not yet resumed
+	Earlier      ID        // its id before it was archived, if that was another: little-loops makes ids of local times; "" = the same
 	Leftover     bool      // archived, and a crash left live files of it behind; Store.Archive removes them
 	Reconciled   time.Time // when its owner was found dead; zero = never
 	Why          string    // it was interrupted then
