@@ -85,26 +85,25 @@ const (
 
 // A Run is what a store knows about one run without reading its history.
 type Run struct {
-	ID        ID
-	RunID     string // 2026-11-21T103405: with the loop's name, its folder in the archive
-	Loop      string
-	Status    Status // as recorded: a dead run still says running until it is reconciled
-	State     string
-	Step      int
-	Passes    int
-	MaxSteps  int // effective; 0 = unknown
-	StartedAt time.Time
-	UpdatedAt time.Time
-	Elapsed   time.Duration // all segments
-	Ended     string        // terminated_by, where known
-	Error     string
-	Message   string // what its terminal state said last (message:); "" = nothing
-	Reason    string // why it ended so, in one line; "" = that was not recorded, or it has not ended
-	Ignored   string // which actions failed on the way without changing it; "" = none
-	Merge     string // what became of the merge that it asked for when it completed, as [fsm.Outcome] has it; "" = none was to be made
-	Unowned   bool   // it says running, and nothing names a process that runs it: it is not known whether one does
-	Limited   bool   // it failed because a rate limit lasted, so it can be resumed all the same
-	Refused   bool   // it failed because something failed permanently (D29), so it can be resumed once the cause is removed
+	ID           ID
+	RunID        string // 2026-11-21T103405: with the loop's name, its folder in the archive
+	Loop         string
+	Status       Status // as recorded: a dead run still says running until it is reconciled
+	State        string
+	Step, Passes int
+	MaxSteps     int // effective; 0 = unknown
+	StartedAt    time.Time
+	UpdatedAt    time.Time
+	Elapsed      time.Duration // all segments
+	Ended        string        // terminated_by, where known
+	Error        string
+	Message      string // what its terminal state said last (message:); "" = nothing
+	Reason       string // why it ended so, in one line; "" = that was not recorded, or it has not ended
+	Ignored      string // which actions failed on the way without changing it; "" = none
+	Merge        string // what became of the merge that it asked for when it completed, as [fsm.Outcome] has it; "" = none was to be made
+	Unowned      bool   // it says running, and nothing names a process that runs it: it is not known whether one does
+	Limited      bool   // it failed because a rate limit lasted, so it can be resumed all the same
+	Refused      bool   // it failed because something failed permanently (D29), so it can be resumed once the cause is removed
 
 	Owner        Owner     // zero where unknown
 	Held         bool      // a process owns it: a live process on this host holds its lock, or its lease
