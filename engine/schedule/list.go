@@ -100,6 +100,22 @@ func Find(p *project.Project, name string, see engine.Operation) (Plan, error) {
 	return plan, err
 }
 
+// Chosen returns the schedules of the loops that a user names, all where none is named. The error names loops without one, and files with mistakes;
+// the schedules of others are returned all the same.
+func Chosen(p *project.Project, names []string, see engine.Operation) (plans []Plan, err error) {
+	if len(names) == 0 {
+		return Plans(p)
+	}
+	for _, name := range names {
+		plan, wrong := Find(p, name, see)
+		if wrong != nil {
+			return plans, wrong
+		}
+		plans = append(plans, plan)
+	}
+	return plans, nil
+}
+
 // SetPaused has a schedule of a project fire no more, or again, as [Clock.SetPaused] does.
 func SetPaused(ctx context.Context, p *project.Project, plan Plan, paused bool, by string) (changed bool, err error) {
 	r, err := p.Records(ctx, true)

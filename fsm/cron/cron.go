@@ -17,9 +17,11 @@ import (
 	"time"
 )
 
-// A Times is a crontab line that was read.
+// A Times is a crontab line that was read, or several.
 type Times struct {
-	text                         string
+	text  string
+	lines []*Times // one for each of several lines; nil = it is one line
+
 	minutes, hours, days, months uint64 // a bit for each value
 	weekdays                     uint64
 	everyHour                    bool // the hours are all 24
@@ -28,7 +30,7 @@ type Times struct {
 	every int64 // of @every, in seconds; 0 = it is a line of five fields
 }
 
-// String is the line as it was written.
+// String is what was written, several lines with semicolons between them.
 func (t *Times) String() string { return t.text }
 
 // A field is one of the five.
@@ -52,9 +54,15 @@ var short = map[string]string{
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// Parse reads a crontab line. The error explains to users what is wrong with it.
+// mostLines is how many lines a schedule may have.
+const mostLines = 100
+
+// Parse reads a crontab line, or several, behind each of which is a line end or a semicolon: the times of all of them count. The error explains to users what is wrong.
 func Parse(text string) (*Times, error) {
 	line := strings.TrimSpace(text)
+	if strings.ContainsAny(line, "\n;") {
+		return parseLines(line)
+	}
 	if strings.HasPrefix(line, "@") {
 		word, rest, _ := strings.Cut(strings.ToLower(line), " ")
 		if word == "@every" {
@@ -92,6 +100,30 @@ func Parse(text string) (*Times, error) {
 	if t.Next(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero() {
 		return nil, fmt.Errorf("%q never comes: no month it names has such a day", text)
 	}
+	return t, nil
+}
+
+// parseLines reads several lines. Empty ones do not count.
+func parseLines(text string) (*Times, error) {
+	t := &Times{}
+	var texts []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, ";", "\n"), "\n") {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		one, err := Parse(line)
+		if err != nil {
+			return nil, err
+		}
+		t.lines, texts = append(t.lines, one), append(texts, line)
+	}
+	switch n := len(t.lines); {
+	case n == 0:
+		return nil, fmt.Errorf("%q has no line", text)
+	case n > mostLines:
+		return nil, fmt.Errorf("it has %d lines; %d are the most", n, mostLines)
+	}
+	t.text = strings.Join(texts, "; ")
 	return t, nil
 }
 
@@ -177,6 +209,15 @@ const horizon = 9 * 366
 
 // Next returns the first time after another one, in the zone of that one; zero if there is none.
 func (t *Times) Next(after time.Time) time.Time {
+	if t.lines != nil {
+		var first time.Time
+		for _, line := range t.lines {
+			if at := line.Next(after); first.IsZero() || !at.IsZero() && at.Before(first) {
+				first = at
+			}
+		}
+		return first
+	}
 	if t.every > 0 {
 		seconds := after.Unix() - after.Unix()%t.every
 		if after.Unix() < 0 && after.Unix()%t.every != 0 {

@@ -47,6 +47,8 @@ func TestNext(t *testing.T) {
 		{"every so often, from a time of its own", "@every 5s", "UTC", "2026-11-23T00:00:05Z", "2026-11-23T00:00:10Z"},
 		{"every so often, before 1970", "@every 1h", "UTC", "1969-12-31T22:30:00Z", "1969-12-31T23:00:00Z 1970-01-01T00:00:00Z"},
 		{"clocks do not move it", "@every 1h", "Europe/Berlin", "2026-03-29T00:30:00+01:00", "2026-03-29T01:00:00+01:00 2026-03-29T03:00:00+02:00"},
+		{"several lines", "0 3 * * mon-fri\n\n 30 4 * * sun\n", "UTC", "2026-11-27T05:00:00Z", "2026-11-29T04:30:00Z 2026-11-30T03:00:00Z"},
+		{"several with semicolons, one of them never again the first", "0 3 * * *; @every 1h", "UTC", "2026-11-23T01:30:00Z", "2026-11-23T02:00:00Z 2026-11-23T03:00:00Z 2026-11-23T04:00:00Z"},
 		{"another zone", "0 3 * * *", "Asia/Kathmandu", "2026-11-23T00:00:00Z", "2026-11-24T03:00:00+05:45"},
 	} {
 		times, err := Parse(c.line)

@@ -325,7 +325,12 @@ func (b *block) sub(name string) *block {
 	if !ok || isNull(f.node) {
 		return &block{d: b.d, in: key.Block, at: b.at, path: join(b.path, name)}
 	}
-	s := b.d.block(f.node, key.Block, join(b.path, name))
+	n := f.node
+	if key.Short != "" && n.Kind == yaml.ScalarNode {
+		at := yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: key.Short, Line: n.Line, Column: n.Column}
+		n = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{&at, n}, Line: n.Line, Column: n.Column}
+	}
+	s := b.d.block(n, key.Block, join(b.path, name))
 	s.unknown()
 	return s
 }

@@ -94,6 +94,9 @@ func (w *documenter) field(in Where, e entry, key *Key) any {
 			return v
 		}
 	case TypeBlock:
+		if key.Short != "" && n.Kind == yaml.ScalarNode {
+			return w.text(n)
+		}
 		return w.in(key.Block)(n)
 	case TypeSpecial:
 		switch e.name {

@@ -92,6 +92,7 @@ type Key struct {
 	Above    *float64 `json:"above,omitempty"` // the value must be greater than this
 	For      []string `json:"for,omitempty"`   // evaluator types that use the key; empty: all
 	Block    Where    `json:"block,omitempty"`
+	Short    string   `json:"short,omitempty"` // the key of the block that a plain text in its place stands for; "" = there must be a mapping
 	Alias    string   `json:"alias,omitempty"` // of this key
 	Status   Status   `json:"status,omitempty"`
 	Instead  string   `json:"instead,omitempty"`  // what happens where Status is "not supported"

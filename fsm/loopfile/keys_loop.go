@@ -38,7 +38,7 @@ var loopKeys = []Key{
 	{Name: "labels", In: InLoop, Type: TypeTexts, Doc: "Words to filter listings by: `loops list --label WORD`."},
 	{Name: "visibility", In: InLoop, Type: TypeText, Default: "public", Values: []string{"public", "internal", "example"}, Advisory: true, Doc: "Who the loop is for. `loops list` leaves out `internal` ones, unless it is asked with `--all`. Any can be run by name."},
 
-	{Name: "schedule", In: InLoop, Type: TypeBlock, Block: InSchedule, NotNull: true, Doc: "When the loop is to be run: `{cron: \"0 3 * * *\", timezone: Europe/Berlin}`. `loops serve` fires it; `loops schedule next NAME` lists the times."},
+	{Name: "schedule", In: InLoop, Type: TypeBlock, Block: InSchedule, Short: "cron", NotNull: true, Doc: "When the loop is to be run: `{cron: \"0 3 * * *\", timezone: Europe/Berlin}`, or a plain text for `cron` alone. `loops serve` fires it; `loops schedule next NAME` lists the times."},
 
 	{Name: "from", In: InLoop, Type: TypeText, NotNull: true, Doc: "The loop to inherit from. What this file says is laid over it: mappings key by key, everything else is replaced."},
 	{Name: "flow", In: InLoop, Type: TypeTexts, NotNull: true, Doc: "The steps of a loop in a row, instead of `states`. `NAME` leads to the next step, `NAME?YES:NO` tests; the last step ends the run."},
@@ -138,7 +138,7 @@ var blockKeys = []Key{
 	{Name: "warn_max", In: InThrottle, Type: TypeInt, Default: 8, Min: &limit1, Doc: "Actions in one stay from which a warning is recorded."},
 	{Name: "hard_max", In: InThrottle, Type: TypeInt, Default: 12, Min: &limit1, Doc: "Actions in one stay after which the state is left for `on_throttle_hard`."},
 
-	{Name: "cron", In: InSchedule, Type: TypeText, Required: true, Doc: "Minute, hour, day of the month, month and day of the week, as in a crontab: lists, ranges, steps and names; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`; or `@every 90s`, which counts whole seconds from 1970 in UTC."},
+	{Name: "cron", In: InSchedule, Type: TypeText, Required: true, Doc: "Minute, hour, day of the month, month and day of the week, as in a crontab: lists, ranges, steps and names; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`; or `@every 90s`, which counts whole seconds from 1970 in UTC. Several of these, each on a line of its own or with a semicolon between them, are the times of all of them."},
 	{Name: "timezone", In: InSchedule, Type: TypeText, Doc: "The time zone these are in, such as `Europe/Berlin`. Without it that of the machine."},
 	{Name: "overlap", In: InSchedule, Type: TypeText, Default: "skip", Values: []string{"skip", "queue"}, Doc: "What happens at a time when the previous run has not ended: the time is skipped, or its run waits."},
 	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one"}, Doc: "What becomes of times that were missed: nothing, or one run for all of them."},

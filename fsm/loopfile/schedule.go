@@ -14,7 +14,9 @@ func (d *decoder) schedule(of *block) *fsm.Schedule {
 	b.need(of.pos("schedule"), "cron", "schedule")
 	s := &fsm.Schedule{Cron: b.text("cron"), Timezone: b.text("timezone"), Overlap: b.text("overlap"), CatchUp: b.text("catch_up")}
 	if f, ok := b.fields["cron"]; ok && f.val != nil {
-		if _, err := cron.Parse(s.Cron); err != nil {
+		if times, err := cron.Parse(s.Cron); err == nil {
+			s.Cron = times.String()
+		} else {
 			d.errorf(d.pos(f.node), join(b.path, "cron"), "bad-value", "cron: %v (every day at 03:00 is \"0 3 * * *\")", err)
 		}
 	}

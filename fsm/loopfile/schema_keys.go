@@ -76,6 +76,9 @@ func keySchema(k *Key) jsonObject {
 		s.add("type", []any{"array", "null"})
 	case TypeBlock:
 		block := reference(string(k.Block))
+		if k.Short != "" {
+			block = object("if", object("type", "object"), "then", block, "else", reference("given_text"))
+		}
 		if k.NotNull {
 			s = append(s, block...)
 		} else {

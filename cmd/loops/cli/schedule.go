@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"strings"
 	"time"
 
@@ -88,36 +89,47 @@ all times come that are on record.` + exitcode.Help(exitcode.OK, exitcode.Failed
 
 // newSchedulePauseCommand is pause, or unpause.
 func newSchedulePauseCommand(a *app, pause bool) *cobra.Command {
-	var json bool
+	var json, all bool
 	cmd := &cobra.Command{
-		Use: "pause NAME", Short: "Stop a schedule until it is unpaused", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule pause nightly",
+		Use: "pause NAME", Short: "Stop a schedule until it is unpaused", Args: arguments(0, 1, "NAME of a loop"), Example: "  loops schedule pause nightly\n  loops schedule pause --all",
 		Long: `pause stops the schedule of a loop until it is unpaused, also when servers are started again. Times that pass meanwhile are
 not made up for. A run that it has started continues.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record),
 	}
 	done, already := "The schedule of %s is paused.\n", "The schedule of %s was paused already.\n"
 	if !pause {
-		cmd.Use, cmd.Short, cmd.Example = "unpause NAME", "Have a paused schedule fire again", "  loops schedule unpause nightly"
+		cmd.Use, cmd.Short, cmd.Example = "unpause NAME", "Have a paused schedule fire again", "  loops schedule unpause nightly\n  loops schedule unpause --all"
 		cmd.Long = `unpause has a schedule that was paused fire again, from its next time on.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record)
 		done, already = "The schedule of %s fires again.\n", "The schedule of %s was not paused.\n"
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, plan, err := a.scheduled(args[0], engine.Operation("schedule "+cmd.Name()))
+		if all == (len(args) == 1) {
+			return usageError{"expected the NAME of a loop, or --all", cmd.CommandPath() + " --help"}
+		}
+		p, err := a.project()
 		if err != nil {
 			return err
 		}
-		changed, err := schedule.SetPaused(cmd.Context(), p, plan, pause, cmp.Or(a.sender(), "a user"))
-		switch {
-		case err != nil:
-			return err
-		case json:
-			return ui.WriteJSON(a.out, views.ScheduledObject(plan.Loop, changed, ""))
-		case !changed:
-			done = already
+		plans, wrong := schedule.Chosen(p, args, engine.Operation("schedule "+cmd.Name()))
+		objects := []any{}
+		for _, plan := range plans {
+			changed, err := schedule.SetPaused(cmd.Context(), p, plan, pause, cmp.Or(a.sender(), "a user"))
+			if err != nil {
+				return err
+			}
+			if objects = append(objects, views.ScheduledObject(plan.Loop, changed, "")); !json {
+				ui.Say(a.out, map[bool]string{true: done, false: already}[changed], plan.Loop)
+			}
 		}
-		ui.Say(a.out, done, plan.Loop)
-		return nil
+		switch {
+		case json && all:
+			return errors.Join(ui.WriteJSON(a.out, objects), a.shown(wrong))
+		case json && wrong == nil:
+			return ui.WriteJSON(a.out, objects[0])
+		}
+		return a.shown(wrong)
 	}
-	cmd.Flags().BoolVarP(&json, "json", "j", false, "print JSON")
+	cmd.Flags().BoolVar(&all, "all", false, "each schedule of the project")
+	cmd.Flags().BoolVarP(&json, "json", "j", false, "print JSON; a list with --all")
 	return cmd
 }
 
