@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -27,13 +28,14 @@ type chronicle struct {
 	turn chan struct{} // who holds it may use the rest
 
 	account *inspect.Account
-	steps   []step // as they were entered
-	parts   parts  // what ran side by side in them
-	read    uint64 // the last event that was read
+	because inspect.Because // knows which step decided how the run ended
+	steps   []step          // as they were entered
+	parts   parts           // what ran side by side in them
+	read    uint64          // the last event that was read
 	damage  string
 	words   map[string]string
 	said    map[int]string // of steps, since they were kept: the first line of output
-	fatal   []int          // the steps in which the run failed: the last that acted, and those around it
+	fatal   []int          // the steps in which the run failed: that which decided it, and those that ran inside it
 	used    time.Time      // guarded by the lock of the chronicles
 	size    atomic.Int64   // steps, as they were after the last look
 }
@@ -173,6 +175,7 @@ func (c *chronicle) readOn(ctx context.Context, f project.Finder, run persistenc
 		_, v := c.account.Take(e)
 		c.parts.take(e, v, c.account.Reader.Waits())
 		c.listen(e, v)
+		c.because.Add(e)
 	}
 	defer func() { c.size.Store(int64(len(c.steps) + len(c.parts.all))) }()
 	if project.Alive(run) {
@@ -188,7 +191,7 @@ func (c *chronicle) readOn(ctx context.Context, f project.Finder, run persistenc
 	return nil
 }
 
-// markFatal marks the last step that acted, and the steps that it ran inside, as those in which the run failed, if it did.
+// markFatal marks the step that decided that the run failed, if it did, and the last steps that acted inside it.
 func (c *chronicle) markFatal(run persistence.Run) {
 	for _, i := range c.fatal {
 		c.steps[i].fatal = false
@@ -197,8 +200,19 @@ func (c *chronicle) markFatal(run persistence.Run) {
 	if !inspect.Wasted(run) {
 		return
 	}
+	decided, end := strconv.Itoa(c.because.Step(run)), len(c.steps)
+	if slices.ContainsFunc(c.steps, func(s step) bool { return s.number == decided }) {
+		for i, s := range slices.Backward(c.steps) {
+			if s.number == decided {
+				break
+			}
+			if s.depth == 0 {
+				end = i
+			}
+		}
+	}
 	depth := int32(-1) // of the last one that was marked
-	for i, s := range slices.Backward(c.steps) {
+	for i, s := range slices.Backward(c.steps[:end]) {
 		if acted := s.exited || s.failed || s.verdict != ""; s.path == "" || depth < 0 && !acted || depth >= 0 && s.depth >= depth {
 			continue
 		}

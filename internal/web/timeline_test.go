@@ -143,7 +143,28 @@ func TestLanesOfManyItems(t *testing.T) {
 	}
 }
 
-// TestFailedStepIsRed: a run fails in the last step that acted, whatever its verdict, and in the steps around it. Other verdicts than
+// TestDecidingStepIsRed: the step that decided that the run failed is red, not one that told somebody of it.
+func TestDecidingStepIsRed(t *testing.T) {
+	t.Parallel()
+	c := &chronicle{steps: []step{
+		{number: "1", path: "test", verdict: "no", over: true, exited: true},
+		{number: "2", path: "report", over: true, exited: true},
+	}}
+	for _, e := range []fsm.Event{
+		{Kind: fsm.EventStateEnter, Fields: []fsm.Field{{Key: "state", Value: "test"}, {Key: "iteration", Value: int64(1)}}},
+		{Kind: fsm.EventEvaluate, Fields: []fsm.Field{{Key: "verdict", Value: "no"}}},
+		{Kind: fsm.EventStateEnter, Fields: []fsm.Field{{Key: "state", Value: "report"}, {Key: "iteration", Value: int64(2)}}},
+		{Kind: fsm.EventActionComplete, Fields: []fsm.Field{{Key: "exit_code", Value: int64(0)}}},
+	} {
+		c.because.Add(e)
+	}
+	c.markFatal(persistence.Run{Status: persistence.Failed, Ended: fsm.EndTerminal})
+	if !c.steps[0].fatal || c.steps[1].fatal {
+		t.Errorf("the steps are %+v", c.steps)
+	}
+}
+
+// TestFailedStepIsRed: where nothing says what decided, a run fails in the last step that acted, whatever its verdict, and in the steps around it. Other verdicts than
 // yes and error are neither a success nor a failure.
 func TestFailedStepIsRed(t *testing.T) {
 	t.Parallel()
