@@ -143,7 +143,7 @@ func TestLanesOfManyItems(t *testing.T) {
 	}
 }
 
-// TestDecidingStepIsRed: the step that decided that the run failed is red, not one that told somebody of it.
+// TestDecidingStepIsRed: the step that decided that the run failed is red, not one behind it.
 func TestDecidingStepIsRed(t *testing.T) {
 	t.Parallel()
 	c := &chronicle{steps: []step{
