@@ -76,6 +76,17 @@ func (c *Checkpoint) interrupted() Interrupted {
 	return Interrupted{Meta: c.Meta, Iteration: c.Iteration, Phases: c.Phases, SavedAt: c.SavedAt}
 }
 
+// A Clock returns the time. The zero Clock is that of the machine. It is called by several goroutines at once.
+type Clock func() time.Time
+
+// Now returns the time.
+func (c Clock) Now() time.Time {
+	if c == nil {
+		return time.Now()
+	}
+	return c()
+}
+
 // A Store keeps the newest checkpoint of each run. All methods may be called by several goroutines at once. A run has
 // one writer at a time: of two at once the last wins, whole, and neither is notified.
 type Store interface {

@@ -186,7 +186,7 @@ func threeEvents(t *testing.T) (d *Dir, path string, whole []byte, ends []int) {
 	t.Helper()
 	d = openRuns(t)
 	d.disk.noSync = true
-	d.now = func() time.Time { return time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC) }
+	d.Clock = func() time.Time { return time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC) }
 	for _, kind := range []string{"a", "b", "c"} {
 		_, err := d.Append(t.Context(), "r1", Event{Kind: kind, Data: json.RawMessage(`["J"]`)})
 		must(t, err)

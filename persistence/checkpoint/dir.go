@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A Dir keeps checkpoints and events in a folder, with a folder for each run:
@@ -27,9 +26,10 @@ import (
 // with mode 0600 and folders with 0700, less umask; the mode of a checkpoint that is replaced is kept. The methods of a
 // nil Dir do nothing and find nothing.
 type Dir struct {
+	Clock Clock // for the times of checkpoints and events; set before the first use
+
 	root string
 	disk disk
-	now  func() time.Time
 }
 
 var (
@@ -43,7 +43,7 @@ func OpenDir(root string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{root: abs, disk: disk{dirMode: 0o700, fileMode: 0o600}, now: time.Now}
+	d := &Dir{root: abs, disk: disk{dirMode: 0o700, fileMode: 0o600}}
 	if err := d.disk.mkdir(abs); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (d *Dir) Save(ctx context.Context, c *Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	data, err := Encode(c, d.now())
+	data, err := Encode(c, d.Clock.Now())
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (d *Dir) Append(ctx context.Context, run string, events ...Event) (uint64, 
 		if e, err = Numbered(e, last.seq+uint64(i)+1); err != nil {
 			return 0, appending(run, err)
 		}
-		stamp(&e, d.now())
+		stamp(&e, d.Clock.Now())
 		if lines, err = appendEvent(lines, e); err != nil {
 			return 0, fmt.Errorf("run %s: %w", run, err)
 		}

@@ -7,13 +7,14 @@ import (
 	"iter"
 	"slices"
 	"sync"
-	"time"
 )
 
 // A Memory keeps checkpoints and events until the process ends: for tests, and where a crash may lose everything. The
 // zero Memory is empty and ready. It may be used by several goroutines at once. The methods of a nil Memory do nothing
 // and find nothing.
 type Memory struct {
+	Clock Clock // for the times of checkpoints and events; set before the first use
+
 	mu     sync.Mutex
 	saved  map[string][]byte  // guarded by mu; as a file would hold it, so that nothing is shared with callers
 	events map[string][]Event // guarded by mu; only ever appended to
@@ -29,7 +30,7 @@ func (m *Memory) Save(ctx context.Context, c *Checkpoint) error {
 	if m == nil {
 		return nil
 	}
-	b, err := Encode(c, time.Now())
+	b, err := Encode(c, m.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -121,7 +122,7 @@ func (m *Memory) Append(ctx context.Context, run string, events ...Event) (uint6
 		if err != nil {
 			return 0, appending(run, err)
 		}
-		stamp(&e, time.Now())
+		stamp(&e, m.Clock.Now())
 		line, err := appendEvent(nil, e)
 		if err == nil {
 			e, err = parseEvent(line)

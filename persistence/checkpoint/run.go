@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -18,6 +19,23 @@ type Factory[In any] struct {
 	Store    Store
 	Interval time.Duration    // between two saves, see Run.Save; 0 = every Save is written
 	Meta     func(in In) Meta // takes the run's meta from its inputs; it must give the same Run after a restart
+	Clock    Clock            // for the interval; the stores have clocks of their own
+}
+
+// Begin returns the handle of the run with these inputs, and what Resume returns: its checkpoint, or a new one. The error is ErrRunID where
+// Meta gives no id that a run may have, and else that of Resume; the handle is nil then, unless the error is ErrDamaged.
+func (f *Factory[In]) Begin(ctx context.Context, in In) (*Run, *Checkpoint, error) {
+	r := f.New(in)
+	if r != nil {
+		if err := CheckRun(r.meta.Run); err != nil {
+			return nil, nil, err
+		}
+	}
+	c, err := r.Resume(ctx)
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		r = nil
+	}
+	return r, c, err
 }
 
 // New returns the handle of the run with these inputs. It reads and writes nothing.
@@ -29,7 +47,11 @@ func (f *Factory[In]) New(in In) *Run {
 	if f.Meta != nil {
 		meta = f.Meta(in)
 	}
-	return NewRun(f.Store, meta, f.Interval)
+	r := NewRun(f.Store, meta, f.Interval)
+	if r != nil {
+		r.clock = f.Clock
+	}
+	return r
 }
 
 // MetaFromMap is a Factory's Meta for inputs that are a map. Its keys are those of Meta in JSON: run, agent, caller,
@@ -64,6 +86,7 @@ type Run struct {
 	store    Store
 	meta     Meta // that it was made with
 	interval time.Duration
+	clock    Clock
 
 	writing chan struct{} // holds one entry while the store writes
 
@@ -180,14 +203,14 @@ func (r *Run) save(ctx context.Context, c *Checkpoint) (bool, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last = time.Now()
+	r.last = r.clock.Now()
 	return true, nil
 }
 
 func (r *Run) due() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return !r.ended && (r.last.IsZero() || time.Since(r.last) >= r.interval)
+	return !r.ended && (r.last.IsZero() || r.clock.Now().Sub(r.last) >= r.interval)
 }
 
 func (r *Run) over() error {
@@ -210,6 +233,27 @@ func (r *Run) Complete(ctx context.Context) error { return r.end(ctx) }
 // Fail is Complete for a run that failed in a way that continuing cannot fix. A run that should be resumed at the
 // next start calls neither.
 func (r *Run) Fail(ctx context.Context) error { return r.end(ctx) }
+
+// FailedKind is the kind of the event that FailWith appends.
+const FailedKind = "failed"
+
+// FailWith is Fail with a cause. If the store is a Log it appends an event of FailedKind first, whose data is {"cause": TEXT}, so that a
+// watcher can read why. After an error FailWith may be called again, and the event may be there twice.
+func (r *Run) FailWith(ctx context.Context, cause error) error {
+	if r == nil {
+		return nil
+	}
+	if l, ok := r.store.(Log); ok && cause != nil {
+		data, err := json.Marshal(map[string]string{"cause": cause.Error()})
+		if err != nil {
+			return fmt.Errorf("run %s: %w", r.meta.Run, err)
+		}
+		if _, err := l.Append(ctx, r.meta.Run, Event{Kind: FailedKind, Data: data}); err != nil {
+			return err
+		}
+	}
+	return r.end(ctx)
+}
 
 func (r *Run) end(ctx context.Context) error {
 	if r == nil {
@@ -234,6 +278,26 @@ func Remove(ctx context.Context, s Store, run string) error {
 		}
 	}
 	return s.Delete(ctx, run)
+}
+
+// Counts are how much a store has of a run.
+type Counts struct {
+	Checkpoints int    // 1 if there is one, also a damaged one
+	Events      uint64 // 0 if the store is no Log
+}
+
+// Count returns how much a store has of a run.
+func Count(ctx context.Context, s Store, run string) (n Counts, err error) {
+	switch _, err := s.Load(ctx, run); {
+	case err == nil || errors.Is(err, ErrDamaged):
+		n.Checkpoints = 1
+	case !errors.Is(err, ErrNotFound):
+		return n, err
+	}
+	if l, ok := s.(Log); ok {
+		n.Events, err = l.Append(ctx, run) // numbers have no gaps
+	}
+	return n, err
 }
 
 // Append appends events to the run's log, see Log. It is errors.ErrUnsupported if the store is no Log.

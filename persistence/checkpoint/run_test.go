@@ -296,6 +296,38 @@ func TestDraftReviewDraft(t *testing.T) {
 	}
 }
 
+// A factory begins a run where it stopped, by a clock of its own, and says when it cannot.
+func TestFactoryBegins(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 28, 10, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	s := &checkpoint.Memory{Clock: clock}
+	f := &checkpoint.Factory[string]{Store: s, Interval: time.Minute, Clock: clock, Meta: func(in string) checkpoint.Meta { return checkpoint.Meta{Run: in} }}
+	r, c, err := f.Begin(t.Context(), "r1")
+	if err != nil || r == nil || !c.SavedAt.IsZero() {
+		t.Fatalf("%v, %+v, %v", r, c, err)
+	}
+	for _, want := range []bool{true, false} {
+		if saved, err := r.Save(t.Context(), c); err != nil || saved != want {
+			t.Fatalf("saved %v, %v, want %v", saved, err, want)
+		}
+	}
+	now = now.Add(time.Minute)
+	if saved, err := r.Save(t.Context(), c); err != nil || !saved {
+		t.Fatalf("a minute later: saved %v, %v", saved, err)
+	}
+	if _, c, err = f.Begin(t.Context(), "r1"); err != nil || !c.SavedAt.Equal(now) {
+		t.Errorf("again: %+v, %v", c, err)
+	}
+	if r, c, err = f.Begin(t.Context(), ""); !errors.Is(err, checkpoint.ErrRunID) || r != nil || c != nil {
+		t.Errorf("no id: %v, %v, %v", r, c, err)
+	}
+	var none *checkpoint.Factory[string]
+	if r, c, err = none.Begin(t.Context(), ""); err != nil || r != nil || c == nil {
+		t.Errorf("no factory: %v, %v, %v", r, c, err)
+	}
+}
+
 // plain is a store without a log.
 type plain struct{ checkpoint.Store }
 

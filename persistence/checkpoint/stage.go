@@ -24,9 +24,10 @@ import (
 // writes leaves what was there before, with or without a stage that was just being saved. (The file of one that was just
 // being saved for the first time may be left; it counts for nothing until the stage is saved again.)
 type Stages struct {
+	Clock Clock // for the day of the stages; set before the first use
+
 	dir      string
 	disk     disk
-	now      func() time.Time
 	manifest string // manifest.json
 	cleared  string // the manifest of stages that are being removed
 	lock     string
@@ -46,7 +47,7 @@ var ErrStageName = errors.New("not the name of a stage")
 func OpenStages(dir string) *Stages {
 	dir = filepath.Clean(dir)
 	return &Stages{
-		dir: dir, disk: disk{dirMode: 0o755, fileMode: 0o644}, now: time.Now,
+		dir: dir, disk: disk{dirMode: 0o755, fileMode: 0o644},
 		manifest: filepath.Join(dir, "manifest.json"), cleared: filepath.Join(dir, ".manifest.cleared.json"), lock: filepath.Join(dir, ".lock"),
 	}
 }
@@ -266,7 +267,7 @@ func (s *Stages) tidy() error {
 	return s.finishClearing()
 }
 
-func (s *Stages) today() string { return s.now().UTC().Format(time.DateOnly) }
+func (s *Stages) today() string { return s.Clock.Now().UTC().Format(time.DateOnly) }
 
 func (s *Stages) value(name string) string { return filepath.Join(s.dir, name+".json") }
 

@@ -20,7 +20,7 @@ func openStages(t testing.TB) (*Stages, string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "stages")
 	s := OpenStages(dir)
-	s.now = func() time.Time { return today }
+	s.Clock = func() time.Time { return today }
 	return s, dir
 }
 
@@ -63,7 +63,7 @@ func TestStages(t *testing.T) {
 	equal(t, beginText(t, s), begun(true, "2026-11-21", "plan", "fetch"))
 
 	// Past midnight in UTC, a script that has begun continues, and the next one starts afresh.
-	s.now = func() time.Time { return today.Add(time.Second).In(time.FixedZone("west", -9*3600)) }
+	s.Clock = func() time.Time { return today.Add(time.Second).In(time.FixedZone("west", -9*3600)) }
 	must(t, s.Save(t.Context(), "late", []byte("1")))
 	_, err = s.Load(t.Context(), "fetch")
 	must(t, err)
@@ -302,7 +302,7 @@ func TestParallelSaves(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			mine := OpenStages(dir)
-			mine.now = s.now
+			mine.Clock = s.Clock
 			for j := range 4 {
 				name := fmt.Sprintf("s%d-%d", i, j)
 				if err := mine.Save(t.Context(), name, []byte(`"`+name+`"`)); err != nil {
@@ -372,7 +372,7 @@ var stageScript = []stageOp{
 
 func (o stageOp) do(s *Stages) error {
 	ctx := context.Background()
-	s.now = func() time.Time { return today.Add(time.Duration(o.day) * 24 * time.Hour) }
+	s.Clock = func() time.Time { return today.Add(time.Duration(o.day) * 24 * time.Hour) }
 	switch name, value, _ := strings.Cut(o.what, "="); name {
 	case "begin":
 		_, err := s.Begin(ctx)
@@ -427,7 +427,7 @@ func TestStagesKilledAtEveryStep(t *testing.T) {
 			t.Fatalf("killed at change %d behind step %d: %q, want %q or %q", n, acked, got, stateAfter(acked), stateAfter(acked+1))
 		}
 		op := stageScript[acked]
-		s.now = func() time.Time { return today.Add(time.Duration(op.day) * 24 * time.Hour) }
+		s.Clock = func() time.Time { return today.Add(time.Duration(op.day) * 24 * time.Hour) }
 		b, err := s.Begin(t.Context())
 		must(t, err)
 		want := got

@@ -19,6 +19,8 @@ import (
 // returns. The checkpoint before the newest is kept and used while that one is damaged; a damaged one that was replaced
 // stays in its table, marked, until the run is deleted. The methods of nil do nothing and find nothing.
 type Checkpoints struct {
+	Clock checkpoint.Clock // for the times of checkpoints and events; set before the first use
+
 	path  string
 	file  sameFile
 	wait  time.Duration
@@ -36,7 +38,7 @@ func (c *Checkpoints) Save(ctx context.Context, p *checkpoint.Checkpoint) error 
 	if c == nil {
 		return nil
 	}
-	body, err := checkpoint.Encode(p, time.Now())
+	body, err := checkpoint.Encode(p, c.Clock.Now())
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
 
 	"loops/persistence/checkpoint"
 )
@@ -42,7 +41,7 @@ func (c *Checkpoints) Append(ctx context.Context, run string, events ...checkpoi
 			if err != nil {
 				return err
 			}
-			body, err := checkpoint.EncodeEvent(e, time.Now())
+			body, err := checkpoint.EncodeEvent(e, c.Clock.Now())
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package checkpointtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -27,6 +28,33 @@ var logging = []test{
 		t.equal(t.since("r1", 3), []string{})
 		t.equal(t.since("r1", 9), []string{})
 		t.equal(t.since("r2", 0), []string{"x1"})
+	}},
+	{"checkpoints and events are counted", func(t *T) {
+		count := func(want checkpoint.Counts) {
+			t.Helper()
+			n, err := checkpoint.Count(t.ctx, t.S, "r1")
+			t.is(err, nil)
+			t.equal(n, want)
+		}
+		count(checkpoint.Counts{})
+		t.append("r1", event("a"), event("b"))
+		count(checkpoint.Counts{Events: 2})
+		t.save(full("r1", 1))
+		t.save(full("r1", 2))
+		count(checkpoint.Counts{Checkpoints: 1, Events: 2})
+		t.is(checkpoint.Remove(t.ctx, t.S, "r1"), nil)
+		count(checkpoint.Counts{})
+	}},
+	{"the cause of a failure is an event", func(t *T) {
+		r := checkpoint.NewRun(t.S, checkpoint.Meta{Run: "r1"}, 0)
+		t.is(r.SaveNow(t.ctx, full("r1", 1)), nil)
+		t.is(r.FailWith(t.ctx, errors.New("no \"key\"")), nil)
+		t.none("r1")
+		for e, err := range t.log().Since(t.ctx, "r1", 0) {
+			t.is(err, nil)
+			t.equal(e.Kind+string(e.Data), checkpoint.FailedKind+`{"cause":"no \"key\""}`)
+		}
+		t.equal(t.append("r1"), uint64(1))
 	}},
 	{"an event comes back as it was", func(t *T) {
 		at := time.Date(2026, 11, 21, 10, 34, 5, 123456789, time.FixedZone("east", 3600))
