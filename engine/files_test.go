@@ -53,7 +53,7 @@ func (d *dying) Keep(ctx context.Context) (string, error) {
 func TestFilesTravel(t *testing.T) {
 	t.Parallel()
 	testenv.Command(t, "git")
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
 	git := gitref.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none"), 0)
 	must := func(dir string, args ...string) string {

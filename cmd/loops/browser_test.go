@@ -229,7 +229,7 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Run("a run whose process is killed shows that", func(t *testing.T) {
 		run := start(t)
 		b := s.page(t, chromium, "/p/shop/runs/"+run)
-		b.sees(statusIs("running"))
+		b.sees(statusIs("asks"))
 		b.sees(`document.getElementById("live").textContent === "live"`)
 		var now struct {
 			PID int `json:"pid"`

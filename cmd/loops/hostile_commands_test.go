@@ -101,6 +101,7 @@ func (p *hostileProject) ended() {
 	p.loops("run", "all", "--context", hostile, "--"+hostile)
 	p.loops("resume", hand)
 	p.loops("resume", hand, "--json")
+	p.loops("retry", all, "--dry-run")
 	p.loops("fork", all, "--at", "2", "--dry-run")
 	p.loops("fork", all, "--at", "2", "--set", "v="+hostile)
 	runs := []string{all, hand}

@@ -29,6 +29,7 @@ type ending struct {
 	pass    bool   // a report counts it as a success
 	live    bool
 	untold  bool   // nothing is left that could notify
+	page    string // the class and text of the status on its page; "" = the outcome
 	watched string // the word of watch, which is more precise; "" = the same
 }
 
@@ -47,12 +48,12 @@ var endings = map[string]ending{
 	"late":     {states: `check: {action: "sleep 1.2", next: fix}` + "\n  fix: {action: echo on, next: done}", keys: "timeout: 1", outcome: "timed_out", reason: `the run took longer than its timeout of 1\.0s; last, state .*`, last: `Loop timed out: `},
 	"dear":     {states: `check: {action: hi, action_type: prompt, next: check}`, keys: "budget: {tokens: 100}", args: []string{"--host", "mine"}, outcome: "budget", reason: `in state check: the budget of the loop dear was used up: tokens 180 of 100`, last: `Loop stopped at its budget: check`},
 	"handed":   {states: `check: {action: "echo 'CONTEXT_HANDOFF: read the notes'", next: done}`, outcome: "handed_off", reason: `state check handed off: "read the notes"`, last: `Loop handed off: check`},
-	"parked":   {states: `gate: {ask: {question: "Ship it?", choices: [yes, no]}, on_yes: done, on_no: bad}`, keys: "initial: gate", args: []string{"--park"}, outcome: "parked", reason: `parked in state gate, which waits for an answer: Ship it\?`, last: `Loop parked: gate`},
+	"parked":   {states: `gate: {ask: {question: "Ship it?", choices: [yes, no]}, on_yes: done, on_no: bad}`, keys: "initial: gate", args: []string{"--park"}, outcome: "parked", reason: `parked in state gate, which waits for an answer: Ship it\?`, last: `Loop parked: gate`, page: `waiting">asks`},
 	"stopped":  {states: slowState, outcome: "stopped", reason: `stopped by a user in state check`, last: `Loop stopped: check`},
 	"signaled": {states: slowState, outcome: "interrupted", reason: `stopped by SIGTERM in state check`, last: `Loop interrupted by SIGTERM: check`},
 	"killed":   {states: slowState, outcome: "killed", reason: `interrupted in state check: its process \(pid \d+\) is gone`, untold: true},
 	"paused":   {states: `check: {action: "touch began; until test -e go; do sleep 0.1; done", next: fix}` + "\n  fix: {action: echo on, next: done}", outcome: "paused", reason: `paused since [-0-9]+ [:0-9]+ UTC, before state fix`, live: true},
-	"asking":   {states: `gate: {ask: {question: "Ship it?", choices: [yes, no]}, on_yes: done, on_no: bad}`, keys: "initial: gate", outcome: "running", reason: `waits for an answer: Ship it\? \(state gate\)`, live: true, watched: "waiting"},
+	"asking":   {states: `gate: {ask: {question: "Ship it?", choices: [yes, no]}, on_yes: done, on_no: bad}`, keys: "initial: gate", outcome: "running", reason: `waits for an answer: Ship it\? \(state gate\)`, live: true, watched: "waiting", page: `waiting">asks`},
 }
 
 const slowState = `check: {action: "echo $PPID > $(basename $LOOPS_RUN_DIR | cut -d- -f1).pid; sleep 600", next: done}`
@@ -151,7 +152,7 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 			}
 			_, page := s.ask("GET", "/p/shop/runs/"+ids[name], "", "")
 			page = html.UnescapeString(page)
-			see("the page", page, `class="status `+e.outcome+`"`)
+			see("the page", page, `class="status `+cmp.Or(e.page, e.outcome+`"`))
 			for _, r := range answer.Runs {
 				if r.Loop == name && (r.Outcome != e.outcome || (r.Reason == nil) != e.live) {
 					t.Errorf("the API says %+v", r)

@@ -444,7 +444,7 @@ func TestSubmitRefused(t *testing.T) {
 // TestWorkerWithoutDatabase: a server that is killed and back before the lease is over interrupts no run.
 func TestWorkerWithoutDatabase(t *testing.T) {
 	t.Parallel()
-	f := fleetOn(t, ownPostgres(t), "20s")
+	f := fleetOn(t, ownPostgres(t), "2m") // a busy machine takes half a minute to start a server again
 	f.write(".loops/three.yaml", threeSteps)
 	id := f.submit("three")
 	w := f.worker()

@@ -57,7 +57,7 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 	} else if !done && p.explain != "" && o.Message == "" {
 		ui.SayLine(out, "Explain with: "+p.explain)
 	}
-	if resume == "" && p.again != "" && o.Steps > 0 && inspect.Over(o) {
+	if resume == "" && p.again != "" && o.Message == "" && o.Steps > 0 && inspect.Over(o) {
 		ui.SayLine(out, "Again from there: "+p.again)
 	}
 }
