@@ -217,7 +217,7 @@ func (f *forkPlace) checkTree(ctx context.Context, p *project.Project, o Options
 	switch {
 	case err != nil:
 		return TreeError(err)
-	case asked.Branch == old.tree.Branch:
+	case s.Tip != "" && asked.Branch == old.tree.Branch:
 		return nil // the fork works there, too
 	case s.Files > 0 || s.Commits > 0:
 		return refuse(Undecided, "what the items of run %s changed is in its work tree, on branch %s, and not in %s: merge that branch first, or do all of step %d again: %s", f.run.ID, old.tree.Branch, p.Dir, f.point.Step,

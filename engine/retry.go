@@ -69,7 +69,7 @@ func (e *Engine) retry(ctx context.Context, look *project.Records, run persisten
 // decidingStep returns the step that decided how a run ended, which its reason names; "last" where none is known.
 func decidingStep(ctx context.Context, look *project.Records, run persistence.Run) (string, error) {
 	lately, err := inspect.Lately(func(each func(fsm.Event) bool) error { return look.Newest(ctx, run.ID, each) })
-	if n := lately.Step(run); err == nil && n > 0 {
+	if n, _ := lately.Decided(run); err == nil && n > 0 {
 		return strconv.Itoa(n), nil
 	}
 	return lastStep, err

@@ -29,7 +29,7 @@ type Account struct {
 
 	byState map[string]*Cost
 	latest  map[string]*Visit // of each state of the run's own loop
-	acted   string            // the state that acted last
+	because Because
 }
 
 // NewAccount returns an Account that prices what was recorded without a cost as known does.
@@ -44,6 +44,7 @@ func (t *Account) Take(e fsm.Event) (Cost, *Visit) {
 	t.Costs.AddTo(v, e)
 	t.Add(e, v)
 	t.remember(e, v)
+	t.because.Add(e)
 	cost := t.Costs.Total.since(before)
 	if cost.Prompts+cost.Judges > 0 {
 		line := t.byState[t.Current()]
@@ -56,20 +57,18 @@ func (t *Account) Take(e fsm.Event) (Cost, *Visit) {
 	return cost, v
 }
 
-// remember keeps the newest visit of each state, and which state acted last.
+// Decided returns the step that decided how the run ended, and its state, as [Because.Decided] does.
+func (t *Account) Decided(r persistence.Run) (step int, state string) { return t.because.Decided(r) }
+
+// remember keeps the newest visit of each state.
 func (t *Account) remember(e fsm.Event, v *Visit) {
-	if v == nil {
+	if v == nil || e.Kind != fsm.EventStateEnter {
 		return
 	}
 	if len(v.Above) > 0 {
 		v = v.Above[0]
 	}
-	switch e.Kind {
-	case fsm.EventStateEnter:
-		t.latest[v.State] = v
-	case fsm.EventActionComplete, fsm.EventActionError, fsm.EventEvaluate:
-		t.acted = v.State
-	}
+	t.latest[v.State] = v
 }
 
 // outcome returns how the run left a state last.
@@ -81,13 +80,14 @@ func (t *Account) outcome(r persistence.Run, name string) diagram.Amount {
 	case !v.Over() && v.Verdict() == "" && v.To() == "":
 		return diagram.Amount{Tone: diagram.Other}
 	}
+	_, decided := t.Decided(r)
 	a := diagram.Amount{Text: v.Verdict(), Tone: diagram.Other}
 	tone := ToneOf(v.Verdict())
 	if code, ended := v.Exit(); ended && code != 0 && tone != Success {
 		a.Text = strings.TrimPrefix(fmt.Sprintf("%s, exit %d", a.Text, code), ", ")
 	}
 	switch {
-	case Wasted(r) && name == t.acted, tone == Failure, v.Verdict() == "" && v.Failed():
+	case Wasted(r) && name == decided, tone == Failure, v.Verdict() == "" && v.Failed():
 		a.Tone = diagram.Fell
 	case tone == Success, v.Verdict() == "":
 		a.Tone = diagram.Good

@@ -188,16 +188,17 @@ func (b *Because) enter(state string, step int) {
 	b.turns[0] = turn{state: state, step: step}
 }
 
-// Step returns the step that decided how a run ended, which its reason names: the last, of a run that came to no terminal state. 0 where none
-// did, or it is not known.
-func (b *Because) Step(r persistence.Run) int {
-	if r.Ended != fsm.EndTerminal {
-		return b.turns[0].step
+// Decided returns the step that decided how a run ended, which its reason names, and its state: the last, of a run that came to no terminal
+// state. 0 and "" where none did, or it is not known.
+func (b *Because) Decided(r persistence.Run) (step int, state string) {
+	t := &b.turns[0]
+	if r.Ended == fsm.EndTerminal {
+		t = b.decided(r.Status == persistence.Failed, nil)
 	}
-	if t := b.decided(r.Status == persistence.Failed, nil); t != nil {
-		return t.step
+	if t == nil {
+		return 0, ""
 	}
-	return 0
+	return t.step, t.state
 }
 
 func (b *Because) judge(now *turn, e fsm.Event) {

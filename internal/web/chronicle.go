@@ -28,10 +28,9 @@ type chronicle struct {
 	turn chan struct{} // who holds it may use the rest
 
 	account *inspect.Account
-	because inspect.Because // knows which step decided how the run ended
-	steps   []step          // as they were entered
-	parts   parts           // what ran side by side in them
-	read    uint64          // the last event that was read
+	steps   []step // as they were entered
+	parts   parts  // what ran side by side in them
+	read    uint64 // the last event that was read
 	damage  string
 	words   map[string]string
 	said    map[int]string // of steps, since they were kept: the first line of output
@@ -175,7 +174,6 @@ func (c *chronicle) readOn(ctx context.Context, f project.Finder, run persistenc
 		_, v := c.account.Take(e)
 		c.parts.take(e, v, c.account.Reader.Waits())
 		c.listen(e, v)
-		c.because.Add(e)
 	}
 	defer func() { c.size.Store(int64(len(c.steps) + len(c.parts.all))) }()
 	if project.Alive(run) {
@@ -200,7 +198,8 @@ func (c *chronicle) markFatal(run persistence.Run) {
 	if !inspect.Wasted(run) {
 		return
 	}
-	decided, end := strconv.Itoa(c.because.Step(run)), len(c.steps)
+	n, _ := c.account.Decided(run)
+	decided, end := strconv.Itoa(n), len(c.steps)
 	if slices.ContainsFunc(c.steps, func(s step) bool { return s.number == decided }) {
 		for i, s := range slices.Backward(c.steps) {
 			if s.number == decided {

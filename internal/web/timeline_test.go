@@ -146,7 +146,7 @@ func TestLanesOfManyItems(t *testing.T) {
 // TestDecidingStepIsRed: the step that decided that the run failed is red, not one behind it.
 func TestDecidingStepIsRed(t *testing.T) {
 	t.Parallel()
-	c := &chronicle{steps: []step{
+	c := &chronicle{account: inspect.NewAccount(nil), steps: []step{
 		{number: "1", path: "test", verdict: "no", over: true, exited: true},
 		{number: "2", path: "report", over: true, exited: true},
 	}}
@@ -156,7 +156,7 @@ func TestDecidingStepIsRed(t *testing.T) {
 		{Kind: fsm.EventStateEnter, Fields: []fsm.Field{{Key: "state", Value: "report"}, {Key: "iteration", Value: int64(2)}}},
 		{Kind: fsm.EventActionComplete, Fields: []fsm.Field{{Key: "exit_code", Value: int64(0)}}},
 	} {
-		c.because.Add(e)
+		c.account.Take(e)
 	}
 	c.markFatal(persistence.Run{Status: persistence.Failed, Ended: fsm.EndTerminal})
 	if !c.steps[0].fatal || c.steps[1].fatal {
@@ -169,7 +169,7 @@ func TestDecidingStepIsRed(t *testing.T) {
 func TestFailedStepIsRed(t *testing.T) {
 	t.Parallel()
 	run := persistence.Run{Status: persistence.Failed}
-	c := &chronicle{steps: []step{
+	c := &chronicle{account: inspect.NewAccount(nil), steps: []step{
 		{path: "check", verdict: "no", over: true},
 		{path: "fix", verdict: "partial", over: true},
 		{path: "ship", verdict: "no", over: true, exited: true},

@@ -2,7 +2,6 @@ package sharedflags
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -51,7 +50,7 @@ func insteadOf(cmd *cobra.Command, flag string) string { return closest[cmd.Name
 // LittleLoops adds the flags that noEffect lists, hidden, to the commands below root. note is called for each that is given.
 func LittleLoops(root *cobra.Command, note func(string)) {
 	for _, cmd := range root.Commands() {
-		var added []string
+		added := map[string]string{} // by flag, what to do instead
 		for _, f := range noEffect {
 			if !slices.Contains(f.commands, cmd.Name()) {
 				continue
@@ -62,20 +61,19 @@ func LittleLoops(root *cobra.Command, note func(string)) {
 				cmd.Flags().StringP(f.name, f.short, "", "accepted (`"+f.value+"`) for scripts of little-loops; has no effect")
 			}
 			cmd.Flags().Lookup(f.name).Hidden = true
-			added = append(added, "--"+f.name+" changes nothing: "+f.instead)
+			added[f.name] = f.instead
 		}
 		run := cmd.RunE
-		if run == nil || added == nil {
+		if run == nil || len(added) == 0 {
 			continue
 		}
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if quiet, err := cmd.Flags().GetBool("quiet"); err != nil || !quiet {
-				for _, text := range added {
-					name, _, _ := strings.Cut(strings.TrimPrefix(text, "--"), " ")
-					if cmd.Flags().Changed(name) {
-						note(text)
+				cmd.Flags().Visit(func(f *pflag.Flag) {
+					if instead := added[f.Name]; instead != "" {
+						note("--" + f.Name + " changes nothing: " + instead)
 					}
-				}
+				})
 			}
 			return run(cmd, args)
 		}
