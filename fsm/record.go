@@ -41,7 +41,11 @@ func (e *Executor) record(ctx context.Context, checkpoint bool) bool {
 	if len(e.batch.Events) == 0 && !checkpoint {
 		return true
 	}
-	e.mem.Elapsed = e.elapsed()
+	if o := e.mem.Outcome; o != nil {
+		e.mem.Elapsed = o.Duration // one reading of the clock: no view says another time than the next
+	} else {
+		e.mem.Elapsed = e.elapsed()
+	}
 	if e.cfg.Verify {
 		if err := e.mem.verify(); err != nil {
 			e.broken = err

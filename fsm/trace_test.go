@@ -570,3 +570,24 @@ func TestResumeWithAHigherCapGoesOnWithTheWork(t *testing.T) {
 		})
 	}
 }
+
+// `report` said that a run took 452ms, and 453ms once its memory could not be read: the end was timed twice.
+func TestEndHasOneTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		rec := &tape{}
+		loop := loadTrace(t, "testdata/trace/capture.yaml")
+		cfg, _, _ := config(loop, rec)
+		cfg.Why = func(fsm.Outcome, []fsm.Event) string {
+			time.Sleep(time.Millisecond) // of the fake clock
+			return ""
+		}
+		out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := rec.saved[len(rec.saved)-1]; last.Elapsed != out.Duration || last.Outcome.Duration != out.Duration {
+			t.Errorf("the run took %v; its memory says %v and %v", out.Duration, last.Elapsed, last.Outcome.Duration)
+		}
+	})
+}

@@ -44,6 +44,13 @@ func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.
 	for {
 		// Whether it is running is asked before its events are read, so that none comes after the last look.
 		goesOn := Alive(r)
+		if !goesOn && (r.Status == persistence.Running || r.Status == persistence.Starting) { // what it recorded last came behind the look that r is of
+			now, err := f.now(ctx, r)
+			if err != nil {
+				return r, err
+			}
+			r, goesOn = now, Alive(now)
+		}
 		begun := time.Now()
 		f.readStderr()
 		err := f.Read(ctx, r, !goesOn, each)
@@ -64,14 +71,22 @@ func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.
 		if r.Held && f.Store.Owned(ctx, f.ID) {
 			continue // a look at all of the run would read what it records in the middle of an action, each time
 		}
-		now, err := f.Store.Runs(ctx, persistence.Query{ID: f.ID})
-		if err != nil {
-			return r, f.Store.Failed(err)
-		}
-		if now = Current(now); len(now) > 0 {
-			r = now[0]
+		if r, err = f.now(ctx, r); err != nil {
+			return r, err
 		}
 	}
+}
+
+// now returns the run as it is on record; r where that is not found any more.
+func (f *Follower) now(ctx context.Context, r persistence.Run) (persistence.Run, error) {
+	runs, err := f.Store.Runs(ctx, persistence.Query{ID: f.ID})
+	if err != nil {
+		return r, f.Store.Failed(err)
+	}
+	if runs = Current(runs); len(runs) > 0 {
+		return runs[0], nil
+	}
+	return r, nil
 }
 
 func (f *Follower) readStderr() {
