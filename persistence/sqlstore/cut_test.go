@@ -7,11 +7,11 @@ import (
 	"loops/persistence"
 )
 
-// TestConnectionsEndWhileReading: the server ends every connection in the middle of a history. A reader gets all of it
+// TestConnectionsEndWhileReading: the server ends the connections in the middle of a history. A reader gets all of it
 // or an error, never a part as if it were all.
 func TestConnectionsEndWhileReading(t *testing.T) {
 	t.Parallel()
-	at := with(dialects[1].location(t), "durability=none")
+	at := with(with(dialects[1].location(t), "durability=none"), "application_name=cut") // other tests use the server too
 	s := opened(t, at)
 	j := create(t, s, elsewhere)
 	for n := range 1500 { // more than are read at once
@@ -35,7 +35,7 @@ func TestConnectionsEndWhileReading(t *testing.T) {
 				t.Fatalf("event %d is followed by %d", n-1, e.Seq)
 			}
 			if n == after {
-				_, err := other.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'`)
+				_, err := other.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name = 'cut'`)
 				must(t, err)
 			}
 		}
@@ -44,4 +44,20 @@ func TestConnectionsEndWhileReading(t *testing.T) {
 			t.Errorf("cut after %d: %d of %d events, %v", after, n, want, last)
 		}
 	}
+}
+
+// A command opened three connections, of which it used one at a time.
+func TestOneConnectionForReadingAndWriting(t *testing.T) {
+	t.Parallel()
+	at := with(dialects[1].location(t), "application_name=one")
+	s := opened(t, at)
+	j := create(t, s, elsewhere)
+	must(t, j.Record(t.Context(), step(2)))
+	whole(t, s, j.Run().ID)
+	var n int
+	must(t, s.Ask(t.Context(), &n, `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'one'`))
+	if n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	must(t, j.Close(t.Context()))
 }

@@ -63,13 +63,12 @@ func openPostgres(ctx context.Context, u *url.URL, lease time.Duration) (d *post
 		db.SetMaxIdleConns(conns)
 		return db
 	}
-	read = open(4)
-	if err := d.makeSchema(ctx, read, config.RuntimeParams["search_path"]); err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("%s: %w", d.name, err), read.Close())
+	d.db = open(8) // for reading too: a command that does one thing after the other makes one connection
+	if err := d.makeSchema(ctx, d.db, config.RuntimeParams["search_path"]); err != nil {
+		return nil, nil, nil, errors.Join(fmt.Errorf("%s: %w", d.name, err), d.db.Close())
 	}
-	d.db = open(4)
 	config.RuntimeParams["synchronous_commit"] = "off"
-	return d, open(1), read, nil
+	return d, open(1), d.db, nil
 }
 
 // makeSchema makes the schema that search_path names, if it is not there.
