@@ -101,38 +101,48 @@ func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payl
 
 // put has the judge asked, and asked again as long as that is worth the wait.
 func (q *asker) put(ctx context.Context, a Action) (Result, error) {
-	e, m := q.e, q.e.mem
+	e := q.e
 	for {
 		if !e.awaitCircuit(ctx, q.st, a.Host) || !e.awaitPurse(ctx, q.st) {
 			return Result{}, errHalted
 		}
-		if err := e.affordable(); err != nil {
-			return Result{}, err
-		}
-		a.MaxCost = e.costLeft()
-		m.Attempt++
-		m.Asking, a.Attempt = true, m.Attempt
-		if !e.record(ctx, true) {
-			return Result{}, errHalted
-		}
-		res, err := e.attempt(ctx, a, nil)
-		m.Asking = false
-		if e.broken == nil && ctx.Err() != nil {
-			q.cutShort(res)
-		}
-		if e.broken != nil || ctx.Err() != nil {
-			return Result{}, errHalted
-		}
+		res, err := q.putOnce(ctx, a)
 		if err != nil {
 			return Result{}, err
 		}
-		e.spend(spentOn(res))
 		e.clearCircuit(res)
 		wait, err := e.judgeAgain(ctx, q.st, &res)
 		if err != nil || !wait {
 			return res, err
 		}
 	}
+}
+
+// putOnce has the judge asked, if the budgets leave something, and counts what it used.
+func (q *asker) putOnce(ctx context.Context, a Action) (Result, error) {
+	e, m := q.e, q.e.mem
+	settle, err := e.reserve(ctx, &a)
+	if err != nil {
+		return Result{}, err
+	}
+	defer settle()
+	m.Attempt++
+	m.Asking, a.Attempt = true, m.Attempt
+	if !e.record(ctx, true) {
+		return Result{}, errHalted
+	}
+	res, err := e.attempt(ctx, a, nil)
+	m.Asking = false
+	if e.broken == nil && ctx.Err() != nil {
+		q.cutShort(res)
+	}
+	if e.broken != nil || ctx.Err() != nil {
+		return Result{}, errHalted
+	}
+	if err == nil {
+		e.spend(spentOn(res))
+	}
+	return res, err
 }
 
 // fingerprint distinguishes questions.

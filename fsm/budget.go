@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 )
 
@@ -115,6 +116,7 @@ func (b *Budget) Lines(s Spent, wall time.Duration, steps int) []BudgetLine {
 type limit struct {
 	of    *Executor
 	state string // "" = of the whole loop
+	ended int    // prompts and judges whose use is in Spent
 	BudgetLine
 }
 
@@ -162,7 +164,7 @@ func (e *Executor) limits(yield func(*limit) bool) {
 
 func budgetLimits(x *Executor, state string, b *Budget, s Spent, wall time.Duration, steps int, yield func(*limit) bool) bool {
 	for _, l := range b.Lines(s, wall, steps) {
-		if !yield(&limit{x, state, l}) {
+		if !yield(&limit{x, state, s.Prompts, l}) {
 			return false
 		}
 	}
@@ -186,11 +188,77 @@ func (e *Executor) overrun() (err error) {
 	return err
 }
 
+// inFlight is what the prompts and judges that run now are expected to use of a limit: as much each as those that ended did
+// in the mean, and all that is left while none has ended.
+func (l *limit) inFlight() float64 {
+	n := float64(l.of.asking)
+	switch {
+	case n == 0 || l.Name != "prompts" && l.Name != "cost_usd" && l.Name != "tokens":
+		return 0
+	case l.Name == "prompts":
+		return n
+	case l.ended == 0:
+		return max(0, l.Most-l.Spent)
+	}
+	return n * l.Spent / float64(l.ended)
+}
+
+// reserve takes from the budgets what a prompt or a judge is expected to use, until settle is called, and sets what it may
+// cost. Where others in flight leave nothing, it waits until one of them has settled, and may have used less. The error is
+// an *overrun, or errHalted.
+func (e *Executor) reserve(ctx context.Context, a *Action) (settle func(), err error) {
+	for {
+		if err := e.affordable(); err != nil {
+			return nil, err
+		}
+		taken := false
+		e.limits(func(l *limit) bool {
+			taken = l.Spent+l.inFlight() >= l.Most
+			return !taken
+		})
+		if !taken {
+			break
+		}
+		if !e.awaitSettled(ctx) {
+			return nil, errHalted
+		}
+	}
+	a.MaxCost = e.costLeft()
+	for x := e; x != nil; x = x.parent {
+		x.asking++
+	}
+	return sync.OnceFunc(func() {
+		for x := e; x != nil; x = x.parent {
+			x.asking--
+		}
+		if e.baton != nil {
+			e.baton.settled.Broadcast()
+		}
+	}), nil
+}
+
+// awaitSettled waits until a prompt or a judge of another branch or item has ended. It reports false if the run was stopped,
+// or its time is up.
+func (e *Executor) awaitSettled(ctx context.Context) bool {
+	if len(e.batch.Events) > 0 {
+		e.record(ctx, false)
+	}
+	defer context.AfterFunc(ctx, func() {
+		e.baton.Lock()
+		defer e.baton.Unlock()
+		e.baton.settled.Broadcast()
+	})()
+	if ctx.Err() == nil && e.broken == nil {
+		e.baton.settled.Wait()
+	}
+	return ctx.Err() == nil && e.broken == nil && (e.mem.Flushing || e.loopTimeout(ctx) == pass)
+}
+
 // costLeft is what the next prompt may cost, in USD; 0 = no limit.
 func (e *Executor) costLeft() float64 {
 	left := 0.0
 	e.limits(func(l *limit) bool {
-		if rest := math.Round((l.Most-l.Spent)*1e6) / 1e6; l.Name == "cost_usd" && rest > 0 && (left == 0 || rest < left) {
+		if rest := math.Round((l.Most-l.Spent-l.inFlight())*1e6) / 1e6; l.Name == "cost_usd" && rest > 0 && (left == 0 || rest < left) {
 			left = rest
 		}
 		return true

@@ -30,6 +30,18 @@ type crew struct {
 	freed   chan struct{} // an item gave its slot back
 }
 
+// A baton is held by the member that uses what the machine remembers.
+type baton struct {
+	sync.Mutex
+	settled *sync.Cond // a prompt or a judge has ended, and its budgets know what it used
+}
+
+func newBaton() *baton {
+	b := &baton{}
+	b.settled = sync.NewCond(b)
+	return b
+}
+
 // A member is one that runs.
 type member struct {
 	memory *BranchMemory
@@ -47,7 +59,7 @@ func (c *crew) assemble() (dismiss func()) {
 	e := c.e
 	own := e.baton == nil
 	if own {
-		e.baton = &sync.Mutex{}
+		e.baton = newBaton()
 		e.baton.Lock()
 	}
 	c.free = sync.NewCond(e.baton)

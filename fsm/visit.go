@@ -123,10 +123,11 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		if !e.awaitCircuit(ctx, st, e.cfg.Loop.PromptHost(st)) || !e.awaitPurse(ctx, st) {
 			return Result{}, errHalted
 		}
-		if err := e.affordable(); err != nil {
+		settle, err := e.reserve(ctx, &a)
+		if err != nil {
 			return Result{}, err
 		}
-		a.MaxCost = e.costLeft()
+		defer settle()
 		e.address(st, &a)
 	}
 	e.warnSize(st, text)

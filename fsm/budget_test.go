@@ -1,0 +1,90 @@
+package fsm_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/testenv"
+)
+
+// spenders answer prompts and judges a second after they were asked, each for 5 cents and 100 tokens.
+type spenders struct {
+	asked  atomic.Int64
+	refuse int64 // so many are refused first, which costs nothing
+}
+
+func (s *spenders) Run(ctx context.Context, a fsm.Action, _ func(string)) (fsm.Result, error) {
+	if a.Kind == fsm.KindShell {
+		return fsm.Result{}, nil
+	}
+	n := s.asked.Add(1)
+	testenv.Pass(time.Second + time.Duration(n)*time.Millisecond)
+	if ctx.Err() != nil {
+		return fsm.Result{}, ctx.Err()
+	}
+	cost := 0.05
+	r := &fsm.Reply{Host: "fake", Model: "m-1", Session: "s", Complete: true, Usage: fsm.Usage{Input: 60, Output: 40}, Cost: &cost, Answer: value.NewMap("verdict", "yes", "confidence", 1.0, "reason", "it is", "evidence", "the output")}
+	if n <= s.refuse {
+		r.Usage, r.Cost, r.Failure = fsm.Usage{}, nil, fsm.FailAuth
+		return fsm.Result{ExitCode: 1, Reply: r}, nil
+	}
+	r.Session = fmt.Sprint("s", n)
+	return fsm.Result{Reply: r}, nil
+}
+
+// A budget of one prompt let ten items at once give ten prompts, and the run completed: a budget was looked at, and nothing
+// was taken from it before a prompt had ended.
+func TestBudgetIsReserved(t *testing.T) {
+	t.Parallel()
+	const (
+		items    = "  work: {for_each: [a, b, c, d, e, f, g, h, i, j], parallel: 10, action: 'do ${item.value}', action_type: prompt, evaluate: {type: exit_code}, on_yes: done, on_no: done}\n"
+		goOn     = "  work: {for_each: [a, b, c, d, e, f, g, h, i, j], parallel: 10, on_item_failure: continue, action: 'do ${item.value}', action_type: prompt, evaluate: {type: exit_code}, on_yes: done, on_partial: done, on_no: done}\n"
+		branches = "  work: {parallel: {a: {action: do, action_type: prompt, evaluate: {type: exit_code}}, b: {action: do, action_type: prompt, evaluate: {type: exit_code}}, c: {action: do, action_type: prompt, evaluate: {type: exit_code}}, d: {action: do, action_type: prompt, evaluate: {type: exit_code}}}, on_yes: done, on_no: done}\n"
+		judged   = "  work: {parallel: {a: {action: do, evaluate: {type: llm_structured, prompt: 'good?'}}, b: {action: do, evaluate: {type: llm_structured, prompt: 'good?'}}}, on_yes: done, on_no: done}\n"
+		within   = "  work: {for_each: [a, b, c, d], parallel: 4, budget: {BUDGET}, action: 'do ${item.value}', action_type: prompt, evaluate: {type: exit_code}, on_yes: done, on_no: done}\n"
+	)
+	for _, c := range []struct {
+		name, budget, work string
+		refuse, prompts    int64
+		ends               string
+	}{
+		{"one prompt, ten items", "prompts: 1", items, 0, 1, fsm.EndBudget},
+		{"three prompts, ten items", "prompts: 3", items, 0, 3, fsm.EndBudget},
+		{"as many as there are", "prompts: 10", items, 0, 10, fsm.EndTerminal},
+		{"more than there are", "prompts: 11", items, 0, 10, fsm.EndTerminal},
+		{"one prompt, four branches", "prompts: 1", branches, 0, 1, fsm.EndBudget},
+		{"one question to a judge", "prompts: 1", judged, 0, 1, fsm.EndBudget},
+		{"money", "cost_usd: 0.12", items, 0, 3, fsm.EndBudget},
+		{"money of branches", "cost_usd: 0.06", branches, 0, 2, fsm.EndBudget},
+		{"tokens", "tokens: 250", items, 0, 3, fsm.EndBudget},
+		{"of the state", "prompts: 1", within, 0, 1, fsm.EndBudget},
+		{"enough money", "cost_usd: 5", items, 0, 10, fsm.EndTerminal},
+		{"a refused prompt gives back what it took", "prompts: 9", goOn, 1, 10, fsm.EndTerminal},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				text := "name: spender\nhost_guard: {enabled: false}\ninitial: work\nbudget: {" + c.budget + "}\nstates:\n" + strings.ReplaceAll(c.work, "BUDGET", c.budget) + "  done: {terminal: true}\n"
+				loop := loadLoop(t, text)
+				s := &spenders{refuse: c.refuse}
+				rec := &tape{}
+				cfg, _, _ := config(loop, rec)
+				cfg.Runner, cfg.Verify, cfg.PermanentVerdicts = s, true, true
+				got, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := s.asked.Load(); n != c.prompts || got.TerminatedBy != c.ends {
+					t.Errorf("%d prompts, want %d; ended %+v\n%s", n, c.prompts, got, show(rec.events))
+				}
+			})
+		})
+	}
+}
