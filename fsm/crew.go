@@ -17,8 +17,6 @@ type crew struct {
 	st      *State
 	live    map[string]*member
 	results chan *member
-	held    int // live members that a pause holds
-	since   time.Time
 	hands   bool   // a member hands over
 	handoff string // payload
 	refused string // the permanent failure of a member (D29); "" = none had one
@@ -91,6 +89,7 @@ func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *Stat
 		x.slot = &slot{crew: c, held: true}
 		c.busy++
 	}
+	e.setClocks()
 	go func() {
 		x.baton.Lock()
 		_, r.err = x.Run(own)
@@ -121,7 +120,7 @@ func (c *crew) came(r *member) int {
 	e := c.e
 	r.cancel(nil)
 	delete(c.live, r.memory.Name)
-	c.pauses(0)
+	c.e.setClocks()
 	if r.x.slot != nil {
 		r.x.slot.release()
 	}
@@ -264,40 +263,6 @@ func (e *Executor) captured() *value.Map {
 		all.Set(k, e.mem.Captured.Value(k))
 	}
 	return all
-}
-
-// pauses notes that a member is held, or is not any more. The clock of the state is paused while all are.
-func (c *crew) pauses(change int) {
-	was := c.held > 0 && c.held >= len(c.live)
-	if c.held += change; change == 0 {
-		return
-	}
-	switch now := c.held > 0 && c.held >= len(c.live); {
-	case now && !was:
-		c.since = time.Now()
-	case was && !now:
-		c.e.shift(time.Since(c.since))
-	}
-}
-
-// shift has the clock of a loop, and of those around it, stand still for a time that was paused.
-func (e *Executor) shift(paused time.Duration) {
-	for x := e; x != nil; x = x.parent {
-		x.started = x.started.Add(paused)
-		if x.branch != "" {
-			return // the state around the branches has its own clock
-		}
-	}
-}
-
-// around is the crew that this executor is a member of, or is in one, nil if there is none.
-func (e *Executor) around() *crew {
-	for x := e; x != nil; x = x.parent {
-		if x.branch != "" {
-			return x.parent.crew
-		}
-	}
-	return nil
 }
 
 // A slot is one of the places for items that are at work at once. It is given back while the item waits for time, an event or a person.

@@ -96,9 +96,9 @@ type Executor struct {
 	forked  []Field                 // of the loop_start of a fork; nil = it is not a fork
 	taken   iter.Seq2[Event, error] // results that a fork takes over; nil = none
 
-	started  time.Time     // of this segment, monotonic
-	before   time.Duration // all earlier segments
-	batch    Batch         // events not recorded yet
+	clock    clock // used time, all segments
+	stopped  bool  // its wait stops the clock
+	batch    Batch // events not recorded yet
 	keep     keptFiles
 	startAt  string // of the run, as templates see it
 	untold   []any  // questions to judges that no event reports
@@ -157,7 +157,7 @@ func (e *Executor) Run(ctx context.Context) (Outcome, error) {
 
 func (e *Executor) begin(ctx context.Context) {
 	m := e.mem
-	e.started, e.before = time.Now(), m.Elapsed
+	e.clock = clockAt(m.Elapsed)
 	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
 		e.emit(EventLoopStart, e.forked...)

@@ -34,12 +34,12 @@ func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
 			said = why
 			e.announceWait(why)
 		}
-		begun := time.Now()
+		e.stopClock()
 		e.sleepUntil(ctx, e.loopUp, func() bool {
 			_, until := e.cfg.Purse.Full(ctx)
 			return !until.After(wall())
 		})
-		e.shift(time.Since(begun))
+		e.startClock()
 		if e.broken != nil || ctx.Err() != nil {
 			return false // the wait stays on record
 		}

@@ -9,8 +9,6 @@ import (
 	"loops/fsm/template"
 )
 
-func (e *Executor) elapsed() time.Duration { return e.before + time.Since(e.started) }
-
 func (e *Executor) emit(kind string, fields ...Field) {
 	e.batch.Events = append(e.batch.Events, Event{Kind: kind, Time: time.Now(), Fields: fields})
 }

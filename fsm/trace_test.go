@@ -38,7 +38,8 @@ import (
 //
 // What judges answer is in trace_judge_test.go.
 type fake struct {
-	ran   []string       // state/step of every action started
+	mu    sync.Mutex
+	ran   []string       // guarded by mu; state/step of every action started
 	asked map[string]int // questions by state/step
 	stop  context.CancelCauseFunc
 }
@@ -50,7 +51,9 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 	if a.Quiet {
 		return fsm.Result{Stdout: " f | 2 +-\n"}, nil
 	}
+	f.mu.Lock()
 	f.ran = append(f.ran, fmt.Sprintf("%s%s/%d", steps(a.Outer), a.State, a.Step))
+	f.mu.Unlock()
 	var res fsm.Result
 	var lines []string
 	if a.Kind == fsm.KindPrompt {

@@ -147,10 +147,7 @@ func (e *Executor) held(ctx context.Context) result {
 	if !e.record(ctx, true) {
 		return ended
 	}
-	around := e.around()
-	if around != nil {
-		around.pauses(1)
-	}
+	e.stopClock()
 	for released != nil && ctx.Err() == nil && !e.draining() {
 		e.away(ctx, func() {
 			select {
@@ -161,12 +158,9 @@ func (e *Executor) held(ctx context.Context) result {
 			}
 		})
 	}
-	if around != nil {
-		around.pauses(-1)
-	}
+	e.startClock()
 	m.Wait = nil
 	paused := time.Since(begun)
-	e.shift(paused)
 	if ctx.Err() != nil || e.draining() {
 		e.rests()    // what a user holds is not at work
 		return again // to be stopped

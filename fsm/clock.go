@@ -1,0 +1,71 @@
+package fsm
+
+import "time"
+
+// A clock counts used time: how long a loop ran, in all segments, without pauses. It uses Go's monotonic clock, which stops
+// while the machine sleeps.
+type clock struct {
+	used  time.Duration // before since
+	since time.Time     // the clock runs since then; zero = it is stopped
+}
+
+// clockAt returns a running clock.
+func clockAt(used time.Duration) clock { return clock{used, time.Now()} }
+
+func (c *clock) read() time.Duration {
+	if c.since.IsZero() {
+		return c.used
+	}
+	return c.used + time.Since(c.since)
+}
+
+// set starts or stops the clock.
+func (c *clock) set(running bool) {
+	if running == !c.since.IsZero() {
+		return
+	}
+	if c.used, c.since = c.read(), (time.Time{}); running {
+		c.since = time.Now()
+	}
+}
+
+// elapsed returns the used time of the loop.
+func (e *Executor) elapsed() time.Duration { return e.clock.read() }
+
+// stopClock stops the clock of the loop while it waits for a user or for money, and with it the clocks of the loops around it, unless
+// another of their tasks is at work.
+func (e *Executor) stopClock() {
+	e.stopped = true
+	e.setClocks()
+}
+
+// startClock ends what stopClock began.
+func (e *Executor) startClock() {
+	e.stopped = false
+	e.setClocks()
+}
+
+// setClocks starts and stops the clocks of the loop and of those around it, by what they do now.
+func (e *Executor) setClocks() {
+	for x := e; x != nil; x = x.parent {
+		x.clock.set(!x.standsStill())
+	}
+}
+
+// standsStill reports whether the clock of the loop is stopped: its own wait stops it, or those of all that it runs do.
+func (e *Executor) standsStill() bool {
+	switch {
+	case e.stopped:
+		return true
+	case e.below != nil:
+		return e.below.standsStill()
+	case e.crew == nil || len(e.crew.live) == 0:
+		return false
+	}
+	for _, r := range e.crew.live {
+		if !r.x.standsStill() {
+			return false
+		}
+	}
+	return true
+}

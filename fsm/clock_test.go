@@ -1,0 +1,142 @@
+package fsm_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+)
+
+// A user pauses, continues and extends a run, as the commands of the program do.
+type user struct {
+	mu      sync.Mutex
+	hold    chan struct{}
+	changed chan struct{}
+	raises  []fsm.Raise
+}
+
+// watched returns a user whose commands the run sees.
+func watched(cfg *fsm.Config) *user {
+	u := &user{changed: make(chan struct{})}
+	cfg.Held = func() <-chan struct{} {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		return u.hold
+	}
+	cfg.HeldBy = func() string { return "ada" }
+	cfg.Changed = func() <-chan struct{} {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		return u.changed
+	}
+	cfg.Raise = func(after uint64) (uint64, fsm.Raise, string, bool) {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if after >= uint64(len(u.raises)) {
+			return 0, fsm.Raise{}, "", false
+		}
+		return after + 1, u.raises[after], "ada", true
+	}
+	return u
+}
+
+func (u *user) does(f func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	f()
+	close(u.changed)
+	u.changed = make(chan struct{})
+}
+
+// pause pauses the run at one time from now, and continues it at another one.
+func (u *user) pause(from, to time.Duration) {
+	time.AfterFunc(from, func() { u.does(func() { u.hold = make(chan struct{}) }) })
+	time.AfterFunc(to, func() {
+		u.does(func() {
+			close(u.hold)
+			u.hold = nil
+		})
+	})
+}
+
+func (u *user) extend(at, by time.Duration) {
+	time.AfterFunc(at, func() { u.does(func() { u.raises = append(u.raises, fsm.Raise{Time: by}) }) })
+}
+
+// loadLoops reads loops that call each other; the first one is the run's.
+func loadLoops(t *testing.T, texts ...string) (*fsm.Loop, shelf) {
+	t.Helper()
+	dir, library := t.TempDir(), shelf{}
+	file := func(text string) string {
+		name, _, _ := strings.Cut(strings.TrimPrefix(text, "name: "), "\n")
+		return filepath.Join(dir, name+".yaml")
+	}
+	for _, text := range texts {
+		if err := os.WriteFile(file(text), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var first *fsm.Loop
+	for i, text := range texts {
+		loop := loadTrace(t, file(text))
+		if library[loop.Name] = loop; i == 0 {
+			first = loop
+		}
+	}
+	return first, library
+}
+
+// A run was paused while one branch waited for that and another one ended. After `unpause` the clock of the run was 292 years off: no limit
+// fired any more, and the record could not be read. (37 1.1)
+func TestPauseBesideATaskThatEnds(t *testing.T) {
+	t.Parallel()
+	const (
+		two   = "name: two\ninitial: a\nstates:\n  a: {action: sleep 2s, next: b}\n  b: {action: sleep 2s, next: done}\n  done: {terminal: true}\n"
+		tail  = "\n    on_yes: after\n    on_no: failed\n  after: {action: sleep 1s, next: done}\n  done: {terminal: true}\n  failed: {terminal: true}\n"
+		outer = "name: outer\ninitial: in\nstates:\n  in: {loop: two, on_yes: done, on_no: done, on_error: done}\n  done: {terminal: true}\n"
+	)
+	one := "name: one\ninitial: a\nparameters:\n  n: {type: integer, required: true}\nstates:\n  a: {action: \"sleep ${context.n}s\", next: b}\n  b: {action: sleep 2s, next: done}\n  done: {terminal: true}\n"
+	head := func(limits string) string { return "name: top\n" + limits + "initial: work\nstates:\n  work:\n    " }
+	for name, c := range map[string]struct {
+		loop string
+	}{
+		"branch":                     {"parallel: {a: {loop: two}, b: {action: sleep 6s}}"},
+		"branches that wait in turn": {"parallel: {a: {loop: two}, b: {action: sleep 6s}, c: {loop: outer}}"},
+		"item":                       {"for_each: [2, 6]\n    parallel: 2\n    loop: one\n    with: {n: \"${item.value}\"}"},
+		"sub-loop of a branch":       {"parallel: {a: {loop: outer}, b: {action: sleep 6s}}"},
+	} {
+		for end, limits := range map[string]string{fsm.EndTerminal: "", fsm.EndTimeout: "timeout: 7\n", fsm.EndBudget: "budget: {wall: 7}\n"} {
+			t.Run(name+", "+end, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					loop, library := loadLoops(t, head(limits)+c.loop+tail, two, outer, one)
+					rec := &tape{}
+					cfg, _, _ := config(loop, rec)
+					cfg.Library, cfg.Verify = library, true
+					watched(&cfg).pause(time.Second, 8*time.Second)
+					begun := time.Now()
+					out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background())
+					if err != nil || out.TerminatedBy != end {
+						t.Fatalf("%+v, %v\n%s", out, err, show(rec.events))
+					}
+					took := time.Since(begun)
+					if want := took - 2*time.Second; out.Duration != want { // from 6 s to 8 s nothing was at work
+						t.Errorf("the used time is %s, want %s", out.Duration, want)
+					}
+					last := time.Duration(0)
+					for _, m := range rec.saved {
+						if m.Elapsed < last {
+							t.Errorf("the used time was %s, and then %s", last, m.Elapsed)
+						}
+						last = m.Elapsed
+					}
+				})
+			})
+		}
+	}
+}
