@@ -582,7 +582,7 @@ func TestEndHasOneTime(t *testing.T) {
 		loop := loadTrace(t, "testdata/trace/capture.yaml")
 		cfg, _, _ := config(loop, rec)
 		cfg.Why = func(fsm.Outcome, []fsm.Event) string {
-			time.Sleep(time.Millisecond) // of the fake clock
+			testenv.Pass(time.Millisecond)
 			return ""
 		}
 		out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
