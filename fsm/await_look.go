@@ -44,8 +44,10 @@ const (
 )
 
 // seeFile looks for a file.
-func (e *Executor) seeFile(path string) (sight, error) {
-	_, size, err := e.cfg.Files.Stat(path)
+func (e *Executor) seeFile(ctx context.Context, path string) (sight, error) {
+	var size int64
+	var err error
+	e.away(ctx, func() { _, size, err = e.cfg.Files.Stat(path) }) // of a disk of another machine, perhaps
 	switch {
 	case err == nil:
 		return sight{verdict: AwaitCame, seen: "the file is there", result: Result{Stdout: path, Bytes: size}}, nil

@@ -77,7 +77,7 @@ func (x *awaiter) see(ctx context.Context) (sight, error) {
 	case AwaitUntil:
 		return x.check(ctx)
 	case AwaitFile:
-		return e.seeFile(w.What)
+		return e.seeFile(ctx, w.What)
 	case AwaitURL:
 		return x.outside(ctx, e.seeURL)
 	case AwaitRun:

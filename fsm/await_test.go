@@ -271,3 +271,31 @@ func TestWaitForASilentServer(t *testing.T) {
 		})
 	}
 }
+
+// One slow look held all branches: it was made by the one of them that alone may use what the machine remembers.
+func TestSlowLookHoldsNoBranch(t *testing.T) {
+	t.Parallel()
+	for name, await := range map[string]fsm.Await{"URL": {URL: "http://silent", Every: time.Second, Backoff: 1}, "another run": {Run: "other", Every: time.Second, Backoff: 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				loop, library := loadListOfLoops(t,
+					"name: slow\ninitial: work\nstates:\n  work: {parallel: {a: {loop: one}, b: {action: sleep 1s}}, on_yes: done, on_no: done}\n  done: {terminal: true}\n",
+					"name: one\ninitial: ready\nstates:\n  ready: {wait: {url: 'http://silent'}, timeout: 60, on_yes: done, on_timeout: done}\n  done: {terminal: true}\n")
+				library["one"].States["ready"].Await = &await
+				rec := &tape{}
+				cfg, _, _ := config(loop, rec)
+				cfg.Watcher, cfg.Library, cfg.Verify = silent{}, library, true
+				begin := time.Now()
+				if got, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background()); err != nil || got.FinalState != "done" {
+					t.Fatal(got, err)
+				}
+				for _, e := range rec.events {
+					if took := e.Time.Sub(begin); e.Kind == fsm.EventActionComplete && took > 2*time.Second {
+						t.Errorf("the action of b, which takes a second, was complete after %v", took)
+					}
+				}
+			})
+		})
+	}
+}
