@@ -32,7 +32,8 @@ func (a ItemsAgain) takes(end itemEnd) bool {
 	return a.Failed
 }
 
-// reopen takes the ends of items back that are done again.
+// reopen takes the ends of items back that are done again. An item that was cut short keeps the number of its starts.
+// A failed item has none.
 func (r *round) reopen(again ItemsAgain) {
 	if again == (ItemsAgain{}) {
 		return
@@ -40,11 +41,15 @@ func (r *round) reopen(again ItemsAgain) {
 	for i, end := range r.ends {
 		switch {
 		case again.takes(end):
-			r.ends[i] = itemOpen
+			starts := 0
+			if end == itemInterrupted {
+				starts = r.started(i)
+			}
+			r.open(i, starts)
 			r.done--
 			r.failed--
 		case end == itemBegun && again.Interrupted:
-			r.ends[i] = itemOpen
+			r.open(i, r.started(i))
 		}
 	}
 }
@@ -55,6 +60,7 @@ func (r *round) indexOf(ev Event) (int, bool) {
 
 func (r *round) settle(i int, end itemEnd) {
 	r.ends[i] = end
+	delete(r.starts, i)
 	r.count(end)
 	r.fresh++
 }

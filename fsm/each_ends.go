@@ -50,8 +50,69 @@ const openOnRecord = '-'
 func (r *round) remember() {
 	m := r.e.mem
 	items := *m.Items // what was recorded is not changed
-	items.Ends, items.Through = encodeEnds(m.Step, r.ends), r.e.root().recorded
+	items.Ends, items.Starts, items.Through = encodeEnds(m.Step, r.ends), encodeStarts(m.Step, r.starts), r.e.root().recorded
 	m.Items, r.fresh, r.kept = &items, 0, time.Now()
+}
+
+// started returns how often an item was started; of one that has ended, 1.
+func (r *round) started(i int) int {
+	if n, ok := r.starts[i]; ok {
+		return n
+	}
+	return startsOf(r.ends[i])
+}
+
+// startsOf returns how often an item was started where nothing else is on record.
+func startsOf(end itemEnd) int {
+	if end == itemOpen {
+		return 0
+	}
+	return 1
+}
+
+// start notes the nth start of an item.
+func (r *round) start(i, n int) { r.unended(i, itemBegun, n) }
+
+// open notes that an item is to begin, and how often it was started before.
+func (r *round) open(i, n int) { r.unended(i, itemOpen, n) }
+
+func (r *round) unended(i int, end itemEnd, starts int) {
+	r.ends[i] = end
+	if starts == startsOf(end) {
+		delete(r.starts, i)
+	} else {
+		r.starts[i] = starts
+	}
+}
+
+// encodeStarts returns the numbers of starts by the step and the number of the item, STEP/ITEM; nil = there are none.
+func encodeStarts(step int, starts map[int]int) map[string]int {
+	if len(starts) == 0 {
+		return nil
+	}
+	counts := make(map[string]int, len(starts))
+	for i, n := range starts {
+		counts[strconv.Itoa(step)+"/"+strconv.Itoa(i+1)] = n
+	}
+	return counts
+}
+
+// decodeStarts reads what encodeStarts wrote. Entries of other steps are skipped, as decodeEnds does.
+func (r *round) decodeStarts(counts map[string]int, step int) error {
+	for key, starts := range counts {
+		of, item, _ := strings.Cut(key, "/")
+		if of != strconv.Itoa(step) {
+			continue
+		}
+		n, err := strconv.Atoi(item)
+		if err != nil || n < 1 || n > len(r.ends) || starts < 0 {
+			return fmt.Errorf("for_each: how often item %s was started cannot be read: %d", item, starts)
+		}
+		if !r.ends[n-1].over() {
+			r.starts[n-1] = starts
+		}
+	}
+	return nil
 }
 
 // encodeEnds writes ends as texts by the step and the number of the first item that each covers, STEP/ITEM: runs of a

@@ -22,6 +22,7 @@ type Items struct {
 	Since   uint64            // no event up to this one is of an item of the list
 	Through uint64            // Ends has all that the events up to this one say
 	Ends    map[string]string // how items ended; see encodeEnds
+	Starts  map[string]int    // how often items that have not ended were started; see encodeStarts
 }
 
 // A roll is a list on record. An item is read when it is wanted, so that a long list takes little more memory than its text.

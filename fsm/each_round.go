@@ -16,6 +16,7 @@ type round struct {
 	st      *State
 	list    *roll
 	ends    []itemEnd      // by item
+	starts  map[int]int    // of items that have not ended, where that is not what ends says; see started
 	entries map[int]string // of the capture, where there is no history to read them from
 	holds   []uint32       // which end holds for each item, once that is known; see holding
 	next    int            // the first item that may have to begin
@@ -44,7 +45,7 @@ func newRound(e *Executor, st *State) (*round, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), kept: time.Now(), results: make(chan itemResult, st.Each.Parallel), path: e.branchPath()}
+	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), starts: map[int]int{}, kept: time.Now(), results: make(chan itemResult, st.Each.Parallel), path: e.branchPath()}
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
 	}
@@ -59,6 +60,9 @@ func newRound(e *Executor, st *State) (*round, error) {
 func (r *round) recall(ctx context.Context) error {
 	from := r.e.mem.Items
 	if err := decodeEnds(from.Ends, from.Step, r.ends); err != nil {
+		return err
+	}
+	if err := r.decodeStarts(from.Starts, from.Step); err != nil {
 		return err
 	}
 	for _, end := range r.ends {
@@ -82,13 +86,15 @@ func (r *round) learn(ev Event) {
 	case EventStateEnter: // whatever items ended before are those of another visit
 		if ev.Get("resumed") == nil {
 			clear(r.ends)
+			clear(r.starts)
 			r.done, r.failed = 0, 0
 		}
 	case EventItemsStart:
 		r.reopen(againOf(ev))
 	case EventItemStart:
-		if i, ok := r.indexOf(ev); ok && r.ends[i] == itemOpen {
-			r.ends[i] = itemBegun
+		if i, ok := r.indexOf(ev); ok && !r.ends[i].over() {
+			n, _ := ev.Get("attempt").(int64)
+			r.start(i, max(int(n), r.started(i), 1))
 		}
 	case EventItemEnd, EventItemTaken:
 		if i, ok := r.indexOf(ev); ok && !r.ends[i].over() {
@@ -222,8 +228,13 @@ func (r *round) begin(ctx context.Context) func() {
 		r.tell(itemResult{item: i, err: errCutShort}, ItemInterrupted)
 		return nil
 	}
-	r.ends[i] = itemBegun
-	e.emit(EventItemStart, Field{"item", int64(i + 1)}, Field{"key", shortKey(r.list.key(i))})
+	n := r.started(i) + 1
+	r.start(i, n)
+	fields := []Field{{"item", int64(i + 1)}, {"key", shortKey(r.list.key(i))}}
+	if n > 1 {
+		fields = append(fields, Field{"attempt", int64(n)})
+	}
+	e.emit(EventItemStart, fields...)
 	text, err := template.Expand(r.st.Action, r.itemScope(i))
 	if err != nil {
 		r.tell(itemResult{item: i, err: err}, "error")
@@ -232,7 +243,7 @@ func (r *round) begin(ctx context.Context) func() {
 	m := e.mem
 	wall, idle := timeoutsOf(e.cfg.Loop, r.st, KindShell)
 	a := Action{
-		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Outer: e.outer, Dir: e.dir,
+		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Started: n, Outer: e.outer, Dir: e.dir,
 		Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true,
 	}
 	return func() { r.results <- r.do(ctx, a, i) }
@@ -270,7 +281,7 @@ func (r *round) ended(ctx context.Context, out itemResult) {
 	r.running--
 	r.e.breaks(out.err)
 	if errors.Is(out.err, ErrScarce) {
-		r.ends[out.item] = itemOpen // it has not begun
+		r.open(out.item, r.started(out.item)-1) // it has not begun
 		return
 	}
 	if ctx.Err() != nil || r.e.broken != nil {

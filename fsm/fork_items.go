@@ -81,7 +81,7 @@ func (r retryItems) memory(last *Snapshot) (*Snapshot, error) {
 		return nil, notRecorded(l)
 	}
 	items := *m.Items
-	items.Since, items.Through, items.Ends = 0, 0, encodeEnds(m.Step, l.kept(r.rerun))
+	items.Since, items.Through, items.Ends, items.Starts = 0, 0, encodeEnds(m.Step, l.kept(r.rerun)), nil
 	m.Items, m.Branches, m.Attempt = &items, nil, 0
 	return m, nil
 }

@@ -33,6 +33,7 @@ type Action struct {
 	Step    int           // of the loop it belongs to, from 1
 	Attempt int           // how often this step was started, from 1; above 1 after a crash
 	Item    string        // mark of one of several actions of this step; "" = it is the only one
+	Started int           // how often this item was started, from 1, where Attempt counts starts of the list; 0 = as Attempt
 	Outer   string        // marks of the states this loop runs inside, outermost first (see AttemptMark); "" in the run itself
 	Dir     string        // working directory; "" is that of the run
 	Vars    []Var         // text the action finds in its environment

@@ -6,6 +6,7 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -318,7 +319,7 @@ func (r *Runner) environment(a fsm.Action, dir string) []string {
 		"LOOPS_RUN_DIR="+r.RunDir,
 		"LOOPS_STATE="+a.State,
 		"LOOPS_STEP="+strconv.Itoa(a.Step),
-		"LOOPS_ATTEMPT="+strconv.Itoa(a.Attempt),
+		"LOOPS_ATTEMPT="+strconv.Itoa(cmp.Or(a.Started, a.Attempt)),
 		Variable+"="+r.outer+r.markers(a),
 	)
 }

@@ -55,6 +55,24 @@ func takeItemEnds(r *memory, v any) error {
 	})
 }
 
+func itemStarts(s *fsm.Snapshot) map[string]int {
+	if s.Items == nil {
+		return nil
+	}
+	return s.Items.Starts
+}
+
+func takeItemStarts(r *memory, v any) error {
+	return takeEntries(v, func(k string, v any) error {
+		var n int
+		err := TakeInt(&n, v)
+		if r.Items != nil {
+			put(&r.Items.Starts, k, n)
+		}
+		return err
+	})
+}
+
 func itemsThrough(s *fsm.Snapshot) uint64 {
 	if s.Items == nil {
 		return 0

@@ -237,6 +237,14 @@ func fields() []field {
 			key: "branches", name: "Branches", put: putBranches, take: takeBranches, apply: applyBranches, patch: patchBranches,
 			same: func(a, b *fsm.Snapshot) bool { return len(a.Branches) == 0 && len(b.Branches) == 0 },
 		},
+		{
+			key: "items_open", entries: true, dropNull: true, take: takeItemStarts,
+			put:  func(e *Writer, s *fsm.Snapshot) bool { return len(itemStarts(s)) > 0 && e.Value(itemStarts(s)) },
+			same: func(a, b *fsm.Snapshot) bool { return maps.Equal(itemStarts(a), itemStarts(b)) },
+			patch: func(e *Writer, a, b *fsm.Snapshot) {
+				patchEntries(e, itemStarts(a), itemStarts(b), func(n int) { e.int(n) })
+			},
+		},
 	}
 }
 

@@ -45,7 +45,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Session](), 3},
 		{reflect.TypeFor[fsm.Wait](), 13},
 		{reflect.TypeFor[fsm.Awaiting](), 13},
-		{reflect.TypeFor[fsm.Items](), 7},
+		{reflect.TypeFor[fsm.Items](), 8},
 		{reflect.TypeFor[fsm.Raised](), 3},
 		{reflect.TypeFor[fsm.Raise](), 6},
 	} {
