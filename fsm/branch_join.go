@@ -70,11 +70,11 @@ func (f *fork) leave(ctx context.Context) decision {
 	if err := f.gather(ctx, rec); errors.Is(err, errHalted) {
 		return decision{halted: true}
 	} else if err != nil {
-		m.Branches = nil
+		m.forgetInside()
 		m.setCapture(f.st.Capture, rec)
 		return e.exception(f.st, err)
 	}
-	m.Branches = nil
+	m.forgetInside()
 	m.setCapture(f.st.Capture, rec)
 	details := value.NewMap("branches", verdicts, "failed", strings.Join(failed, ", "))
 	return e.joined(f.st, verdict, details)

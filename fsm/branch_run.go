@@ -24,6 +24,9 @@ type fork struct {
 // errBranch is the cause by which a branch is ended because of another one.
 var errBranch = &Stop{}
 
+// errLate is the error of a branch that is ended by the timeout of the state.
+const errLate = "the time of the state was up"
+
 // branches begins what lacks a beginning, continues what lacks an end, and leaves the state by what came of it all.
 func (e *Executor) branches(ctx context.Context, st *State) decision {
 	m := e.mem
@@ -36,6 +39,7 @@ func (e *Executor) branches(ctx context.Context, st *State) decision {
 		return e.exception(st, fmt.Errorf("parallel: states nest more than %d deep", MaxDepth))
 	}
 	f := &fork{crew: newCrew(e, st), tried: map[string]bool{}}
+	f.startVisit()
 	m.Attempt++
 	fields := []Field{{"state", st.Name}, {"branches", int64(len(st.Branches.List))}, {"max_parallel", int64(f.most())}}
 	if len(m.Branches) > 0 {
@@ -65,53 +69,76 @@ func (f *fork) most() int {
 // run returns when no branch runs any more and none may begin.
 func (f *fork) run(ctx context.Context) {
 	e := f.e
-	timer, stop := f.timer()
-	defer stop()
 	for {
 		f.begin(ctx)
 		if len(f.live) == 0 {
 			return
 		}
+		timer, stop := f.timer()
 		var done *member
 		e.away(ctx, func() {
 			select {
 			case done = <-f.results:
 			case <-timer:
+			case <-f.clocked:
 			}
 		})
-		if done == nil {
-			timer, f.late = nil, true
+		stop()
+		switch {
+		case done != nil:
+			f.end(ctx, done)
+		case !f.late && f.timeUp():
+			f.late = true
 			f.stopAll()
-			continue
 		}
-		f.end(ctx, done)
 	}
 }
 
-// timer fires when the time of the state is up. What earlier processes took counts.
-func (f *fork) timer() (<-chan time.Time, func()) {
-	if f.st.Timeout <= 0 {
-		return nil, func() {}
+// startVisit records when the visit began. A resumed run keeps that; if a former version began it, the branches at work say how long it
+// lasts already.
+func (f *fork) startVisit() {
+	m := f.e.mem
+	if f.st.Timeout <= 0 || m.VisitBegan > 0 {
+		return
 	}
 	var used time.Duration
-	for _, b := range f.e.mem.Branches {
+	for _, b := range m.Branches {
 		if b.Child != nil {
 			used = max(used, b.Child.Memory.Elapsed)
 		}
 	}
-	t := time.NewTimer(max(0, f.st.Timeout-used))
+	m.VisitBegan = max((f.e.elapsed() - used).Truncate(time.Millisecond), time.Millisecond)
+}
+
+// timeLeft returns how much of the time of the state is left.
+func (f *fork) timeLeft() time.Duration {
+	return f.st.Timeout - (f.e.elapsed() - f.e.mem.VisitBegan)
+}
+
+func (f *fork) timeUp() bool { return f.st.Timeout > 0 && f.timeLeft() <= 0 }
+
+// timer fires when the time of the state is up, if its clock is not stopped before.
+func (f *fork) timer() (fires <-chan time.Time, stop func()) {
+	if f.st.Timeout <= 0 || f.late || f.e.standsStill() {
+		return nil, func() {}
+	}
+	t := time.NewTimer(f.timeLeft())
 	return t.C, func() { t.Stop() }
 }
 
 // mayBegin reports whether another branch may begin now.
 func (f *fork) mayBegin(ctx context.Context) bool {
 	e := f.e
-	return len(f.live) < f.most() && e.broken == nil && ctx.Err() == nil && !f.lost && !f.won && !f.late && !f.hands && f.why == nil && !e.over() && !e.isHeld() && !e.drained() &&
+	return len(f.live) < f.most() && e.broken == nil && ctx.Err() == nil && !f.lost && !f.won && !f.timeUp() && !f.hands && f.why == nil && !e.over() && !e.isHeld() && !e.drained() &&
 		e.mem.PendingRequest == "" && e.affordable() == nil
 }
 
 // begin begins or continues branches, in order.
 func (f *fork) begin(ctx context.Context) {
+	if len(f.live) == 0 && f.timeUp() {
+		f.endOpen(ctx)
+		return
+	}
 	for i, b := range f.st.Branches.List {
 		if !f.mayBegin(ctx) {
 			return
@@ -127,6 +154,23 @@ func (f *fork) begin(ctx context.Context) {
 		}
 		if err := f.start(ctx, i, b, m); err != nil {
 			f.finish(ctx, b, nil, "error", err.Error())
+		}
+	}
+}
+
+// endOpen ends the branches of a run that was resumed when the time of the state was up.
+func (f *fork) endOpen(ctx context.Context) {
+	if f.e.broken != nil || ctx.Err() != nil {
+		return
+	}
+	f.late = true
+	for _, b := range f.st.Branches.List {
+		switch m := f.e.mem.branch(b.Name); {
+		case m == nil || m.End != nil:
+		case unfinished(m.Child.Memory.Outcome):
+			f.finish(ctx, b, m, "error", errLate)
+		default:
+			f.settle(ctx, b, m)
 		}
 	}
 }
@@ -206,7 +250,7 @@ func (f *fork) end(ctx context.Context, r *member) {
 	case f.why != nil && ctx.Err() == nil && (o.TerminatedBy == EndInterrupted || o.TerminatedBy == EndUserStopped):
 		verdict, text := BranchStopped, ""
 		if f.late {
-			verdict, text = "error", "the time of the state was up"
+			verdict, text = "error", errLate
 		}
 		f.finish(ctx, b, r.memory, verdict, text)
 	case came == memberOver:

@@ -72,7 +72,7 @@ func (e *Executor) uncap() {
 	steps, passes := m.StepsCapped && m.Step >= l.MaxSteps, m.PassCapped && m.Passes >= l.MaxIterations
 	if m.CappedAt != "" && !steps && !passes {
 		m.Phase, m.Current, m.Result, m.JustRouted, m.CappedAt = PhasePending, m.CappedAt, nil, true, ""
-		m.Child, m.Branches = nil, nil // those of the handler
+		m.forgetInside() // that of the handler
 	}
 	m.StepsCapped, m.PassCapped = steps, passes
 }

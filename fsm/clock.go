@@ -19,14 +19,15 @@ func (c *clock) read() time.Duration {
 	return c.used + time.Since(c.since)
 }
 
-// set starts or stops the clock.
-func (c *clock) set(running bool) {
+// set starts or stops the clock. It reports whether that changed it.
+func (c *clock) set(running bool) bool {
 	if running == !c.since.IsZero() {
-		return
+		return false
 	}
 	if c.used, c.since = c.read(), (time.Time{}); running {
 		c.since = time.Now()
 	}
+	return true
 }
 
 // elapsed returns the used time of the loop.
@@ -48,7 +49,9 @@ func (e *Executor) startClock() {
 // setClocks starts and stops the clocks of the loop and of those around it, by what they do now.
 func (e *Executor) setClocks() {
 	for x := e; x != nil; x = x.parent {
-		x.clock.set(!x.standsStill())
+		if x.clock.set(!x.standsStill()) && x.crew != nil {
+			notify(x.crew.clocked)
+		}
 	}
 }
 
@@ -68,4 +71,12 @@ func (e *Executor) standsStill() bool {
 		}
 	}
 	return true
+}
+
+// notify sends to a channel with room for one, unless something is in it already.
+func notify(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
+	}
 }

@@ -17,9 +17,10 @@ type crew struct {
 	st      *State
 	live    map[string]*member
 	results chan *member
-	hands   bool   // a member hands over
-	handoff string // payload
-	refused string // the permanent failure of a member (D29); "" = none had one
+	clocked chan struct{} // the clock of the loop was stopped or started
+	hands   bool          // a member hands over
+	handoff string        // payload
+	refused string        // the permanent failure of a member (D29); "" = none had one
 
 	most    int // items at work at once, where they share slots
 	busy    int // slots that are taken
@@ -49,7 +50,7 @@ type member struct {
 }
 
 func newCrew(e *Executor, st *State) *crew {
-	return &crew{e: e, st: st, live: map[string]*member{}, results: make(chan *member), freed: make(chan struct{}, 1)}
+	return &crew{e: e, st: st, live: map[string]*member{}, results: make(chan *member), freed: make(chan struct{}, 1), clocked: make(chan struct{}, 1)}
 }
 
 // assemble lets members run. They cannot any more after the function that it returns was called.
@@ -278,10 +279,7 @@ func (s *slot) release() {
 	s.held = false
 	s.crew.busy--
 	s.crew.free.Broadcast()
-	select {
-	case s.crew.freed <- struct{}{}:
-	default: // that is known already
-	}
+	notify(s.crew.freed)
 }
 
 // slotAround is the slot that this executor works in, nil if there is none.

@@ -369,7 +369,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 	}
 	m.Previous, m.Current = m.Current, next
 	m.Phase, m.JustRouted = PhasePending, true
-	m.Child, m.Branches = nil, nil // also where this state could not continue its sub-loop
+	m.forgetInside() // also where this state could not continue its sub-loop
 	if e.cfg.Loop.Backoff > 0 && m.PendingRequest == "" {
 		e.pause(ctx, WaitBackoff, e.cfg.Loop.Backoff)
 		return

@@ -97,6 +97,10 @@ type Snapshot struct {
 	// has ended never change after they were recorded.
 	Branches []*BranchMemory
 
+	// VisitBegan is the used time of this loop when Current was entered, where Current has branches and a timeout. 0 means that Current has
+	// none, or that a former version entered it.
+	VisitBegan time.Duration
+
 	// Outcome is how the run ended, nil before. Phase and Current still hold where it was, so that a run that can be
 	// resumed continues from there.
 	Outcome *Outcome
@@ -121,6 +125,9 @@ func (m *Snapshot) inner() *Snapshot {
 	}
 	return m.Child.Memory
 }
+
+// forgetInside forgets what the state that was left ran inside.
+func (m *Snapshot) forgetInside() { m.Child, m.Branches, m.VisitBegan = nil, nil, 0 }
 
 // Mark names the start of the action done last, through all sub-loops; see [AttemptMark].
 func (m *Snapshot) Mark() string {

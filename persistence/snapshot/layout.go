@@ -245,6 +245,14 @@ func fields() []field {
 				patchEntries(e, itemStarts(a), itemStarts(b), func(n int) { e.int(n) })
 			},
 		},
+		{
+			key: "visit_began_ms", name: "VisitBegan",
+			put: func(e *Writer, s *fsm.Snapshot) bool {
+				return s.VisitBegan > 0 && e.Value(s.VisitBegan.Milliseconds())
+			},
+			take: func(r *memory, v any) error { return takeMillis(&r.VisitBegan, v) },
+			same: func(a, b *fsm.Snapshot) bool { return a.VisitBegan.Milliseconds() == b.VisitBegan.Milliseconds() },
+		},
 	}
 }
 
