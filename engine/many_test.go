@@ -123,7 +123,7 @@ func TestFiftyRuns(t *testing.T) {
 	if len(last) != n {
 		t.Errorf("%d runs were told of", len(last))
 	}
-	if !testenv.Within(time.Minute, func() bool { return runtime.NumGoroutine() <= goroutines+2 && descriptors(t) <= files+2 }) {
+	if !testenv.Within(testenv.Patience, func() bool { return runtime.NumGoroutine() <= goroutines+2 && descriptors(t) <= files+2 }) {
 		t.Fatalf("%d goroutines, before %d; %d descriptors, before %d", runtime.NumGoroutine(), goroutines, descriptors(t), files)
 	}
 	resumed, err := New(p, Options{}).Resume(ctx, ResumeRequest{Run: string(runs[stopped].ID())}, nil)

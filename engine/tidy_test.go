@@ -111,7 +111,7 @@ func TestManyDeadRunsAreTidiedUpBeside(t *testing.T) {
 			}
 			close(may)
 			<-tidied
-			testenv.Within(time.Minute, func() bool { return told() >= c.dead }) // Close does not wait long
+			testenv.Within(testenv.Patience, func() bool { return told() >= c.dead }) // Close does not wait long
 			e.Close()
 			if n := told(); n != c.dead {
 				t.Errorf("%d runs were interrupted, want %d", n, c.dead)

@@ -82,7 +82,7 @@ func (x *typist) shown() string {
 // until waits until the terminal has shown a text so often.
 func (x *typist) until(text string, times int) {
 	x.t.Helper()
-	if !testenv.Within(time.Minute, func() bool { return strings.Count(x.shown(), text) >= times }) {
+	if !testenv.Within(testenv.Patience, func() bool { return strings.Count(x.shown(), text) >= times }) {
 		x.t.Fatalf("the terminal did not show %q %d times:\n%s", text, times, x.shown())
 	}
 }

@@ -107,7 +107,7 @@ func (b *sharedBrowser) end() {
 		b.stop()
 	}
 	if b.profile != "" {
-		testenv.Within(time.Minute, func() bool { return os.RemoveAll(b.profile) == nil }) // it may still write there
+		testenv.Within(testenv.Patience, func() bool { return os.RemoveAll(b.profile) == nil }) // it may still write there
 	}
 }
 
@@ -167,7 +167,7 @@ func (b *browser) sees(expression string) time.Duration {
 	b.t.Helper()
 	begun := time.Now()
 	var ok bool
-	if !testenv.Within(time.Minute, func() bool { return chromedp.Run(b.ctx, chromedp.Evaluate(expression, &ok)) == nil && ok }) {
+	if !testenv.Within(testenv.Patience, func() bool { return chromedp.Run(b.ctx, chromedp.Evaluate(expression, &ok)) == nil && ok }) {
 		b.t.Fatalf("the page does not come to %s:\n%s", expression, b.text())
 	}
 	return time.Since(begun)
@@ -177,7 +177,7 @@ func (b *browser) sees(expression string) time.Duration {
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	var err error
-	testenv.Within(time.Minute, func() bool {
+	testenv.Within(testenv.Patience, func() bool {
 		err = chromedp.Run(b.ctx, chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
 		return err == nil || !strings.Contains(err.Error(), "Could not find node")
 	})

@@ -44,7 +44,7 @@ func newCLIProject(t *testing.T, cli, loop string) cliProject {
 	t.Cleanup(func() {
 		// The tools have HOME too, in whatever session they are. What is left may still be on its way out.
 		var left []string
-		if !testenv.Within(time.Minute, func() bool { left = hosttest.Alive(t, "HOME="+p.home); return len(left) == 0 }) {
+		if !testenv.Within(testenv.Patience, func() bool { left = hosttest.Alive(t, "HOME="+p.home); return len(left) == 0 }) {
 			t.Errorf("left alive: %q", left)
 		}
 	})

@@ -160,7 +160,7 @@ func (r *caseRun) step(t *testing.T, bin string, env []string, st caseStep) {
 	r.stderr = append(r.stderr, normText(readText(t, home+"/err"), r.cwd))
 }
 
-// sendSignal waits for what the signal waits for, at most a minute, and sends it unless the process has ended.
+// sendSignal waits for what the signal waits for, at most testenv.Patience, and sends it unless the process has ended.
 func sendSignal(p *os.Process, done <-chan struct{}, cwd string, sg caseSignal) {
 	for end := time.Now().Add(time.Minute); sg.WhenFile != "" && time.Now().Before(end); {
 		if _, err := os.Stat(filepath.Join(cwd, sg.WhenFile)); err == nil {

@@ -213,7 +213,7 @@ func TestFairOrder(t *testing.T) {
 		all = append(all, c)
 		want += "e " + c.id + "\n"
 		waits := func() bool { line, err := queue.Waiters(); return err == nil && len(line) == i+1 }
-		if !testenv.Within(time.Minute, waits) {
+		if !testenv.Within(testenv.Patience, waits) {
 			t.Fatalf("%s does not wait: %s", c.id, readText(t, filepath.Join(d.cwd, "said."+c.id)))
 		}
 	}

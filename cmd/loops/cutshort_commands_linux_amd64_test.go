@@ -193,7 +193,7 @@ func (p cutProject) started(t *testing.T, name, file string, args ...string) {
 // await waits until something is so.
 func (p cutProject) await(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	if !testenv.Within(time.Minute, so) {
+	if !testenv.Within(testenv.Patience, so) {
 		t.Fatalf("waited too long for %s: %s", what, p.said(t))
 	}
 }

@@ -193,7 +193,7 @@ func TestExampleResume(t *testing.T) {
 		}
 		return ""
 	}
-	testenv.Within(time.Minute, func() bool { return strings.Count(ledgerFile(), "\n") >= 2 })
+	testenv.Within(testenv.Patience, func() bool { return strings.Count(ledgerFile(), "\n") >= 2 })
 	must(t, cmd.Process.Kill())
 	_ = cmd.Wait() // was killed
 	before := ledgerFile()

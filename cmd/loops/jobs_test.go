@@ -134,7 +134,7 @@ func (j job) toEnd(t *testing.T, d crashDir, rnd *rand.Rand, length time.Duratio
 func (j job) end(t *testing.T, d crashDir, p crashProcess, after time.Duration, answered *bool) float64 {
 	t.Helper()
 	begin, code := time.Now(), 0.0
-	ended := testenv.Within(2*time.Minute, func() bool {
+	ended := testenv.Within(testenv.Patience, func() bool {
 		select {
 		case <-p.done:
 			code = exitCode(p.cmd.ProcessState)

@@ -52,7 +52,7 @@ func TestRefusalsOfSeveralLines_35_1_10(t *testing.T) {
 		}
 	}
 	const inOneLine = `starting: .loops/needy.yaml:3:1: the input "one" is required and not set; give it with --context one=VALUE; .loops/needy.yaml:3:1: the input "two" is`
-	if !testenv.Within(time.Minute, func() bool { return strings.Contains(s.command("", "schedule", "list"), inOneLine) }) {
+	if !testenv.Within(testenv.Patience, func() bool { return strings.Contains(s.command("", "schedule", "list"), inOneLine) }) {
 		t.Errorf("schedule list prints\n%s", s.command("", "schedule", "list"))
 	}
 	_, page := s.ask("GET", "/schedule", "", "")

@@ -78,7 +78,7 @@ func (d slowRun) acts() bool {
 func (d slowRun) begun(n int, s *programtest.Process) bool {
 	d.t.Helper()
 	begun := false
-	if !testenv.Within(time.Minute, func() bool {
+	if !testenv.Within(testenv.Patience, func() bool {
 		ended := s.Ended()
 		b, _ := os.ReadFile(filepath.Join(d.dir, "begun"))
 		begun = strings.Count(string(b), "\n") >= n

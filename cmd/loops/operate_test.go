@@ -232,7 +232,7 @@ func (s *stage) shell(command string) *exec.Cmd {
 
 func (s *stage) await(line int, condition string) {
 	var out []byte
-	if testenv.Within(time.Minute, func() bool {
+	if testenv.Within(testenv.Patience, func() bool {
 		var err error
 		out, err = s.shell(s.toReal(condition)).CombinedOutput()
 		return err == nil

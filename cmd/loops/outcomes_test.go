@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 
@@ -100,7 +99,7 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 	write("go", "")
 	ids := map[string]string{}
 	text := ""
-	if !testenv.Within(time.Minute, func() bool {
+	if !testenv.Within(testenv.Patience, func() bool {
 		text = d.output("runs", "--json", "-n", "0")
 		var rows []struct{ Loop, Outcome, ID string }
 		must(t, json.Unmarshal([]byte(strings.ReplaceAll(text, `"instance_id"`, `"id"`)), &rows))

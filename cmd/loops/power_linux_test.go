@@ -17,7 +17,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -213,7 +212,7 @@ func (r *powerRig) mount(t *testing.T, image string) {
 func (r *powerRig) unmount(t *testing.T) {
 	t.Helper()
 	var err error // a process that was ended may still be in it
-	testenv.Within(time.Minute, func() bool { err = unix.Unmount(r.at, 0); return err == nil })
+	testenv.Within(testenv.Patience, func() bool { err = unix.Unmount(r.at, 0); return err == nil })
 	must(t, err)
 }
 

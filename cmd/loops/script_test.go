@@ -218,7 +218,7 @@ var (
 )
 
 func scriptWaitFor(ts *testscript.TestScript, _ bool, args []string) {
-	if !testenv.Within(time.Minute, func() bool { _, err := os.Stat(ts.MkAbs(args[0])); return err == nil }) {
+	if !testenv.Within(testenv.Patience, func() bool { _, err := os.Stat(ts.MkAbs(args[0])); return err == nil }) {
 		ts.Fatalf("%s did not appear", args[0])
 	}
 }
@@ -226,7 +226,7 @@ func scriptWaitFor(ts *testscript.TestScript, _ bool, args []string) {
 func scriptGone(ts *testscript.TestScript, neg bool, args []string) {
 	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
 	ts.Check(err)
-	if !testenv.Within(time.Minute, func() bool {
+	if !testenv.Within(testenv.Patience, func() bool {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // the others of a process may outlive its first, with its open files
 		zombie := err == nil && strings.Contains(string(stat), ") Z ") && len(threads) <= 1

@@ -148,7 +148,7 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	audited := func() bool {
 		return strings.Contains(s.said.String(), `user="ada" action="answer" project="shop" run="`+run+`" choice="good" result="done"`) && strings.Contains(s.said.String(), `user="bob" action="request" address="POST `)
 	}
-	if !testenv.Within(time.Minute, audited) {
+	if !testenv.Within(testenv.Patience, audited) {
 		t.Errorf("the lines about writes: %s", s.said)
 	}
 	second := certify(t, dir, 2)
@@ -156,7 +156,7 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	pool.AddCert(second)
 	transport.TLSClientConfig = &tls.Config{RootCAs: pool}
 	var last error
-	if !testenv.Within(time.Minute, func() bool {
+	if !testenv.Within(testenv.Patience, func() bool {
 		var a *http.Response
 		if a, last = s.client.Get(s.base + "/healthz"); last == nil {
 			must(t, a.Body.Close())

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 )
@@ -56,7 +55,7 @@ states:
 	}
 	until := func(what string, n int, prefix string) {
 		t.Helper()
-		if testenv.Within(time.Minute, func() bool {
+		if testenv.Within(testenv.Patience, func() bool {
 			return len(slices.DeleteFunc(told(), func(line string) bool { return !strings.HasPrefix(line, prefix) })) >= n
 		}) {
 			return
@@ -67,7 +66,7 @@ states:
 	kill := func(tries int) {
 		t.Helper()
 		var p int
-		if !testenv.Within(time.Minute, func() bool {
+		if !testenv.Within(testenv.Patience, func() bool {
 			b, _ := os.ReadFile(filepath.Join(dir, "tries"))
 			pid, _ := os.ReadFile(filepath.Join(dir, "pid"))
 			_, err := fmt.Sscan(string(pid), &p)
@@ -150,7 +149,7 @@ func TestAlarmOfSpending(t *testing.T) {
 	until := func(what string, done func(text string) bool) {
 		t.Helper()
 		text := ""
-		if !testenv.Within(time.Minute, func() bool { _, text = s.ask("GET", "/api/v1/alarms", "", ""); return done(text) }) {
+		if !testenv.Within(testenv.Patience, func() bool { _, text = s.ask("GET", "/api/v1/alarms", "", ""); return done(text) }) {
 			t.Fatalf("%s: %s", what, text)
 		}
 	}

@@ -81,7 +81,7 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				}
 				var status int
 				var text string
-				testenv.Within(time.Minute, func() bool {
+				testenv.Within(testenv.Patience, func() bool {
 					status, text = s.ask(method, path, kind, body)
 					return status != http.StatusConflict || name != "begun"
 				})
@@ -98,7 +98,7 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			start := func(body string) string { // the process of the run before may hold its files for a moment after its end is on record
 				t.Helper()
 				var last string
-				testenv.Within(time.Minute, func() bool {
+				testenv.Within(testenv.Patience, func() bool {
 					var status int
 					status, last = s.ask("POST", all+"/runs", "application/json", body)
 					return status != http.StatusConflict

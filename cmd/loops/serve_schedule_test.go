@@ -76,7 +76,7 @@ states:
 				}
 				return all, once
 			}
-			testenv.Within(time.Minute, func() bool { _, once := ran(); return once })
+			testenv.Within(testenv.Patience, func() bool { _, once := ran(); return once })
 			// One that comes twice would come before the end of this command.
 			if out, err := exec.Command(binary(t), "-C", dir, "schedule", "fire", "--store", store).CombinedOutput(); err != nil || len(out) > 0 {
 				t.Errorf("schedule fire after all ran: %v\n%s", err, out)

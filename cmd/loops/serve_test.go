@@ -132,7 +132,7 @@ func (s *webServer) post(path, body string) map[string]any {
 	s.t.Helper()
 	var status int
 	var text string
-	testenv.Within(time.Minute, func() bool {
+	testenv.Within(testenv.Patience, func() bool {
 		status, text = s.ask("POST", "/api/v1/projects/"+filepath.Base(s.dir)+path, "application/json", body)
 		return status != http.StatusConflict || path != "/runs"
 	})
@@ -147,7 +147,7 @@ func (s *webServer) post(path, body string) map[string]any {
 func (s *webServer) until(run, text string) string {
 	s.t.Helper()
 	var last string
-	if !testenv.Within(time.Minute, func() bool {
+	if !testenv.Within(testenv.Patience, func() bool {
 		_, last = s.ask("GET", "/api/v1/projects/"+filepath.Base(s.dir)+"/runs/"+run, "", "")
 		return strings.Contains(last, text)
 	}) {

@@ -308,7 +308,7 @@ states:
 		must(t, err)
 		return strings.Count(string(out), `"greet"`)
 	}
-	if !testenv.Within(time.Minute, func() bool { return waiting() >= messages }) {
+	if !testenv.Within(testenv.Patience, func() bool { return waiting() >= messages }) {
 		t.Fatalf("%d runs wait in the queue, want %d; %s %s", waiting(), messages, s.said, servers[1].said)
 	}
 	writeText(t, filepath.Join(dir, "go"), "")

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 
@@ -53,7 +52,7 @@ func newTree(t *testing.T, store string, names ...string) slowRun {
 func (d slowRun) ended(pids []int) {
 	d.t.Helper()
 	for _, pid := range pids {
-		if !testenv.Within(time.Minute, func() bool {
+		if !testenv.Within(testenv.Patience, func() bool {
 			b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			return err != nil || strings.Contains(string(b), ") Z ")
 		}) {
@@ -133,7 +132,7 @@ func TestSignalMatrix(t *testing.T) {
 // says waits until a program has said something.
 func (d slowRun) says(s *programtest.Process, text string) {
 	d.t.Helper()
-	if !testenv.Within(time.Minute, func() bool { return strings.Contains(s.Said(), text) }) {
+	if !testenv.Within(testenv.Patience, func() bool { return strings.Contains(s.Said(), text) }) {
 		d.t.Fatalf("%q is not in %q", text, s.Said())
 	}
 }
@@ -204,7 +203,7 @@ func TestStopSparesOthers(t *testing.T) {
 				_ = shell.Wait() // it is killed
 			})
 			var lines []string
-			if !testenv.Within(time.Minute, func() bool { lines = strings.Fields(readText(t, out.Name())); return len(lines) == 2 }) || lines[1] != "rc=0" {
+			if !testenv.Within(testenv.Patience, func() bool { lines = strings.Fields(readText(t, out.Name())); return len(lines) == 2 }) || lines[1] != "rc=0" {
 				t.Fatalf("the shell says %q, and stop %q", lines, readText(t, filepath.Join(d.dir, "stopped")))
 			}
 			if code := x.Exit(); code != 143 {

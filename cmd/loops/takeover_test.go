@@ -103,7 +103,7 @@ func TestReusedPid(t *testing.T) {
 						Status           string
 						Alive, Resumable bool
 					}
-					testenv.Within(time.Minute, func() bool {
+					testenv.Within(testenv.Patience, func() bool {
 						must(t, json.Unmarshal([]byte(d.output("status", "slow", "--json")), &run))
 						return !leases || !run.Alive
 					})

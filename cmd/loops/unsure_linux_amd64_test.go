@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 )
@@ -69,7 +68,7 @@ func TestAnswerThatCouldNotBeRecorded(t *testing.T) {
 func (d crashDir) asksAndDies(t *testing.T) string {
 	t.Helper()
 	p := d.startInto(t, "run.err", "run", "inject", "--quiet")
-	if !testenv.Within(time.Minute, func() bool { return d.asks(t, "inject") }) {
+	if !testenv.Within(testenv.Patience, func() bool { return d.asks(t, "inject") }) {
 		t.Fatalf("the run asks nothing: %s", readText(t, filepath.Join(d.cwd, "run.err")))
 	}
 	must(t, p.cmd.Process.Kill())

@@ -157,7 +157,7 @@ func (w *watching) see(text string) {
 
 func (w *watching) until(what string, holds func() bool) {
 	w.t.Helper()
-	if !testenv.Within(time.Minute, holds) {
+	if !testenv.Within(testenv.Patience, holds) {
 		w.t.Fatalf("it never came about that %s:\n%s", what, strings.Join(w.lines(), "\n"))
 	}
 }

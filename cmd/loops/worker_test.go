@@ -122,7 +122,7 @@ func (w *workerProcess) kill() {
 
 func (f fleet) until(what string, done func() bool) {
 	f.t.Helper()
-	if !testenv.Within(2*time.Minute, done) {
+	if !testenv.Within(testenv.Patience, done) {
 		f.t.Fatalf("waited in vain until %s\n%s", what, f.loops("runs"))
 	}
 }

@@ -202,7 +202,7 @@ func TestNoReply(t *testing.T) {
 			s := newScene(t, `{"mcpServers": {"s": `+entryOf("bash", "-c", prelude+c.script)+`}}`)
 			ctx, cancel := context.WithCancelCause(soon(t))
 			go func() {
-				testenv.Within(time.Minute, func() bool {
+				testenv.Within(testenv.Patience, func() bool {
 					_, err := os.Stat(filepath.Join(s.dir, "asked"))
 					return err == nil
 				})

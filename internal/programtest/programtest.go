@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 )
@@ -59,7 +58,7 @@ var build = sync.OnceValues(func() (string, error) {
 func RemoveSoon(t testing.TB, dir string) {
 	t.Helper()
 	var err error
-	if !testenv.Within(time.Minute, func() bool { err = os.RemoveAll(dir); return err == nil }) {
+	if !testenv.Within(testenv.Patience, func() bool { err = os.RemoveAll(dir); return err == nil }) {
 		t.Error(err)
 	}
 }
