@@ -152,7 +152,7 @@ func inlineLoop(state *State, around *Loop) *Loop {
 		cfg := DefaultEvaluate("exit_code")
 		st.Evaluate = &cfg
 	}
-	st.On, st.Capture, st.Next, st.Route, st.Each = map[string]string{}, st.Name, "", nil, nil
+	st.On, st.Capture, st.Next, st.Route, st.Each, st.OnRateLimitExhausted = map[string]string{}, st.Name, "", nil, nil, ""
 	own := *around
 	own.Initial, own.Order = st.Name, append([]string{st.Name}, BranchVerdicts...)
 	own.States = map[string]*State{st.Name: &st}

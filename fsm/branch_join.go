@@ -21,8 +21,8 @@ func (f *fork) leave(ctx context.Context) decision {
 		m.PendingRequest, m.PendingPayload = "handoff", f.handoff
 		return decision{}
 	}
-	if f.refused != "" && !f.won {
-		return e.permanentInside(f.st, f.refused)
+	if f.refused != nil && !f.won {
+		return e.unanswered(f.st, f.refused)
 	}
 	parked := m.parkedBranch()
 	finished := f.ended == len(f.st.Branches.List) || f.lost || f.won || f.late

@@ -246,7 +246,7 @@ func (f *fork) end(ctx context.Context, r *member) {
 		if join := f.st.Branches.Join; join == JoinAll && !f.st.Branches.Continue {
 			f.stopAll() // they continue when the run does
 		}
-	case f.refused != "" && came == memberCut:
+	case f.refused != nil && came == memberCut:
 	case f.why != nil && ctx.Err() == nil && (o.TerminatedBy == EndInterrupted || o.TerminatedBy == EndUserStopped):
 		verdict, text := BranchStopped, ""
 		if f.late {

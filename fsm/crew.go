@@ -20,7 +20,7 @@ type crew struct {
 	clocked chan struct{} // the clock of the loop was stopped or started
 	hands   bool          // a member hands over
 	handoff string        // payload
-	refused string        // the permanent failure of a member (D29); "" = none had one
+	refused *Outcome      // of the first member whose host does not answer, permanently (D29) or for its rate limit; nil = none had one
 
 	most    int // items at work at once, where they share slots
 	busy    int // slots that are taken
@@ -113,7 +113,7 @@ const (
 	memberFatal            // and with it the run
 	memberHandsOver        // the run hands over
 	memberCut              // it continues when the run does
-	memberRefused          // so it does, after a user removed the cause of its permanent failure
+	memberRefused          // so it does, once its host answers
 )
 
 // came notes that a member does not run any more, and returns its result.
@@ -140,9 +140,9 @@ func (c *crew) came(r *member) int {
 		return memberHandsOver
 	case o.TerminatedBy == EndBudget && e.affordable() == nil: // its own is used up
 		return memberOver
-	case o.Refused && !e.cfg.PermanentVerdicts:
-		if c.refused == "" {
-			c.refused = o.Error
+	case o.TerminatedBy == EndError && (o.Limited || o.Refused && !e.cfg.PermanentVerdicts):
+		if c.refused == nil {
+			c.refused = o
 		}
 		return memberRefused
 	case unfinished(o) && !o.Refused:

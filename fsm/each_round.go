@@ -132,9 +132,9 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 			r.remember()
 			e.mem.PendingRequest, e.mem.PendingPayload = "handoff", r.crew.handoff
 			return decision{}, true
-		case r.crew != nil && r.crew.refused != "":
+		case r.crew != nil && r.crew.refused != nil:
 			r.remember()
-			return e.permanentInside(r.st, r.crew.refused), true
+			return e.unanswered(r.st, r.crew.refused), true
 		case r.done == r.list.count() || r.failed > 0 && !r.st.Each.Continue:
 			return decision{}, false
 		case e.drained():
@@ -214,7 +214,7 @@ func (r *round) work(ctx context.Context, cancel context.CancelCauseFunc) {
 // mayBegin reports whether another item may begin now.
 func (r *round) mayBegin(ctx context.Context) bool {
 	e := r.e
-	return r.next < r.list.count() && e.broken == nil && (r.crew == nil || r.crew.refused == "") && ctx.Err() == nil && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() && e.wallSpent() == nil
+	return r.next < r.list.count() && e.broken == nil && (r.crew == nil || r.crew.refused == nil) && ctx.Err() == nil && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() && e.wallSpent() == nil
 }
 
 // begin reports that the next item begins, and returns what is to be done for it; nil = nothing.

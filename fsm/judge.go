@@ -76,6 +76,9 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 		}
 		return decision{target: target}
 	}
+	if limited && e.inline {
+		return decision{unjudged: true}
+	}
 	if v.Name == "error" && st.RetryableExitCodes != nil && !slices.Contains(st.RetryableExitCodes, code) {
 		slot := st.OnRetryExhausted
 		if slot == "" {

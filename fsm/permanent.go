@@ -134,12 +134,35 @@ func (e *Executor) judgeRefused(st *State, v Verdict) (decision, bool) {
 	return decision{target: target}, true
 }
 
-// permanentInside decides where a permanent failure of what a state runs inside leads: to on_error, or to the end of the run.
-func (e *Executor) permanentInside(st *State, why string) decision {
-	if e.errorSlot(st) == "" {
-		return decision{refused: why}
+// unanswered decides where a branch or an item leads whose host does not answer: to on_error, of a rate limit to on_rate_limit_exhausted
+// before that, or to an end of the run after which it can be resumed.
+func (e *Executor) unanswered(st *State, o *Outcome) decision {
+	switch {
+	case !e.takesUnanswered(st, o):
+		return unansweredInside("", o)
+	case o.Limited && st.OnRateLimitExhausted != "":
+		return e.limitsInside(st)
+	case o.Limited:
+		return e.exception(st, errors.New("the agent host is still rate-limited, and the waits for that are used up"))
 	}
-	return e.exception(st, errors.New(why))
+	return e.exception(st, errors.New(o.Error))
+}
+
+// unansweredInside is how a run ends because a loop, a branch or an item inside its state ended so. what begins the error.
+func unansweredInside(what string, o *Outcome) decision {
+	if o.Limited {
+		return decision{limited: true}
+	}
+	return decision{refused: what + o.Error}
+}
+
+// limitsInside follows on_rate_limit_exhausted of a state that runs a loop, branches or items.
+func (e *Executor) limitsInside(st *State) decision {
+	target, err := e.target(st.OnRateLimitExhausted, e.scope(nil))
+	if err != nil {
+		return e.exception(st, err)
+	}
+	return decision{target: target}
 }
 
 // refusedAsVerdict reports whether a prompt failed permanently by the rules of D28, which hold where such failures are verdicts.
@@ -151,9 +174,13 @@ func (e *Executor) refusedAsVerdict(st *State, res *Result) bool {
 // that fails leads to, permanently or not. It matters only by the rules of D28.
 func judgesFailure(st *State) bool { return st.Evaluate != nil && st.Evaluate.Type == "exit_code" }
 
-// takesError reports whether a sub-loop state takes a permanent failure inside it. Only by the rules of D28 do on_no and _ take it.
-func (e *Executor) takesError(st *State) bool {
-	if !e.cfg.PermanentVerdicts || st.Next != "" {
+// takesUnanswered reports whether a state takes that its host, or one inside it, does not answer. Only by the rules of D28 do on_no and _
+// of a sub-loop state take a permanent failure.
+func (e *Executor) takesUnanswered(st *State, o *Outcome) bool {
+	if o.Limited {
+		return st.OnRateLimitExhausted != "" || e.errorSlot(st) != ""
+	}
+	if st.Loop == "" || st.Each != nil || !e.cfg.PermanentVerdicts || st.Next != "" {
 		return e.errorSlot(st) != ""
 	}
 	return outcomeSlot(st, "error", false) != ""

@@ -328,7 +328,7 @@ func (e *Executor) rateLimitExhausted(st *State) decision {
 	m.Session = nil
 	m.Storm++
 	slot := st.OnRateLimitExhausted
-	if slot == "" {
+	if slot == "" && !e.inline {
 		slot = st.On["error"]
 	}
 	target, err := e.target(slot, e.scope(nil))

@@ -65,8 +65,8 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 		return decision{}
 	case paused(o):
 		return decision{halted: true, parked: o.TerminatedBy == EndParked && ctx.Err() == nil}
-	case o.Refused && !e.takesError(st):
-		return decision{refused: "sub-loop " + m.Child.Name + ": " + o.Error}
+	case o.Retriable() && !e.takesUnanswered(st, o):
+		return unansweredInside("sub-loop "+m.Child.Name+": ", o)
 	case o.TerminatedBy == EndBudget:
 		if err := e.affordable(); err != nil {
 			return e.exception(st, err) // ours, or one around us; otherwise it was the sub-loop's own
@@ -77,6 +77,9 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 	}
 	e.captureChild(st, o)
 	m.Child = nil
+	if o.Limited && st.OnRateLimitExhausted != "" {
+		return e.limitsInside(st)
+	}
 	key, good := outcomeKey(o)
 	return e.routeOutcome(st, key, good)
 }
@@ -92,7 +95,7 @@ func paused(o *Outcome) bool {
 
 // unfinished reports whether a sub-loop that ended so continues when it is entered again.
 func unfinished(o *Outcome) bool {
-	return o == nil || paused(o) || o.TerminatedBy == EndBudget || o.Refused
+	return o == nil || paused(o) || o.TerminatedBy == EndBudget || o.Retriable()
 }
 
 // descend prepares a fresh sub-loop, whose templates see the scope. An error is an exception.
