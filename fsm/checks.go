@@ -12,7 +12,7 @@ var checks = []func(*Executor, context.Context) result{
 	(*Executor).handlerDone,
 	(*Executor).stateExists,
 	(*Executor).held,
-	(*Executor).countRetry,
+	(*Executor).forgetStay,
 	(*Executor).terminal,
 	(*Executor).stepCap,
 	(*Executor).passCap,
@@ -73,6 +73,9 @@ func (e *Executor) uncap() {
 	if m.CappedAt != "" && !steps && !passes {
 		m.Phase, m.Current, m.Result, m.JustRouted, m.CappedAt = PhasePending, m.CappedAt, nil, true, ""
 		m.forgetInside() // that of the handler
+		if m.Previous == m.Current {
+			m.Previous = "" // that this is another try was counted when the handler took its place
+		}
 	}
 	m.StepsCapped, m.PassCapped = steps, passes
 }
@@ -91,26 +94,40 @@ func (e *Executor) stateExists(ctx context.Context) result {
 	return pass
 }
 
-// countRetry counts consecutive entries of one state, and forgets what only counts within one stay.
-func (e *Executor) countRetry(context.Context) result {
+// forgetStay forgets what only counts within one stay in a state, once another state is next.
+func (e *Executor) forgetStay(context.Context) result {
 	m := e.mem
-	switch m.Previous {
-	case "":
-	case m.Current:
-		if m.Spared == m.Current {
-			m.Spared = ""
-			break
-		}
-		if m.Retries == nil {
-			m.Retries = make(map[string]int)
-		}
-		m.Retries[m.Current]++
-	default:
+	if m.Previous != "" && m.Previous != m.Current {
 		delete(m.Retries, m.Previous)
 		delete(m.Throttles, m.Previous)
 		m.Spared = ""
 	}
 	return pass
+}
+
+// reentries returns how often in a row Current was entered again, the entry that is next included.
+func (m *Snapshot) reentries() int {
+	n := m.Retries[m.Current]
+	if m.Previous == m.Current && m.Spared != m.Current {
+		n++
+	}
+	return n
+}
+
+// countEntry counts the entry of Current. It is called where nothing can keep the run from entering the state any more, so that an
+// entry that a limit put off is counted once.
+func (m *Snapshot) countEntry() {
+	n := m.reentries()
+	if m.Previous == m.Current && m.Spared == m.Current {
+		m.Spared = ""
+	}
+	if n == m.Retries[m.Current] {
+		return
+	}
+	if m.Retries == nil {
+		m.Retries = make(map[string]int)
+	}
+	m.Retries[m.Current] = n
 }
 
 func (e *Executor) terminal(ctx context.Context) result {
@@ -174,6 +191,7 @@ func (e *Executor) stepCap(ctx context.Context) result {
 		m.Phase = PhasePending
 	}
 	e.emit(EventMaxStepsSummary, Field{"summary_state", l.OnMaxSteps}, Field{"iterations", int64(m.Step)})
+	m.countEntry()
 	m.StepsCapped, m.CappedAt, m.Current = true, cappedAt, l.OnMaxSteps
 	return e.stateExists(ctx)
 }
@@ -216,6 +234,7 @@ func (e *Executor) passCap(ctx context.Context) result {
 		return ended
 	}
 	e.emit(EventMaxIterationsSummary, Field{"summary_state", l.OnMaxIterations}, Field{"iteration_count", int64(m.Passes)})
+	m.countEntry()
 	m.PassCapped, m.CappedAt, m.Current = true, m.Current, l.OnMaxIterations
 	return e.stateExists(ctx)
 }
@@ -243,7 +262,7 @@ func (e *Executor) loopTimeout(ctx context.Context) result {
 func (e *Executor) retryLimit(ctx context.Context) result {
 	m := e.mem
 	st := e.cfg.Loop.States[m.Current]
-	n := m.Retries[m.Current]
+	n := m.reentries()
 	if st.MaxRetries <= 0 || n <= st.MaxRetries || m.StepsCapped || m.PassCapped {
 		return pass
 	}

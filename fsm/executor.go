@@ -253,6 +253,9 @@ func (e *Executor) acted(ctx context.Context, st *State) decision {
 
 // step enters the pending state.
 func (e *Executor) step(ctx context.Context) {
+	if !e.mem.StepsCapped && !e.mem.PassCapped { // the entry of a handler is none of the state that was capped
+		e.mem.countEntry()
+	}
 	e.mem.Step++
 	e.mem.Attempt, e.mem.Tries = 0, 0
 	e.spendStep()
