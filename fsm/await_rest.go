@@ -223,21 +223,7 @@ func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
 		if limited {
 			nap = min(nap, end)
 		}
-		t := time.NewTimer(nap)
-		news := false
-		e.away(ctx, func() {
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-			case <-changed:
-				news = true
-			case <-e.cfg.Drain:
-				news = true
-			case <-wake:
-				e.woken = true
-			}
-		})
-		t.Stop()
+		news := e.nap(ctx, nap, changed, wake)
 		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", LookAsked})
 		}

@@ -65,7 +65,7 @@ func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) boo
 			_, until := e.refused(host)
 			return !until.After(wall())
 		})
-		if e.broken != nil || ctx.Err() != nil {
+		if e.halts(ctx) {
 			return false // the wait stays on record, here and below: when the run is resumed, it waits too
 		}
 		if !e.woken && !e.mem.Flushing && e.loopTimeout(ctx) != pass {

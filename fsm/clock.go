@@ -34,16 +34,15 @@ func (c *clock) set(running bool) bool {
 func (e *Executor) elapsed() time.Duration { return e.clock.read() }
 
 // stopClock stops the clock of the loop while it waits for a user or for money, and with it the clocks of the loops around it, unless
-// another of their tasks is at work.
-func (e *Executor) stopClock() {
+// another of their tasks is at work. start ends that.
+func (e *Executor) stopClock() (start func()) {
+	was := e.stopped
 	e.stopped = true
 	e.setClocks()
-}
-
-// startClock ends what stopClock began.
-func (e *Executor) startClock() {
-	e.stopped = false
-	e.setClocks()
+	return func() {
+		e.stopped = was
+		e.setClocks()
+	}
 }
 
 // setClocks starts and stops the clocks of the loop and of those around it, by what they do now.

@@ -182,6 +182,9 @@ func (e *Executor) begin(ctx context.Context) {
 	if m.Wait != nil && !m.Wait.retries() && !m.heldInRetry() {
 		m.Wait = nil // what it waited for is looked at again
 	}
+	if m.Wait != nil {
+		m.Wait = m.Wait.unpaused()
+	}
 	e.forgetWait()
 	if m.endedInHandler(before) {
 		e.finish(ctx, before.TerminatedBy, "") // the handler has had its turn, and led nowhere

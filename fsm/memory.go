@@ -90,7 +90,7 @@ func (e *Executor) pressure(ctx context.Context, st *State) bool {
 	case pct >= g.WarnPct:
 		e.emit(EventHostCooldown, Field{"state", st.Name}, used, Field{"cooldown_seconds", g.Cooldown.Seconds()})
 		e.pause(ctx, WaitMemory, g.Cooldown)
-		if e.broken != nil || ctx.Err() != nil {
+		if e.halts(ctx) {
 			e.leave(ctx, st, decision{halted: true})
 			return true
 		}

@@ -34,13 +34,13 @@ func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
 			said = why
 			e.announceWait(why)
 		}
-		e.stopClock()
-		e.sleepUntil(ctx, e.loopUp, func() bool {
+		start := e.stopClock()
+		e.sleepUntil(ctx, nil, func() bool {
 			_, until := e.cfg.Purse.Full(ctx)
 			return !until.After(wall())
 		})
-		e.startClock()
-		if e.broken != nil || ctx.Err() != nil {
+		start()
+		if e.halts(ctx) {
 			return false // the wait stays on record
 		}
 		e.mem.Wait = nil

@@ -217,7 +217,7 @@ func (e *Executor) judgeAgain(ctx context.Context, st *State, res *Result) (bool
 	e.tellCircuit(res.Reply.Host)
 	w := *m.Wait
 	e.sleep(ctx)
-	if e.broken != nil || ctx.Err() != nil {
+	if e.halts(ctx) {
 		return false, errHalted
 	}
 	early := !e.woken && !m.Flushing && wall().Before(w.Until)
@@ -289,7 +289,7 @@ func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
 		e.tellCircuit(host)
 	}
 	e.sleep(ctx)
-	if e.broken != nil || ctx.Err() != nil {
+	if e.halts(ctx) {
 		return decision{halted: true}
 	}
 	if !e.woken && !m.Flushing && wall().Before(w.Until) && e.loopTimeout(ctx) != pass {

@@ -116,11 +116,7 @@ func (e *Executor) retry(ctx context.Context, st *State) decision {
 	if w.Until.After(w.Since) { // without a wait, the record that the next try was started is enough
 		e.sleep(ctx)
 	}
-	if e.broken != nil || ctx.Err() != nil || e.loopTimeout(ctx) != pass || e.held(ctx) == ended {
-		return decision{halted: true}
-	}
-	m.Wait = &w // unless the run was held meanwhile, it still is
-	if ctx.Err() != nil {
+	if e.halts(ctx) || e.loopTimeout(ctx) != pass || e.held(ctx) != pass {
 		return decision{halted: true}
 	}
 	if over := e.timeOrStepsSpent(); over != nil {

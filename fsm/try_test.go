@@ -173,7 +173,7 @@ func TestAPauseBetweenTwoTries(t *testing.T) {
 		if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil || len(runner.ran) != 1 {
 			t.Fatalf("paused: %v, tries %v", err, runner.ran)
 		}
-		held := slices.IndexFunc(rec.saved, func(s *fsm.Snapshot) bool { return s.Wait != nil && s.Wait.Why == fsm.WaitPaused })
+		held := slices.IndexFunc(rec.saved, func(s *fsm.Snapshot) bool { return s.Waiting() != nil && s.Waiting().Why == fsm.WaitPaused })
 		if held < 0 {
 			t.Fatal("no record of the pause")
 		}

@@ -42,6 +42,8 @@ type Wait struct {
 	What string // is waited for; of WaitState and WaitSpend
 	By   string // the user who paused the run; "" = it is not known
 
+	Paused time.Time // a user paused the run in this wait, which goes on; zero = nobody did
+
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
 	Event    string // the name of the signal that is; "" = none is
 	Choices  string // what can be answered, where a person is asked
@@ -55,7 +57,26 @@ func (w *Wait) retries() bool {
 	return w.Why == WaitRateLimit || w.Why == WaitAPIError || w.Why == WaitInfra || w.Why == WaitRetry
 }
 
+// shown returns the wait as users see it: in a pause, it is the pause that ends by what they do.
+func (w *Wait) shown() *Wait {
+	if w.Paused.IsZero() {
+		return w
+	}
+	return &Wait{Why: WaitPaused, State: w.State, Since: w.Paused, By: w.By}
+}
+
+// unpaused returns the wait without the pause.
+func (w *Wait) unpaused() *Wait {
+	if w.Paused.IsZero() {
+		return w
+	}
+	free := *w
+	free.Paused, free.By = time.Time{}, ""
+	return &free
+}
+
 // heldInRetry reports whether the run was paused between two tries of an action. A pause between states has no result.
+// Former versions recorded it so; now the wait that the pause is in stays.
 func (m *Snapshot) heldInRetry() bool {
 	return m.Wait != nil && m.Wait.Why == WaitPaused && m.Phase == PhaseActed
 }
@@ -91,7 +112,7 @@ func (m *Snapshot) eachWait(address, path string, yield func(OpenWait) bool) boo
 	}
 	address += "/" + strconv.Itoa(m.Step)
 	if m.Wait != nil {
-		return yield(OpenWait{address, path, m.Wait})
+		return yield(OpenWait{address, path, m.Wait.shown()})
 	}
 	if m.Awaiting != nil {
 		return yield(OpenWait{address, path, m.Awaiting.wait(address)})
@@ -124,30 +145,43 @@ func (e *Executor) pause(ctx context.Context, why string, d time.Duration) {
 	e.mem.Wait = nil
 }
 
-// held waits while the run is held, before a state is entered that is not its end. The clock of the run is paused.
+// held waits while the run is held, before a state is entered that is not its end, and in a wait. The clock of the run is stopped.
 func (e *Executor) held(ctx context.Context) result {
+	if released := e.released(); released != nil {
+		return e.awaitRelease(ctx, released)
+	}
+	return pass
+}
+
+// released returns what is closed when the run may continue; nil = it may.
+func (e *Executor) released() <-chan struct{} {
+	if st := e.cfg.Loop.States[e.mem.Current]; e.cfg.Held == nil || st == nil || st.Terminal && !e.cfg.Loop.Maintain {
+		return nil
+	}
+	return e.cfg.Held()
+}
+
+// awaitRelease waits until the run may continue. A wait that the run is in stays on record.
+func (e *Executor) awaitRelease(ctx context.Context, released <-chan struct{}) result {
 	m := e.mem
-	if st := e.cfg.Loop.States[m.Current]; e.cfg.Held == nil || st == nil || st.Terminal && !e.cfg.Loop.Maintain {
-		return pass
+	begun, around := time.Now(), m.Wait
+	w := Wait{Why: WaitPaused, State: m.Current, Since: wall()}
+	if around != nil {
+		w = *around
+		w.Paused = wall()
 	}
-	released := e.cfg.Held()
-	if released == nil {
-		return pass
-	}
-	begun := time.Now()
-	m.Wait = &Wait{Why: WaitPaused, State: m.Current, Since: wall()}
 	note := []Field{{"state", m.Current}, {"message", "paused"}, {"wait", WaitPaused}}
 	if e.cfg.HeldBy != nil {
-		m.Wait.By = e.cfg.HeldBy()
+		w.By = e.cfg.HeldBy()
 	}
-	if m.Wait.By != "" {
-		note = append(note, Field{"by", m.Wait.By})
+	if w.By != "" {
+		note = append(note, Field{"by", w.By})
 	}
 	e.emit(EventNote, note...)
-	if !e.record(ctx, true) {
+	if m.Wait = &w; !e.record(ctx, true) {
 		return ended
 	}
-	e.stopClock()
+	start := e.stopClock()
 	for released != nil && ctx.Err() == nil && !e.draining() {
 		e.away(ctx, func() {
 			select {
@@ -158,8 +192,8 @@ func (e *Executor) held(ctx context.Context) result {
 			}
 		})
 	}
-	e.startClock()
-	m.Wait = nil
+	start()
+	m.Wait = around
 	paused := time.Since(begun)
 	if ctx.Err() != nil || e.draining() {
 		e.rests()    // what a user holds is not at work
@@ -169,15 +203,21 @@ func (e *Executor) held(ctx context.Context) result {
 	return pass
 }
 
+// halts reports whether nothing more may be done here: the run is to end, or cannot be recorded.
+func (e *Executor) halts(ctx context.Context) bool {
+	return e.broken != nil || ctx.Err() != nil || e.drained()
+}
+
 // waitEvent is how often a long wait is reported.
 const waitEvent = time.Minute
 
-// sleep waits for what the memory says, which is durable before. It returns early when ctx ends, when a user wakes the
+// sleep waits for what the memory says, which is durable before. It returns early when the run is to end, when a user wakes the
 // run, and when the time of the loop, or that of a budget, is up.
 func (e *Executor) sleep(ctx context.Context) { e.sleepUntil(ctx, e.timeUp, nil) }
 
 // sleepUntil is sleep that also returns when over, which is asked every few seconds, reports that there is nothing to wait
-// for any more. up says in how long the time is up, if it is limited.
+// for any more. up returns in how long the time is up, if it is limited; nil = it is not. A pause holds in the wait, whose end is not
+// moved by it, and an extension counts at once.
 func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, bool), over func() bool) {
 	w := *e.mem.Wait
 	e.woken = false
@@ -188,31 +228,42 @@ func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, boo
 	if !e.record(ctx, true) {
 		return
 	}
-	// The clock on the wall decides, because it runs while the machine sleeps; but setting it back does not make the
-	// wait longer than it was meant to be.
 	look := waitEvent
 	if over != nil {
 		look = circuitLook
 	}
+	// The clock on the wall decides, because it runs while the machine sleeps; but setting it back does not make the
+	// wait longer than it was meant to be.
 	begun, most := time.Now(), min(w.Until.Sub(wall()), w.Until.Sub(w.Since))
-	if left, limited := up(); limited && !e.mem.Flushing {
-		most = min(most, left)
-	}
-	for told := begun; ctx.Err() == nil && e.broken == nil; {
-		rest := min(w.Until.Sub(wall()), most-time.Since(begun))
+	left := func() time.Duration { return min(w.Until.Sub(wall()), most-time.Since(begun)) }
+	for told := begun; !e.halts(ctx); {
+		changed := e.changed() // before the looks whose answers may change
+		e.raiseLimits()
+		released := e.released()
+		if released != nil && e.awaitRelease(ctx, released) != pass {
+			return
+		}
+		rest := left()
 		if rest <= 0 {
 			return
 		}
-		t := time.NewTimer(min(rest, look))
-		e.away(ctx, func() {
-			select {
-			case <-t.C:
-			case <-ctx.Done():
-			case <-e.cfg.Wake:
-				e.woken = true
+		nap := min(rest, look)
+		if up != nil && !e.mem.Flushing {
+			end, limited := up()
+			if limited && end <= 0 {
+				return
 			}
-		})
-		t.Stop()
+			if limited {
+				nap = min(nap, end)
+			}
+		}
+		if len(e.batch.Events) > 0 { // after a pause or an extension
+			e.announceWait(StillWaits)
+			if !e.record(ctx, true) {
+				return
+			}
+		}
+		e.nap(ctx, nap, changed, e.cfg.Wake)
 		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", WaitEnded})
 			return
@@ -225,6 +276,30 @@ func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, boo
 			e.stillWaiting(ctx, w)
 		}
 	}
+}
+
+// nap waits for a time. It returns early when the run is to end, when changed is closed, and when a user wakes the run, which sets woken.
+// It reports whether something is asked of the run.
+func (e *Executor) nap(ctx context.Context, d time.Duration, changed, wake <-chan struct{}) (news bool) {
+	drain := e.cfg.Drain
+	if s := e.slotAround(); s != nil && s.held {
+		drain = nil // an item at work goes through all its states
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	e.away(ctx, func() {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		case <-changed:
+			news = true
+		case <-drain:
+			news = true
+		case <-wake:
+			e.woken = true
+		}
+	})
+	return news
 }
 
 // stillWaiting says so in the history of a long wait for a rate limit.

@@ -108,6 +108,9 @@ func putWait(e *Writer, s *fsm.Snapshot) bool {
 	if x.Looks > 0 {
 		m.Set("looks", int64(x.Looks))
 	}
+	if !x.Paused.IsZero() {
+		m.Set("paused_at", fsm.FormatTime(x.Paused))
+	}
 	return e.Value(m)
 }
 
@@ -128,6 +131,8 @@ func takeWait(r *memory, v any) error {
 		"seen":     func(v any) error { return TakeText(&x.Seen, v) },
 		"by":       func(v any) error { return TakeText(&x.By, v) },
 		"looks":    func(v any) error { return TakeInt(&x.Looks, v) },
+
+		"paused_at": func(v any) error { return TakeTime(&x.Paused, v) },
 	})
 }
 
