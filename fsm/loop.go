@@ -27,10 +27,11 @@ func (p Pos) String() string {
 
 // A Schedule says when a loop is to be run. Nothing in this package runs it.
 type Schedule struct {
-	Cron     string // a line of a crontab, checked
-	Timezone string // "" = that of the machine
-	Overlap  string // skip or queue: what becomes of a time at which the run before has not ended
-	CatchUp  string // none or one: whether times that were missed are made up for by one run
+	Cron     string   // a line of a crontab, checked
+	Timezone string   // "" = that of the machine
+	Overlap  string   // skip or queue: what becomes of a time at which the run before has not ended
+	Except   []string // dates at which no time comes, and ranges of dates; see cron.ParseExcept
+	CatchUp  string   // none or one: whether times that were missed are made up for by one run
 }
 
 // A Severity is whether a [Problem] stops a loop from running.

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"loops/fsm"
@@ -29,7 +30,7 @@ type Plan struct {
 func NewPlan(l *fsm.Loop) (Plan, error) {
 	p := Plan{Loop: l.Name, File: l.File, Schedule: *l.Schedule}
 	var err error
-	if p.times, err = cron.Parse(p.Schedule.Cron); err == nil {
+	if p.times, err = cron.ParseExcept(p.Schedule.Cron, p.Schedule.Except); err == nil {
 		p.zone, err = cron.Zone(p.Schedule.Timezone)
 	}
 	if err != nil {
@@ -39,7 +40,13 @@ func NewPlan(l *fsm.Loop) (Plan, error) {
 }
 
 // spec is what makes a schedule another one when it is changed.
-func (p Plan) spec() string { return p.Schedule.Cron + " | " + p.Schedule.Timezone }
+func (p Plan) spec() string {
+	spec := p.Schedule.Cron + " | " + p.Schedule.Timezone
+	if len(p.Schedule.Except) > 0 {
+		spec += " | " + strings.Join(p.Schedule.Except, " ")
+	}
+	return spec
+}
 
 // Next returns the first time after another one; zero if none comes.
 func (p Plan) Next(after time.Time) time.Time { return p.times.Next(after.In(p.zone)) }

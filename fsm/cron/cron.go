@@ -28,6 +28,8 @@ type Times struct {
 	anyDay, anyWeekday           bool // the field begins with *
 
 	every int64 // of @every, in seconds; 0 = it is a line of five fields
+
+	except []span // at which no time comes
 }
 
 // String is what was written, several lines with semicolons between them.
@@ -209,6 +211,17 @@ const horizon = 9 * 366
 
 // Next returns the first time after another one, in the zone of that one; zero if there is none.
 func (t *Times) Next(after time.Time) time.Time {
+	at := t.next(after)
+	for i := 0; i < len(t.except) && !at.IsZero(); i++ { // the spans are in order
+		if last := t.except[i].last; t.except[i].has(at) {
+			at = t.next(time.Date(last.year, last.month, last.day+1, 0, 0, 0, -1, at.Location()))
+		}
+	}
+	return at
+}
+
+// next is Next without what is excepted.
+func (t *Times) next(after time.Time) time.Time {
 	if t.lines != nil {
 		var first time.Time
 		for _, line := range t.lines {

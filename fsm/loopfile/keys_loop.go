@@ -140,6 +140,7 @@ var blockKeys = []Key{
 
 	{Name: "cron", In: InSchedule, Type: TypeText, Required: true, Doc: "Minute, hour, day of the month, month and day of the week, as in a crontab: lists, ranges, steps and names; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`; or `@every 90s`, which counts whole seconds from 1970 in UTC. Several of these, each on a line of its own or with a semicolon between them, are the times of all of them."},
 	{Name: "timezone", In: InSchedule, Type: TypeText, Doc: "The time zone these are in, such as `Europe/Berlin`. Without it that of the machine."},
+	{Name: "except", In: InSchedule, Type: TypeTexts, Doc: "Dates at which no time comes, in this time zone: `2026-12-24`, or from one to another, `2026-12-24..2027-01-01`."},
 	{Name: "overlap", In: InSchedule, Type: TypeText, Default: "skip", Values: []string{"skip", "queue"}, Doc: "What happens at a time when the previous run has not ended: the time is skipped, or its run waits."},
 	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one"}, Doc: "What becomes of times that were missed: nothing, or one run for all of them."},
 

@@ -12,12 +12,17 @@ func (d *decoder) schedule(of *block) *fsm.Schedule {
 	}
 	b := of.sub("schedule")
 	b.need(of.pos("schedule"), "cron", "schedule")
-	s := &fsm.Schedule{Cron: b.text("cron"), Timezone: b.text("timezone"), Overlap: b.text("overlap"), CatchUp: b.text("catch_up")}
+	s := &fsm.Schedule{Cron: b.text("cron"), Timezone: b.text("timezone"), Overlap: b.text("overlap"), CatchUp: b.text("catch_up"), Except: b.texts("except")}
 	if f, ok := b.fields["cron"]; ok && f.val != nil {
 		if times, err := cron.Parse(s.Cron); err == nil {
 			s.Cron = times.String()
 		} else {
 			d.errorf(d.pos(f.node), join(b.path, "cron"), "bad-value", "cron: %v (every day at 03:00 is \"0 3 * * *\")", err)
+		}
+	}
+	if f, ok := b.fields["except"]; ok && f.val != nil {
+		if _, err := cron.ParseExcept("@daily", s.Except); err != nil {
+			d.errorf(d.pos(f.node), join(b.path, "except"), "bad-value", "except: %v", err)
 		}
 	}
 	if f, ok := b.fields["timezone"]; ok && f.val != nil {

@@ -283,41 +283,6 @@ type run struct {
 	Unknown *int     `json:"unknown_costs,omitempty" jsonschema:"prompts and judges whose cost is not known"`
 }
 
-type schedule struct {
-	Name     string   `json:"name" jsonschema:"the same as loop"`
-	Loop     string   `json:"loop"`
-	File     string   `json:"file"`
-	Cron     string   `json:"cron"`
-	Timezone *string  `json:"timezone"`
-	Overlap  string   `json:"overlap"`
-	CatchUp  any      `json:"catch_up"`
-	Next     []string `json:"next" jsonschema:"times"`
-}
-
-type listedSchedule struct {
-	Loop     string         `json:"loop"`
-	File     string         `json:"file" jsonschema:"absolute"`
-	Cron     string         `json:"cron"`
-	Timezone *string        `json:"timezone"`
-	Overlap  string         `json:"overlap"`
-	CatchUp  string         `json:"catch_up"`
-	Next     *string        `json:"next" jsonschema:"null where it is paused, or no time comes"`
-	PausedBy *string        `json:"paused_by"`
-	PausedAt *string        `json:"paused_at"`
-	Times    []scheduleTime `json:"times" jsonschema:"the last that are on record, oldest first; then one that has passed while nothing fired schedules"`
-	Heard    *string        `json:"heard_at" jsonschema:"when a server, worker or timer that fires schedules left its newest sign; null = never"`
-	Attended bool           `json:"attended" jsonschema:"false where nothing fires the schedules of the project"`
-	Ahead    *string        `json:"ahead_at" jsonschema:"the newest time on record, where that is still to come because the clock was ahead; else null"`
-}
-
-type scheduleTime struct {
-	At     string  `json:"at"`
-	State  string  `json:"state" jsonschema:"starting, waiting, started, skipped, missed or failed"`
-	Run    *string `json:"run" jsonschema:"the id of its run, which has begun where the time is started"`
-	Why    *string `json:"why"`
-	Missed int     `json:"missed" jsonschema:"times before it that were not recorded"`
-}
-
 type sent struct {
 	Instance string  `json:"instance_id" jsonschema:"the id of the run"`
 	RunID    string  `json:"run_id" jsonschema:"as little-loops calls it"`

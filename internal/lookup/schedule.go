@@ -54,7 +54,7 @@ func (q NextTimes) Of(name string, now time.Time) (*fsm.Loop, []time.Time, error
 	if s == nil {
 		return nil, nil, engine.Misuse(see, "the loop %s has no schedule; to give it one, write schedule: {cron: \"0 3 * * *\"} in %s", humanize.Quote(f.Loop.Name), p.Short(path))
 	}
-	times, err := cron.Parse(s.Cron)
+	times, err := cron.ParseExcept(s.Cron, s.Except)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -108,6 +108,7 @@ func scheduleModel(s *fsm.Schedule) *value.Map {
 	}
 	w := object{value.NewMap("cron", s.Cron)}
 	w.text("timezone", s.Timezone, "")
+	w.texts("except", s.Except)
 	w.text("overlap", s.Overlap, "skip")
 	w.text("catch_up", s.CatchUp, "none")
 	return w.m
