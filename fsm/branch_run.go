@@ -41,6 +41,7 @@ func (e *Executor) branches(ctx context.Context, st *State) decision {
 	f := &fork{crew: newCrew(e, st), tried: map[string]bool{}}
 	f.startVisit()
 	m.Attempt++
+	e.rerunBranches()
 	fields := []Field{{"state", st.Name}, {"branches", int64(len(st.Branches.List))}, {"max_parallel", int64(f.most())}}
 	if len(m.Branches) > 0 {
 		fields = append(fields, Field{"resumed", true})
@@ -57,6 +58,16 @@ func (e *Executor) branches(ctx context.Context, st *State) decision {
 	defer f.assemble()()
 	f.run(ctx)
 	return f.leave(ctx)
+}
+
+// rerunBranches forgets the branches that came to interrupted because they must not be repeated, where a user has them run again.
+func (e *Executor) rerunBranches() {
+	if !e.cfg.Again.Interrupted {
+		return
+	}
+	e.mem.Branches = slices.DeleteFunc(slices.Clone(e.mem.Branches), func(b *BranchMemory) bool {
+		return b.End != nil && b.End.Value("verdict") == ItemInterrupted
+	})
 }
 
 func (f *fork) most() int {
@@ -182,7 +193,7 @@ func (f *fork) start(ctx context.Context, i int, b *Branch, m *BranchMemory) err
 	if err != nil {
 		return err
 	}
-	if m.Child.Memory.Attempt > 0 {
+	if m.Child.Memory.Attempt > 0 && !e.cfg.Again.Interrupted {
 		if name, err := m.Child.Memory.Unrepeatable(loop, e.cfg.Library); err == nil && name != "" {
 			f.finish(ctx, b, m, ItemInterrupted, errCutShort.Error())
 			return nil

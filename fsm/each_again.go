@@ -3,7 +3,7 @@ package fsm
 // ItemsAgain says which items of a list that have ended are done again.
 type ItemsAgain struct {
 	Failed      bool // those that came to another verdict than yes, but for
-	Interrupted bool // those with idempotent: false that were cut short, whether they have an end or not
+	Interrupted bool // those with idempotent: false that were cut short, whether they have an end or not; branches too
 }
 
 // fields returns what the event of the list says of it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 // guarded does items, and notes for each which starts its action was told of. Those that hang end with the context.
 type guarded struct {
+	mu    sync.Mutex
 	told  map[string][]int
 	hangs map[string]bool
 	fails map[string]bool
@@ -23,7 +25,9 @@ type guarded struct {
 }
 
 func (g *guarded) Run(ctx context.Context, a fsm.Action, _ func(string)) (fsm.Result, error) {
+	g.mu.Lock()
 	g.told[a.Text] = append(g.told[a.Text], a.Started)
+	g.mu.Unlock()
 	if want := g.recorded(a.Text); g.wrong != nil && a.Started != want {
 		g.wrong(a.Text, a.Started, want)
 	}

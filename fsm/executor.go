@@ -40,7 +40,7 @@ type Config struct {
 	Drain <-chan struct{}
 	// Changed returns a channel that is closed when Held may return something else, or a signal came. Nil: a wait looks once a minute.
 	Changed func() <-chan struct{}
-	Again   ItemsAgain // items of the list that a resumed run is in that are done again
+	Again   ItemsAgain // items of the list, and branches, that a resumed run is in that are done again
 	Watcher Watcher    // looks at URLs and other runs for states that wait; nil = it cannot be done
 	Inbox   Inbox      // holds the signals that were sent to the run; nil = none can be
 	// Raise returns the first Raise that was asked for behind number after, its number and who asked; false if there is none. It is called
