@@ -1,6 +1,9 @@
 package fsm
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // A clock counts used time: how long a loop ran, in all segments, without pauses. It uses Go's monotonic clock, which stops
 // while the machine sleeps.
@@ -48,7 +51,11 @@ func (e *Executor) stopClock() (start func()) {
 // setClocks starts and stops the clocks of the loop and of those around it, by what they do now.
 func (e *Executor) setClocks() {
 	for x := e; x != nil; x = x.parent {
-		if x.clock.set(!x.standsStill()) && x.crew != nil {
+		if !x.clock.set(!x.standsStill()) {
+			continue
+		}
+		x.setDeadline()
+		if x.crew != nil {
 			notify(x.crew.clocked)
 		}
 	}
@@ -70,6 +77,32 @@ func (e *Executor) standsStill() bool {
 		}
 	}
 	return true
+}
+
+// A deadline ends a loop, and all that is in flight inside it, once the loop has used its time.
+type deadline struct {
+	used time.Duration // that the loop may use
+	why  *Stop         // the cause that ends it
+	end  context.CancelCauseFunc
+	time *time.Timer // nil = the clock of the loop was never started
+}
+
+// setDeadline starts the timer of the deadline of the loop, or stops it while the clock of the loop is stopped.
+func (e *Executor) setDeadline() {
+	d := e.deadline
+	if d == nil {
+		return
+	}
+	d.stop()
+	if !e.clock.since.IsZero() {
+		d.time = time.AfterFunc(d.used-e.elapsed(), func() { d.end(d.why) })
+	}
+}
+
+func (d *deadline) stop() {
+	if d != nil && d.time != nil {
+		d.time.Stop()
+	}
 }
 
 // notify sends to a channel with room for one, unless something is in it already.

@@ -85,6 +85,9 @@ func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *Stat
 	x.outer += branchSign + strconv.Itoa(n)
 	own, cancel := context.WithCancelCause(ctx)
 	r := &member{memory: m, x: x, cancel: cancel}
+	if st.Loop != "" && st.Timeout > 0 {
+		x.deadline = &deadline{used: st.Timeout, why: &Stop{}, end: cancel}
+	}
 	c.live[m.Name] = r
 	if c.most > 0 {
 		x.slot = &slot{crew: c, held: true}
@@ -94,6 +97,7 @@ func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *Stat
 	go func() {
 		x.baton.Lock()
 		_, r.err = x.Run(own)
+		x.deadline.stop()
 		x.baton.Unlock()
 		c.results <- r
 	}()

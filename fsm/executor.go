@@ -107,19 +107,20 @@ type Executor struct {
 	recorded uint64 // number of the last event that Record took; of the run itself only
 	woken    bool   // a user ended a wait: the next prompt does not wait for others either
 
-	parent *Executor  // that runs this one as a sub-loop; nil in the run itself
-	depth  int        // of parents
-	baton  *baton     // of branches: only its holder uses what the machine remembers; nil = there are none
-	crew   *crew      // what the state runs side by side now; nil = nothing
-	branch string     // that this one is, or the name of its item; "" = it is neither
-	inline bool       // the same, with an action: it sees what the loop around it remembers
-	item   *itemPlace // that this one is done for; nil = for none
-	slot   *slot      // that it has among the items at work; nil = it has none to share
-	below  *Executor  // the sub-loop that runs in it
-	self   *Child     // that it runs as; nil in the run itself
-	asking int        // prompts and judges in flight, here and in what it runs
-	outer  string     // marks of the states this runs inside
-	dir    string     // where actions run, if not where those of the run do
+	parent   *Executor  // that runs this one as a sub-loop; nil in the run itself
+	depth    int        // of parents
+	baton    *baton     // of branches: only its holder uses what the machine remembers; nil = there are none
+	crew     *crew      // what the state runs side by side now; nil = nothing
+	branch   string     // that this one is, or the name of its item; "" = it is neither
+	inline   bool       // the same, with an action: it sees what the loop around it remembers
+	item     *itemPlace // that this one is done for; nil = for none
+	slot     *slot      // that it has among the items at work; nil = it has none to share
+	below    *Executor  // the sub-loop that runs in it
+	self     *Child     // that it runs as; nil in the run itself
+	deadline *deadline  // of a branch or an item with a loop whose state has a timeout; nil = none
+	asking   int        // prompts and judges in flight, here and in what it runs
+	outer    string     // marks of the states this runs inside
+	dir      string     // where actions run, if not where those of the run do
 }
 
 // Start prepares a new run with the given context values, which it takes over.
@@ -158,6 +159,7 @@ func (e *Executor) Run(ctx context.Context) (Outcome, error) {
 func (e *Executor) begin(ctx context.Context) {
 	m := e.mem
 	e.clock = clockAt(m.Elapsed)
+	e.setDeadline()
 	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
 		e.emit(EventLoopStart, e.forked...)

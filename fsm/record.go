@@ -185,6 +185,8 @@ func (e *Executor) finishStopped(ctx context.Context) {
 	switch {
 	case ctx.Err() == nil && shortage != nil:
 		text = shortage.Error()
+	case stop != nil && e.deadline != nil && stop == e.deadline.why:
+		by = EndTimeout
 	case stop != nil && stop.ByUser, stop == nil && ctx.Err() == nil && e.drained():
 		by = EndUserStopped
 	case ctx.Err() != nil && stop == nil:
