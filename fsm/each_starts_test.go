@@ -68,7 +68,6 @@ func TestAnItemIsToldItsOwnStart(t *testing.T) {
 	type part struct {
 		hangs, fails string
 		again        fsm.ItemsAgain
-		dieAt        int // at this record of this part; 0 = the run is stopped while an item hangs, or ends
 	}
 	for name, c := range map[string]struct {
 		parts []part

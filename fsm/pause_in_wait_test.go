@@ -47,11 +47,11 @@ func TestPauseInAWait(t *testing.T) {
 			{10 * time.Second, 20 * time.Second, 12 * time.Second, "timeout: 13\n", fsm.EndTerminal},
 			{10 * time.Second, 0, 6 * time.Second, "timeout: 6\n", fsm.EndTimeout},
 		} {
+			if name == "backoff" && c.end != fsm.EndTerminal {
+				continue // it ends before the next state
+			}
 			t.Run(name+", "+c.limits+c.until.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					if name == "backoff" && c.end != fsm.EndTerminal {
-						t.Skip("it ends before the next state")
-					}
 					loop := waitingLoop(t, c.limits, states)
 					rec := &tape{}
 					cfg, _, _ := config(loop, rec)
