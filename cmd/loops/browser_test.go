@@ -173,15 +173,27 @@ func (b *browser) sees(expression string) time.Duration {
 	return time.Since(begun)
 }
 
-// click clicks what a selector means, again where a live page replaces it between the look and the click.
+// click clicks the middle of what a selector means, once it is shown there and nothing lies over it. It looks and clicks in one step of the
+// page: a live page may replace or move what it is to click in between.
 func (b *browser) click(selector string) {
 	b.t.Helper()
-	var err error
-	testenv.Within(testenv.Patience, func() bool {
-		err = chromedp.Run(b.ctx, chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible))
-		return err == nil || !strings.Contains(err.Error(), "Could not find node")
-	})
-	must(b.t, err)
+	click := fmt.Sprintf(`(() => {
+		const e = document.querySelector(%q)
+		if (!e || !e.checkVisibility()) return "it is not shown"
+		e.scrollIntoView({block: "center", behavior: "instant"})
+		const r = e.getClientRects()[0], at = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2)
+		if (!at || !e.contains(at)) return "over it lies " + at?.outerHTML.slice(0, 200)
+		e.click()
+		return ""
+	})()`, selector)
+	gesture := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithUserGesture(true) }
+	said := ""
+	if !testenv.Within(testenv.Patience, func() bool {
+		err := chromedp.Run(b.ctx, chromedp.Evaluate(click, &said, gesture))
+		return err == nil && said == ""
+	}) {
+		b.t.Fatalf("%s cannot be clicked: %s\n%s", selector, said, b.text())
+	}
 }
 
 // statusIs is true when the page of a run shows that status.
