@@ -45,7 +45,7 @@ func TestTimeoutOfBranchesAfterAKill(t *testing.T) {
 				cfg, runner, ctx := config(loop, rec)
 				var killed *fsm.Snapshot
 				time.AfterFunc(c.killed, func() {
-					killed = clone(rec.saved[len(rec.saved)-1])
+					killed = clone(rec.last())
 					runner.stop(&fsm.Stop{})
 				})
 				if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(ctx); err != nil {

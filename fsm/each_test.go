@@ -192,8 +192,7 @@ func TestItemsAgainFromTheMemory(t *testing.T) {
 			{Failed: true}:      "yes",
 			{Interrupted: true}: "no",
 		} {
-			next := &ledger{tape: rec.tape}
-			next.events, next.saved = slices.Clone(rec.events), slices.Clone(rec.saved)
+			next := &ledger{tape: tape{seq: rec.seq, events: slices.Clone(rec.events), saved: slices.Clone(rec.saved), points: slices.Clone(rec.points), hard: slices.Clone(rec.hard)}}
 			cfg.Recorder, cfg.History, cfg.Again = next, next.history, again
 			once := strings.Replace(listLoop, "action: ${item.value}", "idempotent: false\n    action: a 0", 1)
 			cfg.Loop, cfg.Runner = loadLoop(t, once), &workers{ended: map[string]int{}}

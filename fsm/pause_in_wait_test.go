@@ -58,8 +58,7 @@ func TestPauseInAWait(t *testing.T) {
 					watched(&cfg).pause(2*time.Second, c.until)
 					time.AfterFunc(5*time.Second, func() {
 						synctest.Wait()
-						last := rec.saved[len(rec.saved)-1]
-						if w := last.Waiting(); w == nil || w.Why != fsm.WaitPaused || w.By != "ada" {
+						if w := rec.last().Waiting(); w == nil || w.Why != fsm.WaitPaused || w.By != "ada" {
 							t.Errorf("on record is %+v", w)
 						}
 					})
@@ -93,7 +92,7 @@ func TestExtendInAWait(t *testing.T) {
 					watched(&cfg).extend(2*time.Second, time.Minute)
 					time.AfterFunc(3*time.Second, func() {
 						synctest.Wait()
-						if n := count(rec.events, fsm.EventLimitRaised); n == 0 {
+						if rec.has(fsm.EventLimitRaised) == 0 {
 							t.Error("the extension is not on record")
 						}
 					})

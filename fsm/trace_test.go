@@ -209,6 +209,7 @@ func (noFiles) Stat(string) (time.Time, int64, error) {
 
 // tape remembers every batch. It can be made to die: the batch after the last one is lost with the process.
 type tape struct {
+	mu     sync.Mutex
 	seq    uint64
 	events []fsm.Event
 	saved  []*fsm.Snapshot // one a batch that had a snapshot
@@ -220,7 +221,23 @@ type tape struct {
 
 var errDied = errors.New("the process died here")
 
+// last returns the newest memory that was recorded. It may be called while the run goes on.
+func (r *tape) last() *fsm.Snapshot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.saved[len(r.saved)-1]
+}
+
+// has returns how many events of a kind were recorded. It may be called while the run goes on.
+func (r *tape) has(kind string) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return count(r.events, kind)
+}
+
 func (r *tape) Record(_ context.Context, b *fsm.Batch) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if b.Snapshot != nil {
 		if r.count++; r.count == r.die {
 			return errDied
