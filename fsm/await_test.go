@@ -279,7 +279,7 @@ func TestSlowLookHoldsNoBranch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				loop, library := loadListOfLoops(t,
+				loop, library := loadLoops(t,
 					"name: slow\ninitial: work\nstates:\n  work: {parallel: {a: {loop: one}, b: {action: sleep 1s}}, on_yes: done, on_no: done}\n  done: {terminal: true}\n",
 					"name: one\ninitial: ready\nstates:\n  ready: {wait: {url: 'http://silent'}, timeout: 60, on_yes: done, on_timeout: done}\n  done: {terminal: true}\n")
 				library["one"].States["ready"].Await = &await

@@ -35,7 +35,7 @@ states:
 		} {
 			t.Run(name+" "+c.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					loop, library := loadListOfLoops(t, `name: outer
+					loop, library := loadLoops(t, `name: outer
 initial: work
 states:
   work: {parallel: {a: `+branch+`, b: {action: other}}, join: settled, capture: got, next: done}

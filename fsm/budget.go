@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 )
 
@@ -213,7 +212,8 @@ func (e *Executor) reserve(ctx context.Context, a *Action) (settle func(), err e
 		}
 		taken := false
 		e.limits(func(l *limit) bool {
-			taken = l.Spent+l.inFlight() >= l.Most
+			used := l.inFlight()
+			taken = used > 0 && l.Spent+used >= l.Most
 			return !taken
 		})
 		if !taken {
@@ -227,18 +227,18 @@ func (e *Executor) reserve(ctx context.Context, a *Action) (settle func(), err e
 	for x := e; x != nil; x = x.parent {
 		x.asking++
 	}
-	return sync.OnceFunc(func() {
+	return func() {
 		for x := e; x != nil; x = x.parent {
 			x.asking--
 		}
 		if e.baton != nil {
 			e.baton.settled.Broadcast()
 		}
-	}), nil
+	}, nil
 }
 
-// awaitSettled waits until a prompt or a judge of another branch or item has ended. It reports false if the run was stopped,
-// or its time is up.
+// awaitSettled waits until a prompt or a judge of another branch or item has ended, and while the run is paused then. It
+// reports false if the run is to end, or its time is up.
 func (e *Executor) awaitSettled(ctx context.Context) bool {
 	if len(e.batch.Events) > 0 {
 		e.record(ctx, false)
@@ -251,7 +251,7 @@ func (e *Executor) awaitSettled(ctx context.Context) bool {
 	if ctx.Err() == nil && e.broken == nil {
 		e.baton.settled.Wait()
 	}
-	return ctx.Err() == nil && e.broken == nil && (e.mem.Flushing || e.loopTimeout(ctx) == pass)
+	return !e.halts(ctx) && (e.mem.Flushing || e.loopTimeout(ctx) == pass) && e.held(ctx) == pass
 }
 
 // costLeft is what the next prompt may cost, in USD; 0 = no limit.

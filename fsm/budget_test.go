@@ -88,3 +88,30 @@ func TestBudgetIsReserved(t *testing.T) {
 		})
 	}
 }
+
+// A prompt that waited for the budget began although the run had been paused meanwhile.
+func TestPauseBesideABudget(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, "name: spender\nhost_guard: {enabled: false}\ninitial: work\nbudget: {prompts: 1}\nstates:\n"+
+			"  work: {for_each: [a, b], parallel: 2, on_item_failure: continue, action: 'do ${item.value}', action_type: prompt, evaluate: {type: exit_code}, on_yes: done, on_partial: done, on_no: done}\n"+
+			"  done: {terminal: true}\n")
+		rec := &tape{}
+		cfg, _, _ := config(loop, rec)
+		cfg.Runner, cfg.Verify, cfg.PermanentVerdicts = &spenders{refuse: 1}, true, true
+		watched(&cfg).pause(500*time.Millisecond, 10*time.Second)
+		begun := time.Now()
+		if got, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background()); err != nil || got.FinalState != "done" {
+			t.Fatal(got, err)
+		}
+		var starts []time.Duration
+		for _, e := range rec.events {
+			if e.Kind == fsm.EventActionStart {
+				starts = append(starts, e.Time.Sub(begun))
+			}
+		}
+		if len(starts) != 2 || starts[1] < 10*time.Second {
+			t.Errorf("prompts began after %v; the pause ended after 10s", starts)
+		}
+	})
+}

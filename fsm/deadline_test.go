@@ -37,7 +37,7 @@ states:
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				loop, library := loadListOfLoops(t, "name: outer\ninitial: work\nstates:\n  work: "+c.state+"\n  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n", c.one)
+				loop, library := loadLoops(t, "name: outer\ninitial: work\nstates:\n  work: "+c.state+"\n  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n", c.one)
 				rec := &ledger{}
 				cfg, _, _ := config(loop, rec)
 				cfg.Library, cfg.History = library, rec.history

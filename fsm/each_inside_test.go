@@ -3,8 +3,6 @@ package fsm_test
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,24 +40,12 @@ states:
   failed: {terminal: true, failure: true}
 `
 
-// loadListOfLoops reads a loop with the one that its items run.
-func loadListOfLoops(t *testing.T, loop, one string) (*fsm.Loop, shelf) {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{"list.yaml": loop, "one.yaml": one} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return loadTrace(t, filepath.Join(dir, "list.yaml")), shelf{"one": loadTrace(t, filepath.Join(dir, "one.yaml"))}
-}
-
 // A process that dies at any record of a list of loops leaves a run that continues inside the items that had begun, does no action again
 // whose result was followed, and ends as the unbroken run does.
 func TestLoopsOfAListAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		loop, library := loadListOfLoops(t, insideLoop, insideOne)
+		loop, library := loadLoops(t, insideLoop, insideOne)
 		whole := &ledger{}
 		cfg, _, _ := config(loop, whole)
 		unbroken := &workers{ended: map[string]int{}}
@@ -139,7 +125,7 @@ func stable(text string) string {
 func TestItemsThatWaitShareSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		loop, library := loadListOfLoops(t, strings.NewReplacer("parallel: 2", "parallel: 1", "item_retries: 1", "item_retries: 0").Replace(insideLoop),
+		loop, library := loadLoops(t, strings.NewReplacer("parallel: 2", "parallel: 1", "item_retries: 1", "item_retries: 0").Replace(insideLoop),
 			strings.Replace(insideOne, "next: second}", "next: rest}\n  rest: {wait: {for: 50ms}, next: second}", 1))
 		cfg, _, _ := config(loop, &tape{})
 		w := &workers{ended: map[string]int{}}

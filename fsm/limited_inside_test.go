@@ -67,7 +67,7 @@ states:
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				loop, library := loadListOfLoops(t, "name: outer\ninitial: work\nhost_guard: {enabled: false}\nstates:\n  work: "+c.state+
+				loop, library := loadLoops(t, "name: outer\ninitial: work\nhost_guard: {enabled: false}\nstates:\n  work: "+c.state+
 					"\n  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n  taken: {terminal: true}\n", one)
 				rec, host := &ledger{}, &limitedHost{scripts: map[string]int{}}
 				cfg, _, _ := config(loop, rec)

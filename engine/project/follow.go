@@ -44,7 +44,7 @@ func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.
 	for {
 		// Whether it is running is asked before its events are read, so that none comes after the last look.
 		goesOn := Alive(r)
-		if !goesOn && (r.Status == persistence.Running || r.Status == persistence.Starting) { // what it recorded last came behind the look that r is of
+		if !goesOn && (r.Status == persistence.Running || r.Status == persistence.Starting) { // it may have ended after r was read
 			now, err := f.now(ctx, r)
 			if err != nil {
 				return r, err

@@ -212,9 +212,13 @@ const horizon = 9 * 366
 // Next returns the first time after another one, in the zone of that one; zero if there is none.
 func (t *Times) Next(after time.Time) time.Time {
 	at := t.next(after)
-	for i := 0; i < len(t.except) && !at.IsZero(); i++ { // the spans are in order
-		if last := t.except[i].last; t.except[i].has(at) {
-			at = t.next(time.Date(last.year, last.month, last.day+1, 0, 0, 0, -1, at.Location()))
+	for _, days := range t.except { // in order
+		for days.has(at) && !at.IsZero() {
+			if end := days.end(at.Location()); end.After(at) {
+				at = t.next(end)
+			} else { // the last hour of the day comes twice
+				at = t.next(at)
+			}
 		}
 	}
 	return at

@@ -1,7 +1,6 @@
 package cron
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,28 +10,20 @@ import (
 // mostExcepted is how many dates and ranges of dates a schedule may except.
 const mostExcepted = 1000
 
-// A date is a day in the time zone of a schedule.
-type date struct {
-	year  int
-	month time.Month
-	day   int
+// A span is the days from one to another, both included, as midnights of UTC.
+type span struct{ first, last time.Time }
+
+// has reports whether a time is on one of the days, in its own zone.
+func (s span) has(at time.Time) bool {
+	year, month, day := at.Date()
+	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+	return !midnight.Before(s.first) && !midnight.After(s.last)
 }
 
-func dateOf(t time.Time) (d date) {
-	d.year, d.month, d.day = t.Date()
-	return d
-}
-
-func (d date) compare(e date) int {
-	return cmp.Or(cmp.Compare(d.year, e.year), cmp.Compare(d.month, e.month), cmp.Compare(d.day, e.day))
-}
-
-// A span is the dates from one to another, both included.
-type span struct{ first, last date }
-
-func (s span) has(t time.Time) bool {
-	d := dateOf(t)
-	return d.compare(s.first) >= 0 && d.compare(s.last) <= 0
+// end returns the last moment of the days, in a zone.
+func (s span) end(zone *time.Location) time.Time {
+	year, month, day := s.last.Date()
+	return time.Date(year, month, day+1, 0, 0, 0, -1, zone)
 }
 
 // ParseExcept is Parse with dates at which no time comes: 2026-12-24, or from one to another, 2026-12-24..2027-01-01. They
@@ -58,8 +49,8 @@ func ParseExcept(text string, except []string) (*Times, error) {
 		case last.Before(first):
 			return nil, fmt.Errorf("%q ends before it begins", entry)
 		}
-		t.except = append(t.except, span{dateOf(first), dateOf(last)})
+		t.except = append(t.except, span{first, last})
 	}
-	slices.SortFunc(t.except, func(a, b span) int { return a.first.compare(b.first) })
+	slices.SortFunc(t.except, func(a, b span) int { return a.first.Compare(b.first) })
 	return t, nil
 }
