@@ -97,7 +97,7 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Random machines, with and without interruptions; the seed is printed where one fails:"
 	go test ./fsm -run TestRandomMachines -count 1 -timeout 30m -v -machines 3000 -seed $$(date +%s) | $(quiet)
 	@echo "Checkpoints of other programs:"
-	go test ./persistence/checkpoint -run 'Killed|NoRoom|ShortWrites|Spoilt|Torn' -count 1 -timeout 60m -v | $(quiet)
+	go test ./persistence/checkpoint -run 'Killed|NoRoom|ShortWrites|Spoilt|Torn' -count 1 -timeout 60m -v -every-step | $(quiet)
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./...); do \

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -55,6 +57,26 @@ func child(mode, root string) error {
 		return writeLimited(root)
 	}
 	return errors.New("unknown mode " + mode)
+}
+
+var everyStep = flag.Bool("every-step", false, "kill at each change of a file, and not only at the first one of each kind")
+
+// killPoints returns the numbers of the changes of a script at which a test kills a process, and how many changes there are. do does the
+// script, with a step that does not fail.
+func killPoints(t *testing.T, do func(step func(string) error) error) (points []int, all int) {
+	t.Helper()
+	var steps []string
+	must(t, do(func(what string) error {
+		if triesAgain(steps, what) {
+			return nil
+		}
+		if !slices.Contains(steps, what) || *everyStep {
+			points = append(points, len(steps)+1)
+		}
+		steps = append(steps, what)
+		return nil
+	}))
+	return points, len(steps)
 }
 
 // killer kills this process with SIGKILL at the n-th change of a file.
@@ -162,7 +184,15 @@ func dirState(n int) string {
 // continues from there.
 func TestKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
-	for n := 1; ; n++ {
+	points, all := killPoints(t, func(step func(string) error) error {
+		d, err := OpenDir(filepath.Join(t.TempDir(), "runs"))
+		if err != nil {
+			return err
+		}
+		d.disk.step, d.disk.noSync = step, true
+		return play(dirScript, 0, func(op dirOp) error { return op.do(d) }, func(int) {})
+	})
+	for _, n := range append(points, all+1) {
 		root := filepath.Join(t.TempDir(), "runs")
 		acked, killed := run(t, fmt.Sprint("dir:", n), root)
 		d, err := OpenDir(root)
@@ -170,11 +200,11 @@ func TestKilledAtEveryStep(t *testing.T) {
 		d.disk.noSync = true
 		got := view(t, d) + " " + events(t, d)
 		if !killed {
-			if acked != len(dirScript) || n < 60 {
+			if acked != len(dirScript) || n != all+1 || n < 60 {
 				t.Fatalf("ended by itself at step %d, %d done", n, acked)
 			}
 			leftOver(t, root)
-			return
+			continue
 		}
 		next := acked
 		switch got {

@@ -112,13 +112,21 @@ func TestSpoiltCheckpoint(t *testing.T) {
 	}
 }
 
+// triesAgain reports whether a step is the one before once more: a lock that is not free, as a process that another test is about to start has
+// a copy of its file for a moment.
+func triesAgain(steps []string, what string) bool {
+	return strings.HasPrefix(what, "lock ") && len(steps) > 0 && steps[len(steps)-1] == what
+}
+
 // Content is synced before it gets its name, and the name before the call returns.
 func TestOrderOfWriting(t *testing.T) {
 	t.Parallel()
 	d := openRuns(t)
 	var steps []string
 	d.disk.step = func(what string) error {
-		steps = append(steps, what)
+		if !triesAgain(steps, what) {
+			steps = append(steps, what)
+		}
 		return nil
 	}
 	did := func(what string, want ...string) {

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // A link, a named pipe or a folder is in the place of a file of a checkpoint, a log or a stage. It is refused with a
@@ -78,7 +80,7 @@ func TestNoRegularFile(t *testing.T) {
 					if err == nil || !strings.Contains(err.Error(), path+": not a regular file but "+kind) {
 						t.Errorf("error is %v", err)
 					}
-				case <-time.After(time.Minute):
+				case <-time.After(testenv.Patience):
 					t.Fatal("it waits")
 				}
 				if b, err := os.ReadFile(outside); err != nil || string(b) != "of another\n" {

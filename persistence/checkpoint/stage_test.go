@@ -410,17 +410,22 @@ func stateAfter(n int) string {
 // A script that is killed before any change of any file finds what it saved, and whole.
 func TestStagesKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
-	for n := 1; ; n++ {
+	points, all := killPoints(t, func(step func(string) error) error {
+		s := OpenStages(filepath.Join(t.TempDir(), "stages"))
+		s.disk.step, s.disk.noSync = step, true
+		return play(stageScript, 0, func(op stageOp) error { return op.do(s) }, func(int) {})
+	})
+	for _, n := range append(points, all+1) {
 		dir := filepath.Join(t.TempDir(), "stages")
 		acked, killed := run(t, fmt.Sprint("stages:", n), dir)
 		s := OpenStages(dir)
 		s.disk.noSync = true
 		if !killed {
-			if acked != len(stageScript) || n < 80 {
+			if acked != len(stageScript) || n != all+1 || n < 80 {
 				t.Fatalf("ended by itself at change %d, %d done", n, acked)
 			}
 			leftOver(t, dir)
-			return
+			continue
 		}
 		got := stageState(t, s)
 		if got != stateAfter(acked) && got != stateAfter(acked+1) {

@@ -19,7 +19,8 @@ import (
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	theServer(t)
-	const runs, steps = 4, 1300
+	const runs = 4
+	steps := 6 * max(*rounds, 25)
 	primary, err := pgtest.Start(t.Context())
 	must(t, err)
 	remove(t, primary)
@@ -32,7 +33,7 @@ func TestFailover(t *testing.T) {
 	must(t, primary.Launch(t.Context()))
 
 	at := "postgres://loops@/postgres?" + url.Values{
-		"host": {primary.Dir + "," + standby.Dir}, "port": {fmt.Sprintf("%d,%d", primary.Port, standby.Port)}, "lease": {"60s"},
+		"host": {primary.Dir + "," + standby.Dir}, "port": {fmt.Sprintf("%d,%d", primary.Port, standby.Port)}, "lease": {"10m"},
 	}.Encode()
 	s := opened(t, at)
 	journals := make([]persistence.Journal, runs)
@@ -49,7 +50,7 @@ func TestFailover(t *testing.T) {
 			for n := 2; n <= steps && errs[i] == nil; n++ {
 				b := step(n)
 				b.Checkpoint = n%4 != 0
-				if errs[i] = j.Record(t.Context(), b); acked.Add(1) == runs*steps/2 {
+				if errs[i] = j.Record(t.Context(), b); acked.Add(1) == int64(runs*steps/2) {
 					once.Do(func() { close(half) })
 				}
 			}

@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/proc"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 	"loops/reconcile"
@@ -84,7 +85,7 @@ func waitLost(t testing.TB, j persistence.Journal) {
 	t.Helper()
 	select {
 	case <-j.(persistence.Leased).Lost():
-	case <-time.After(30 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Fatal("it is not told that the run was lost")
 	}
 }
@@ -92,7 +93,7 @@ func waitLost(t testing.TB, j persistence.Journal) {
 func TestFenced(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
-		a := opened(t, with(location(t), "lease=3s"))
+		a := opened(t, with(location(t), "lease=1h"))
 		b := a
 		old := create(t, a, elsewhere)
 		id := old.Run().ID
@@ -117,6 +118,7 @@ func TestFenced(t *testing.T) {
 				t.Fatalf("error is %v", err)
 			}
 		}
+		sqlstore.RenewSoon(old)
 		waitLost(t, old)
 		must(t, now.Record(t.Context(), step(2)))
 		must(t, old.Close(t.Context()))
@@ -134,7 +136,7 @@ func TestFenced(t *testing.T) {
 func TestFencedByInterrupt(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
-		s := opened(t, with(location(t), "lease=500ms"))
+		s := opened(t, with(location(t), "lease=1h"))
 		old := create(t, s, elsewhere)
 		id := old.Run().ID
 		expire(t, s)
@@ -144,6 +146,7 @@ func TestFencedByInterrupt(t *testing.T) {
 			t.Errorf("runs = %+v", rs)
 		}
 		must(t, s.Interrupt(t.Context(), id, began, "it was not heard of"))
+		sqlstore.RenewSoon(old)
 		waitLost(t, old)
 		err = old.Record(t.Context(), step(2))
 		want := "run " + string(id) + " was taken from this process, which had not been heard of for too long (recorded as: it was not heard of)"
@@ -157,11 +160,11 @@ func TestFencedByInterrupt(t *testing.T) {
 	})
 }
 
-// TestLeaseIsRenewed: a live owner keeps its run for many times the length of the lease, also when the clock jumps.
+// TestLeaseIsRenewed: a live owner keeps its run although the clock jumps: it renews its lease while others look a second time.
 func TestLeaseIsRenewed(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
-		s := opened(t, with(location(t), "lease=6s"))
+		s := opened(t, with(location(t), "lease=60s"))
 		s.Liveness = reconcile.OwnerAlive
 		old := create(t, s, self(t))
 		for range 2 {
@@ -169,6 +172,7 @@ func TestLeaseIsRenewed(t *testing.T) {
 			if rs, err := s.Runs(t.Context(), persistence.Query{}); err != nil || !rs[0].Held || !rs[0].Lapsed || !reconcile.Alive(rs[0]) {
 				t.Fatalf("runs = %+v, %v", rs, err)
 			}
+			sqlstore.RenewSoon(old)
 			_, _, err := s.Resume(t.Context(), old.Run().ID, spec(elsewhere))
 			if held, ok := errors.AsType[*persistence.HeldError](err); !ok || held.Owner.PID != os.Getpid() {
 				t.Fatalf("error is %v, want a *HeldError", err)
@@ -186,12 +190,13 @@ func TestLeaseIsRenewed(t *testing.T) {
 func TestRemoved(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
-		s := opened(t, with(location(t), "lease=400ms"))
+		s := opened(t, with(location(t), "lease=1h"))
 		j := create(t, s, elsewhere)
 		for _, table := range []string{"runs", "leases", "events", "memory"} {
 			_, err := s.Exec(t.Context(), `DELETE FROM `+table)
 			must(t, err)
 		}
+		sqlstore.RenewSoon(j)
 		waitLost(t, j)
 		if err := j.Record(t.Context(), step(2)); !errors.Is(err, persistence.ErrRemoved) {
 			t.Errorf("error is %v, want ErrRemoved", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"loops/persistence"
@@ -14,6 +15,7 @@ type heart struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	lost   chan struct{}
+	given  atomic.Pointer[time.Time] // when the lease was last asked for
 }
 
 // Lost implements [persistence.Leased].
@@ -29,9 +31,10 @@ func (j *journal) begin(given time.Time) {
 	ctx, cancel := context.WithCancel(context.Background())
 	j.cancel = cancel
 	j.s.owned.Store(j.run.ID, j)
+	j.given.Store(&given)
 	run, epoch := j.next.run, j.next.epoch
 	j.wg.Go(func() {
-		if j.s.renew(ctx, run, epoch, given) {
+		if j.s.renew(ctx, run, epoch, &j.given) {
 			close(j.lost)
 		}
 	})
@@ -40,7 +43,7 @@ func (j *journal) begin(given time.Time) {
 // renew keeps a lease until ctx is done, or until it is lost. Where the database is elsewhere, a lease that could not be
 // renewed in time counts as lost: another machine may take the run over. On this machine a run is taken over only after a
 // wait for us (see SecondLook), so there only the run's new epoch counts.
-func (s *Store) renew(ctx context.Context, run, epoch int64, given time.Time) (lost bool) {
+func (s *Store) renew(ctx context.Context, run, epoch int64, since *atomic.Pointer[time.Time]) (lost bool) {
 	tick := time.NewTicker(min(s.lease/12, time.Second))
 	defer tick.Stop()
 	for {
@@ -49,6 +52,7 @@ func (s *Store) renew(ctx context.Context, run, epoch int64, given time.Time) (l
 			return false
 		case <-tick.C:
 		}
+		given := *since.Load()
 		// The clock on the wall advances while the machine sleeps, the other one when the one on the wall is set back.
 		age := max(time.Since(given), time.Now().Round(0).Sub(given.Round(0)))
 		if age < s.lease/3 {
@@ -62,7 +66,7 @@ func (s *Store) renew(ctx context.Context, run, epoch int64, given time.Time) (l
 		case err == nil && !held:
 			return true
 		case err == nil:
-			given = now
+			since.Store(&now)
 		case s.d.remote() && time.Since(given) >= s.lease:
 			return true
 		}

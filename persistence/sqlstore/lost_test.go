@@ -236,11 +236,11 @@ func TestLostAndTakenOver(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, theServer(t))
-	s := opened(t, w.location("gone", "lease=1s"))
+	s := opened(t, w.location("gone", "lease=5s"))
 	j := create(t, s, elsewhere)
 	w.refuse(true)
 	err := j.Record(t.Context(), step(2))
-	if err == nil || errors.Is(err, persistence.ErrFenced) || !strings.Contains(err.Error(), "did not take it for 1s") {
+	if err == nil || errors.Is(err, persistence.ErrFenced) || !strings.Contains(err.Error(), "did not take it for 5s") {
 		t.Errorf("error is %v", err)
 	}
 	waitLost(t, j)
@@ -262,7 +262,7 @@ func TestUnreachable(t *testing.T) {
 func TestPassing(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, theServer(t))
-	s := opened(t, w.location("passing", "lease=1s"))
+	s := opened(t, w.location("passing", "lease=5s"))
 	spec := persistence.Spec{Loop: "x", Scope: []string{"/p"}, Owner: elsewhere}
 	w.refuse(true)
 	if _, err := s.Create(t.Context(), spec); !s.Passing(err) {
@@ -291,7 +291,7 @@ func TestServerForgets(t *testing.T) {
 	own, err := pgtest.Start(t.Context(), "autovacuum = off", "bgwriter_lru_maxpages = 0", "checkpoint_timeout = 1d", "wal_buffers = 16MB")
 	must(t, err)
 	remove(t, own)
-	s := opened(t, own.URL(""))
+	s := opened(t, with(own.URL(""), "lease=10m")) // however long the server takes to start
 	j := create(t, s, elsewhere)
 	n, direct := 1, s
 	for range 3 {
@@ -339,7 +339,7 @@ func TestServerDies(t *testing.T) {
 	own, err := pgtest.Start(t.Context())
 	must(t, err)
 	remove(t, own)
-	s := opened(t, own.URL(""))
+	s := opened(t, with(own.URL(""), "lease=10m")) // however long the server takes to start
 	j := create(t, s, elsewhere)
 	n := 1
 	for range 2 {

@@ -11,10 +11,11 @@ import (
 )
 
 // save does a save, once. If the answer of the database does not come, the save is looked for, and done again if it is
-// not there, for as long as a lease is. The error is a *FencedError if the run was taken over.
+// not there, until a try fails that began a lease later: a process that was stopped meanwhile tries once more. The error is a *FencedError if the run was taken over.
 func (s *Store) save(ctx context.Context, id persistence.ID, b *batch) error {
 	giveUp := time.Now().Add(s.lease)
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		last := time.Now().After(giveUp)
 		done, err := s.d.save(ctx, b)
 		if done {
 			return err
@@ -39,7 +40,7 @@ func (s *Store) save(ctx context.Context, id persistence.ID, b *batch) error {
 		case lookErr != nil && !s.d.passing(lookErr):
 			return s.explained(lookErr)
 		}
-		if time.Now().After(giveUp) {
+		if last {
 			if err == nil {
 				err = lookErr
 			}

@@ -127,10 +127,14 @@ func (s *Store) secondLook(ctx context.Context, id persistence.ID) error {
 	return err
 }
 
+// looks is how often SecondLook looks, each a twentieth of a lease after the one before. Looks are counted rather than time: an owner that
+// was stopped together with this process then still has its time.
+const looks = 11
+
 // SecondLook implements [persistence.SecondLooker]. An owner that lives renews its lease within a third of its length.
 func (s *Store) SecondLook(ctx context.Context, ids []persistence.ID) ([]persistence.ID, error) {
 	until := make(map[persistence.ID]int64, len(ids))
-	for giveUp := time.Now().Add(s.lease/3 + s.lease/6); ; {
+	for look := 1; ; look++ {
 		var silent []persistence.ID
 		for _, id := range ids {
 			r, err := s.find(ctx, s.read, id, "")
@@ -146,7 +150,7 @@ func (s *Store) SecondLook(ctx context.Context, ids []persistence.ID) ([]persist
 			until[id] = r.until
 			silent = append(silent, id)
 		}
-		if ids = silent; len(ids) == 0 || !time.Now().Before(giveUp) {
+		if ids = silent; len(ids) == 0 || look == looks {
 			return ids, nil
 		}
 		select {
