@@ -110,7 +110,7 @@ func (c *Circuit) change(edit func([]refusal) []refusal) error {
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // releases the lock
+	defer disk.Release(lock) //nolint:errcheck // nothing was written
 	giveUp := time.Now().Add(circuitPatience)
 	for {
 		err := disk.Flock(lock, syscall.LOCK_EX|syscall.LOCK_NB)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"loops/internal/disk"
 )
 
 // A Place is where this process is in a [Queue]. It is not safe for concurrent use.
@@ -61,7 +63,7 @@ func (p *Place) Tell(ctx context.Context, o Obstacle, log string) error {
 		if err != nil {
 			return err
 		}
-		_ = p.file.Close() // no process finds it any more
+		_ = disk.Release(p.file) // no process finds it any more
 		p.file, p.w = f, w
 		return nil
 	})
@@ -75,7 +77,7 @@ func (p *Place) Leave() error {
 	}
 	kept := p.Kept()
 	err := os.Remove(p.q.path(p.w.ID))
-	_ = p.file.Close()
+	_ = disk.Release(p.file)
 	p.file = nil
 	if !kept || errors.Is(err, fs.ErrNotExist) {
 		return ErrNotWaiting

@@ -30,7 +30,7 @@ func WhileLocked(ctx context.Context, path string, patience time.Duration, f fun
 	if err != nil {
 		return err
 	}
-	defer g.Close() // releases the lock
+	defer Release(g) //nolint:errcheck // nothing was written
 	giveUp := time.Now().Add(patience)
 	for wait := 100 * time.Microsecond; ; wait = min(2*wait, 20*time.Millisecond) {
 		err := Flock(g, syscall.LOCK_EX|syscall.LOCK_NB)
@@ -49,6 +49,12 @@ func WhileLocked(ctx context.Context, path string, patience time.Duration, f fun
 			return fmt.Errorf("waiting for %s: %w", g.Name(), context.Cause(ctx))
 		}
 	}
+}
+
+// Release unlocks a file and closes it. To close it is not enough: a process that is being started has a copy of each open file for a moment.
+func Release(f *os.File) error {
+	err := Flock(f, syscall.LOCK_UN)
+	return errors.Join(err, f.Close())
 }
 
 // Held reports whether a live process holds flock on a lock file. Probing takes a shared lock for a moment.

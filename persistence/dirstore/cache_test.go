@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -240,7 +241,7 @@ func TestFilterReadsWhatItReturns(t *testing.T) {
 	path := filepath.Join(d.running, archiveDigests)
 	whole, err := os.ReadFile(path)
 	must(t, err)
-	for n := 0; n < len(whole); n += 5 { // killed while it writes, and bits that flip
+	for n := 0; n < len(whole); n += testenv.Some(23, 5) { // killed while it writes, and bits that flip
 		spoilt := bytes.Clone(whole)
 		spoilt[n] ^= 4
 		for what, b := range map[string][]byte{"cut": whole[:n], "spoilt": spoilt} {
@@ -273,7 +274,7 @@ func TestIndexTorn(t *testing.T) {
 			}
 		}
 	}
-	for n := 0; n < len(whole); n += 7 {
+	for n := 0; n < len(whole); n += testenv.Some(31, 7) {
 		try(fmt.Sprintf("%d of %d bytes", n, len(whole)), whole[:n])
 		if now := indexed(t, d); len(now) != len(whole) {
 			t.Fatalf("%d of %d bytes: afterwards it has %d", n, len(whole), len(now))
@@ -336,7 +337,7 @@ func TestIndexWhileRunsMove(t *testing.T) {
 			}
 		})
 	}
-	for i := range 40 {
+	for i := range testenv.Some(12, 40) {
 		j := begin2(t, d, 100+i)
 		must(t, errors.Join(j.Record(t.Context(), end(1, fsm.EndInterrupted)), j.Close(t.Context())))
 		again, _, err := d.Resume(t.Context(), j.Run().ID, persistence.Spec{})
@@ -351,7 +352,7 @@ func TestIndexWhileRunsMove(t *testing.T) {
 		if runs := listed1(t, d, j.Run().ID); len(runs) != 0 {
 			t.Fatalf("right after it was removed it is listed as %s", brief(runs))
 		}
-		if i%10 == 0 {
+		if i%10 == 0 { // an index is written then
 			settle()
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/disk"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore/segment"
 	"loops/persistence/snapshot"
@@ -63,7 +64,7 @@ func (j *journal) die() {
 	j.beside.close()
 	j.sync.stop()
 	_ = j.events.Close()
-	_ = j.lock.Close()
+	_ = disk.Release(j.lock)
 }
 
 var errCrash = errors.New("crash")
@@ -187,7 +188,16 @@ func TestTornAtEveryByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var ends []int64
+	for i, c := range events {
+		if c == '\n' {
+			ends = append(ends, int64(i+1))
+		}
+	}
 	for n := before; n <= int64(len(events)); n++ {
+		if n%int64(testenv.Some(7, 1)) != 0 && !near(n, ends) {
+			continue
+		}
 		for _, s := range [][]byte{state, nil} {
 			if err := errors.Join(os.WriteFile(j.files.events, events[:n], 0o644), os.RemoveAll(j.files.torn)); err != nil {
 				t.Fatal(err)
@@ -276,7 +286,7 @@ func spoilState(t *testing.T, from, every int) {
 			t.Fatalf("%s: %v, %+v", what, err, runs)
 		}
 	}
-	for n := from; n < len(state); n += every {
+	for stride, n := testenv.Some(5, 1), from*testenv.Some(5, 1); n < len(state); n += every * stride {
 		check(fmt.Sprintf("cut to %d bytes", n), state[:n])
 		b := bytes.Clone(state)
 		b[n] ^= 1 << (n % 8)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"loops/fsm"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore/segment"
 )
@@ -357,7 +358,10 @@ func TestDamage(t *testing.T) {
 				at := 0
 				lines := slices.Collect(bytes.Lines(r.files[rel]))
 				for i, line := range lines {
-					for _, what := range slices.Sorted(maps.Keys(lineSpoilers)) {
+					for k, what := range slices.Sorted(maps.Keys(lineSpoilers)) {
+						if !testenv.Whole() && (k+i)%len(lineSpoilers) != 0 && i > 0 && i < len(lines)-2 {
+							continue
+						}
 						spoil(fmt.Sprintf("line %d %s", i+1, what), bytes.Join(lineSpoilers[what](slices.Clone(lines), i), nil), at)
 					}
 					at += len(line)

@@ -106,7 +106,7 @@ func (d *Store) dropStale(id persistence.ID) error {
 	if err != nil {
 		return unlessHeld(err)
 	}
-	defer lock.Close()
+	defer disk.Release(lock) //nolint:errcheck // nothing was written
 	if !d.abandonedBy(id) {
 		return nil
 	}

@@ -379,7 +379,7 @@ func (j *journal) letGo() error {
 	j.beside.close()
 	_ = os.Remove(j.files.state + ".tmp")
 	err := disk.Remove(j.files.pid, j.files.lock)
-	return errors.Join(err, j.lock.Close())
+	return errors.Join(err, disk.Release(j.lock))
 }
 
 // abandon undoes Create.

@@ -94,6 +94,9 @@ func (d *Store) Owned(id persistence.ID) bool { return id.Valid() && disk.Held(d
 // LockInfo describes the lock file of a run, which its owner has open as long as it lives.
 func (d *Store) LockInfo(id persistence.ID) (fs.FileInfo, error) { return os.Stat(d.live(id).lock) }
 
+// mostProbed is how often claim tries again because a prober has the lock, every two milliseconds.
+const mostProbed = 5000
+
 // claim makes this process the owner of a run: it opens the lock file, which it makes if need be, and takes its
 // flock, which lasts until the file is closed or the process dies. Called within exclusive.
 func (d *Store) claim(id persistence.ID) (*os.File, error) {
@@ -101,7 +104,7 @@ func (d *Store) claim(id persistence.ID) (*os.File, error) {
 	if err := d.folder(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	for try := 0; ; try++ {
+	for try, probed := 0, 0; ; try++ {
 		f, err := disk.Open(path, os.O_RDWR|os.O_CREATE)
 		if err != nil {
 			return nil, err
@@ -115,11 +118,15 @@ func (d *Store) claim(id persistence.ID) (*os.File, error) {
 				return f, nil
 			}
 		}
-		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) && probed < mostProbed && disk.Flock(f, syscall.LOCK_SH|syscall.LOCK_NB) == nil {
+			probed++
+			try-- // only a prober has it, which releases it as soon as it is scheduled
+		}
+		_ = disk.Release(f)
 		switch {
 		case err != nil && !errors.Is(err, syscall.EWOULDBLOCK):
 			return nil, &os.PathError{Op: "flock", Path: path, Err: err}
-		case try >= 25: // a prober releases it within microseconds
+		case try >= 25:
 			l, _ := readLock(path)
 			return nil, &persistence.HeldError{ID: id, Owner: l.owner()}
 		}

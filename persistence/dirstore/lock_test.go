@@ -34,6 +34,7 @@ func TestStoreLockThatIsNotLetGo(t *testing.T) {
 	if _, err := d.Create(t.Context(), persistence.Spec{Loop: "x"}); !errors.Is(err, persistence.ErrBusy) {
 		t.Errorf("error is %v, want ErrBusy", err)
 	}
+	d.patience = 0
 	if err := disk.Flock(f, syscall.LOCK_UN); err != nil {
 		t.Fatal(err)
 	}

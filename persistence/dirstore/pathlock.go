@@ -81,7 +81,7 @@ func (p *pathLock) Unlock() error {
 	}
 	file := p.file
 	p.file = nil
-	return errors.Join(disk.Remove(file.Name()), file.Close())
+	return errors.Join(disk.Remove(file.Name()), disk.Release(file))
 }
 
 // contentOf is what a lock file says about a run that is about to begin.

@@ -12,6 +12,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/disk"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -168,7 +169,7 @@ func soon(t *testing.T, f func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Fatal("it waits for a user at the other end")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/snapshot"
 )
@@ -120,8 +121,8 @@ func TestTornInsideSubLoops(t *testing.T) {
 				t.Fatal(err)
 			}
 			for n := int64(len(all)); n >= p.ends[0]; n-- {
-				if log > 1 && n%89 != 0 && !near(n, p.ends) {
-					continue // the middle of long lines: a sample of it
+				if every := map[bool]int{false: testenv.Some(11, 1), true: 89}[log > 1]; n%int64(every) != 0 && !near(n, p.ends) {
+					continue // the middle of lines: a sample of it
 				}
 				memory, events := p.until(n)
 				if err := os.Truncate(files.events, n); err != nil {

@@ -127,7 +127,7 @@ func (d *Store) take(p place) (*taken, error) {
 // release releases a run.
 func (t *taken) release() {
 	_ = disk.Remove(t.lock.Name())
-	_ = t.lock.Close()
+	_ = disk.Release(t.lock)
 }
 
 // Snapshot implements [Store].

@@ -317,7 +317,7 @@ var commanding = []test{
 			t.Errorf("with one command more the sum is the same: %v", err)
 		}
 	}},
-	{"a hundred thousand commands", func(t *T) {
+	{"very many commands", func(t *T) {
 		id := t.crashed("fix", 1)
 		r := t.one(id)
 		memory, err := t.S.Snapshot(t.ctx, id)
@@ -332,7 +332,7 @@ var commanding = []test{
 				}
 			}
 		}}
-		many := uint64(100_000)
+		many := uint64(testenv.Some(20_000, 100_000))
 		if testenv.Raced {
 			many = 2_000
 		}

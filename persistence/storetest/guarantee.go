@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -56,7 +57,7 @@ var guaranteeing = []test{
 				}
 			})
 		}
-		for n := 2; n <= 150; n++ {
+		for n := 2; n <= testenv.Some(60, 150); n++ {
 			s := snap("fix", n)
 			b := t.enter(s)
 			b.Checkpoint = n%3 == 0

@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 )
 
 var remembering = []test{
@@ -184,7 +185,7 @@ var remembering = []test{
 	{"many small batches and a long memory", func(t *T) {
 		j := t.create("fix")
 		s := snap("fix", 1)
-		for i := range 2000 {
+		for i := range testenv.Some(400, 2000) {
 			s.Step = i + 1
 			s.Captured.Set(fmt.Sprintf("c%d", i%7), value.NewMap("output", strings.Repeat("x", i%997)))
 			t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventRoute)}})

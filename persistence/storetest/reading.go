@@ -9,6 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -147,13 +148,14 @@ var listing = []test{
 		t.record(running, t.enter(snap("fix", 1)))
 		defer t.close(running)
 		var fixed, others []persistence.ID
-		for range 40 {
+		n := testenv.Some(12, 40)
+		for range n {
 			fixed = append(fixed, t.finished("fix", fsm.EndTerminal))
 			others = append(others, t.finished("Other", fsm.EndMaxSteps))
 		}
 		slices.Reverse(fixed)
 		slices.Reverse(others)
-		began := t.one(fixed[20]).StartedAt
+		began := t.one(fixed[n/2]).StartedAt
 		all := append(slices.Clone(fixed), running.Run().ID)
 		never := time.Now().Add(time.Hour)
 		keep := func(ids ...persistence.ID) persistence.Filter {
@@ -166,13 +168,13 @@ var listing = []test{
 		}{
 			{persistence.Query{Filter: statuses(persistence.Completed)}, fixed},
 			{persistence.Query{Filter: statuses(persistence.Completed), Skip: 3, Limit: 2}, fixed[3:5]},
-			{persistence.Query{Filter: statuses(persistence.Completed), Skip: 39, Limit: 2}, fixed[39:]},
-			{persistence.Query{Filter: statuses(persistence.Completed), Skip: 40}, nil},
-			{persistence.Query{Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: 38, Limit: 9}, all[38:]},
-			{persistence.Query{Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: 40, Readings: true}, all[40:]},
+			{persistence.Query{Filter: statuses(persistence.Completed), Skip: n - 1, Limit: 2}, fixed[n-1:]},
+			{persistence.Query{Filter: statuses(persistence.Completed), Skip: n}, nil},
+			{persistence.Query{Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: n - 2, Limit: 9}, all[n-2:]},
+			{persistence.Query{Filter: statuses(persistence.Running, persistence.Completed), Loop: "fix", Skip: n, Readings: true}, all[n:]},
 			{persistence.Query{Filter: statuses(persistence.TimedOut)}, nil},
 			{persistence.Query{Filter: persistence.Filter{Ends: []string{fsm.EndMaxSteps, fsm.EndTimeout}}, Limit: 3}, others[:3]},
-			{persistence.Query{Filter: persistence.Filter{Ends: []string{"", fsm.EndTimeout}}, Limit: 3}, all[40:]},
+			{persistence.Query{Filter: persistence.Filter{Ends: []string{"", fsm.EndTimeout}}, Limit: 3}, all[n:]},
 			{persistence.Query{Filter: persistence.Filter{Loops: []string{"Other", "none"}}, Limit: 3}, others[:3]},
 			{persistence.Query{Filter: persistence.Filter{Loops: []string{"\xff", "it's"}}}, nil},
 			{persistence.Query{Filter: persistence.Filter{Until: began}, Loop: "fix"}, nil}, // all began then
@@ -183,8 +185,8 @@ var listing = []test{
 			{persistence.Query{Filter: persistence.Filter{Text: "MAX_STEPS"}}, nil}, // what ended it is not one of the texts
 			{persistence.Query{Filter: persistence.Filter{Text: "100%"}}, nil},
 			{persistence.Query{Filter: persistence.Filter{Text: "\"state\""}}, nil},
-			{persistence.Query{Filter: keep(fixed[1], others[7], fixed[39], running.Run().ID)}, []persistence.ID{fixed[1], others[7], fixed[39], running.Run().ID}},
-			{persistence.Query{Filter: keep(fixed[1], others[7], fixed[39], running.Run().ID), Skip: 1, Limit: 2}, []persistence.ID{others[7], fixed[39]}},
+			{persistence.Query{Filter: keep(fixed[1], others[7], fixed[n-1], running.Run().ID)}, []persistence.ID{fixed[1], others[7], fixed[n-1], running.Run().ID}},
+			{persistence.Query{Filter: keep(fixed[1], others[7], fixed[n-1], running.Run().ID), Skip: 1, Limit: 2}, []persistence.ID{others[7], fixed[n-1]}},
 			{persistence.Query{Filter: keep(fixed[1], others[7]), ID: others[7]}, others[7:8]},
 			{persistence.Query{Filter: keep(fixed[1]), ID: others[7]}, nil},
 			{persistence.Query{Filter: keep(fixed[1], running.Run().ID), Live: true}, []persistence.ID{running.Run().ID}},

@@ -8,6 +8,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -16,7 +17,7 @@ var rewinding = []test{
 	{"what a run remembered is known on both sides of every event", func(t *T) {
 		j := t.create("fix")
 		id := j.Run().ID
-		const steps = 40
+		steps := testenv.Some(12, 40)
 		at := []uint64{0} // of the memory of each step
 		for n := 1; n <= steps; n++ {
 			t.record(j, t.enter(remembering40(n)))

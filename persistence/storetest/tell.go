@@ -11,6 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -123,22 +124,24 @@ var telling = []test{
 			lines[i] = fmt.Sprint("line ", i)
 		}
 		t.record(j, t.output(lines...))
-		for i := range lines {
+		more := testenv.Some(300, 3000)
+		for i := range more {
 			t.record(j, t.output(fmt.Sprint("more ", i)))
 		}
+		last := uint64(3004 + more)
 		s.Phase = fsm.PhaseActed
 		b := &fsm.Batch{Snapshot: s, Checkpoint: true, Events: []fsm.Event{t.event(fsm.EventActionComplete)}}
 		t.record(j, b)
-		if b.Events[0].Seq != 6004 {
+		if b.Events[0].Seq != last {
 			t.Errorf("the last event has number %d", b.Events[0].Seq)
 		}
 		t.close(j)
 		es := t.events(j.Run().ID, 0)
-		if len(es) != 6004 || es[2].Fields[0].Value != long || es[3000].Fields[0].Value != "line 2997" || es[6002].Fields[0].Value != "more 2999" {
+		if len(es) != int(last) || es[2].Fields[0].Value != long || es[3000].Fields[0].Value != "line 2997" || es[last-2].Fields[0].Value != fmt.Sprint("more ", more-1) {
 			t.Errorf("%d events", len(es))
 		}
-		if es := t.events(j.Run().ID, 6000); len(es) != 4 || es[0].Seq != 6001 {
-			t.Errorf("%d events behind 6000", len(es))
+		if es := t.events(j.Run().ID, last-4); len(es) != 4 || es[0].Seq != last-3 {
+			t.Errorf("%d events behind %d", len(es), last-4)
 		}
 	}},
 	{"readers of a running run see the beginning of its history", func(t *T) {

@@ -177,7 +177,7 @@ func SaveDigests(path string, began time.Time, made map[string]Digest, names str
 	if err != nil {
 		return
 	}
-	defer f.Close()
+	defer disk.Release(f) //nolint:errcheck // what was not written is read again
 	if disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return
 	}
@@ -245,7 +245,7 @@ func Forget(path, name string) error {
 	if err != nil {
 		return Drop(path)
 	}
-	defer f.Close()
+	defer disk.Release(f) //nolint:errcheck // what was not written is read again
 	for end := time.Now().Add(lockWait); disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB) != nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			return Drop(path)

@@ -191,7 +191,7 @@ func (x *Index) Save(path string, news News, stamp func(name string) (disk.Stamp
 	if err != nil {
 		return
 	}
-	defer f.Close()
+	defer disk.Release(f) //nolint:errcheck // what was not written is read again
 	if disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return
 	}
