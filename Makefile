@@ -94,6 +94,8 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	go test ./persistence/sqlstore -run 'TestStore|TestGrouped|TestStartsInOneSecond|TestKilled|TestPaused|TestTwoResumes|TestLease|TestFenced|TestFailover|TestLost|TestServer|TestConnection|FuzzDatabase' -count 1 -timeout 60m -v -whole -starts 1000 -rounds 200 | $(quiet)
 	@echo "Each agent CLI where one stands for all otherwise:"
 	go test ./engine/action ./cmd/loops -run '^(TestCLI|TestDoctorWithCLIs)' -count 1 -timeout 30m -v -every-cli | $(quiet)
+	@echo "Workers that die at each save of files that travel; patterns of file names compared with bash; actions side by side:"
+	go test ./engine ./engine/action -run '^(TestFilesTravel|TestGlobAsBash|TestActionsSideBySideKeepTheirExitCodes)$$' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Random machines, with and without interruptions; the seed is printed where one fails:"
 	go test ./fsm -run TestRandomMachines -count 1 -timeout 30m -v -machines 3000 -seed $$(date +%s) | $(quiet)
 	@echo "Checkpoints of other programs:"

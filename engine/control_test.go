@@ -18,7 +18,7 @@ description: acts until a user makes a file
 initial: work
 max_steps: 1
 states:
-  work: {action: "touch begun; for n in $(seq 3000); do [ -e go ] && exit; sleep 0.02; done; exit 1", on_yes: done, on_no: work, on_error: work}
+  work: {action: "touch begun; until [ -e go ]; do sleep 0.02; done", on_yes: done, on_no: work, on_error: work}
   done: {terminal: true}
 `
 
@@ -45,7 +45,7 @@ func TestStopOfAnotherSegment(t *testing.T) {
 	for _, store := range []string{"dir", "sqlite:.loops/runs.db"} {
 		t.Run(strings.Split(store, ":")[0], func(t *testing.T) {
 			p := commanded(t, store)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			e := New(p, Options{})
 			defer e.Close()
@@ -92,7 +92,7 @@ func TestControlFromAnotherEngine(t *testing.T) {
 	for _, store := range []string{"dir", "sqlite:.loops/runs.db"} {
 		t.Run(strings.Split(store, ":")[0], func(t *testing.T) {
 			p := commanded(t, store)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			e, other := New(p, Options{}), New(p, Options{})
 			defer e.Close()

@@ -118,6 +118,10 @@ func TestFilesTravel(t *testing.T) {
 			if at == 0 && after {
 				continue // it does not die
 			}
+			// The first call is before anything was recorded, and the others of the short form are in a list.
+			if short := at < 2 && !after || at == 4 && after || at == 5 && !after; !short && !*testenv.Torture {
+				continue
+			}
 			name := fmt.Sprintf("at %d, after: %v", at, after)
 			tree := fmt.Sprintf("t%d%v", at, after)
 			id, err := carry(tree, machines[0], "", base, at, after)

@@ -46,7 +46,7 @@ func TestFiftyRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	goroutines, files := runtime.NumGoroutine(), descriptors(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	e := New(p, Options{})
 	e.Observe(ObserverFunc(func(Notice) { panic("an observer") }))

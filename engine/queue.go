@@ -66,6 +66,7 @@ type turn struct {
 	resumes persistence.ID   // the run that is to be resumed; "" = a new one
 	leave   persistence.ID   // a run that is not reconciled, although it may have died; "" = none
 	tell    func(Notice)
+	over    <-chan time.Time // for tests: the limit of lock has passed; nil = a timer
 }
 
 // whenFree calls take, which gives this process a run, when no other run is in the way: at once, or with --queue when
@@ -158,8 +159,12 @@ type waiting struct {
 // until waits, calls take when it is time, and leaves the queue in any case.
 func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, error)) (persistence.Journal, error) {
 	w.began = time.Now()
-	over := time.NewTimer(w.limit)
-	defer over.Stop()
+	over := w.turn.over
+	if over == nil {
+		timer := time.NewTimer(w.limit)
+		defer timer.Stop()
+		over = timer.C
+	}
 	limited, cancel := w.limited(ctx)
 	defer cancel()
 	place, err := w.queue.Join(limited, w.me)
@@ -184,7 +189,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 		case <-w.changed:
 			w.stopWatch()
 		case <-time.After(w.pause(time.Now())):
-		case <-over.C:
+		case <-over:
 			if w.lost != nil {
 				return nil, w.lost
 			}

@@ -154,7 +154,7 @@ func TestReconcile(t *testing.T) {
 	t.Parallel()
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			e := New(newLifeProject(t, location), Options{})
 			var told []reconcile.Change

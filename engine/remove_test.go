@@ -45,7 +45,7 @@ func TestRemove(t *testing.T) {
 	t.Parallel()
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			e := New(newLifeProject(t, location), Options{})
 			defer e.Close()
@@ -100,7 +100,7 @@ func TestPrune(t *testing.T) {
 	t.Parallel()
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			e := New(newLifeProject(t, location), Options{})
 			defer e.Close()
@@ -141,7 +141,7 @@ func TestRetentionBesideARun(t *testing.T) {
 	t.Parallel()
 	for name, location := range lifeStores {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			p := newLifeProject(t, location)
 			e := New(p, Options{})

@@ -80,7 +80,7 @@ func TestManyDeadRunsAreTidiedUpBeside(t *testing.T) {
 		beside bool
 	}{{manyRuns + 1, true}, {manyRuns, false}} {
 		t.Run(fmt.Sprint(c.dead), func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			e := New(newLifeProject(t, ""), Options{})
 			deadRuns(t, e, c.dead)
@@ -137,7 +137,7 @@ func TestManyDeadRunsAreTidiedUpBeside(t *testing.T) {
 // What is left of the action of one of many runs that died is ended before a run begins.
 func TestWhatOneOfManyDeadRunsLeftIsEndedFirst(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	e := New(newLifeProject(t, ""), Options{})
 	dead, left := killedRun(ctx, t, e.p)

@@ -81,21 +81,10 @@ func TestCLILongPrompt(t *testing.T) {
 	})
 }
 
-func TestCLITool(t *testing.T) {
-	t.Parallel()
-	hosttest.Each(t, func(t *testing.T, cli string) {
-		r, _, a := real(t, cli, "- make it [[tool]]")
-		succeeded(t, do(t, r, a), cli, hosttest.ToolFirst+"\n"+hosttest.ToolDone, 2)
-		if made, err := os.ReadFile(filepath.Join(r.Dir, hosttest.ToolMakes)); string(made) != "made\n" {
-			t.Errorf("the tool made %q: %v", made, err)
-		}
-	})
-}
-
 // What was not allowed is not done, and the agent is not asked to wait for a user.
 func TestCLIToolNotAllowed(t *testing.T) {
 	t.Parallel()
-	hosttest.Each(t, func(t *testing.T, cli string) {
+	hosttest.With(t, "claude", func(t *testing.T, cli string) {
 		r, _, a := real(t, cli, "make it [[tool]]")
 		a.Permissions = "host"
 		r.Env = append(r.Env, "GEMINI_CLI_TRUST_WORKSPACE=true") // else it does not even begin
@@ -115,7 +104,7 @@ func TestCLIToolNotAllowed(t *testing.T) {
 
 func TestCLIJudge(t *testing.T) {
 	t.Parallel()
-	hosttest.Each(t, func(t *testing.T, cli string) {
+	hosttest.With(t, "codex", func(t *testing.T, cli string) {
 		r, _, a := real(t, cli, "is it? [[no]]")
 		a.Kind, a.Schema, a.Strict = fsm.KindJudge, cliVerdict, true
 		res := do(t, r, a)
@@ -171,12 +160,16 @@ func TestCLIRefused(t *testing.T) {
 	}
 }
 
-func TestCLISession(t *testing.T) {
+// A prompt whose agent uses a tool, and one that continues its session.
+func TestCLIToolAndSession(t *testing.T) {
 	t.Parallel()
 	hosttest.Each(t, func(t *testing.T, cli string) {
-		r, api, a := real(t, cli, "the first thing [[ok]]")
+		r, api, a := real(t, cli, "- the first thing [[tool]]")
 		first := do(t, r, a)
-		succeeded(t, first, cli, hosttest.Hello, 1)
+		succeeded(t, first, cli, hosttest.ToolFirst+"\n"+hosttest.ToolDone, 2)
+		if made, err := os.ReadFile(filepath.Join(r.Dir, hosttest.ToolMakes)); string(made) != "made\n" {
+			t.Errorf("the tool made %q: %v", made, err)
+		}
 		a.Text, a.Step, a.Session, a.Counted = "the second thing [[ok]]", 2, first.Reply.Session, first.Reply.SessionUsage
 		second := do(t, r, a)
 		succeeded(t, second, cli, hosttest.Hello, 1)
@@ -193,7 +186,7 @@ func TestCLISession(t *testing.T) {
 // newRunner looks for processes that outlived these.
 func TestCLITimeout(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "qwen", func(t *testing.T, cli string) {
+	hosttest.With(t, "codex", func(t *testing.T, cli string) {
 		r, _, a := real(t, cli, "talk [[slow]]")
 		a.Timeout = 12 * time.Second
 		res := do(t, r, a)

@@ -12,41 +12,49 @@ import (
 	"loops/internal/testenv"
 )
 
-const tick = time.Second // a timeout that leaves bash the time to start
-
+// A process that bash has forked after a trap and before it is another program can lose TERM. So what a trap is to be tried with is begun before.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, script   string
 		idle           bool
+		soon           bool // its limit does not wait for the command reached
+		stubborn       bool // it ignores TERM
 		stdout, stderr string
 		file           string // what the action left in its directory
 	}{
-		{name: "plain", script: "printf 'l1\\nl2\\n'; sleep 60; echo after", stdout: "l1\nl2\n", stderr: "Action timed out"},
-		{name: "partial line", script: "printf partial; sleep 60", stdout: "partial", stderr: "Action timed out"},
-		{name: "part of a character", script: "printf 'a\\303'; sleep 60", stdout: "a\uFFFD", stderr: "Action timed out"},
-		{name: "stderr is kept", script: "echo oops >&2; sleep 60", stderr: "oops\n"},
-		{name: "trap", script: "trap 'echo bye; touch cleaned; exit 3' TERM; echo hi; sleep 60 & wait", stdout: "hi\nbye\n", stderr: "Action timed out", file: "cleaned"},
-		{name: "trap while a command runs", script: "trap 'echo bye; touch cleaned; exit 3' TERM; echo hi; (exec sleep 60) 2>&1; :", stdout: "hi\nbye\n", file: "cleaned"},
-		{name: "TERM ignored", script: "trap '' TERM; echo deaf; while :; do sleep 0.05; done", stdout: "deaf\n", stderr: "Action timed out"},
-		{name: "grandchildren", script: "(sleep 60; touch leaked) & (sleep 60 & sleep 60; touch leaked) & sleep 60", stderr: "Action timed out"},
-		{name: "grandchild ignores TERM", script: "(trap '' TERM; while :; do sleep 0.05; done) & sleep 60", stderr: "Action timed out"},
-		{name: "session of its own", script: "setsid sleep 60 & setsid bash -c \"trap '' TERM; while :; do sleep 0.05; done\" & sleep 60", stderr: "Action timed out"},
-		{name: "forks while it is killed", script: "trap '' TERM; f() { setsid sleep 60 & }; while :; do f; sleep 0.02; done", stderr: "Action timed out"},
-		{name: "stopped", script: "echo before; kill -STOP $$", stdout: "before\n", stderr: "Action timed out"},
-		{name: "outputs closed", script: "exec >&- 2>&-; sleep 60", stderr: "Action timed out"},
-		{name: "prints for ever", script: "echo first; exec yes >/dev/null", stdout: "first\n", stderr: "Action timed out"},
-		{name: "silence", script: "echo one; sleep 60", idle: true, stdout: "one\n", stderr: "Action idle-timed out"},
-		{name: "silence from the start", script: "sleep 60", idle: true, stderr: "Action idle-timed out"},
+		{name: "plain", script: "printf 'l1\\nl2\\n';" + reached + "sleep 600; echo after", stdout: "l1\nl2\n", stderr: "Action timed out"},
+		{name: "partial line", script: "printf partial;" + reached + "sleep 600", stdout: "partial", stderr: "Action timed out"},
+		{name: "part of a character", script: "printf 'a\\303';" + reached + "sleep 600", stdout: "a\uFFFD", stderr: "Action timed out"},
+		{name: "stderr is kept", script: "echo oops >&2;" + reached + "sleep 600", stderr: "oops\n"},
+		{name: "trap", script: "sleep 600 & trap 'echo bye; touch cleaned; exit 3' TERM; echo hi;" + reached + "wait", stdout: "hi\nbye\n", stderr: "Action timed out", file: "cleaned"},
+		{name: "trap while a command runs", script: "trap 'echo bye; touch cleaned; exit 3' TERM; echo hi; (" + reached + "exec sleep 600) 2>&1; :", stdout: "hi\nbye\n", file: "cleaned"},
+		{name: "TERM ignored", script: "trap '' TERM; echo deaf;" + reached + "sleep 600", stubborn: true, stdout: "deaf\n", stderr: "Action timed out"},
+		{name: "grandchildren", script: "(sleep 600; touch leaked) & (sleep 600 & sleep 600; touch leaked) &" + reached + "sleep 600", stderr: "Action timed out"},
+		{name: "grandchild ignores TERM", script: "(trap '' TERM;" + reached + "sleep 600) & sleep 600", stubborn: true, stderr: "Action timed out"},
+		{name: "session of its own", script: "setsid sleep 600 & setsid bash -c \"trap '' TERM; : >'$LOOPS_RUN_DIR/reached'; sleep 600\" & sleep 600", stubborn: true, stderr: "Action timed out"},
+		{name: "forks while it is killed", script: "trap '' TERM; f() { setsid sleep 600 & }; f;" + reached + "while :; do f; sleep 0.02; done", stubborn: true, stderr: "Action timed out"},
+		{name: "stopped", script: "echo before;" + reached + "kill -STOP $$", stdout: "before\n", stderr: "Action timed out"},
+		{name: "outputs closed", script: "exec >&- 2>&-;" + reached + "sleep 600", stderr: "Action timed out"},
+		{name: "prints for ever", script: "echo first;" + reached + "exec yes >/dev/null", stdout: "first\n", stderr: "Action timed out"},
+		{name: "at once", script: "sleep 600", soon: true, stderr: "Action timed out"},
+		{name: "silence", script: "echo one;" + reached + "sleep 600", idle: true, stdout: "one\n", stderr: "Action idle-timed out"},
+		{name: "silence from the start", script: "sleep 600", idle: true, soon: true, stderr: "Action idle-timed out"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
-			a := shell(c.script)
-			a.Timeout = tick
-			kind := "wall"
-			if c.idle {
-				a.Timeout, a.Idle, kind = 0, tick, "idle"
+			a, limit, kind := shell(c.script), later, "wall"
+			if c.stubborn {
+				r.Grace = short
+			}
+			if c.soon {
+				limit = 50 * time.Millisecond
+			} else {
+				expire(t, r)
+			}
+			if a.Timeout = limit; c.idle {
+				a.Timeout, a.Idle, kind = 0, limit, "idle"
 			}
 			res := do(t, r, a)
 			if res.Stdout != c.stdout || res.ExitCode != 124 || res.TimeoutKind != kind || res.Background != 0 {
@@ -78,13 +86,16 @@ func TestTimeout(t *testing.T) {
 func TestDripIsNotIdle(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	a := shell("for i in 1 2 3 4 5 6 7 8; do printf .; sleep 0.1; printf . >&2; sleep 0.1; done")
-	a.Idle = 2 * time.Second
-	if res := do(t, r, a); res.Stdout != "........" || res.Stderr != "........" || res.ExitCode != 0 {
+	drip(t, r, 8)
+	a := shell("for i in 1 3 5 7; do printf .; next; printf . >&2; next; done")
+	a.Text = nextByte + a.Text
+	a.Idle = later
+	if res := do(t, r, a); res.Stdout != "...." || res.Stderr != "...." || res.ExitCode != 0 {
 		t.Errorf("%+v", res)
 	}
-	a = shell("for i in 1 2 3; do echo $i; sleep 0.05; done; sleep 60")
-	a.Idle = 2 * time.Second
+	expire(t, r)
+	a = shell("for i in 1 2 3; do echo $i; done;" + reached + "sleep 600")
+	a.Idle = later
 	if res := do(t, r, a); res.Stdout != "1\n2\n3\n" || res.TimeoutKind != "idle" {
 		t.Errorf("%+v", res)
 	}
@@ -93,9 +104,14 @@ func TestDripIsNotIdle(t *testing.T) {
 func TestOutputInFullFlowTimesOut(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	r.Cap = 1000 // that much is printed in a second on any machine
+	r.Cap = 1000
 	a := shell("yes")
-	a.Timeout = tick
+	a.Timeout = later
+	r.turn = func(j *job) {
+		if j.out.total > 100_000 {
+			j.a.Timeout = time.Millisecond
+		}
+	}
 	if res := do(t, r, a); res.TimeoutKind != "wall" || !res.Truncated || !strings.HasPrefix(res.Stdout, "y\ny\n") {
 		t.Errorf("kind %q, cut %v, %d bytes", res.TimeoutKind, res.Truncated, res.Bytes)
 	}
@@ -103,14 +119,17 @@ func TestOutputInFullFlowTimesOut(t *testing.T) {
 
 func TestStop(t *testing.T) {
 	for _, c := range []struct{ name, script, file string }{
-		{"plain", "touch started; sleep 60; touch after", "started"},
-		{"children", "(sleep 60; touch leaked) & setsid sleep 60 & touch started; sleep 60", "started"},
-		{"trap", "trap 'touch cleaned; exit' TERM; touch started; sleep 60 & wait", "cleaned"},
-		{"TERM ignored", "trap '' TERM; touch started; while :; do sleep 0.05; done", "started"},
+		{"plain", "touch started; sleep 600; touch after", "started"},
+		{"children", "(sleep 600; touch leaked) & setsid sleep 600 & touch started; sleep 600", "started"},
+		{"trap", "sleep 600 & trap 'touch cleaned; exit' TERM; touch started; wait", "cleaned"},
+		{"TERM ignored", "trap '' TERM; touch started; sleep 600", "started"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
+			if c.name == "TERM ignored" {
+				r.Grace = short
+			}
 			ctx, cancel := context.WithCancel(context.Background())
 			done := make(chan error)
 			go func() {
@@ -142,7 +161,7 @@ func TestForce(t *testing.T) {
 		defer cancel()
 		done := make(chan error)
 		go func() {
-			_, err := r.Run(ctx, shell("trap '' TERM; setsid sleep 60 & touch started; while :; do sleep 0.05; done"), nil)
+			_, err := r.Run(ctx, shell("trap '' TERM; setsid sleep 600 & touch started; sleep 600"), nil)
 			done <- err
 		}()
 		testenv.Wait(t, "the action has started", func() bool { return exists(filepath.Join(r.Dir, "started")) })
@@ -171,10 +190,10 @@ func TestBackground(t *testing.T) {
 		name, script string
 		count        int
 	}{
-		{"holds the pipe", "(sleep 3; echo late; sleep 0.3; echo later; touch alive) & echo hi", 1},
-		{"holds nothing", "(sleep 3; touch alive) >/dev/null 2>&1 & echo hi", 1},
-		{"prints all the time", "(for i in $(seq 150); do echo $i; sleep 0.02; done >&2; touch alive) & echo hi", 1},
-		{"session of its own", "setsid bash -c 'sleep 3; touch alive' & echo hi", 1},
+		{"holds the pipe", "(" + awaitSeen + "echo late; sleep 0.3; echo later; touch alive) & echo hi", 1},
+		{"holds nothing", "(" + awaitSeen + "touch alive) >/dev/null 2>&1 & echo hi", 1},
+		{"prints all the time", "(until [ -e $LOOPS_RUN_DIR/seen ]; do echo x; sleep 0.02; done >&2; touch alive) & echo hi", 1},
+		{"session of its own", "setsid bash -c '" + awaitSeen + "touch alive' & echo hi", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -183,6 +202,7 @@ func TestBackground(t *testing.T) {
 			if exists(filepath.Join(r.Dir, "alive")) {
 				t.Error("it was waited for")
 			}
+			write(t, r, "seen")
 			// bash and, at times, its sleep
 			if res.Stdout != "hi\n" || res.ExitCode != 0 || res.Background < c.count || res.Background > c.count+1 {
 				t.Errorf("%+v", res)
@@ -196,14 +216,15 @@ func TestBackground(t *testing.T) {
 func TestBackgroundIsCountedExactly(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	res := do(t, r, shell("sleep 3 & exec sleep 0.1"))
+	res := do(t, r, shell("sleep 600 & exec sleep 0.1"))
 	if res.Background != 1 {
 		t.Errorf("%d in the background, want 1", res.Background)
 	}
-	if got := len(r.alive(t, 1)); got != 1 {
-		t.Errorf("%d alive, want 1", got)
+	left := r.alive(t, 1)
+	if len(left) != 1 {
+		t.Errorf("%d alive, want 1", len(left))
 	}
-	testenv.Wait(t, "it is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+	end(t, left)
 }
 
 // What the action itself printed is never lost, whichever processes hold the pipe and however slow the reader is.
@@ -211,7 +232,7 @@ func TestEverythingPrintedBeforeTheExitIsRead(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
 	r.DrainGrace = time.Millisecond
-	a := shell("sleep 1 & seq 12000")
+	a := shell("sleep 600 & seq 12000")
 	res, err := r.Run(context.Background(), a, func(string) { time.Sleep(20 * time.Millisecond) }) // a slow reader
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +240,7 @@ func TestEverythingPrintedBeforeTheExitIsRead(t *testing.T) {
 	if !strings.HasSuffix(res.Stdout, "\n11999\n12000\n") {
 		t.Errorf("the output ends with %q", res.Stdout[max(0, len(res.Stdout)-20):])
 	}
-	testenv.Wait(t, "the child is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+	end(t, r.alive(t, 1))
 }
 
 // A full disk, or here a folder that is a file, ends the action: it must not run on unrecorded.
@@ -229,7 +250,7 @@ func TestUnwritableOutputEndsTheAction(t *testing.T) {
 		name, script string
 		change       func(*fsm.Action)
 	}{
-		{"in full flow", "head -c 100000 /dev/zero; sleep 60", func(*fsm.Action) {}},
+		{"in full flow", "head -c 100000 /dev/zero; sleep 600", func(*fsm.Action) {}},
 		{"at the end", "echo hi", func(a *fsm.Action) { a.Keep = true }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -76,8 +76,9 @@ func TestDaemonWithAClearedEnvironment(t *testing.T) {
 	t.Parallel()
 	t.Run("timeout", func(t *testing.T) {
 		r := confined(t)
-		a := shell(daemon + "sleep 600")
-		a.Timeout = tick
+		a := shell(daemon + reached + "sleep 600")
+		a.Timeout = later
+		expire(t, r)
 		if res := do(t, r, a); res.TimeoutKind != "wall" {
 			t.Errorf("%+v", res)
 		}
@@ -87,8 +88,10 @@ func TestDaemonWithAClearedEnvironment(t *testing.T) {
 	})
 	t.Run("TERM ignored", func(t *testing.T) {
 		r := confined(t)
-		a := shell(strings.Replace(daemon, "exec sleep 600", `trap "" TERM; while :; do sleep 0.05; done`, 1) + "sleep 600")
-		a.Timeout = tick
+		r.Grace = short
+		a := shell(strings.Replace(daemon, "echo $$", `trap "" TERM; echo $$`, 1) + reached + "sleep 600")
+		a.Timeout = later
+		expire(t, r)
 		do(t, r, a)
 		if pid := daemonOf(t, r); isLive(pid) {
 			t.Error("the daemon runs")
@@ -112,7 +115,7 @@ func TestDaemonWithAClearedEnvironment(t *testing.T) {
 		}
 		// The next action is in another group, whose end is nothing to the daemon.
 		a := shell("sleep 600")
-		a.Step, a.Timeout = 2, tick
+		a.Step, a.Timeout = 2, time.Millisecond
 		do(t, r, a)
 		pid := daemonOf(t, r)
 		if !isLive(pid) {
@@ -211,10 +214,14 @@ func TestActionsSideBySideKeepTheirExitCodes(t *testing.T) {
 	r.Adopt = proc.AdoptOrphans
 	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) })
 	r.adopt()
+	count := 10
+	if *testenv.Torture {
+		count = 40
+	}
 	var all sync.WaitGroup
 	for worker := range 4 {
 		all.Go(func() {
-			for i := range 40 {
+			for i := range count {
 				a := shell(fmt.Sprintf("exit %d", 1+i%3))
 				a.Step, a.Attempt = worker+1, i+1
 				if res, err := r.Run(t.Context(), a, nil); err != nil || res.ExitCode != 1+i%3 {

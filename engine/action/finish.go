@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loops/fsm"
+	"loops/internal/proc"
 )
 
 // finish gathers the result of the action and releases it.
@@ -106,4 +107,16 @@ func (r *Runner) leave(fd int) {
 	r.left = append(r.left, f)
 	r.mu.Unlock()
 	r.draining.Go(func() { _, _ = io.Copy(io.Discard, f) })
+}
+
+// sample looks at the memory of the action, where that is asked for.
+func (j *job) sample() {
+	if j.sampleAt.IsZero() || j.now.Before(j.sampleAt) && !j.exited {
+		return
+	}
+	j.peak = max(j.peak, proc.TreeRSS(j.child.pid))
+	j.sampleAt = j.now.Add(250 * time.Millisecond)
+	if j.exited {
+		j.sampleAt = time.Time{}
+	}
 }

@@ -203,6 +203,9 @@ func (j *job) run(ctx context.Context) (fsm.Result, error) {
 // wait waits for something to happen or to be due, and reads what came. ready says that output came or may be
 // waiting.
 func (j *job) wait() (ready bool, err error) {
+	if j.r.turn != nil {
+		j.r.turn(j)
+	}
 	watch := j.child.watch
 	if j.exited {
 		watch = -1
@@ -384,16 +387,4 @@ func (j *job) drained(ready bool) bool {
 		return true
 	}
 	return j.drainLeft() <= 0 && (!ready || j.sinceEnd > pipeMost)
-}
-
-// sample looks at the memory of the action, where that is asked for.
-func (j *job) sample() {
-	if j.sampleAt.IsZero() || j.now.Before(j.sampleAt) && !j.exited {
-		return
-	}
-	j.peak = max(j.peak, proc.TreeRSS(j.child.pid))
-	j.sampleAt = j.now.Add(250 * time.Millisecond)
-	if j.exited {
-		j.sampleAt = time.Time{}
-	}
 }

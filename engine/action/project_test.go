@@ -2,6 +2,8 @@ package action
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ func TestSameRunIDInTwoProjects(t *testing.T) {
 	ready, done := make(chan struct{}), make(chan fsm.Result, 1)
 	go func() {
 		a := act
-		a.Text = "echo ready; sleep 1; echo survived"
+		a.Text = "echo ready; until [ -e over ]; do sleep 0.01; done; echo survived"
 		said := false
 		res, err := other.Run(context.Background(), a, func(string) {
 			if !said {
@@ -36,6 +38,9 @@ func TestSameRunIDInTwoProjects(t *testing.T) {
 	act.Text, act.Timeout = "sleep 60", 50*time.Millisecond
 	if res, err := one.Run(context.Background(), act, nil); err != nil || res.ExitCode != 124 {
 		t.Errorf("the action that should time out: %+v %v", res, err)
+	}
+	if err := os.WriteFile(filepath.Join(other.Dir, "over"), nil, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if res := <-done; res.ExitCode != 0 || res.Stdout != "ready\nsurvived\n" {
 		t.Errorf("the other project's action: %+v", res)

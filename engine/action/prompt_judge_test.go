@@ -67,8 +67,8 @@ func TestJudgeReply(t *testing.T) {
 	if got := res.Reply; got.Text != `{"verdict": "no"}` || got.Raw != "noise\uFFFD\nsay thinking\nfinal {\"verdict\": \"no\"}\ndone\n" || !got.Complete || res.Stdout != "thinking" {
 		t.Errorf("%+v, %q", *got, res.Stdout)
 	}
-	res, _ = prompted(t, `head -c 10000 /dev/zero | tr '\0' x`, func(_ *Runner, a *fsm.Action) { a.Kind = fsm.KindJudge })
-	if got := res.Reply; got.Raw != strings.Repeat("x", rawMost) || got.Complete {
+	res, _ = prompted(t, `printf %010000d 0`, func(_ *Runner, a *fsm.Action) { a.Kind = fsm.KindJudge })
+	if got := res.Reply; got.Raw != strings.Repeat("0", rawMost) || got.Complete {
 		t.Errorf("%+v", *got)
 	}
 }
@@ -138,7 +138,10 @@ func TestReply(t *testing.T) {
 		t.Errorf("%+v", *got)
 	}
 	// A prompt that is cut off used more than its host says.
-	res, _ = prompted(t, "trap 'echo done; exit' INT; while :; do sleep 0.02; done", func(_ *Runner, a *fsm.Action) { a.Timeout = tick })
+	res, _ = prompted(t, "sleep 600 & trap 'echo done; exit' INT;"+reached+"wait", func(r *Runner, a *fsm.Action) {
+		a.Timeout = later
+		expire(t, r)
+	})
 	if got := res.Reply; got.Failure != fsm.FailTimeout || got.Coverage != fsm.CoveragePartial || got.Usage != (fsm.Usage{Input: 7}) {
 		t.Errorf("%+v", *got)
 	}

@@ -140,13 +140,16 @@ func TestPrompt(t *testing.T) {
 			reply: fsm.Reply{Complete: true},
 		},
 		{
-			name: "stdout is closed early", script: `echo say x; echo done; exec >&-; sleep 0.2; exit 4`,
+			name: "stdout is closed early", script: `echo say x; echo done; exec >&-; ` + awaitSeen + `exit 4`,
 			stdout: "x", exit: 4, reply: fsm.Reply{Complete: true},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			res, r := prompted(t, c.script, func(r *Runner, _ *fsm.Action) { r.Env = append(os.Environ(), "FAKE=old") })
+			res, r := prompted(t, c.script, func(r *Runner, _ *fsm.Action) {
+				r.Env = append(os.Environ(), "FAKE=old")
+				show(t, r, func(j *job) bool { return j.streams[0].fd < 0 })
+			})
 			if res.Stdout != c.stdout || res.Stderr != c.stderr || res.ExitCode != c.exit {
 				t.Errorf("got %q, %q, exit %d; want %q, %q, exit %d", res.Stdout, res.Stderr, res.ExitCode, c.stdout, c.stderr, c.exit)
 			}
@@ -183,21 +186,42 @@ func TestNoHost(t *testing.T) {
 	}
 }
 
+// asked has a host that ignores SIGINT get TERM at once.
+func asked(r *Runner, ignores bool) {
+	before := r.turn
+	r.turn = func(j *job) {
+		if before != nil {
+			before(j)
+		}
+		if ignores && j.ending.on && !j.ending.termed {
+			j.ending.termAt = j.now
+			j.ending.next = j.now
+		}
+	}
+}
+
 func TestPromptStopped(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ name, script, stdout string }{
-		{"answers SIGINT", `trap 'echo say bye; exit 0' INT; echo say hi; while :; do sleep 0.02; done`, "hi\nbye"},
-		{"SIGINT ignored", `trap '' INT; trap 'echo say bye; exit 0' TERM; echo say hi; while :; do sleep 0.02; done`, "hi\nbye"},
-		{"both ignored", `trap '' INT TERM; echo say hi; while :; do sleep 0.02; done`, "hi"},
-		{"tools in sessions of their own", `trap 'exit 0' INT; setsid sleep 60 & setsid bash -c "trap '' TERM; while :; do sleep 0.05; done" & echo say hi; while :; do sleep 0.02; done`, "hi"},
+	for _, c := range []struct {
+		name, script, stdout string
+		grace                time.Duration
+	}{
+		{"answers SIGINT", `sleep 600 & trap 'echo say bye; exit 0' INT; echo say hi;` + reached + `wait`, "hi\nbye", later},
+		{"SIGINT ignored", `sleep 600 & trap '' INT; trap 'echo say bye; exit 0' TERM; echo say hi;` + reached + `wait`, "hi\nbye", later},
+		{"both ignored", `trap '' INT TERM; echo say hi;` + reached + `sleep 600`, "hi", short},
+		{"tools in sessions of their own", `trap 'exit 0' INT; setsid sleep 600 & setsid bash -c "trap '' TERM; sleep 600" & echo say hi;` + reached + `wait`, "hi", short},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			res, r := prompted(t, c.script, func(_ *Runner, a *fsm.Action) { a.Timeout = tick })
+			res, r := prompted(t, c.script, func(r *Runner, a *fsm.Action) {
+				a.Timeout, r.Grace = later, c.grace
+				expire(t, r)
+				asked(r, c.name == "SIGINT ignored")
+			})
 			if res.Stdout != c.stdout || res.ExitCode != 124 || res.TimeoutKind != "wall" || res.Stderr == "" {
 				t.Errorf("%+v", res)
 			}
-			if g := res.Reply; g == nil || g.Failure != fsm.FailTimeout || g.Reason != "ended after 1s" {
+			if g := res.Reply; g == nil || g.Failure != fsm.FailTimeout || g.Reason != "ended after 1ms" {
 				t.Errorf("%+v", g)
 			}
 			if left := r.alive(t, 1); len(left) > 0 {
@@ -207,7 +231,8 @@ func TestPromptStopped(t *testing.T) {
 		t.Run(c.name+", stop", func(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
-			r.Hosts = []*host.Host{fakeHost(t, "fake", c.script)}
+			r.Hosts, r.Grace = []*host.Host{fakeHost(t, "fake", c.script)}, c.grace
+			asked(r, c.name == "SIGINT ignored")
 			ctx, stop := context.WithCancel(context.Background())
 			defer stop()
 			if _, err := r.Run(ctx, ask("x"), func(string) { stop() }); err != nil {

@@ -78,6 +78,7 @@ type Runner struct {
 	Prices func(model string, u fsm.Usage) (usd float64, ok bool)
 
 	clock func() time.Time // for tests; nil: time.Now
+	turn  func(*job)       // for tests: it is called before each poll
 
 	prepare sync.Once
 	base    []string // Env without what each action sets itself

@@ -26,22 +26,35 @@ func newRunner(t testing.TB) *Runner {
 	t.Helper()
 	r := &Runner{
 		Dir: t.TempDir(), RunDir: t.TempDir(), RunID: "test", Mark: fmt.Sprintf("test-%d-%d", os.Getpid(), runs.Add(1)),
-		Grace: 2 * time.Second,
+		Grace: 10 * time.Minute, // of which nothing is waited for that TERM ends
 	}
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
+		marks, err := proc.Marks(Variable)
+		if err != nil {
+			t.Error(err)
+		}
 		for step := range 9 {
+			if !marks[r.marker(fsm.Action{Step: step, Attempt: 1})] {
+				continue
+			}
 			if left := r.alive(t, step); len(left) > 0 {
 				t.Errorf("step %d left %v alive", step, left)
-				if _, err := proc.End(context.Background(), left, 0); err != nil {
-					t.Error(err)
-				}
+				end(t, left)
 			}
 		}
 	})
 	return r
+}
+
+// end ends processes by KILL.
+func end(t testing.TB, left []proc.Identity) {
+	t.Helper()
+	if _, err := proc.End(context.Background(), left, 0); err != nil {
+		t.Error(err)
+	}
 }
 
 func (r *Runner) alive(t testing.TB, step int) []proc.Identity {
@@ -88,9 +101,9 @@ func TestShell(t *testing.T) {
 		{"invalid UTF-8 on stderr", `printf 'a\200' >&2`, "", "a\uFFFD", 0},
 		{"zero bytes", `printf 'a\0b\n'`, "a\x00b\n", "", 0},
 		{"carriage returns", `printf 'a\r\nb\rc\r\r\nd\r'`, "a\nb\nc\n\nd\n", "", 0},
-		{"carriage return and line feed apart", `printf 'a\r'; sleep 0.05; printf '\nb\n'`, "a\nb\n", "", 0},
-		{"character in two parts", `printf '\303'; sleep 0.05; printf '\244\n'`, "ä\n", "", 0},
-		{"closed outputs", "exec >&- 2>&-; sleep 0.2; exit 4", "", "", 4},
+		{"carriage return and line feed apart", `printf 'a\r';` + awaitSeen + `printf '\nb\n'`, "a\nb\n", "", 0},
+		{"character in two parts", `printf '\303';` + awaitSeen + `printf '\244\n'`, "ä\n", "", 0},
+		{"closed outputs", "exec >&- 2>&-;" + awaitSeen + "exit 4", "", "", 4},
 		{"no such command", "no-such-command", "", "bash: line 1: no-such-command: command not found\n", 127},
 		{"name and arguments", `echo "$0 $#"`, "bash 0\n", "", 0},
 		{"called by its path", `IFS= read -r -d "" a </proc/$$/cmdline; [ "$a" = "$BASH" ] && echo path`, "path\n", "", 0},
@@ -99,6 +112,7 @@ func TestShell(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRunner(t)
+			show(t, r, func(j *job) bool { return isRead(j) || j.streams[0].fd < 0 && j.streams[1].fd < 0 })
 			res := do(t, r, shell(c.script))
 			if res.Stdout != c.stdout || res.Stderr != c.stderr || res.ExitCode != c.exit {
 				t.Errorf("got %q, %q, exit %d; want %q, %q, exit %d", res.Stdout, res.Stderr, res.ExitCode, c.stdout, c.stderr, c.exit)
@@ -219,10 +233,11 @@ func TestBashThatMovedIsFoundAgain(t *testing.T) {
 func TestPeakMemory(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	// A grandchild holds 64 MB for longer than two looks lie apart.
-	a := shell("(x=$(head -c 64000000 /dev/zero | tr '\\0' x); sleep 0.6)")
+	// A grandchild holds 32 MB until that was seen.
+	a := shell("(printf -v x %32000000s;" + awaitSeen + "); true")
 	a.RSS = true
-	if res := do(t, r, a); res.PeakRSS < 60_000_000 || res.PeakRSS > 1<<30 {
+	show(t, r, func(j *job) bool { return j.peak > 30_000_000 })
+	if res := do(t, r, a); res.PeakRSS < 30_000_000 || res.PeakRSS > 1<<30 {
 		t.Errorf("peak of %d bytes", res.PeakRSS)
 	}
 }
@@ -231,11 +246,16 @@ func TestConcurrentRuns(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
 	results := make(chan string)
+	var printed atomic.Int64
 	for i := range 8 {
 		go func() {
-			a := shell(fmt.Sprintf("echo %d; sleep 0.05; echo %d", i, i))
+			a := shell(fmt.Sprintf("echo %d;"+awaitSeen+"echo %d", i, i))
 			a.Step = i
-			res, err := r.Run(context.Background(), a, nil)
+			res, err := r.Run(context.Background(), a, func(string) {
+				if printed.Add(1) == 8 {
+					write(t, r, "seen")
+				}
+			})
 			results <- fmt.Sprint(res.Stdout == fmt.Sprintf("%d\n%d\n", i, i), err)
 		}()
 	}
@@ -272,7 +292,7 @@ func TestNoDescriptorIsPassedOn(t *testing.T) {
 	t.Parallel()
 	const script = "cd /proc/$$/fd; echo *"
 	r := newRunner(t)
-	do(t, r, shell("sleep 1 &")) // leaves a pipe open here
+	do(t, r, shell("sleep 600 &")) // leaves a pipe open here
 	c := exec.Command("bash", "-c", script)
 	want, err := c.Output()
 	if err != nil {
@@ -281,7 +301,7 @@ func TestNoDescriptorIsPassedOn(t *testing.T) {
 	if res := do(t, r, shell(script)); res.Stdout != string(want) {
 		t.Errorf("descriptors %q, want %q", res.Stdout, want)
 	}
-	testenv.Wait(t, "the child is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+	end(t, r.alive(t, 1))
 }
 
 func TestNothingStartsAfterTheEnd(t *testing.T) {

@@ -50,8 +50,8 @@ func TestSuspendedMachine(t *testing.T) {
 		"it has time left":              {"echo begun; until test -e go; do sleep 0.01; done; echo done", time.Minute, 0, 0, ""},
 		"silence":                       {"echo begun; until test -e go; do sleep 0.01; done; echo done", 0, time.Minute, 0, ""},
 		"it ended":                      {"echo begun; exit 3", time.Minute, 0, 3, ""},
-		"its time is up all the same":   {"echo begun; sleep 60", tick, 0, 124, "wall"},
-		"it is silent for all the same": {"echo begun; sleep 60", 0, tick, 124, "idle"},
+		"its time is up all the same":   {"echo begun; sleep 60", time.Second, 0, 124, "wall"},
+		"it is silent for all the same": {"echo begun; sleep 60", 0, time.Second, 124, "idle"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/testenv"
 )
 
 func TestToolCallByTheProgramInPath(t *testing.T) {
@@ -99,25 +98,29 @@ func TestToolCall(t *testing.T) {
 // A call by our own program is over when nothing of it is alive; a call by another may leave something (D25).
 func TestNothingOfAToolCallIsLeft(t *testing.T) {
 	t.Parallel()
-	const leave = "setsid sleep 60 & sleep 60 & (trap '' TERM; while :; do sleep 0.05; done) & "
+	const leave = "setsid sleep 600 & sleep 600 & (trap '' TERM;" + reached + "sleep 600) & "
 	for _, c := range []struct {
 		name, script string
-		timeout      time.Duration
+		timesOut     bool
 		exit         int
 		stdout       string
 	}{
-		{"ends well", leave + "echo said; echo more >&2", 0, 0, "said\n"},
-		{"ends badly", leave + "echo said; exit 1", 0, 1, "said\n"},
-		{"is killed", leave + "echo said; kill -9 $$", 0, -9, "said\n"},
-		{"outputs closed", "(" + leave + ") >/dev/null 2>&1; echo said", 0, 0, "said\n"},
-		{"times out", leave + "echo said; exec sleep 60", tick, 124, "said\n"},
+		{"ends well", leave + "echo said; echo more >&2", false, 0, "said\n"},
+		{"ends badly", leave + "echo said; exit 1", false, 1, "said\n"},
+		{"is killed", leave + "echo said; kill -9 $$", false, -9, "said\n"},
+		{"outputs closed", "(" + leave + ") >/dev/null 2>&1; echo said", false, 0, "said\n"},
+		{"times out", "echo said; " + leave + "exec sleep 600", true, 124, "said\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
 			callBy(t, r, c.script, true)
 			a := tool("")
-			a.Timeout = c.timeout
+			r.Grace = short
+			if c.timesOut {
+				a.Timeout = later
+				expire(t, r)
+			}
 			res := do(t, r, a)
 			if left := r.alive(t, 1); len(left) > 0 {
 				t.Errorf("Run returned while %v were alive", left)
@@ -131,14 +134,14 @@ func TestNothingOfAToolCallIsLeft(t *testing.T) {
 		t.Parallel()
 		r := newRunner(t)
 		bin := t.TempDir()
-		if err := os.WriteFile(filepath.Join(bin, "mcp-call"), []byte("#!/bin/bash\nsleep 3 & exec sleep 0.1\n"), 0o700); err != nil {
+		if err := os.WriteFile(filepath.Join(bin, "mcp-call"), []byte("#!/bin/bash\nsleep 600 & exec sleep 0.1\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		r.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 		if res := do(t, r, tool("")); res.Background != 1 {
 			t.Errorf("%+v", res)
 		}
-		testenv.Wait(t, "it is gone", func() bool { return len(r.alive(t, 1)) == 0 })
+		end(t, r.alive(t, 1))
 	})
 }
 

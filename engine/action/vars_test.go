@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"loops/fsm"
@@ -129,13 +130,18 @@ func TestVarFilesOfConcurrentActions(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
 	var wg sync.WaitGroup
+	var printed atomic.Int64
 	for i := range 4 {
 		wg.Go(func() {
-			a := shell(`sleep 0.2; head -c 1 "$X_FILE"; sleep 0.2; head -c 1 "$X_FILE"`)
+			a := shell(`head -c 1 "$X_FILE"; echo;` + awaitSeen + `head -c 1 "$X_FILE"`)
 			a.Step = i
 			a.Vars = []fsm.Var{{Name: "X", Value: fmt.Sprint(i) + strings.Repeat("x", longVar)}}
-			res, err := r.Run(context.Background(), a, nil)
-			if want := strings.Repeat(fmt.Sprint(i), 2); err != nil || res.Stdout != want {
+			res, err := r.Run(context.Background(), a, func(string) {
+				if printed.Add(1) == 4 {
+					write(t, r, "seen")
+				}
+			})
+			if want := fmt.Sprintf("%d\n%d", i, i); err != nil || res.Stdout != want {
 				t.Errorf("%q %q, %v; want %q", res.Stdout, res.Stderr, err, want)
 			}
 		})

@@ -38,7 +38,7 @@ func TestCommand(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			limit := 20 * time.Second
+			limit := 10 * time.Minute
 			if strings.Contains(c.err, "200ms") {
 				limit = 200 * time.Millisecond
 			}

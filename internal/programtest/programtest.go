@@ -17,8 +17,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// Torture is the flag for the long form of tests that are short otherwise: make torture.
-var Torture = flag.Bool("torture", false, "all of what is otherwise done a few times")
+// Torture is the flag of testenv.
+var Torture = testenv.Torture
 
 // Pictures is the flag for where tests leave the pictures that they make; "" = nowhere: make pictures.
 var Pictures = flag.String("pictures", "", "folder for the pictures of the README")

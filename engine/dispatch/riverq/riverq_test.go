@@ -129,7 +129,7 @@ func (w *worker) next(t *testing.T) persistence.ID {
 	select {
 	case id := <-w.took:
 		return id
-	case <-time.After(20 * time.Second):
+	case <-time.After(testenv.Patience):
 		t.Fatal("no job came")
 		return ""
 	}
