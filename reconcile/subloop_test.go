@@ -10,6 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/proc"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 	"loops/reconcile"
@@ -56,7 +57,7 @@ func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 				if err != nil {
 					return 0, err
 				}
-				return proc.End(t.Context(), found, 10*time.Second)
+				return proc.End(t.Context(), found, testenv.Patience)
 			})
 			if err != nil || len(done) != 1 {
 				t.Fatalf("%v, done %+v", err, done)
@@ -67,7 +68,7 @@ func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 			}
 			select {
 			case <-gone:
-			case <-time.After(10 * time.Second):
+			case <-time.After(testenv.Patience):
 				t.Error("the action goes on")
 			}
 			for i, c := range stay {
@@ -85,7 +86,7 @@ func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 // end of the test at the latest.
 func sleeper(t *testing.T, variable, marker string) <-chan struct{} {
 	t.Helper()
-	cmd := exec.Command("sleep", "60")
+	cmd := exec.Command("sleep", "3600")
 	cmd.Env = append(os.Environ(), variable+"="+marker)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 )
 
 // FuzzCheck makes sure that no text makes Check panic, report without end, or say something else the second time.
@@ -157,7 +158,7 @@ func TestTooMany(t *testing.T) {
 // no clock: without its bounds some of these would not end within the time a test has.
 func TestLarge(t *testing.T) {
 	t.Parallel()
-	const n = 10_000
+	n := testenv.Some(2_000, 10_000)
 	shapes := map[string]func(r *rand.Rand, i int, s *fsm.State){
 		"a chain, each with the capture before": func(_ *rand.Rand, i int, s *fsm.State) {
 			s.Capture, s.Action = fmt.Sprintf("c%d", i), fmt.Sprintf("echo ${captured.c%d.output:shell}", max(0, i-1))

@@ -10,6 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 )
 
 // TestHostileFiles lays files that are made to be trouble beside a loop, and looks for what is said of them and where.
@@ -20,11 +21,12 @@ func TestHostileFiles(t *testing.T) {
 	const tail = "states:\n  s0: {fragment: f, next: done}\n  done: {terminal: true}\n"
 	big := strings.Repeat("x", 11<<20)
 	var states, many, imports strings.Builder
-	for i := range 30_000 {
+	n := testenv.Some(3_000, 30_000)
+	for i := range n {
 		fmt.Fprintf(&states, "  s%d: {fragment: f, next: s%d}\n", i, i+1)
 		fmt.Fprintf(&many, "  s%d: {loop: none%d, next: done}\n", i, i)
 	}
-	states.WriteString("  s30000: {terminal: true}\n")
+	fmt.Fprintf(&states, "  s%d: {terminal: true}\n", n)
 	many.WriteString("  done: {terminal: true}\n")
 	importFiles := map[string]string{}
 	for i := range MaxFiles {
@@ -89,19 +91,19 @@ func TestHostileFiles(t *testing.T) {
 		{"a large import", map[string]string{"main.yaml": head + "import: [big.yaml]\n" + tail, "big.yaml": strings.Repeat("#", MaxSize+1)}, nil, "main.yaml:4 unreadable larger than 16 MiB"},
 		{"imports that are large together", map[string]string{"main.yaml": head + "import: [b1.yaml, b2.yaml, b3.yaml]\n" + tail, "b1.yaml": "#" + big, "b2.yaml": "#" + big, "b3.yaml": "#" + big}, nil, "main.yaml:4 too-large at most 256 files and 32 MiB"},
 		{"too many imports", with(importFiles, "main.yaml", head+"import:\n"+imports.String()+tail), nil, "main.yaml:260 too-large at most 256 files"},
-		{"one import too often", map[string]string{"main.yaml": head + "import: [" + strings.Repeat("l.yaml, ", 30_000) + "]\n" + tail, "l.yaml": "fragments: {f: {action: x}}\n"}, nil, ""},
+		{"one import too often", map[string]string{"main.yaml": head + "import: [" + strings.Repeat("l.yaml, ", n) + "]\n" + tail, "l.yaml": "fragments: {f: {action: x}}\n"}, nil, ""},
 		{"a binary import", map[string]string{"main.yaml": head + "import: [b.yaml]\n" + tail, "b.yaml": "\x7fELF\x02\x01\x01\x00\xff\xfe"}, nil, "b.yaml:1 encoding not UTF-8"},
 		{"zeros", map[string]string{"main.yaml": head + "import: [b.yaml]\n" + tail, "b.yaml": strings.Repeat("\x00", 1<<20)}, nil, "b.yaml:1 yaml control character"},
 		{"an alias bomb to import", map[string]string{"main.yaml": head + "import: [b.yaml]\n" + tail, "b.yaml": bomb}, nil, "b.yaml:"},
 		{"an alias bomb to inherit", map[string]string{"main.yaml": head + "from: b\n", "b.yaml": bomb}, nil, "b.yaml:"},
-		{"30,000 states of a fragment", map[string]string{"main.yaml": head + "fragments: {f: {action: x}}\nstates:\n" + states.String()}, nil, ""},
-		{"30,000 states of a wide fragment", map[string]string{"main.yaml": head + "import: [w.yaml]\nstates:\n" + states.String(), "w.yaml": wide}, nil, " too-large more than 2000000 values"},
-		{"30,000 states of a long fragment", map[string]string{"main.yaml": head + "import: [w.yaml]\nstates:\n" + states.String(), "w.yaml": "fragments: {f: {action: '" + big + "'}}\n"}, nil, " too-large 64 MiB of text"},
+		{"many states of a fragment", map[string]string{"main.yaml": head + "fragments: {f: {action: x}}\nstates:\n" + states.String()}, nil, ""},
+		{"many states of a wide fragment", map[string]string{"main.yaml": head + "import: [w.yaml]\nstates:\n" + states.String(), "w.yaml": wide}, nil, " too-large more than 2000000 values"},
+		{"many states of a long fragment", map[string]string{"main.yaml": head + "import: [w.yaml]\nstates:\n" + states.String(), "w.yaml": "fragments: {f: {action: '" + big + "'}}\n"}, nil, " too-large 64 MiB of text"},
 		{"a long text by alias", map[string]string{"main.yaml": head + "context: {a: &a '" + big + "', b: [" + strings.Repeat("*a,", 10) + "]}\n" + tail}, nil, "main.yaml:4 alias 64 MiB of text"},
-		{"30,000 loops that are not there", map[string]string{"main.yaml": head + "states:\n" + many.String()}, nil, "main.yaml:5 unknown-loop none0"},
-		{"30,000 states, inherited and changed", map[string]string{"main.yaml": "from: base\nstates:\n" + strings.ReplaceAll(states.String(), "fragment: f", "timeout: 5"), "base.yaml": head + "states:\n" + strings.ReplaceAll(states.String(), "fragment: f", "capture: c")}, nil, ""},
-		{"a long flow", map[string]string{"main.yaml": "name: n\ndescription: d\ninitial: s0\nflow:\n" + lines("  - s%d\n", 30_000)}, nil, ""},
-		{"a flow of one step", map[string]string{"main.yaml": "name: n\ndescription: d\ninitial: s0\nflow: [" + strings.Repeat("s0, ", 30_000) + "]\n"}, nil, "main.yaml:4 ignored is in flow already"},
+		{"many loops that are not there", map[string]string{"main.yaml": head + "states:\n" + many.String()}, nil, "main.yaml:5 unknown-loop none0"},
+		{"many states, inherited and changed", map[string]string{"main.yaml": "from: base\nstates:\n" + strings.ReplaceAll(states.String(), "fragment: f", "timeout: 5"), "base.yaml": head + "states:\n" + strings.ReplaceAll(states.String(), "fragment: f", "capture: c")}, nil, ""},
+		{"a long flow", map[string]string{"main.yaml": "name: n\ndescription: d\ninitial: s0\nflow:\n" + lines("  - s%d\n", n)}, nil, ""},
+		{"a flow of one step", map[string]string{"main.yaml": "name: n\ndescription: d\ninitial: s0\nflow: [" + strings.Repeat("s0, ", n) + "]\n"}, nil, "main.yaml:4 ignored is in flow already"},
 		{"long names", map[string]string{"main.yaml": head + "from: " + strings.Repeat("x/", 100_000) + "y\n"}, nil, "main.yaml:4 not-found"},
 		{"a name of dots", map[string]string{"main.yaml": head + "from: " + strings.Repeat("../", 10_000) + "etc/passwd\n"}, nil, "main.yaml:4 not-found"},
 		{"values without end", map[string]string{"main.yaml": head + "context: {a: [" + strings.Repeat("1,", 4<<20) + "]}\n" + tail}, nil, "main.yaml:1 too-large 2000000 values"},

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // told reports whether a watch reports a change. To see that it reports none, the test waits a moment.
@@ -53,7 +55,7 @@ func TestWatch(t *testing.T) {
 			if check(t, err); string(b) != "x" || Held(paths[n]) || told(changed, 50*time.Millisecond) {
 				t.Errorf("it tells of who reads a file")
 			}
-			if c.do(paths[n]); !told(changed, 20*time.Second) {
+			if c.do(paths[n]); !told(changed, testenv.Patience) {
 				t.Errorf("it does not tell that file %d was %s", n, c.what)
 			}
 			stop()
@@ -80,7 +82,7 @@ func TestWatchKilled(t *testing.T) {
 	early := changed != nil && told(changed, 50*time.Millisecond)
 	check(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	if early || changed != nil && !told(changed, 20*time.Second) {
+	if early || changed != nil && !told(changed, testenv.Patience) {
 		t.Errorf("told before the process was killed: %v; or not at all", early)
 	}
 }
@@ -96,7 +98,7 @@ func TestWatchStopped(t *testing.T) {
 		if changed == nil && runtime.GOOS == "linux" {
 			t.Fatal("watches that were stopped count still")
 		}
-		if changed != nil && !told(changed, 20*time.Second) {
+		if changed != nil && !told(changed, testenv.Patience) {
 			t.Fatal("its goroutine is still there")
 		}
 	}

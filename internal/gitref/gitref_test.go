@@ -343,7 +343,7 @@ func TestAway(t *testing.T) {
 	if away, is := errors.AsType[*AwayError](err); !is || away.Remote != dir {
 		t.Errorf("%v", err)
 	}
-	Patience = 30 * time.Second
+	Patience = testenv.Patience
 	back := time.AfterFunc(300*time.Millisecond, func() { _ = os.Rename(dir+".away", dir) })
 	defer back.Stop()
 	c := keep(t, w)

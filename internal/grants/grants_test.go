@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5" //nolint:depguard // makes the users of the database
 
@@ -76,7 +75,7 @@ func TestWorkerNeedsNoMoreThanItsRole(t *testing.T) {
 	if _, err := wim.Place(t.Context(), persistence.Job{Run: "fix-20261121T103405", Queue: "default", Priority: 3}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	took := make(chan persistence.ID, 1)
 	err = wim.Work(ctx, dispatch.Subscription{Worker: "w", Slots: 1, Channels: []string{"default"}}, func(_ context.Context, id persistence.ID) bool {

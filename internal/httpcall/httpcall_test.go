@@ -170,7 +170,11 @@ func (zeros) Read(p []byte) (int, error) { return len(p), nil }
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"", "the beginning"} {
+		arrived := make(chan struct{})
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/stopped" {
+				close(arrived)
+			}
 			if begin != "" {
 				_, _ = io.WriteString(w, begin)
 				w.(http.Flusher).Flush()
@@ -182,8 +186,8 @@ func TestSilence(t *testing.T) {
 		}
 		stop := errors.New("not wanted any more")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		go func() { <-server.lines; <-server.lines; cancel(stop) }()
-		if _, err := (&Call{Method: "GET", URL: server.URL}).Do(ctx); !errors.Is(err, stop) {
+		go func() { <-arrived; cancel(stop) }()
+		if _, err := (&Call{Method: "GET", URL: server.URL + "/stopped"}).Do(ctx); !errors.Is(err, stop) {
 			t.Errorf("after %q: %v", begin, err)
 		}
 	}

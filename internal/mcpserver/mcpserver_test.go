@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"loops/internal/testenv"
 )
 
 var all = Tool{Name: "all", Arguments: []Argument{
@@ -138,12 +139,12 @@ func TestEnds(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(testenv.Patience):
 				t.Fatal("it serves on")
 			}
 			select {
 			case <-over:
-			default:
+			case <-time.After(testenv.Patience):
 				t.Error("the call goes on")
 			}
 		})

@@ -23,7 +23,7 @@ import (
 var ErrMissing = errors.New("initdb, postgres, pg_basebackup, pg_ctl and createdb are neither in /usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
 
 // patience is how long a server may take to start or to stop.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // Quick are settings of a server that outlives its machine in no test: it writes what it commits, and does not wait until that is on the
 // disk.
@@ -80,7 +80,7 @@ func (s *Server) Standby(ctx context.Context, name string, settings ...string) (
 
 // Promote makes a standby a primary.
 func (s *Server) Promote(ctx context.Context) error {
-	return s.run(ctx, "pg_ctl", "promote", "-D", s.data(), "-w", "-t", "60")
+	return s.run(ctx, "pg_ctl", "promote", "-D", s.data(), "-w", "-t", "180")
 }
 
 // URL returns the location of the database for clients, with a schema of that name as its search path; "" = public.

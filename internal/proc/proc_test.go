@@ -274,9 +274,11 @@ func TestEnd(t *testing.T) {
 		{PID: 4194305},
 		{PID: os.Getpid(), Host: "elsewhere"},
 	}
-	ended, err := End(context.Background(), ids, 300*time.Millisecond)
-	if ended != 3 || err != nil {
-		t.Errorf("End = %d, %v; want 3", ended, err)
+	for grace, which := range map[time.Duration][]Identity{testenv.Patience: ids[:1], 300 * time.Millisecond: ids[1:]} {
+		want := map[bool]int{true: 1, false: 2}[len(which) == 1]
+		if ended, err := End(context.Background(), which, grace); ended != want || err != nil {
+			t.Errorf("End = %d, %v; want %d", ended, err, want)
+		}
 	}
 	for _, id := range ids[:3] {
 		if alive, _ := id.Alive(); alive {
@@ -320,7 +322,7 @@ func BenchmarkMarked(b *testing.B) {
 func TestMarkedWhileItExecutes(t *testing.T) {
 	m := mark(t)
 	const again = `(($2 > 0)) && exec bash -c "$1" bash "$1" $(($2 - 1))`
-	c := start(t, m, "echo x; exec bash -c '"+again+"' bash '"+again+"' 30000")
+	c := start(t, m, "echo x; exec bash -c '"+again+"' bash '"+again+"' 3000000") // ends with the test
 	for i := range 100 {
 		found, err := Marked("MARK", m)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"loops/fsm"
@@ -33,6 +34,10 @@ func (k *kept) Found(_ context.Context, _ persistence.ID, f persistence.Finding)
 // where its process did not come to take it.
 func TestParkedRunIsCarriedAgain(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, parksAgain)
+}
+
+func parksAgain(t *testing.T) {
 	waits := func(kind string, next, deadline time.Duration) *fsm.Snapshot {
 		w := &fsm.Awaiting{Kind: kind, Next: time.Now().Add(next)}
 		if kind == fsm.AwaitFor {
