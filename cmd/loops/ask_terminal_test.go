@@ -98,7 +98,7 @@ func (x *typist) ends() string {
 	x.t.Helper()
 	select {
 	case <-x.done:
-	case <-time.After(time.Minute):
+	case <-time.After(testenv.Patience):
 		x.t.Fatalf("the program did not end:\n%s", x.shown())
 	}
 	return x.shown()

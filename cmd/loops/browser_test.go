@@ -92,7 +92,7 @@ var browserStarts = sync.OnceValue(func() error {
 			return err
 		}
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.UserDataDir(b.profile), chromedp.Flag("disable-quic", true),
-			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.WSURLReadTimeout(time.Minute))
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.WSURLReadTimeout(testenv.Patience))
 		allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 		var cancelBrowser func()
 		b.ctx, cancelBrowser = chromedp.NewContext(allocator)
@@ -131,7 +131,7 @@ func (s *webServer) page(t *testing.T, chromium context.Context, path string) *b
 	must(t, err)
 	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithTargetID(window))
 	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, stop := context.WithTimeout(ctx, testenv.Patience)
 	t.Cleanup(stop)
 	b := &browser{t, ctx, s}
 	b.do(chromedp.EmulateViewport(1280, 900))

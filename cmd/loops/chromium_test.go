@@ -81,7 +81,7 @@ func chromium(t *testing.T, browser, file string) (dom string, console []string)
 	profile, err := os.MkdirTemp("", "chromium")
 	must(t, err)
 	defer os.RemoveAll(profile) //nolint:errcheck // a helper of the browser may still write there
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",

@@ -142,7 +142,7 @@ func (r *caseRun) step(t *testing.T, bin string, env []string, st caseStep) {
 	for _, sg := range st.Signals {
 		sendSignal(cmd.Process, done, r.cwd, sg)
 	}
-	limit := 60 * time.Second
+	limit := testenv.Patience
 	if st.Limit > 0 {
 		limit = seconds(st.Limit)
 	}
@@ -162,7 +162,7 @@ func (r *caseRun) step(t *testing.T, bin string, env []string, st caseStep) {
 
 // sendSignal waits for what the signal waits for, at most testenv.Patience, and sends it unless the process has ended.
 func sendSignal(p *os.Process, done <-chan struct{}, cwd string, sg caseSignal) {
-	for end := time.Now().Add(time.Minute); sg.WhenFile != "" && time.Now().Before(end); {
+	for end := time.Now().Add(testenv.Patience); sg.WhenFile != "" && time.Now().Before(end); {
 		if _, err := os.Stat(filepath.Join(cwd, sg.WhenFile)); err == nil {
 			break
 		}
@@ -188,7 +188,7 @@ func exitCode(ps *os.ProcessState) float64 {
 }
 
 func bash(cwd string, env []string, script string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = cwd, env, time.Second

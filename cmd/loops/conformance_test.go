@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 )
@@ -255,7 +254,7 @@ func (f fixture) run(t *testing.T) string {
 	f.in.Unpack(t, f.Snapshot, cwd, "<CWD>", cwd)
 	must(t, os.Mkdir(filepath.Join(cwd, "home"), 0o755))
 	bin := binary(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, f.Args...)
 	var stdout, stderr bytes.Buffer

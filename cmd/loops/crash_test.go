@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 var (
@@ -250,7 +252,7 @@ func (d crashDir) startInto(t *testing.T, said string, args ...string) crashProc
 // end kills the process after a while, if that is not 0, and returns how it ended.
 func (p crashProcess) end(t *testing.T, after time.Duration) float64 {
 	t.Helper()
-	limit := time.Minute
+	limit := testenv.Patience
 	if after > 0 {
 		limit = after
 	}

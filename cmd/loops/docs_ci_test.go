@@ -15,6 +15,7 @@ import (
 
 	"loops/internal/config"
 	"loops/internal/notify"
+	"loops/internal/testenv"
 )
 
 // pageFiles writes the YAML blocks of a page that have a file name above them to a project, and returns its folder.
@@ -36,7 +37,7 @@ func pageFiles(t *testing.T, page string) (dir string, files map[string]string) 
 // shell runs a script in a folder and returns what it printed.
 func shell(t *testing.T, dir, script string, env ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	bin := binary(t)
 	cmd := exec.CommandContext(ctx, "bash", "-ec", script)

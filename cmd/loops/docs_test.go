@@ -12,7 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"loops/internal/testenv"
 )
 
 // An example is one YAML block of docs/language.md, with what is around it.
@@ -114,7 +115,7 @@ func (e example) run(t *testing.T, files map[string]string, want string) {
 		must(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	call := func(program string, args ...string) (string, int) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, program, args...)
 		var out, errs bytes.Buffer

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 )
@@ -49,7 +48,7 @@ func newExampleDir(t *testing.T) exampleDir {
 // loops runs the program, which may take two minutes on a busy machine, and returns its exit code and all it said.
 func (d exampleDir) loops(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary(t), args...)
 	var out bytes.Buffer

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 )
@@ -35,7 +34,7 @@ states:
   end: {terminal: true}
 `)
 			waitForFile(t, filepath.Join(dir, "ticked"))
-			ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+			ctx, stop := context.WithTimeout(t.Context(), testenv.Patience)
 			defer stop()
 			trace := filepath.Join(t.TempDir(), "trace")
 			cmd := exec.CommandContext(ctx, strace, append([]string{"-f", "-y", "-e", "trace=read,pread64", "-o", trace, binary(t)}, strings.Fields(args)...)...)

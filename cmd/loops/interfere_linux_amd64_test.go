@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"loops/internal/testenv"
 )
 
 // An interference is what happens to the program at one of its system calls that change files, or notify another
@@ -101,7 +103,7 @@ func (d crashDir) traced(t *testing.T, in interference, n int, args ...string) (
 		tr.target = pid
 	}
 	var late atomic.Bool
-	timer := time.AfterFunc(time.Minute, func() { late.Store(true); _ = syscall.Kill(pid, syscall.SIGKILL) }) // a run takes a second
+	timer := time.AfterFunc(testenv.Patience, func() { late.Store(true); _ = syscall.Kill(pid, syscall.SIGKILL) }) // a run takes a second
 	defer timer.Stop()
 	ws, err := tr.run(&late)
 	if err != nil {

@@ -39,7 +39,7 @@ func jobs() []job {
 }
 
 // TestJobsSurviveKills kills the program at random moments of each job, resumes it until it has ended, and compares what is left with
-// what a run that was never killed leaves, in each store.
+// what a run that was never killed leaves, in each store. Without -torture one database has every other job.
 func TestJobsSurviveKills(t *testing.T) {
 	t.Parallel()
 	rounds := 1
@@ -55,6 +55,9 @@ func TestJobsSurviveKills(t *testing.T) {
 					return server.URL(fmt.Sprintf("j%d_%d_%d", n, k, round))
 				}
 				return store
+			}
+			if n > 0 && (n+k)%2 != 0 && !*torture {
+				continue
 			}
 			t.Run(storeName(store)+"/"+j.name, func(t *testing.T) {
 				t.Parallel()

@@ -9,9 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"loops/internal/testenv"
 )
 
 // newAsked starts a run that asks, and an agent whose client asks its user by handler; nil = it cannot.
@@ -29,7 +30,7 @@ func newAsked(t *testing.T, handler func(context.Context, *mcp.ElicitRequest) (*
 	cmd := exec.Command(binary(t), "-C", dir, "mcp")
 	cmd.Env, cmd.Stderr = env, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	t.Cleanup(cancel)
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{ElicitationHandler: handler})
 	session, err := client.Connect(ctx, &mcp.CommandTransport{Command: cmd}, nil)

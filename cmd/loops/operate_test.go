@@ -186,7 +186,7 @@ func (s *stage) play(least int) {
 	for _, one := range s.beside {
 		select {
 		case <-one.ended:
-		case <-time.After(time.Minute):
+		case <-time.After(testenv.Patience):
 			s.t.Fatalf("%s:%d: %s does not end:\n%s", s.path, one.line, one.command, readText(s.t, one.out))
 		}
 		s.compare(one)

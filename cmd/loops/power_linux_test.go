@@ -317,7 +317,7 @@ func (r *powerRig) cut(t *testing.T) {
 	}
 	step := 1
 	if !*torture {
-		step = max(1, len(flushes)/3)
+		step = max(1, len(flushes)/2)
 	}
 	rnd := rand.New(rand.NewPCG(*crashSeed, 0))
 	t.Logf("again with: go test ./cmd/loops -run TestPowerCut -crash-seed %d", *crashSeed)

@@ -116,7 +116,7 @@ func TestServeSignsInOverTLS(t *testing.T) {
 		t.Fatalf("the server prints %s", line)
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}
-	s.client = &http.Client{Transport: transport, Timeout: time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.client = &http.Client{Transport: transport, Timeout: testenv.Patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	as := func(name, password, method, path, body string) (int, string) {
 		r, err := http.NewRequest(method, s.base+path, strings.NewReader(body))
 		must(t, err)

@@ -18,7 +18,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 
@@ -74,7 +73,7 @@ func startServe(t *testing.T, dir string, args ...string) *webServer {
 	t.Cleanup(func() {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
 		_ = s.cmd.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 		defer cancel()
 		_ = exec.CommandContext(ctx, binary(t), "-C", dir, "stop", "--all").Run() // runs survive the server, and would survive the test
 	})
@@ -87,7 +86,7 @@ func startServe(t *testing.T, dir string, args ...string) *webServer {
 	s.base, s.token = "http://"+u.Host, u.Query().Get("token")
 	jar, err := cookiejar.New(nil)
 	must(t, err)
-	s.client = &http.Client{Jar: jar, Timeout: time.Minute}
+	s.client = &http.Client{Jar: jar, Timeout: testenv.Patience}
 	r, err := s.client.Get(u.String())
 	must(t, err)
 	must(t, r.Body.Close())
@@ -210,7 +209,7 @@ func TestServeTellsThatARunnerDied(t *testing.T) {
 	s := startServe(t, dir)
 	run := s.post("/runs", `{"loop": "asks"}`)["instance_id"].(string)
 	s.until(run, `"waiting"`)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", s.base+"/api/v1/stream", nil)
 	must(t, err)
@@ -336,7 +335,7 @@ func many(t *testing.T, s *webServer) {
 	var wg sync.WaitGroup
 	for range 1000 {
 		wg.Go(func() {
-			if c, err := net.DialTimeout("tcp", strings.TrimPrefix(s.base, "http://"), time.Minute); err == nil {
+			if c, err := net.DialTimeout("tcp", strings.TrimPrefix(s.base, "http://"), testenv.Patience); err == nil {
 				mu.Lock()
 				all = append(all, c)
 				mu.Unlock()

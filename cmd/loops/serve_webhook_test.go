@@ -90,7 +90,7 @@ func (s *webServer) hook(name string, h http.Header, body string) (int, map[stri
 	r, err := http.NewRequest(http.MethodPost, s.base+"/hooks/"+name, strings.NewReader(body))
 	must(s.t, err)
 	r.Header = h
-	status, text := s.do(&http.Client{Timeout: time.Minute}, r) // it has no cookie
+	status, text := s.do(&http.Client{Timeout: testenv.Patience}, r) // it has no cookie
 	var answer map[string]any
 	_ = json.Unmarshal([]byte(text), &answer)
 	return status, answer

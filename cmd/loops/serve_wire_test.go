@@ -9,15 +9,17 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // wire sends bytes as they are, and returns what comes back until the server closes the connection.
 func (s *webServer) wire(text string) string {
 	s.t.Helper()
-	c, err := net.DialTimeout("tcp", strings.TrimPrefix(s.base, "http://"), time.Minute)
+	c, err := net.DialTimeout("tcp", strings.TrimPrefix(s.base, "http://"), testenv.Patience)
 	must(s.t, err)
 	defer c.Close() //nolint:errcheck // it is read to its end
-	must(s.t, c.SetDeadline(time.Now().Add(time.Minute)))
+	must(s.t, c.SetDeadline(time.Now().Add(testenv.Patience)))
 	_, _ = io.WriteString(c, text) // the server may have closed it
 	b, _ := io.ReadAll(c)
 	return string(b)
@@ -72,14 +74,14 @@ func TestServeOnTheWire(t *testing.T) {
 	}
 	idle := make([]net.Conn, 0, 200)
 	for range 200 { // of one client: others are answered meanwhile, who come from another address of this machine
-		if c, err := net.DialTimeout("tcp", host, time.Minute); err == nil {
+		if c, err := net.DialTimeout("tcp", host, testenv.Patience); err == nil {
 			idle = append(idle, c)
 		}
 	}
-	other := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: time.Minute}
+	other := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}, Timeout: testenv.Patience}
 	c, err := other.Dial("tcp", host)
 	must(t, err)
-	must(t, c.SetDeadline(time.Now().Add(time.Minute)))
+	must(t, c.SetDeadline(time.Now().Add(testenv.Patience)))
 	_, err = fmt.Fprintf(c, "GET /healthz HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", host)
 	must(t, err)
 	if b, err := io.ReadAll(c); err != nil || !strings.HasPrefix(string(b), "HTTP/1.1 200") {

@@ -74,7 +74,8 @@ func (d slowRun) archived(loop, as string) {
 	}
 }
 
-// TestSignalMatrix: however a run is stopped, it can be resumed, is archived, and none of its processes is left.
+// TestSignalMatrix: however a run is stopped, it can be resumed, is archived, and none of its processes is left. `make torture` stops in
+// each way on each store; otherwise SQLite sees the ways that begin with another command.
 func TestSignalMatrix(t *testing.T) {
 	t.Parallel()
 	for _, store := range stores {
@@ -103,6 +104,9 @@ func TestSignalMatrix(t *testing.T) {
 				d.output("stop", "tree")
 			}},
 		} {
+			if store != "dir" && !strings.HasPrefix(name, "stop") && !*torture {
+				continue
+			}
 			t.Run(storeName(store)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				d := newTree(t, store, "tree")

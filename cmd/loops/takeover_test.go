@@ -42,7 +42,7 @@ func TestTwoResumes(t *testing.T) {
 					loser, owner = two[0], two[1]
 				case <-two[1].Done():
 					loser, owner = two[1], two[0]
-				case <-time.After(time.Minute):
+				case <-time.After(testenv.Patience):
 					t.Fatalf("round %d: both go on", round)
 				}
 				want := fmt.Sprintf("is owned by a live process (pid %d)", owner.Pid())

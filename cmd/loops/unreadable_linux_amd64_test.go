@@ -41,12 +41,13 @@ var looksAtRuns = []string{
 
 // TestUnreadableJournal: where the disk cannot read what is recorded of a run, a view ended in the middle and exited with 0,
 // as if that were all there is. Each read of each view fails once: the view says which file it is and exits with 74, or
-// shows all.
+// shows all. `make torture` does so with each view of each record; otherwise a view meets two of the six records, and
+// some of its reads fail.
 func TestUnreadableJournal(t *testing.T) {
 	t.Parallel()
 	testenv.Tracing(t)
-	for _, c := range []struct{ store, file string }{{"dir", "events"}, {"dir", "state.json"}, {"sqlite:runs.db", "runs.db"}} {
-		for _, loop := range []string{"ended", "open"} {
+	for i, c := range []struct{ store, file string }{{"dir", "events"}, {"dir", "state.json"}, {"sqlite:runs.db", "runs.db"}} {
+		for j, loop := range []string{"ended", "open"} {
 			t.Run(storeName(c.store)+"/"+c.file+"/"+loop, func(t *testing.T) {
 				t.Parallel()
 				d, id := newUnreadable(t, c.store, loop)
@@ -55,7 +56,10 @@ func TestUnreadableJournal(t *testing.T) {
 				if loop == "open" {
 					looks = append(looks, "resume ID --quiet")
 				}
-				for _, look := range looks {
+				for k, look := range looks {
+					if (i+j+k)%3 != 0 && !*torture && !strings.HasPrefix(look, "events ") {
+						continue
+					}
 					if c.store != "dir" && strings.HasPrefix(look, "store copy") {
 						look = "store copy " + c.store + " sqlite:other.db"
 					}
@@ -126,8 +130,11 @@ func (d crashDir) unreadable(t *testing.T, in interference, look string) (told i
 		return 0
 	}
 	first, step := 1, 1
-	if !*torture && !strings.HasPrefix(look, "events ") { // of one view each read fails, or none might be one that has to be reported
+	if !*torture {
 		step = max(1, calls)
+		if strings.HasPrefix(look, "events ") { // of one view several reads fail, or none might be one that has to be reported
+			step = max(1, calls/6)
+		}
 		first += rand.New(rand.NewPCG(*crashSeed, 0)).IntN(step)
 	}
 	for n := first; n <= calls; n += step {

@@ -173,7 +173,7 @@ func (w *watching) end(code int) {
 	w.t.Helper()
 	select {
 	case <-w.ended:
-	case <-time.After(time.Minute):
+	case <-time.After(testenv.Patience):
 		w.t.Fatalf("it does not end:\n%s", strings.Join(w.lines(), "\n"))
 	}
 	if got := w.cmd.ProcessState.ExitCode(); got != code {
@@ -277,7 +277,7 @@ func TestWatchHangs(t *testing.T) {
 	must(t, w.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-w.ended:
-	case <-time.After(time.Minute):
+	case <-time.After(testenv.Patience):
 		t.Fatal("it does not end")
 	}
 	if code := w.cmd.ProcessState.ExitCode(); code != 143 {
@@ -434,7 +434,7 @@ func TestWatchDumb(t *testing.T) {
 	must(t, w.cmd.Process.Signal(os.Interrupt))
 	select {
 	case <-w.ended:
-	case <-time.After(time.Minute):
+	case <-time.After(testenv.Patience):
 		t.Fatal("it does not end")
 	}
 	w.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loops/internal/testenv"
 )
 
 // TestWorkersDrained: a worker that is drained, by the command and by the page, hands its run over, and is gone within two seconds.
@@ -33,7 +35,7 @@ func TestWorkersDrained(t *testing.T) {
 		t.Helper()
 		select {
 		case <-w.done:
-		case <-time.After(time.Minute):
+		case <-time.After(testenv.Patience):
 			t.Fatal("a worker that was asked to end does not")
 		}
 		if code := w.cmd.ProcessState.ExitCode(); code != 0 {
@@ -96,7 +98,7 @@ func TestDrainedRunIsNotItsUsers(t *testing.T) {
 	f.loops("workers", "drain", f.loops("workers", "--json", "--jq", ".[].worker_id"))
 	select {
 	case <-one.done:
-	case <-time.After(time.Minute):
+	case <-time.After(testenv.Patience):
 		t.Fatal("a worker that was asked to end does not")
 	}
 	const waits = "it waits for a worker of queue default, and none is heard of"

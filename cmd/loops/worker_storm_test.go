@@ -12,7 +12,7 @@ import (
 // done, and no more actions were begun again than runs were interrupted. `make torture` does it with a hundred runs of ten steps.
 func TestWorkersKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	runs, steps, crew, every, lease := 20, 5, 3, 700*time.Millisecond, workerLease
+	runs, steps, crew, every, lease := 12, 4, 3, 700*time.Millisecond, workerLease
 	if *torture {
 		runs, steps, crew, every, lease = 100, 10, 4, 4*time.Second, "6s"
 	}

@@ -110,7 +110,7 @@ func (w *workerProcess) drain() {
 	must(w.f.t, w.cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case <-w.done:
-	case <-time.After(time.Minute):
+	case <-time.After(testenv.Patience):
 		w.f.t.Fatal("a worker that was told to end does not")
 	}
 }
