@@ -55,7 +55,7 @@ func TestFilesTravel(t *testing.T) {
 	testenv.Command(t, "git")
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
-	git := gitref.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none"), 0)
+	git := gitref.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none", "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false"), 0)
 	must := func(dir string, args ...string) string {
 		t.Helper()
 		out, err := git(ctx, dir, nil, args...)
@@ -66,6 +66,7 @@ func TestFilesTravel(t *testing.T) {
 	}
 	remote, work := filepath.Join(t.TempDir(), "remote.git"), t.TempDir()
 	must(work, "init", "-q", "--bare", remote)
+	must(remote, "config", "receive.autogc", "false")
 	must(work, "init", "-q")
 	if err := os.Mkdir(filepath.Join(work, ".loops"), 0o755); err != nil {
 		t.Fatal(err)

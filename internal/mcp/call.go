@@ -15,7 +15,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -54,14 +53,12 @@ type Call struct {
 	Env       []string  // as os.Environ: what the server gets, and .mcp.json refers to
 	Stderr    io.Writer // gets what the server prints there
 	Version   string    // of the program, for the server
+	limits    *limits   // for tests; nil = usualLimits
 }
 
 // The protocol is negotiated. Servers of today and before know nothing but initialize; one that does not know that any
 // more is asked again in the way that came after it.
 var protocols = []string{"2025-11-25", ""}
-
-// listLimit is how long a server may take to list its tools after a call has failed.
-const listLimit = 5 * time.Second
 
 // Do makes the call and returns the result object as the server gave it, on one line. The server is gone when Do
 // returns, but not what it has left running.
@@ -180,7 +177,7 @@ func envelope(refused *jsonrpc.Error) []byte {
 
 // lacking returns an error if the server says that it has no such tool.
 func lacking(ctx context.Context, session *mcp.ClientSession, target target) error {
-	ctx, cancel := context.WithTimeout(ctx, listLimit)
+	ctx, cancel := context.WithTimeout(ctx, target.limits.list)
 	defer cancel()
 	const most = 10000
 	var names []string

@@ -38,6 +38,7 @@ type target struct {
 	argv       []string
 	dir        string
 	env        []string
+	limits     limits
 }
 
 // Names reports whether the configuration at path names the server of the tool SERVER/TOOL. One that is there but cannot
@@ -133,7 +134,10 @@ func (c Call) find() (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	t := target{dir: c.Dir, env: c.Env}
+	t := target{dir: c.Dir, env: c.Env, limits: usualLimits}
+	if c.limits != nil {
+		t.limits = *c.limits
+	}
 	var ok bool
 	if t.name, t.tool, ok = split(servers, c.Tool); !ok {
 		return t, failure(ExitNotFound, "%s names no server %s%s", c.Config, humanize.Quote(t.name), instead(t.name, slices.Sorted(maps.Keys(servers))))

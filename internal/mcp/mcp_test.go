@@ -73,10 +73,21 @@ type scene struct {
 	stderr bytes.Buffer
 }
 
+const (
+	shortLimit = 100 * time.Millisecond
+	longLimit  = 10 * time.Minute // a limit that no machine is slow enough for
+)
+
+// patient returns limits for servers: how long they may take after the end of their input, and after TERM.
+func patient(input, term time.Duration) *limits {
+	return &limits{input: input, term: term, death: longLimit, list: longLimit}
+}
+
+// newScene returns a folder with that configuration, and a call of its tools.
 func newScene(t *testing.T, config string) *scene {
 	t.Helper()
 	s := &scene{t: t, dir: t.TempDir()}
-	s.call = Call{Config: filepath.Join(s.dir, ".mcp.json"), Dir: s.dir, Env: os.Environ(), Stderr: &s.stderr, Version: "test"}
+	s.call = Call{Config: filepath.Join(s.dir, ".mcp.json"), Dir: s.dir, Env: os.Environ(), Stderr: &s.stderr, Version: "test", limits: patient(shortLimit, longLimit)}
 	s.write(".mcp.json", config)
 	return s
 }
@@ -220,7 +231,7 @@ func TestPlaceAndEnvironment(t *testing.T) {
 
 // soon is a context for calls that must not take for ever.
 func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), time.Minute, errors.New("the test took too long"))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), longLimit, errors.New("the test took too long"))
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 )
@@ -88,13 +87,19 @@ func TestNastyServers(t *testing.T) {
 		{"asks first", `hello; mine=$id; echo '{"jsonrpc":"2.0","id":7,"method":"ping"}'; next; [[ $line == *'"id":7'*'"result"'* ]] || exit 8
 			echo '{"jsonrpc":"2.0","id":8,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}'; next; [[ $line == *'"error"'* ]] || exit 9
 			id=$mine; ` + answer, hi, 0, ""},
-		{"a message without end", "hello; head -c 40000000 /dev/zero | tr '\\0' x; exec sleep 3600", "", 1, `server "s" cannot be understood: it printed a message of more than 32 MiB`},
-		{"does not end by itself", "hello; " + answer + "; while :; do sleep 0.01; done", hi, 0, ""},
-		{"does not end at TERM", "trap '' TERM; hello; " + answer + "; while :; do sleep 0.01; done", hi, 0, ""},
+		{"a message without end", "hello; head -c 34000000 /dev/zero; exec sleep 3600", "", 1, `server "s" cannot be understood: it printed a message of more than 32 MiB`},
+		{"does not end by itself", "hello; " + answer + "; exec sleep 3600", hi, 0, ""},
+		{"does not end at TERM", "trap '' TERM; hello; " + answer + "; exec sleep 3600", hi, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, `{"mcpServers": {"s": `+entryOf("bash", "-c", prelude+c.script)+`}}`)
+			if strings.HasPrefix(c.script, "trap '' TERM") {
+				s.call.limits.term = shortLimit
+			}
+			if strings.Contains(c.text, "closed its output") {
+				s.call.limits.death = shortLimit
+			}
 			result, err := s.do(soon(t), "s/tool", "")
 			s.check(result, err, c.result, c.code, c.text)
 		})
@@ -189,26 +194,28 @@ func FuzzResult(f *testing.F) {
 
 // A server that does not answer is ended when the caller gives up, and the error says how far it came.
 func TestNoReply(t *testing.T) {
+	// More than a pipe holds, so that what was printed before it was read. It is nothing to the caller.
+	const read = `printf '%200000s\n' ""; `
 	for _, c := range []struct{ name, script, arguments, text string }{
 		{"to initialize", "touch asked; exec sleep 3600", "", `server "s" has not answered initialize: the test gave up`},
 		{"to the call", "hello; touch asked; exec sleep 3600", "", `server "s" has not answered tools/call: the test gave up`},
 		{"asked for its tools", `hello; ok '{"isError":true}'; next; touch asked; exec sleep 3600`, "", `tool "tool" of server "s" reports an error`},
-		{"reads nothing", "next; ok \"{\\\"protocolVersion\\\":\\\"2025-06-18\\\",$info\"; touch asked; exec sleep 3600", strings.Repeat("x", 1<<20), `server "s" has not answered tools/call: the test gave up`},
-		{"ignores TERM", "trap '' TERM; hello; touch asked; while :; do sleep 0.01; done", "", `server "s" has not answered tools/call: the test gave up`},
-		{"prints other things", "echo Hello there; touch asked; exec sleep 3600", "", `server "s" has not answered initialize: the test gave up; it printed 1 lines that are no JSON-RPC messages, the first: "Hello there"`},
+		{"stops to read", "next; ok \"{\\\"protocolVersion\\\":\\\"2025-06-18\\\",$info\"; next; IFS= read -r -N 100 part; touch asked; exec sleep 3600", strings.Repeat("x", 1<<20), `server "s" has not answered tools/call: the test gave up`},
+		{"ignores TERM", "trap '' TERM; hello; touch asked; exec sleep 3600", "", `server "s" has not answered tools/call: the test gave up`},
+		{"prints other things", "echo Hello there; " + read + "touch asked; exec sleep 3600", "", `server "s" has not answered initialize: the test gave up; it printed 1 lines that are no JSON-RPC messages, the first: "Hello there"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, `{"mcpServers": {"s": `+entryOf("bash", "-c", prelude+c.script)+`}}`)
+			if strings.HasPrefix(c.script, "trap '' TERM") {
+				s.call.limits.term = shortLimit
+			}
 			ctx, cancel := context.WithCancelCause(soon(t))
 			go func() {
 				testenv.Within(testenv.Patience, func() bool {
 					_, err := os.Stat(filepath.Join(s.dir, "asked"))
 					return err == nil
 				})
-				if c.name == "prints other things" || c.name == "reads nothing" {
-					time.Sleep(100 * time.Millisecond) // for the line, or the pipe, to fill
-				}
 				cancel(errors.New("the test gave up"))
 			}()
 			result, err := s.do(ctx, "s/tool", `{"x":"`+c.arguments+`"}`)
@@ -225,12 +232,15 @@ func TestNoReply(t *testing.T) {
 func TestServersEndInGoodOrder(t *testing.T) {
 	for _, c := range []struct{ name, script, left string }{
 		{"at the end of its input", "trap 'echo TERM >> left' TERM; hello; ok {}; while next; do :; done", "input\n"},
-		{"at TERM", "trap 'echo TERM >> left; exit' TERM; hello; ok {}; while :; do sleep 0.01; done", "TERM\n"},
+		{"at TERM", "sleep 3600 & trap 'echo TERM >> left; kill $!; exit' TERM; hello; ok {}; wait", "TERM\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			script := strings.Replace(prelude, "|| exit 0", "|| { echo input >> left; exit 0; }", 1) + c.script
 			s := newScene(t, `{"mcpServers": {"s": `+entryOf("bash", "-c", script)+`}}`)
+			if c.left == "input\n" {
+				s.call.limits = patient(longLimit, longLimit)
+			}
 			result, err := s.do(soon(t), "s/tool", "")
 			s.check(result, err, "{}", 0, "")
 			if b, err := os.ReadFile(filepath.Join(s.dir, "left")); err != nil || string(b) != c.left {

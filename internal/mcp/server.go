@@ -17,17 +17,20 @@ import (
 	"loops/internal/proc"
 )
 
-const (
-	// stopGrace is how long a server may take to end after its input was closed, and again after TERM. Both together
-	// are less than what a program has that was asked to end.
-	stopGrace = 2 * time.Second
-	// deathGrace is how long the end of a server is waited for that has closed its output.
-	deathGrace = time.Second
-)
+// limits are the times that a server may take for something.
+type limits struct {
+	input time.Duration // to end after its input was closed; together with term less than what a program has that was asked to end
+	term  time.Duration // to end after TERM
+	death time.Duration // to end after it has closed its output
+	list  time.Duration // to list its tools after a call has failed
+}
+
+var usualLimits = limits{input: 2 * time.Second, term: 2 * time.Second, death: time.Second, list: 5 * time.Second}
 
 // A server is one that runs. It implements [mcp.Transport].
 type server struct {
 	name   string
+	limits limits
 	cmd    *exec.Cmd
 	conn   *conn
 	exited chan struct{} // closed when it has
@@ -46,7 +49,7 @@ func start(t target, stderr io.Writer) (*server, error) {
 		}
 		return nil, failure(code, "server %s cannot be started: %s: %v", humanize.Quote(t.name), t.path, err)
 	}
-	cmd := &exec.Cmd{Path: t.path, Args: t.argv, Dir: t.dir, Env: t.env, Stderr: stderr, SysProcAttr: attributes(), WaitDelay: deathGrace}
+	cmd := &exec.Cmd{Path: t.path, Args: t.argv, Dir: t.dir, Env: t.env, Stderr: stderr, SysProcAttr: attributes(), WaitDelay: t.limits.death}
 	// The pipes are our own, because Wait would close those of cmd before everything was read from them.
 	stdin, in, err := os.Pipe()
 	if err != nil {
@@ -70,7 +73,7 @@ func start(t target, stderr io.Writer) (*server, error) {
 		}
 		return cannot(err)
 	}
-	s := &server{name: t.name, cmd: cmd, conn: newConn(in, out), exited: make(chan struct{})}
+	s := &server{name: t.name, limits: t.limits, cmd: cmd, conn: newConn(in, out), exited: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait() // how it ended is in cmd.ProcessState
 		s.ended = time.Now()
@@ -83,11 +86,11 @@ func start(t target, stderr io.Writer) (*server, error) {
 // has ended there is no time for the first.
 func (s *server) stop(ctx context.Context) {
 	_ = s.conn.in.Close()
-	if ctx.Err() != nil || !s.ends(stopGrace) {
+	if ctx.Err() != nil || !s.ends(s.limits.input) {
 		_ = s.cmd.Process.Signal(syscall.SIGTERM)
-		if !s.ends(stopGrace) {
+		if !s.ends(s.limits.term) {
 			_ = s.cmd.Process.Kill()
-			s.ends(stopGrace)
+			s.ends(usualLimits.term)
 		}
 	}
 	s.conn.hangUp()
@@ -127,7 +130,7 @@ func (s *server) explain(ctx context.Context, method string, err error) error {
 		return failure(ExitToolError, "server %s cannot be understood: %v", name, fault)
 	case !errors.Is(err, io.EOF) && !errors.Is(err, mcp.ErrConnectionClosed):
 		return failure(ExitToolError, "server %s: %s: %v%s", name, method, err, noise)
-	case s.ends(deathGrace):
+	case s.ends(s.limits.death):
 		return failure(ExitToolError, "server %s %s before it answered %s%s", name, s.ending(""), method, noise)
 	}
 	return failure(ExitToolError, "server %s closed its output before it answered %s%s", name, method, noise)
