@@ -240,7 +240,7 @@ func TestPausedOwner(t *testing.T) {
 			at := location(t)
 			s := opened(t, with(at, "lease=4s")) // half of that it waits for an owner that is there
 			s.Liveness = reconcile.OwnerAlive
-			o := start(t, nil, name, with(at, "lease=60s"), s.Folder)
+			o := start(t, nil, name, with(at, "lease=12s"), s.Folder) // it looks at its lease every four seconds
 			id := persistence.ID(o.want("run"))
 			if name == "record" {
 				o.want("step")
