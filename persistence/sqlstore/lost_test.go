@@ -236,11 +236,11 @@ func TestLostAndTakenOver(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, theServer(t))
-	s := opened(t, w.location("gone", "lease=5s"))
+	s := opened(t, w.location("gone", "lease=12s"))
 	j := create(t, s, elsewhere)
 	w.refuse(true)
 	err := j.Record(t.Context(), step(2))
-	if err == nil || errors.Is(err, persistence.ErrFenced) || !strings.Contains(err.Error(), "did not take it for 5s") {
+	if err == nil || errors.Is(err, persistence.ErrFenced) || !strings.Contains(err.Error(), "did not take it for 12s") {
 		t.Errorf("error is %v", err)
 	}
 	waitLost(t, j)
@@ -251,9 +251,10 @@ func TestUnreachable(t *testing.T) {
 		t.Error("it could let go of the run")
 	}
 	w.refuse(false)
-	m, err := s.Snapshot(t.Context(), j.Run().ID)
+	direct := opened(t, theServer(t).URL("gone"))
+	m, err := direct.Snapshot(t.Context(), j.Run().ID)
 	must(t, err)
-	if n := whole(t, s, j.Run().ID); n != 2*m.Step {
+	if n := whole(t, direct, j.Run().ID); n != 2*m.Step {
 		t.Errorf("%d events, step %d", n, m.Step)
 	}
 }
@@ -262,7 +263,7 @@ func TestUnreachable(t *testing.T) {
 func TestPassing(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, theServer(t))
-	s := opened(t, w.location("passing", "lease=5s"))
+	s := opened(t, w.location("passing", ""))
 	spec := persistence.Spec{Loop: "x", Scope: []string{"/p"}, Owner: elsewhere}
 	w.refuse(true)
 	if _, err := s.Create(t.Context(), spec); !s.Passing(err) {
