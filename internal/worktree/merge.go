@@ -3,6 +3,7 @@ package worktree
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -85,9 +86,16 @@ func (h *Hold) merge(ctx context.Context, git Git, s State) (why string, conflic
 			return "another run has been merging for a long time", false, nil
 		}
 	}
+	if err := takeBack(ctx, git, project, turn); err != nil {
+		return "", false, err
+	}
 	if why, err := h.unready(ctx, git, project); why != "" || err != nil {
 		return why, false, err
 	}
+	if _, err := turn.WriteAt([]byte(s.Tip), 0); err != nil {
+		return "", false, err
+	}
+	defer turn.Truncate(0) //nolint:errcheck // the mark counts only while git is in the middle of that merge
 	// What the config of the repository says of merges (branch.NAME.mergeOptions) must not leave the commits out.
 	command := []string{"merge", "-q", "--no-edit", "--commit", "--no-squash", "-m", "Merge branch '" + h.Branch + "' of run " + h.mark.Run, "refs/heads/" + h.Branch}
 	for range 20 {
@@ -106,6 +114,32 @@ func (h *Hold) merge(ctx context.Context, git Git, s State) (why string, conflic
 		return "git merged it, but " + h.Into + " does not have its commits", false, notRefused(err)
 	}
 	return "", false, nil
+}
+
+// takeBack aborts the merge in which a run was killed, with git: the one that turn, the file of the lock, names. A merge with anything in it
+// that git did not put there is left to the person who did.
+func takeBack(ctx context.Context, git Git, project string, turn *os.File) error {
+	begun, err := io.ReadAll(turn)
+	if err != nil || len(begun) == 0 {
+		return err
+	}
+	merging, err := commit(ctx, git, project, "MERGE_HEAD")
+	if err != nil || merging != string(begun) {
+		return err
+	}
+	changed, err := git(ctx, project, "diff", "--name-only", "--no-relative", "--ignore-submodules=none")
+	if err != nil || changed != "" {
+		return notRefused(err)
+	}
+	index, err := git(ctx, project, "write-tree")
+	if err != nil {
+		return notRefused(err)
+	}
+	made, err := git(ctx, project, "merge-tree", "--write-tree", "HEAD", merging)
+	if err == nil && index == made {
+		_, err = git(ctx, project, "merge", "--abort")
+	}
+	return notRefused(err) // of a merge that is still there unready tells
 }
 
 // unfit says why what is in the tree is not to be merged.
