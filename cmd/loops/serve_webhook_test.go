@@ -34,6 +34,11 @@ const webhookSettings = `webhooks:
     signal: released
     to: waits
     data: "{version: .version}"
+  step:
+    secret_env: DEPLOY_SECRET
+    form: loops
+    signal: released
+    to: steps
   approve:
     secret_env: DEPLOY_SECRET
     form: loops
@@ -233,6 +238,50 @@ func TestWebhookOfAKilledServer(t *testing.T) {
 	if got := greeted(dir); len(got) != len(runs) {
 		t.Errorf("%d messages, greeted: %q", len(runs), got)
 	}
+}
+
+// TestWebhookWithoutItsMark: the server died after it had recorded an event, or an answer, and before it had noted the delivery. The sender's
+// next try is done without another event, and an answer that is on record is no conflict.
+func TestWebhookWithoutItsMark(t *testing.T) {
+	t.Parallel()
+	dir := webhookDir(t)
+	writeText(t, filepath.Join(dir, ".loops/steps.yaml"), `name: steps
+description: waits for the same event twice
+scope: [steps]
+initial: a
+states:
+  a: {wait: {event: released}, next: b}
+  b: {wait: {event: released}, next: done}
+  done: {terminal: true}
+`)
+	s := startServe(t, dir)
+	now := time.Now()
+	send := func(hook, delivery string, n int) int {
+		body := `{"choice": "good"}`
+		status, _ := s.hook(hook, signed("loops", webhookSecret, "", delivery, body, now.Add(time.Duration(n)*time.Second)), body)
+		return status
+	}
+	s.post("/runs", `{"loop": "steps"}`)
+	s.until("steps", `"waiting"`)
+	s.post("/runs", `{"loop": "asks"}`)
+	s.until("asks", `"waiting"`)
+	if event, answer := send("step", "one", 0), send("approve", "good", 0); event != http.StatusAccepted || answer != http.StatusAccepted {
+		t.Fatalf("the first try: %d and %d", event, answer)
+	}
+	s.until("steps", `"current_state": "b"`)
+	s.until("asks", `"completed"`)
+	must(t, os.RemoveAll(filepath.Join(dir, ".loops/.ledger")))
+	if event, answer := send("step", "one", 1), send("approve", "good", 1); event/100 != 2 || answer/100 != 2 {
+		t.Errorf("the next try: %d and %d", event, answer)
+	}
+	out, err := exec.Command(binary(t), "-C", dir, "status", "steps").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "State:     b") {
+		t.Errorf("the event was recorded twice: %v\n%s", err, out)
+	}
+	if status := send("step", "two", 2); status != http.StatusAccepted {
+		t.Errorf("another delivery: %d", status)
+	}
+	s.until("steps", `"completed"`)
 }
 
 // TestWebhookCopies: what is signed makes a message a copy, and its id, but not an id that is much like it. What others can change in it does not make a

@@ -61,8 +61,11 @@ func (s *Service) LoopFile(ctx context.Context, name string) (string, error) {
 	return s.Project.Resolve(cmp.Or(run.File, run.Loop))
 }
 
-// control makes the engine by which runs get commands, and returns what finds them in its records.
+// control makes the engine by which runs get commands, once, and returns what finds them in its records.
 func (s *Service) control(ctx context.Context) (*engine.Engine, project.Finder, error) {
+	if s.engine != nil {
+		return s.engine, s.records.Finder(), nil
+	}
 	e, err := s.Engine()
 	if err != nil {
 		return nil, project.Finder{}, err

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/ui"
+	"loops/persistence"
 )
 
 // Sent is an event that is on record for a run.
@@ -44,6 +46,34 @@ func (s *Service) Signal(ctx context.Context, arg string, event fsm.Signal) (*Se
 		return nil, several([]error{err})
 	}
 	return &Sent{sent, s, lookup.AwaitedEvents(ctx, f, run)}, nil
+}
+
+// Delivered reports whether a run has an event or an answer of this sender on record: the run that arg means, or one of its loop that can
+// still take commands or is the newest. from is a name that no two deliveries share.
+func (s *Service) Delivered(ctx context.Context, arg, from string) (bool, error) {
+	_, f, err := s.control(ctx)
+	if err != nil {
+		return false, err
+	}
+	runs, newest, err := f.Live(ctx, arg)
+	if err != nil {
+		return false, f.Store.Failed(err)
+	}
+	if newest != nil && !slices.ContainsFunc(runs, func(r persistence.Run) bool { return r.ID == newest.ID }) {
+		runs = append(runs, *newest)
+	}
+	for _, r := range runs {
+		commands, err := f.Store.AllCommands(ctx, r.ID)
+		if err != nil && !errors.Is(err, persistence.ErrNotFound) { // of a run that waits in its first state nothing is on record yet
+			return false, f.Store.Failed(err)
+		}
+		if slices.ContainsFunc(commands, func(c persistence.Command) bool {
+			return (c.Kind == persistence.CommandSignal || c.Kind == persistence.CommandAnswer) && c.Args.Value("from") == from
+		}) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // waitedFor reports whether the run waited for the event when it was sent.

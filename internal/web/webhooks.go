@@ -121,15 +121,26 @@ func (e *notToldError) Error() string { return e.text }
 
 // Signal implements [webhook.Sender].
 func (t sender) Signal(ctx context.Context, to string, e fsm.Signal) error {
-	return t.with(func(s *Session) error {
+	return t.once(ctx, to, e.From, func(s *Session) error {
 		_, err := s.Signal(ctx, to, e)
 		return err
 	})
 }
 
+// once does what a delivery asks for, unless a run that to means has it on record: its server died before it noted the delivery, or
+// recording it ended with an error that leaves open whether it is recorded. from names the delivery.
+func (t sender) once(ctx context.Context, to, from string, do func(*Session) error) error {
+	return t.with(func(s *Session) error {
+		if done, err := s.Delivered(ctx, to, from); done || err != nil {
+			return err
+		}
+		return do(s)
+	})
+}
+
 // Answer implements [webhook.Sender].
 func (t sender) Answer(ctx context.Context, to, question, choice, from string) error {
-	return t.with(func(s *Session) error {
+	return t.once(ctx, to, from, func(s *Session) error {
 		_, err := s.Answer(ctx, to, engine.Answer{Address: question, Choice: choice, From: from, Fields: map[string]string{}})
 		return err
 	})
