@@ -220,8 +220,9 @@ func (f *forkPlace) checkTree(ctx context.Context, p *project.Project, o Options
 	case s.Tip != "" && asked.Branch == old.tree.Branch:
 		return nil // the fork works there, too
 	case s.Files > 0 || s.Commits > 0:
-		return refuse(Undecided, "what the items of run %s changed is in its work tree, on branch %s, and not in %s: merge that branch first, or do all of step %d again: %s", f.run.ID, old.tree.Branch, p.Dir, f.point.Step,
-			Do(OpFork, string(f.run.ID), at(f.point.Step)))
+		step := at(f.point.Step)
+		return refuse(Undecided, "what the items of run %s changed is in its work tree, on branch %s, and not in %s. To work there, too:\n  %s\nor merge that branch first, or do all of step %d again: %s", f.run.ID, old.tree.Branch, p.Dir,
+			Do(OpFork, string(f.run.ID), step, Setting{Name: SetRetryFailed}, Setting{SetWorktree, old.tree.Branch}), f.point.Step, Do(OpFork, string(f.run.ID), step))
 	case s.Tip == "" && old.end == worktree.Discard:
 		return refuse(Undecided, "what the items of run %s changed was discarded with its work tree; to do all of step %d again: %s", f.run.ID, f.point.Step, Do(OpFork, string(f.run.ID), at(f.point.Step)))
 	}

@@ -43,7 +43,7 @@ func flagOf(s engine.Setting) string {
 	switch s.Name {
 	case engine.SetDir:
 		return "-C " + quote(s.Value)
-	case engine.SetWorktreeEnd:
+	case engine.SetWorktree, engine.SetWorktreeEnd:
 		between = "="
 	}
 	if s.Value == "" {
