@@ -370,7 +370,7 @@ func (e *ConflictError) Error() string {
 	if e.Holder != "" {
 		holder = "run " + string(e.Holder)
 	}
-	return fmt.Sprintf("%s is locked by %s (pid %d) since %s", e.Path, holder, e.Owner.PID, e.Since.Format(time.TimeOnly))
+	return fmt.Sprintf("%s is locked by %s (pid %d) since %s", e.Path, holder, e.Owner.PID, e.Since.Local().Format("2006-01-02 15:04:05 MST"))
 }
 
 // A DamageError names recorded bytes of one run that cannot be believed. Others can be read.

@@ -265,6 +265,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d{6}`), "<RUN>"},
 	{regexp.MustCompile(`\d{8}T\d{6}`), "<STAMP>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( [A-Z]{3,5}| [-+]\d{2,4})?`), "<TIME>"},
+	{regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d ([A-Z]{3,5}|[-+]\d{2,4})\n`), ""}, // above lines that have a clock; a second one at midnight
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "<CLOCK>"},
 	{regexp.MustCompile(`"(duration_ms|elapsed_ms|accumulated_ms|wallclock_ms|idle_ms|running_ms|waits_ms|events|pid|start)": \d+`), `"$1": <N>`},
 	{regexp.MustCompile(`\b(with|there|here) \d+ events`), "$1 <N> events"}, // output comes in one event or two

@@ -72,7 +72,8 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 		case o.json:
 			_, _ = a.out.Write(append(value.AppendJSON(nil, ui.EventObject(e)), '\n')) // a sink never fails
 		case o.verbose || e.Kind != fsm.EventActionOutput:
-			ui.Say(a.out, "%6d  ", e.Seq)
+			page.Day.Heading(page.Out, e.Time)
+			ui.Say(page.Out, "%6d  ", e.Seq)
 			page.PrintEvent(e, o.verbose)
 		}
 	})

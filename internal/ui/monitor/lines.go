@@ -24,6 +24,8 @@ type Lines struct {
 	Interval time.Duration // between two looks; one that takes long has a longer rest
 	Out      *ui.Sink
 	Err      io.Writer // for what cannot be read
+
+	day *ui.Day
 }
 
 // Print writes a line for each change, until none of the runs is running or queued any more, nothing reads on or ctx ends, whose cause
@@ -32,6 +34,7 @@ func (l *Monitor) Print(ctx context.Context, o Lines) error {
 	wanted := func(w *run) bool {
 		return o.Name == "" || w.ID == l.named || !l.one && w.Loop == l.loop
 	}
+	o.day = new(ui.Day)
 	said := map[persistence.ID]string{}
 	trouble := ""
 	for first := true; ; first = false {
@@ -112,6 +115,7 @@ func (l *Monitor) Print(ctx context.Context, o Lines) error {
 func (o Lines) line(w *run) {
 	row, now := w.row(), time.Now()
 	if !o.JSON {
+		o.day.Heading(o.Out, now)
 		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, plain.Line(row.State), row.Step, row.Elapsed)
 		if row.Cost != "" {
 			line += "  " + row.Cost
@@ -143,5 +147,6 @@ func (o Lines) waiter(w persistence.Waiter, p *project.Project) {
 		_, _ = o.Out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
 		return
 	}
+	o.day.Heading(o.Out, now)
 	ui.Say(o.Out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, row.State, row.Step, row.Elapsed, plain.Line(row.Note))
 }

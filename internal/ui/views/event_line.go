@@ -10,8 +10,9 @@ import (
 	"loops/internal/ui"
 )
 
-// PrintEvent prints one event as a line: time, kind, what is worth knowing.
+// PrintEvent prints one event as a line: time, kind, what is worth knowing. A line with the date and the zone precedes the first of a day.
 func (page *Page) PrintEvent(e fsm.Event, verbose bool) {
+	page.Day.Heading(page.Out, e.Time)
 	when := "        "
 	if !e.Time.IsZero() {
 		when = e.Time.Local().Format(time.TimeOnly)

@@ -13,6 +13,7 @@ type Page struct {
 	Out     *ui.Sink
 	Err     io.Writer // beside the answer
 	Paint   ui.Paint
+	Day     ui.Day                       // of the event printed last
 	Columns int                          // of a terminal; 0 = out is not one
 	Command func(words ...string) string // returns a command line that works where it is shown
 	Remedy  func(r engine.Remedy) string // likewise
