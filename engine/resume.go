@@ -211,7 +211,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 			goTo(memory, r.From)
 		}
 		shown := j.journal.Run()
-		shown.State, shown.Step = memory.Current, memory.Step
+		shown.State, shown.Step, shown.Damage = memory.Current, memory.Step, lasting
 		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began, Notes: raised}
 		return func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) }, nil
 	}

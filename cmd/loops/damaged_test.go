@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -104,6 +105,47 @@ func TestDamagedDatabase(t *testing.T) {
 		t.Error("nothing was told")
 	}
 	t.Logf("damage was told %d times; the database has %d pages", told, pages)
+}
+
+// TestDamagedRow: one changed row of a database is reported by the views of the run, as a changed line of a journal is.
+func TestDamagedRow(t *testing.T) {
+	t.Parallel()
+	const broken = "name: broken\ndescription: a test\ninitial: a\nstates:\n  a: {action: 'true', next: done}\n  done: {terminal: true}\n"
+	for _, store := range []string{"sqlite:runs.db", "postgres"} {
+		t.Run(storeName(store), func(t *testing.T) {
+			t.Parallel()
+			d := crashDir{t.TempDir(), store}
+			driver, at := "sqlite", filepath.Join(d.cwd, "runs.db")
+			if store == "postgres" {
+				driver, d.store = "pgx", startPostgres(t).URL("damaged")
+				at = d.store
+			}
+			must(t, os.Mkdir(filepath.Join(d.cwd, ".loops"), 0o755))
+			must(t, os.WriteFile(filepath.Join(d.cwd, ".loops/broken.yaml"), []byte(broken), 0o644))
+			if code := d.start(t, "run", "broken", "--quiet").end(t, 0); code != 0 {
+				t.Fatalf("run exits with %v: %s", code, d.said(t))
+			}
+			db, err := sql.Open(driver, at)
+			must(t, err)
+			_, err = db.ExecContext(t.Context(), "UPDATE events SET body = replace(body, 'action_start', 'action_st4rt') WHERE seq = 3")
+			must(t, err)
+			must(t, db.Close())
+			for _, view := range [][]string{
+				{"status", "broken"},
+				{"explain", "broken", "--json"},
+				{"report", "broken", "--format", "junit", "-o", "-"},
+				{"report", "broken", "--format", "markdown", "-o", "-"},
+				{"runs", "--json"},
+				{"history", "broken", "--json"},
+				{"list", "--json"},
+			} {
+				code := d.start(t, view...).end(t, 0)
+				if said := d.said(t); code != 0 || !strings.Contains(said, "event 3 of run broken-") || !strings.Contains(said, "checksum") {
+					t.Errorf("%v exits with %v and prints\n%s", view, code, said)
+				}
+			}
+		})
+	}
 }
 
 func removed(path string) error {

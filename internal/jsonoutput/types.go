@@ -104,6 +104,7 @@ type explanation struct {
 	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
 	Ignored      *string        `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
 	Merge        *string        `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
+	Damage       []string       `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
@@ -169,15 +170,16 @@ type listed struct {
 	Visibility  *string  `json:"visibility"`
 	Problem     string   `json:"problem,omitempty" jsonschema:"why it cannot run"`
 	LastRun     *struct {
-		Instance string  `json:"instance_id" jsonschema:"the id of the run"`
-		RunID    string  `json:"run_id" jsonschema:"as little-loops calls it"`
-		Status   *string `json:"status"`
-		Outcome  string  `json:"outcome"`
-		Reason   *string `json:"reason"`
-		Ignored  *string `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
-		Merge    *string `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
-		Started  string  `json:"started_at"`
-		Updated  *string `json:"updated_at"`
+		Instance string   `json:"instance_id" jsonschema:"the id of the run"`
+		RunID    string   `json:"run_id" jsonschema:"as little-loops calls it"`
+		Status   *string  `json:"status"`
+		Outcome  string   `json:"outcome"`
+		Reason   *string  `json:"reason"`
+		Ignored  *string  `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
+		Merge    *string  `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
+		Started  string   `json:"started_at"`
+		Updated  *string  `json:"updated_at"`
+		Damage   []string `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
 	} `json:"last_run,omitempty" jsonschema:"null where the loop never ran"`
 	Catalog bool `json:"catalog,omitempty" jsonschema:"whether it is of the catalog"`
 	BuiltIn bool `json:"built_in,omitempty" jsonschema:"the same, as little-loops calls it"`

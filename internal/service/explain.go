@@ -27,8 +27,14 @@ func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story
 	}
 	rules := lookup.RulebookOf(ctx, f, run)
 	story := &inspect.Story{Wanted: step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Wait: lookup.WaitNow(ctx, f, run), Resume: s.resume(ctx, run)}
-	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add}, s.damaged); err != nil {
+	damaged := false
+	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add}, func(err error, then string) { damaged = true; s.damaged(err, then) }); err != nil {
 		return nil, err
+	}
+	if damaged { // it is on record now
+		if now, err := f.Named(ctx, string(run.ID)); err == nil && now != nil {
+			story.Path.Run.Damage = now.Damage
+		}
 	}
 	if step == "" {
 		story.WholeRun()

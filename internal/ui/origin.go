@@ -41,10 +41,11 @@ func InProject(r persistence.Run) (note []string) {
 }
 
 // AddDamage adds to an object what is known to be damaged of the record of a run, and not accepted.
-func AddDamage(m *value.Map, r persistence.Run) {
+func AddDamage(m *value.Map, r persistence.Run) *value.Map {
 	if len(r.Damage) > 0 {
 		m.Set("damage", Texts(r.Damage))
 	}
+	return m
 }
 
 // DamageNote returns a note for a table of runs, none where nothing is damaged.

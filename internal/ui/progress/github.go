@@ -72,6 +72,9 @@ func JobNote(message string) string {
 func (p *GitHub) Header(h Header) {
 	p.h = h
 	p.Text.Header(h)
+	if len(h.Run.Damage) > 0 {
+		p.annotate(fsm.SeverityWarning, "Loop "+h.Loop.Name+": damaged record", clipped(strings.Join(h.Run.Damage, "\n")))
+	}
 }
 
 // Event implements [Printer].

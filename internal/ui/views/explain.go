@@ -60,6 +60,7 @@ func ExplanationObject(x *inspect.Story) *value.Map {
 	}
 	m := value.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", ui.OrNull(string(r.Status)), "terminated_by", ui.OrNull(r.Ended), "reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored), "merge", ui.OrNull(r.Merge))
 	ui.AddOrigin(m, r)
+	ui.AddDamage(m, r)
 	var run any = []any{}
 	steps := []any{}
 	for _, p := range x.Parts {

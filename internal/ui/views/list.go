@@ -22,7 +22,7 @@ func ListRows(entries []loopfile.Entry, last map[string]persistence.Run, waits m
 	for _, e := range entries {
 		ran := "-"
 		if r, ok := last[e.Loop]; ok {
-			ran = inspect.OutcomeNow(r, waits[r.ID]) + " " + Since(cmp.Or(r.UpdatedAt, r.StartedAt))
+			ran = inspect.OutcomeNow(r, waits[r.ID]) + " " + strings.Join(append([]string{Since(cmp.Or(r.UpdatedAt, r.StartedAt))}, ui.DamageNote(r)...), ", ")
 		}
 		about := humanize.FirstLine(e.Title)
 		if e.Problem != "" {
@@ -38,8 +38,8 @@ func ListRows(entries []loopfile.Entry, last map[string]persistence.Run, waits m
 
 // LastRunObject is the last run of a loop for a program.
 func LastRunObject(r persistence.Run, waits *fsm.Wait) any {
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "status", ui.OrNull(string(r.Status)), "outcome", inspect.OutcomeNow(r, waits),
-		"reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored), "merge", ui.OrNull(r.Merge), "started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt))
+	return ui.AddDamage(value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "status", ui.OrNull(string(r.Status)), "outcome", inspect.OutcomeNow(r, waits),
+		"reason", ui.OrNull(inspect.Reason(r)), "ignored_failures", ui.OrNull(r.Ignored), "merge", ui.OrNull(r.Merge), "started_at", ui.Stamp(r.StartedAt), "updated_at", ui.Stamp(r.UpdatedAt)), r)
 }
 
 // EntryObject is a loop of a library for a program.
