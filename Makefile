@@ -89,15 +89,15 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Conformance cases that wait for a minute:"
 	go test ./cmd/loops -run 'TestConformance$$/^failure-prompt' -count 1 -timeout 10m -v -torture | $(quiet)
 	@echo "1,000 starts in one second, kills while recording, every 31st byte of every file spoilt:"
-	go test ./persistence/dirstore -run 'TestDir|TestStartsInOneSecond|TestKilled|TestCrash|Torn|TestSpoilt|TestFailingWrite|TestDamage|TestIndex|TestFilter|TestReaders' -count 1 -timeout 60m -v -whole -starts 1000 -damage-stride 31 | $(quiet)
+	go test ./persistence/dirstore -run 'TestDir|TestStartsInOneSecond|TestKilled|TestCrash|Torn|TestSpoilt|TestFailingWrite|TestDamage|TestIndex|TestFilter|TestReaders' -count 1 -timeout 60m -v -torture -starts 1000 -damage-stride 31 | $(quiet)
 	@echo "The same on SQLite and PostgreSQL; 200 times two resumes; failover to a standby:"
-	go test ./persistence/sqlstore -run 'TestStore|TestGrouped|TestStartsInOneSecond|TestKilled|TestPaused|TestTwoResumes|TestLease|TestFenced|TestFailover|TestLost|TestServer|TestConnection|FuzzDatabase|TestMigrationKilled' -count 1 -timeout 60m -v -whole -starts 1000 -rounds 200 | $(quiet)
+	go test ./persistence/sqlstore -run 'TestStore|TestGrouped|TestStartsInOneSecond|TestKilled|TestPaused|TestTwoResumes|TestLease|TestFenced|TestFailover|TestLost|TestServer|TestConnection|FuzzDatabase|TestMigrationKilled' -count 1 -timeout 60m -v -torture -starts 1000 -rounds 200 | $(quiet)
 	@echo "Each agent CLI where one stands for all otherwise:"
 	go test ./engine/action ./cmd/loops -run '^(TestCLI|TestDoctorWithCLIs)' -count 1 -timeout 30m -v -every-cli | $(quiet)
 	@echo "Workers that die at each save of files that travel; patterns of file names compared with bash; actions side by side:"
 	go test ./engine ./engine/action -run '^(TestFilesTravel|TestGlobAsBash|TestActionsSideBySideKeepTheirExitCodes)$$' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Very large and hostile loop files; each checkpoint of each trace lost:"
-	go test ./fsm ./fsm/loopfile ./fsm/lint -run '^(TestHostile|TestHostileFiles|TestLarge|TestEveryCheckpointLostInTurn)$$' -count 1 -timeout 30m -v -whole | $(quiet)
+	go test ./fsm ./fsm/loopfile ./fsm/lint -run '^(TestHostile|TestHostileFiles|TestLarge|TestEveryCheckpointLostInTurn)$$' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Random machines, with and without interruptions; the seed is printed where one fails:"
 	go test ./fsm -run TestRandomMachines -count 1 -timeout 30m -v -machines 3000 -seed $$(date +%s) | $(quiet)
 	@echo "Checkpoints of other programs:"

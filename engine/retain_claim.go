@@ -37,7 +37,7 @@ func claimRetention(path string, now time.Time) (_ *claim, err error) {
 	c := &claim{f}
 	defer func() {
 		if c != nil {
-			err = errors.Join(err, f.Close()) // which unlocks it
+			err = errors.Join(err, disk.Release(f))
 		}
 	}()
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
@@ -87,5 +87,5 @@ func (c *claim) release(now time.Time, all bool) error {
 	if all {
 		how = stampDone
 	}
-	return errors.Join(c.write(now, how), c.stamp.Close())
+	return errors.Join(c.write(now, how), disk.Release(c.stamp))
 }

@@ -92,7 +92,7 @@ func (t *Token) Close() {
 	if t.path != "" {
 		_ = os.Remove(t.path)
 		_ = os.Remove(t.path + ".lock")
-		_ = t.lock.Close()
+		_ = disk.Release(t.lock)
 	}
 }
 

@@ -44,7 +44,7 @@ func NewFolder(runs string) (dir string, done func(), err error) {
 		}
 		return dir, func() {
 			_ = disk.RemoveTree(dir) // ForgetDead tries again
-			_ = lock.Close()
+			_ = disk.Release(lock)
 		}, nil
 	}
 }
@@ -225,7 +225,7 @@ func ForgetDead(ctx context.Context, store Records, runs string) {
 			if forgetDead(ctx, store, runs, dir) {
 				_ = disk.RemoveTree(dir)
 			}
-			_ = lock.Close()
+			_ = disk.Release(lock)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (m *Mirror) alone(ctx context.Context, f func() error) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() // releases the lock
+	defer worktree.Unlock(file) //nolint:errcheck // nothing was written
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
@@ -268,12 +268,11 @@ func (m *Mirror) RemoveTrees(ctx context.Context, run string) error {
 					err = os.RemoveAll(t.Dir)
 				}
 				if err != nil {
-					lock.Close()
-					return err
+					return errors.Join(err, worktree.Unlock(lock))
 				}
 			}
 			_ = os.Remove(lock.Name()) // under its lock
-			lock.Close()
+			_ = worktree.Unlock(lock)
 		}
 		_, err := m.git(ctx, m.Dir, nil, "worktree", "prune")
 		return err

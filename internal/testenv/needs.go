@@ -8,9 +8,6 @@ import (
 	"testing"
 )
 
-// Torture is the flag for the long form of tests that are short otherwise: make torture.
-var Torture = flag.Bool("torture", false, "all of what is otherwise done a few times")
-
 // Command returns the path of a program, without which the test is skipped.
 func Command(t testing.TB, program string) string {
 	t.Helper()

@@ -141,10 +141,16 @@ func (h *Hold) write() error {
 	return h.file.Truncate(int64(len(b)) + 1)
 }
 
+// Unlock releases the flock on a file and closes it. To close it is not enough: a process that is being started has a copy of each open
+// file for a moment.
+func Unlock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
+}
+
 // Release lets others use the tree. A nil Hold holds nothing.
 func (h *Hold) Release() {
 	if h != nil {
-		_ = h.file.Close() // nothing is written any more
+		_ = Unlock(h.file) // nothing is written any more
 	}
 }
 

@@ -359,7 +359,7 @@ func TestDamage(t *testing.T) {
 				lines := slices.Collect(bytes.Lines(r.files[rel]))
 				for i, line := range lines {
 					for k, what := range slices.Sorted(maps.Keys(lineSpoilers)) {
-						if !testenv.Whole() && (k+i)%len(lineSpoilers) != 0 && i > 0 && i < len(lines)-2 {
+						if !*testenv.Torture && (k+i)%len(lineSpoilers) != 0 && i > 0 && i < len(lines)-2 {
 							continue
 						}
 						spoil(fmt.Sprintf("line %d %s", i+1, what), bytes.Join(lineSpoilers[what](slices.Clone(lines), i), nil), at)

@@ -36,7 +36,7 @@ func (s *Store) here(ctx context.Context, f func(place string) error) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() // releases the lock
+	defer disk.Release(file) //nolint:errcheck // it is read again
 	if err := lockFile(ctx, file); err != nil {
 		return err
 	}
