@@ -115,6 +115,12 @@ func TestDrainedRunIsNotItsUsers(t *testing.T) {
 		}
 	}
 	labelled := f.submit("three", "--label", "gpu")
+	for _, view := range [][]string{{"status", labelled, "--json"}, {"runs", "--json"}, {"history", "three", "--json"}, {"explain", labelled, "--json"}} {
+		text := strings.Join(strings.Fields(f.loops(view...)), " ")
+		if want := `"placement": { "queue": "default", "labels": [ "gpu" ], "open": true, "heard": false, "carried": false, "text": "it waits`; !strings.Contains(text, want) {
+			t.Errorf("%v lacks %s:\n%s", view, want, text)
+		}
+	}
 	f.write("go", "")
 	f.worker()
 	f.until("the run is over", func() bool { return f.status(id) == "completed" })

@@ -96,6 +96,15 @@ type sentence struct {
 	Events []int  `json:"events" jsonschema:"numbers of the events that show it"`
 }
 
+type placement struct {
+	Queue   string   `json:"queue"`
+	Labels  []string `json:"labels"`
+	Open    bool     `json:"open" jsonschema:"whether workers may take it"`
+	Heard   bool     `json:"heard" jsonschema:"whether a worker that may take it is heard of"`
+	Carried bool     `json:"carried" jsonschema:"whether a worker continues it, so that no user has to"`
+	Text    string   `json:"text"`
+}
+
 type explanation struct {
 	Instance     string         `json:"instance_id" jsonschema:"the id of the run"`
 	Loop         string         `json:"loop"`
@@ -106,6 +115,7 @@ type explanation struct {
 	Merge        *string        `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
 	Damage       []string       `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	Placement    *placement     `json:"placement,omitempty" jsonschema:"what workers do about a submitted run that no process owns"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
 	Run          []sentence     `json:"run" jsonschema:"about the whole run"`
@@ -272,6 +282,7 @@ type run struct {
 	Merge        *string        `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
 	Damage       []string       `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	Placement    *placement     `json:"placement,omitempty" jsonschema:"what workers do about a submitted run that no process owns"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
 	Worktree     *struct {

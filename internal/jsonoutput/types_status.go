@@ -79,6 +79,7 @@ type standing struct {
 	EventsFile   *string        `json:"events_file"`
 	RunDir       string         `json:"run_dir"`
 	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
+	Placement    *placement     `json:"placement,omitempty" jsonschema:"what workers do about a submitted run that no process owns"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
 	Worktree     *struct {

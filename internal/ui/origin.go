@@ -18,8 +18,8 @@ func ForkedText(o *persistence.Origin) string {
 	return fmt.Sprintf("%s at step %d [%d]", o.ID, o.Step, o.Seq)
 }
 
-// AddOrigin adds to an object where a run comes from, if it is a fork, what started it, if that was not a user, and its project, if that may be
-// another one.
+// AddOrigin adds to an object where a run comes from, if it is a fork, what started it, if that was not a user, its project, if that may be
+// another one, and what workers do about it, if it was submitted and no process owns it.
 func AddOrigin(m *value.Map, r persistence.Run) {
 	if r.Project != "" {
 		m.Set("project", r.Project)
@@ -29,6 +29,10 @@ func AddOrigin(m *value.Map, r persistence.Run) {
 	}
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
+	}
+	if text := inspect.PlacementText(r); text != "" {
+		p := r.Placement
+		m.Set("placement", value.NewMap("queue", p.Queue, "labels", Texts(p.Labels), "open", p.Open, "heard", p.Heard, "carried", r.Carried(), "text", text))
 	}
 }
 
