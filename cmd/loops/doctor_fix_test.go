@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"loops/internal/testenv"
 )
 
 // TestDoctorAsksBeforeItRepairs: on a terminal each repair is shown and done only after a yes.
@@ -24,7 +26,7 @@ func TestDoctorAsksBeforeItRepairs(t *testing.T) {
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 40, Cols: 120})
 	must(t, err)
 	defer tty.Close()
-	limit := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	limit := time.AfterFunc(testenv.Patience, func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
 	var all strings.Builder
 	buf, answers := make([]byte, 4096), []string{"y\n", "n\n"}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"loops/internal/testenv"
 )
@@ -137,12 +136,8 @@ func TestMachinesTutorial(t *testing.T) {
 	}
 	f.until("a worker has the run", func() bool { return len(f.lines("steps")) == 2 && owner() })
 	first := name
-	begun := time.Now()
 	must(t, syscall.Kill(pid, syscall.SIGKILL))
 	f.until("the other worker has the run", func() bool { return len(f.lines("steps")) == 3 })
-	if took := time.Since(begun); took > 20*time.Second { // bench measures it; here it is to happen at all
-		t.Errorf("the other worker had the run after %s", took)
-	}
 	_ = workers[first].Wait()
 	f.until("the list shows who has the run", func() bool { return owner() && name != first })
 
@@ -151,7 +146,6 @@ func TestMachinesTutorial(t *testing.T) {
 		cut = two
 	}
 	f.store = strings.Replace(f.store, one.ours, map[bool]string{true: two.ours, false: one.ours}[cut == one], 1)
-	begun = time.Now()
 	cut.ip("link", "set", cut.link, "down")
 	survivor := one
 	if cut == one {
@@ -159,9 +153,6 @@ func TestMachinesTutorial(t *testing.T) {
 	}
 	start(survivor)
 	f.until("the run continues where the network is", func() bool { return len(f.lines("steps")) == 4 })
-	if took := time.Since(begun); took > 30*time.Second {
-		t.Errorf("the run continued after %s", took)
-	}
 	cut.ip("link", "set", cut.link, "up")
 	f.write("go", "")
 	f.until("the run is over", func() bool { return f.status(id) == "completed" })

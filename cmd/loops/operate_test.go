@@ -261,7 +261,7 @@ func (s *stage) run(one *terminal) {
 		}()
 		return
 	}
-	limit := time.AfterFunc(30*time.Second, func() { _ = one.cmd.Process.Kill() })
+	limit := time.AfterFunc(testenv.Patience, func() { _ = one.cmd.Process.Kill() })
 	_ = one.cmd.Wait() // what it prints is compared
 	limit.Stop()
 	s.compare(one)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+
+	"loops/internal/testenv"
 )
 
 const talkative = `name: talk
@@ -55,7 +57,7 @@ func onTerminal(t *testing.T, rows, cols uint16, env []string, text string, afte
 		t.Fatal(err)
 	}
 	defer tty.Close()
-	limit := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	limit := time.AfterFunc(testenv.Patience, func() { _ = cmd.Process.Kill() })
 	defer limit.Stop()
 	var all []byte
 	buf := make([]byte, 4096)

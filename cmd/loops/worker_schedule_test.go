@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/internal/testenv"
 	"loops/persistence/sqlstore"
 )
 
@@ -75,7 +76,7 @@ states:
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		must(t, err)
 		at := time.Unix(seconds, 0)
-		if gap := at.Sub(last); !last.IsZero() && gap > 20*time.Second {
+		if gap := at.Sub(last); !last.IsZero() && gap > testenv.Patience {
 			t.Errorf("for %s it did not run", gap)
 		}
 		last = at
