@@ -295,17 +295,25 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-func (d *sqliteDB) passing(err error) bool {
-	c := sqliteCode(err) & 0xff
-	return c == lib.SQLITE_BUSY || c == lib.SQLITE_LOCKED
+// lockedOut reports whether another process had a lock of the database for so long that SQLite gave up, and changed nothing. SQLITE_PROTOCOL
+// says so of a transaction that could not begin: https://www.sqlite.org/rescode.html#protocol.
+func lockedOut(err error) bool {
+	switch sqliteCode(err) & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
 }
+
+func (d *sqliteDB) passing(err error) bool { return lockedOut(err) }
 
 func (d *sqliteDB) unreachable(error) bool { return false }
 
 func (d *sqliteDB) explain(err error) error {
-	switch c := sqliteCode(err); c & 0xff {
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+	if lockedOut(err) {
 		return fmt.Errorf("%s: %w", d.path, persistence.ErrBusy)
+	}
+	switch c := sqliteCode(err); c & 0xff {
 	case lib.SQLITE_FULL:
 		return &fs.PathError{Op: "write", Path: d.path, Err: syscall.ENOSPC}
 	case lib.SQLITE_READONLY:

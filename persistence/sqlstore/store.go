@@ -209,10 +209,10 @@ func rolledBack(err error) bool {
 		return true // pgconn.SafeToRetry is of no use: of a connection that breaks after COMMIT was sent it says yes
 	}
 	switch sqliteCode(err) & 0xff {
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_FULL, lib.SQLITE_CONSTRAINT:
+	case lib.SQLITE_FULL, lib.SQLITE_CONSTRAINT:
 		return true
 	}
-	return false
+	return lockedOut(err)
 }
 
 // dead reports whether the owner of a run is dead for sure.
