@@ -122,8 +122,8 @@ func leased(url string) string {
 
 // TestNamespaces: a live run was declared dead, and its action killed or begun again, by a program that could not see
 // its owner: in another PID namespace, such as a container, in a time namespace, on another machine of the same name.
-// And stop reported that it had killed such an owner, by a pid that no process has here. `make torture` tries each pair of worlds
-// on each store; otherwise a pair is tried on one.
+// And stop reported that it had killed such an owner, by a pid that no process has here. `make torture` tries each
+// pair of worlds on each store; otherwise a pair is tried on one.
 func TestNamespaces(t *testing.T) {
 	t.Parallel()
 	testenv.Namespaces(t)

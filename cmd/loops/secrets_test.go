@@ -97,9 +97,9 @@ func (p *secretProject) files() {
 	}
 }
 
-// A password in a log: run -b --store postgres://u:SECRET@… wrote its command line to the log of the run. Whatever is done
-// with such a store, what a user typed is in no file and no output, and in the arguments of no other process. `make torture` gives
-// each kind of password in each way; otherwise each kind is given in one.
+// A password in a log: run -b --store postgres://u:SECRET@… wrote its command line to the log of the run. Whatever is
+// done with such a store, what a user typed is in no file and no output, and in the arguments of no other process.
+// `make torture` gives each kind of password in each way; otherwise each kind is given in one.
 func TestPasswordOfTheStore(t *testing.T) {
 	t.Parallel()
 	server := startPostgres(t)

@@ -240,8 +240,8 @@ func TestWebhookOfAKilledServer(t *testing.T) {
 	}
 }
 
-// TestWebhookWithoutItsMark: the server died after it had recorded an event, or an answer, and before it had noted the delivery. The sender's
-// next try is done without another event, and an answer that is on record is no conflict.
+// TestWebhookWithoutItsMark: the server died after it had recorded an event, or an answer, and before it had noted
+// the delivery. The sender's next try is done without another event, and an answer that is on record is no conflict.
 func TestWebhookWithoutItsMark(t *testing.T) {
 	t.Parallel()
 	dir := webhookDir(t)

@@ -74,8 +74,8 @@ func (d slowRun) archived(loop, as string) {
 	}
 }
 
-// TestSignalMatrix: however a run is stopped, it can be resumed, is archived, and none of its processes is left. `make torture` stops in
-// each way on each store; otherwise SQLite sees the ways that begin with another command.
+// TestSignalMatrix: however a run is stopped, it can be resumed, is archived, and none of its processes is left.
+// `make torture` stops in each way on each store; otherwise SQLite sees the ways that begin with another command.
 func TestSignalMatrix(t *testing.T) {
 	t.Parallel()
 	for _, store := range stores {

@@ -12,7 +12,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// A process that bash has forked after a trap and before it is another program can lose TERM. So what a trap is to be tried with is begun before.
+// A process that bash has forked after a trap and before it is another program can lose TERM. So what a trap is to be
+// tried with is begun before.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

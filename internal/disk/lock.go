@@ -51,10 +51,10 @@ func WhileLocked(ctx context.Context, path string, patience time.Duration, f fun
 	}
 }
 
-// Release unlocks a file and closes it. To close it is not enough: a process that is being started has a copy of each open file for a moment.
+// Release unlocks a file and closes it. To close it is not enough: a process that is being started has a copy of each
+// open file for a moment.
 func Release(f *os.File) error {
-	err := Flock(f, syscall.LOCK_UN)
-	return errors.Join(err, f.Close())
+	return errors.Join(Flock(f, syscall.LOCK_UN), f.Close())
 }
 
 // Held reports whether a live process holds flock on a lock file. Probing takes a shared lock for a moment.

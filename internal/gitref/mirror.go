@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/internal/disk"
 	"loops/internal/worktree"
 )
 
@@ -59,7 +60,7 @@ func (m *Mirror) alone(ctx context.Context, f func() error) error {
 	if err != nil {
 		return err
 	}
-	defer worktree.Unlock(file) //nolint:errcheck // nothing was written
+	defer disk.Release(file) //nolint:errcheck // nothing was written
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
@@ -268,11 +269,11 @@ func (m *Mirror) RemoveTrees(ctx context.Context, run string) error {
 					err = os.RemoveAll(t.Dir)
 				}
 				if err != nil {
-					return errors.Join(err, worktree.Unlock(lock))
+					return errors.Join(err, disk.Release(lock))
 				}
 			}
 			_ = os.Remove(lock.Name()) // under its lock
-			_ = worktree.Unlock(lock)
+			_ = disk.Release(lock)
 		}
 		_, err := m.git(ctx, m.Dir, nil, "worktree", "prune")
 		return err

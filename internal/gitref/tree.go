@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/internal/disk"
 	"loops/internal/worktree"
 )
 
@@ -107,7 +108,7 @@ func (m *Mirror) Tree(ctx context.Context, run, commit string, include, apart []
 }
 
 // Close lets other processes use the tree.
-func (t *Tree) Close() error { return worktree.Unlock(t.held) }
+func (t *Tree) Close() error { return disk.Release(t.held) }
 
 // Reset brings the tree to a commit, as Mirror.Tree does.
 func (t *Tree) Reset(ctx context.Context, commit string) error {

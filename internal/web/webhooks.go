@@ -127,8 +127,8 @@ func (t sender) Signal(ctx context.Context, to string, e fsm.Signal) error {
 	})
 }
 
-// once does what a delivery asks for, unless a run that to means has it on record: its server died before it noted the delivery, or
-// recording it ended with an error that leaves open whether it is recorded. from names the delivery.
+// once does what a delivery asks for, unless a run that to means has it on record: its server died before it noted
+// the delivery, or recording it ended with an error that leaves open whether it is recorded. from names the delivery.
 func (t sender) once(ctx context.Context, to, from string, do func(*Session) error) error {
 	return t.with(func(s *Session) error {
 		if done, err := s.Delivered(ctx, to, from); done || err != nil {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"loops/internal/disk"
 )
 
 // A Mark says whose a work tree is.
@@ -141,16 +143,10 @@ func (h *Hold) write() error {
 	return h.file.Truncate(int64(len(b)) + 1)
 }
 
-// Unlock releases the flock on a file and closes it. To close it is not enough: a process that is being started has a copy of each open
-// file for a moment.
-func Unlock(f *os.File) error {
-	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
-}
-
 // Release lets others use the tree. A nil Hold holds nothing.
 func (h *Hold) Release() {
 	if h != nil {
-		_ = Unlock(h.file) // nothing is written any more
+		_ = disk.Release(h.file) // nothing is written any more
 	}
 }
 

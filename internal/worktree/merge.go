@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/internal/disk"
 	"loops/internal/humanize"
 )
 
@@ -77,7 +78,7 @@ func (h *Hold) merge(ctx context.Context, git Git, s State) (why string, conflic
 	if err != nil {
 		return "", false, err
 	}
-	defer turn.Close()
+	defer disk.Release(turn) //nolint:errcheck // what it says counts only while git merges
 	for waited := 0; !lock(turn); waited++ {
 		if ctx.Err() != nil {
 			return "", false, context.Cause(ctx)
@@ -116,8 +117,8 @@ func (h *Hold) merge(ctx context.Context, git Git, s State) (why string, conflic
 	return "", false, nil
 }
 
-// takeBack aborts the merge in which a run was killed, with git: the one that turn, the file of the lock, names. A merge with anything in it
-// that git did not put there is left to the person who did.
+// takeBack aborts the merge in which a run was killed, with git: the one that turn, the file of the lock, names. A
+// merge with anything in it that git did not put there is left to the person who did.
 func takeBack(ctx context.Context, git Git, project string, turn *os.File) error {
 	begun, err := io.ReadAll(turn)
 	if err != nil || len(begun) == 0 {

@@ -295,8 +295,8 @@ func sqliteCode(err error) int {
 	return 0
 }
 
-// lockedOut reports whether another process had a lock of the database for so long that SQLite gave up, and changed nothing. SQLITE_PROTOCOL
-// says so of a transaction that could not begin: https://www.sqlite.org/rescode.html#protocol.
+// lockedOut reports whether another process had a lock of the database for so long that SQLite gave up, and changed
+// nothing. SQLITE_PROTOCOL says so of a transaction that could not begin: https://www.sqlite.org/rescode.html#protocol.
 func lockedOut(err error) bool {
 	switch sqliteCode(err) & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:

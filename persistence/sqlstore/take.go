@@ -127,8 +127,8 @@ func (s *Store) secondLook(ctx context.Context, id persistence.ID) error {
 	return err
 }
 
-// looks is how often SecondLook looks, each a twentieth of a lease after the one before. Looks are counted rather than time: an owner that
-// was stopped together with this process then still has its time.
+// looks is how often SecondLook looks, each a twentieth of a lease after the one before. Looks are counted rather than
+// time: an owner that was stopped together with this process then still has its time.
 const looks = 11
 
 // SecondLook implements [persistence.SecondLooker]. An owner that lives renews its lease within a third of its length.
