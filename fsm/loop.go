@@ -31,7 +31,9 @@ type Schedule struct {
 	Timezone string   // "" = that of the machine
 	Overlap  string   // skip or queue: what becomes of a time at which the run before has not ended
 	Except   []string // dates at which no time comes, and ranges of dates; see cron.ParseExcept
-	CatchUp  string   // none or one: whether times that were missed are made up for by one run
+	CatchUp  string   // none, one or all: what becomes of times that were missed: nothing, one run for all of them, or a run for each
+
+	CatchUpLimit int // with CatchUp all: the most missed times that wait for their runs at once
 }
 
 // A Severity is whether a [Problem] stops a loop from running.

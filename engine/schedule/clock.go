@@ -159,49 +159,62 @@ func (c *Clock) setBack(ctx context.Context, p Plan, s State, newest time.Time) 
 	return s, err
 }
 
-// record puts the newest time that is due on record, which decides what becomes of it, and returns all times.
+// record puts what is due on record, which decides what becomes of it, and returns all times.
 func (c *Clock) record(ctx context.Context, p Plan, s State, times []Firing) ([]Firing, error) {
-	through, waiting, starting := s.newest(times), 0, ""
-	for _, f := range times {
-		switch {
-		case !f.entry.Open:
-		case f.State == Waiting:
-			waiting++
-			fallthrough
-		default:
-			starting = "the run of " + f.At.Format(keyLayout) + " has not begun"
-		}
-	}
 	now := c.now()
-	if at, _ := p.due(through, now); at.IsZero() {
+	if at, _ := p.due(s.newest(times), now, 1); len(at) == 0 {
 		return times, nil
 	}
 	busy, err := c.World.Busy(ctx, p.Loop)
 	if err != nil {
 		return nil, err
 	}
-	if starting != "" {
-		busy = starting
-	}
-	f, _ := p.decide(through, now, busy, waiting)
-	if f.Open() {
-		if f.Run, err = c.id(ctx, f.Loop, f.At); err != nil {
+	for {
+		f, ok := p.decide(s.newest(times), now, pending(times, busy))
+		if !ok {
+			return times, nil
+		}
+		if f.Open() && (f.State != Waiting || !f.CatchUp) { // missed times that wait get the ids of their runs in their turn
+			if f.Run, err = c.id(ctx, f.Loop, f.At); err != nil {
+				return nil, err
+			}
+		}
+		f.entry = entryOf(listOf(p.Loop, s.Setbacks), f.At.Format(keyLayout), f.Open(), now, f)
+		f.entry.Last = true
+		err = c.Ledger.Add(ctx, f.entry)
+		if errors.Is(err, persistence.ErrTaken) { // another was faster
+			if times, err = s.times(ctx, c.Ledger, p.Loop); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
+		f.entry.Rev = 1
+		if !f.Open() {
+			c.tell(f)
+		}
+		times = append(times, f)
 	}
-	f.entry = entryOf(listOf(p.Loop, s.Setbacks), f.At.Format(keyLayout), f.Open(), now, f)
-	f.entry.Last = true
-	switch err = c.Ledger.Add(ctx, f.entry); {
-	case errors.Is(err, persistence.ErrTaken): // another was faster
-		return Times(ctx, c.Ledger, p.Loop)
-	case err != nil:
-		return nil, err
+}
+
+// pending returns what is still to be done for these times. busy is what the run before is doing.
+func pending(times []Firing, busy string) unfinished {
+	u := unfinished{busy: busy}
+	for _, f := range times {
+		if !f.entry.Open {
+			continue
+		}
+		u.busy = "the run of " + f.At.Format(keyLayout) + " has not begun"
+		if f.State == Waiting {
+			u.waiting++
+		}
+		if f.CatchUp {
+			u.catchUps++
+		}
 	}
-	f.entry.Rev = 1
-	if !f.Open() {
-		c.tell(f)
-	}
-	return append(times, f), nil
+	return u
 }
 
 // Open reports whether something remains to be done about a time.
@@ -228,7 +241,12 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 		if err != nil || busy != "" {
 			return true, err
 		}
-		f.State, f.Why = Starting, ""
+		f.State, f.Why = Starting, f.catchUpText()
+		if f.Run == "" {
+			if f.Run, err = c.id(ctx, f.Loop, f.At); err != nil {
+				return true, err
+			}
+		}
 	}
 	by, exists, err := c.World.Started(ctx, f.Run)
 	if err != nil {

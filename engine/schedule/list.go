@@ -65,8 +65,8 @@ func List(ctx context.Context, p *project.Project, now time.Time) (all []Listed,
 			}
 		}
 		if l.Known && l.Paused == nil {
-			if at, before := plan.due(since, now.Add(-onTime)); !at.IsZero() {
-				l.overdue = Firing{Loop: plan.Loop, At: at.UTC(), State: Missed, Why: "nothing fired it", Missed: before}
+			if at, before := plan.due(since, now.Add(-onTime), 1); len(at) > 0 {
+				l.overdue = Firing{Loop: plan.Loop, At: at[0].UTC(), State: Missed, Why: "nothing fired it", Missed: before}
 			}
 		}
 		all = append(all, l)

@@ -64,8 +64,11 @@ type Firing struct {
 	Run    persistence.ID `json:"run,omitempty"`
 	Why    string         `json:"why,omitempty"`
 	Missed int            `json:"missed,omitempty"` // times before it that were not recorded
-	Tries  int            `json:"tries,omitempty"`  // that failed
-	Until  time.Time      `json:"until,omitzero"`   // until when the server that tried last may be at it
+	Over   bool           `json:"over,omitempty"`   // it was missed, and is not made up for because of catch_up_limit
+
+	CatchUp bool      `json:"catch_up,omitempty"` // it was missed, and is made up for
+	Tries   int       `json:"tries,omitempty"`    // that failed
+	Until   time.Time `json:"until,omitzero"`     // until when the server that tried last may be at it
 
 	// Of what is no time of a schedule, but was asked for from outside, as a webhook does; see Take.
 	Source string     `json:"source,omitempty"` // what the record of the run says has it started
@@ -81,17 +84,39 @@ func Latest(times []Firing) (f Firing, ok bool) {
 	if len(times) == 0 {
 		return f, false
 	}
-	for _, f := range slices.Backward(times) {
+	for i, f := range slices.Backward(times) {
 		switch f.State {
 		case Started, Missed, Failed:
-			return f, true
+			return withOver(times, i), true
 		case Starting:
 			if f.Tries > 0 {
-				return f, true
+				return withOver(times, i), true
 			}
 		}
 	}
-	return times[len(times)-1], true
+	return withOver(times, len(times)-1), true
+}
+
+// withOver returns a time with the count of those that were missed together with it and are not made up for because of catch_up_limit.
+func withOver(times []Firing, i int) Firing {
+	f := times[i]
+	for j := i - 1; f.CatchUp && j >= 0; j-- {
+		if times[j].Over {
+			f.Missed += times[j].Missed + 1
+		}
+		if !times[j].CatchUp {
+			break
+		}
+	}
+	return f
+}
+
+// catchUpText says that a time which was missed has a run; "" = it was not missed.
+func (f Firing) catchUpText() string {
+	if f.CatchUp {
+		return "made up for"
+	}
+	return ""
 }
 
 // By is what the record of the run says has it started.

@@ -142,7 +142,8 @@ var blockKeys = []Key{
 	{Name: "timezone", In: InSchedule, Type: TypeText, Doc: "The time zone these are in, such as `Europe/Berlin`. Without it that of the machine."},
 	{Name: "except", In: InSchedule, Type: TypeTexts, Doc: "Dates at which no time comes, in this time zone: `2026-12-24`, or from one to another, `2026-12-24..2027-01-01`."},
 	{Name: "overlap", In: InSchedule, Type: TypeText, Default: "skip", Values: []string{"skip", "queue"}, Doc: "What happens at a time when the previous run has not ended: the time is skipped, or its run waits."},
-	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one"}, Doc: "What becomes of times that were missed: nothing, or one run for all of them."},
+	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one", "all"}, Doc: "What becomes of times that were missed: nothing, one run for all of them, or a run for each, one after the other in their order."},
+	{Name: "catch_up_limit", In: InSchedule, Type: TypeInt, Default: 24, Min: &limit1, Max: &limit100, Doc: "With `catch_up: all`: the most missed times that wait for their runs at once. Of more the newest are chosen, and the others stay missed."},
 
 	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
 	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},

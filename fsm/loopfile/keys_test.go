@@ -31,7 +31,7 @@ call: url method headers body json
 wait: for at until file url run event status every backoff max
 retry: times backoff on
 loop: schedule otherwise
-schedule: cron timezone except overlap catch_up
+schedule: cron timezone except overlap catch_up catch_up_limit
 route[]: when to
 budget: cost_usd tokens wall steps prompts allow_unknown_cost
 loop: permissions worktree

@@ -13,6 +13,11 @@ func (d *decoder) schedule(of *block) *fsm.Schedule {
 	b := of.sub("schedule")
 	b.need(of.pos("schedule"), "cron", "schedule")
 	s := &fsm.Schedule{Cron: b.text("cron"), Timezone: b.text("timezone"), Overlap: b.text("overlap"), CatchUp: b.text("catch_up"), Except: b.texts("except")}
+	if s.CatchUp == "all" {
+		s.CatchUpLimit = b.int("catch_up_limit")
+	} else if b.given("catch_up_limit") {
+		d.warnf(b.keyPos("catch_up_limit"), "schedule.catch_up_limit", "ignored", "catch_up_limit has no effect without catch_up: all, which runs each missed time")
+	}
 	if f, ok := b.fields["cron"]; ok && f.val != nil {
 		if times, err := cron.Parse(s.Cron); err == nil {
 			s.Cron = times.String()

@@ -172,6 +172,7 @@ type schedule struct {
 	Except   []string `json:"except" jsonschema:"dates at which no time comes, and ranges of dates"`
 	Overlap  string   `json:"overlap"`
 	CatchUp  any      `json:"catch_up"`
+	Limit    int      `json:"catch_up_limit" jsonschema:"with catch_up all: the most missed times that wait for their runs at once; else 0"`
 	Next     []string `json:"next" jsonschema:"times"`
 }
 
@@ -183,6 +184,7 @@ type listedSchedule struct {
 	Except   []string       `json:"except" jsonschema:"dates at which no time comes, and ranges of dates"`
 	Overlap  string         `json:"overlap"`
 	CatchUp  string         `json:"catch_up"`
+	Limit    int            `json:"catch_up_limit" jsonschema:"with catch_up all: the most missed times that wait for their runs at once; else 0"`
 	Next     *string        `json:"next" jsonschema:"null where it is paused, or no time comes"`
 	PausedBy *string        `json:"paused_by"`
 	PausedAt *string        `json:"paused_at"`

@@ -111,6 +111,7 @@ func scheduleModel(s *fsm.Schedule) *value.Map {
 	w.texts("except", s.Except)
 	w.text("overlap", s.Overlap, "skip")
 	w.text("catch_up", s.CatchUp, "none")
+	w.value("catch_up_limit", int64(s.CatchUpLimit), s.CatchUpLimit > 0 && s.CatchUpLimit != 24)
 	return w.m
 }
 

@@ -27,7 +27,7 @@ func ScheduleLine(s *fsm.Schedule) string {
 		{s.Timezone != "", " in " + s.Timezone},
 		{len(s.Except) > 0, ", except " + strings.Join(s.Except, ", ")},
 		{s.Overlap == "queue", ", waits for the run before"},
-		{s.CatchUp == "one", ", catches up with one run"},
+		{true, schedule.CatchUpText(s)},
 	} {
 		if more.has {
 			line += more.text
@@ -53,7 +53,7 @@ func WriteNextTimes(out io.Writer, times []time.Time, now time.Time) error {
 func NextTimesObject(l *fsm.Loop, times []time.Time) *value.Map {
 	next := ui.List(times, func(at time.Time) any { return at.Format(time.RFC3339) })
 	s := l.Schedule
-	return value.NewMap("name", l.Name, "loop", l.Name, "file", l.File, "cron", s.Cron, "timezone", ui.OrNull(s.Timezone), "except", ui.Texts(s.Except), "overlap", s.Overlap, "catch_up", s.CatchUp, "next", next)
+	return value.NewMap("name", l.Name, "loop", l.Name, "file", l.File, "cron", s.Cron, "timezone", ui.OrNull(s.Timezone), "except", ui.Texts(s.Except), "overlap", s.Overlap, "catch_up", s.CatchUp, "catch_up_limit", int64(s.CatchUpLimit), "next", next)
 }
 
 // WriteSchedules writes schedules, whole if they are all: when each comes next, what became of its newest time, and its line.
@@ -111,7 +111,7 @@ func SchedulesObject(all []schedule.Listed) []any {
 	}
 	return ui.List(all, func(l schedule.Listed) any {
 		o := value.NewMap("loop", l.Loop, "file", l.File, "cron", l.Schedule.Cron, "timezone", ui.OrNull(l.Schedule.Timezone),
-			"except", ui.Texts(l.Schedule.Except), "overlap", l.Schedule.Overlap, "catch_up", l.Schedule.CatchUp, "next", at(l.Next), "paused_by", nil, "paused_at", nil)
+			"except", ui.Texts(l.Schedule.Except), "overlap", l.Schedule.Overlap, "catch_up", l.Schedule.CatchUp, "catch_up_limit", int64(l.Schedule.CatchUpLimit), "next", at(l.Next), "paused_by", nil, "paused_at", nil)
 		if l.Paused != nil {
 			o.Set("paused_by", l.Paused.By)
 			o.Set("paused_at", at(l.Paused.At))
