@@ -10,6 +10,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -69,6 +70,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	}
 	over.Config = conf
 	l, recorded := over.Apply(made.loop)
+	recorded = keepOptions(recorded, run, inspect.ScheduledAtOption)
 	if n := from.point.Step; l.MaxSteps > 0 && n > l.MaxSteps {
 		return nil, refuse(Usage, "steps count on, so step %d would be behind the cap of %s; give it a higher one:\n  %s", n, humanize.Count(l.MaxSteps, "step"),
 			Do(OpFork, string(run.ID), Setting{SetAt, strconv.Itoa(n)}, Setting{SetMaxSteps, strconv.Itoa(n + l.MaxSteps)}))

@@ -98,6 +98,8 @@ type StartRequest struct {
 	ID      persistence.ID    `json:"id,omitempty"`      // that the run is to have, or not begin: persistence.ErrTaken; "" = any
 	By      string            `json:"by,omitempty"`      // what starts it, see [inspect.StartedBy]; "" = a user, or the run whose action this process is part of
 	Warn    Warn              `json:"-"`
+
+	ScheduledAt string `json:"scheduled_at,omitempty"` // the time of its schedule that the run is for, RFC 3339; "" = no schedule starts it
 }
 
 // A FilesRequest says where in a repository of git a submitted run begins. Which repository that is the worker knows.
@@ -120,6 +122,25 @@ func (s *Shipped) definition(p *project.Project) (*project.Definition, error) {
 		return nil, refuse(Invalid, "the definition that came with the run cannot be read: %v", err)
 	}
 	return def, nil
+}
+
+// withOption returns the options to record with one more; recorded may be nil.
+func withOption(recorded *value.Map, key string, v any) *value.Map {
+	if recorded == nil {
+		recorded = value.NewMap()
+	}
+	recorded.Set(key, v)
+	return recorded
+}
+
+// keepOptions returns the options to record with those of another run, if it has them.
+func keepOptions(recorded *value.Map, from persistence.Run, keys ...string) *value.Map {
+	for _, key := range keys {
+		if v, ok := from.Options.Get(key); ok {
+			recorded = withOption(recorded, key, v)
+		}
+	}
+	return recorded
 }
 
 // StartedBy is [inspect.StartedBy].

@@ -101,12 +101,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		over.Config = conf
 	}
 	l, recorded := over.Apply(l)
-	if by, ok := run.Options.Get(inspect.StartedByOption); ok {
-		if recorded == nil {
-			recorded = value.NewMap()
-		}
-		recorded.Set(inspect.StartedByOption, by)
-	}
+	recorded = keepOptions(recorded, run, inspect.StartedByOption, inspect.ScheduledAtOption)
 	e.warnSettings(conf, r.Warn)
 	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpResume); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/internal/proc"
 	"loops/persistence"
 )
@@ -207,10 +208,13 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 func (e *Engine) runner(j *job, site *site) *action.Runner {
 	run := j.journal.Run()
 	r := &action.Runner{
-		There:   site.there,
-		Dir:     j.project.WorkDir(),
-		Env:     e.treeEnv(j.tree, j.project.RecordsMark()+string(run.ID)),
-		RunID:   string(run.ID),
+		There: site.there,
+		Dir:   j.project.WorkDir(),
+		Env:   e.treeEnv(j.tree, j.project.RecordsMark()+string(run.ID)),
+		RunID: string(run.ID),
+
+		ScheduledAt: inspect.ScheduledAt(run),
+
 		Mark:    j.project.Mark() + persistence.RunMark(run.ID, run.Segment),
 		RunDir:  j.journal.Dir(),
 		Grace:   Grace,
@@ -238,7 +242,7 @@ func (e *Engine) header(j *job, runner *action.Runner) Header {
 func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping) fsm.Config {
 	verify, _ := e.getenv(EnvVerify)
 	return fsm.Config{
-		Run:        fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1},
+		Run:        fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1, ScheduledAt: inspect.ScheduledAt(j.journal.Run())},
 		Loop:       j.loop,
 		Runner:     kept.runner(r.runner),
 		Recorder:   j.journal,

@@ -53,10 +53,10 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	over.Config = conf
 	l, recorded := over.Apply(l)
 	if by := cmp.Or(r.By, e.parent()); by != "" {
-		if recorded == nil {
-			recorded = value.NewMap()
-		}
-		recorded.Set(inspect.StartedByOption, by)
+		recorded = withOption(recorded, inspect.StartedByOption, by)
+	}
+	if r.ScheduledAt != "" {
+		recorded = withOption(recorded, inspect.ScheduledAtOption, r.ScheduledAt)
 	}
 	values, err := Seed(l, r.Input, r.Context)
 	if err != nil {

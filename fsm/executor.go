@@ -15,7 +15,7 @@ type Config struct {
 	Runner   Runner
 	Recorder Recorder
 	Files    Files
-	// Run is what templates see of the run: ${run.id} and ${run.attempt}.
+	// Run is what templates see of the run: ${run.id}, ${run.attempt} and ${run.scheduled_at}.
 	Run RunName
 	// Dir is the absolute directory that actions run in; work trees of sub-loops are made below it.
 	Dir string
@@ -80,8 +80,9 @@ type Config struct {
 
 // A RunName names a run, and how often it was started: 1, and one more each time that it was resumed.
 type RunName struct {
-	ID      string
-	Attempt int
+	ID          string
+	Attempt     int
+	ScheduledAt string // the time of its schedule that it was started for, RFC 3339 in the zone of the schedule; "" = no schedule started it
 }
 
 // An Executor runs one loop once: it decides, acts through its Runner, and has everything recorded before it

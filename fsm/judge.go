@@ -325,7 +325,7 @@ func (e *Executor) scope(result *value.Map) *template.Scope {
 	return &template.Scope{
 		Item:    item,
 		Context: m.Context, Captured: e.captured(), Param: m.Param, Prev: m.PrevResult, Event: m.Event, Result: result, State: m.Current, Step: m.Step,
-		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt),
+		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt), ScheduledAt: e.cfg.Run.ScheduledAt,
 		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv,
 		MadeUp: e.cfg.Verdict != nil, ReadText: e.readText,
 	}

@@ -60,6 +60,8 @@ type Runner struct {
 	ToolCall   ToolCall      // finds the program for tool calls; nil: it is always mcp-call in PATH
 	Cap        int           // bytes kept of each stream, apart from the line in the middle; 0 is DefaultCap
 
+	ScheduledAt string // the time of its schedule that the run was started for; "" = no schedule started it
+
 	// Adopt makes this process adopt orphans (see proc.AdoptOrphans). It is called where no control group can be made for an action,
 	// and is for a program that runs one action at a time; nil: what clears its environment and leaves its group is not found there.
 	Adopt func() error
@@ -255,8 +257,11 @@ func (r *Runner) Close() error {
 // envReferenceRunID is the name that little-loops has for LOOPS_RUN_ID.
 const envReferenceRunID = "LL_LOOP_RUN_ID"
 
+// envScheduledAt has the time of the schedule that the run was started for.
+const envScheduledAt = "LOOPS_SCHEDULED_AT"
+
 // own are the variables that environ drops and environment sets.
-var own = []string{envReferenceRunID, "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", Variable}
+var own = []string{envReferenceRunID, "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", envScheduledAt, Variable}
 
 // environ prepares what all actions share.
 func (r *Runner) environ() {
@@ -313,6 +318,9 @@ func (r *Runner) environment(a fsm.Action, dir string) []string {
 	}
 	if pwd != "" {
 		env = append(env, "PWD="+pwd)
+	}
+	if r.ScheduledAt != "" {
+		env = append(env, envScheduledAt+"="+r.ScheduledAt)
 	}
 	return append(env,
 		"LOOPS_RUN_ID="+r.RunID,

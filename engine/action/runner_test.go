@@ -130,13 +130,17 @@ func TestShell(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	r.Env = append(os.Environ(), "LOOPS_ACTION=outer/7/1", "LOOPS_STATE=outer", "PWD=/nowhere", "LOOPS_RUN_ID=outer", "LL_LOOP_RUN_ID=outer", "KEPT=yes")
+	r.Env = append(os.Environ(), "LOOPS_ACTION=outer/7/1", "LOOPS_STATE=outer", "PWD=/nowhere", "LOOPS_RUN_ID=outer", "LL_LOOP_RUN_ID=outer", "LOOPS_SCHEDULED_AT=outer", "KEPT=yes")
 	a := shell("env | grep -E '^(LOOPS_|LL_LOOP|KEPT)' | sort; pwd")
 	a.State, a.Step, a.Attempt = "build it", 3, 2
 	want := "KEPT=yes\nLL_LOOP_RUN_ID=" + r.RunID + "\nLOOPS_ACTION=outer/7/1;" + r.Mark + "/3/2\nLOOPS_ATTEMPT=2\nLOOPS_RUN_DIR=" + r.RunDir +
 		"\nLOOPS_RUN_ID=" + r.RunID + "\nLOOPS_STATE=build it\nLOOPS_STEP=3\n" + r.Dir + "\n"
 	if res := do(t, r, a); res.Stdout != want {
 		t.Errorf("got\n%swant\n%s", res.Stdout, want)
+	}
+	r.ScheduledAt = "2026-11-25T03:00:00+01:00"
+	if res := do(t, r, a); !strings.Contains(res.Stdout, "\nLOOPS_SCHEDULED_AT="+r.ScheduledAt+"\n") {
+		t.Errorf("of a run that a schedule started: %s", res.Stdout)
 	}
 }
 

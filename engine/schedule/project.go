@@ -132,7 +132,7 @@ func (w inProject) Queued(id persistence.ID) (bool, error) {
 
 // Begin implements [World]. The run waits for what others have locked: no user is there who would try again.
 func (w inProject) Begin(ctx context.Context, p Plan, f Firing) error {
-	r := &engine.StartRequest{Loop: p.File, ID: f.Run, By: f.By(), Values: f.Values, Input: f.Input, Lock: engine.Lock{Queue: true, Limit: -1}}
+	r := &engine.StartRequest{Loop: p.File, ID: f.Run, By: f.By(), Values: f.Values, Input: f.Input, Lock: engine.Lock{Queue: true, Limit: -1}, ScheduledAt: p.scheduledAt(f)}
 	_, err := w.begin(ctx, engine.Request{Start: r}, []string{"run", "-b", "--queue", "--", p.Loop})
 	return err
 }

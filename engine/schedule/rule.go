@@ -63,6 +63,14 @@ func CatchUpText(s *fsm.Schedule) string {
 // Next returns the first time after another one; zero if none comes.
 func (p Plan) Next(after time.Time) time.Time { return p.times.Next(after.In(p.zone)) }
 
+// scheduledAt returns the time of a firing in the zone of the schedule, RFC 3339; "" = it is no time of a schedule.
+func (p Plan) scheduledAt(f Firing) string {
+	if f.Source != "" {
+		return ""
+	}
+	return f.At.In(p.zone).Format(time.RFC3339)
+}
+
 // due returns the n newest times after through and up to now, oldest first, and how many come before them: at most mostCounted.
 func (p Plan) due(through, now time.Time, n int) (newest []time.Time, before int) {
 	add := func(at time.Time) {

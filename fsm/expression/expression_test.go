@@ -52,6 +52,7 @@ func TestEval(t *testing.T) {
 		`context.tries > 1 ? "many" : "few"`:           `"many"`,
 		`state.name == "fix" && state.visits == 3`:     `true`,
 		`run.id + "/" + run.attempt`:                   `"mend-1/2"`,
+		`run.scheduled_at ?? "by hand"`:                `"by hand"`,
 		`loop.elapsed_ms >= 1500`:                      `true`,
 		`env.HOME`:                                     `"value of HOME"`,
 		`env.NOPE`:                                     `null`,

@@ -25,7 +25,11 @@ func (p *Program) namespace(s *template.Scope, name string, keys []string) (any,
 	case "loop":
 		return map[string]any{"name": s.Loop, "started_at": s.StartedAt, "elapsed_ms": s.ElapsedMS, "elapsed": template.Elapsed(s.ElapsedMS)}, nil
 	case "run":
-		return map[string]any{"id": s.RunID, "attempt": s.RunAttempt}, nil
+		run := map[string]any{"id": s.RunID, "attempt": s.RunAttempt, "scheduled_at": nil}
+		if s.ScheduledAt != "" {
+			run["scheduled_at"] = s.ScheduledAt
+		}
+		return run, nil
 	case "env":
 		env := map[string]any{}
 		for _, k := range keys {

@@ -18,7 +18,7 @@ var properties = map[string][]string{
 	"result":   {"verdict", "details"},
 	"state":    {"name", "iteration", "visits"},
 	"loop":     {"name", "started_at", "elapsed_ms", "elapsed"},
-	"run":      {"id", "attempt"},
+	"run":      {"id", "attempt", "scheduled_at"},
 	"messages": {"output", "summary", "last(N)"},
 }
 

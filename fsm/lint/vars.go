@@ -10,7 +10,7 @@ import (
 )
 
 // runVars are the variables every shell action has, besides those of context keys and captures.
-var runVars = []string{"LOOPS_PREV_OUTPUT", "LOOPS_PREV_OUTPUT_FILE", "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", "LOOPS_ACTION", "LOOPS_STORE"}
+var runVars = []string{"LOOPS_PREV_OUTPUT", "LOOPS_PREV_OUTPUT_FILE", "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", "LOOPS_SCHEDULED_AT", "LOOPS_ACTION", "LOOPS_STORE"}
 
 // readsVar finds where a script reads one of our variables: $NAME, ${NAME (doubled in a loop file) or environ["NAME"].
 var readsVar = pattern.Lazy(`(?:\$\{?[#!]?|\benviron\[["'])(LOOPS_[A-Z0-9_]+)`)

@@ -26,6 +26,7 @@ type Scope struct {
 	ElapsedMS                int64
 	RunID                    string // "" = there is no run
 	RunAttempt               int    // 1, and one more each time that the run was resumed
+	ScheduledAt              string // the time of its schedule that the run was started for; "" = no schedule started it
 	Messages                 []string
 	Getenv                   func(name string) (string, bool)  // nil = nothing is set
 	ReadText                 func(file string) (string, error) // reads the file of an output, as text; nil = it cannot be read
@@ -260,6 +261,11 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 			return s.RunID, ""
 		case "attempt":
 			return s.RunAttempt, ""
+		case "scheduled_at":
+			if s.ScheduledAt == "" {
+				return nil, "No schedule started this run; ${run.scheduled_at?} is empty then"
+			}
+			return s.ScheduledAt, ""
 		}
 		return nil, "Unknown run property: " + path
 	case "loop":

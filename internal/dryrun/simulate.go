@@ -50,7 +50,7 @@ func Simulate(ctx context.Context, s Simulation) (fsm.Outcome, error) {
 	awake := make(chan struct{})
 	close(awake) // nothing is waited for
 	w.run = fsm.Start(fsm.Config{
-		Loop: &loop, Runner: w, Recorder: w, Files: forgetful{s.Files}, Dir: s.Dir, Library: w, Wake: awake,
+		Loop: &loop, Run: runOf(&loop), Runner: w, Recorder: w, Files: forgetful{s.Files}, Dir: s.Dir, Library: w, Wake: awake,
 		Random: func() float64 { return 0 }, Getenv: s.Getenv, Verdict: w.verdict, Observe: s.Observe, Verify: s.Verify,
 	}, s.Values, time.Now())
 	outcome, err := w.run.Run(ctx)
@@ -63,6 +63,19 @@ func Simulate(ctx context.Context, s Simulation) (fsm.Outcome, error) {
 		return fsm.Outcome{}, context.Cause(ctx)
 	}
 	return outcome, s.Replies.rest()
+}
+
+// runOf returns the name of a run that is tried out: its schedule, if the loop has one, starts it this minute.
+func runOf(l *fsm.Loop) (name fsm.RunName) {
+	if l.Schedule == nil {
+		return name
+	}
+	now := time.Now().Truncate(time.Minute)
+	if zone, err := time.LoadLocation(l.Schedule.Timezone); err == nil && l.Schedule.Timezone != "" {
+		now = now.In(zone)
+	}
+	name.ScheduledAt = now.Format(time.RFC3339)
+	return name
 }
 
 // A walk is a simulation under way: it is the Runner, Recorder and Library of the executor, which calls it from one

@@ -31,7 +31,7 @@ func Visit(ctx context.Context, cfg fsm.Config, state string, values *value.Map)
 	cfg.Runner, cfg.Recorder, cfg.Files = v, v, forgetful{cfg.Files}
 	awake := make(chan struct{})
 	close(awake) // where it would go is known before the wait
-	cfg.Wake = awake
+	cfg.Wake, cfg.Run = awake, runOf(cfg.Loop)
 	ctx, v.leave = context.WithCancelCause(ctx)
 	defer v.leave(nil)
 	outcome, err := fsm.Start(cfg, values, time.Now()).Run(ctx)

@@ -27,3 +27,14 @@ func Parent(r persistence.Run) persistence.ID {
 	}
 	return persistence.ID(id)
 }
+
+// ScheduledAtOption is the option in the record of a run that says for which time it was started: see [ScheduledAt].
+const ScheduledAtOption = "scheduled_at"
+
+// ScheduledAt returns the time of its schedule that a run was started for, RFC 3339 in the zone of the schedule. A run that was forked from it has
+// the same. "" = no schedule started it.
+func ScheduledAt(r persistence.Run) string {
+	v, _ := r.Options.Get(ScheduledAtOption)
+	at, _ := v.(string)
+	return at
+}

@@ -118,6 +118,7 @@ type explanation struct {
 	Placement    *placement     `json:"placement,omitempty" jsonschema:"what workers do about a submitted run that no process owns"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
+	ScheduledAt  string         `json:"scheduled_at,omitempty" jsonschema:"the time of its schedule that it was started for, in the zone of the schedule; a fork has that of the run it comes from"`
 	Run          []sentence     `json:"run" jsonschema:"about the whole run"`
 	Steps        []struct {
 		Step        int        `json:"step"`
@@ -285,6 +286,7 @@ type run struct {
 	Placement    *placement     `json:"placement,omitempty" jsonschema:"what workers do about a submitted run that no process owns"`
 	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
+	ScheduledAt  string         `json:"scheduled_at,omitempty" jsonschema:"the time of its schedule that it was started for, in the zone of the schedule; a fork has that of the run it comes from"`
 	Worktree     *struct {
 		Path   string  `json:"path"`
 		Branch *string `json:"branch"`

@@ -14,6 +14,7 @@ type runInfo struct {
 	ForkedFrom *origin `json:"forked_from,omitempty"`
 	Project    string  `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
 	StartedBy  string  `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
+	Scheduled  string  `json:"scheduled_at,omitempty" jsonschema:"the time of its schedule that it was started for, in the zone of the schedule; a fork has that of the run it comes from"`
 	Worktree   string  `json:"worktree,omitempty" jsonschema:"the folder it works in"`
 	Branch     *string `json:"branch,omitempty"`
 }

@@ -18,7 +18,7 @@ func ForkedText(o *persistence.Origin) string {
 	return fmt.Sprintf("%s at step %d [%d]", o.ID, o.Step, o.Seq)
 }
 
-// AddOrigin adds to an object where a run comes from, if it is a fork, what started it, if that was not a user, its project, if that may be
+// AddOrigin adds to an object where a run comes from, if it is a fork, what started it, if that was not a user, the time of its schedule, its project, if that may be
 // another one, and what workers do about it, if it was submitted and no process owns it.
 func AddOrigin(m *value.Map, r persistence.Run) {
 	if r.Project != "" {
@@ -26,6 +26,9 @@ func AddOrigin(m *value.Map, r persistence.Run) {
 	}
 	if by := inspect.StartedBy(r); by != "" {
 		m.Set("started_by", by)
+	}
+	if at := inspect.ScheduledAt(r); at != "" {
+		m.Set("scheduled_at", at)
 	}
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
