@@ -106,6 +106,8 @@ func Wakes(m *fsm.Snapshot, parked time.Time) (at time.Time, looks bool) {
 	}
 	if a := m.Awaiting; a != nil {
 		take(a.Deadline, false)
+		take(a.RemindAt, false)
+		take(a.EscalateAt, false)
 		switch a.Kind {
 		case fsm.AwaitFor, fsm.AwaitAt:
 			take(a.Until, false)

@@ -100,6 +100,9 @@ type Awaiting struct {
 	Looks       int       // that found nothing
 	Looking     bool      // the script of AwaitUntil was started
 	Seen        string    // what the last look came to, in a line
+	Reminders   int       // of AwaitAsk: how many were recorded
+	RemindAt    time.Time // of AwaitAsk: when the next one is due; zero = never
+	EscalateAt  time.Time // of AwaitAsk: when it is escalated; zero = never, or it was
 }
 
 // A sight is what one look came to.
@@ -212,6 +215,7 @@ func (w *Awaiting) caughtUp(now time.Time, a *Await) *Awaiting {
 		if w.Kind == AwaitFor {
 			late.Until = w.Until.Add(-behind)
 		}
+		late.RemindAt, late.EscalateAt = sooner(w.RemindAt, behind), sooner(w.EscalateAt, behind)
 	}
 	switch w.Kind {
 	case AwaitFor:

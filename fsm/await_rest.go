@@ -41,9 +41,12 @@ func (x *awaiter) look(ctx context.Context) (sight, error) {
 	}
 	w.Looks++
 	w.Seen = s.seen
+	x.remind(&w)
 	w.Next = wall().Add(x.st.Await.pause(w.Looks))
-	if !w.Deadline.IsZero() {
-		w.Next = earlier(w.Next, w.Deadline)
+	for _, at := range []time.Time{w.Deadline, w.RemindAt, w.EscalateAt} {
+		if !at.IsZero() {
+			w.Next = earlier(w.Next, at)
+		}
 	}
 	m.Awaiting = &w
 	x.tell(&w, s, time.Since(begun))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"loops/fsm/template"
 	"loops/fsm/value"
@@ -27,6 +28,9 @@ type Ask struct {
 	Show     string   // template; a text, or a file whose text is shown
 	Who      []string // who is asked, for people
 	Approval bool     // it is an approval: the first choice means yes, and the second one no
+
+	Remind   time.Duration // between two reminders while it is open; 0 = none are sent
+	Escalate Escalation
 }
 
 // An AskField is something that may be said beside the choice.
@@ -44,6 +48,8 @@ type OpenQuestion struct {
 	Path    string // the branches and items that it is in, as that of an OpenWait
 	Wait    *Wait
 	Ask
+	Reminders int       // that were recorded
+	RemindAt  time.Time // when the next one is due; zero = never
 }
 
 // Questions are those that the run waits for answers to, in whatever sub-loops, branches and items.
@@ -58,7 +64,7 @@ func (m *Snapshot) Questions() []*OpenQuestion {
 func (m *Snapshot) asks(address, path string, open []*OpenQuestion) []*OpenQuestion {
 	address += "/" + strconv.Itoa(m.Step)
 	if w := m.Awaiting; w != nil && w.Kind == AwaitAsk {
-		open = append(open, &OpenQuestion{Address: questionAddress(address, w), Path: path, Wait: w.wait(address), Ask: *w.ask()})
+		open = append(open, &OpenQuestion{Address: questionAddress(address, w), Path: path, Wait: w.wait(address), Ask: *w.ask(), Reminders: w.Reminders, RemindAt: w.RemindAt})
 	}
 	for name, c := range m.Inside() {
 		at, inside := within(address, path, name)
@@ -132,6 +138,7 @@ func (e *Executor) freeze(a *Ask, w *Awaiting) error {
 	if a.Approval {
 		form.Set("approval", true)
 	}
+	a.planReminders(w, form)
 	w.Form = string(value.AppendJSON(nil, form))
 	return nil
 }
@@ -149,7 +156,7 @@ func (w *Awaiting) ask() *Ask {
 	a := &Ask{Question: w.What}
 	v, _ := value.ParseJSON([]byte(w.Form))
 	form, _ := v.(*value.Map)
-	texts := func(key string) (out []string) {
+	texts := func(form *value.Map, key string) (out []string) {
 		list, _ := form.Value(key).([]any)
 		for _, v := range list {
 			if s, ok := v.(string); ok {
@@ -158,9 +165,10 @@ func (w *Awaiting) ask() *Ask {
 		}
 		return out
 	}
-	a.Choices, a.Who = texts("choices"), texts("who")
+	a.Choices, a.Who = texts(form, "choices"), texts(form, "who")
 	a.Show, _ = form.Value("show").(string)
 	a.Approval, _ = form.Value("approval").(bool)
+	a.readReminders(form, texts)
 	fields, _ := form.Value("fields").(*value.Map)
 	for _, name := range fields.Keys() {
 		typ, _ := fields.Value(name).(string)

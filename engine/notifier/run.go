@@ -8,6 +8,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
+	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/persistence"
@@ -22,6 +23,8 @@ type run struct {
 	step    int
 	waiting bool   // that was sent, and the run has not continued since
 	asked   string // the address of the question that was sent last
+	moved   bool   // it did more than wait since it was resumed
+	remind  int    // the number of the last reminder since then; 0 = none
 }
 
 // event takes an event of the run, sub-loops included, when it was recorded.
@@ -40,10 +43,47 @@ func (r *run) event(e fsm.Event) {
 			r.state, r.step = inspect.Text(e.Get("state")), int(inspect.Whole(e.Get("iteration")))
 		}
 	case fsm.EventRoute:
-		r.waiting = false
+		r.waiting, r.moved = false, true
 	case fsm.EventNote:
 		r.note(e)
+	case fsm.EventHumanReminded:
+		r.remind = int(inspect.Whole(e.Get("number")))
+		n := r.question("waiting", fmt.Sprintf("reminder %d: ", r.remind), e)
+		n.Reminder = r.remind
+		r.tell(n)
+	case fsm.EventHumanEscalated:
+		n := r.question(config.NotifyEscalated, "", e)
+		to, _ := e.Get("to").([]any)
+		for _, name := range to {
+			n.To = append(n.To, inspect.Text(name))
+		}
+		r.tell(n)
 	}
+}
+
+// question is an event about a question that still has no answer.
+func (r *run) question(kind, what string, e fsm.Event) Event {
+	list, _ := e.Get("choices").([]any)
+	words := make([]string, len(list))
+	for i, c := range list {
+		words[i] = inspect.Text(c)
+	}
+	text := what + "still waits in " + inspect.Text(e.Get("state")) + " for an answer: " + humanize.FirstLine(inspect.Text(e.Get("question")))
+	if since, err := fsm.ParseTime(inspect.Text(e.Get("since"))); err == nil {
+		text += " (asked at " + humanize.Clock(since) + ")"
+	}
+	return r.asks(r.now(kind, text), e, strings.Join(words, "|"))
+}
+
+// asks adds to an event how the question that it is about is answered.
+func (r *run) asks(n Event, e fsm.Event, choices string) Event {
+	if until, err := fsm.ParseTime(inspect.Text(e.Get("until"))); err == nil {
+		n.Until = &until
+	}
+	n.Question = inspect.Text(e.Get("address"))
+	n.Resume = r.o.Remedy(engine.AnswerRemedy(n.Run, n.Question)) + " " + choices
+	n.Text += "; answer with: " + n.Resume
+	return n
 }
 
 func (r *run) note(e fsm.Event) {
@@ -62,17 +102,18 @@ func (r *run) note(e fsm.Event) {
 		if address == "" {
 			r.waiting = true
 		}
-		r.asked = address
+		if r.asked = address; r.h.Resumed && strings.HasPrefix(inspect.Text(e.Get("message")), fsm.StillWaits) {
+			return // it was sent when the wait began
+		}
 		n := r.now("waiting", "waits in "+inspect.Text(e.Get("state"))+": "+inspect.NoteText(e))
+		if address != "" {
+			r.tell(r.asks(n, e, strings.ReplaceAll(inspect.Text(e.Get("choices")), ", ", "|")))
+			return
+		}
 		if until, err := fsm.ParseTime(inspect.Text(e.Get("until"))); err == nil {
 			n.Until = &until
 		}
 		n.Resume = r.o.Remedy(engine.Do(engine.OpRetryNow, n.Run))
-		if address != "" {
-			n.Resume = r.o.Remedy(engine.AnswerRemedy(n.Run, address)) + " " + strings.ReplaceAll(inspect.Text(e.Get("choices")), ", ", "|")
-			n.Question = address
-			n.Text += "; answer with: " + n.Resume
-		}
 		r.tell(n)
 	}
 }
@@ -88,6 +129,9 @@ func (r *run) now(kind, what string) Event {
 // ended notifies of how the run ended.
 func (r *run) ended(n engine.Ended) {
 	o := n.Outcome
+	if o.TerminatedBy == fsm.EndParked && r.h.Resumed && !r.moved && r.remind == 0 {
+		return // it was looked at, and is parked as before
+	}
 	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if why := humanize.FirstLine(cmp.Or(o.Error, o.Message)); why != "" && (!inspect.Explains(o) || o.Reason == "") {
 		line += ": " + why
@@ -97,6 +141,9 @@ func (r *run) ended(n engine.Ended) {
 	e := Event{
 		Kind: inspect.EndKind(o), Run: string(r.h.Run.ID), Loop: r.h.Run.Loop, Status: string(persistence.StatusOf(o)), EndedBy: o.TerminatedBy,
 		State: o.FinalState, Steps: o.Steps, Seconds: seconds(o.Duration), Error: o.Error, Reason: o.Reason, Text: line, Resume: r.o.Remedy(n.Next),
+	}
+	if o.TerminatedBy == fsm.EndParked {
+		e.Reminder = r.remind
 	}
 	if r.o.ExitCode != nil {
 		code := r.o.ExitCode(o)

@@ -127,7 +127,7 @@ func (l *Library) Load(path string) (Loaded, error) {
 				}
 				return f, nil
 			}
-			advice := slices.Concat(lint.Check(loop), l.checkAgents(loop))
+			advice := slices.Concat(lint.Check(loop), l.checkAgents(loop), l.checkTargets(loop))
 			if CountErrors(advice) > 0 {
 				loop = nil
 			}
@@ -169,6 +169,24 @@ func (l *Library) checkAgents(loop *fsm.Loop) []fsm.Problem {
 		_, err := answer.ParseSchema(text)
 		return err
 	})
+}
+
+// checkTargets says to which targets of notifications a loop escalates questions that the settings do not have.
+func (l *Library) checkTargets(loop *fsm.Loop) []fsm.Problem {
+	if !lint.Escalates(loop) {
+		return nil
+	}
+	declared, err := l.Project.Layers.Load()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, n := range declared.Notify {
+		if n.Name != "" && !slices.Contains(names, n.Name) {
+			names = append(names, n.Name)
+		}
+	}
+	return lint.CheckTargets(loop, names)
 }
 
 // asksSome reports whether a loop names a host or a schema for what it asks of agents.

@@ -86,6 +86,7 @@ func load(t *testing.T, name, text string) (*fsm.Loop, []fsm.Problem, map[string
 	}
 	if l != nil {
 		problems = append(problems, lint.Check(l)...)
+		problems = append(problems, lint.CheckTargets(l, nil)...)
 		problems = append(problems, lint.CheckAgents(l, []string{"claude", "codex", "gemini", "qwen"}, func(text []byte) error {
 			_, err := answer.ParseSchema(text)
 			return err

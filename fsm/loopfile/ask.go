@@ -103,6 +103,7 @@ func (d *decoder) asked(of *block) *fsm.Await {
 		d.checkChoices(a, b)
 	}
 	a.Fields = d.askFields(b)
+	d.reminders(a, b)
 	return &fsm.Await{Ask: a}
 }
 

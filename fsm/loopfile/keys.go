@@ -23,6 +23,7 @@ const (
 	InRetry           Where = "retry"
 	InWait            Where = "wait"
 	InAsk             Where = "ask"
+	InEscalate        Where = "ask.escalate"
 	InForEach         Where = "for_each"
 	InCall            Where = "call"
 	InSchedule        Where = "schedule"

@@ -141,6 +141,8 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"number", "string", "null"}, "minimum", 0, "pattern", retryPattern)
 	case "ask fields":
 		return answerFieldsSchema()
+	case "ask escalate":
+		return object("anyOf", []any{object("type", []any{"array", "null"}, "minItems", 1, "items", reference("given_text")), reference(string(InEscalate))})
 	case "ask choices":
 		return choicesSchema()
 	case "retry on":

@@ -7,6 +7,10 @@ type NotifyKind struct {
 	Unasked bool   // it is on where on is empty
 }
 
+// NotifyEscalated is the kind of an event about a question that is escalated. It is sent to the targets that the question names, whatever
+// their On and Loops are, and to no others.
+const NotifyEscalated = "escalated"
+
 // NotifyKinds are all there are, in the order of the documentation.
 var NotifyKinds = []NotifyKind{
 	{"started", "began or was resumed", false},
@@ -22,6 +26,7 @@ var NotifyKinds = []NotifyKind{
 	{"awaiting", "handed off and waits for a user to resume it", true},
 	{"paused", "was paused by a user", false},
 	{"waiting", "begins to wait for five minutes or more, or asks a question", false},
+	{NotifyEscalated, "has a question without an answer, which names the target; only such targets are told", false},
 	{"alarm", "is stuck, died, has an unanswered question, or did not begin on schedule, as loops serve finds", true},
 	{"all_clear", "no longer has what an alarm was about", true},
 }

@@ -24,6 +24,8 @@ const mostNotifyTimeout = time.Hour
 
 var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
+var targetName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`) })
+
 // notify reads the list of who is notified. It adds to that of lower files.
 func (d *decoder) notify(n *yaml.Node, c *Config) {
 	d.list(n, "notify", func(_ int, n *yaml.Node) {
@@ -60,6 +62,12 @@ func (d *decoder) target(n *yaml.Node) Notify {
 					d.say(n, "loops: %s is no name or pattern: * matches any letters, ? one letter, [ab] one of these", humanize.Quote(n.Value))
 				}
 			})
+		}),
+		noted("name", func(n *yaml.Node) {
+			d.words(n, "name", nil, &t.Name)
+			if t.Name != "" && !targetName().MatchString(t.Name) {
+				d.say(n, "name: %s is no name of a target: use letters, digits, _, - and .", humanize.Quote(t.Name))
+			}
 		}),
 		noted("command", func(n *yaml.Node) { d.words(n, "command", nil, &t.Command) }),
 		noted("desktop", func(n *yaml.Node) {
@@ -103,6 +111,9 @@ func (d *decoder) target(n *yaml.Node) Notify {
 		}
 		d.say(n, "an element of notify has one of command, desktop and webhook%s", said)
 		return t
+	}
+	if t.Name == "" && slices.Contains(t.On, NotifyEscalated) {
+		d.say(at["on"], "on: %s is sent to the targets that a question names: give this one a name", NotifyEscalated)
 	}
 	for _, key := range []string{"secret_env", "secret_file", "retries"} {
 		if at[key] != nil && at["webhook"] == nil {

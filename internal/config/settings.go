@@ -34,6 +34,7 @@ type Notify struct {
 	Secret  Secret        // the key of the HMAC-SHA256 signature; none = not signed
 	Timeout time.Duration // of one attempt; 0 = 10 s
 	Retries int           // of a webhook, after the first attempt
+	Name    string        // by which questions name it; several may have one; "" = none
 }
 
 // Spend is what runs may spend together, in US dollars; 0 = no limit.

@@ -94,7 +94,7 @@ func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 				v.seen.Next, _ = e.Get("to").(string)
 			}
 		case fsm.EventLoopStart, fsm.EventStateEnter, fsm.EventActionStart, fsm.EventActionOutput, fsm.EventActionComplete, fsm.EventLoopComplete:
-		case fsm.EventNote, fsm.EventWaitCheck, fsm.EventHumanRequested:
+		case fsm.EventNote, fsm.EventWaitCheck, fsm.EventHumanRequested, fsm.EventHumanReminded, fsm.EventHumanEscalated:
 			if text := e.Get("message"); !v.waits && text != fsm.WaitEnded && text != fsm.LookAsked { // no user woke it
 				v.seen.Notes = append(v.seen.Notes, e)
 			}

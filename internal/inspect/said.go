@@ -86,6 +86,16 @@ func reasonOf(e fsm.Event) string {
 	return humanize.FirstLine(cmp.Or(reason, str(e, "reason")))
 }
 
+// Listed returns a list of texts in an event as people read it: "ada and bob".
+func Listed(v any) string {
+	list, _ := v.([]any)
+	words := make([]string, len(list))
+	for i, w := range list {
+		words[i] = Text(w)
+	}
+	return humanize.And(words)
+}
+
 // EventText is an event that has words of its own; "" = it has none.
 func EventText(e fsm.Event) string {
 	switch e.Kind {
@@ -111,6 +121,10 @@ func EventText(e fsm.Event) string {
 			line += ", --question " + value.ShellQuote(address)
 		}
 		return line
+	case fsm.EventHumanReminded:
+		return fmt.Sprintf("reminder %s: still no answer: %s", Text(e.Get("number")), questionOf(e))
+	case fsm.EventHumanEscalated:
+		return "escalated to " + Listed(e.Get("to")) + ": still no answer: " + questionOf(e)
 	case fsm.EventHumanResponse:
 		line := "answered: " + answerOf(e)
 		if by := Text(e.Get("by")); by != "" {

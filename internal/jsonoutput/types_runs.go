@@ -122,6 +122,8 @@ type question struct {
 	Who      []string          `json:"who"`
 	Since    string            `json:"since"`
 	Until    *string           `json:"until"`
+	Reminded int               `json:"reminders" jsonschema:"how many reminders were sent"`
+	RemindAt *string           `json:"remind_at" jsonschema:"when the next one is due"`
 }
 
 type answered struct {

@@ -11,7 +11,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/mcpserver"
-	"loops/internal/ui/views"
+	"loops/internal/service"
 )
 
 // askUser has the user of the client answer the question of a run, by a form. It returns their answer; nil where they gave none.
@@ -24,7 +24,7 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 		return false, engine.Refuse(engine.Usage, "ask_user needs run: the run whose question is to be answered")
 	}
 	reply, asked := mcpserver.Said(ctx)
-	i := slices.IndexFunc(open.Open, func(p views.Pending) bool {
+	i := slices.IndexFunc(open.Open, func(p service.Pending) bool {
 		return (said.Address == "" || p.Question.Address == said.Address) && (!asked || reply.State == formState(p))
 	})
 	if i < 0 {
@@ -51,7 +51,7 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 }
 
 // formState names a question in a form.
-func formState(p views.Pending) string { return string(p.Run.ID) + " " + p.Question.Address }
+func formState(p service.Pending) string { return string(p.Run.ID) + " " + p.Question.Address }
 
 // choiceField is the name of the choice in a form. No field of a question has it.
 const choiceField = "choice"

@@ -159,6 +159,13 @@ func askModel(a *fsm.Ask) *value.Map {
 	w.list("fields", fields)
 	w.text("show", a.Show, "")
 	w.texts("who", a.Who)
+	w.seconds("remind", a.Remind, 0)
+	if e := a.Escalate; len(e.To) > 0 {
+		by := object{value.NewMap()}
+		by.seconds("after", e.After, 0)
+		by.texts("to", e.To)
+		w.m.Set("escalate", by.m)
+	}
 	return w.m
 }
 

@@ -78,6 +78,7 @@ func (e Event) env() []string {
 		"LOOPS_NOTIFY_RUN=" + e.Run, "LOOPS_NOTIFY_LOOP=" + e.Loop, "LOOPS_NOTIFY_STATUS=" + e.Status, "LOOPS_NOTIFY_STATE=" + e.State,
 		"LOOPS_NOTIFY_STEPS=" + strconv.Itoa(e.Steps), "LOOPS_NOTIFY_SECONDS=" + strconv.FormatFloat(e.Seconds, 'f', -1, 64),
 		"LOOPS_NOTIFY_ERROR=" + e.Error, "LOOPS_NOTIFY_RESUME=" + e.Resume, "LOOPS_NOTIFY_QUESTION=" + e.Question, "LOOPS_NOTIFY_PROJECT=" + e.Project,
+		"LOOPS_NOTIFY_REMINDER=" + strconv.Itoa(e.Reminder),
 	}
 	code := ""
 	if e.ExitCode != nil {

@@ -41,6 +41,8 @@ type Event struct {
 	Until    *time.Time `json:"until,omitempty"`    // of waiting
 	Resume   string     `json:"resume,omitempty"`   // the command that continues with the run
 	Question string     `json:"question,omitempty"` // the address of the question that the run waits for an answer to
+	Reminder int        `json:"reminder,omitempty"` // of waiting and awaiting: which reminder of the question it is, from 1
+	To       []string   `json:"to,omitempty"`       // of escalated: the names of the targets that are told, and no others are
 	Project  string     `json:"project"`            // its folder
 	Host     string     `json:"host"`               // name of the machine
 	Test     bool       `json:"test,omitempty"`     // nothing happened: a user tries the delivery out
@@ -145,7 +147,7 @@ func Label(t config.Notify) string {
 func (s *Sender) Tell(e Event) {
 	e.prepare()
 	for _, l := range s.lines {
-		if Wants(l.target, e.Kind, e.Loop) {
+		if e.Kind == config.NotifyEscalated && slices.Contains(e.To, l.target.Name) || e.Kind != config.NotifyEscalated && Wants(l.target, e.Kind, e.Loop) {
 			s.tell(l, e)
 		}
 	}

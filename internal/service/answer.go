@@ -12,12 +12,11 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/ui"
-	"loops/internal/ui/views"
 )
 
 // Asked is the questions that are open, or the one that was answered.
 type Asked struct {
-	Open  []views.Pending
+	Open  []Pending
 	given *engine.Answered // nil = nothing was answered
 	whole bool             // one run was named
 	s     *Service
@@ -38,7 +37,7 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 		a := &Asked{whole: arg != "", s: s}
 		for _, q := range open {
 			if said.Address == "" || q.Question.Address == said.Address {
-				a.Open = append(a.Open, views.Pending(q))
+				a.Open = append(a.Open, Pending(q))
 			}
 		}
 		if len(a.Open) == 0 && said.Address != "" {
@@ -57,12 +56,12 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 	if err != nil {
 		return nil, several([]error{err})
 	}
-	return &Asked{Open: []views.Pending{{Run: run, Question: given.Question}}, given: &given, s: s}, nil
+	return &Asked{Open: []Pending{{Run: run, Question: given.Question}}, given: &given, s: s}, nil
 }
 
 // Objects returns the questions for a program, with the answer that was given.
 func (a *Asked) Objects() []any {
-	return ui.List(a.Open, func(p views.Pending) any {
+	return ui.List(a.Open, func(p Pending) any {
 		m := p.Object()
 		if a.given == nil {
 			return m
@@ -93,7 +92,7 @@ func (a *Asked) Print(ctx context.Context) {
 			ui.SayLine(page.Out, "No run asks anything.")
 		}
 		for _, p := range a.Open {
-			page.PrintAsked(p, a.whole)
+			page.PrintAsked(p.Run, p.Question, a.whole)
 		}
 		return
 	}

@@ -73,7 +73,7 @@ func (s *Service) Questions(ctx context.Context, arg string) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ui.List(open, func(q lookup.Question) any { return views.Pending(q).Object() }), nil
+	return ui.List(open, func(q lookup.Question) any { return Pending(q).Object() }), nil
 }
 
 // Queue returns who waits in the queue of the project for a program, in the order of their places.

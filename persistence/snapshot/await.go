@@ -16,7 +16,7 @@ func putAwaiting(e *Writer, s *fsm.Snapshot) bool {
 	for _, f := range []struct {
 		key string
 		at  time.Time
-	}{{"until", x.Until}, {"deadline", x.Deadline}} {
+	}{{"until", x.Until}, {"deadline", x.Deadline}, {"remind_at", x.RemindAt}, {"escalate_at", x.EscalateAt}} {
 		if !f.at.IsZero() {
 			m.Set(f.key, fsm.FormatTime(f.at))
 		}
@@ -32,6 +32,9 @@ func putAwaiting(e *Writer, s *fsm.Snapshot) bool {
 	}
 	if x.Looks > 0 {
 		m.Set("looks", int64(x.Looks))
+	}
+	if x.Reminders > 0 {
+		m.Set("reminders", int64(x.Reminders))
 	}
 	if x.Looking {
 		m.Set("looking", true)
@@ -59,5 +62,9 @@ func takeAwaiting(r *memory, v any) error {
 		"looks":    func(v any) error { return TakeInt(&x.Looks, v) },
 		"looking":  func(v any) error { return takeBool(&x.Looking, v) },
 		"seen":     func(v any) error { return TakeText(&x.Seen, v) },
+
+		"reminders":   func(v any) error { return TakeInt(&x.Reminders, v) },
+		"remind_at":   func(v any) error { return TakeTime(&x.RemindAt, v) },
+		"escalate_at": func(v any) error { return TakeTime(&x.EscalateAt, v) },
 	})
 }

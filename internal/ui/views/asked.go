@@ -14,33 +14,14 @@ import (
 	"loops/persistence"
 )
 
-// A Pending is a run that asks something.
-type Pending struct {
-	Run      persistence.Run
-	Question *fsm.OpenQuestion
-}
-
-// Object is the question for a program.
-func (p Pending) Object() *value.Map {
-	q := p.Question
-	fields := value.NewMap()
-	for _, f := range q.Fields {
-		fields.Set(f.Name, f.Type)
-	}
-	m := value.NewMap("address", q.Address, "instance_id", string(p.Run.ID), "run_id", p.Run.RunID, "loop", p.Run.Loop, "state", q.Wait.State, "question", q.Question,
-		"choices", ui.Texts(q.Choices), "fields", fields, "show", ui.OrNull(q.Show), "who", ui.Texts(q.Who), "since", ui.Stamp(q.Wait.Since), "until", nil)
-	if !q.Wait.Until.IsZero() {
-		m.Set("until", ui.Stamp(q.Wait.Until))
-	}
-	return m
-}
-
 // PrintAsked prints a question, and how it is answered. whole shows what is shown with it, too.
-func (page *Page) PrintAsked(p Pending, whole bool) {
-	q := p.Question
-	head := fmt.Sprintf("%s  %s  asks since %s", p.Run.ID, q.Wait.State, humanize.Clock(q.Wait.Since))
+func (page *Page) PrintAsked(run persistence.Run, q *fsm.OpenQuestion, whole bool) {
+	head := fmt.Sprintf("%s  %s  asks since %s", run.ID, q.Wait.State, humanize.Clock(q.Wait.Since))
 	if !q.Wait.Until.IsZero() {
 		head += ", until " + humanize.Clock(q.Wait.Until)
+	}
+	if q.Reminders > 0 {
+		head += ", reminded " + humanize.Count(q.Reminders, "time")
 	}
 	if len(q.Who) > 0 {
 		head += ", " + strings.Join(q.Who, ", ")
@@ -54,7 +35,7 @@ func (page *Page) PrintAsked(p Pending, whole bool) {
 			page.indented("  | ", plain.Line(line))
 		}
 	}
-	page.indented("  ", page.AnswerCommand(string(p.Run.ID), q))
+	page.indented("  ", page.AnswerCommand(string(run.ID), q))
 }
 
 // AnswerCommand is the command that answers a question, with its choices and fields.

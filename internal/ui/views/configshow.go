@@ -63,8 +63,7 @@ func UnlessZero(n int) any {
 func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
 	for i, n := range c.Notify {
 		key := "notify." + strconv.Itoa(i)
-		m := value.NewMap()
-		var text string
+		m, text := value.NewMap(), ""
 		switch {
 		case n.Desktop:
 			m.Set("desktop", true)
@@ -86,11 +85,13 @@ func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
 				text += " " + l.word + " " + strings.Join(l.names, ", ")
 			}
 		}
-		if n.Secret.Env != "" {
-			m.Set("secret_env", n.Secret.Env)
+		for _, s := range []struct{ key, text string }{{"name", n.Name}, {"secret_env", n.Secret.Env}, {"secret_file", n.Secret.File}} {
+			if s.text != "" {
+				m.Set(s.key, s.text)
+			}
 		}
-		if n.Secret.File != "" {
-			m.Set("secret_file", n.Secret.File)
+		if n.Name != "" {
+			text = n.Name + ": " + text
 		}
 		all = append(all, Setting{key, m, text, FromFile(p, c, key)})
 	}

@@ -1,0 +1,95 @@
+package fsm_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+)
+
+const remindingLoop = `name: reminds
+initial: outer
+states:
+  outer:
+    parallel:
+      one: {ask: {question: "Ship it?", remind: 4h, escalate: {after: 9h, to: [team]}}}
+    on_yes: done
+    on_no: failed
+  done: {terminal: true}
+  failed: {terminal: true}
+`
+
+// reminders returns what was recorded of reminders, with the hours since begin.
+func reminders(events []fsm.Event, begin time.Time) (all []string) {
+	for _, e := range events {
+		switch e.Kind {
+		case fsm.EventHumanReminded:
+			all = append(all, fmt.Sprintf("%g: %v", e.Time.Sub(begin).Round(time.Minute).Hours(), e.Get("number")))
+		case fsm.EventHumanEscalated:
+			all = append(all, fmt.Sprintf("%g: %v", e.Time.Sub(begin).Round(time.Minute).Hours(), e.Get("to")))
+		}
+	}
+	return all
+}
+
+// A question in a branch is reminded of each four hours from when it was asked, also by the process that resumes the run: what became due
+// while there was none is one reminder, and none is sent twice.
+func TestRemindersOverAResume(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, remindingLoop)
+		rec := &tape{}
+		cfg, _, _ := config(loop, rec)
+		begin := time.Now()
+		ctx, stop := context.WithCancelCause(context.Background())
+		time.AfterFunc(5*time.Hour, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
+		if _, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for _, hours := range []int{6, 18, 22} { // resumed, and stopped an hour later
+			time.Sleep(begin.Add(time.Duration(hours) * time.Hour).Sub(time.Now()))
+			ctx, stop := context.WithCancelCause(context.Background())
+			time.AfterFunc(time.Hour+time.Minute, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
+			if _, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := []string{"4: 1", "18: 2", "18: [team]", "22: 3"}
+		if got := reminders(rec.events, begin); !slices.Equal(got, want) {
+			t.Errorf("recorded were %q, want %q", got, want)
+		}
+		q := rec.saved[len(rec.saved)-1].Questions()
+		if len(q) != 1 || q[0].Reminders != 3 || !q[0].RemindAt.Equal(begin.Add(24*time.Hour).UTC().Truncate(time.Microsecond)) {
+			t.Errorf("the question is %+v", q)
+		}
+	})
+}
+
+// There are 20 reminders at most, none in a pause, and none once it was answered.
+func TestRemindersEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, remindingLoop)
+		rec := &tape{}
+		cfg, _, _ := config(loop, rec)
+		var sent box
+		cfg.Inbox = &sent
+		begin := time.Now()
+		time.AfterFunc(200*time.Hour, func() {
+			sent = append(sent, fsm.Signal{N: 1, Name: fsm.AnswerName("/1+one/1:1"), Data: value.NewMap("choice", "approve")})
+		})
+		out, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background())
+		if err != nil || out.FinalState != "done" {
+			t.Fatalf("it ended as %+v, %v", out, err)
+		}
+		got := reminders(rec.events, begin)
+		if len(got) != fsm.MaxReminders+1 || got[len(got)-1] != "80: 20" {
+			t.Errorf("recorded were %q", got)
+		}
+	})
+}

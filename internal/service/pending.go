@@ -1,0 +1,32 @@
+package service
+
+import (
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/ui"
+	"loops/persistence"
+)
+
+// A Pending is a run that asks something.
+type Pending struct {
+	Run      persistence.Run
+	Question *fsm.OpenQuestion
+}
+
+// Object is the question for a program.
+func (p Pending) Object() *value.Map {
+	q := p.Question
+	fields := value.NewMap()
+	for _, f := range q.Fields {
+		fields.Set(f.Name, f.Type)
+	}
+	m := value.NewMap("address", q.Address, "instance_id", string(p.Run.ID), "run_id", p.Run.RunID, "loop", p.Run.Loop, "state", q.Wait.State, "question", q.Question,
+		"choices", ui.Texts(q.Choices), "fields", fields, "show", ui.OrNull(q.Show), "who", ui.Texts(q.Who), "since", ui.Stamp(q.Wait.Since), "until", nil, "reminders", int64(q.Reminders), "remind_at", nil)
+	if !q.Wait.Until.IsZero() {
+		m.Set("until", ui.Stamp(q.Wait.Until))
+	}
+	if !q.RemindAt.IsZero() {
+		m.Set("remind_at", ui.Stamp(q.RemindAt))
+	}
+	return m
+}
