@@ -252,8 +252,8 @@ func (r *round) begin(ctx context.Context) func() {
 // do does an item. It is called by a goroutine of its own.
 func (r *round) do(ctx context.Context, a Action, i int) itemResult {
 	out, began := itemResult{item: i}, time.Now()
-	for ; ; out.tries++ {
-		a.Item = AttemptMark(i+1, out.tries+1)
+	for started := a.Started; ; out.tries++ {
+		a.Item, a.Started = AttemptMark(i+1, out.tries+1), started+out.tries
 		out.res, out.err = r.e.cfg.Runner.Run(ctx, a, nil)
 		out.took = time.Since(began)
 		if ctx.Err() != nil || errors.Is(out.err, ErrScarce) || out.tries >= r.st.Each.Retries || out.err == nil && r.judge(out.res) == "yes" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -120,6 +121,21 @@ func TestAnItemIsToldItsOwnStart(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// Each try that item_retries gives an item was told that it is the first start.
+func TestATryOfAnItemIsToldItsStart(t *testing.T) {
+	t.Parallel()
+	loop := loadLoop(t, strings.Replace(guardedLoop, "action:", "item_retries: 2, action:", 1))
+	rec, told := &ledger{}, map[string][]int{}
+	cfg, _, _ := config(loop, rec)
+	cfg.History, cfg.Runner = rec.history, &guarded{told: told, fails: map[string]bool{"b": true}}
+	if _, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if want := "map[a:[1] b:[1 2 3] c:[1] d:[1]]"; fmt.Sprint(told) != want {
+		t.Errorf("the starts were %v, want %s", told, want)
 	}
 }
 

@@ -96,6 +96,8 @@ func (d *decoder) workTrees(s *stateDecl) {
 	}
 	path := join(b.path, "worktree")
 	switch {
+	case !b.hasBranches() && b.has("loop") && isBool(f.node):
+		d.errorf(d.pos(f.node), path, "wrong-type", "beside loop, worktree is the name of an existing branch of git that the loop runs in, and not %s: write worktree: BRANCH, or leave it out to run in the files of the project", f.node.Value)
 	case !b.hasBranches():
 		s.Worktree, _ = d.text(f.node, path, "worktree")
 	case !isBool(f.node):

@@ -133,6 +133,7 @@ func wholeState() []any {
 		when(given("message"), is("terminal", truths...)),
 		when(filled("with"), needs("loop")),
 		when(given("worktree"), anyOf(needs("loop"), object("required", []any{"parallel"}, "properties", object("parallel", object("type", "object"), "worktree", object("type", "boolean"))))),
+		when(given("loop"), object("properties", object("worktree", object("type", []any{"string", "null"})))),
 		when(has("merge"), allOf(is("worktree", truths...), needs("parallel"))),
 		when(allOf(given("loop"), given("action")), refuse("a state that runs another loop has no action of its own")),
 		when(allOf(filled("with"), is("context_passthrough", truths...)), refuse("with and context_passthrough exclude each other")),
