@@ -56,6 +56,9 @@ func TestDamageIsMarked(t *testing.T) {
 	if got := listed(); got != "" {
 		t.Errorf("before anyone read the events: %q", got)
 	}
+	if run := r.CheckEvents(ctx, persistence.Run{ID: id, Step: 5000}); len(run.Damage) != 0 {
+		t.Errorf("of a run with many steps: %q", run.Damage)
+	}
 	run := r.CheckEvents(ctx, persistence.Run{ID: id})
 	if len(run.Damage) != 1 || !strings.Contains(run.Damage[0], "event 2 of run "+string(id)) {
 		t.Errorf("read whole: %q", run.Damage)
