@@ -10,7 +10,7 @@ import (
 // it, there is none.
 func (e *Executor) visits() int {
 	m, l, n := e.mem, e.cfg.Loop, 0
-	for edge, times := range m.Edges {
+	for edge, times := range m.Edges.All() {
 		if strings.HasSuffix(edge, "->"+m.Current) && l.States[strings.TrimSuffix(edge, "->"+m.Current)] != nil {
 			n += times
 		}
@@ -25,11 +25,8 @@ func (e *Executor) visits() int {
 func (e *Executor) cycle(ctx context.Context, next string) bool {
 	m, max := e.mem, e.cfg.Loop.MaxEdgeRevisits
 	edge := m.Current + "->" + next
-	if m.Edges == nil {
-		m.Edges = make(map[string]int)
-	}
-	m.Edges[edge]++
-	n := m.Edges[edge]
+	n := m.Edges.Get(edge) + 1
+	m.Edges = m.Edges.With(edge, n)
 	if n <= max {
 		return false
 	}

@@ -45,7 +45,7 @@ type Snapshot struct {
 	Retries     map[string]int // consecutive re-entries by state
 	Throttles   map[string]int // actions in one uninterrupted stay by state
 	Holds       map[string]int // consecutive abstentions by state
-	Edges       map[string]int // "from->to" -> times taken
+	Edges       value.Counts   // "from->to" -> times taken
 	JustRouted  bool           // Current was announced by a route event and not entered
 	StepsCapped bool           // the on_max_steps handler was started
 	PassCapped  bool           // the on_max_iterations handler was started

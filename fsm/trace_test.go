@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -260,7 +261,7 @@ func (r *tape) Record(_ context.Context, b *fsm.Batch) error {
 func clone(s *fsm.Snapshot) *fsm.Snapshot {
 	c := *s
 	c.Messages = slices.Clone(s.Messages)
-	c.Retries, c.Throttles, c.Holds, c.Edges = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds), maps.Clone(s.Edges)
+	c.Retries, c.Throttles, c.Holds = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds)
 	c.Answers = slices.Clone(s.Answers)
 	c.RateLimits, c.APIErrors, c.InfraErrors = maps.Clone(s.RateLimits), maps.Clone(s.APIErrors), maps.Clone(s.InfraErrors)
 	c.StallRing, c.StallCounts, c.StallPrints = slices.Clone(s.StallRing), maps.Clone(s.StallCounts), maps.Clone(s.StallPrints)
@@ -500,7 +501,7 @@ func lost(t *testing.T, loop *fsm.Loop, loops shelf, die int, power bool, want f
 	if a, b := value.AppendJSON(nil, withoutLogs(w.Captured)), value.AppendJSON(nil, withoutLogs(g.Captured)); string(a) != string(b) {
 		t.Errorf("batch %d lost (power %v): want captures %s, got %s", die, power, a, b)
 	}
-	if !slices.Equal(w.Messages, g.Messages) || !maps.Equal(w.Edges, g.Edges) || !maps.Equal(w.Retries, g.Retries) {
+	if !slices.Equal(w.Messages, g.Messages) || !reflect.DeepEqual(w.Edges, g.Edges) || !maps.Equal(w.Retries, g.Retries) {
 		t.Errorf("batch %d lost (power %v): messages or counters differ: want %v %v %v, got %v %v %v", die, power, w.Messages, w.Edges, w.Retries, g.Messages, g.Edges, g.Retries)
 	}
 	for i, again := range second.ran {

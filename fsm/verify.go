@@ -30,7 +30,7 @@ func (m *Snapshot) verify() error {
 	case m.Passes > m.Step:
 		return bad("%d passes in %d steps", m.Passes, m.Step)
 	}
-	for edge, n := range m.Edges {
+	for edge, n := range m.Edges.All() {
 		if n <= 0 {
 			return bad("edge %s was taken %d times", edge, n)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -97,9 +96,9 @@ func (c *collector) loop(m *fsm.Snapshot, l *fsm.Loop, elapsed time.Duration) {
 	count("max_steps", "", m.Step, l.MaxSteps, l.OnMaxSteps != "")
 	count("max_iterations", "", m.Passes, l.MaxIterations, l.OnMaxIterations != "")
 	edge, most := "", 0
-	for _, e := range slices.Sorted(maps.Keys(m.Edges)) {
-		if m.Edges[e] > most {
-			edge, most = e, m.Edges[e]
+	for e, n := range m.Edges.All() {
+		if n > most {
+			edge, most = e, n
 		}
 	}
 	count("max_edge_revisits", strings.Replace(edge, "->", " -> ", 1), most, l.MaxEdgeRevisits, false)

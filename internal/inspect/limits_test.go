@@ -33,7 +33,7 @@ func TestLimits(t *testing.T) {
 			"of the loop",
 			Position{
 				Memory: &fsm.Snapshot{
-					Loop: "a", Step: 12, Passes: 1, Elapsed: 3 * time.Minute, Edges: map[string]int{"x->y": 3, "y->x": 4},
+					Loop: "a", Step: 12, Passes: 1, Elapsed: 3 * time.Minute, Edges: value.CountsOf(map[string]int{"x->y": 3, "y->x": 4}),
 					Spent: fsm.Spent{CostUSD: 1.2, Prompts: 3, Usage: fsm.Usage{Input: 15_000}},
 				},
 				Since: time.Minute,

@@ -19,7 +19,7 @@ func small() *fsm.Snapshot {
 	s := &fsm.Snapshot{
 		Loop: "fix", Phase: fsm.PhasePending, Current: "a", Previous: "b", StartedAt: at,
 		Context: value.NewMap("input", "x", "run_dir", "/some/where", "max_steps", int64(50)),
-		Edges:   map[string]int{"a->b": 1, "b->a": 1}, Retries: map[string]int{},
+		Edges:   value.CountsOf(map[string]int{"a->b": 1, "b->a": 1}), Retries: map[string]int{},
 		Captured: value.NewMap(), PrevResult: value.NewMap("output", "x\n", "exit_code", int64(0), "state", "a", "timeout_kind", nil),
 		LastResult: value.NewMap("verdict", "yes", "details", value.NewMap("exit_code", int64(0))),
 	}
@@ -31,7 +31,7 @@ func small() *fsm.Snapshot {
 
 func record1(b *testing.B, j *journal, s *fsm.Snapshot, i int, checkpoint bool) {
 	s.Step = i + 1
-	s.Edges["a->b"] = i + 1
+	s.Edges = s.Edges.With("a->b", i+1)
 	err := j.Record(b.Context(), &fsm.Batch{Snapshot: s, Checkpoint: checkpoint, Events: []fsm.Event{
 		{Kind: "state_enter", Time: at, Fields: []fsm.Field{{Key: "state", Value: "a"}, {Key: "iteration", Value: int64(i)}}},
 		{Kind: "route", Time: at, Fields: []fsm.Field{{Key: "from", Value: "a"}, {Key: "to", Value: "b"}}},
@@ -58,6 +58,16 @@ func BenchmarkRecordDecision(b *testing.B) {
 	j, s := benchJournal(b), small()
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
+		record1(b, j, s, i, false)
+	}
+}
+
+// BenchmarkRecordChain is RecordDecision of a loop in which each step takes a transition that none took before.
+func BenchmarkRecordChain(b *testing.B) {
+	j, s := benchJournal(b), small()
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		s.Edges = s.Edges.With(fmt.Sprintf("s%d->s%d", i, i+1), 1)
 		record1(b, j, s, i, false)
 	}
 }
@@ -91,7 +101,7 @@ func BenchmarkRecordInside(b *testing.B) {
 				before := j.offset
 				for i := 0; b.Loop(); i++ {
 					inner.Step = i + 1
-					inner.Edges["a->b"] = i + 1
+					inner.Edges = inner.Edges.With("a->b", i+1)
 					err := j.Record(b.Context(), &fsm.Batch{Snapshot: top, Checkpoint: checkpoint, Events: []fsm.Event{
 						{Kind: "state_enter", Time: at, Depth: depth, Fields: []fsm.Field{{Key: "state", Value: "a"}, {Key: "iteration", Value: int64(i)}}},
 						{Kind: "route", Time: at, Depth: depth, Fields: []fsm.Field{{Key: "from", Value: "a"}, {Key: "to", Value: "b"}}},

@@ -37,7 +37,7 @@ func example() *record {
 		Answers:    []fsm.Answer{{Question: "q1", Result: fsm.Result{ExitCode: 1, Stderr: "busy", Reply: &fsm.Reply{Host: "h", Failure: fsm.FailTransient, Reason: "busy"}}}, {Question: "q2"}},
 		Asking:     true,
 		Retries:    map[string]int{"b": 2, "a": 1}, Throttles: map[string]int{"a": 1}, Holds: map[string]int{"a": 1},
-		Edges: map[string]int{"a->b": 4}, JustRouted: true, StepsCapped: true, PassCapped: true, Flushing: true,
+		Edges: value.CountsOf(map[string]int{"a->b": 4}), JustRouted: true, StepsCapped: true, PassCapped: true, Flushing: true,
 		StallRing:   []fsm.StallRecord{{State: "a", ExitCode: 1, Verdict: "no"}},
 		StallCounts: map[string]int{"k": 1}, StallPrints: map[string]string{"a": "p"},
 		Evaluators: map[string]fsm.Repeat{"a": {Hash: "h", Count: 2, Seen: true}}, CumulativeMB: 1.5, BudgetSpent: true, UnderPressure: true,

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -49,7 +48,10 @@ func play(t *testing.T, d *Store, log int) *script {
 		func() { top.Child.Memory.Child = visit("b") },
 		func() { top.Child.Memory.Child.Memory.Child = visit("c") },
 		func() { rest[2].Memory.Captured.Set("x", value.NewMap("output", "é\n")) },
-		func() { rest[2].Memory.Messages = []string{"one"}; rest[2].Memory.Edges = map[string]int{"a->b": 1} },
+		func() {
+			rest[2].Memory.Messages = []string{"one"}
+			rest[2].Memory.Edges = rest[2].Memory.Edges.With("a->b", 1)
+		},
 		func() { rest[2].Memory.Result = &fsm.Result{Stdout: "x"}; rest[2].Memory.Phase = fsm.PhaseActed },
 		func() { rest[1].Memory.Child = nil; rest[1].Memory.Captured.Delete("c1") },
 		func() { rest[1].Memory.Outcome = &fsm.Outcome{TerminatedBy: fsm.EndTerminal} },
@@ -264,8 +266,7 @@ func TestStepInsideIsSmall(t *testing.T) {
 		before := j.offset
 		for i := range 10 {
 			s.Step = i + 1
-			s.Edges = maps.Clone(s.Edges)
-			s.Edges["a->b"]++
+			s.Edges = s.Edges.With("a->b", s.Edges.Get("a->b")+1)
 			for p := top; p.Child != nil; p = p.Child.Memory {
 				p.Child.Log = append(p.Child.Log, "one line")
 			}

@@ -80,7 +80,10 @@ func fields() []field {
 			patch: func(e *Writer, a, b *fsm.Snapshot) { patchEntries(e, a.RateLimits, b.RateLimits, e.rateLimit) },
 		},
 		number("consecutive_rate_limit_exhaustions", "Storm", false, func(s *fsm.Snapshot) *int { return &s.Storm }),
-		counts("edge_revisit_counts", "Edges", func(s *fsm.Snapshot) *map[string]int { return &s.Edges }),
+		{
+			key: "edge_revisit_counts", name: "Edges", put: putEdges, take: takeEdges, patch: patchEdges, entries: true, dropNull: true,
+			same: func(a, b *fsm.Snapshot) bool { return a.Edges == b.Edges }, // by memory: of others that are equal a patch says nothing,
+		},
 		number("iteration_count", "Passes", false, func(s *fsm.Snapshot) *int { return &s.Passes }),
 		{
 			key: "active_sub_loop",

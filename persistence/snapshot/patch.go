@@ -202,7 +202,6 @@ func Remember(shadow *fsm.Snapshot, now *fsm.Snapshot) {
 	shadow.InfraErrors = keepCounts(old.InfraErrors, now.InfraErrors)
 	shadow.Throttles = keepCounts(old.Throttles, now.Throttles)
 	shadow.Holds = keepCounts(old.Holds, now.Holds)
-	shadow.Edges = keepCounts(old.Edges, now.Edges)
 	shadow.StallCounts = keepCounts(old.StallCounts, now.StallCounts)
 	shadow.StallPrints = keepCounts(old.StallPrints, now.StallPrints)
 	shadow.Evaluators = keepCounts(old.Evaluators, now.Evaluators)

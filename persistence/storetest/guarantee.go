@@ -153,17 +153,17 @@ var guaranteeing = []test{
 	{"odd names inside the memory survive", func(t *T) {
 		j := t.create("fix")
 		s := snap("fix", 1)
-		s.Edges, s.StallPrints = map[string]int{}, map[string]string{}
+		s.StallPrints = map[string]string{}
 		names := []string{"", "memory", "memory_full", "captured_all", "messages_add", "sub_loop", "sub_loop_all", "$blob", "event", "a->b", "é\u2028\n\"\\", "null", "\x00"}
 		for round := range 3 {
 			for i, n := range names {
 				if round == 1 && i%3 == 0 {
 					s.Captured.Delete(n)
-					delete(s.Edges, n)
+					s.Edges = s.Edges.Without(n)
 				} else {
 					s.Captured.Set(n, value.NewMap(n, n, "memory", value.NewMap("memory", int64(round))))
 					s.Context.Set(n, []any{n, nil, value.NewMap()})
-					s.Edges[n], s.StallPrints[n] = round+1, n
+					s.Edges, s.StallPrints[n] = s.Edges.With(n, round+1), n
 				}
 				t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventRoute, n, n)}})
 			}

@@ -145,10 +145,10 @@ var remembering = []test{
 			return value.NewMap("output", out, "timeout_kind", nil, "exit_code", int64(0))
 		}
 		for _, change := range []func(){
-			func() { s.Captured.Set("a", rec("1")); s.Edges = map[string]int{"a->b": 1} },
-			func() { s.Captured.Set("b", rec("2")); s.Edges["b->a"] = 1; s.Edges["a->b"] = 2 },
-			func() { s.Captured.Set("a", value.NewMap("output", nil)); delete(s.Edges, "a->b") },
-			func() { s.Captured.Delete("a"); s.Edges = nil },
+			func() { s.Captured.Set("a", rec("1")); s.Edges = s.Edges.With("a->b", 1) },
+			func() { s.Captured.Set("b", rec("2")); s.Edges = s.Edges.With("b->a", 1).With("a->b", 2) },
+			func() { s.Captured.Set("a", value.NewMap("output", nil)); s.Edges = s.Edges.Without("a->b") },
+			func() { s.Captured.Delete("a"); s.Edges = value.Counts{} },
 			func() { s.Captured.Set("a", rec("again")); s.Context.Set("none", nil) },
 			func() { s.Context.Delete("input") },
 			func() { s.Captured = value.NewMap("b", rec("2"), "a", rec("again"), "c", rec("3")) },

@@ -310,9 +310,9 @@ func (m *model) evolve(s *fsm.Snapshot) (how string) {
 		case 5:
 			s.Messages = append(s.Messages, text)
 		case 6:
-			s.Edges = map[string]int{key: n, "a->b": s.Step}
+			s.Edges = value.CountsOf(map[string]int{key: n, "a->b": s.Step})
 		case 7:
-			delete(s.Edges, key)
+			s.Edges = s.Edges.Without(key)
 		case 8:
 			s.Retries, s.Holds = nil, map[string]int{key: n}
 		case 9:
@@ -370,7 +370,7 @@ func copyOf(s *fsm.Snapshot) *fsm.Snapshot {
 	c := *s
 	c.Context, c.Captured = s.Context.Clone(), s.Captured.Clone()
 	c.Messages, c.StallRing = slices.Clone(s.Messages), slices.Clone(s.StallRing)
-	c.Retries, c.Throttles, c.Holds, c.Edges = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds), maps.Clone(s.Edges)
+	c.Retries, c.Throttles, c.Holds = maps.Clone(s.Retries), maps.Clone(s.Throttles), maps.Clone(s.Holds)
 	c.RateLimits, c.APIErrors, c.InfraErrors = maps.Clone(s.RateLimits), maps.Clone(s.APIErrors), maps.Clone(s.InfraErrors)
 	c.StallCounts, c.StallPrints, c.Evaluators = maps.Clone(s.StallCounts), maps.Clone(s.StallPrints), maps.Clone(s.Evaluators)
 	if s.Child != nil {

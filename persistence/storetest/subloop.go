@@ -225,7 +225,7 @@ var nesting = []test{
 			s.Captured.Set("late", "x")
 			s.Current, s.Retries, s.Result = "late", map[string]int{"late": 9}, nil
 		}
-		all[2].Edges["late"] = 9
+		all[2].Edges = all[2].Edges.With("late", 9)
 		all[2].StallRing[0].State = "late"
 		top.Child.Name, top.Child.Timeout = "late", 0
 		all[1].Child.Log = append(all[1].Child.Log, "late")
@@ -234,7 +234,7 @@ var nesting = []test{
 		lent, err := t.S.Snapshot(t.ctx, j.Run().ID)
 		t.must(err)
 		lent.Child.Memory.Captured.Set("later", "x")
-		lent.Child.Memory.Child.Memory.Edges["later"] = 1
+		lent.Child.Memory.Child.Memory.Edges = value.Counts{}
 		t.memory(j.Run().ID, want)
 		t.close(j)
 		t.memory(j.Run().ID, want)
