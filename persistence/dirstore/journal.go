@@ -29,6 +29,8 @@ const patchesFrom = 256 << 10
 
 // A journal is the run of a Dir that this process owns. Record and Close are called by one goroutine; Run by any.
 type journal struct {
+	writing sync.Mutex // held by Record, Close and the timer of view; guards all that mu does not
+
 	d     *Store
 	id    persistence.ID
 	files livePaths
@@ -38,6 +40,7 @@ type journal struct {
 	events   *os.File       // the newest part; nil before the first Record
 	identity syscall.Stat_t // of it
 	beside   stateFile      // state.json, where the first of them lies
+	lag      lag            // of state.json
 	looked   time.Time      // when the journal was seen to have its name
 	offset   int64          // its length
 	before   uint64         // number of the last event before it
@@ -92,6 +95,8 @@ func (j *journal) Run() persistence.Run {
 
 // Record implements [fsm.Recorder].
 func (j *journal) Record(ctx context.Context, b *fsm.Batch) error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
 	if j.failed != nil {
 		return j.failed
 	}
@@ -125,13 +130,20 @@ func (j *journal) record(b *fsm.Batch) error {
 		return nil
 	}
 	now := time.Now()
-	if b.Checkpoint || j.rec.part > part || b.Snapshot.Outcome != nil || now.Sub(j.written) >= burst {
+	ended := b.Snapshot != nil && b.Snapshot.Outcome != nil
+	if b.Checkpoint || j.rec.part > part || ended || now.Sub(j.written) >= burst {
 		j.mu.Lock()
 		j.rec.updated = now
 		j.mu.Unlock()
+		if !ended && j.rec.part == part && j.lags(b.Checkpoint) {
+			if b.Checkpoint {
+				return j.look(now)
+			}
+			return nil
+		}
 		err := j.writeState(now)
 		switch {
-		case b.Snapshot != nil && b.Snapshot.Outcome != nil && !errors.Is(err, persistence.ErrRemoved):
+		case ended && !errors.Is(err, persistence.ErrRemoved):
 			j.view = err // the end is recorded: what a view of it lacks does not change how the run ended
 			return nil
 		case !b.Checkpoint && !errors.Is(err, persistence.ErrRemoved):
@@ -242,6 +254,7 @@ func (j *journal) append(b *fsm.Batch) error {
 		j.state.Whole = j.offset
 	}
 	j.offset += int64(len(e.Buf))
+	j.lag.added += int64(len(e.Buf))
 	j.dirty, j.created, j.resumed = true, false, false
 	if full {
 		j.full, j.patches, j.anew = size, 0, false
@@ -291,34 +304,11 @@ func (j *journal) memory(s *fsm.Snapshot) (full bool) {
 	return false
 }
 
-// writeState brings state.json up to date. Not synced: after a power cut it is rebuilt from the journal.
-func (j *journal) writeState(now time.Time) error {
-	if j.beside.folder == nil || now.Sub(j.looked) >= lookEvery {
-		if err := j.there(); err != nil {
-			return err
-		}
-		j.looked = now
-	}
-	e := j.state
-	e.Buf, e.Err = e.Buf[:0], nil
-	appendFlat(e, &j.rec, &j.rec.Snapshot, false)
-	e.Sweep()
-	if e.Err != nil {
-		return e.Err
-	}
-	j.pretty = appendCheck(snapshot.AppendIndented(j.pretty[:0], e.Buf))
-	j.written = now
-	err := j.beside.replace(j.pretty)
-	if err != nil {
-		if gone := j.there(); gone != nil {
-			return gone
-		}
-	}
-	return err
-}
-
 // Close implements [Journal].
 func (j *journal) Close(ctx context.Context) error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	j.lag.close()
 	j.d.seen.leave(j.files.commands)
 	if j.events == nil {
 		j.abandon()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +33,12 @@ func TestStateGoesWithTheJournal(t *testing.T) {
 		t.Errorf("the state beside the journal lacks %s: %v, %s", want, err, b)
 	}
 
+	large := step(3) // its state file is not written at each checkpoint, and the journal is looked for all the same
+	large.Snapshot.Messages = slices.Repeat([]string{strings.Repeat("m", 1000)}, 100)
+	must(t, j.Record(t.Context(), large))
 	j.looked = time.Time{}
-	if err := j.Record(t.Context(), step(3)); !errors.Is(err, fsm.ErrMoved) {
+	large.Snapshot.Step++
+	if err := j.Record(t.Context(), large); !errors.Is(err, fsm.ErrMoved) {
 		t.Errorf("error is %v, want %v", err, fsm.ErrMoved)
 	}
 	j.die()
