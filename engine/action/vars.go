@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,8 +31,8 @@ func isTextVar(name string) bool {
 type varFile struct {
 	path  string
 	value string
-	state os.FileInfo // as it was written; nil: not yet
-	users int         // actions that run
+	state disk.Stamp // as it was written; zero: not yet
+	users int        // actions that run
 }
 
 // varFiles are the files of one Runner. They are kept for users to look at.
@@ -122,8 +121,8 @@ func (vf *varFiles) hold(runDir string, v fsm.Var, settle *settler) (*varFile, e
 	var f *varFile
 	for _, g := range vf.files[name] {
 		if g.value == v.Value && g.intact() {
-			f = g
-			break
+			g.users++
+			return g, nil
 		}
 		if g.users == 0 && f == nil {
 			f = g
@@ -140,10 +139,8 @@ func (vf *varFiles) hold(runDir string, v fsm.Var, settle *settler) (*varFile, e
 		}
 		vf.files[name] = append(vf.files[name], f)
 	}
-	if f.value != v.Value || !f.intact() {
-		if err := f.write(v.Value, settle); err != nil {
-			return nil, err
-		}
+	if err := f.write(v.Value, settle); err != nil {
+		return nil, err
 	}
 	f.users++
 	return f, nil
@@ -160,19 +157,20 @@ func (vf *varFiles) release(used []*varFile) {
 	}
 }
 
-// intact reports whether the file is as it was written: an action may have removed it or written to it.
+// intact reports whether the file is as it was written: an action may have removed it or written to it. A run may have
+// thousands of them, and looks at each before each action, so this is one call of the system and takes no memory.
 func (f *varFile) intact() bool {
-	if f.state == nil {
+	if f.state == (disk.Stamp{}) {
 		return false
 	}
-	st, err := os.Stat(f.path)
-	return err == nil && os.SameFile(st, f.state) && st.Size() == f.state.Size() && st.ModTime().Equal(f.state.ModTime())
+	now, regular, ok := disk.StampOf(f.path)
+	return ok && regular && now == f.state
 }
 
 // write replaces the file. Like an environment, it is not readable by other users. It is durable before an action gets
 // its name, because the action may hand that on: as its result, to be recorded.
 func (f *varFile) write(value string, settle *settler) error {
-	f.state = nil
+	f.state = disk.Stamp{}
 	if err := disk.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return err
 	}
@@ -180,6 +178,10 @@ func (f *varFile) write(value string, settle *settler) error {
 	if err != nil {
 		return err
 	}
-	f.value, f.state = value, st
+	f.value = value
+	// On a system without stamps each action has the file written.
+	if now, _, ok := disk.StampOf(f.path); ok && now.Size == st.Size() && now.Modified == st.ModTime().UnixNano() {
+		f.state = now
+	}
 	return nil
 }
