@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"syscall"
+	"time"
 )
 
 // A Stamp shows whether a file or a folder is unchanged. A change to it, or to the names in a folder, gives it another
@@ -33,6 +34,19 @@ func FolderStamp(path string) (s Stamp, ok bool) {
 	}
 	return stampOf(&st)
 }
+
+// inWrite is how long a writer of this program may take, however busy the machine is, before its file is whole.
+const inWrite = time.Second
+
+// Whole reports that what was read of a file with this stamp is not in the middle of a write: the file has the same stamp now, and
+// has had it for a second. So if it is damaged, another look finds the same.
+func (s Stamp) Whole(path string) bool {
+	now, _, ok := StampOf(path)
+	return ok && now == s && s.Rested()
+}
+
+// Rested reports whether nothing has changed for a second.
+func (s Stamp) Rested() bool { return time.Since(time.Unix(0, s.Changed)) > inWrite }
 
 // StampOfFile returns the stamp of an open file.
 func StampOfFile(f *os.File) (s Stamp, err error) {

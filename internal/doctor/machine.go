@@ -38,6 +38,9 @@ const (
 // mostRuns is how many of the newest runs are looked at.
 const mostRuns = 200
 
+// mostDamaged is how many runs with a damaged record are named; the others are counted.
+const mostDamaged = 10
+
 // Machine looks at what runs need besides agents: programs, room on the disk, the project's configuration and prices, and
 // the records of runs. It sets Config.
 func (x *Examination) Machine(ctx context.Context) {
@@ -215,10 +218,17 @@ func (x *Examination) store(ctx context.Context) {
 	}
 	x.add(Finding{"store", OK, text, "", nil})
 	x.schedules(ctx)
+	damaged := 0
 	for _, r := range project.Current(runs) {
-		if len(r.Damage) > 0 {
+		if len(r.Damage) == 0 {
+			continue
+		}
+		if damaged++; damaged <= mostDamaged {
 			x.add(Finding{"store", Warning, fmt.Sprintf("the record of run %s is damaged: %s", r.ID, r.Damage[0]), x.Command("status", string(r.ID)), nil})
 		}
+	}
+	if more := damaged - mostDamaged; more > 0 {
+		x.add(Finding{"store", Warning, fmt.Sprintf("the records of %d more are damaged", more), x.Command("runs"), nil})
 	}
 	x.stale(changes)
 	x.leftovers(len(changes))

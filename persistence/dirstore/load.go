@@ -189,7 +189,7 @@ func (r *record) complete(p place) bool {
 // readState reads state.json into a flat object, nil if that is not possible.
 //
 // A file that was opened just before its run went two checkpoints on may be rewritten while it is read, so a
-// damaged one is looked at again.
+// damaged one is looked at again if it has just changed.
 func (l *loaded) readState(path string) (flat *value.Map, ours bool) {
 	return l.readStateBy(path, func(b []byte) []byte { return b })
 }
@@ -220,7 +220,7 @@ func (l *loaded) readStateBy(path string, part func([]byte) []byte) (flat *value
 		} else {
 			err = errors.New("the checksum does not hold")
 		}
-		if try == 2 {
+		if try == 2 || stamp.Whole(path) {
 			l.view = err
 			return nil, ours
 		}

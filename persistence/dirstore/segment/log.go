@@ -51,11 +51,17 @@ func OpenLog(newest, older string) (*Log, error) {
 			return &Log{Parts: olderThan(f, parts), Newest: f, Damage: damage}, nil
 		case len(parts) == 0:
 			return nil, err
-		case try == 3:
+		case try == 3 || rested(older): // else it may just be moved
 			return &Log{Parts: parts, Damage: damage}, nil
 		}
 		time.Sleep(time.Millisecond)
 	}
+}
+
+// rested reports whether no file has come to a folder, or left it, for a while.
+func rested(folder string) bool {
+	s, ok := disk.FolderStamp(folder)
+	return ok && s.Rested()
 }
 
 // olderThan returns the parts before an open file, which may have become one of them since it was opened.
