@@ -100,6 +100,8 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	go test ./fsm ./fsm/loopfile ./fsm/lint -run '^(TestHostile|TestHostileFiles|TestLarge|TestEveryCheckpointLostInTurn)$$' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Random machines, with and without interruptions; the seed is printed where one fails:"
 	go test ./fsm -run TestRandomMachines -count 1 -timeout 30m -v -machines 3000 -seed $$(date +%s) | $(quiet)
+	@echo "Random loops that are paused, extended, stopped, killed and resumed at every moment, without and with limits:"
+	go test ./fsm/simtest -run 'TestDisturbed|TestLimits' -count 1 -timeout 60m -v -seeds 20000 -seed $$(date +%s) | $(quiet)
 	@echo "Checkpoints of other programs:"
 	go test ./persistence/checkpoint -run 'Killed|NoRoom|ShortWrites|Spoilt|Torn' -count 1 -timeout 60m -v -every-step | $(quiet)
 

@@ -373,6 +373,7 @@ var arrows = map[string][]string{
 	"loops/persistence/dirstore":                  {"loops/fsm", "loops/fsm/value", "loops/internal/disk", "loops/persistence", "loops/persistence/dirstore/index", "loops/persistence/dirstore/segment", "loops/persistence/snapshot", "golang.org/x/sys"},
 	"loops/persistence/dirstore/index":            {"loops/internal/disk"},
 	"loops/persistence/snapshot":                  {"loops/fsm", "loops/fsm/value"},
+	"loops/fsm/simtest":                           {"loops/fsm", "loops/fsm/loopfile", "loops/fsm/value", "loops/persistence/snapshot"},
 	"loops/persistence/storetest":                 {"loops/fsm", "loops/fsm/value", "loops/internal/testenv", "loops/persistence"},
 	"loops/reconcile":                             {"loops/persistence", "loops/internal/proc"},
 	"loops/release":                               {"gopkg.in/yaml.v3"},

@@ -154,14 +154,15 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 		if over := e.wallSpent(); over != nil {
 			return e.overspent(st, over)
 		}
-		if e.held(ctx) == pass {
-			if e.cfg.Park && ctx.Err() == nil && e.broken == nil {
-				watch.announce()
-				return decision{halted: true, parked: true}
-			}
-			e.rests()
-			watch.rest(ctx, changed)
+		if e.held(ctx) != pass {
+			return decision{halted: true}
 		}
+		if e.cfg.Park && ctx.Err() == nil && e.broken == nil {
+			watch.announce()
+			return decision{halted: true, parked: true}
+		}
+		e.rests()
+		watch.rest(ctx, changed)
 		if e.broken != nil || ctx.Err() != nil {
 			return decision{halted: true}
 		}

@@ -83,7 +83,7 @@ func (f *fork) leave(ctx context.Context) decision {
 // wait waits while the run is paused, or ends it because its time is up, and continues with the branches that lack an end.
 func (f *fork) wait(ctx context.Context) decision {
 	e := f.e
-	if e.over() && e.loopTimeout(ctx) != pass || e.isHeld() && e.held(ctx) == ended || ctx.Err() != nil {
+	if e.over() && e.loopTimeout(ctx) != pass || e.isHeld() && e.held(ctx) != pass || ctx.Err() != nil {
 		return decision{halted: true}
 	}
 	e.mem.Attempt--

@@ -72,7 +72,7 @@ func (c *crew) assemble() (dismiss func()) {
 	}
 }
 
-// launch runs a member on a goroutine of its own. n distinguishes its processes from those of the others.
+// launch runs a member on a goroutine of its own. n, and the try of an item, distinguish its processes from those of the others.
 func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *State, n int) *member {
 	e := c.e
 	m.Child.Timeout = e.memberTime(m.Child, st, loop)
@@ -83,6 +83,9 @@ func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *Stat
 		x.keep = x.keep.inside(m.Name + ".")
 	}
 	x.outer += branchSign + strconv.Itoa(n)
+	if _, try := itemTry(m.Name); try > 1 {
+		x.outer += "." + strconv.Itoa(try)
+	}
 	own, cancel := context.WithCancelCause(ctx)
 	r := &member{memory: m, x: x, cancel: cancel}
 	if st.Loop != "" && st.Timeout > 0 {

@@ -223,7 +223,8 @@ func (r *round) left(ctx context.Context, d *member) {
 	}
 }
 
-// settleInside notes how a try of an item ended, and begins the next one where there is one.
+// settleInside notes how a try of an item ended, and begins the next one where there is one: an item at work has all its tries, also where
+// nothing more is to begin.
 func (r *round) settleInside(ctx context.Context, i int, m *BranchMemory) error {
 	e, o := r.e, m.Child.Memory.Outcome
 	if !e.detach(ctx, r.st, m.Child) {
@@ -232,10 +233,14 @@ func (r *round) settleInside(ctx context.Context, i int, m *BranchMemory) error 
 	verdict := memberVerdict(r.st, o)
 	_, try := itemTry(m.Name)
 	r.dismiss(m)
-	if verdict != "yes" && try <= r.st.Each.Retries && !e.drained() && e.affordable() == nil {
+	if verdict != "yes" && try <= r.st.Each.Retries {
 		next, loop, err := r.admit(i, try+1, nil)
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case e.root().shortage != nil || e.affordable() != nil:
+			e.record(ctx, true)
+			return nil // the item is at work on record, and continues when the run does
 		}
 		return r.launch(ctx, i, next, loop)
 	}

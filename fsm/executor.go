@@ -170,6 +170,7 @@ func (e *Executor) begin(ctx context.Context) {
 		return
 	}
 	if !e.resumed {
+		m.Wait = nil // the pause in which it was, before its first state, when the process before this one ended
 		e.emit(EventLoopStart, e.inlined([]Field{{"loop", m.Loop}})...)
 		return
 	}
@@ -182,7 +183,7 @@ func (e *Executor) begin(ctx context.Context) {
 	}
 	e.emit(EventLoopResume, e.inlined(fields)...)
 	m.Outcome, m.Continuation = nil, ""
-	if m.Wait != nil && !m.Wait.retries() && !m.heldInRetry() {
+	if m.Wait != nil && !m.Wait.retries() && !m.heldInRetry(e.cfg.Loop) {
 		m.Wait = nil // what it waited for is looked at again
 	}
 	if m.Wait != nil {
@@ -247,7 +248,7 @@ func (e *Executor) acted(ctx context.Context, st *State) decision {
 	switch {
 	case m.Wait == nil:
 		return e.again(ctx, st, e.judged(ctx, st, m.Result))
-	case m.Wait.Why == WaitRetry || m.heldInRetry():
+	case m.Wait.Why == WaitRetry || m.heldInRetry(e.cfg.Loop):
 		if wall().Before(m.Wait.Until) {
 			e.announceWait(StillWaits)
 		}

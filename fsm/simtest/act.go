@@ -1,0 +1,218 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/fsm/value"
+)
+
+// place names what an action does, by the steps that lead to it.
+func place(a fsm.Action) string {
+	var b strings.Builder
+	for i, mark := range strings.Split(a.Outer, "/") {
+		switch {
+		case i%2 == 1:
+			b.WriteString(mark)
+		case i > 0:
+			_, branch, _ := strings.Cut(mark, "+")
+			branch, _, _ = strings.Cut(branch, ".") // the try of an item is counted as that of any other place
+			b.WriteString("+" + branch + "/")
+		}
+	}
+	if item := strings.Split(a.Item, "/"); len(item) == 3 {
+		return fmt.Sprintf("%s%d %s item %s", b.String(), a.Step, a.State, item[1])
+	}
+	return fmt.Sprintf("%s%d %s", b.String(), a.Step, a.State)
+}
+
+// A runner acts in a world.
+type runner struct{ *World }
+
+func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+	at := place(a)
+	w.mu.Lock()
+	w.steps++
+	mark := a.Outer + fsm.AttemptMark(a.Step, a.Attempt) + "|" + fmt.Sprint(a.Item, "|", a.Started, "|", a.Kind, "|", a.Text)
+	try := w.results[at]
+	if a.Item != "" {
+		try = int(a.Item[len(a.Item)-1])
+	}
+	if a.Kind != fsm.KindJudge {
+		if w.marks[mark] {
+			w.fault("started twice under one name: " + mark)
+		}
+		w.marks[mark] = true
+		if w.hold != nil && time.Now().After(w.heldAt) && a.Item == "" {
+			w.fault("a paused run starts " + at)
+		}
+	}
+	if at := w.life.brokenAt; !at.IsZero() && time.Now().After(at) {
+		w.fault("an action starts after a batch could not be recorded: " + mark)
+	}
+	w.flying[mark]++
+	w.crowd(a)
+	d := time.Duration(1 + w.hash(at, try, "time")%8_000_000_000)
+	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.flying[mark]--; w.flying[mark] == 0 {
+			delete(w.flying, mark)
+		}
+	}()
+	t := time.NewTimer(d)
+	defer t.Stop()
+	limit := make(<-chan time.Time)
+	if a.Timeout > 0 && a.Timeout < d {
+		limit = time.After(a.Timeout)
+	}
+	select {
+	case <-t.C:
+	case <-limit:
+		return fsm.Result{ExitCode: 124, TimeoutKind: "wall", Stdout: token(at, try), Duration: a.Timeout, Reply: w.reply(a, at, try)}, nil
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		w.cutShort(a)
+		return fsm.Result{ExitCode: -15, Reply: w.reply(a, at, try)}, nil
+	}
+	res, err := w.result(a, at, try, d, out)
+	if ctx.Err() != nil {
+		w.cutShort(a)
+	}
+	return res, err
+}
+
+// cutShort counts a prompt or a judge that a stop ends: what it used is spent.
+func (w *World) cutShort(a fsm.Action) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a.Kind != fsm.KindShell && !w.life.dead {
+		w.cut++
+	}
+}
+
+// crowd checks how many items of each list around an action are at work. A look of a wait is not at work. The caller holds the lock.
+func (w *World) crowd(a fsm.Action) {
+	for list, most := range w.most {
+		items := map[string]bool{}
+		for mark := range w.flying {
+			rest, inside := strings.CutPrefix(mark, list)
+			if inside && (rest[0] == '+' || rest[0] == '|') && !strings.HasSuffix(mark, "|look") {
+				items[strings.FieldsFunc(rest, func(r rune) bool { return r == '/' || r == '|' })[0]] = true
+			}
+		}
+		if len(items) > most {
+			w.fault(fmt.Sprintf("%d items of %s are at work, of %d at once: %v, with %s", len(items), list, most, items, a.State))
+		}
+	}
+}
+
+// token is in the output of an action, by which its result is found on record.
+func token(at string, try int) string { return "{" + at + "|" + strconv.Itoa(try) + "}\n" }
+
+func (w *World) reply(a fsm.Action, at string, try int) *fsm.Reply {
+	if a.Kind != fsm.KindPrompt && a.Kind != fsm.KindJudge {
+		return nil
+	}
+	cost := float64(1+w.hash(at, try, "cost")%30) / 100
+	return &fsm.Reply{
+		Host: "fake", Model: "m", Session: "s", Complete: true, Coverage: fsm.CoverageComplete, Cost: &cost, Usage: fsm.Usage{Input: int64(1 + w.hash(at, try, "tokens")%20)},
+	}
+}
+
+func (w *World) result(a fsm.Action, at string, try int, d time.Duration, out func(string)) (fsm.Result, error) {
+	res := fsm.Result{Stdout: token(at, try), Duration: d, Reply: w.reply(a, at, try)}
+	res.Bytes = int64(len(res.Stdout))
+	k := w.hash(at, try, "result") % 16
+	switch {
+	case a.Kind == fsm.KindJudge:
+		res.Reply.Answer = value.NewMap("verdict", []string{"yes", "yes", "no"}[k%3], "confidence", 0.9, "reason", "so", "evidence", "|")
+		res.Reply.Raw = string(value.AppendJSON(nil, res.Reply.Answer))
+		return res, nil
+	case a.Text == "list":
+		res.Stdout = "p\nq\nr\n"
+		return res, nil
+	case a.Text == "look":
+		if w.hash(at, a.Attempt, "look")%3 > 0 {
+			res.ExitCode = 1
+		}
+		return res, nil
+	case a.Kind == fsm.KindPrompt && k < 4 && try < 3:
+		res.ExitCode, res.Reply.Failure, res.Reply.Reason = 1, fsm.FailRateLimited, "so it said"
+		if k < 2 {
+			res.Reply.Failure = fsm.FailTransient
+		}
+		res.Reply.Usage, *res.Reply.Cost = fsm.Usage{}, 0
+	case k < 9:
+	case k < 12:
+		res.ExitCode = 1
+	case k < 14:
+		res.ExitCode = 3
+	case k == 14 && a.Kind == fsm.KindShell && a.Item == "":
+		return fsm.Result{}, errors.New("it cannot be started")
+	}
+	if out != nil && k%2 == 0 {
+		out(strings.TrimSuffix(res.Stdout, "\n"))
+	}
+	return res, nil
+}
+
+// A watcher looks out of a world: each address answers after some looks, and there are no other runs.
+type watcher struct{ *World }
+
+func (w watcher) URL(ctx context.Context, _ string, _ bool) (fsm.Answered, error) {
+	select {
+	case <-time.After(time.Duration(1 + w.hash("url", time.Since(w.begun))%900_000_000)):
+	case <-ctx.Done():
+		return fsm.Answered{Problem: ctx.Err().Error()}, nil
+	}
+	if w.hash("url", time.Since(w.begun))%3 > 0 {
+		return fsm.Answered{Status: 503}, nil
+	}
+	return fsm.Answered{Status: 200}, nil
+}
+
+func (watcher) Run(context.Context, string) (fsm.OtherRun, error) {
+	return fsm.OtherRun{}, errors.New("there is none")
+}
+
+// Limited implements [fsm.Circuit].
+func (w *World) Limited(host string, until time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.refused[host] = until
+	return nil
+}
+
+// Answered implements [fsm.Circuit].
+func (w *World) Answered(host string, _ time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.refused, host)
+	return nil
+}
+
+// Refused implements [fsm.Circuit].
+func (w *World) Refused(string) (by string, until time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return "fake", w.refused["fake"]
+}
+
+type noFiles struct{}
+
+func (noFiles) ReadFile(string) ([]byte, error)                     { return nil, fs.ErrNotExist }
+func (noFiles) WriteFile(string, []byte) error                      { return nil }
+func (noFiles) Write(_ string, content func(io.Writer) error) error { return content(io.Discard) }
+
+func (noFiles) Stat(string) (time.Time, int64, error)                  { return time.Time{}, 0, fs.ErrNotExist }
+func (noFiles) Glob(context.Context, string, string) ([]string, error) { return nil, nil }

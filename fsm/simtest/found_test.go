@@ -1,0 +1,64 @@
+package simtest
+
+import (
+	"testing"
+	"time"
+)
+
+// What simulations have found, each as small as it gets, with a few seeds: they are what actions come to, and how long they take.
+func TestFound(t *testing.T) {
+	t.Parallel()
+	prompt := []string{"action_type: prompt", "action: do it", "evaluate: {type: exit_code}"}
+	list := []string{"for_each: [x, y, z]", "on_item_failure: continue", "on_error: done", "on_no: done", "on_yes: done"}
+	loop := func(name string, states ...*State) *Loop { return &Loop{Name: name, States: states} }
+	for _, c := range []struct {
+		name  string
+		loops []*Loop
+		plan  []Disturbance
+	}{
+		{
+			"a run that is paused in its branches and stopped by --after-item used up the stack",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"join: settled", "on_error: done", "on_no: done", "on_yes: done"}, Branches: []*State{
+				{Name: "a", Keys: []string{"action: do it", "retry: {times: 2, backoff: 9s}"}}, {Name: "b", Keys: []string{"action: do it"}},
+			}})},
+			[]Disturbance{{4, time.Millisecond, Pause}, {4, 9 * time.Second, Drain}},
+		},
+		{
+			"an item that failed in its first try when the run was stopped by --after-item lost its other tries",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: append(append([]string{"item_retries: 2"}, prompt...), list...)})},
+			[]Disturbance{{4, time.Millisecond, Drain}},
+		},
+		{
+			"two tries of an item were started under one name",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: append(append([]string{"item_retries: 2", "parallel: 2"}, prompt...), list...)})},
+			nil,
+		},
+		{
+			"a wait of an item looked once more when the run was paused and stopped by --after-item",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: append([]string{"wait: {until: look, every: 2s}"}, list...)})},
+			[]Disturbance{{9, 4 * time.Second, Pause}, {13, 4 * time.Second, Drain}},
+		},
+		{
+			"an item that was paused before it began, in a process that was killed, could not be resumed after the next kill",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "on_yes: s1", "on_no: s1", "on_error: s1"}}, &State{Name: "s1", Keys: []string{"loop: l1", "on_error: done", "on_no: done", "on_yes: done"}}),
+				loop("l1", &State{Name: "e0", Keys: append([]string{"action_type: prompt", "action: do it", "parallel: 3"}, list...)}),
+			},
+			[]Disturbance{{9, 0, Pause}, {13, 0, CrashLost}, {18, 4*time.Second + 1, CrashOver}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := &Definition{Loops: c.loops}
+			for seed := range uint64(40) {
+				a, b, err := both(t, seed, d, c.plan)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text := b.Differs(a, false); text != "" {
+					t.Fatalf("seed %d: %s\n%s", seed, text, story(t, seed, d, c.plan, false))
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,197 @@
+package simtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence/snapshot"
+)
+
+// A recorder remembers for one process.
+type recorder struct {
+	w    *World
+	life *life
+}
+
+func (r recorder) Record(_ context.Context, b *fsm.Batch) error {
+	w := r.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.life.dead {
+		return errDied
+	}
+	w.batches++
+	w.steps++
+	due := w.due()
+	for _, d := range due {
+		if d.What == CrashLost {
+			r.die()
+			return errDied
+		}
+	}
+	for i := range b.Events {
+		b.Events[i].Seq = uint64(len(w.events) + 1)
+		b.Events[i].Fields = slices.Clone(b.Events[i].Fields)
+		w.check(b.Events[i])
+		w.events = append(w.events, b.Events[i])
+	}
+	if b.Snapshot != nil {
+		w.remember(b.Snapshot)
+	}
+	for _, d := range due {
+		switch {
+		case d.What == CrashKept:
+			r.die()
+			return errDied
+		case d.What == Broken:
+			r.life.dead, r.life.brokenAt = true, time.Now()
+			return errDied
+		case d.Delay == 0:
+			w.does(d)
+		default:
+			time.AfterFunc(d.Delay, func() {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.does(d)
+			})
+		}
+	}
+	return nil
+}
+
+func (r recorder) die() {
+	r.life.dead = true
+	r.life.cancel(errDied)
+}
+
+// due takes what is to happen at this batch.
+func (w *World) due() (due []Disturbance) {
+	w.plan = slices.DeleteFunc(w.plan, func(d Disturbance) bool {
+		if d.After <= w.batches {
+			due = append(due, d)
+			return true
+		}
+		return false
+	})
+	return due
+}
+
+func (w *World) remember(m *fsm.Snapshot) {
+	var line []byte
+	var err error
+	if len(w.lines) == 0 {
+		line, err = w.enc.Whole(m)
+	} else {
+		line, err = w.enc.Patch(m)
+	}
+	if err != nil {
+		w.fault("the memory cannot be written: " + err.Error())
+		return
+	}
+	w.lines = append(w.lines, slices.Clone(line))
+	w.whole = nil
+	if w.batches%8 == 0 { // it takes as long as all else
+		all, _ := snapshot.NewEncoder(nil).Whole(m)
+		w.whole = slices.Clone(all)
+	}
+	w.verify(m, w.loop, "", "")
+	if m.Elapsed.Milliseconds() < w.elapsed.Milliseconds() {
+		w.fault(fmt.Sprintf("the used time went from %s to %s", w.elapsed, m.Elapsed))
+	}
+	w.elapsed = m.Elapsed
+	if m.Outcome == nil {
+		w.attend(m)
+	}
+}
+
+func (w *World) raised() (all fsm.Raise) {
+	for _, r := range w.raises {
+		all = all.Plus(r)
+	}
+	return all
+}
+
+// mostLate is how long a loop may use after its time is up: what was begun before goes on, and no action or judge takes longer than 8 s.
+const mostLate = 20 * time.Second
+
+// verify checks the memory of a loop, and of those inside it. l is nil for a branch or an item with an action. outer is as in actions.
+func (w *World) verify(m *fsm.Snapshot, l *fsm.Loop, at, outer string) {
+	bad := func(format string, args ...any) {
+		w.fault(fmt.Sprintf("in "+cmp.Or(at, "the run")+": "+format, args...))
+	}
+	if most := time.Since(w.begun) + time.Millisecond; m.Elapsed < 0 || m.Elapsed > most {
+		bad("the used time is %s of %s", m.Elapsed, most)
+	}
+	raised := w.raised()
+	if l != nil {
+		if most := l.Timeout + raised.Time + mostLate; l.Timeout > 0 && m.Elapsed > most {
+			bad("the used time is %s, and its timeout %s", m.Elapsed, l.Timeout+raised.Time)
+		}
+		if b := l.Budget; b != nil && b.Prompts > 0 && m.Spent.Prompts > b.Prompts+raised.Prompts {
+			bad("%d prompts of %d", m.Spent.Prompts, b.Prompts+raised.Prompts)
+		}
+	}
+	var st *fsm.State
+	if l != nil {
+		st = l.States[m.Current]
+	}
+	outer += fsm.AttemptMark(m.Step, m.Attempt)
+	open := 0
+	for name, c := range m.Inside() {
+		var inner *fsm.Loop
+		if !c.Inline(name, m) {
+			inner, _ = w.lib.Loop(c.Name, l)
+		}
+		w.verify(c.Memory, inner, at+"/"+strconv.Itoa(m.Step)+name, outer+member(st, name))
+		if o := c.Memory.Outcome; o == nil || w.life.resumes(*o) {
+			open++
+		}
+	}
+	switch {
+	case st == nil:
+	case st.Branches != nil && st.Branches.Most > 0 && open > st.Branches.Most:
+		bad("%d branches have begun, of %d at once", open, st.Branches.Most)
+	case st.Each != nil:
+		w.most[outer] = st.Each.Parallel
+	}
+}
+
+// member is what a branch or an item adds to the marks of its actions.
+func member(st *fsm.State, name string) string {
+	if st == nil || name == "" {
+		return ""
+	}
+	if fsm.ItemOf(name) > 0 {
+		return "+" + name[1:]
+	}
+	for i, b := range st.Branches.List {
+		if b.Name == name {
+			return "+" + strconv.Itoa(i+1)
+		}
+	}
+	return ""
+}
+
+// check looks at an event that is being recorded.
+func (w *World) check(ev fsm.Event) {
+	switch ev.Kind {
+	case fsm.EventActionComplete:
+		text, _ := ev.Get("output_preview").(string)
+		if _, rest, ok := strings.Cut(text, "{"); ok {
+			at, _, _ := strings.Cut(rest, "|")
+			w.results[at]++
+		}
+	case fsm.EventActionError: // it could not be started, which is a result
+		w.results["error "+fmt.Sprint(ev.Depth, ev.Get("branch"), ev.Get("state"))]++
+	case fsm.EventStateEnter, fsm.EventBranchStart, fsm.EventItemStart:
+		if w.hold != nil && ev.Time.After(w.heldAt) && ev.Get("resumed") == nil {
+			w.fault(fmt.Sprintf("a paused run begins something: %s", ev.AppendJSON(nil)))
+		}
+	}
+}

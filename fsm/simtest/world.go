@@ -1,0 +1,212 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"loops/fsm"
+	"loops/persistence/snapshot"
+)
+
+// A World is all that a run meets, in the virtual time of a bubble: what acts, what remembers, and a user who disturbs. What an action comes to
+// depends on its place in the run and on how many of its results are on record, and on nothing else.
+type World struct {
+	seed uint64
+	loop *fsm.Loop
+	lib  fsm.Library
+	plan []Disturbance
+
+	mu      sync.Mutex
+	begun   time.Time
+	events  []fsm.Event
+	whole   []byte   // the newest memory, now and then
+	lines   [][]byte // of the memory: the first one whole, patches behind it
+	enc     *snapshot.Encoder
+	batches int
+	steps   int            // batches, and results
+	results map[string]int // on record, by place
+	marks   map[string]bool
+	flying  map[string]int // actions in flight, by the list or state that they belong to
+	most    map[string]int // items at work at once, by the mark of their list
+	asked   map[string]bool
+	awaited map[string]bool // waits for events that are on record now
+	over    bool            // the run has ended
+	elapsed time.Duration   // on record
+	faults  []string
+	cut     int // prompts and judges that a stop ended
+
+	life    *life
+	hold    chan struct{}
+	heldAt  time.Time
+	changed chan struct{}
+	raises  []fsm.Raise
+	inbox   []fsm.Signal
+	refused map[string]time.Time // hosts that refuse, and until when
+}
+
+// A life is one process of the run.
+type life struct {
+	dead     bool      // nothing is recorded any more
+	brokenAt time.Time // the store reported an error then; zero = it did not
+	asked    bool      // to end: it is resumed
+	cancel   context.CancelCauseFunc
+	drain    chan struct{}
+	wake     chan struct{}
+}
+
+// NewWorld returns a world without a run. It is used inside one bubble.
+func NewWorld(seed uint64, loop *fsm.Loop, lib fsm.Library, plan []Disturbance) *World {
+	return &World{
+		seed: seed, loop: loop, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{},
+		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, changed: make(chan struct{}), refused: map[string]time.Time{},
+	}
+}
+
+var errDied = errors.New("the process died")
+
+// mostLives is how often a run may be resumed.
+const mostLives = 60
+
+// Run runs the loop to its end, over as many processes as it takes.
+func (w *World) Run() *Trace {
+	w.begun = time.Now()
+	hung := time.AfterFunc(10_000*time.Hour, func() {
+		w.mu.Lock()
+		w.fault("the run hangs")
+		w.mu.Unlock()
+		w.life.cancel(errDied)
+	})
+	defer hung.Stop()
+	for n := 1; ; n++ {
+		out, err, resumable := w.live(n)
+		if err == nil && !resumable || len(w.faults) > 0 || n > mostLives {
+			return w.trace(out, n)
+		}
+		time.Sleep(time.Duration(w.hash("between", n) % 100_000_000_000))
+	}
+}
+
+func (w *World) live(n int) (out fsm.Outcome, err error, resumable bool) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	l := &life{cancel: cancel, drain: make(chan struct{}), wake: make(chan struct{}, 1)}
+	w.mu.Lock()
+	w.life = l
+	w.mu.Unlock()
+	cfg := w.config(n)
+	var x *fsm.Executor
+	if len(w.lines) == 0 {
+		x = fsm.Start(cfg, w.loop.Context.Clone(), time.Now())
+	} else {
+		mem, err := w.memory()
+		if err != nil {
+			w.fault("what is on record cannot be read: " + err.Error())
+			return out, err, false
+		}
+		if mem.Outcome != nil && !l.resumes(*mem.Outcome) {
+			return *mem.Outcome, nil, false // the process died when all was on record
+		}
+		x = fsm.Resume(cfg, mem)
+	}
+	out, err = x.Run(ctx)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil && !l.dead {
+		w.fault("the run broke: " + err.Error())
+	}
+	if n := len(w.flying); n > 0 {
+		w.fault(fmt.Sprintf("the run ended, and %d actions are in flight", n))
+	}
+	l.dead = true
+	return out, err, err != nil || l.resumes(out)
+}
+
+// resumes reports whether a run that ended so is resumed: a user, or a lack of something, ended it.
+func (l *life) resumes(o fsm.Outcome) bool {
+	return o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndUserStopped
+}
+
+func (w *World) config(n int) fsm.Config {
+	l := w.life
+	return fsm.Config{
+		Loop: w.loop, Library: w.lib, Runner: runner{w}, Recorder: recorder{w, l}, Files: noFiles{}, Run: fsm.RunName{ID: "run", Attempt: n}, Verify: true,
+		Random: func() float64 { return 0.5 }, Circuit: w, Watcher: watcher{w}, Inbox: w, History: w.history, EndsEvery: 3, Drain: l.drain, Wake: l.wake,
+		Held: func() <-chan struct{} {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.hold
+		},
+		Changed: func() <-chan struct{} {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.changed
+		},
+		Raise: func(after uint64) (uint64, fsm.Raise, string, bool) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if after >= uint64(len(w.raises)) {
+				return 0, fsm.Raise{}, "", false
+			}
+			return after + 1, w.raises[after], "ada", true
+		},
+	}
+}
+
+func (w *World) hash(parts ...any) uint64 {
+	h := fnv.New64a()
+	fmt.Fprint(h, w.seed, parts)
+	x := h.Sum64() // the last bytes of the text hardly change its high bits
+	x ^= x >> 31
+	x *= 0x9e3779b97f4a7c15
+	return x ^ x>>29
+}
+
+// fault notes what must not be. The caller holds the lock, or is alone.
+func (w *World) fault(text string) {
+	if len(w.faults) < 5 {
+		w.faults = append(w.faults, fmt.Sprintf("at %s: %s", time.Since(w.begun), text))
+	}
+}
+
+// memory is what a process that begins finds on record.
+func (w *World) memory() (*fsm.Snapshot, error) {
+	var d snapshot.Decoder
+	if err := d.Whole(w.lines[0]); err != nil {
+		return nil, err
+	}
+	for _, line := range w.lines[1:] {
+		if err := d.Patch(line); err != nil {
+			return nil, err
+		}
+	}
+	m, err := d.Snapshot(nil)
+	if err != nil {
+		return nil, err
+	}
+	w.enc = snapshot.NewEncoder(nil)
+	whole, err := w.enc.Whole(m)
+	if w.whole != nil && string(whole) != string(w.whole) {
+		w.fault(fmt.Sprintf("the patches came to another memory:\n%s\n%s", whole, w.whole))
+	}
+	w.lines = [][]byte{slices.Clone(whole)}
+	return m, err
+}
+
+func (w *World) history(_ context.Context, after uint64) iter.Seq2[fsm.Event, error] {
+	w.mu.Lock()
+	all := w.events
+	w.mu.Unlock()
+	return func(yield func(fsm.Event, error) bool) {
+		for _, ev := range all[min(int(after), len(all)):] { //nolint:gosec // there are never so many
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
