@@ -23,6 +23,7 @@ type Answer struct {
 	Choice   string            // its name, or its number in the list of choices
 	Fields   map[string]string // as texts, by name
 	From     string            // who answers; "" = the user of this process
+	Person   string            // by which a quorum tells people apart; "" = From
 	Known    []string          // the names and teams by which the face knows who answers; nil = it does not
 	Withdraw bool              // the question is taken back: there is no choice
 	Address  string            // of the question; "" = the one question that the run has asked in all: where it asked others, that is refused
@@ -34,7 +35,8 @@ type Answered struct {
 	N        uint64
 	Run      persistence.Run
 	Question *fsm.OpenQuestion
-	Open     int // questions of the run besides that have no answer yet
+	Open     int    // questions of the run besides that have no answer yet
+	Standing string // of a question with a quorum that is still open: the answers so far; "" = the question is answered
 }
 
 // Answer records the answer to a question of a run, with who gave it. It is recorded when Answer returns, even for a run that no
@@ -90,10 +92,16 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	if s.Withdraw {
 		data.Set("withdraw", true)
 	}
+	if s.Person != "" && s.Person != s.From {
+		data.Set("person", s.Person)
+	}
 	q := given.Question
 	args := value.NewMap("name", fsm.AnswerName(q.Address), "data", data, "from", s.From, "state", q.Wait.State, "question", value.Truncate(q.Question, mostQuestion))
 	if q.Path != "" {
 		args.Set("path", q.Path)
+	}
+	if q.Quorum > 1 {
+		args.Set("quorum", int64(q.Quorum))
 	}
 	c, err := a.record(ctx, persistence.Command{Kind: persistence.CommandAnswer, Segment: persistence.AnySegment, Args: args})
 	if err != nil {
@@ -101,6 +109,11 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	}
 	given.N = c.N
 	a.rouse(persistence.CommandAnswer)
+	if q.Quorum > 1 {
+		if left := Unanswered(ctx, store, id, []*fsm.OpenQuestion{q}); len(left) > 0 {
+			given.Standing = left[0].Standing()
+		}
+	}
 	return given, a.first(ctx, given.Question, c.N)
 }
 
@@ -199,13 +212,16 @@ func (e *Engine) Question(ctx context.Context, id persistence.ID) (*fsm.OpenQues
 	return nil, err
 }
 
-// Unanswered returns the questions of a run that have no answer on record yet: a run that no process carries takes its answers when it is
-// resumed.
+// Unanswered returns the questions of a run that have no answer on record yet, with the answers so far to those that need several. A run that
+// no process carries takes its answers when it is resumed.
 func Unanswered(ctx context.Context, store *project.Records, id persistence.ID, open []*fsm.OpenQuestion) []*fsm.OpenQuestion {
 	if len(open) == 0 {
 		return nil
 	}
-	given, _ := Given(ctx, store, id) // an answer that cannot be read is not on record: whoever answers again is told
+	given, votes, _ := answers(ctx, store, id) // an answer that cannot be read is not on record: whoever answers again is told
+	for _, q := range open {
+		q.Votes = votes[q.Address]
+	}
 	return slices.DeleteFunc(slices.Clone(open), func(q *fsm.OpenQuestion) bool {
 		return slices.ContainsFunc(given, func(g inspect.GivenAnswer) bool { return g.Address == q.Address })
 	})
@@ -213,18 +229,25 @@ func Unanswered(ctx context.Context, store *project.Records, id persistence.ID, 
 
 // Given returns the answers on record to questions of a run, in their order. Those that cannot be read are left out.
 func Given(ctx context.Context, store *project.Records, id persistence.ID) ([]inspect.GivenAnswer, error) {
+	given, _, err := answers(ctx, store, id)
+	return given, err
+}
+
+// answers returns the answers of a run, and those so far to questions that need several, by address.
+func answers(ctx context.Context, store *project.Records, id persistence.ID) ([]inspect.GivenAnswer, map[string][]fsm.Vote, error) {
 	kept, ok := store.Store.(persistence.Controller)
 	if !ok {
-		return nil, nil
+		return nil, nil, nil
 	}
 	commands, err := kept.Commands(ctx, id, 0)
 	if _, damaged := errors.AsType[*persistence.DamageError](err); damaged || errors.Is(err, persistence.ErrNotFound) {
 		err = nil // of a run that waits in its first state nothing is on record yet
 	}
-	return inspect.GivenAnswers(commands), err
+	given, votes := inspect.GivenAnswers(commands)
+	return given, votes, err
 }
 
-// first refuses if the question has an answer before number mine; 0 = any.
+// first refuses if the question was answered before number mine; 0 = at all.
 func (a *asking) first(ctx context.Context, q *fsm.OpenQuestion, mine uint64) error {
 	return a.answeredFirst(ctx, q.Address, "question of state "+humanize.Quote(q.Wait.State), mine)
 }
@@ -233,7 +256,7 @@ func (a *asking) first(ctx context.Context, q *fsm.OpenQuestion, mine uint64) er
 func (a *asking) answeredFirst(ctx context.Context, address, which string, mine uint64) error {
 	given, _ := Given(ctx, a.store, a.id) // then the answer is on record, or cannot be recorded, which is told
 	i := slices.IndexFunc(given, func(g inspect.GivenAnswer) bool { return g.Address == address })
-	if i < 0 || given[i].N == mine {
+	if i < 0 || mine > 0 && given[i].N >= mine {
 		return nil
 	}
 	by := ""

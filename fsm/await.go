@@ -103,12 +103,22 @@ type Awaiting struct {
 	Reminders   int       // of AwaitAsk: how many were recorded
 	RemindAt    time.Time // of AwaitAsk: when the next one is due; zero = never
 	EscalateAt  time.Time // of AwaitAsk: when it is escalated; zero = never, or it was
+	Heard       uint64    // of AwaitAsk with a quorum: number of the last answer that is in the history
+}
+
+// Quorum returns how many equal answers decide the question that is waited for, 1 where none is.
+func (w *Awaiting) Quorum() int {
+	if w == nil || w.Kind != AwaitAsk {
+		return 1
+	}
+	return max(1, w.ask().Quorum)
 }
 
 // A sight is what one look came to.
 type sight struct {
 	verdict string     // "" = it has not come yet
 	seen    string     // in a line
+	told    bool       // the history has that already
 	result  Result     // for a capture
 	record  *value.Map // the same, where it is whole; nil = it is made of the result
 }

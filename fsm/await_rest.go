@@ -55,7 +55,7 @@ func (x *awaiter) look(ctx context.Context) (sight, error) {
 
 // tell records in the history what a look found, where that is new, and now and then where it is not.
 func (x *awaiter) tell(w *Awaiting, s sight, took time.Duration) {
-	if w.Seen == x.seen && time.Since(x.told) < waitEvent {
+	if s.told || w.Seen == x.seen && time.Since(x.told) < waitEvent {
 		return
 	}
 	x.announce()

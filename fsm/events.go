@@ -26,6 +26,7 @@ const (
 
 	EventHumanRequested = "human_approval_requested" // state, question, choices [fields, who, until]: a person is asked
 	EventHumanResponse  = "human_response"           // state, response, by, number [fields]: and answered
+	EventHumanVote      = "human_vote"               // state, response, by, number, standing: an answer to a question that needs several
 	EventHumanReminded  = "human_reminded"           // state, question, choices, number, since [until]: an open question is reminded of
 	EventHumanEscalated = "human_escalated"          // state, question, choices, to, since [until]: others are told of an open question
 	EventBranchesStart  = "branches_start"           // state, branches, max_parallel [resumed]: the state begins with its branches, or continues with them

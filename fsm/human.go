@@ -31,6 +31,7 @@ type Ask struct {
 
 	Remind   time.Duration // between two reminders while it is open; 0 = none are sent
 	Escalate Escalation
+	Quorum   int // so many equal answers by different people decide; 0 and 1 = the first answer does
 }
 
 // An AskField is something that may be said beside the choice.
@@ -50,6 +51,7 @@ type OpenQuestion struct {
 	Ask
 	Reminders int       // that were recorded
 	RemindAt  time.Time // when the next one is due; zero = never
+	Votes     []Vote    // answers so far to a question with a quorum; only who reads the records of the run fills it in
 }
 
 // Questions are those that the run waits for answers to, in whatever sub-loops, branches and items.
@@ -138,6 +140,9 @@ func (e *Executor) freeze(a *Ask, w *Awaiting) error {
 	if a.Approval {
 		form.Set("approval", true)
 	}
+	if a.Quorum > 1 {
+		form.Set("quorum", int64(a.Quorum))
+	}
 	a.planReminders(w, form)
 	w.Form = string(value.AppendJSON(nil, form))
 	return nil
@@ -168,6 +173,8 @@ func (w *Awaiting) ask() *Ask {
 	a.Choices, a.Who = texts(form, "choices"), texts(form, "who")
 	a.Show, _ = form.Value("show").(string)
 	a.Approval, _ = form.Value("approval").(bool)
+	quorum, _ := form.Value("quorum").(int64)
+	a.Quorum = int(quorum)
 	a.readReminders(form, texts)
 	fields, _ := form.Value("fields").(*value.Map)
 	for _, name := range fields.Keys() {
@@ -296,7 +303,7 @@ func (e *Executor) tellQuestion(w *Awaiting) {
 // AnswerName is the name under which the answer to a question is in the inbox.
 func AnswerName(address string) string { return "answer " + address }
 
-// seeAnswer takes the first answer to the question. No other question of the run has its address.
+// seeAnswer takes the first answer to the question, or of one with a quorum those that decide. No other question of the run has its address.
 func (e *Executor) seeAnswer(ctx context.Context, st *State, w *Awaiting) (sight, error) {
 	if e.cfg.Inbox == nil {
 		return sight{}, nil
@@ -313,38 +320,40 @@ func (e *Executor) seeAnswer(ctx context.Context, st *State, w *Awaiting) (sight
 	case len(list) == 0:
 		return sight{}, nil
 	}
-	s := list[0]
-	said, _ := s.Data.(*value.Map)
-	choice, _ := said.Value("choice").(string)
-	given, _ := said.Value("fields").(*value.Map)
-	if a := st.Await.Ask; a != nil && a.Approval { // a former version asked it with other words
-		if now, err := a.Chosen(choice); err == nil {
-			choice = now
-		}
+	asked := w.ask()
+	given := make([]Vote, len(list))
+	for i, s := range list {
+		given[i] = st.Await.Ask.vote(s)
 	}
-	verdict := choice
-	if taken, _ := said.Value("withdraw").(bool); taken {
-		verdict, choice = AwaitWithdrawn, ""
+	t := Count(asked.Quorum, given)
+	if len(t.Agreed) == 0 {
+		e.tellVotes(w, address, asked.Quorum, given, t)
+		return sight{seen: e.mem.Awaiting.Seen, told: true}, nil
 	}
-	rec := value.NewMap("output", choice, "exit_code", int64(0), "choice", choice, "by", s.From, "at", FormatTime(s.At))
-	for _, k := range given.Keys() {
-		rec.Set(k, given.Value(k))
+	last, by, fields := t.Agreed[len(t.Agreed)-1], t.By(), t.Fields()
+	verdict, choice := last.Choice, last.Choice
+	if verdict == AwaitWithdrawn {
+		choice = ""
 	}
-	if text, ok := given.Value("text").(string); ok {
+	rec := value.NewMap("output", choice, "exit_code", int64(0), "choice", choice, "by", by, "at", FormatTime(last.At))
+	for _, k := range fields.Keys() {
+		rec.Set(k, fields.Value(k))
+	}
+	if text, ok := fields.Value("text").(string); ok {
 		rec.Set("output", text) // as it was edited
 	}
-	if text, ok := given.Value("edit").(string); ok && w.ask().Approval {
+	if text, ok := fields.Value("edit").(string); ok && asked.Approval {
 		rec.Set("output", text)
 	}
-	fields := []Field{{"state", st.Name}, {"address", address}, {"response", verdict}, {"by", s.From}, {"number", int64(s.N)}} //nolint:gosec // there are never so many
-	if given.Len() > 0 {
-		fields = append(fields, Field{"fields", given})
+	said := []Field{{"state", st.Name}, {"address", address}, {"response", verdict}, {"by", by}, {"number", int64(last.N)}} //nolint:gosec // there are never so many
+	if fields.Len() > 0 {
+		said = append(said, Field{"fields", fields})
 	}
-	e.emit(EventHumanResponse, fields...)
-	by := ""
-	if s.From != "" {
-		by = " by " + s.From
+	e.emit(EventHumanResponse, said...)
+	seen := "answered"
+	if by != "" {
+		seen += " by " + by
 	}
 	out, _ := rec.Value("output").(string)
-	return sight{verdict: verdict, seen: "answered" + by, record: rec, result: Result{Stdout: out}}, nil
+	return sight{verdict: verdict, seen: seen, record: rec, result: Result{Stdout: out}}, nil
 }

@@ -92,7 +92,7 @@ func (d *decoder) asked(of *block) *fsm.Await {
 		return nil
 	}
 	b := of.sub("ask")
-	a := &fsm.Ask{Question: b.text("question"), Choices: usualChoices, Show: b.text("show"), Who: b.texts("who")}
+	a := &fsm.Ask{Question: b.text("question"), Choices: usualChoices, Show: b.text("show"), Who: b.texts("who"), Quorum: b.int("quorum")}
 	if !b.has("question") {
 		d.errorf(of.pos("ask"), join(b.path, "question"), "missing-key", "ask lacks question: what the person is asked")
 	} else if f := b.fields["question"]; f.val != nil && strings.TrimSpace(a.Question) == "" {

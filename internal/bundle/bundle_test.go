@@ -226,7 +226,7 @@ func TestRefused(t *testing.T) {
 		{"a bomb", bomb.Bytes(), "holds more than 33554432 bytes"},
 		{"no object", pack(t, append([]part{file(runFile, "[]")}, good[1:]...)), "run.json is no JSON object"},
 		{"of tomorrow", pack(t, changed(0, `"format": 1`, `"format": 2`)), "a newer version of loops wrote it, in format 2, and this version reads format 1: use the newer version"},
-		{"memory of tomorrow", pack(t, changed(2, `"captured": {`, `"format": 2, "captured": {`)), "a newer version of loops wrote it, in format 2, and this version reads format 1: use the newer version"},
+		{"memory of tomorrow", pack(t, changed(2, `"captured": {`, `"format": 3, "captured": {`)), "a newer version of loops wrote it, in format 3, and this version reads format 2: use the newer version"},
 		{"memory with more in it", pack(t, append(changed(0, `"digest": "`, `"digest": "0`)[:2:2], changed(2, `"captured": {`, `"moods": {"a": 1}, "captured": {`)[2:]...)), "a newer version of loops wrote it: this version does not know memory.json: moods; use the newer version"},
 		{"more of the run that counts", pack(t, changed(0, `"state": "a"`, `"mood": "good", "state": "b"`)), "a newer version of loops wrote it: this version does not know run.json: mood; use the newer version"},
 		{"a field of another kind", pack(t, changed(0, `"step": 1`, `"step": "1"`)), "run.json: step is missing, or of the wrong kind"},

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -24,29 +25,66 @@ type GivenAnswer struct {
 	At       time.Time
 }
 
-// GivenAnswers returns the answers among the commands of a run, in their order: the first to each question, which alone counts.
-func GivenAnswers(commands []persistence.Command) (all []GivenAnswer) {
+// GivenAnswers returns the answers among the commands of a run, in the order in which each decided its question: the first to a question, or
+// of one with a quorum those that agree, as one. votes are the answers so far to the other questions, by their addresses.
+func GivenAnswers(commands []persistence.Command) (all []GivenAnswer, votes map[string][]fsm.Vote) {
+	type question struct {
+		quorum int
+		votes  []fsm.Vote
+		given  map[uint64]GivenAnswer // by their numbers
+	}
+	asked := map[string]*question{}
 	for _, c := range commands {
-		text := func(m *value.Map, key string) string {
-			s, _ := m.Value(key).(string)
-			return s
-		}
-		address, is := strings.CutPrefix(text(c.Args, "name"), fsm.AnswerName(""))
-		if c.Kind != persistence.CommandAnswer || !is || slices.ContainsFunc(all, func(g GivenAnswer) bool { return g.Address == address }) {
+		g, vote, quorum, is := givenAnswer(c)
+		if !is {
 			continue
 		}
-		data, _ := c.Args.Value("data").(*value.Map)
-		g := GivenAnswer{
-			N: c.N, Address: address, State: text(c.Args, "state"), Path: text(c.Args, "path"), Question: text(c.Args, "question"),
-			Choice: text(data, "choice"), By: text(c.Args, "from"), At: c.At,
+		q := asked[g.Address]
+		if q == nil {
+			q = &question{quorum: quorum, given: map[uint64]GivenAnswer{}}
+			asked[g.Address] = q
 		}
-		if taken, _ := data.Value("withdraw").(bool); taken {
-			g.Choice = fsm.AwaitWithdrawn
+		q.votes = append(q.votes, vote)
+		q.given[g.N] = g
+	}
+	votes = map[string][]fsm.Vote{}
+	for address, q := range asked {
+		t := fsm.Count(q.quorum, q.votes)
+		if len(t.Agreed) == 0 {
+			votes[address] = t.Votes
+			continue
 		}
-		g.Fields, _ = data.Value("fields").(*value.Map)
+		g := q.given[t.Agreed[len(t.Agreed)-1].N]
+		if g.By = t.By(); q.quorum > 1 {
+			g.Fields = t.Fields()
+		}
 		all = append(all, g)
 	}
-	return all
+	slices.SortFunc(all, func(a, b GivenAnswer) int { return cmp.Compare(a.N, b.N) })
+	return all, votes
+}
+
+// givenAnswer reads the answer that a command is, and how many equal ones its question needs.
+func givenAnswer(c persistence.Command) (g GivenAnswer, vote fsm.Vote, quorum int, is bool) {
+	text := func(m *value.Map, key string) string {
+		s, _ := m.Value(key).(string)
+		return s
+	}
+	address, is := strings.CutPrefix(text(c.Args, "name"), fsm.AnswerName(""))
+	if c.Kind != persistence.CommandAnswer || !is {
+		return g, vote, 0, false
+	}
+	data, _ := c.Args.Value("data").(*value.Map)
+	g = GivenAnswer{
+		N: c.N, Address: address, State: text(c.Args, "state"), Path: text(c.Args, "path"), Question: text(c.Args, "question"),
+		Choice: text(data, "choice"), By: text(c.Args, "from"), At: c.At,
+	}
+	if taken, _ := data.Value("withdraw").(bool); taken {
+		g.Choice = fsm.AwaitWithdrawn
+	}
+	g.Fields, _ = data.Value("fields").(*value.Map)
+	n, _ := c.Args.Value("quorum").(int64)
+	return g, fsm.Vote{N: g.N, Person: cmp.Or(text(data, "person"), g.By), By: g.By, Choice: g.Choice, Fields: g.Fields, At: g.At}, int(n), true
 }
 
 // Text says what was answered, by whom and when: "approve by ada at 2026-11-28 02:30:00, reason=it is green".

@@ -56,6 +56,8 @@ func (x *explainer) limit(e fsm.Event) string {
 		return fmt.Sprintf("It still waited for the host's rate limit, for %s of at most %s so far.", secondsOf(e, "total_waited_seconds"), secondsOf(e, "budget_seconds"))
 	case fsm.EventHumanRequested:
 		return fmt.Sprintf("It asked %s", humanize.Quote(questionOf(e))) + "."
+	case fsm.EventHumanVote:
+		return "Answers so far: " + str(e, "standing") + "."
 	case fsm.EventHumanReminded:
 		return fmt.Sprintf("Reminder %s of the question was sent.", val("number"))
 	case fsm.EventHumanEscalated:

@@ -120,7 +120,7 @@ func (a activity) after(e fsm.Event) activity {
 	switch e.Kind {
 	case fsm.EventActionOutput: // of a background process
 		return a
-	case fsm.EventRateLimitWaiting, fsm.EventHostCooldown, fsm.EventWaitCheck, fsm.EventHumanRequested, fsm.EventHumanReminded, fsm.EventHumanEscalated:
+	case fsm.EventRateLimitWaiting, fsm.EventHostCooldown, fsm.EventWaitCheck, fsm.EventHumanRequested, fsm.EventHumanVote, fsm.EventHumanReminded, fsm.EventHumanEscalated:
 		return waiting
 	case fsm.EventNote:
 		switch str(e, "wait") {

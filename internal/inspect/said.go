@@ -121,6 +121,8 @@ func EventText(e fsm.Event) string {
 			line += ", --question " + value.ShellQuote(address)
 		}
 		return line
+	case fsm.EventHumanVote:
+		return "one of several answers: " + Text(e.Get("standing"))
 	case fsm.EventHumanReminded:
 		return fmt.Sprintf("reminder %s: still no answer: %s", Text(e.Get("number")), questionOf(e))
 	case fsm.EventHumanEscalated:

@@ -63,7 +63,9 @@ func pausedText(w *fsm.Wait) string {
 func WaitLine(w *fsm.Wait) string {
 	if w.Seen != "" {
 		seen := *w
-		seen.Seen = ""
+		if seen.Seen = ""; w.Choices != "" {
+			return WaitLine(&seen) + "; " + w.Seen
+		}
 		return fmt.Sprintf("%s; check %d: %s", WaitLine(&seen), w.Looks, w.Seen)
 	}
 	if w.Until.IsZero() {

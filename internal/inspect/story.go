@@ -232,7 +232,7 @@ func limitsMet(v *Visit, l *fsm.Loop) []Sentence {
 	quiet.Events = nil
 	for _, e := range v.Events {
 		switch e.Kind {
-		case fsm.EventActionStart, fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventEvaluate, fsm.EventRoute, fsm.EventLoopComplete, fsm.EventLoopResume, fsm.EventNote, fsm.EventSet, fsm.EventRateLimitWaiting, fsm.EventWaitCheck, fsm.EventBranchesStart, fsm.EventBranchStart, fsm.EventBranchEnd, fsm.EventItemsStart, fsm.EventItemStart, fsm.EventItemEnd, fsm.EventHumanRequested, fsm.EventHumanResponse, fsm.EventHumanReminded, fsm.EventHumanEscalated, fsm.EventCheckpoint:
+		case fsm.EventActionStart, fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventEvaluate, fsm.EventRoute, fsm.EventLoopComplete, fsm.EventLoopResume, fsm.EventNote, fsm.EventSet, fsm.EventRateLimitWaiting, fsm.EventWaitCheck, fsm.EventBranchesStart, fsm.EventBranchStart, fsm.EventBranchEnd, fsm.EventItemsStart, fsm.EventItemStart, fsm.EventItemEnd, fsm.EventHumanRequested, fsm.EventHumanResponse, fsm.EventHumanVote, fsm.EventHumanReminded, fsm.EventHumanEscalated, fsm.EventCheckpoint:
 		default:
 			quiet.Events = append(quiet.Events, e)
 		}

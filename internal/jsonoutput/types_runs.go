@@ -124,6 +124,15 @@ type question struct {
 	Until    *string           `json:"until"`
 	Reminded int               `json:"reminders" jsonschema:"how many reminders were sent"`
 	RemindAt *string           `json:"remind_at" jsonschema:"when the next one is due"`
+	Quorum   int               `json:"quorum" jsonschema:"how many equal answers of different people decide"`
+	Votes    []vote            `json:"votes" jsonschema:"the answers so far, where several decide: the last one of each person"`
+}
+
+type vote struct {
+	Choice string         `json:"choice"`
+	By     *string        `json:"by"`
+	Fields map[string]any `json:"fields"`
+	At     string         `json:"at"`
 }
 
 type answered struct {
@@ -131,6 +140,7 @@ type answered struct {
 	Choice *string `json:"choice" jsonschema:"null where the question is taken back"`
 	By     *string `json:"by"`
 	Alive  bool    `json:"alive" jsonschema:"false where the run continues when it is resumed"`
+	Done   bool    `json:"answered" jsonschema:"false where the question needs more equal answers"`
 }
 
 type watched struct {

@@ -85,6 +85,7 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 		if v.Alive || r.Resumable {
 			open := m.Questions()
 			v.Asks = engine.Unanswered(ctx, f.Store, r.ID, open)
+			showVotes(v)
 			v.Answered = !v.Alive && v.Wait != nil && v.Wait.Choices != "" && len(open) > 0 && len(v.Asks) == 0
 		}
 	}
@@ -104,6 +105,17 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 	v.Resume = resume
 	v.Measure()
 	return v
+}
+
+// showVotes has the wait of a run show the answers so far to its question: those on record, which the run may not have seen yet.
+func showVotes(v *inspect.Status) {
+	for _, q := range v.Asks {
+		if text := q.Standing(); text != "" && v.Wait != nil && v.Wait.Question == q.Address {
+			w := *v.Wait
+			w.Seen = text
+			v.Wait = &w
+		}
+	}
 }
 
 // snapshotOf returns the memory of a run, nil where there is none to show. Damage is reported with the run.

@@ -69,7 +69,7 @@ func (a *Asked) Objects() []any {
 		for _, f := range []struct {
 			key string
 			val any
-		}{{"choice", ui.OrNull(a.given.Choice)}, {"by", ui.OrNull(a.given.From)}, {"alive", project.Alive(p.Run)}} {
+		}{{"choice", ui.OrNull(a.given.Choice)}, {"by", ui.OrNull(a.given.From)}, {"alive", project.Alive(p.Run)}, {"answered", a.given.Standing == ""}} {
 			m.Set(f.key, f.val)
 		}
 		return m
@@ -98,7 +98,9 @@ func (a *Asked) Print(ctx context.Context) {
 	}
 	run := a.given.Run
 	text := answeredText(*a.given)
-	if !project.Alive(run) {
+	if open := a.given.Standing; open != "" {
+		text += ". The question stays open: " + open
+	} else if !project.Alive(run) {
 		text += ". The run continues " + a.s.continues(ctx, run)
 	}
 	if a.given.Open > 0 {

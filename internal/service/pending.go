@@ -25,6 +25,14 @@ func (p Pending) Object() *value.Map {
 	if !q.Wait.Until.IsZero() {
 		m.Set("until", ui.Stamp(q.Wait.Until))
 	}
+	m.Set("quorum", int64(max(1, q.Quorum)))
+	m.Set("votes", ui.List(q.Votes, func(v fsm.Vote) any {
+		fields := v.Fields
+		if fields == nil {
+			fields = value.NewMap()
+		}
+		return value.NewMap("choice", v.Choice, "by", ui.OrNull(v.By), "fields", fields, "at", ui.Stamp(v.At))
+	}))
 	if !q.RemindAt.IsZero() {
 		m.Set("remind_at", ui.Stamp(q.RemindAt))
 	}

@@ -141,7 +141,8 @@ func (t sender) once(ctx context.Context, to, from string, do func(*Session) err
 // Answer implements [webhook.Sender].
 func (t sender) Answer(ctx context.Context, to, question, choice, from string) error {
 	return t.once(ctx, to, from, func(s *Session) error {
-		_, err := s.Answer(ctx, to, engine.Answer{Address: question, Choice: choice, From: from, Fields: map[string]string{}})
+		words := strings.Fields(from) // all deliveries of one webhook are one person
+		_, err := s.Answer(ctx, to, engine.Answer{Address: question, Choice: choice, From: from, Person: strings.Join(words[:min(len(words), 2)], " "), Fields: map[string]string{}})
 		return err
 	})
 }

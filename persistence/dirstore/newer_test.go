@@ -19,11 +19,11 @@ func TestRunOfANewerVersion(t *testing.T) {
 	state, err := os.ReadFile(j.files.state)
 	must(t, err)
 	at := bytes.LastIndex(state, []byte(checkKey))
-	newer := bytes.Replace(state[:at], []byte(`"run_id"`), []byte("\"format\": 2,\n  \"run_id\""), 1)
+	newer := bytes.Replace(state[:at], []byte(`"run_id"`), []byte("\"format\": 3,\n  \"run_id\""), 1)
 	newer = appendCheck(append(newer, "\n}"...))
 	must(t, os.WriteFile(j.files.state, newer, 0o600))
 
-	const want = "a newer version of loops wrote it, in format 2, and this version reads format 1: use the newer version"
+	const want = "a newer version of loops wrote it, in format 3, and this version reads format 2: use the newer version"
 	runs, err := d.Runs(t.Context(), persistence.Query{})
 	if err != nil || len(runs) != 1 || len(runs[0].Damage) != 1 || !strings.HasSuffix(runs[0].Damage[0], want) {
 		t.Fatalf("%v, runs %+v", err, runs)

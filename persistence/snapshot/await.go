@@ -33,6 +33,9 @@ func putAwaiting(e *Writer, s *fsm.Snapshot) bool {
 	if x.Looks > 0 {
 		m.Set("looks", int64(x.Looks))
 	}
+	if x.Heard > 0 {
+		m.Set("heard", int64(x.Heard)) //nolint:gosec // there are never so many answers
+	}
 	if x.Reminders > 0 {
 		m.Set("reminders", int64(x.Reminders))
 	}
@@ -63,6 +66,7 @@ func takeAwaiting(r *memory, v any) error {
 		"looking":  func(v any) error { return takeBool(&x.Looking, v) },
 		"seen":     func(v any) error { return TakeText(&x.Seen, v) },
 
+		"heard":       func(v any) error { return TakeInt(&x.Heard, v) },
 		"reminders":   func(v any) error { return TakeInt(&x.Reminders, v) },
 		"remind_at":   func(v any) error { return TakeTime(&x.RemindAt, v) },
 		"escalate_at": func(v any) error { return TakeTime(&x.EscalateAt, v) },

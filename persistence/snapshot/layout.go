@@ -136,6 +136,7 @@ func fields() []field {
 			key: "limits_raised", name: "Raised", put: putRaised, take: takeRaised,
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Raised, b.Raised) },
 		},
+		formatField(),
 		{
 			key: "awaits", name: "Awaiting", put: putAwaiting, take: takeAwaiting,
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Awaiting, b.Awaiting) },

@@ -3,12 +3,35 @@ package snapshot
 import (
 	"fmt"
 
+	"loops/fsm"
 	"loops/fsm/value"
 )
 
 // Format is the newest format of a memory that this program reads. A memory that earlier programs cannot be trusted with names its
-// format under the key "format", as a later version of this program will; one that does not name it has format 1.
-const Format = 1
+// format under the key "format"; one that does not name it has format 1.
+const Format = 2
+
+// formatOf returns the format of a memory: 2 while it waits for a question that several people must answer, which earlier programs would
+// take for answered after the first one, and else 1.
+func formatOf(s *fsm.Snapshot) int {
+	if s.Awaiting.Quorum() > 1 {
+		return 2
+	}
+	return 1
+}
+
+// formatField is the key of the format, which a memory of format 1 does not have.
+func formatField() field {
+	return field{
+		key: "format",
+		put: func(e *Writer, s *fsm.Snapshot) bool {
+			n := formatOf(s)
+			return n > 1 && e.int(n)
+		},
+		take: func(*memory, any) error { return nil }, // newer looks at it
+		same: func(a, b *fsm.Snapshot) bool { return a.Awaiting == b.Awaiting || formatOf(a) == formatOf(b) },
+	}
+}
 
 // A NewerError means that a memory was written by a later version of the program, in a format that this one does not read.
 type NewerError struct{ Format int }

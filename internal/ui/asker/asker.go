@@ -104,6 +104,10 @@ func (a *Asker) turn(ctx context.Context) {
 			return
 		}
 		if err = a.Answer(ctx, said); err == nil || ctx.Err() != nil {
+			if open, err := a.Open(ctx); err == nil && open != nil && open.Address == q.Address && open.Quorum > 1 {
+				a.left = q.Address
+				a.say("The question stays open: " + plain.Line(open.Standing()))
+			}
 			return
 		}
 		ui.Say(a.Terminal.Out, "  %v\n", err)
@@ -133,6 +137,9 @@ func (a *Asker) show(q *fsm.OpenQuestion) {
 	}
 	if len(q.Who) > 0 {
 		a.say("  asked: " + plain.Line(strings.Join(q.Who, ", ")))
+	}
+	if text := q.Standing(); text != "" {
+		a.say("  so far: " + plain.Line(text))
 	}
 	words := make([]string, len(q.Choices))
 	for i, c := range q.Choices {

@@ -35,6 +35,9 @@ func (page *Page) PrintAsked(run persistence.Run, q *fsm.OpenQuestion, whole boo
 			page.indented("  | ", plain.Line(line))
 		}
 	}
+	if text := q.Standing(); text != "" {
+		page.indented("  ", "so far: "+plain.Line(text))
+	}
 	page.indented("  ", page.AnswerCommand(string(run.ID), q))
 }
 
