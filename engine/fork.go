@@ -39,6 +39,9 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if _, err := forkValues(r.Set); err != nil {
 		return nil, err
 	}
+	if r.Queued != "" { // a worker carries runs of other checkouts
+		p.Admit(persistence.ID(r.Run), false)
+	}
 	look, err := e.records(ctx, false, "")
 	if err != nil {
 		return nil, err
@@ -109,6 +112,10 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if j.spec, err = e.spec(p, l, j.keeper.Def, planned, recorded); err != nil {
 		return nil, err
 	}
+	if r.Hash != "" && r.Hash != definitionHash(j.spec) {
+		return nil, otherDefinition(p, l)
+	}
+	j.queued = r.Queued
 	if from.items != nil {
 		made.changes.force = true // a fork continues with the files as they are now
 		if err := made.changes.checkSubloops(j.library, l, from.memory, ""); err != nil {
@@ -154,6 +161,9 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 // Fork begins a new run from what another one remembered before a step; compare Start.
 func (e *Engine) Fork(ctx context.Context, r ForkRequest, o Observer) (*Run, error) {
 	plan, err := e.PlanFork(ctx, r)
+	if err == nil && r.Retry {
+		err = e.notSubmitted(ctx, plan.Fork.Run.ID)
+	}
 	if err != nil {
 		return nil, err
 	}

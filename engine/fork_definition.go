@@ -29,7 +29,13 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 	run, def, folders := from.run, store.Definition(ctx, from.run.ID), movedSince(p, from.run, from.memory)
 	run.File = move.Path(run.File, folders)
 	def.Rebase(folders)
-	c := &changes{e: e, p: p, run: run, def: def, recorded: o.Definition == RecordedDefinition, warn: o.Warn, inner: map[string]*fsm.Loop{}}
+	if o.Shipped != nil {
+		var err error
+		if def, err = o.Shipped.definition(p); err != nil {
+			return nil, err
+		}
+	}
+	c := &changes{e: e, p: p, run: run, def: def, recorded: o.Shipped != nil || o.Definition == RecordedDefinition, warn: o.Warn, inner: map[string]*fsm.Loop{}}
 	l, err := c.forked(o)
 	if err != nil {
 		return nil, err

@@ -99,6 +99,8 @@ type StartRequest struct {
 	By      string            `json:"by,omitempty"`      // what starts it, see [inspect.StartedBy]; "" = a user, or the run whose action this process is part of
 	Warn    Warn              `json:"-"`
 
+	Fork *ForkRequest `json:"fork,omitempty"` // of a submitted run that begins from a step of another one, see SubmitFork; Loop is "" then
+
 	ScheduledAt string `json:"scheduled_at,omitempty"` // the time of its schedule that the run is for, RFC 3339; "" = no schedule starts it
 }
 
@@ -175,6 +177,10 @@ type ForkRequest struct {
 	Over       project.Overrides `json:"over"`
 	Rerun      bool              `json:"rerun,omitempty"` // do the step again although its state says idempotent: false
 	Empty      bool              `json:"empty,omitempty"` // copy nothing of the working folder
+
+	Queued  persistence.ID `json:"queued,omitempty"`  // the run that SubmitFork recorded, which begins now; "" = a new one
+	Hash    string         `json:"hash,omitempty"`    // the definition must have it, see SubmitFork; "" = any
+	Shipped *Shipped       `json:"shipped,omitempty"` // the definition, whatever the files of the project say; nil = as Definition says
 
 	RetryFailed bool `json:"retry_failed,omitempty"` // of the list in that step, take over what came to yes, and repeat the other items
 

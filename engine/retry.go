@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"loops/engine/project"
@@ -34,16 +33,6 @@ func (e *Engine) retry(ctx context.Context, look *project.Records, run persisten
 	case run.Carried(), run.Status == persistence.Queued:
 		return refuse(Conflict, "run %s is continued by workers, so there is nothing to do again yet; to stop it: %s", id, Do(OpStop, id))
 	}
-	if store, ok := look.Store.(persistence.Placer); ok {
-		placed, err := store.Placed(ctx, run.ID, 1)
-		if err != nil && !errors.Is(err, persistence.ErrNoWorkers) {
-			return look.Failed(err)
-		}
-		if len(placed) > 0 {
-			return refuse(Usage, "run %s was submitted, and workers begin runs at their first state only. To submit the loop again: %s. To do the step again on this machine: %s",
-				id, Do(OpSubmit, run.Loop), Do(OpFork, id))
-		}
-	}
 	if r.At == "" && !r.RetryFailed {
 		step, err := decidingStep(ctx, look, run)
 		if err != nil {
@@ -64,6 +53,15 @@ func (e *Engine) retry(ctx context.Context, look *project.Records, run persisten
 		}
 	}
 	return nil
+}
+
+// notSubmitted refuses to retry a run on this machine that was submitted: workers are to do it, see SubmitFork.
+func (e *Engine) notSubmitted(ctx context.Context, run persistence.ID) error {
+	was, _, err := e.Submitted(ctx, string(run))
+	if err != nil || was == nil {
+		return err
+	}
+	return refuse(Usage, "run %s was submitted, so workers are to do the step again: %s. To do it on this machine: %s", run, Do(OpRetry, string(run)), Do(OpFork, string(run)))
 }
 
 // decidingStep returns the step that decided how a run ended, which its reason names; "last" where none is known.

@@ -97,7 +97,7 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 		return nil, err
 	}
 	if r.Hash != "" && r.Hash != definitionHash(j.spec) {
-		return nil, refuse(Invalid, "%s is not here as it was submitted: the definition of its loop, or of one that it runs, has another hash in %s. Bring the checkout of the worker up to date, or submit it again", p.Short(l.File), p.Dir)
+		return nil, otherDefinition(p, l)
 	}
 	j.spec.ID = r.ID
 	r.Lock.apply(&j.spec)
@@ -109,6 +109,11 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 		return func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) }, nil
 	})
 	return &Plan{Project: p, Loop: l, Values: planned, Tree: tree.planned(p), job: j}, nil
+}
+
+// otherDefinition refuses to begin a submitted run with a definition that is not the one it was submitted with.
+func otherDefinition(p *project.Project, l *fsm.Loop) error {
+	return refuse(Invalid, "%s is not here as it was submitted: the definition of its loop, or of one that it runs, has another hash in %s. Bring the checkout of the worker up to date, or submit it again", p.Short(l.File), p.Dir)
 }
 
 // definition reads the loop that is asked for, and returns what came with the request of it, nil where it is in files.

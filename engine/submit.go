@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"loops/engine/project"
@@ -35,28 +36,99 @@ func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) 
 	if err != nil {
 		return persistence.Run{}, err
 	}
+	r.Loop, r.ID = portable(r.Loop, plan.job.spec), ""
+	return e.submit(ctx, placer, plan, r, j, plan.Loop.Initial)
+}
+
+// SubmitFork records a run for workers that begins as a fork does, as Submit does one that begins at its first state. files says where the files of
+// a run that travels begin; nil = they do not travel. The run that is forked has to be in the same database.
+func (e *Engine) SubmitFork(ctx context.Context, r ForkRequest, files *FilesRequest, j persistence.Job) (persistence.Run, error) {
+	store, err := e.records(ctx, false, "")
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	placer, ok := store.Store.(persistence.Placer)
+	if !ok {
+		return persistence.Run{}, because(Usage, persistence.ErrNoWorkers, "cannot submit")
+	}
+	plan, err := e.PlanFork(ctx, r)
+	if err != nil {
+		return persistence.Run{}, err
+	}
+	if plan.Tree != nil {
+		return persistence.Run{}, misuse(OpRetry, "a submitted run works in the files of its worker, and has no work tree of its own")
+	}
+	if plan.job.announce != nil {
+		plan.job.announce()
+	}
+	r.Run, r.At, r.Retry = string(plan.Fork.Run.ID), strconv.Itoa(plan.Fork.Step), false
+	if r.Definition != RecordedDefinition {
+		r.Definition = portable(r.Definition, plan.job.spec)
+	}
+	r.Hash = definitionHash(plan.job.spec)
+	return e.submit(ctx, placer, plan, StartRequest{Fork: &r, Lock: r.Lock, Files: files, Warn: r.Warn}, j, plan.Fork.State)
+}
+
+// portable returns the name of a loop as a worker finds it from its own checkout: a path from the folder of the project.
+func portable(loop string, spec persistence.Spec) string {
+	switch {
+	case filepath.Base(loop) == loop || loop == "":
+		return loop
+	case filepath.IsAbs(spec.File):
+		return spec.File
+	}
+	return "." + string(filepath.Separator) + spec.File
+}
+
+// submit records a planned run for workers, which begins in a state.
+func (e *Engine) submit(ctx context.Context, placer persistence.Placer, plan *Plan, r StartRequest, j persistence.Job, state string) (run persistence.Run, err error) {
 	spec := plan.job.spec
 	spec.Owner, spec.StartedAt = persistence.Owner{}, time.Now()
 	j.Hash = definitionHash(spec)
-	if filepath.Base(r.Loop) != r.Loop { // a path: the worker finds it from its own checkout
-		r.Loop = "." + string(filepath.Separator) + spec.File
-		if filepath.IsAbs(spec.File) {
-			r.Loop = spec.File
-		}
-	}
-	r.Hash, r.ID = j.Hash, ""
+	r.Hash = j.Hash
 	if r.Shipped, err = e.signed(plan, r.Warn); err != nil {
-		return persistence.Run{}, err
+		return run, err
 	}
 	if j.Request, err = json.Marshal(r); err != nil {
-		return persistence.Run{}, err
+		return run, err
 	}
-	memory := &fsm.Snapshot{Loop: plan.Loop.Name, Phase: fsm.PhasePending, Current: plan.Loop.Initial, StartedAt: spec.StartedAt, Context: plan.Values, Captured: value.NewMap()}
-	run, err := placer.Submit(ctx, spec, memory, j)
+	memory := &fsm.Snapshot{Loop: plan.Loop.Name, Phase: fsm.PhasePending, Current: state, StartedAt: spec.StartedAt, Context: plan.Values, Captured: value.NewMap()}
+	run, err = placer.Submit(ctx, spec, memory, j)
 	if errors.Is(err, persistence.ErrNoWorkers) {
 		err = because(Usage, err, "cannot submit")
 	}
 	return run, err
+}
+
+// Submitted returns the run that a user names as it was submitted, with what was asked for; nil if it was not submitted.
+func (e *Engine) Submitted(ctx context.Context, name string) (*persistence.Placed, *StartRequest, error) {
+	if err := unnamed(name); err != nil {
+		return nil, nil, err
+	}
+	store, err := e.records(ctx, false, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	placer, ok := store.Store.(persistence.Placer)
+	if !ok {
+		return nil, nil, nil
+	}
+	run, err := store.Finder().One(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	placed, err := placer.Placed(ctx, run.ID, 1)
+	if errors.Is(err, persistence.ErrNoWorkers) || err == nil && len(placed) == 0 {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, store.Failed(err)
+	}
+	r := &StartRequest{}
+	if err := json.Unmarshal(placed[0].Request, r); err != nil {
+		return nil, nil, refuse(Failed, "what was submitted as run %s cannot be read: %v", run.ID, err)
+	}
+	return &placed[0], r, nil
 }
 
 // DefinitionText returns a loop and the text of its definition, with all loops that it names: what Submit takes the hash of and loops sign signs.

@@ -69,7 +69,10 @@ func CopyWork(ctx context.Context, from, to string, needless func(rel string) bo
 		case e.Type()&fs.ModeSymlink != 0:
 			if leads, ok := linkWithin(from, to, path); ok {
 				c.Files++
-				return os.Symlink(leads, target)
+				if err = os.Symlink(leads, target); errors.Is(err, fs.ErrExist) { // as of files
+					err = errors.Join(os.Remove(target), os.Symlink(leads, target))
+				}
+				return err
 			}
 			c.Left = append(c.Left, path)
 			return nil
@@ -119,7 +122,15 @@ func copyWorkFile(from, to string) (n int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	g, err := disk.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm()|0o200)
+	create := func() (*os.File, error) {
+		return disk.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, st.Mode().Perm()|0o200)
+	}
+	g, err := create()
+	if errors.Is(err, fs.ErrExist) { // of a worker that was killed while it began the run
+		if err = os.Remove(to); err == nil {
+			g, err = create()
+		}
+	}
 	if err != nil {
 		return 0, err
 	}

@@ -38,6 +38,9 @@ func TestCopyWork(t *testing.T) {
 	if err != nil || c.Files != 9 || c.Bytes != int64(len("out/deep/file é"+"script"+"read-only"+"definition.txt")) || strings.Join(c.Left, " ") != from+"/away "+from+"/up" {
 		t.Errorf("%+v, %v", c, err)
 	}
+	if again, err := persistence.CopyWork(t.Context(), from, to, needless); err != nil || again.Files != c.Files || again.Bytes != c.Bytes {
+		t.Errorf("after a worker was killed at it: %+v, %v", again, err)
+	}
 	var got []string
 	err = filepath.WalkDir(to, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {

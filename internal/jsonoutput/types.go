@@ -36,7 +36,7 @@ var Outputs = []Output{
 	{"render", "one object", of[rendered]()},
 	{"report", "one object", of[reported]()},
 	{"resume", "lines as `run` prints them; with -b one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued]())},
-	{"retry", "lines as `run` prints them; with -b or --dry-run one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued](), of[forkPlan]())},
+	{"retry", "lines as `run` prints them; with -b or --dry-run, or of a run that was submitted, one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued](), of[forkPlan](), of[submitted]())},
 	{"retry-now", "a list of the runs whose wait ended", of[[]woken]()},
 	{"rm", "one object", of[removed]()},
 	{"run", "a line of JSON for each event, run_info first, the schema is that of one line; with -b or --dry-run one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued](), of[runPlan]())},

@@ -91,7 +91,11 @@ func (c *carrier) send(ctx context.Context, h *handover.Handover, store persiste
 		}
 	}
 	h.Files, h.Project = f, ""
-	return c.mirror.Fetch(ctx, f.Run, f.Commit)
+	run := f.Run
+	if o := p.State.Origin; o != nil && p.State.Status == persistence.Queued { // it begins with the files of the run that it repeats
+		run = string(o.ID)
+	}
+	return c.mirror.Fetch(ctx, run, f.Commit)
 }
 
 // sayLeft says which files of a run that has ended were not kept.

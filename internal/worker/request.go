@@ -25,6 +25,10 @@ func (w *worker) requestOf(p persistence.Placed) (r engine.Request, files *engin
 	if err != nil {
 		return r, nil, nil, err
 	}
+	if f := start.Fork; f != nil && p.State.Status == persistence.Queued {
+		f.Queued, f.Shipped, f.Lock, f.Over.Park = p.Run, start.Shipped, start.Lock, true
+		return engine.Request{Fork: f}, start.Files, unaccepted, nil
+	}
 	if p.State.Status == persistence.Queued {
 		start.Queued, start.Over.Park = p.Run, true
 		return engine.Request{Start: &start}, start.Files, unaccepted, nil

@@ -45,20 +45,66 @@ func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j pers
 		return run, err
 	}
 	j.Run = run.ID
+	return run, place(ctx, e.Project(), limits, j)
+}
+
+// place notifies the queue of a job that is recorded.
+func place(ctx context.Context, p *project.Project, limits dispatch.Limits, j persistence.Job) error {
 	if !j.At.IsZero() || limits.Limited(j) {
-		return run, nil // the next worker that looks places it
+		return nil // the next worker that looks places it
 	}
-	location, _, err := e.Project().Location()
+	location, _, err := p.Location()
 	if err != nil {
-		return run, err
+		return err
 	}
 	queue, err := riverq.Open(ctx, location)
 	if err != nil {
-		return run, err
+		return err
 	}
 	_, err = queue.Place(ctx, j)
 	_ = errors.Join(err, queue.Close()) // the run is recorded: a worker places it when it looks
-	return run, nil
+	return nil
+}
+
+// Retry has workers do again the step that decided how a submitted run ended, in a new run: in the queue of the other one, with its labels, key,
+// priority and locks. Where files travel, the new run begins with those that the other one kept last. done is false where the request is no retry, or
+// the run was not submitted or cannot be found: then nothing was done.
+func Retry(ctx context.Context, e *engine.Engine, r engine.ForkRequest) (run persistence.Run, j persistence.Job, done bool, err error) {
+	if !r.Retry {
+		return run, j, false, nil
+	}
+	was, asked, err := e.Submitted(ctx, r.Run)
+	if err != nil || was == nil {
+		return run, j, false, nil //nolint:nilerr // who retries it on this machine is told
+	}
+	limits, err := limitsOf(e.Project())
+	if err != nil {
+		return run, j, true, err
+	}
+	j = persistence.Job{Queue: was.Queue, Key: was.Key, Priority: was.Priority, Labels: was.Labels, Files: was.Files}
+	r.Run, r.Lock = string(was.Run), asked.Lock
+	files := asked.Files
+	if j.Files == persistence.FilesGit {
+		records, err := e.Project().Records(ctx, false)
+		if err != nil {
+			return run, j, true, err
+		}
+		kept, err := engine.RecordedFiles(ctx, records.Store, was.Run)
+		if err = errors.Join(err, records.Close()); err != nil {
+			return run, j, true, err
+		}
+		if files == nil {
+			files = &engine.FilesRequest{}
+		}
+		if kept.State != "" {
+			files.Commit = kept.State
+		}
+	}
+	if run, err = e.SubmitFork(ctx, r, files, j); err == nil {
+		j.Run = run.ID
+		err = place(ctx, e.Project(), limits, j)
+	}
+	return run, j, true, err
 }
 
 // sharedFolder is the Files of jobs whose workers have the folder of a project mounted.

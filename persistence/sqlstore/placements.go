@@ -48,7 +48,7 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 	begins := func() *row {
 		return &row{Run: persistence.Run{
 			Loop: spec.Loop, Status: persistence.Queued, State: memory.Current, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt, UpdatedAt: spec.StartedAt,
-			File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Log: s.name,
+			File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin, Log: s.name,
 		}, project: s.project()}
 	}
 	if only, err := s.ownsNothing(ctx); err != nil {
@@ -157,7 +157,7 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 		}
 		r.Archived = false // earlier versions archived queued runs
 		r.project = s.carriedBy(r)
-		r.StartedAt, r.File, r.SHA256, r.Options, r.MaxSteps = spec.StartedAt, spec.File, spec.SHA256, spec.Options, spec.MaxSteps
+		r.StartedAt, r.File, r.SHA256, r.Options, r.MaxSteps, r.Origin = spec.StartedAt, spec.File, spec.SHA256, spec.Options, spec.MaxSteps, spec.Origin
 		if _, err := tx.ExecContext(ctx, s.q(`UPDATE runs SET epoch = ?, definition = ?, started_at = ?, archived = 0, project = ? WHERE n = ?`),
 			r.epoch, r.definition, r.StartedAt.UnixMicro(), r.project, r.n); err != nil {
 			return err

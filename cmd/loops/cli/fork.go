@@ -1,20 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"os"
+
+	"github.com/spf13/cobra"
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
+	"loops/engine/project"
 	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/dashboard"
 	"loops/internal/ui/views"
-
-	"github.com/spf13/cobra"
-
-	"loops/engine/project"
 )
 
 type forkOptions struct {
@@ -80,8 +80,9 @@ its reason names. It is loops fork with that step for --at, and help on fork say
 file is as it is now; --edit opens it in $VISUAL, $EDITOR or vi first.
 
 Where the other run worked in a work tree of git, the new one does, too: in a tree of the same branch, or of a new branch if that
-one is gone. Caps and other settings of the run that flags changed are as they were. A run that is running, or that workers
-continue, is refused, and so is one that was submitted. A run that can be resumed continues where it was with loops resume.
+one is gone. Caps and other settings of the run that flags changed are as they were. A run that was submitted is submitted
+again, with its queue, labels, key and priority, and a worker does it. A run that is running, or that workers continue, is
+refused. A run that can be resumed continues where it was with loops resume.
 
 With --retry-failed, the new run takes over the items of the list that came to yes, and does the others only.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid, or lacks the state"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop or run, or what it remembered is not on record"}),
 		Example: `  loops retry nightly
@@ -99,28 +100,22 @@ func (o *forkOptions) add(a *app, cmd *cobra.Command) {
 	cmd.Args = arguments(1, 1, "NAME of a loop or id of a RUN")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.name = args[0]
-		if err := checkOverrides(&o.over, cmd); err != nil {
-			return err
-		}
-		if err := o.view.check(cmd.CommandPath()); err != nil {
-			return err
-		}
-		if err := o.lock.check(cmd); err != nil {
+		if err := cmp.Or(checkOverrides(&o.over, cmd), o.view.check(cmd.CommandPath()), o.lock.check(cmd), checkBackground(o.background, o.dryRun, cmd.CommandPath()),
+			a.refused(engine.CheckForkValues(o.set))); err != nil {
 			return err
 		}
 		if err := o.tree.Check(); err != nil {
 			return usageError{err.Error(), cmd.CommandPath() + " --help"}
 		}
-		if err := engine.CheckForkValues(o.set); err != nil {
-			return a.refused(err)
-		}
 		a.fillView(cmd, &o.view)
-		if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
-			return err
-		}
 		if o.edit {
 			if err := a.editLoopOf(cmd.Context(), o.name); err != nil {
 				return err
+			}
+		}
+		if o.again && !o.dryRun {
+			if run, job, done, err := a.resubmit(cmd.Context(), *o.request(), o.view.quiet); done {
+				return a.submitted(run, job, err, o.view.json, o.view.quiet)
 			}
 		}
 		if o.background {

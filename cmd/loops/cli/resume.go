@@ -68,13 +68,7 @@ process of its own, as it does with run --background.` + exitcode.RunHelp(exitco
 			if err := checkOverrides(&o.over, cmd); err != nil {
 				return err
 			}
-			if err := checkExtend(&o.extend, cmd, o.over.Budget); err != nil {
-				return err
-			}
-			if err := o.view.check(cmd.CommandPath()); err != nil {
-				return err
-			}
-			if err := o.lock.check(cmd); err != nil {
+			if err := cmp.Or(checkExtend(&o.extend, cmd, o.over.Budget), o.view.check(cmd.CommandPath()), o.lock.check(cmd)); err != nil {
 				return err
 			}
 			a.fillView(cmd, &o.view)

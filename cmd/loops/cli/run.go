@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -61,13 +62,7 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 			if len(args) > 1 {
 				o.input = &args[1]
 			}
-			if err := checkOverrides(&o.over, cmd); err != nil {
-				return err
-			}
-			if err := o.view.check(cmd.CommandPath()); err != nil {
-				return err
-			}
-			if err := o.lock.check(cmd); err != nil {
+			if err := cmp.Or(checkOverrides(&o.over, cmd), o.view.check(cmd.CommandPath()), o.lock.check(cmd), checkBackground(o.background, o.dryRun, cmd.CommandPath())); err != nil {
 				return err
 			}
 			a.fillView(cmd, &o.view)
@@ -84,9 +79,6 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 				return usageError{err.Error(), cmd.CommandPath() + " --help"}
 			}
 			if err := a.checkTreeInput(cmd.Context(), &o); err != nil {
-				return err
-			}
-			if err := checkBackground(o.background, o.dryRun, cmd.CommandPath()); err != nil {
 				return err
 			}
 			if o.background {

@@ -192,6 +192,9 @@ func (s *served) beginDetached(ctx context.Context, request engine.Request, word
 		request.Resume.Lock = projectLock
 	case request.Fork != nil:
 		request.Fork.Lock = projectLock
+		if run, _, done, err := s.app.resubmit(ctx, *request.Fork, true); done {
+			return string(run.ID), err
+		}
 	}
 	_, info, err := s.start(ctx, request, words, false, true)
 	return info.ID, err

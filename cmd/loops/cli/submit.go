@@ -81,15 +81,31 @@ func runSubmit(ctx context.Context, a *app, o submitOptions) error {
 	slices.Sort(o.job.Labels)
 	o.request.Warn = a.warner(e.Project(), o.quiet)
 	run, err := worker.Submit(ctx, e, o.request, o.job)
+	return a.submitted(run, o.job, err, o.json, o.quiet)
+}
+
+// submitted prints a run that was submitted, or returns why it was not.
+func (a *app) submitted(run persistence.Run, job persistence.Job, err error, json, quiet bool) error {
 	switch {
 	case err != nil:
 		return a.refused(err)
-	case o.json:
-		return ui.WriteJSON(a.out, views.SubmittedObject(run, o.job))
-	case o.quiet:
+	case json:
+		return ui.WriteJSON(a.out, views.SubmittedObject(run, job))
+	case quiet:
 		ui.SayLine(a.out, string(run.ID))
 		return nil
 	}
-	ui.SayLines(a.out, ui.Block(views.SubmittedText(a.page(), run, o.job)))
+	ui.SayLines(a.out, ui.Block(views.SubmittedText(a.page(), run, job)))
 	return nil
+}
+
+// resubmit retries a run that was submitted, see [worker.Retry].
+func (a *app) resubmit(ctx context.Context, r engine.ForkRequest, quiet bool) (run persistence.Run, job persistence.Job, done bool, err error) {
+	e, err := a.engine()
+	if err != nil {
+		return run, job, true, err
+	}
+	defer e.Close()
+	r.Warn = a.warner(e.Project(), quiet)
+	return worker.Retry(ctx, e, r)
 }
