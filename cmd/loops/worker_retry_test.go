@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -90,4 +91,37 @@ states:
 		t.Errorf("the steps are %s", got)
 	}
 	f.wholeHistory(again, "b c")
+}
+
+// A worker without the loop retries it where one of its keys signed the definition.
+func TestRetryOfASignedRun(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, workerLease)
+	f.env = []string{"XDG_CONFIG_HOME=" + filepath.Join(f.dir, "config")}
+	f.write(".loops/outer.yaml", strings.Replace(signedLoop, `{loop: inner, on_yes: c, on_no: c}`, `{loop: inner, on_yes: c, on_no: failed}
+  failed: {terminal: true, failure: true}`, 1))
+	f.write(".loops/inner.yaml", `name: inner
+description: needs a file
+initial: x
+states:
+  x: {action: "echo x >> steps; test -e fixed", on_yes: done, on_no: failed}
+  failed: {terminal: true, failure: true}
+  done: {terminal: true}
+`)
+	key := f.loops("sign", "--new-key")
+	f.loops("sign", "outer")
+	other := f // a folder with none of the loops
+	other.dir = t.TempDir()
+	must(t, os.Mkdir(filepath.Join(other.dir, ".loops"), 0o755))
+	other.write(".loops/config.yaml", "dispatch: {accept: signed, keys: ['"+key+"']}\n")
+	id := f.submit("outer")
+	other.worker()
+	f.until("the run failed", func() bool { return strings.Contains(f.status(id), "failed") })
+	other.write("fixed", "")
+	again := f.loops("retry", id, "--quiet")
+	f.until("the run is over", func() bool { return strings.Contains(f.status(again), "completed") })
+	if got := strings.Join(other.lines("steps"), " "); got != "a x x c" {
+		t.Errorf("the steps were %s", got)
+	}
+	f.wholeHistory(again, "b x c")
 }
