@@ -106,8 +106,9 @@ func choose(ctx context.Context, store *project.Records, policy Policy, except p
 	if err != nil {
 		return retention.Choice{}, store.Failed(err)
 	}
-	var runs []retention.Run
-	for _, r := range project.Current(recorded) {
+	current := project.Current(recorded)
+	runs := make([]retention.Run, 0, len(current))
+	for _, r := range current {
 		if r.ID == except {
 			continue
 		}

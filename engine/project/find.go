@@ -215,7 +215,7 @@ func (f Finder) NameIn(arg string) string {
 func Current(runs []persistence.Run) []persistence.Run {
 	type key struct{ loop, run string }
 	place := make(map[key]int, len(runs))
-	kept := runs[:0:0]
+	kept := make([]persistence.Run, 0, len(runs))
 	for _, r := range runs {
 		k := key{r.Loop, r.RunID}
 		if i, twice := place[k]; twice && r.RunID != "" {

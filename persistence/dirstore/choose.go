@@ -2,12 +2,10 @@ package dirstore
 
 import (
 	"context"
-	"encoding/binary"
 	"iter"
-	"math"
 	"path/filepath"
+	"slices"
 	"strings"
-	"time"
 
 	"loops/internal/disk"
 	"loops/persistence"
@@ -70,6 +68,9 @@ func (ch *choice) take(r persistence.Run) {
 	case ch.skip > 0:
 		ch.skip--
 	default:
+		if len(ch.out) == cap(ch.out) { // a run is large, and append would copy twenty thousand of them often
+			ch.out = slices.Grow(ch.out, len(ch.out)+fewChosen)
+		}
 		ch.out = add(ch.out, r)
 	}
 }
@@ -84,7 +85,7 @@ func (ch *choice) newer(key string) {
 
 // look looks at folders, newest first.
 func (ch *choice) look(folders []folder) {
-	verdicts := ch.sift(folders)
+	verdicts, digests := ch.sift(folders)
 	for i := 0; i < len(folders) && !ch.full(); {
 		switch verdicts[i] {
 		case rejected:
@@ -106,12 +107,17 @@ func (ch *choice) look(folders []folder) {
 		var part []folder
 		for ; end < len(folders) && len(part) < wanted; end++ {
 			if f := folders[end]; verdicts[end] != rejected {
+				f.digest = &digests[end]
 				f.whole = ch.q.Readings && ch.q.Limit > 0 && ch.q.Limit <= fewRuns
 				part = append(part, f)
 			}
 		}
 		read, found := make([]persistence.Run, len(part)), make([]bool, len(part))
-		spread(len(part), func(i int) { read[i], found[i] = ch.d.archivedRun(part[i], ch.q.Readings, ch.c) })
+		spread(len(part), func(i int) {
+			if read[i], found[i] = ch.d.digestedRun(part[i]); !found[i] || ch.q.Readings {
+				read[i], found[i] = ch.d.archivedRun(part[i], ch.q.Readings, ch.c)
+			}
+		})
 		for i, f := range part {
 			if ch.newer(f.key); found[i] {
 				ch.take(read[i])
@@ -130,14 +136,17 @@ const (
 	matches
 )
 
-// sift asks the digests of folders, newest first, whether the filter selects them.
-func (ch *choice) sift(folders []folder) []verdict {
-	verdicts, states := make([]verdict, len(folders)), make([]disk.Stamp, len(folders))
+// sift asks the digests of folders, newest first, whether the filter selects them, and returns them.
+func (ch *choice) sift(folders []folder) ([]verdict, []digested) {
+	verdicts, states, digests := make([]verdict, len(folders)), make([]disk.Stamp, len(folders)), make([]digested, len(folders))
 	for i, f := range folders {
 		state, body, ok := ch.c.digests.Seek(f.path)
-		if r, is := f.ofDigest(body); ok && is {
-			if states[i], verdicts[i] = state, rejected; ch.q.Matches(r) {
-				verdicts[i] = matches
+		if !ok {
+			continue
+		}
+		if g, is := f.ofDigest(body); is {
+			if states[i], verdicts[i] = state, rejected; ch.q.Matches(g.run) {
+				digests[i], verdicts[i] = g, matches
 			}
 		}
 	}
@@ -146,88 +155,10 @@ func (ch *choice) sift(folders []folder) []verdict {
 			return
 		}
 		if now, regular, ok := disk.StampOf(ch.c.statePath(folders[i].path)); !ok || !regular || now != states[i] {
-			verdicts[i] = unknown
+			verdicts[i], digests[i] = unknown, digested{}
 		}
 	})
-	return verdicts
-}
-
-// appendDigest writes what filters ask of a run.
-func appendDigest(b []byte, r *persistence.Run) []byte {
-	flags := uint64(0)
-	for i, set := range []bool{r.Limited, r.Refused, r.Resumable} {
-		if set {
-			flags |= 1 << i
-		}
-	}
-	b = binary.AppendUvarint(b, flags)
-	for _, n := range []int64{int64(r.Step), int64(r.Passes), int64(r.MaxSteps), r.StartedAt.UnixNano(), r.UpdatedAt.UnixNano(), int64(r.Elapsed), int64(r.Owner.PID)} {
-		b = binary.AppendVarint(b, n)
-	}
-	for _, s := range []string{string(r.ID), r.RunID, r.Loop, string(r.Status), r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why, r.Ignored, r.Merge} {
-		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
-	}
-	return b
-}
-
-// mostDigest is how long a digest may be: of a run that has more to say its state file is read.
-const mostDigest = 4 << 10
-
-// ofDigest is the run of a folder as its digest says.
-func (f *folder) ofDigest(body string) (r persistence.Run, ok bool) {
-	p := digestReader{text: body}
-	flags := p.number()
-	r.Limited, r.Refused, r.Resumable, r.Archived = flags&1 != 0, flags&2 != 0, flags&4 != 0, true
-	r.Step, r.Passes, r.MaxSteps = int(p.signed()), int(p.signed()), int(p.signed())
-	r.StartedAt, r.UpdatedAt = p.time(), p.time()
-	r.Elapsed, r.Owner.PID = time.Duration(p.signed()), int(p.signed())
-	r.ID, r.RunID, r.Loop, r.Status = persistence.ID(p.string()), p.string(), p.string(), persistence.Status(p.string())
-	r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why = p.string(), p.string(), p.string(), p.string(), p.string(), p.string()
-	r.Ignored, r.Merge = p.string(), p.string()
-	return r, !p.bad && p.text == "" && strings.HasPrefix(f.key, r.RunID)
-}
-
-// A digestReader takes a digest apart. Its checksum holds, so all it has to do about mistakes is not to fail.
-type digestReader struct {
-	text string
-	bad  bool
-}
-
-func (p *digestReader) number() (n uint64) {
-	for shift := 0; shift < 64 && p.text != ""; shift += 7 {
-		c := p.text[0]
-		p.text = p.text[1:]
-		if n |= uint64(c&0x7f) << shift; c < 0x80 {
-			return n
-		}
-	}
-	p.bad = true
-	return 0
-}
-
-func (p *digestReader) signed() int64 {
-	n := p.number()
-	return int64(n>>1) ^ -int64(n&1) //nolint:gosec // as varints are
-}
-
-func (p *digestReader) time() time.Time {
-	if n := p.signed(); n != zeroTime {
-		return time.Unix(0, n).UTC()
-	}
-	return time.Time{}
-}
-
-var zeroTime = time.Time{}.UnixNano()
-
-func (p *digestReader) string() string {
-	n := p.number()
-	if p.bad || n > uint64(len(p.text)) || n > math.MaxInt32 {
-		p.bad = true
-		return ""
-	}
-	s := p.text[:n]
-	p.text = p.text[n:]
-	return s
+	return verdicts, digests
 }
 
 // archiveDigests is the name of the file of digests, beside the index.
@@ -243,11 +174,11 @@ func (c *cache) openDigests() {
 }
 
 // noteDigest keeps what filters ask of a run whose state file is the one with that stamp.
-func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run) {
+func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run, journal int64, part int) {
 	if c == nil || c.digested == nil || state == (disk.Stamp{}) || strings.ContainsRune(p.folder, filepath.Separator) || !old(state) {
 		return
 	}
-	if body := appendDigest(nil, r); len(body) <= mostDigest {
+	if body := digestOf(p, r, journal, part); len(body) <= mostDigest {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.digested[p.folder] = index.Digest{State: state, Body: body}

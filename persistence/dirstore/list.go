@@ -46,7 +46,7 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	if q.Live {
 		return q.Cut(live), nil
 	}
-	if q.Filters() {
+	if q.Filters() || lists(q) {
 		runs, err := d.choose(ctx, q, live, folders, used, c)
 		if err != nil {
 			return nil, err
@@ -118,6 +118,11 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	return q.Cut(out), nil
 }
 
+// lists reports whether a query without a filter is for so many runs that their digests are read: no state file is, then.
+func lists(q persistence.Query) bool {
+	return !q.Last && !q.Open && !q.Readings && (q.Limit == 0 || q.Limit > manyNames && !q.LiveToo)
+}
+
 // add adds a run of the archive to those that are listed so far, newest first, or puts it in the place of its live record: it came to
 // the archive, perhaps for the second time, while it was listed.
 func add(out []persistence.Run, r persistence.Run) []persistence.Run {
@@ -166,11 +171,12 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 
 // A folder is one archived run as its name describes it.
 type folder struct {
-	key    string // run id, dash, encoded name of the loop
-	path   string // relative to the archive
-	whole  bool   // of its state all is read
-	unread bool   // of a run that the cache knows to have finished nothing is read: what is returned of it is not open
-	when   uint64 // the digits of the run id: numbers are sorted faster than names
+	key    string    // run id, dash, encoded name of the loop
+	path   string    // relative to the archive
+	whole  bool      // of its state all is read
+	unread bool      // of a run that the cache knows to have finished nothing is read: what is returned of it is not open
+	digest *digested // what its digest says; nil = nothing
+	when   uint64    // the digits of the run id: numbers are sorted faster than names
 }
 
 func makeFolder(key, path string) folder {
@@ -312,7 +318,7 @@ func (d *Store) archivedRun(f folder, keep bool, c *cache) (persistence.Run, boo
 	r := p.run(l)
 	r.Resumable = r.Resumable && !l.foreign
 	if l.whole && !l.foreign && len(r.Damage) == 0 {
-		c.noteDigest(p, l.stamp, &r)
+		c.noteDigest(p, l.stamp, &r, l.journal, l.part)
 	}
 	if keep {
 		r.Reading = &reading{d, p, l, err}

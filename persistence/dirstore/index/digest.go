@@ -16,8 +16,8 @@ import (
 	"loops/internal/disk"
 )
 
-// Digests are what filters ask of archived runs, of all of them and not of the newest only, in a file of its own: a listing that filters
-// nothing does not read it. Each has a checksum, and the stamp of the state file that it was made of. They are in the order of their
+// Digests are what filters ask of archived runs and listings return, of all of them and not of the newest only, in a file of its own: a
+// listing of a few does not read it. Each has a checksum, and the stamp of the state file that it was made of. They are in the order of their
 // names, the last name first, and are asked for in that order: the file is read piece by piece. The zero Digests has none.
 type Digests struct {
 	file   io.ReadCloser // of what was not read yet; nil = nothing
@@ -34,7 +34,7 @@ type Digest struct {
 }
 
 const (
-	digestMagic = "loops archive digests 2\n"
+	digestMagic = "loops archive digests 3\n"
 	mostDigests = 64 << 20 // bytes; older runs are read from their files
 	mostRecord  = 1 << 20
 	piece       = 256 << 10
