@@ -36,6 +36,9 @@ func TestWorkerSchedules(t *testing.T) {
 	if got := f.loops("history", "nightly", "--json", "--jq", "length"); got != "1" {
 		t.Errorf("there are %s runs", got)
 	}
+	if at := f.loops("status", "nightly", "--json", "--jq", ".scheduled_at"); !strings.HasSuffix(at, "T00:00:00Z") {
+		t.Errorf("the run is for %q, want midnight", at)
+	}
 	other.drain()
 }
 
