@@ -46,6 +46,7 @@ func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) boo
 		e.woken = false
 		return true
 	}
+	around := e.mem.Wait
 	for since := wall(); ; {
 		by, until := e.refused(host)
 		if most := since.Add(st.RateLimitMaxWait); until.After(most) {
@@ -71,7 +72,7 @@ func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) boo
 		if !e.woken && !e.mem.Flushing && e.loopTimeout(ctx) != pass {
 			return false
 		}
-		e.mem.Wait = nil
+		e.mem.Wait = around
 		if !e.mem.Flushing && e.wallSpent() != nil {
 			return true // whether a budget allows it is the next question
 		}

@@ -183,6 +183,9 @@ func (e *Executor) begin(ctx context.Context) {
 	}
 	e.emit(EventLoopResume, e.inlined(fields)...)
 	m.Outcome, m.Continuation = nil, ""
+	if w := m.Wait; w != nil && w.Retry {
+		m.Wait = &Wait{Why: WaitRetry, State: w.State, Since: w.Since, Until: w.Since}
+	}
 	if m.Wait != nil && !m.Wait.retries() && !m.heldInRetry(e.cfg.Loop) {
 		m.Wait = nil // what it waited for is looked at again
 	}
@@ -245,6 +248,9 @@ func (e *Executor) turn(ctx context.Context) {
 // acted decides on the result on record, or waits the rest of what it led to.
 func (e *Executor) acted(ctx context.Context, st *State) decision {
 	m := e.mem
+	if w := m.Wait; w != nil && w.Why == WaitRetry && st.Retry == nil {
+		m.Wait = nil // the definition was changed
+	}
 	switch {
 	case m.Wait == nil:
 		return e.again(ctx, st, e.judged(ctx, st, m.Result))

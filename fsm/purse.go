@@ -19,6 +19,7 @@ func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
 	if e.cfg.Purse == nil {
 		return true
 	}
+	around := e.mem.Wait
 	for said := ""; ; {
 		why, until := e.cfg.Purse.Full(ctx)
 		d := until.Sub(wall())
@@ -43,7 +44,7 @@ func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
 		if e.halts(ctx) {
 			return false // the wait stays on record
 		}
-		e.mem.Wait = nil
+		e.mem.Wait = around
 		if e.woken {
 			e.woken = false
 			return true

@@ -66,7 +66,10 @@ func (e *Executor) again(ctx context.Context, st *State, d decision) decision {
 		if d = e.retry(ctx, st); d.retry {
 			res, err := e.act(ctx, st)
 			if err != nil {
-				return e.exception(st, err)
+				if d = e.exception(st, err); !d.halted && d.overrun == nil {
+					e.mem.Wait = nil
+				}
+				return d
 			}
 			d = e.afterAction(ctx, st, res)
 		}
@@ -126,9 +129,19 @@ func (e *Executor) retry(ctx context.Context, st *State) decision {
 		}
 		return d
 	}
+	return decision{retry: true}
+}
+
+// countTry counts the try that the action begins, if it is one after another. Until then the wait for it is on record, also while a host or a
+// budget lets it wait longer: a run that is resumed there has the try before it.
+func (e *Executor) countTry(st *State) {
+	m := e.mem
+	w := m.Wait
+	if w == nil || w.Why != WaitRetry {
+		return
+	}
 	m.Wait = nil
 	m.Tries++
 	e.emit(EventActionRetry, Field{"state", st.Name}, Field{"retry", int64(m.Tries)}, Field{"times", int64(st.Retry.Times)},
 		Field{"backoff_seconds", seconds(w.Until.Sub(w.Since))})
-	return decision{retry: true}
 }

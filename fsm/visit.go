@@ -130,6 +130,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		defer settle()
 		e.address(st, &a)
 	}
+	e.countTry(st)
 	e.warnSize(st, text)
 	m.Attempt++
 	a.Attempt, m.Answers, m.Asking = m.Attempt, nil, false

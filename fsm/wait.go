@@ -43,6 +43,7 @@ type Wait struct {
 	By   string // the user who paused the run; "" = it is not known
 
 	Paused time.Time // a user paused the run in this wait, which goes on; zero = nobody did
+	Retry  bool      // of WaitCircuit and WaitSpend: the next try of the action follows, whose own wait is over
 
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
 	Event    string // the name of the signal that is; "" = none is
@@ -132,8 +133,10 @@ func wall() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // plan makes the Wait that begins now.
 func (e *Executor) plan(why, tier, state string, d time.Duration) {
-	now := wall()
-	e.mem.Wait = &Wait{Why: why, Tier: tier, State: state, Since: now, Until: now.Add(d.Round(time.Millisecond))}
+	now, around := wall(), e.mem.Wait
+	e.mem.Wait = &Wait{
+		Why: why, Tier: tier, State: state, Since: now, Until: now.Add(d.Round(time.Millisecond)), Retry: around != nil && (around.Why == WaitRetry || around.Retry),
+	}
 }
 
 // pause waits between two actions. The state that waits is durable before the wait begins.

@@ -15,6 +15,7 @@ func TestFound(t *testing.T) {
 		name  string
 		loops []*Loop
 		plan  []Disturbance
+		first uint64 // seed
 	}{
 		{
 			"a run that is paused in its branches and stopped by --after-item used up the stack",
@@ -22,21 +23,25 @@ func TestFound(t *testing.T) {
 				{Name: "a", Keys: []string{"action: do it", "retry: {times: 2, backoff: 9s}"}}, {Name: "b", Keys: []string{"action: do it"}},
 			}})},
 			[]Disturbance{{4, time.Millisecond, Pause}, {4, 9 * time.Second, Drain}},
+			0,
 		},
 		{
 			"an item that failed in its first try when the run was stopped by --after-item lost its other tries",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: append(append([]string{"item_retries: 2"}, prompt...), list...)})},
 			[]Disturbance{{4, time.Millisecond, Drain}},
+			0,
 		},
 		{
 			"two tries of an item were started under one name",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: append(append([]string{"item_retries: 2", "parallel: 2"}, prompt...), list...)})},
 			nil,
+			0,
 		},
 		{
 			"a wait of an item looked once more when the run was paused and stopped by --after-item",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: append([]string{"wait: {until: look, every: 2s}"}, list...)})},
 			[]Disturbance{{9, 4 * time.Second, Pause}, {13, 4 * time.Second, Drain}},
+			0,
 		},
 		{
 			"an item that was paused before it began, in a process that was killed, could not be resumed after the next kill",
@@ -45,12 +50,21 @@ func TestFound(t *testing.T) {
 				loop("l1", &State{Name: "e0", Keys: append([]string{"action_type: prompt", "action: do it", "parallel: 3"}, list...)}),
 			},
 			[]Disturbance{{9, 0, Pause}, {13, 0, CrashLost}, {18, 4*time.Second + 1, CrashOver}},
+			0,
+		},
+		{
+			"a try that waited for its host when the run was killed was counted and never begun",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"on_branch_failure: continue", "on_error: done", "on_no: done", "on_yes: done"}, Branches: []*State{
+				{Name: "a", Keys: []string{"action: do it"}}, {Name: "b", Keys: prompt}, {Name: "c", Keys: append([]string{"retry: {times: 1, backoff: 2s}"}, prompt...)},
+			}})},
+			[]Disturbance{{4, 20 * time.Second, CrashOver}},
+			125,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d := &Definition{Loops: c.loops}
-			for seed := range uint64(40) {
+			for seed := c.first; seed < c.first+40; seed++ {
 				a, b, err := both(t, seed, d, c.plan)
 				if err != nil {
 					t.Fatal(err)

@@ -43,7 +43,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.BranchMemory](), 3},
 		{reflect.TypeFor[fsm.RateLimit](), 4},
 		{reflect.TypeFor[fsm.Session](), 3},
-		{reflect.TypeFor[fsm.Wait](), 14},
+		{reflect.TypeFor[fsm.Wait](), 15},
 		{reflect.TypeFor[fsm.Awaiting](), 17},
 		{reflect.TypeFor[fsm.Items](), 8},
 		{reflect.TypeFor[fsm.Raised](), 3},

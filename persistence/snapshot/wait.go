@@ -111,6 +111,9 @@ func putWait(e *Writer, s *fsm.Snapshot) bool {
 	if !x.Paused.IsZero() {
 		m.Set("paused_at", fsm.FormatTime(x.Paused))
 	}
+	if x.Retry {
+		m.Set("retry", true)
+	}
 	return e.Value(m)
 }
 
@@ -133,6 +136,7 @@ func takeWait(r *memory, v any) error {
 		"looks":    func(v any) error { return TakeInt(&x.Looks, v) },
 
 		"paused_at": func(v any) error { return TakeTime(&x.Paused, v) },
+		"retry":     func(v any) error { return takeBool(&x.Retry, v) },
 	})
 }
 
