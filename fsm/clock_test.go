@@ -140,3 +140,22 @@ func TestPauseBesideATaskThatEnds(t *testing.T) {
 		}
 	}
 }
+
+// An item whose wait was over used the time of the run while it waited for its place, which an item had that waited for money: the run
+// ended by its timeout, and nothing had been at work.
+func TestWaitingForAPlaceUsesNoTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop, library := loadLoops(t,
+			"name: top\ninitial: work\ntimeout: 10\nstates:\n  work: {for_each: [x, y], loop: one, on_yes: done, on_no: failed}\n  done: {terminal: true}\n  failed: {terminal: true}\n",
+			"name: one\ninitial: rest\nstates:\n  rest: {wait: {for: 1s}, next: ask}\n  ask: {action_type: prompt, action: out x, next: done}\n  done: {terminal: true}\n")
+		rec := &tape{}
+		cfg, _, _ := config(loop, rec)
+		begun := time.Now()
+		cfg.Library, cfg.Verify, cfg.Purse = library, true, purse{begun.Add(time.Minute), begun.Add(time.Minute)}
+		out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background())
+		if err != nil || out.TerminatedBy != fsm.EndTerminal || out.Duration > 2*time.Second || time.Since(begun) < time.Minute {
+			t.Fatalf("%+v after %s, %v\n%s", out, time.Since(begun), err, show(rec.events))
+		}
+	})
+}

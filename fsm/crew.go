@@ -323,6 +323,9 @@ func (e *Executor) regain(ctx context.Context) {
 		e.record(ctx, false)
 	}
 	c.wanting++
+	if c.busy >= c.most {
+		defer e.stopClock()() // it is not at work: whether the time of the run goes on is up to those that are
+	}
 	for c.busy >= c.most && ctx.Err() == nil && c.e.broken == nil {
 		c.free.Wait()
 	}

@@ -54,6 +54,12 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 			w.fault("a paused run starts " + at)
 		}
 	}
+	if a.Kind != fsm.KindJudge && !a.Quiet && w.hash(at, "scarce")%24 == 0 && !w.scarce[at] {
+		w.scarce[at] = true
+		delete(w.marks, mark) // it was not started
+		w.mu.Unlock()
+		return fsm.Result{}, fsm.ErrScarce
+	}
 	if at := w.life.brokenAt; !at.IsZero() && time.Now().After(at) {
 		w.fault("an action starts after a batch could not be recorded: " + mark)
 	}
@@ -100,7 +106,7 @@ func (w *World) cutShort(a fsm.Action) {
 	}
 }
 
-// crowd checks how many items of each list around an action are at work. A look of a wait is not at work. The caller holds the lock.
+// crowd checks how many branches or items of each state around an action are at work. A look of a wait is not at work. The caller holds the lock.
 func (w *World) crowd(a fsm.Action) {
 	for list, most := range w.most {
 		items := map[string]bool{}
@@ -111,7 +117,7 @@ func (w *World) crowd(a fsm.Action) {
 			}
 		}
 		if len(items) > most {
-			w.fault(fmt.Sprintf("%d items of %s are at work, of %d at once: %v, with %s", len(items), list, most, items, a.State))
+			w.fault(fmt.Sprintf("%d members of %s are at work, of %d at once: %v, with %s", len(items), list, most, items, a.State))
 		}
 	}
 }
@@ -133,6 +139,9 @@ func (w *World) result(a fsm.Action, at string, try int, d time.Duration, out fu
 	res := fsm.Result{Stdout: token(at, try), Duration: d, Reply: w.reply(a, at, try)}
 	res.Bytes = int64(len(res.Stdout))
 	k := w.hash(at, try, "result") % 16
+	if a.Kind == fsm.KindShell && a.Text != "look" && a.Item == "" && w.hash(at, try, "handoff")%24 == 0 {
+		res.Stdout += "CONTEXT_HANDOFF: " + at + "\n"
+	}
 	switch {
 	case a.Kind == fsm.KindJudge:
 		res.Reply.Answer = value.NewMap("verdict", []string{"yes", "yes", "no"}[k%3], "confidence", 0.9, "reason", "so", "evidence", "|")
@@ -165,6 +174,18 @@ func (w *World) result(a fsm.Action, at string, try int, d time.Duration, out fu
 	}
 	return res, nil
 }
+
+// Full implements [fsm.Purse]: now and then nothing may be spent for a while.
+func (w *World) Full(context.Context) (why string, until time.Time) {
+	window := time.Since(w.begun) / (20 * time.Second)
+	if w.hash("purse", window)%4 > 0 {
+		return "", time.Time{}
+	}
+	return "too much was spent", w.begun.Add((window + 1) * 20 * time.Second)
+}
+
+// Spent implements [fsm.Purse].
+func (w *World) Spent(float64) error { return nil }
 
 // A watcher looks out of a world: each address answers after some looks, and there are no other runs.
 type watcher struct{ *World }

@@ -194,6 +194,9 @@ func (m *maker) loop(depth int) string {
 		if m.timed && s.has("action") && !s.has("for_each") && m.chance(6) {
 			s.Keys = append(s.Keys, m.pick("idempotent: false", "on_interrupted: "+target()))
 		}
+		if m.timed && s.has("action_type") && !s.has("for_each") && m.chance(3) { // how long it waited counts
+			s.Keys = append(s.Keys, "max_rate_limit_retries: 1", "rate_limit_max_wait_seconds: 100", "on_rate_limit_exhausted: "+target())
+		}
 		if m.chance(8) && !s.has("for_each") {
 			s.Keys = append(s.Keys, fmt.Sprintf("max_retries: %d", 1+m.r.IntN(2)), "on_retry_exhausted: "+target())
 		}

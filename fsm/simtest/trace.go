@@ -77,7 +77,7 @@ func decided(ev fsm.Event) (at, said string) {
 		at, said = fmt.Sprint(at, " item ", ev.Get("item")), text("verdict")
 	case fsm.EventLoopComplete:
 		switch ev.Get("terminated_by") {
-		case fsm.EndInterrupted, fsm.EndUserStopped:
+		case fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndHandoff, fsm.EndParked:
 		default:
 			said = text("terminated_by", "final_state")
 		}

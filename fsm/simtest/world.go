@@ -47,6 +47,7 @@ type World struct {
 	changed chan struct{}
 	raises  []fsm.Raise
 	inbox   []fsm.Signal
+	scarce  map[string]bool      // places whose action could not be started once
 	refused map[string]time.Time // hosts that refuse, and until when
 }
 
@@ -64,7 +65,7 @@ type life struct {
 func NewWorld(seed uint64, loop *fsm.Loop, lib fsm.Library, plan []Disturbance) *World {
 	return &World{
 		seed: seed, loop: loop, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{},
-		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, changed: make(chan struct{}), refused: map[string]time.Time{},
+		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{},
 	}
 }
 
@@ -129,14 +130,18 @@ func (w *World) live(n int) (out fsm.Outcome, err error, resumable bool) {
 
 // resumes reports whether a run that ended so is resumed: a user, or a lack of something, ended it.
 func (l *life) resumes(o fsm.Outcome) bool {
-	return o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndUserStopped
+	switch o.TerminatedBy {
+	case fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndHandoff, fsm.EndParked:
+		return true
+	}
+	return false
 }
 
 func (w *World) config(n int) fsm.Config {
 	l := w.life
 	return fsm.Config{
 		Loop: w.loop, Library: w.lib, Runner: runner{w}, Recorder: recorder{w, l}, Files: noFiles{}, Run: fsm.RunName{ID: "run", Attempt: n}, Verify: true,
-		Random: func() float64 { return 0.5 }, Circuit: w, Watcher: watcher{w}, Inbox: w, History: w.history, EndsEvery: 3, Drain: l.drain, Wake: l.wake,
+		Random: func() float64 { return 0.5 }, Circuit: w, Purse: w, Park: w.hash("park", n)%3 == 0, Watcher: watcher{w}, Inbox: w, History: w.history, EndsEvery: 3, Drain: l.drain, Wake: l.wake,
 		Held: func() <-chan struct{} {
 			w.mu.Lock()
 			defer w.mu.Unlock()
