@@ -52,7 +52,7 @@ func TestRemindersOverAResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, hours := range []int{6, 18, 22} { // resumed, and stopped an hour later
-			time.Sleep(begin.Add(time.Duration(hours) * time.Hour).Sub(time.Now()))
+			time.Sleep(time.Until(begin.Add(time.Duration(hours) * time.Hour)))
 			ctx, stop := context.WithCancelCause(context.Background())
 			time.AfterFunc(time.Hour+time.Minute, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
 			if _, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(ctx); err != nil {
