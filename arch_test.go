@@ -67,6 +67,7 @@ var arrows = map[string][]string{
 		"loops/internal/access",
 		"loops/internal/access/openid",
 		"loops/internal/alarm",
+		"loops/internal/answerlink",
 		"loops/internal/diagram",
 		"loops/internal/doctor",
 		"loops/internal/dryrun",
@@ -179,6 +180,7 @@ var arrows = map[string][]string{
 		"loops/persistence/sqlstore",
 		"loops/reconcile",
 	},
+	"loops/internal/answerlink":    {},
 	"loops/engine/dispatch":        {"loops/fsm", "loops/persistence"},
 	"loops/engine/dispatch/riverq": {"loops/engine/dispatch", "loops/persistence", "github.com/jackc/pgx/v5", "github.com/riverqueue/river"},
 	"loops/engine/notifier": {
@@ -186,6 +188,7 @@ var arrows = map[string][]string{
 		"loops/engine/action",
 		"loops/engine/project",
 		"loops/fsm",
+		"loops/internal/answerlink",
 		"loops/internal/config",
 		"loops/internal/disk",
 		"loops/internal/humanize",

@@ -25,6 +25,7 @@ type Answer struct {
 	From     string            // who answers; "" = the user of this process
 	Person   string            // by which a quorum tells people apart; "" = From
 	Known    []string          // the names and teams by which the face knows who answers; nil = it does not
+	Link     string            // the id of the link by which it came, which answers once; "" = it came by none
 	Withdraw bool              // the question is taken back: there is no choice
 	Address  string            // of the question; "" = the one question that the run has asked in all: where it asked others, that is refused
 }
@@ -78,6 +79,11 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	if err := given.mayAnswer(); err != nil {
 		return given, err
 	}
+	if s.Link != "" {
+		if used, err := LinkUsed(ctx, store, id, s.Link); err != nil || !used.IsZero() {
+			return given, cmp.Or(err, error(refuse(Failed, "this link was used at %s: %s", humanize.Clock(used), s.Choice)))
+		}
+	}
 	fields, err := given.check() // the choice by its name
 	if err != nil {
 		return given, refuse(Usage, "%v", err)
@@ -91,6 +97,9 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	}
 	if s.Withdraw {
 		data.Set("withdraw", true)
+	}
+	if s.Link != "" {
+		data.Set("link", s.Link)
 	}
 	if s.Person != "" && s.Person != s.From {
 		data.Set("person", s.Person)

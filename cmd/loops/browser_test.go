@@ -264,6 +264,25 @@ func TestPagesInABrowser(t *testing.T) {
 		b.sees(statusIs("completed"))
 	})
 
+	t.Run("a link of a notification answers on a telephone with the second tap", func(t *testing.T) {
+		file := s.linksTo("ada")("ada")
+		run := start(t)
+		links := s.links(file)
+		must(t, os.Remove(filepath.Join(s.dir, ".loops/config.yaml")))
+		b := s.page(t, chromium, "/")
+		b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+		b.open(links["good"])
+		b.sees(`document.documentElement.scrollWidth <= 390 && document.querySelector("#ask button").getBoundingClientRect().bottom < 844`)
+		b.sees(`document.querySelector("#ask button").getBoundingClientRect().height >= 40`)
+		b.click(`#ask button`)
+		b.sees(`document.querySelector("[role=status].lead")?.textContent.includes("The question was answered: good by ada (by a link)")`)
+		b.sees(`document.documentElement.scrollWidth <= 390 && !document.querySelector("#ask button")`)
+		b.open(links["bad"])
+		b.sees(`document.querySelector("[role=status].lead")?.textContent.includes("The question was answered: good")`)
+		b.open("/p/shop/runs/" + run)
+		b.sees(statusIs("completed"))
+	})
+
 	t.Run("a step is forked with another value", func(t *testing.T) {
 		run := start(t)
 		b := s.page(t, chromium, "/p/shop/runs/"+run+"?tab=steps")

@@ -15,6 +15,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/answerlink"
 	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -83,6 +84,11 @@ func To(p *project.Project, targets []config.Notify, o Options) *Notifier {
 	n.loops, _ = os.Stat(p.Loops) // nil where there is none
 	n.host, _ = os.Hostname()     // "" is no reason to be silent
 	n.sender.Dir, n.sender.Getenv = p.Dir, func(name string) (string, bool) { return project.LookEnv(o.Env, name) }
+	if conf, _ := p.Declared(); conf.AnswerLinks.URL != "" {
+		n.sender.Links = func(e Event, target string) ([]notify.Link, error) {
+			return answerLinks(p, conf.AnswerLinks.URL, e, target)
+		}
+	}
 	for _, kv := range o.Env {
 		switch name, _, _ := strings.Cut(kv, "="); name {
 		case action.Variable, engine.EnvRunID, engine.EnvAncestors: // a notification is not part of any action
@@ -158,6 +164,19 @@ func (n *Notifier) Observe(notice engine.Notice) {
 	case engine.Reconciled:
 		n.dead(notice.Changes)
 	}
+}
+
+// answerLinks returns a link for each choice of the question that an event is about, for the target of this name.
+func answerLinks(p *project.Project, at string, e Event, target string) ([]notify.Link, error) {
+	key, err := p.AnswerKey(true)
+	if err != nil {
+		return nil, err
+	}
+	links := make([]notify.Link, len(e.Choices))
+	for i, c := range e.Choices {
+		links[i] = notify.Link{Choice: c, URL: answerlink.Link{Run: e.Run, Question: e.Question, Choice: c, By: target}.Address(at, key)}
+	}
+	return links, nil
 }
 
 // dead notifies of runs that were found dead.

@@ -72,16 +72,16 @@ func (r *run) question(kind, what string, e fsm.Event) Event {
 	if since, err := fsm.ParseTime(inspect.Text(e.Get("since"))); err == nil {
 		text += " (asked at " + humanize.Clock(since) + ")"
 	}
-	return r.asks(r.now(kind, text), e, strings.Join(words, "|"))
+	return r.asks(r.now(kind, text), e, words)
 }
 
 // asks adds to an event how the question that it is about is answered.
-func (r *run) asks(n Event, e fsm.Event, choices string) Event {
+func (r *run) asks(n Event, e fsm.Event, choices []string) Event {
 	if until, err := fsm.ParseTime(inspect.Text(e.Get("until"))); err == nil {
 		n.Until = &until
 	}
-	n.Question = inspect.Text(e.Get("address"))
-	n.Resume = r.o.Remedy(engine.AnswerRemedy(n.Run, n.Question)) + " " + choices
+	n.Question, n.Choices = inspect.Text(e.Get("address")), choices
+	n.Resume = r.o.Remedy(engine.AnswerRemedy(n.Run, n.Question)) + " " + strings.Join(choices, "|")
 	n.Text += "; answer with: " + n.Resume
 	return n
 }
@@ -107,7 +107,7 @@ func (r *run) note(e fsm.Event) {
 		}
 		n := r.now("waiting", "waits in "+inspect.Text(e.Get("state"))+": "+inspect.NoteText(e))
 		if address != "" {
-			r.tell(r.asks(n, e, strings.ReplaceAll(inspect.Text(e.Get("choices")), ", ", "|")))
+			r.tell(r.asks(n, e, strings.Split(inspect.Text(e.Get("choices")), ", ")))
 			return
 		}
 		if until, err := fsm.ParseTime(inspect.Text(e.Get("until"))); err == nil {

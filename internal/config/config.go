@@ -53,6 +53,7 @@ type Config struct {
 	Files        Files
 	Spend        Spend
 	Alarm        Alarm
+	AnswerLinks  AnswerLinks
 	Webhooks     []Webhook     // that loops serve takes, by name
 	LedgerName   string        // by which projects share the ledger of a database; "" = the name of the folder
 	Worktree     string        // see WorktreeKeep; "" = keep

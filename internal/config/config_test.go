@@ -244,7 +244,9 @@ func TestKeys(t *testing.T) {
 			value = k.Values[len(k.Values)-1]
 		case k.Name == "store":
 			value = "sqlite:runs.db"
-		case k.Name == "alarm.ping":
+		case k.Name == "answer_links.key_file":
+			value = "/x/key"
+		case k.Name == "alarm.ping", k.Name == "answer_links.url":
 			value = "https://ping.example.org/x"
 		case k.Name == "catalog":
 			value = "/x"

@@ -102,6 +102,14 @@ var keys = sync.OnceValue(func() []Key {
 			Name: "alarm.ping", Form: FormText, Means: "An address that loops serve asks for each minute, so that a service can notice when it does not.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.address(n, "ping", &c.Alarm.Ping) }, show: text(func(c *Config) *string { return &c.Alarm.Ping }),
 		},
+		{
+			Name: "answer_links.url", Form: FormText, Means: "The address of loops serve as those open it who are notified. Notifications of questions then have links that answer them, for targets with a name.",
+			read: func(d *decoder, n *yaml.Node, c *Config) { d.address(n, "url", &c.AnswerLinks.URL) }, show: text(func(c *Config) *string { return &c.AnswerLinks.URL }),
+		},
+		{
+			Name: "answer_links.key_file", Form: FormText, Default: "in .loops", Means: "The file with the key of these links, for machines that share the runs of a database.",
+			read: func(d *decoder, n *yaml.Node, c *Config) { d.path(n, "key_file", &c.AnswerLinks.File) }, show: text(func(c *Config) *string { return &c.AnswerLinks.File }),
+		},
 		textKey("schedule.project", "folder name", "The name of the project in a database: checkouts that give one name share runs and schedules there.", func(c *Config) *string { return &c.LedgerName }),
 		wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
 		durationKey("git.timeout", "10m", "How long one command of git may take that loops itself starts: a checkout, a commit or a merge, with the hooks of the repository.", false, func(c *Config) *time.Duration { return &c.GitTimeout }),

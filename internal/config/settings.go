@@ -37,6 +37,12 @@ type Notify struct {
 	Name    string        // by which questions name it; several may have one; "" = none
 }
 
+// AnswerLinks say which links notifications of questions have, by which they are answered.
+type AnswerLinks struct {
+	URL  string // of loops serve as those open it who are notified, with its base path; "" = there are no links
+	File string // that has the key of their signature; "" = one in the folder of the project
+}
+
 // Spend is what runs may spend together, in US dollars; 0 = no limit.
 type Spend struct {
 	Project, All SpendRate // of the runs of this project; of all runs of this user on this machine

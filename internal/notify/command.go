@@ -78,7 +78,7 @@ func (e Event) env() []string {
 		"LOOPS_NOTIFY_RUN=" + e.Run, "LOOPS_NOTIFY_LOOP=" + e.Loop, "LOOPS_NOTIFY_STATUS=" + e.Status, "LOOPS_NOTIFY_STATE=" + e.State,
 		"LOOPS_NOTIFY_STEPS=" + strconv.Itoa(e.Steps), "LOOPS_NOTIFY_SECONDS=" + strconv.FormatFloat(e.Seconds, 'f', -1, 64),
 		"LOOPS_NOTIFY_ERROR=" + e.Error, "LOOPS_NOTIFY_RESUME=" + e.Resume, "LOOPS_NOTIFY_QUESTION=" + e.Question, "LOOPS_NOTIFY_PROJECT=" + e.Project,
-		"LOOPS_NOTIFY_REMINDER=" + strconv.Itoa(e.Reminder),
+		"LOOPS_NOTIFY_REMINDER=" + strconv.Itoa(e.Reminder), "LOOPS_NOTIFY_LINKS=" + e.links(),
 	}
 	code := ""
 	if e.ExitCode != nil {
@@ -89,6 +89,15 @@ func (e Event) env() []string {
 		test = "1"
 	}
 	return append(env, "LOOPS_NOTIFY_EXIT_CODE="+code, "LOOPS_NOTIFY_TEST="+test)
+}
+
+// links are the links of the event, a line each: the choice, a blank and the address.
+func (e Event) links() string {
+	lines := make([]string, len(e.Links))
+	for i, l := range e.Links {
+		lines[i] = l.Choice + " " + l.URL
+	}
+	return strings.Join(lines, "\n")
 }
 
 // A tail keeps the end of what is written to it.

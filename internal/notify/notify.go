@@ -41,11 +41,19 @@ type Event struct {
 	Until    *time.Time `json:"until,omitempty"`    // of waiting
 	Resume   string     `json:"resume,omitempty"`   // the command that continues with the run
 	Question string     `json:"question,omitempty"` // the address of the question that the run waits for an answer to
+	Choices  []string   `json:"choices,omitempty"`  // that answer it
+	Links    []Link     `json:"links,omitempty"`    // that answer it, for this target alone
 	Reminder int        `json:"reminder,omitempty"` // of waiting and awaiting: which reminder of the question it is, from 1
 	To       []string   `json:"to,omitempty"`       // of escalated: the names of the targets that are told, and no others are
 	Project  string     `json:"project"`            // its folder
 	Host     string     `json:"host"`               // name of the machine
 	Test     bool       `json:"test,omitempty"`     // nothing happened: a user tries the delivery out
+}
+
+// A Link answers a question with a choice once it is opened and confirmed. Who has it may do so.
+type Link struct {
+	Choice string `json:"choice"`
+	URL    string `json:"url"`
 }
 
 // mostText is how long the texts of an event may be, in bytes.
@@ -73,6 +81,7 @@ type Sender struct {
 	Dir    string   // where commands run
 	Env    []string // of commands and desktop programs
 	Getenv func(name string) (string, bool)
+	Links  func(e Event, target string) ([]Link, error) // of a question for the target of this name; nil = there are none
 
 	backoff time.Duration // before the second attempt; 0 = half a second
 	lines   []*line
@@ -167,6 +176,12 @@ func (e *Event) prepare() {
 }
 
 func (s *Sender) tell(l *line, e Event) {
+	if s.Links != nil && e.Question != "" && l.target.Name != "" {
+		var err error
+		if e.Links, err = s.Links(e, l.target.Name); err != nil {
+			e.Text += " (there are no links that answer: " + clip(err.Error()) + ")"
+		}
+	}
 	l.begun.Do(func() { s.busy.Go(func() { s.deliverAll(l) }) })
 	select {
 	case l.queue <- &e:

@@ -31,7 +31,7 @@ func (r route) documented(o operation) route {
 
 // routes are all addresses that are answered.
 func (s *Server) routes() []route {
-	return slices.Concat(s.entrance(), s.hooks(), s.api(), s.boards(), s.editing(), s.pages())
+	return slices.Concat(s.entrance(), s.hooks(), s.answering(), s.api(), s.boards(), s.editing(), s.pages())
 }
 
 // mux answers at all routes, each for users who may. This is the one place that lets a request in.

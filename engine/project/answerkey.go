@@ -1,0 +1,51 @@
+package project
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"loops/internal/config"
+	"loops/internal/disk"
+	"loops/persistence/dirstore/ledger"
+)
+
+// answerKeyFile is the file of the key in the folder of the ledger, which git leaves out.
+const answerKeyFile = ".answer-links.key"
+
+// AnswerKey returns the key that signs the links by which questions are answered: that of the file in the settings, or one of the project.
+// make has that one made where there is none yet; without it the error is then [fs.ErrNotExist].
+func (p *Project) AnswerKey(make bool) (string, error) {
+	conf, _ := p.Declared()
+	if conf.AnswerLinks.File != "" {
+		return config.Secret{File: conf.AnswerLinks.File}.Read(nil)
+	}
+	dir := filepath.Join(p.Loops, ledger.Folder)
+	path := filepath.Join(dir, answerKeyFile)
+	key, err := config.Secret{File: path}.Read(nil)
+	if !make || !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if err := disk.MakeFolder(p.Loops, dir); err != nil {
+		return "", err
+	}
+	var b [32]byte
+	_, _ = rand.Read(b[:])                             // it never fails
+	f, err := disk.CreateTemp(dir, answerKeyFile+"-*") // of mode 0600
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(f.Name()) //nolint:errcheck // it has another name by then
+	_, err = f.WriteString(hex.EncodeToString(b[:]) + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", fmt.Errorf("the key of links cannot be written: %w", err)
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) { // another process was faster
+		return "", err
+	}
+	return config.Secret{File: path}.Read(nil)
+}

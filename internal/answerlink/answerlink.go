@@ -1,0 +1,64 @@
+// Package answerlink makes and checks the signed part of links that answer one question of a run with one choice.
+package answerlink
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+)
+
+// A Link is what a link says. Who has the link may answer for By.
+type Link struct {
+	Run      string `json:"r"`
+	Question string `json:"q"` // its address, which no other question of the run ever has
+	Choice   string `json:"c"`
+	By       string `json:"b"` // the name of the target that was notified
+}
+
+// Path is where a server answers for links, below its base path; the signed part follows.
+const Path = "/answer/"
+
+// purpose keeps a signature of a link from being one of something else.
+const purpose = "loops answer link v1\n"
+
+// Address returns the address of the link on a server: at is that of the server, with its base path.
+func (l Link) Address(at, key string) string {
+	return strings.TrimRight(at, "/") + Path + l.Signed(key)
+}
+
+// Signed returns the link with its signature, as a part of a path: both in base64, with a dot between them.
+func (l Link) Signed(key string) string {
+	text, err := json.Marshal(l)
+	if err != nil {
+		panic(err) // texts always can be
+	}
+	body := base64.RawURLEncoding.EncodeToString(text)
+	return body + "." + base64.RawURLEncoding.EncodeToString(sum(key, body))
+}
+
+// ID returns a name of the link that is no secret: nobody can make the link from it.
+func (l Link) ID(key string) string {
+	return base64.RawURLEncoding.EncodeToString(sum(key, "id "+l.Signed(key))[:12])
+}
+
+// Read returns the link that Signed returned for this key. It takes as long for each signature that is wrong.
+func Read(signed, key string) (l Link, ok bool) {
+	body, signature, _ := strings.Cut(signed, ".")
+	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
+	if err != nil || key == "" || !hmac.Equal(given, sum(key, body)) {
+		return Link{}, false
+	}
+	text, err := base64.RawURLEncoding.DecodeString(body)
+	if err != nil || json.Unmarshal(text, &l) != nil {
+		return Link{}, false
+	}
+	return l, true
+}
+
+func sum(key, body string) []byte {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(purpose + body))
+	return mac.Sum(nil)
+}

@@ -1,0 +1,162 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"loops/engine"
+	"loops/fsm"
+	"loops/internal/access"
+	"loops/internal/answerlink"
+	"loops/internal/humanize"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/persistence"
+)
+
+// answering has the addresses of links that answer a question. Who opens one proves with its signature what they may do, and has no session.
+// Only a POST answers: programs that show a preview of a message open its links.
+func (s *Server) answering() []route {
+	return []route{
+		allow(access.Anyone, "GET "+answerlink.Path+"{link}", s.answerPage),
+		allow(access.Anyone, "POST "+answerlink.Path+"{link}", s.answerByLink),
+	}
+}
+
+// A linkPage is what a link leads to.
+type linkPage struct {
+	answerlink.Link
+	Loop     string
+	To       string
+	Question *fsm.OpenQuestion // nil = it is not open, or the link was used
+	Said     string            // what was answered, or why nothing can be
+	Problem  string            // why it was not taken
+}
+
+// linked opens the project whose key signed the link of a request, and which has its run. Its answer is the question where it is open and the
+// link was not used.
+func (s *Server) linked(r *http.Request, do func(p Project, session *Session, key string, page *linkPage) error) (ok bool, err error) {
+	for _, p := range s.Projects {
+		done, err := s.linkedIn(r, p, do)
+		if done || err != nil {
+			return done, err
+		}
+	}
+	return false, nil
+}
+
+func (s *Server) linkedIn(r *http.Request, p Project, do func(p Project, session *Session, key string, page *linkPage) error) (ok bool, err error) {
+	session, err := p.Open()
+	if err != nil {
+		return false, err
+	}
+	defer session.Close()
+	key, err := session.Project.AnswerKey(false)
+	if err != nil {
+		return false, nil //nolint:nilerr // then it signed no link
+	}
+	link, ok := answerlink.Read(r.PathValue("link"), key)
+	if !ok {
+		return false, nil
+	}
+	f, err := session.Finder(r.Context())
+	if err != nil {
+		return false, err
+	}
+	runs, err := f.Store.Runs(r.Context(), persistence.Query{ID: persistence.ID(link.Run)})
+	if err != nil || len(runs) == 0 {
+		return false, err
+	}
+	return true, do(p, session, key, &linkPage{Link: link, Loop: runs[0].Loop, To: s.BasePath + answerlink.Path + r.PathValue("link")})
+}
+
+// stand fills in where the question of a link is.
+func (page *linkPage) stand(ctx context.Context, session *Session, key string) error {
+	f, err := session.Finder(ctx)
+	if err != nil {
+		return err
+	}
+	id := persistence.ID(page.Run)
+	used, err := engine.LinkUsed(ctx, f.Store, id, page.ID(key))
+	if err != nil {
+		return err
+	}
+	given, err := engine.Given(ctx, f.Store, id)
+	if err != nil {
+		return err
+	}
+	open, err := lookup.Asked(ctx, f.Store, page.Run)
+	if refusal, is := err.(*engine.Refusal); err != nil && (!is || refusal.Kind != engine.NotFound) { //nolint:errorlint // it is not wrapped
+		return err
+	}
+	var q *fsm.OpenQuestion
+	if i := slices.IndexFunc(open, func(o lookup.Question) bool { return o.Question.Address == page.Link.Question }); i >= 0 {
+		q = open[i].Question
+	}
+	var said []string
+	if !used.IsZero() {
+		said = append(said, "This link was used at "+humanize.Clock(used)+": "+page.Choice+".")
+	}
+	switch i := slices.IndexFunc(given, func(g inspect.GivenAnswer) bool { return g.Address == page.Link.Question }); {
+	case i >= 0:
+		said = append(said, "The question was answered: "+given[i].Text()+".")
+	case q == nil:
+		said = append(said, "The question is no longer open, so the link has expired.")
+	case !used.IsZero():
+		said = append(said, "The question is still open: "+q.Standing()+".")
+	default:
+		page.Question = q
+	}
+	page.Said = strings.Join(said, " ")
+	return nil
+}
+
+func (s *Server) answerPage(w http.ResponseWriter, r *http.Request) {
+	s.answerLinks(w, r, func(_ Project, session *Session, key string, page *linkPage) error {
+		return page.stand(r.Context(), session, key)
+	})
+}
+
+func (s *Server) answerByLink(w http.ResponseWriter, r *http.Request) {
+	f, err := readFields(r)
+	if err != nil {
+		s.refuse(w, r, statusOf(err), err.Error())
+		return
+	}
+	s.answerLinks(w, r, func(p Project, session *Session, key string, page *linkPage) error {
+		said := engine.Answer{
+			Choice: page.Choice, Address: page.Link.Question, From: page.By + " (by a link)", Person: page.By, Known: []string{page.By}, Link: page.ID(key), Fields: map[string]string{},
+		}
+		for name, v := range f {
+			if field, ok := strings.CutPrefix(name, fieldPrefix); ok && v != "" {
+				said.Fields[field] = v
+			}
+		}
+		_, err := session.Answer(r.Context(), page.Run, said)
+		s.audit(r, p, "answer by a link of "+page.By, page.Run, fields{"question": page.Link.Question, "choice": page.Choice}, err)
+		if err != nil {
+			page.Problem = session.InWords(err).Error()
+		}
+		return page.stand(r.Context(), session, key)
+	})
+}
+
+// answerLinks shows the page of a link after do.
+func (s *Server) answerLinks(w http.ResponseWriter, r *http.Request, do func(p Project, session *Session, key string, page *linkPage) error) {
+	w.Header().Set("Referrer-Policy", "no-referrer") // the address is a secret
+	var shown *linkPage
+	ok, err := s.linked(r, func(p Project, session *Session, key string, page *linkPage) error {
+		shown = page
+		return do(p, session, key, page)
+	})
+	switch {
+	case err != nil:
+		s.refuse(w, r, statusOf(err), err.Error())
+	case !ok:
+		s.refuse(w, r, http.StatusNotFound, "this link answers nothing here: a part of it is missing, its run was removed, or the key that signed it was changed")
+	default:
+		s.render(w, r, "answer", "Answer "+shown.Loop, shown)
+	}
+}
