@@ -125,3 +125,19 @@ states:
 	}
 	f.wholeHistory(again, "b x c")
 }
+
+// The button of the page, and the API, submit a run again as the command does.
+func TestRetryOfASubmittedRunOnAPage(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, workerLease)
+	f.write(".loops/twice.yaml", failsOnce)
+	id := f.submit("twice", "--queue", "nightly")
+	one := f.worker("--queue", "nightly")
+	f.until("the run failed", func() bool { return strings.Contains(f.status(id), "failed") })
+	one.kill()
+	s := startServe(t, f.dir, "--store", f.store)
+	again, _ := s.post("/runs/"+id+"/retry", "{}")["instance_id"].(string)
+	if again == id || f.status(again) != "queued" || !strings.Contains(f.loops("status", again), "queue nightly") {
+		t.Errorf("run %q follows %s:\n%s", again, id, f.loops("runs"))
+	}
+}
