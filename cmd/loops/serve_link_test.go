@@ -19,7 +19,7 @@ states:
   a:
     parallel:
       prod:
-        ask: {question: "Deploy to production?", quorum: 2, fields: {reason: text}}
+        ask: {question: "Deploy to production?", quorum: 2, who: [ada, bob], fields: {reason: text}}
     on_yes: done
     on_no: done
   done: {terminal: true}
@@ -57,7 +57,7 @@ func TestLinksAnswerAQuestion(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 	writeText(t, filepath.Join(dir, ".loops/linked.yaml"), linkedLoop)
 	s := startServe(t, dir)
-	file := s.linksTo("ada", "bob")
+	file := s.linksTo("ada", "bob", "eve")
 	run := s.post("/runs", `{"loop": "linked"}`)["instance_id"].(string)
 	ada, bob := s.links(file("ada")), s.links(file("bob"))
 	ask := func(method, path, body string, header ...string) (int, string) { // as one who has not signed in
@@ -84,6 +84,7 @@ func TestLinksAnswerAQuestion(t *testing.T) {
 	want("the first tap", 200, "Deploy to production?", "Answer: approve", "no answer yet")(ask("GET", ada["approve"], ""))
 	want("a preview", 200, "no answer yet")(ask("GET", ada["approve"], ""))
 	want("a signature of another link", 404, "answers nothing here")(ask("POST", ada["approve"][:strings.Index(ada["approve"], ".")]+ada["reject"][strings.Index(ada["reject"], "."):], ""))
+	want("who is not asked", 200, "is for ada and bob, and you are eve", "Answer: approve", "no answer yet")(ask("POST", s.links(file("eve"))["approve"], ""))
 	want("another site", 403, "")(ask("POST", ada["approve"], "", "Sec-Fetch-Site", "cross-site"))
 	want("the second tap", 200, "This link was used at ", "approve by ada (by a link) (2 equal answers")(ask("POST", ada["approve"], "field.reason=green"))
 	want("the same link again", 200, "this link was used at ", "still open")(ask("POST", ada["approve"], ""))
