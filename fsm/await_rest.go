@@ -265,12 +265,6 @@ func (e *Executor) timeUp() (left time.Duration, limited bool) {
 	return left, limited
 }
 
-// loopUp returns in how long the time of the loop is up.
-func (e *Executor) loopUp() (left time.Duration, limited bool) {
-	limit := e.cfg.Loop.Timeout
-	return limit - e.elapsed() + time.Millisecond, limit > 0
-}
-
 // wallSpent returns the first budget whose time is used up, or nil. The steps of a budget allowed this state.
 func (e *Executor) wallSpent() (over *overrun) {
 	if e.mem.BudgetRouted {

@@ -239,12 +239,17 @@ func (e *Executor) passCap(ctx context.Context) result {
 	return e.stateExists(ctx)
 }
 
-// loopTimeout ends a run that took too long. A shell state that was announced but not entered still acts
+// loopTimeout ends a run that took too long, or a branch or an item of one. A shell state that was announced but not entered still acts
 // once, without being judged.
 func (e *Executor) loopTimeout(ctx context.Context) result {
 	e.raiseLimits()
 	m, l := e.mem, e.cfg.Loop
-	if l.Timeout <= 0 || e.elapsed() <= l.Timeout {
+	switch {
+	case e.clockOver():
+	case e.over():
+		e.finish(ctx, EndInterrupted, "") // it continues when the loop around it does
+		return ended
+	default:
 		return pass
 	}
 	st := l.States[m.Current]

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"iter"
 	"time"
 )
 
@@ -77,6 +78,44 @@ func (e *Executor) standsStill() bool {
 		}
 	}
 	return true
+}
+
+// limiting yields the loops whose timeout holds for this one: itself, and those around it that run it as a branch or an item, whose time may be
+// up first, because the clock of a member stands still while others are at work. A sub-loop has what is left of the loop around it as its own.
+func (e *Executor) limiting() iter.Seq[*Executor] {
+	return func(yield func(*Executor) bool) {
+		for x, member := e, true; x != nil; x, member = x.parent, x.branch != "" {
+			if member && x.cfg.Loop.Timeout > 0 && !yield(x) {
+				return
+			}
+		}
+	}
+}
+
+// clockOver reports whether the time of the loop itself is up.
+func (e *Executor) clockOver() bool {
+	limit := e.cfg.Loop.Timeout
+	return limit > 0 && e.elapsed() > limit
+}
+
+// over reports whether the time of the loop is up, or that of a loop that it is a branch or an item of.
+func (e *Executor) over() bool {
+	for x := range e.limiting() {
+		if x.clockOver() {
+			return true
+		}
+	}
+	return false
+}
+
+// loopUp returns in how long the time of the loop is up, or that of a loop that it is a branch or an item of. A clock that stands still limits nothing.
+func (e *Executor) loopUp() (left time.Duration, limited bool) {
+	for x := range e.limiting() {
+		if up := x.cfg.Loop.Timeout - x.elapsed() + time.Millisecond; !x.clock.since.IsZero() && (!limited || up < left) {
+			left, limited = up, true
+		}
+	}
+	return left, limited
 }
 
 // A deadline ends a loop, and all that is in flight inside it, once the loop has used its time.

@@ -159,3 +159,24 @@ func TestWaitingForAPlaceUsesNoTime(t *testing.T) {
 		}
 	})
 }
+
+// The time of a run was up, and a branch that had waited for money beside another one began again and again, for as long as it had waited.
+func TestTimeoutBesideABranchThatStoodStill(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop, _ := loadLoops(t, "name: top\ninitial: work\ntimeout: 45\nstates:\n  work:\n    parallel: {a: {wait: {for: 90s}}, b: {action_type: prompt, action: exit 7, evaluate: {type: exit_code}, retry: {times: 3, backoff: 20s}}}\n"+
+			"    join: settled\n    on_yes: done\n    on_no: done\n  done: {terminal: true}\n")
+		rec := &tape{}
+		cfg, _, _ := config(loop, rec)
+		begun := time.Now()
+		cfg.Verify, cfg.Purse = true, purse{begun.Add(40 * time.Second), begun.Add(40 * time.Second)}
+		out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background())
+		if err != nil || out.TerminatedBy != fsm.EndTimeout || time.Since(begun) > 46*time.Second {
+			t.Fatalf("%+v after %s, %v\n%s", out, time.Since(begun), err, show(rec.events))
+		}
+		out, err = fsm.Resume(cfg, rec.last()).Run(context.Background()) // with the same limit
+		if err != nil || out.TerminatedBy != fsm.EndTimeout {
+			t.Fatalf("%+v, %v\n%s", out, err, show(rec.events))
+		}
+	})
+}

@@ -383,12 +383,6 @@ func (e *Executor) history(ctx context.Context, after uint64) iter.Seq2[Event, e
 	return e.cfg.History(ctx, after)
 }
 
-// over reports whether the time of the loop is up.
-func (e *Executor) over() bool {
-	limit := e.cfg.Loop.Timeout
-	return limit > 0 && e.elapsed() > limit
-}
-
 // isHeld reports whether a user paused the run.
 func (e *Executor) isHeld() bool { return e.cfg.Held != nil && e.cfg.Held() != nil }
 

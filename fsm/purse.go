@@ -36,7 +36,7 @@ func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
 			e.announceWait(why)
 		}
 		start := e.stopClock()
-		e.sleepUntil(ctx, nil, func() bool {
+		e.sleepUntil(ctx, e.loopUp, func() bool {
 			_, until := e.cfg.Purse.Full(ctx)
 			return !until.After(wall())
 		})

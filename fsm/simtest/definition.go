@@ -349,6 +349,7 @@ const (
 	CrashOver What = "crash"    // at any time
 	CrashLost What = "lost"     // the batch is lost with the process; Delay is 0
 	CrashKept What = "kept"     // the batch is durable, and the process dies before it knows; Delay is 0
+	Cap       What = "cap"      // max_steps of the run is After, and three more at each resume, up to what the loop says; before all others
 	Broken    What = "reported" // the batch is durable, and the store reports an error all the same; Delay is 0
 )
 
@@ -356,6 +357,9 @@ const (
 func RandomDisturbances(r *rand.Rand, n int) []Disturbance {
 	var all []Disturbance
 	at := 0
+	if r.IntN(3) == 0 {
+		all = append(all, Disturbance{After: 1 + r.IntN(5), What: Cap})
+	}
 	kinds := []What{Pause, Pause, Pause, Extend, Wake, Send, Stop, UserStop, Drain, CrashOver, CrashOver, CrashOver, CrashLost, CrashLost, CrashKept, Broken}
 	for range r.IntN(n + 1) {
 		at += 1 + r.IntN(6)

@@ -44,7 +44,10 @@ func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 			t.Prompts, t.Cost = m.Spent.Prompts, m.Spent.CostUSD
 		}
 	}
-	for _, ev := range w.events {
+	for i, ev := range w.events {
+		if ev.Depth == 0 && ev.Get("terminated_by") == fsm.EndMaxSteps && i < len(w.events)-1 {
+			continue // the cap was raised
+		}
 		if at, said := decided(ev); said != "" {
 			t.Ways[at] = append(t.Ways[at], said)
 		}

@@ -30,6 +30,9 @@ func (w *World) attend(m *fsm.Snapshot) {
 		if !w.asked[key] {
 			w.asked[key] = true
 			w.later(key, o.Event, nil)
+		}
+		if !w.watched[key] {
+			w.watched[key] = true
 			w.again(key, o.Event)
 		}
 	}
@@ -40,10 +43,12 @@ func (w *World) again(key, name string) {
 	time.AfterFunc(2*time.Minute, func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		if w.awaited[key] && !w.over {
-			w.send(name, nil)
-			w.again(key, name)
+		if !w.awaited[key] || w.over {
+			delete(w.watched, key)
+			return
 		}
+		w.send(name, nil)
+		w.again(key, name)
 	})
 }
 

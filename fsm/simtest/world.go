@@ -17,10 +17,11 @@ import (
 // A World is all that a run meets, in the virtual time of a bubble: what acts, what remembers, and a user who disturbs. What an action comes to
 // depends on its place in the run and on how many of its results are on record, and on nothing else.
 type World struct {
-	seed uint64
-	loop *fsm.Loop
-	lib  fsm.Library
-	plan []Disturbance
+	seed     uint64
+	loop     *fsm.Loop
+	allSteps int // its max_steps: that of loop may be lower
+	lib      fsm.Library
+	plan     []Disturbance
 
 	mu      sync.Mutex
 	begun   time.Time
@@ -36,6 +37,7 @@ type World struct {
 	most    map[string]int // items at work at once, by the mark of their list
 	asked   map[string]bool
 	awaited map[string]bool // waits for events that are on record now
+	watched map[string]bool // those of them for which the event is sent again and again
 	over    bool            // the run has ended
 	elapsed time.Duration   // on record
 	faults  []string
@@ -63,16 +65,30 @@ type life struct {
 
 // NewWorld returns a world without a run. It is used inside one bubble.
 func NewWorld(seed uint64, loop *fsm.Loop, lib fsm.Library, plan []Disturbance) *World {
-	return &World{
-		seed: seed, loop: loop, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{},
-		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{},
+	whole := loop
+	if len(plan) > 0 && plan[0].What == Cap {
+		if most := plan[0].After; most < loop.MaxSteps && loop.OnMaxSteps == "" {
+			loop = withSteps(loop, most)
+		}
+		plan = plan[1:]
 	}
+	return &World{
+		seed: seed, loop: loop, allSteps: whole.MaxSteps, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{},
+		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{},
+	}
+}
+
+// withSteps returns the loop with another cap on its steps.
+func withSteps(l *fsm.Loop, most int) *fsm.Loop {
+	capped := *l
+	capped.MaxSteps = most
+	return &capped
 }
 
 var errDied = errors.New("the process died")
 
 // mostLives is how often a run may be resumed.
-const mostLives = 60
+const mostLives = 400
 
 // Run runs the loop to its end, over as many processes as it takes.
 func (w *World) Run() *Trace {
@@ -100,20 +116,19 @@ func (w *World) live(n int) (out fsm.Outcome, err error, resumable bool) {
 	w.mu.Lock()
 	w.life = l
 	w.mu.Unlock()
-	cfg := w.config(n)
 	var x *fsm.Executor
 	if len(w.lines) == 0 {
-		x = fsm.Start(cfg, w.loop.Context.Clone(), time.Now())
+		x = fsm.Start(w.config(n), w.loop.Context.Clone(), time.Now())
 	} else {
 		mem, err := w.memory()
 		if err != nil {
 			w.fault("what is on record cannot be read: " + err.Error())
 			return out, err, false
 		}
-		if mem.Outcome != nil && !l.resumes(*mem.Outcome) {
-			return *mem.Outcome, nil, false // the process died when all was on record
+		if o := mem.Outcome; o != nil && !w.resumes(*o) {
+			return *o, nil, false // the process died when all was on record
 		}
-		x = fsm.Resume(cfg, mem)
+		x = fsm.Resume(w.config(n), mem)
 	}
 	out, err = x.Run(ctx)
 	w.mu.Lock()
@@ -125,14 +140,19 @@ func (w *World) live(n int) (out fsm.Outcome, err error, resumable bool) {
 		w.fault(fmt.Sprintf("the run ended, and %d actions are in flight", n))
 	}
 	l.dead = true
-	return out, err, err != nil || l.resumes(out)
+	return out, err, err != nil || w.resumes(out)
 }
 
-// resumes reports whether a run that ended so is resumed: a user, or a lack of something, ended it.
-func (l *life) resumes(o fsm.Outcome) bool {
+// resumes reports whether a run that ended so is resumed: a user, or a lack of something, ended it, or a cap that is raised then.
+func (w *World) resumes(o fsm.Outcome) bool {
 	switch o.TerminatedBy {
 	case fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndHandoff, fsm.EndParked:
 		return true
+	case fsm.EndMaxSteps:
+		if o.Steps < w.allSteps {
+			w.loop = withSteps(w.loop, min(o.Steps+3, w.allSteps))
+			return true
+		}
 	}
 	return false
 }
