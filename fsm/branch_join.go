@@ -31,7 +31,7 @@ func (f *fork) leave(ctx context.Context) decision {
 		return e.exception(f.st, err)
 	case parked && !finished:
 		return decision{halted: true, parked: true}
-	case !finished && (e.over() || e.isHeld()):
+	case !finished && (e.over() || e.isHeld() || f.goesOn()):
 		return f.wait(ctx)
 	case !finished:
 		return decision{halted: true}

@@ -180,3 +180,30 @@ func TestTimeoutBesideABranchThatStoodStill(t *testing.T) {
 		}
 	})
 }
+
+// A branch was cut by the timeout of its run while another one acted on; the run was extended meanwhile, and ended as interrupted.
+func TestExtendAfterABranchWasCut(t *testing.T) {
+	t.Parallel()
+	for name, work := range map[string]string{
+		"branches": "parallel: {a: {wait: {for: 30s}}, b: {action: sleep 20s}}\n    join: settled",
+		"items":    "for_each: [\"rest\", \"sleep\"]\n    parallel: 2\n    on_item_failure: continue\n    loop: \"${item.value}\"",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				loop, library := loadLoops(t, "name: top\ninitial: work\ntimeout: 10\nstates:\n  work:\n    "+work+"\n    on_yes: done\n    on_no: failed\n  done: {terminal: true}\n  failed: {terminal: true}\n",
+					"name: rest\ninitial: a\nstates:\n  a: {wait: {for: 30s}, next: done}\n  done: {terminal: true}\n",
+					"name: sleep\ninitial: a\nstates:\n  a: {action: sleep 20s, next: done}\n  done: {terminal: true}\n")
+				rec := &tape{}
+				cfg, _, _ := config(loop, rec)
+				cfg.Library, cfg.Verify = library, true
+				watched(&cfg).extend(15*time.Second, 100*time.Second)
+				begun := time.Now()
+				out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(context.Background())
+				if err != nil || out.TerminatedBy != fsm.EndTerminal || out.FinalState != "done" || time.Since(begun) > 51*time.Second {
+					t.Fatalf("%+v after %s, %v\n%s", out, time.Since(begun), err, show(rec.events))
+				}
+			})
+		})
+	}
+}

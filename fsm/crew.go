@@ -19,6 +19,7 @@ type crew struct {
 	results chan *member
 	clocked chan struct{} // the clock of the loop was stopped or started
 	hands   bool          // a member hands over
+	cut     bool          // a member ended that continues when the run does
 	handoff string        // payload
 	refused *Outcome      // of the first member whose host does not answer, permanently (D29) or for its rate limit; nil = none had one
 
@@ -153,13 +154,20 @@ func (c *crew) came(r *member) int {
 		}
 		return memberRefused
 	case unfinished(o) && !o.Refused:
+		c.cut = true
 		return memberCut
 	case o.TerminatedBy == EndTimeout && e.over(): // it is our time that was up
 		cut := *o
 		cut.TerminatedBy, r.memory.Child.Memory.Outcome = EndInterrupted, &cut
+		c.cut = true
 		return memberCut
 	}
 	return memberOver
+}
+
+// goesOn reports whether a member that was cut short continues now: its time was up, and the run has more of it since then.
+func (c *crew) goesOn() bool {
+	return c.cut && !c.e.drained() && !c.e.root().stopping
 }
 
 // memberTime is how long a member may take in all: what it took and what is left of our time, and a loop not more than its own

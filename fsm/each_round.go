@@ -118,6 +118,7 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 	for {
 		before, held := r.done, false
 		if r.crew != nil {
+			r.crew.cut = false
 			r.workInside(ctx, cancel)
 		} else {
 			r.work(ctx, cancel)
@@ -165,7 +166,7 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 				r.remember()
 				return decision{halted: true, parked: true}, true
 			}
-			if r.done == before && !held { // what is left cannot continue now
+			if r.done == before && !held && !r.crew.goesOn() { // what is left cannot continue now
 				r.remember()
 				return decision{halted: true}, true
 			}

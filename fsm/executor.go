@@ -106,6 +106,7 @@ type Executor struct {
 	broken   error  // the first failed Record; nothing is done after it
 	shortage error  // the first [ErrScarce], of the run itself; nothing begins after it
 	recorded uint64 // number of the last event that Record took; of the run itself only
+	stopping bool   // an action asked the run to stop; of the run itself only
 	woken    bool   // a user ended a wait: the next prompt does not wait for others either
 
 	parent   *Executor  // that runs this one as a sub-loop; nil in the run itself
@@ -186,7 +187,7 @@ func (e *Executor) begin(ctx context.Context) {
 	if w := m.Wait; w != nil && w.Retry {
 		m.Wait = &Wait{Why: WaitRetry, State: w.State, Since: w.Since, Until: w.Since}
 	}
-	if m.Wait != nil && !m.Wait.retries() && !m.heldInRetry(e.cfg.Loop) {
+	if m.Wait != nil && !m.Wait.retries() {
 		m.Wait = nil // what it waited for is looked at again
 	}
 	if m.Wait != nil {
@@ -254,7 +255,7 @@ func (e *Executor) acted(ctx context.Context, st *State) decision {
 	switch {
 	case m.Wait == nil:
 		return e.again(ctx, st, e.judged(ctx, st, m.Result))
-	case m.Wait.Why == WaitRetry || m.heldInRetry(e.cfg.Loop):
+	case m.Wait.Why == WaitRetry:
 		if wall().Before(m.Wait.Until) {
 			e.announceWait(StillWaits)
 		}

@@ -201,3 +201,25 @@ func TestPauseInAWaitForOthers(t *testing.T) {
 		})
 	}
 }
+
+// A run that was killed in a pause, while the judge of a recorded result waited for a budget, did the action again if the state had retry.
+func TestKillInAPauseBeforeAJudge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := waitingLoop(t, "", "states:\n  a: {action: out x, evaluate: {type: llm_structured, prompt: \"judge: yes\"}, retry: {times: 2}, on_yes: done, on_no: failed, on_error: failed}\n")
+		rec := &tape{}
+		cfg, f, _ := config(loop, rec)
+		if out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background()); err != nil || out.FinalState != "done" {
+			t.Fatalf("%+v, %v\n%s", out, err, show(rec.events))
+		}
+		i := slices.IndexFunc(rec.saved, func(m *fsm.Snapshot) bool { return m.Phase == fsm.PhaseActed })
+		m := rec.saved[i]
+		m.Asking, m.Answers = false, nil
+		m.Wait = &fsm.Wait{Why: fsm.WaitPaused, State: "a", Since: time.Now()}
+		f.ran = nil
+		out, err := fsm.Resume(cfg, m).Run(context.Background())
+		if err != nil || out.FinalState != "done" || len(f.ran) != 1 {
+			t.Fatalf("done were %q: %+v, %v\n%s", f.ran, out, err, show(rec.events))
+		}
+	})
+}

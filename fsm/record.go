@@ -195,6 +195,8 @@ func (e *Executor) finishStopped(ctx context.Context) {
 		}
 		text = context.Cause(ctx).Error()
 	}
+	root := e.root()
+	root.stopping = root.stopping || m.PendingRequest == "stop"
 	m.PendingRequest, m.PendingPayload = "", ""
 	e.end(ctx, Outcome{TerminatedBy: by, Error: text, Limited: ctx.Err() == nil && shortage != nil})
 }

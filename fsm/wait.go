@@ -76,13 +76,6 @@ func (w *Wait) unpaused() *Wait {
 	return &free
 }
 
-// heldInRetry reports whether the run was paused between two tries of an action. A pause between states has no result.
-// Former versions recorded it so; now the wait that the pause is in stays.
-func (m *Snapshot) heldInRetry(l *Loop) bool {
-	st := l.States[m.Current]
-	return m.Wait != nil && m.Wait.Why == WaitPaused && m.Phase == PhaseActed && st != nil && st.Retry != nil
-}
-
 // An OpenWait is one that a run is in, and where.
 type OpenWait struct {
 	Address string // the steps that lead to the state, as that of an OpenQuestion

@@ -232,6 +232,8 @@ func parseWhole(b []byte) (*value.Map, error) {
 
 // Redefine implements [Redefiner].
 func (j *journal) Redefine(_ context.Context, definition []byte) error {
+	j.writing.Lock()
+	defer j.writing.Unlock()
 	if j.failed == nil {
 		if err := keepDefinition(j.work, definition); err != nil {
 			j.failed = fmt.Errorf("the definition of the run could not be recorded, so it stops: %w", err)

@@ -1,6 +1,7 @@
 package dirstore
 
 import (
+	"math"
 	"time"
 
 	"loops/persistence/snapshot"
@@ -49,8 +50,15 @@ func (j *journal) lags(checkpoint bool) bool {
 func (j *journal) catchUp() {
 	j.writing.Lock()
 	defer j.writing.Unlock()
-	if j.lag.waiting && !j.lag.closed && j.failed == nil {
-		_ = j.writeState(time.Now()) // the journal has it, and the next Record finds out what is wrong
+	switch {
+	case !j.lag.waiting || j.lag.closed || j.failed != nil:
+		return
+	case j.anew: // the journal does not have the text yet whose checksum would be in the file
+		j.lag.waiting = false
+		return
+	}
+	if err := j.writeState(time.Now()); err != nil {
+		j.lag.added = math.MaxInt64 / 2 // the journal has it; the next Record writes the file, and says what is wrong
 	}
 }
 

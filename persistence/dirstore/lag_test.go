@@ -3,6 +3,7 @@ package dirstore
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,4 +109,29 @@ func TestEndOfALargeRun(t *testing.T) {
 		t.Errorf("the state file has %d bytes, and not the end", len(text))
 	}
 	must(t, j.Close(t.Context()))
+}
+
+// A large state file that cannot be written ends the run at the next record. It was tried again once a second, and nobody was told.
+func TestLargeStateThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := open(t)
+		d.Durability = persistence.None
+		j := begin(t, d, step(1))
+		b := step(1)
+		for range 100 {
+			b.Snapshot.Messages = append(b.Snapshot.Messages, strings.Repeat("m", 1000))
+			must(t, j.Record(t.Context(), b))
+		}
+		must(t, os.RemoveAll(j.files.state+".tmp"))
+		must(t, os.MkdirAll(filepath.Join(j.files.state+".tmp", "full"), 0o700))
+		testenv.Pass(2 * lagMost)
+		synctest.Wait()
+		b.Snapshot.Messages = append(b.Snapshot.Messages, "one more")
+		if err := j.Record(t.Context(), b); err == nil {
+			t.Error("the run goes on, and its state file is a lie")
+		}
+		j.lag.close()
+		j.die()
+	})
 }
