@@ -137,7 +137,7 @@ func TestNotifyPage(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if c, err := (config.Layers{Project: filepath.Join(dir, ".loops/config.yaml")}).Load(); err != nil || len(c.Notify) != 3 {
+	if c, err := (config.Layers{Project: filepath.Join(dir, ".loops/config.yaml")}).Load(); err != nil || len(c.Notify) != 4 {
 		t.Errorf("the config on the page: %v", err)
 	}
 	text := readText(t, page)
