@@ -17,6 +17,19 @@ import (
 // answerKeyFile is the file of the key in the folder of the ledger, which git leaves out.
 const answerKeyFile = ".answer-links.key"
 
+// ignoreAll has git leave out a folder, whatever .gitignore above it says. Readers of the ledger pass over the file.
+func ignoreAll(dir string) error {
+	f, err := disk.OpenFile(filepath.Join(dir, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString("*\n")
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
 // AnswerKey returns the key that signs the links by which questions are answered: that of the file in the settings, or one of the project.
 // make has that one made where there is none yet; without it the error is then [fs.ErrNotExist].
 func (p *Project) AnswerKey(make bool) (string, error) {
@@ -31,6 +44,9 @@ func (p *Project) AnswerKey(make bool) (string, error) {
 		return key, err
 	}
 	if err := disk.MakeFolder(p.Loops, dir); err != nil {
+		return "", err
+	}
+	if err := ignoreAll(dir); err != nil {
 		return "", err
 	}
 	var b [32]byte
