@@ -179,7 +179,7 @@ func (x *awaiter) announce() {
 	wait := w.wait(x.e.visitAddress())
 	fields := []Field{{"state", w.State}, {"message", text + wait.What}, {"wait", WaitState}}
 	if wait.Question != "" {
-		fields = append(fields, Field{"address", wait.Question}, Field{"choices", wait.Choices})
+		fields = append(append(fields, Field{"address", wait.Question}, Field{"choices", wait.Choices}), w.ask().whoField()...)
 	}
 	if !wait.Until.IsZero() {
 		fields = append(fields, Field{"seconds", seconds(max(0, wait.Until.Sub(wall())))}, Field{"until", FormatTime(wait.Until)})

@@ -9,7 +9,7 @@ const (
 	EventStateEnter   = "state_enter"   // state, iteration, iteration_count [flushed, resumed]
 	EventRoute        = "route"         // from, to [reason]: the next state is chosen
 	EventCheckpoint   = "checkpoint"    // nothing: a line for memory to stand on, written by a store
-	EventNote         = "note"          // state, message or note [wait and its times; judges]: what users may want to know
+	EventNote         = "note"          // state, message or note [wait and its times; address, choices, who; judges]: what users may want to know
 	EventWarning      = "warning"       // state, message: something went wrong that does not stop the run
 
 	EventActionStart       = "action_start"       // action, is_prompt: durable before the action is started
@@ -27,8 +27,8 @@ const (
 	EventHumanRequested = "human_approval_requested" // state, question, choices [fields, who, until]: a person is asked
 	EventHumanResponse  = "human_response"           // state, response, by, number [fields]: and answered
 	EventHumanVote      = "human_vote"               // state, response, by, number, standing: an answer to a question that needs several
-	EventHumanReminded  = "human_reminded"           // state, question, choices, number, since [until]: an open question is reminded of
-	EventHumanEscalated = "human_escalated"          // state, question, choices, to, since [until]: others are told of an open question
+	EventHumanReminded  = "human_reminded"           // state, question, choices, number, since [who, until]: an open question is reminded of
+	EventHumanEscalated = "human_escalated"          // state, question, choices, to, since [who, until]: others are told of an open question
 	EventBranchesStart  = "branches_start"           // state, branches, max_parallel [resumed]: the state begins with its branches, or continues with them
 	EventBranchStart    = "branch_start"             // branch: durable before anything of the branch is done
 	EventBranchEnd      = "branch_end"               // branch, verdict, done, branches [exit_code, error]

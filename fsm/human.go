@@ -280,6 +280,14 @@ func (f AskField) read(text string) (v any, err error) {
 	return v, nil
 }
 
+// whoField returns the field of an event that says who is asked; none where that is not said.
+func (a *Ask) whoField() []Field {
+	if len(a.Who) == 0 {
+		return nil
+	}
+	return []Field{{"who", anyTexts(a.Who)}}
+}
+
 // tellQuestion says in the history what is asked.
 func (e *Executor) tellQuestion(w *Awaiting) {
 	a := w.ask()
@@ -291,9 +299,7 @@ func (e *Executor) tellQuestion(w *Awaiting) {
 		}
 		fields = append(fields, Field{"fields", list})
 	}
-	if len(a.Who) > 0 {
-		fields = append(fields, Field{"who", anyTexts(a.Who)})
-	}
+	fields = append(fields, a.whoField()...)
 	if !w.Deadline.IsZero() {
 		fields = append(fields, Field{"until", FormatTime(w.Deadline)})
 	}

@@ -67,12 +67,17 @@ func (x *awaiter) remind(w *Awaiting) {
 	}
 }
 
-// nextReminder returns when the reminder after one that is sent now is due; zero = that was the last one.
+// nextReminder returns when the reminder after one that is sent now is due: a multiple of every after the first, and not earlier than
+// half of every from now, so that one that was late is not followed by another at once. Zero = that was the last one.
 func nextReminder(w *Awaiting, every time.Duration, now time.Time) time.Time {
 	if every <= 0 || w.Reminders >= MaxReminders {
 		return time.Time{}
 	}
-	return w.RemindAt.Add(every * (now.Sub(w.RemindAt)/every + 1))
+	next := w.RemindAt.Add(every * (now.Sub(w.RemindAt)/every + 1))
+	if next.Sub(now) < every/2 {
+		next = next.Add(every)
+	}
+	return next
 }
 
 // tellAgain records in the history that those who may answer a question are told of it again.
@@ -85,6 +90,7 @@ func (x *awaiter) tellAgain(kind string, w *Awaiting, what Field) {
 		what,
 		{"since", FormatTime(w.Since)},
 	}
+	fields = append(fields, w.ask().whoField()...)
 	if !w.Deadline.IsZero() {
 		fields = append(fields, Field{"until", FormatTime(w.Deadline)})
 	}

@@ -37,6 +37,17 @@ func reminders(events []fsm.Event, begin time.Time) (all []string) {
 	return all
 }
 
+// resumeAt resumes a run at a time, and stops it after some more.
+func resumeAt(t *testing.T, cfg fsm.Config, rec *tape, at time.Time, lasts time.Duration) {
+	t.Helper()
+	time.Sleep(time.Until(at))
+	ctx, stop := context.WithCancelCause(context.Background())
+	time.AfterFunc(lasts, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
+	if _, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A question in a branch is reminded of each four hours from when it was asked, also by the process that resumes the run: what became due
 // while there was none is one reminder, and none is sent twice.
 func TestRemindersOverAResume(t *testing.T) {
@@ -52,12 +63,7 @@ func TestRemindersOverAResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, hours := range []int{6, 18, 22} { // resumed, and stopped an hour later
-			time.Sleep(time.Until(begin.Add(time.Duration(hours) * time.Hour)))
-			ctx, stop := context.WithCancelCause(context.Background())
-			time.AfterFunc(time.Hour+time.Minute, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
-			if _, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(ctx); err != nil {
-				t.Fatal(err)
-			}
+			resumeAt(t, cfg, rec, begin.Add(time.Duration(hours)*time.Hour), time.Hour+time.Minute)
 		}
 		want := []string{"4: 1", "18: 2", "18: [team]", "22: 3"}
 		if got := reminders(rec.events, begin); !slices.Equal(got, want) {
@@ -66,6 +72,26 @@ func TestRemindersOverAResume(t *testing.T) {
 		q := rec.saved[len(rec.saved)-1].Questions()
 		if len(q) != 1 || q[0].Reminders != 3 || !q[0].RemindAt.Equal(begin.Add(24*time.Hour).UTC().Truncate(time.Microsecond)) {
 			t.Errorf("the question is %+v", q)
+		}
+	})
+}
+
+// A reminder that was late, after a pause or without a process, was followed by the next one at once.
+func TestALateReminderIsOne(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, remindingLoop)
+		rec := &tape{}
+		cfg, _, _ := config(loop, rec)
+		begin := time.Now()
+		ctx, stop := context.WithCancelCause(context.Background())
+		time.AfterFunc(time.Hour, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
+		if _, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		resumeAt(t, cfg, rec, begin.Add(8*time.Hour-time.Second), 5*time.Hour)
+		if got, want := reminders(rec.events, begin), []string{"8: 1", "9: [team]", "12: 2"}; !slices.Equal(got, want) {
+			t.Errorf("recorded were %q, want %q", got, want)
 		}
 	})
 }
