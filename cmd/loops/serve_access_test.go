@@ -85,17 +85,18 @@ func certify(t *testing.T, dir string, serial int64) *x509.Certificate {
 	return c
 }
 
-// TestServeSignsInOverTLS serves beyond this machine, to users with passwords: an operator starts a run and is its sender, a viewer may not, and a
+// TestServeSignsInOverTLS serves beyond this machine, to users with passwords: an operator starts a run and is its sender, a viewer may not, who is not asked does not answer, and a
 // certificate that changes is taken without a restart.
 func TestServeSignsInOverTLS(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	writeText(t, filepath.Join(dir, ".loops/asks.yaml"), askLoop)
+	writeText(t, filepath.Join(dir, ".loops/asks.yaml"), strings.Replace(askLoop, "choices:", "who: [ada], choices:", 1))
 	s := &webServer{t: t, dir: dir, state: t.TempDir(), said: &bytes.Buffer{}}
 	s.command("correct horse\n", "serve", "passwd", "users", "ada", "--role", "operator")
 	s.command("battery staple\n", "serve", "passwd", "users", "bob", "--role", "viewer")
-	if told := s.command("", "serve", "passwd", "users"); told != "ada operator\nbob viewer\n" {
+	s.command("staple battery\n", "serve", "passwd", "users", "eve", "--role", "operator")
+	if told := s.command("", "serve", "passwd", "users"); told != "ada operator\nbob viewer\neve operator\n" {
 		t.Errorf("the users are listed as %q", told)
 	}
 	pool := x509.NewCertPool()
@@ -142,6 +143,9 @@ func TestServeSignsInOverTLS(t *testing.T) {
 		run, _, _ = strings.Cut(after, `"`)
 		return strings.Contains(text, `"waiting"`)
 	})
+	if status, text := as("eve", "staple battery", "POST", "/api/v1/projects/shop/runs/"+run+"/answer", `{"choice": "good"}`); status != http.StatusBadRequest || !strings.Contains(text, "is for ada, and you are eve") {
+		t.Errorf("a signed-in user whom who does not name answers: %d %s", status, text)
+	}
 	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs/"+run+"/answer", `{"choice": "good"}`); status != http.StatusOK || !strings.Contains(text, `"by": "ada"`) {
 		t.Errorf("the answer: %d %s", status, text)
 	}

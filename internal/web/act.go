@@ -331,7 +331,7 @@ func extend(r *http.Request, _ Project, s *Session, f fields, _ string) (done, e
 
 func answer(r *http.Request, _ Project, s *Session, f fields, user string) (done, error) {
 	run := r.PathValue("run")
-	said := engine.Answer{Choice: f["choice"], Address: f["question"], Fields: map[string]string{}, From: user}
+	said := engine.Answer{Choice: f["choice"], Address: f["question"], Fields: map[string]string{}, From: user, Known: s.Known}
 	if said.Choice == "" {
 		return done{}, engine.Refuse(engine.Usage, "choice: it is missing")
 	}

@@ -115,7 +115,9 @@ func (s *Server) with(w http.ResponseWriter, r *http.Request, do func(Project, *
 		return
 	}
 	defer session.Close()
-	session.From = userOf(r).Name
+	if session.From = userOf(r).Name; s.Access.Token == nil {
+		session.Known = []string{session.From}
+	}
 	if err := do(p, session); err != nil {
 		s.refuse(w, r, statusOf(err), session.InWords(err).Error())
 	}

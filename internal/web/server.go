@@ -24,6 +24,7 @@ import (
 type Session struct {
 	*service.Service
 	InWords func(err error) error // says an error, and what was noted before it, as the command does
+	Known   []string              // the name of the user who asks, where users sign in; nil = it proves nothing
 }
 
 // A Project is one folder with loops whose runs are served.
