@@ -182,12 +182,17 @@ func User() string {
 	return "uid " + strconv.Itoa(os.Getuid())
 }
 
+// MayAnswer reports whether who of a question lets this user answer; it does where the user is not known.
+func (a Answer) MayAnswer(q *fsm.OpenQuestion) bool {
+	return len(q.Who) == 0 || len(a.Known) == 0 || slices.ContainsFunc(a.Known, func(name string) bool { return slices.Contains(q.Who, name) })
+}
+
 // mayAnswer refuses an answer of a user who is known and is not among those that are asked.
 func (a *Answered) mayAnswer() error {
-	who := a.Question.Who
-	if len(who) == 0 || len(a.Known) == 0 || slices.ContainsFunc(a.Known, func(name string) bool { return slices.Contains(who, name) }) {
+	if a.MayAnswer(a.Question) {
 		return nil
 	}
+	who := a.Question.Who
 	return refuse(Usage, "the question of state %s is for %s, and you are %s", humanize.Quote(a.Question.Wait.State), humanize.And(who), humanize.And(a.Known))
 }
 

@@ -1,13 +1,17 @@
 package main_test
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"loops/internal/answerlink"
 	"loops/internal/testenv"
 )
 
@@ -19,7 +23,7 @@ states:
   a:
     parallel:
       prod:
-        ask: {question: "Deploy to production?", quorum: 2, who: [ada, bob], fields: {reason: text}}
+        ask: {question: "Deploy to production?", quorum: 2, who: [ada, bob], fields: {reason: text, hosts: number}}
     on_yes: done
     on_no: done
   done: {terminal: true}
@@ -50,6 +54,59 @@ func (s *webServer) links(file string) map[string]string {
 	return all
 }
 
+// readLink reads the path of a link without its signature.
+func readLink(t *testing.T, path string) (l answerlink.Link) {
+	t.Helper()
+	body, _, _ := strings.Cut(strings.TrimPrefix(path, answerlink.Path), ".")
+	text, err := base64.RawURLEncoding.DecodeString(body)
+	must(t, err)
+	must(t, json.Unmarshal(text, &l))
+	return l
+}
+
+// A link answered the question of another project that shared the key and had a run with the same id.
+func TestALinkAnswersInItsProject(t *testing.T) {
+	t.Parallel()
+	other, dir := filepath.Join(filepath.Dir(serveDir(t)), "other"), serveDir(t)
+	for _, d := range []string{other, dir} {
+		must(t, os.MkdirAll(filepath.Join(d, ".loops"), 0o755))
+		writeText(t, filepath.Join(d, ".loops/linked.yaml"), linkedLoop)
+	}
+	key := filepath.Join(t.TempDir(), "key")
+	writeText(t, key, "a key of both\n")
+	s := startServe(t, other, "-C", dir)
+	t.Cleanup(func() { _ = exec.Command(binary(t), "-C", dir, "stop", "--all").Run() }) // the server's own does that for the other
+	s.dir = dir
+	file := s.linksTo("ada")
+	for _, d := range []string{other, dir} {
+		writeText(t, filepath.Join(d, ".loops/config.yaml"), strings.Replace(readText(t, filepath.Join(dir, ".loops/config.yaml")), "notify:", "  key_file: "+key+"\nnotify:", 1))
+	}
+	run := s.post("/runs", `{"loop": "linked"}`)["instance_id"].(string)
+	link := s.links(file("ada"))["approve"]
+	files, err := filepath.Glob(filepath.Join(dir, ".loops/.running", run+"*"))
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Join(other, ".loops/.running"), 0o700))
+	for _, f := range files {
+		writeText(t, filepath.Join(other, ".loops/.running", filepath.Base(f)), readText(t, f))
+	}
+	asks := func(d string) string {
+		_, text := s.ask("GET", "/api/v1/projects/"+filepath.Base(d)+"/questions?run="+run, "", "")
+		return text
+	}
+	if text := asks(other); !strings.Contains(text, "Deploy to production?") {
+		t.Fatalf("the run of the other project asks nothing: %s", text)
+	}
+	if status, text := s.ask("POST", link, "application/x-www-form-urlencoded", ""); status != http.StatusOK || !strings.Contains(text, "This link was used at ") {
+		t.Errorf("the link answers nothing: %d %s", status, text)
+	}
+	if text := asks(dir); !strings.Contains(text, "ada (by a link)") {
+		t.Errorf("the question is without its answer: %s", text)
+	}
+	if text := asks(other); strings.Contains(text, "ada (by a link)") {
+		t.Errorf("the question of the other project was answered: %s", text)
+	}
+}
+
 // TestLinksAnswerAQuestion: who has a link of a notification answers without signing in, by a second tap, once, and for that question alone.
 func TestLinksAnswerAQuestion(t *testing.T) {
 	t.Parallel()
@@ -58,6 +115,10 @@ func TestLinksAnswerAQuestion(t *testing.T) {
 	writeText(t, filepath.Join(dir, ".loops/linked.yaml"), linkedLoop)
 	s := startServe(t, dir)
 	file := s.linksTo("ada", "bob", "eve")
+	signed := func(page answerlink.Link) string { // of a link that nobody was sent
+		key := strings.TrimSpace(readText(t, filepath.Join(dir, ".loops/.ledger/.answer-links.key")))
+		return page.Address("", key)
+	}
 	run := s.post("/runs", `{"loop": "linked"}`)["instance_id"].(string)
 	ada, bob := s.links(file("ada")), s.links(file("bob"))
 	ask := func(method, path, body string, header ...string) (int, string) { // as one who has not signed in
@@ -84,9 +145,25 @@ func TestLinksAnswerAQuestion(t *testing.T) {
 	want("the first tap", 200, "Deploy to production?", "Answer: approve", "no answer yet")(ask("GET", ada["approve"], ""))
 	want("a preview", 200, "no answer yet")(ask("GET", ada["approve"], ""))
 	want("a signature of another link", 404, "answers nothing here")(ask("POST", ada["approve"][:strings.Index(ada["approve"], ".")]+ada["reject"][strings.Index(ada["reject"], "."):], ""))
-	want("who is not asked", 200, "is for ada and bob, and you are eve", "Answer: approve", "no answer yet")(ask("POST", s.links(file("eve"))["approve"], ""))
+	if eve := s.links(file("eve")); len(eve) != 1 || eve[""] != "" {
+		t.Errorf("who is not asked is sent links: %q", eve)
+	}
+	link := readLink(t, ada["approve"])
+	link.By = "eve"
+	for _, method := range []string{"GET", "POST"} {
+		status, text := ask(method, signed(link), "")
+		want("who is not asked", 200, "question is for ada and bob, and this link is for eve")(status, text)
+		if strings.Contains(text, "<button class=\"go\"") {
+			t.Errorf("%s: who is not asked sees a button that answers:\n%s", method, text)
+		}
+	}
+	link = readLink(t, ada["approve"])
+	link.Began = "2026-01-01T00:00:00.000000+00:00"
+	want("a run with the same id", 404, "answers nothing here")(ask("POST", signed(link), ""))
 	want("another site", 403, "")(ask("POST", ada["approve"], "", "Sec-Fetch-Site", "cross-site"))
-	want("the second tap", 200, "This link was used at ", "approve by ada (by a link) (2 equal answers")(ask("POST", ada["approve"], "field.reason=green"))
+	want("another site in an old browser", 403, "")(ask("POST", ada["approve"], "", "Origin", "null"))
+	want("a field that is wrong", 200, "must be of type number", `value="green &amp; &#34;blue&#34;"`, `value="many"`)(ask("POST", ada["approve"], "field.reason=green+%26+%22blue%22&field.hosts=many", "Origin", s.base))
+	want("the second tap", 200, "This link was used at ", "approve by ada (by a link) (2 equal answers")(ask("POST", ada["approve"], "field.reason=green&field.hosts=3", "Origin", s.base))
 	want("the same link again", 200, "this link was used at ", "still open")(ask("POST", ada["approve"], ""))
 	want("another person", 200, "This link was used at ", "The question was answered: approve by ada (by a link), bob (by a link) at ", "reason=green")(ask("POST", bob["approve"], ""))
 	want("what was answered", 200, "The question was answered: approve by ada")(ask("GET", bob["reject"], ""))

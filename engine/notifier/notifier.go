@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -166,15 +167,19 @@ func (n *Notifier) Observe(notice engine.Notice) {
 	}
 }
 
-// answerLinks returns a link for each choice of the question that an event is about, for the target of this name.
+// answerLinks returns a link for each choice of the question that an event is about, for the target of this name. There are none for a target
+// that may not answer, or that only an escalation names: people who have links of their own would have another one by that.
 func answerLinks(p *project.Project, at string, e Event, target string) ([]notify.Link, error) {
+	if e.Kind == config.NotifyEscalated || len(e.Who) > 0 && !slices.Contains(e.Who, target) {
+		return nil, nil
+	}
 	key, err := p.AnswerKey(true)
 	if err != nil {
 		return nil, err
 	}
 	links := make([]notify.Link, len(e.Choices))
 	for i, c := range e.Choices {
-		links[i] = notify.Link{Choice: c, URL: answerlink.Link{Run: e.Run, Question: e.Question, Choice: c, By: target}.Address(at, key)}
+		links[i] = notify.Link{Choice: c, URL: answerlink.Link{Run: e.Run, Question: e.Question, Choice: c, By: target, Began: fsm.FormatTime(e.Began), Records: p.RecordsMark()}.Address(at, key)}
 	}
 	return links, nil
 }

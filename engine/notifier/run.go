@@ -53,26 +53,27 @@ func (r *run) event(e fsm.Event) {
 		r.tell(n)
 	case fsm.EventHumanEscalated:
 		n := r.question(config.NotifyEscalated, "", e)
-		to, _ := e.Get("to").([]any)
-		for _, name := range to {
-			n.To = append(n.To, inspect.Text(name))
-		}
+		n.To = texts(e.Get("to"))
 		r.tell(n)
 	}
 }
 
 // question is an event about a question that still has no answer.
 func (r *run) question(kind, what string, e fsm.Event) Event {
-	list, _ := e.Get("choices").([]any)
-	words := make([]string, len(list))
-	for i, c := range list {
-		words[i] = inspect.Text(c)
-	}
 	text := what + "still waits in " + inspect.Text(e.Get("state")) + " for an answer: " + humanize.FirstLine(inspect.Text(e.Get("question")))
 	if since, err := fsm.ParseTime(inspect.Text(e.Get("since"))); err == nil {
 		text += " (asked at " + humanize.Clock(since) + ")"
 	}
-	return r.asks(r.now(kind, text), e, words)
+	return r.asks(r.now(kind, text), e, texts(e.Get("choices")))
+}
+
+// texts returns the texts of a list in an event; nil where it has none.
+func texts(v any) (all []string) {
+	list, _ := v.([]any)
+	for _, t := range list {
+		all = append(all, inspect.Text(t))
+	}
+	return all
 }
 
 // asks adds to an event how the question that it is about is answered.
@@ -80,7 +81,8 @@ func (r *run) asks(n Event, e fsm.Event, choices []string) Event {
 	if until, err := fsm.ParseTime(inspect.Text(e.Get("until"))); err == nil {
 		n.Until = &until
 	}
-	n.Question, n.Choices = inspect.Text(e.Get("address")), choices
+	n.Question, n.Choices, n.Began = inspect.Text(e.Get("address")), choices, r.h.Run.StartedAt
+	n.Who = texts(e.Get("who"))
 	n.Resume = r.o.Remedy(engine.AnswerRemedy(n.Run, n.Question)) + " " + strings.Join(choices, "|")
 	n.Text += "; answer with: " + n.Resume
 	return n
@@ -96,7 +98,7 @@ func (r *run) note(e fsm.Event) {
 	default:
 		address := inspect.Text(e.Get("address")) // of a question; "" = it waits for something else
 		seconds, known := inspect.Number(e.Get("seconds"))
-		if known && seconds < longWait.Seconds() || address == "" && r.waiting || address != "" && address == r.asked {
+		if address == "" && (known && seconds < longWait.Seconds() || r.waiting) || address != "" && address == r.asked {
 			return
 		}
 		if address == "" {

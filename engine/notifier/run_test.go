@@ -1,8 +1,10 @@
 package notifier
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -47,6 +49,66 @@ func TestEndKind(t *testing.T) {
 		if got != c.want || !known {
 			t.Errorf("%+v: %s, want %s", c.end, got, c.want)
 		}
+	}
+}
+
+// A question with a timeout of less than five minutes was not sent, and people who may not answer were sent links, as was a team that only an
+// escalation named.
+func TestLinksOfQuestions(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".loops"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".loops/config.yaml"), []byte("answer_links: {url: \"https://loops.example.com\"}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	p, err := project.Open(dir, project.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var targets []config.Notify
+	for _, name := range []string{"ada", "bob", "team"} {
+		on := []string{"waiting"}
+		if name == "team" {
+			on = []string{config.NotifyEscalated}
+		}
+		targets = append(targets, config.Notify{Name: name, On: on, Command: "true"})
+	}
+	n := To(p, targets, Options{Env: os.Environ()})
+	const id persistence.ID = "fix-1"
+	n.Observe(engine.Began{Header: engine.Header{Loop: &fsm.Loop{Name: "fix"}, Run: persistence.Run{ID: id, Loop: "fix"}, Begin: time.Now()}})
+	choices, short := fsm.Field{Key: "choices", Value: []any{"approve", "reject"}}, fsm.Field{Key: "seconds", Value: 60.0}
+	to := func(names ...any) fsm.Field { return fsm.Field{Key: "to", Value: names} }
+	who := func(names ...any) fsm.Field { return fsm.Field{Key: "who", Value: names} }
+	at := func(address string) fsm.Field { return fsm.Field{Key: "address", Value: address} }
+	wait := fsm.Field{Key: "wait", Value: fsm.WaitState}
+	said := fsm.Field{Key: "choices", Value: "approve, reject"}
+	for _, e := range []fsm.Event{
+		{Kind: fsm.EventNote, Fields: []fsm.Field{wait, at("/1:1"), said, short}},
+		{Kind: fsm.EventNote, Fields: []fsm.Field{wait, at("/2:1"), said, short, who("ada", "team")}},
+		{Kind: fsm.EventHumanReminded, Fields: []fsm.Field{at("/2:1"), choices, who("ada", "team"), {Key: "number", Value: int64(1)}}},
+		{Kind: fsm.EventHumanEscalated, Fields: []fsm.Field{at("/2:1"), choices, who("ada", "team"), to("team")}},
+		{Kind: fsm.EventHumanEscalated, Fields: []fsm.Field{at("/1:1"), choices, to("team")}},
+	} {
+		n.Observe(engine.Recorded{Run: id, Event: e})
+	}
+	results, err := n.Close(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range results {
+		got = append(got, fmt.Sprintf("%s %s %s: %d", targets[r.Place].Name, r.Event.Kind, r.Event.Question, len(r.Event.Links)))
+	}
+	slices.Sort(got)
+	want := []string{
+		"ada waiting /1:1: 2", "ada waiting /2:1: 2", "ada waiting /2:1: 2",
+		"bob waiting /1:1: 2", "bob waiting /2:1: 0", "bob waiting /2:1: 0",
+		"team escalated /1:1: 0", "team escalated /2:1: 0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("sent were\n%q\nwant\n%q", got, want)
 	}
 }
 

@@ -15,6 +15,9 @@ type Link struct {
 	Question string `json:"q"` // its address, which no other question of the run ever has
 	Choice   string `json:"c"`
 	By       string `json:"b"` // the name of the target that was notified
+
+	Began   string `json:"t"` // when the run began, to the microsecond: another project can have a run with the same id
+	Records string `json:"p"` // mark of the place of the records for who made the link; a database can have several
 }
 
 // Path is where a server answers for links, below its base path; the signed part follows.

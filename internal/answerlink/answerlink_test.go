@@ -11,7 +11,7 @@ import (
 // A link is read with its key alone, and no change of it is.
 func TestRead(t *testing.T) {
 	t.Parallel()
-	l := answerlink.Link{Run: "ship-20261129T014410", Question: "/1+one/1:1", Choice: "approve", By: "ada"}
+	l := answerlink.Link{Run: "ship-20261129T014410", Question: "/1+one/1:1", Choice: "approve", By: "ada", Began: "2026-11-29T01:44:10.000001+00:00", Records: "6f1a/"}
 	signed := l.Signed("key")
 	if got, ok := answerlink.Read(signed, "key"); !ok || got != l {
 		t.Errorf("%+v, %v", got, ok)

@@ -48,6 +48,9 @@ type Event struct {
 	Project  string     `json:"project"`            // its folder
 	Host     string     `json:"host"`               // name of the machine
 	Test     bool       `json:"test,omitempty"`     // nothing happened: a user tries the delivery out
+
+	Began time.Time `json:"-"` // when the run began; of a question
+	Who   []string  `json:"-"` // who alone may answer the question, where they are known; nil = all
 }
 
 // A Link answers a question with a choice once it is opened and confirmed. Who has it may do so.

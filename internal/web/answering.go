@@ -33,21 +33,25 @@ type linkPage struct {
 	Question *fsm.OpenQuestion // nil = it is not open, or the link was used
 	Said     string            // what was answered, or why nothing can be
 	Problem  string            // why it was not taken
+	Typed    map[string]string // the fields of what was not taken, by name
 }
 
-// linked opens the project whose key signed the link of a request, and which has its run. Its answer is the question where it is open and the
-// link was not used.
+// linked opens the project whose key signed the link of a request, and which has its run, and calls do with it. A project whose records are
+// where the link says is preferred; another one has the same run if it names the database in another way.
 func (s *Server) linked(r *http.Request, do func(p Project, session *Session, key string, page *linkPage) error) (ok bool, err error) {
-	for _, p := range s.Projects {
-		done, err := s.linkedIn(r, p, do)
-		if done || err != nil {
-			return done, err
+	for _, same := range []bool{true, false} {
+		for _, p := range s.Projects {
+			done, err := s.linkedIn(r, p, same, do)
+			if done || err != nil {
+				return done, err
+			}
 		}
 	}
 	return false, nil
 }
 
-func (s *Server) linkedIn(r *http.Request, p Project, do func(p Project, session *Session, key string, page *linkPage) error) (ok bool, err error) {
+// linkedIn is linked of one project; same: only where its records have the mark of the link.
+func (s *Server) linkedIn(r *http.Request, p Project, same bool, do func(p Project, session *Session, key string, page *linkPage) error) (ok bool, err error) {
 	session, err := p.Open()
 	if err != nil {
 		return false, err
@@ -58,7 +62,7 @@ func (s *Server) linkedIn(r *http.Request, p Project, do func(p Project, session
 		return false, nil //nolint:nilerr // then it signed no link
 	}
 	link, ok := answerlink.Read(r.PathValue("link"), key)
-	if !ok {
+	if !ok || same && link.Records != session.Project.RecordsMark() {
 		return false, nil
 	}
 	f, err := session.Finder(r.Context())
@@ -66,7 +70,7 @@ func (s *Server) linkedIn(r *http.Request, p Project, do func(p Project, session
 		return false, err
 	}
 	runs, err := f.Store.Runs(r.Context(), persistence.Query{ID: persistence.ID(link.Run)})
-	if err != nil || len(runs) == 0 {
+	if err != nil || len(runs) == 0 || fsm.FormatTime(runs[0].StartedAt) != link.Began {
 		return false, err
 	}
 	return true, do(p, session, key, &linkPage{Link: link, Loop: runs[0].Loop, To: s.BasePath + answerlink.Path + r.PathValue("link")})
@@ -99,6 +103,7 @@ func (page *linkPage) stand(ctx context.Context, session *Session, key string) e
 	if !used.IsZero() {
 		said = append(said, "This link was used at "+humanize.Clock(used)+": "+page.Choice+".")
 	}
+	mine := q == nil || engine.Answer{Known: []string{page.By}}.MayAnswer(q)
 	switch i := slices.IndexFunc(given, func(g inspect.GivenAnswer) bool { return g.Address == page.Link.Question }); {
 	case i >= 0:
 		said = append(said, "The question was answered: "+given[i].Text()+".")
@@ -106,6 +111,8 @@ func (page *linkPage) stand(ctx context.Context, session *Session, key string) e
 		said = append(said, "The question is no longer open, so the link has expired.")
 	case !used.IsZero():
 		said = append(said, "The question is still open: "+q.Standing()+".")
+	case !mine:
+		said = append(said, "The question is for "+humanize.And(q.Who)+", and this link is for "+page.By+".")
 	default:
 		page.Question = q
 	}
@@ -137,7 +144,7 @@ func (s *Server) answerByLink(w http.ResponseWriter, r *http.Request) {
 		_, err := session.Answer(r.Context(), page.Run, said)
 		s.audit(r, p, "answer by a link of "+page.By, page.Run, fields{"question": page.Link.Question, "choice": page.Choice}, err)
 		if err != nil {
-			page.Problem = session.InWords(err).Error()
+			page.Problem, page.Typed = session.InWords(err).Error(), said.Fields
 		}
 		return page.stand(r.Context(), session, key)
 	})
@@ -145,7 +152,6 @@ func (s *Server) answerByLink(w http.ResponseWriter, r *http.Request) {
 
 // answerLinks shows the page of a link after do.
 func (s *Server) answerLinks(w http.ResponseWriter, r *http.Request, do func(p Project, session *Session, key string, page *linkPage) error) {
-	w.Header().Set("Referrer-Policy", "no-referrer") // the address is a secret
 	var shown *linkPage
 	ok, err := s.linked(r, func(p Project, session *Session, key string, page *linkPage) error {
 		shown = page
