@@ -23,6 +23,7 @@ var asRecorded = map[string]string{
 	"asItWas":           "compares with what was recorded",
 	"CopyAll":           "copies what is recorded, and compares it",
 	"Recorded":          "exports what is recorded",
+	"Server.linkedIn":   "takes the loop and the start of a run, which do not change",
 	"Finder.Chosen":     "hands on what is recorded to those who pass it through Current",
 	"Server.spending":   "adds up what is recorded",
 	"Notifier.dead":     "tells of a run that was just interrupted",
