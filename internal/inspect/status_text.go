@@ -78,6 +78,36 @@ func WaitLine(w *fsm.Wait) string {
 	return fmt.Sprintf("%s, until %s (%s)", WaitText(w), humanize.Clock(w.Until), left)
 }
 
+// Open are all that the run waits for, in whatever branches, items and sub-loops; nil = nothing, or nothing that is known.
+func (v *Status) Open() []fsm.OpenWait {
+	if v.Wait == nil || v.Memory == nil {
+		return nil
+	}
+	return v.Memory.Waits()
+}
+
+// mostWaits is how many waits of a run are told one by one.
+const mostWaits = 5
+
+// WaitLines says what the run waits for: a line for each wait, with its branch or item where there are several, and how many more there are.
+func (v *Status) WaitLines() (lines []string) {
+	open := v.Open()
+	if len(open) < 2 && v.Wait != nil {
+		return []string{WaitLine(v.Wait)}
+	}
+	for i, w := range open {
+		if i == mostWaits {
+			return append(lines, humanize.Count(len(open)-i, "other wait"))
+		}
+		line := WaitLine(w.Wait)
+		if w.Path != "" {
+			line = PlaceText(w.Path) + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 // WhereText is the state a run is in; inside sub-loops the states around it, and whose the inner one is.
 func (v *Status) WhereText() string {
 	levels := v.Levels()

@@ -104,7 +104,8 @@ type standing struct {
 	Merge       *string         `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
 	Elsewhere   bool            `json:"owner_elsewhere" jsonschema:"whether the owner cannot be seen from here"`
 	Unowned     bool            `json:"owner_unknown,omitempty" jsonschema:"whether it was recorded without an owner"`
-	Waiting     *waiting        `json:"waiting,omitempty"`
+	Waiting     *waiting        `json:"waiting,omitempty" jsonschema:"the first of waits"`
+	Waits       []openWait      `json:"waits,omitempty" jsonschema:"all that it waits for"`
 	PauseAsked  string          `json:"pause_asked_at,omitempty"`
 }
 
@@ -197,4 +198,10 @@ type waiting struct {
 	Asks    *string `json:"question,omitempty" jsonschema:"the address of the question, for --question"`
 	Checks  *int    `json:"checks,omitempty"`
 	Seen    *string `json:"seen,omitempty"`
+}
+
+type openWait struct {
+	waiting
+	Address string  `json:"address" jsonschema:"the steps that lead to the state that waits"`
+	Path    *string `json:"path" jsonschema:"the branches and items that it is in, outermost first"`
 }

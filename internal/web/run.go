@@ -182,7 +182,7 @@ func (page *runPage) addHead(v *inspect.Status) {
 		page.Lead = "It is " + v.PausedText() + "."
 	case page.Lead != "":
 	case v.Wait != nil:
-		page.Lead = "It waits for " + inspect.WaitLine(v.Wait) + "."
+		page.Lead = "It waits for " + strings.Join(v.WaitLines(), "; ") + "."
 	default:
 		page.Lead = "It is in state " + v.WhereText() + "."
 	}

@@ -55,9 +55,7 @@ func ListedObject(p *project.Project, store *project.Records, v *inspect.Status)
 		m.Set("owner_unknown", true)
 	}
 	m.Set("owner_elsewhere", OutOfSight(v.Run))
-	if v.Wait != nil {
-		m.Set("waiting", WaitObject(v.Wait))
-	}
+	addWaits(m, v)
 	if !v.PausedAt.IsZero() {
 		m.Set("pause_asked_at", ui.Stamp(v.PausedAt))
 	}
@@ -96,7 +94,7 @@ func LineOf(v *inspect.Status) RunLine {
 	}
 	l.notes = append(l.notes, ui.InProject(r)...)
 	if v.Wait != nil && !v.Paused() {
-		l.notes = append(l.notes, "waits for "+inspect.WaitLine(v.Wait))
+		l.notes = append(l.notes, "waits for "+strings.Join(v.WaitLines(), "; "))
 	}
 	if project.Alive(r) && OutOfSight(r) {
 		l.notes = append(l.notes, project.Where(r.Owner))

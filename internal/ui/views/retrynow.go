@@ -31,6 +31,20 @@ func WaitObject(w *fsm.Wait) *value.Map {
 	return m
 }
 
+// addWaits adds what a run waits for: the first wait, and all of them with their places.
+func addWaits(m *value.Map, v *inspect.Status) {
+	if v.Wait == nil {
+		return
+	}
+	m.Set("waiting", WaitObject(v.Wait))
+	m.Set("waits", ui.List(v.Open(), func(w fsm.OpenWait) any {
+		o := WaitObject(w.Wait)
+		o.Set("address", w.Address)
+		o.Set("path", ui.OrNull(w.Path))
+		return o
+	}))
+}
+
 // WokenText says that a wait of a run was ended.
 func WokenText(s engine.Effect) string {
 	who := "it"

@@ -56,9 +56,7 @@ func (page *Page) FullStatusObject(p *project.Project, store *project.Records, v
 	word, command := page.next(v)
 	m.Set("next", ui.OrNull(word))
 	m.Set("next_command", ui.OrNull(command))
-	if v.Wait != nil {
-		m.Set("waiting", WaitObject(v.Wait))
-	}
+	addWaits(m, v)
 	if len(v.Answers) > 0 {
 		m.Set("answers", AnswersObject(v.Answers))
 	}

@@ -133,12 +133,18 @@ func (page *Page) printWait(v *inspect.Status) {
 		page.row("Waits for", "a process that continues it: what it asked was answered")
 		return
 	}
-	page.row("Waits for", inspect.WaitLine(v.Wait))
-	switch {
-	case v.Wait.Choices != "":
-	case v.Wait.Event != "":
-		page.row("Signal", page.Command("signal", id, v.Wait.Event))
-	case project.Alive(r):
+	for i, line := range v.WaitLines() {
+		page.row([]string{"Waits for", "and for"}[min(i, 1)], line)
+	}
+	wakes, events := false, map[string]bool{"": true}
+	for _, w := range v.Open() {
+		if !events[w.Event] {
+			page.row("Signal", page.Command("signal", id, w.Event))
+		}
+		events[w.Event] = true
+		wakes = wakes || w.Event == "" && w.Choices == ""
+	}
+	if wakes && project.Alive(r) {
 		page.row("Wake", page.Command("retry-now", id))
 	}
 	for i, q := range v.Asks {
@@ -203,7 +209,7 @@ func (page *Page) PrintBrief(v *inspect.Status) {
 	case !v.PausedAt.IsZero():
 		page.indented("  ", v.PausedText())
 	case v.Wait != nil:
-		page.indented("  ", "waits for "+inspect.WaitLine(v.Wait))
+		page.indented("  ", "waits for "+strings.Join(v.WaitLines(), "; "))
 	case len(said) > 0 && project.Alive(r):
 		page.indented("  ", inspect.Before(visit)+said[0].Text)
 	case !project.Alive(r):
