@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,24 @@ func (b box) Signals(_ context.Context, name string, after uint64) (list []fsm.S
 		}
 	}
 	return list, nil
+}
+
+// A post is an inbox to which more is sent while the run goes on.
+type post struct {
+	mu   sync.Mutex
+	sent box
+}
+
+func (p *post) Signals(ctx context.Context, name string, after uint64) ([]fsm.Signal, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sent.Signals(ctx, name, after)
+}
+
+func (p *post) send(more ...fsm.Signal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sent = append(slices.Clip(p.sent), more...)
 }
 
 const toldLoop = `name: told

@@ -71,9 +71,9 @@ func TestQuorumAtEveryLostRecord(t *testing.T) {
 		loop := loadLoop(t, quorumLoop)
 		run := func(rec *tape) (fsm.Outcome, error) {
 			cfg, _, _ := config(loop, rec)
-			some := sent[:2]
+			some := post{sent: sent[:2]}
 			cfg.Inbox = &some
-			time.AfterFunc(2*time.Minute, func() { some = sent })
+			time.AfterFunc(2*time.Minute, func() { some.send(sent[2:]...) })
 			if len(rec.saved) > 0 {
 				return fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(context.Background())
 			}

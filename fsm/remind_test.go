@@ -103,11 +103,11 @@ func TestRemindersEnd(t *testing.T) {
 		loop := loadLoop(t, remindingLoop)
 		rec := &tape{}
 		cfg, _, _ := config(loop, rec)
-		var sent box
+		var sent post
 		cfg.Inbox = &sent
 		begin := time.Now()
 		time.AfterFunc(200*time.Hour, func() {
-			sent = append(sent, fsm.Signal{N: 1, Name: fsm.AnswerName("/1+one/1:1"), Data: value.NewMap("choice", "approve")})
+			sent.send(fsm.Signal{N: 1, Name: fsm.AnswerName("/1+one/1:1"), Data: value.NewMap("choice", "approve")})
 		})
 		out, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background())
 		if err != nil || out.FinalState != "done" {
