@@ -237,6 +237,7 @@ func (e *Executor) turn(ctx context.Context) {
 		e.announce(false, true)
 		e.leave(ctx, st, e.acted(ctx, st))
 	default:
+		e.regain(ctx) // after a wait that ended without a verdict, as that of a sub-loop whose time was up
 		for _, check := range checks {
 			if check(e, ctx) != pass {
 				return

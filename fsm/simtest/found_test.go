@@ -60,6 +60,16 @@ func TestFound(t *testing.T) {
 			[]Disturbance{{4, 20 * time.Second, CrashOver}},
 			125,
 		},
+		{
+			"items whose waits were ended by the timeout of a sub-loop went on without a place: three were at work where one could be",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: append([]string{"loop: l1"}, list...)}),
+				loop("l1", &State{Name: "e0", Keys: []string{"loop: l2", "timeout: 16", "on_yes: e1", "on_no: e1", "on_error: e1"}}, &State{Name: "e1", Keys: []string{"action: do it", "next: done"}}),
+				loop("l2", &State{Name: "f0", Keys: []string{"wait: {for: 70s}", "next: done"}}),
+			},
+			nil,
+			0,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
