@@ -167,7 +167,7 @@ func (c *crew) came(r *member) int {
 
 // goesOn reports whether a member that was cut short continues now: its time was up, and the run has more of it since then.
 func (c *crew) goesOn() bool {
-	return c.cut && !c.e.drained() && !c.e.root().stopping
+	return c.cut && !c.e.draining() && !c.e.root().stopping
 }
 
 // memberTime is how long a member may take in all: what it took and what is left of our time, and a loop not more than its own
@@ -314,11 +314,11 @@ func (e *Executor) rests() {
 	}
 }
 
-// regain takes a slot again after a wait, as soon as one is free. Items that have not begun come behind.
-func (e *Executor) regain(ctx context.Context) {
+// regain takes a slot again after a wait, as soon as one is free, and reports whether it did. Items that have not begun come behind.
+func (e *Executor) regain(ctx context.Context) bool {
 	s := e.slotAround()
 	if s == nil || s.held {
-		return
+		return false
 	}
 	c := s.crew
 	stop := context.AfterFunc(ctx, func() {
@@ -340,4 +340,5 @@ func (e *Executor) regain(ctx context.Context) {
 	c.wanting--
 	c.busy++
 	s.held = true
+	return true
 }

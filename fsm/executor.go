@@ -237,24 +237,23 @@ func (e *Executor) turn(ctx context.Context) {
 		e.announce(false, true)
 		e.leave(ctx, st, e.acted(ctx, st))
 	default:
-		e.regain(ctx) // after a wait that ended without a verdict, as that of a sub-loop whose time was up
 		for _, check := range checks {
 			if check(e, ctx) != pass {
 				return
 			}
 		}
-		e.step(ctx)
+		if !e.regain(ctx) { // after a wait that ended without a verdict: what was waited for meanwhile is checked again
+			e.step(ctx)
+		}
 	}
 }
 
 // acted decides on the result on record, or waits the rest of what it led to.
 func (e *Executor) acted(ctx context.Context, st *State) decision {
 	m := e.mem
-	if w := m.Wait; w != nil && w.Why == WaitRetry && st.Retry == nil {
-		m.Wait = nil // the definition was changed
-	}
 	switch {
-	case m.Wait == nil:
+	case m.Wait == nil, m.Wait.Why == WaitRetry && st.Retry == nil: // the definition was changed
+		m.Wait = nil
 		return e.again(ctx, st, e.judged(ctx, st, m.Result))
 	case m.Wait.Why == WaitRetry:
 		if wall().Before(m.Wait.Until) {
