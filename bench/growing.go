@@ -14,7 +14,7 @@ const (
 	messages    = 2400
 )
 
-// chainLoop is a loop of so many states, each of which decides nothing and leads to the next one, round and round.
+// chainLoop is a loop of so many states. Each decides nothing and leads to the next one, and the last one to the first.
 func chainLoop(states int) string {
 	var t strings.Builder
 	t.WriteString("name: chain\ninitial: s0\nmax_edge_revisits: 1000000\nstates:\n")

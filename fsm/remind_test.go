@@ -37,15 +37,25 @@ func reminders(events []fsm.Event, begin time.Time) (all []string) {
 	return all
 }
 
+// carry carries a run for so long, and then stops it: a new one, or what is on record of it.
+func carry(t *testing.T, cfg fsm.Config, rec *tape, lasts time.Duration) {
+	t.Helper()
+	ctx, stop := context.WithCancelCause(context.Background())
+	time.AfterFunc(lasts, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
+	x := fsm.Start(cfg, cfg.Loop.Context.Clone(), time.Now())
+	if n := len(rec.saved); n > 0 {
+		x = fsm.Resume(cfg, clone(rec.saved[n-1]))
+	}
+	if _, err := x.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // resumeAt resumes a run at a time, and stops it after some more.
 func resumeAt(t *testing.T, cfg fsm.Config, rec *tape, at time.Time, lasts time.Duration) {
 	t.Helper()
-	time.Sleep(time.Until(at))
-	ctx, stop := context.WithCancelCause(context.Background())
-	time.AfterFunc(lasts, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
-	if _, err := fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1])).Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	time.Sleep(time.Until(at)) // in a bubble
+	carry(t, cfg, rec, lasts)
 }
 
 // A question in a branch is reminded of each four hours from when it was asked, also by the process that resumes the run: what became due
@@ -57,11 +67,7 @@ func TestRemindersOverAResume(t *testing.T) {
 		rec := &tape{}
 		cfg, _, _ := config(loop, rec)
 		begin := time.Now()
-		ctx, stop := context.WithCancelCause(context.Background())
-		time.AfterFunc(5*time.Hour, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
-		if _, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(ctx); err != nil {
-			t.Fatal(err)
-		}
+		carry(t, cfg, rec, 5*time.Hour)
 		for _, hours := range []int{6, 18, 22} { // resumed, and stopped an hour later
 			resumeAt(t, cfg, rec, begin.Add(time.Duration(hours)*time.Hour), time.Hour+time.Minute)
 		}
@@ -84,11 +90,7 @@ func TestALateReminderIsOne(t *testing.T) {
 		rec := &tape{}
 		cfg, _, _ := config(loop, rec)
 		begin := time.Now()
-		ctx, stop := context.WithCancelCause(context.Background())
-		time.AfterFunc(time.Hour, func() { stop(&fsm.Stop{Signal: "SIGTERM"}) })
-		if _, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(ctx); err != nil {
-			t.Fatal(err)
-		}
+		carry(t, cfg, rec, time.Hour)
 		resumeAt(t, cfg, rec, begin.Add(8*time.Hour-time.Second), 5*time.Hour)
 		if got, want := reminders(rec.events, begin), []string{"8: 1", "9: [team]", "12: 2"}; !slices.Equal(got, want) {
 			t.Errorf("recorded were %q, want %q", got, want)
@@ -96,7 +98,23 @@ func TestALateReminderIsOne(t *testing.T) {
 	})
 }
 
-// There are 20 reminders at most, none in a pause, and none once it was answered.
+// In a pause nobody is reminded: what became due in it is one reminder after it.
+func TestNoReminderInAPause(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, remindingLoop)
+		rec := &tape{}
+		cfg, _, _ := config(loop, rec)
+		begin := time.Now()
+		watched(&cfg).pause(3*time.Hour, 11*time.Hour)
+		carry(t, cfg, rec, 13*time.Hour)
+		if got, want := reminders(rec.events, begin), []string{"11: 1", "11: [team]"}; !slices.Equal(got, want) {
+			t.Errorf("recorded were %q, want %q", got, want)
+		}
+	})
+}
+
+// There are 20 reminders at most, and none once it was answered.
 func TestRemindersEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -3,6 +3,7 @@ package simtest
 import (
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -117,6 +118,8 @@ func (t *Trace) Differs(undisturbed *Trace, limits bool) string {
 		return fmt.Sprintf("other results are on record:\n%v\n%v", a.Results, b.Results)
 	case a.Memory != b.Memory:
 		return fmt.Sprintf("another memory:\n%s\n%s", a.Memory, b.Memory)
+	case b.Cut == 0 && math.Abs(a.Cost-b.Cost) > 1e-9:
+		return fmt.Sprintf("another cost: %g USD, and %g", a.Cost, b.Cost)
 	case b.Prompts < a.Prompts || b.Prompts > a.Prompts+b.Cut:
 		return fmt.Sprintf("other prompts: %d, and %d with %d that were cut short", a.Prompts, b.Prompts, b.Cut)
 	}

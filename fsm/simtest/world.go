@@ -65,7 +65,7 @@ type life struct {
 
 // NewWorld returns a world without a run. It is used inside one bubble.
 func NewWorld(seed uint64, loop *fsm.Loop, lib fsm.Library, plan []Disturbance) *World {
-	whole := loop
+	all := loop.MaxSteps
 	if len(plan) > 0 && plan[0].What == Cap {
 		if most := plan[0].After; most < loop.MaxSteps && loop.OnMaxSteps == "" {
 			loop = withSteps(loop, most)
@@ -73,7 +73,7 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib fsm.Library, plan []Disturbance) 
 		plan = plan[1:]
 	}
 	return &World{
-		seed: seed, loop: loop, allSteps: whole.MaxSteps, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{},
+		seed: seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{},
 		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{},
 	}
 }
