@@ -182,7 +182,11 @@ func TestAsking(t *testing.T) {
 	e.mem.Current, e.mem.Phase, e.mem.Step, e.mem.Attempt = "s", PhaseActed, 3, 2
 	res := &Result{Stdout: "out"}
 	e.mem.Result = res
-	v, _, err := e.evaluate(t.Context(), st, res)
+	evaluate := func(st *State, res *Result) (v Verdict, err error) {
+		drive(t.Context(), e, func() { v, _, err = e.evaluate(t.Context(), st, res) })
+		return v, err
+	}
+	v, err := evaluate(st, res)
 	if err != nil || v.Name != "yes" || len(run.asked) != 3 {
 		t.Fatalf("%+v, %v, %d questions", v, err, len(run.asked))
 	}
@@ -213,16 +217,16 @@ func TestAsking(t *testing.T) {
 	}
 
 	// The same again is not asked again; something else is.
-	if _, _, err := e.evaluate(t.Context(), st, res); err != nil || len(run.asked) != 3 {
+	if _, err := evaluate(st, res); err != nil || len(run.asked) != 3 {
 		t.Errorf("after a crash: %d questions, %v", len(run.asked), err)
 	}
-	if _, _, err := e.evaluate(t.Context(), st, &Result{Stdout: "other out"}); err != nil || len(run.asked) != 6 || len(e.mem.Answers) != 3 {
+	if _, err := evaluate(st, &Result{Stdout: "other out"}); err != nil || len(run.asked) != 6 || len(e.mem.Answers) != 3 {
 		t.Errorf("another output: %d questions, %v, %d answers", len(run.asked), err, len(e.mem.Answers))
 	}
 
 	// What names no model leaves it to the host, an evaluate block wins, and the default judge has the loop's timeout.
 	cfg.Model, cfg.Host, cfg.Effort, cfg.Votes, cfg.Schema = "of block", "codex", "high", 1, value.NewMap("type", "object")
-	if _, _, err := e.evaluate(t.Context(), st, res); err != nil {
+	if _, err := evaluate(st, res); err != nil {
 		t.Fatal(err)
 	}
 	a := run.asked[len(run.asked)-1]
@@ -231,7 +235,7 @@ func TestAsking(t *testing.T) {
 	}
 	plain := &State{Name: "s", Action: "a", ActionType: "prompt", Host: "of state"}
 	e.cfg.Loop.LLM.Model = ""
-	if _, _, err := e.evaluate(t.Context(), plain, res); err != nil {
+	if _, err := evaluate(plain, res); err != nil {
 		t.Fatal(err)
 	}
 	if a = run.asked[len(run.asked)-1]; a.Model != "" || a.Host != "of state" || a.Timeout != time.Second || a.Strict {

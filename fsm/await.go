@@ -147,7 +147,7 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 	}
 	watch := awaiter{e: e, st: st, due: !wall().Before(m.Awaiting.Next), again: going}
 	for {
-		changed := e.changed() // before the looks whose answers may change
+		news := e.task.machine.news // before the looks whose answers may change
 		if watch.due || e.woken || kind == AwaitEvent || kind == AwaitAsk {
 			s, err := watch.look(ctx)
 			if err != nil {
@@ -172,7 +172,7 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 			return decision{halted: true, parked: true}
 		}
 		e.rests()
-		watch.rest(ctx, changed)
+		watch.rest(ctx, news)
 		if e.broken != nil || ctx.Err() != nil {
 			return decision{halted: true}
 		}

@@ -47,7 +47,7 @@ const (
 func (e *Executor) seeFile(ctx context.Context, path string) (sight, error) {
 	var size int64
 	var err error
-	e.away(ctx, func() { _, size, err = e.cfg.Files.Stat(path) }) // of a disk of another machine, perhaps
+	e.do(ctx, func() { _, size, err = e.cfg.Files.Stat(path) }) // of a disk of another machine, perhaps
 	switch {
 	case err == nil:
 		return sight{verdict: AwaitCame, seen: "the file is there", result: Result{Stdout: path, Bytes: size}}, nil
@@ -65,7 +65,7 @@ func (e *Executor) seeURL(ctx context.Context, w *Awaiting) (sight, error) {
 	}
 	var got Answered
 	var err error
-	e.away(ctx, func() { got, err = e.cfg.Watcher.URL(ctx, w.What, !strings.HasPrefix(w.Status, "3")) })
+	e.do(ctx, func() { got, err = e.cfg.Watcher.URL(ctx, w.What, !strings.HasPrefix(w.Status, "3")) })
 	switch {
 	case err != nil:
 		return sight{}, err
@@ -86,7 +86,7 @@ func (e *Executor) seeRun(ctx context.Context, w *Awaiting) (sight, error) {
 	}
 	var other OtherRun
 	var err error
-	e.away(ctx, func() { other, err = e.cfg.Watcher.Run(ctx, w.What) })
+	e.do(ctx, func() { other, err = e.cfg.Watcher.Run(ctx, w.What) })
 	switch {
 	case ctx.Err() != nil:
 		return sight{seen: "it was not known in time how run " + w.What + " is"}, nil

@@ -189,19 +189,12 @@ func (x *awaiter) announce() {
 
 // rest sleeps until the next look. It returns early when ctx ends, when a user wants a look now, when the run may be about to
 // be held, and when its time is up.
-func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
+func (x *awaiter) rest(ctx context.Context, seen int) {
 	e := x.e
 	w := e.mem.Awaiting
 	x.announce()
 	x.due = false
-	wake := e.cfg.Wake
-	if w.Kind == AwaitAsk || w.Kind == AwaitEvent {
-		wake = nil // there is nothing to look at: it is for another branch
-	}
-	select {
-	case <-wake: // from before this wait
-	default:
-	}
+	wakes := w.Kind != AwaitAsk && w.Kind != AwaitEvent // there is nothing to look at: it is for another branch
 	// A look that had no effect and found nothing new is not worth a record, unless a user waits for it.
 	if news := len(e.batch.Events) > 0 || x.asked || w.Kind == AwaitUntil && x.saved != w; news || x.saved == nil {
 		if !e.record(ctx, true) {
@@ -226,7 +219,7 @@ func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
 		if limited {
 			nap = min(nap, end)
 		}
-		news := e.nap(ctx, nap, changed, wake)
+		news := e.nap(ctx, nap, seen, wakes)
 		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", LookAsked})
 		}
@@ -234,14 +227,6 @@ func (x *awaiter) rest(ctx context.Context, changed <-chan struct{}) {
 			return
 		}
 	}
-}
-
-// changed is closed when a user paused the run or let it continue.
-func (e *Executor) changed() <-chan struct{} {
-	if e.cfg.Changed == nil {
-		return nil
-	}
-	return e.cfg.Changed()
 }
 
 // timeUp returns in how long the time of the loop, or the time that a budget leaves, is up.

@@ -25,7 +25,7 @@ func (f *fork) leave(ctx context.Context) decision {
 		return e.unanswered(f.st, f.refused)
 	}
 	parked := m.parkedBranch()
-	finished := f.ended == len(f.st.Branches.List) || f.lost || f.won || f.late
+	finished := f.done == len(f.st.Branches.List) || f.lost || f.won || f.late
 	switch err := e.affordable(); {
 	case !finished && err != nil:
 		return e.exception(f.st, err)

@@ -14,7 +14,7 @@ import (
 type fork struct {
 	*crew
 	tried map[string]bool // branches that ran in this process
-	ended int
+	done  int // branches that have ended
 	lost  bool  // a branch failed, and the others are to end
 	won   bool  // a branch said yes, and the others are to end
 	why   *Stop // the cause that ends them
@@ -85,17 +85,8 @@ func (f *fork) run(ctx context.Context) {
 		if len(f.live) == 0 {
 			return
 		}
-		timer, stop := f.timer()
-		var done *member
-		e.away(ctx, func() {
-			select {
-			case done = <-f.results:
-			case <-timer:
-			case <-f.clocked:
-			}
-		})
-		stop()
-		switch {
+		e.rest(ctx, func() bool { return len(f.results) > 0 || !f.late && f.timeUp() }, f.left)
+		switch done := f.ended(); {
 		case done != nil:
 			f.end(ctx, done)
 		case !f.late && f.timeUp():
@@ -128,13 +119,9 @@ func (f *fork) timeLeft() time.Duration {
 
 func (f *fork) timeUp() bool { return f.st.Timeout > 0 && f.timeLeft() <= 0 }
 
-// timer fires when the time of the state is up, if its clock is not stopped before.
-func (f *fork) timer() (fires <-chan time.Time, stop func()) {
-	if f.st.Timeout <= 0 || f.late || f.e.standsStill() {
-		return nil, func() {}
-	}
-	t := time.NewTimer(f.timeLeft())
-	return t.C, func() { t.Stop() }
+// left is in how long the time of the state is up, while its clock is running.
+func (f *fork) left() (time.Duration, bool) {
+	return f.timeLeft(), f.st.Timeout > 0 && !f.late && !f.e.standsStill()
 }
 
 // mayBegin reports whether another branch may begin now.
@@ -186,7 +173,7 @@ func (f *fork) endOpen(ctx context.Context) {
 	}
 }
 
-// start runs a branch on a goroutine of its own. The error is that it cannot begin.
+// start begins a branch. The error is that it cannot begin.
 func (f *fork) start(ctx context.Context, i int, b *Branch, m *BranchMemory) error {
 	e := f.e
 	m, loop, err := f.remember(b, m)
@@ -305,7 +292,7 @@ func (f *fork) finish(ctx context.Context, b *Branch, m *BranchMemory, verdict, 
 	if text != "" {
 		fields = append(fields, Field{"error", value.Truncate(text, 500)})
 	}
-	e.emit(EventBranchEnd, append(fields, Field{"done", int64(f.ended)}, Field{"branches", int64(len(f.st.Branches.List))})...)
+	e.emit(EventBranchEnd, append(fields, Field{"done", int64(f.done)}, Field{"branches", int64(len(f.st.Branches.List))})...)
 	e.record(ctx, true)
 	if f.lost || f.won {
 		f.stopAll()
@@ -314,7 +301,7 @@ func (f *fork) finish(ctx context.Context, b *Branch, m *BranchMemory, verdict, 
 
 // count counts the verdict of a branch.
 func (f *fork) count(end *value.Map) {
-	f.ended++
+	f.done++
 	verdict := end.Value("verdict")
 	switch join := f.st.Branches.Join; {
 	case verdict == "yes":

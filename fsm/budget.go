@@ -210,13 +210,7 @@ func (e *Executor) reserve(ctx context.Context, a *Action) (settle func(), err e
 		if err := e.affordable(); err != nil {
 			return nil, err
 		}
-		taken := false
-		e.limits(func(l *limit) bool {
-			used := l.inFlight()
-			taken = used > 0 && l.Spent+used >= l.Most
-			return !taken
-		})
-		if !taken {
+		if !e.nothingLeft() {
 			break
 		}
 		if !e.awaitSettled(ctx) {
@@ -231,26 +225,24 @@ func (e *Executor) reserve(ctx context.Context, a *Action) (settle func(), err e
 		for x := e; x != nil; x = x.parent {
 			x.asking--
 		}
-		if e.baton != nil {
-			e.baton.settled.Broadcast()
-		}
 	}, nil
+}
+
+// nothingLeft reports whether what others in flight may use leaves nothing for one more.
+func (e *Executor) nothingLeft() (taken bool) {
+	e.limits(func(l *limit) bool {
+		used := l.inFlight()
+		taken = used > 0 && l.Spent+used >= l.Most
+		return !taken
+	})
+	return taken
 }
 
 // awaitSettled waits until a prompt or a judge of another branch or item has ended, and while the run is paused then. It
 // reports false if the run is to end, or its time is up.
 func (e *Executor) awaitSettled(ctx context.Context) bool {
-	if len(e.batch.Events) > 0 {
-		e.record(ctx, false)
-	}
-	defer context.AfterFunc(ctx, func() {
-		e.baton.Lock()
-		defer e.baton.Unlock()
-		e.baton.settled.Broadcast()
-	})()
-	if ctx.Err() == nil && e.broken == nil {
-		e.baton.settled.Wait()
-	}
+	news := e.task.machine.news
+	e.rest(ctx, func() bool { return !e.nothingLeft() || e.halts(ctx) || e.over() || e.isHeld() || e.task.machine.news != news }, e.loopUp)
 	return !e.halts(ctx) && (e.mem.Flushing || e.loopTimeout(ctx) == pass) && e.held(ctx) == pass
 }
 

@@ -23,15 +23,14 @@ func (c *clock) read() time.Duration {
 	return c.used + time.Since(c.since)
 }
 
-// set starts or stops the clock. It reports whether that changed it.
-func (c *clock) set(running bool) bool {
+// set starts or stops the clock.
+func (c *clock) set(running bool) {
 	if running == !c.since.IsZero() {
-		return false
+		return
 	}
 	if c.used, c.since = c.read(), (time.Time{}); running {
 		c.since = time.Now()
 	}
-	return true
 }
 
 // elapsed returns the used time of the loop.
@@ -52,13 +51,7 @@ func (e *Executor) stopClock() (start func()) {
 // setClocks starts and stops the clocks of the loop and of those around it, by what they do now.
 func (e *Executor) setClocks() {
 	for x := e; x != nil; x = x.parent {
-		if !x.clock.set(!x.standsStill()) {
-			continue
-		}
-		x.setDeadline()
-		if x.crew != nil {
-			notify(x.crew.clocked)
-		}
+		x.clock.set(!x.standsStill())
 	}
 }
 
@@ -123,31 +116,14 @@ type deadline struct {
 	used time.Duration // that the loop may use
 	why  *Stop         // the cause that ends it
 	end  context.CancelCauseFunc
-	time *time.Timer // nil = the clock of the loop was never started
+	late bool // it has ended it
 }
 
-// setDeadline starts the timer of the deadline of the loop, or stops it while the clock of the loop is stopped.
-func (e *Executor) setDeadline() {
+// deadlineLeft returns in how long the deadline of the loop is reached, if it has one and its clock is running.
+func (e *Executor) deadlineLeft() (time.Duration, bool) {
 	d := e.deadline
-	if d == nil {
-		return
+	if d == nil || d.late || e.clock.since.IsZero() {
+		return 0, false
 	}
-	d.stop()
-	if !e.clock.since.IsZero() {
-		d.time = time.AfterFunc(d.used-e.elapsed(), func() { d.end(d.why) })
-	}
-}
-
-func (d *deadline) stop() {
-	if d != nil && d.time != nil {
-		d.time.Stop()
-	}
-}
-
-// notify sends to a channel with room for one, unless something is in it already.
-func notify(to chan<- struct{}) {
-	select {
-	case to <- struct{}{}:
-	default:
-	}
+	return d.used - e.elapsed(), true
 }

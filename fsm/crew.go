@@ -3,21 +3,18 @@ package fsm
 import (
 	"context"
 	"strconv"
-	"sync"
 	"time"
 
 	"loops/fsm/value"
 )
 
 // A crew is what a state runs side by side: the branches of parallel, or the items of for_each that have a memory of their own. Each
-// member is an executor with a goroutine of its own, but only the one that has the baton touches what the machine remembers: it is put
-// down while an action runs and while a member waits, and nowhere else.
+// member is an executor that is a task of its own.
 type crew struct {
 	e       *Executor
 	st      *State
 	live    map[string]*member
-	results chan *member
-	clocked chan struct{} // the clock of the loop was stopped or started
+	results []*member // that have ended, and were not taken yet
 	hands   bool          // a member hands over
 	cut     bool          // a member ended that continues when the run does
 	handoff string        // payload
@@ -26,20 +23,7 @@ type crew struct {
 	most    int // items at work at once, where they share slots
 	busy    int // slots that are taken
 	wanting int // items that want theirs back
-	free    *sync.Cond
-	freed   chan struct{} // an item gave its slot back
-}
-
-// A baton is held by the member that uses what the machine remembers.
-type baton struct {
-	sync.Mutex
-	settled *sync.Cond // a prompt or a judge has ended, and its budgets know what it used
-}
-
-func newBaton() *baton {
-	b := &baton{}
-	b.settled = sync.NewCond(b)
-	return b
+	freed   bool // an item gave its slot back
 }
 
 // A member is one that runs.
@@ -51,29 +35,21 @@ type member struct {
 }
 
 func newCrew(e *Executor, st *State) *crew {
-	return &crew{e: e, st: st, live: map[string]*member{}, results: make(chan *member), freed: make(chan struct{}, 1), clocked: make(chan struct{}, 1)}
+	return &crew{e: e, st: st, live: map[string]*member{}}
 }
 
 // assemble lets members run. They cannot any more after the function that it returns was called.
 func (c *crew) assemble() (dismiss func()) {
 	e := c.e
-	own := e.baton == nil
-	if own {
-		e.baton = newBaton()
-		e.baton.Lock()
-	}
-	c.free = sync.NewCond(e.baton)
 	e.crew = c
+	e.task.machine.crews++
 	return func() {
 		e.crew = nil
-		if own {
-			e.baton.Unlock()
-			e.baton = nil
-		}
+		e.task.machine.crews--
 	}
 }
 
-// launch runs a member on a goroutine of its own. n, and the try of an item, distinguish its processes from those of the others.
+// launch begins a member. n, and the try of an item, distinguish its processes from those of the others.
 func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *State, n int) *member {
 	e := c.e
 	m.Child.Timeout = e.memberTime(m.Child, st, loop)
@@ -98,13 +74,17 @@ func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *Stat
 		c.busy++
 	}
 	e.setClocks()
-	go func() {
-		x.baton.Lock()
-		_, r.err = x.Run(own)
-		x.deadline.stop()
-		x.baton.Unlock()
-		c.results <- r
-	}()
+	e.task.machine.begin(x, func() { _, r.err = x.loop(own) }, func() { c.results = append(c.results, r) })
+	return r
+}
+
+// ended returns a member that has ended; nil = none has that was not returned.
+func (c *crew) ended() *member {
+	if len(c.results) == 0 {
+		return nil
+	}
+	r := c.results[0]
+	c.results = c.results[1:]
 	return r
 }
 
@@ -234,20 +214,6 @@ func (m *Snapshot) parkedBranch() bool {
 	return false
 }
 
-// away puts the baton down while f waits. What a member remembers is on record before.
-func (e *Executor) away(ctx context.Context, f func()) {
-	if e.baton == nil {
-		f()
-		return
-	}
-	if len(e.batch.Events) > 0 {
-		e.record(ctx, false)
-	}
-	e.baton.Unlock()
-	defer e.baton.Lock()
-	f()
-}
-
 // branchPath names the branches and items that this executor is in, outermost first; "" = it is in none.
 func (e *Executor) branchPath() string {
 	path := ""
@@ -293,8 +259,7 @@ func (s *slot) release() {
 	}
 	s.held = false
 	s.crew.busy--
-	s.crew.free.Broadcast()
-	notify(s.crew.freed)
+	s.crew.freed = true
 }
 
 // slotAround is the slot that this executor works in, nil if there is none.
@@ -321,21 +286,10 @@ func (e *Executor) regain(ctx context.Context) bool {
 		return false
 	}
 	c := s.crew
-	stop := context.AfterFunc(ctx, func() {
-		c.free.L.Lock()
-		defer c.free.L.Unlock()
-		c.free.Broadcast()
-	})
-	defer stop()
-	if c.busy >= c.most && len(e.batch.Events) > 0 {
-		e.record(ctx, false)
-	}
 	c.wanting++
 	if c.busy >= c.most {
 		defer e.stopClock()() // it is not at work: whether the time of the run goes on is up to those that are
-	}
-	for c.busy >= c.most && ctx.Err() == nil && c.e.broken == nil {
-		c.free.Wait()
+		e.rest(ctx, func() bool { return c.busy < c.most || ctx.Err() != nil || c.e.broken != nil }, nil)
 	}
 	c.wanting--
 	c.busy++

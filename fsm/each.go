@@ -279,7 +279,7 @@ func (e *Executor) matches(ctx context.Context, st *State, scope *template.Scope
 		defer cancel()
 		look = limited
 	}
-	e.away(ctx, func() { names, err = e.cfg.Files.Glob(look, "", glob) })
+	e.do(ctx, func() { names, err = e.cfg.Files.Glob(look, "", glob) })
 	switch {
 	case e.broken != nil || ctx.Err() != nil:
 		return nil, errHalted

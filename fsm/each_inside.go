@@ -81,14 +81,10 @@ func (r *round) workInside(ctx context.Context, cancel context.CancelCauseFunc) 
 		if len(r.crew.live) == 0 {
 			return
 		}
-		var done *member
-		e.away(ctx, func() {
-			select {
-			case done = <-r.crew.results:
-			case <-r.crew.freed:
-			}
-		})
-		if done != nil {
+		c := r.crew
+		e.rest(ctx, func() bool { return len(c.results) > 0 || c.freed }, nil)
+		c.freed = false
+		if done := c.ended(); done != nil {
 			r.left(ctx, done)
 		}
 	}
@@ -120,7 +116,7 @@ func (r *round) memoryOf(i int) *BranchMemory {
 	return nil
 }
 
-// enter runs an item on a goroutine of its own. The error is that it cannot begin.
+// enter begins an item. The error is that it cannot begin.
 func (r *round) enter(ctx context.Context, i int, m *BranchMemory) error {
 	e := r.e
 	if m == nil && r.ends[i] == itemBegun && r.st.Once {

@@ -10,7 +10,7 @@ import (
 	"loops/fsm/value"
 )
 
-// A round works on the items of one visit. All but the actions themselves happens on the goroutine that runs the machine.
+// A round works on the items of one visit.
 type round struct {
 	e       *Executor
 	st      *State
@@ -25,7 +25,7 @@ type round struct {
 	fresh   int            // ends that the memory does not have
 	kept    time.Time      // when the memory took in the others
 	running int
-	results chan itemResult
+	results []itemResult // of items that have ended, which were not taken yet
 	crew    *crew  // of items with a memory of their own; nil = they have none
 	path    string // of the branches that the loop is in
 }
@@ -45,7 +45,7 @@ func newRound(e *Executor, st *State) (*round, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), starts: map[int]int{}, kept: time.Now(), results: make(chan itemResult, st.Each.Parallel), path: e.branchPath()}
+	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), starts: map[int]int{}, kept: time.Now(), path: e.branchPath()}
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
 	}
@@ -193,22 +193,16 @@ func (r *round) work(ctx context.Context, cancel context.CancelCauseFunc) {
 		}
 		r.running += len(jobs)
 		for _, job := range jobs {
-			go job()
+			job()
 		}
 		if r.running == 0 {
 			return
 		}
-		var first itemResult
-		e.away(ctx, func() { first = <-r.results })
-		r.ended(ctx, first)
-		for more := true; more && r.running > 0; {
-			select {
-			case res := <-r.results:
-				r.ended(ctx, res)
-			default:
-				more = false
-			}
+		e.rest(ctx, func() bool { return len(r.results) > 0 }, nil)
+		for _, res := range r.results {
+			r.ended(ctx, res)
 		}
+		r.results = r.results[:0]
 	}
 }
 
@@ -247,10 +241,11 @@ func (r *round) begin(ctx context.Context) func() {
 		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Started: n, Outer: e.outer, Dir: e.dir,
 		Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true,
 	}
-	return func() { r.results <- r.do(ctx, a, i) }
+	var out itemResult
+	return func() { e.start(func() { out = r.do(ctx, a, i) }, func() { r.results = append(r.results, out) }) }
 }
 
-// do does an item. It is called by a goroutine of its own.
+// do does an item. It uses nothing that the run remembers.
 func (r *round) do(ctx context.Context, a Action, i int) itemResult {
 	out, began := itemResult{item: i}, time.Now()
 	for started := a.Started; ; out.tries++ {

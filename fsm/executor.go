@@ -111,7 +111,7 @@ type Executor struct {
 
 	parent   *Executor  // that runs this one as a sub-loop; nil in the run itself
 	depth    int        // of parents
-	baton    *baton     // of branches: only its holder uses what the machine remembers; nil = there are none
+	task     *task      // that it is, or is a sub-loop of
 	crew     *crew      // what the state runs side by side now; nil = nothing
 	branch   string     // that this one is, or the name of its item; "" = it is neither
 	inline   bool       // the same, with an action: it sees what the loop around it remembers
@@ -146,7 +146,13 @@ func Resume(cfg Config, mem *Snapshot) *Executor {
 // Run runs until the loop ends, and returns how. An error means that the run could not be recorded any more
 // (then it stopped at once) and that there is no outcome. When ctx is cancelled with a *Stop as its cause the
 // run ends gracefully.
-func (e *Executor) Run(ctx context.Context) (Outcome, error) {
+func (e *Executor) Run(ctx context.Context) (o Outcome, err error) {
+	drive(ctx, e, func() { o, err = e.loop(ctx) })
+	return o, err
+}
+
+// loop runs until the loop ends, as a task or a part of one.
+func (e *Executor) loop(ctx context.Context) (Outcome, error) {
 	e.begin(ctx)
 	e.prepare(ctx)
 	for e.mem.Outcome == nil && e.broken == nil {
@@ -161,7 +167,6 @@ func (e *Executor) Run(ctx context.Context) (Outcome, error) {
 func (e *Executor) begin(ctx context.Context) {
 	m := e.mem
 	e.clock = clockAt(m.Elapsed)
-	e.setDeadline()
 	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
 		e.emit(EventLoopStart, e.forked...)

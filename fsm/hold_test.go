@@ -10,19 +10,31 @@ import (
 	"loops/fsm"
 )
 
-// holdFor is a Config.Held that holds the run for a time whenever it is asked, n times, counting from now.
-func holdFor(d time.Duration, n int) func() <-chan struct{} {
+// holdFor has the run held for a time before the first state, and again after each of the next ones, n times in all.
+func holdFor(cfg *fsm.Config, d time.Duration, n int) {
+	entered, last, observe := 0, -1, cfg.Observe
+	cfg.Observe = func(ev fsm.Event) {
+		if ev.Kind == fsm.EventStateEnter {
+			entered++
+		}
+		if observe != nil {
+			observe(ev)
+		}
+	}
+	var until time.Time
 	var released chan struct{}
-	return func() <-chan struct{} {
-		if released != nil {
-			released = nil // the hold it asked about is over
+	cfg.Held = func() <-chan struct{} {
+		switch now := time.Now(); {
+		case now.Before(until):
+			return released
+		case entered == last || n == 0:
 			return nil
+		default:
+			until, last = now.Add(d), entered
 		}
-		if n--; n < 0 {
-			return nil
-		}
-		released = make(chan struct{})
-		over := released
+		n--
+		over := make(chan struct{})
+		released = over
 		time.AfterFunc(d, func() { close(over) })
 		return released
 	}
@@ -36,7 +48,7 @@ func TestHeldRunsLoseNoTime(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				free, want, took := waitCase(t, file, func(*fsm.Config) {})
-				held, got, later := waitCase(t, file, func(cfg *fsm.Config) { cfg.Held = holdFor(time.Hour, 3) })
+				held, got, later := waitCase(t, file, func(cfg *fsm.Config) { holdFor(cfg, time.Hour, 3) })
 				n := 0
 				kept := slices.DeleteFunc(slices.Clone(held.events), func(e fsm.Event) bool {
 					if m := e.Get("message"); e.Kind != "note" || m != "paused" && m != "the run continues" {
@@ -67,7 +79,7 @@ func TestStopWhileHeld(t *testing.T) {
 		rec := &tape{}
 		cfg, runner, _ := config(loop, rec)
 		ctx, cancel := context.WithCancelCause(context.Background())
-		cfg.Held = holdFor(time.Hour, 1)
+		holdFor(&cfg, time.Hour, 1)
 		time.AfterFunc(time.Minute, func() {
 			synctest.Wait() // until the run does nothing but wait
 			last := rec.saved[len(rec.saved)-1]

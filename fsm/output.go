@@ -27,7 +27,7 @@ func newOutput(ctx context.Context, e *Executor, signals *SignalScanner) *output
 func (o *output) write(text string) {
 	o.signals.Write(text)
 	o.signals.Write("\n")
-	if o.e.broken != nil || o.dropped {
+	if o.dropped {
 		return
 	}
 	text = trimLines(text)
@@ -45,12 +45,12 @@ func (o *output) write(text string) {
 }
 
 func (o *output) log(text string) {
-	if b := o.e.baton; b != nil { // of a branch, which put it down while its action runs
-		b.Lock()
-		defer b.Unlock()
-	}
-	o.e.emitOutput(&o.batch, text)
-	o.e.write(o.ctx, &o.batch)
+	o.e.task.machine.driver.call(func() {
+		if o.e.broken == nil {
+			o.e.emitOutput(&o.batch, text)
+			o.e.write(o.ctx, &o.batch)
+		}
+	})
 }
 
 // trimLines removes the white space at the end of every line.

@@ -51,7 +51,7 @@ func secondsIn(v any) time.Duration {
 func (x *awaiter) remind(w *Awaiting) {
 	now := wall()
 	reminds, escalates := due(w.RemindAt, now), due(w.EscalateAt, now)
-	if w.Kind != AwaitAsk || !reminds && !escalates || x.e.released() != nil {
+	if w.Kind != AwaitAsk || !reminds && !escalates || x.e.mayBeHeld() && x.e.isHeld() {
 		return
 	}
 	x.announce()

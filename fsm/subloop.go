@@ -47,7 +47,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 			return e.routeOutcome(st, "error", false)
 		}
 		e.below = e.child(loop, st)
-		_, err := e.below.Run(ctx)
+		_, err := e.below.loop(ctx)
 		e.below = nil
 		if err != nil {
 			if e.broken == nil {
@@ -178,7 +178,7 @@ func (e *Executor) childOf(c *Child, loop *Loop, st *State) *Executor {
 	if c.Worktree != "" {
 		cfg.Files = filesIn{e.cfg.Files, c.Worktree}
 	}
-	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, self: c, baton: e.baton, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir}
+	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, self: c, task: e.task, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir}
 	if c.Worktree != "" {
 		x.dir = c.Worktree
 	}

@@ -175,7 +175,7 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 func (e *Executor) run(ctx context.Context, a Action, out func(string)) (Result, error) {
 	var res Result
 	var err error
-	e.away(ctx, func() { res, err = e.cfg.Runner.Run(ctx, a, out) })
+	e.do(ctx, func() { res, err = e.cfg.Runner.Run(ctx, a, out) })
 	e.breaks(err)
 	return res, err
 }

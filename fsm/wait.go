@@ -144,22 +144,20 @@ func (e *Executor) pause(ctx context.Context, why string, d time.Duration) {
 
 // held waits while the run is held, before a state is entered that is not its end, and in a wait. The clock of the run is stopped.
 func (e *Executor) held(ctx context.Context) result {
-	if released := e.released(); released != nil {
-		return e.awaitRelease(ctx, released)
+	if e.mayBeHeld() && e.isHeld() {
+		return e.awaitRelease(ctx)
 	}
 	return pass
 }
 
-// released returns what is closed when the run may continue; nil = it may.
-func (e *Executor) released() <-chan struct{} {
-	if st := e.cfg.Loop.States[e.mem.Current]; e.cfg.Held == nil || st == nil || st.Terminal && !e.cfg.Loop.Maintain {
-		return nil
-	}
-	return e.cfg.Held()
+// mayBeHeld reports whether a pause holds here: not at the end of the loop.
+func (e *Executor) mayBeHeld() bool {
+	st := e.cfg.Loop.States[e.mem.Current]
+	return st != nil && (!st.Terminal || e.cfg.Loop.Maintain)
 }
 
 // awaitRelease waits until the run may continue. A wait that the run is in stays on record.
-func (e *Executor) awaitRelease(ctx context.Context, released <-chan struct{}) result {
+func (e *Executor) awaitRelease(ctx context.Context) result {
 	m := e.mem
 	begun, around := time.Now(), m.Wait
 	w := Wait{Why: WaitPaused, State: m.Current, Since: wall()}
@@ -179,16 +177,7 @@ func (e *Executor) awaitRelease(ctx context.Context, released <-chan struct{}) r
 		return ended
 	}
 	start := e.stopClock()
-	for released != nil && ctx.Err() == nil && !e.draining() {
-		e.away(ctx, func() {
-			select {
-			case <-released:
-				released = e.cfg.Held()
-			case <-e.cfg.Drain:
-			case <-ctx.Done():
-			}
-		})
-	}
+	e.rest(ctx, func() bool { return !e.isHeld() || ctx.Err() != nil || e.draining() }, nil)
 	start()
 	m.Wait = around
 	paused := time.Since(begun)
@@ -218,10 +207,6 @@ func (e *Executor) sleep(ctx context.Context) { e.sleepUntil(ctx, e.timeUp, nil)
 func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, bool), over func() bool) {
 	w := *e.mem.Wait
 	e.woken = false
-	select {
-	case <-e.cfg.Wake: // from before this wait
-	default:
-	}
 	if !e.record(ctx, true) {
 		return
 	}
@@ -234,10 +219,9 @@ func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, boo
 	begun, most := time.Now(), min(w.Until.Sub(wall()), w.Until.Sub(w.Since))
 	left := func() time.Duration { return min(w.Until.Sub(wall()), most-time.Since(begun)) }
 	for told := begun; !e.halts(ctx); {
-		changed := e.changed() // before the looks whose answers may change
+		news := e.task.machine.news // before the looks whose answers may change
 		e.raiseLimits()
-		released := e.released()
-		if released != nil && e.awaitRelease(ctx, released) != pass {
+		if e.held(ctx) != pass {
 			return
 		}
 		rest := left()
@@ -260,7 +244,7 @@ func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, boo
 				return
 			}
 		}
-		e.nap(ctx, nap, changed, e.cfg.Wake)
+		e.nap(ctx, nap, news, true)
 		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", WaitEnded})
 			return
@@ -275,27 +259,17 @@ func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, boo
 	}
 }
 
-// nap waits for a time. It returns early when the run is to end, when changed is closed, and when a user wakes the run, which sets woken.
-// It reports whether something is asked of the run.
-func (e *Executor) nap(ctx context.Context, d time.Duration, changed, wake <-chan struct{}) (news bool) {
-	drain := e.cfg.Drain
-	if s := e.slotAround(); s != nil && s.held {
-		drain = nil // an item at work goes through all its states
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	e.away(ctx, func() {
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		case <-changed:
-			news = true
-		case <-drain:
-			news = true
-		case <-wake:
-			e.woken = true
-		}
-	})
+// nap waits for a time. It returns early when the run is to end, when there is other news than those seen, and, where that may end it, when
+// a user wakes the run, which sets woken. It reports whether something is asked of the run.
+func (e *Executor) nap(ctx context.Context, d time.Duration, seen int, wakes bool) (news bool) {
+	m, begun := e.task.machine, time.Now()
+	left := func() (time.Duration, bool) { return d - time.Since(begun), true }
+	e.rest(ctx, func() bool {
+		rest, _ := left()
+		news = m.news != seen || e.drained()
+		e.woken = e.woken || !news && ctx.Err() == nil && wakes && m.takeWake()
+		return rest <= 0 || ctx.Err() != nil || news || e.woken
+	}, left)
 	return news
 }
 

@@ -1,0 +1,141 @@
+package fsm
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+)
+
+// A machine is a run between two things that happen: the tasks it consists of, what each waits for, and what they have begun.
+//
+// A task is a loop with its sub-loops: the run itself, a branch, or an item with a memory of its own. Tasks take turns. A task has the machine to
+// itself until it gives way, which it does where it waits ([machine.rest]) or has the world do something ([machine.do]), and nowhere else; so what
+// a run remembers needs no lock, and the same things that happen in the same order lead the same way.
+//
+// The machine has no goroutine of its own, no timer and no channel: its driver (driver.go) tells it what happened, has it advance, does what it
+// has begun, and calls it again when something ended, or when the time that it names has come.
+type machine struct {
+	tasks  []*task   // that have not ended, in the order in which they began
+	begun  []*effect // that the driver has not started
+	crews  int       // of branches and items that are at work, one inside another
+	news   int       // counts the changes that were reported (Config.Changed)
+	wake   bool      // a user ends a wait, which none has taken yet
+	driver *driver
+}
+
+// A task is what takes turns with others.
+type task struct {
+	machine *machine
+	x       *Executor           // that it runs
+	over    func() bool         // it goes on once this reports true; nil = it can go on
+	left    limitOfTime         // it is asked again then at the latest; nil = there is no such time
+	turn    func() (none, bool) // lets it go on until it gives way. It reports false where the task has ended
+	give    func(none) bool     // gives way
+}
+
+type none = struct{}
+
+// A limitOfTime returns in how long a time is up. It reports false where nothing is limited.
+type limitOfTime func() (time.Duration, bool)
+
+// An effect is something that the world does while the machine rests.
+type effect struct {
+	do   func() // it must not use what the run remembers
+	then func() // takes the result, on the side of the machine; nil = there is nothing to take
+	done bool
+}
+
+// begin adds a task that runs x. then is called when it has ended.
+func (m *machine) begin(x *Executor, run, then func()) {
+	t := &task{machine: m, x: x}
+	x.task = t
+	t.turn, _ = iter.Pull(func(give func(none) bool) {
+		t.give = give
+		run()
+		then()
+	})
+	m.tasks = append(m.tasks, t)
+}
+
+// advance lets tasks go on until each of them waits for something that has not come.
+func (m *machine) advance() {
+	m.expire()
+	for moved := true; moved; {
+		moved = false
+		for i := 0; i < len(m.tasks); i++ {
+			t := m.tasks[i]
+			if t.over != nil && !t.over() {
+				continue
+			}
+			t.over, t.left, moved = nil, nil, true
+			if _, goes := t.turn(); !goes {
+				m.tasks = slices.Delete(m.tasks, i, i+1)
+				i--
+			}
+		}
+	}
+	m.wake = false // no wait took it
+}
+
+// ready reports whether a task can go on.
+func (m *machine) ready() bool {
+	return slices.ContainsFunc(m.tasks, func(t *task) bool { return t.over == nil || t.over() })
+}
+
+// expire ends the tasks whose time is up, whatever they do.
+func (m *machine) expire() {
+	for _, t := range m.tasks {
+		if left, limited := t.x.deadlineLeft(); limited && left <= 0 {
+			t.x.deadline.late = true
+			t.x.deadline.end(t.x.deadline.why)
+		}
+	}
+}
+
+// next returns in how long the machine has to advance, whatever happens until then. It reports false where it need not.
+func (m *machine) next() (first time.Duration, limited bool) {
+	for _, t := range m.tasks {
+		for _, limit := range []limitOfTime{t.left, t.x.deadlineLeft} {
+			if limit == nil {
+				continue
+			}
+			if left, has := limit(); has && (!limited || left < first) {
+				first, limited = left, true
+			}
+		}
+	}
+	return first, limited
+}
+
+// rest gives way until over reports true. It is asked whenever something happened, and when the time of left is up. What the task has emitted
+// is recorded before, where others go on meanwhile.
+func (e *Executor) rest(ctx context.Context, over func() bool, left limitOfTime) {
+	t := e.task
+	if t.machine.crews > 0 && len(e.batch.Events) > 0 {
+		e.record(ctx, false)
+	}
+	t.over, t.left = over, left
+	t.give(none{})
+}
+
+// do has f done by the world, and gives way until it is.
+func (e *Executor) do(ctx context.Context, f func()) {
+	x := e.start(f, nil)
+	e.rest(ctx, func() bool { return x.done }, nil)
+}
+
+// start has f done by the world, and then, which may be nil, called.
+func (e *Executor) start(f, then func()) *effect {
+	x := &effect{do: f, then: then}
+	m := e.task.machine
+	m.begun = append(m.begun, x)
+	return x
+}
+
+// takeWake reports whether a user ends a wait, which is this one.
+func (m *machine) takeWake() bool {
+	taken := m.wake
+	m.wake = false
+	return taken
+}
