@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -40,7 +39,7 @@ func (e *Executor) asker(st *State, cfg *Evaluate) *asker {
 }
 
 // verdict asks what has to be asked. An error is an exception or errHalted.
-func (q *asker) verdict(ctx context.Context, question *Question, ev Evidence) (Verdict, error) {
+func (q *asker) verdict(question *Question, ev Evidence) (Verdict, error) {
 	if !q.e.cfg.Loop.LLM.Enabled {
 		return errorVerdict("error", errNoLLM), nil
 	}
@@ -48,11 +47,11 @@ func (q *asker) verdict(ctx context.Context, question *Question, ev Evidence) (V
 	var err error
 	switch question.Evaluator {
 	case "comparator":
-		v, err = q.compare(ctx, question, ev)
+		v, err = q.compare(question, ev)
 	case "contract":
-		v, err = q.contract(ctx, question)
+		v, err = q.contract(question)
 	default:
-		v, err = q.structured(ctx, question, ev)
+		v, err = q.structured(question, ev)
 	}
 	if none := (&noJudge{}); errors.As(err, &none) {
 		q.judged("error")
@@ -68,7 +67,7 @@ func (*noJudge) Error() string { return "there is no judge" }
 
 // ask puts one question to the judge and reads its answer. failed is the verdict where there is none. The error is
 // errHalted, an [*oddAnswer], a [*noJudge], or why the judge could not be asked.
-func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payload *value.Map, failed *Verdict, err error) {
+func (q *asker) ask(text, schema string, strict bool) (payload *value.Map, failed *Verdict, err error) {
 	e, m := q.e, q.e.mem
 	a := Action{
 		Kind: KindJudge, Text: text, State: q.st.Name, Step: m.Step, Outer: e.outer, Dir: e.dir, Quiet: true,
@@ -80,12 +79,12 @@ func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payl
 		// What was answered to another question, because a file has changed since, is of no use from here on.
 		answers := slices.Clip(m.Answers[:min(q.next, len(m.Answers))])
 		m.Answers = answers
-		res, err := q.put(ctx, a)
+		res, err := q.put(a)
 		if err != nil {
 			return nil, nil, err
 		}
 		m.Answers = append(answers, Answer{Question: id, Result: gist(res)})
-		if !e.record(ctx, true) {
+		if !e.record(true) {
 			return nil, nil, errHalted
 		}
 	}
@@ -100,18 +99,18 @@ func (q *asker) ask(ctx context.Context, text, schema string, strict bool) (payl
 }
 
 // put has the judge asked, and asked again as long as that is worth the wait.
-func (q *asker) put(ctx context.Context, a Action) (Result, error) {
+func (q *asker) put(a Action) (Result, error) {
 	e := q.e
 	for {
-		if !e.awaitCircuit(ctx, q.st, a.Host) || !e.awaitPurse(ctx, q.st) {
+		if !e.awaitCircuit(q.st, a.Host) || !e.awaitPurse(q.st) {
 			return Result{}, errHalted
 		}
-		res, err := q.putOnce(ctx, a)
+		res, err := q.putOnce(a)
 		if err != nil {
 			return Result{}, err
 		}
 		e.clearCircuit(res)
-		wait, err := e.judgeAgain(ctx, q.st, &res)
+		wait, err := e.judgeAgain(q.st, &res)
 		if err != nil || !wait {
 			return res, err
 		}
@@ -119,24 +118,24 @@ func (q *asker) put(ctx context.Context, a Action) (Result, error) {
 }
 
 // putOnce has the judge asked, if the budgets leave something, and counts what it used.
-func (q *asker) putOnce(ctx context.Context, a Action) (Result, error) {
+func (q *asker) putOnce(a Action) (Result, error) {
 	e, m := q.e, q.e.mem
-	settle, err := e.reserve(ctx, &a)
+	settle, err := e.reserve(&a)
 	if err != nil {
 		return Result{}, err
 	}
 	defer settle()
 	m.Attempt++
 	m.Asking, a.Attempt = true, m.Attempt
-	if !e.record(ctx, true) {
+	if !e.record(true) {
 		return Result{}, errHalted
 	}
-	res, err := e.attempt(ctx, a, nil)
+	res, err := e.attempt(a, nil)
 	m.Asking = false
-	if e.broken == nil && ctx.Err() != nil {
+	if e.machine.broken == nil && e.ending() {
 		q.cutShort(res)
 	}
-	if e.broken != nil || ctx.Err() != nil {
+	if e.machine.broken != nil || e.ending() {
 		return Result{}, errHalted
 	}
 	if err == nil {
@@ -233,13 +232,13 @@ func (e *Executor) tellRest(st *State) {
 }
 
 // ask finds the verdict on a question that Judge has returned as its error. The asker knows what it took.
-func (e *Executor) ask(ctx context.Context, st *State, cfg *Evaluate, ev Evidence, err error) (Verdict, *asker, error) {
+func (e *Executor) ask(st *State, cfg *Evaluate, ev Evidence, err error) (Verdict, *asker, error) {
 	question, ok := errors.AsType[*Question](err)
 	if !ok {
 		return Verdict{}, nil, err
 	}
 	q := e.asker(st, cfg)
-	v, err := q.verdict(ctx, question, ev)
+	v, err := q.verdict(question, ev)
 	if err != nil {
 		e.untold = q.asked
 	}

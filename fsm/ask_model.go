@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +12,7 @@ import (
 )
 
 // structured is the verdict of an llm_structured: of one answer, or of the vote that its answers are.
-func (q *asker) structured(ctx context.Context, question *Question, ev Evidence) (Verdict, error) {
+func (q *asker) structured(question *Question, ev Evidence) (Verdict, error) {
 	prompt := q.cfg.Prompt
 	if text, err := template.Expand(prompt, ev.Scope); err == nil {
 		prompt = text
@@ -24,9 +23,9 @@ func (q *asker) structured(ctx context.Context, question *Question, ev Evidence)
 	}
 	s.text = modelText(prompt, s.own, ev.Cut || len(question.Output) < len(ev.Output), question.Output)
 	if q.cfg.Votes > 1 {
-		return q.vote(ctx, s)
+		return q.vote(s)
 	}
-	return q.once(ctx, s)
+	return q.once(s)
 }
 
 // A structured is the question of an llm_structured.
@@ -38,8 +37,8 @@ type structured struct {
 }
 
 // once asks once.
-func (q *asker) once(ctx context.Context, s structured) (Verdict, error) {
-	payload, failed, err := q.ask(ctx, s.text, s.schema, s.own)
+func (q *asker) once(s structured) (Verdict, error) {
+	payload, failed, err := q.ask(s.text, s.schema, s.own)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -125,7 +124,7 @@ func stands(quoted, text string) bool {
 }
 
 // vote asks the same until a verdict has its quorum, or none can have it.
-func (q *asker) vote(ctx context.Context, s structured) (Verdict, error) {
+func (q *asker) vote(s structured) (Verdict, error) {
 	n, quorum := q.cfg.Votes, q.cfg.Quorum
 	if quorum == 0 {
 		quorum = n/2 + 1
@@ -135,7 +134,7 @@ func (q *asker) vote(ctx context.Context, s structured) (Verdict, error) {
 	var last Verdict
 	most := 0
 	for i := 0; i < n && most+n-i >= quorum; i++ {
-		v, err := q.once(ctx, s)
+		v, err := q.once(s)
 		bad := &oddAnswer{}
 		switch {
 		case errors.As(err, &bad):

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -11,7 +10,7 @@ import (
 
 // compare is the verdict of a comparator. The judge does not know which of two outputs is the new one: a coin decides
 // that is the same again after a crash.
-func (q *asker) compare(ctx context.Context, question *Question, ev Evidence) (Verdict, error) {
+func (q *asker) compare(question *Question, ev Evidence) (Verdict, error) {
 	rounds := make([]Comparison, 0, question.Rounds)
 	failures := 0
 	for i := range question.Rounds {
@@ -20,7 +19,7 @@ func (q *asker) compare(ctx context.Context, question *Question, ev Evidence) (V
 		if swapped {
 			a, b = b, a
 		}
-		payload, failed, err := q.ask(ctx, compareText(q.cfg.Prompt, a, b), compareSchema, false)
+		payload, failed, err := q.ask(compareText(q.cfg.Prompt, a, b), compareSchema, false)
 		bad := &oddAnswer{}
 		switch {
 		case errors.As(err, &bad):
@@ -70,9 +69,9 @@ func (q *asker) coin(round int) bool {
 }
 
 // contract is the verdict of a contract.
-func (q *asker) contract(ctx context.Context, question *Question) (Verdict, error) {
+func (q *asker) contract(question *Question) (Verdict, error) {
 	return ContractVerdict(question.Pairs, func(p Pair) (Verdict, error) {
-		v, err := q.pair(ctx, p)
+		v, err := q.pair(p)
 		if err == nil {
 			q.judged(v.Name)
 		}
@@ -80,8 +79,8 @@ func (q *asker) contract(ctx context.Context, question *Question) (Verdict, erro
 	})
 }
 
-func (q *asker) pair(ctx context.Context, p Pair) (Verdict, error) {
-	payload, failed, err := q.ask(ctx, contractText(p), contractSchema, false)
+func (q *asker) pair(p Pair) (Verdict, error) {
+	payload, failed, err := q.ask(contractText(p), contractSchema, false)
 	bad := &oddAnswer{}
 	switch {
 	case errors.As(err, &bad):

@@ -183,7 +183,7 @@ func TestAsking(t *testing.T) {
 	res := &Result{Stdout: "out"}
 	e.mem.Result = res
 	evaluate := func(st *State, res *Result) (v Verdict, err error) {
-		drive(t.Context(), e, func() { v, _, err = e.evaluate(t.Context(), st, res) })
+		drive(t.Context(), e, func() { v, _, err = e.evaluate(st, res) })
 		return v, err
 	}
 	v, err := evaluate(st, res)

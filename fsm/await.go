@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"time"
 
 	"loops/fsm/template"
@@ -125,7 +124,7 @@ type sight struct {
 
 // await waits for what the state waits for, and follows the verdict. The wait is in the memory and durable before it begins:
 // a resumed run waits the rest, and looks when it would have looked. What ends the run meanwhile leaves the wait on record.
-func (e *Executor) await(ctx context.Context, st *State) decision {
+func (e *Executor) await(st *State) decision {
 	m := e.mem
 	if e.cfg.Verdict != nil {
 		if v, decided := e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: "wait"}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files}); decided {
@@ -140,40 +139,40 @@ func (e *Executor) await(ctx context.Context, st *State) decision {
 		}
 	}
 	if going {
-		m.Awaiting = m.Awaiting.caughtUp(wall(), st.Await)
+		m.Awaiting = m.Awaiting.caughtUp(e.wall(), st.Await)
 	}
 	if going && e.cfg.Park && kind != AwaitFor && kind != AwaitAt {
 		e.woken = true // the one look for which the run was resumed
 	}
-	watch := awaiter{e: e, st: st, due: !wall().Before(m.Awaiting.Next), again: going}
+	watch := awaiter{e: e, st: st, due: !e.wall().Before(m.Awaiting.Next), again: going}
 	for {
-		news := e.task.machine.news // before the looks whose answers may change
+		news := e.machine.news // before the looks whose answers may change
 		if watch.due || e.woken || kind == AwaitEvent || kind == AwaitAsk {
-			s, err := watch.look(ctx)
+			s, err := watch.look()
 			if err != nil {
 				return e.exception(st, err)
 			}
 			if s.verdict != "" {
-				e.regain(ctx)
+				e.regain()
 				return e.awaited(st, s, m.Awaiting)
 			}
 		}
-		if ctx.Err() != nil || e.drained() || e.loopTimeout(ctx) != pass {
+		if e.ending() || e.drained() || e.loopTimeout() != pass {
 			return decision{halted: true}
 		}
 		if over := e.wallSpent(); over != nil {
 			return e.overspent(st, over)
 		}
-		if e.held(ctx) != pass {
+		if e.held() != pass {
 			return decision{halted: true}
 		}
-		if e.cfg.Park && ctx.Err() == nil && e.broken == nil {
+		if e.cfg.Park && !e.ending() && e.machine.broken == nil {
 			watch.announce()
 			return decision{halted: true, parked: true}
 		}
 		e.rests()
-		watch.rest(ctx, news)
-		if e.broken != nil || ctx.Err() != nil {
+		watch.rest(news)
+		if e.machine.broken != nil || e.ending() {
 			return decision{halted: true}
 		}
 	}
@@ -187,7 +186,7 @@ func (e *Executor) planAwait(st *State) error {
 	if err != nil {
 		return err
 	}
-	now := wall()
+	now := e.wall()
 	w := &Awaiting{State: st.Name, Kind: kind, What: text, Status: a.Status, Since: now, Next: now}
 	switch kind {
 	case AwaitAsk:
@@ -201,7 +200,7 @@ func (e *Executor) planAwait(st *State) error {
 		w.Until = now.Add(a.For)
 		w.Next = w.Until
 	case AwaitAt:
-		if w.Until, err = NextTime(text, time.Now()); err != nil {
+		if w.Until, err = NextTime(text, e.now()); err != nil {
 			return err
 		}
 		w.Next = w.Until
@@ -257,7 +256,7 @@ func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 	}
 	details := value.NewMap()
 	if !w.Since.IsZero() {
-		res.Duration = max(0, wall().Sub(w.Since))
+		res.Duration = max(0, e.wall().Sub(w.Since))
 		details.Set("waited_seconds", seconds(res.Duration))
 		if w.Kind == AwaitUntil || w.Looks > 0 {
 			details.Set("checks", int64(w.Looks+1))

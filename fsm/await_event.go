@@ -36,14 +36,14 @@ func (e *Executor) root() *Executor {
 
 // seeEvent takes the oldest signal that no wait of the run has taken. That it is taken is recorded with where the run goes then:
 // a process that dies before has taken nothing.
-func (e *Executor) seeEvent(ctx context.Context, w *Awaiting) (sight, error) {
+func (e *Executor) seeEvent(w *Awaiting) (sight, error) {
 	if e.cfg.Inbox == nil {
 		return sight{}, nil // none can be sent
 	}
 	m := e.root().mem
-	list, err := e.cfg.Inbox.Signals(ctx, w.What, uint64(m.Taken[w.What])) //nolint:gosec // it is a number that was one of these
+	list, err := e.sent(w.What, uint64(m.Taken[w.What])) //nolint:gosec // it is a number that was one of these
 	switch {
-	case ctx.Err() != nil:
+	case e.ending():
 		return sight{}, errHalted
 	case errors.Is(err, ErrMoved):
 		return sight{}, err
@@ -66,6 +66,12 @@ func (e *Executor) seeEvent(ctx context.Context, w *Awaiting) (sight, error) {
 		verdict: AwaitCame, seen: fmt.Sprintf("number %d%s", s.N, from),
 		result: Result{Stdout: inserted(s.Data)},
 	}, nil
+}
+
+// sent returns the signals of a name behind a number.
+func (e *Executor) sent(name string, after uint64) (list []Signal, err error) {
+	e.do(func(ctx context.Context) { list, err = e.cfg.Inbox.Signals(ctx, name, after) })
+	return list, err
 }
 
 // event is what templates see: what the data says, after the fields that every signal has. Data cannot say who sent it, or when:

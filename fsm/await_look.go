@@ -44,10 +44,10 @@ const (
 )
 
 // seeFile looks for a file.
-func (e *Executor) seeFile(ctx context.Context, path string) (sight, error) {
+func (e *Executor) seeFile(path string) (sight, error) {
 	var size int64
 	var err error
-	e.do(ctx, func() { _, size, err = e.cfg.Files.Stat(path) }) // of a disk of another machine, perhaps
+	e.do(func(context.Context) { _, size, err = e.cfg.Files.Stat(path) }) // of a disk of another machine, perhaps
 	switch {
 	case err == nil:
 		return sight{verdict: AwaitCame, seen: "the file is there", result: Result{Stdout: path, Bytes: size}}, nil
@@ -59,13 +59,15 @@ func (e *Executor) seeFile(ctx context.Context, path string) (sight, error) {
 }
 
 // seeURL asks for an address.
-func (e *Executor) seeURL(ctx context.Context, w *Awaiting) (sight, error) {
+func (e *Executor) seeURL(w *Awaiting, most time.Duration) (sight, error) {
 	if e.cfg.Watcher == nil {
 		return sight{}, errors.New("wait: nothing can be asked for a URL here")
 	}
 	var got Answered
 	var err error
-	e.do(ctx, func() { got, err = e.cfg.Watcher.URL(ctx, w.What, !strings.HasPrefix(w.Status, "3")) })
+	e.do(limited(most, func(ctx context.Context) {
+		got, err = e.cfg.Watcher.URL(ctx, w.What, !strings.HasPrefix(w.Status, "3"))
+	}))
 	switch {
 	case err != nil:
 		return sight{}, err
@@ -80,15 +82,19 @@ func (e *Executor) seeURL(ctx context.Context, w *Awaiting) (sight, error) {
 }
 
 // seeRun looks the status of another run.
-func (e *Executor) seeRun(ctx context.Context, w *Awaiting) (sight, error) {
+func (e *Executor) seeRun(w *Awaiting, most time.Duration) (sight, error) {
 	if e.cfg.Watcher == nil {
 		return sight{}, errors.New("wait: other runs cannot be seen here")
 	}
 	var other OtherRun
 	var err error
-	e.do(ctx, func() { other, err = e.cfg.Watcher.Run(ctx, w.What) })
+	late := false
+	e.do(limited(most, func(ctx context.Context) {
+		other, err = e.cfg.Watcher.Run(ctx, w.What)
+		late = ctx.Err() != nil
+	}))
 	switch {
-	case ctx.Err() != nil:
+	case late:
 		return sight{seen: "it was not known in time how run " + w.What + " is"}, nil
 	case err != nil:
 		return sight{}, err

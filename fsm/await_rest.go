@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"time"
 )
@@ -21,10 +20,10 @@ type awaiter struct {
 }
 
 // look looks whether it came. Without a verdict the next look is planned.
-func (x *awaiter) look(ctx context.Context) (sight, error) {
+func (x *awaiter) look() (sight, error) {
 	e, m := x.e, x.e.mem
-	at, begun := m.Awaiting.Next, time.Now()
-	s, err := x.see(ctx)
+	at, begun := m.Awaiting.Next, e.now()
+	s, err := x.see()
 	x.asked, e.woken = e.woken, false
 	if err != nil || s.verdict != "" {
 		return s, err
@@ -32,7 +31,7 @@ func (x *awaiter) look(ctx context.Context) (sight, error) {
 	w := *m.Awaiting
 	w.Looking = false
 	// The clock on the wall may have been set back meanwhile: what was to be waited was waited.
-	if !w.Deadline.IsZero() && (!wall().Before(w.Deadline) || !x.asked && x.due && at.Equal(w.Deadline)) {
+	if !w.Deadline.IsZero() && (!e.wall().Before(w.Deadline) || !x.asked && x.due && at.Equal(w.Deadline)) {
 		s.verdict = AwaitTimeout
 		return s, nil
 	}
@@ -42,27 +41,27 @@ func (x *awaiter) look(ctx context.Context) (sight, error) {
 	w.Looks++
 	w.Seen = s.seen
 	x.remind(&w)
-	w.Next = wall().Add(x.st.Await.pause(w.Looks))
+	w.Next = e.wall().Add(x.st.Await.pause(w.Looks))
 	for _, at := range []time.Time{w.Deadline, w.RemindAt, w.EscalateAt} {
 		if !at.IsZero() {
 			w.Next = earlier(w.Next, at)
 		}
 	}
 	m.Awaiting = &w
-	x.tell(&w, s, time.Since(begun))
+	x.tell(&w, s, e.now().Sub(begun))
 	return s, nil
 }
 
 // tell records in the history what a look found, where that is new, and now and then where it is not.
 func (x *awaiter) tell(w *Awaiting, s sight, took time.Duration) {
-	if s.told || w.Seen == x.seen && time.Since(x.told) < waitEvent {
+	if s.told || w.Seen == x.seen && x.e.now().Sub(x.told) < waitEvent {
 		return
 	}
 	x.announce()
 	if w.Seen == "" {
 		return
 	}
-	x.told, x.seen = time.Now(), w.Seen
+	x.told, x.seen = x.e.now(), w.Seen
 	if w.Kind == AwaitFile && w.Looks == 1 {
 		return // that is why it waits
 	}
@@ -74,21 +73,21 @@ func (x *awaiter) tell(w *Awaiting, s sight, took time.Duration) {
 }
 
 // see looks once.
-func (x *awaiter) see(ctx context.Context) (sight, error) {
+func (x *awaiter) see() (sight, error) {
 	e, w := x.e, x.e.mem.Awaiting
 	switch w.Kind {
 	case AwaitUntil:
-		return x.check(ctx)
+		return x.check()
 	case AwaitFile:
-		return e.seeFile(ctx, w.What)
+		return e.seeFile(w.What)
 	case AwaitURL:
-		return x.outside(ctx, e.seeURL)
+		return x.outside(e.seeURL)
 	case AwaitRun:
-		return x.outside(ctx, e.seeRun)
+		return x.outside(e.seeRun)
 	case AwaitEvent:
-		return e.seeEvent(ctx, w)
+		return e.seeEvent(w)
 	case AwaitAsk:
-		return e.seeAnswer(ctx, x.st, w)
+		return e.seeAnswer(x.st, w)
 	}
 	if e.woken || x.due && !w.Next.Before(w.Until) {
 		return sight{verdict: AwaitCame, seen: "the time is over"}, nil
@@ -100,7 +99,7 @@ func (x *awaiter) see(ctx context.Context) (sight, error) {
 func (x *awaiter) most(limit time.Duration) time.Duration {
 	left, limited := x.e.timeUp()
 	if w := x.e.mem.Awaiting; !w.Deadline.IsZero() {
-		if rest := w.Deadline.Sub(wall()); !limited || rest < left {
+		if rest := w.Deadline.Sub(x.e.wall()); !limited || rest < left {
 			left, limited = rest, true
 		}
 	}
@@ -114,22 +113,20 @@ func (x *awaiter) most(limit time.Duration) time.Duration {
 const outsideTime = 30 * time.Second
 
 // outside has a look done that waits for others. The wait is on record before the first one.
-func (x *awaiter) outside(ctx context.Context, look func(context.Context, *Awaiting) (sight, error)) (sight, error) {
+func (x *awaiter) outside(look func(*Awaiting, time.Duration) (sight, error)) (sight, error) {
 	w := x.e.mem.Awaiting
-	if !x.again && w.Looks == 0 && !x.e.record(ctx, false) {
+	if !x.again && w.Looks == 0 && !x.e.record(false) {
 		return sight{}, errHalted
 	}
-	limited, cancel := context.WithTimeout(ctx, x.most(outsideTime))
-	defer cancel()
-	s, err := look(limited, w)
-	if ctx.Err() != nil {
+	s, err := look(w, x.most(outsideTime))
+	if x.e.ending() {
 		return sight{}, errHalted
 	}
 	return s, err
 }
 
 // check has the script of the wait done once. Its marker is on record before it is started.
-func (x *awaiter) check(ctx context.Context) (sight, error) {
+func (x *awaiter) check() (sight, error) {
 	e, m := x.e, x.e.mem
 	x.announce()
 	w := *m.Awaiting
@@ -137,14 +134,14 @@ func (x *awaiter) check(ctx context.Context) (sight, error) {
 	m.Awaiting = &w
 	m.Attempt++
 	timeout := x.most(cmp.Or(e.cfg.Loop.DefaultTimeout, shellTimeout))
-	if !e.record(ctx, true) {
+	if !e.record(true) {
 		return sight{}, errHalted
 	}
-	res, err := e.attempt(ctx, Action{
+	res, err := e.attempt(Action{
 		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt, Keep: e.keep.has(x.st.Capture), Outer: e.outer, Dir: e.dir,
 		Vars: e.vars(), Timeout: timeout,
 	}, func(string) {})
-	if e.broken != nil || ctx.Err() != nil {
+	if e.machine.broken != nil || e.ending() {
 		return sight{}, errHalted
 	}
 	if errors.Is(err, ErrScarce) {
@@ -182,14 +179,14 @@ func (x *awaiter) announce() {
 		fields = append(append(fields, Field{"address", wait.Question}, Field{"choices", wait.Choices}), w.ask().whoField()...)
 	}
 	if !wait.Until.IsZero() {
-		fields = append(fields, Field{"seconds", seconds(max(0, wait.Until.Sub(wall())))}, Field{"until", FormatTime(wait.Until)})
+		fields = append(fields, Field{"seconds", seconds(max(0, wait.Until.Sub(x.e.wall())))}, Field{"until", FormatTime(wait.Until)})
 	}
 	x.e.emit(EventNote, fields...)
 }
 
-// rest sleeps until the next look. It returns early when ctx ends, when a user wants a look now, when the run may be about to
+// rest sleeps until the next look. It returns early when the run is to end, when a user wants a look now, when the run may be about to
 // be held, and when its time is up.
-func (x *awaiter) rest(ctx context.Context, seen int) {
+func (x *awaiter) rest(seen int) {
 	e := x.e
 	w := e.mem.Awaiting
 	x.announce()
@@ -197,16 +194,16 @@ func (x *awaiter) rest(ctx context.Context, seen int) {
 	wakes := w.Kind != AwaitAsk && w.Kind != AwaitEvent // there is nothing to look at: it is for another branch
 	// A look that had no effect and found nothing new is not worth a record, unless a user waits for it.
 	if news := len(e.batch.Events) > 0 || x.asked || w.Kind == AwaitUntil && x.saved != w; news || x.saved == nil {
-		if !e.record(ctx, true) {
+		if !e.record(true) {
 			return
 		}
 		x.saved, x.asked = w, false
 	}
 	// The clock on the wall decides, because it runs while the machine sleeps; but setting it back does not make the
 	// wait longer than it was meant to be.
-	begun, most := time.Now(), w.Next.Sub(wall())
-	for e.broken == nil {
-		left := min(w.Next.Sub(wall()), most-time.Since(begun))
+	begun, most := e.now(), w.Next.Sub(e.wall())
+	for e.machine.broken == nil {
+		left := min(w.Next.Sub(e.wall()), most-e.now().Sub(begun))
 		if left <= 0 {
 			x.due = true
 			return
@@ -219,11 +216,11 @@ func (x *awaiter) rest(ctx context.Context, seen int) {
 		if limited {
 			nap = min(nap, end)
 		}
-		news := e.nap(ctx, nap, seen, wakes)
+		news := e.nap(nap, seen, wakes)
 		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", LookAsked})
 		}
-		if ctx.Err() != nil || e.woken || news {
+		if e.ending() || e.woken || news {
 			return
 		}
 	}

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -9,9 +8,9 @@ import (
 )
 
 // leave decides what came of it all.
-func (f *fork) leave(ctx context.Context) decision {
+func (f *fork) leave() decision {
 	e, m := f.e, f.e.mem
-	if e.broken != nil || ctx.Err() != nil {
+	if e.machine.broken != nil || e.ending() {
 		return decision{halted: true}
 	}
 	if m.PendingRequest == "error" {
@@ -32,7 +31,7 @@ func (f *fork) leave(ctx context.Context) decision {
 	case parked && !finished:
 		return decision{halted: true, parked: true}
 	case !finished && (e.over() || e.isHeld() || f.goesOn()):
-		return f.wait(ctx)
+		return f.wait()
 	case !finished:
 		return decision{halted: true}
 	}
@@ -67,7 +66,7 @@ func (f *fork) leave(ctx context.Context) decision {
 		verdict = ItemsPartial
 	}
 	rec.Set("failed", strings.Join(failed, "\n"))
-	if err := f.gather(ctx, rec); errors.Is(err, errHalted) {
+	if err := f.gather(rec); errors.Is(err, errHalted) {
 		return decision{halted: true}
 	} else if err != nil {
 		m.forgetInside()
@@ -81,13 +80,13 @@ func (f *fork) leave(ctx context.Context) decision {
 }
 
 // wait waits while the run is paused, or ends it because its time is up, and continues with the branches that lack an end.
-func (f *fork) wait(ctx context.Context) decision {
+func (f *fork) wait() decision {
 	e := f.e
-	if e.over() && e.loopTimeout(ctx) != pass || e.isHeld() && e.held(ctx) != pass || ctx.Err() != nil {
+	if e.over() && e.loopTimeout() != pass || e.isHeld() && e.held() != pass || e.ending() {
 		return decision{halted: true}
 	}
 	e.mem.Attempt--
-	return e.branches(ctx, f.st)
+	return e.branches(f.st)
 }
 
 // joined leaves a state with branches by its verdict.

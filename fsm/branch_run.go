@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,11 +13,11 @@ import (
 type fork struct {
 	*crew
 	tried map[string]bool // branches that ran in this process
-	done  int // branches that have ended
-	lost  bool  // a branch failed, and the others are to end
-	won   bool  // a branch said yes, and the others are to end
-	why   *Stop // the cause that ends them
-	late  bool  // the time of the state is up
+	done  int             // branches that have ended
+	lost  bool            // a branch failed, and the others are to end
+	won   bool            // a branch said yes, and the others are to end
+	why   *Stop           // the cause that ends them
+	late  bool            // the time of the state is up
 }
 
 // errBranch is the cause by which a branch is ended because of another one.
@@ -28,7 +27,7 @@ var errBranch = &Stop{}
 const errLate = "the time of the state was up"
 
 // branches begins what lacks a beginning, continues what lacks an end, and leaves the state by what came of it all.
-func (e *Executor) branches(ctx context.Context, st *State) decision {
+func (e *Executor) branches(st *State) decision {
 	m := e.mem
 	if e.cfg.Verdict != nil {
 		if v, decided := e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: "parallel"}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files}); decided {
@@ -52,12 +51,12 @@ func (e *Executor) branches(ctx context.Context, st *State) decision {
 		}
 	}
 	e.emit(EventBranchesStart, fields...)
-	if !e.record(ctx, true) {
+	if !e.record(true) {
 		return decision{halted: true}
 	}
 	defer f.assemble()()
-	f.run(ctx)
-	return f.leave(ctx)
+	f.run()
+	return f.leave()
 }
 
 // rerunBranches forgets the branches that came to interrupted because they must not be repeated, where a user has them run again.
@@ -78,17 +77,17 @@ func (f *fork) most() int {
 }
 
 // run returns when no branch runs any more and none may begin.
-func (f *fork) run(ctx context.Context) {
+func (f *fork) run() {
 	e := f.e
 	for {
-		f.begin(ctx)
+		f.begin()
 		if len(f.live) == 0 {
 			return
 		}
-		e.rest(ctx, func() bool { return len(f.results) > 0 || !f.late && f.timeUp() }, f.left)
+		e.rest(func() bool { return len(f.results) > 0 || !f.late && f.timeUp() }, f.left)
 		switch done := f.ended(); {
 		case done != nil:
-			f.end(ctx, done)
+			f.end(done)
 		case !f.late && f.timeUp():
 			f.late = true
 			f.stopAll()
@@ -125,20 +124,20 @@ func (f *fork) left() (time.Duration, bool) {
 }
 
 // mayBegin reports whether another branch may begin now.
-func (f *fork) mayBegin(ctx context.Context) bool {
+func (f *fork) mayBegin() bool {
 	e := f.e
-	return len(f.live) < f.most() && e.broken == nil && ctx.Err() == nil && !f.lost && !f.won && !f.timeUp() && !f.hands && f.why == nil && !e.over() && !e.isHeld() && !e.drained() &&
+	return len(f.live) < f.most() && e.machine.broken == nil && !e.ending() && !f.lost && !f.won && !f.timeUp() && !f.hands && f.why == nil && !e.over() && !e.isHeld() && !e.drained() &&
 		e.mem.PendingRequest == "" && e.affordable() == nil
 }
 
 // begin begins or continues branches, in order.
-func (f *fork) begin(ctx context.Context) {
+func (f *fork) begin() {
 	if len(f.live) == 0 && f.timeUp() {
-		f.endOpen(ctx)
+		f.endOpen()
 		return
 	}
 	for i, b := range f.st.Branches.List {
-		if !f.mayBegin(ctx) {
+		if !f.mayBegin() {
 			return
 		}
 		m := f.e.mem.branch(b.Name)
@@ -147,18 +146,18 @@ func (f *fork) begin(ctx context.Context) {
 		}
 		f.tried[b.Name] = true
 		if m != nil && !unfinished(m.Child.Memory.Outcome) { // the process died before it was taken in
-			f.settle(ctx, b, m)
+			f.settle(b, m)
 			continue
 		}
-		if err := f.start(ctx, i, b, m); err != nil {
-			f.finish(ctx, b, nil, "error", err.Error())
+		if err := f.start(i, b, m); err != nil {
+			f.finish(b, nil, "error", err.Error())
 		}
 	}
 }
 
 // endOpen ends the branches of a run that was resumed when the time of the state was up.
-func (f *fork) endOpen(ctx context.Context) {
-	if f.e.broken != nil || ctx.Err() != nil {
+func (f *fork) endOpen() {
+	if f.e.machine.broken != nil || f.e.ending() {
 		return
 	}
 	f.late = true
@@ -166,15 +165,15 @@ func (f *fork) endOpen(ctx context.Context) {
 		switch m := f.e.mem.branch(b.Name); {
 		case m == nil || m.End != nil:
 		case unfinished(m.Child.Memory.Outcome):
-			f.finish(ctx, b, m, "error", errLate)
+			f.finish(b, m, "error", errLate)
 		default:
-			f.settle(ctx, b, m)
+			f.settle(b, m)
 		}
 	}
 }
 
 // start begins a branch. The error is that it cannot begin.
-func (f *fork) start(ctx context.Context, i int, b *Branch, m *BranchMemory) error {
+func (f *fork) start(i int, b *Branch, m *BranchMemory) error {
 	e := f.e
 	m, loop, err := f.remember(b, m)
 	if err != nil {
@@ -182,22 +181,22 @@ func (f *fork) start(ctx context.Context, i int, b *Branch, m *BranchMemory) err
 	}
 	if m.Child.Memory.Attempt > 0 && !e.cfg.Again.Interrupted {
 		if name, err := m.Child.Memory.Unrepeatable(loop, e.cfg.Library); err == nil && name != "" {
-			f.finish(ctx, b, m, ItemInterrupted, errCutShort.Error())
+			f.finish(b, m, ItemInterrupted, errCutShort.Error())
 			return nil
 		}
 	}
 	e.emit(EventBranchStart, Field{"branch", b.Name})
-	if !e.record(ctx, true) {
+	if !e.record(true) {
 		return nil
 	}
-	if err := f.tree(ctx, m.Child); err != nil {
+	if err := f.tree(m.Child); err != nil {
 		if errors.Is(err, errHalted) {
 			return nil
 		}
-		f.finish(ctx, b, m, "error", err.Error())
+		f.finish(b, m, "error", err.Error())
 		return nil
 	}
-	f.launch(ctx, m, loop, b.State, i+1)
+	f.launch(m, loop, b.State, i+1)
 	return nil
 }
 
@@ -232,7 +231,7 @@ func (f *fork) remember(b *Branch, m *BranchMemory) (*BranchMemory, *Loop, error
 }
 
 // end notes that a branch does not run any more.
-func (f *fork) end(ctx context.Context, r *member) {
+func (f *fork) end(r *member) {
 	b := f.st.Branches.Named(r.memory.Name)
 	came := f.came(r)
 	o := r.memory.Child.Memory.Outcome
@@ -245,25 +244,25 @@ func (f *fork) end(ctx context.Context, r *member) {
 			f.stopAll() // they continue when the run does
 		}
 	case f.refused != nil && came == memberCut:
-	case f.why != nil && ctx.Err() == nil && (o.TerminatedBy == EndInterrupted || o.TerminatedBy == EndUserStopped):
+	case f.why != nil && !f.e.ending() && (o.TerminatedBy == EndInterrupted || o.TerminatedBy == EndUserStopped):
 		verdict, text := BranchStopped, ""
 		if f.late {
 			verdict, text = "error", errLate
 		}
-		f.finish(ctx, b, r.memory, verdict, text)
+		f.finish(b, r.memory, verdict, text)
 	case came == memberOver:
-		f.settle(ctx, b, r.memory)
+		f.settle(b, r.memory)
 	}
 }
 
 // settle remembers what came of a branch that ended by itself.
-func (f *fork) settle(ctx context.Context, b *Branch, m *BranchMemory) {
+func (f *fork) settle(b *Branch, m *BranchMemory) {
 	o := m.Child.Memory.Outcome
-	f.finish(ctx, b, m, memberVerdict(b.State, o), o.Error)
+	f.finish(b, m, memberVerdict(b.State, o), o.Error)
 }
 
 // finish remembers what came of a branch.
-func (f *fork) finish(ctx context.Context, b *Branch, m *BranchMemory, verdict, text string) {
+func (f *fork) finish(b *Branch, m *BranchMemory, verdict, text string) {
 	e := f.e
 	if m == nil {
 		m = &BranchMemory{Name: b.Name}
@@ -293,7 +292,7 @@ func (f *fork) finish(ctx context.Context, b *Branch, m *BranchMemory, verdict, 
 		fields = append(fields, Field{"error", value.Truncate(text, 500)})
 	}
 	e.emit(EventBranchEnd, append(fields, Field{"done", int64(f.done)}, Field{"branches", int64(len(f.st.Branches.List))})...)
-	e.record(ctx, true)
+	e.record(true)
 	if f.lost || f.won {
 		f.stopAll()
 	}

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -29,12 +28,12 @@ func (e *Executor) treeBranch(name string) string {
 }
 
 // tree gives a branch that begins its work tree, or finds that of one that continues. The error is that there is none.
-func (f *fork) tree(ctx context.Context, c *Child) error {
+func (f *fork) tree(c *Child) error {
 	if c.Branch == "" {
 		return nil
 	}
 	if c.Memory.Step == 0 {
-		res, err := f.e.git(ctx, f.st, "making branch "+c.Branch, "", "branch="+value.ShellQuote(c.Branch)+`
+		res, err := f.e.git(f.st, "making branch "+c.Branch, "", "branch="+value.ShellQuote(c.Branch)+`
 git show-ref -q --verify "refs/heads/$branch" || git branch -q -- "$branch" HEAD`)
 		if err != nil {
 			return err
@@ -43,7 +42,7 @@ git show-ref -q --verify "refs/heads/$branch" || git branch -q -- "$branch" HEAD
 			return noTree(gitText(res))
 		}
 	}
-	return f.e.workTree(ctx, f.st, c)
+	return f.e.workTree(f.st, c)
 }
 
 // Keys of what a branch left that are about its work tree.
@@ -54,7 +53,7 @@ const (
 
 // gather merges the work trees of branches, or lets them stay. It takes those away in which nothing is left, and from rec what it says
 // of them. It can be done again after it was cut short.
-func (f *fork) gather(ctx context.Context, rec *value.Map) error {
+func (f *fork) gather(rec *value.Map) error {
 	if !f.st.Branches.HasTrees() {
 		return nil
 	}
@@ -77,7 +76,7 @@ func (f *fork) gather(ctx context.Context, rec *value.Map) error {
 			} else {
 				script += leaveTree
 			}
-			res, err := f.e.git(ctx, f.st, doing, path, script)
+			res, err := f.e.git(f.st, doing, path, script)
 			switch {
 			case err != nil:
 				return err

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -205,7 +204,7 @@ func (l *limit) inFlight() float64 {
 // reserve takes from the budgets what a prompt or a judge is expected to use, until settle is called, and sets what it may
 // cost. Where others in flight leave nothing, it waits until one of them has settled, and may have used less. The error is
 // an *overrun, or errHalted.
-func (e *Executor) reserve(ctx context.Context, a *Action) (settle func(), err error) {
+func (e *Executor) reserve(a *Action) (settle func(), err error) {
 	for {
 		if err := e.affordable(); err != nil {
 			return nil, err
@@ -213,7 +212,7 @@ func (e *Executor) reserve(ctx context.Context, a *Action) (settle func(), err e
 		if !e.nothingLeft() {
 			break
 		}
-		if !e.awaitSettled(ctx) {
+		if !e.awaitSettled() {
 			return nil, errHalted
 		}
 	}
@@ -240,10 +239,10 @@ func (e *Executor) nothingLeft() (taken bool) {
 
 // awaitSettled waits until a prompt or a judge of another branch or item has ended, and while the run is paused then. It
 // reports false if the run is to end, or its time is up.
-func (e *Executor) awaitSettled(ctx context.Context) bool {
-	news := e.task.machine.news
-	e.rest(ctx, func() bool { return !e.nothingLeft() || e.halts(ctx) || e.over() || e.isHeld() || e.task.machine.news != news }, e.loopUp)
-	return !e.halts(ctx) && (e.mem.Flushing || e.loopTimeout(ctx) == pass) && e.held(ctx) == pass
+func (e *Executor) awaitSettled() bool {
+	news := e.machine.news
+	e.rest(func() bool { return !e.nothingLeft() || e.halts() || e.over() || e.isHeld() || e.machine.news != news }, e.loopUp)
+	return !e.halts() && (e.mem.Flushing || e.loopTimeout() == pass) && e.held() == pass
 }
 
 // costLeft is what the next prompt may cost, in USD; 0 = no limit.
@@ -332,7 +331,7 @@ func (e *Executor) overspent(st *State, o *overrun) decision {
 }
 
 // budgetLeft looks at the limits that not only prompts use up: steps and time.
-func (e *Executor) budgetLeft(ctx context.Context) result {
+func (e *Executor) budgetLeft() result {
 	m := e.mem
 	if m.BudgetRouted {
 		return pass
@@ -344,12 +343,12 @@ func (e *Executor) budgetLeft(ctx context.Context) result {
 	d := e.overspent(e.cfg.Loop.States[m.Current], over)
 	switch {
 	case d.fatal != "":
-		e.finish(ctx, EndError, d.fatal)
+		e.finish(EndError, d.fatal)
 	case d.overrun != nil:
-		e.finish(ctx, EndBudget, d.overrun.Error())
+		e.finish(EndBudget, d.overrun.Error())
 	default:
 		m.Previous, m.Current, m.JustRouted = m.Current, d.target, true
-		e.record(ctx, false)
+		e.record(false)
 		return again
 	}
 	return ended

@@ -1,13 +1,12 @@
 package fsm
 
 import (
-	"context"
 	"errors"
 )
 
 // The checks before a state is entered, in their order. It differs from the reference in D2: a run that has
 // reached its terminal is done, whatever its caps say.
-var checks = []func(*Executor, context.Context) result{
+var checks = []func(*Executor) result{
 	(*Executor).stopRequested,
 	(*Executor).handlerDone,
 	(*Executor).stateExists,
@@ -30,7 +29,7 @@ const (
 	ended               // not at all: the run is over
 )
 
-// A Stop is the cause (context.Cause) of a graceful stop: the action in flight is ended, its result is
+// A Stop is the cause ([context.Cause]) of a graceful stop: the action in flight is ended, its result is
 // discarded, and the run ends as interrupted in the state it was in (D8).
 type Stop struct {
 	Signal string // SIGINT, SIGTERM, SIGHUP, SIGQUIT, or "" for a stop without one
@@ -45,20 +44,20 @@ func (s *Stop) Error() string {
 	return "stopped"
 }
 
-func (e *Executor) stopRequested(ctx context.Context) result {
-	if e.stopAsked(ctx) {
+func (e *Executor) stopRequested() result {
+	if e.stopAsked() {
 		return ended
 	}
 	return pass
 }
 
 // handlerDone ends a run whose cap handler has had its turn, whatever the handler routed to.
-func (e *Executor) handlerDone(ctx context.Context) result {
+func (e *Executor) handlerDone() result {
 	switch {
 	case e.mem.StepsCapped:
-		e.finish(ctx, EndMaxSteps, "")
+		e.finish(EndMaxSteps, "")
 	case e.mem.PassCapped:
-		e.finish(ctx, EndMaxIterations, "")
+		e.finish(EndMaxIterations, "")
 	default:
 		return pass
 	}
@@ -86,16 +85,16 @@ func (m *Snapshot) endedInHandler(o *Outcome) bool {
 		(m.StepsCapped && o.TerminatedBy == EndMaxSteps || m.PassCapped && o.TerminatedBy == EndMaxIterations)
 }
 
-func (e *Executor) stateExists(ctx context.Context) result {
+func (e *Executor) stateExists() result {
 	if e.cfg.Loop.States[e.mem.Current] == nil {
-		e.finish(ctx, EndError, unknownState(e.mem.Current))
+		e.finish(EndError, unknownState(e.mem.Current))
 		return ended
 	}
 	return pass
 }
 
 // forgetStay forgets what only counts within one stay in a state, once another state is next.
-func (e *Executor) forgetStay(context.Context) result {
+func (e *Executor) forgetStay() result {
 	m := e.mem
 	if m.Previous != "" && m.Previous != m.Current {
 		delete(m.Retries, m.Previous)
@@ -130,21 +129,21 @@ func (m *Snapshot) countEntry() {
 	m.Retries[m.Current] = n
 }
 
-func (e *Executor) terminal(ctx context.Context) result {
+func (e *Executor) terminal() result {
 	m := e.mem
 	st := e.cfg.Loop.States[m.Current]
 	if !st.Terminal {
 		return pass
 	}
 	if !e.cfg.Loop.Maintain {
-		e.finish(ctx, EndTerminal, "")
+		e.finish(EndTerminal, "")
 		return ended
 	}
 	// A maintain run is never done: here its caps hold, as before any other state.
-	for _, limit := range []func(*Executor, context.Context) result{
+	for _, limit := range []func(*Executor) result{
 		(*Executor).stepCap, (*Executor).passCap, (*Executor).loopTimeout,
 	} {
-		if limit(e, ctx) == ended {
+		if limit(e) == ended {
 			return ended
 		}
 	}
@@ -153,14 +152,14 @@ func (e *Executor) terminal(ctx context.Context) result {
 	}
 	next, err := e.restart(st)
 	if err != nil {
-		e.finish(ctx, EndError, err.Error())
+		e.finish(EndError, err.Error())
 		return ended
 	}
 	m.Step++
 	m.Passes++
 	e.emit(EventRoute, Field{"from", m.Current}, Field{"to", next}, Field{"reason", "maintain"})
 	m.Previous, m.Current, m.JustRouted = m.Current, next, true
-	e.record(ctx, false)
+	e.record(false)
 	return again
 }
 
@@ -174,18 +173,18 @@ func (e *Executor) restart(st *State) (string, error) {
 
 // stepCap ends the run at the cap, or moves to the handler, which is then entered in this same turn. A state that
 // a sub-loop has just led to still acts once before the handler, without being judged.
-func (e *Executor) stepCap(ctx context.Context) result {
+func (e *Executor) stepCap() result {
 	m, l := e.mem, e.cfg.Loop
 	if m.StepsCapped || m.Step < l.MaxSteps {
 		return pass
 	}
 	if l.OnMaxSteps == "" {
-		e.finish(ctx, EndMaxSteps, "")
+		e.finish(EndMaxSteps, "")
 		return ended
 	}
 	cappedAt := m.Current
 	if st := l.States[m.Current]; m.Flushing || m.JustRouted && l.States[m.Previous] != nil && l.States[m.Previous].Loop != "" && flushes(st) {
-		if !e.flush(ctx, st) {
+		if !e.flush(st) {
 			return ended
 		}
 		m.Phase = PhasePending
@@ -193,7 +192,7 @@ func (e *Executor) stepCap(ctx context.Context) result {
 	e.emit(EventMaxStepsSummary, Field{"summary_state", l.OnMaxSteps}, Field{"iterations", int64(m.Step)})
 	m.countEntry()
 	m.StepsCapped, m.CappedAt, m.Current = true, cappedAt, l.OnMaxSteps
-	return e.stateExists(ctx)
+	return e.stateExists()
 }
 
 // flushes reports whether a state that a limit keeps from being entered can still act one last time.
@@ -203,7 +202,7 @@ func flushes(st *State) bool {
 
 // flush lets a state act without judging it: the run is at its limit either way, so what goes wrong has nowhere
 // to go. It reports false if the run is over.
-func (e *Executor) flush(ctx context.Context, st *State) bool {
+func (e *Executor) flush(st *State) bool {
 	m := e.mem
 	if !m.Flushing {
 		m.Step++
@@ -212,59 +211,59 @@ func (e *Executor) flush(ctx context.Context, st *State) bool {
 	e.enter(true)
 	err := e.bindParam(st)
 	if err == nil {
-		_, err = e.act(ctx, st)
+		_, err = e.act(st)
 	}
 	if errors.Is(err, errHalted) {
-		if e.broken == nil {
-			e.finishStopped(ctx)
+		if e.machine.broken == nil {
+			e.finishStopped()
 		}
 		return false
 	}
 	m.Phase, m.Flushing, m.Result, m.PendingRequest, m.PendingPayload = PhaseActing, false, nil, "", ""
-	return e.broken == nil
+	return e.machine.broken == nil
 }
 
-func (e *Executor) passCap(ctx context.Context) result {
+func (e *Executor) passCap() result {
 	m, l := e.mem, e.cfg.Loop
 	if m.StepsCapped || m.PassCapped || l.MaxIterations <= 0 || m.Passes < l.MaxIterations {
 		return pass
 	}
 	if l.OnMaxIterations == "" {
-		e.finish(ctx, EndMaxIterations, "")
+		e.finish(EndMaxIterations, "")
 		return ended
 	}
 	e.emit(EventMaxIterationsSummary, Field{"summary_state", l.OnMaxIterations}, Field{"iteration_count", int64(m.Passes)})
 	m.countEntry()
 	m.PassCapped, m.CappedAt, m.Current = true, m.Current, l.OnMaxIterations
-	return e.stateExists(ctx)
+	return e.stateExists()
 }
 
 // loopTimeout ends a run that took too long, or a branch or an item of one. A shell state that was announced but not entered still acts
 // once, without being judged.
-func (e *Executor) loopTimeout(ctx context.Context) result {
+func (e *Executor) loopTimeout() result {
 	e.raiseLimits()
 	m, l := e.mem, e.cfg.Loop
 	switch {
 	case e.clockOver():
 	case e.over():
-		e.finish(ctx, EndInterrupted, "") // it continues when the loop around it does
+		e.finish(EndInterrupted, "") // it continues when the loop around it does
 		return ended
 	default:
 		return pass
 	}
 	st := l.States[m.Current]
 	if m.Flushing || m.Phase == PhasePending && m.JustRouted && flushes(st) && KindOf(st) == KindShell {
-		if !e.flush(ctx, st) {
+		if !e.flush(st) {
 			return ended
 		}
 	}
-	if e.broken == nil {
-		e.finish(ctx, EndTimeout, "")
+	if e.machine.broken == nil {
+		e.finish(EndTimeout, "")
 	}
 	return ended
 }
 
-func (e *Executor) retryLimit(ctx context.Context) result {
+func (e *Executor) retryLimit() result {
 	m := e.mem
 	st := e.cfg.Loop.States[m.Current]
 	n := m.reentries()
@@ -273,12 +272,12 @@ func (e *Executor) retryLimit(ctx context.Context) result {
 	}
 	target, err := e.target(st.OnRetryExhausted, e.scope(nil))
 	if err != nil {
-		e.finish(ctx, EndError, err.Error())
+		e.finish(EndError, err.Error())
 		return ended
 	}
 	e.emit(EventRetryExhausted, Field{"state", m.Current}, Field{"retries", int64(n)}, Field{"next", target})
 	delete(m.Retries, m.Current)
 	m.Previous, m.Current = m.Current, target
-	e.record(ctx, false)
+	e.record(false)
 	return again
 }

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"time"
 )
 
@@ -41,18 +40,18 @@ func (e *Executor) refused(name string) (by string, until time.Time) {
 
 // awaitCircuit waits as long as the host of that name ("" = the Runner's choice) refuses other runs, at most as long as
 // the state waits for a rate limit of its own. It reports false if the run was stopped, or its time was up, meanwhile.
-func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) bool {
+func (e *Executor) awaitCircuit(st *State, host string) bool {
 	if e.woken || e.cfg.Circuit == nil {
 		e.woken = false
 		return true
 	}
 	around := e.mem.Wait
-	for since := wall(); ; {
+	for since := e.wall(); ; {
 		by, until := e.refused(host)
 		if most := since.Add(st.RateLimitMaxWait); until.After(most) {
 			until = most
 		}
-		d := until.Sub(wall())
+		d := until.Sub(e.wall())
 		if d <= 0 {
 			return true
 		}
@@ -62,14 +61,14 @@ func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) boo
 			by = "an agent host"
 		}
 		e.announceWait(by + " refused another run of this project for its rate")
-		e.sleepUntil(ctx, e.timeUp, func() bool {
+		e.sleepUntil(e.timeUp, func() bool {
 			_, until := e.refused(host)
-			return !until.After(wall())
+			return !until.After(e.wall())
 		})
-		if e.halts(ctx) {
+		if e.halts() {
 			return false // the wait stays on record, here and below: when the run is resumed, it waits too
 		}
-		if !e.woken && !e.mem.Flushing && e.loopTimeout(ctx) != pass {
+		if !e.woken && !e.mem.Flushing && e.loopTimeout() != pass {
 			return false
 		}
 		e.mem.Wait = around
@@ -86,7 +85,7 @@ func (e *Executor) awaitCircuit(ctx context.Context, st *State, host string) boo
 // tellCircuit lets other runs know until when the host refuses.
 func (e *Executor) tellCircuit(host string) {
 	w := e.mem.Wait
-	if e.cfg.Circuit == nil || !w.Until.After(wall()) {
+	if e.cfg.Circuit == nil || !w.Until.After(e.wall()) {
 		return
 	}
 	if err := e.cfg.Circuit.Limited(host, w.Until); err != nil {
@@ -100,7 +99,7 @@ func (e *Executor) clearCircuit(res Result) {
 	if e.cfg.Circuit == nil || r == nil || r.Host == "" || r.Failure != "" || res.ExitCode != 0 {
 		return
 	}
-	if err := e.cfg.Circuit.Answered(r.Host, wall().Add(-res.Duration)); err != nil {
+	if err := e.cfg.Circuit.Answered(r.Host, e.wall().Add(-res.Duration)); err != nil {
 		e.emit(EventWarning, Field{"state", e.mem.Current}, Field{"message", "other runs do not learn that " + r.Host + " answers again: " + err.Error()})
 	}
 }

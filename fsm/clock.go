@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"iter"
 	"time"
 )
@@ -13,28 +12,26 @@ type clock struct {
 	since time.Time     // the clock runs since then; zero = it is stopped
 }
 
-// clockAt returns a running clock.
-func clockAt(used time.Duration) clock { return clock{used, time.Now()} }
-
-func (c *clock) read() time.Duration {
+// read returns what was used at that time.
+func (c *clock) read(now time.Time) time.Duration {
 	if c.since.IsZero() {
 		return c.used
 	}
-	return c.used + time.Since(c.since)
+	return c.used + now.Sub(c.since)
 }
 
 // set starts or stops the clock.
-func (c *clock) set(running bool) {
+func (c *clock) set(running bool, now time.Time) {
 	if running == !c.since.IsZero() {
 		return
 	}
-	if c.used, c.since = c.read(), (time.Time{}); running {
-		c.since = time.Now()
+	if c.used, c.since = c.read(now), (time.Time{}); running {
+		c.since = now
 	}
 }
 
 // elapsed returns the used time of the loop.
-func (e *Executor) elapsed() time.Duration { return e.clock.read() }
+func (e *Executor) elapsed() time.Duration { return e.clock.read(e.now()) }
 
 // stopClock stops the clock of the loop while it waits for a user or for money, and with it the clocks of the loops around it, unless
 // another of their tasks is at work. start ends that.
@@ -51,7 +48,7 @@ func (e *Executor) stopClock() (start func()) {
 // setClocks starts and stops the clocks of the loop and of those around it, by what they do now.
 func (e *Executor) setClocks() {
 	for x := e; x != nil; x = x.parent {
-		x.clock.set(!x.standsStill())
+		x.clock.set(!x.standsStill(), x.now())
 	}
 }
 
@@ -115,8 +112,7 @@ func (e *Executor) loopUp() (left time.Duration, limited bool) {
 type deadline struct {
 	used time.Duration // that the loop may use
 	why  *Stop         // the cause that ends it
-	end  context.CancelCauseFunc
-	late bool // it has ended it
+	late bool          // it has ended it
 }
 
 // deadlineLeft returns in how long the deadline of the loop is reached, if it has one and its clock is running.

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"strconv"
 	"time"
 
@@ -15,14 +14,14 @@ type crew struct {
 	st      *State
 	live    map[string]*member
 	results []*member // that have ended, and were not taken yet
-	hands   bool          // a member hands over
-	cut     bool          // a member ended that continues when the run does
-	handoff string        // payload
-	refused *Outcome      // of the first member whose host does not answer, permanently (D29) or for its rate limit; nil = none had one
+	hands   bool      // a member hands over
+	cut     bool      // a member ended that continues when the run does
+	handoff string    // payload
+	refused *Outcome  // of the first member whose host does not answer, permanently (D29) or for its rate limit; nil = none had one
 
-	most    int // items at work at once, where they share slots
-	busy    int // slots that are taken
-	wanting int // items that want theirs back
+	most    int  // items at work at once, where they share slots
+	busy    int  // slots that are taken
+	wanting int  // items that want theirs back
 	freed   bool // an item gave its slot back
 }
 
@@ -30,7 +29,7 @@ type crew struct {
 type member struct {
 	memory *BranchMemory
 	x      *Executor
-	cancel context.CancelCauseFunc
+	life   *life
 	err    error
 }
 
@@ -42,15 +41,15 @@ func newCrew(e *Executor, st *State) *crew {
 func (c *crew) assemble() (dismiss func()) {
 	e := c.e
 	e.crew = c
-	e.task.machine.crews++
+	e.machine.crews++
 	return func() {
 		e.crew = nil
-		e.task.machine.crews--
+		e.machine.crews--
 	}
 }
 
 // launch begins a member. n, and the try of an item, distinguish its processes from those of the others.
-func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *State, n int) *member {
+func (c *crew) launch(m *BranchMemory, loop *Loop, st *State, n int) *member {
 	e := c.e
 	m.Child.Timeout = e.memberTime(m.Child, st, loop)
 	x := e.childOf(m.Child, loop, st)
@@ -63,10 +62,10 @@ func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *Stat
 	if _, try := itemTry(m.Name); try > 1 {
 		x.outer += "." + strconv.Itoa(try)
 	}
-	own, cancel := context.WithCancelCause(ctx)
-	r := &member{memory: m, x: x, cancel: cancel}
+	x.life = &life{above: e.life}
+	r := &member{memory: m, x: x, life: x.life}
 	if st.Loop != "" && st.Timeout > 0 {
-		x.deadline = &deadline{used: st.Timeout, why: &Stop{}, end: cancel}
+		x.deadline = &deadline{used: st.Timeout, why: &Stop{}}
 	}
 	c.live[m.Name] = r
 	if c.most > 0 {
@@ -74,7 +73,7 @@ func (c *crew) launch(ctx context.Context, m *BranchMemory, loop *Loop, st *Stat
 		c.busy++
 	}
 	e.setClocks()
-	e.task.machine.begin(x, func() { _, r.err = x.loop(own) }, func() { c.results = append(c.results, r) })
+	e.machine.begin(x, func() { _, r.err = x.loop() }, func() { c.results = append(c.results, r) })
 	return r
 }
 
@@ -91,7 +90,7 @@ func (c *crew) ended() *member {
 // cancelAll ends the members that run, as a stop of the run would.
 func (c *crew) cancelAll(why *Stop) {
 	for _, r := range c.live {
-		r.cancel(why)
+		r.life.end(why)
 	}
 }
 
@@ -107,15 +106,14 @@ const (
 // came notes that a member does not run any more, and returns its result.
 func (c *crew) came(r *member) int {
 	e := c.e
-	r.cancel(nil)
 	delete(c.live, r.memory.Name)
 	c.e.setClocks()
 	if r.x.slot != nil {
 		r.x.slot.release()
 	}
 	if r.err != nil {
-		if e.broken == nil {
-			e.broken = r.err
+		if e.machine.broken == nil {
+			e.machine.broken = r.err
 		}
 		return memberFatal
 	}
@@ -199,7 +197,7 @@ func memberRecord(st *State, m *Snapshot) *value.Map {
 // inlineChild is the memory of a member with an action, which begins.
 func (e *Executor) inlineChild(name string, loop *Loop) *Child {
 	return &Child{Name: name, File: loop.File, SHA256: loop.SHA256, Memory: &Snapshot{
-		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: time.Now(), Context: e.mem.Context, Captured: value.NewMap(),
+		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: e.now(), Context: e.mem.Context, Captured: value.NewMap(),
 		PrevResult: e.mem.PrevResult, Event: e.mem.Event,
 	}}
 }
@@ -280,7 +278,7 @@ func (e *Executor) rests() {
 }
 
 // regain takes a slot again after a wait, as soon as one is free, and reports whether it did. Items that have not begun come behind.
-func (e *Executor) regain(ctx context.Context) bool {
+func (e *Executor) regain() bool {
 	s := e.slotAround()
 	if s == nil || s.held {
 		return false
@@ -289,7 +287,7 @@ func (e *Executor) regain(ctx context.Context) bool {
 	c.wanting++
 	if c.busy >= c.most {
 		defer e.stopClock()() // it is not at work: whether the time of the run goes on is up to those that are
-		e.rest(ctx, func() bool { return c.busy < c.most || ctx.Err() != nil || c.e.broken != nil }, nil)
+		e.rest(func() bool { return c.busy < c.most || e.ending() || c.e.machine.broken != nil }, nil)
 	}
 	c.wanting--
 	c.busy++

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"errors"
 
 	"loops/fsm/template"
@@ -17,7 +16,7 @@ type decision struct {
 	limited bool   // a rate limit was waited out without success, and no route takes that
 	refused string // why an action or a judge failed permanently, where no route takes that; "" = none did
 	retry   bool   // the action is to be done again: the wait before that is in the memory
-	halted  bool   // stopped by ctx while acting, or not recorded: nothing was decided
+	halted  bool   // stopped while acting, or not recorded: nothing was decided
 	parked  bool   // the same, because it waits and the run is not to be carried meanwhile
 
 	unjudged bool // the same, of a judge: the result still waits for it
@@ -36,12 +35,12 @@ func (d decision) unanswered() Outcome {
 // exception sends what went wrong around an action to on_error, or to _error of the route table (D11).
 func (e *Executor) exception(st *State, err error) decision {
 	e.breaks(err)
-	if errors.Is(err, errHalted) || errors.Is(err, ErrScarce) || e.broken != nil {
+	if errors.Is(err, errHalted) || errors.Is(err, ErrScarce) || e.machine.broken != nil {
 		return decision{halted: true}
 	}
 	// What the run remembered as it came here is on record then, as if the action had been started: when the cause is fixed,
 	// the run can be forked here.
-	if m := e.mem; m.Phase == PhaseActing && m.Attempt == 0 && acts(st) && !e.record(context.Background(), false) {
+	if m := e.mem; m.Phase == PhaseActing && m.Attempt == 0 && acts(st) && !e.record(false) {
 		return decision{halted: true}
 	}
 	var over *overrun

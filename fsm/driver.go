@@ -2,6 +2,8 @@ package fsm
 
 import (
 	"context"
+	"iter"
+	"slices"
 	"time"
 )
 
@@ -10,16 +12,21 @@ type driver struct {
 	machine *machine
 	cfg     *Config
 	ended   chan *effect
-	calls   chan func() // of effects that are being done, to be made on the side of the machine
-	flying  int         // effects that were started and have not ended
-	alone   bool        // the one effect is done on the goroutine of the machine
+	calls   chan func()                         // of effects that are being done, to be made on the side of the machine
+	flying  map[*effect]context.CancelCauseFunc // that were started and have not ended
+	ctx     context.Context                     // of all effects
+	cancel  context.CancelCauseFunc
+	alone   bool // the one effect is done on the goroutine of the machine
 }
 
 // drive runs x until it ends.
 func drive(ctx context.Context, x *Executor, run func()) {
-	m := &machine{}
-	d := &driver{machine: m, cfg: &x.cfg, ended: make(chan *effect), calls: make(chan func())}
+	m := &machine{now: time.Now()}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d := &driver{machine: m, cfg: &x.cfg, ctx: ctx, cancel: cancel, flying: map[*effect]context.CancelCauseFunc{}, ended: make(chan *effect), calls: make(chan func())}
 	m.driver = d
+	x.life = &life{}
 	m.begin(x, run, func() {})
 	stopped, drain := ctx.Done(), x.cfg.Drain
 	for {
@@ -27,16 +34,21 @@ func drive(ctx context.Context, x *Executor, run func()) {
 		if d.cfg.Changed != nil {
 			changed = d.cfg.Changed() // before the looks whose answers may change
 		}
+		if m.now = time.Now(); ctx.Err() != nil {
+			x.life.end(context.Cause(ctx))
+			stopped = nil
+		}
 		m.advance()
 		if len(m.tasks) == 0 {
 			return
 		}
 		left, limited := m.next()
-		if len(m.tasks) == 1 && d.flying == 0 && len(m.begun) == 1 && !limited {
+		if len(m.tasks) == 1 && len(d.flying) == 0 && len(m.begun) == 1 && !limited {
 			d.doAlone()
 			continue
 		}
 		d.start()
+		d.end()
 		if d.cfg.Held != nil {
 			if held = d.cfg.Held(); m.ready() { // it was released since the machine asked
 				continue
@@ -47,14 +59,13 @@ func drive(ctx context.Context, x *Executor, run func()) {
 			news = true
 			select {
 			case x := <-d.ended:
-				d.take(x)
+				d.finish(x)
 				d.takeAll()
 			case call := <-d.calls: // an output: no task waits for it
 				call()
-				news = false
+				news = m.broken != nil
 			case <-fires:
 			case <-stopped:
-				stopped = nil
 			case <-drain:
 				drain = nil
 			case <-held:
@@ -79,11 +90,10 @@ func timer(left time.Duration, limited bool) (fires <-chan time.Time, stop func(
 
 // doAlone does the one effect that was begun, where nothing else can happen meanwhile.
 func (d *driver) doAlone() {
-	m := d.machine
-	x := m.begun[0]
-	m.begun = m.begun[:0]
+	x := d.machine.begun[0]
+	d.machine.begun = d.machine.begun[:0]
 	d.alone = true
-	x.do()
+	x.do(d.ctx)
 	d.alone = false
 	d.finish(x)
 	select {
@@ -95,33 +105,44 @@ func (d *driver) doAlone() {
 // start begins what the machine has begun.
 func (d *driver) start() {
 	for _, x := range d.machine.begun {
-		d.flying++
+		ctx, cancel := context.WithCancelCause(d.ctx)
+		d.flying[x] = cancel
 		go func() {
-			x.do()
+			x.do(ctx)
 			d.ended <- x
 		}()
 	}
 	d.machine.begun = d.machine.begun[:0]
 }
 
-func (d *driver) take(x *effect) {
-	d.flying--
-	d.finish(x)
+// end ends the effects whose branch or item is to end.
+func (d *driver) end() {
+	for x, cancel := range d.flying {
+		if why := x.life.ended(); why != nil {
+			cancel(why)
+		}
+	}
 }
 
 // takeAll takes what has ended meanwhile.
 func (d *driver) takeAll() {
-	for d.flying > 0 {
+	for {
 		select {
 		case x := <-d.ended:
-			d.take(x)
+			d.finish(x)
 		default:
 			return
 		}
 	}
 }
 
+// finish takes the result of an effect.
 func (d *driver) finish(x *effect) {
+	if cancel := d.flying[x]; cancel != nil {
+		cancel(nil)
+		delete(d.flying, x)
+	}
+	d.machine.now = time.Now()
 	x.done = true
 	if x.then != nil {
 		x.then()
@@ -131,10 +152,43 @@ func (d *driver) finish(x *effect) {
 // call has f called on the side of the machine, by an effect that is being done. It returns when that was done.
 func (d *driver) call(f func()) {
 	if d.alone {
+		d.machine.now = time.Now()
 		f()
 		return
 	}
 	done := make(chan struct{})
-	d.calls <- func() { defer close(done); f() }
+	d.calls <- func() {
+		defer close(done)
+		d.machine.now = time.Now()
+		f()
+	}
 	<-done
 }
+
+// record has a batch recorded. If that fails the machine is broken, and all that is being done is ended.
+func (d *driver) record(b *Batch) {
+	err := d.keep(b)
+	if err == nil {
+		err = d.cfg.Recorder.Record(context.WithoutCancel(d.ctx), b) // a stop must not keep the end of the run from being recorded
+	}
+	if err != nil {
+		d.machine.broken = err
+		d.cancel(err)
+	}
+}
+
+// keep has files kept before what depends on them is recorded. Of a batch their event is the first.
+func (d *driver) keep(b *Batch) error {
+	if d.cfg.Keep == nil || b.Snapshot == nil && !b.Checkpoint {
+		return nil
+	}
+	ev, changed, err := d.cfg.Keep(d.ctx)
+	if changed && err == nil {
+		ev.Time = d.machine.now
+		b.Events = slices.Insert(b.Events, 0, ev)
+	}
+	return err
+}
+
+// history yields what was recorded of the run behind an event.
+func (d *driver) history(after uint64) iter.Seq2[Event, error] { return d.cfg.History(d.ctx, after) }

@@ -81,7 +81,7 @@ func (s *Snapshot) List() *Items {
 
 // each works on a list: its items begin in order, and each end is on record before another item takes its place. A resumed run
 // does what lacks an end.
-func (e *Executor) each(ctx context.Context, st *State) decision {
+func (e *Executor) each(st *State) decision {
 	m := e.mem
 	if e.cfg.Verdict != nil {
 		if v, decided := e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: "for_each"}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files}); decided {
@@ -90,7 +90,7 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 	}
 	again := m.Items != nil && m.Items.State == st.Name && m.Items.Step == m.Step
 	if !again {
-		list, n, err := e.list(ctx, st)
+		list, n, err := e.list(st)
 		if err != nil {
 			return e.exception(st, err)
 		}
@@ -102,8 +102,8 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 		return e.exception(st, err)
 	}
 	if again {
-		if err := r.recall(ctx); err != nil {
-			e.broken = err
+		if err := r.recall(); err != nil {
+			e.machine.broken = err
 			return decision{halted: true}
 		}
 		r.reopen(e.cfg.Again)
@@ -119,13 +119,13 @@ func (e *Executor) each(ctx context.Context, st *State) decision {
 		fields = append(fields, e.cfg.Again.fields()...)
 	}
 	e.emit(EventItemsStart, fields...)
-	if !e.record(ctx, true) {
+	if !e.record(true) {
 		return decision{halted: true}
 	}
-	if d, left := r.run(ctx); left {
+	if d, left := r.run(); left {
 		return d
 	}
-	res, rec, err := r.result(ctx)
+	res, rec, err := r.result()
 	if err != nil {
 		return e.exception(st, err)
 	}
@@ -182,8 +182,8 @@ func followedItems(st *State, verdict string) string {
 }
 
 // list makes the items of a state that was entered, as a JSON list, and how many there are.
-func (e *Executor) list(ctx context.Context, st *State) (string, int, error) {
-	text, n, err := e.unbounded(ctx, st)
+func (e *Executor) list(st *State) (string, int, error) {
+	text, n, err := e.unbounded(st)
 	if err == nil && n > mostItems {
 		err = fmt.Errorf("for_each: the list has %d items, and can have %d; divide the work among several runs", n, mostItems)
 	}
@@ -191,11 +191,11 @@ func (e *Executor) list(ctx context.Context, st *State) (string, int, error) {
 }
 
 // unbounded is list of any length.
-func (e *Executor) unbounded(ctx context.Context, st *State) (string, int, error) {
+func (e *Executor) unbounded(st *State) (string, int, error) {
 	x, scope := st.Each, e.scope(nil)
 	switch {
 	case x.Glob != "":
-		names, err := e.matches(ctx, st, scope)
+		names, err := e.matches(st, scope)
 		if err != nil {
 			return "", 0, err
 		}
@@ -206,7 +206,7 @@ func (e *Executor) unbounded(ctx context.Context, st *State) (string, int, error
 		if err != nil {
 			return "", 0, err
 		}
-		text, err := e.listed(ctx, st, script)
+		text, err := e.listed(st, script)
 		if err != nil {
 			return "", 0, err
 		}
@@ -227,19 +227,19 @@ func (e *Executor) unbounded(ctx context.Context, st *State) (string, int, error
 }
 
 // listed returns what a script prints that makes a list. Its marker is on record before it is started.
-func (e *Executor) listed(ctx context.Context, st *State, script string) (string, error) {
+func (e *Executor) listed(st *State, script string) (string, error) {
 	m := e.mem
 	m.Attempt++
-	if !e.record(ctx, true) {
+	if !e.record(true) {
 		return "", errHalted
 	}
 	wall, idle := timeoutsOf(e.cfg.Loop, &State{Name: st.Name}, KindShell)
-	res, err := e.attempt(ctx, Action{
+	res, err := e.attempt(Action{
 		Kind: KindShell, Text: script, State: st.Name, Step: m.Step, Attempt: m.Attempt, Outer: e.outer, Dir: e.dir,
 		Vars: e.vars(), Timeout: wall, Idle: idle, Quiet: true,
 	}, nil)
 	switch {
-	case e.broken != nil || ctx.Err() != nil:
+	case e.machine.broken != nil || e.ending():
 		return "", errHalted
 	case err != nil:
 		return "", fmt.Errorf("for_each: the list cannot be made: %w", err)
@@ -268,20 +268,18 @@ var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]
 var backslash = strings.NewReplacer(`\`, `\\`)
 
 // matches returns the paths that a pattern means. What its templates insert is literal. It may take as long as a script.
-func (e *Executor) matches(ctx context.Context, st *State, scope *template.Scope) (names []string, err error) {
+func (e *Executor) matches(st *State, scope *template.Scope) (names []string, err error) {
 	glob, err := template.ExpandEach(st.Each.Glob, scope, backslash.Replace, literal.Replace)
 	if err != nil {
 		return nil, err
 	}
-	look := ctx
+	look := func(ctx context.Context) { names, err = e.cfg.Files.Glob(ctx, "", glob) }
 	if wall, _ := timeoutsOf(e.cfg.Loop, &State{Name: st.Name}, KindShell); wall > 0 {
-		limited, cancel := context.WithTimeout(ctx, wall)
-		defer cancel()
-		look = limited
+		look = limited(wall, look)
 	}
-	e.do(ctx, func() { names, err = e.cfg.Files.Glob(look, "", glob) })
+	e.do(look)
 	switch {
-	case e.broken != nil || ctx.Err() != nil:
+	case e.machine.broken != nil || e.ending():
 		return nil, errHalted
 	case errors.Is(err, context.DeadlineExceeded):
 		err = errors.New("it took longer than the timeout of an action")
@@ -376,11 +374,11 @@ func (e *HistoryError) Error() string {
 func (e *HistoryError) Unwrap() error { return e.Err }
 
 // history yields what was recorded of the run behind an event.
-func (e *Executor) history(ctx context.Context, after uint64) iter.Seq2[Event, error] {
+func (e *Executor) history(after uint64) iter.Seq2[Event, error] {
 	if e.cfg.History == nil {
 		return func(func(Event, error) bool) {}
 	}
-	return e.cfg.History(ctx, after)
+	return e.machine.driver.history(after)
 }
 
 // isHeld reports whether a user paused the run.

@@ -51,7 +51,7 @@ func (r *round) remember() {
 	m := r.e.mem
 	items := *m.Items // what was recorded is not changed
 	items.Ends, items.Starts, items.Through = encodeEnds(m.Step, r.ends), encodeStarts(m.Step, r.starts), r.e.root().recorded
-	m.Items, r.fresh, r.kept = &items, 0, time.Now()
+	m.Items, r.fresh, r.kept = &items, 0, r.e.now()
 }
 
 // started returns how often an item was started; of one that has ended, 1.

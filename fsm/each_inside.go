@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -70,38 +69,35 @@ func (e *Executor) place() *itemPlace {
 }
 
 // workInside is work for items with a memory of their own.
-func (r *round) workInside(ctx context.Context, cancel context.CancelCauseFunc) {
+func (r *round) workInside() {
 	e := r.e
 	defer r.crew.assemble()()
 	for {
-		r.fill(ctx)
-		if e.broken != nil {
-			cancel(e.broken)
-		}
+		r.fill()
 		if len(r.crew.live) == 0 {
 			return
 		}
 		c := r.crew
-		e.rest(ctx, func() bool { return len(c.results) > 0 || c.freed }, nil)
+		e.rest(func() bool { return len(c.results) > 0 || c.freed }, nil)
 		c.freed = false
 		if done := c.ended(); done != nil {
-			r.left(ctx, done)
+			r.left(done)
 		}
 	}
 }
 
 // fill begins or continues items for as long as it may.
-func (r *round) fill(ctx context.Context) {
+func (r *round) fill() {
 	c := r.crew
-	for c.busy < c.most && c.wanting == 0 && !c.hands && r.mayBegin(ctx) && r.e.mem.PendingRequest == "" && r.e.affordable() == nil {
+	for c.busy < c.most && c.wanting == 0 && !c.hands && r.mayBegin() && r.e.mem.PendingRequest == "" && r.e.affordable() == nil {
 		i := r.next
 		r.next++
 		if r.ends[i].over() {
 			continue
 		}
-		if err := r.enter(ctx, i, r.memoryOf(i)); err != nil {
+		if err := r.enter(i, r.memoryOf(i)); err != nil {
 			r.tell(itemResult{item: i, err: err}, "error")
-			r.saveInside(ctx)
+			r.saveInside()
 		}
 	}
 }
@@ -117,11 +113,11 @@ func (r *round) memoryOf(i int) *BranchMemory {
 }
 
 // enter begins an item. The error is that it cannot begin.
-func (r *round) enter(ctx context.Context, i int, m *BranchMemory) error {
+func (r *round) enter(i int, m *BranchMemory) error {
 	e := r.e
 	if m == nil && r.ends[i] == itemBegun && r.st.Once {
 		r.tell(itemResult{item: i, err: errCutShort}, ItemInterrupted)
-		r.saveInside(ctx)
+		r.saveInside()
 		return nil
 	}
 	m, loop, err := r.admit(i, 1, m)
@@ -129,7 +125,7 @@ func (r *round) enter(ctx context.Context, i int, m *BranchMemory) error {
 		return err
 	}
 	if !unfinished(m.Child.Memory.Outcome) { // the process died before it was taken in
-		return r.settleInside(ctx, i, m)
+		return r.settleInside(i, m)
 	}
 	if m.Child.Memory.Attempt > 0 && !e.cfg.Again.Interrupted {
 		name, err := m.Child.Memory.Unrepeatable(loop, e.cfg.Library)
@@ -139,7 +135,7 @@ func (r *round) enter(ctx context.Context, i int, m *BranchMemory) error {
 		if name != "" {
 			r.dismiss(m)
 			r.tell(itemResult{item: i, err: errCutShort}, ItemInterrupted)
-			r.saveInside(ctx)
+			r.saveInside()
 			return nil
 		}
 	}
@@ -149,24 +145,24 @@ func (r *round) enter(ctx context.Context, i int, m *BranchMemory) error {
 	}
 	r.ends[i] = itemBegun
 	e.emit(EventItemStart, fields...)
-	return r.launch(ctx, i, m, loop)
+	return r.launch(i, m, loop)
 }
 
 var errCutShort = errors.New("it was cut short, and idempotent: false does not let it be done again")
 
-func (r *round) launch(ctx context.Context, i int, m *BranchMemory, loop *Loop) error {
+func (r *round) launch(i int, m *BranchMemory, loop *Loop) error {
 	e := r.e
-	if !e.record(ctx, true) {
+	if !e.record(true) {
 		return nil
 	}
-	switch err := e.workTree(ctx, r.st, m.Child); {
+	switch err := e.workTree(r.st, m.Child); {
 	case errors.Is(err, errHalted):
 		return nil // the item is on record, and continues when the run does
 	case err != nil:
 		r.dismiss(m)
 		return err
 	}
-	x := r.crew.launch(ctx, m, loop, r.st, i+1).x
+	x := r.crew.launch(m, loop, r.st, i+1).x
 	x.item = &itemPlace{r, i}
 	r.running = len(r.crew.live)
 	return nil
@@ -204,7 +200,7 @@ func (r *round) dismiss(m *BranchMemory) {
 }
 
 // left notes that an item does not run any more.
-func (r *round) left(ctx context.Context, d *member) {
+func (r *round) left(d *member) {
 	i := d.x.item.item
 	came := r.crew.came(d)
 	r.running = len(r.crew.live)
@@ -212,18 +208,18 @@ func (r *round) left(ctx context.Context, d *member) {
 	case memberFatal:
 		r.crew.cancelAll(errBranch)
 	case memberOver:
-		if err := r.settleInside(ctx, i, d.memory); err != nil {
+		if err := r.settleInside(i, d.memory); err != nil {
 			r.tell(itemResult{item: i, err: err}, "error")
-			r.saveInside(ctx)
+			r.saveInside()
 		}
 	}
 }
 
 // settleInside notes how a try of an item ended, and begins the next one where there is one: an item at work has all its tries, also where
 // nothing more is to begin.
-func (r *round) settleInside(ctx context.Context, i int, m *BranchMemory) error {
+func (r *round) settleInside(i int, m *BranchMemory) error {
 	e, o := r.e, m.Child.Memory.Outcome
-	if !e.detach(ctx, r.st, m.Child) {
+	if !e.detach(r.st, m.Child) {
 		return nil // its outcome is on record
 	}
 	verdict := memberVerdict(r.st, o)
@@ -235,26 +231,26 @@ func (r *round) settleInside(ctx context.Context, i int, m *BranchMemory) error 
 		case err != nil:
 			return err
 		case e.root().shortage != nil || e.affordable() != nil:
-			e.record(ctx, true)
+			e.record(true)
 			return nil // the item is at work on record, and continues when the run does
 		}
-		return r.launch(ctx, i, next, loop)
+		return r.launch(i, next, loop)
 	}
 	out := itemResult{item: i, tries: try - 1, took: m.Child.Memory.Elapsed, left: memberRecord(r.st, m.Child.Memory)}
 	if verdict != "yes" && o.Error != "" {
 		out.left.Set("error", o.Error)
 	}
 	r.tell(out, verdict)
-	r.saveInside(ctx)
+	r.saveInside()
 	return nil
 }
 
 // saveInside makes the end of an item durable, with the memory that does not hold it any more.
-func (r *round) saveInside(ctx context.Context) bool {
+func (r *round) saveInside() bool {
 	if r.due() {
 		r.remember()
 	}
-	return r.e.record(ctx, true)
+	return r.e.record(true)
 }
 
 // leftFields returns the fields of an event for what an item left.

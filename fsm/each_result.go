@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,7 +27,7 @@ func (r *round) verdict() string {
 const mostOutput = 1 << 20
 
 // result makes the result of the state, and what it captures.
-func (r *round) result(ctx context.Context) (Result, *value.Map, error) {
+func (r *round) result() (Result, *value.Map, error) {
 	e := r.e
 	res := Result{Stdout: fmt.Sprintf("%d of %d items are done, %d of them failed", r.done, r.list.count(), r.failed)}
 	if r.st.Capture == "" {
@@ -41,13 +40,13 @@ func (r *round) result(ctx context.Context) (Result, *value.Map, error) {
 		}
 	}
 	head := &head{}
-	err := r.writeResults(ctx, head)
+	err := r.writeResults(head)
 	if err != nil && !errors.Is(err, errLong) {
 		return res, nil, err
 	}
 	rec := value.NewMap("output", string(head.text), "failed", itemsText(failed), "items", int64(r.list.count()), "done", int64(r.done))
 	if err != nil || e.keep.has(r.st.Capture) {
-		size, err := r.keepResults(ctx, rec)
+		size, err := r.keepResults(rec)
 		if err != nil {
 			return res, nil, err
 		}
@@ -72,13 +71,13 @@ func itemsText(items []string) string {
 }
 
 // keepResults writes the whole list into a file, which rec then names, and returns how long it is. A run without a folder has no file.
-func (r *round) keepResults(ctx context.Context, rec *value.Map) (size int64, err error) {
+func (r *round) keepResults(rec *value.Map) (size int64, err error) {
 	e, m := r.e, r.e.mem
 	dir, _ := m.Context.Value("run_dir").(string)
 	write := func(w io.Writer) error {
 		n := &counted{w: w}
 		defer func() { size = n.size }()
-		return r.writeResults(ctx, n)
+		return r.writeResults(n)
 	}
 	if dir == "" {
 		err = write(io.Discard)
@@ -120,7 +119,7 @@ func (c *counted) Write(b []byte) (int, error) {
 
 // writeResults writes the JSON list of the results, in the order of the items, one a line. Only those that ended before one that is before
 // them are held in memory.
-func (r *round) writeResults(ctx context.Context, w io.Writer) error {
+func (r *round) writeResults(w io.Writer) error {
 	out := &inOrder{w: w, held: map[int]string{}}
 	if r.entries != nil {
 		for i := range r.ends {
@@ -133,7 +132,7 @@ func (r *round) writeResults(ctx context.Context, w io.Writer) error {
 		return out.end()
 	}
 	if r.holds == nil {
-		holds, err := r.holding(ctx)
+		holds, err := r.holding()
 		if err != nil {
 			return err
 		}
@@ -145,7 +144,7 @@ func (r *round) writeResults(ctx context.Context, w io.Writer) error {
 		}
 	}
 	n := uint32(0)
-	for ev, err := range r.e.history(ctx, r.e.mem.Items.Since) {
+	for ev, err := range r.e.history(r.e.mem.Items.Since) {
 		if err != nil {
 			return &HistoryError{err}
 		}
@@ -167,9 +166,9 @@ func endsItem(ev Event) bool { return ev.Kind == EventItemEnd || ev.Kind == Even
 
 // holding finds out which of all ends in the history holds for each item, by their order from 1 on: an item that was done again has several,
 // and one without an end none.
-func (r *round) holding(ctx context.Context) ([]uint32, error) {
+func (r *round) holding() ([]uint32, error) {
 	holds, ends, n := make([]uint32, len(r.ends)), make([]itemEnd, len(r.ends)), uint32(0)
-	for ev, err := range r.e.history(ctx, r.e.mem.Items.Since) {
+	for ev, err := range r.e.history(r.e.mem.Items.Since) {
 		if err != nil {
 			return nil, &HistoryError{err}
 		}

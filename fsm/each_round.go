@@ -26,8 +26,8 @@ type round struct {
 	kept    time.Time      // when the memory took in the others
 	running int
 	results []itemResult // of items that have ended, which were not taken yet
-	crew    *crew  // of items with a memory of their own; nil = they have none
-	path    string // of the branches that the loop is in
+	crew    *crew        // of items with a memory of their own; nil = they have none
+	path    string       // of the branches that the loop is in
 }
 
 // An itemResult is what came of one item.
@@ -45,7 +45,7 @@ func newRound(e *Executor, st *State) (*round, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), starts: map[int]int{}, kept: time.Now(), path: e.branchPath()}
+	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), starts: map[int]int{}, kept: e.now(), path: e.branchPath()}
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
 	}
@@ -57,7 +57,7 @@ func newRound(e *Executor, st *State) (*round, error) {
 }
 
 // recall finds out which items have ended: from the memory, and from the history behind the events that the memory has taken in.
-func (r *round) recall(ctx context.Context) error {
+func (r *round) recall() error {
 	from := r.e.mem.Items
 	if err := decodeEnds(from.Ends, from.Step, r.ends); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (r *round) recall(ctx context.Context) error {
 	for _, end := range r.ends {
 		r.count(end)
 	}
-	for ev, err := range r.e.history(ctx, max(from.Through, from.Since)) {
+	for ev, err := range r.e.history(max(from.Through, from.Since)) {
 		if err != nil {
 			return &HistoryError{err}
 		}
@@ -111,20 +111,18 @@ func (r *round) own(ev Event) bool {
 }
 
 // run works until nothing more is to be done here. It reports true if the state is left for another reason than its verdict.
-func (r *round) run(ctx context.Context) (decision, bool) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+func (r *round) run() (decision, bool) {
 	e := r.e
 	for {
 		before, held := r.done, false
 		if r.crew != nil {
 			r.crew.cut = false
-			r.workInside(ctx, cancel)
+			r.workInside()
 		} else {
-			r.work(ctx, cancel)
+			r.work()
 		}
 		switch {
-		case e.broken != nil || ctx.Err() != nil:
+		case e.machine.broken != nil || e.ending():
 			r.remember()
 			return decision{halted: true}, true
 		case r.crew != nil && e.mem.PendingRequest == "error":
@@ -143,12 +141,12 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 			return decision{halted: true}, true
 		case e.over():
 			r.remember()
-			if e.loopTimeout(ctx) != pass {
+			if e.loopTimeout() != pass {
 				return decision{halted: true}, true
 			}
 		case e.isHeld():
 			r.remember()
-			if e.held(ctx) == ended {
+			if e.held() == ended {
 				return decision{halted: true}, true
 			}
 			held = true
@@ -176,19 +174,18 @@ func (r *round) run(ctx context.Context) (decision, bool) {
 }
 
 // work begins items for as long as it may, and returns when none runs any more.
-func (r *round) work(ctx context.Context, cancel context.CancelCauseFunc) {
+func (r *round) work() {
 	e := r.e
 	for {
 		var jobs []func()
-		for r.running+len(jobs) < r.st.Each.Parallel && r.mayBegin(ctx) {
-			if job := r.begin(ctx); job != nil {
+		for r.running+len(jobs) < r.st.Each.Parallel && r.mayBegin() {
+			if job := r.begin(); job != nil {
 				jobs = append(jobs, job)
 			} else if r.next >= r.list.count() {
 				break
 			}
 		}
-		if !r.save(ctx) {
-			cancel(e.broken) // nothing of what still runs can be remembered
+		if !r.save() {
 			jobs = nil
 		}
 		r.running += len(jobs)
@@ -198,22 +195,22 @@ func (r *round) work(ctx context.Context, cancel context.CancelCauseFunc) {
 		if r.running == 0 {
 			return
 		}
-		e.rest(ctx, func() bool { return len(r.results) > 0 }, nil)
+		e.rest(func() bool { return len(r.results) > 0 }, nil)
 		for _, res := range r.results {
-			r.ended(ctx, res)
+			r.ended(res)
 		}
 		r.results = r.results[:0]
 	}
 }
 
 // mayBegin reports whether another item may begin now.
-func (r *round) mayBegin(ctx context.Context) bool {
+func (r *round) mayBegin() bool {
 	e := r.e
-	return r.next < r.list.count() && e.broken == nil && (r.crew == nil || r.crew.refused == nil) && ctx.Err() == nil && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() && e.wallSpent() == nil
+	return r.next < r.list.count() && e.machine.broken == nil && (r.crew == nil || r.crew.refused == nil) && !e.ending() && (r.failed == 0 || r.st.Each.Continue) && !e.over() && !e.isHeld() && !e.drained() && e.wallSpent() == nil
 }
 
 // begin reports that the next item begins, and returns what is to be done for it; nil = nothing.
-func (r *round) begin(ctx context.Context) func() {
+func (r *round) begin() func() {
 	e, i := r.e, r.next
 	r.next++
 	if r.ends[i].over() {
@@ -242,16 +239,21 @@ func (r *round) begin(ctx context.Context) func() {
 		Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true,
 	}
 	var out itemResult
-	return func() { e.start(func() { out = r.do(ctx, a, i) }, func() { r.results = append(r.results, out) }) }
+	return func() {
+		began := e.now()
+		e.start(func(ctx context.Context) { out = r.do(ctx, a, i) }, func() {
+			out.took = e.now().Sub(began)
+			r.results = append(r.results, out)
+		})
+	}
 }
 
 // do does an item. It uses nothing that the run remembers.
 func (r *round) do(ctx context.Context, a Action, i int) itemResult {
-	out, began := itemResult{item: i}, time.Now()
+	out := itemResult{item: i}
 	for started := a.Started; ; out.tries++ {
 		a.Item, a.Started = AttemptMark(i+1, out.tries+1), started+out.tries
 		out.res, out.err = r.e.cfg.Runner.Run(ctx, a, nil)
-		out.took = time.Since(began)
 		if ctx.Err() != nil || errors.Is(out.err, ErrScarce) || out.tries >= r.st.Each.Retries || out.err == nil && r.judge(out.res) == "yes" {
 			return out
 		}
@@ -273,14 +275,14 @@ func (r *round) judge(res Result) string {
 }
 
 // ended notes the result of an item. What a stop cut short is not remembered.
-func (r *round) ended(ctx context.Context, out itemResult) {
+func (r *round) ended(out itemResult) {
 	r.running--
 	r.e.breaks(out.err)
 	if errors.Is(out.err, ErrScarce) {
 		r.open(out.item, r.started(out.item)-1) // it has not begun
 		return
 	}
-	if ctx.Err() != nil || r.e.broken != nil {
+	if r.e.ending() || r.e.machine.broken != nil {
 		return
 	}
 	verdict := "error"
@@ -318,7 +320,7 @@ func (r *round) tell(out itemResult, verdict string) {
 		fields = append(fields, Field{"stderr_preview", text})
 	}
 	fields = append(fields, Field{"done", int64(r.done)}, Field{"failed", int64(r.failed)}, Field{"running", int64(r.running)}, Field{"items", int64(r.list.count())})
-	ev := Event{Kind: EventItemEnd, Time: time.Now(), Fields: fields}
+	ev := Event{Kind: EventItemEnd, Time: r.e.now(), Fields: fields}
 	if r.entries != nil {
 		r.entries[out.item] = r.entry(ev)
 	}
@@ -335,13 +337,13 @@ func shortKey(key string) string {
 
 // save makes the events so far durable. The memory takes in the ends of items, and with them how long the run took, only when there are many
 // that it does not have, or some for long: until then they are in the history alone, and the memory has not changed.
-func (r *round) save(ctx context.Context) bool {
+func (r *round) save() bool {
 	e := r.e
-	if e.broken == nil && r.due() {
+	if e.machine.broken == nil && r.due() {
 		r.remember()
-		return e.record(ctx, true)
+		return e.record(true)
 	}
-	return e.save(ctx)
+	return e.save()
 }
 
 // due reports whether the memory is to take in the ends that it does not have.
@@ -350,17 +352,17 @@ func (r *round) due() bool {
 	if every == 0 {
 		every = endsEvery
 	}
-	return r.fresh >= every || r.fresh > 0 && time.Since(r.kept) >= endsLatest
+	return r.fresh >= every || r.fresh > 0 && r.e.now().Sub(r.kept) >= endsLatest
 }
 
 // save makes the events so far durable, without the memory, which has not changed. It reports whether that worked.
-func (e *Executor) save(ctx context.Context) bool {
-	if e.broken != nil {
+func (e *Executor) save() bool {
+	if e.machine.broken != nil {
 		return false
 	}
 	if len(e.batch.Events) == 0 {
 		return true
 	}
 	e.batch.Snapshot, e.batch.Checkpoint = nil, true
-	return e.write(ctx, &e.batch)
+	return e.write(&e.batch)
 }

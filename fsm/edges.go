@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"fmt"
 	"strings"
 )
@@ -22,7 +21,7 @@ func (e *Executor) visits() int {
 }
 
 // cycle counts the edge to next and ends the run when it was taken too often.
-func (e *Executor) cycle(ctx context.Context, next string) bool {
+func (e *Executor) cycle(next string) bool {
 	m, max := e.mem, e.cfg.Loop.MaxEdgeRevisits
 	edge := m.Current + "->" + next
 	n := m.Edges.Get(edge) + 1
@@ -32,6 +31,6 @@ func (e *Executor) cycle(ctx context.Context, next string) bool {
 	}
 	e.emit(EventCycleDetected, Field{"edge", edge}, Field{"from", m.Current}, Field{"to", next},
 		Field{"count", int64(n)}, Field{"max", int64(max)})
-	e.finish(ctx, EndCycle, fmt.Sprintf("edge %s was taken %d times, max_edge_revisits is %d", edge, n, max))
+	e.finish(EndCycle, fmt.Sprintf("edge %s was taken %d times, max_edge_revisits is %d", edge, n, max))
 	return true
 }

@@ -103,15 +103,16 @@ type Executor struct {
 	keep     keptFiles
 	startAt  string // of the run, as templates see it
 	untold   []any  // questions to judges that no event reports
-	broken   error  // the first failed Record; nothing is done after it
 	shortage error  // the first [ErrScarce], of the run itself; nothing begins after it
 	recorded uint64 // number of the last event that Record took; of the run itself only
 	stopping bool   // an action asked the run to stop; of the run itself only
 	woken    bool   // a user ended a wait: the next prompt does not wait for others either
 
-	parent   *Executor  // that runs this one as a sub-loop; nil in the run itself
-	depth    int        // of parents
+	parent   *Executor // that runs this one as a sub-loop; nil in the run itself
+	depth    int       // of parents
+	machine  *machine
 	task     *task      // that it is, or is a sub-loop of
+	life     *life      // how long it may go on
 	crew     *crew      // what the state runs side by side now; nil = nothing
 	branch   string     // that this one is, or the name of its item; "" = it is neither
 	inline   bool       // the same, with an action: it sees what the loop around it remembers
@@ -119,6 +120,7 @@ type Executor struct {
 	slot     *slot      // that it has among the items at work; nil = it has none to share
 	below    *Executor  // the sub-loop that runs in it
 	self     *Child     // that it runs as; nil in the run itself
+	log      *childLog  // of its events; nil in the run itself
 	deadline *deadline  // of a branch or an item with a loop whose state has a timeout; nil = none
 	asking   int        // prompts and judges in flight, here and in what it runs
 	outer    string     // marks of the states this runs inside
@@ -147,31 +149,31 @@ func Resume(cfg Config, mem *Snapshot) *Executor {
 // (then it stopped at once) and that there is no outcome. When ctx is cancelled with a *Stop as its cause the
 // run ends gracefully.
 func (e *Executor) Run(ctx context.Context) (o Outcome, err error) {
-	drive(ctx, e, func() { o, err = e.loop(ctx) })
+	drive(ctx, e, func() { o, err = e.loop() })
 	return o, err
 }
 
 // loop runs until the loop ends, as a task or a part of one.
-func (e *Executor) loop(ctx context.Context) (Outcome, error) {
-	e.begin(ctx)
-	e.prepare(ctx)
-	for e.mem.Outcome == nil && e.broken == nil {
-		e.turn(ctx)
+func (e *Executor) loop() (Outcome, error) {
+	e.begin()
+	e.prepare()
+	for e.mem.Outcome == nil && e.machine.broken == nil {
+		e.turn()
 	}
-	if e.broken != nil {
-		return Outcome{}, e.broken
+	if e.machine.broken != nil {
+		return Outcome{}, e.machine.broken
 	}
 	return *e.mem.Outcome, nil
 }
 
-func (e *Executor) begin(ctx context.Context) {
+func (e *Executor) begin() {
 	m := e.mem
-	e.clock = clockAt(m.Elapsed)
+	e.clock = clock{used: m.Elapsed, since: e.now()}
 	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
 		e.emit(EventLoopStart, e.forked...)
-		if e.takeOver(ctx) {
-			e.record(ctx, true)
+		if e.takeOver() {
+			e.record(true)
 		}
 		return
 	}
@@ -200,78 +202,78 @@ func (e *Executor) begin(ctx context.Context) {
 	}
 	e.forgetWait()
 	if m.endedInHandler(before) {
-		e.finish(ctx, before.TerminatedBy, "") // the handler has had its turn, and led nowhere
+		e.finish(before.TerminatedBy, "") // the handler has had its turn, and led nowhere
 		return
 	}
-	e.record(ctx, false)
+	e.record(false)
 }
 
 // turn goes from one state to the next, or ends the run.
-func (e *Executor) turn(ctx context.Context) {
+func (e *Executor) turn() {
 	m := e.mem
 	e.raiseLimits()
 	switch m.Phase {
 	case PhaseActing: // the action in flight when the last process died or was stopped
-		if e.stopAsked(ctx) || e.held(ctx) != pass || e.loopTimeout(ctx) != pass {
+		if e.stopAsked() || e.held() != pass || e.loopTimeout() != pass {
 			return
 		}
 		if m.Flushing = m.Flushing && m.Step > e.cfg.Loop.MaxSteps; m.Flushing {
-			if e.stepCap(ctx) == pass {
-				e.step(ctx)
+			if e.stepCap() == pass {
+				e.step()
 			}
 			return
 		}
 		st, ok := e.cfg.Loop.States[m.Current]
 		if !ok {
-			e.finish(ctx, EndError, unknownState(m.Current))
+			e.finish(EndError, unknownState(m.Current))
 			return
 		}
 		interrupted := m.Attempt > 0 && acts(st)
 		e.enter(false)
 		if interrupted && st.OnInterrupted != "" {
-			e.leave(ctx, st, e.interrupted(st))
+			e.leave(st, e.interrupted(st))
 			return
 		}
-		e.visitAndLeave(ctx, st)
+		e.visitAndLeave(st)
 	case PhaseActed:
 		st, ok := e.cfg.Loop.States[m.Current]
 		if !ok {
-			e.finish(ctx, EndError, unknownState(m.Current))
+			e.finish(EndError, unknownState(m.Current))
 			return
 		}
 		e.announce(false, true)
-		e.leave(ctx, st, e.acted(ctx, st))
+		e.leave(st, e.acted(st))
 	default:
 		for _, check := range checks {
-			if check(e, ctx) != pass {
+			if check(e) != pass {
 				return
 			}
 		}
-		if !e.regain(ctx) { // after a wait that ended without a verdict: what was waited for meanwhile is checked again
-			e.step(ctx)
+		if !e.regain() { // after a wait that ended without a verdict: what was waited for meanwhile is checked again
+			e.step()
 		}
 	}
 }
 
 // acted decides on the result on record, or waits the rest of what it led to.
-func (e *Executor) acted(ctx context.Context, st *State) decision {
+func (e *Executor) acted(st *State) decision {
 	m := e.mem
 	switch {
 	case m.Wait == nil, m.Wait.Why == WaitRetry && st.Retry == nil: // the definition was changed
 		m.Wait = nil
-		return e.again(ctx, st, e.judged(ctx, st, m.Result))
+		return e.again(st, e.judged(st, m.Result))
 	case m.Wait.Why == WaitRetry:
-		if wall().Before(m.Wait.Until) {
+		if e.wall().Before(m.Wait.Until) {
 			e.announceWait(StillWaits)
 		}
-		return e.again(ctx, st, decision{retry: true})
+		return e.again(st, decision{retry: true})
 	}
 	e.announceWait(StillWaits)
-	return e.waitToRetry(ctx, st)
+	return e.waitToRetry(st)
 }
 
 // step enters the pending state.
-func (e *Executor) step(ctx context.Context) {
+func (e *Executor) step() {
 	if !e.mem.StepsCapped && !e.mem.PassCapped { // the entry of a handler is none of the state that was capped
 		e.mem.countEntry()
 	}
@@ -279,14 +281,14 @@ func (e *Executor) step(ctx context.Context) {
 	e.mem.Attempt, e.mem.Tries = 0, 0
 	e.spendStep()
 	e.enter(false)
-	e.visitAndLeave(ctx, e.cfg.Loop.States[e.mem.Current])
+	e.visitAndLeave(e.cfg.Loop.States[e.mem.Current])
 }
 
-func (e *Executor) visitAndLeave(ctx context.Context, st *State) {
-	if e.pressure(ctx, st) {
+func (e *Executor) visitAndLeave(st *State) {
+	if e.pressure(st) {
 		return
 	}
-	e.leave(ctx, st, e.visit(ctx, st))
+	e.leave(st, e.visit(st))
 }
 
 func unknownState(name string) string { return fmt.Sprintf("there is no state %q in the loop", name) }
@@ -311,23 +313,23 @@ func (e *Executor) announce(flushed, resumed bool) {
 }
 
 // leave applies the rules that stand between a decision and the next state, in the order of "A turn" in docs/decisions.md.
-func (e *Executor) leave(ctx context.Context, st *State, d decision) {
+func (e *Executor) leave(st *State, d decision) {
 	m := e.mem
-	if e.broken != nil || m.Outcome != nil {
+	if e.machine.broken != nil || m.Outcome != nil {
 		return
 	}
 	if d.halted {
-		e.finishHalted(ctx, d)
+		e.finishHalted(d)
 		return
 	}
 	if d.overrun != nil {
-		e.finish(ctx, EndBudget, d.overrun.Error())
+		e.finish(EndBudget, d.overrun.Error())
 		return
 	}
 	e.tellRest(st)
 	if d.unjudged && m.PendingRequest == "" {
 		m.Answers = nil // the refusal is no answer: a resumed run asks again, and does not act again
-		e.end(ctx, d.unanswered())
+		e.end(d.unanswered())
 		return
 	}
 	m.Result, m.Answers, m.Asking, m.Awaiting = nil, nil, false, nil
@@ -341,64 +343,64 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		if e.parent != nil {
 			e.parent.mem.PendingRequest, e.parent.mem.PendingPayload = request, payload
 		}
-		e.finish(ctx, EndError, payload)
+		e.finish(EndError, payload)
 		return
 	case d.fatal != "":
-		e.end(ctx, Outcome{TerminatedBy: EndError, Error: d.fatal, Source: d.source})
+		e.end(Outcome{TerminatedBy: EndError, Error: d.fatal, Source: d.source})
 		return
 	case d.stall != "":
-		e.finish(ctx, EndStall, d.stall)
+		e.finish(EndStall, d.stall)
 		return
 	case request == "handoff":
-		e.handoff(ctx, payload)
+		e.handoff(payload)
 		return
 	}
 	next := d.target
-	if ended := e.memoryBudget(ctx, &next); ended {
+	if ended := e.memoryBudget(&next); ended {
 		return
 	}
 	if next == "" && (d.limited || d.refused != "") {
 		m.Attempt = 0 // the prompt was answered: it is not an interrupted one that is started again
-		e.end(ctx, d.unanswered())
+		e.end(d.unanswered())
 		return
 	}
 	if next == "" && d.died {
-		e.finish(ctx, EndSystemSignal, "")
+		e.finish(EndSystemSignal, "")
 		return
 	}
 	if next == "" && e.cfg.Loop.Maintain {
 		var err error
 		if next, err = e.restart(st); err != nil {
-			e.finish(ctx, EndError, err.Error())
+			e.finish(EndError, err.Error())
 			return
 		}
 	}
 	if next == "" {
 		switch {
-		case e.stopAsked(ctx):
+		case e.stopAsked():
 		case m.StepsCapped:
-			e.finish(ctx, EndMaxSteps, "")
+			e.finish(EndMaxSteps, "")
 		case m.PassCapped:
-			e.finish(ctx, EndMaxIterations, "")
+			e.finish(EndMaxIterations, "")
 		default:
-			e.finish(ctx, EndError, "No valid transition")
+			e.finish(EndError, "No valid transition")
 		}
 		return
 	}
 	e.emit(EventRoute, Field{"from", m.Current}, Field{"to", next})
-	if e.cycle(ctx, next) {
+	if e.cycle(next) {
 		return
 	}
 	m.Previous, m.Current = m.Current, next
 	m.Phase, m.JustRouted = PhasePending, true
 	m.forgetInside() // also where this state could not continue its sub-loop
 	if e.cfg.Loop.Backoff > 0 && m.PendingRequest == "" {
-		e.pause(ctx, WaitBackoff, e.cfg.Loop.Backoff)
+		e.pause(WaitBackoff, e.cfg.Loop.Backoff)
 		return
 	}
 	// An action records before it starts, so this transition goes to the journal with it.
-	if to := e.cfg.Loop.States[next]; to != nil && acts(to) && !to.Terminal && ctx.Err() == nil {
+	if to := e.cfg.Loop.States[next]; to != nil && acts(to) && !to.Terminal && !e.ending() {
 		return
 	}
-	e.record(ctx, false)
+	e.record(false)
 }

@@ -1,12 +1,10 @@
 package fsm
 
 import (
-	"context"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
-	"time"
 )
 
 // A ListMemory is a list of a run that is forked, and what the run remembered when it began that list.
@@ -163,23 +161,23 @@ func (e *Executor) TakeOver(events iter.Seq2[Event, error]) { e.taken = events }
 const takenAtOnce, takenBytes = 1000, 1 << 20
 
 // takeOver records results of another run's items.
-func (e *Executor) takeOver(ctx context.Context) bool {
+func (e *Executor) takeOver() bool {
 	if e.taken == nil {
 		return true
 	}
 	size := 0
 	for ev, err := range e.taken {
 		if err != nil {
-			e.broken = &HistoryError{err}
+			e.machine.broken = &HistoryError{err}
 			return false
 		}
-		ev.Time = time.Now()
+		ev.Time = e.now()
 		e.batch.Events = append(e.batch.Events, ev)
 		if text, ok := ev.Get("output").(string); ok {
 			size += len(text)
 		}
 		if len(e.batch.Events) >= takenAtOnce || size >= takenBytes {
-			if size = 0; !e.save(ctx) {
+			if size = 0; !e.save() {
 				return false
 			}
 		}

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"strings"
 
 	"loops/fsm/value"
@@ -9,7 +8,7 @@ import (
 
 // gitDiff prints a fingerprint of the work tree: of the commit that is checked out, of what differs from it, staged or not, and of files that
 // are new. It goes through the same runner as any action.
-func (e *Executor) gitDiff(ctx context.Context, st *State, cfg *Evaluate) (Result, error) {
+func (e *Executor) gitDiff(st *State, cfg *Evaluate) (Result, error) {
 	text := gitFingerprint
 	if len(cfg.Scope) > 0 {
 		quoted := make([]string, len(cfg.Scope))
@@ -18,7 +17,7 @@ func (e *Executor) gitDiff(ctx context.Context, st *State, cfg *Evaluate) (Resul
 		}
 		text = "set -- " + strings.Join(quoted, " ") + "\n" + text
 	}
-	return e.run(ctx, Action{Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir, Timeout: gitTimeout, Quiet: true}, nil)
+	return e.run(Action{Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir, Timeout: gitTimeout, Quiet: true}, nil)
 }
 
 // gitFingerprint is a script whose output changes with the work tree; its arguments are the paths that count, none = all. What loops itself

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -116,7 +115,7 @@ func (e *Executor) freeze(a *Ask, w *Awaiting) error {
 	}
 	if name := strings.TrimSpace(show); name != "" && !strings.Contains(name, "\n") {
 		text, err := readText(e.cfg.Files, name)
-		if e.breaks(err); e.broken != nil {
+		if e.breaks(err); e.machine.broken != nil {
 			return errHalted
 		}
 		if err == nil {
@@ -310,14 +309,14 @@ func (e *Executor) tellQuestion(w *Awaiting) {
 func AnswerName(address string) string { return "answer " + address }
 
 // seeAnswer takes the first answer to the question, or of one with a quorum those that decide. No other question of the run has its address.
-func (e *Executor) seeAnswer(ctx context.Context, st *State, w *Awaiting) (sight, error) {
+func (e *Executor) seeAnswer(st *State, w *Awaiting) (sight, error) {
 	if e.cfg.Inbox == nil {
 		return sight{}, nil
 	}
 	address := questionAddress(e.visitAddress(), w)
-	list, err := e.cfg.Inbox.Signals(ctx, AnswerName(address), 0)
+	list, err := e.sent(AnswerName(address), 0)
 	switch {
-	case ctx.Err() != nil:
+	case e.ending():
 		return sight{}, errHalted
 	case errors.Is(err, ErrMoved):
 		return sight{}, err

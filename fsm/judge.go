@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,13 +12,13 @@ import (
 )
 
 // judged evaluates a state and follows its verdict. res is nil for a state that did not act.
-func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision {
+func (e *Executor) judged(st *State, res *Result) decision {
 	m := e.mem
 	why := e.permanent(st, res)
 	if why != "" && e.permanentSlot(st, res) == "" {
 		return decision{refused: why}
 	}
-	v, evaluated, err := e.evaluate(ctx, st, res)
+	v, evaluated, err := e.evaluate(st, res)
 	if err != nil {
 		return e.exception(st, err)
 	}
@@ -49,7 +48,7 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 		}
 		return decision{target: target}
 	}
-	if d, done := e.failed(ctx, st, res); done {
+	if d, done := e.failed(st, res); done {
 		return d // it is tried again: that is not going in circles
 	}
 	if d, refused := e.judgeRefused(st, v); refused {
@@ -112,7 +111,7 @@ func (e *Executor) judged(ctx context.Context, st *State, res *Result) decision 
 }
 
 // evaluate finds the verdict on a result. It reports false where there is nothing to evaluate.
-func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdict, bool, error) {
+func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 	m := e.mem
 	cfg, label := st.Evaluate, ""
 	if cfg == nil {
@@ -142,7 +141,7 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		scope.Prev = prevResult(st, res) // as set and the conditions of a route see it; a source does not
 	}
 	if cfg.Type == "diff_stall" {
-		ev.Diff = func() (Result, error) { return e.gitDiff(ctx, st, cfg) }
+		ev.Diff = func() (Result, error) { return e.gitDiff(st, cfg) }
 	}
 	var v Verdict
 	var q *asker
@@ -152,7 +151,7 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 		v, decided = e.cfg.Verdict(e.cfg.Loop, st, cfg, ev)
 	}
 	// What was done is remembered before anything that may take a while looks at it.
-	if !decided && res != nil && slow(cfg.Type) && cfg.Type != "llm_structured" && !e.record(ctx, cfg.Type != "output_contains") {
+	if !decided && res != nil && slow(cfg.Type) && cfg.Type != "llm_structured" && !e.record(cfg.Type != "output_contains") {
 		return Verdict{}, false, errHalted
 	}
 	switch {
@@ -172,10 +171,10 @@ func (e *Executor) evaluate(ctx context.Context, st *State, res *Result) (Verdic
 			// An attempt that failed is not paid for twice, and no judge talks it into a success.
 			v, err = exitedBadly(res.ExitCode), nil
 		} else {
-			v, q, err = e.ask(ctx, st, cfg, ev, err)
+			v, q, err = e.ask(st, cfg, ev, err)
 		}
 	}
-	if e.broken != nil || ctx.Err() != nil && slow(cfg.Type) {
+	if e.machine.broken != nil || e.ending() && slow(cfg.Type) {
 		return Verdict{}, false, errHalted
 	}
 	if err != nil {

@@ -21,6 +21,8 @@ type machine struct {
 	crews  int       // of branches and items that are at work, one inside another
 	news   int       // counts the changes that were reported (Config.Changed)
 	wake   bool      // a user ends a wait, which none has taken yet
+	now    time.Time // of the step that it makes
+	broken error     // the first failed record; nothing is done after it
 	driver *driver
 }
 
@@ -41,15 +43,16 @@ type limitOfTime func() (time.Duration, bool)
 
 // An effect is something that the world does while the machine rests.
 type effect struct {
-	do   func() // it must not use what the run remembers
-	then func() // takes the result, on the side of the machine; nil = there is nothing to take
+	do   func(context.Context) // it must not use what the run remembers
+	life *life                 // it is to end with it
+	then func()                // takes the result, on the side of the machine; nil = there is nothing to take
 	done bool
 }
 
 // begin adds a task that runs x. then is called when it has ended.
 func (m *machine) begin(x *Executor, run, then func()) {
 	t := &task{machine: m, x: x}
-	x.task = t
+	x.machine, x.task = m, t
 	t.turn, _ = iter.Pull(func(give func(none) bool) {
 		t.give = give
 		run()
@@ -88,7 +91,7 @@ func (m *machine) expire() {
 	for _, t := range m.tasks {
 		if left, limited := t.x.deadlineLeft(); limited && left <= 0 {
 			t.x.deadline.late = true
-			t.x.deadline.end(t.x.deadline.why)
+			t.x.life.end(t.x.deadline.why)
 		}
 	}
 }
@@ -110,27 +113,35 @@ func (m *machine) next() (first time.Duration, limited bool) {
 
 // rest gives way until over reports true. It is asked whenever something happened, and when the time of left is up. What the task has emitted
 // is recorded before, where others go on meanwhile.
-func (e *Executor) rest(ctx context.Context, over func() bool, left limitOfTime) {
+func (e *Executor) rest(over func() bool, left limitOfTime) {
 	t := e.task
 	if t.machine.crews > 0 && len(e.batch.Events) > 0 {
-		e.record(ctx, false)
+		e.record(false)
 	}
 	t.over, t.left = over, left
 	t.give(none{})
 }
 
 // do has f done by the world, and gives way until it is.
-func (e *Executor) do(ctx context.Context, f func()) {
+func (e *Executor) do(f func(context.Context)) {
 	x := e.start(f, nil)
-	e.rest(ctx, func() bool { return x.done }, nil)
+	e.rest(func() bool { return x.done }, nil)
 }
 
 // start has f done by the world, and then, which may be nil, called.
-func (e *Executor) start(f, then func()) *effect {
-	x := &effect{do: f, then: then}
-	m := e.task.machine
-	m.begun = append(m.begun, x)
+func (e *Executor) start(f func(context.Context), then func()) *effect {
+	x := &effect{do: f, life: e.life, then: then}
+	e.machine.begun = append(e.machine.begun, x)
 	return x
+}
+
+// limited is an effect that has to end after a time.
+func limited(most time.Duration, f func(context.Context)) func(context.Context) {
+	return func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, most)
+		defer cancel()
+		f(ctx)
+	}
 }
 
 // takeWake reports whether a user ends a wait, which is this one.
@@ -138,4 +149,27 @@ func (m *machine) takeWake() bool {
 	taken := m.wake
 	m.wake = false
 	return taken
+}
+
+// A life is how long a part of the run may go on: the run itself, a branch or an item.
+type life struct {
+	above *life
+	cause error // by which it was ended; nil = it was not
+}
+
+// end ends it, unless it has ended.
+func (l *life) end(cause error) {
+	if l.ended() == nil {
+		l.cause = cause
+	}
+}
+
+// ended returns why it ended, nil if it goes on.
+func (l *life) ended() error {
+	for ; l != nil; l = l.above {
+		if l.cause != nil {
+			return l.cause
+		}
+	}
+	return nil
 }

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"fmt"
 )
 
@@ -33,7 +32,7 @@ func (e *Executor) countMemory(st *State, res Result) {
 func round1(mb float64) float64 { return float64(int64(mb*10+0.5)) / 10 }
 
 // memoryBudget sends the run to the budget state, or ends it, the first time the sum is over the budget.
-func (e *Executor) memoryBudget(ctx context.Context, next *string) bool {
+func (e *Executor) memoryBudget(next *string) bool {
 	m, g := e.mem, e.cfg.Loop.HostGuard
 	if g.BudgetMB <= 0 || m.BudgetSpent || m.CumulativeMB <= float64(g.BudgetMB) {
 		return false
@@ -46,7 +45,7 @@ func (e *Executor) memoryBudget(ctx context.Context, next *string) bool {
 	e.emit(EventHostBudgetExceeded, Field{"state", m.Current}, Field{"cumulative_mb", round1(m.CumulativeMB)},
 		Field{"budget_mb", int64(g.BudgetMB)}, Field{"action", action})
 	if action == "abort" {
-		e.finish(ctx, EndHostBudget, "the actions of this run used more memory than host_guard.max_cumulative_subproc_mb allows")
+		e.finish(EndHostBudget, "the actions of this run used more memory than host_guard.max_cumulative_subproc_mb allows")
 		return true
 	}
 	*next = g.BudgetState
@@ -55,7 +54,7 @@ func (e *Executor) memoryBudget(ctx context.Context, next *string) bool {
 
 // pressure looks at the machine's memory before a prompt. It reports true if the prompt is not for now: the run was
 // sent elsewhere, or is over.
-func (e *Executor) pressure(ctx context.Context, st *State) bool {
+func (e *Executor) pressure(st *State) bool {
 	m, g := e.mem, e.cfg.Loop.HostGuard
 	if !g.Enabled || e.cfg.MemoryUsed == nil || st.Loop != "" || !acts(st) || KindOf(st) != KindPrompt {
 		return false
@@ -77,7 +76,7 @@ func (e *Executor) pressure(ctx context.Context, st *State) bool {
 		e.emit(EventRoute, Field{"from", m.Current}, Field{"to", g.PressureState}, Field{"reason", "host_pressure"})
 		m.Previous, m.Current = m.Current, g.PressureState
 		m.Phase, m.JustRouted = PhasePending, true
-		e.record(ctx, false)
+		e.record(false)
 		return true
 	case critical && g.OnPressure == "abort":
 		e.emit(EventHostPressure, Field{"state", st.Name}, used, Field{"action", "abort"})
@@ -85,13 +84,13 @@ func (e *Executor) pressure(ctx context.Context, st *State) bool {
 		if g.OnAbortRoute != "" {
 			m.Current = g.OnAbortRoute
 		}
-		e.finish(ctx, EndHostPressure, fmt.Sprintf("%.1f %% of the machine's memory is in use, and host_guard.critical_pct is %v", pct, g.CriticalPct))
+		e.finish(EndHostPressure, fmt.Sprintf("%.1f %% of the machine's memory is in use, and host_guard.critical_pct is %v", pct, g.CriticalPct))
 		return true
 	case pct >= g.WarnPct:
 		e.emit(EventHostCooldown, Field{"state", st.Name}, used, Field{"cooldown_seconds", g.Cooldown.Seconds()})
-		e.pause(ctx, WaitMemory, g.Cooldown)
-		if e.halts(ctx) {
-			e.leave(ctx, st, decision{halted: true})
+		e.pause(WaitMemory, g.Cooldown)
+		if e.halts() {
+			e.leave(st, decision{halted: true})
 			return true
 		}
 	}

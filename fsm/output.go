@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"strings"
 	"unicode"
 )
@@ -12,15 +11,14 @@ const maxEventOutput = 1 << 20
 // output turns what an action prints into action_output events, and looks for text signals in it.
 type output struct {
 	e       *Executor
-	ctx     context.Context
 	signals *SignalScanner
 	logged  int
 	dropped bool
 	batch   Batch
 }
 
-func newOutput(ctx context.Context, e *Executor, signals *SignalScanner) *output {
-	return &output{e: e, ctx: ctx, signals: signals}
+func newOutput(e *Executor, signals *SignalScanner) *output {
+	return &output{e: e, signals: signals}
 }
 
 // write is called by the Runner, which does not return before the last call.
@@ -45,10 +43,10 @@ func (o *output) write(text string) {
 }
 
 func (o *output) log(text string) {
-	o.e.task.machine.driver.call(func() {
-		if o.e.broken == nil {
+	o.e.machine.driver.call(func() {
+		if o.e.machine.broken == nil {
 			o.e.emitOutput(&o.batch, text)
-			o.e.write(o.ctx, &o.batch)
+			o.e.write(&o.batch)
 		}
 	})
 }

@@ -3,15 +3,17 @@ package fsm
 import "context"
 
 // prepare has the run's surroundings made.
-func (e *Executor) prepare(ctx context.Context) {
-	if e.cfg.Prepare == nil || e.mem.Outcome != nil || !e.record(ctx, true) {
+func (e *Executor) prepare() {
+	if e.cfg.Prepare == nil || e.mem.Outcome != nil || !e.record(true) {
 		return
 	}
-	ev, err := e.cfg.Prepare(ctx)
+	var ev Event
+	var err error
+	e.do(func(ctx context.Context) { ev, err = e.cfg.Prepare(ctx) })
 	switch {
 	case err == nil:
 		e.emit(ev.Kind, ev.Fields...)
-	case ctx.Err() == nil:
-		e.broken = err
+	case !e.ending():
+		e.machine.broken = err
 	}
 }

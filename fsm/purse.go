@@ -15,20 +15,20 @@ type Purse interface {
 
 // awaitPurse waits as long as nothing may be spent. The clock of the run is paused. It reports false if the run was
 // stopped meanwhile.
-func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
+func (e *Executor) awaitPurse(st *State) bool {
 	if e.cfg.Purse == nil {
 		return true
 	}
 	around := e.mem.Wait
 	for said := ""; ; {
-		why, until := e.cfg.Purse.Full(ctx)
-		d := until.Sub(wall())
+		why, until := e.full()
+		d := until.Sub(e.wall())
 		if d <= 0 {
 			return true
 		}
 		e.plan(WaitSpend, "", st.Name, d+time.Millisecond)
 		e.mem.Wait.What = why
-		if !e.mem.Flushing && e.loopTimeout(ctx) != pass {
+		if !e.mem.Flushing && e.loopTimeout() != pass {
 			return false
 		}
 		if why != said {
@@ -36,12 +36,12 @@ func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
 			e.announceWait(why)
 		}
 		start := e.stopClock()
-		e.sleepUntil(ctx, e.loopUp, func() bool {
-			_, until := e.cfg.Purse.Full(ctx)
-			return !until.After(wall())
+		e.sleepUntil(e.loopUp, func() bool {
+			_, until := e.full()
+			return !until.After(e.wall())
 		})
 		start()
-		if e.halts(ctx) {
+		if e.halts() {
 			return false // the wait stays on record
 		}
 		e.mem.Wait = around
@@ -50,6 +50,12 @@ func (e *Executor) awaitPurse(ctx context.Context, st *State) bool {
 			return true
 		}
 	}
+}
+
+// full returns why nothing may be spent, and until when at least.
+func (e *Executor) full() (why string, until time.Time) {
+	e.do(func(ctx context.Context) { why, until = e.cfg.Purse.Full(ctx) })
+	return why, until
 }
 
 // pay notes what was spent.

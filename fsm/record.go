@@ -2,15 +2,13 @@ package fsm
 
 import (
 	"context"
-	"slices"
 	"strings"
-	"time"
 
 	"loops/fsm/template"
 )
 
 func (e *Executor) emit(kind string, fields ...Field) {
-	e.batch.Events = append(e.batch.Events, Event{Kind: kind, Time: time.Now(), Fields: fields})
+	e.batch.Events = append(e.batch.Events, Event{Kind: kind, Time: e.now(), Fields: fields})
 }
 
 // ownLines is how many empty lines at the end of an output get an event each.
@@ -23,7 +21,7 @@ func (e *Executor) emitOutput(b *Batch, text string) {
 	for ; empty < ownLines && strings.HasSuffix(text, "\n"); empty++ {
 		text = text[:len(text)-1]
 	}
-	now := time.Now()
+	now := e.now()
 	b.Events = append(b.Events, Event{Kind: EventActionOutput, Time: now, Fields: []Field{{"line", text}}})
 	for range empty {
 		b.Events = append(b.Events, Event{Kind: EventActionOutput, Time: now, Fields: []Field{{"line", ""}}})
@@ -32,8 +30,8 @@ func (e *Executor) emitOutput(b *Batch, text string) {
 
 // record has the events so far remembered together with the memory, and then shows them. It reports whether
 // that worked.
-func (e *Executor) record(ctx context.Context, checkpoint bool) bool {
-	if e.broken != nil {
+func (e *Executor) record(checkpoint bool) bool {
+	if e.machine.broken != nil {
 		return false
 	}
 	if len(e.batch.Events) == 0 && !checkpoint {
@@ -46,21 +44,21 @@ func (e *Executor) record(ctx context.Context, checkpoint bool) bool {
 	}
 	if e.cfg.Verify {
 		if err := e.mem.verify(); err != nil {
-			e.broken = err
+			e.machine.broken = err
 			return false
 		}
 	}
 	e.batch.Snapshot, e.batch.Checkpoint = e.mem, checkpoint
-	return e.write(ctx, &e.batch)
+	return e.write(&e.batch)
 }
 
-func (e *Executor) write(ctx context.Context, b *Batch) bool {
-	if !e.keepFiles(ctx, b) {
-		return false
+func (e *Executor) write(b *Batch) bool {
+	if e.parent != nil {
+		e.pass(b)
+	} else {
+		e.machine.driver.record(b)
 	}
-	// A stop must not keep the end of the run from being recorded.
-	if err := e.cfg.Recorder.Record(context.WithoutCancel(ctx), b); err != nil {
-		e.broken = err
+	if e.machine.broken != nil {
 		return false
 	}
 	if n := len(b.Events); n > 0 {
@@ -76,30 +74,13 @@ func (e *Executor) write(ctx context.Context, b *Batch) bool {
 	return true
 }
 
-// keepFiles has files kept before what depends on them is recorded. Of a batch their event is the first.
-func (e *Executor) keepFiles(ctx context.Context, b *Batch) bool {
-	if e.cfg.Keep == nil || e.parent != nil || b.Snapshot == nil && !b.Checkpoint {
-		return true
-	}
-	ev, changed, err := e.cfg.Keep(ctx)
-	if err != nil {
-		e.broken = err
-		return false
-	}
-	if changed {
-		ev.Time = time.Now()
-		b.Events = slices.Insert(b.Events, 0, ev)
-	}
-	return true
-}
-
 // finish ends the run.
-func (e *Executor) finish(ctx context.Context, by, text string) {
-	e.end(ctx, Outcome{TerminatedBy: by, Error: text})
+func (e *Executor) finish(by, text string) {
+	e.end(Outcome{TerminatedBy: by, Error: text})
 }
 
 // end ends the run with an outcome, whose other fields it fills in.
-func (e *Executor) end(ctx context.Context, as Outcome) {
+func (e *Executor) end(as Outcome) {
 	m, by, text := e.mem, as.TerminatedBy, as.Error
 	o := &as
 	o.FinalState, o.Steps, o.Continuation = m.Current, m.Step, m.Continuation
@@ -108,12 +89,12 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	}
 	unmerged := ""
 	if by == EndTerminal && !o.Failure && e.parent == nil && e.cfg.Merge != nil {
-		if !e.record(ctx, true) {
+		if !e.record(true) {
 			return
 		}
-		o.Merge, unmerged = e.cfg.Merge(ctx)
+		e.do(func(ctx context.Context) { o.Merge, unmerged = e.cfg.Merge(ctx) })
 	}
-	if stop := stopCause(ctx); stop != nil && (by == EndInterrupted || by == EndUserStopped) {
+	if stop := e.stopCause(); stop != nil && (by == EndInterrupted || by == EndUserStopped) {
 		o.Signal = stop.Signal
 	}
 	o.Duration = e.elapsed()
@@ -144,7 +125,7 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	if unmerged != "" {
 		fields = append(fields, Field{"merge_error", unmerged})
 	}
-	if stop := stopCause(ctx); stop != nil && stop.By != "" && by == EndUserStopped {
+	if stop := e.stopCause(); stop != nil && stop.By != "" && by == EndUserStopped {
 		fields = append(fields, Field{"by", stop.By})
 	}
 	e.emit(EventLoopComplete, e.inlined(fields)...)
@@ -153,7 +134,7 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	}
 	m.Outcome = o
 	// The end of a sub-loop is durable with what its parent does next.
-	if !e.record(ctx, e.parent == nil) {
+	if !e.record(e.parent == nil) {
 		m.Outcome = nil
 	}
 }
@@ -169,42 +150,47 @@ func (e *Executor) message(st *State) string {
 }
 
 // finishHalted ends the run where nothing was decided.
-func (e *Executor) finishHalted(ctx context.Context, d decision) {
+func (e *Executor) finishHalted(d decision) {
 	if d.parked {
-		e.finish(ctx, EndParked, "")
+		e.finish(EndParked, "")
 		return
 	}
-	e.finishStopped(ctx)
+	e.finishStopped()
 }
 
 // finishStopped ends a run that was asked to stop, by cause.
-func (e *Executor) finishStopped(ctx context.Context) {
+func (e *Executor) finishStopped() {
 	m := e.mem
 	by, text := EndInterrupted, ""
-	stop, shortage := stopCause(ctx), e.root().shortage
+	stop, shortage := e.stopCause(), e.root().shortage
 	switch {
-	case ctx.Err() == nil && shortage != nil:
+	case !e.ending() && shortage != nil:
 		text = shortage.Error()
 	case stop != nil && e.deadline != nil && stop == e.deadline.why:
 		by = EndTimeout
-	case stop != nil && stop.ByUser, stop == nil && ctx.Err() == nil && e.drained():
+	case stop != nil && stop.ByUser, stop == nil && !e.ending() && e.drained():
 		by = EndUserStopped
-	case ctx.Err() != nil && stop == nil:
-		if e.breaks(context.Cause(ctx)); e.broken != nil {
+	case e.ending() && stop == nil:
+		if e.breaks(e.life.ended()); e.machine.broken != nil {
 			return
 		}
-		text = context.Cause(ctx).Error()
+		text = e.life.ended().Error()
 	}
 	root := e.root()
 	root.stopping = root.stopping || m.PendingRequest == "stop"
 	m.PendingRequest, m.PendingPayload = "", ""
-	e.end(ctx, Outcome{TerminatedBy: by, Error: text, Limited: ctx.Err() == nil && shortage != nil})
+	e.end(Outcome{TerminatedBy: by, Error: text, Limited: !e.ending() && shortage != nil})
 }
 
-func stopCause(ctx context.Context) *Stop {
-	stop, _ := context.Cause(ctx).(*Stop)
+// stopCause is the graceful stop that ends the loop; nil = none does.
+func (e *Executor) stopCause() *Stop {
+	stop, _ := e.life.ended().(*Stop)
 	return stop
 }
+
+// ending reports whether the loop is to end because of what is around it: a stop of the run, or the end of the branch or the item that it is
+// or is inside.
+func (e *Executor) ending() bool { return e.life.ended() != nil }
 
 // drained reports whether nothing more is to begin here. An item that is at work has begun: it goes through all its states.
 func (e *Executor) drained() bool {
@@ -225,10 +211,10 @@ func (e *Executor) draining() bool {
 }
 
 // stopAsked ends the run if a stop was asked for, by the context, by Drain or by an action that printed LOOP_STOP.
-func (e *Executor) stopAsked(ctx context.Context) bool {
-	if ctx.Err() == nil && !e.drained() && e.mem.PendingRequest != "stop" {
+func (e *Executor) stopAsked() bool {
+	if !e.ending() && !e.drained() && e.mem.PendingRequest != "stop" {
 		return false
 	}
-	e.finishStopped(ctx)
+	e.finishStopped()
 	return true
 }

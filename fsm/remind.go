@@ -49,7 +49,7 @@ func secondsIn(v any) time.Duration {
 // remind records that a question without an answer is reminded of, and that it is escalated, if that is due. Reminders that became due
 // while no process carried the run are one. A paused run sends none.
 func (x *awaiter) remind(w *Awaiting) {
-	now := wall()
+	now := x.e.wall()
 	reminds, escalates := due(w.RemindAt, now), due(w.EscalateAt, now)
 	if w.Kind != AwaitAsk || !reminds && !escalates || x.e.mayBeHeld() && x.e.isHeld() {
 		return

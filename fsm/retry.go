@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -91,7 +90,7 @@ var (
 
 // failed looks at the failure of a prompt and says where that leads, if it is not for the routes of the state to say:
 // to the same state after a wait, to the state for used up waits, or to on_error.
-func (e *Executor) failed(ctx context.Context, st *State, res *Result) (decision, bool) {
+func (e *Executor) failed(st *State, res *Result) (decision, bool) {
 	m := e.mem
 	if res == nil || KindOf(st) != KindPrompt {
 		return decision{}, false
@@ -104,11 +103,11 @@ func (e *Executor) failed(ctx context.Context, st *State, res *Result) (decision
 	class, kind := failureOf(*res)
 	switch {
 	case kind == "rate_limit":
-		return e.rateLimited(ctx, st, res), true
+		return e.rateLimited(st, res), true
 	case kind == "api_error":
-		return e.tryAgain(ctx, st, res, apiRetry, m.APIErrors)
+		return e.tryAgain(st, res, apiRetry, m.APIErrors)
 	case class == FailureInfraRetry:
-		return e.tryAgain(ctx, st, res, infraRetry, m.InfraErrors)
+		return e.tryAgain(st, res, infraRetry, m.InfraErrors)
 	case class == FailureNonRecoverable && st.On["error"] != "":
 		target, err := e.target(st.On["error"], e.scope(nil))
 		if err != nil {
@@ -130,7 +129,7 @@ func (m *Snapshot) forgive(state string) {
 }
 
 // tryAgain waits before the prompt is sent again, or reports false if that was done often enough.
-func (e *Executor) tryAgain(ctx context.Context, st *State, res *Result, r retrying, counts map[string]int) (decision, bool) {
+func (e *Executor) tryAgain(st *State, res *Result, r retrying, counts map[string]int) (decision, bool) {
 	m := e.mem
 	n := counts[st.Name]
 	if n >= r.most {
@@ -152,16 +151,16 @@ func (e *Executor) tryAgain(ctx context.Context, st *State, res *Result, r retry
 	counts[st.Name]++
 	e.plan(r.why, "", st.Name, r.backoff)
 	e.announceWait(reason(r.text, res))
-	return e.waitToRetry(ctx, st), true
+	return e.waitToRetry(st), true
 }
 
 // rateLimited climbs one step of the ladder: short waits that double, then the long ones, until the waits are used up
 // ("The rate limit ladder" in docs/decisions.md). Where the host said when it may be asked again, that is how long the wait is.
-func (e *Executor) rateLimited(ctx context.Context, st *State, res *Result) decision {
+func (e *Executor) rateLimited(st *State, res *Result) decision {
 	if !e.climb(st, res, WaitRateLimit) {
 		return e.rateLimitExhausted(st)
 	}
-	return e.waitToRetry(ctx, st)
+	return e.waitToRetry(st)
 }
 
 // climb plans the next wait of a state that is refused. It reports false if all waits are used up.
@@ -172,12 +171,12 @@ func (e *Executor) climb(st *State, res *Result, why string) bool {
 	}
 	rec := m.RateLimits[st.Name]
 	if rec.FirstSeen.IsZero() {
-		rec.FirstSeen = wall()
+		rec.FirstSeen = e.wall()
 	}
 	left := st.RateLimitMaxWait - rec.Waited
 	var told time.Duration
 	if res.Reply != nil && !res.Reply.ResetAt.IsZero() {
-		told = res.Reply.ResetAt.Sub(wall())
+		told = res.Reply.ResetAt.Sub(e.wall())
 	}
 	if told > 0 && left <= 0 {
 		m.RateLimits[st.Name] = rec
@@ -208,7 +207,7 @@ func (e *Executor) climb(st *State, res *Result, why string) bool {
 }
 
 // judgeAgain waits where the host of a judge is rate-limited. It reports false if the answer is to be taken as it is. A resumed run asks at once, unless the circuit says that it is too early.
-func (e *Executor) judgeAgain(ctx context.Context, st *State, res *Result) (bool, error) {
+func (e *Executor) judgeAgain(st *State, res *Result) (bool, error) {
 	m := e.mem
 	if res.Reply == nil || res.Reply.Failure != FailRateLimited || !e.climb(st, res, WaitJudge) {
 		delete(m.RateLimits, st.Name)
@@ -216,12 +215,12 @@ func (e *Executor) judgeAgain(ctx context.Context, st *State, res *Result) (bool
 	}
 	e.tellCircuit(res.Reply.Host)
 	w := *m.Wait
-	e.sleep(ctx)
-	if e.halts(ctx) {
+	e.sleep()
+	if e.halts() {
 		return false, errHalted
 	}
-	early := !e.woken && !m.Flushing && wall().Before(w.Until)
-	if early && e.loopTimeout(ctx) != pass {
+	early := !e.woken && !m.Flushing && e.wall().Before(w.Until)
+	if early && e.loopTimeout() != pass {
 		return false, errHalted // with the wait on record
 	}
 	m.Wait = nil
@@ -239,7 +238,7 @@ func (e *Executor) waitedFor(w Wait) time.Duration {
 		m.RateLimits = make(map[string]RateLimit)
 	}
 	rec := m.RateLimits[w.State]
-	rec.Waited += max(0, min(wall().Sub(w.Since), w.Until.Sub(w.Since))).Round(time.Millisecond)
+	rec.Waited += max(0, min(e.wall().Sub(w.Since), w.Until.Sub(w.Since))).Round(time.Millisecond)
 	m.RateLimits[w.State] = rec
 	return rec.Waited
 }
@@ -278,7 +277,7 @@ func ladder(steps []time.Duration, n int) time.Duration {
 
 // waitToRetry waits for what the memory holds and continues: to the same state, or to where used up waits lead. A resumed
 // run waits the rest.
-func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
+func (e *Executor) waitToRetry(st *State) decision {
 	m := e.mem
 	w := *m.Wait
 	if w.Why == WaitRateLimit {
@@ -288,14 +287,14 @@ func (e *Executor) waitToRetry(ctx context.Context, st *State) decision {
 		}
 		e.tellCircuit(host)
 	}
-	e.sleep(ctx)
-	if e.halts(ctx) {
+	e.sleep()
+	if e.halts() {
 		return decision{halted: true}
 	}
-	if !e.woken && !m.Flushing && wall().Before(w.Until) && e.loopTimeout(ctx) != pass {
+	if !e.woken && !m.Flushing && e.wall().Before(w.Until) && e.loopTimeout() != pass {
 		return decision{halted: true} // with the wait on record: when the run is resumed, it waits the rest
 	}
-	if over := e.wallSpent(); over != nil && !e.woken && !m.Flushing && wall().Before(w.Until) {
+	if over := e.wallSpent(); over != nil && !e.woken && !m.Flushing && e.wall().Before(w.Until) {
 		d := e.overspent(st, over)
 		if d.overrun == nil {
 			m.Wait = nil

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -22,7 +21,7 @@ const maxChildLog = 1 << 20
 //
 // The sub-loop is an executor of its own whose memory is part of ours: whatever it records is recorded with us, so
 // that a resumed run continues inside it.
-func (e *Executor) subloop(ctx context.Context, st *State) decision {
+func (e *Executor) subloop(st *State) decision {
 	m := e.mem
 	var loop *Loop
 	var err error
@@ -40,18 +39,18 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 				m.Child.Timeout = e.clamp(st, loop)
 			}
 		}
-		if refused, err := e.attach(ctx, st, m.Child); err != nil {
+		if refused, err := e.attach(st, m.Child); err != nil {
 			return e.exception(st, err)
 		} else if refused != "" {
 			m.Child = nil
 			return e.routeOutcome(st, "error", false)
 		}
 		e.below = e.child(loop, st)
-		_, err := e.below.loop(ctx)
+		_, err := e.below.loop()
 		e.below = nil
 		if err != nil {
-			if e.broken == nil {
-				e.broken = err
+			if e.machine.broken == nil {
+				e.machine.broken = err
 			}
 			return decision{halted: true}
 		}
@@ -64,7 +63,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 		m.PendingRequest, m.PendingPayload = "handoff", o.Continuation
 		return decision{}
 	case paused(o):
-		return decision{halted: true, parked: o.TerminatedBy == EndParked && ctx.Err() == nil}
+		return decision{halted: true, parked: o.TerminatedBy == EndParked && !e.ending()}
 	case o.Retriable() && !e.takesUnanswered(st, o):
 		return unansweredInside("sub-loop "+m.Child.Name+": ", o)
 	case o.TerminatedBy == EndBudget:
@@ -72,7 +71,7 @@ func (e *Executor) subloop(ctx context.Context, st *State) decision {
 			return e.exception(st, err) // ours, or one around us; otherwise it was the sub-loop's own
 		}
 	}
-	if !e.detach(ctx, st, m.Child) {
+	if !e.detach(st, m.Child) {
 		return decision{halted: true} // the outcome is on record and is routed when the run is resumed
 	}
 	e.captureChild(st, o)
@@ -122,7 +121,7 @@ func (e *Executor) descend(st *State, scope *template.Scope) (*Child, *Loop, err
 	}
 	c.File, c.SHA256, c.Timeout = loop.File, loop.SHA256, e.clamp(st, loop)
 	c.Memory = &Snapshot{
-		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: time.Now(), Context: values, Captured: value.NewMap(),
+		Loop: loop.Name, Phase: PhasePending, Current: loop.Initial, StartedAt: e.now(), Context: values, Captured: value.NewMap(),
 	}
 	return c, loop, nil
 }
@@ -178,7 +177,7 @@ func (e *Executor) childOf(c *Child, loop *Loop, st *State) *Executor {
 	if c.Worktree != "" {
 		cfg.Files = filesIn{e.cfg.Files, c.Worktree}
 	}
-	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, self: c, task: e.task, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir}
+	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, self: c, task: e.task, machine: e.machine, life: e.life, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir}
 	if c.Worktree != "" {
 		x.dir = c.Worktree
 	}
@@ -187,7 +186,7 @@ func (e *Executor) childOf(c *Child, loop *Loop, st *State) *Executor {
 	for _, line := range c.Log {
 		log.size += len(line)
 	}
-	x.cfg.Recorder = nested{e, x, log}
+	x.log = log
 	return x
 }
 

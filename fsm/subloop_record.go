@@ -1,39 +1,30 @@
 package fsm
 
 import (
-	"context"
 	"slices"
 )
 
-// nested records the batches of a sub-loop together with the memory around it.
-type nested struct {
-	parent *Executor
-	own    *Executor
-	log    *childLog
-}
-
-// Record implements [Recorder]. It is called by the goroutine that runs the parent, which waits for the sub-loop.
-func (n nested) Record(ctx context.Context, b *Batch) error {
-	p := n.parent
+// pass has a batch of a sub-loop recorded together with the memory around it.
+func (e *Executor) pass(b *Batch) {
+	p := e.parent
 	for _, ev := range b.Events {
 		logged := ev
 		if logged.Depth > 0 { // as little-loops has it: how deep below the run, but nothing for the sub-loop itself
 			logged.Depth += p.depth + 1
 		}
-		n.log.add(logged)
+		e.log.add(logged)
 		ev.Depth++
-		if n.own.branch != "" {
-			ev.Fields = inBranch(n.own.branch, ev.Fields)
+		if e.branch != "" {
+			ev.Fields = inBranch(e.branch, ev.Fields)
 		}
 		p.batch.Events = append(p.batch.Events, ev)
 	}
 	if b.Snapshot == nil {
 		p.batch.Checkpoint = b.Checkpoint
-		p.write(ctx, &p.batch)
+		p.write(&p.batch)
 	} else {
-		p.record(ctx, b.Checkpoint)
+		p.record(b.Checkpoint)
 	}
-	return p.broken
 }
 
 // inBranch adds the name of a branch to the fields of an event from inside it. The branch that it is inside of comes

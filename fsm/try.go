@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -52,26 +51,26 @@ func (r *Retry) due(st *State, res *Result, verdict string) string {
 
 // try carries out the action of an entered state and decides where to go. Where the state says so, it does that again
 // when a try failed.
-func (e *Executor) try(ctx context.Context, st *State) decision {
-	res, err := e.act(ctx, st)
+func (e *Executor) try(st *State) decision {
+	res, err := e.act(st)
 	if err != nil {
 		return e.exception(st, err)
 	}
-	return e.again(ctx, st, e.afterAction(ctx, st, res))
+	return e.again(st, e.afterAction(st, res))
 }
 
 // again has the action done again as long as what came of it asks for that.
-func (e *Executor) again(ctx context.Context, st *State, d decision) decision {
+func (e *Executor) again(st *State, d decision) decision {
 	for d.retry {
-		if d = e.retry(ctx, st); d.retry {
-			res, err := e.act(ctx, st)
+		if d = e.retry(st); d.retry {
+			res, err := e.act(st)
 			if err != nil {
 				if d = e.exception(st, err); !d.halted && d.overrun == nil {
 					e.mem.Wait = nil
 				}
 				return d
 			}
-			d = e.afterAction(ctx, st, res)
+			d = e.afterAction(st, res)
 		}
 	}
 	return d
@@ -113,13 +112,13 @@ func failedTry(why string, res *Result) string {
 
 // retry waits for the next try, which the memory holds, and begins it: then the decision says so. A resumed run waits the
 // rest. What ends or leads the run elsewhere before the wait is over keeps the wait on record.
-func (e *Executor) retry(ctx context.Context, st *State) decision {
+func (e *Executor) retry(st *State) decision {
 	m := e.mem
 	w := *m.Wait
 	if w.Until.After(w.Since) { // without a wait, the record that the next try was started is enough
-		e.sleep(ctx)
+		e.sleep()
 	}
-	if e.halts(ctx) || e.loopTimeout(ctx) != pass || e.held(ctx) != pass {
+	if e.halts() || e.loopTimeout() != pass || e.held() != pass {
 		return decision{halted: true}
 	}
 	if over := e.timeOrStepsSpent(); over != nil {

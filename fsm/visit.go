@@ -30,24 +30,24 @@ func acts(st *State) bool {
 }
 
 // visit carries out an entered state and decides where to go.
-func (e *Executor) visit(ctx context.Context, st *State) decision {
+func (e *Executor) visit(st *State) decision {
 	if err := e.bindParam(st); err != nil {
 		return e.exception(st, err)
 	}
 	switch {
 	case st.Each != nil:
-		return e.each(ctx, st)
+		return e.each(st)
 	case st.Await != nil:
-		return e.await(ctx, st)
+		return e.await(st)
 	case st.Branches != nil:
-		return e.branches(ctx, st)
+		return e.branches(st)
 	case st.Loop != "":
-		return e.subloop(ctx, st)
+		return e.subloop(st)
 	case acts(st):
-		return e.try(ctx, st)
+		return e.try(st)
 	}
 	// What the run remembered as it came here stays on record, so that it can be forked here.
-	if len(st.Set) > 0 && !e.record(ctx, false) {
+	if len(st.Set) > 0 && !e.record(false) {
 		return decision{halted: true}
 	}
 	if err := e.assign(st, e.mem.PrevResult); err != nil {
@@ -60,7 +60,7 @@ func (e *Executor) visit(ctx context.Context, st *State) decision {
 		}
 		return decision{target: target}
 	}
-	return e.judged(ctx, st, nil)
+	return e.judged(st, nil)
 }
 
 // bindParam makes ${param.*} of a state that was built from a fragment.
@@ -86,7 +86,7 @@ func (e *Executor) bindParam(st *State) error {
 
 // act carries out the action of a state and remembers what came of it. The error is errHalted, or an
 // exception in the sense of D11.
-func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
+func (e *Executor) act(st *State) (Result, error) {
 	m := e.mem
 	scope := e.scope(nil)
 	mode := KindOf(st)
@@ -120,10 +120,10 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 		a.Params = string(value.AppendJSON(nil, params))
 	}
 	if mode == KindPrompt {
-		if !e.awaitCircuit(ctx, st, e.cfg.Loop.PromptHost(st)) || !e.awaitPurse(ctx, st) {
+		if !e.awaitCircuit(st, e.cfg.Loop.PromptHost(st)) || !e.awaitPurse(st) {
 			return Result{}, errHalted
 		}
-		settle, err := e.reserve(ctx, &a)
+		settle, err := e.reserve(&a)
 		if err != nil {
 			return Result{}, err
 		}
@@ -136,17 +136,17 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 	a.Attempt, m.Answers, m.Asking = m.Attempt, nil, false
 	m.Phase, m.Result = PhaseActing, nil // also where the try before failed
 	e.emit(EventActionStart, Field{"action", text}, Field{"is_prompt", mode == KindPrompt})
-	if !e.record(ctx, true) {
+	if !e.record(true) {
 		return Result{}, errHalted
 	}
 
 	var signals SignalScanner
-	out := newOutput(ctx, e, &signals)
-	res, err := e.attempt(ctx, a, out.write)
-	if e.broken == nil && ctx.Err() != nil && mode == KindPrompt {
+	out := newOutput(e, &signals)
+	res, err := e.attempt(a, out.write)
+	if e.machine.broken == nil && e.ending() && mode == KindPrompt {
 		e.cutShort(st, res)
 	}
-	if e.broken != nil || ctx.Err() != nil {
+	if e.machine.broken != nil || e.ending() {
 		return Result{}, errHalted
 	}
 	if err != nil {
@@ -172,17 +172,17 @@ func (e *Executor) act(ctx context.Context, st *State) (Result, error) {
 }
 
 // run has something done, if there is room and a place for it. Without that nothing is decided, as no state can help it.
-func (e *Executor) run(ctx context.Context, a Action, out func(string)) (Result, error) {
+func (e *Executor) run(a Action, out func(string)) (Result, error) {
 	var res Result
 	var err error
-	e.do(ctx, func() { res, err = e.cfg.Runner.Run(ctx, a, out) })
+	e.do(func(ctx context.Context) { res, err = e.cfg.Runner.Run(ctx, a, out) })
 	e.breaks(err)
 	return res, err
 }
 
 // attempt runs an action whose attempt was counted, and takes that back if the action could not be started.
-func (e *Executor) attempt(ctx context.Context, a Action, out func(string)) (Result, error) {
-	res, err := e.run(ctx, a, out)
+func (e *Executor) attempt(a Action, out func(string)) (Result, error) {
+	res, err := e.run(a, out)
 	if errors.Is(err, ErrScarce) {
 		e.mem.Attempt--
 		e.emit(EventActionError, Field{"state", a.State}, Field{"error", err.Error()})
@@ -195,8 +195,8 @@ func (e *Executor) breaks(err error) {
 	if root := e.root(); root.shortage == nil && errors.Is(err, ErrScarce) {
 		root.shortage = err
 	}
-	if e.broken == nil && (errors.Is(err, ErrDiskFull) || errors.Is(err, ErrMoved)) {
-		e.broken = err
+	if e.machine.broken == nil && (errors.Is(err, ErrDiskFull) || errors.Is(err, ErrMoved)) {
+		e.machine.broken = err
 	}
 }
 
@@ -332,7 +332,7 @@ func (e *Executor) capture(st *State, res Result) error {
 }
 
 // afterAction decides on the result of an action.
-func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decision {
+func (e *Executor) afterAction(st *State, res Result) decision {
 	why := e.permanent(st, &res)
 	if why != "" && e.permanentSlot(st, &res) == "" {
 		return decision{refused: why}
@@ -345,10 +345,10 @@ func (e *Executor) afterAction(ctx context.Context, st *State, res Result) decis
 		return e.exception(st, err)
 	}
 	if st.Next == "" {
-		return e.judged(ctx, st, &res)
+		return e.judged(st, &res)
 	}
 	e.mem.PrevResult = prev
-	if d, done := e.failed(ctx, st, &res); done {
+	if d, done := e.failed(st, &res); done {
 		return d
 	}
 	if res.ExitCode != 0 && why == "" && e.planRetry(st, &res, RetryError) {

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"context"
 	"iter"
 	"slices"
 	"strconv"
@@ -122,30 +121,33 @@ func (m *Snapshot) eachWait(address, path string, yield func(OpenWait) bool) boo
 }
 
 // wall is the time on the clock on the wall, which is what is recorded.
-func wall() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+func (e *Executor) wall() time.Time { return e.now().UTC().Truncate(time.Microsecond) }
+
+// now is the time of the step that the machine makes.
+func (e *Executor) now() time.Time { return e.machine.now }
 
 // plan makes the Wait that begins now.
 func (e *Executor) plan(why, tier, state string, d time.Duration) {
-	now, around := wall(), e.mem.Wait
+	now, around := e.wall(), e.mem.Wait
 	e.mem.Wait = &Wait{
 		Why: why, Tier: tier, State: state, Since: now, Until: now.Add(d.Round(time.Millisecond)), Retry: around != nil && (around.Why == WaitRetry || around.Retry),
 	}
 }
 
 // pause waits between two actions. The state that waits is durable before the wait begins.
-func (e *Executor) pause(ctx context.Context, why string, d time.Duration) {
+func (e *Executor) pause(why string, d time.Duration) {
 	if d <= 0 {
 		return
 	}
 	e.plan(why, "", e.mem.Current, d)
-	e.sleep(ctx)
+	e.sleep()
 	e.mem.Wait = nil
 }
 
 // held waits while the run is held, before a state is entered that is not its end, and in a wait. The clock of the run is stopped.
-func (e *Executor) held(ctx context.Context) result {
+func (e *Executor) held() result {
 	if e.mayBeHeld() && e.isHeld() {
-		return e.awaitRelease(ctx)
+		return e.awaitRelease()
 	}
 	return pass
 }
@@ -157,13 +159,13 @@ func (e *Executor) mayBeHeld() bool {
 }
 
 // awaitRelease waits until the run may continue. A wait that the run is in stays on record.
-func (e *Executor) awaitRelease(ctx context.Context) result {
+func (e *Executor) awaitRelease() result {
 	m := e.mem
-	begun, around := time.Now(), m.Wait
-	w := Wait{Why: WaitPaused, State: m.Current, Since: wall()}
+	begun, around := e.now(), m.Wait
+	w := Wait{Why: WaitPaused, State: m.Current, Since: e.wall()}
 	if around != nil {
 		w = *around
-		w.Paused = wall()
+		w.Paused = e.wall()
 	}
 	note := []Field{{"state", m.Current}, {"message", "paused"}, {"wait", WaitPaused}}
 	if e.cfg.HeldBy != nil {
@@ -173,15 +175,15 @@ func (e *Executor) awaitRelease(ctx context.Context) result {
 		note = append(note, Field{"by", w.By})
 	}
 	e.emit(EventNote, note...)
-	if m.Wait = &w; !e.record(ctx, true) {
+	if m.Wait = &w; !e.record(true) {
 		return ended
 	}
 	start := e.stopClock()
-	e.rest(ctx, func() bool { return !e.isHeld() || ctx.Err() != nil || e.draining() }, nil)
+	e.rest(func() bool { return !e.isHeld() || e.ending() || e.draining() }, nil)
 	start()
 	m.Wait = around
-	paused := time.Since(begun)
-	if ctx.Err() != nil || e.draining() {
+	paused := e.now().Sub(begun)
+	if e.ending() || e.draining() {
 		e.rests()    // what a user holds is not at work
 		return again // to be stopped
 	}
@@ -190,8 +192,8 @@ func (e *Executor) awaitRelease(ctx context.Context) result {
 }
 
 // halts reports whether nothing more may be done here: the run is to end, or cannot be recorded.
-func (e *Executor) halts(ctx context.Context) bool {
-	return e.broken != nil || ctx.Err() != nil || e.drained()
+func (e *Executor) halts() bool {
+	return e.machine.broken != nil || e.ending() || e.drained()
 }
 
 // waitEvent is how often a long wait is reported.
@@ -199,15 +201,15 @@ const waitEvent = time.Minute
 
 // sleep waits for what the memory says, which is durable before. It returns early when the run is to end, when a user wakes the
 // run, and when the time of the loop, or that of a budget, is up.
-func (e *Executor) sleep(ctx context.Context) { e.sleepUntil(ctx, e.timeUp, nil) }
+func (e *Executor) sleep() { e.sleepUntil(e.timeUp, nil) }
 
 // sleepUntil is sleep that also returns when over, which is asked every few seconds, reports that there is nothing to wait
 // for any more. up returns in how long the time is up, if it is limited; nil = it is not. A pause holds in the wait, whose end is not
 // moved by it, and an extension counts at once.
-func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, bool), over func() bool) {
+func (e *Executor) sleepUntil(up func() (time.Duration, bool), over func() bool) {
 	w := *e.mem.Wait
 	e.woken = false
-	if !e.record(ctx, true) {
+	if !e.record(true) {
 		return
 	}
 	look := waitEvent
@@ -216,12 +218,12 @@ func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, boo
 	}
 	// The clock on the wall decides, because it runs while the machine sleeps; but setting it back does not make the
 	// wait longer than it was meant to be.
-	begun, most := time.Now(), min(w.Until.Sub(wall()), w.Until.Sub(w.Since))
-	left := func() time.Duration { return min(w.Until.Sub(wall()), most-time.Since(begun)) }
-	for told := begun; !e.halts(ctx); {
-		news := e.task.machine.news // before the looks whose answers may change
+	begun, most := e.now(), min(w.Until.Sub(e.wall()), w.Until.Sub(w.Since))
+	left := func() time.Duration { return min(w.Until.Sub(e.wall()), most-e.now().Sub(begun)) }
+	for told := begun; !e.halts(); {
+		news := e.machine.news // before the looks whose answers may change
 		e.raiseLimits()
-		if e.held(ctx) != pass {
+		if e.held() != pass {
 			return
 		}
 		rest := left()
@@ -240,46 +242,46 @@ func (e *Executor) sleepUntil(ctx context.Context, up func() (time.Duration, boo
 		}
 		if len(e.batch.Events) > 0 { // after a pause or an extension
 			e.announceWait(StillWaits)
-			if !e.record(ctx, true) {
+			if !e.record(true) {
 				return
 			}
 		}
-		e.nap(ctx, nap, news, true)
+		e.nap(nap, news, true)
 		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", WaitEnded})
 			return
 		}
-		if over != nil && ctx.Err() == nil && over() {
+		if over != nil && !e.ending() && over() {
 			return
 		}
-		if rest > look && ctx.Err() == nil && time.Since(told) >= waitEvent {
-			told = time.Now()
-			e.stillWaiting(ctx, w)
+		if rest > look && !e.ending() && e.now().Sub(told) >= waitEvent {
+			told = e.now()
+			e.stillWaiting(w)
 		}
 	}
 }
 
 // nap waits for a time. It returns early when the run is to end, when there is other news than those seen, and, where that may end it, when
 // a user wakes the run, which sets woken. It reports whether something is asked of the run.
-func (e *Executor) nap(ctx context.Context, d time.Duration, seen int, wakes bool) (news bool) {
-	m, begun := e.task.machine, time.Now()
-	left := func() (time.Duration, bool) { return d - time.Since(begun), true }
-	e.rest(ctx, func() bool {
+func (e *Executor) nap(d time.Duration, seen int, wakes bool) (news bool) {
+	m, begun := e.machine, e.now()
+	left := func() (time.Duration, bool) { return d - e.now().Sub(begun), true }
+	e.rest(func() bool {
 		rest, _ := left()
 		news = m.news != seen || e.drained()
-		e.woken = e.woken || !news && ctx.Err() == nil && wakes && m.takeWake()
-		return rest <= 0 || ctx.Err() != nil || news || e.woken
+		e.woken = e.woken || !news && !e.ending() && wakes && m.takeWake()
+		return rest <= 0 || e.ending() || news || e.woken
 	}, left)
 	return news
 }
 
 // stillWaiting says so in the history of a long wait for a rate limit.
-func (e *Executor) stillWaiting(ctx context.Context, w Wait) {
+func (e *Executor) stillWaiting(w Wait) {
 	if w.Why != WaitCircuit && w.Tier != tierLong && w.Tier != tierReset {
 		return
 	}
 	st := e.cfg.Loop.States[w.State]
-	so := wall().Sub(w.Since)
+	so := e.wall().Sub(w.Since)
 	tier := w.Tier
 	if tier == "" {
 		tier = w.Why
@@ -287,7 +289,7 @@ func (e *Executor) stillWaiting(ctx context.Context, w Wait) {
 	e.emit(EventRateLimitWaiting, Field{"state", w.State}, Field{"elapsed_seconds", seconds(so)},
 		Field{"next_attempt_at", epoch(w.Until)}, Field{"total_waited_seconds", seconds(e.mem.RateLimits[w.State].Waited + so)},
 		Field{"budget_seconds", seconds(st.RateLimitMaxWait)}, Field{"tier", tier})
-	e.record(ctx, false)
+	e.record(false)
 }
 
 // What the note of a wait says that a user ended (loops retry-now), and that of one in which something is looked at at once.

@@ -18,12 +18,12 @@ const worktrees = ".worktrees"
 // attach makes sure that a sub-loop has the work tree of its branch. It returns why git refused, if it did. The work tree
 // is on record before git is asked, so that it never lacks its owner; a sub-loop that was not entered yet starts
 // over with a fresh one, because the process may have died while git made it.
-func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused string, err error) {
+func (e *Executor) attach(st *State, c *Child) (refused string, err error) {
 	if c.Branch == "" {
 		return "", nil
 	}
 	if c.Memory.Step > 0 || c.Memory.Outcome != nil {
-		return "", e.reattach(ctx, st, c)
+		return "", e.reattach(st, c)
 	}
 	name := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
@@ -32,8 +32,8 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused str
 		return '-'
 	}, c.Branch)
 	if c.Worktree == "" {
-		c.Worktree = e.freeTree(time.Now().Format("20060102-150405") + "-subloop-" + name)
-		if !e.record(ctx, true) {
+		c.Worktree = e.freeTree(e.now().Format("20060102-150405") + "-subloop-" + name)
+		if !e.record(true) {
 			return "", errHalted
 		}
 	}
@@ -42,7 +42,7 @@ func (e *Executor) attach(ctx context.Context, st *State, c *Child) (refused str
 	for x := e; x != nil && x.dir != ""; x = x.parent {
 		inUse += " | " + value.ShellQuote(x.dir)
 	}
-	res, err := e.git(ctx, st, "making the work tree of branch "+c.Branch, "", ownTree+`set -o pipefail
+	res, err := e.git(st, "making the work tree of branch "+c.Branch, "", ownTree+`set -o pipefail
 new=`+value.ShellQuote(c.Worktree)+` branch=`+value.ShellQuote(c.Branch)+`
 kept=$(git worktree list --porcelain | awk -v b="branch refs/heads/$branch" '/^worktree /{p=substr($0,10)} $0==b{print p}') || exit
 if [ -n "$kept" ] && { finish "$kept" || [ ! -e "$kept" ]; }; then git worktree prune; kept=; fi
@@ -78,8 +78,8 @@ ignore "$new" && git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 }
 
 // workTree is attach for what runs beside others. The error is that there is no work tree, or errHalted.
-func (e *Executor) workTree(ctx context.Context, st *State, c *Child) error {
-	refused, err := e.attach(ctx, st, c)
+func (e *Executor) workTree(st *State, c *Child) error {
+	refused, err := e.attach(st, c)
 	if err == nil && refused != "" {
 		err = noTree(refused)
 	}
@@ -156,8 +156,8 @@ func (e *Executor) freeTree(name string) string {
 }
 
 // reattach makes the work tree of a resumed sub-loop again if it is gone.
-func (e *Executor) reattach(ctx context.Context, st *State, c *Child) error {
-	res, err := e.git(ctx, st, "looking for the work tree of branch "+c.Branch, c.Worktree, ownTree+`tree=`+value.ShellQuote(c.Worktree)+`
+func (e *Executor) reattach(st *State, c *Child) error {
+	res, err := e.git(st, "looking for the work tree of branch "+c.Branch, c.Worktree, ownTree+`tree=`+value.ShellQuote(c.Worktree)+`
 if finish "$tree" || [ ! -e "$tree" ]; then
   git worktree prune && git worktree add -q -- "$tree" `+value.ShellQuote(c.Branch)+` >&2 || exit
 else
@@ -175,16 +175,16 @@ own "$tree"`)
 
 // detach removes the work tree of a sub-loop that ended. What was not committed keeps it where it is. It reports false if nothing may be
 // decided now: the outcome of the sub-loop is on record, and is routed when the run is resumed.
-func (e *Executor) detach(ctx context.Context, st *State, c *Child) bool {
+func (e *Executor) detach(st *State, c *Child) bool {
 	if c.Worktree != "" {
-		res, err := e.git(ctx, st, "removing the work tree of branch "+c.Branch, c.Worktree, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
+		res, err := e.git(st, "removing the work tree of branch "+c.Branch, c.Worktree, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
 finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 		if errors.Is(err, errHalted) {
 			return false
 		}
 		e.detached(st, c, res, err)
 	}
-	return e.broken == nil && ctx.Err() == nil
+	return e.machine.broken == nil && !e.ending()
 }
 
 // detached reports what became of the work tree of a sub-loop that ended.
@@ -203,12 +203,12 @@ func (e *Executor) detached(st *State, c *Child, res Result, err error) {
 
 // git runs a script that works on the repository, in the directory of the loop. doing says for a person what it does, tree is
 // the work tree it looks into. It may take no longer than the timeout of the state.
-func (e *Executor) git(ctx context.Context, st *State, doing, tree, script string) (Result, error) {
-	res, err := e.run(ctx, Action{
+func (e *Executor) git(st *State, doing, tree, script string) (Result, error) {
+	res, err := e.run(Action{
 		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir,
 		Timeout: st.Timeout, Quiet: true, Git: doing, Tree: tree,
 	}, nil)
-	if ctx.Err() != nil || errors.Is(err, ErrScarce) {
+	if e.ending() || errors.Is(err, ErrScarce) {
 		return Result{}, errHalted
 	}
 	return res, err
