@@ -191,7 +191,7 @@ func TestAsking(t *testing.T) {
 		t.Fatalf("%+v, %v, %d questions", v, err, len(run.asked))
 	}
 	for i, a := range run.asked {
-		if i > 0 && run.at[i] != run.at[i-1]+2 {
+		if i > 0 && run.at[i] != run.at[i-1]+1 {
 			t.Errorf("question %d was asked after %d checkpoints, the one before after %d", i, run.at[i], run.at[i-1])
 		}
 		if a.Attempt != 3+i || !strings.HasSuffix(a.Text, "<action_output>\nout\n</action_output>\n") {

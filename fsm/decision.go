@@ -40,7 +40,7 @@ func (e *Executor) exception(st *State, err error) decision {
 	}
 	// What the run remembered as it came here is on record then, as if the action had been started: when the cause is fixed,
 	// the run can be forked here.
-	if m := e.mem; m.Phase == PhaseActing && m.Attempt == 0 && acts(st) && !e.record(false) {
+	if m := e.mem; m.Phase == PhaseActing && m.Attempt == 0 && acts(st) && !(e.record(false) && e.settle()) {
 		return decision{halted: true}
 	}
 	var over *overrun

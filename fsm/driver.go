@@ -16,66 +16,82 @@ type driver struct {
 	flying  map[*effect]context.CancelCauseFunc // that were started and have not ended
 	ctx     context.Context                     // of all effects
 	cancel  context.CancelCauseFunc
-	alone   bool // the one effect is done on the goroutine of the machine
+	inline  bool // the one effect is done on the goroutine of the machine
+	drained bool // Config.Drain was closed
 }
 
-// drive runs x until it ends.
-func drive(ctx context.Context, x *Executor, run func()) {
-	m := &machine{now: time.Now()}
+// drive runs x until it ends. The error is that the run could not be recorded any more.
+func drive(ctx context.Context, x *Executor, run func()) error {
+	m := &machine{life: &life{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	d := &driver{machine: m, cfg: &x.cfg, ctx: ctx, cancel: cancel, flying: map[*effect]context.CancelCauseFunc{}, ended: make(chan *effect), calls: make(chan func())}
-	m.driver = d
-	x.life = &life{}
+	m.driver, x.life = d, m.life
 	m.begin(x, run, func() {})
-	stopped, drain := ctx.Done(), x.cfg.Drain
-	for {
-		var changed, held <-chan struct{}
+	for in := (input{}); ; {
+		var changed <-chan struct{}
 		if d.cfg.Changed != nil {
 			changed = d.cfg.Changed() // before the looks whose answers may change
 		}
-		if m.now = time.Now(); ctx.Err() != nil {
-			x.life.end(context.Cause(ctx))
-			stopped = nil
+		if ctx.Err() != nil {
+			in.stop = context.Cause(ctx)
 		}
-		m.advance()
+		m.step(time.Now(), in)
+		d.record()
 		if len(m.tasks) == 0 {
-			return
+			return m.broken
 		}
-		left, limited := m.next()
-		if len(m.tasks) == 1 && len(d.flying) == 0 && len(m.begun) == 1 && !limited {
-			d.doAlone()
-			continue
-		}
-		d.start()
-		d.end()
-		if d.cfg.Held != nil {
-			if held = d.cfg.Held(); m.ready() { // it was released since the machine asked
+		in = d.next(changed)
+	}
+}
+
+// next does what the machine has begun, and returns what happens first.
+func (d *driver) next(changed <-chan struct{}) (in input) {
+	m := d.machine
+	if m.broken != nil { // what was begun is not started: it is as if it had ended
+		in.done, m.begun = m.begun, nil
+	}
+	left, limited := m.next()
+	if len(m.tasks) == 1 && len(d.flying) == 0 && len(m.begun) == 1 && !limited {
+		return d.alone()
+	}
+	d.start()
+	d.end()
+	var held, drain, stopped <-chan struct{}
+	if d.cfg.Held != nil {
+		held = d.cfg.Held()
+	}
+	if m.ready() || len(in.done) > 0 { // it was released since the machine asked, or the machine is broken
+		return in
+	}
+	if m.life.ended() == nil {
+		stopped = d.ctx.Done()
+	}
+	if !d.drained {
+		drain = d.cfg.Drain
+	}
+	fires, stop := timer(left, limited)
+	defer stop()
+	for {
+		select {
+		case x := <-d.ended:
+			d.take(&in, x)
+		case call := <-d.calls: // an output: no task waits for it
+			call()
+			if m.broken == nil {
 				continue
 			}
+		case <-fires:
+		case <-stopped:
+		case <-drain:
+			d.drained = true
+		case <-held:
+		case <-changed:
+			in.news = true
+		case <-d.cfg.Wake:
+			in.wake = true
 		}
-		fires, stop := timer(left, limited)
-		for news := false; !news; {
-			news = true
-			select {
-			case x := <-d.ended:
-				d.finish(x)
-				d.takeAll()
-			case call := <-d.calls: // an output: no task waits for it
-				call()
-				news = m.broken != nil
-			case <-fires:
-			case <-stopped:
-			case <-drain:
-				drain = nil
-			case <-held:
-			case <-changed:
-				m.news++
-			case <-d.cfg.Wake:
-				m.wake = true
-			}
-		}
-		stop()
+		return in
 	}
 }
 
@@ -88,18 +104,18 @@ func timer(left time.Duration, limited bool) (fires <-chan time.Time, stop func(
 	return t.C, t.Stop
 }
 
-// doAlone does the one effect that was begun, where nothing else can happen meanwhile.
-func (d *driver) doAlone() {
+// alone does the one effect that was begun on the goroutine of the machine, where nothing else can happen meanwhile.
+func (d *driver) alone() input {
 	x := d.machine.begun[0]
 	d.machine.begun = d.machine.begun[:0]
-	d.alone = true
+	d.inline = true
 	x.do(d.ctx)
-	d.alone = false
-	d.finish(x)
+	d.inline = false
 	select {
 	case <-d.cfg.Wake: // from before the next wait
 	default:
 	}
+	return input{done: []*effect{x}}
 }
 
 // start begins what the machine has begun.
@@ -124,56 +140,70 @@ func (d *driver) end() {
 	}
 }
 
-// takeAll takes what has ended meanwhile.
-func (d *driver) takeAll() {
+// take takes an effect that has ended, and those that have ended meanwhile.
+func (d *driver) take(in *input, x *effect) {
 	for {
+		d.flying[x](nil)
+		delete(d.flying, x)
+		in.done = append(in.done, x)
 		select {
-		case x := <-d.ended:
-			d.finish(x)
+		case x = <-d.ended:
 		default:
 			return
 		}
 	}
 }
 
-// finish takes the result of an effect.
-func (d *driver) finish(x *effect) {
-	if cancel := d.flying[x]; cancel != nil {
-		cancel(nil)
-		delete(d.flying, x)
-	}
-	d.machine.now = time.Now()
-	x.done = true
-	if x.then != nil {
-		x.then()
-	}
-}
-
-// call has f called on the side of the machine, by an effect that is being done. It returns when that was done.
+// call has f called on the side of the machine, by an effect that is being done, and what it emits recorded. It returns when that was done.
 func (d *driver) call(f func()) {
-	if d.alone {
+	now := func() {
 		d.machine.now = time.Now()
 		f()
+		d.record()
+	}
+	if d.inline {
+		now()
 		return
 	}
 	done := make(chan struct{})
 	d.calls <- func() {
 		defer close(done)
-		d.machine.now = time.Now()
-		f()
+		now()
 	}
 	<-done
 }
 
-// record has a batch recorded. If that fails the machine is broken, and all that is being done is ended.
-func (d *driver) record(b *Batch) {
-	err := d.keep(b)
-	if err == nil {
-		err = d.cfg.Recorder.Record(context.WithoutCancel(d.ctx), b) // a stop must not keep the end of the run from being recorded
+// record has recorded what the machine wants to be. If that fails the machine is broken, and all that is being done is ended.
+func (d *driver) record() {
+	m, b := d.machine, &d.machine.out
+	if m.broken == nil && (len(b.Events) > 0 || b.Snapshot != nil || b.Checkpoint) {
+		err := d.keep(b)
+		if err == nil && d.cfg.Verify && b.Snapshot != nil {
+			err = b.Snapshot.verify()
+		}
+		if err == nil {
+			err = d.cfg.Recorder.Record(context.WithoutCancel(d.ctx), b) // a stop must not keep the end of the run from being recorded
+		}
+		if m.broken = err; err == nil {
+			d.observe(b.Events)
+		}
 	}
-	if err != nil {
-		d.machine.broken = err
-		d.cancel(err)
+	if m.broken != nil {
+		d.cancel(m.broken)
+	}
+	clear(b.Events)
+	m.out = Batch{Events: b.Events[:0]}
+}
+
+// observe shows what was recorded.
+func (d *driver) observe(events []Event) {
+	if n := len(events); n > 0 {
+		d.machine.seq = events[n-1].Seq
+	}
+	if d.cfg.Observe != nil {
+		for _, ev := range events {
+			d.cfg.Observe(ev)
+		}
 	}
 }
 

@@ -94,7 +94,7 @@ func (e *Executor) each(st *State) decision {
 		if err != nil {
 			return e.exception(st, err)
 		}
-		m.Items = &Items{State: st.Name, Step: m.Step, List: list, Count: n, Since: e.root().recorded}
+		m.Items = &Items{State: st.Name, Step: m.Step, List: list, Count: n, Since: e.machine.numbered()}
 		m.Attempt = 0 // those so far were of the script that made the list
 	}
 	r, err := newRound(e, st)
@@ -373,9 +373,9 @@ func (e *HistoryError) Error() string {
 // Unwrap returns what kept it from being read.
 func (e *HistoryError) Unwrap() error { return e.Err }
 
-// history yields what was recorded of the run behind an event.
+// history yields what was recorded of the run behind an event, all that it did so far.
 func (e *Executor) history(after uint64) iter.Seq2[Event, error] {
-	if e.cfg.History == nil {
+	if e.cfg.History == nil || !e.settle() {
 		return func(func(Event, error) bool) {}
 	}
 	return e.machine.driver.history(after)

@@ -104,7 +104,6 @@ type Executor struct {
 	startAt  string // of the run, as templates see it
 	untold   []any  // questions to judges that no event reports
 	shortage error  // the first [ErrScarce], of the run itself; nothing begins after it
-	recorded uint64 // number of the last event that Record took; of the run itself only
 	stopping bool   // an action asked the run to stop; of the run itself only
 	woken    bool   // a user ended a wait: the next prompt does not wait for others either
 
@@ -149,8 +148,10 @@ func Resume(cfg Config, mem *Snapshot) *Executor {
 // (then it stopped at once) and that there is no outcome. When ctx is cancelled with a *Stop as its cause the
 // run ends gracefully.
 func (e *Executor) Run(ctx context.Context) (o Outcome, err error) {
-	drive(ctx, e, func() { o, err = e.loop() })
-	return o, err
+	if err = drive(ctx, e, func() { o, err = e.loop() }); err != nil {
+		return Outcome{}, err
+	}
+	return o, nil
 }
 
 // loop runs until the loop ends, as a task or a part of one.
@@ -159,6 +160,7 @@ func (e *Executor) loop() (Outcome, error) {
 	e.prepare()
 	for e.mem.Outcome == nil && e.machine.broken == nil {
 		e.turn()
+		e.settle() // one transition is one record: a run can be forked at each
 	}
 	if e.machine.broken != nil {
 		return Outcome{}, e.machine.broken
@@ -175,6 +177,7 @@ func (e *Executor) begin() {
 		if e.takeOver() {
 			e.record(true)
 		}
+		e.settle()
 		return
 	}
 	if !e.resumed {
@@ -206,6 +209,7 @@ func (e *Executor) begin() {
 		return
 	}
 	e.record(false)
+	e.settle()
 }
 
 // turn goes from one state to the next, or ends the run.

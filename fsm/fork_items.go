@@ -177,7 +177,7 @@ func (e *Executor) takeOver() bool {
 			size += len(text)
 		}
 		if len(e.batch.Events) >= takenAtOnce || size >= takenBytes {
-			if size = 0; !e.save() {
+			if size = 0; !e.save() || !e.settle() {
 				return false
 			}
 		}

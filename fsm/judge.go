@@ -151,7 +151,7 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 		v, decided = e.cfg.Verdict(e.cfg.Loop, st, cfg, ev)
 	}
 	// What was done is remembered before anything that may take a while looks at it.
-	if !decided && res != nil && slow(cfg.Type) && cfg.Type != "llm_structured" && !e.record(cfg.Type != "output_contains") {
+	if !decided && res != nil && slow(cfg.Type) && cfg.Type != "llm_structured" && !(e.record(cfg.Type != "output_contains") && e.settle()) {
 		return Verdict{}, false, errHalted
 	}
 	switch {

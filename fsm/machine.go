@@ -16,14 +16,46 @@ import (
 // The machine has no goroutine of its own, no timer and no channel: its driver (driver.go) tells it what happened, has it advance, does what it
 // has begun, and calls it again when something ended, or when the time that it names has come.
 type machine struct {
+	life   *life     // of the run
 	tasks  []*task   // that have not ended, in the order in which they began
 	begun  []*effect // that the driver has not started
 	crews  int       // of branches and items that are at work, one inside another
+	out    Batch     // what is to be recorded before anything that was begun is started
+	steps  int       // that it made
 	news   int       // counts the changes that were reported (Config.Changed)
 	wake   bool      // a user ends a wait, which none has taken yet
 	now    time.Time // of the step that it makes
+	seq    uint64    // number of the last event that was recorded
 	broken error     // the first failed record; nothing is done after it
 	driver *driver
+}
+
+// An input is what happened since the last step.
+type input struct {
+	done []*effect // that ended
+	stop error     // the run is to end; nil = it is not
+	news bool      // Config.Changed reported something
+	wake bool      // a user ends a wait
+}
+
+// step takes what happened, and has the run go on until it needs the world again. Then out holds what is to be recorded, and begun what is to
+// be started once that is durable. Effects whose life has ended are to be ended, and next says when step is to be called again at the latest.
+func (m *machine) step(now time.Time, in input) {
+	m.now, m.wake = now, in.wake
+	m.steps++
+	if in.news {
+		m.news++
+	}
+	if in.stop != nil {
+		m.life.end(in.stop)
+	}
+	for _, x := range in.done {
+		if x.done = true; x.then != nil {
+			x.then()
+		}
+	}
+	m.expire()
+	m.advance()
 }
 
 // A task is what takes turns with others.
@@ -63,7 +95,6 @@ func (m *machine) begin(x *Executor, run, then func()) {
 
 // advance lets tasks go on until each of them waits for something that has not come.
 func (m *machine) advance() {
-	m.expire()
 	for moved := true; moved; {
 		moved = false
 		for i := 0; i < len(m.tasks); i++ {
@@ -78,8 +109,29 @@ func (m *machine) advance() {
 			}
 		}
 	}
-	m.wake = false // no wait took it
 }
+
+// put adds to what is to be recorded.
+func (m *machine) put(b *Batch) {
+	m.out.Events = append(m.out.Events, b.Events...)
+	if b.Snapshot != nil {
+		m.out.Snapshot = b.Snapshot
+	}
+	m.out.Checkpoint = m.out.Checkpoint || b.Checkpoint
+}
+
+// settle gives way until what is to be recorded so far is. It reports whether that worked.
+func (e *Executor) settle() bool {
+	m, seen := e.machine, e.machine.steps
+	if m.broken != nil || m.out.Snapshot == nil && len(m.out.Events) == 0 {
+		return m.broken == nil
+	}
+	e.rest(func() bool { return m.steps != seen }, func() (time.Duration, bool) { return 0, true })
+	return m.broken == nil
+}
+
+// numbered is the number that the last event has which is recorded, or is about to be; of a run whose files are kept, that or a lower one.
+func (m *machine) numbered() uint64 { return m.seq + uint64(len(m.out.Events)) }
 
 // ready reports whether a task can go on.
 func (m *machine) ready() bool {
@@ -115,7 +167,7 @@ func (m *machine) next() (first time.Duration, limited bool) {
 // is recorded before, where others go on meanwhile.
 func (e *Executor) rest(over func() bool, left limitOfTime) {
 	t := e.task
-	if t.machine.crews > 0 && len(e.batch.Events) > 0 {
+	if m := t.machine; len(e.batch.Events) > 0 && (m.crews > 0 || m.out.Snapshot != nil) {
 		e.record(false)
 	}
 	t.over, t.left = over, left

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"loops/fsm/template"
@@ -42,12 +43,6 @@ func (e *Executor) record(checkpoint bool) bool {
 	} else {
 		e.mem.Elapsed = e.elapsed()
 	}
-	if e.cfg.Verify {
-		if err := e.mem.verify(); err != nil {
-			e.machine.broken = err
-			return false
-		}
-	}
 	e.batch.Snapshot, e.batch.Checkpoint = e.mem, checkpoint
 	return e.write(&e.batch)
 }
@@ -56,22 +51,11 @@ func (e *Executor) write(b *Batch) bool {
 	if e.parent != nil {
 		e.pass(b)
 	} else {
-		e.machine.driver.record(b)
-	}
-	if e.machine.broken != nil {
-		return false
-	}
-	if n := len(b.Events); n > 0 {
-		e.recorded = b.Events[n-1].Seq
-	}
-	if e.cfg.Observe != nil {
-		for _, ev := range b.Events {
-			e.cfg.Observe(ev)
-		}
+		e.machine.put(b)
 	}
 	clear(b.Events)
 	b.Events, b.Snapshot, b.Checkpoint = b.Events[:0], nil, false
-	return true
+	return e.machine.broken == nil
 }
 
 // finish ends the run.
@@ -130,7 +114,7 @@ func (e *Executor) end(as Outcome) {
 	}
 	e.emit(EventLoopComplete, e.inlined(fields)...)
 	if e.parent == nil && e.cfg.Why != nil {
-		o.Reason = e.cfg.Why(*o, e.batch.Events)
+		o.Reason = e.cfg.Why(*o, slices.Concat(e.machine.out.Events, e.batch.Events))
 	}
 	m.Outcome = o
 	// The end of a sub-loop is durable with what its parent does next.

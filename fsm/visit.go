@@ -47,7 +47,7 @@ func (e *Executor) visit(st *State) decision {
 		return e.try(st)
 	}
 	// What the run remembered as it came here stays on record, so that it can be forked here.
-	if len(st.Set) > 0 && !e.record(false) {
+	if len(st.Set) > 0 && !(e.record(false) && e.settle()) {
 		return decision{halted: true}
 	}
 	if err := e.assign(st, e.mem.PrevResult); err != nil {
