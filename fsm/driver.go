@@ -17,7 +17,6 @@ type driver struct {
 	ctx     context.Context                     // of all effects
 	cancel  context.CancelCauseFunc
 	inline  bool // the one effect is done on the goroutine of the machine
-	drained bool // Config.Drain was closed
 }
 
 // drive runs x until it ends. The error is that the run could not be recorded any more.
@@ -35,6 +34,11 @@ func drive(ctx context.Context, x *Executor, run func()) error {
 		}
 		if ctx.Err() != nil {
 			in.stop = context.Cause(ctx)
+		}
+		select {
+		case <-d.cfg.Drain:
+			in.drain = true
+		default:
 		}
 		m.step(time.Now(), in)
 		d.record()
@@ -61,13 +65,13 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 	if d.cfg.Held != nil {
 		held = d.cfg.Held()
 	}
-	if m.ready() || len(in.done) > 0 { // it was released since the machine asked, or the machine is broken
+	if len(in.done) > 0 || (d.cfg.Held != nil || m.broken != nil) && m.ready() { // it was released since the machine asked, or it is broken
 		return in
 	}
 	if m.life.ended() == nil {
 		stopped = d.ctx.Done()
 	}
-	if !d.drained {
+	if !m.drains {
 		drain = d.cfg.Drain
 	}
 	fires, stop := timer(left, limited)
@@ -84,7 +88,7 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 		case <-fires:
 		case <-stopped:
 		case <-drain:
-			d.drained = true
+			in.drain = true
 		case <-held:
 		case <-changed:
 			in.news = true
@@ -95,10 +99,20 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 	}
 }
 
+// fired is a timer whose time is up.
+var fired = func() chan time.Time {
+	c := make(chan time.Time)
+	close(c)
+	return c
+}()
+
 // timer fires after a time, if it is limited and not stopped before.
 func timer(left time.Duration, limited bool) (fires <-chan time.Time, stop func() bool) {
-	if !limited {
+	switch {
+	case !limited:
 		return nil, func() bool { return false }
+	case left <= 0:
+		return fired, func() bool { return false }
 	}
 	t := time.NewTimer(left)
 	return t.C, t.Stop
@@ -218,6 +232,15 @@ func (d *driver) keep(b *Batch) error {
 		b.Events = slices.Insert(b.Events, 0, ev)
 	}
 	return err
+}
+
+// limited is an effect that has to end after a time.
+func limited(most time.Duration, f func(context.Context)) func(context.Context) {
+	return func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, most)
+		defer cancel()
+		f(ctx)
+	}
 }
 
 // history yields what was recorded of the run behind an event.

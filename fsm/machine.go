@@ -22,6 +22,7 @@ type machine struct {
 	crews  int       // of branches and items that are at work, one inside another
 	out    Batch     // what is to be recorded before anything that was begun is started
 	steps  int       // that it made
+	drains bool      // nothing more is to begin
 	news   int       // counts the changes that were reported (Config.Changed)
 	wake   bool      // a user ends a wait, which none has taken yet
 	now    time.Time // of the step that it makes
@@ -32,10 +33,11 @@ type machine struct {
 
 // An input is what happened since the last step.
 type input struct {
-	done []*effect // that ended
-	stop error     // the run is to end; nil = it is not
-	news bool      // Config.Changed reported something
-	wake bool      // a user ends a wait
+	done  []*effect // that ended
+	stop  error     // the run is to end; nil = it is not
+	drain bool      // nothing more is to begin
+	news  bool      // Config.Changed reported something
+	wake  bool      // a user ends a wait
 }
 
 // step takes what happened, and has the run go on until it needs the world again. Then out holds what is to be recorded, and begun what is to
@@ -43,6 +45,7 @@ type input struct {
 func (m *machine) step(now time.Time, in input) {
 	m.now, m.wake = now, in.wake
 	m.steps++
+	m.drains = m.drains || in.drain
 	if in.news {
 		m.news++
 	}
@@ -185,15 +188,6 @@ func (e *Executor) start(f func(context.Context), then func()) *effect {
 	x := &effect{do: f, life: e.life, then: then}
 	e.machine.begun = append(e.machine.begun, x)
 	return x
-}
-
-// limited is an effect that has to end after a time.
-func limited(most time.Duration, f func(context.Context)) func(context.Context) {
-	return func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, most)
-		defer cancel()
-		f(ctx)
-	}
 }
 
 // takeWake reports whether a user ends a wait, which is this one.

@@ -186,12 +186,7 @@ func (e *Executor) drained() bool {
 
 // draining reports whether nothing more is to begin in the run.
 func (e *Executor) draining() bool {
-	select {
-	case <-e.cfg.Drain:
-		return true
-	default:
-		return e.root().shortage != nil
-	}
+	return e.machine.drains || e.root().shortage != nil
 }
 
 // stopAsked ends the run if a stop was asked for, by the context, by Drain or by an action that printed LOOP_STOP.
