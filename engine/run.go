@@ -242,39 +242,44 @@ func (e *Engine) header(j *job, runner *action.Runner) Header {
 func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping) fsm.Config {
 	verify, _ := e.getenv(EnvVerify)
 	return fsm.Config{
-		Run:        fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1, ScheduledAt: inspect.ScheduledAt(j.journal.Run())},
-		Loop:       j.loop,
-		Runner:     kept.runner(r.runner),
-		Recorder:   j.journal,
-		Files:      action.Files{Dir: j.project.WorkDir(), There: site.there},
-		Dir:        j.project.WorkDir(),
-		Prepare:    kept.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())),
-		Keep:       kept.keep(),
-		Library:    j.library,
-		MemoryUsed: proc.MemoryUsed,
-		Getenv:     e.getenv,
-		Circuit:    persistence.ProjectCircuit(j.project.Loops),
-		Purse:      e.purse(j, r.id),
-		Park:       j.over.Park,
-		Again:      j.again,
-		Wake:       r.wake,
-		Held:       r.hold.held,
-		HeldBy:     r.hold.by,
-		Raise:      r.raises.next,
-		Changed:    r.notice.changed,
-		Drain:      r.drain,
-		History: func(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
-			return j.store.Events(ctx, r.id, after)
-		},
-		Watcher: Watcher{j.store},
-		Inbox:   r.inbox,
-		Spawn:   next.spawn(e, j, r.runner, r.id),
-		Observe: seen.observe,
-		Why:     seen.why,
-		Merge:   j.tree.merge(j.project, r.id),
-		Verify:  verify == "1",
-
+		Run:               fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1, ScheduledAt: inspect.ScheduledAt(j.journal.Run())},
+		Loop:              j.loop,
+		Dir:               j.project.WorkDir(),
 		PermanentVerdicts: j.config != nil && j.config.PermanentFailures == config.PermanentVerdict,
+		World: fsm.World{
+			Runner:     kept.runner(r.runner),
+			Files:      action.Files{Dir: j.project.WorkDir(), There: site.there},
+			Prepare:    kept.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())),
+			Keep:       kept.keep(),
+			Library:    j.library,
+			MemoryUsed: proc.MemoryUsed,
+			Getenv:     e.getenv,
+			Circuit:    persistence.ProjectCircuit(j.project.Loops),
+			Purse:      e.purse(j, r.id),
+			Watcher:    Watcher{j.store},
+			Inbox:      r.inbox,
+			Spawn:      next.spawn(e, j, r.runner, r.id),
+			Merge:      j.tree.merge(j.project, r.id),
+		},
+		Journal: fsm.Journal{
+			Recorder: j.journal,
+			History: func(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
+				return j.store.Events(ctx, r.id, after)
+			},
+			Observe: seen.observe,
+			Why:     seen.why,
+			Verify:  verify == "1",
+		},
+		Control: fsm.Control{
+			Park:    j.over.Park,
+			Again:   j.again,
+			Wake:    r.wake,
+			Held:    r.hold.held,
+			HeldBy:  r.hold.by,
+			Raise:   r.raises.next,
+			Changed: r.notice.changed,
+			Drain:   r.drain,
+		},
 	}
 }
 

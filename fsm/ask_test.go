@@ -175,8 +175,14 @@ func TestAsking(t *testing.T) {
 	cfg.Votes, cfg.Quorum, cfg.Timeout = 3, 3, 7*time.Second
 	st := &State{Name: "s", Model: "of state", Evaluate: &cfg}
 	e := Start(Config{
-		Loop:   &Loop{Name: "l", States: map[string]*State{"s": st}, LLM: LLM{Enabled: true, Host: "claude", Model: "of loop", Effort: "low", Timeout: time.Second}},
-		Runner: run, Recorder: rec, Dir: "/d",
+		Loop: &Loop{Name: "l", States: map[string]*State{"s": st}, LLM: LLM{Enabled: true, Host: "claude", Model: "of loop", Effort: "low", Timeout: time.Second}},
+		Dir:  "/d",
+		World: World{
+			Runner: run,
+		},
+		Journal: Journal{
+			Recorder: rec,
+		},
 	}, value.NewMap(), time.Now())
 	e.outer, e.dir = "/4/1", "/w"
 	e.mem.Current, e.mem.Phase, e.mem.Step, e.mem.Attempt = "s", PhaseActed, 3, 2

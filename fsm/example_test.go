@@ -70,11 +70,18 @@ func ExampleExecutor() {
 		log.Fatal(err)
 	}
 	machine := fsm.Start(fsm.Config{
-		Loop: loop, Runner: &counter{}, Recorder: journal, Files: files{},
-		Observe: func(e fsm.Event) { // called for what is on record already
-			if e.Kind == fsm.EventEvaluate {
-				fmt.Println("event", e.Seq, "says", e.Get("verdict"))
-			}
+		Loop: loop,
+		World: fsm.World{
+			Runner: &counter{},
+			Files:  files{},
+		},
+		Journal: fsm.Journal{
+			Recorder: journal,
+			Observe: func(e fsm.Event) { // called for what is on record already
+				if e.Kind == fsm.EventEvaluate {
+					fmt.Println("event", e.Seq, "says", e.Get("verdict"))
+				}
+			},
 		},
 	}, value.NewMap(), time.Now())
 	outcome, err := machine.Run(ctx)
@@ -115,7 +122,7 @@ func ExampleResume() {
 	spec := persistence.Spec{Loop: loop.Name, MaxSteps: loop.MaxSteps}
 	ctx, stop := context.WithCancelCause(context.Background())
 	runner := &stopper{stop: stop}
-	config := fsm.Config{Loop: loop, Runner: runner, Files: files{}}
+	config := fsm.Config{Loop: loop, World: fsm.World{Runner: runner, Files: files{}}}
 
 	journal, err := store.Create(ctx, spec)
 	if err != nil {

@@ -160,25 +160,46 @@ func (w *World) resumes(o fsm.Outcome) bool {
 func (w *World) config(n int) fsm.Config {
 	l := w.life
 	return fsm.Config{
-		Loop: w.loop, Library: w.lib, Runner: runner{w}, Recorder: recorder{w, l}, Files: noFiles{}, Run: fsm.RunName{ID: "run", Attempt: n}, Verify: true,
-		Random: func() float64 { return 0.5 }, Circuit: w, Purse: w, Park: w.hash("park", n)%3 == 0, Watcher: watcher{w}, Inbox: w, History: w.history, EndsEvery: 3, Drain: l.drain, Wake: l.wake,
-		Held: func() <-chan struct{} {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return w.hold
+		Loop: w.loop,
+		Run:  fsm.RunName{ID: "run", Attempt: n},
+		World: fsm.World{
+			Library: w.lib,
+			Runner:  runner{w},
+			Files:   noFiles{},
+			Random:  func() float64 { return 0.5 },
+			Circuit: w,
+			Purse:   w,
+			Watcher: watcher{w},
+			Inbox:   w,
 		},
-		Changed: func() <-chan struct{} {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			return w.changed
+		Journal: fsm.Journal{
+			Recorder:  recorder{w, l},
+			Verify:    true,
+			History:   w.history,
+			EndsEvery: 3,
 		},
-		Raise: func(after uint64) (uint64, fsm.Raise, string, bool) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			if after >= uint64(len(w.raises)) {
-				return 0, fsm.Raise{}, "", false
-			}
-			return after + 1, w.raises[after], "ada", true
+		Control: fsm.Control{
+			Park:  w.hash("park", n)%3 == 0,
+			Drain: l.drain,
+			Wake:  l.wake,
+			Held: func() <-chan struct{} {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				return w.hold
+			},
+			Changed: func() <-chan struct{} {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				return w.changed
+			},
+			Raise: func(after uint64) (uint64, fsm.Raise, string, bool) {
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				if after >= uint64(len(w.raises)) {
+					return 0, fsm.Raise{}, "", false
+				}
+				return after + 1, w.raises[after], "ada", true
+			},
 		},
 	}
 }

@@ -50,8 +50,25 @@ func Simulate(ctx context.Context, s Simulation) (fsm.Outcome, error) {
 	awake := make(chan struct{})
 	close(awake) // nothing is waited for
 	w.run = fsm.Start(fsm.Config{
-		Loop: &loop, Run: runOf(&loop), Runner: w, Recorder: w, Files: forgetful{s.Files}, Dir: s.Dir, Library: w, Wake: awake,
-		Random: func() float64 { return 0 }, Getenv: s.Getenv, Verdict: w.verdict, Observe: s.Observe, Verify: s.Verify,
+		Loop: &loop,
+		Run:  runOf(&loop),
+		Dir:  s.Dir,
+		World: fsm.World{
+			Runner:  w,
+			Files:   forgetful{s.Files},
+			Library: w,
+			Random:  func() float64 { return 0 },
+			Getenv:  s.Getenv,
+			Verdict: w.verdict,
+		},
+		Journal: fsm.Journal{
+			Recorder: w,
+			Observe:  s.Observe,
+			Verify:   s.Verify,
+		},
+		Control: fsm.Control{
+			Wake: awake,
+		},
 	}, s.Values, time.Now())
 	outcome, err := w.run.Run(ctx)
 	switch {

@@ -89,7 +89,14 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen dryrun.Visited, err err
 	err = d.Guard(ctx, func(ctx context.Context) error {
 		var failed error
 		seen, failed = dryrun.Visit(ctx, fsm.Config{
-			Loop: r.Loop, Runner: shownRunner{runner, tp, o, given}, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(), Getenv: d.Getenv, Watcher: watcher,
+			Loop: r.Loop,
+			Dir:  r.project.WorkDir(),
+			World: fsm.World{
+				Runner:  shownRunner{runner, tp, o, given},
+				Files:   action.Files{Dir: r.project.WorkDir()},
+				Getenv:  d.Getenv,
+				Watcher: watcher,
+			},
 		}, st.Name, r.Values)
 		return failed
 	})
