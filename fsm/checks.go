@@ -12,6 +12,7 @@ var checks = []func(*Executor, context.Context) result{
 	(*Executor).handlerDone,
 	(*Executor).stateExists,
 	(*Executor).held,
+	(*Executor).workdir,
 	(*Executor).forgetStay,
 	(*Executor).terminal,
 	(*Executor).stepCap,

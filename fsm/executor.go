@@ -31,8 +31,7 @@ type Config struct {
 	// already is not waited for.
 	Park bool
 	Wake <-chan struct{} // ends the wait the run is in, if it is in one; nil: nothing does
-	// Held returns nil while the run may continue, else a channel that is closed when it may again. It is asked before each state
-	// is entered. Nil: the run is never held.
+	// Held returns nil while the run may continue, else a channel that is closed when it may; asked before each state. Nil: it always may.
 	Held   func() <-chan struct{}
 	HeldBy func() string // names the user who holds the run, "" where that is not known; nil: it never is
 	// Drain is closed when the run is to end, as one that a user stops, where nothing of it is at work: no item of a list begins any more,
@@ -50,7 +49,9 @@ type Config struct {
 	// makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx has ended.
 	// It has to be repeatable: it is called again when the run is resumed.
 	Prepare func(ctx context.Context) (Event, error)
-	Keep    Keep // keeps what actions did to files where a later owner of the run finds it; nil = nothing does
+	Facts   Facts                 // returns what is recorded of the files that the run works on; nil = nothing is
+	Gone    func(dir string) bool // reports whether the folder is gone that actions run in, "" = that of the run; nil = it never is
+	Keep    Keep                  // keeps what actions did to files where a later owner of the run finds it; nil = nothing does
 	// Spawn starts an agent that is asked to resume the run, and returns the pid of its process: it is how a loop with on_handoff:
 	// spawn hands over. host is the agent host that the loop names, "" = none; permissions are those of the loop; continuation is
 	// the text of the handoff. The agent does not begin before the run was released. Nil: none can be started.
@@ -164,7 +165,7 @@ func (e *Executor) begin(ctx context.Context) {
 	e.setDeadline()
 	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
-		e.emit(EventLoopStart, e.forked...)
+		e.emit(EventLoopStart, e.facts(ctx, e.forked, false)...)
 		if e.takeOver(ctx) {
 			e.record(ctx, true)
 		}
@@ -172,7 +173,7 @@ func (e *Executor) begin(ctx context.Context) {
 	}
 	if !e.resumed {
 		m.Wait = nil // the pause in which it was, before its first state, when the process before this one ended
-		e.emit(EventLoopStart, e.inlined([]Field{{"loop", m.Loop}})...)
+		e.emit(EventLoopStart, e.facts(ctx, e.inlined([]Field{{"loop", m.Loop}}), false)...)
 		return
 	}
 	before := m.Outcome
@@ -182,7 +183,7 @@ func (e *Executor) begin(ctx context.Context) {
 	if before != nil && before.TerminatedBy == EndHandoff || before == nil && m.Continuation != "" {
 		fields = append(fields, Field{"from_handoff", true}, Field{"continuation_prompt", m.Continuation})
 	}
-	e.emit(EventLoopResume, e.inlined(fields)...)
+	e.emit(EventLoopResume, e.facts(ctx, e.inlined(fields), false)...)
 	m.Outcome, m.Continuation = nil, ""
 	if w := m.Wait; w != nil && w.Retry {
 		m.Wait = &Wait{Why: WaitRetry, State: w.State, Since: w.Since, Until: w.Since}
@@ -316,7 +317,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		return
 	}
 	if d.overrun != nil {
-		e.finish(ctx, EndBudget, d.overrun.Error())
+		e.finish(ctx, d.overrun.end(e), d.overrun.Error())
 		return
 	}
 	e.tellRest(st)
@@ -349,7 +350,7 @@ func (e *Executor) leave(ctx context.Context, st *State, d decision) {
 		return
 	}
 	next := d.target
-	if ended := e.memoryBudget(ctx, &next); ended {
+	if e.costCeiling(ctx) || e.memoryBudget(ctx, &next) {
 		return
 	}
 	if next == "" && (d.limited || d.refused != "") {

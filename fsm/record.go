@@ -147,7 +147,7 @@ func (e *Executor) end(ctx context.Context, as Outcome) {
 	if stop := stopCause(ctx); stop != nil && stop.By != "" && by == EndUserStopped {
 		fields = append(fields, Field{"by", stop.By})
 	}
-	e.emit(EventLoopComplete, e.inlined(fields)...)
+	e.emit(EventLoopComplete, e.facts(ctx, e.inlined(fields), true)...)
 	if e.parent == nil && e.cfg.Why != nil {
 		o.Reason = e.cfg.Why(*o, e.batch.Events)
 	}
