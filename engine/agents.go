@@ -19,7 +19,7 @@ import (
 
 // ConfigureAgents sets which agents a runner uses.
 func ConfigureAgents(p *project.Project, r *action.Runner, f project.Agents, c *config.Config) {
-	r.Hosts = c.Hosts
+	r.Hosts, r.ModelHints = c.Hosts, c.ModelHints
 	r.Host, r.Model, r.Effort, r.Permissions = f.Host, f.Model, f.Effort, f.Permissions
 	if r.Host == "" {
 		_, r.Host = project.HostVariable(p.Env)

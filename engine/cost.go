@@ -45,7 +45,11 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 			continue // that a host is missing is said when it is wanted: the loop may know what to do
 		}
 		what := "the model of its prompt is not named, and " + h.Name + " does not say what a prompt cost"
-		if model := cmp.Or(st.Model, r.Model); model != "" {
+		model, err := r.HintedModel(h, cmp.Or(st.Model, r.Model))
+		if err != nil {
+			continue // the prompt will be refused
+		}
+		if model != "" {
 			if _, ok := r.Prices(model, fsm.Usage{Input: 1}); ok {
 				continue
 			}

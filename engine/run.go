@@ -251,6 +251,8 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			Files:      action.Files{Dir: j.project.WorkDir(), There: site.there},
 			Prepare:    kept.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())),
 			Keep:       kept.keep(),
+			Facts:      e.facts(j, r.id),
+			Gone:       j.project.TreeGone,
 			Library:    j.library,
 			MemoryUsed: proc.MemoryUsed,
 			Getenv:     e.getenv,

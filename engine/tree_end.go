@@ -21,7 +21,7 @@ func (t *runTree) leave(ctx context.Context, p *project.Project, id persistence.
 	r := t.report(p, id)
 	r.Stays = true
 	r.State, r.Err = t.hold.State(ctx, git)
-	r.Kept = r.State.Exists()
+	r.Kept, r.Branch = r.State.Exists(), r.State.Tip != ""
 	t.left = &r
 	t.hold.Release()
 }

@@ -152,6 +152,9 @@ func inlineLoop(state *State, around *Loop) *Loop {
 		cfg := DefaultEvaluate("exit_code")
 		st.Evaluate = &cfg
 	}
+	if st.Each != nil {
+		st.CostCeiling = nil // it is of the state with the list
+	}
 	st.On, st.Capture, st.Next, st.Route, st.Each, st.OnRateLimitExhausted = map[string]string{}, st.Name, "", nil, nil, ""
 	own := *around
 	own.Initial, own.Order = st.Name, append([]string{st.Name}, BranchVerdicts...)

@@ -118,12 +118,17 @@ type limit struct {
 	BudgetLine
 }
 
-func (l *limit) reached() bool { return l.Unknown || l.Spent >= l.Most }
+func (l *limit) reached() bool {
+	return l.Unknown || l.Spent > l.Most || l.Spent == l.Most && l.Name != ceilingName
+}
 
 // An overrun is the error that a budget leaves nothing for a prompt or judge.
 type overrun struct{ limit }
 
 func (o *overrun) Error() string {
+	if o.Name == ceilingName {
+		return o.ceilingText()
+	}
 	whose := "loop " + o.of.mem.Loop
 	if o.state != "" {
 		whose = "state " + o.state + " of " + whose
@@ -153,6 +158,9 @@ func (e *Executor) limits(yield func(*limit) bool) {
 			if !budgetLimits(x, st.Name, st.Budget, s, s.Wall, s.Steps, yield) {
 				return
 			}
+		}
+		if l := x.ceiling(); l != nil && !yield(l) {
+			return
 		}
 		if b := x.cfg.Loop.Budget; b != nil && !budgetLimits(x, "", b, m.Spent, x.elapsed(), m.Step+m.Spent.Steps, yield) {
 			return
@@ -266,17 +274,12 @@ func (e *Executor) warnBudget(spender *Executor) {
 		if l.of != e {
 			return false
 		}
-		key := l.state + "/" + l.Name
-		if l.Spent < warnAt*l.Most || e.mem.BudgetWarned[key] > 0 {
-			return true
+		if l.Name != ceilingName && l.Spent >= warnAt*l.Most && e.warnOnce(l.state+"/"+l.Name) {
+			spender.emit(EventBudgetWarning, l.fields()...)
 		}
-		if e.mem.BudgetWarned == nil {
-			e.mem.BudgetWarned = make(map[string]int)
-		}
-		e.mem.BudgetWarned[key] = 1
-		spender.emit(EventBudgetWarning, l.fields()...)
 		return true
 	})
+	e.noteCeiling(spender)
 }
 
 func (l *limit) fields() []Field {
@@ -305,6 +308,12 @@ func plainNumber(v float64) any {
 // resumed with a higher one.
 func (e *Executor) overspent(st *State, o *overrun) decision {
 	m := e.mem
+	if o.Name == ceilingName {
+		if o.of == e {
+			e.exceeded(&o.limit)
+		}
+		return decision{overrun: o}
+	}
 	slot := ""
 	if o.of == e {
 		if slot = st.OnBudget; slot == "" && !m.BudgetRouted {
@@ -345,7 +354,7 @@ func (e *Executor) budgetLeft() result {
 	case d.fatal != "":
 		e.finish(EndError, d.fatal)
 	case d.overrun != nil:
-		e.finish(EndBudget, d.overrun.Error())
+		e.finish(d.overrun.end(e), d.overrun.Error())
 	default:
 		m.Previous, m.Current, m.JustRouted = m.Current, d.target, true
 		e.record(false)

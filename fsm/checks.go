@@ -11,6 +11,7 @@ var checks = []func(*Executor) result{
 	(*Executor).handlerDone,
 	(*Executor).stateExists,
 	(*Executor).held,
+	(*Executor).workdir,
 	(*Executor).forgetStay,
 	(*Executor).terminal,
 	(*Executor).stepCap,

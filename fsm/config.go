@@ -19,7 +19,9 @@ type World struct {
 	// makes what the actions need. What it returns is recorded. Its error ends Run as a failed Record does, unless ctx has ended.
 	// It has to be repeatable: it is called again when the run is resumed.
 	Prepare func(ctx context.Context) (Event, error)
-	Keep    Keep // keeps what actions did to files where a later owner of the run finds it; nil = nothing does
+	Keep    Keep                  // keeps what actions did to files where a later owner of the run finds it; nil = nothing does
+	Facts   Facts                 // returns what is recorded of the files that the run works on; nil = nothing is
+	Gone    func(dir string) bool // reports whether the folder is gone that actions run in, "" = that of the run; nil = it never is
 	// Merge, if not nil, makes the merge that a run asks for when it completes, before its end is recorded, and returns what became of it
 	// and, unless it was made, why. It has to be repeatable: a run whose process died meanwhile calls it again when it is resumed.
 	Merge func(ctx context.Context) (how, why string)

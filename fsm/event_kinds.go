@@ -6,9 +6,9 @@ var EventKinds = []string{
 	EventWarning, EventActionStart, EventActionOutput, EventActionComplete, EventActionError, EventActionInterrupted,
 	EventActionKilled, EventPromptSizeWarn, EventMessagesAppend, EventSet, EventWaitCheck, EventHumanRequested, EventHumanResponse, EventHumanVote, EventHumanReminded, EventHumanEscalated, EventBranchesStart, EventBranchStart, EventBranchEnd, EventItemsStart, EventItemStart, EventItemEnd, EventItemTaken, EventEvaluate, EventStallDetected,
 	EventRetryExhausted, EventCycleDetected, EventMaxStepsSummary, EventMaxIterationsSummary, EventBudgetWarning, EventLimitRaised,
-	EventBudgetExceeded, EventThrottleWarn, EventThrottleHard, EventThrottleStop, EventRateLimitWaiting,
+	EventBudgetExceeded, EventCostCeilingWarn, EventCostCeilingUnknown, EventCostCeilingExceeded, EventThrottleWarn, EventThrottleHard, EventThrottleStop, EventRateLimitWaiting,
 	EventRateLimitExhausted, EventRateLimitStorm, EventActionRetry, EventActionRetriesSpent, EventAPIErrorRetry, EventAPIErrorExhausted, EventInfraRetry,
 	EventInfraRetryExhausted, EventHandoffDetected, EventHandoffSpawned, EventHostSubprocRSS, EventHostBudgetExceeded, EventHostPressure,
 	EventHostPressureAbort, EventHostPressureRelieved, EventHostCooldown, EventWorktree, EventWorktreeAttached,
-	EventWorktreeDetached, EventWorktreeMerged, EventWorktreeError, EventFiles, EventLogTruncated,
+	EventWorktreeDetached, EventWorktreeMerged, EventWorktreeError, EventWorkdirVanished, EventFiles, EventLogTruncated,
 }

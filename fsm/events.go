@@ -3,9 +3,9 @@ package fsm
 // The kinds of event in the history of a run, and the fields that an event of each kind has. Fields in brackets are there
 // only where they apply. The values are those of history files: they never change.
 const (
-	EventLoopStart    = "loop_start"    // loop; of a fork also from_state, iteration, forked_from
-	EventLoopResume   = "loop_resume"   // loop, from_state, iteration [from_handoff, continuation_prompt]
-	EventLoopComplete = "loop_complete" // final_state, iterations, terminated_by, failure_terminal [error, source] [message] [ignored_failures] [merge, merge_error] [by: who stopped it]
+	EventLoopStart    = "loop_start"    // loop; of a fork also from_state, iteration, forked_from [head_sha, branch, worktree_digest, loop_yaml_path, loop_yaml_sha256]
+	EventLoopResume   = "loop_resume"   // loop, from_state, iteration [from_handoff, continuation_prompt] [what loop_start has of files]
+	EventLoopComplete = "loop_complete" // final_state, iterations, terminated_by, failure_terminal [error, source] [message] [ignored_failures] [merge, merge_error] [by: who stopped it] [worktree_digest]
 	EventStateEnter   = "state_enter"   // state, iteration, iteration_count [flushed, resumed]
 	EventRoute        = "route"         // from, to [reason]: the next state is chosen
 	EventCheckpoint   = "checkpoint"    // nothing: a line for memory to stand on, written by a store
@@ -47,6 +47,9 @@ const (
 	EventBudgetWarning        = "budget_warning"                 // loop, limit, spent, budget [budget_of, cost_unknown]
 	EventLimitRaised          = "limit_raised"                   // limit, from, to [by]: of a run that is running; times in seconds
 	EventBudgetExceeded       = "budget_exceeded"                // state, loop, limit, spent, budget, next [budget_of, cost_unknown]
+	EventCostCeilingWarn      = "cost_ceiling_warn"              // state, cost_usd, cost_warn_at: the visits to a state cost so much
+	EventCostCeilingUnknown   = "cost_ceiling_unknown"           // state, reason: what the visits to a state cost is not known
+	EventCostCeilingExceeded  = "cost_ceiling_exceeded"          // state, cost_usd, cost_ceiling_per_state, action: and the run ends
 	EventThrottleWarn         = "throttle_warn"                  // state, count, normal_max, warn_max, hard_max
 	EventThrottleHard         = "throttle_hard"                  // state, count, hard_max, next: the run leaves the state
 	EventThrottleStop         = "throttle_stop"                  // state, count, hard_max: the run ends
@@ -76,6 +79,8 @@ const (
 	EventWorktreeDetached = "sub_loop_worktree_detached" // branch, path [kept]
 	EventWorktreeMerged   = "branch_worktree_merged"     // state, of, commit: what a branch of parallel changed was merged
 	EventWorktreeError    = "sub_loop_worktree_error"    // branch, error: there is no work tree to run in
+
+	EventWorkdirVanished = "workdir_vanished" // state, path: the folder that actions run in is gone, and the run ends
 
 	EventFiles = "files_kept" // commit: what the files of the run were when what follows was recorded
 

@@ -118,7 +118,7 @@ func (e *Executor) begin() {
 	e.clock = clock{used: m.Elapsed, since: e.now()}
 	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
-		e.emit(EventLoopStart, e.forked...)
+		e.emit(EventLoopStart, e.facts(e.forked, false)...)
 		if e.takeOver() {
 			e.record(true)
 		}
@@ -127,7 +127,7 @@ func (e *Executor) begin() {
 	}
 	if !e.resumed {
 		m.Wait = nil // the pause in which it was, before its first state, when the process before this one ended
-		e.emit(EventLoopStart, e.inlined([]Field{{"loop", m.Loop}})...)
+		e.emit(EventLoopStart, e.facts(e.inlined([]Field{{"loop", m.Loop}}), false)...)
 		return
 	}
 	before := m.Outcome
@@ -137,7 +137,7 @@ func (e *Executor) begin() {
 	if before != nil && before.TerminatedBy == EndHandoff || before == nil && m.Continuation != "" {
 		fields = append(fields, Field{"from_handoff", true}, Field{"continuation_prompt", m.Continuation})
 	}
-	e.emit(EventLoopResume, e.inlined(fields)...)
+	e.emit(EventLoopResume, e.facts(e.inlined(fields), false)...)
 	m.Outcome, m.Continuation = nil, ""
 	if w := m.Wait; w != nil && w.Retry {
 		m.Wait = &Wait{Why: WaitRetry, State: w.State, Since: w.Since, Until: w.Since}
@@ -272,7 +272,7 @@ func (e *Executor) leave(st *State, d decision) {
 		return
 	}
 	if d.overrun != nil {
-		e.finish(EndBudget, d.overrun.Error())
+		e.finish(d.overrun.end(e), d.overrun.Error())
 		return
 	}
 	e.tellRest(st)
@@ -305,7 +305,7 @@ func (e *Executor) leave(st *State, d decision) {
 		return
 	}
 	next := d.target
-	if ended := e.memoryBudget(&next); ended {
+	if e.costCeiling() || e.memoryBudget(&next) {
 		return
 	}
 	if next == "" && (d.limited || d.refused != "") {

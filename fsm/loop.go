@@ -219,9 +219,10 @@ type State struct {
 	RateLimitBackoff     time.Duration
 	RateLimitMaxWait     time.Duration
 	RateLimitLadder      []time.Duration
-	Budget               *Budget   // of all visits; nil = none
-	OnBudget             string    // where to go when a budget is used up; "" = where the loop's says
-	Throttle             *Throttle // nil = none (D4)
+	Budget               *Budget      // of all visits; nil = none
+	CostCeiling          *CostCeiling // of all visits, as little-loops has it; nil = none
+	OnBudget             string       // where to go when a budget is used up; "" = where the loop's says
+	Throttle             *Throttle    // nil = none (D4)
 	OnThrottleHard       string
 	OnInterrupted        string // where to go instead of acting again after an interruption; "" = act again
 	Once                 bool   // idempotent: false: the action is not started again unless a user asks for it

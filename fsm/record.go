@@ -112,7 +112,7 @@ func (e *Executor) end(as Outcome) {
 	if stop := e.stopCause(); stop != nil && stop.By != "" && by == EndUserStopped {
 		fields = append(fields, Field{"by", stop.By})
 	}
-	e.emit(EventLoopComplete, e.inlined(fields)...)
+	e.emit(EventLoopComplete, e.facts(e.inlined(fields), true)...)
 	if e.parent == nil && e.cfg.Why != nil {
 		o.Reason = e.cfg.Why(*o, slices.Concat(e.machine.out.Events, e.batch.Events))
 	}

@@ -194,6 +194,9 @@ const (
 	EndHostPressure  = "host_pressure_abort"
 	EndHostBudget    = "host_budget_exceeded"
 	EndBudget        = "budget_exceeded"
+	EndCostCeiling   = EventCostCeilingExceeded
+
+	EndWorkdirVanished = EventWorkdirVanished // the folder that actions run in is gone
 )
 
 // An Outcome is how a run ended. It never changes after it was recorded.

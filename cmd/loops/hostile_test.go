@@ -93,12 +93,12 @@ func (p *hostileProject) writeTheirRecord() {
 	var events bytes.Buffer
 	for _, kind := range []string{
 		"loop_start", "state_enter", "action_start", "action_output", "action_complete", "action_error", "action_killed", "evaluate", "route", "note", "warning", "messages_append",
-		"retry_exhausted", "rate_limit_waiting", "rate_limit_exhausted", "budget_exceeded", "budget_warning", "limit_raised", "prompt_size_warn", "handoff_detected", "worktree", "kind" + hostile, "loop_complete",
+		"retry_exhausted", "rate_limit_waiting", "rate_limit_exhausted", "budget_exceeded", "budget_warning", "cost_ceiling_warn", "cost_ceiling_unknown", "cost_ceiling_exceeded", "workdir_vanished", "limit_raised", "prompt_size_warn", "handoff_detected", "worktree", "kind" + hostile, "loop_complete",
 	} {
 		e := map[string]any{"event": kind, "ts": now, "iteration": 1, "usage": map[string]any{"model": hostile, "input_tokens": 5}, "k" + hostile: hostile, "votes": []any{map[string]any{"verdict": hostile, "confidence": hostile, "reason": hostile}}}
 		for _, key := range []string{
 			"loop", "state", "action", "line", "exit_code", "duration_ms", "output_preview", "stderr_preview", "type", "verdict", "reason", "error", "evidence", "from", "to", "message", "note", "until", "tier",
-			"budget_of", "limit", "spent", "budget", "next", "final_state", "terminated_by", "host", "model", "path", "branch", "signal", "retries",
+			"budget_of", "limit", "spent", "budget", "next", "final_state", "terminated_by", "host", "model", "path", "branch", "signal", "retries", "cost_usd", "cost_warn_at", "cost_ceiling_per_state",
 		} {
 			e[key] = hostile + "\x00"
 		}

@@ -36,6 +36,9 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 		}
 	}
 	p.req = r.request(a, p.host)
+	if p.req.Model, err = r.HintedModel(p.host, p.req.Model); err != nil {
+		return notAsked(p.host.Name, fsm.FailModel, err), nil
+	}
 	if p.req.Scratch, err = disk.MkdirTemp(r.RunDir, ".scratch-*"); err != nil {
 		return fsm.Result{}, fmt.Errorf("state %q gets no scratch folder: %w", a.State, err)
 	}

@@ -70,11 +70,12 @@ type Runner struct {
 	// error nothing is started. nil: actions begin as they are.
 	Before func(fsm.Action) (fsm.Action, func(), error)
 
-	Hosts       []*host.Host // agent hosts besides those of package host, and looked at before them
-	Host        string       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
-	Model       string       // of prompts that name none; "" is the host's own
-	Effort      string       // of prompts and judges that name none; "" is the host's own
-	Permissions string       // of all prompts and judges, whatever they say; "" leaves it to them
+	ModelHints  map[string]map[string]string // models by host and model_hint, before those that a host has; "" turns one off
+	Hosts       []*host.Host                 // agent hosts besides those of package host, and looked at before them
+	Host        string                       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
+	Model       string                       // of prompts that name none; "" is the host's own
+	Effort      string                       // of prompts and judges that name none; "" is the host's own
+	Permissions string                       // of all prompts and judges, whatever they say; "" leaves it to them
 
 	// Prices returns what a prompt cost whose host does not report it; nil: the cost is not known.
 	Prices func(model string, u fsm.Usage) (usd float64, ok bool)

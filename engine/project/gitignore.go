@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"loops/internal/disk"
+	"loops/internal/worktree"
 )
 
 // ignoredRecords has git leave out what the program itself writes below .loops; the loops there are the project's.
@@ -26,7 +27,7 @@ const ignoredRecords = `# What loops records and can make anew; the loops beside
 // IgnoreRecords writes .loops/.gitignore in a project that is in a work tree of git, unless there is one: a person may
 // have chosen otherwise. .loops has to exist, or it is made.
 func (p *Project) IgnoreRecords() error {
-	if !inWorkTree(p.Dir) {
+	if !worktree.InGit(p.Dir) {
 		return nil
 	}
 	if err := disk.MkdirAll(p.Loops, 0o755); err != nil {
@@ -58,18 +59,4 @@ func OwnFiles() []string {
 func (p *Project) HasRecords() bool {
 	_, err := os.Lstat(filepath.Join(p.Loops, "runs"))
 	return err == nil
-}
-
-// inWorkTree reports whether a directory or one above it is what git works in: it has a .git, a folder or a file.
-func inWorkTree(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return false
-		}
-		dir = parent
-	}
 }

@@ -129,10 +129,17 @@ func (c *checker) modelless(s *fsm.State) {
 	if s.Evaluate != nil && (s.Evaluate.Type == "comparator" || s.Evaluate.Type == "contract") {
 		return
 	}
-	for _, k := range []struct{ name, value string }{{"model", s.Model}, {"effort", s.Effort}, {"host", s.Host}} {
+	model := "model"
+	if _, hint := fsm.ModelHint(s.Model); hint {
+		model = "model_hint"
+	}
+	for _, k := range []struct{ name, value string }{{model, s.Model}, {"effort", s.Effort}, {"host", s.Host}} {
 		if k.value != "" {
 			c.warnf("ignored", ofState(s, k.name), "%s has no effect here: no language model is asked in this state", k.name)
 		}
+	}
+	if s.CostCeiling != nil {
+		c.warnf("ignored", ofState(s, "cost_ceiling"), "cost_ceiling has no effect here: no language model is asked in this state")
 	}
 }
 

@@ -19,6 +19,7 @@ const (
 	InHostGuard       Where = "host_guard"
 	InPromptSizeGuard Where = "prompt_size_guard"
 	InThrottle        Where = "throttle"
+	InCostCeiling     Where = "cost_ceiling"
 	InBudget          Where = "budget"
 	InRetry           Where = "retry"
 	InWait            Where = "wait"

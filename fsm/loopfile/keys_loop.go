@@ -1,5 +1,7 @@
 package loopfile
 
+import "loops/fsm"
+
 // The top level of a loop file.
 var loopKeys = []Key{
 	{Name: "name", In: InLoop, Type: TypeText, Required: true, Doc: "Identifies the loop: in run ids, locks, listings and `${loop.name}`. It need not equal the file name."},
@@ -109,6 +111,7 @@ var blockKeys = []Key{
 	{Name: "enabled", In: InLLM, Type: TypeBool, Default: true, Doc: "false: every judgement by language model gives the verdict `error`."},
 	{Name: "host", In: InLLM, Type: TypeText, Doc: "Agent host that prompts and judges go to, unless the state names one; else the one that `--host` names, or the first that is installed."},
 	{Name: "model", In: InLLM, Type: TypeText, Doc: "Model of the judge, unless the state names one. Without any it is `sonnet` on claude, and their own on other hosts."},
+	{Name: "model_hint", In: InLLM, Type: TypeText, Values: fsm.ModelHints, Doc: "What the model of the judge is to be good at, instead of `model`; see `model_hint` of a state."},
 	{Name: "timeout", In: InLLM, Type: TypeSeconds, Default: 1800, Above: &limit0, Doc: "Seconds a judgement may take where a prompt state has no `evaluate`."},
 	{Name: "max_tokens", In: InLLM, Type: TypeInt, Default: 256, Above: &limit0, Status: StatusUnsupported, Instead: "a judgement is as long as it is", Doc: "Length of a judgement."},
 	{Name: "effort", In: InLLM, Type: TypeText, Doc: "Reasoning effort of the judge, where its host has one."},
@@ -187,6 +190,9 @@ var blockKeys = []Key{
 	{Name: "steps", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "State entries, those of sub-loops too; of a state only those of the sub-loops it ran."},
 	{Name: "prompts", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Prompts and questions to judges."},
 	{Name: "allow_unknown_cost", In: InBudget, Type: TypeBool, Default: false, Doc: "Continue although the cost of a prompt is not known; it counts as nothing."},
+
+	{Name: "cost_ceiling_per_state", In: InCostCeiling, Type: TypeNumber, Min: &limit0, Doc: "US dollars that all visits to the state may cost together. A cost that is not known counts as nothing."},
+	{Name: "cost_warn_at", In: InCostCeiling, Type: TypeNumber, Min: &limit0, Doc: "US dollars from which on a warning is recorded, once."},
 
 	{Name: "type", In: InParameter, Type: TypeText, Required: true, Values: []string{"string", "integer", "number", "boolean", "enum", "path"}, Doc: "Type of the values that can be bound."},
 	{Name: "required", In: InParameter, Type: TypeBool, Default: false, Doc: "Whether a value must be bound."},

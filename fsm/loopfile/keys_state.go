@@ -1,5 +1,7 @@
 package loopfile
 
+import "loops/fsm"
+
 // The body of a state.
 var stateKeys = []Key{
 	{Name: "description", In: InState, Type: TypeText, Doc: "What the state does, for people."},
@@ -13,6 +15,7 @@ var stateKeys = []Key{
 	{Name: "agent", In: InState, Type: TypeText, Doc: "Agent that handles a prompt."},
 	{Name: "tools", In: InState, Type: TypeTexts, Doc: "Tools an agent may use for a prompt."},
 	{Name: "model", In: InState, Type: TypeText, Doc: "Model for a prompt and for the judge of this state."},
+	{Name: "model_hint", In: InState, Type: TypeText, Values: fsm.ModelHints, Doc: "What the model of a prompt and of the judge of this state is to be good at, instead of `model`: `coding`, `reasoning`, or `burst` for short answers. Which model that is depends on the agent host; see docs/agents.md."},
 	{Name: "effort", In: InState, Type: TypeText, Doc: "Reasoning effort for a prompt and for the judge of this state."},
 	{Name: "host", In: InState, Type: TypeText, Doc: "Agent host that a prompt and its judge go to, such as claude or codex; without it, that of `llm`."},
 	{Name: "session_mode", In: InState, Type: TypeText, Values: sessionModes, Doc: "`continue`: the prompt carries on the session of the prompt before, if that one was to continue too; `fresh`: it begins a new one. Without it, as the loop says."},
@@ -61,6 +64,7 @@ var stateKeys = []Key{
 	{Name: "on_throttle_hard", In: InState, Type: TypeTarget, Doc: "Where to go at `hard_max`; without it, `on_error`."},
 
 	{Name: "budget", In: InState, Type: TypeBlock, Block: InBudget, NotNull: true, Doc: "Limits what all visits to this state together may use."},
+	{Name: "cost_ceiling", In: InState, Type: TypeBlock, Block: InCostCeiling, NotNull: true, Doc: "What all visits to this state together may cost: `{cost_ceiling_per_state: 2.50, cost_warn_at: 1}`. The run ends as failed after the prompt that exceeds it."},
 	{Name: "on_budget", In: InState, Type: TypeTarget, Doc: "Where to go when a budget is used up; without it, where the loop's `on_budget` says."},
 
 	{Name: "on_interrupted", In: InState, Type: TypeTarget, Doc: "Where a resumed run goes if it was stopped or killed while the action ran; without it, the action runs again."},
@@ -79,7 +83,6 @@ var stateKeys = []Key{
 	{Name: "prepatch_check", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: prepatch, Doc: "What to do when tests pass without the change."},
 	{Name: "request_path", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "prompts are sent by the agent's program", Doc: "How a prompt is sent."},
 	{Name: "pruning_profile", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: pruning, Doc: "What an agent may leave out of its session."},
-	{Name: "cost_ceiling", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "costs are not limited", Doc: "Cost above which to stop."},
 
 	{Name: "fragment_name", In: InState, Type: TypeText, Status: StatusInternal, Doc: "Written when a fragment is expanded."},
 	{Name: "fragment_bindings", In: InState, Type: TypeMap, Status: StatusInternal, Doc: "Written when a fragment is expanded."},

@@ -19,7 +19,7 @@ loop: host_guard prompt_size_guard evidence_contract_ok throttle budget on_budge
 state: action action_type params evaluate route on_yes on_success on_no on_failure on_error on_partial on_blocked next terminal
 state: failure capture append_to_messages timeout idle_timeout on_maintain max_retries on_retry_exhausted retryable_exit_codes
 state: max_rate_limit_retries on_rate_limit_exhausted rate_limit_backoff_base_seconds rate_limit_max_wait_seconds
-state: rate_limit_long_wait_ladder loop context_passthrough with worktree fragment agent tools model effort request_path type
+state: rate_limit_long_wait_ladder loop context_passthrough with worktree fragment agent tools model model_hint effort request_path type
 state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_guard prepatch_check session_mode description
 state: fragment_name fragment_bindings fragment_parameters
 state: on_interrupted idempotent budget on_budget set message retry wait on_timeout ask
@@ -41,7 +41,8 @@ evaluate: type operator target tolerance pattern negate path prompt schema min_c
 evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line
 evaluate: error_patterns key evidence votes quorum model host effort timeout yes no expression filter
 throttle: normal_max warn_max hard_max
-llm: enabled host model max_tokens timeout effort
+cost_ceiling: cost_ceiling_per_state cost_warn_at
+llm: enabled host model model_hint max_tokens timeout effort
 circuit: repeated_failure
 circuit.repeated_failure: window on_repeated_failure progress_paths exclude_paths recurrent_window
 host_guard: enabled cooldown_ms warn_pct critical_pct on_pressure pressure_state on_abort_route max_cumulative_subproc_mb

@@ -32,7 +32,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 		Maintain: b.bool("maintain"), OnHandoff: b.text("on_handoff"), InputKey: b.text("input_key"),
 		RequiredInputs: b.texts("required_inputs"), Scope: b.texts("scope"), Singleton: b.bool("singleton"), Worktree: b.text("worktree"),
 		SessionMode: b.text("session_mode"), Permissions: b.text("permissions"),
-		LLM: llm(b.sub("llm")), Stall: d.stall(b.sub("circuit")), HostGuard: d.hostGuard(b.sub("host_guard")),
+		LLM: d.llm(b.sub("llm")), Stall: d.stall(b.sub("circuit")), HostGuard: d.hostGuard(b.sub("host_guard")),
 		PromptSizeGuard: promptSizeGuard(b.sub("prompt_size_guard")),
 		Category:        b.text("category"), Labels: b.texts("labels"), Visibility: b.text("visibility"), SuppressFlags: d.flags,
 	}
@@ -119,9 +119,9 @@ func (d *decoder) parameters(b *block, key, at string) []fsm.Parameter {
 
 func list(v any) []any { l, _ := v.([]any); return l }
 
-func llm(b *block) fsm.LLM {
+func (d *decoder) llm(b *block) fsm.LLM {
 	return fsm.LLM{
-		Enabled: b.bool("enabled"), Host: b.text("host"), Model: b.text("model"), Effort: b.text("effort"),
+		Enabled: b.bool("enabled"), Host: b.text("host"), Model: d.model(b), Effort: b.text("effort"),
 		Timeout: b.duration("timeout"),
 	}
 }

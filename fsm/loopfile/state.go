@@ -76,7 +76,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.Timeout, s.Idle = b.duration("timeout"), b.duration("idle_timeout")
 	s.Capture, s.Append = b.text("capture"), b.text("append_to_messages")
 	s.Message = b.text("message")
-	s.Agent, s.Tools, s.Model, s.Effort = b.text("agent"), b.texts("tools"), b.text("model"), b.text("effort")
+	s.Agent, s.Tools, s.Model, s.Effort = b.text("agent"), b.texts("tools"), d.model(b), b.text("effort")
 	s.Host, s.SessionMode, s.Permissions = b.text("host"), b.text("session_mode"), b.text("permissions")
 	s.Loop, s.With, s.Passthrough = b.text("loop"), b.mapping("with"), b.bool("context_passthrough")
 	s.Extension = d.extension(s)
@@ -116,6 +116,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.OnInterrupted, s.Once = to("on_interrupted"), !b.bool("idempotent")
 	s.Throttle = d.throttle(b)
 	s.Budget, s.OnBudget = d.budget(b), to("on_budget")
+	s.CostCeiling = d.costCeiling(b)
 	d.verdicts(s)
 	s.Set = d.assignments(b)
 	if b.has("route") {

@@ -59,9 +59,11 @@ type Config struct {
 	Worktree     string        // see WorktreeKeep; "" = keep
 	GitTimeout   time.Duration // of one command of git that loops itself starts; 0 = the default
 	Retention    Retention
-	Notify       []Notify     // of the person's file, then of the project's
-	Hosts        []*host.Host // in the order of the files
-	ActionTypes  []ActionType // in the order of the files, those of the environment last
+	Notify       []Notify                     // of the person's file, then of the project's
+	GitFacts     string                       // one of the words below; "" = on
+	ModelHints   map[string]map[string]string // models by host and model_hint; "" turns one off
+	Hosts        []*host.Host                 // in the order of the files
+	ActionTypes  []ActionType                 // in the order of the files, those of the environment last
 
 	Thresholds map[string]int64 // readiness_threshold and outcome_threshold of little-loops' confidence gate, as far as its file has them
 

@@ -40,6 +40,7 @@ const (
 	FormTypes    Form = "types"    // a map
 	FormWebhooks Form = "webhooks" // a map
 	FormLimits   Form = "limits"   // a map of names and whole numbers from 1
+	FormHints    Form = "hints"    // a map of maps
 	FormTexts    Form = "texts"    // a text, or a list of some
 )
 
@@ -59,6 +60,7 @@ var keys = sync.OnceValue(func() []Key {
 		textKey("run.host", "the first that is installed", "Agent CLI of prompts and judges that name none.", func(c *Config) *string { return &c.Host }),
 		textKey("run.model", "that of the host", "Model of prompts that name none.", func(c *Config) *string { return &c.Model }),
 		wordKey("run.permissions", "skip", "host: agents do only what their own settings allow; skip: as the loop says.", []string{"skip", "host"}, func(c *Config) *string { return &c.Permissions }),
+		wordKey("run.git_facts", GitFactsOn, "Whether the record of a run says which commit and branch it worked on, and a digest of what was not committed as it began and as it ended.", []string{GitFactsOn, GitFactsOff}, func(c *Config) *string { return &c.GitFacts }),
 		durationKey("run.delay", "0s", "Pause between the states of loops without a backoff.", true, func(c *Config) *time.Duration { return &c.Delay }),
 		wordKey("run.durability", "strict", "What a power failure may cost, as --durability.", []string{"strict", "grouped", "none"}, func(c *Config) *string { return &c.Durability }),
 		wordKey("run.permanent_failures", PermanentStop, "Where a permanent failure (login, billing, not installed) leads without on_error: stop: the run ends, and can be resumed there; verdict: the other routes of the state take it.", []string{PermanentStop, PermanentVerdict}, func(c *Config) *string { return &c.PermanentFailures }),
@@ -127,6 +129,7 @@ var keys = sync.OnceValue(func() []Key {
 		{Name: "notify", Form: FormNotify, Means: "What to send when a run begins or ends. The lists of all files are joined.", read: (*decoder).notify, show: nothing},
 		{Name: "webhooks", Form: FormWebhooks, Means: "What loops serve does when others send it something, by name; see docs/webhooks.md. Those of a project alone count.", read: (*decoder).webhooks, show: nothing},
 		{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},
+		{Name: "model_hints", Form: FormHints, Means: "Models by agent host and model_hint of a loop file: coding, reasoning and burst. false: none.", read: (*decoder).modelHints, show: nothing},
 		{Name: "action_types", Form: FormTypes, Means: "Action types besides those of the language: a program for each, or an agent host.", read: (*decoder).actionTypes, show: nothing},
 	}
 })

@@ -75,6 +75,7 @@ func (l Layers) reference(c *Config) {
 		c.Host = name
 		set("run.host")
 	}
+	c.referenceHints(orchestration["model_hints"], warn)
 	commands, _ := f["commands"].(map[string]any)
 	gate, _ := commands["confidence_gate"].(map[string]any)
 	for _, name := range thresholds {

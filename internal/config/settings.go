@@ -17,6 +17,12 @@ type Retention struct {
 	MaxSize   int64         // bytes that all runs may take; 0 = no limit
 }
 
+// Whether the record of a run says what git says of its files.
+const (
+	GitFactsOn  = "on"
+	GitFactsOff = "off"
+)
+
 // What becomes of a run's work tree when the run is over.
 const (
 	WorktreeKeep    = "keep"    // it stays if it has changes or commits of its own, and goes otherwise

@@ -16,6 +16,7 @@ var claude = &Host{
 	Program: "claude",
 	// As with little-loops.
 	JudgeModel: "sonnet",
+	Hints:      map[string]string{"coding": "sonnet", "reasoning": "opus", "burst": "haiku"},
 	Stop:       syscall.SIGINT, // at TERM it leaves the processes of its tools
 	Has: Features{
 		Model: true, Agent: true, Tools: true, Effort: true, Session: true, Permissions: true,

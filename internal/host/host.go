@@ -10,12 +10,13 @@ import (
 
 // A Host is one agent CLI.
 type Host struct {
-	Name       string         // as people write it
-	Aliases    []string       // other names for it, such as little-loops'
-	Program    string         // looked up in PATH
-	Stop       syscall.Signal // the one it ends best at; whatever is left gets TERM and KILL anyway
-	JudgeModel string         // that judges where nothing names one; "" = the host's own
-	Documented bool           // built from its documentation: it was never driven for real
+	Name       string            // as people write it
+	Aliases    []string          // other names for it, such as little-loops'
+	Program    string            // looked up in PATH
+	Stop       syscall.Signal    // the one it ends best at; whatever is left gets TERM and KILL anyway
+	JudgeModel string            // that judges where nothing names one; "" = the host's own
+	Hints      map[string]string // the model for each model_hint of a loop file; nil = the settings have to name them
+	Documented bool              // built from its documentation: it was never driven for real
 	Has        Features
 
 	// Command says how it is started. An error says to a person why this request cannot be made to this host.
@@ -23,6 +24,9 @@ type Host struct {
 	// Stream returns a reader for what it then prints.
 	Stream func(Request) Stream
 }
+
+// ModelHints are what a loop may want of a model instead of naming one.
+var ModelHints = []string{"coding", "reasoning", "burst"}
 
 // Features are the keys of a loop file that mean something to a host.
 type Features struct {

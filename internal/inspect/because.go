@@ -144,7 +144,8 @@ func (b *Because) Add(e fsm.Event) {
 		case 1:
 			now.sub = e
 		}
-	case fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventHostPressureAbort, fsm.EventHostBudgetExceeded:
+	case fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventHostPressureAbort, fsm.EventHostBudgetExceeded, fsm.EventCostCeilingExceeded,
+		fsm.EventWorkdirVanished:
 		b.limit = e
 	}
 	if e.Depth == 0 && leads(e) && (e.Kind != fsm.EventRetryExhausted || !now.failed()) {

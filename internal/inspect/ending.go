@@ -95,6 +95,9 @@ func Untransitioned(l *fsm.Loop, state, verdict string) string {
 // NoTransition is the error of a run whose last state led nowhere, as little-loops words it.
 const NoTransition = "No valid transition"
 
+// endNoRoute is how newer versions of little-loops record that a run ended whose last state led nowhere.
+const endNoRoute = "no_route"
+
 // EndWord says how a run ended, without where and when. maxSteps is 0 where it is not known.
 func EndWord(o fsm.Outcome, maxSteps int) string {
 	steps := "steps"
@@ -107,7 +110,8 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended by a signal to its action", fsm.EndError: "ended with an error",
 		fsm.EndHandoff: "handed off", fsm.EndParked: "parked", fsm.EndCycle: "stopped in a cycle", fsm.EndStall: "stopped without progress",
 		fsm.EndHostPressure: "stopped for lack of memory", fsm.EndHostBudget: "stopped at its memory budget",
-		fsm.EndBudget: "stopped at its budget",
+		fsm.EndBudget: "stopped at its budget", fsm.EndCostCeiling: "stopped at a cost ceiling",
+		fsm.EndWorkdirVanished: "stopped without its working directory", endNoRoute: "ended with an error",
 	}[o.TerminatedBy]
 	switch {
 	case word == "":

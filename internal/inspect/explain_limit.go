@@ -47,6 +47,14 @@ func (x *explainer) limit(e fsm.Event) string {
 			return fmt.Sprintf("The budget of %s limits %s, and what a prompt cost is not known.", whose(e), val("limit"))
 		}
 		return fmt.Sprintf("The budget of %s was used up: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
+	case fsm.EventCostCeilingWarn:
+		return fmt.Sprintf("The visits to %s had cost %s US dollars: a warning comes from %s on (cost_warn_at).", state, val("cost_usd"), val("cost_warn_at"))
+	case fsm.EventCostCeilingUnknown:
+		return fmt.Sprintf("What the visits to %s cost is not known (%s), so its cost_ceiling cannot hold it back.", state, val("reason"))
+	case fsm.EventCostCeilingExceeded:
+		return fmt.Sprintf("The visits to %s had cost %s US dollars, more than its cost_ceiling_per_state of %s.", state, val("cost_usd"), val("cost_ceiling_per_state"))
+	case fsm.EventWorkdirVanished:
+		return fmt.Sprintf("The folder that its actions run in was gone: %s.", val("path"))
 	case fsm.EventRateLimitExhausted:
 		return fmt.Sprintf("The host rate-limited until all waits were used up: %s short and %s long ones, %s in all.",
 			val("short_retries"), val("long_retries"), secondsOf(e, "total_wait_seconds"))
@@ -202,7 +210,11 @@ func Ending(e fsm.Event, l *fsm.Loop) Sentence {
 		text = fmt.Sprintf("It ended in %s because of memory", final)
 	case fsm.EndBudget:
 		text = fmt.Sprintf("It ended in %s because a budget is used up", final)
-	case fsm.EndError:
+	case fsm.EndCostCeiling:
+		text = fmt.Sprintf("It ended in %s because of its cost ceiling", final)
+	case fsm.EndWorkdirVanished:
+		text = fmt.Sprintf("It ended before %s because its working directory was gone", final)
+	case fsm.EndError, endNoRoute:
 		text = fmt.Sprintf("It ended in %s with an error", final)
 	default:
 		text = fmt.Sprintf("It ended in %s (%s)", final, by)

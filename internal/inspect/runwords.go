@@ -106,7 +106,8 @@ var statuses = []persistence.Status{
 // endings are what a record may say that ended a run, but for what newer programs say.
 var endings = []string{
 	"", fsm.EndTerminal, fsm.EndMaxSteps, fsm.EndMaxIterations, fsm.EndTimeout, fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndSystemSignal, fsm.EndError,
-	fsm.EndHandoff, fsm.EndParked, fsm.EndCycle, fsm.EndStall, fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget,
+	fsm.EndHandoff, fsm.EndParked, fsm.EndCycle, fsm.EndStall, fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget, fsm.EndCostCeiling,
+	fsm.EndWorkdirVanished, endNoRoute,
 }
 
 // RecordedAs returns the statuses, and what ended them, with which runs may be recorded for which [StatusWord] or

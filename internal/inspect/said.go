@@ -180,6 +180,14 @@ func EventText(e fsm.Event) string {
 			line += "; the run stops here"
 		}
 		return line
+	case fsm.EventCostCeilingWarn:
+		return "state " + Text(e.Get("state")) + " has cost " + Text(e.Get("cost_usd")) + " US dollars (cost_warn_at " + Text(e.Get("cost_warn_at")) + ")"
+	case fsm.EventCostCeilingUnknown:
+		return "what state " + Text(e.Get("state")) + " cost is not known: " + Text(e.Get("reason"))
+	case fsm.EventCostCeilingExceeded:
+		return "state " + Text(e.Get("state")) + " has cost " + Text(e.Get("cost_usd")) + " US dollars, more than its ceiling of " + Text(e.Get("cost_ceiling_per_state")) + "; the run stops here"
+	case fsm.EventWorkdirVanished:
+		return "the folder that actions run in is gone: " + Text(e.Get("path"))
 	case fsm.EventLimitRaised:
 		return "limit raised: " + Text(e.Get("limit")) + " " + Text(e.Get("from")) + " -> " + Text(e.Get("to"))
 	case fsm.EventBudgetWarning:

@@ -52,7 +52,7 @@ func Of(l *fsm.Loop) *value.Map {
 	llm := object{value.NewMap()}
 	llm.flag("enabled", l.LLM.Enabled, def.LLM.Enabled)
 	llm.text("host", l.LLM.Host, "")
-	llm.text("model", l.LLM.Model, "")
+	llm.model(l.LLM.Model)
 	llm.text("effort", l.LLM.Effort, "")
 	llm.seconds("timeout", l.LLM.Timeout, def.LLM.Timeout)
 	w.list("llm", llm.m)

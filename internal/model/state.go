@@ -30,7 +30,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	}
 	w.text("agent", s.Agent, "")
 	w.texts("tools", s.Tools)
-	w.text("model", s.Model, "")
+	w.model(s.Model)
 	w.text("effort", s.Effort, "")
 	w.text("host", s.Host, "")
 	w.text("session_mode", s.SessionMode, "")
@@ -107,6 +107,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.text("on_throttle_hard", s.OnThrottleHard, "")
 	w.list("budget", budgetModel(s.Budget))
 	w.text("on_budget", s.OnBudget, "")
+	w.list("cost_ceiling", ceilingModel(s.CostCeiling))
 	w.text("on_interrupted", s.OnInterrupted, "")
 	w.flag("idempotent", !s.Once, true)
 	return w.m

@@ -138,7 +138,8 @@ func (s *htmlStep) add(e fsm.Event) {
 			s.notes = append(s.notes, note(e))
 		}
 		switch e.Kind {
-		case fsm.EventActionError, fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventRetryExhausted, fsm.EventRateLimitExhausted:
+		case fsm.EventActionError, fsm.EventCycleDetected, fsm.EventStallDetected, fsm.EventBudgetExceeded, fsm.EventRetryExhausted, fsm.EventRateLimitExhausted,
+			fsm.EventCostCeilingExceeded, fsm.EventWorkdirVanished:
 			s.failed = true
 		}
 	}
