@@ -292,7 +292,9 @@ func (f *fork) finish(b *Branch, m *BranchMemory, verdict, text string) {
 		fields = append(fields, Field{"error", value.Truncate(text, 500)})
 	}
 	e.emit(EventBranchEnd, append(fields, Field{"done", int64(f.done)}, Field{"branches", int64(len(f.st.Branches.List))})...)
-	e.record(true)
+	if e.record(true) {
+		e.settle() // a list inside a branch can be done again from here
+	}
 	if f.lost || f.won {
 		f.stopAll()
 	}

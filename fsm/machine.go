@@ -24,7 +24,6 @@ type machine struct {
 	steps  int       // that it made
 	drains bool      // nothing more is to begin
 	news   int       // counts the changes that were reported (Config.Changed)
-	wake   bool      // a user ends a wait, which none has taken yet
 	now    time.Time // of the step that it makes
 	seq    uint64    // number of the last event that was recorded
 	broken error     // the first failed record; nothing is done after it
@@ -43,11 +42,14 @@ type input struct {
 // step takes what happened, and has the run go on until it needs the world again. Then out holds what is to be recorded, and begun what is to
 // be started once that is durable. Effects whose life has ended are to be ended, and next says when step is to be called again at the latest.
 func (m *machine) step(now time.Time, in input) {
-	m.now, m.wake = now, in.wake
+	m.now = now
 	m.steps++
 	m.drains = m.drains || in.drain
 	if in.news {
 		m.news++
+	}
+	if in.wake {
+		m.awaken()
 	}
 	if in.stop != nil {
 		m.life.end(in.stop)
@@ -67,6 +69,8 @@ type task struct {
 	x       *Executor           // that it runs
 	over    func() bool         // it goes on once this reports true; nil = it can go on
 	left    limitOfTime         // it is asked again then at the latest; nil = there is no such time
+	wakes   time.Time           // since when it is in a wait that a user may end; zero = it is in none
+	woken   bool                // a user ends that wait
 	turn    func() (none, bool) // lets it go on until it gives way. It reports false where the task has ended
 	give    func(none) bool     // gives way
 }
@@ -105,7 +109,7 @@ func (m *machine) advance() {
 			if t.over != nil && !t.over() {
 				continue
 			}
-			t.over, t.left, moved = nil, nil, true
+			t.over, t.left, t.wakes, t.woken, moved = nil, nil, time.Time{}, false, true
 			if _, goes := t.turn(); !goes {
 				m.tasks = slices.Delete(m.tasks, i, i+1)
 				i--
@@ -190,11 +194,17 @@ func (e *Executor) start(f func(context.Context), then func()) *effect {
 	return x
 }
 
-// takeWake reports whether a user ends a wait, which is this one.
-func (m *machine) takeWake() bool {
-	taken := m.wake
-	m.wake = false
-	return taken
+// awaken ends one of the waits that a user may end: the one that has lasted longest.
+func (m *machine) awaken() {
+	var first *task
+	for _, t := range m.tasks {
+		if !t.wakes.IsZero() && (first == nil || t.wakes.Before(first.wakes)) {
+			first = t
+		}
+	}
+	if first != nil {
+		first.woken = true
+	}
 }
 
 // A life is how long a part of the run may go on: the run itself, a branch or an item.

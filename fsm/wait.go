@@ -246,7 +246,7 @@ func (e *Executor) sleepUntil(up func() (time.Duration, bool), over func() bool)
 				return
 			}
 		}
-		e.nap(nap, news, true)
+		e.nap(nap, news, w.Since)
 		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", WaitEnded})
 			return
@@ -262,14 +262,16 @@ func (e *Executor) sleepUntil(up func() (time.Duration, bool), over func() bool)
 }
 
 // nap waits for a time. It returns early when the run is to end, when there is other news than those seen, and, where that may end it, when
-// a user wakes the run, which sets woken. It reports whether something is asked of the run.
-func (e *Executor) nap(d time.Duration, seen int, wakes bool) (news bool) {
-	m, begun := e.machine, e.now()
+// a user wakes the run, which sets woken. since is when the wait began that a user may end, zero for one that no user may. It reports
+// whether something is asked of the run.
+func (e *Executor) nap(d time.Duration, seen int, since time.Time) (news bool) {
+	m, t, begun := e.machine, e.task, e.now()
 	left := func() (time.Duration, bool) { return d - e.now().Sub(begun), true }
+	t.wakes = since
 	e.rest(func() bool {
 		rest, _ := left()
 		news = m.news != seen || e.drained()
-		e.woken = e.woken || !news && !e.ending() && wakes && m.takeWake()
+		e.woken = !news && !e.ending() && t.woken
 		return rest <= 0 || e.ending() || news || e.woken
 	}, left)
 	return news
