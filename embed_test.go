@@ -50,7 +50,7 @@ func TestEmbed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	build := exec.Command("go", "build", "-o", "example", ".")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", "example", ".")
 	build.Dir, build.Env = dir, append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

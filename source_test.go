@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -44,10 +45,16 @@ func TestEventKinds(t *testing.T) {
 	})
 }
 
-// eachGoFile hands over the Go files of the module, tests too, with slashes in their names.
-func eachGoFile(t *testing.T, look func(name string, fset *token.FileSet, f *ast.File)) {
-	t.Helper()
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+// A goFile is a parsed file of the module.
+type goFile struct {
+	name string // with slashes
+	fset *token.FileSet
+	file *ast.File
+}
+
+// goFiles returns the Go files of the module, tests too, which are parsed once for all tests. No test may change one.
+var goFiles = sync.OnceValues(func() (files []goFile, err error) {
+	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -59,12 +66,22 @@ func eachGoFile(t *testing.T, look func(name string, fset *token.FileSet, f *ast
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err == nil {
-			look(filepath.ToSlash(name), fset, f)
+			files = append(files, goFile{filepath.ToSlash(name), fset, f})
 		}
 		return err
 	})
+	return files, err
+})
+
+// eachGoFile hands over the Go files of the module, tests too, with slashes in their names.
+func eachGoFile(t *testing.T, look func(name string, fset *token.FileSet, f *ast.File)) {
+	t.Helper()
+	files, err := goFiles()
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range files {
+		look(f.name, f.fset, f.file)
 	}
 }
 

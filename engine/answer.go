@@ -20,15 +20,19 @@ import (
 
 // An Answer is a user's answer to the question that a run asks.
 type Answer struct {
-	Choice   string            // its name, or its number in the list of choices
-	Fields   map[string]string // as texts, by name
-	From     string            // who answers; "" = the user of this process
-	Person   string            // by which a quorum tells people apart; "" = From
-	Known    []string          // the names and teams by which the face knows who answers; nil = it does not
-	Link     string            // the id of the link by which it came, which answers once; "" = it came by none
-	Withdraw bool              // the question is taken back: there is no choice
-	Address  string            // of the question; "" = the one question that the run has asked in all: where it asked others, that is refused
+	Choice    string            // its name, or its number in the list of choices
+	Fields    map[string]string // as texts, by name
+	From      string            // who answers; "" = the user of this process
+	Person    string            // by which a quorum tells people apart; "" = From
+	Known     []string          // the names and teams by which the face knows who answers; nil = it does not
+	Link      string            // the id of the link by which it came, which answers once; "" = it came by none
+	Confirmed bool              // the user confirmed the choice, which questions may ask for
+	Withdraw  bool              // the question is taken back: there is no choice
+	Address   string            // of the question; "" = the one question that the run has asked in all: where it asked others, that is refused
 }
+
+// ErrUnconfirmed is in the refusal of a choice that is to be confirmed and was not.
+var ErrUnconfirmed = errors.New("the choice is to be confirmed")
 
 // An Answered is an answer that is on record.
 type Answered struct {
@@ -87,6 +91,10 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	fields, err := given.check() // the choice by its name
 	if err != nil {
 		return given, refuse(Usage, "%v", err)
+	}
+	if !s.Confirmed && given.Question.Confirms(given.Choice) {
+		again := Do(OpAnswer, string(id), Setting{SetQuestion, given.Question.Address}, Setting{SetYes, ""})
+		return given, &Refusal{Kind: Usage, Err: ErrUnconfirmed, Text: textf("%s is a choice to be confirmed: %s %s", given.Choice, again, given.Choice)}
 	}
 	if err := a.first(ctx, given.Question, 0); err != nil {
 		return given, err
@@ -210,8 +218,8 @@ func (a *Answered) check() (_ *value.Map, err error) {
 	return nil, nil
 }
 
-// Question returns the first question of a run that has no answer on record yet, nil where there is none.
-func (e *Engine) Question(ctx context.Context, id persistence.ID) (*fsm.OpenQuestion, error) {
+// Questions returns the questions of a run that have no answer on record yet.
+func (e *Engine) Questions(ctx context.Context, id persistence.ID) ([]*fsm.OpenQuestion, error) {
 	if err := unnamed(string(id)); err != nil {
 		return nil, err
 	}
@@ -220,10 +228,7 @@ func (e *Engine) Question(ctx context.Context, id persistence.ID) (*fsm.OpenQues
 		return nil, err
 	}
 	m, err := store.Snapshot(ctx, id)
-	if open := Unanswered(ctx, store, id, m.Questions()); len(open) > 0 {
-		return open[0], err
-	}
-	return nil, err
+	return Unanswered(ctx, store, id, m.Questions()), err
 }
 
 // Unanswered returns the questions of a run that have no answer on record yet, with the answers so far to those that need several. A run that

@@ -86,7 +86,7 @@ func TestNothingBeginsUnasked(t *testing.T) {
 			"answer":   func(ctx context.Context) error { _, err := e.Answer(ctx, "", Answer{Choice: "yes"}); return err },
 			"fork":     func(ctx context.Context) error { _, err := e.Fork(ctx, ForkRequest{At: "1"}, nil); return err },
 			"resume":   func(ctx context.Context) error { _, err := e.Resume(ctx, ResumeRequest{}, nil); return err },
-			"question": func(ctx context.Context) error { _, err := e.Question(ctx, ""); return err },
+			"question": func(ctx context.Context) error { _, err := e.Questions(ctx, ""); return err },
 			"remove": func(ctx context.Context) error {
 				_, err := e.Remove(ctx, RemoveRequest{Runs: []string{""}, Force: true})
 				return err

@@ -23,7 +23,7 @@ type recording struct {
 func newRecording(j *job, r *Run) *recording {
 	mine := make(chan struct{})
 	return &recording{
-		j: j, id: r.id, mine: mine, limit: anyLimit,
+		j: j, id: r.id, mine: mine, limit: AnyLimit,
 		claim:  sync.OnceFunc(func() { close(mine) }),
 		onTape: sync.OnceFunc(func() { close(r.onTape) }),
 	}

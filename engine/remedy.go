@@ -61,6 +61,7 @@ const (
 	SetDir           = "dir"
 	SetQuestion      = "question"
 	SetWithdraw      = "withdraw"
+	SetYes           = "yes"
 )
 
 // A Remedy is an operation that a user can ask for next. A face writes it as what a user does there, such as a command line.

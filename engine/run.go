@@ -357,12 +357,12 @@ func ResumeRemedy(ended, id string, steps, passes int) Remedy {
 	case fsm.EndMaxSteps:
 		return Do(OpResume, id, Setting{SetExtend, fmt.Sprintf("steps=%d", cmp.Or(steps, 20))})
 	case fsm.EndBudget:
-		return Do(OpResume, id, anyLimit)
+		return Do(OpResume, id, AnyLimit)
 	case fsm.EndMaxIterations:
 		return Do(OpResume, id, Setting{SetExtend, fmt.Sprintf("passes=%d", cmp.Or(passes, 5))})
 	}
 	return Do(OpResume, id)
 }
 
-// anyLimit is the setting for a run that reached a limit of its budget, where it is not known which.
-var anyLimit = Setting{SetExtend, "LIMIT=N"}
+// AnyLimit is the setting for a run that reached a limit of its budget, where it is not known which.
+var AnyLimit = Setting{SetExtend, "LIMIT=N"}

@@ -26,6 +26,7 @@ type Ask struct {
 	Fields   []AskField
 	Show     string   // template; a text, or a file whose text is shown
 	Who      []string // who is asked, for people
+	Confirm  []string // choices that are to be confirmed before they count
 	Approval bool     // it is an approval: the first choice means yes, and the second one no
 
 	Remind   time.Duration // between two reminders while it is open; 0 = none are sent
@@ -136,6 +137,9 @@ func (e *Executor) freeze(a *Ask, w *Awaiting) error {
 	if len(a.Who) > 0 {
 		form.Set("who", anyTexts(a.Who))
 	}
+	if len(a.Confirm) > 0 {
+		form.Set("confirm", anyTexts(a.Confirm))
+	}
 	if a.Approval {
 		form.Set("approval", true)
 	}
@@ -169,7 +173,7 @@ func (w *Awaiting) ask() *Ask {
 		}
 		return out
 	}
-	a.Choices, a.Who = texts(form, "choices"), texts(form, "who")
+	a.Choices, a.Who, a.Confirm = texts(form, "choices"), texts(form, "who"), texts(form, "confirm")
 	a.Show, _ = form.Value("show").(string)
 	a.Approval, _ = form.Value("approval").(bool)
 	quorum, _ := form.Value("quorum").(int64)
@@ -182,6 +186,9 @@ func (w *Awaiting) ask() *Ask {
 	}
 	return a
 }
+
+// Confirms reports whether a choice, by its name, is to be confirmed before it counts.
+func (a *Ask) Confirms(choice string) bool { return slices.Contains(a.Confirm, choice) }
 
 // Chosen returns the choice that a text names: by its name, or by its number from 1 on, unless a choice is named so. Nothing shorter
 // names one. An approval is answered by yes and approve, and by no and reject, whichever its choices are.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -47,7 +48,11 @@ func newTypist(t *testing.T, args ...string) *typist {
 	x := &typist{t: t, bin: binary(t), dir: t.TempDir(), done: make(chan struct{})}
 	must(t, os.Mkdir(filepath.Join(x.dir, ".loops"), 0o755))
 	must(t, os.WriteFile(filepath.Join(x.dir, ".loops", "ship.yaml"), []byte(asking), 0o644))
+	must(t, os.WriteFile(filepath.Join(x.dir, ".loops", "two.yaml"), []byte(strings.ReplaceAll(twoQuestionsLoop, `?"`, `?", confirm: [approve]`)), 0o644))
 	x.cmd = exec.Command(x.bin, args...)
+	if args[0] == "sh" {
+		x.cmd = exec.Command(args[0], args[1:]...)
+	}
 	x.cmd.Dir, x.cmd.Env = x.dir, append(cleanEnv(x.bin, x.dir), "TERM=xterm", "USER=ada")
 	var err error
 	x.tty, err = pty.StartWithSize(x.cmd, &pty.Winsize{Rows: 30, Cols: 100})
@@ -156,6 +161,42 @@ func TestAskLeftOpen(t *testing.T) {
 	x.elsewhere("answer", "ship", "approve", "--field", "percent=7")
 	if out := x.ends(); !strings.Contains(out, "shipped 7, unsaid") || strings.Count(out, "answer> ") != 1 {
 		t.Errorf("the run ended so:\n%s", out)
+	}
+}
+
+// A run asks two things at once: q leaves the first one open, and the second one is asked. A choice that is to be confirmed is asked for again.
+func TestAskTheSecondQuestion(t *testing.T) {
+	t.Parallel()
+	x := newTypist(t, "run", "two")
+	x.until("answer> ", 1)
+	x.types("q\n")
+	x.until("The question stays open. To answer it later: loops answer --question /1+", 1)
+	left := regexp.MustCompile(`later: loops answer --question (\S+)`).FindStringSubmatch(x.shown())[1]
+	x.until("answer> ", 2)
+	x.types("approve\n")
+	x.until("approve, sure? (y/N)> ", 1)
+	x.types("\n")
+	x.until("answer> ", 3)
+	x.types("1\n")
+	x.until("approve, sure? (y/N)> ", 2)
+	x.types("y\n")
+	x.until("answered: approve, by ada", 1)
+	x.elsewhere("answer", "two", "reject", "--question", left)
+	if out := x.ends(); !strings.Contains(out, "Loop completed: done") {
+		t.Errorf("the run ended so:\n%s", out)
+	}
+}
+
+// At a terminal loops answer asks for a choice that is to be confirmed again; no leaves the question open.
+func TestAnswerAsksAgain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ typed, want string }{{"n\n", "approve is a choice to be confirmed"}, {"y\n", "Answered prod of two-"}} {
+		x := newTypist(t, "sh", "-c", `"$1" run two --park -q; "$1" answer two approve --question $("$1" answer two | grep -o '/1+prod/1:[12]')`, "sh", binary(t))
+		x.until("Answer approve? [y/N] ", 1)
+		x.types(c.typed)
+		if out := x.ends(); !strings.Contains(out, c.want) {
+			t.Errorf("%q: the terminal shows:\n%s", c.typed, out)
+		}
 	}
 }
 

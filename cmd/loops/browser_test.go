@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -39,6 +41,19 @@ states:
   held: {terminal: true, failure: true}
 context: {mood: fine, place: a}
 scope: ['${context.place}']
+`
+
+// carefulLoop asks for a choice that is to be confirmed.
+const carefulLoop = `name: careful
+description: Asks twice before it deploys
+initial: ask
+scope: [careful]
+states:
+  ask:
+    ask: {question: 'Deploy it?', choices: [deploy, wait], confirm: [deploy]}
+    route: {deploy: done, wait: held}
+  done: {terminal: true}
+  held: {terminal: true, failure: true}
 `
 
 // tickLoop has as many steps as a page must be able to scroll through, and does nothing in them.
@@ -92,7 +107,8 @@ var browserStarts = sync.OnceValue(func() error {
 			return err
 		}
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.UserDataDir(b.profile), chromedp.Flag("disable-quic", true),
-			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.WSURLReadTimeout(testenv.Patience))
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("force-prefers-reduced-motion", true), // else a live page is painted 60 times a second
+			chromedp.WSURLReadTimeout(testenv.Patience))
 		allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 		var cancelBrowser func()
 		b.ctx, cancelBrowser = chromedp.NewContext(allocator)
@@ -206,7 +222,7 @@ func browserProject(t *testing.T) *webServer {
 	t.Helper()
 	dir := serveDir(t)
 	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-	for name, text := range map[string]string{"count": countLoop, "ship": shipLoop, "long": tickLoop, "list": listLoop} {
+	for name, text := range map[string]string{"count": countLoop, "ship": shipLoop, "long": tickLoop, "list": listLoop, "careful": carefulLoop} {
 		writeText(t, filepath.Join(dir, ".loops", name+".yaml"), text)
 	}
 	return startServe(t, dir, "--edit")
@@ -250,6 +266,7 @@ func TestPagesInABrowser(t *testing.T) {
 		must(t, syscall.Kill(now.PID, syscall.SIGKILL))
 		t.Logf("shown after %v", b.sees(statusIs("killed")))
 		b.sees(`document.querySelector(".lead").textContent.includes("is gone")`)
+		b.sees(`[...document.querySelectorAll("#graph .now.other text")].some((t) => t.textContent.includes("ask"))`) // it stands there, and has not left it
 	})
 
 	t.Run("a question is answered on a telephone", func(t *testing.T) {
@@ -261,6 +278,25 @@ func TestPagesInABrowser(t *testing.T) {
 		b.click(`a[href$="` + run + `"]`)
 		b.sees(`document.documentElement.scrollWidth <= 390 && document.querySelector("#ask button").getBoundingClientRect().bottom < 844`)
 		b.click(`button[value=good]`)
+		b.sees(statusIs("completed"))
+	})
+
+	t.Run("a choice that is to be confirmed needs a second tap", func(t *testing.T) {
+		run, _ := s.post("/runs", `{"loop": "careful"}`)["instance_id"].(string)
+		s.until(run, `"waiting"`)
+		if status, text := s.ask("POST", "/api/v1/projects/shop/runs/"+run+"/answer", "application/json", `{"choice": "deploy"}`); status != http.StatusBadRequest || !strings.Contains(text, "to be confirmed") {
+			t.Errorf("an answer of a program that does not confirm it: %d %s", status, text)
+		}
+		if status, text := s.ask("POST", "/api/v1/projects/shop/runs/"+run+"/answer", "application/json", `{"choice": "deploy", "confirm": "wait"}`); status != http.StatusBadRequest || !strings.Contains(text, "expected the choice again") {
+			t.Errorf("an answer of a program that confirms another one: %d %s", status, text)
+		}
+		b := s.page(t, chromium, "/")
+		b.do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+		b.open("/p/shop/runs/" + run)
+		b.sees(`!document.querySelector("#ask button[name=confirm]").checkVisibility() && document.querySelector("#ask button[value=wait]").checkVisibility()`)
+		b.click(`#ask summary`)
+		b.sees(`document.documentElement.scrollWidth <= 390 && document.querySelector("#ask button[name=confirm]").getBoundingClientRect().height >= 40`)
+		b.click(`#ask button[name=confirm]`)
 		b.sees(statusIs("completed"))
 	})
 
@@ -306,7 +342,7 @@ func TestPagesInABrowser(t *testing.T) {
 		s.post("/runs/"+run+"/stop", `{}`)
 		s.until(run, `"stopped"`)
 		b := s.page(t, chromium, "/p/shop/runs/"+run)
-		b.click(`#acts summary.go-edge`)
+		b.click(`#acts summary`)
 		b.click(`#acts a[href$="/resume"]`)
 		b.sees(`document.querySelector('[name="field.mood"]')?.value === "fine" && [...document.querySelector("[name=from]").options].some((o) => o.value === "held")`)
 		b.do(chromedp.SetValue(`[name="field.mood"]`, "better", chromedp.ByQuery), chromedp.SendKeys(`[name=limits]`, "steps=7", chromedp.ByQuery))
@@ -417,8 +453,9 @@ func TestPagesInABrowser(t *testing.T) {
 	})
 
 	t.Run("a run of 100,000 steps is scrolled through", func(t *testing.T) {
-		cmd := exec.Command(binary(t), "-C", s.dir, "run", "-q", "--no-lock", "long")
-		if out, err := cmd.CombinedOutput(); cmd.ProcessState == nil || !strings.Contains(string(out), "100000 steps") {
+		steps := testenv.Some(20_000, 100_000)
+		cmd := exec.Command(binary(t), "-C", s.dir, "run", "-q", "--no-lock", "-n", strconv.Itoa(steps), "long")
+		if out, err := cmd.CombinedOutput(); cmd.ProcessState == nil || !strings.Contains(string(out), fmt.Sprintf("%d steps", steps)) {
 			t.Fatalf("loops run long: %v\n%s", err, out)
 		}
 		b := s.page(t, chromium, "/?loop=long")
@@ -435,9 +472,9 @@ func TestPagesInABrowser(t *testing.T) {
 		}
 		b.sees(`document.querySelector("#tabs a[href$='tab=steps']") !== null && (document.querySelector("[data-again]") === null)`)
 		b.click(`#tabs a[href$="tab=steps"]`)
-		b.sees(`document.querySelector("#steps tbody tr a")?.textContent === "100000"`)
+		b.sees(`document.querySelector("#steps tbody tr a")?.textContent === "` + strconv.Itoa(steps) + `"`)
 		b.do(chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight / 2)`, nil))
-		b.sees(`[...document.querySelectorAll("#older tr a")].some((a) => Math.abs(Number(a.textContent) - 50000) < 2500)`)
+		b.sees(fmt.Sprintf(`[...document.querySelectorAll("#older tr a")].some((a) => Math.abs(Number(a.textContent) - %d) < %d)`, steps/2, min(2500, steps/20)))
 		b.do(chromedp.Evaluate(`scrollTo(0, document.body.scrollHeight)`, nil))
 		b.sees(`scrollTo(0, document.body.scrollHeight), [...document.querySelectorAll("#older tr a")].some((a) => a.textContent === "1")`)
 		b.sees(`document.querySelectorAll("#older tr").length < 3000`) // rows that were scrolled past are removed
@@ -463,6 +500,17 @@ func TestPagesInABrowser(t *testing.T) {
 		b.sees(`document.querySelectorAll(".items tbody tr").length === 2 && document.querySelector(".fatal .state").textContent === "convert"`)
 		b.click(`#which a:last-child`)
 		b.sees(`document.querySelectorAll(".items tbody tr").length === 1 && document.querySelector(".items .bad").textContent === "error" && document.querySelector(".items").innerText.includes("exit 3: no such font")`)
+		b.click(`#step details.do summary`)
+		b.click(`#step details.do[open] button`)
+		b.sees(`location.pathname.includes("/runs/list-") && !location.pathname.endsWith("` + run + `")`)
+		b.sees(statusIs("failed"))
+		b.open("/p/shop/runs/" + run + "?tab=related")
+		b.sees(`document.getElementById("related").innerText.includes("from step 1")`)
+	})
+
+	t.Run("the editor takes the place of the text", func(t *testing.T) {
+		b := s.page(t, chromium, "/p/shop/edit?loop=ship")
+		b.sees(`document.querySelector(".cm-editor") !== null && !document.getElementById("text").checkVisibility()`)
 	})
 
 	t.Run("axe-core finds nothing serious, light and dark", func(t *testing.T) {
@@ -473,10 +521,12 @@ func TestPagesInABrowser(t *testing.T) {
 		run := start(t)
 		b := s.page(t, chromium, "/")
 		of := "/p/shop/runs/" + run
-		for _, path := range []string{
-			"/", "/?q=none", "/loops", "/schedule", "/queue", "/workers", "/cost", "/doctor", "/p/shop/loop?loop=ship", "/p/shop/new", "/p/shop/start?loop=count&dry=1", of, of + "?step=1", of + "?tab=logs", of + "?tab=context",
-			of + "?tab=definition", of + "?tab=events", of + "?tab=related", of + "/fork", of + "/resume", "/p/shop/edit?loop=ship", "/p/shop/loop?loop=ship&view=effective", "/p/shop/compare?a=" + run + "&b=count", "/nothing",
-		} {
+		paths := []string{ // first a table of runs, a page with lamps, a form, a run that asks, a step, and the editor
+			"/", "/doctor", "/p/shop/start?loop=count&dry=1", of, of + "?step=1", "/p/shop/edit?loop=ship",
+			"/?q=none", "/loops", "/schedule", "/queue", "/workers", "/cost", "/p/shop/loop?loop=ship", "/p/shop/new", of + "?tab=logs", of + "?tab=context",
+			of + "?tab=definition", of + "?tab=events", of + "?tab=related", of + "/fork", of + "/resume", "/p/shop/loop?loop=ship&view=effective", "/p/shop/compare?a=" + run + "&b=count", "/nothing",
+		}
+		for _, path := range paths[:testenv.Some(6, len(paths))] {
 			b.open(path)
 			b.do(chromedp.Evaluate(string(axe), nil))
 			for scheme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast", "link-in-text-block"]`} { // only they depend on it

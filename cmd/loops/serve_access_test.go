@@ -146,6 +146,12 @@ func TestServeSignsInOverTLS(t *testing.T) {
 	if status, text := as("eve", "staple battery", "POST", "/api/v1/projects/shop/runs/"+run+"/answer", `{"choice": "good"}`); status != http.StatusBadRequest || !strings.Contains(text, "is for ada, and you are eve") {
 		t.Errorf("a signed-in user whom who does not name answers: %d %s", status, text)
 	}
+	if _, text := as("eve", "staple battery", "GET", "/p/shop/runs/"+run, ""); !strings.Contains(text, "Only ada can answer.") || !strings.Contains(text, `value="good" class="go" disabled`) {
+		t.Errorf("a signed-in user whom who does not name sees buttons that answer:\n%s", text)
+	}
+	if _, text := as("ada", "correct horse", "GET", "/p/shop/runs/"+run, ""); strings.Contains(text, "can answer.") || strings.Contains(text, " disabled") {
+		t.Errorf("the user who is asked sees no buttons that answer:\n%s", text)
+	}
 	if status, text := as("ada", "correct horse", "POST", "/api/v1/projects/shop/runs/"+run+"/answer", `{"choice": "good"}`); status != http.StatusOK || !strings.Contains(text, `"by": "ada"`) {
 		t.Errorf("the answer: %d %s", status, text)
 	}

@@ -102,6 +102,9 @@ func (d *decoder) asked(of *block) *fsm.Await {
 		a.Choices = b.texts("choices")
 		d.checkChoices(a, b)
 	}
+	if a.Confirm = b.texts("confirm"); b.has("confirm") {
+		d.checkConfirm(a, b)
+	}
 	a.Fields = d.askFields(b)
 	d.reminders(a, b)
 	return &fsm.Await{Ask: a}
@@ -128,6 +131,21 @@ func (d *decoder) checkChoices(a *fsm.Ask, b *block) {
 		case slices.Index(a.Choices, c) < i:
 			d.errorf(at, in, "duplicate-key", "the choice %s is repeated", quote(c))
 		}
+	}
+}
+
+// checkConfirm reports choices to be confirmed that are none.
+func (d *decoder) checkConfirm(a *fsm.Ask, b *block) {
+	f, path := b.fields["confirm"], join(b.path, "confirm")
+	for i, c := range a.Confirm {
+		if slices.Contains(a.Choices, c) {
+			continue
+		}
+		at := f.node
+		if i < len(at.Content) {
+			at = deref(at.Content[i])
+		}
+		d.errorf(d.pos(at), path, "bad-value", "confirm names %s, which is no choice of the question; its choices are %s", quote(c), strings.Join(a.Choices, ", "))
 	}
 }
 

@@ -170,6 +170,7 @@ var blockKeys = []Key{
 	{Name: "show", In: InAsk, Type: TypeText, Doc: "A file whose text the user sees, or a text: 64 KiB of it, as it is when the state is entered. `${...}` is replaced."},
 	{Name: "who", In: InAsk, Type: TypeTexts, Doc: "Who is asked. It is shown and recorded; where it is known who answers (`LOOPS_IDENTITY`, a user who signed in at `loops serve`, a link), only these can."},
 	{Name: "quorum", In: InAsk, Type: TypeInt, Default: 1, Min: &limit1, Max: &limit100, Doc: "How many people must give the same answer before the question is answered. Until then each of them may change their answer."},
+	{Name: "confirm", In: InAsk, Type: TypeTexts, Doc: "Choices that must be confirmed: `[deploy]`. The page asks for a second tap, `loops answer` asks `[y/N]` or needs `--yes`."},
 	{Name: "remind", In: InAsk, Type: TypeSeconds, Above: &limit0, Doc: "How often those who were notified of the question are notified again while it has no answer, 20 times at most: `4h`. It counts from when the question was asked."},
 	{Name: "escalate", In: InAsk, Type: TypeSpecial, Doc: "Who else is notified, once: names of targets of `notify` in the settings, at the first reminder (`[team]`) or after a time (`{after: 8h, to: [team]}`)."},
 

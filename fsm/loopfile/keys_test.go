@@ -23,7 +23,7 @@ state: rate_limit_long_wait_ladder loop context_passthrough with worktree fragme
 state: throttle on_throttle_hard learning cost_ceiling pruning_profile tamper_guard prepatch_check session_mode description
 state: fragment_name fragment_bindings fragment_parameters
 state: on_interrupted idempotent budget on_budget set message retry wait on_timeout ask
-ask: question choices fields show who quorum remind escalate
+ask: question choices fields show who quorum confirm remind escalate
 ask.escalate: after to
 state: for_each on_empty as key parallel on_item_failure item_retries join max_parallel on_branch_failure merge
 for_each: command

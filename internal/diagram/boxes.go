@@ -43,11 +43,7 @@ func (d *drawing) lines(i int) []string {
 		if k := d.loops[it.of]; k >= 0 {
 			loop = &d.g.Edges[k]
 		}
-		n := d.g.Nodes[it.of]
-		if d.bare {
-			n.Heat = 0
-		}
-		return n.lines(loop)
+		return d.g.Nodes[it.of].lines(loop)
 	case aLabel:
 		if text := d.g.Edges[it.of].label(); text != "" {
 			return []string{text}

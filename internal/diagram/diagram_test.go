@@ -261,13 +261,15 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestPicturesHaveNoBlocks: heat is a colour in a picture, and a character only where text is all there is.
+// TestPicturesHaveNoBlocks: heat is a colour, in a picture and on a terminal, and no character.
 func TestPicturesHaveNoBlocks(t *testing.T) {
 	t.Parallel()
 	g := load(t, "testdata/fix.yaml")
 	g.Measure(measured)
-	if picture := g.Picture(); strings.ContainsAny(picture, "▁▃▅▆█") || !strings.Contains(picture, "1m30s") {
-		t.Errorf("the picture is %s", picture)
+	for _, picture := range []string{g.Picture(), g.Mermaid(), g.DOT()} {
+		if strings.ContainsAny(picture, "▁▃▅▆█") || !strings.Contains(picture, "1m30s") {
+			t.Errorf("the picture is %s", picture)
+		}
 	}
 }
 

@@ -107,7 +107,7 @@ func (n Node) lines(loop *Edge) []string {
 	}
 	out = append(out, n.marks()...)
 	if n.Amount != "" {
-		out = append(out, strings.TrimSpace(bar(n.Heat)+" "+n.Amount))
+		out = append(out, n.Amount)
 	}
 	return out
 }
@@ -128,12 +128,4 @@ func (n Node) marks() []string {
 		out = append(out, "✗ the run failed here")
 	}
 	return out
-}
-
-// bar is heat without colours.
-func bar(heat int) string {
-	if heat == 0 {
-		return ""
-	}
-	return string([]rune("▁▃▅▆█")[heat-1])
 }

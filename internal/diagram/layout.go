@@ -15,7 +15,6 @@ type drawing struct {
 	loops  []int   // for each node its edge to itself, or -1
 	next   [][]int // for each item its links downwards
 	prev   [][]int // for each item its links upwards
-	bare   bool    // heat is a colour, and no character
 }
 
 // An itemKind says what is at a place of a drawing.

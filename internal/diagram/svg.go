@@ -47,7 +47,6 @@ func (g *Graph) Picture() string { return g.drawn(false) }
 func (g *Graph) drawn(styled bool) string {
 	var b strings.Builder
 	d := newDrawing(g)
-	d.bare = true
 	labels := make([][]string, len(d.items))
 	for i := range d.items {
 		labels[i] = d.lines(i)

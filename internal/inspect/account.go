@@ -77,7 +77,7 @@ func (t *Account) outcome(r persistence.Run, name string) diagram.Amount {
 	switch {
 	case v == nil: // a terminal state, which does nothing
 		return diagram.Amount{Tone: diagram.Good}
-	case !v.Over() && v.Verdict() == "" && v.To() == "":
+	case v.To() == "" && (r.Resumable || !v.Over() && v.Verdict() == ""): // the run stands there
 		return diagram.Amount{Tone: diagram.Other}
 	}
 	_, decided := t.Decided(r)

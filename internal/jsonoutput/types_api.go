@@ -281,6 +281,7 @@ type askExtend struct {
 
 type askAnswer struct {
 	Choice   string         `json:"choice" jsonschema:"its name, or its number from 1 on"`
+	Confirm  string         `json:"confirm,omitempty" jsonschema:"the choice again, by its name, if the question lists it under confirm"`
 	Question string         `json:"question,omitempty" jsonschema:"the address of the question; it may be absent while the run has asked one question in all"`
 	Field    map[string]any `json:"field,omitempty" jsonschema:"values of the fields of the question, by name"`
 }

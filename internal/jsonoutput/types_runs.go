@@ -120,6 +120,7 @@ type question struct {
 	Fields   map[string]string `json:"fields" jsonschema:"their types by name"`
 	Show     *string           `json:"show"`
 	Who      []string          `json:"who"`
+	Confirm  []string          `json:"confirm" jsonschema:"choices that are to be confirmed"`
 	Since    string            `json:"since"`
 	Until    *string           `json:"until"`
 	Reminded int               `json:"reminders" jsonschema:"how many reminders were sent"`

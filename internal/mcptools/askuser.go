@@ -42,6 +42,7 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 	}
 	said.Address = q.Address
 	said.Choice, _ = reply.Fields[choiceField].(string)
+	said.Confirmed, _ = reply.Fields[confirmField].(bool)
 	for _, f := range q.Fields {
 		if v, ok := reply.Fields[f.Name]; ok && v != nil && v != "" {
 			said.Fields[f.Name] = textOf(v)
@@ -56,9 +57,15 @@ func formState(p service.Pending) string { return string(p.Run.ID) + " " + p.Que
 // choiceField is the name of the choice in a form. No field of a question has it.
 const choiceField = "choice"
 
+// confirmField is the name of the switch that confirms the choice. No field of a question has it: names of fields have no blank.
+const confirmField = "confirm choice"
+
 // formOf is the form of a question, as a JSON Schema.
 func formOf(q *fsm.OpenQuestion) json.RawMessage {
 	properties := value.NewMap(choiceField, value.NewMap("type", "string", "title", "Your answer", "enum", anyTexts(q.Choices)))
+	if len(q.Confirm) > 0 {
+		properties.Set(confirmField, value.NewMap("type", "boolean", "title", "I am sure (needed for "+strings.Join(q.Confirm, ", ")+")"))
+	}
 	for _, f := range q.Fields {
 		typ := f.Type
 		if typ == "text" {

@@ -168,7 +168,7 @@ func signal(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
 }
 
 func (h *Host) giveAnswer(ctx context.Context, s *Session, v mcpserver.Values) (any, error) {
-	said := engine.Answer{Choice: v.Text("choice"), Address: v.Text("question"), From: h.User + ", by MCP", Person: h.User, Known: h.Known, Fields: map[string]string{}}
+	said := engine.Answer{Choice: v.Text("choice"), Address: v.Text("question"), From: h.User + ", by MCP", Person: h.User, Known: h.Known, Confirmed: v.Flag("confirm"), Fields: map[string]string{}}
 	for name, raw := range v.Mapping("fields") {
 		text, err := value.ParseJSON(raw)
 		if err != nil {

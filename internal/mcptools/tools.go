@@ -213,6 +213,7 @@ func Tools(h *Host) []mcpserver.Tool {
 				{Name: "run", Kind: mcpserver.Text, About: "id of a run (instance_id), or name of a loop: then its run that is running"},
 				{Name: "choice", Kind: mcpserver.Text, About: "one of the choices of the question, or its number from 1 on"},
 				{Name: "question", Kind: mcpserver.Text, About: "address of the question, as answer without choice returns it; it may be left out while the run has asked one question in all"},
+				{Name: "confirm", Kind: mcpserver.Flag, About: "the person confirmed the choice: needed for choices that the question lists under confirm; ask the person before you set it"},
 				{Name: "fields", Kind: mcpserver.Mapping, About: "the fields of the answer beside the choice, by name"},
 				{Name: "ask_user", Kind: mcpserver.Flag, About: "have the client ask its user with a form (elicitation), instead of choice and fields: the answer is theirs; one they do not give leaves the question open"},
 			},

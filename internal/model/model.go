@@ -159,6 +159,7 @@ func askModel(a *fsm.Ask) *value.Map {
 	w.list("fields", fields)
 	w.text("show", a.Show, "")
 	w.texts("who", a.Who)
+	w.texts("confirm", a.Confirm)
 	w.value("quorum", int64(a.Quorum), a.Quorum > 1)
 	w.seconds("remind", a.Remind, 0)
 	if e := a.Escalate; len(e.To) > 0 {

@@ -21,7 +21,7 @@ func (p Pending) Object() *value.Map {
 		fields.Set(f.Name, f.Type)
 	}
 	m := value.NewMap("address", q.Address, "instance_id", string(p.Run.ID), "run_id", p.Run.RunID, "loop", p.Run.Loop, "state", q.Wait.State, "question", q.Question,
-		"choices", ui.Texts(q.Choices), "fields", fields, "show", ui.OrNull(q.Show), "who", ui.Texts(q.Who), "since", ui.Stamp(q.Wait.Since), "until", nil, "reminders", int64(q.Reminders), "remind_at", nil)
+		"choices", ui.Texts(q.Choices), "fields", fields, "show", ui.OrNull(q.Show), "who", ui.Texts(q.Who), "confirm", ui.Texts(q.Confirm), "since", ui.Stamp(q.Wait.Since), "until", nil, "reminders", int64(q.Reminders), "remind_at", nil)
 	if !q.Wait.Until.IsZero() {
 		m.Set("until", ui.Stamp(q.Wait.Until))
 	}

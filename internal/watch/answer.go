@@ -15,6 +15,7 @@ type answering struct {
 	asks   []*fsm.OpenQuestion
 	chosen *fsm.OpenQuestion // nil = the user has yet to say which
 	choice string            // "" = it has yet to be typed
+	sure   bool              // it was confirmed, or needs not be
 	fields map[string]string
 	field  int // of the question, that is typed next
 }
@@ -87,6 +88,9 @@ func (a *answering) prompt() (label, means string) {
 		}
 		return "answer: ", printable(a.chosen.Numbered()) + "   Enter " + does + ", Esc leaves"
 	}
+	if !a.sure {
+		return a.choice + ", sure? ", "y or n   Enter goes on, Esc leaves"
+	}
 	f := a.chosen.Fields[a.field]
 	return f.Name + ": ", f.Type + ", may be empty   Enter goes on, Esc leaves"
 }
@@ -114,7 +118,13 @@ func (m *Model) typed(text string) Command {
 		if err != nil {
 			return wrong(err.Error())
 		}
-		a.choice = choice
+		a.choice, a.sure = choice, !a.chosen.Confirms(choice)
+	case !a.sure:
+		if text != "y" && text != "yes" {
+			a.choice = ""
+			return wrong("Nothing was answered.")
+		}
+		a.sure = true
 	default:
 		if f := a.chosen.Fields[a.field]; text != "" {
 			if _, err := a.chosen.Fill(map[string]string{f.Name: text}); err != nil {
@@ -124,7 +134,7 @@ func (m *Model) typed(text string) Command {
 		}
 		a.field++
 	}
-	if a.chosen == nil || a.choice == "" || a.field < len(a.chosen.Fields) {
+	if a.chosen == nil || a.choice == "" || !a.sure || a.field < len(a.chosen.Fields) {
 		m.pages.text, m.pages.from = a.text(), 0
 		return Command{}
 	}

@@ -331,9 +331,12 @@ func extend(r *http.Request, _ Project, s *Session, f fields, _ string) (done, e
 
 func answer(r *http.Request, _ Project, s *Session, f fields, user string) (done, error) {
 	run := r.PathValue("run")
-	said := engine.Answer{Choice: f["choice"], Address: f["question"], Fields: map[string]string{}, From: user, Known: s.Known}
+	said := engine.Answer{Choice: cmp.Or(f["choice"], f["confirm"]), Confirmed: f["confirm"] != "", Address: f["question"], Fields: map[string]string{}, From: user, Known: s.Known}
 	if said.Choice == "" {
 		return done{}, engine.Refuse(engine.Usage, "choice: it is missing")
+	}
+	if c := f["confirm"]; c != "" && c != said.Choice {
+		return done{}, engine.Refuse(engine.Usage, "confirm: expected the choice again, found %s", humanize.Quote(c))
 	}
 	for name, v := range f {
 		if key, ok := strings.CutPrefix(name, fieldPrefix); ok && v != "" {

@@ -134,7 +134,7 @@ func (s *Server) answerByLink(w http.ResponseWriter, r *http.Request) {
 	}
 	s.answerLinks(w, r, func(p Project, session *Session, key string, page *linkPage) error {
 		said := engine.Answer{
-			Choice: page.Choice, Address: page.Link.Question, From: page.By + " (by a link)", Person: page.By, Known: []string{page.By}, Link: page.ID(key), Fields: map[string]string{},
+			Choice: page.Choice, Address: page.Link.Question, From: page.By + " (by a link)", Person: page.By, Known: []string{page.By}, Link: page.ID(key), Confirmed: true, Fields: map[string]string{},
 		}
 		for name, v := range f {
 			if field, ok := strings.CutPrefix(name, fieldPrefix); ok && v != "" {

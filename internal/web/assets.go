@@ -12,6 +12,7 @@ import (
 	"mime"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,6 +91,7 @@ var templates = sync.OnceValue(func() *template.Template {
 		"do":    newButton,
 		"ago":   ago,
 		"yaml":  highlighted,
+		"has":   slices.Contains[[]string],
 		"day":   func(t time.Time) string { return t.Local().Format(time.TimeOnly) },
 		"sparks": func(base string, l loopRow) any {
 			return struct {

@@ -61,8 +61,10 @@ type boardRow struct {
 
 type cell struct {
 	Text   string
-	Run    string // the id of the run that the text names
-	Status string // a word that is shown as one; the text is "" then
+	Run    string    // the id of the run that the text names
+	Loop   string    // a loop, in place of a text
+	At     time.Time // a moment, in place of a text; zero = it is none
+	Status string    // a word that is shown as one; the text is "" then
 }
 
 // A boardButton does something about what its row is of: it sends the name of that, in a field, to an address of the project. One with Ask says that
@@ -102,12 +104,12 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 	}
 	b.Head = []string{"Loop", "Next", "Last", "Schedule"}
 	for _, l := range all {
-		next, verb, label := "never", "pause", "Pause"
+		next, verb, label := cell{Text: "never"}, "pause", "Pause"
 		switch {
 		case l.Paused != nil:
-			next, verb, label = "paused by "+l.Paused.By, "unpause", "Unpause"
+			next, verb, label = cell{Text: "paused by " + l.Paused.By}, "unpause", "Unpause"
 		case !l.Next.IsZero():
-			next = l.Next.Format("Mon 2006-01-02 15:04 MST") + ", in " + humanize.Duration(time.Until(l.Next))
+			next = cell{At: l.Next}
 		}
 		last := cell{Text: "-"}
 		if f, ok := schedule.Latest(l.Times); ok {
@@ -118,7 +120,7 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 		}
 		command := func(verb string) string { return s.Page.Command("schedule", verb, l.Loop) }
 		b.Rows = append(b.Rows, boardRow{
-			Cells:   []cell{{Text: l.Loop}, {Text: next}, last, {Text: views.ScheduleLine(&l.Schedule)}},
+			Cells:   []cell{{Loop: l.Loop}, next, last, {Text: views.ScheduleLine(&l.Schedule)}},
 			Buttons: []boardButton{{label, "schedule/" + verb, "loop", l.Loop, command(verb), ""}, {"Run now", "schedule/run-now", "loop", l.Loop, command("run-now"), ""}},
 		})
 	}

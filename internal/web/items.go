@@ -19,9 +19,13 @@ type itemTable struct {
 	Rows    []itemRow
 	Filters []tab
 	More    int // items that are left out
+	Again   *itemsAgain
 
 	all map[int64]*itemRow
 }
+
+// An itemsAgain does the failed items of a list again; nil = it cannot be done, or none failed.
+type itemsAgain struct{ To, At, Command string }
 
 // An itemRow is one item. Output is its first line, and All the rest of it, if there is more.
 type itemRow struct {
@@ -82,8 +86,7 @@ func itemError(e fsm.Event) string {
 }
 
 // show selects the rows: all, or those that failed. Of a run that does not run, nothing is running.
-func (t *itemTable) show(address func(items string) string, only string, alive bool) {
-	failed := 0
+func (t *itemTable) show(address func(items string) string, only string, alive bool) (failed int) {
 	for _, row := range t.all {
 		if row.Class == "now" && !alive {
 			row.State, row.Class = "cut short", "no"
@@ -100,6 +103,7 @@ func (t *itemTable) show(address func(items string) string, only string, alive b
 		t.Rows = t.Rows[:mostItems]
 	}
 	t.Filters = []tab{{Label: "all", Count: len(t.all), Address: address(""), Here: only != "failed"}, {Label: "failed", Count: failed, Address: address("failed"), Here: only == "failed"}}
+	return failed
 }
 
 // firstOf is the first line of what was printed, without colours, as a table has room for.
@@ -110,7 +114,7 @@ func firstOf(text string) string {
 // mostSaid is how many columns of the first line of output are kept of a step.
 const mostSaid = 80
 
-// listen keeps the first line of output of a step and, of a list, how far it has come.
+// listen keeps the first line of output of a step, of its standard error where it has no output, and, of a list, how far it has come.
 func (c *chronicle) listen(e fsm.Event, v *inspect.Visit) {
 	if v == nil || v.Index < 0 || e.Depth != v.Depth() || inspect.InsideBranch(e) != "" {
 		return
@@ -120,7 +124,9 @@ func (c *chronicle) listen(e fsm.Event, v *inspect.Visit) {
 	case fsm.EventActionOutput:
 		text = inspect.Text(e.Get("line"))
 	case fsm.EventActionComplete:
-		text, _ = e.Get("output_preview").(string)
+		if text, _ = e.Get("output_preview").(string); strings.TrimSpace(text) == "" {
+			text, _ = e.Get("stderr_preview").(string)
+		}
 	case fsm.EventItemsStart, fsm.EventItemEnd, fsm.EventItemTaken:
 		said := strconv.FormatInt(inspect.Whole(e.Get("done")), 10) + " of " + humanize.Count(int(inspect.Whole(e.Get("items"))), "item")
 		if n := inspect.Whole(e.Get("failed")); n > 0 {

@@ -65,6 +65,7 @@ type homePage struct {
 	Asked         asked
 	Rows          []row
 	Statuses      []string
+	Rare          []string // statuses that are folded, unless one of them is asked for
 	Loops, Labels []string // there are
 	Waiting       int
 	Alarms        []raised
@@ -75,11 +76,14 @@ type homePage struct {
 }
 
 // chips are what the page of runs offers to choose by: words for where a run is, or how it ended.
-var chips = []string{"running", inspect.Paused, "completed", inspect.Unmerged, "failed", "timed_out", "capped", "stalled", "stopped", "killed", "interrupted", "budget", "limited", "parked", "handed_off", "starting", "queued", inspect.UnknownOwner, "unreadable"}
+var (
+	chips     = []string{"running", "completed", "failed", inspect.Paused, "parked", "stopped", "interrupted", "queued"}
+	rareChips = []string{inspect.Unmerged, "timed_out", "capped", "stalled", "killed", "budget", "limited", "handed_off", "starting", inspect.UnknownOwner, "unreadable"}
+)
 
 func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 	a := askedRuns(r)
-	page := homePage{Asked: a, Statuses: chips}
+	page := homePage{Asked: a, Statuses: chips, Rare: rareChips}
 	found, err := s.find(r.Context(), a)
 	if refusal, is := errors.AsType[*engine.Refusal](err); is && refusal.Kind == engine.Usage {
 		page.Problem = err.Error()

@@ -16,6 +16,7 @@ import (
 	"loops/internal/access"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
+	"loops/internal/ui/views"
 	"loops/persistence"
 )
 
@@ -53,6 +54,7 @@ type runPage struct {
 	Can           map[string]bool
 	Commands      map[string]string // that do the same
 	Items         string            // which items of a list are shown: all, or "failed"
+	Raise         string            // limits that a run needs raised to be resumed, as the form has them; "" = none
 	Prefix        string            // of the ids of those steps that a fork may begin with
 
 	Overview   *overview
@@ -117,6 +119,7 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 		}
 	}
 	page.addCan(session, v)
+	page.addRaise(session, views.GoOnRemedy(ctx, f.Store, v.Run))
 	if !may(r, access.Operator) {
 		page.Can = nil
 	}
@@ -206,6 +209,10 @@ func (page *runPage) addHead(v *inspect.Status) {
 	add("Step", inspect.StepText(run))
 	add("Took", humanize.Duration(v.Elapsed()))
 	page.Facts = append(page.Facts, fact{Name: "Started", At: run.StartedAt})
+	if v.Memory != nil && v.Memory.Context != nil {
+		input, _ := v.Memory.Context.Value("input").(string)
+		add("Input", firstOf(input))
+	}
 	add("Used", v.UsedText())
 	if v.Alive && run.Owner.PID != 0 {
 		add("Owner", run.Owner.String())
@@ -244,6 +251,16 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 	}
 }
 
+// addRaise has a run that ended at a limit resumed with a higher one, as its end says.
+func (page *runPage) addRaise(session *Session, remedy engine.Remedy) {
+	for _, s := range remedy.With {
+		if s.Name == engine.SetExtend && s != engine.AnyLimit {
+			page.Raise = s.Value
+			page.Commands["resume"] = session.Page.CommandWith("resume", []string{"-b", "--extend", s.Value}, page.Row.ID)
+		}
+	}
+}
+
 // retries reports whether the run, or a branch or an item of it, waits for what retry-now ends; another one may ask a question meanwhile.
 func retries(v *inspect.Status) bool {
 	return v.Memory != nil && slices.ContainsFunc(v.Memory.Waits(), func(w fsm.OpenWait) bool { return w.Why != fsm.WaitPaused && w.Why != fsm.WaitState })
@@ -253,7 +270,11 @@ func retries(v *inspect.Status) bool {
 func (page *runPage) addQuestions(session *Session, v *inspect.Status) {
 	open := v.Asks
 	for _, q := range open[:min(len(open), mostQuestions)] {
-		page.Questions = append(page.Questions, question{q, session.Page.AnswerCommand(string(v.Run.ID), q)})
+		asked := question{OpenQuestion: q, Command: session.Page.AnswerCommand(string(v.Run.ID), q)}
+		if !(engine.Answer{Known: session.Known}).MayAnswer(q) {
+			asked.Others = humanize.And(q.Who)
+		}
+		page.Questions = append(page.Questions, asked)
 	}
 	page.Answers = v.Answers[max(0, len(v.Answers)-mostAnswers):]
 	if n := len(open) - mostQuestions; n > 0 {
@@ -265,6 +286,7 @@ func (page *runPage) addQuestions(session *Session, v *inspect.Status) {
 type question struct {
 	*fsm.OpenQuestion
 	Command string // that answers it
+	Others  string // who can answer it, where the user who asks cannot; "" = the user can
 }
 
 // Where is the branch or the item that asks it, "" if none does.

@@ -91,7 +91,7 @@ func (page *runPage) drawGraph(ctx context.Context, f project.Finder, run persis
 	}
 	page.addNote(note)
 	for i, n := range g.Nodes {
-		g.Nodes[i].Current = n.Name == run.State && project.Alive(run)
+		g.Nodes[i].Current = n.Name == run.State && (project.Alive(run) || run.Resumable)
 	}
 	g.Address = func(state string) string { return page.To + query("tab", "steps", "state", state) }
 	page.Overview.Graph = template.HTML(g.Picture()) //nolint:gosec // the drawing escapes all texts in it

@@ -225,9 +225,15 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 		}
 	}
 	if t.Items != nil {
-		t.Items.show(func(items string) string {
+		failed := t.Items.show(func(items string) string {
 			return page.To + query("tab", "steps", "step", wanted, "items", items) + "#step"
 		}, page.Items, project.Alive(run))
+		if failed > 0 && page.Can["fork"] && !project.Alive(run) {
+			t.Items.Again = &itemsAgain{page.To + "/fork", wanted, session.Page.CommandWith("fork", []string{"-b", "--at=" + wanted, "--retry-failed"}, string(run.ID))}
+			if s.fatal && page.Can["retry"] { // which works on the branch of its work tree
+				t.Items.Again = &itemsAgain{page.To + "/retry", "", session.Page.CommandWith("retry", []string{"-b", "--retry-failed"}, string(run.ID))}
+			}
+		}
 	}
 	t.Out, t.Err, t.Live = coloured(cut(out.String())), coloured(cut(errs.String())), !s.over && project.Alive(run)
 	if t.Live && errs.Len() == 0 {

@@ -213,6 +213,9 @@ func lanes(steps []step, sides []part, first int, to string) (all []lane, marks 
 	below := map[string][]lane{}
 	for _, side := range sides {
 		s := steps[side.visit-first]
+		if side.name != "" && side.class == "no" && s.Class() == "bad" {
+			side.class = "bad" // the branch by which the step failed
+		}
 		b := bar{X: place(side.begin), Class: side.class, steps: 1, Address: to + query("tab", "steps", "step", s.number)}
 		b.Width = max(place(side.end)-b.X, narrow)
 		b.Title = s.path + ": " + side.key
@@ -261,6 +264,8 @@ func markOf(begin, after, whole int64) string {
 		return t.Format("Jan 2 15:04")
 	case after == 0 || whole > 600_000:
 		return t.Format(time.TimeOnly)
+	case whole < 100:
+		return fmt.Sprintf("+%.3f s", float64(after)/1000)
 	case whole < 1000:
 		return fmt.Sprintf("+%.2f s", float64(after)/1000)
 	case whole < 10_000:

@@ -142,7 +142,7 @@ func (t sender) once(ctx context.Context, to, from string, do func(*Session) err
 func (t sender) Answer(ctx context.Context, to, question, choice, from string) error {
 	return t.once(ctx, to, from, func(s *Session) error {
 		words := strings.Fields(from) // all deliveries of one webhook are one person
-		_, err := s.Answer(ctx, to, engine.Answer{Address: question, Choice: choice, From: from, Person: strings.Join(words[:min(len(words), 2)], " "), Fields: map[string]string{}})
+		_, err := s.Answer(ctx, to, engine.Answer{Address: question, Choice: choice, Confirmed: true, From: from, Person: strings.Join(words[:min(len(words), 2)], " "), Fields: map[string]string{}})
 		return err
 	})
 }

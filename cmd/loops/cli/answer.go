@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -24,7 +25,8 @@ func newAnswerCommand(a *app) *cobra.Command {
 of a choice, or its number. The answer is recorded when the command returns, also for a run that has no process. A
 question is answered once; a second answer is refused and shows the first. Without CHOICE, answer prints the question
 and its address; without arguments, all open questions. Without --question an answer is accepted only while the run has
-asked one question in all.
+asked one question in all. A choice that the question lists under confirm is asked for again on a terminal, and needs
+--yes elsewhere.
 LOOPS_IDENTITY=USER,TEAM,... is the identity of the user; a question with who accepts only the users and teams listed
 there.` +
 			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
@@ -48,6 +50,7 @@ there.` +
 	}
 	cmd.Flags().StringArrayVar(&fields, "field", nil, "fill in a field of the question, `NAME=TEXT` (repeatable)")
 	cmd.Flags().StringVar(&said.Address, "question", "", "answer the question at this `ADDRESS`; required once the run has asked several")
+	cmd.Flags().BoolVarP(&said.Confirmed, "yes", "y", false, "confirm a choice that the question lists under confirm")
 	cmd.Flags().BoolVar(&said.Withdraw, "withdraw", false, "withdraw the question")
 	cmd.Flags().BoolVarP(&asJSON, "json", "j", false, "print JSON")
 	return cmd
@@ -56,6 +59,10 @@ there.` +
 func runAnswer(ctx context.Context, a *app, run string, said engine.Answer, asJSON bool) error {
 	return a.ask(func(s *service.Service) error {
 		given, err := s.Answer(ctx, run, said)
+		if errors.Is(err, engine.ErrUnconfirmed) && !asJSON && (&ui.YesNo{In: a.In, Err: a.Err}).Ask(ctx, "Answer "+said.Choice+"?") {
+			said.Confirmed = true
+			given, err = s.Answer(ctx, run, said)
+		}
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (a *app) beginAsking(ctx context.Context, e *engine.Engine, ask *asker.Aske
 	id := r.ID()
 	ask.Terminal = asker.Terminal{Out: a.Out, Line: keys.Line}
 	ask.Later = func(address string) string { return a.remedy(engine.AnswerRemedy(string(id), address)) }
-	ask.Open = func(ctx context.Context) (*fsm.OpenQuestion, error) { return e.Question(ctx, id) }
+	ask.Open = func(ctx context.Context) ([]*fsm.OpenQuestion, error) { return e.Questions(ctx, id) }
 	ask.Answer = func(ctx context.Context, said engine.Answer) error {
 		said.From, said.Known = a.sender(), a.identity()
 		if _, err := e.Answer(ctx, id, said); err != nil {

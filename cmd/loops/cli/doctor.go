@@ -81,7 +81,7 @@ type examination struct {
 	app      *app
 	options  doctorOptions
 	findings []doctor.Finding
-	answers  chan string // lines of the user, once one was asked for
+	yesNo    ui.YesNo
 }
 
 func runDoctor(ctx context.Context, a *app, o doctorOptions) error {

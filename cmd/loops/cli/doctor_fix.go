@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"strings"
 
 	"loops/engine"
 	"loops/fsm/value"
@@ -14,35 +12,12 @@ import (
 
 // ask puts a question to the user, and reports whether the answer is yes. Where no user can answer, the answer is no.
 func (x *examination) ask(ctx context.Context, question string) bool {
-	a := x.app
-	if _, shown := ui.Terminal(a.Err); x.options.json || !shown || !ui.Interactive(a.In) {
+	if x.options.json {
 		return false
 	}
-	a.out.Flush()
-	ui.Say(a.Err, "%s [y/N] ", question)
-	if x.answers == nil {
-		x.answers = make(chan string)
-		in := bufio.NewReader(a.In)
-		go func() { // a user who ends the program instead leaves it behind
-			for {
-				line, err := in.ReadString('\n')
-				x.answers <- line
-				if err != nil {
-					return
-				}
-			}
-		}()
-	}
-	select {
-	case answer := <-x.answers:
-		switch strings.ToLower(strings.TrimSpace(answer)) {
-		case "y", "yes":
-			return true
-		}
-	case <-ctx.Done():
-		fmt.Fprintln(a.Err)
-	}
-	return false
+	x.app.out.Flush()
+	x.yesNo.In, x.yesNo.Err = x.app.In, x.app.Err
+	return x.yesNo.Ask(ctx, question)
 }
 
 // repair looks at the machine and the project, and puts right what can be.

@@ -71,7 +71,7 @@ func (l watchScreen) serve(ctx context.Context, c watch.Command) (done dashboard
 		a.out.Flush()
 		return dashboard.Done{Page: printed.String()}, nil
 	}
-	given, err := s.Answer(ctx, c.Run, engine.Answer{Choice: c.Text, Address: c.Question, From: l.app.sender(), Known: l.app.identity(), Fields: c.Fields})
+	given, err := s.Answer(ctx, c.Run, engine.Answer{Choice: c.Text, Address: c.Question, From: l.app.sender(), Known: l.app.identity(), Fields: c.Fields, Confirmed: true})
 	if err != nil {
 		return done, a.spoken(err, &said)
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"sync"
 
 	"loops/engine"
 	"loops/fsm"
@@ -27,34 +26,30 @@ type Terminal struct {
 // An Asker asks the questions of one run, one after another, for as long as each is open.
 type Asker struct {
 	Terminal Terminal
-	Open     func(ctx context.Context) (*fsm.OpenQuestion, error) // nil = the run asks nothing
+	Open     func(ctx context.Context) ([]*fsm.OpenQuestion, error) // those of the run without an answer
 	Answer   func(ctx context.Context, said engine.Answer) error
 	Later    func(address string) string // returns the command that answers a question at another time
 
-	look chan struct{} // has room for one: the run may ask something
-
-	mu   sync.Mutex
-	over context.CancelFunc // ends the question that is asked; nil = none is
-	left string             // the address of a question that the user left open
+	look  chan struct{} // has room for one: the run may ask something
+	check chan struct{} // has room for one: the question that is asked may be over
+	left  []string      // addresses of questions that the user left open
 }
 
 // New returns an Asker, whose exported fields are to be set before Begin.
-func New() *Asker { return &Asker{look: make(chan struct{}, 1)} }
+func New() *Asker { return &Asker{look: make(chan struct{}, 1), check: make(chan struct{}, 1)} }
 
 // See takes an event of the run, also before Begin.
 func (a *Asker) See(e fsm.Event) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	wake := a.check
 	switch {
+	case e.Kind == fsm.EventActionOutput:
+		return
 	case e.Kind == fsm.EventHumanRequested, e.Kind == fsm.EventNote && e.Get("wait") == fsm.WaitState:
-		select {
-		case a.look <- struct{}{}:
-		default:
-		}
-	case e.Kind == fsm.EventHumanResponse, e.Kind == fsm.EventEvaluate, e.Kind == fsm.EventLoopComplete:
-		if a.over != nil {
-			a.over()
-		}
+		wake = a.look
+	}
+	select {
+	case wake <- struct{}{}:
+	default:
 	}
 }
 
@@ -76,45 +71,78 @@ func (a *Asker) Begin(ctx context.Context) func() {
 	return func() { stop(); <-done }
 }
 
-// turn asks what the run asks now, if anything.
+// turn asks what the run asks now, one question after another, without those that the user left open.
 func (a *Asker) turn(ctx context.Context) {
-	q, err := a.Open(ctx)
-	if err != nil || q == nil || q.Address == a.left {
-		return
+	for ctx.Err() == nil {
+		q := a.next(ctx)
+		if q == nil || !a.one(ctx, q) {
+			return
+		}
 	}
-	ctx, over := context.WithCancel(ctx)
-	defer over()
-	a.mu.Lock()
-	a.over = over
-	a.mu.Unlock()
-	defer func() {
-		a.mu.Lock()
-		a.over = nil
-		a.mu.Unlock()
+}
+
+// next returns the question to ask next, nil if there is none.
+func (a *Asker) next(ctx context.Context) *fsm.OpenQuestion {
+	open, err := a.Open(ctx)
+	i := slices.IndexFunc(open, func(q *fsm.OpenQuestion) bool { return !slices.Contains(a.left, q.Address) })
+	if err != nil || i < 0 {
+		return nil
+	}
+	return open[i]
+}
+
+// still reports whether a question has no answer yet.
+func (a *Asker) still(ctx context.Context, address string) (q *fsm.OpenQuestion, open bool) {
+	all, err := a.Open(ctx)
+	i := slices.IndexFunc(all, func(q *fsm.OpenQuestion) bool { return q.Address == address })
+	if err != nil || i < 0 {
+		return nil, err != nil
+	}
+	return all[i], true
+}
+
+// one asks a question until it is answered or left open, and reports whether the user can be asked another one.
+func (a *Asker) one(run context.Context, q *fsm.OpenQuestion) bool {
+	ctx, over := context.WithCancel(run)
+	checked := make(chan struct{})
+	go func() {
+		defer close(checked)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-a.check:
+				if _, open := a.still(ctx, q.Address); !open {
+					over() // another terminal answered it, or its time is up
+				}
+			}
+		}
 	}()
+	defer func() { over(); <-checked }()
 	a.show(q)
 	for ctx.Err() == nil {
 		said, err := a.read(ctx, q)
 		switch {
 		case errors.Is(err, errLeave):
-			a.left = q.Address
+			a.left = append(a.left, q.Address)
 			a.say("The question stays open. To answer it later: " + a.Later(q.Address) + " " + strings.Join(q.Choices, "|"))
-			return
+			return true
 		case err != nil:
-			return
+			return ctx.Err() != nil // the question is over, or the terminal is gone
 		}
-		if err = a.Answer(ctx, said); err == nil || ctx.Err() != nil {
-			if open, err := a.Open(ctx); err == nil && open != nil && open.Address == q.Address && open.Quorum > 1 {
-				a.left = q.Address
-				a.say("The question stays open: " + plain.Line(open.Standing()))
+		if err = a.Answer(run, said); err == nil || ctx.Err() != nil {
+			if now, _ := a.still(run, q.Address); now != nil && now.Quorum > 1 {
+				a.left = append(a.left, q.Address)
+				a.say("The question stays open: " + plain.Line(now.Standing()))
 			}
-			return
+			return true
 		}
 		ui.Say(a.Terminal.Out, "  %v\n", err)
-		if again, err := a.Open(ctx); err == nil && (again == nil || again.Address != q.Address) {
-			return // it was answered elsewhere
+		if _, open := a.still(ctx, q.Address); !open {
+			return true // it was answered elsewhere
 		}
 	}
+	return true
 }
 
 // errLeave means that the user leaves the question open.
@@ -162,6 +190,15 @@ func (a *Asker) read(ctx context.Context, q *fsm.OpenQuestion) (engine.Answer, e
 		default:
 			if said.Choice, err = q.Chosen(text); err != nil {
 				a.say(plain.Line(err.Error()) + "; " + leave + " leaves it open")
+				continue
+			}
+			if q.Confirms(said.Choice) {
+				if text, err = a.line(ctx, "  "+said.Choice+", sure? (y/N)> "); err != nil {
+					return said, err
+				}
+				if said.Confirmed = ui.IsYes(text); !said.Confirmed {
+					said.Choice = ""
+				}
 			}
 		}
 	}

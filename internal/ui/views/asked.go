@@ -38,6 +38,9 @@ func (page *Page) PrintAsked(run persistence.Run, q *fsm.OpenQuestion, whole boo
 	if text := q.Standing(); text != "" {
 		page.indented("  ", "so far: "+plain.Line(text))
 	}
+	if len(q.Confirm) > 0 {
+		page.indented("  ", "to be confirmed: "+strings.Join(q.Confirm, ", "))
+	}
 	page.indented("  ", page.AnswerCommand(string(run.ID), q))
 }
 
@@ -53,11 +56,7 @@ func (page *Page) AnswerCommand(run string, q *fsm.OpenQuestion) string {
 // AnswersObject is the answers to questions of a run for a program.
 func AnswersObject(all []inspect.GivenAnswer) []any {
 	return ui.List(all, func(g inspect.GivenAnswer) any {
-		fields := g.Fields
-		if fields == nil {
-			fields = value.NewMap()
-		}
-		return value.NewMap("address", g.Address, "state", ui.OrNull(g.State), "path", ui.OrNull(g.Path), "question", ui.OrNull(g.Question), "choice", g.Choice, "fields", fields,
+		return value.NewMap("address", g.Address, "state", ui.OrNull(g.State), "path", ui.OrNull(g.Path), "question", ui.OrNull(g.Question), "choice", g.Choice, "fields", OrEmpty(g.Fields),
 			"by", ui.OrNull(g.By), "at", ui.Stamp(g.At))
 	})
 }

@@ -11,9 +11,14 @@ import (
 
 // GoOn is the command that continues with a run as it is recorded: with a higher limit if it ended at one.
 func GoOn(ctx context.Context, page *Page, store *project.Records, r persistence.Run) string {
+	return page.Remedy(GoOnRemedy(ctx, store, r))
+}
+
+// GoOnRemedy is that command.
+func GoOnRemedy(ctx context.Context, store *project.Records, r persistence.Run) engine.Remedy {
 	remedy := engine.ResumeRemedy(r.Ended, string(r.ID), r.MaxSteps, 0)
 	if r.Ended != fsm.EndBudget {
-		return page.Remedy(remedy)
+		return remedy
 	}
 	_ = store.Newest(ctx, r.ID, func(e fsm.Event) bool {
 		if e.Kind != fsm.EventBudgetExceeded {
@@ -22,5 +27,5 @@ func GoOn(ctx context.Context, page *Page, store *project.Records, r persistence
 		remedy.With = []engine.Setting{engine.RaisedLimit(e)}
 		return false
 	}) // what cannot be read leaves the words as they are
-	return page.Remedy(remedy)
+	return remedy
 }
