@@ -189,7 +189,9 @@ func TestAsking(t *testing.T) {
 	res := &Result{Stdout: "out"}
 	e.mem.Result = res
 	evaluate := func(st *State, res *Result) (v Verdict, err error) {
-		drive(t.Context(), e, func() { v, _, err = e.evaluate(st, res) })
+		if broken := drive(t.Context(), e, func() { v, _, err = e.evaluate(st, res) }); broken != nil {
+			t.Error(broken)
+		}
 		return v, err
 	}
 	v, err := evaluate(st, res)
