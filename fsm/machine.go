@@ -10,7 +10,7 @@ import (
 // A machine is a run between two things that happen: the tasks it consists of, what each waits for, and what they have begun.
 //
 // A task is a loop with its sub-loops: the run itself, a branch, or an item with a memory of its own. Tasks take turns. A task has the machine to
-// itself until it gives way, which it does where it waits ([machine.rest]) or has the world do something ([machine.do]), and nowhere else; so what
+// itself until it gives way, which it does where it waits ([Executor.rest]) or has the world do something ([Executor.do]), and nowhere else; so what
 // a run remembers needs no lock, and the same things that happen in the same order lead the same way.
 //
 // The machine has no goroutine of its own, no timer and no channel: its driver (driver.go) tells it what happened, has it advance, does what it
