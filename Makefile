@@ -103,7 +103,7 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Random loops that are paused, extended, stopped, killed and resumed at every moment, without and with limits:"
 	go test ./fsm/simtest -run 'TestDisturbed|TestLimits' -count 1 -timeout 60m -v -seeds 20000 -seed $$(date +%s) | $(quiet)
 	@echo "Checkpoints of other programs:"
-	go test ./persistence/checkpoint -run 'Killed|NoRoom|ShortWrites|Spoilt|Torn' -count 1 -timeout 60m -v -every-step | $(quiet)
+	TMPDIR=$${TMPDIR:-/tmp} go test ./persistence/checkpoint -run 'Killed|NoRoom|ShortWrites|Spoilt|Torn' -count 1 -timeout 60m -v -every-step | $(quiet)
 
 fuzz: ## every fuzz target for FUZZTIME
 	@for package in $$(go list ./...); do \

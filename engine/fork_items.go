@@ -46,6 +46,21 @@ func (l *retryLists) command(id persistence.ID, with ...Setting) Remedy {
 	return Do(OpFork, string(id), append([]Setting{at(l.point.Step), {Name: SetRetryFailed}}, with...)...)
 }
 
+// branchOf returns the setting with which a new run works in the work tree that a run had, nil if it had none of its own, or its branch
+// is gone.
+func branchOf(ctx context.Context, p *project.Project, run persistence.Run) []Setting {
+	old := recordedTree(p, run)
+	if old == nil || old.of != "" {
+		return nil
+	}
+	git, done := Git(p, Options{Env: p.Env}, "")
+	defer done()
+	if s, err := old.tree.State(ctx, git); err != nil || s.Tip == "" {
+		return nil
+	}
+	return []Setting{{SetWorktree, old.tree.Branch}}
+}
+
 // failedItems explains, for a run that has ended, how its failed items are done again.
 func failedItems(ctx context.Context, f project.Finder, run persistence.Run) (Text, error) {
 	r := &forkSearch{finder: f, run: run}
@@ -56,7 +71,7 @@ func failedItems(ctx context.Context, f project.Finder, run persistence.Run) (Te
 		return textf("no item of a list of it failed"), nil
 	}
 	all, good := r.failed.count()
-	return textf("to do the %s of step %d again that did not end well, begin a new run: %s", humanize.Count(all-good, "item"), r.failed.point.Step, r.failed.command(run.ID)), nil
+	return textf("to do the %s of step %d again that did not end well, begin a new run: %s", humanize.Count(all-good, "item"), r.failed.point.Step, r.failed.command(run.ID, branchOf(ctx, f.Project, run)...)), nil
 }
 
 // forkItems are the items that a fork takes over from the other run.
@@ -101,7 +116,7 @@ func (r *forkSearch) retryItems(ctx context.Context, p inspect.ForkPoint, rerun 
 		if r.failed == nil {
 			return nil, refuse(NotFound, "no item of a list of run %s failed, so there is none to do again; to do a whole list again: %s", id, Do(OpFork, string(id), at(p.Step)))
 		}
-		return nil, refuse(NotFound, "in step %d of run %s no item of a list failed; those of step %d did: %s", p.Step, id, r.failed.point.Step, r.failed.command(id))
+		return nil, refuse(NotFound, "in step %d of run %s no item of a list failed; those of step %d did: %s", p.Step, id, r.failed.point.Step, r.failed.command(id, branchOf(ctx, r.finder.Project, r.run)...))
 	}
 	items := &forkItems{lists: found.lists, rerun: rerun, store: r.finder.Store, run: id, files: map[string]bool{}}
 	left := 0
@@ -114,7 +129,7 @@ func (r *forkSearch) retryItems(ctx context.Context, p inspect.ForkPoint, rerun 
 	}
 	if left == 0 {
 		return nil, refuse(Undecided, "the items of step %d of run %s that did not come to yes were cut short, and idempotent: false does not let them be done again. Check what they did, then run them again with\n  %s", p.Step, id,
-			found.command(id, Setting{Name: SetRerun}))
+			found.command(id, append([]Setting{{Name: SetRerun}}, branchOf(ctx, r.finder.Project, r.run)...)...))
 	}
 	rewinder, ok := r.finder.Store.Store.(persistence.Rewinder)
 	if !ok {

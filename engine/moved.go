@@ -41,6 +41,19 @@ func movedSince(p *project.Project, run persistence.Run, memory *fsm.Snapshot) (
 	return folders
 }
 
+// Copied reports whether a project whose records are files was copied after a run was begun or last resumed: the folder that it was in then
+// still has a project.
+func Copied(p *project.Project, run persistence.Run) bool {
+	location, _, err := p.Location()
+	recorded, _ := run.Options.Get(projectOption)
+	was := inspect.Text(recorded)
+	if err != nil || location != project.StoreFiles || was == "" || sameFolder(was, p.Dir) {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(was, project.Folder))
+	return err == nil
+}
+
 // sameFolder reports whether two paths lead to one folder, as they do where one of them has symlinks.
 func sameFolder(a, b string) bool {
 	if a == b {

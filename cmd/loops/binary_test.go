@@ -7,11 +7,17 @@ import (
 	"time"
 
 	"loops/internal/programtest"
+	"loops/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
 	defaultSignals()
 	flag.Parse()
+	if dir := testenv.TempDir(); dir != "" {
+		if err := os.Setenv("TMPDIR", dir); err != nil {
+			panic(err)
+		}
+	}
 	switch {
 	case *crashSeed != 0:
 	case *torture:

@@ -20,7 +20,7 @@ func newAsked(t *testing.T, handler func(context.Context, *mcp.ElicitRequest) (*
 	t.Helper()
 	dir := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
-	must(t, os.WriteFile(filepath.Join(dir, ".loops", "ship.yaml"), []byte(asking), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "ship.yaml"), []byte(strings.Replace(asking, "choices: [approve, reject],", "choices: [approve, reject], confirm: [approve],", 1)), 0o644))
 	env := cleanEnv(binary(t), dir)
 	run := exec.Command(binary(t), "-C", dir, "run", "ship", "--park", "--quiet")
 	run.Env = env
@@ -45,14 +45,17 @@ func TestMCPAsksTheUser(t *testing.T) {
 	forms := make(chan *mcp.ElicitParams, 4)
 	a := newAsked(t, func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 		forms <- r.Params
-		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"choice": "approve", "percent": 30.0, "reason": "it's green"}}, nil
+		return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"choice": "approve", "confirm choice": true, "percent": 30.0, "reason": "it's green"}}, nil
 	})
+	if said := a.fail("answer", map[string]any{"run": "ship", "choice": "approve"}); !strings.Contains(said, "approve is a choice to be confirmed") {
+		t.Errorf("an agent that does not confirm its choice: %s", said)
+	}
 	got := fmt.Sprint(a.ask("answer", map[string]any{"run": "ship", "ask_user": true}))
 	if !strings.Contains(got, "choice:approve") || !strings.Contains(got, "by:the user, ") {
 		t.Errorf("answer says %s", got)
 	}
 	form := <-forms
-	if schema := fmt.Sprint(form.RequestedSchema); form.Message != "Ship it?\n\na\nb" || !strings.Contains(schema, "approve reject") || !strings.Contains(schema, "percent:map[title:percent type:integer]") {
+	if schema := fmt.Sprint(form.RequestedSchema); form.Message != "Ship it?\n\na\nb" || !strings.Contains(schema, "approve reject") || !strings.Contains(schema, "I am sure (needed for approve)") || !strings.Contains(schema, "percent:map[title:percent type:integer]") {
 		t.Errorf("the user was asked %q with %s", form.Message, schema)
 	}
 	out := exec.Command(binary(t), "-C", a.dir, "resume", "ship")

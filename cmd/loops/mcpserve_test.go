@@ -364,6 +364,19 @@ func TestMCPRunAndStop(t *testing.T) {
 	if text := a.fail("resume", map[string]any{"run": id}); !strings.Contains(text, "changed") {
 		t.Errorf("resumed although its loop changed: %s", text)
 	}
+	for _, c := range []struct {
+		with map[string]any
+		want string
+	}{
+		{map[string]any{"from": "nowhere"}, "has no such state"},
+		{map[string]any{"retry_failed": true}, "is not in a state with for_each"},
+		{map[string]any{"definition": "file"}, "expected recorded"},
+	} {
+		c.with["run"], c.with["force"] = id, true
+		if text := a.fail("resume", c.with); !strings.Contains(text, c.want) {
+			t.Errorf("resume %v: %s", c.with, text)
+		}
+	}
 	again := a.ask("resume", map[string]any{"run": id, "force": true, "wait_seconds": 60})
 	a.same("resumed", again["instance_id"], id)
 	a.same("its exit code", again["exit_code"], 0.0)

@@ -105,6 +105,15 @@ func TestALinkAnswersInItsProject(t *testing.T) {
 	if text := asks(other); strings.Contains(text, "ada (by a link)") {
 		t.Errorf("the question of the other project was answered: %s", text)
 	}
+
+	// The other one is a copy, which answers no link of the original where a server has it alone.
+	alone := startServe(t, other)
+	if status, text := alone.ask("POST", link, "application/x-www-form-urlencoded", ""); status != http.StatusNotFound {
+		t.Errorf("a copy takes the link: %d %s", status, text)
+	}
+	if text := asks(other); strings.Contains(text, "ada (by a link)") {
+		t.Errorf("the question of the copy was answered: %s", text)
+	}
 }
 
 // TestLinksAnswerAQuestion: who has a link of a notification answers without signing in, by a second tap, once, and for that question alone.

@@ -30,6 +30,14 @@ func ignoreAll(dir string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// AnswerKeyFile returns the path of the file with the key that AnswerKey returns, which may not be there.
+func (p *Project) AnswerKeyFile() string {
+	if conf, _ := p.Declared(); conf.AnswerLinks.File != "" {
+		return conf.AnswerLinks.File
+	}
+	return filepath.Join(p.Loops, ledger.Folder, answerKeyFile)
+}
+
 // AnswerKey returns the key that signs the links by which questions are answered: that of the file in the settings, or one of the project.
 // make has that one made where there is none yet; without it the error is then [fs.ErrNotExist].
 func (p *Project) AnswerKey(make bool) (string, error) {

@@ -174,6 +174,7 @@ func (x *Examination) configured() {
 	}
 	x.Config = c
 	x.actionTypes()
+	x.answerLinks()
 	_, missing := os.Lstat(p.PricesFile())
 	table, err := p.ReadPrices("")
 	switch {

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,11 +24,17 @@ func Text(v any) string {
 	return string(value.AppendJSON(nil, v))
 }
 
-// Pairs returns the fields of an event as k=v, without the named ones.
+// fileFacts are fields that say which files a run worked on, and that only programs compare.
+var fileFacts = []string{"worktree_digest", "loop_yaml_path", "loop_yaml_sha256"}
+
+// Pairs returns the fields of an event as k=v, without the named ones and without those that only programs read.
 func Pairs(e fsm.Event, without ...string) string {
 	var b strings.Builder
 next:
 	for _, f := range e.Fields {
+		if slices.Contains(fileFacts, f.Key) || f.Value == nil && (f.Key == "head_sha" || f.Key == "branch") {
+			continue
+		}
 		for _, w := range without {
 			if f.Key == w {
 				continue next

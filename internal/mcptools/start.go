@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"loops/engine"
@@ -51,7 +52,13 @@ func (h *Host) run(ctx context.Context, v mcpserver.Values) (json.RawMessage, er
 
 // resume continues a run, in a process of its own as well.
 func (h *Host) resume(ctx context.Context, v mcpserver.Values) (json.RawMessage, error) {
-	r := &engine.ResumeRequest{Run: v.Text("run"), Context: ContextPairs(v), Force: v.Flag("force"), Rerun: v.Flag("rerun"), Lock: projectLock}
+	r := &engine.ResumeRequest{
+		Run: v.Text("run"), Context: ContextPairs(v), Force: v.Flag("force"), Rerun: v.Flag("rerun"), Lock: projectLock,
+		RetryFailed: v.Flag("retry_failed"), From: v.Text("from"), Definition: v.Text("definition"),
+	}
+	if r.Definition != "" && r.Definition != engine.RecordedDefinition {
+		return nil, fmt.Errorf("definition: %q; expected %s", r.Definition, engine.RecordedDefinition)
+	}
 	r.Over.MaxSteps = v.Number("max_steps")
 	if err := setText(&r.Extend, "extend", v); err != nil {
 		return nil, err
@@ -80,7 +87,7 @@ func setText(to interface{ Set(text string) error }, name string, v mcpserver.Va
 // overWords is the command that would do the same, with its flags, for messages.
 func overWords(command string, v mcpserver.Values) []string {
 	words := []string{command}
-	for _, name := range []string{"budget", "host", "model", "permissions", "extend"} {
+	for _, name := range []string{"budget", "host", "model", "permissions", "extend", "from", "definition"} {
 		if value := v.Text(name); value != "" {
 			words = append(words, "--"+name+"="+value)
 		}
@@ -88,9 +95,9 @@ func overWords(command string, v mcpserver.Values) []string {
 	if n := v.Number("max_steps"); n > 0 {
 		words = append(words, "--max-steps="+strconv.Itoa(n))
 	}
-	for _, name := range []string{"force", "rerun"} {
+	for _, name := range []string{"force", "rerun", "retry_failed"} {
 		if v.Flag(name) {
-			words = append(words, "--"+name)
+			words = append(words, "--"+strings.ReplaceAll(name, "_", "-"))
 		}
 	}
 	for _, pair := range ContextPairs(v) {

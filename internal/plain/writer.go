@@ -10,8 +10,17 @@ import (
 type Writer struct {
 	w io.Writer
 
-	mu   sync.Mutex
-	rest []byte // guarded by mu: the beginning of a character or a mark
+	mu     sync.Mutex
+	rest   []byte // guarded by mu: the beginning of a character or a mark
+	before func() // guarded by mu; nil = nothing
+}
+
+// Before has do called before each write to the writer behind, instead of what was given before: a line that is drawn on a terminal is erased
+// so. do may not write to w.
+func (w *Writer) Before(do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.before = do
 }
 
 // NewWriter returns a Writer to w.
@@ -45,6 +54,9 @@ func (w *Writer) Flush() error {
 func (w *Writer) pass(out []byte) error {
 	if len(out) == 0 {
 		return nil
+	}
+	if w.before != nil {
+		w.before()
 	}
 	n, err := w.w.Write(out)
 	if err == nil && n < len(out) {

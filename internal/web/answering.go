@@ -37,7 +37,8 @@ type linkPage struct {
 }
 
 // linked opens the project whose key signed the link of a request, and which has its run, and calls do with it. A project whose records are
-// where the link says is preferred; another one has the same run if it names the database in another way.
+// where the link says is preferred; another one has the same run if it names the database in another way, or was
+// moved.
 func (s *Server) linked(r *http.Request, do func(p Project, session *Session, key string, page *linkPage) error) (ok bool, err error) {
 	for _, same := range []bool{true, false} {
 		for _, p := range s.Projects {
@@ -72,6 +73,9 @@ func (s *Server) linkedIn(r *http.Request, p Project, same bool, do func(p Proje
 	runs, err := f.Store.Runs(r.Context(), persistence.Query{ID: persistence.ID(link.Run)})
 	if err != nil || len(runs) == 0 || fsm.FormatTime(runs[0].StartedAt) != link.Began {
 		return false, err
+	}
+	if !same && engine.Copied(session.Project, runs[0]) {
+		return false, nil // the link is of a run of the project that this one is a copy of
 	}
 	return true, do(p, session, key, &linkPage{Link: link, Loop: runs[0].Loop, To: s.BasePath + answerlink.Path + r.PathValue("link")})
 }

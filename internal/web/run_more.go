@@ -177,6 +177,8 @@ func summary(e fsm.Event) string {
 	switch {
 	case e.Kind == fsm.EventNote || e.Kind == fsm.EventWarning:
 		text = inspect.NoteText(e)
+	case e.Kind == fsm.EventLoopStart: // the facts about git beside it are in the record
+		text = inspect.Text(e.Get("loop"))
 	case text == "":
 		text = views.EventDetail(e, false, false)
 	}

@@ -32,6 +32,12 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	flag.Parse()
+	if dir := testenv.TempDir(); dir != "" {
+		if err := os.Setenv("TMPDIR", dir); err != nil {
+			panic(err)
+		}
+	}
 	os.Exit(m.Run())
 }
 

@@ -31,6 +31,12 @@ func TestMain(m *testing.M) {
 		child(mode, root)
 		return
 	}
+	flag.Parse()
+	if dir := testenv.TempDir(); dir != "" {
+		if err := os.Setenv("TMPDIR", dir); err != nil {
+			panic(err)
+		}
+	}
 	os.Exit(m.Run())
 }
 

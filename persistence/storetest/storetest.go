@@ -15,6 +15,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -41,7 +42,15 @@ type test struct {
 }
 
 // Run runs every case against a new store of its own. The cases run in parallel: open may be called at once.
-func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
+func Run(t *testing.T, open func(t *testing.T) persistence.Store) { run(t, open, 1) }
+
+// RunSome runs every third case, and all of them with -torture, against a store that [Run] tries with other settings.
+func RunSome(t *testing.T, open func(t *testing.T) persistence.Store) {
+	run(t, open, testenv.Some(3, 1))
+}
+
+// run runs every nth case.
+func run(t *testing.T, open func(t *testing.T) persistence.Store, nth int) {
 	cases := slices.Concat(creating, remembering, nesting, living, commanding, sharing, telling, listing, guaranteeing, stepping, removing, modelled())
 	s := open(t) // a store without bytes has none to spoil
 	if _, ok := s.(persistence.Definer); ok {
@@ -62,7 +71,10 @@ func Run(t *testing.T, open func(t *testing.T) persistence.Store) {
 	if err := s.Close(); err != nil {
 		t.Errorf("close the store: %v", err)
 	}
-	for _, c := range cases {
+	for i, c := range cases {
+		if i%nth != 0 {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			s := open(t)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"strings"
 	"testing"
@@ -56,5 +57,31 @@ func TestMeterOnATerminal(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 		_, _ = near.Close(), far.Close()
+	}
+}
+
+// TestMessageInTheLineOfABar_36_4: a warning was printed behind the bar, in its line.
+func TestMessageInTheLineOfABar_36_4(t *testing.T) {
+	far, near, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{IO: IO{Err: plain.NewWriter(near), Out: plain.NewWriter(near), Env: append(os.Environ(), "TERM=xterm", "LC_ALL=C")}}
+	m := a.meter("Copying", false, nil)
+	at := time.Unix(0, 0)
+	m.Clock = func() time.Time { return at }
+	m.Set(0, 100)
+	at = at.Add(time.Second)
+	m.Set(50, 100)
+	for _, w := range []io.Writer{a.Err, a.Out} {
+		if _, err := io.WriteString(w, "a warning\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.End()
+	_ = near.Close()
+	b, _ := io.ReadAll(far) // it ends with an error where the terminal is closed
+	if got, want := string(b), "1s left\x1b[K\r\x1b[Ka warning\r\na warning\r\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("the terminal got %q, want it to end with %q", got, want)
 	}
 }

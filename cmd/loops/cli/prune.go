@@ -143,7 +143,8 @@ func (a *app) meter(what string, quiet bool, count func(int64) string) *meter.Me
 	if quiet {
 		return nil
 	}
-	return &meter.Meter{Out: ui.Verbatim(a.Err), What: what, Width: ui.BarWidth(a.Err, a.getenv), ASCII: ui.OnlyASCII(a.getenv), Count: count}
+	m := &meter.Meter{Out: ui.Verbatim(a.Err), What: what, Width: ui.BarWidth(a.Err, a.getenv), ASCII: ui.OnlyASCII(a.getenv), Count: count}
+	return m.Above(a.Out, a.Err)
 }
 
 // reading returns a context with which a command reads records of runs, and shows on a terminal how many were read until end is called.

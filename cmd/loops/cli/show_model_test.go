@@ -198,6 +198,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Each, s.Branches = &fsm.Each{Parallel: 1}, &fsm.Branches{Join: fsm.JoinAll, Most: 2}
 		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
+		s.CostCeiling = &fsm.CostCeiling{Most: new(float64), Warn: new(float64)}
 		l.Parameters = []fsm.Parameter{{Name: "p"}}
 		s.Fragment.Parameters = []fsm.Parameter{{Name: "p"}}
 		s.Terminal = true // else failure says nothing
@@ -217,6 +218,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return l.Schedule },
 		func(l *fsm.Loop) any { return l.Budget },
 		func(l *fsm.Loop) any { return l.States["plain"].Budget },
+		func(l *fsm.Loop) any { return l.States["plain"].CostCeiling },
 		func(l *fsm.Loop) any { return &l.Parameters[0] },
 		func(l *fsm.Loop) any { return l.States["plain"] },
 		func(l *fsm.Loop) any { return l.States["plain"].Evaluate },

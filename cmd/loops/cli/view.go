@@ -65,9 +65,9 @@ func (a *app) foregroundPrinter(v viewFlags) progress.Printer {
 		return viewer.NewFollowed(a.page(), a.Out, a.Err, v.verbose)
 	}
 	t := progress.NewText(a.Out, a.Err, a.viewOf(v))
-	if f, ok := ui.Terminal(a.Out); ok && !v.quiet && !v.verbose {
+	if f, ok := ui.Terminal(a.Out); ok && !v.quiet {
 		if kind, _ := a.getenv("TERM"); kind != "dumb" {
-			t.ShowLive(f, a.Out)
+			t.OnTerminal(f, a.Out, !v.verbose)
 		}
 	}
 	return t

@@ -101,7 +101,7 @@ func TestViewsAgree(t *testing.T) {
 					"html":           {command(store, "report", "fix", "-o", "-"), []string{row, row + "<td>10:00:00<td>1.0s<td>yes", "2 attempts, interrupted for 5.0s, paused for 1h00m00s</p>"}},
 					"junit":          {command(store, "report", "fix", "--format", "junit", "-o", "-"), []string{`<testcase name="work"`, "visit 1 (2 attempts, interrupted for 5.0s, paused for 1h00m00s), exit code 0"}},
 					"markdown":       {command(store, "report", "fix", "--format", "markdown", "-o", "-"), []string{"work | yes | rest | 1s |"}},
-					"graph":          {command(store, "graph", "fix", "--by", "time", "--format", "mermaid"), []string{" 1.0s\""}},
+					"graph":          {command(store, "graph", "fix", "--by", "time", "--format", "mermaid"), []string{"<br/>1.0s\""}},
 				} {
 					for _, want := range c.want {
 						if strings.Count(c.got, want) != 1 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"loops/internal/humanize"
@@ -19,7 +20,7 @@ const (
 	barWidth  = 24
 )
 
-// A Meter shows how far work has come. A nil Meter shows nothing. It is not safe for concurrent use.
+// A Meter shows how far work has come. A nil Meter shows nothing. End may be called at any time, the other methods by one goroutine.
 type Meter struct {
 	Out   io.Writer
 	What  string             // is done: "Removing runs"
@@ -29,7 +30,9 @@ type Meter struct {
 	Clock func() time.Time   // nil = time.Now
 
 	began, last time.Time
-	drawn       bool
+
+	mu    sync.Mutex
+	drawn bool // guarded by mu: the bar is in the last line of the terminal
 }
 
 // Set says that so much of total is done; a total of 0 is not known.
@@ -55,6 +58,8 @@ func (m *Meter) Set(done, total int64) {
 	}
 	m.last = at
 	text := m.text(done, total, at.Sub(m.began))
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if m.Width > 0 {
 		m.drawn = true
 		text = "\r" + plain.Cut(text, max(1, m.Width-1)) + "\x1b[K"
@@ -64,12 +69,27 @@ func (m *Meter) Set(done, total int64) {
 	_, _ = io.WriteString(m.Out, text) // progress that cannot be shown stops no work
 }
 
-// End takes the bar away.
+// End takes the bar away; the next Set draws it again.
 func (m *Meter) End() {
-	if m != nil && m.drawn {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.drawn {
 		_, _ = io.WriteString(m.Out, "\r\x1b[K")
 		m.drawn = false
 	}
+}
+
+// Above has each write to these writers take the bar away first, as far as they are a [plain.Writer], and returns m.
+func (m *Meter) Above(writers ...io.Writer) *Meter {
+	for _, w := range writers {
+		if p, ok := w.(*plain.Writer); ok {
+			p.Before(m.End)
+		}
+	}
+	return m
 }
 
 func (m *Meter) text(done, total int64, took time.Duration) string {

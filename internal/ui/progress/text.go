@@ -57,7 +57,8 @@ type Text struct {
 	costs   inspect.CostSheet
 
 	draw    Draw           // nil = no diagrams
-	clears  bool           // a terminal, before each state
+	clears  bool           // screen, before each state
+	screen  *os.File       // the terminal that lines are written to; nil = they are not
 	run     persistence.ID // for draw
 	entered string         // the state that was drawn last
 }
@@ -71,10 +72,12 @@ const clearScreen = "\x1b[H\x1b[2J\x1b[3J"
 
 // entering clears the screen and draws the loop, as the view asks for.
 func (p *Text) entering(state string) {
-	if p.clears && p.live != nil {
-		p.live.erase()
+	if p.clears && p.screen != nil {
+		if p.live != nil {
+			p.live.erase()
+		}
 		p.out.Flush()
-		fmt.Fprint(p.live.file, clearScreen)
+		fmt.Fprint(p.screen, clearScreen)
 	}
 	if p.draw == nil {
 		return
@@ -99,9 +102,12 @@ func NewText(out, err io.Writer, v View) *Text {
 	return &Text{out: ui.NewBatchedSink(out), err: ui.NewSink(err), quiet: v.Quiet, verbose: v.Verbose, paint: v.Paint, draw: v.Draw, clears: v.Clear}
 }
 
-// ShowLive has the action that runs shown in a line that is drawn in place. out is the terminal as other lines are written.
-func (p *Text) ShowLive(terminal *os.File, out io.Writer) {
-	p.live, p.out = newLive(terminal), ui.NewSink(out) // both write to the screen, in turn
+// OnTerminal is called where lines are written to a terminal. live has the action that runs shown in a line that is drawn in place. out is
+// the terminal as other lines are written.
+func (p *Text) OnTerminal(terminal *os.File, out io.Writer, live bool) {
+	if p.screen = terminal; live {
+		p.live, p.out = newLive(terminal), ui.NewSink(out) // both write to the screen, in turn
+	}
 }
 
 // Header implements [Printer].

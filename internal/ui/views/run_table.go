@@ -110,12 +110,14 @@ func (t RunTable) Print(runs []persistence.Run) error {
 		ids = max(ids, plain.Width(string(r.ID)))
 	}
 	for _, r := range runs {
-		reason := inspect.ReasonNow(r, t.Waits[r.ID])
-		if o := r.Origin; o != nil {
-			reason = fmt.Sprintf("fork of %s:%d; %s", o.ID, o.Step, humanize.Dash(reason))
-		}
 		notes := append(ui.InProject(r), ui.DamageNote(r)...)
-		reason = strings.Join(append(notes, humanize.Dash(reason)), "; ")
+		if o := r.Origin; o != nil {
+			notes = append(notes, fmt.Sprintf("fork of %s:%d", o.ID, o.Step))
+		}
+		if reason := inspect.ReasonNow(r, t.Waits[r.ID]); reason != "" {
+			notes = append(notes, reason)
+		}
+		reason := strings.Join(notes, "; ")
 		if room := t.Page.Columns - ids - between; t.Page.Columns > 0 {
 			reason = plain.Cut(reason, max(leastReason, room))
 		}

@@ -33,6 +33,7 @@ var InsteadOf = map[string]string{
 	"edit-routes":         "loops show NAME prints the states and where each verdict leads; edit the file, then loops validate NAME",
 	"next-loop":           "loops list prints each loop with its last run; loops stats, how often they complete",
 	"audit":               "loops report RUN, and for programs loops stats NAME --json",
+	"evidence":            "loops report RUN, and for programs loops events RUN --json: the first event has the commit, the branch and a digest of the files",
 	"audit-meta":          "loops stats NAME prints the verdicts of each state",
 	"diagnose-evaluators": "loops stats NAME prints the verdicts of each state over all runs",
 	"calibrate-budget":    "loops stats NAME prints how many steps runs took; loops cost NAME, what they used",

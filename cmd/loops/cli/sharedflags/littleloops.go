@@ -39,6 +39,7 @@ var closest = map[string]string{
 	"run --context-limit":          "set the variable that it sets: LL_CONTEXT_LIMIT=N loops run NAME",
 	"run --instance-id":            "loops chooses the id of a run; run --background --json prints it",
 	"run --foreground-internal":    "to run in the background: loops run --background NAME",
+	"remove --force":               "end the process yourself; queue remove ends only one that it recognises: kill PID",
 	"resume --handoff-threshold":   "set the variable that it sets: LL_HANDOFF_THRESHOLD=N loops resume NAME",
 	"resume --context-limit":       "set the variable that it sets: LL_CONTEXT_LIMIT=N loops resume NAME",
 	"resume --foreground-internal": "to continue in the background: loops resume --background NAME",

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package testenv
+
+// TempDir returns "": temporary files of tests are where they always are.
+func TempDir() string { return "" }
