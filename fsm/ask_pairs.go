@@ -44,6 +44,9 @@ func (q *asker) compare(question *Question, ev Evidence) (Verdict, error) {
 		q.judged(better(c))
 		rounds = append(rounds, c)
 	}
+	if q.cfg.AutoPromote && !q.e.settle() { // the answers are on record before a file is replaced because of them
+		return Verdict{}, errHalted
+	}
 	v, err := ComparatorVerdict(q.cfg, ev, rounds)
 	if err == nil && failures > 0 {
 		v.Details.Set("judge_failures", int64(failures))

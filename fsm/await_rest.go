@@ -191,9 +191,8 @@ func (x *awaiter) rest(seen int) {
 	w := e.mem.Awaiting
 	x.announce()
 	x.due = false
-	since := w.Since
-	if w.Kind == AwaitAsk || w.Kind == AwaitEvent {
-		since = time.Time{} // there is nothing to look at: it is for another branch
+	if w.Kind != AwaitAsk && w.Kind != AwaitEvent { // there is nothing to look at: a user ends the wait of another branch
+		defer e.task.mayWake(w.Since)()
 	}
 	// A look that had no effect and found nothing new is not worth a record, unless a user waits for it.
 	if news := len(e.batch.Events) > 0 || x.asked || w.Kind == AwaitUntil && x.saved != w; news || x.saved == nil {
@@ -219,7 +218,7 @@ func (x *awaiter) rest(seen int) {
 		if limited {
 			nap = min(nap, end)
 		}
-		news := e.nap(nap, seen, since)
+		news := e.nap(nap, seen)
 		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", LookAsked})
 		}

@@ -248,8 +248,13 @@ func (e *Executor) nothingLeft() (taken bool) {
 // awaitSettled waits until a prompt or a judge of another branch or item has ended, and while the run is paused then. It
 // reports false if the run is to end, or its time is up.
 func (e *Executor) awaitSettled() bool {
-	news := e.machine.news
-	e.rest(func() bool { return !e.nothingLeft() || e.halts() || e.over() || e.isHeld() || e.machine.news != news }, e.loopUp)
+	news, up := e.machine.news, e.loopUp
+	if e.mem.Flushing {
+		up = nil // it acts once more, whatever the time is
+	}
+	e.rest(func() bool {
+		return !e.nothingLeft() || e.halts() || up != nil && e.over() || e.isHeld() || e.machine.news != news
+	}, up)
 	return !e.halts() && (e.mem.Flushing || e.loopTimeout() == pass) && e.held() == pass
 }
 

@@ -59,7 +59,7 @@ type Journal struct {
 // A Control is how users and the process that carries a run steer it.
 type Control struct {
 	// Held returns nil while the run may continue, else a channel that is closed when it may again. It is asked before each state
-	// is entered. Nil: the run is never held.
+	// is entered, and in waits after all that happens. Nil: the run is never held.
 	Held   func() <-chan struct{}
 	HeldBy func() string   // names the user who holds the run, "" where that is not known; nil: it never is
 	Wake   <-chan struct{} // ends the wait the run is in, if it is in one; nil: nothing does

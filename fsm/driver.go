@@ -27,10 +27,21 @@ func drive(ctx context.Context, x *Executor, run func()) error {
 	d := &driver{machine: m, cfg: &x.cfg, ctx: ctx, cancel: cancel, flying: map[*effect]context.CancelCauseFunc{}, ended: make(chan *effect), calls: make(chan func())}
 	m.driver, x.life = d, m.life
 	m.begin(x, run, func() {})
+	var changed <-chan struct{}
 	for in := (input{}); ; {
-		var changed <-chan struct{}
+		select {
+		case <-changed: // whatever else happened first
+			in.news = true
+		default:
+		}
 		if d.cfg.Changed != nil {
 			changed = d.cfg.Changed() // before the looks whose answers may change
+		}
+		if !m.waits() {
+			select {
+			case <-d.cfg.Wake: // from before the next wait
+			default:
+			}
 		}
 		if ctx.Err() != nil {
 			in.stop = context.Cause(ctx)
@@ -61,7 +72,7 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 	}
 	d.start()
 	d.end()
-	var held, drain, stopped <-chan struct{}
+	var held, drain, stopped, wake <-chan struct{}
 	if d.cfg.Held != nil {
 		held = d.cfg.Held()
 	}
@@ -70,6 +81,9 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 	}
 	if m.life.ended() == nil {
 		stopped = d.ctx.Done()
+	}
+	if m.waits() {
+		wake = d.cfg.Wake
 	}
 	if !m.drains {
 		drain = d.cfg.Drain
@@ -92,7 +106,7 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 		case <-held:
 		case <-changed:
 			in.news = true
-		case <-d.cfg.Wake:
+		case <-wake:
 			in.wake = true
 		}
 		return in
@@ -118,18 +132,21 @@ func timer(left time.Duration, limited bool) (fires <-chan time.Time, stop func(
 	return t.C, t.Stop
 }
 
-// alone does the one effect that was begun on the goroutine of the machine, where nothing else can happen meanwhile.
+// alone does the one effect that was begun on the goroutine of the machine, which need not go on before that has ended.
 func (d *driver) alone() input {
 	x := d.machine.begun[0]
 	d.machine.begun = d.machine.begun[:0]
 	d.inline = true
-	x.do(d.ctx)
+	x.run(d.ctx)
 	d.inline = false
-	select {
-	case <-d.cfg.Wake: // from before the next wait
-	default:
-	}
 	return input{done: []*effect{x}}
+}
+
+// run does the effect.
+func (x *effect) run(ctx context.Context) {
+	began := time.Now()
+	x.do(ctx)
+	x.took = time.Since(began)
 }
 
 // start begins what the machine has begun.
@@ -138,7 +155,7 @@ func (d *driver) start() {
 		ctx, cancel := context.WithCancelCause(d.ctx)
 		d.flying[x] = cancel
 		go func() {
-			x.do(ctx)
+			x.run(ctx)
 			d.ended <- x
 		}()
 	}

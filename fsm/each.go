@@ -119,7 +119,7 @@ func (e *Executor) each(st *State) decision {
 		fields = append(fields, e.cfg.Again.fields()...)
 	}
 	e.emit(EventItemsStart, fields...)
-	if !e.record(true) {
+	if !e.record(true) || !e.settle() { // the items can be done again from here
 		return decision{halted: true}
 	}
 	if d, left := r.run(); left {
@@ -375,8 +375,11 @@ func (e *HistoryError) Unwrap() error { return e.Err }
 
 // history yields what was recorded of the run behind an event, all that it did so far.
 func (e *Executor) history(after uint64) iter.Seq2[Event, error] {
-	if e.cfg.History == nil || !e.settle() {
+	if e.cfg.History == nil {
 		return func(func(Event, error) bool) {}
+	}
+	if !e.settle() {
+		return func(yield func(Event, error) bool) { yield(Event{}, e.machine.broken) }
 	}
 	return e.machine.driver.history(after)
 }

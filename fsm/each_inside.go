@@ -99,6 +99,7 @@ func (r *round) fill() {
 			r.tell(itemResult{item: i, err: err}, "error")
 			r.saveInside()
 		}
+		r.e.settleMany()
 	}
 }
 

@@ -33,6 +33,9 @@ func (r *round) result() (Result, *value.Map, error) {
 	if r.st.Capture == "" {
 		return res, nil, nil
 	}
+	if !e.settle() { // the results are read from the history
+		return res, nil, errHalted
+	}
 	var failed []string
 	for i, end := range r.ends {
 		if end.over() && end != itemYes {
@@ -144,7 +147,7 @@ func (r *round) writeResults(w io.Writer) error {
 		}
 	}
 	n := uint32(0)
-	for ev, err := range r.e.history(r.e.mem.Items.Since) {
+	for ev, err := range r.e.machine.driver.history(r.e.mem.Items.Since) {
 		if err != nil {
 			return &HistoryError{err}
 		}
@@ -168,7 +171,7 @@ func endsItem(ev Event) bool { return ev.Kind == EventItemEnd || ev.Kind == Even
 // and one without an end none.
 func (r *round) holding() ([]uint32, error) {
 	holds, ends, n := make([]uint32, len(r.ends)), make([]itemEnd, len(r.ends)), uint32(0)
-	for ev, err := range r.e.history(r.e.mem.Items.Since) {
+	for ev, err := range r.e.machine.driver.history(r.e.mem.Items.Since) {
 		if err != nil {
 			return nil, &HistoryError{err}
 		}

@@ -181,8 +181,8 @@ func (r *round) work() {
 		for r.running+len(jobs) < r.st.Each.Parallel && r.mayBegin() {
 			if job := r.begin(); job != nil {
 				jobs = append(jobs, job)
-			} else if r.next >= r.list.count() {
-				break
+			} else if len(e.batch.Events) >= mostAtOnce && r.save() {
+				e.settleMany()
 			}
 		}
 		if !r.save() {
@@ -240,11 +240,11 @@ func (r *round) begin() func() {
 	}
 	var out itemResult
 	return func() {
-		began := e.now()
-		e.start(func(ctx context.Context) { out = r.do(ctx, a, i) }, func() {
-			out.took = e.now().Sub(began)
+		x := e.start(func(ctx context.Context) { out = r.do(ctx, a, i) })
+		x.then = func() {
+			out.took = x.took
 			r.results = append(r.results, out)
-		})
+		}
 	}
 }
 
@@ -335,7 +335,7 @@ func shortKey(key string) string {
 	return key
 }
 
-// save makes the events so far durable. The memory takes in the ends of items, and with them how long the run took, only when there are many
+// save has the events so far made durable before anything is started. The memory takes in the ends of items, and with them how long the run took, only when there are many
 // that it does not have, or some for long: until then they are in the history alone, and the memory has not changed.
 func (r *round) save() bool {
 	e := r.e
@@ -355,7 +355,7 @@ func (r *round) due() bool {
 	return r.fresh >= every || r.fresh > 0 && r.e.now().Sub(r.kept) >= endsLatest
 }
 
-// save makes the events so far durable, without the memory, which has not changed. It reports whether that worked.
+// save has the events so far made durable before anything is started, without the memory, which has not changed. It reports whether something can be recorded.
 func (e *Executor) save() bool {
 	if e.machine.broken != nil {
 		return false

@@ -10,8 +10,8 @@ import (
 // A machine is a run between two things that happen: the tasks it consists of, what each waits for, and what they have begun.
 //
 // A task is a loop with its sub-loops: the run itself, a branch, or an item with a memory of its own. Tasks take turns. A task has the machine to
-// itself until it gives way, which it does where it waits ([Executor.rest]) or has the world do something ([Executor.do]), and nowhere else; so what
-// a run remembers needs no lock, and the same things that happen in the same order lead the same way.
+// itself until it gives way, which it does where it waits ([Executor.rest]), has the world do something ([Executor.do]) or wants what it emitted to
+// be on record ([Executor.settle]), and nowhere else; so what a run remembers needs no lock, and the same things that happen in the same order lead the same way.
 //
 // The machine has no goroutine of its own, no timer and no channel: its driver (driver.go) tells it what happened, has it advance, does what it
 // has begun, and calls it again when something ended, or when the time that it names has come.
@@ -86,6 +86,7 @@ type effect struct {
 	life *life                 // it is to end with it
 	then func()                // takes the result, on the side of the machine; nil = there is nothing to take
 	done bool
+	took time.Duration
 }
 
 // begin adds a task that runs x. then is called when it has ended.
@@ -109,7 +110,7 @@ func (m *machine) advance() {
 			if t.over != nil && !t.over() {
 				continue
 			}
-			t.over, t.left, t.wakes, t.woken, moved = nil, nil, time.Time{}, false, true
+			t.over, t.left, moved = nil, nil, true
 			if _, goes := t.turn(); !goes {
 				m.tasks = slices.Delete(m.tasks, i, i+1)
 				i--
@@ -135,6 +136,16 @@ func (e *Executor) settle() bool {
 	}
 	e.rest(func() bool { return m.steps != seen }, func() (time.Duration, bool) { return 0, true })
 	return m.broken == nil
+}
+
+// mostAtOnce is how many events a task has recorded at once, where it needs nothing else of the world.
+const mostAtOnce = 200
+
+// settleMany is settle where there is much to be recorded, so that a step has a bound, and a stop is seen.
+func (e *Executor) settleMany() {
+	if len(e.machine.out.Events) >= mostAtOnce {
+		e.settle()
+	}
 }
 
 // numbered is the number that the last event has which is recorded, or is about to be; of a run whose files are kept, that or a lower one.
@@ -183,13 +194,13 @@ func (e *Executor) rest(over func() bool, left limitOfTime) {
 
 // do has f done by the world, and gives way until it is.
 func (e *Executor) do(f func(context.Context)) {
-	x := e.start(f, nil)
+	x := e.start(f)
 	e.rest(func() bool { return x.done }, nil)
 }
 
-// start has f done by the world, and then, which may be nil, called.
-func (e *Executor) start(f func(context.Context), then func()) *effect {
-	x := &effect{do: f, life: e.life, then: then}
+// start has f done by the world.
+func (e *Executor) start(f func(context.Context)) *effect {
+	x := &effect{do: f, life: e.life}
 	e.machine.begun = append(e.machine.begun, x)
 	return x
 }
@@ -205,6 +216,17 @@ func (m *machine) awaken() {
 	if first != nil {
 		first.woken = true
 	}
+}
+
+// waits reports whether a task is in a wait that a user may end.
+func (m *machine) waits() bool {
+	return slices.ContainsFunc(m.tasks, func(t *task) bool { return !t.wakes.IsZero() })
+}
+
+// mayWake has a user end a wait of the task that began at that time, until over is called.
+func (t *task) mayWake(since time.Time) (over func()) {
+	t.wakes, t.woken = since, false
+	return func() { t.wakes, t.woken = time.Time{}, false }
 }
 
 // A life is how long a part of the run may go on: the run itself, a branch or an item.

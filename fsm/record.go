@@ -29,8 +29,8 @@ func (e *Executor) emitOutput(b *Batch, text string) {
 	}
 }
 
-// record has the events so far remembered together with the memory, and then shows them. It reports whether
-// that worked.
+// record has the events so far recorded together with the memory, before anything is started, and then shown. It reports whether something can
+// be recorded.
 func (e *Executor) record(checkpoint bool) bool {
 	if e.machine.broken != nil {
 		return false

@@ -209,6 +209,7 @@ func (e *Executor) sleep() { e.sleepUntil(e.timeUp, nil) }
 func (e *Executor) sleepUntil(up func() (time.Duration, bool), over func() bool) {
 	w := *e.mem.Wait
 	e.woken = false
+	defer e.task.mayWake(w.Since)()
 	if !e.record(true) {
 		return
 	}
@@ -246,7 +247,7 @@ func (e *Executor) sleepUntil(up func() (time.Duration, bool), over func() bool)
 				return
 			}
 		}
-		e.nap(nap, news, w.Since)
+		e.nap(nap, news)
 		if e.woken {
 			e.emit(EventNote, Field{"state", w.State}, Field{"message", WaitEnded})
 			return
@@ -261,19 +262,17 @@ func (e *Executor) sleepUntil(up func() (time.Duration, bool), over func() bool)
 	}
 }
 
-// nap waits for a time. It returns early when the run is to end, when there is other news than those seen, and, where that may end it, when
-// a user wakes the run, which sets woken. since is when the wait began that a user may end, zero for one that no user may. It reports
-// whether something is asked of the run.
-func (e *Executor) nap(d time.Duration, seen int, since time.Time) (news bool) {
+// nap waits for a time. It returns early when the run is to end, when there is other news than those seen, and when a user ends the wait, which
+// sets woken. It reports whether something is asked of the run.
+func (e *Executor) nap(d time.Duration, seen int) (news bool) {
 	m, t, begun := e.machine, e.task, e.now()
 	left := func() (time.Duration, bool) { return d - e.now().Sub(begun), true }
-	t.wakes = since
 	e.rest(func() bool {
 		rest, _ := left()
 		news = m.news != seen || e.drained()
-		e.woken = !news && !e.ending() && t.woken
-		return rest <= 0 || e.ending() || news || e.woken
+		return rest <= 0 || e.ending() || news || t.woken
 	}, left)
+	e.woken = t.woken && !news && !e.ending()
 	return news
 }
 
