@@ -15,7 +15,7 @@ import (
 )
 
 // factsWait bounds each look of git at the files of a run. What takes longer is recorded as unknown.
-const factsWait = 30 * time.Second
+const factsWait = 2 * time.Second
 
 // facts returns what fits fsm.Config.Facts: which commit and branch the run is on, a digest of what is not committed, and which loop file
 // it was started from, with the names that little-loops gives them. Where a folder is not git's, or git fails, the values are nil.

@@ -112,7 +112,7 @@ func Git(p *project.Project, o Options, run string) (git worktree.Git, done func
 	if run == "" {
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
 	}
-	env := worktree.Untied(ActionEnv(p, o))
+	env := append(worktree.Untied(ActionEnv(p, o)), "GIT_OPTIONAL_LOCKS=0") // a look at the files must not be in the way of a user's git
 	r := &action.Runner{
 		Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Before: before(p.Main(), env, "", ""),
 	}

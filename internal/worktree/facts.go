@@ -30,9 +30,19 @@ func Head(ctx context.Context, git Git, dir, branch string) (sha, name string, e
 // differences in those that it does.
 func Changes(ctx context.Context, git Git, dir string) (string, error) {
 	status, err := git(ctx, dir, "status", "--porcelain")
-	if err != nil {
-		return "", err
+	if err != nil || !changesTracked(status) {
+		return status + "\n", err
 	}
 	diff, err := git(ctx, dir, "diff", "HEAD")
 	return status + "\n" + diff, err
+}
+
+// changesTracked reports whether a status has more than files that git does not track: only then there are differences.
+func changesTracked(status string) bool {
+	for line := range strings.Lines(status) {
+		if !strings.HasPrefix(line, "??") {
+			return true
+		}
+	}
+	return false
 }
