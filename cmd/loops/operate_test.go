@@ -222,6 +222,9 @@ func (s *stage) write(name, text string) {
 }
 
 func (s *stage) shell(command string) *exec.Cmd {
+	if pid, kills := strings.CutPrefix(command, "kill -9 "); kills { // a person types the next command later than the kernel needs to end it
+		command = "pid=" + pid + "; kill -9 $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done"
+	}
 	cmd := exec.CommandContext(s.t.Context(), "bash", "-c", command)
 	if s.t.Context().Err() != nil {
 		cmd = exec.Command("bash", "-c", command) // while the test is cleaned up
