@@ -28,10 +28,10 @@ func TestTour(t *testing.T) {
 	b.sees(statusIs("failed"))
 	b.sees(`document.querySelector(".lead").textContent === 'state ship said no (exit 1: "the door is locked; fork this run with the hint sesame")'`)
 	b.click(`#acts a[href$="/fork"]`)
-	b.sees(`document.querySelector("h1").textContent.startsWith("Fork tour-")`)
+	b.sees(`document.querySelector("h1").textContent.startsWith("New run from a step of tour-")`)
 	b.do(chromedp.SetValue(`input[name="field.hint"]`, "sesame", chromedp.ByQuery))
 	b.click(`form.sheet button.go`)
 	b.sees(statusIs("completed"))
 	b.click(`#tabs a[href$="tab=related"]`)
-	b.sees(`document.querySelector("#related h2").textContent === "Forked from"`)
+	b.sees(`document.querySelector("#related h2").textContent === "It began from"`)
 }
