@@ -262,8 +262,9 @@ func (w *Watch) look(ctx context.Context, p *project.Project, conf *config.Confi
 	return ledger.Trim(ctx, list, now.Add(-kept), 100)
 }
 
-// busy reports whether an alarm, or that it is over, is left to a process that may be reporting it.
-func (a Alarm) busy(now time.Time) bool { return now.Before(a.Until) && a.Until.Sub(now) <= again }
+// busy reports whether an alarm, or that it is over, is left to a process that may be reporting it. That one may have looked later than now,
+// when this look began; what is further ahead was noted with a clock that was set back since.
+func (a Alarm) busy(now time.Time) bool { return now.Before(a.Until) && a.Until.Sub(now) <= 2*again }
 
 // claim has this process report an alarm. The error of the process that was slower is raced.
 func (a Alarm) claim(ctx context.Context, l persistence.Ledger, now time.Time) (Alarm, error) {
