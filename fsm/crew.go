@@ -73,7 +73,10 @@ func (c *crew) launch(m *BranchMemory, loop *Loop, st *State, n int) *member {
 		c.busy++
 	}
 	e.setClocks()
-	e.machine.begin(x, func() { _, r.err = x.loop() }, func() { c.results = append(c.results, r) })
+	e.machine.begin(x, func() {
+		_, r.err = x.loop()
+		c.results = append(c.results, r)
+	})
 	return r
 }
 

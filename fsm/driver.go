@@ -26,7 +26,7 @@ func drive(ctx context.Context, x *Executor, run func()) error {
 	defer cancel(nil)
 	d := &driver{machine: m, cfg: &x.cfg, ctx: ctx, cancel: cancel, flying: map[*effect]context.CancelCauseFunc{}, ended: make(chan *effect), calls: make(chan func())}
 	m.driver, x.life = d, m.life
-	m.begin(x, run, func() {})
+	m.begin(x, run)
 	var changed <-chan struct{}
 	for in := (input{}); ; {
 		select {

@@ -65,14 +65,13 @@ func (m *machine) step(now time.Time, in input) {
 
 // A task is what takes turns with others.
 type task struct {
-	machine *machine
-	x       *Executor           // that it runs
-	over    func() bool         // it goes on once this reports true; nil = it can go on
-	left    limitOfTime         // it is asked again then at the latest; nil = there is no such time
-	wakes   time.Time           // since when it is in a wait that a user may end; zero = it is in none
-	woken   bool                // a user ends that wait
-	turn    func() (none, bool) // lets it go on until it gives way. It reports false where the task has ended
-	give    func(none) bool     // gives way
+	x     *Executor           // that it runs
+	over  func() bool         // it goes on once this reports true; nil = it can go on
+	left  limitOfTime         // it is asked again then at the latest; nil = there is no such time
+	wakes time.Time           // since when it is in a wait that a user may end; zero = it is in none
+	woken bool                // a user ends that wait
+	turn  func() (none, bool) // lets it go on until it gives way. It reports false where the task has ended
+	give  func(none) bool     // gives way
 }
 
 type none = struct{}
@@ -89,14 +88,13 @@ type effect struct {
 	took time.Duration
 }
 
-// begin adds a task that runs x. then is called when it has ended.
-func (m *machine) begin(x *Executor, run, then func()) {
-	t := &task{machine: m, x: x}
+// begin adds a task that runs x.
+func (m *machine) begin(x *Executor, run func()) {
+	t := &task{x: x}
 	x.machine, x.task = m, t
 	t.turn, _ = iter.Pull(func(give func(none) bool) {
 		t.give = give
 		run()
-		then()
 	})
 	m.tasks = append(m.tasks, t)
 }
@@ -185,7 +183,7 @@ func (m *machine) next() (first time.Duration, limited bool) {
 // is recorded before, where others go on meanwhile.
 func (e *Executor) rest(over func() bool, left limitOfTime) {
 	t := e.task
-	if m := t.machine; len(e.batch.Events) > 0 && (m.crews > 0 || m.out.Snapshot != nil) {
+	if m := e.machine; len(e.batch.Events) > 0 && (m.crews > 0 || m.out.Snapshot != nil) {
 		e.record(false)
 	}
 	t.over, t.left = over, left
