@@ -154,7 +154,7 @@ func TestAskLeftOpen(t *testing.T) {
 	x := newTypist(t, "run", "ship")
 	x.until("answer> ", 1)
 	x.types("q\n")
-	x.until("The question stays open. To answer it later: loops answer --question /1:1 ship-", 1)
+	x.until("The question stays open. To answer it later: loops answer --question 1:1 ship-", 1)
 	if out := x.elsewhere("answer"); !strings.Contains(out, "Ship it?") {
 		t.Errorf("loops answer lists:\n%s", out)
 	}
@@ -170,7 +170,7 @@ func TestAskTheSecondQuestion(t *testing.T) {
 	x := newTypist(t, "run", "two")
 	x.until("answer> ", 1)
 	x.types("q\n")
-	x.until("The question stays open. To answer it later: loops answer --question /1+", 1)
+	x.until("The question stays open. To answer it later: loops answer --question 1/", 1)
 	left := regexp.MustCompile(`later: loops answer --question (\S+)`).FindStringSubmatch(x.shown())[1]
 	x.until("answer> ", 2)
 	x.types("approve\n")

@@ -1,9 +1,10 @@
 package align
 
 import (
-	"strconv"
+	"slices"
 	"time"
 
+	"loops/fsm"
 	"loops/internal/inspect"
 )
 
@@ -92,12 +93,17 @@ func (s *Steps) At(i int) Step {
 	return Step{Number: s.number(r), Kind: s.kinds.list[r.kind], Took: r.took, First: r.first, Last: r.first + uint64(r.behind)}
 }
 
+// number returns the address of a step as text.
 func (s *Steps) number(r *stepRow) string {
-	number := strconv.Itoa(int(r.step))
-	if r.above < 0 {
-		return number
+	var a fsm.Address
+	for {
+		a.Hops = append(a.Hops, fsm.Hop{Step: int(r.step)})
+		if r.above < 0 {
+			slices.Reverse(a.Hops)
+			return a.String()
+		}
+		r = s.row(int(r.above))
 	}
-	return s.number(s.row(int(r.above))) + "." + number
 }
 
 // Behind returns the first step that was entered behind an event; Len where there is none.

@@ -16,11 +16,12 @@ import (
 func newLogsCommand(a *app) *cobra.Command {
 	var o actionlog.Options
 	cmd := &cobra.Command{
-		Use:   "logs NAME|RUN...",
+		Use:   "logs NAME|RUN... [STEP]",
 		Short: "Print the output of a run's actions",
 		Long: `logs prints the output of the actions of a run, oldest first, under a line for each that names its step and
 state. NAME means
-the newest run of the loop. With -f it follows the run until it ends or its process is gone, and also prints standard
+the newest run of the loop. With a STEP behind it, only that step is
+printed with all inside it: 3, 3/2, 2/lint, 2/#4/1 (see loops help explain). With -f it follows the run until it ends or its process is gone, and also prints standard
 error as it
 comes, after "! "; Ctrl-C ends the command, not the run. With several runs, each line names its run and state.
 
@@ -36,6 +37,7 @@ file.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.No
   loops logs fix --failed
   loops logs fix nightly -f
   loops logs fix --state test
+  loops logs fix 2/lint
   loops logs fix-20261121T103405 --stderr`,
 		Args: arguments(1, -1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,8 +65,12 @@ func runLogs(ctx context.Context, a *app, names []string, o actionlog.Options) e
 	defer store.Close()
 	f := store.Finder()
 	var runs []persistence.Run
-	for _, name := range names {
+	for i, name := range names {
 		run, err := lookup.OneRun(ctx, f, name)
+		if at, is := fsm.ParseAddress(name); err != nil && is && i > 0 && i == len(names)-1 {
+			o.At = at
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -94,6 +100,9 @@ func runLogs(ctx context.Context, a *app, names []string, o actionlog.Options) e
 				return err
 			}
 			what += " of " + o.State
+		}
+		if len(o.At.Hops) > 0 {
+			what += " in step " + o.At.String()
 		}
 		ui.Say(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
 	}
