@@ -1,4 +1,4 @@
-package arch_test
+package archtest
 
 import (
 	"go/ast"

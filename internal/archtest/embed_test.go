@@ -1,4 +1,4 @@
-package arch_test
+package archtest
 
 import (
 	"os"
@@ -23,7 +23,7 @@ func TestEmbed(t *testing.T) {
 	if !strings.Contains(string(page), "require loops v0.0.0\nreplace loops => ../loops\n") {
 		t.Error("the page does not say how a module names this one")
 	}
-	root, err := os.Getwd()
+	root, err := os.Getwd() // which TestMain made it
 	if err != nil {
 		t.Fatal(err)
 	}
