@@ -11,8 +11,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/internal/humanize"
-	"loops/internal/model"
 	"loops/internal/move"
 	"loops/persistence"
 )
@@ -69,7 +69,7 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 		}
 	case main.Sha256 != l.SHA256:
 		if before, err := main.Load(); err == nil { // what a former version took may be wrong now
-			made.lines = model.Differences(before, l)
+			made.lines = loopfile.Differences(before, l)
 		}
 	}
 	return made, nil

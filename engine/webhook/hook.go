@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/jq"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/humanize"
@@ -23,12 +23,12 @@ const skew = 5 * time.Minute
 // A hook is a webhook of the settings whose programs were read.
 type hook struct {
 	config.Webhook
-	programs map[string]*jq.Program // of input, data, answer, question, to, and of the keys of context behind "context."
+	programs map[string]*expr.Jq // of input, data, answer, question, to, and of the keys of context behind "context."
 }
 
 // compile reads the programs of a webhook.
 func compile(w config.Webhook) (*hook, error) {
-	h := &hook{Webhook: w, programs: map[string]*jq.Program{}}
+	h := &hook{Webhook: w, programs: map[string]*expr.Jq{}}
 	texts := [][2]string{{"input", w.Input}, {"data", w.Data}, {"answer", w.Answer}, {"question", w.Question}}
 	if strings.HasPrefix(w.To, ".") {
 		texts = append(texts, [2]string{"to", w.To})
@@ -40,7 +40,7 @@ func compile(w config.Webhook) (*hook, error) {
 		if t[1] == "" {
 			continue
 		}
-		p, err := jq.Compile(t[1])
+		p, err := expr.CompileJq(t[1])
 		if err != nil {
 			return nil, fmt.Errorf("webhooks.%s.%s: %s is no program of jq: %w", w.Name, t[0], humanize.Quote(t[1]), err)
 		}
@@ -64,7 +64,7 @@ func (h *hook) value(name string, payload any) (any, error) {
 // text is value as a text.
 func (h *hook) text(name string, payload any) (string, error) {
 	v, err := h.value(name, payload)
-	return jq.Text(v), err
+	return expr.JqText(v), err
 }
 
 // context is the context of the run that is to begin.

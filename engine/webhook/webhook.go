@@ -22,7 +22,7 @@ import (
 	"loops/engine/project"
 	"loops/engine/schedule"
 	"loops/fsm"
-	"loops/fsm/jq"
+	"loops/fsm/expr"
 	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/persistence"
@@ -124,7 +124,7 @@ func (d *Desk) Receive(ctx context.Context, name string, m Message, sender Sende
 	if !h.counts(event) {
 		return Receipt{Ignored: "it is not about the event " + humanize.Quote(event)}, nil
 	}
-	payload, err := jq.Read(string(m.Body))
+	payload, err := expr.ReadJSON(string(m.Body))
 	if err != nil {
 		return r, &PayloadError{fmt.Sprintf("the body is no JSON: %v", err)}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // failed makes the Failure of a status of HTTP and of what a host said about it; either may be missing.
@@ -76,12 +76,12 @@ func refusedForRate(text string) bool {
 		"quota limitations", "out of extra usage")
 }
 
-var exhaustedPattern = pattern.Lazy(`\bresources?(?:[ _-]?| (?:has|have) been )exhausted|\btoo[ _-]?many[ _-]?requests|\bquota[ _-]?exceeded`)
+var exhaustedPattern = pyregexp.Lazy(`\bresources?(?:[ _-]?| (?:has|have) been )exhausted|\btoo[ _-]?many[ _-]?requests|\bquota[ _-]?exceeded`)
 
 // exhausted reports whether a text says in any spelling that too much was asked in too short a time.
 func exhausted(text string) bool { return exhaustedPattern().MatchString(text) }
 
-var modelPattern = pattern.Lazy(`\b(?:model_not_found|(?:unknown|invalid|unsupported|unrecognized) model\b|no such model|issue with the selected model` +
+var modelPattern = pyregexp.Lazy(`\b(?:model_not_found|(?:unknown|invalid|unsupported|unrecognized) model\b|no such model|issue with the selected model` +
 	`|model[^.;\n]{0,120}(?:not found|not_found|does not exist|doesn't exist|may not exist|is not supported|is not available|not have access))`)
 
 // unknownModel reports whether a text says that there is no such model, or not for this account.
@@ -98,7 +98,7 @@ func has(text string, any ...string) bool {
 	return false
 }
 
-var statusPattern = pattern.Lazy(`(?i)(?:\bapi error:?|\bstatus(?: code)?:?|\bhttp(?:/[\d.]+)?|\brejected) \(?([45]\d\d)\b`)
+var statusPattern = pyregexp.Lazy(`(?i)(?:\bapi error:?|\bstatus(?: code)?:?|\bhttp(?:/[\d.]+)?|\brejected) \(?([45]\d\d)\b`)
 
 func statusIn(text string) int {
 	m := statusPattern().FindStringSubmatch(text)
@@ -110,7 +110,7 @@ func statusIn(text string) int {
 }
 
 // resetPattern finds the seconds since 1970 after a bar, as in "usage limit reached|1767225600".
-var resetPattern = pattern.Lazy(`\|(\d{10})\b`)
+var resetPattern = pyregexp.Lazy(`\|(\d{10})\b`)
 
 func resetIn(text string) time.Time {
 	m := resetPattern().FindStringSubmatch(text)
@@ -180,7 +180,7 @@ func errorObject(stderr string) string {
 	return o.Error.Message
 }
 
-var escapes = pattern.Lazy("\x1b\\[[0-9;?]*[A-Za-z]")
+var escapes = pyregexp.Lazy("\x1b\\[[0-9;?]*[A-Za-z]")
 
 // lastLines are the last lines of a standard error that hold anything, without colours.
 func lastLines(s string) string {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"syscall"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // Kimi CLI, from the documentation of its print mode. Its successor, Kimi Code, takes prompts as an argument only and
@@ -109,7 +109,7 @@ func kimiText(raw json.RawMessage) string {
 }
 
 // kimiResume finds the session in what it says at the end.
-var kimiResume = pattern.Lazy(`kimi -r ([\w-]{1,128})`)
+var kimiResume = pyregexp.Lazy(`kimi -r ([\w-]{1,128})`)
 
 func (s *kimiStream) Done() bool { return false }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"syscall"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // Qwen Code: driven for real at 0.15.10.
@@ -97,7 +97,7 @@ func qwenCommand(r Request) (Command, error) {
 }
 
 // qwenErrorPattern is how a final message ends when the API failed: the process exits with 0 and calls it a success.
-var qwenErrorPattern = pattern.Lazy(`(?s)\[API Error: ([^\n]*)\](\s*|\nPossible quota limitations[^\n]*\s*)$`)
+var qwenErrorPattern = pyregexp.Lazy(`(?s)\[API Error: ([^\n]*)\](\s*|\nPossible quota limitations[^\n]*\s*)$`)
 
 func qwenError(text string) (string, bool) {
 	tail := text

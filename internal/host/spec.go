@@ -8,7 +8,7 @@ import (
 	"strings"
 	"syscall"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // A Spec is a host that a user declares: any program that takes a prompt and prints an answer.
@@ -121,10 +121,10 @@ var signals = map[string]syscall.Signal{
 }
 
 var (
-	placeholder  = pattern.Lazy(`\{([a-z_]+)\}`)
+	placeholder  = pyregexp.Lazy(`\{([a-z_]+)\}`)
 	placeholders = []string{"prompt", "model", "agent", "tools", "effort", "session", "schema", "schema_file", "max_cost"}
-	hostName     = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
-	envName      = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	hostName     = pyregexp.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	envName      = pyregexp.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // New makes a host of a Spec. The error is Mistakes.

@@ -13,11 +13,11 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/model"
 	"loops/internal/plain"
 	"loops/internal/report"
 	"loops/internal/stderrtail"
@@ -132,7 +132,7 @@ func (page *runPage) addDefinition(ctx context.Context, session *Session, f proj
 		part.Note = "The file cannot be compared with it: " + session.InWords(err).Error()
 		return
 	}
-	part.Changes = model.Differences(was, now)
+	part.Changes = loopfile.Differences(was, now)
 	part.Same = len(part.Changes) == 0
 }
 

@@ -11,10 +11,10 @@ import (
 	"loops/internal/align"
 
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/model"
 	"loops/internal/plain"
 	"loops/internal/ui"
 )
@@ -48,17 +48,17 @@ func (d *Comparison) Compare() {
 
 // valuesOf says how the values of two mappings differ.
 func (d *Comparison) valuesOf(in string, x, y *value.Map) {
-	lines := &model.Changes{}
-	for _, k := range model.Union(x, y) {
+	lines := &loopfile.Changes{}
+	for _, k := range loopfile.KeysOfBoth(x, y) {
 		was, first := x.Get(k)
 		now, second := y.Get(k)
 		switch {
 		case k == "run_dir": // is another one for every run
 		case !second:
-			lines.Add("%s%s: only in the first, %s", in, k, model.Brief(was))
+			lines.Add("%s%s: only in the first, %s", in, k, loopfile.Brief(was))
 		case !first:
-			lines.Add("%s%s: only in the second, %s", in, k, model.Brief(now))
-		case !model.Same(was, now) && !model.Same(was, d.inFirst(now)):
+			lines.Add("%s%s: only in the second, %s", in, k, loopfile.Brief(now))
+		case !loopfile.SameValue(was, now) && !loopfile.SameValue(was, d.inFirst(now)):
 			lines.Value(in+k, was, now)
 		}
 	}
