@@ -9,7 +9,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 // MostChanges is how many lines differences has at most.
@@ -146,9 +146,9 @@ func SameValue(a, b any) bool {
 // Brief writes a value in one short line.
 func Brief(v any) string {
 	if s, ok := v.(string); ok {
-		return plain.Cut(strconv.Quote(s), shownText)
+		return humanize.Cut(strconv.Quote(s), shownText)
 	}
-	return plain.Cut(string(value.AppendJSON(nil, v)), shownText)
+	return humanize.Cut(string(value.AppendJSON(nil, v)), shownText)
 }
 
 // firstDifference finds the first line that is another one.

@@ -12,7 +12,7 @@ import (
 )
 
 // wordless are the packages that say what a user can do next in no face's words: see engine.Remedy and engine.Setting.
-var wordless = []string{"loops/engine", "loops/engine/notifier", "loops/internal/lookup", "loops/internal/service", "loops/internal/queue"}
+var wordless = []string{"loops/engine", "loops/engine/notify", "loops/internal/lookup", "loops/internal/service", "loops/internal/queue"}
 
 // ofCommandLine is what only a command line has: a flag, or a command of this program.
 var ofCommandLine = regexp.MustCompile(`(^|[ (])--[a-z]|\bloops (run|resume|fork|stop|pause|unpause|retry-now|status|list|history|show|sweep|queue|rm|prune|validate|new|cost|events|explain|extend|signal|logs)\b`)
@@ -26,6 +26,9 @@ func TestEngineKnowsNoCommandLine(t *testing.T) {
 		}
 		seen++
 		for _, name := range p.GoFiles {
+			if name == "desktop.go" {
+				continue // it has the command line of another program
+			}
 			files := token.NewFileSet()
 			f, err := parser.ParseFile(files, filepath.Join(p.Dir, name), nil, 0)
 			if err != nil {

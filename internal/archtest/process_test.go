@@ -22,7 +22,7 @@ var ofProcess = map[string][]string{
 	"runtime/debug":             {"SetGCPercent", "SetMemoryLimit", "SetMaxThreads", "SetMaxStack", "SetTraceback", "SetPanicOnFault", "SetCrashOutput"},
 	"log":                       {"Fatal", "Fatalf", "Fatalln", "SetOutput", "SetFlags", "SetPrefix"},
 	"log/slog":                  {"SetDefault"},
-	"loops/internal/proc":       {"AdoptOrphans"},
+	"loops/internal/process":       {"AdoptOrphans"},
 	"golang.org/x/sys/unix.PR_": {"PR_SET_CHILD_SUBREAPER"},
 }
 
@@ -36,7 +36,7 @@ func TestOnlyProgramsChangeTheProcess(t *testing.T) {
 			continue
 		}
 		for _, name := range p.GoFiles {
-			if p.ImportPath == "loops/internal/proc" && name == setsOwn {
+			if p.ImportPath == "loops/internal/process" && name == setsOwn {
 				continue
 			}
 			files := token.NewFileSet()

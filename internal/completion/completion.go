@@ -11,16 +11,15 @@ import (
 	"strings"
 	"unicode"
 
-	"loops/internal/align"
+	"loops/internal/inspect"
 
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
-	"loops/internal/host"
+	"loops/internal/agent"
 	"loops/internal/humanize"
-	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -238,7 +237,7 @@ func (s *Source) Steps(ctx context.Context, args []string, word string) (found [
 	if run.Step > completionSteps {
 		return found, true
 	}
-	steps := align.NewSteps(&align.Kinds{})
+	steps := inspect.NewStepList(&inspect.StepKinds{})
 	if _, err := lookup.Path(ctx, *f, run, &inspect.Reader{Done: steps.Add}, func(error, string) {}); err != nil {
 		return found, true
 	}
@@ -275,7 +274,7 @@ func (s *Source) Workers(ctx context.Context, _ []string, word string) (found []
 
 // Hosts offers the agent hosts that are known or declared.
 func (s *Source) Hosts(_ context.Context, _ []string, word string) ([]string, bool) {
-	all := host.Hosts()
+	all := agent.Hosts()
 	if p, err := s.project(); err == nil {
 		if c, err := p.Config(); err == nil {
 			all = append(c.Hosts[:len(c.Hosts):len(c.Hosts)], all...)
