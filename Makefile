@@ -51,7 +51,7 @@ bin/.tools: tools/go.mod tools/go.sum
 	@touch $@
 
 golden: ## all files that hold what tests expect, rewritten: look at the difference before it is committed
-	go test $$(go list -f '{{range .TestImports}}{{if eq . "loops/internal/testenv"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "loops/internal/testenv"}}{{$$.ImportPath}} {{end}}{{end}}' ./... | xargs -n1 | sort -u) . -update
+	go test $$(go list -f '{{range .TestImports}}{{if eq . "loops/internal/testenv"}}{{$$.ImportPath}} {{end}}{{end}}{{range .XTestImports}}{{if eq . "loops/internal/testenv"}}{{$$.ImportPath}} {{end}}{{end}}' ./... | xargs -n1 | sort -u) -update
 
 generate: ## everything made by go:generate
 	go generate ./...

@@ -11,10 +11,9 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/agent"
 	"loops/internal/config"
-	"loops/internal/host"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // ConfigureAgents sets which agents a runner uses.
@@ -56,7 +55,7 @@ func (e *Engine) checkHosts(p *project.Project, l *fsm.Loop, given string, over 
 		case variable == "":
 			return refuse(Invalid, "%s: host %s: %s", p.SettingPlace(conf, "run.host"), humanize.Quote(unknown.Name), text)
 		default:
-			return refuse(Invalid, "%s=%s: %s; set or unset it, or choose one with %s", variable, plain.ShellWord(unknown.Name), text, Setting{Name: SetHost})
+			return refuse(Invalid, "%s=%s: %s; set or unset it, or choose one with %s", variable, humanize.ShellWord(unknown.Name), text, Setting{Name: SetHost})
 		}
 	}
 	said := map[string]bool{}
@@ -151,7 +150,7 @@ func (u *agentUse) loop(l *fsm.Loop) {
 	}
 }
 
-func hostNames(hosts []*host.Host) string {
+func hostNames(hosts []*agent.CLI) string {
 	list := make([]string, len(hosts))
 	for i, h := range hosts {
 		list[i] = h.Name

@@ -8,8 +8,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/git"
 	"loops/internal/humanize"
-	"loops/internal/worktree"
 	"loops/persistence"
 )
 
@@ -43,7 +43,7 @@ func notRecorded(ctx context.Context, store *project.Records, run persistence.Ru
 	id := string(run.ID)
 	var next Text
 	memory, lost := store.Snapshot(ctx, run.ID)
-	unlinked, lostTree := errors.AsType[*worktree.UnlinkedError](err)
+	unlinked, lostTree := errors.AsType[*git.UnlinkedError](err)
 	switch {
 	case lostTree && unlinked.Repair() != "":
 		next = textf("Nothing recorded before is lost, and nothing was done in it since. Repair it: %s. Then: %s",

@@ -3,7 +3,7 @@ package engine
 import (
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/model"
+	"loops/fsm/loopfile"
 	"loops/persistence"
 )
 
@@ -113,7 +113,7 @@ func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha strin
 		return refuse(Invalid, "%s changed since run %s began (sha256 %.12s, now %.12s); the state it is in, %q, is still there; to resume with the file as it is now: %s",
 			file, id, sha, l.SHA256, state, force)
 	}
-	lines := model.Differences(before, l)
+	lines := loopfile.Differences(before, l)
 	if len(lines) == 0 {
 		c.warn.say(textf("%s was edited since run %s began, but means the same", file, id))
 		return nil

@@ -14,7 +14,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/persistence"
 )
 
@@ -200,7 +200,7 @@ func (a *asking) rouse(kind persistence.CommandKind) {
 	if err != nil {
 		return
 	}
-	if proc.Catches(owner.PID, syscall.SIGUSR2) { // a program that embeds an engine would be ended by it
+	if process.Catches(owner.PID, syscall.SIGUSR2) { // a program that embeds an engine would be ended by it
 		_ = owner.Signal(syscall.SIGUSR2)
 	}
 	if kind == persistence.CommandStop || kind == persistence.CommandDrain || kind == persistence.CommandKill {

@@ -4,6 +4,16 @@
 //
 // It prints nothing, handles no signals, knows no exit codes and keeps no state of the package: several engines can work side
 // by side, and one engine carries any number of runs. It changes nothing of the process that embeds it.
+//
+// # Retention
+//
+// A [Policy] chooses which recorded runs may go. Choosing neither reads a store nor removes anything.
+//
+// # What runs spend together
+//
+// A [Purse] limits what runs spend together: those of a project, and all of a user on one machine. Each run notes what its prompts and judges
+// cost, in parts of an hour, in an entry that only it writes; before a prompt the entries of all runs are added up. Two prompts that begin at the same
+// time do not see each other, so that a limit is exceeded by what is at work when it is reached, and by no more.
 package engine
 
 import (
@@ -23,7 +33,7 @@ type Options struct {
 	// Detached means that this program is part of no action, whatever its environment says: it may outlive what started it.
 	Detached bool
 
-	// Adopt makes this process the one that adopts what its actions leave (see proc.AdoptOrphans), which only a program can
+	// Adopt makes this process the one that adopts what its actions leave (see process.AdoptOrphans), which only a program can
 	// that starts nothing else. nil = it does not; on Linux control groups find what is left all the same.
 	Adopt func() error
 

@@ -10,7 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/config"
-	"loops/internal/worktree"
+	"loops/internal/git"
 	"loops/persistence"
 )
 
@@ -57,8 +57,8 @@ func (l *factsLook) commit(ctx context.Context, ahead bool) (head, branch any) {
 		}
 		dir, ref = l.j.project.Dir, tree.Branch
 	}
-	ok := l.look(ctx, dir, func(ctx context.Context, git worktree.Git) (err error) {
-		head, branch, err = worktree.Head(ctx, git, dir, ref)
+	ok := l.look(ctx, dir, func(ctx context.Context, runGit git.Run) (err error) {
+		head, branch, err = git.Head(ctx, runGit, dir, ref)
 		return err
 	})
 	if !ok {
@@ -70,11 +70,11 @@ func (l *factsLook) commit(ctx context.Context, ahead bool) (head, branch any) {
 // digest returns a digest of what is not committed; nil where it is not known.
 func (l *factsLook) digest(ctx context.Context, ahead bool) any {
 	if ahead {
-		return hash(worktree.Unchanged)
+		return hash(git.Unchanged)
 	}
 	changes, dir := "", l.j.project.WorkDir()
-	ok := l.look(ctx, dir, func(ctx context.Context, git worktree.Git) (err error) {
-		changes, err = worktree.Changes(ctx, git, dir)
+	ok := l.look(ctx, dir, func(ctx context.Context, runGit git.Run) (err error) {
+		changes, err = git.Changes(ctx, runGit, dir)
 		return err
 	})
 	if !ok {
@@ -84,8 +84,8 @@ func (l *factsLook) digest(ctx context.Context, ahead bool) any {
 }
 
 // look has git look at a folder. It reports false where git fails, or where the folder is not git's.
-func (l *factsLook) look(ctx context.Context, dir string, do func(context.Context, worktree.Git) error) bool {
-	if !worktree.InGit(dir) {
+func (l *factsLook) look(ctx context.Context, dir string, do func(context.Context, git.Run) error) bool {
+	if !git.InGit(dir) {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, factsWait)

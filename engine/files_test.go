@@ -12,7 +12,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/gitref"
+	"loops/internal/git"
 	"loops/internal/testenv"
 	"loops/persistence"
 )
@@ -55,10 +55,10 @@ func TestFilesTravel(t *testing.T) {
 	testenv.Command(t, "git")
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
-	git := gitref.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none", "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false"), 0)
+	runGit := git.Command(append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none", "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false"), 0)
 	must := func(dir string, args ...string) string {
 		t.Helper()
-		out, err := git(ctx, dir, nil, args...)
+		out, err := runGit(ctx, dir, nil, args...)
 		if err != nil {
 			t.Fatalf("git %v: %v", args, err)
 		}
@@ -86,7 +86,7 @@ func TestFilesTravel(t *testing.T) {
 	// carry has a machine carry a run ("" = a new one) until it ends.
 	carry := func(name, machine, id, commit string, at int, after bool) (string, error) {
 		t.Helper()
-		m, err := gitref.Open(ctx, git, machine, remote)
+		m, err := git.OpenMirror(ctx, runGit, machine, remote)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +157,7 @@ func TestFilesTravel(t *testing.T) {
 				}
 			}
 			for file, want := range map[string]string{"log.txt": "one\ntwo\na\nb", "count.txt": "4"} {
-				if got := strings.TrimSpace(must(remote, "show", gitref.Ref(tree)+":"+file)); got != want {
+				if got := strings.TrimSpace(must(remote, "show", git.RefOf(tree)+":"+file)); got != want {
 					t.Errorf("%s: %s has %q, want %q", name, file, got, want)
 				}
 			}

@@ -11,9 +11,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/internal/humanize"
-	"loops/internal/model"
-	"loops/internal/move"
 	"loops/persistence"
 )
 
@@ -27,7 +26,7 @@ type forkedLoop struct {
 // forkDefinition reads the loop that a fork continues with, and refuses one that cannot continue there.
 func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *project.Records, from *forkPlace, o *ForkRequest) (*forkedLoop, error) {
 	run, def, folders := from.run, store.Definition(ctx, from.run.ID), movedSince(p, from.run, from.memory)
-	run.File = move.Path(run.File, folders)
+	run.File = project.MovedPath(run.File, folders)
 	def.Rebase(folders)
 	if o.Shipped != nil {
 		var err error
@@ -69,7 +68,7 @@ func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *
 		}
 	case main.Sha256 != l.SHA256:
 		if before, err := main.Load(); err == nil { // what a former version took may be wrong now
-			made.lines = model.Differences(before, l)
+			made.lines = loopfile.Differences(before, l)
 		}
 	}
 	return made, nil

@@ -8,10 +8,9 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/git"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/move"
-	"loops/internal/worktree"
 	"loops/persistence"
 )
 
@@ -182,7 +181,7 @@ func (r *forkSearch) retryItems(ctx context.Context, p inspect.ForkPoint, rerun 
 }
 
 // events yields the results that are taken over, with the paths that folders have now.
-func (t *forkItems) events(ctx context.Context, folders []move.Folder) iter.Seq2[fsm.Event, error] {
+func (t *forkItems) events(ctx context.Context, folders []project.MovedFolder) iter.Seq2[fsm.Event, error] {
 	from := uint64(0)
 	for _, l := range t.lists {
 		if first := l.From(t.rerun); first > 0 && (from == 0 || first < from) {
@@ -211,10 +210,10 @@ func (t *forkItems) events(ctx context.Context, folders []move.Folder) iter.Seq2
 }
 
 // moveFields puts the new paths of folders into fields of an event.
-func moveFields(fields []fsm.Field, folders []move.Folder) {
+func moveFields(fields []fsm.Field, folders []project.MovedFolder) {
 	for i, f := range fields {
 		m := &fsm.Snapshot{Captured: value.NewMap("v", f.Value)}
-		if move.Rebase(m, folders) > 0 {
+		if project.RebasePaths(m, folders) > 0 {
 			fields[i].Value = m.Captured.Value("v")
 		}
 	}
@@ -226,9 +225,9 @@ func (f *forkPlace) checkTree(ctx context.Context, p *project.Project, o Options
 	if f.items == nil || old == nil || old.of != "" {
 		return nil
 	}
-	git, done := Git(p, o, "")
+	runGit, done := Git(p, o, "")
 	defer done()
-	s, err := old.tree.State(ctx, git)
+	s, err := old.tree.State(ctx, runGit)
 	switch {
 	case err != nil:
 		return TreeError(err)
@@ -238,7 +237,7 @@ func (f *forkPlace) checkTree(ctx context.Context, p *project.Project, o Options
 		step := at(f.point.Step)
 		return refuse(Undecided, "what the items of run %s changed is in its work tree, on branch %s, and not in %s. To work there, too:\n  %s\nor merge that branch first, or do all of step %d again: %s", f.run.ID, old.tree.Branch, p.Dir,
 			Do(OpFork, string(f.run.ID), step, Setting{Name: SetRetryFailed}, Setting{SetWorktree, old.tree.Branch}), f.point.Step, Do(OpFork, string(f.run.ID), step))
-	case s.Tip == "" && old.end == worktree.Discard:
+	case s.Tip == "" && old.end == git.Discard:
 		return refuse(Undecided, "what the items of run %s changed was discarded with its work tree; to do all of step %d again: %s", f.run.ID, f.point.Step, Do(OpFork, string(f.run.ID), at(f.point.Step)))
 	}
 	return nil

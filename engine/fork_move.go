@@ -15,7 +15,6 @@ import (
 	"loops/fsm/value"
 	"loops/internal/disk"
 	"loops/internal/humanize"
-	"loops/internal/move"
 	"loops/persistence"
 )
 
@@ -36,20 +35,20 @@ func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, emp
 	from, own := f.workFolder(p)
 	if !own {
 		f.folders = movedSince(p, f.run, f.memory)
-		move.Rebase(f.memory, f.folders)
+		project.RebasePaths(f.memory, f.folders)
 		return []Text{textf("run_dir is %s, as in run %s; nothing was copied", from, f.run.ID)}, nil
 	}
 	real := p.RunDir(f.run.ID)
-	folders := append(movedSince(p, f.run, f.memory), move.Folder{From: from, To: to})
+	folders := append(movedSince(p, f.run, f.memory), project.MovedFolder{From: from, To: to})
 	if real != from {
-		folders = append(folders, move.Folder{From: real, To: to})
+		folders = append(folders, project.MovedFolder{From: real, To: to})
 	}
 	if rel, err := filepath.Rel(p.Dir, real); err == nil && filepath.IsLocal(rel) {
 		if relTo, err := filepath.Rel(p.Dir, to); err == nil {
-			folders = append(folders, move.Folder{From: rel, To: relTo})
+			folders = append(folders, project.MovedFolder{From: rel, To: relTo})
 		}
 	}
-	move.Rebase(f.memory, folders)
+	project.RebasePaths(f.memory, folders)
 	f.folders = folders
 	if empty {
 		return nil, nil

@@ -11,7 +11,6 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
-	"loops/internal/move"
 	"loops/persistence"
 )
 
@@ -22,7 +21,7 @@ type forkPlace struct {
 	memory *fsm.Snapshot // before the point
 	items  *forkItems    // that it takes over; nil = none
 
-	folders []move.Folder // that have another path for the fork; known once it has a folder
+	folders []project.MovedFolder // that have another path for the fork; known once it has a folder
 }
 
 // origin says where the fork comes from.

@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/template"
+	"loops/fsm/expr"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/model"
 )
 
 // giveTypes gives values of a command line, which are texts, the type of what the loop declares: that of the parameter of their name, or
@@ -114,8 +114,8 @@ func valueReaders(l *fsm.Loop) map[string]string {
 			}
 		}
 	}
-	eachText(model.Of(l), func(text string) {
-		for _, ref := range template.References(text) {
+	eachText(loopfile.ObjectOf(l), func(text string) {
+		for _, ref := range expr.References(text) {
 			key, path, deep := strings.Cut(ref.Path, ".")
 			if ref.Namespace == "context" && !ref.Escaped && (deep && path != "" || slices.Contains(ref.Filters, "json")) {
 				add(key, "the loop reads it as "+ref.Text)

@@ -9,7 +9,6 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
-	"loops/internal/move"
 	"loops/persistence"
 )
 
@@ -30,12 +29,12 @@ func text(v any) string {
 
 // movedSince returns the folders of a run that have another path now than the run remembers: its project was renamed, or the
 // run was imported into another one. A run_dir elsewhere is not one of them.
-func movedSince(p *project.Project, run persistence.Run, memory *fsm.Snapshot) (folders []move.Folder) {
+func movedSince(p *project.Project, run persistence.Run, memory *fsm.Snapshot) (folders []project.MovedFolder) {
 	recorded, _ := run.Options.Get(projectOption)
 	was := rootsIn(memory, filepath.Join("/", project.Folder, "runs", string(run.ID)), nil) // also of runs that say nothing of it
 	for _, from := range append(was, inspect.Text(recorded)) {
 		if from != "" && !sameFolder(from, p.Dir) {
-			folders = append(folders, move.Folder{From: from, To: p.Dir})
+			folders = append(folders, project.MovedFolder{From: from, To: p.Dir})
 		}
 	}
 	return folders

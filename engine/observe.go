@@ -10,7 +10,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/worktree"
+	"loops/internal/git"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -136,9 +136,9 @@ func CatchUp(ctx context.Context, p *project.Project, m Missed, each func(fsm.Ev
 
 // A TreeReport is what became of the work tree of a run that ended or stopped.
 type TreeReport struct {
-	worktree.Report
+	git.TreeReport
 	Project *project.Project
-	Tree    worktree.Tree
+	Tree    git.Tree
 	Run     persistence.ID
 	How     string // what was to become of it
 	Stays   bool   // the run can be resumed, and stays in it

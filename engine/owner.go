@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"loops/engine/project"
-	"loops/internal/plain"
-	"loops/internal/proc"
+	"loops/internal/humanize"
+	"loops/internal/process"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -46,7 +46,7 @@ func tellRun(store *project.Records, r persistence.Run, verb string, signals ...
 }
 
 // owner returns the process that owns a run, once it is known to be the one that was recorded.
-func owner(store *project.Records, r persistence.Run) (proc.Identity, error) {
+func owner(store *project.Records, r persistence.Run) (process.Identity, error) {
 	id := reconcile.Identity(r.Owner)
 	if r.Foreign {
 		return id, LittleLoops(r.Owner.PID, r.UpdatedAt)
@@ -62,11 +62,11 @@ func owner(store *project.Records, r persistence.Run) (proc.Identity, error) {
 }
 
 // HolderOf returns a process that is recorded in a file which it holds locked.
-func HolderOf(id proc.Identity, file fs.FileInfo, err error, otherwise string) (proc.Identity, error) {
+func HolderOf(id process.Identity, file fs.FileInfo, err error, otherwise string) (process.Identity, error) {
 	if err != nil {
 		return id, &strangerError{id.PID, otherwise}
 	}
-	switch open, known := proc.Opened(id.PID, file); {
+	switch open, known := process.Opened(id.PID, file); {
 	case known && !open:
 		return id, &strangerError{id.PID, otherwise}
 	case known || !id.Exact():
@@ -77,13 +77,13 @@ func HolderOf(id proc.Identity, file fs.FileInfo, err error, otherwise string) (
 
 // LittleLoops is nil for a process that runs little-loops and did not start after it was recorded.
 func LittleLoops(pid int, recorded time.Time) error {
-	words := proc.CommandLine(pid)
+	words := process.CommandLine(pid)
 	switch {
 	case len(words) == 0:
 		return &strangerError{pid, "is of little-loops, and its command line cannot be read"}
 	case !runsLittleLoops(words):
-		return &strangerError{pid, fmt.Sprintf("is not little-loops, but %s", plain.Line(filepath.Base(words[0])))}
-	case recorded.IsZero() || proc.StartedAfter(pid, recorded):
+		return &strangerError{pid, fmt.Sprintf("is not little-loops, but %s", humanize.PlainLine(filepath.Base(words[0])))}
+	case recorded.IsZero() || process.StartedAfter(pid, recorded):
 		return &strangerError{pid, "started after it was recorded"}
 	}
 	return nil

@@ -7,14 +7,14 @@ import (
 	"time"
 
 	"loops/internal/disk"
-	"loops/internal/proc"
+	"loops/internal/process"
 )
 
 // A Phase is what git does for a run beside its actions: making a work tree, merging a branch.
 type Phase struct {
-	Doing string        `json:"doing"`
-	Since time.Time     `json:"since"`
-	Owner proc.Identity `json:"owner"` // the process that started git
+	Doing string           `json:"doing"`
+	Since time.Time        `json:"since"`
+	Owner process.Identity `json:"owner"` // the process that started git
 }
 
 // phaseFile is in the working folder of a run while git works for it. It is a note for people, so that an error of writing it is none of the run.
@@ -26,7 +26,7 @@ func beginPhase(dir, doing string) (done func()) {
 	if _, err := os.Lstat(path); dir == "" || err == nil && PhaseIn(dir) != nil { // what is around it says more
 		return func() {}
 	}
-	self, err := proc.Self()
+	self, err := process.Self()
 	if err != nil {
 		return func() {}
 	}

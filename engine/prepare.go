@@ -12,7 +12,7 @@ import (
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/config"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -118,7 +118,7 @@ func (e *Engine) spec(p *project.Project, l *fsm.Loop, def *project.Definition, 
 
 // Self returns this process as the owner of a run.
 func Self() (persistence.Owner, error) {
-	id, err := proc.Self()
+	id, err := process.Self()
 	if err != nil {
 		return persistence.Owner{}, because(Failed, err, "cannot tell this process from others")
 	}

@@ -7,16 +7,8 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/config"
-	"loops/internal/retention"
 	"loops/persistence"
 )
-
-// A Policy says which runs are kept; of the zero Policy only those are that a process owns, that can be resumed or that cannot be
-// read.
-type Policy = retention.Policy
-
-// Kept counts the runs that stay whatever a policy says, each for the first reason that holds.
-type Kept = retention.Kept
 
 // ErrNoPolicy means that the settings of a project do not say which runs may go.
 var ErrNoPolicy = errors.New("the settings have no retention")
@@ -101,21 +93,21 @@ func configured(c *config.Config) (p Policy, wanted bool) {
 }
 
 // choose applies a policy to the runs that are recorded, but for one. Their sizes are found out only where it asks for them.
-func choose(ctx context.Context, store *project.Records, policy Policy, except persistence.ID) (retention.Choice, error) {
+func choose(ctx context.Context, store *project.Records, policy Policy, except persistence.ID) (Choice, error) {
 	recorded, err := store.Runs(ctx, persistence.Query{})
 	if err != nil {
-		return retention.Choice{}, store.Failed(err)
+		return Choice{}, store.Failed(err)
 	}
 	current := project.Current(recorded)
-	runs := make([]retention.Run, 0, len(current))
+	runs := make([]AgedRun, 0, len(current))
 	for _, r := range current {
 		if r.ID == except {
 			continue
 		}
-		run := retention.Run{Run: r, Live: alive(r) || r.Held}
+		run := AgedRun{Run: r, Live: alive(r) || r.Held}
 		if policy.MaxSize >= 0 {
 			if run.Bytes, err = store.Size(ctx, r.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
-				return retention.Choice{}, store.Failed(err)
+				return Choice{}, store.Failed(err)
 			}
 		}
 		runs = append(runs, run)
@@ -124,7 +116,7 @@ func choose(ctx context.Context, store *project.Records, policy Policy, except p
 }
 
 // chosen are the runs that a choice removes.
-func chosen(c retention.Choice) (todo []Removed) {
+func chosen(c Choice) (todo []Removed) {
 	for _, r := range c.Go {
 		todo = append(todo, Removed{Run: r.Run, Bytes: r.Bytes})
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"loops/fsm"
 	"loops/internal/config"
-	"loops/internal/spend"
 	"loops/persistence"
 )
 
@@ -16,5 +15,5 @@ func (e *Engine) purse(j *job, id persistence.ID) fsm.Purse {
 		}
 		return limits
 	}
-	return spend.New(id, settings, j.store.Ledger(), j.project.UserLedger("spend"))
+	return NewPurse(id, settings, j.store.Ledger(), j.project.UserLedger("spend"))
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"loops/engine/project"
-	"loops/internal/bundle"
 	"loops/persistence"
+	"loops/persistence/archive"
 	"loops/reconcile"
 )
 
@@ -177,7 +177,7 @@ func planUnowned(ctx context.Context, store *project.Records) ([]reconcile.Chang
 
 // FinishRemovals finishes what processes that were killed had begun: removals of runs, whose ids it returns, and imports.
 func FinishRemovals(ctx context.Context, store *project.Records) ([]persistence.ID, error) {
-	bundle.ForgetDead(ctx, store, store.Project.RunsDir())
+	archive.ForgetDead(ctx, store, store.Project.RunsDir())
 	ids, err := store.FinishRemovals(ctx)
 	if err != nil {
 		err = &Refusal{Kind: Failed, Err: err, Text: textf("what removals that were cut short left is not all gone: %s; remove it by hand, or try again: %s", err, Do(OpSweep, ""))}

@@ -6,8 +6,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/config"
 	"loops/internal/inspect"
-	"loops/internal/signing"
 	"loops/persistence"
 )
 
@@ -113,8 +113,8 @@ type FilesRequest struct {
 // Shipped is a definition that came with a submitted run, for workers without it in their checkout. The caller has
 // verified the signature: the engine does not know which keys are accepted.
 type Shipped struct {
-	Text      string            `json:"text"` // of a project.Definition
-	Signature signing.Signature `json:"signature"`
+	Text      string           `json:"text"` // of a project.Definition
+	Signature config.Signature `json:"signature"`
 }
 
 // definition reads it for a project.

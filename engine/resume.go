@@ -12,7 +12,6 @@ import (
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/move"
 	"loops/persistence"
 )
 
@@ -66,8 +65,8 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		return nil, err
 	}
 	folders := movedSince(p, run, memory)
-	move.Rebase(memory, folders)
-	run.File = move.Path(run.File, folders)
+	project.RebasePaths(memory, folders)
+	run.File = project.MovedPath(run.File, folders)
 	def := look.Definition(ctx, run.ID)
 	def.Rebase(folders)
 	if r.Shipped != nil {
@@ -189,7 +188,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		if err := reprice(ctx, store, j.journal.Run(), memory, known); err != nil {
 			return nil, err
 		}
-		if n := move.Rebase(memory, folders); n > 0 {
+		if n := project.RebasePaths(memory, folders); n > 0 {
 			j.tell(Said{Run: run.ID, Text: textf("The project was in %s: %s that the run remembers now %s %s.", folders[0].From, humanize.Count(n, "text"), map[bool]string{true: "names", false: "name"}[n == 1], p.Dir)})
 		}
 		Fill(values, l, j.journal.Dir())

@@ -14,7 +14,7 @@ import (
 	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/persistence"
 )
 
@@ -254,7 +254,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			Facts:      e.facts(j, r.id),
 			Gone:       j.project.TreeGone,
 			Library:    j.library,
-			MemoryUsed: proc.MemoryUsed,
+			MemoryUsed: process.MemoryUsed,
 			Getenv:     e.getenv,
 			Circuit:    persistence.ProjectCircuit(j.project.Loops),
 			Purse:      e.purse(j, r.id),

@@ -13,7 +13,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/signing"
+	"loops/internal/config"
 	"loops/persistence"
 )
 
@@ -152,9 +152,9 @@ func (e *Engine) DefinitionText(name string, warn Warn) (*fsm.Loop, []byte, erro
 // run can be submitted without.
 func (e *Engine) signed(plan *Plan, warn Warn) (*Shipped, error) {
 	file := plan.Loop.File
-	s, err := signing.Read(file)
+	s, err := config.ReadSignature(file)
 	if err != nil {
-		return nil, refuse(Failed, "%s cannot be read: %v", e.p.Short(signing.File(file)), project.Cause(err))
+		return nil, refuse(Failed, "%s cannot be read: %v", e.p.Short(config.SignatureFile(file)), project.Cause(err))
 	}
 	if s == nil {
 		return nil, nil
@@ -162,7 +162,7 @@ func (e *Engine) signed(plan *Plan, warn Warn) (*Shipped, error) {
 	text := plan.job.spec.Definition
 	if err := s.Verify(text, []string{s.Key}); err != nil {
 		warn.say(textf("warning: %s is not of %s as it is now, with the loops that it names: workers run it from their own checkouts alone. To sign it again: %s",
-			e.p.Short(signing.File(file)), e.p.Short(file), Do(OpSign, plan.Loop.Name)))
+			e.p.Short(config.SignatureFile(file)), e.p.Short(file), Do(OpSign, plan.Loop.Name)))
 		return nil, nil
 	}
 	return &Shipped{string(text), *s}, nil

@@ -9,14 +9,13 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/humanize"
-	"loops/internal/move"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/persistence"
 )
 
 // endSurvivors ends what a killed runner left of the action that was in flight, so that two copies of it never
 // run. Called when the run is ours: what it remembers now is what the last owner left.
-func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, memory *fsm.Snapshot, moved []move.Folder, tell func(Notice)) error {
+func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, memory *fsm.Snapshot, moved []project.MovedFolder, tell func(Notice)) error {
 	marker := persistence.Marker(run.ID, run.Segment-1, memory)
 	n, err := EndSurvivors(ctx, p, run.ID, run.Segment-1, memory)
 	for _, f := range moved { // they carry the mark of where the project was
@@ -42,9 +41,9 @@ func endMarked(ctx context.Context, p *project.Project, marker string) (int, err
 	if marker == "" {
 		return 0, nil
 	}
-	found, err := proc.Marked(action.Variable, p.Mark()+marker)
+	found, err := process.Marked(action.Variable, p.Mark()+marker)
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
-	return proc.End(ctx, found, Grace)
+	return process.End(ctx, found, Grace)
 }

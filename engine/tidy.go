@@ -9,7 +9,7 @@ import (
 
 	"loops/engine/action"
 	"loops/engine/project"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -112,7 +112,7 @@ type ending struct {
 func ender(ctx context.Context, p *project.Project) ending {
 	return ending{
 		ctx, p,
-		sync.OnceValues(func() (map[string]bool, error) { return proc.Marks(action.Variable) }),
+		sync.OnceValues(func() (map[string]bool, error) { return process.Marks(action.Variable) }),
 		sync.OnceValue(p.Mark), // it follows links
 	}
 }

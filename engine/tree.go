@@ -11,8 +11,8 @@ import (
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/disk"
+	"loops/internal/git"
 	"loops/internal/humanize"
-	"loops/internal/worktree"
 	"loops/persistence"
 )
 
@@ -26,15 +26,15 @@ type TreeRequest struct {
 // A runTree is the work tree of a run. Nil means no work tree: the run is in the main checkout.
 type runTree struct {
 	o    Options
-	tree worktree.Tree // before the run has an id, see worktree.Tree.Own
+	tree git.Tree // before the run has an id, see git.Tree.Own
 	end  string
 	of   string // the run whose work tree it is, where that is another: this one does not end it
 
-	plan   *worktree.Plan        // of a run that begins; nil = it continues
-	hold   *worktree.Hold        // nil = it was never used
-	guest  io.Closer             // in the tree of another run; else nil
-	merged *worktree.MergeReport // nil = no merge was to be made, or the run has not completed
-	left   *TreeReport           // the run released it and can be resumed; else nil
+	plan   *git.Plan        // of a run that begins; nil = it continues
+	hold   *git.Hold        // nil = it was never used
+	guest  io.Closer        // in the tree of another run; else nil
+	merged *git.MergeReport // nil = no merge was to be made, or the run has not completed
+	left   *TreeReport      // the run released it and can be resumed; else nil
 }
 
 // planTree finds out which work tree a run is to have. It changes nothing.
@@ -43,27 +43,27 @@ func (e *Engine) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, 
 		if p.Tree == "" {
 			return nil, nil
 		}
-		return &runTree{o: e.o, tree: worktree.Tree{Path: p.Tree, Sub: p.Sub()}, of: p.Run}, nil
+		return &runTree{o: e.o, tree: git.Tree{Path: p.Tree, Sub: p.Sub()}, of: p.Run}, nil
 	}
 	if p.Tree != "" {
 		return nil, misuse(OpRun, "this is the work tree of run %s already; without %s the run is in it, too, and with %s it gets one of its own", p.Run, Setting{Name: SetWorktree}, Setting{SetDir, p.Dir})
 	}
-	git, done := Git(p, e.o, "")
+	runGit, done := Git(p, e.o, "")
 	defer done()
-	plan, err := worktree.Look(ctx, git, p.Dir, f.Branch)
+	plan, err := git.Look(ctx, runGit, p.Dir, f.Branch)
 	if err != nil {
 		return nil, TreeError(err)
 	}
-	t := &runTree{o: e.o, tree: plan.Tree, end: cmp.Or(f.End, l.Worktree, conf.Worktree, worktree.Keep), plan: plan}
-	if t.end == worktree.Merge && plan.Into == "" {
-		return nil, refuse(Usage, "there is nothing to merge into: HEAD of %s is detached. Check out a branch, or let the work tree stay: %s", p.Dir, Setting{SetWorktreeEnd, worktree.Keep})
+	t := &runTree{o: e.o, tree: plan.Tree, end: cmp.Or(f.End, l.Worktree, conf.Worktree, git.Keep), plan: plan}
+	if t.end == git.Merge && plan.Into == "" {
+		return nil, refuse(Usage, "there is nothing to merge into: HEAD of %s is detached. Check out a branch, or let the work tree stay: %s", p.Dir, Setting{SetWorktreeEnd, git.Keep})
 	}
 	return t, nil
 }
 
 // TreeError is the error that a user gets when there can be no work tree.
 func TreeError(err error) error {
-	refused, is := errors.AsType[*worktree.Refusal](err)
+	refused, is := errors.AsType[*git.Refusal](err)
 	if is {
 		return refuse(Usage, "no work tree: %s", refused.Text)
 	}
@@ -130,7 +130,7 @@ func (t *runTree) project(p *project.Project, id persistence.ID) *project.Projec
 	return p
 }
 
-func (t *runTree) own(p *project.Project, id persistence.ID) worktree.Tree {
+func (t *runTree) own(p *project.Project, id persistence.ID) git.Tree {
 	if t.of != "" {
 		return t.tree
 	}
@@ -166,7 +166,7 @@ func (t *runTree) prepare(p *project.Project, id persistence.ID, begun, durable 
 					return fsm.Event{}, treeFailure{err}
 				}
 			}
-		} else if guest, err := worktree.Enter(tree.Path); err != nil {
+		} else if guest, err := git.Enter(tree.Path); err != nil {
 			return fsm.Event{}, treeFailure{err}
 		} else {
 			t.guest = guest
@@ -188,7 +188,7 @@ func (e treeFailure) Unwrap() error { return e.error }
 func (e *Engine) noTree(ctx context.Context, j *job, why treeFailure) error {
 	id := j.journal.Run().ID
 	kind := Failed
-	if _, is := errors.AsType[*worktree.Refusal](why.error); is {
+	if _, is := errors.AsType[*git.Refusal](why.error); is {
 		kind = Conflict
 	}
 	if errors.Is(why, fsm.ErrScarce) {
@@ -208,5 +208,5 @@ func (e *Engine) treeEnv(t *runTree, run string) []string {
 	if t == nil {
 		return e.actionEnv(run)
 	}
-	return worktree.Untied(e.actionEnv(run))
+	return git.Untied(e.actionEnv(run))
 }

@@ -6,8 +6,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/git"
 	"loops/internal/inspect"
-	"loops/internal/worktree"
 	"loops/persistence"
 )
 
@@ -41,14 +41,14 @@ func (t *runTree) finish(ctx context.Context, p *project.Project, id persistence
 		git, done := Git(p, t.o, string(id))
 		defer done()
 		r := t.report(p, id)
-		r.Report, r.Err = t.hold.End(ctx, git, t.end, t.merged)
+		r.TreeReport, r.Err = t.hold.End(ctx, git, t.end, t.merged)
 		tell(TreeEnded{r, false})
 	}
 }
 
 // merge fits fsm.Config.Merge: nil where the run asks for no merge.
 func (t *runTree) merge(p *project.Project, id persistence.ID) func(context.Context) (how, why string) {
-	if t == nil || t.of != "" || t.end != worktree.Merge {
+	if t == nil || t.of != "" || t.end != git.Merge {
 		return nil
 	}
 	return func(ctx context.Context) (how, why string) {
@@ -62,7 +62,7 @@ func (t *runTree) merge(p *project.Project, id persistence.ID) func(context.Cont
 }
 
 // mergeWord is what a run records of a merge.
-func mergeWord(m worktree.MergeReport) string {
+func mergeWord(m git.MergeReport) string {
 	switch {
 	case m.Done:
 		return fsm.MergeDone
@@ -78,21 +78,21 @@ func (t *runTree) report(p *project.Project, id persistence.ID) TreeReport {
 
 // FinishTrees finishes what processes that were killed left undone about work trees.
 func FinishTrees(ctx context.Context, p *project.Project, o Options, store persistence.Store, print func(TreeReport)) error {
-	git, done := Git(p, o, "")
+	runGit, done := Git(p, o, "")
 	defer done()
-	left, runs, err := worktree.Unfinished(ctx, git, p.Dir)
+	left, runs, err := git.Unfinished(ctx, runGit, p.Dir)
 	for i, h := range left {
 		id := persistence.ID(runs[i])
 		found, e := store.Runs(ctx, persistence.Query{ID: id})
 		if e == nil && len(found) == 1 && !alive(found[0]) && !found[0].Resumable && found[0].Status != "" {
-			r := TreeReport{Project: p, Tree: h.Tree, Run: id, How: worktree.Keep}
+			r := TreeReport{Project: p, Tree: h.Tree, Run: id, How: git.Keep}
 			if t := recordedTree(p, found[0]); t != nil {
 				r.How = t.end
 			}
 			if _, e := endMarked(ctx, p, gitMark(string(id))+fsm.AttemptMark(1, 1)); e != nil {
 				r.Err = e
 			} else {
-				r.Report, r.Err = h.End(ctx, git, r.How, mergeOf(ctx, git, h, found[0]))
+				r.TreeReport, r.Err = h.End(ctx, runGit, r.How, mergeOf(ctx, runGit, h, found[0]))
 			}
 			print(r)
 		}
@@ -103,13 +103,13 @@ func FinishTrees(ctx context.Context, p *project.Project, o Options, store persi
 
 // mergeOf returns what became of the merge of a run that completed, nil if it did not. An earlier version recorded the end of a run
 // before the merge.
-func mergeOf(ctx context.Context, git worktree.Git, h *worktree.Hold, r persistence.Run) *worktree.MergeReport {
-	var m worktree.MergeReport
+func mergeOf(ctx context.Context, runGit git.Run, h *git.Hold, r persistence.Run) *git.MergeReport {
+	var m git.MergeReport
 	switch {
 	case r.Status != persistence.Completed:
 		return nil
 	case r.Merge == "":
-		m = h.Merge(ctx, git)
+		m = h.Merge(ctx, runGit)
 	case r.Unmerged():
 		m.Why = strings.TrimPrefix(inspect.Reason(r), inspect.NotMerged)
 	default:
@@ -125,7 +125,7 @@ func TreeLeft(ctx context.Context, p *project.Project, o Options, run persistenc
 	if t == nil || t.of != "" {
 		return r, false
 	}
-	if m, err := worktree.ReadMark(t.tree.Path); err != nil || m.Run != string(run.ID) {
+	if m, err := git.ReadMark(t.tree.Path); err != nil || m.Run != string(run.ID) {
 		return r, false // there is none, or another run has it
 	}
 	git, done := Git(p, o, "")

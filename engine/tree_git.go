@@ -13,9 +13,9 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/plain"
-	"loops/internal/proc"
-	"loops/internal/worktree"
+	"loops/internal/git"
+	"loops/internal/humanize"
+	"loops/internal/process"
 )
 
 // defaultGitWait bounds one command of git where the settings do not: a checkout or a merge, with the hooks of the repository.
@@ -40,7 +40,7 @@ func before(p *project.Project, env []string, tree, dir string) func(fsm.Action)
 			return a, nil, err
 		}
 		top := tree
-		if inner := worktree.Top(p.Dir, a.Dir); inner != "" {
+		if inner := git.Top(p.Dir, a.Dir); inner != "" {
 			top = inner
 		}
 		a.Vars = slices.Clip(a.Vars)
@@ -48,15 +48,15 @@ func before(p *project.Project, env []string, tree, dir string) func(fsm.Action)
 			if err := linkedTree(top); err != nil {
 				return a, nil, err
 			}
-			a.Vars = append(a.Vars, fsm.Var{Name: worktree.Ceiling, Value: worktree.Below(env, filepath.Dir(top))})
+			a.Vars = append(a.Vars, fsm.Var{Name: git.Ceiling, Value: git.Below(env, filepath.Dir(top))})
 		} else if a.Git != "" {
-			trees := filepath.Join(p.Dir, worktree.Folder)
-			a.Vars = append(a.Vars, fsm.Var{Name: worktree.Ceiling, Value: worktree.Below(env, trees)})
+			trees := filepath.Join(p.Dir, git.TreesFolder)
+			a.Vars = append(a.Vars, fsm.Var{Name: git.Ceiling, Value: git.Below(env, trees)})
 		}
 		if a.Git == "" {
 			return a, func() {}, nil
 		}
-		for _, v := range worktree.Settings(env) {
+		for _, v := range git.Settings(env) {
 			a.Vars = append(a.Vars, fsm.Var{Name: v[0], Value: v[1]})
 		}
 		if a.Timeout == 0 || a.Timeout > limit {
@@ -84,13 +84,13 @@ func lostTree(path string) error {
 // linkedTree returns why a folder is no work tree any more. Where the machine has no descriptor for a look, that is the error.
 func linkedTree(path string) error {
 	link, err := os.Open(filepath.Join(path, ".git"))
-	if proc.Scarce(err) {
+	if process.Scarce(err) {
 		return err
 	}
 	if err == nil {
 		_ = link.Close()
 	}
-	if err := worktree.Linked(path); err != nil {
+	if err := git.Linked(path); err != nil {
 		return treeLost{err}
 	}
 	return nil
@@ -108,18 +108,18 @@ func (e treeLost) Unwrap() error { return e.error }
 func gitMark(run string) string { return "worktree/" + run }
 
 // Git returns a way to run git for the work tree of a run ("" = none yet), and what ends it.
-func Git(p *project.Project, o Options, run string) (git worktree.Git, done func()) {
+func Git(p *project.Project, o Options, run string) (runGit git.Run, done func()) {
 	if run == "" {
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
 	}
-	env := append(worktree.Untied(ActionEnv(p, o)), "GIT_OPTIONAL_LOCKS=0") // a look at the files must not be in the way of a user's git
+	env := append(git.Untied(ActionEnv(p, o)), "GIT_OPTIONAL_LOCKS=0") // a look at the files must not be in the way of a user's git
 	r := &action.Runner{
 		Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Before: before(p.Main(), env, "", ""),
 	}
-	return worktree.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
+	return git.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
 		words := make([]string, len(args))
 		for i, arg := range args {
-			words[i] = plain.ShellWord(arg)
+			words[i] = humanize.ShellWord(arg)
 		}
 		res, err := r.Run(ctx, fsm.Action{
 			Kind: fsm.KindShell, Text: "exec git " + strings.Join(words, " "), Dir: dir, Step: 1, Attempt: 1, Quiet: true, Git: args[0],
@@ -130,11 +130,11 @@ func Git(p *project.Project, o Options, run string) (git worktree.Git, done func
 		case ctx.Err() != nil:
 			return "", context.Cause(ctx)
 		case res.ExitCode == 127:
-			return "", worktree.ErrNoGit
+			return "", git.ErrNoGit
 		case res.TimeoutKind != "":
-			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: worktree.TooLong("git "+command, GitWait(p), gitText(res.Stderr))}
+			return "", &git.GitError{Command: command, Code: res.ExitCode, Text: git.TooLong("git "+command, GitWait(p), gitText(res.Stderr))}
 		case res.ExitCode != 0:
-			return "", &worktree.GitError{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
+			return "", &git.GitError{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
 		}
 		return strings.TrimSuffix(res.Stdout, "\n"), nil
 	}), func() { _ = r.Close() } // it only closes pipes
@@ -148,5 +148,5 @@ func gitText(said string) string {
 			words = append(words, strings.Fields(line)...)
 		}
 	}
-	return plain.Cut(strings.Join(words, " "), 400)
+	return humanize.Cut(strings.Join(words, " "), 400)
 }

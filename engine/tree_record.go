@@ -8,8 +8,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/git"
 	"loops/internal/humanize"
-	"loops/internal/worktree"
 	"loops/persistence"
 )
 
@@ -26,7 +26,7 @@ func (t *runTree) object() *value.Map {
 	}
 	set("of", t.of)
 	if t.tree.Path != "" { // relative to the project
-		set("path", filepath.Join(worktree.Folder, filepath.Base(t.tree.Path)))
+		set("path", filepath.Join(git.TreesFolder, filepath.Base(t.tree.Path)))
 	}
 	set("sub", t.tree.Sub)
 	set("branch", t.tree.Branch)
@@ -62,11 +62,11 @@ func recordedTree(p *project.Project, r persistence.Run) *runTree {
 		return s
 	}
 	made, _ := m.Get("new")
-	t := &runTree{of: text("of"), end: cmp.Or(text("end"), worktree.Keep), tree: worktree.Tree{
+	t := &runTree{of: text("of"), end: cmp.Or(text("end"), git.Keep), tree: git.Tree{
 		Path: text("path"), Sub: text("sub"), Branch: text("branch"), New: made == true, Base: text("base"), Into: text("into"), Before: text("before"),
 	}}
 	if t.tree.Path != "" { // the project may have been moved since
-		t.tree.Path = filepath.Join(p.Dir, worktree.Folder, filepath.Base(t.tree.Path))
+		t.tree.Path = filepath.Join(p.Dir, git.TreesFolder, filepath.Base(t.tree.Path))
 	}
 	t.tree = t.own(p, r.ID)
 	return t
@@ -88,10 +88,10 @@ func (t *runTree) there(ctx context.Context, p *project.Project, id persistence.
 	if t == nil || !begun || t.of != "" {
 		return nil
 	}
-	git, done := Git(p, t.o, "")
+	runGit, done := Git(p, t.o, "")
 	defer done()
-	if err := t.tree.Gone(ctx, git); err != nil {
-		if _, is := err.(*worktree.Refusal); is { //nolint:errorlint // it is made there
+	if err := t.tree.Gone(ctx, runGit); err != nil {
+		if _, is := err.(*git.Refusal); is { //nolint:errorlint // it is made there
 			return refuse(NotFound, "%v. Then: %s", err, Do(OpResume, string(id)))
 		}
 		return TreeError(err)
@@ -161,7 +161,7 @@ func (t *runTree) planned(p *project.Project) *TreePlan {
 
 // A RecordedTree is what is recorded of the work tree of a run.
 type RecordedTree struct {
-	Tree worktree.Tree
+	Tree git.Tree
 	End  string // keep, merge or discard
 	Of   string // the run whose work tree it is, where that is another; else ""
 }

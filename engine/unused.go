@@ -8,10 +8,10 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/template"
+	"loops/fsm/expr"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/model"
 )
 
 // Unused warns of context values that nothing in the loop looks at: most are mistyped. So it does of a positional input that nothing
@@ -67,7 +67,7 @@ func (u *uses) loop(l *fsm.Loop) {
 	for _, k := range filled.Keys() {
 		u.names[k] = true
 	}
-	u.value(model.Of(l))
+	u.value(loopfile.ObjectOf(l))
 	for _, name := range l.Order {
 		s := l.States[name]
 		switch {
@@ -97,7 +97,7 @@ func (u *uses) value(v any) {
 			u.value(inner)
 		}
 	case string:
-		for _, ref := range template.References(v) {
+		for _, ref := range expr.References(v) {
 			if ref.Namespace == "context" {
 				name, _, _ := strings.Cut(ref.Path, ".")
 				u.names[name], u.read[name] = true, true

@@ -6,10 +6,10 @@ import (
 	"io"
 	"net/http"
 
+	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/httpcall"
 	"loops/persistence"
 )
 
@@ -33,11 +33,11 @@ func (w Watcher) URL(ctx context.Context, address string, follow bool) (fsm.Answ
 	if req.URL.Scheme != "http" && req.URL.Scheme != "https" || req.URL.Host == "" {
 		return fsm.Answered{}, fmt.Errorf("wait: url is %q; expected an address that begins with http:// or https://", address)
 	}
-	httpcall.Escape(req.URL)
+	action.EscapeURL(req.URL)
 	client := http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			httpcall.Escape(req.URL)
+			action.EscapeURL(req.URL)
 			if !follow || len(via) >= mostRedirect {
 				return http.ErrUseLastResponse
 			}

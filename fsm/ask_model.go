@@ -7,14 +7,14 @@ import (
 	"slices"
 	"strings"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
 // structured is the verdict of an llm_structured: of one answer, or of the vote that its answers are.
 func (q *asker) structured(question *Question, ev Evidence) (Verdict, error) {
 	prompt := q.cfg.Prompt
-	if text, err := template.Expand(prompt, ev.Scope); err == nil {
+	if text, err := expr.Expand(prompt, ev.Scope); err == nil {
 		prompt = text
 	}
 	s := structured{cfg: q.cfg, output: question.Output, schema: verdictSchema}

@@ -3,7 +3,7 @@ package fsm
 import (
 	"time"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -182,7 +182,7 @@ func (e *Executor) await(st *State) decision {
 func (e *Executor) planAwait(st *State) error {
 	a := st.Await
 	kind, text := a.kind()
-	text, err := template.Expand(text, e.scope(nil))
+	text, err := expr.Expand(text, e.scope(nil))
 	if err != nil {
 		return err
 	}

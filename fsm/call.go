@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -68,30 +68,30 @@ func Shown(getenv func(string) (string, bool)) func(string) (string, bool) {
 }
 
 // expandAction returns the text of an action, and its request if it is one.
-func expandAction(st *State, scope *template.Scope) (string, *Request, error) {
+func expandAction(st *State, scope *expr.Scope) (string, *Request, error) {
 	if st.Call != nil {
 		return st.Call.request(scope)
 	}
-	text, err := template.Expand(st.Action, scope)
+	text, err := expr.Expand(st.Action, scope)
 	return text, nil, err
 }
 
 // request expands a call. The text is what is recorded of it: in that, references to the environment stay as they are.
-func (c *Call) request(scope *template.Scope) (text string, r *Request, err error) {
+func (c *Call) request(scope *expr.Scope) (text string, r *Request, err error) {
 	shown := *scope
 	shown.Getenv = Shown(scope.Getenv)
-	if text, err = template.Expand(c.URL, &shown); err != nil {
+	if text, err = expr.Expand(c.URL, &shown); err != nil {
 		return "", nil, err
 	}
 	r = &Request{Method: c.Method, HasBody: c.HasBody || c.HasJSON}
 	real := *scope
 	real.Getenv = r.remember(scope.Getenv)
-	if r.URL, err = template.Expand(c.URL, &real); err != nil {
+	if r.URL, err = expr.Expand(c.URL, &real); err != nil {
 		return "", nil, err
 	}
 	typed := false
 	for _, name := range c.Headers.Keys() {
-		v, err := template.Expand(value.Text(c.Headers.Value(name)), &real)
+		v, err := expr.Expand(value.Text(c.Headers.Value(name)), &real)
 		if err != nil {
 			return "", nil, err
 		}
@@ -99,7 +99,7 @@ func (c *Call) request(scope *template.Scope) (text string, r *Request, err erro
 		r.Headers = append(r.Headers, Var{name, v})
 	}
 	if c.HasJSON {
-		body, err := template.ExpandValue(c.JSON, asData(&real))
+		body, err := expr.ExpandValue(c.JSON, asData(&real))
 		if err != nil {
 			return "", nil, err
 		}
@@ -107,7 +107,7 @@ func (c *Call) request(scope *template.Scope) (text string, r *Request, err erro
 		if !typed {
 			r.Headers = append(r.Headers, Var{contentType, "application/json"})
 		}
-	} else if r.Body, err = template.Expand(c.Body, asData(&real)); err != nil {
+	} else if r.Body, err = expr.Expand(c.Body, asData(&real)); err != nil {
 		return "", nil, err
 	}
 	return c.Method + " " + text, r, nil

@@ -3,7 +3,7 @@ package fsm
 import (
 	"errors"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 )
 
 // A decision is what came of a visit to a state, before the run-wide rules have had their say.
@@ -51,7 +51,7 @@ func (e *Executor) exception(st *State, err error) decision {
 	if slot == "" && st.Route != nil {
 		slot, name = st.Route.Error, "_error"
 	}
-	var unresolved *template.Error
+	var unresolved *expr.TemplateError
 	text := err.Error()
 	if slot == "" {
 		if errors.As(err, &unresolved) {

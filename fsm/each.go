@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -111,7 +111,7 @@ func (e *Executor) each(st *State) decision {
 	}
 	m.Attempt++
 	fields := []Field{{"state", st.Name}, {"items", int64(r.list.count())}, {"parallel", int64(st.Each.Parallel)}}
-	if pattern, err := template.Expand(st.Each.Glob, e.scope(nil)); r.list.count() == 0 && pattern != "" && err == nil {
+	if pattern, err := expr.Expand(st.Each.Glob, e.scope(nil)); r.list.count() == 0 && pattern != "" && err == nil {
 		fields = append(fields, Field{"pattern", pattern})
 	}
 	if again {
@@ -202,7 +202,7 @@ func (e *Executor) unbounded(st *State) (string, int, error) {
 		list, n := textList(slices.Values(names), 0)
 		return list, n, nil
 	case x.Command != "":
-		script, err := template.Expand(x.Command, scope)
+		script, err := expr.Expand(x.Command, scope)
 		if err != nil {
 			return "", 0, err
 		}
@@ -212,13 +212,13 @@ func (e *Executor) unbounded(st *State) (string, int, error) {
 		}
 		return itemsOf(text)
 	case x.Text != "":
-		text, err := template.Expand(x.Text, asData(scope))
+		text, err := expr.Expand(x.Text, asData(scope))
 		if err != nil {
 			return "", 0, err
 		}
 		return itemsOf(text)
 	}
-	v, err := template.ExpandValue(x.List, asData(scope))
+	v, err := expr.ExpandValue(x.List, asData(scope))
 	if err != nil {
 		return "", 0, err
 	}
@@ -268,8 +268,8 @@ var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]
 var backslash = strings.NewReplacer(`\`, `\\`)
 
 // matches returns the paths that a pattern means. What its templates insert is literal. It may take as long as a script.
-func (e *Executor) matches(st *State, scope *template.Scope) (names []string, err error) {
-	glob, err := template.ExpandEach(st.Each.Glob, scope, backslash.Replace, literal.Replace)
+func (e *Executor) matches(st *State, scope *expr.Scope) (names []string, err error) {
+	glob, err := expr.ExpandEach(st.Each.Glob, scope, backslash.Replace, literal.Replace)
 	if err != nil {
 		return nil, err
 	}
@@ -340,7 +340,7 @@ func itemText(item any) string {
 }
 
 // itemScope is what the templates of an item see.
-func (r *round) itemScope(i int) *template.Scope {
+func (r *round) itemScope(i int) *expr.Scope {
 	s := r.e.scope(nil)
 	s.Item = r.itemValue(i)
 	return s

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -134,7 +134,7 @@ func (l *roll) name(e *Executor, st *State) error {
 	keys, s := make([]string, l.count()), e.scope(nil)
 	for i := range keys {
 		s.Item = value.NewMap("index", int64(i+1), "count", int64(l.count()), st.Each.As, l.item(i))
-		key, err := template.Expand(st.Each.Key, s)
+		key, err := expr.Expand(st.Each.Key, s)
 		if err != nil {
 			return fmt.Errorf("for_each: the key of item %d: %w", i+1, err)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -227,7 +227,7 @@ func (r *round) begin() func() {
 		fields = append(fields, Field{"attempt", int64(n)})
 	}
 	e.emit(EventItemStart, fields...)
-	text, err := template.Expand(r.st.Action, r.itemScope(i))
+	text, err := expr.Expand(r.st.Action, r.itemScope(i))
 	if err != nil {
 		r.tell(itemResult{item: i, err: err}, "error")
 		return nil

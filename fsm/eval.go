@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -21,7 +21,7 @@ type Evidence struct {
 	ExitCode int    // 0 without an action
 	Acted    bool   // the state has an action, and it ran
 	Cut      bool   // Output is not the full text
-	Scope    *template.Scope
+	Scope    *expr.Scope
 	Files    Files
 	Memory   Repeat // what Judge returned for this state last time
 	// Diff prints a fingerprint of the scope of a diff_stall; nil where that is not possible.
@@ -71,7 +71,7 @@ func Judge(cfg *Evaluate, ev Evidence) (v Verdict, memory Repeat, err error) {
 		return Verdict{}, memory, fmt.Errorf("unknown evaluator type %q", cfg.Type)
 	}
 	if ev.Scope == nil {
-		ev.Scope = &template.Scope{}
+		ev.Scope = &expr.Scope{}
 	}
 	if ev.ExitCode == exitTimeout && cfg.Type != "mcp_result" {
 		return errorVerdict("exit_code", int64(ev.ExitCode), "error", "action timed out"), memory, nil

@@ -3,7 +3,7 @@ package fsm
 import (
 	"math"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -29,7 +29,7 @@ func judgeConvergence(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	}
 	previous, known := 0.0, false
 	if cfg.HasPrevious {
-		if text, err := template.Expand(cfg.Previous, ev.Scope); err == nil {
+		if text, err := expr.Expand(cfg.Previous, ev.Scope); err == nil {
 			previous, known = value.ParseFloat(text)
 		}
 	}

@@ -1,13 +1,13 @@
 package fsm
 
 import (
-	"loops/fsm/jq"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
 // judgeJQ says yes where the last value that the program yields for the JSON output is neither false nor null, as jq -e does.
 func judgeJQ(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
-	doc, err := jq.Read(ev.Output)
+	doc, err := expr.ReadJSON(ev.Output)
 	if err != nil {
 		return errorVerdict("error", "Invalid JSON: "+err.Error()), nil
 	}
@@ -19,5 +19,5 @@ func judgeJQ(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	if len(all) > 0 {
 		last = all[len(all)-1]
 	}
-	return yesNo(last != nil && last != false, "filter", cfg.Filter.String(), "value", value.Truncate(jq.Text(last), 200)), nil
+	return yesNo(last != nil && last != false, "filter", cfg.Filter.String(), "value", value.Truncate(expr.JqText(last), 200)), nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 	"loops/fsm/value"
 )
 
@@ -118,7 +118,7 @@ func pairText(name, key string, expr any, files Files) (text, problem string, er
 	if re == "" {
 		return lastRunes(text, judgedText), "", nil
 	}
-	found, err := pattern.FindAll(re, text)
+	found, err := pyregexp.FindAll(re, text)
 	if err != nil {
 		return "", "", fmt.Errorf("%s: %w", key, err)
 	}

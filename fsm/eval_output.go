@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"loops/fsm/pattern"
-	"loops/fsm/template"
+	"loops/fsm/expr"
+	"loops/fsm/pyregexp"
 	"loops/fsm/value"
 )
 
@@ -41,7 +41,7 @@ func judgeNumeric(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 }
 
 // numericTarget reads a configured number, which may be a template.
-func numericTarget(v any, s *template.Scope) (float64, error) {
+func numericTarget(v any, s *expr.Scope) (float64, error) {
 	if n, ok := value.NumberOf(v); ok {
 		return n.Float(), nil
 	}
@@ -49,7 +49,7 @@ func numericTarget(v any, s *template.Scope) (float64, error) {
 	if !ok {
 		return 0, fmt.Errorf("expected a number, got %s", value.Repr(v))
 	}
-	text, err := template.Expand(text, s)
+	text, err := expr.Expand(text, s)
 	if err != nil {
 		return 0, err
 	}
@@ -61,7 +61,7 @@ func numericTarget(v any, s *template.Scope) (float64, error) {
 }
 
 // keyNumbers are the patterns of key=number, by key.
-var keyNumbers = pattern.Cache[*regexp.Regexp]{Compile: func(key string) *regexp.Regexp {
+var keyNumbers = pyregexp.Cache[*regexp.Regexp]{Compile: func(key string) *regexp.Regexp {
 	const space = `[\s\v\x1c-\x1f\x{85}\p{Z}]*`
 	re, err := regexp.Compile(regexp.QuoteMeta(strings.ToValidUTF8(key, "\ufffd")) +
 		space + `=` + space + `([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)`)
@@ -163,7 +163,7 @@ func compare(x value.Number, operator string, y value.Number) (holds, known bool
 
 // judgeContains searches the output for a pattern.
 func judgeContains(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
-	matched, err := pattern.Search(cfg.Pattern, ev.Output)
+	matched, err := pyregexp.Search(cfg.Pattern, ev.Output)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("output_contains: %w", err)
 	}

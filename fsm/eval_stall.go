@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -63,9 +63,9 @@ func judgeActionStall(cfg *Evaluate, ev Evidence, memory *Repeat) (Verdict, erro
 }
 
 // tracked is the value of a dotted reference or of a bare key of the first namespace that has it, else "".
-func tracked(key string, s *template.Scope) string {
+func tracked(key string, s *expr.Scope) string {
 	if strings.Contains(key, ".") {
-		text, err := template.Expand("${"+key+"}", s)
+		text, err := expr.Expand("${"+key+"}", s)
 		if err != nil {
 			return ""
 		}
@@ -121,7 +121,7 @@ func historyFile(cfg *Evaluate, ev Evidence, name string) string {
 	if text == "" {
 		text = "${context.run_dir}/" + name
 	}
-	if file, err := template.Expand(text, ev.Scope); err == nil {
+	if file, err := expr.Expand(text, ev.Scope); err == nil {
 		return file
 	}
 	return text

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -90,7 +90,7 @@ func TestHistoryFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := DefaultEvaluate("score_stall")
-	v, _, err := Judge(&cfg, Evidence{Files: dir, Scope: &template.Scope{Context: value.NewMap("run_dir", "run")}})
+	v, _, err := Judge(&cfg, Evidence{Files: dir, Scope: &expr.Scope{Context: value.NewMap("run_dir", "run")}})
 	if rounds, _ := v.Details.Get("rounds"); err != nil || rounds != int64(2) {
 		t.Errorf("%s, %v", value.Repr(v.Details), err)
 	}

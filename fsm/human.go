@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -110,7 +110,7 @@ const mostShown = 64 << 10
 // freeze keeps what is asked: what the run remembers later does not change it.
 func (e *Executor) freeze(a *Ask, w *Awaiting) error {
 	scope := e.scope(nil)
-	show, err := template.Expand(a.Show, scope)
+	show, err := expr.Expand(a.Show, scope)
 	if err != nil {
 		return err
 	}

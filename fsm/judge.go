@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -129,8 +129,8 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 		ev.Output, ev.ExitCode, ev.Acted, ev.Cut = res.Stdout, res.ExitCode, true, res.Truncated
 	}
 	if cfg.HasSource {
-		text, err := template.Expand(cfg.Source, asData(scope))
-		if _, unread := errors.AsType[*template.UnreadableError](err); unread || err != nil && cfg.Type == EvaluateLearning {
+		text, err := expr.Expand(cfg.Source, asData(scope))
+		if _, unread := errors.AsType[*expr.UnreadableError](err); unread || err != nil && cfg.Type == EvaluateLearning {
 			return Verdict{}, false, err // targets that are not known are not none
 		}
 		if err == nil {
@@ -217,7 +217,7 @@ func slow(typ string) bool {
 }
 
 // route resolves a verdict to a state, or to "" where no route takes it (D3).
-func (e *Executor) route(st *State, verdict string, scope *template.Scope) (string, error) {
+func (e *Executor) route(st *State, verdict string, scope *expr.Scope) (string, error) {
 	m := e.mem
 	declared := e.declares(st, verdict)
 	if verdict == "cannot_judge" || strings.HasPrefix(verdict, "cannot_judge_") {
@@ -277,7 +277,7 @@ func (e *Executor) declares(st *State, verdict string) bool {
 const maxHolds = 2
 
 // hold stays in a state whose judge abstained, at most maxHolds times in a row.
-func (e *Executor) hold(st *State, scope *template.Scope) (string, error) {
+func (e *Executor) hold(st *State, scope *expr.Scope) (string, error) {
 	m := e.mem
 	if m.Holds == nil {
 		m.Holds = make(map[string]int)
@@ -294,14 +294,14 @@ func (e *Executor) hold(st *State, scope *template.Scope) (string, error) {
 }
 
 // target resolves what a transition slot says. "" stays "".
-func (e *Executor) target(slot string, scope *template.Scope) (string, error) {
+func (e *Executor) target(slot string, scope *expr.Scope) (string, error) {
 	if slot == "" {
 		return "", nil
 	}
 	if slot == Current {
 		return e.mem.Current, nil
 	}
-	name, err := template.Expand(slot, scope)
+	name, err := expr.Expand(slot, scope)
 	if err != nil {
 		return "", err
 	}
@@ -315,13 +315,13 @@ func (e *Executor) target(slot string, scope *template.Scope) (string, error) {
 }
 
 // scope is what templates see now. result is {verdict, details} while a verdict is being routed.
-func (e *Executor) scope(result *value.Map) *template.Scope {
+func (e *Executor) scope(result *value.Map) *expr.Scope {
 	m := e.mem
 	var item *value.Map
 	if p := e.place(); p != nil {
 		item = p.round.itemValue(p.item)
 	}
-	return &template.Scope{
+	return &expr.Scope{
 		Item:    item,
 		Context: m.Context, Captured: e.captured(), Param: m.Param, Prev: m.PrevResult, Event: m.Event, Result: result, State: m.Current, Step: m.Step,
 		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt), ScheduledAt: e.cfg.Run.ScheduledAt,
@@ -367,13 +367,13 @@ func (e *Executor) fingerprint(cfg *Stall) string {
 	scope := e.scope(nil)
 	excluded := make(map[string]bool)
 	for _, p := range cfg.ExcludePaths {
-		if path, err := template.Expand(p, scope); err == nil {
+		if path, err := expr.Expand(p, scope); err == nil {
 			excluded[filepath.Clean(path)] = true
 		}
 	}
 	var b strings.Builder
 	for _, p := range cfg.ProgressPaths {
-		path, err := template.Expand(p, scope)
+		path, err := expr.Expand(p, scope)
 		if err != nil || excluded[filepath.Clean(path)] {
 			continue
 		}

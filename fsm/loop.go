@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/expression"
-	"loops/fsm/jq"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -269,10 +268,10 @@ type Evaluate struct {
 	Operator      string // eq unless set
 	Target        any    // number, bool, string (a template where the type says so), list, *Map or nil
 	HasTarget     bool
-	Tolerance     any                 // number or template
-	Expression    *expression.Program // of an expression; nil = none
-	Filter        *jq.Program         // of jq; nil = none
-	Yes, No       []int               // exit codes that mean so, of exit_code; nil = not set: 0, and 1
+	Tolerance     any           // number or template
+	Expression    *expr.Program // of an expression; nil = none
+	Filter        *expr.Jq      // of jq; nil = none
+	Yes, No       []int         // exit codes that mean so, of exit_code; nil = not set: 0, and 1
 	Pattern       string
 	Negate        bool
 	ErrorPatterns []string

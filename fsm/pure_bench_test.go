@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 )
 
 func BenchmarkEventAppendJSON(b *testing.B) {
@@ -31,7 +31,7 @@ func BenchmarkParseEvent(b *testing.B) {
 func BenchmarkJudgeNumericKey(b *testing.B) {
 	cfg := DefaultEvaluate("output_numeric")
 	cfg.Target, cfg.Key = int64(5), "score"
-	ev := Evidence{Output: "score = 5\n", Scope: &template.Scope{}}
+	ev := Evidence{Output: "score = 5\n", Scope: &expr.Scope{}}
 	for b.Loop() {
 		if v, _, err := Judge(&cfg, ev); err != nil || v.Name != "yes" {
 			b.Fatal(v, err)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 )
 
 func (e *Executor) emit(kind string, fields ...Field) {
@@ -125,7 +125,7 @@ func (e *Executor) end(as Outcome) {
 
 // message is what a run that ends in the state says last, "" for nothing.
 func (e *Executor) message(st *State) string {
-	text, err := template.Expand(st.Message, e.scope(nil))
+	text, err := expr.Expand(st.Message, e.scope(nil))
 	if err != nil {
 		e.emit(EventWarning, Field{"state", st.Name}, Field{"message", "no message is printed at the end: " + err.Error()})
 		return ""

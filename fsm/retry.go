@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 	"loops/fsm/value"
 )
 
@@ -56,7 +56,7 @@ func failureOf(res Result) (class, kind string) {
 }
 
 // gatewayPattern finds what answers for an API that cannot be reached behind it.
-var gatewayPattern = pattern.Lazy(`(?i)\b(?:502\W+bad gateway|503\W+service (?:temporarily )?unavailable|504\W+gateway time-?out)`)
+var gatewayPattern = pyregexp.Lazy(`(?i)\b(?:502\W+bad gateway|503\W+service (?:temporarily )?unavailable|504\W+gateway time-?out)`)
 
 // ResultMark begins the line of a Result.Stderr that says what a host itself said about its failure.
 const ResultMark = "[result] "

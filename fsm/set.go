@@ -4,21 +4,20 @@ import (
 	"errors"
 	"fmt"
 
-	"loops/fsm/expression"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
 // An Assignment gives a key of the context the value of an expression.
 type Assignment struct {
 	Key   string
-	Value *expression.Program
+	Value *expr.Program
 	Pos   Pos // of the expression
 }
 
 // A Case is one row of a route that is a list: where to go if a condition holds.
 type Case struct {
-	When *expression.Program // nil = in any case
+	When *expr.Program // nil = in any case
 	To   string
 	Pos  Pos // of the row
 }
@@ -43,10 +42,10 @@ type expressionError struct {
 func (e *expressionError) Error() string { return e.text }
 
 // expressionFailed returns the error of an expression, which is the value of key.
-func expressionFailed(key string, p *expression.Program, err error) error {
-	wrong, ok := errors.AsType[*expression.Error](err)
+func expressionFailed(key string, p *expr.Program, err error) error {
+	wrong, ok := errors.AsType[*expr.Error](err)
 	if !ok {
-		wrong = &expression.Error{Message: err.Error()}
+		wrong = &expr.Error{Message: err.Error()}
 	}
 	at, ok := p.Place(wrong)
 	if !ok {
@@ -90,15 +89,15 @@ func (e *Executor) assign(st *State, prev *value.Map) error {
 }
 
 // Expressions returns the expressions of a state: those of set, of its route and of its evaluator.
-func Expressions(s *State) (all []*expression.Program) {
+func Expressions(s *State) (all []*expr.Program) {
 	if s != nil {
-		s.EachExpression(func(p *expression.Program, _ ...string) { all = append(all, p) })
+		s.EachExpression(func(p *expr.Program, _ ...string) { all = append(all, p) })
 	}
 	return all
 }
 
 // choose returns the target of the first case that holds; "" = none does.
-func (r *Route) choose(scope *template.Scope) (string, error) {
+func (r *Route) choose(scope *expr.Scope) (string, error) {
 	for i, c := range r.Cases {
 		if c.When == nil {
 			return c.To, nil

@@ -3,7 +3,7 @@ package fsm
 import (
 	"time"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -234,7 +234,7 @@ func (o Outcome) Retriable() bool { return o.Limited || o.Refused }
 // Expand returns a text with its templates expanded by what the snapshot remembers, as they are in a state. The environment, and what only
 // a machine that runs knows, is not there.
 func (m *Snapshot) Expand(text, state string) (string, error) {
-	return template.Expand(text, &template.Scope{
+	return expr.Expand(text, &expr.Scope{
 		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Event: m.Event, State: state, Step: m.Step, Loop: m.Loop,
 		StartedAt: FormatTime(m.StartedAt), ElapsedMS: m.Elapsed.Milliseconds(), Messages: m.Messages,
 	})

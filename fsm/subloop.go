@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -98,15 +98,15 @@ func unfinished(o *Outcome) bool {
 }
 
 // descend prepares a fresh sub-loop, whose templates see the scope. An error is an exception.
-func (e *Executor) descend(st *State, scope *template.Scope) (*Child, *Loop, error) {
-	name, err := template.Expand(st.Loop, scope)
+func (e *Executor) descend(st *State, scope *expr.Scope) (*Child, *Loop, error) {
+	name, err := expr.Expand(st.Loop, scope)
 	if err != nil {
 		return nil, nil, err
 	}
 	if e.depth >= MaxDepth {
 		return nil, nil, fmt.Errorf("sub-loop %s: loops nest more than %d deep; does one of them run itself?", name, MaxDepth)
 	}
-	branch, err := template.Expand(st.Worktree, scope)
+	branch, err := expr.Expand(st.Worktree, scope)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -192,12 +192,12 @@ func (e *Executor) childOf(c *Child, loop *Loop, st *State) *Executor {
 
 // childContext is what a sub-loop starts with: "The context of a sub-loop" in docs/decisions.md. By D10, parameters always
 // have their defaults and their types, and run_dir is always there.
-func (e *Executor) childContext(st *State, loop *Loop, scope *template.Scope) (*value.Map, error) {
+func (e *Executor) childContext(st *State, loop *Loop, scope *expr.Scope) (*value.Map, error) {
 	m, values := e.mem, value.NewMap()
 	given := value.NewMap()
 	switch {
 	case st.With != nil:
-		v, err := template.ExpandValue(st.With, asData(scope))
+		v, err := expr.ExpandValue(st.With, asData(scope))
 		if err != nil {
 			return nil, err
 		}

@@ -6,8 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"loops/fsm/expression"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -112,8 +111,8 @@ func (s *State) eachTarget(found func(text string, path ...string)) {
 }
 
 // EachExpression calls found with every expression of a state, and where it is below the state.
-func (s *State) EachExpression(found func(p *expression.Program, path ...string)) {
-	add := func(p *expression.Program, path ...string) {
+func (s *State) EachExpression(found func(p *expr.Program, path ...string)) {
+	add := func(p *expr.Program, path ...string) {
 		if p != nil {
 			found(p, path...)
 		}
@@ -162,7 +161,7 @@ func keptFilesOf(l *Loop, around keptFiles) keptFiles {
 		if !strings.Contains(text, "captured.") {
 			return
 		}
-		for _, r := range template.References(text) {
+		for _, r := range expr.References(text) {
 			name, isFile := strings.CutSuffix(r.Path, ".file")
 			if r.Namespace == "captured" && !r.Escaped && (isFile || r.Program != "") {
 				kept[name] = true
@@ -171,7 +170,7 @@ func keptFilesOf(l *Loop, around keptFiles) keptFiles {
 	}
 	for _, st := range l.States {
 		st.EachText(text)
-		st.eachExpressionInside(func(p *expression.Program, _ ...string) {
+		st.eachExpressionInside(func(p *expr.Program, _ ...string) {
 			for _, r := range p.Refs() {
 				name, isFile := strings.CutSuffix(strings.Join(r.Path, "."), ".file")
 				switch {
@@ -195,7 +194,7 @@ func keptFilesOf(l *Loop, around keptFiles) keptFiles {
 }
 
 // eachExpressionInside is EachExpression of a state and of its branches.
-func (s *State) eachExpressionInside(found func(p *expression.Program, path ...string)) {
+func (s *State) eachExpressionInside(found func(p *expr.Program, path ...string)) {
 	s.EachExpression(found)
 	if s.Branches != nil {
 		for _, b := range s.Branches.List {

@@ -3,7 +3,7 @@ package fsm
 import (
 	"strings"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -27,7 +27,7 @@ func (e *Executor) vars() []Var {
 	for _, k := range captured.Keys() {
 		v, _ := captured.Get(k)
 		if rec, ok := v.(*value.Map); ok {
-			if file, _ := rec.Value("file").(string); file != "" && template.IsCut(rec, "output") {
+			if file, _ := rec.Value("file").(string); file != "" && expr.IsCut(rec, "output") {
 				vars = append(vars, Var{varCaptured + VarName(k) + "_FILE", file})
 			} else if out, ok := rec.Get("output"); ok {
 				vars = append(vars, Var{varCaptured + VarName(k), inserted(out)})

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -72,7 +72,7 @@ func (e *Executor) bindParam(st *State) error {
 	given := any(value.NewMap())
 	if st.Fragment.Bindings != nil {
 		var err error
-		if given, err = template.ExpandValue(st.Fragment.Bindings, asData(e.scope(nil))); err != nil {
+		if given, err = expr.ExpandValue(st.Fragment.Bindings, asData(e.scope(nil))); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (e *Executor) act(st *State) (Result, error) {
 		if st.Params == nil {
 			params = value.NewMap()
 		}
-		if params, err = template.ExpandValue(params, asData(scope)); err != nil {
+		if params, err = expr.ExpandValue(params, asData(scope)); err != nil {
 			return Result{}, err
 		}
 		a.Params = string(value.AppendJSON(nil, params))
@@ -322,7 +322,7 @@ func (e *Executor) capture(st *State, res Result) error {
 	if st.Append == "" {
 		return nil
 	}
-	text, err := template.Expand(st.Append, e.scope(nil))
+	text, err := expr.Expand(st.Append, e.scope(nil))
 	if err != nil {
 		return err
 	}

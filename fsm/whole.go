@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 )
 
 // whole returns the evidence with all of an output that is cut, where the evaluator looks at more than its end.
@@ -35,7 +35,7 @@ func (e *Executor) readText(file string) (string, error) {
 }
 
 // asData returns a scope whose references stand for data: all of an output, or an error.
-func asData(s *template.Scope) *template.Scope {
+func asData(s *expr.Scope) *expr.Scope {
 	data := *s
 	data.AsData = true
 	return &data

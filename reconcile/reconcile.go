@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/persistence"
 )
 
@@ -266,16 +266,16 @@ func living(o persistence.Owner, recorded time.Time) (alive, known bool) {
 		return false, true
 	}
 	alive, known = Identity(o).Alive()
-	return alive && (o.Start != 0 || recorded.IsZero() || !proc.StartedAfter(o.PID, recorded)), known
+	return alive && (o.Start != 0 || recorded.IsZero() || !process.StartedAfter(o.PID, recorded)), known
 }
 
 // Identity returns the process that is recorded as an owner.
-func Identity(o persistence.Owner) proc.Identity {
-	return proc.Identity{Host: o.Host, Boot: o.Boot, PIDNS: o.PIDNS, PID: o.PID, StartMS: o.Start}
+func Identity(o persistence.Owner) process.Identity {
+	return process.Identity{Host: o.Host, Boot: o.Boot, PIDNS: o.PIDNS, PID: o.PID, StartMS: o.Start}
 }
 
 // Owner returns a process as it is recorded.
-func Owner(id proc.Identity) persistence.Owner {
+func Owner(id process.Identity) persistence.Owner {
 	return persistence.Owner{Host: id.Host, Boot: id.Boot, PIDNS: id.PIDNS, PID: id.PID, Start: id.StartMS}
 }
 

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 	"loops/reconcile"
@@ -216,7 +216,7 @@ func TestApply(t *testing.T) {
 
 func TestOwnerAlive(t *testing.T) {
 	t.Parallel()
-	self, err := proc.Self()
+	self, err := process.Self()
 	if err != nil {
 		t.Fatal(err)
 	}

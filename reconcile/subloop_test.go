@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
@@ -53,11 +53,11 @@ func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 				t.Fatal(err)
 			}
 			done, err := reconcile.Apply(t.Context(), s, reconcile.Plan(runs, reconcile.Alive, now), func(marker string) (int, error) {
-				found, err := proc.Marked(variable, marker)
+				found, err := process.Marked(variable, marker)
 				if err != nil {
 					return 0, err
 				}
-				return proc.End(t.Context(), found, testenv.Patience)
+				return process.End(t.Context(), found, testenv.Patience)
 			})
 			if err != nil || len(done) != 1 {
 				t.Fatalf("%v, done %+v", err, done)

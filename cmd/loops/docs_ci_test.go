@@ -13,8 +13,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"loops/engine/notify"
 	"loops/internal/config"
-	"loops/internal/notify"
 	"loops/internal/testenv"
 )
 

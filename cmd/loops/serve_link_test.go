@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/answerlink"
+	"loops/engine/notify"
 	"loops/internal/testenv"
 )
 
@@ -55,9 +55,9 @@ func (s *webServer) links(file string) map[string]string {
 }
 
 // readLink reads the path of a link without its signature.
-func readLink(t *testing.T, path string) (l answerlink.Link) {
+func readLink(t *testing.T, path string) (l notify.SignedLink) {
 	t.Helper()
-	body, _, _ := strings.Cut(strings.TrimPrefix(path, answerlink.Path), ".")
+	body, _, _ := strings.Cut(strings.TrimPrefix(path, notify.AnswerPath), ".")
 	text, err := base64.RawURLEncoding.DecodeString(body)
 	must(t, err)
 	must(t, json.Unmarshal(text, &l))
@@ -124,7 +124,7 @@ func TestLinksAnswerAQuestion(t *testing.T) {
 	writeText(t, filepath.Join(dir, ".loops/linked.yaml"), linkedLoop)
 	s := startServe(t, dir)
 	file := s.linksTo("ada", "bob", "eve")
-	signed := func(page answerlink.Link) string { // of a link that nobody was sent
+	signed := func(page notify.SignedLink) string { // of a link that nobody was sent
 		key := strings.TrimSpace(readText(t, filepath.Join(dir, ".loops/.ledger/.answer-links.key")))
 		return page.Address("", key)
 	}

@@ -21,7 +21,7 @@ import (
 
 	"loops/internal/testenv"
 
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/programtest"
 )
 
@@ -356,7 +356,7 @@ func TestServeListensNowhereElseUnasked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	users := filepath.Join(dir, "users")
-	must(t, access.SetUser(users, "ada", "correct horse", access.Author))
+	must(t, auth.SetUser(users, "ada", "correct horse", auth.Author))
 	for _, c := range []struct {
 		args []string
 		want string

@@ -35,8 +35,8 @@ const cliVerdict = `{
 // patient is how long a CLI may take on a machine that is busy.
 const patient = 10 * time.Minute
 
-// real returns a Runner with a CLI in its PATH alone, and a prompt for it.
-func real(t *testing.T, cli, text string) (*Runner, *hosttest.API, fsm.Action) {
+// realCLI returns a Runner with a CLI in its PATH alone, and a prompt for it.
+func realCLI(t *testing.T, cli, text string) (*Runner, *hosttest.API, fsm.Action) {
 	t.Helper()
 	r := newRunner(t)
 	r.Grace = 10 * time.Second
@@ -73,7 +73,7 @@ func TestCLILongPrompt(t *testing.T) {
 	t.Parallel()
 	hosttest.With(t, "claude", func(t *testing.T, cli string) {
 		text := strings.Repeat("ä long line of words\n", 300<<10/22) + "[[ok]]"
-		r, api, a := real(t, cli, text)
+		r, api, a := realCLI(t, cli, text)
 		succeeded(t, do(t, r, a), cli, hosttest.Hello, 1)
 		if all := api.Requests(); len(all) != 1 || len(all[0].Body) < len(text) {
 			t.Errorf("%d requests; the prompt of %d bytes did not arrive whole", len(all), len(text))
@@ -85,7 +85,7 @@ func TestCLILongPrompt(t *testing.T) {
 func TestCLIToolNotAllowed(t *testing.T) {
 	t.Parallel()
 	hosttest.With(t, "claude", func(t *testing.T, cli string) {
-		r, _, a := real(t, cli, "make it [[tool]]")
+		r, _, a := realCLI(t, cli, "make it [[tool]]")
 		a.Permissions = "host"
 		r.Env = append(r.Env, "GEMINI_CLI_TRUST_WORKSPACE=true") // else it does not even begin
 		res := do(t, r, a)
@@ -105,7 +105,7 @@ func TestCLIToolNotAllowed(t *testing.T) {
 func TestCLIJudge(t *testing.T) {
 	t.Parallel()
 	hosttest.With(t, "codex", func(t *testing.T, cli string) {
-		r, _, a := real(t, cli, "is it? [[no]]")
+		r, _, a := realCLI(t, cli, "is it? [[no]]")
 		a.Kind, a.Schema, a.Strict = fsm.KindJudge, cliVerdict, true
 		res := do(t, r, a)
 		if res.Reply == nil || res.Reply.Failure != "" {
@@ -139,7 +139,7 @@ func TestCLIRefused(t *testing.T) {
 				if cli == "qwen" && (c.does == "429" || c.does == "500") {
 					return // it tries seven times, whatever the settings, for longer than the test has
 				}
-				r, _, a := real(t, cli, "do it [["+c.does+"]]")
+				r, _, a := realCLI(t, cli, "do it [["+c.does+"]]")
 				if c.does == "prose" {
 					a.Kind, a.Schema, a.Strict = fsm.KindJudge, cliVerdict, true
 				}
@@ -164,7 +164,7 @@ func TestCLIRefused(t *testing.T) {
 func TestCLIToolAndSession(t *testing.T) {
 	t.Parallel()
 	hosttest.Each(t, func(t *testing.T, cli string) {
-		r, api, a := real(t, cli, "- the first thing [[tool]]")
+		r, api, a := realCLI(t, cli, "- the first thing [[tool]]")
 		first := do(t, r, a)
 		succeeded(t, first, cli, hosttest.ToolFirst+"\n"+hosttest.ToolDone, 2)
 		if made, err := os.ReadFile(filepath.Join(r.Dir, hosttest.ToolMakes)); string(made) != "made\n" {
@@ -187,7 +187,7 @@ func TestCLIToolAndSession(t *testing.T) {
 func TestCLITimeout(t *testing.T) {
 	t.Parallel()
 	hosttest.With(t, "codex", func(t *testing.T, cli string) {
-		r, _, a := real(t, cli, "talk [[slow]]")
+		r, _, a := realCLI(t, cli, "talk [[slow]]")
 		a.Timeout = 12 * time.Second
 		res := do(t, r, a)
 		if res.ExitCode != 124 || res.TimeoutKind != "wall" || res.Reply == nil || res.Reply.Failure != fsm.FailTimeout {
@@ -200,7 +200,7 @@ func TestCLITimeout(t *testing.T) {
 func TestCLIStopped(t *testing.T) {
 	t.Parallel()
 	hosttest.With(t, "gemini", func(t *testing.T, cli string) {
-		r, _, a := real(t, cli, "work [[slowtool]]")
+		r, _, a := realCLI(t, cli, "work [[slowtool]]")
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() {

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"loops/internal/proc"
+	"loops/internal/process"
 )
 
 // Processes of an action can leave its process group and clear their environment. So that they are found all the same, an
@@ -20,15 +20,15 @@ const reapEvery = 10 * time.Second
 
 // confine gives a command a control group, if it can, with the marker that its processes are found by. The error is that the system
 // lacks memory or a descriptor for it now.
-func (r *Runner) confine(s *scratch, marker string) (*proc.Cgroup, error) {
+func (r *Runner) confine(s *scratch, marker string) (*process.Cgroup, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if s.left {
 		r.forsake(s)
 	}
 	if s.group == nil && !r.unconfined {
-		r.crowded = slices.DeleteFunc(r.crowded, (*proc.Cgroup).Remove)
-		group, err := proc.NewCgroup()
+		r.crowded = slices.DeleteFunc(r.crowded, (*process.Cgroup).Remove)
+		group, err := process.NewCgroup()
 		// EAGAIN is a limit on groups, which lasts.
 		if scarce(err) && !errors.Is(err, syscall.EAGAIN) {
 			return nil, fmt.Errorf("no control group can be made: %w", err)
@@ -108,7 +108,7 @@ func (j *job) reap() {
 }
 
 // adopted returns the live processes that the action left to this one.
-func (j *job) adopted() ([]proc.Identity, error) {
+func (j *job) adopted() ([]process.Identity, error) {
 	if !j.r.adopting.Load() || j.child.reaped {
 		return nil, nil
 	}

@@ -9,8 +9,8 @@ import (
 	"syscall"
 
 	"loops/fsm"
+	"loops/internal/agent"
 	"loops/internal/disk"
-	"loops/internal/host"
 )
 
 // waitScript is what a detached agent is before it is released: it becomes the agent when a line comes, and ends where none
@@ -47,7 +47,7 @@ func (r *Runner) Detach(d Detachment) (*Detached, error) {
 	if err != nil {
 		return nil, err
 	}
-	hc, err := h.Command(host.Request{
+	hc, err := h.Command(agent.Request{
 		Text: d.Prompt, Alone: true, Model: r.Model, Scratch: scratch,
 		Skip: cmp.Or(r.Permissions, d.Permissions, fsm.PermissionsSkip) == fsm.PermissionsSkip,
 	})

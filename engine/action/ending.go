@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"loops/internal/proc"
+	"loops/internal/process"
 )
 
 // hopeless is how long after KILL a process may still be there: it hangs in the kernel or is another user's.
@@ -160,7 +160,7 @@ func (j *job) ended() {
 }
 
 // tell sends TERM to processes that did not get it yet. Members of the group did.
-func (j *job) tell(ps []proc.Identity) {
+func (j *job) tell(ps []process.Identity) {
 	for _, id := range ps {
 		if j.ending.told[id.PID] {
 			continue
@@ -182,9 +182,9 @@ func (j *job) signalGroup(sig syscall.Signal) {
 }
 
 // survivors returns the live processes of the action other than its first one.
-func (j *job) survivors() []proc.Identity {
-	group, err1 := proc.Group(j.child.pid)
-	var marked, adopted []proc.Identity
+func (j *job) survivors() []process.Identity {
+	group, err1 := process.Group(j.child.pid)
+	var marked, adopted []process.Identity
 	var err2, err3 error
 	if j.ending.kind != overdue {
 		marked, err2 = j.marked()
@@ -196,6 +196,6 @@ func (j *job) survivors() []proc.Identity {
 	return slices.Concat(group, marked, adopted)
 }
 
-func (j *job) marked() ([]proc.Identity, error) {
-	return proc.Marked(Variable, j.r.marker(j.a))
+func (j *job) marked() ([]process.Identity, error) {
+	return process.Marked(Variable, j.r.marker(j.a))
 }

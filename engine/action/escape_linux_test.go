@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/internal/testenv"
 )
 
@@ -27,7 +27,7 @@ const daemon = `env -i setsid bash -c 'echo $$ > daemon.new; mv daemon.new daemo
 // is a hierarchy of the second version.
 func grouped(t *testing.T) *Runner {
 	t.Helper()
-	if g, err := proc.NewCgroup(); err != nil {
+	if g, err := process.NewCgroup(); err != nil {
 		if os.Getuid() == 0 {
 			t.Errorf("no control group can be made: %v", err)
 		}
@@ -66,7 +66,7 @@ func daemonOf(t *testing.T, r *Runner) int {
 
 // isLive reports whether a process is there and no zombie.
 func isLive(pid int) bool {
-	alive, _ := proc.Identity{PID: pid}.Alive()
+	alive, _ := process.Identity{PID: pid}.Alive()
 	return alive
 }
 
@@ -125,7 +125,7 @@ func TestDaemonWithAClearedEnvironment(t *testing.T) {
 		if found := r.alive(t, 1); len(found) != 1 || found[0].PID != pid {
 			t.Errorf("found %v, want %d", found, pid)
 		}
-		if marks, err := proc.Marks(Variable); err != nil || !marks[r.marker(shell(""))] {
+		if marks, err := process.Marks(Variable); err != nil || !marks[r.marker(shell(""))] {
 			t.Errorf("%v, %v", marks, err)
 		}
 	})
@@ -161,7 +161,7 @@ func TestControlGroupsGo(t *testing.T) {
 func TestControlGroupsOfActionsSideBySide(t *testing.T) {
 	t.Parallel()
 	r := grouped(t)
-	var first []*proc.Cgroup
+	var first []*process.Cgroup
 	for range 3 {
 		var wg sync.WaitGroup
 		for _, text := range []string{"touch a; until [ -e b ]; do sleep 0.01; done", "touch b; until [ -e a ]; do sleep 0.01; done"} {
@@ -175,7 +175,7 @@ func TestControlGroupsOfActionsSideBySide(t *testing.T) {
 		}
 		wg.Wait()
 		do(t, r, shell("rm a b"))
-		var now []*proc.Cgroup
+		var now []*process.Cgroup
 		for _, s := range r.spare {
 			now = append(now, s.group)
 		}
@@ -211,7 +211,7 @@ func TestNoControlGroups(t *testing.T) {
 func TestActionsSideBySideKeepTheirExitCodes(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	r.Adopt = proc.AdoptOrphans
+	r.Adopt = process.AdoptOrphans
 	t.Cleanup(func() { _ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0) })
 	r.adopt()
 	count := 10

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loops/fsm"
-	"loops/internal/proc"
+	"loops/internal/process"
 )
 
 // finish gathers the result of the action and releases it.
@@ -114,7 +114,7 @@ func (j *job) sample() {
 	if j.sampleAt.IsZero() || j.now.Before(j.sampleAt) && !j.exited {
 		return
 	}
-	j.peak = max(j.peak, proc.TreeRSS(j.child.pid))
+	j.peak = max(j.peak, process.TreeRSS(j.child.pid))
 	j.sampleAt = j.now.Add(250 * time.Millisecond)
 	if j.exited {
 		j.sampleAt = time.Time{}

@@ -11,7 +11,6 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/httpcall"
 )
 
 // errForced ends requests when everything is to end at once.
@@ -37,7 +36,7 @@ func (r *Runner) call(ctx context.Context, a fsm.Action, out func(string)) (fsm.
 		return res, nil //nolint:nilerr // a stop: the result is of no use
 	case limited.Err() != nil:
 		res.ExitCode, res.TimeoutKind, res.Stderr = 124, "wall", "HTTP call timed out"
-	case errors.Is(err, httpcall.ErrIdle):
+	case errors.Is(err, ErrIdle):
 		res.ExitCode, res.TimeoutKind, res.Stderr = 124, "idle", "HTTP call idle-timed out"
 	case scarce(err): // no connection was made
 		return res, err
@@ -69,19 +68,19 @@ func (r *Runner) forcible(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-func requestOf(a fsm.Action) *httpcall.Call {
-	c := &httpcall.Call{Method: a.Call.Method, URL: a.Call.URL, Body: a.Call.Body, HasBody: a.Call.HasBody, Idle: a.Idle}
+func requestOf(a fsm.Action) *HTTPCall {
+	c := &HTTPCall{Method: a.Call.Method, URL: a.Call.URL, Body: a.Call.Body, HasBody: a.Call.HasBody, Idle: a.Idle}
 	for _, h := range a.Call.Headers {
-		c.Headers = append(c.Headers, httpcall.Header(h))
+		c.Headers = append(c.Headers, HTTPHeader(h))
 	}
 	for _, s := range a.Call.Secrets {
-		c.Secrets = append(c.Secrets, httpcall.Secret{Text: s.Value, Shown: fsm.EnvReference(s.Name)})
+		c.Secrets = append(c.Secrets, HTTPSecret{Text: s.Value, Shown: fsm.EnvReference(s.Name)})
 	}
 	return c
 }
 
 // responded makes the result of a response, of which the body is the output.
-func (r *Runner) responded(res *fsm.Result, a fsm.Action, got *httpcall.Response, out func(string)) error {
+func (r *Runner) responded(res *fsm.Result, a fsm.Action, got *HTTPResponse, out func(string)) error {
 	res.Response.Status, res.Response.RetryAfter = got.Status, got.RetryAfter
 	for _, name := range slices.Sorted(maps.Keys(got.Headers)) {
 		res.Response.Headers.Set(name, got.Headers[name])

@@ -13,7 +13,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/proc"
+	"loops/internal/process"
 )
 
 // pipeMost is the most a pipe can hold by default. So much is read after the exit of an action's process whatever
@@ -41,8 +41,8 @@ type scratch struct {
 	outText  value.OutputDecoder
 	errText  value.OutputDecoder
 	lines    lines
-	group    *proc.Cgroup // nil: none
-	left     bool         // it has processes that an action left
+	group    *process.Cgroup // nil: none
+	left     bool            // it has processes that an action left
 }
 
 // A stream is one output of an action.

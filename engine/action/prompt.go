@@ -10,16 +10,15 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/internal/answer"
+	"loops/internal/agent"
 	"loops/internal/disk"
-	"loops/internal/host"
 )
 
 // A prompt is one prompt or judge on its way to an agent host.
 type prompt struct {
-	host    *host.Host
-	req     host.Request
-	schema  *answer.Schema // nil: none
+	host    *agent.CLI
+	req     agent.Request
+	schema  *agent.Schema // nil: none
 	ignored []string
 }
 
@@ -31,7 +30,7 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 		return notAsked(a.Host, fsm.FailMissing, err), nil
 	}
 	if a.Kind == fsm.KindJudge && a.Schema != "" {
-		if p.schema, err = answer.ParseSchema([]byte(a.Schema)); err != nil {
+		if p.schema, err = agent.ParseSchema([]byte(a.Schema)); err != nil {
 			return fsm.Result{}, fmt.Errorf("the schema of the judge of state %q cannot be used: %w", a.State, err)
 		}
 	}
@@ -84,14 +83,14 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 }
 
 // request is what the host is asked.
-func (r *Runner) request(a fsm.Action, h *host.Host) host.Request {
+func (r *Runner) request(a fsm.Action, h *agent.CLI) agent.Request {
 	permissions := cmp.Or(cmp.Or(r.Permissions, a.Permissions), fsm.PermissionsSkip)
-	req := host.Request{
+	req := agent.Request{
 		Text: a.Text, Judge: a.Kind == fsm.KindJudge, Model: a.Model, Agent: a.Agent, Tools: a.Tools, Effort: cmp.Or(a.Effort, r.Effort),
-		Session: a.Session, Counted: host.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip, MaxCost: a.MaxCost,
+		Session: a.Session, Counted: agent.Usage(a.Counted), Skip: permissions == fsm.PermissionsSkip, MaxCost: a.MaxCost,
 	}
 	if a.SessionHost != "" && a.SessionHost != h.Name {
-		req.Session, req.Counted = "", host.Usage{}
+		req.Session, req.Counted = "", agent.Usage{}
 	}
 	if req.Model == "" {
 		req.Model = r.Model
@@ -118,7 +117,7 @@ func notAsked(name string, class fsm.Failure, err error) fsm.Result {
 }
 
 // chooseHost returns the host of that name, or the Runner's, or the first there is, and the path of its program.
-func (r *Runner) chooseHost(name string) (*host.Host, string, error) {
+func (r *Runner) chooseHost(name string) (*agent.CLI, string, error) {
 	known := r.hosts()
 	if name = cmp.Or(name, r.Host); name == "" {
 		for _, h := range known {
@@ -146,7 +145,7 @@ func (r *Runner) chooseHost(name string) (*host.Host, string, error) {
 // An UnknownHostError says that no host has a name.
 type UnknownHostError struct {
 	Name  string
-	Known []*host.Host
+	Known []*agent.CLI
 }
 
 func (e *UnknownHostError) Error() string {
@@ -155,7 +154,7 @@ func (e *UnknownHostError) Error() string {
 
 // FindHost returns the host that a prompt which names this one ("" = none) would be given to, and the path of its program.
 // The error explains to a user why there is no such host; it is an [UnknownHostError] where no host has the name.
-func (r *Runner) FindHost(name string) (*host.Host, string, error) {
+func (r *Runner) FindHost(name string) (*agent.CLI, string, error) {
 	r.prepare.Do(r.environ)
 	return r.chooseHost(name)
 }
@@ -170,11 +169,11 @@ func (r *Runner) HostFor(name string) (string, bool) {
 }
 
 // hosts are those that can be named, in the order in which they are looked for.
-func (r *Runner) hosts() []*host.Host {
-	return append(r.Hosts[:len(r.Hosts):len(r.Hosts)], host.Hosts()...)
+func (r *Runner) hosts() []*agent.CLI {
+	return append(r.Hosts[:len(r.Hosts):len(r.Hosts)], agent.Hosts()...)
 }
 
-func findHost(known []*host.Host, name string) *host.Host {
+func findHost(known []*agent.CLI, name string) *agent.CLI {
 	for _, h := range known {
 		if h.Name == name {
 			return h
@@ -191,7 +190,7 @@ func findHost(known []*host.Host, name string) *host.Host {
 }
 
 // program finds the program of a host as its actions would.
-func (r *Runner) program(h *host.Host) (string, error) {
+func (r *Runner) program(h *agent.CLI) (string, error) {
 	return r.FindProgram(h.Program)
 }
 
@@ -208,7 +207,7 @@ func (r *Runner) FindProgram(program string) (string, error) {
 	return lookPath(name, filepath.Join(".", dir), r.Dir)
 }
 
-func names(known []*host.Host) string {
+func names(known []*agent.CLI) string {
 	if len(known) == 0 {
 		return "none"
 	}

@@ -7,12 +7,11 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/answer"
-	"loops/internal/host"
+	"loops/internal/agent"
 )
 
 // answer completes the reply of a judge with what it answered.
-func (t *talk) answer(a *fsm.Action, o host.Outcome, res *fsm.Result) {
+func (t *talk) answer(a *fsm.Action, o agent.Outcome, res *fsm.Result) {
 	found := o.Answer
 	if len(found) == 0 {
 		var fits func(json.RawMessage) bool
@@ -20,7 +19,7 @@ func (t *talk) answer(a *fsm.Action, o host.Outcome, res *fsm.Result) {
 			fits = func(c json.RawMessage) bool { return t.schema.Check(c) == nil }
 		}
 		var err error
-		if found, err = answer.Find(o.Text, fits); err != nil {
+		if found, err = agent.FindJSON(o.Text, fits); err != nil {
 			refuse(res, err.Error()+": "+preview(o.Text))
 			return
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/host"
+	"loops/internal/agent"
 )
 
 // awayTool starts a tool in a session of its own and waits until it is there.
@@ -38,9 +38,9 @@ func TestOverdueHost(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
 			h := fakeHost(t, "fake", c.script)
-			var exit host.Exit
-			h.Stream = func(host.Request) host.Stream { return &fakeStream{exit: &exit} }
-			r.Hosts = []*host.Host{h}
+			var exit agent.Exit
+			h.Stream = func(agent.Request) agent.Stream { return &fakeStream{exit: &exit} }
+			r.Hosts = []*agent.CLI{h}
 			r.Grace = short
 			a := ask("x")
 			a.Timeout, a.Idle = later, later
@@ -82,7 +82,7 @@ func TestOverdueHostStopped(t *testing.T) {
 	for _, overdue := range []bool{false, true} {
 		r := newRunner(t)
 		r.Grace = short
-		r.Hosts = []*host.Host{fakeHost(t, "fake", awayTool+"trap '' INT TERM; echo say x; echo done; sleep 600")}
+		r.Hosts = []*agent.CLI{fakeHost(t, "fake", awayTool+"trap '' INT TERM; echo say x; echo done; sleep 600")}
 		ctx, stop := context.WithCancel(context.Background())
 		defer stop()
 		r.turn = func(j *job) {
@@ -199,7 +199,7 @@ func TestPromptMemory(t *testing.T) {
 	// Not parallel: the test measures the memory of the process.
 	script := `printf -v line 'say %01000000d' 0; for i in {1..60}; do echo "$line"; done; echo done`
 	r := newRunner(t)
-	r.Hosts = []*host.Host{fakeHost(t, "fake", script)}
+	r.Hosts = []*agent.CLI{fakeHost(t, "fake", script)}
 	var peak, seen atomic.Int64
 	runtime.GC() // of what tests before this one left
 	var before runtime.MemStats

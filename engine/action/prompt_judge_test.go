@@ -11,7 +11,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/host"
+	"loops/internal/agent"
 )
 
 const verdictSchema = `{"type": "object", "required": ["verdict"], "properties": {"verdict": {"enum": ["yes", "no"]}}}`
@@ -81,9 +81,9 @@ func TestSchemaOfJudge(t *testing.T) {
 		h := fakeHost(t, "fake", "echo 'answer {}'; echo done")
 		h.Has.Schema, h.JudgeModel = knows, "strict-1"
 		command := h.Command
-		var got host.Request
-		h.Command = func(q host.Request) (host.Command, error) { got = q; return command(q) }
-		r.Hosts, r.Model = []*host.Host{h}, "large-1"
+		var got agent.Request
+		h.Command = func(q agent.Request) (agent.Command, error) { got = q; return command(q) }
+		r.Hosts, r.Model = []*agent.CLI{h}, "large-1"
 		a := ask("is it so?")
 		a.Kind, a.Schema = fsm.KindJudge, verdictSchema
 		do(t, r, a)
@@ -105,20 +105,20 @@ func TestRequest(t *testing.T) {
 		name   string
 		runner *Runner
 		action fsm.Action
-		want   host.Request
+		want   agent.Request
 	}{
-		{"nothing is said", &Runner{}, fsm.Action{}, host.Request{Skip: true}},
-		{"permissions of the state", &Runner{}, fsm.Action{Permissions: "host"}, host.Request{}},
-		{"permissions of the flag", &Runner{Permissions: "host"}, fsm.Action{Permissions: "skip"}, host.Request{}},
-		{"permissions of the flag, skip", &Runner{Permissions: "skip"}, fsm.Action{Permissions: "host"}, host.Request{Skip: true}},
-		{"model of the flag", &Runner{Model: "m"}, fsm.Action{}, host.Request{Skip: true, Model: "m"}},
-		{"model of the state", &Runner{Model: "m"}, fsm.Action{Model: "n"}, host.Request{Skip: true, Model: "n"}},
-		{"model of a judge", &Runner{Model: "m"}, fsm.Action{Kind: fsm.KindJudge, Model: "n"}, host.Request{Skip: true, Judge: true, Model: "n"}},
-		{"its own session", &Runner{}, fsm.Action{Session: "s", SessionHost: "fake", Counted: fsm.Usage{Input: 2}}, host.Request{Skip: true, Session: "s", Counted: host.Usage{Input: 2}}},
-		{"another host's session", &Runner{}, fsm.Action{Session: "s", SessionHost: "other", Counted: fsm.Usage{Input: 2}}, host.Request{Skip: true}},
-		{"the rest", &Runner{}, fsm.Action{Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}, host.Request{Skip: true, Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}},
+		{"nothing is said", &Runner{}, fsm.Action{}, agent.Request{Skip: true}},
+		{"permissions of the state", &Runner{}, fsm.Action{Permissions: "host"}, agent.Request{}},
+		{"permissions of the flag", &Runner{Permissions: "host"}, fsm.Action{Permissions: "skip"}, agent.Request{}},
+		{"permissions of the flag, skip", &Runner{Permissions: "skip"}, fsm.Action{Permissions: "host"}, agent.Request{Skip: true}},
+		{"model of the flag", &Runner{Model: "m"}, fsm.Action{}, agent.Request{Skip: true, Model: "m"}},
+		{"model of the state", &Runner{Model: "m"}, fsm.Action{Model: "n"}, agent.Request{Skip: true, Model: "n"}},
+		{"model of a judge", &Runner{Model: "m"}, fsm.Action{Kind: fsm.KindJudge, Model: "n"}, agent.Request{Skip: true, Judge: true, Model: "n"}},
+		{"its own session", &Runner{}, fsm.Action{Session: "s", SessionHost: "fake", Counted: fsm.Usage{Input: 2}}, agent.Request{Skip: true, Session: "s", Counted: agent.Usage{Input: 2}}},
+		{"another host's session", &Runner{}, fsm.Action{Session: "s", SessionHost: "other", Counted: fsm.Usage{Input: 2}}, agent.Request{Skip: true}},
+		{"the rest", &Runner{}, fsm.Action{Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}, agent.Request{Skip: true, Text: "t", Agent: "a", Tools: []string{"b"}, Effort: "high", MaxCost: 1.5}},
 	} {
-		if got := c.runner.request(c.action, &host.Host{Name: "fake"}); !reflect.DeepEqual(got, c.want) {
+		if got := c.runner.request(c.action, &agent.CLI{Name: "fake"}); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
@@ -151,17 +151,17 @@ func TestRefusedRequest(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
 	h := fakeHost(t, "fake", "")
-	h.Command = func(host.Request) (host.Command, error) { return host.Command{}, os.ErrInvalid }
-	r.Hosts = []*host.Host{h}
+	h.Command = func(agent.Request) (agent.Command, error) { return agent.Command{}, os.ErrInvalid }
+	r.Hosts = []*agent.CLI{h}
 	res := do(t, r, ask("x"))
 	if res.ExitCode != 1 || res.Stderr != "Action failed: invalid argument" || res.Reply.Failure != fsm.FailOther || res.Reply.Host != "fake" {
 		t.Errorf("%+v, %+v", res, res.Reply)
 	}
 	long := fakeHost(t, "fake", "echo done")
-	long.Command = func(host.Request) (host.Command, error) {
-		return host.Command{Args: []string{strings.Repeat("x", 200<<10)}}, nil
+	long.Command = func(agent.Request) (agent.Command, error) {
+		return agent.Command{Args: []string{strings.Repeat("x", 200<<10)}}, nil
 	}
-	r.Hosts = []*host.Host{long}
+	r.Hosts = []*agent.CLI{long}
 	res = do(t, r, ask("x"))
 	if want := "Action failed: " + long.Program + " cannot be started: argument list too long: its arguments and its environment are too long together"; res.ExitCode != 1 || res.Stderr != want {
 		t.Errorf("%q, want %q", res.Stderr, want)
@@ -176,29 +176,29 @@ func TestChooseHost(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	one, two := &host.Host{Name: "one", Program: "one"}, &host.Host{Name: "two", Program: "two", Aliases: []string{"zwei"}}
-	three := &host.Host{Name: "three", Program: filepath.Join(here, "three")}
-	four := &host.Host{Name: "four", Program: "./three"}
-	five := &host.Host{Name: "zwei", Program: "./nothing"}
+	one, two := &agent.CLI{Name: "one", Program: "one"}, &agent.CLI{Name: "two", Program: "two", Aliases: []string{"zwei"}}
+	three := &agent.CLI{Name: "three", Program: filepath.Join(here, "three")}
+	four := &agent.CLI{Name: "four", Program: "./three"}
+	five := &agent.CLI{Name: "zwei", Program: "./nothing"}
 	for _, c := range []struct {
 		name  string
-		hosts []*host.Host
+		hosts []*agent.CLI
 		path  string
 		of    string // the Runner's
 		ask   string
 		want  string
 	}{
-		{"the first in PATH", []*host.Host{one, two, three}, here, "", "", "two"},
-		{"the order is the table's", []*host.Host{one, two, three}, here + ":" + there, "", "", "one"},
-		{"named", []*host.Host{one, two, three}, here, "", "three", "three"},
-		{"the runner's", []*host.Host{one, two, three}, here, "three", "", "three"},
-		{"the state's before the runner's", []*host.Host{one, two, three}, here, "three", "two", "two"},
-		{"alias", []*host.Host{one, two}, here, "", "zwei", "two"},
-		{"a name before an alias", []*host.Host{two, five}, here, "", "zwei", "the agent host zwei cannot be used: its program ./nothing was not found or may not be executed: fix its entry in the configuration"},
-		{"beside the project", []*host.Host{four}, "", "", "four", "four"},
-		{"not installed", []*host.Host{one, two}, here, "", "one", "the agent host one cannot be used: its program one was not found in PATH: install it, add the directory it is in to PATH, or choose another host (state key host, --host, LOOPS_HOST)"},
-		{"unknown", []*host.Host{one, two}, here, "", "six", `there is no agent host "six": known are one, two`},
-		{"none", []*host.Host{one}, "/nowhere", "", "", "no agent host was found in PATH: install one of one"},
+		{"the first in PATH", []*agent.CLI{one, two, three}, here, "", "", "two"},
+		{"the order is the table's", []*agent.CLI{one, two, three}, here + ":" + there, "", "", "one"},
+		{"named", []*agent.CLI{one, two, three}, here, "", "three", "three"},
+		{"the runner's", []*agent.CLI{one, two, three}, here, "three", "", "three"},
+		{"the state's before the runner's", []*agent.CLI{one, two, three}, here, "three", "two", "two"},
+		{"alias", []*agent.CLI{one, two}, here, "", "zwei", "two"},
+		{"a name before an alias", []*agent.CLI{two, five}, here, "", "zwei", "the agent host zwei cannot be used: its program ./nothing was not found or may not be executed: fix its entry in the configuration"},
+		{"beside the project", []*agent.CLI{four}, "", "", "four", "four"},
+		{"not installed", []*agent.CLI{one, two}, here, "", "one", "the agent host one cannot be used: its program one was not found in PATH: install it, add the directory it is in to PATH, or choose another host (state key host, --host, LOOPS_HOST)"},
+		{"unknown", []*agent.CLI{one, two}, here, "", "six", `there is no agent host "six": known are one, two`},
+		{"none", []*agent.CLI{one}, "/nowhere", "", "", "no agent host was found in PATH: install one of one"},
 	} {
 		r := &Runner{Dir: here, Env: []string{"PATH=" + c.path}, Hosts: c.hosts, Host: c.of}
 		h, _, err := r.FindHost(c.ask)

@@ -7,7 +7,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/host"
+	"loops/internal/agent"
 )
 
 // reply completes the Result of a prompt or judge with what its host said.
@@ -15,7 +15,7 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	a := &j.a
 	stopped := j.ending.kind == overdue
 	code := res.ExitCode
-	o := t.stream.End(host.Exit{Code: code, Stderr: res.Stderr, Stopped: stopped})
+	o := t.stream.End(agent.Exit{Code: code, Stderr: res.Stderr, Stopped: stopped})
 	t.blameSkipped(&o)
 	res.Stdout = strings.TrimSuffix(res.Stdout, "\n")
 	rep := &fsm.Reply{
@@ -65,14 +65,14 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 
 // blameSkipped makes it a failure where the final message may have been in a line that was skipped: what came before it is
 // not what the host answered.
-func (t *talk) blameSkipped(o *host.Outcome) {
+func (t *talk) blameSkipped(o *agent.Outcome) {
 	what := t.skippedText()
 	switch {
 	case what == "":
 	case o.Failure == nil && t.lost && !o.Final:
 		o.Complete = false
-		o.Failure = &host.Failure{Class: host.Truncated, Reason: t.host.Name + " said nothing more after a line that was too long to be read, so that its final message may be missing; skipped: " + what}
-	case o.Failure != nil && o.Failure.Class == host.Truncated:
+		o.Failure = &agent.Failure{Class: agent.Truncated, Reason: t.host.Name + " said nothing more after a line that was too long to be read, so that its final message may be missing; skipped: " + what}
+	case o.Failure != nil && o.Failure.Class == agent.Truncated:
 		o.Failure.Reason += "; skipped: " + what
 	}
 }

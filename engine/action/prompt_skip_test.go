@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/host"
+	"loops/internal/agent"
 )
 
 // TestPromptSkipped: a line that is too long to be read is said to be missing, and is a failure where the final message
@@ -49,7 +49,7 @@ func TestPromptSkipped(t *testing.T) {
 func TestPromptSkippedMemory(t *testing.T) {
 	// Not parallel: the test measures the memory of the process.
 	r := newRunner(t)
-	r.Hosts = []*host.Host{fakeHost(t, "fake", "head -c 100000000 /dev/zero; echo; echo say b; echo done")}
+	r.Hosts = []*agent.CLI{fakeHost(t, "fake", "head -c 100000000 /dev/zero; echo; echo say b; echo done")}
 	runtime.GC() // of what tests before this one left
 	var peak atomic.Int64
 	stop, stopped := make(chan struct{}), make(chan struct{})

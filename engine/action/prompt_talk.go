@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"loops/internal/host"
+	"loops/internal/agent"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // finds in it becomes the output of the action.
 type talk struct {
 	*prompt
-	stream host.Stream
+	stream agent.Stream
 	log    rawLog
 
 	pend    []byte // a line whose end has not come

@@ -11,14 +11,14 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/host"
+	"loops/internal/agent"
 )
 
 // fakeStream reads lines of one word and the rest: "say TEXT", "delta TEXT", "final TEXT", "answer JSON",
 // "fail CLASS REASON", "model NAME", "done".
 type fakeStream struct {
-	o    host.Outcome
-	exit *host.Exit // where End puts its argument
+	o    agent.Outcome
+	exit *agent.Exit // where End puts its argument
 }
 
 func (s *fakeStream) Line(line []byte) (text string, known bool) {
@@ -39,9 +39,9 @@ func (s *fakeStream) Line(line []byte) (text string, known bool) {
 		s.o.Failure.After = time.Duration(n) * time.Second
 	case "fail":
 		class, reason, _ := strings.Cut(rest, " ")
-		s.o.Failure = &host.Failure{Class: host.Class(class), Reason: reason}
+		s.o.Failure = &agent.Failure{Class: agent.Class(class), Reason: reason}
 	case "done":
-		s.o.Complete, s.o.Coverage, s.o.Usage = true, host.Complete, host.Usage{Input: 7}
+		s.o.Complete, s.o.Coverage, s.o.Usage = true, agent.Complete, agent.Usage{Input: 7}
 	default:
 		return "", false
 	}
@@ -50,29 +50,29 @@ func (s *fakeStream) Line(line []byte) (text string, known bool) {
 
 func (s *fakeStream) Done() bool { return s.o.Complete }
 
-func (s *fakeStream) End(e host.Exit) host.Outcome {
+func (s *fakeStream) End(e agent.Exit) agent.Outcome {
 	if s.exit != nil {
 		*s.exit = e
 	}
 	if !s.o.Complete && s.o.Failure == nil {
-		s.o.Failure = &host.Failure{Class: host.Truncated, Reason: "it ended without a last word"}
+		s.o.Failure = &agent.Failure{Class: agent.Truncated, Reason: "it ended without a last word"}
 	}
 	return s.o
 }
 
 // fakeHost is a host whose program is that bash script; it gets "-" as its argument and the prompt by stdin.
-func fakeHost(t testing.TB, name, script string) *host.Host {
+func fakeHost(t testing.TB, name, script string) *agent.CLI {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte("#!/bin/bash\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &host.Host{
+	return &agent.CLI{
 		Name: name, Program: path, Stop: syscall.SIGINT,
-		Command: func(r host.Request) (host.Command, error) {
-			return host.Command{Args: []string{"-"}, Stdin: r.Text, Env: []string{"FAKE=new", "SCRATCH=" + r.Scratch, "MODEL=" + r.Model}}, nil
+		Command: func(r agent.Request) (agent.Command, error) {
+			return agent.Command{Args: []string{"-"}, Stdin: r.Text, Env: []string{"FAKE=new", "SCRATCH=" + r.Scratch, "MODEL=" + r.Model}}, nil
 		},
-		Stream: func(host.Request) host.Stream { return &fakeStream{} },
+		Stream: func(agent.Request) agent.Stream { return &fakeStream{} },
 	}
 }
 
@@ -84,7 +84,7 @@ func ask(text string) fsm.Action {
 func prompted(t testing.TB, script string, change func(*Runner, *fsm.Action)) (fsm.Result, *Runner) {
 	t.Helper()
 	r := newRunner(t)
-	r.Hosts = []*host.Host{fakeHost(t, "fake", script)}
+	r.Hosts = []*agent.CLI{fakeHost(t, "fake", script)}
 	a := ask("the prompt")
 	if change != nil {
 		change(r, &a)
@@ -231,7 +231,7 @@ func TestPromptStopped(t *testing.T) {
 		t.Run(c.name+", stop", func(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
-			r.Hosts, r.Grace = []*host.Host{fakeHost(t, "fake", c.script)}, c.grace
+			r.Hosts, r.Grace = []*agent.CLI{fakeHost(t, "fake", c.script)}, c.grace
 			asked(r, c.name == "SIGINT ignored")
 			ctx, stop := context.WithCancel(context.Background())
 			defer stop()

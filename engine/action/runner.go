@@ -3,6 +3,11 @@
 //
 // Every process of an action carries [Variable] in its environment. That is how processes are found that have left
 // the action's group, or that have outlived the program that ran them.
+//
+// # Calls
+//
+// An [HTTPCall] makes one request over HTTP, bounded in time and size. What is secret in it does not come back: not in the
+// response, and not in an error.
 package action
 
 import (
@@ -21,8 +26,8 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/host"
-	"loops/internal/proc"
+	"loops/internal/agent"
+	"loops/internal/process"
 )
 
 // Variable is the environment variable with the markers of the actions a process belongs to, separated by
@@ -62,7 +67,7 @@ type Runner struct {
 
 	ScheduledAt string // the time of its schedule that the run was started for; "" = no schedule started it
 
-	// Adopt makes this process adopt orphans (see proc.AdoptOrphans). It is called where no control group can be made for an action,
+	// Adopt makes this process adopt orphans (see process.AdoptOrphans). It is called where no control group can be made for an action,
 	// and is for a program that runs one action at a time; nil: what clears its environment and leaves its group is not found there.
 	Adopt func() error
 
@@ -71,7 +76,7 @@ type Runner struct {
 	Before func(fsm.Action) (fsm.Action, func(), error)
 
 	ModelHints  map[string]map[string]string // models by host and model_hint, before those that a host has; "" turns one off
-	Hosts       []*host.Host                 // agent hosts besides those of package host, and looked at before them
+	Hosts       []*agent.CLI                 // agent hosts besides those of package host, and looked at before them
 	Host        string                       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
 	Model       string                       // of prompts that name none; "" is the host's own
 	Effort      string                       // of prompts and judges that name none; "" is the host's own
@@ -103,10 +108,10 @@ type Runner struct {
 
 	left []*os.File // pipes that processes of ended actions hold
 
-	unconfined bool           // no control groups can be made
-	crowded    []*proc.Cgroup // control groups that had processes when their action was over
-	adopting   atomic.Bool    // by Adopt
-	orphans    proc.Orphans
+	unconfined bool              // no control groups can be made
+	crowded    []*process.Cgroup // control groups that had processes when their action was over
+	adopting   atomic.Bool       // by Adopt
+	orphans    process.Orphans
 
 	settle *settler // guarded by mu
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/internal/testenv"
 )
 
@@ -32,7 +32,7 @@ func newRunner(t testing.TB) *Runner {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		marks, err := proc.Marks(Variable)
+		marks, err := process.Marks(Variable)
 		if err != nil {
 			t.Error(err)
 		}
@@ -50,16 +50,16 @@ func newRunner(t testing.TB) *Runner {
 }
 
 // end ends processes by KILL.
-func end(t testing.TB, left []proc.Identity) {
+func end(t testing.TB, left []process.Identity) {
 	t.Helper()
-	if _, err := proc.End(context.Background(), left, 0); err != nil {
+	if _, err := process.End(context.Background(), left, 0); err != nil {
 		t.Error(err)
 	}
 }
 
-func (r *Runner) alive(t testing.TB, step int) []proc.Identity {
+func (r *Runner) alive(t testing.TB, step int) []process.Identity {
 	t.Helper()
-	ids, err := proc.Marked(Variable, r.marker(fsm.Action{Step: step, Attempt: 1}))
+	ids, err := process.Marked(Variable, r.marker(fsm.Action{Step: step, Attempt: 1}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestActionDiesWithItsRunner(t *testing.T) {
 	if _, err := fmt.Sscan(string(b), &pid); err != nil {
 		t.Fatal(err)
 	}
-	if alive, _ := (proc.Identity{PID: pid}).Alive(); !alive {
+	if alive, _ := (process.Identity{PID: pid}).Alive(); !alive {
 		t.Fatal("the action does not run")
 	}
 	if err := c.Signal(syscall.SIGKILL); err != nil {
@@ -358,5 +358,5 @@ func TestActionDiesWithItsRunner(t *testing.T) {
 	if _, err := c.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Wait(t, "the action is dead", func() bool { alive, _ := (proc.Identity{PID: pid}).Alive(); return !alive })
+	testenv.Wait(t, "the action is dead", func() bool { alive, _ := (process.Identity{PID: pid}).Alive(); return !alive })
 }

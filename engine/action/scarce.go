@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/proc"
+	"loops/internal/process"
 )
 
 // scarceWaits are the waits between the tries to start an action.
@@ -19,7 +19,7 @@ func scarce(err error) bool {
 	if _, ran := errors.AsType[ranError](err); ran {
 		return false
 	}
-	return proc.Scarce(err)
+	return process.Scarce(err)
 }
 
 // A scarceError keeps an action from being started, and is no fault of the loop.

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loops/internal/disk"
-	"loops/internal/proc"
+	"loops/internal/process"
 )
 
 // A script of longScript bytes or more goes to bash in a file, because the system limits one argument to 128 KiB.
@@ -51,7 +51,7 @@ type command struct {
 	stdin  *os.File // nil: there is none
 	script *os.File // becomes descriptor 3
 	sweep  bool     // when the process has exited, what it left running is ended
-	group  *proc.Cgroup
+	group  *process.Cgroup
 }
 
 // A child is a process that was started. Its pid is ours until reap.
@@ -75,7 +75,7 @@ func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 		files = append(files, cmd.script.Fd())
 	}
 	c.watch = -1
-	pid, e := proc.Fork(func() (int, error) {
+	pid, e := process.Fork(func() (int, error) {
 		return syscall.ForkExec(cmd.path, cmd.argv, &syscall.ProcAttr{
 			Dir: cmd.dir, Env: cmd.env, Files: files, Sys: attributes(&c.watch, cmd.group),
 		})
@@ -144,7 +144,7 @@ func (c *child) wait() syscall.WaitStatus {
 		if errors.Is(err, syscall.EINTR) {
 			continue
 		}
-		proc.Waited(c.pid)
+		process.Waited(c.pid)
 		if err != nil { // another part of this process took its exit code; whatever that was, it is not known to be 0
 			return syscall.WaitStatus(syscall.SIGKILL)
 		}

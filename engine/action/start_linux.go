@@ -5,13 +5,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"loops/internal/proc"
+	"loops/internal/process"
 )
 
 // attributes asks for a process group of its own, for KILL when the thread that starts the process dies, and for a
 // descriptor that reports when the process has exited. A session of its own would do as well, but where the kernel
 // schedules by session, making one costs a fifth of a spawn. The process begins in the control group, if there is one.
-func attributes(watch *int, group *proc.Cgroup) *syscall.SysProcAttr {
+func attributes(watch *int, group *process.Cgroup) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL, PidFD: watch}
 	if group != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, group.FD()

@@ -7,11 +7,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"loops/internal/proc"
+	"loops/internal/process"
 )
 
 // attributes asks for a process group of its own.
-func attributes(*int, *proc.Cgroup) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func attributes(*int, *process.Cgroup) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true}
+}
 
 func pipe() (r, w int, err error) {
 	syscall.ForkLock.RLock()

@@ -5,8 +5,8 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/internal/agent"
 	"loops/internal/config"
-	"loops/internal/host"
 )
 
 // ActionTypes returns the action types that the settings add to those of the language, nil if there are none. What is
@@ -32,7 +32,7 @@ func (p *Project) ActionTypes() loopfile.Types {
 
 // isHost reports whether a host has this name.
 func isHost(c *config.Config, name string) bool {
-	return slices.ContainsFunc(slices.Concat(c.Hosts, host.Hosts()), func(h *host.Host) bool {
+	return slices.ContainsFunc(slices.Concat(c.Hosts, agent.Hosts()), func(h *agent.CLI) bool {
 		return h.Name == name || slices.Contains(h.Aliases, name)
 	})
 }

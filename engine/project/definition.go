@@ -13,7 +13,6 @@ import (
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
-	"loops/internal/move"
 	"loops/persistence"
 )
 
@@ -152,11 +151,11 @@ func (r *RecordedLoop) mapped(f func(path string) string) *value.Map {
 }
 
 // Rebase puts the new paths of folders in the place of the old ones.
-func (d *Definition) Rebase(folders []move.Folder) {
+func (d *Definition) Rebase(folders []MovedFolder) {
 	if d == nil || len(folders) == 0 {
 		return
 	}
-	now := func(path string) string { return move.Path(path, folders) }
+	now := func(path string) string { return MovedPath(path, folders) }
 	for _, r := range d.Loops {
 		r.File, r.names = now(r.File), r.mapped(now)
 	}

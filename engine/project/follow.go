@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/stderrtail"
+	"loops/internal/process"
 	"loops/persistence"
 )
 
@@ -32,7 +32,7 @@ type Follower struct {
 
 	track  persistence.Track // of a store that can continue reading where it stopped
 	upTo   uint64            // After, when track was used last
-	tail   stderrtail.Tail
+	tail   process.StderrTail
 	looked os.FileInfo // the file of events when it was read last; nil = not read, or not in files
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"loops/internal/disk"
-	"loops/internal/worktree"
+	"loops/internal/git"
 )
 
 // ignoredRecords has git leave out what the program itself writes below .loops; the loops there are the project's.
@@ -27,7 +27,7 @@ const ignoredRecords = `# What loops records and can make anew; the loops beside
 // IgnoreRecords writes .loops/.gitignore in a project that is in a work tree of git, unless there is one: a person may
 // have chosen otherwise. .loops has to exist, or it is made.
 func (p *Project) IgnoreRecords() error {
-	if !worktree.InGit(p.Dir) {
+	if !git.InGit(p.Dir) {
 		return nil
 	}
 	if err := disk.MkdirAll(p.Loops, 0o755); err != nil {

@@ -13,11 +13,9 @@ import (
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
-	"loops/internal/answer"
+	"loops/internal/agent"
 	"loops/internal/config"
-	"loops/internal/host"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // A Library reads the loops of a project and of the catalog, with everything they are made of, and has them checked.
@@ -162,11 +160,11 @@ func (l *Library) checkAgents(loop *fsm.Loop) []fsm.Problem {
 		return nil
 	}
 	var names []string
-	for _, h := range slices.Concat(declared.Hosts, host.Hosts()) {
+	for _, h := range slices.Concat(declared.Hosts, agent.Hosts()) {
 		names = append(append(names, h.Name), h.Aliases...)
 	}
 	return lint.CheckAgents(loop, names, func(text []byte) error {
-		_, err := answer.ParseSchema(text)
+		_, err := agent.ParseSchema(text)
 		return err
 	})
 }
@@ -279,5 +277,5 @@ func (l *Library) invalid(path string, problems []fsm.Problem) error {
 	if n > 1 {
 		text += fmt.Sprintf("; and %s more", humanize.Count(n-1, "error"))
 	}
-	return fmt.Errorf("it has mistakes: %s; loops validate %s shows them", text, plain.ShellWord(l.Project.Short(path)))
+	return fmt.Errorf("it has mistakes: %s; loops validate %s shows them", text, humanize.ShellWord(l.Project.Short(path)))
 }

@@ -1,6 +1,11 @@
 // Package project opens a directory with a .loops folder: its settings, the loops that can be named in it, the definition of
 // a loop as it is recorded with a run, and the store with its runs. It starts nothing and prints nothing. What is wrong is an
 // error of a type of its own, in which paths are as a person in the project would write them.
+//
+// # Moved folders
+//
+// [RebasePaths] gives what a run remembers the paths that folders have now: of a project that was renamed or of a run that
+// was taken to another machine, and of a fork, which has a working folder of its own. It sees no disk.
 package project
 
 import (
@@ -15,7 +20,7 @@ import (
 
 	"loops/fsm/loopfile"
 	"loops/internal/config"
-	"loops/internal/worktree"
+	"loops/internal/git"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -93,7 +98,7 @@ func Open(dir string, o Options) (*Project, error) {
 		}
 	}
 	start = filepath.Clean(start)
-	inside, found := worktree.Around(start)
+	inside, found := git.Around(start)
 	if found {
 		start = inside.Tree.Project() // the tree may have a .loops of its own, which nothing reads
 	}

@@ -1,7 +1,7 @@
 package project
 
 import (
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -21,7 +21,7 @@ func Where(o persistence.Owner) string {
 	case id.Near():
 		return "in another PID namespace of this machine (a container or a sandbox)"
 	case !id.Elsewhere():
-		return plain.Line("on another machine with the name " + o.Host + ", or on this one before it was started again")
+		return humanize.PlainLine("on another machine with the name " + o.Host + ", or on this one before it was started again")
 	}
-	return plain.Line("on host " + o.Host)
+	return humanize.PlainLine("on host " + o.Host)
 }

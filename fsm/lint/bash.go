@@ -3,7 +3,7 @@ package lint
 import (
 	"strings"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 )
 
 // A quoting is how bash takes the text at a place of a script.
@@ -22,7 +22,7 @@ const (
 // A mark is a place of a script that rules care about: a template, or two dollar signs.
 type mark struct {
 	offset  int
-	ref     *template.Ref // nil for $$
+	ref     *expr.Reference // nil for $$
 	quoting quoting
 	inline  bool         // inside a text that follows -c or -e: the program of an interpreter
 	command bool         // the template is, or begins, the name of a command
@@ -62,7 +62,7 @@ type piece struct {
 // A scanner reads a bash script far enough to know what is quoted. It never fails: what it cannot make sense of is code.
 type scanner struct {
 	text    string
-	refs    []template.Ref // of text, in order
+	refs    []expr.Reference // of text, in order
 	stack   []frame
 	pending []heredocTag
 	marks   []mark
@@ -74,7 +74,7 @@ type scanner struct {
 }
 
 // scan returns the marks of a script, in order. The refs are those of the text.
-func scan(text string, refs []template.Ref) []mark { return scanAll(text, refs).marks }
+func scan(text string, refs []expr.Reference) []mark { return scanAll(text, refs).marks }
 
 // openQuote returns where the quotation begins that is open at the end of the script; -1 if none is.
 func (s *scanner) openQuote() int {
@@ -87,7 +87,7 @@ func (s *scanner) openQuote() int {
 }
 
 // scanAll reads a script to its end.
-func scanAll(text string, refs []template.Ref) *scanner {
+func scanAll(text string, refs []expr.Reference) *scanner {
 	s := &scanner{text: text, refs: refs, stack: []frame{{}}, word: -1}
 	for s.i < len(text) {
 		if text[s.i] == '$' && s.template() {

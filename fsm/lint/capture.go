@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/internal/humanize"
 )
 
@@ -65,7 +65,7 @@ func (c *checker) captureRules() {
 }
 
 // fallback is how a text says what holds where a reference has no value.
-func (t text) fallback(r template.Ref) string {
+func (t text) fallback(r expr.Reference) string {
 	if t.formula {
 		return "(" + humanize.Clip(r.Text) + " ?? 0)"
 	}
@@ -82,7 +82,7 @@ func (t text) written(format string, args ...any) string {
 }
 
 // captured checks one reference that fails without a value.
-func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r template.Ref) {
+func (c *checker) captured(k *captures, i int, s *fsm.State, t text, r expr.Reference) {
 	at := spot{r.Offset, t.path}
 	name, field, _ := strings.Cut(r.Path, ".")
 	if j, ok := k.subloops[name]; ok {
@@ -119,7 +119,7 @@ func (c *checker) unbound(k *captures, j int, name, field string, at spot) bool 
 // strict reports whether little-loops refuses a loop for such a text, or does not know it: an expression. In other texts there is only a warning.
 func strict(t text) bool { return t.action || t.source || t.formula }
 
-func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, name string, r template.Ref) {
+func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, name string, r expr.Reference) {
 	known := "no state has capture"
 	if len(k.names) > 0 {
 		known = "captures: " + humanize.List(k.names)
@@ -137,7 +137,7 @@ func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, nam
 }
 
 // captureField checks the part after the name of a record. It reports false if something is wrong with it.
-func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name, field string, r template.Ref) bool {
+func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name, field string, r expr.Reference) bool {
 	loops, judged := 0, false
 	for _, m := range makers {
 		if c.states[m].Loop != "" && c.states[m].Each == nil {
@@ -196,7 +196,7 @@ func (c *checker) captureField(makers []int, s *fsm.State, t text, at spot, name
 }
 
 // branchField checks what follows the name of the record that branches left.
-func (c *checker) branchField(maker *fsm.State, t text, at spot, name, first, field string, r template.Ref) bool {
+func (c *checker) branchField(maker *fsm.State, t text, at spot, name, first, field string, r expr.Reference) bool {
 	if first == "failed" {
 		return true
 	}
@@ -228,7 +228,7 @@ func (c *checker) branchField(maker *fsm.State, t text, at spot, name, first, fi
 }
 
 // dominated warns if a run can come to the state i without the record: none of its makers is on the path.
-func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r template.Ref) {
+func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r expr.Reference) {
 	if c.off("capture-reachability") || t.name {
 		return
 	}
@@ -278,7 +278,7 @@ func (c *checker) dominated(k *captures, name string, makers []int, i int, s *fs
 }
 
 // firstVisit warns of a state that needs its own capture, unless others make it before.
-func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r template.Ref) {
+func (c *checker) firstVisit(k *captures, name string, makers []int, i int, s *fsm.State, t text, at spot, r expr.Reference) {
 	if len(makers) > 1 {
 		others := slices.DeleteFunc(slices.Clone(makers), func(m int) bool { return m == i })
 		by := c.around(k, name+"\x00"+s.Name, others)

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 	"loops/internal/humanize"
 )
 
@@ -90,8 +90,8 @@ func (c shellCommand) word() string {
 }
 
 var (
-	stopsAtErrors = pattern.Lazy(`(?m)^\s*set\s+-([a-zA-Z]*e|o\s+errexit)`)
-	assignment    = pattern.Lazy(`^[A-Za-z_]\w*=`)
+	stopsAtErrors = pyregexp.Lazy(`(?m)^\s*set\s+-([a-zA-Z]*e|o\s+errexit)`)
+	assignment    = pyregexp.Lazy(`^[A-Za-z_]\w*=`)
 )
 
 // opens and closes are the words around compound commands.

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 )
 
 // wholeReference finds a reference that lacks its ${ and }.
-var wholeReference = pattern.Lazy(`^(context|captured|prev|param)(\.[\w-]+)+$`)
+var wholeReference = pyregexp.Lazy(`^(context|captured|prev|param)(\.[\w-]+)+$`)
 
 // evaluatorRules look at the values of an evaluate block.
 func (c *checker) evaluatorRules(s *fsm.State) {
@@ -83,7 +83,7 @@ func (c *checker) notReplaced(at spot, in, what string) {
 func (c *checker) pattern(s *fsm.State, ev *fsm.Evaluate) {
 	at := valueAt("states", s.Name, "evaluate", "pattern")
 	c.notReplaced(at, ev.Pattern, "the pattern of output_contains")
-	if !isTemplate(ev.Pattern) && len(ev.Pattern) < 10_000 && !pattern.Valid(ev.Pattern) {
+	if !isTemplate(ev.Pattern) && len(ev.Pattern) < 10_000 && !pyregexp.Valid(ev.Pattern) {
 		c.warnf("evaluate-value", at, "%s is not a regular expression, so it is searched for literally; put a \\ before what is meant literally, or fix it", humanize.Quote(ev.Pattern))
 	}
 	for i, p := range ev.ErrorPatterns {

@@ -5,21 +5,20 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/expression"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/internal/humanize"
 )
 
 // A formula is an expression of a state, with its position.
 type formula struct {
-	*expression.Program
+	*expr.Program
 	path []string
 }
 
 // formulas returns the expressions of a state.
 func formulas(s *fsm.State) []formula {
 	var all []formula
-	s.EachExpression(func(p *expression.Program, path ...string) {
+	s.EachExpression(func(p *expr.Program, path ...string) {
 		all = append(all, formula{p, append([]string{"states", s.Name}, path...)})
 	})
 	return all
@@ -31,7 +30,7 @@ func (f formula) captures() text {
 	guards := f.guards()
 	for _, r := range f.Refs() {
 		if r.Namespace == "captured" && len(r.Path) > 0 && !guards[r.Namespace+"."+r.Path[0]] {
-			t.refs = append(t.refs, template.Ref{Text: r.Text(), Namespace: r.Namespace, Path: strings.Join(r.Path, "."), Offset: f.offset(r)})
+			t.refs = append(t.refs, expr.Reference{Text: r.Text(), Namespace: r.Namespace, Path: strings.Join(r.Path, "."), Offset: f.offset(r)})
 		}
 	}
 	return t
@@ -49,7 +48,7 @@ func (f formula) guards() map[string]bool {
 }
 
 // offset is where a name begins in the text of an expression, in bytes.
-func (f formula) offset(r expression.Ref) int {
+func (f formula) offset(r expr.Ref) int {
 	n := 0
 	for at := range f.String() {
 		if n == r.Col {

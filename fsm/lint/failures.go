@@ -5,9 +5,8 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/expression"
-	"loops/fsm/pattern"
-	"loops/fsm/template"
+	"loops/fsm/expr"
+	"loops/fsm/pyregexp"
 	"loops/internal/humanize"
 )
 
@@ -65,9 +64,9 @@ func (c *checker) looksBack(s, after *fsm.State) bool {
 		i, known := c.g.index[in.Name]
 		named := func(space, path string) bool { return slices.Contains(names, space+"."+path) }
 		return known && slices.ContainsFunc(c.texts[i], func(t text) bool {
-			return slices.ContainsFunc(t.refs, func(r template.Ref) bool { return named(r.Namespace, r.Path) })
+			return slices.ContainsFunc(t.refs, func(r expr.Reference) bool { return named(r.Namespace, r.Path) })
 		}) || slices.ContainsFunc(formulas(in), func(f formula) bool {
-			return slices.ContainsFunc(f.Refs(), func(r expression.Ref) bool { return named(r.Namespace, strings.Join(r.Path, ".")) })
+			return slices.ContainsFunc(f.Refs(), func(r expr.Ref) bool { return named(r.Namespace, strings.Join(r.Path, ".")) })
 		})
 	}
 	if asks(after, "prev.exit_code", "prev.timeout_kind") {
@@ -84,8 +83,8 @@ func (c *checker) looksBack(s, after *fsm.State) bool {
 var (
 	steady = []string{"echo", "printf", "true", ":", "sleep", "date", "pwd", "export", "local", "declare", "set", "shift", "unset", "trap", "wait", "seq"}
 	pipes  = []string{"cat", "head", "tail", "sort", "uniq", "wc", "tr", "cut", "sed", "awk", "tee", "nl", "fold", "column"}
-	exits  = pattern.Lazy(`(?m)(^|[;&|({\s])(exit|return)\s+("?\$|[1-9])`)
-	zero   = pattern.Lazy(`^exit(\s+0)?\s*$`)
+	exits  = pyregexp.Lazy(`(?m)(^|[;&|({\s])(exit|return)\s+("?\$|[1-9])`)
+	zero   = pyregexp.Lazy(`^exit(\s+0)?\s*$`)
 )
 
 // canFail reports whether a script can end with another exit code than 0, as far as that is plain.

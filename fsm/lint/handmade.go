@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 var (
-	assigns = pattern.Lazy(`^\w+=\S*\s+`)
-	counts  = pattern.Lazy(`^for\s+(?:\w+\s+in\s[^\n;]*(?:\bseq\b|\.\.)|\(\()`)
-	forIn   = pattern.Lazy(`^for\s+\w+\s+in\s`)
+	assigns = pyregexp.Lazy(`^\w+=\S*\s+`)
+	counts  = pyregexp.Lazy(`^for\s+(?:\w+\s+in\s[^\n;]*(?:\bseq\b|\.\.)|\(\()`)
+	forIn   = pyregexp.Lazy(`^for\s+\w+\s+in\s`)
 )
 
 // workers are programs that may take their time, so that it is a loss to begin again.

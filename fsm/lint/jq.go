@@ -3,15 +3,14 @@ package lint
 import (
 	"errors"
 
-	"loops/fsm/jq"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/internal/humanize"
 )
 
 // jqProgram checks the program of jq in a reference. It reports true if something is wrong with it.
-func (c *checker) jqProgram(t text, r template.Ref) bool {
-	_, err := jq.Compile(r.Program)
-	wrong, bad := errors.AsType[*jq.Error](err)
+func (c *checker) jqProgram(t text, r expr.Reference) bool {
+	_, err := expr.CompileJq(r.Program)
+	wrong, bad := errors.AsType[*expr.JqError](err)
 	if bad {
 		hint := ""
 		if n := len(r.Program); wrong.Offset >= n {

@@ -9,7 +9,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/lint"
 	"loops/fsm/loopfile"
-	"loops/internal/answer"
+	"loops/internal/agent"
 	"loops/internal/testenv"
 )
 
@@ -88,7 +88,7 @@ func load(t *testing.T, name, text string) (*fsm.Loop, []fsm.Problem, map[string
 		problems = append(problems, lint.Check(l)...)
 		problems = append(problems, lint.CheckTargets(l, nil)...)
 		problems = append(problems, lint.CheckAgents(l, []string{"claude", "codex", "gemini", "qwen"}, func(text []byte) error {
-			_, err := answer.ParseSchema(text)
+			_, err := agent.ParseSchema(text)
 			return err
 		})...)
 	} else if draft := loader.Draft(path); draft != nil {

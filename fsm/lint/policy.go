@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"loops/fsm/pattern"
 	"loops/fsm/policy"
+	"loops/fsm/pyregexp"
 	"loops/internal/humanize"
 )
 
-var scoreFile = pattern.Lazy(`rubric-dim-([A-Za-z0-9_-]+)\.txt`)
+var scoreFile = pyregexp.Lazy(`rubric-dim-([A-Za-z0-9_-]+)\.txt`)
 
 // policyRules look at the table of rules in context.policy_rules.
 func (c *checker) policyRules() {

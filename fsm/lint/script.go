@@ -4,16 +4,16 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 )
 
 var (
-	writesFile = pattern.Lazy(`(?m)\b(echo|printf)\b[^\n]*>`)
-	addsOne    = pattern.Lazy(`\+\s*1\s*\)\)|\+\+|\+=\s*1\b`)
-	swallows   = pattern.Lazy(`\bexcept\s*\(?\s*(json\.)?(JSONDecodeError|ValueError|Exception)\b`)
-	succeeds   = pattern.Lazy(`\b(sys\.)?exit\(0\)`)
+	writesFile = pyregexp.Lazy(`(?m)\b(echo|printf)\b[^\n]*>`)
+	addsOne    = pyregexp.Lazy(`\+\s*1\s*\)\)|\+\+|\+=\s*1\b`)
+	swallows   = pyregexp.Lazy(`\bexcept\s*\(?\s*(json\.)?(JSONDecodeError|ValueError|Exception)\b`)
+	succeeds   = pyregexp.Lazy(`\b(sys\.)?exit\(0\)`)
 )
 
 // scriptRules look for habits in shell actions that hide what went wrong.

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 )
 
 // shellRules look at what templates turn a bash script into.
@@ -12,7 +12,7 @@ func (c *checker) shellRules(p *pastes, s *fsm.State) {
 	if !isShell(s) || !strings.Contains(s.Action, "$") {
 		return
 	}
-	var refs []template.Ref
+	var refs []expr.Reference
 	if ts := c.texts[c.g.index[s.Name]]; len(ts) > 0 && ts[0].action {
 		refs = ts[0].refs
 	}

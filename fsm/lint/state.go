@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/internal/humanize"
 )
 
@@ -40,7 +40,7 @@ func isList(glob string) bool {
 	if strings.Contains(glob, ",") && strings.Index(glob, "]") == len(glob)-1 {
 		return true
 	}
-	for _, ref := range template.References(glob) {
+	for _, ref := range expr.References(glob) {
 		glob = strings.ReplaceAll(glob, ref.Text, "0")
 	}
 	return json.Valid([]byte(glob))

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/pattern"
-	"loops/fsm/template"
+	"loops/fsm/expr"
+	"loops/fsm/pyregexp"
 	"loops/internal/humanize"
 )
 
@@ -22,7 +22,7 @@ var properties = map[string][]string{
 	"messages": {"output", "summary", "last(N)"},
 }
 
-var namespaces = template.Namespaces()
+var namespaces = expr.Namespaces()
 
 // textRules look at the templates of a state.
 func (c *checker) textRules(p *pastes, s *fsm.State) {
@@ -36,7 +36,7 @@ func (c *checker) textRules(p *pastes, s *fsm.State) {
 }
 
 // reference checks one template as far as that can be done without the rest of the loop.
-func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[string]int) {
+func (c *checker) reference(s *fsm.State, t text, r expr.Reference, hits map[string]int) {
 	inner := r.Text[2 : len(r.Text)-1]
 	say := func(rule, format string, args ...any) {
 		if hits[rule]++; hits[rule] > maxHits {
@@ -86,7 +86,7 @@ func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[strin
 	case !ok:
 		what := ""
 		if hits["unknown-namespace"] < maxHits {
-			what = template.Unknown(r.Text, r.Namespace)
+			what = expr.UnknownReference(r.Text, r.Namespace)
 		}
 		say("unknown-namespace", "%s (templates know %s)", what, humanize.List(namespaces))
 	case r.Namespace == "param":
@@ -99,15 +99,15 @@ func (c *checker) reference(s *fsm.State, t text, r template.Ref, hits map[strin
 type sayer func(rule, format string, args ...any)
 
 var (
-	plainName = pattern.Lazy(`^[A-Za-z_]\w*$`)                       // of a variable
-	pathStart = pattern.Lazy(`^[\w-]+(\.[\w-]+)*`)                   // of a template that continues with something else
-	filterEnd = pattern.Lazy(`:(shell|trim|json|lines|first|last)$`) // of a default text
+	plainName = pyregexp.Lazy(`^[A-Za-z_]\w*$`)                       // of a variable
+	pathStart = pyregexp.Lazy(`^[\w-]+(\.[\w-]+)*`)                   // of a template that continues with something else
+	filterEnd = pyregexp.Lazy(`:(shell|trim|json|lines|first|last)$`) // of a default text
 )
 
 var filterNames = []string{"trim", "lines", "first", "last", "json", "shell", "default="}
 
 // filters checks what is behind the path. It reports true if something is wrong with it.
-func (c *checker) filters(r template.Ref, inner string, say sayer) bool {
+func (c *checker) filters(r expr.Reference, inner string, say sayer) bool {
 	before, fallback, hasDefault := strings.Cut(inner, ":default=")
 	colon := strings.LastIndexByte(r.Path, ':')
 	shell := slices.Index(r.Filters, "shell")
@@ -145,7 +145,7 @@ func (c *checker) filters(r template.Ref, inner string, say sayer) bool {
 }
 
 // property checks the namespaces whose names are fixed.
-func (c *checker) property(s *fsm.State, t text, r template.Ref, known []string, say sayer) {
+func (c *checker) property(s *fsm.State, t text, r expr.Reference, known []string, say sayer) {
 	field, rest, deeper := strings.Cut(r.Path, ".")
 	found := false
 	for _, k := range known {
@@ -168,7 +168,7 @@ func (c *checker) property(s *fsm.State, t text, r template.Ref, known []string,
 }
 
 // param checks a reference to a parameter of the fragment a state comes from.
-func (c *checker) param(s *fsm.State, r template.Ref, say sayer) {
+func (c *checker) param(s *fsm.State, r expr.Reference, say sayer) {
 	name, _, _ := strings.Cut(r.Path, ".")
 	if guarded(r) {
 		return

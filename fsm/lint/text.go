@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 )
 
 // A use says when a text is expanded, and what happens if it cannot be.
@@ -22,11 +22,11 @@ type text struct {
 	path    []string // in the definition
 	use     use
 	action  bool
-	source  bool           // evaluate.source
-	target  bool           // names a state
-	name    bool           // names a loop or a branch: a template there was written with its value in mind
-	formula bool           // an expression, whose names stand by themselves
-	refs    []template.Ref // without those that are escaped
+	source  bool             // evaluate.source
+	target  bool             // names a state
+	name    bool             // names a loop or a branch: a template there was written with its value in mind
+	formula bool             // an expression, whose names stand by themselves
+	refs    []expr.Reference // without those that are escaped
 }
 
 func allTexts(states []*fsm.State) [][]text {
@@ -81,12 +81,12 @@ func usedAt(path []string) text {
 }
 
 // references finds the templates of a text; escaped ones ($${...}) are text and left out.
-func references(text string) []template.Ref {
+func references(text string) []expr.Reference {
 	if !isTemplate(text) {
 		return nil
 	}
 	// Blanked, not skipped: looking for the end of each escape would take quadratic time in a hostile text.
-	refs := template.References(strings.ReplaceAll(text, "$${", "   "))
+	refs := expr.References(strings.ReplaceAll(text, "$${", "   "))
 	for i := range refs {
 		r := &refs[i]
 		r.Text = text[r.Offset : r.Offset+len(r.Text)] // a default may hold an escape
@@ -95,10 +95,10 @@ func references(text string) []template.Ref {
 }
 
 // guarded reports whether a reference has a value even where its path leads nowhere.
-func guarded(r template.Ref) bool { return r.Suffix == "default" || r.Suffix == "nullable" }
+func guarded(r expr.Reference) bool { return r.Suffix == "default" || r.Suffix == "nullable" }
 
 // isTorn reports whether the } of a reference is that of something else: no name has blanks and quotation marks in it.
-func isTorn(r template.Ref) bool {
+func isTorn(r expr.Reference) bool {
 	if r.Program != "" {
 		return false // see jqProgram
 	}
@@ -108,7 +108,7 @@ func isTorn(r template.Ref) bool {
 }
 
 // badFilter reports whether something that is not a filter follows the path, which is reported elsewhere.
-func badFilter(r template.Ref) bool { return strings.Contains(r.Path, ":") }
+func badFilter(r expr.Reference) bool { return strings.Contains(r.Path, ":") }
 
 // isShell reports whether the action of a state is a bash script.
 func isShell(s *fsm.State) bool {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 	"loops/internal/humanize"
 )
 
@@ -13,7 +13,7 @@ import (
 var runVars = []string{"LOOPS_PREV_OUTPUT", "LOOPS_PREV_OUTPUT_FILE", "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", "LOOPS_SCHEDULED_AT", "LOOPS_ACTION", "LOOPS_STORE"}
 
 // readsVar finds where a script reads one of our variables: $NAME, ${NAME (doubled in a loop file) or environ["NAME"].
-var readsVar = pattern.Lazy(`(?:\$\{?[#!]?|\benviron\[["'])(LOOPS_[A-Z0-9_]+)`)
+var readsVar = pyregexp.Lazy(`(?:\$\{?[#!]?|\benviron\[["'])(LOOPS_[A-Z0-9_]+)`)
 
 const (
 	contextVar  = "LOOPS_CONTEXT_"

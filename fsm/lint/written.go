@@ -4,17 +4,17 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 	"loops/internal/humanize"
 )
 
 var (
 	// mustache finds what other languages write for a template.
-	mustache = pattern.Lazy(`(?:^|[^${])\{\{\s*((?:context|captured|prev|param|result|messages)\.[\w.-]+)\s*\}\}`)
+	mustache = pyregexp.Lazy(`(?:^|[^${])\{\{\s*((?:context|captured|prev|param|result|messages)\.[\w.-]+)\s*\}\}`)
 	// braceless finds a template without its braces.
-	braceless = pattern.Lazy(`(?:^|[^$\\])\$((?:context|captured|prev|param)(?:\.[A-Za-z_][\w-]*)+)`)
+	braceless = pyregexp.Lazy(`(?:^|[^$\\])\$((?:context|captured|prev|param)(?:\.[A-Za-z_][\w-]*)+)`)
 	// unfinished finds the beginning of a template.
-	unfinished = pattern.Lazy(`(?:^|[^$\\])\$\{((?:context|captured|prev|param|result|messages|env)\.[\w.-]*)[^}]*$`)
+	unfinished = pyregexp.Lazy(`(?:^|[^$\\])\$\{((?:context|captured|prev|param|result|messages|env)\.[\w.-]*)[^}]*$`)
 )
 
 // writtenRules warn of what looks like a template in an action and stays as it is.

@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // joinKeys are the keys of a state that mean something beside branches only.
@@ -23,7 +23,7 @@ const mostBranches = fsm.MostBranches
 
 const branchName = `^[A-Za-z_][A-Za-z0-9_-]*$`
 
-var isBranchName = pattern.Lazy(branchName)
+var isBranchName = pyregexp.Lazy(branchName)
 
 // notBranchNames are taken in the record of the branches, or name the states in which a branch ends.
 var notBranchNames = append(slices.Clone(fsm.BranchVerdicts), "failed")

@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -168,7 +168,7 @@ func (d *decoder) checkCall(s *stateDecl) {
 	if s.Call == nil {
 		return
 	}
-	for _, r := range template.References(s.Call.Method) {
+	for _, r := range expr.References(s.Call.Method) {
 		report("call", "bad-value", "the method of a request is fixed, and this one has %s", clip(r.Text))
 	}
 }

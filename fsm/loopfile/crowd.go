@@ -3,7 +3,7 @@ package loopfile
 import (
 	"bytes"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // maxValues is how many values a file may hold, roughly. Each costs the parser some 250 bytes.
@@ -37,7 +37,7 @@ func crowded(data []byte) bool {
 }
 
 // blockHeader finds the | or > that begins a text of the lines below.
-var blockHeader = pattern.Lazy(`[:?-](?: +[!&][^ ]*)* +[|>][0-9+-]{0,2}[ \t]*(?:#.*)?\r?\n?$`)
+var blockHeader = pyregexp.Lazy(`[:?-](?: +[!&][^ ]*)* +[|>][0-9+-]{0,2}[ \t]*(?:#.*)?\r?\n?$`)
 
 // indentation is that of the key or item that begins in a line, after the dashes of lists.
 func indentation(line []byte) int {

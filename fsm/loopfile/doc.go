@@ -16,4 +16,8 @@
 // Nothing a file says can make this package run for long or take much memory; the limits are [MaxSize], [MaxTotal],
 // [MaxFiles] and [MaxParents], 100 mappings and lists inside each other, 2,000,000 values in a file, 200,000 values
 // and 64 MiB of text by alias, and 2,000,000 values and 64 MiB of text by fragment.
+//
+// # Definitions as values
+//
+// [ObjectOf] returns a definition as a value with the keys of a loop file, and [Differences] says how two definitions differ.
 package loopfile

@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // itemKeys are the keys of a state that mean something beside for_each only.
@@ -16,7 +16,7 @@ var itemKeys = []string{"as", "key", "parallel", "on_item_failure", "item_retrie
 // notItemNames are names that ${item.*} has already.
 var notItemNames = []string{"index", "count", "key"}
 
-var itemName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var itemName = pyregexp.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // each reads for_each and the keys beside it; nil means that it is not there, or is no list.
 func (d *decoder) each(b *block) *fsm.Each {
@@ -53,7 +53,7 @@ func (d *decoder) each(b *block) *fsm.Each {
 }
 
 // inTemplate finds the templates of a text: what is around them may make it a pattern of paths.
-var inTemplate = pattern.Lazy(`\$\{[^}]*\}`)
+var inTemplate = pyregexp.Lazy(`\$\{[^}]*\}`)
 
 // eachText reads a for_each that is a text.
 func (d *decoder) eachText(x *fsm.Each, n *yaml.Node, path string) {

@@ -13,7 +13,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
-	"loops/fsm/expression"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 	"loops/internal/testenv"
 )
@@ -52,12 +52,12 @@ func content(l *fsm.Loop) *fsm.Loop {
 	return &c
 }
 
-var programs sync.Map // text of an expression -> *expression.Program
+var programs sync.Map // text of an expression -> *expr.Program
 
 func forgetPlaces(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if p, ok := v.Interface().(*expression.Program); ok && p != nil { // two of one text are not equal, but one is
+		if p, ok := v.Interface().(*expr.Program); ok && p != nil { // two of one text are not equal, but one is
 			one, _ := programs.LoadOrStore(p.String(), p)
 			v.Set(reflect.ValueOf(one))
 			return

@@ -9,7 +9,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
-	"loops/fsm/expression"
+	"loops/fsm/expr"
 )
 
 // evaluate reads the evaluate block of a state.
@@ -32,7 +32,7 @@ func (d *decoder) evaluate(s *stateDecl) {
 		ev.Tolerance = b.get("tolerance")
 	}
 	ev.Yes, ev.No = codes(b, "yes"), codes(b, "no")
-	if p, ok := b.get("expression").(*expression.Program); ok {
+	if p, ok := b.get("expression").(*expr.Program); ok {
 		ev.Expression = p
 	}
 	ev.Filter = d.filter(b, ev.Type)

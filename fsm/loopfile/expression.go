@@ -13,22 +13,22 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/fsm"
-	"loops/fsm/expression"
+	"loops/fsm/expr"
 )
 
 // expression reads an expression, nil if it is not one.
-func (d *decoder) expression(n *yaml.Node, path, name string) *expression.Program {
+func (d *decoder) expression(n *yaml.Node, path, name string) *expr.Program {
 	text, ok := d.text(n, path, name)
 	if !ok {
 		return nil
 	}
-	p, err := expression.Compile(text)
+	p, err := expr.Compile(text)
 	if err == nil {
 		from, project := d.origins, d.project()
-		p.SetPlace(func(offset int) expression.Place { return from.sourcePlace(n, offset, project) })
+		p.SetPlace(func(offset int) expr.Place { return from.sourcePlace(n, offset, project) })
 		return p
 	}
-	wrong, _ := errors.AsType[*expression.Error](err)
+	wrong, _ := errors.AsType[*expr.Error](err)
 	hint := ""
 	switch {
 	case strings.Contains(text, "${"):
@@ -55,12 +55,12 @@ func (d *decoder) project() string {
 
 // sourcePlace returns where a byte of a text is in its file, with the line of the file and a caret under the place. The name of a file in
 // the project is relative to the project.
-func (o *origins) sourcePlace(n *yaml.Node, offset int, project string) expression.Place {
+func (o *origins) sourcePlace(n *yaml.Node, offset int, project string) expr.Place {
 	pos := o.within(n, offset)
 	if name, err := filepath.Rel(project, pos.File); project != "" && err == nil && filepath.IsLocal(name) {
 		pos.File = name
 	}
-	at := expression.Place{File: pos.File, Line: pos.Line, Col: pos.Col}
+	at := expr.Place{File: pos.File, Line: pos.Line, Col: pos.Col}
 	line := o.source(n).line(pos.Line)
 	if len(line) <= maxLine && len(bytes.TrimSpace(line)) > 0 {
 		text, caret := excerpt(strings.ToValidUTF8(string(line), "\ufffd"), pos.Col)
@@ -129,7 +129,7 @@ func (d *decoder) cases(n *yaml.Node, path string) []fsm.Case {
 		if f, ok := b.fields["to"]; ok && c.To != "" {
 			d.targets = append(d.targets, target{false, c.To, d.pos(f.node), join(at, "to")})
 		}
-		c.When, _ = b.get("when").(*expression.Program)
+		c.When, _ = b.get("when").(*expr.Program)
 		if !b.has("when") && len(b.other) == 0 && i < len(n.Content)-1 {
 			d.errorf(d.pos(row), at, "bad-value", "a row without when holds in any case, so those after it are never looked at; put it last")
 		}

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"strings"
 
-	"loops/fsm/jq"
+	"loops/fsm/expr"
 )
 
 // filter reads the program of an evaluator of type jq, nil if there is none.
-func (d *decoder) filter(b *block, typ string) *jq.Program {
+func (d *decoder) filter(b *block, typ string) *expr.Jq {
 	f, ok := b.fields["filter"]
 	text, isText := f.val.(string)
 	if !ok || !isText || typ != "jq" {
@@ -19,11 +19,11 @@ func (d *decoder) filter(b *block, typ string) *jq.Program {
 		d.errorf(d.pos(f.node), path, "bad-expression", "filter is empty; expected a program of jq, such as .items | length > 0")
 		return nil
 	}
-	p, err := jq.Compile(text)
+	p, err := expr.CompileJq(text)
 	if err == nil {
 		return p
 	}
-	wrong, _ := errors.AsType[*jq.Error](err)
+	wrong, _ := errors.AsType[*expr.JqError](err)
 	hint := ""
 	if strings.Contains(text, "${") {
 		hint = "; no ${...} is replaced in a filter: compare with source, or in the next state"

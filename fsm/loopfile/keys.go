@@ -66,7 +66,7 @@ const (
 	TypeBlock   Type = "block"   // a mapping with keys of its own, see Key.Block
 	TypeSpecial Type = "special" // decoded by code of its own
 
-	TypeExpression Type = "expression" // a text, checked by fsm/expression
+	TypeExpression Type = "expression" // a text, checked by fsm/expr
 )
 
 // A Status is what this program does with a key.

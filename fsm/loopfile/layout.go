@@ -3,7 +3,7 @@ package loopfile
 import (
 	"gopkg.in/yaml.v3"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // bodies gives states the lines that stand below them without being indented, and reports that once a state. Without
@@ -53,7 +53,7 @@ func (d *decoder) lostText(in *yaml.Node, e entry) bool {
 	return bareEntry().Match(after(d.source(e.key).line(e.key.Line), e.key.Column-1+len([]rune(e.key.Value))))
 }
 
-var bareEntry = pattern.Lazy(`^\s*[,}]`)
+var bareEntry = pyregexp.Lazy(`^\s*[,}]`)
 
 // after returns what follows the first n characters of a line.
 func after(line []byte, n int) []byte {
@@ -68,4 +68,4 @@ func after(line []byte, n int) []byte {
 }
 
 // gluedKey is a key whose colon has no space after it, which makes a text of it.
-var gluedKey = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_-]*:[^\s:/]`)
+var gluedKey = pyregexp.Lazy(`^[A-Za-z_][A-Za-z0-9_-]*:[^\s:/]`)

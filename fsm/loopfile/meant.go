@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // meant says what may be meant by keys of a state that other tools have.
@@ -34,7 +34,7 @@ func meantValue(s string, key *Key) string {
 	return didYouMean(s, key.Values)
 }
 
-var withUnit = pattern.Lazy(`^([0-9]{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hours?)$`)
+var withUnit = pyregexp.Lazy(`^([0-9]{1,6}) ?(s|secs?|seconds?|m|mins?|minutes?|h|hours?)$`)
 
 // inSeconds suggests the number of seconds for a time with a unit.
 func inSeconds(s string) string {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
 // A mistake is what is wrong in a line that the YAML parser does not take. The parser says where the construct began
@@ -19,13 +19,13 @@ type mistake struct {
 func (m *mistake) col(line string) int { return utf8.RuneCountInString(line[:m.at]) + 1 }
 
 var (
-	keyStart     = pattern.Lazy(`^[ ]*(?:- +)*[^\s'"\[\]{}#&*!|>%@,?:` + "`" + `-][^:#'"\[\]{}]*:(?: +|$)`)
-	noSpace      = pattern.Lazy(`^[ ]*(?:- +)?[A-Za-z_][A-Za-z0-9_-]*(:)[^\s:/].*$`)
-	blockHead    = pattern.Lazy(`(?:^|: +|- +)[|>][-+0-9]*\s*(?:#.*)?$`)
-	blockStart   = pattern.Lazy(`^[|>][-+0-9]*`)
-	afterBlock   = pattern.Lazy(`^\s*(?:#.*)?$`)
-	anchorName   = pattern.Lazy(`^[A-Za-z0-9_-]+(?:[\s,\]}]|$)`)
-	flowFollower = pattern.Lazy(`^\s*(?:[,\]}:]|#|$)`)
+	keyStart     = pyregexp.Lazy(`^[ ]*(?:- +)*[^\s'"\[\]{}#&*!|>%@,?:` + "`" + `-][^:#'"\[\]{}]*:(?: +|$)`)
+	noSpace      = pyregexp.Lazy(`^[ ]*(?:- +)?[A-Za-z_][A-Za-z0-9_-]*(:)[^\s:/].*$`)
+	blockHead    = pyregexp.Lazy(`(?:^|: +|- +)[|>][-+0-9]*\s*(?:#.*)?$`)
+	blockStart   = pyregexp.Lazy(`^[|>][-+0-9]*`)
+	afterBlock   = pyregexp.Lazy(`^\s*(?:#.*)?$`)
+	anchorName   = pyregexp.Lazy(`^[A-Za-z0-9_-]+(?:[\s,\]}]|$)`)
+	flowFollower = pyregexp.Lazy(`^\s*(?:[,\]}:]|#|$)`)
 )
 
 // mistakeIn looks for what is wrong with line number at, with a scanner of its own; nil if it finds nothing. The lines

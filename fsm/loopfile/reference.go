@@ -3,17 +3,17 @@ package loopfile
 import (
 	"strings"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 )
 
 // references finds the templates of a text; escaped ones ($${...}) are text and left out.
-func references(text string) []template.Ref {
+func references(text string) []expr.Reference {
 	if !strings.Contains(text, "${") {
 		return nil
 	}
 	// Blanked, not skipped: looking for the end of each escape would take quadratic time in a hostile text.
-	return template.References(strings.ReplaceAll(text, "$${", "   "))
+	return expr.References(strings.ReplaceAll(text, "$${", "   "))
 }
 
 // guarded reports whether a reference has a value even where its path leads nowhere.
-func guarded(r template.Ref) bool { return r.Suffix == "default" || r.Suffix == "nullable" }
+func guarded(r expr.Reference) bool { return r.Suffix == "default" || r.Suffix == "nullable" }

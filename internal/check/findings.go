@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"loops/engine/project"
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
@@ -197,8 +197,8 @@ func (r Findings) Write(page *views.Page, p *project.Project, o Output) error {
 	r.writeText(page, p, o.Render)
 	if slices.ContainsFunc(r.Files, func(c File) bool { return c.Loop != nil && c.Loop.Schedule != nil }) {
 		now := time.Now()
-		all, _, err := schedule.List(context.Background(), p, now)
-		if notice := schedule.Notice(all, now, page.Command("schedule", "install")); err == nil && notice != "" {
+		all, _, err := trigger.ListSchedules(context.Background(), p, now)
+		if notice := trigger.Notice(all, now, page.Command("schedule", "install")); err == nil && notice != "" {
 			ui.SayLine(page.Err, "warning: "+notice)
 		}
 	}

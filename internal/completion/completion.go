@@ -16,7 +16,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
-	"loops/internal/host"
+	"loops/internal/agent"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -275,7 +275,7 @@ func (s *Source) Workers(ctx context.Context, _ []string, word string) (found []
 
 // Hosts offers the agent hosts that are known or declared.
 func (s *Source) Hosts(_ context.Context, _ []string, word string) ([]string, bool) {
-	all := host.Hosts()
+	all := agent.Hosts()
 	if p, err := s.project(); err == nil {
 		if c, err := p.Config(); err == nil {
 			all = append(c.Hosts[:len(c.Hosts):len(c.Hosts)], all...)

@@ -4,7 +4,6 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"loops/internal/humanize"
-	"loops/internal/signing"
 )
 
 // Values of dispatch.accept.
@@ -23,7 +22,7 @@ type Accept struct {
 func (d *decoder) acceptKeys(n *yaml.Node, c *Config) {
 	c.Accept.Keys = nil
 	d.each(n, func(n *yaml.Node) {
-		if err := signing.CheckKey(n.Value); err != nil {
+		if err := CheckKey(n.Value); err != nil {
 			d.say(n, "%s in keys: %s", humanize.Quote(n.Value), err)
 		}
 	})

@@ -1,5 +1,10 @@
 // Package config reads what people declare about loops: in .loops/config.yaml about a project, and in a file of their own
 // about all of theirs.
+//
+// # Signatures
+//
+// [Sign] signs definitions of loops with ed25519 and [Signature.Verify] verifies, so that a worker can run a definition that is not in its own
+// checkout. A signature says that the owner of the key lets workers run the definition, with any input; who submits it is another matter.
 package config
 
 import (
@@ -16,7 +21,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/internal/host"
+	"loops/internal/agent"
 )
 
 // Name is the file's name, in the .loops folder of a project and in the configuration folder of a person.
@@ -62,7 +67,7 @@ type Config struct {
 	Notify       []Notify                     // of the person's file, then of the project's
 	GitFacts     string                       // one of the words below; "" = on
 	ModelHints   map[string]map[string]string // models by host and model_hint; "" turns one off
-	Hosts        []*host.Host                 // in the order of the files
+	Hosts        []*agent.CLI                 // in the order of the files
 	ActionTypes  []ActionType                 // in the order of the files, those of the environment last
 
 	Thresholds map[string]int64 // readiness_threshold and outcome_threshold of little-loops' confidence gate, as far as its file has them

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"loops/internal/host"
+	"loops/internal/agent"
 	"loops/internal/testenv"
 )
 
@@ -62,7 +62,7 @@ func show(t *testing.T, c *Config) string {
 	var b strings.Builder
 	for _, h := range c.Hosts {
 		fmt.Fprintf(&b, "%s: %s, stopped by %s\n", h.Name, h.Program, map[syscall.Signal]string{syscall.SIGTERM: "TERM", syscall.SIGINT: "INT"}[h.Stop])
-		for _, r := range []host.Request{
+		for _, r := range []agent.Request{
 			{Text: "hi", Scratch: t.TempDir()},
 			{Text: "hi", Model: "m", Skip: true, Session: "s", Judge: true, Schema: "{}", Scratch: t.TempDir()},
 		} {
@@ -79,9 +79,9 @@ func show(t *testing.T, c *Config) string {
 			}
 			fmt.Fprintln(&b)
 		}
-		s := h.Stream(host.Request{})
+		s := h.Stream(agent.Request{})
 		text, known := s.Line([]byte(`{"type":"message","text":"hello","id":"s-1","tokens":{"in":3,"out":4}}`))
-		o := s.End(host.Exit{})
+		o := s.End(agent.Exit{})
 		fmt.Fprintf(&b, "  %q %t %q %+v %s\n", text, known, o.Session, o.Usage, o.Coverage)
 	}
 	return b.String()

@@ -6,7 +6,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/internal/host"
+	"loops/internal/agent"
 	"loops/internal/humanize"
 )
 
@@ -15,8 +15,8 @@ func (d *decoder) modelHints(n *yaml.Node, c *Config) {
 	d.pairs(n, "model_hints", func(name, models *yaml.Node) {
 		d.pairs(models, name.Value+" in model_hints", func(hint, model *yaml.Node) {
 			switch {
-			case !slices.Contains(host.ModelHints, hint.Value):
-				d.say(hint, "%s is no model_hint%s; known are %s", humanize.Quote(hint.Value), humanize.DidYouMean(hint.Value, host.ModelHints), humanize.List(host.ModelHints))
+			case !slices.Contains(agent.ModelHints, hint.Value):
+				d.say(hint, "%s is no model_hint%s; known are %s", humanize.Quote(hint.Value), humanize.DidYouMean(hint.Value, agent.ModelHints), humanize.List(agent.ModelHints))
 			case model.Tag == "!!bool" && model.Value == "false":
 				c.hint(name.Value, hint.Value, "")
 			default:
@@ -55,7 +55,7 @@ func (c *Config) referenceHints(v any, warn func(format string, args ...any)) {
 		}
 		for hint, model := range byHint {
 			text, isText := model.(string)
-			if !slices.Contains(host.ModelHints, hint) || !(isText && text != "" || model == false) {
+			if !slices.Contains(agent.ModelHints, hint) || !(isText && text != "" || model == false) {
 				warn("orchestration.model_hints.%s.%s is not used: it names no model", name, hint)
 				continue
 			}

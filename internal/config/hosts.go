@@ -9,14 +9,14 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"loops/internal/host"
+	"loops/internal/agent"
 	"loops/internal/humanize"
 )
 
 // declared reads hosts. One that a lower file declares, too, is replaced.
 func (d *decoder) declared(n *yaml.Node, c *Config) {
 	for _, h := range d.hosts(n, c) {
-		if i := slices.IndexFunc(c.Hosts, func(o *host.Host) bool { return o.Name == h.Name }); i >= 0 {
+		if i := slices.IndexFunc(c.Hosts, func(o *agent.CLI) bool { return o.Name == h.Name }); i >= 0 {
 			c.Hosts[i] = h
 		} else {
 			c.Hosts = append(c.Hosts, h)
@@ -24,7 +24,7 @@ func (d *decoder) declared(n *yaml.Node, c *Config) {
 	}
 }
 
-func (d *decoder) hosts(n *yaml.Node, c *Config) (hosts []*host.Host) {
+func (d *decoder) hosts(n *yaml.Node, c *Config) (hosts []*agent.CLI) {
 	d.pairs(n, "hosts", func(key, value *yaml.Node) {
 		before := len(d.problems)
 		r := &hostReader{decoder: d, at: map[string]*yaml.Node{"": key}}
@@ -33,8 +33,8 @@ func (d *decoder) hosts(n *yaml.Node, c *Config) (hosts []*host.Host) {
 		if len(d.problems) > before {
 			return
 		}
-		h, err := host.New(r.spec)
-		var wrong host.Mistakes
+		h, err := agent.New(r.spec)
+		var wrong agent.Mistakes
 		if errors.As(err, &wrong) {
 			for _, m := range wrong {
 				text := m.Text
@@ -56,7 +56,7 @@ func (d *decoder) hosts(n *yaml.Node, c *Config) (hosts []*host.Host) {
 }
 
 func hostNames() (names []string) {
-	for _, h := range host.Hosts() {
+	for _, h := range agent.Hosts() {
 		names = append(names, h.Name)
 	}
 	return names
@@ -65,7 +65,7 @@ func hostNames() (names []string) {
 // A hostReader reads the declaration of one host and knows where its keys are.
 type hostReader struct {
 	*decoder
-	spec host.Spec
+	spec agent.Spec
 	at   map[string]*yaml.Node
 }
 
@@ -84,7 +84,7 @@ func (r *hostReader) read(n *yaml.Node) {
 	text := func(key string, to *string) row {
 		return row{key, func(n *yaml.Node) { r.at[key], *to = n, r.text(n, key) }}
 	}
-	field := func(key, path string, to *host.Field) row {
+	field := func(key, path string, to *agent.Field) row {
 		return row{key, func(n *yaml.Node) { r.at[path], *to = n, r.field(n, path) }}
 	}
 	r.mapping(n, "a host", []row{
@@ -152,7 +152,7 @@ func (r *hostReader) texts(n *yaml.Node, key string) map[string]string {
 }
 
 // field reads a path, or a map of a path and the conditions under which it holds.
-func (r *hostReader) field(n *yaml.Node, key string) (f host.Field) {
+func (r *hostReader) field(n *yaml.Node, key string) (f agent.Field) {
 	if n.Kind != yaml.MappingNode {
 		f.Path = r.text(n, key)
 		return f

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/internal/host"
+	"loops/internal/agent"
 )
 
 // referenceName is the file in which projects of little-loops are configured, below the project.
@@ -131,5 +131,5 @@ func at(object any, path string) any {
 
 // knownHost reports whether there is a host of that name. little-loops has some that are not known here.
 func knownHost(name string) bool {
-	return name != "" && slices.ContainsFunc(host.Hosts(), func(h *host.Host) bool { return h.Name == name || slices.Contains(h.Aliases, name) })
+	return name != "" && slices.ContainsFunc(agent.Hosts(), func(h *agent.CLI) bool { return h.Name == name || slices.Contains(h.Aliases, name) })
 }

@@ -9,8 +9,8 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/agent"
 	"loops/internal/config"
-	"loops/internal/host"
 )
 
 // The levels of findings.
@@ -51,7 +51,7 @@ type Examination struct {
 func (x *Examination) add(f Finding) { x.Found(f) }
 
 // Names are the names of hosts, in one text.
-func Names(hosts []*host.Host) string {
+func Names(hosts []*agent.CLI) string {
 	list := make([]string, len(hosts))
 	for i, h := range hosts {
 		list[i] = h.Name

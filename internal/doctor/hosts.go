@@ -13,9 +13,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/host"
+	"loops/internal/agent"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // How long a host may take to say its version, and to answer.
@@ -25,14 +24,14 @@ const (
 )
 
 // Hosts looks at the agent hosts with the Runner, and returns those that can be started.
-func (x *Examination) Hosts(ctx context.Context) []*host.Host {
+func (x *Examination) Hosts(ctx context.Context) []*agent.CLI {
 	chosen, _, err := x.Runner.FindHost("")
 	if err != nil && x.Runner.Host != "" {
 		x.add(Finding{"host", Problem, humanize.OneLine(err), x.chooseOther(), nil})
 	}
-	var known []*host.Host
-	for _, h := range append(x.Runner.Hosts[:len(x.Runner.Hosts):len(x.Runner.Hosts)], host.Hosts()...) {
-		twice := slices.ContainsFunc(known, func(k *host.Host) bool { return k.Name == h.Name }) // a declared one comes first
+	var known []*agent.CLI
+	for _, h := range append(x.Runner.Hosts[:len(x.Runner.Hosts):len(x.Runner.Hosts)], agent.Hosts()...) {
+		twice := slices.ContainsFunc(known, func(k *agent.CLI) bool { return k.Name == h.Name }) // a declared one comes first
 		if !twice && (x.Host == "" || h == chosen) {
 			known = append(known, h)
 		}
@@ -43,7 +42,7 @@ func (x *Examination) Hosts(ctx context.Context) []*host.Host {
 		wait.Go(func() { versions[i] = x.version(ctx, h) })
 	}
 	wait.Wait()
-	var found []*host.Host
+	var found []*agent.CLI
 	for i, h := range known {
 		if x.host(h, versions[i], h == chosen) {
 			found = append(found, h)
@@ -90,7 +89,7 @@ type hostVersion struct {
 
 // version finds a host's program, and asks it for its version unless people declared it: nothing says that such a program
 // knows --version, and one that ignores its arguments would do its work.
-func (x *Examination) version(ctx context.Context, h *host.Host) hostVersion {
+func (x *Examination) version(ctx context.Context, h *agent.CLI) hostVersion {
 	_, path, err := x.Runner.FindHost(h.Name)
 	if err != nil {
 		return hostVersion{}
@@ -103,7 +102,7 @@ func (x *Examination) version(ctx context.Context, h *host.Host) hostVersion {
 		return v
 	}
 	res, err := x.Runner.Run(ctx, fsm.Action{
-		Kind: fsm.KindShell, Text: "exec " + plain.ShellWord(path) + " --version", State: "version-" + h.Name, Step: 1, Attempt: 1, Timeout: versionWait,
+		Kind: fsm.KindShell, Text: "exec " + humanize.ShellWord(path) + " --version", State: "version-" + h.Name, Step: 1, Attempt: 1, Timeout: versionWait,
 	}, nil)
 	v := hostVersion{path: path, broken: true}
 	switch {
@@ -114,11 +113,11 @@ func (x *Examination) version(ctx context.Context, h *host.Host) hostVersion {
 	case res.ExitCode != 0:
 		v.why = fmt.Sprintf("its --version ended with exit code %d", res.ExitCode)
 		if line := humanize.FirstLine(strings.TrimSpace(res.Stderr)); line != "" {
-			v.why += ": " + plain.Cut(plain.Line(line), 120)
+			v.why += ": " + humanize.Cut(humanize.PlainLine(line), 120)
 		}
 	default:
 		v.broken = false
-		if v.text = plain.Cut(plain.Line(humanize.FirstLine(strings.TrimSpace(res.Stdout))), 60); v.text == "" {
+		if v.text = humanize.Cut(humanize.PlainLine(humanize.FirstLine(strings.TrimSpace(res.Stdout))), 60); v.text == "" {
 			v.why = "it says no version"
 		}
 	}
@@ -126,10 +125,10 @@ func (x *Examination) version(ctx context.Context, h *host.Host) hostVersion {
 }
 
 // declared reports whether a host is one of the project's, not one that loops knows.
-func (x *Examination) declared(h *host.Host) bool { return slices.Contains(x.Runner.Hosts, h) }
+func (x *Examination) declared(h *agent.CLI) bool { return slices.Contains(x.Runner.Hosts, h) }
 
 // host says what is known of a host, and whether it can be started.
-func (x *Examination) host(h *host.Host, v hostVersion, chosen bool) bool {
+func (x *Examination) host(h *agent.CLI, v hostVersion, chosen bool) bool {
 	declared := x.declared(h)
 	mapped, ignored := keysOf(h.Has)
 	f := Finding{Check: h.Name, Level: OK, More: value.NewMap(
@@ -174,7 +173,7 @@ func (x *Examination) host(h *host.Host, v hostVersion, chosen bool) bool {
 }
 
 // keysOf returns what a host follows of what a loop file can say, and what it does not.
-func keysOf(has host.Features) (mapped, ignored []string) {
+func keysOf(has agent.Features) (mapped, ignored []string) {
 	for _, k := range []struct {
 		name string
 		does bool
@@ -207,7 +206,7 @@ const (
 )
 
 // Prompt sends a host the prompt and the question of the self-test.
-func (x *Examination) Prompt(ctx context.Context, h *host.Host) {
+func (x *Examination) Prompt(ctx context.Context, h *agent.CLI) {
 	if why := x.refuses(h); why != "" {
 		x.add(Finding{h.Name, Warning, "not tested: " + why, x.withSkip(h), value.NewMap("host", h.Name, "test", nil)})
 		return
@@ -221,25 +220,25 @@ func (x *Examination) Prompt(ctx context.Context, h *host.Host) {
 }
 
 // withSkip is the command that tests a host with leave to use tools, as most runs give it.
-func (x *Examination) withSkip(h *host.Host) string {
-	return x.Command("doctor --yes --permissions skip --host " + plain.ShellWord(h.Name))
+func (x *Examination) withSkip(h *agent.CLI) string {
+	return x.Command("doctor --yes --permissions skip --host " + humanize.ShellWord(h.Name))
 }
 
 // refuses says why a host takes no prompt with the permissions of the test; "" = it does.
-func (x *Examination) refuses(h *host.Host) string {
+func (x *Examination) refuses(h *agent.CLI) string {
 	scratch, err := os.MkdirTemp("", "loops-doctor-*")
 	if err != nil {
 		return project.Cause(err).Error()
 	}
 	defer os.RemoveAll(scratch) //nolint:errcheck // of no use any more
-	if _, err = h.Command(host.Request{Text: testPrompt, Scratch: scratch, Skip: x.Permissions == fsm.PermissionsSkip}); err != nil {
+	if _, err = h.Command(agent.Request{Text: testPrompt, Scratch: scratch, Skip: x.Permissions == fsm.PermissionsSkip}); err != nil {
 		return humanize.OneLine(err)
 	}
 	return ""
 }
 
 // answer does one action of the self-test and reports whether it went well.
-func (x *Examination) answer(ctx context.Context, h *host.Host, what string, a fsm.Action) bool {
+func (x *Examination) answer(ctx context.Context, h *agent.CLI, what string, a fsm.Action) bool {
 	if ctx.Err() != nil {
 		return false
 	}
@@ -296,7 +295,7 @@ func usedText(res fsm.Result) string {
 }
 
 // failedAnswer says why a host did not answer, and what to do about it.
-func failedAnswer(h *host.Host, what string, res fsm.Result) Finding {
+func failedAnswer(h *agent.CLI, what string, res fsm.Result) Finding {
 	f := Finding{Check: h.Name, Level: Problem}
 	class, reason := fsm.FailOther, humanize.FirstLine(strings.TrimSpace(res.Stderr))
 	if r := res.Reply; r != nil && r.Failure != "" {
@@ -305,7 +304,7 @@ func failedAnswer(h *host.Host, what string, res fsm.Result) Finding {
 	if reason == "" {
 		reason = fmt.Sprintf("exit code %d", res.ExitCode)
 	}
-	f.Text = what + " fails: " + plain.Cut(plain.Line(reason), 200) + " [" + string(class) + "]"
+	f.Text = what + " fails: " + humanize.Cut(humanize.PlainLine(reason), 200) + " [" + string(class) + "]"
 	byHand := "run it by hand: " + h.Program
 	switch class {
 	case fsm.FailAuth:

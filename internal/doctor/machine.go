@@ -13,12 +13,11 @@ import (
 	"time"
 
 	"loops/engine/project"
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/fsm/value"
+	"loops/internal/agent"
 	"loops/internal/config"
 	"loops/internal/humanize"
-	"loops/internal/plain"
-	"loops/internal/price"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -80,7 +79,7 @@ func (x *Examination) say(name, flag string) (path, line string, err error) {
 		return "", "", err
 	}
 	out, err := x.output(path, flag)
-	return path, plain.Cut(plain.Line(humanize.FirstLine(out)), 80), err
+	return path, humanize.Cut(humanize.PlainLine(humanize.FirstLine(out)), 80), err
 }
 
 func (x *Examination) inRepository(git string) bool {
@@ -183,7 +182,7 @@ func (x *Examination) configured() {
 	case missing != nil:
 		x.add(Finding{"prices", OK, "the built-in table, of " + table.Date, "", nil})
 	default:
-		x.add(Finding{"prices", OK, p.Short(p.PricesFile()) + ", of " + table.Date + ", over the built-in table, of " + price.BuiltIn().Date, "", nil})
+		x.add(Finding{"prices", OK, p.Short(p.PricesFile()) + ", of " + table.Date + ", over the built-in table, of " + agent.BuiltInPrices().Date, "", nil})
 	}
 }
 
@@ -238,12 +237,12 @@ func (x *Examination) store(ctx context.Context) {
 // schedules looks whether something fires the schedules of the project.
 func (x *Examination) schedules(ctx context.Context) {
 	now := time.Now()
-	all, _, err := schedule.List(ctx, x.Project, now) // what is wrong with loop files is a matter of validate
+	all, _, err := trigger.ListSchedules(ctx, x.Project, now) // what is wrong with loop files is a matter of validate
 	if err != nil {
 		x.add(Finding{"schedules", Problem, x.Said(err), "see: loops help store", nil})
-	} else if why := schedule.Unattended(all, now); why != "" {
+	} else if why := trigger.Unattended(all, now); why != "" {
 		x.add(Finding{"schedules", Warning, why, x.Command("schedule", "install") + ", loops serve or loops worker", nil})
-	} else if why := schedule.ClockWasAhead(all); why != "" {
+	} else if why := trigger.ClockWasAhead(all); why != "" {
 		x.add(Finding{"schedules", Warning, why, "set the clock of this machine right", nil})
 	} else if len(all) > 0 {
 		x.add(Finding{"schedules", OK, humanize.Count(len(all), "schedule") + ", which a server, worker or timer fires", "", nil})

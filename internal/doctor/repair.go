@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 // A Repair is what Machine found wrong and can be put right without a choice: loops files, records and settings are never touched.
@@ -83,7 +83,7 @@ func (x *Examination) writable() {
 	}
 	todo := x.Command("doctor") + " --fix"
 	if n == 0 {
-		todo = "chmod o-w " + plain.ShellWord(open[0])
+		todo = "chmod o-w " + humanize.ShellWord(open[0])
 	}
 	shown := open[:min(len(open), 5)]
 	text := strings.Join(shown, ", ")

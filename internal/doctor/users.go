@@ -3,7 +3,7 @@ package doctor
 import (
 	"strings"
 
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/humanize"
 )
 
@@ -12,7 +12,7 @@ func Users(path string) []Finding {
 	if path == "" {
 		return nil
 	}
-	users, err := access.Listed(path)
+	users, err := auth.Listed(path)
 	if err == nil {
 		return []Finding{{"users", OK, humanize.Count(len(users), "user") + " in " + path, "", nil}}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"loops/fsm"
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -26,7 +26,7 @@ type Rendered struct {
 // Render expands the action of a state as if a run with the given context had just begun in it. References without a value
 // are left unchanged. The error is a binding of its fragment that does not fit.
 func Render(l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (string, bool)) (*Rendered, error) {
-	r := renderer{scope: &template.Scope{Context: values, State: st.Name, Step: 1, Loop: l.Name, Getenv: getenv}}
+	r := renderer{scope: &expr.Scope{Context: values, State: st.Name, Step: 1, Loop: l.Name, Getenv: getenv}}
 	if st.Fragment != nil {
 		given, _ := r.value(st.Fragment.Bindings).(*value.Map)
 		if st.Fragment.Bindings == nil {
@@ -77,7 +77,7 @@ func requestParams(c *fsm.Call) *value.Map {
 }
 
 type renderer struct {
-	scope   *template.Scope
+	scope   *expr.Scope
 	unknown []Unknown
 }
 
@@ -85,10 +85,10 @@ func (r *renderer) text(text string) string {
 	var b strings.Builder
 	start := 0
 	plain := func(s string) {
-		s, _ = template.Expand(s, r.scope) // there are escapes in it and no references
+		s, _ = expr.Expand(s, r.scope) // there are escapes in it and no references
 		b.WriteString(s)
 	}
-	for _, ref := range template.References(text) {
+	for _, ref := range expr.References(text) {
 		if ref.Escaped {
 			continue
 		}
@@ -109,12 +109,12 @@ func (r *renderer) text(text string) string {
 }
 
 // reference returns the value of a reference, or why it has none yet.
-func (r *renderer) reference(ref template.Ref) (v, why string) {
+func (r *renderer) reference(ref expr.Reference) (v, why string) {
 	if ref.Namespace == "loop" && ref.Path != "name" {
 		return "", "only a run knows it"
 	}
-	v, err := template.Expand(ref.Text, r.scope)
-	bad := &template.Error{}
+	v, err := expr.Expand(ref.Text, r.scope)
+	bad := &expr.TemplateError{}
 	switch {
 	case err == nil:
 		return v, ""

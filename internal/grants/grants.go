@@ -7,9 +7,8 @@ import (
 	"strings"
 
 	"loops/engine"
-	"loops/engine/dispatch"
-	"loops/engine/dispatch/riverq"
 	"loops/engine/project"
+	"loops/engine/trigger"
 	"loops/persistence/sqlstore"
 )
 
@@ -40,7 +39,7 @@ func Apply(ctx context.Context, p *project.Project, allow, deny []string, dry bo
 		return nil, err
 	}
 	defer records.Close()
-	queue, err := riverq.Open(ctx, location)
+	queue, err := trigger.OpenRiver(ctx, location)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +60,7 @@ func Apply(ctx context.Context, p *project.Project, allow, deny []string, dry bo
 func allowances(flag string, words []string) (all []sqlstore.Allowance, err error) {
 	for _, w := range words {
 		queue, user, _ := strings.Cut(w, "=")
-		if user == "" || queue != "*" && dispatch.CheckQueue(queue) != nil {
+		if user == "" || queue != "*" && trigger.CheckQueue(queue) != nil {
 			return nil, engine.Refuse(engine.Usage, "%s", flag+" "+w+": expected QUEUE=USER, or *=USER for all queues")
 		}
 		all = append(all, sqlstore.Allowance{Queue: queue, User: user})

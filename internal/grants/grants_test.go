@@ -11,9 +11,8 @@ import (
 
 	"github.com/jackc/pgx/v5" //nolint:depguard // makes the users of the database
 
-	"loops/engine/dispatch"
-	"loops/engine/dispatch/riverq"
 	"loops/engine/project"
+	"loops/engine/trigger"
 	"loops/internal/grants"
 	"loops/internal/pgtest"
 	"loops/internal/testenv"
@@ -64,8 +63,8 @@ func TestWorkerNeedsNoMoreThanItsRole(t *testing.T) {
 		}
 	}
 
-	open := func(user string) *riverq.Queue {
-		q, err := riverq.Open(t.Context(), strings.Replace(at, "postgres://loops@", "postgres://"+user+"@", 1))
+	open := func(user string) *trigger.RiverQueue {
+		q, err := trigger.OpenRiver(t.Context(), strings.Replace(at, "postgres://loops@", "postgres://"+user+"@", 1))
 		must(t, err)
 		t.Cleanup(func() { must(t, q.Close()) })
 		return q
@@ -78,7 +77,7 @@ func TestWorkerNeedsNoMoreThanItsRole(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testenv.Patience)
 	defer cancel()
 	took := make(chan persistence.ID, 1)
-	err = wim.Work(ctx, dispatch.Subscription{Worker: "w", Slots: 1, Channels: []string{"default"}}, func(_ context.Context, id persistence.ID) bool {
+	err = wim.Work(ctx, trigger.Subscription{Worker: "w", Slots: 1, Channels: []string{"default"}}, func(_ context.Context, id persistence.ID) bool {
 		took <- id
 		cancel()
 		return true

@@ -8,7 +8,6 @@ import (
 
 	"loops/fsm"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -236,7 +235,7 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	case fsm.EndTerminal:
 		kept := ""
 		if b.kept != "" {
-			kept = NotMerged + plain.Cut(b.kept, mergeLength) + "; "
+			kept = NotMerged + humanize.Cut(b.kept, mergeLength) + "; "
 		}
 		if t := b.decided(o.Failure, l); t != nil {
 			return kept + t.text() + t.chose(l) + b.after(t, l)

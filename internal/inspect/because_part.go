@@ -5,7 +5,6 @@ import (
 
 	"loops/fsm"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // failedPart says how a branch or an item failed: its name, its exit code and what its action printed last, or the error that kept it from acting; "" = by neither.
@@ -18,10 +17,10 @@ func (t *turn) failedPart(e fsm.Event) string {
 		}
 	}
 	if exit := p.exit(); exit != "" {
-		return plain.Line(name) + ": " + exit
+		return humanize.PlainLine(name) + ": " + exit
 	}
 	if problem := str(e, "error"); problem != "" {
-		return plain.Line(name) + ": " + plain.Cut(plain.Line(humanize.FirstLine(strings.TrimSuffix(problem, "."))), quoteLength)
+		return humanize.PlainLine(name) + ": " + humanize.Cut(humanize.PlainLine(humanize.FirstLine(strings.TrimSuffix(problem, "."))), quoteLength)
 	}
 	return ""
 }

@@ -8,7 +8,6 @@ import (
 
 	"loops/fsm"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // reachedLimit says which limit was reached in a state; "" = that is not known.
@@ -47,7 +46,7 @@ func (t *turn) text() string {
 	verdict := str(t.verdict, "verdict")
 	switch {
 	case t.mishap.Kind != "":
-		return plain.Cut(plain.Line(humanize.FirstLine(errorText(t.state, str(t.mishap, "error")))), 2*quoteLength)
+		return humanize.Cut(humanize.PlainLine(humanize.FirstLine(errorText(t.state, str(t.mishap, "error")))), 2*quoteLength)
 	case t.led.Kind != "":
 		return reachedLimit(t.led, cmp.Or(str(t.led, "state"), t.state))
 	case t.promptFailed():
@@ -83,7 +82,7 @@ func (t *turn) evidence() string {
 		return "the judge said " + was + ", but what it quoted is not in the output"
 	}
 	if text := str(e, "error"); text != "" && kind != "exit_code" {
-		return plain.Cut(humanize.FirstLine(text), quoteLength)
+		return humanize.Cut(humanize.FirstLine(text), quoteLength)
 	}
 	if text := str(e, "reason"); text != "" {
 		return "judge: " + quoteOf(text)
@@ -98,7 +97,7 @@ func (t *turn) evidence() string {
 	if e.Kind == "" {
 		return ""
 	}
-	text := plain.Cut((&explainer{v: &Visit{State: t.state}}).reason(kind, str(e, "verdict"), e), quoteLength)
+	text := humanize.Cut((&explainer{v: &Visit{State: t.state}}).reason(kind, str(e, "verdict"), e), quoteLength)
 	if t.part != "" && (kind == "parallel" || kind == "for_each") && str(e, "verdict") != "yes" {
 		text = strings.TrimPrefix(text+"; "+t.part, "; ")
 	}
@@ -138,7 +137,7 @@ func quotation(text string) string {
 }
 
 func quoteOf(text string) string {
-	return `"` + plain.Cut(plain.Line(humanize.FirstLine(text)), quoteLength) + `"`
+	return `"` + humanize.Cut(humanize.PlainLine(humanize.FirstLine(text)), quoteLength) + `"`
 }
 
 // numberOr is what is said of a limit whose number is known, or where it is not.

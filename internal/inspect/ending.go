@@ -7,7 +7,6 @@ import (
 
 	"loops/fsm"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -69,8 +68,8 @@ func EndAt(o fsm.Outcome, maxSteps int, at string) string {
 	if !ComesNext(o, at) {
 		return EndLine(o, maxSteps)
 	}
-	_, rest, _ := strings.Cut(EndLine(o, maxSteps), ": "+plain.Line(o.FinalState)+" (")
-	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", plain.Line(EndWord(o, maxSteps)), plain.Line(at), plain.Line(o.FinalState), rest)
+	_, rest, _ := strings.Cut(EndLine(o, maxSteps), ": "+humanize.PlainLine(o.FinalState)+" (")
+	return fmt.Sprintf("Loop %s in %s; %s would have been next (%s", humanize.PlainLine(EndWord(o, maxSteps)), humanize.PlainLine(at), humanize.PlainLine(o.FinalState), rest)
 }
 
 // Untransitioned says that a state has no transition for a verdict, and what would give it one. l may be nil.
@@ -79,7 +78,7 @@ func Untransitioned(l *fsm.Loop, state, verdict string) string {
 	if l != nil {
 		st = l.States[state]
 	}
-	state, verdict = plain.Line(state), plain.Line(verdict)
+	state, verdict = humanize.PlainLine(state), humanize.PlainLine(verdict)
 	advice := "give it on_" + verdict + ", or a route"
 	switch {
 	case st != nil && st.Route != nil && st.Route.Cases != nil:
@@ -134,21 +133,21 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 // EndLine says in one line how a run ended, and in more its error, why it ended so, what its terminal state says, and how it would be
 // continued.
 func EndLine(o fsm.Outcome, maxSteps int) string {
-	line := fmt.Sprintf("Loop %s: %s (%s, %s)", plain.Line(EndWord(o, maxSteps)), plain.Line(o.FinalState), humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
+	line := fmt.Sprintf("Loop %s: %s (%s, %s)", humanize.PlainLine(EndWord(o, maxSteps)), humanize.PlainLine(o.FinalState), humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if o.Error != "" {
-		line += "\nError: " + plain.Line(o.Error)
+		line += "\nError: " + humanize.PlainLine(o.Error)
 		for source := range strings.Lines(o.Source) {
-			line += "\n" + plain.Line(strings.TrimSuffix(source, "\n"))
+			line += "\n" + humanize.PlainLine(strings.TrimSuffix(source, "\n"))
 		}
 	}
 	if o.Reason != "" && Explains(o) {
-		line += "\nReason: " + plain.Line(o.Reason)
+		line += "\nReason: " + humanize.PlainLine(o.Reason)
 	}
 	for said := range strings.Lines(o.Message) {
-		line += "\n" + plain.Line(strings.TrimSuffix(said, "\n"))
+		line += "\n" + humanize.PlainLine(strings.TrimSuffix(said, "\n"))
 	}
 	if o.Continuation != "" {
-		line += "\nTo continue: " + plain.Line(humanize.FirstLine(o.Continuation))
+		line += "\nTo continue: " + humanize.PlainLine(humanize.FirstLine(o.Continuation))
 	}
 	return line
 }

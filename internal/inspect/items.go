@@ -9,7 +9,6 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // Progress is how far a run has come with the list of a state with for_each.
@@ -147,7 +146,7 @@ func itemText(e fsm.Event) string {
 func itemsText(e fsm.Event) string {
 	line := humanize.Count(whole(e, "items"), "item")
 	if pattern := str(e, "pattern"); pattern != "" {
-		return line + " match " + plain.Line(pattern)
+		return line + " match " + humanize.PlainLine(pattern)
 	}
 	if n := whole(e, "parallel"); n > 1 {
 		line += fmt.Sprintf(", %d at once", n)

@@ -2,6 +2,10 @@
 // in, how often each was tried, how it was judged and where it led, and where its time went. Everything else builds on
 // that: sentences ([Explain]), two runs beside each other ([Compare]), many runs added up ([Tally]). It is pure: events
 // and definitions come in, values go out.
+//
+// # Two runs beside each other
+//
+// [CompareSteps] sets the steps of two runs beside each other, as many as possible next to one of the same state with the same result.
 package inspect
 
 import (

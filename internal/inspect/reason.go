@@ -6,7 +6,6 @@ import (
 
 	"loops/fsm"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -58,7 +57,7 @@ func pidOf(r persistence.Run) string {
 
 // bounded is a text as a reason is recorded and shown: one line of harmless text.
 func bounded(text string) string {
-	return plain.Cut(plain.Line(humanize.FirstLine(text)), reasonLength)
+	return humanize.Cut(humanize.PlainLine(humanize.FirstLine(text)), reasonLength)
 }
 
 // Over reports whether a run that ended so failed and cannot be resumed.

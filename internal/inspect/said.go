@@ -10,7 +10,6 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // Text returns a value of an event as people read it: text as it is, nothing for null.
@@ -221,9 +220,9 @@ func budgetLine(e fsm.Event) string {
 // WhyVerdict says in one line why an evaluator came to its verdict; "" = it does not say.
 func WhyVerdict(e fsm.Event) string {
 	if Text(e.Get("verdict")) == "error" {
-		return plain.Cut(humanize.FirstLine(Text(e.Get("error"))), 160)
+		return humanize.Cut(humanize.FirstLine(Text(e.Get("error"))), 160)
 	}
-	why := plain.Cut(humanize.FirstLine(Text(e.Get("reason"))), 160)
+	why := humanize.Cut(humanize.FirstLine(Text(e.Get("reason"))), 160)
 	if said := Text(e.Get("verdict_without_evidence")); said != "" {
 		return "the judge said " + said + ", but its quotation is not in the output"
 	}

@@ -9,7 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
-	"loops/internal/stderrtail"
+	"loops/internal/process"
 	"loops/persistence"
 )
 
@@ -23,7 +23,7 @@ func Glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.
 	if !v.Alive {
 		return v
 	}
-	v.Stderr = stderrtail.Heard(f.Project.RunDir(r.ID))
+	v.Stderr = process.Heard(f.Project.RunDir(r.ID))
 	if m := snapshotOf(ctx, f, v); m != nil {
 		v.Memory, v.Wait = m, m.Waiting()
 	}
@@ -95,7 +95,7 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 	}
 	look(ctx, f, v, v.Glance.Add)
 	if v.Alive {
-		v.Stderr = stderrtail.Heard(f.Project.RunDir(r.ID))
+		v.Stderr = process.Heard(f.Project.RunDir(r.ID))
 	}
 	if p := engine.PhaseIn(f.Project.RunDir(r.ID)); p != nil {
 		v.Git, v.GitSince = p.Doing, p.Since

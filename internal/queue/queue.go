@@ -14,7 +14,7 @@ import (
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -83,7 +83,7 @@ func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter)
 
 // entryHolder returns the process that holds an entry of the queue, or that it is not the one which is recorded: whichever
 // it is, it sees by itself when the entry is gone.
-func entryHolder(q *persistence.Queue, id string, recorded proc.Identity) (owner proc.Identity, other bool) {
+func entryHolder(q *persistence.Queue, id string, recorded process.Identity) (owner process.Identity, other bool) {
 	for range 5 { // an entry that is written again is another file
 		entry, err := q.EntryInfo(id)
 		if owner, err = engine.HolderOf(recorded, entry, err, "does not hold its entry"); err == nil {
@@ -94,7 +94,7 @@ func entryHolder(q *persistence.Queue, id string, recorded proc.Identity) (owner
 }
 
 // endWaiter sends TERM to a waiter's process and waits until it has ended.
-func endWaiter(ctx context.Context, w persistence.Waiter, owner proc.Identity) error {
+func endWaiter(ctx context.Context, w persistence.Waiter, owner process.Identity) error {
 	if err := owner.Signal(syscall.SIGTERM); err != nil {
 		return engine.Refuse(engine.Failed, "%s: its process cannot be ended: signal to pid %d: %v", views.ShortWaiter(w.ID), owner.PID, err)
 	}

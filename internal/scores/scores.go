@@ -12,7 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/policy"
 	"loops/fsm/value"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 const (
@@ -87,7 +87,7 @@ func Missing(rules []policy.Rule, scores map[string]any) (notes, names []string)
 			if _, number := value.ParseFloat(text); number || scores[p.Dimension] == nil || p.Operator == "==" || p.Operator == "!=" {
 				continue
 			}
-			notes = append(notes, fmt.Sprintf("the score of %q is %q, which is no number, so %s (line %d) does not hold", p.Dimension, plain.Cut(text, 60), p, r.Line))
+			notes = append(notes, fmt.Sprintf("the score of %q is %q, which is no number, so %s (line %d) does not hold", p.Dimension, humanize.Cut(text, 60), p, r.Line))
 		}
 	}
 	return notes, names
@@ -112,7 +112,7 @@ func List(names []string, scores map[string]any) string {
 	var list []string
 	for _, n := range names {
 		if s, ok := scores[n]; ok {
-			list = append(list, n+"="+plain.Cut(plain.Line(value.Text(s)), 40))
+			list = append(list, n+"="+humanize.Cut(humanize.PlainLine(value.Text(s)), 40))
 		}
 	}
 	if len(list) == 0 {

@@ -6,7 +6,6 @@ import (
 
 	"loops/engine"
 	"loops/fsm/value"
-	"loops/internal/align"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/ui"
@@ -41,7 +40,7 @@ func (s *Service) Compare(ctx context.Context, first, second string) (*views.Com
 	if err != nil {
 		return nil, err
 	}
-	var kinds align.Kinds
+	var kinds inspect.StepKinds
 	d := &views.Comparison{}
 	for i, name := range []string{first, second} {
 		run, err := lookup.OneRun(ctx, f, name)
@@ -51,7 +50,7 @@ func (s *Service) Compare(ctx context.Context, first, second string) (*views.Com
 		if i == 1 && run.ID == d.Sides[0].Run.ID {
 			return nil, engine.Misuse("diff", "%s and %s are the same run, %s", first, second, run.ID)
 		}
-		d.Steps[i] = align.NewSteps(&kinds)
+		d.Steps[i] = inspect.NewStepList(&kinds)
 		if d.Sides[i], err = lookup.Path(ctx, f, run, &inspect.Reader{Done: d.Steps[i].Add}, s.damaged); err != nil {
 			return nil, err
 		}

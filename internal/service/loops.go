@@ -11,7 +11,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
@@ -96,8 +96,8 @@ func (s *Service) NoteUnattended(ctx context.Context, l *Loops) {
 		return
 	}
 	now := time.Now()
-	all, _, err := schedule.List(ctx, s.Project, now)
-	if line := schedule.Notice(all, now, s.Page.Command("schedule", "install")); err == nil && line != "" {
+	all, _, err := trigger.ListSchedules(ctx, s.Project, now)
+	if line := trigger.Notice(all, now, s.Page.Command("schedule", "install")); err == nil && line != "" {
 		s.Note("%s", "warning: "+line)
 	}
 }

@@ -14,12 +14,12 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/bundle"
 	"loops/internal/disk"
 	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
+	"loops/persistence/archive"
 )
 
 // Recorded is a run as it is recorded, and not as it is seen: an import compares with that. One that a process owns is an error.
@@ -82,13 +82,13 @@ func (e *WriteError) Error() string {
 // Unwrap returns the cause.
 func (e *WriteError) Unwrap() error { return e.Err }
 
-// An archive is a file that keeps the error of a write apart from those of what is written.
-type archive struct {
+// An archiveFile is a file that keeps the error of a write apart from those of what is written.
+type archiveFile struct {
 	*os.File
 	failed error
 }
 
-func (a *archive) Write(b []byte) (n int, err error) {
+func (a *archiveFile) Write(b []byte) (n int, err error) {
 	if n, err = a.File.Write(b); err != nil {
 		a.failed = err
 	}
@@ -97,7 +97,7 @@ func (a *archive) Write(b []byte) (n int, err error) {
 
 // Export writes a run with its working folder work into an archive at path, under another name first. through sees what is written; nil = nothing does.
 // A run that is damaged is a *persistence.DamageError, because nothing could import it, and an archive that cannot be written a *WriteError.
-func Export(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string) (w bundle.Written, size int64, err error) {
+func Export(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string) (w archive.Written, size int64, err error) {
 	if err := damageOf(run); err != nil {
 		return w, 0, err
 	}
@@ -106,12 +106,12 @@ func Export(ctx context.Context, path string, useZstd bool, through func(io.Writ
 		return w, 0, &WriteError{path, err}
 	}
 	defer os.Remove(file.Name()) //nolint:errcheck // it has its name, or is of no use
-	f := &archive{File: file}
+	f := &archiveFile{File: file}
 	out := io.Writer(f)
 	if through != nil {
 		out = through(f)
 	}
-	w, err = bundle.Write(ctx, out, useZstd, store.Importer(), run, work)
+	w, err = archive.Write(ctx, out, useZstd, store.Importer(), run, work)
 	if err == nil {
 		f.failed = f.Sync()
 	}
@@ -140,15 +140,15 @@ func damageOf(r persistence.Run) error {
 }
 
 // Import imports a run whose working folder will be work. The files go there first: a run that is listed has them.
-func Import(ctx context.Context, store *project.Records, b *bundle.Bundle, work string) (d persistence.Digest, result string, err error) {
+func Import(ctx context.Context, store *project.Records, b *archive.Bundle, work string) (d persistence.Digest, result string, err error) {
 	there, err := store.Runs(ctx, persistence.Query{ID: b.Run.ID})
 	if err != nil {
 		return d, "", store.Failed(err)
 	}
 	undo := func() {}
 	if len(there) == 0 {
-		undo = func() { bundle.TakeBack(b.Work(), work) }
-		err = errors.Join(bundle.WillPlace(store, b.Work(), b.Run.ID), bundle.Place(b.Work(), work))
+		undo = func() { archive.TakeBack(b.Work(), work) }
+		err = errors.Join(archive.WillPlace(store, b.Work(), b.Run.ID), archive.Place(b.Work(), work))
 		if err == nil && b.Files > 0 {
 			err = disk.SyncTree(work) // before the record that names them
 		}

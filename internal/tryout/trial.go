@@ -15,7 +15,6 @@ import (
 	"loops/internal/dryrun"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -250,7 +249,7 @@ func (p *testPrinter) finish(v *dryrun.Visited) error {
 		ui.Say(w, "Verdict: %s (%s)\n", shownVerdict(v.Verdict), by)
 		for _, k := range v.Details.Keys() {
 			d, _ := v.Details.Get(k)
-			ui.Say(w, "    %s: %s\n", k, plain.Cut(plain.Line(humanize.FirstLine(inspect.Text(d))), 200))
+			ui.Say(w, "    %s: %s\n", k, humanize.Cut(humanize.PlainLine(humanize.FirstLine(inspect.Text(d))), 200))
 		}
 	}
 	for _, e := range v.Notes {

@@ -10,7 +10,6 @@ import (
 	"loops/internal/dryrun"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
 	"loops/internal/ui/views"
@@ -104,7 +103,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 		}
 	case fsm.EventActionComplete:
 		for _, line := range p.short(inspect.Text(e.Get("output_preview"))) {
-			p.line(pad + progress.Indent + p.paint.Dim(plain.Line(line)))
+			p.line(pad + progress.Indent + p.paint.Dim(humanize.PlainLine(line)))
 		}
 		if code := inspect.Text(e.Get("exit_code")); code != "0" {
 			p.line(pad + progress.Indent + p.paint.Red("exit: "+code))
@@ -115,7 +114,7 @@ func (p *simulationPrinter) show(e fsm.Event) {
 			p.verdict = `""`
 		}
 		if why := inspect.Text(e.Get("error")); why != "" {
-			p.verdict += " (" + plain.Cut(humanize.FirstLine(plain.Line(why)), 160) + ")"
+			p.verdict += " (" + humanize.Cut(humanize.FirstLine(humanize.PlainLine(why)), 160) + ")"
 		}
 	case fsm.EventRoute:
 		line := "-> " + p.paint.Cyan(inspect.Text(e.Get("to")))
@@ -144,7 +143,7 @@ func (p *simulationPrinter) short(s string) []string {
 	if p.o.Verbose {
 		return strings.Split(strings.TrimSpace(s), "\n")
 	}
-	return []string{plain.Cut(plain.Line(humanize.FirstLine(s)), 120)}
+	return []string{humanize.Cut(humanize.PlainLine(humanize.FirstLine(s)), 120)}
 }
 
 func (p *simulationPrinter) flush() {
@@ -261,7 +260,7 @@ func (d *Desk) printTally(r *Subject, o *Simulation, t *dryrun.Tally) *value.Map
 	for _, e := range t.Endings() {
 		ui.Say(d.Out, "%8d  %5.1f%%  %s: %s (such as --seed %d)\n", e.Runs, 100*float64(e.Runs)/float64(t.Runs), inspect.EndWord(e.Outcome, r.Loop.MaxSteps), e.Outcome.FinalState, e.Seed)
 		if e.Outcome.Error != "" {
-			ui.Say(d.Out, "%18s%s\n", "", plain.Cut(humanize.FirstLine(plain.Line(e.Outcome.Error)), 160))
+			ui.Say(d.Out, "%18s%s\n", "", humanize.Cut(humanize.FirstLine(humanize.PlainLine(e.Outcome.Error)), 160))
 		}
 	}
 	if !o.Quiet {

@@ -12,16 +12,15 @@ import (
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 )
 
 // WriteCosts writes a sheet as a table. Cached tokens are what was read from a cache and what was written to one.
 func WriteCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 	wide := len(head)
 	for _, name := range s.Order {
-		wide = max(wide, plain.Width(plain.Line(name)))
+		wide = max(wide, humanize.Width(humanize.PlainLine(name)))
 	}
-	pad := func(name string) string { return name + strings.Repeat(" ", max(0, wide-plain.Width(name))) }
+	pad := func(name string) string { return name + strings.Repeat(" ", max(0, wide-humanize.Width(name))) }
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', tabwriter.AlignRight)
 	if s.Resumed {
 		SayLine(out, "Since the resume (loops cost RUN has all of it):")
@@ -33,7 +32,7 @@ func WriteCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 			share = fmt.Sprintf("%.0f%%", 100*l.CostUSD/s.Total.CostUSD)
 		}
 		SayRow(w,
-			pad(plain.Line(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), humanize.Tokens(l.Input), humanize.Tokens(l.Output),
+			pad(humanize.PlainLine(name)), strconv.Itoa(l.Visits), strconv.Itoa(l.Prompts), strconv.Itoa(l.Judges), humanize.Tokens(l.Input), humanize.Tokens(l.Output),
 			humanize.Tokens(l.CacheRead+l.CacheWrite), l.Text(), humanize.Duration(l.Time), share, "")
 	}
 	for _, name := range s.Order {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 
 	"loops/fsm/value"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -67,7 +67,7 @@ func DamageNote(r persistence.Run) (note []string) {
 func ElsewhereText(e *persistence.ElsewhereError) string {
 	there := ""
 	if filepath.IsAbs(e.Project) {
-		there = ": use loops -C " + plain.ShellWord(e.Project)
+		there = ": use loops -C " + humanize.ShellWord(e.Project)
 	}
-	return e.Error() + there + "; to look at it from here, give --all-projects; to continue it in this project: loops resume --here " + plain.ShellWord(string(e.ID))
+	return e.Error() + there + "; to look at it from here, give --all-projects; to continue it in this project: loops resume --here " + humanize.ShellWord(string(e.ID))
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // Say is fmt.Fprintf for people. The texts among args are of others unless they are a [Block]: each is one line, in which
@@ -21,19 +20,19 @@ func Say(w io.Writer, format string, args ...any) {
 }
 
 // SayLine writes a text of others, or one with such in it, as a line.
-func SayLine(w io.Writer, text string) { _, _ = io.WriteString(w, plain.Line(text)+"\n") }
+func SayLine(w io.Writer, text string) { _, _ = io.WriteString(w, humanize.PlainLine(text)+"\n") }
 
 // SayRow writes the cells of a row of a table.
 func SayRow(w io.Writer, cells ...string) {
 	for i := range cells {
-		cells[i] = plain.Line(cells[i])
+		cells[i] = humanize.PlainLine(cells[i])
 	}
 	_, _ = io.WriteString(w, strings.Join(cells, "\t")+"\n")
 }
 
 // SayOutput writes a line that an action printed, with its colours, behind a text of ours.
 func SayOutput(w io.Writer, front, line string) {
-	_, _ = io.WriteString(w, front+plain.Colours(line)+"\n")
+	_, _ = io.WriteString(w, front+humanize.Colours(line)+"\n")
 }
 
 // SayLines writes a text whose line ends are ours.
@@ -69,7 +68,7 @@ type foreignText string
 func (t foreignText) Format(s fmt.State, verb rune) {
 	text := string(t)
 	if verb != 'q' {
-		text = plain.Line(text)
+		text = humanize.PlainLine(text)
 	}
 	_, _ = fmt.Fprintf(s, fmt.FormatString(s, verb), text)
 }
@@ -78,7 +77,7 @@ func (t foreignText) Format(s fmt.State, verb rune) {
 func BlockOf(front string, lines []string) Block {
 	out := make([]string, len(lines))
 	for i, line := range lines {
-		out[i] = plain.Line(line)
+		out[i] = humanize.PlainLine(line)
 	}
 	return Block(strings.Join(out, "\n"+front))
 }

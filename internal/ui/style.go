@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/term"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 // Terminal returns the file behind w if it is a terminal.
@@ -19,7 +19,7 @@ func Terminal(w io.Writer) (*os.File, bool) {
 // Verbatim returns the writer behind Out or Err of an app, for what is not for people to read: data, a protocol, or text
 // that another process of this program made harmless.
 func Verbatim(w io.Writer) io.Writer {
-	if p, ok := w.(*plain.Writer); ok {
+	if p, ok := w.(*humanize.PlainWriter); ok {
 		return p.Unwrap()
 	}
 	return w
@@ -38,7 +38,7 @@ func (p Paint) with(code, s string) string {
 	if !p || s == "" {
 		return s
 	}
-	return plain.Style(code, s)
+	return humanize.Style(code, s)
 }
 
 // Bold returns s in bold.

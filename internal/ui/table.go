@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 // WriteTable writes rows with their cells below each other, and no blanks at the end of a line.
@@ -36,8 +36,8 @@ func Fit(rows [][]string, width int) [][]string {
 	for i, row := range rows {
 		fitted[i] = slices.Clone(row)
 		for k := range row {
-			fitted[i][k] = plain.Line(row[k])
-			wide[k] = max(wide[k], plain.Width(fitted[i][k]))
+			fitted[i][k] = humanize.PlainLine(row[k])
+			wide[k] = max(wide[k], humanize.Width(fitted[i][k]))
 		}
 	}
 	last := len(wide) - 1
@@ -61,7 +61,7 @@ func Fit(rows [][]string, width int) [][]string {
 	wide[last] = max(room, 1)
 	for _, row := range fitted {
 		for k := range row {
-			row[k] = plain.Cut(row[k], wide[k])
+			row[k] = humanize.Cut(row[k], wide[k])
 		}
 	}
 	return fitted

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 // TestListFitsTheTerminal: no line of the list is wider than the terminal, however narrow, and on a wide one nothing is cut.
@@ -18,7 +18,7 @@ func TestListFitsTheTerminal(t *testing.T) {
 		var b strings.Builder
 		WriteTable(&b, Fit(rows, width))
 		for line := range strings.Lines(b.String()) {
-			if n := plain.Width(strings.TrimSuffix(line, "\n")); n > width {
+			if n := humanize.Width(strings.TrimSuffix(line, "\n")); n > width {
 				t.Errorf("%d columns for %d: %s", n, width, line)
 			}
 		}

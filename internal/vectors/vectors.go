@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"loops/fsm/template"
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -47,12 +47,12 @@ func At[T any](m *value.Map, key string) T {
 }
 
 // Scope returns the scope of a base context with the keys that a case replaces.
-func Scope(base, replaced *value.Map) *template.Scope {
+func Scope(base, replaced *value.Map) *expr.Scope {
 	ctx := base.Clone()
 	for k, v := range replaced.All() {
 		ctx.Set(k, v)
 	}
-	s := &template.Scope{
+	s := &expr.Scope{
 		Context: At[*value.Map](ctx, "context"), Captured: At[*value.Map](ctx, "captured"), Param: At[*value.Map](ctx, "param"),
 		Prev: At[*value.Map](ctx, "prev"), Result: At[*value.Map](ctx, "result"),
 		State: At[string](ctx, "state_name"), Step: int(At[int64](ctx, "iteration")), Loop: At[string](ctx, "loop_name"),

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/access"
+	"loops/internal/auth"
 )
 
 const (
@@ -24,8 +24,8 @@ const (
 func usersFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "users")
-	for i, role := range access.Roles {
-		if err := access.SetUser(path, role, password, access.Viewer+access.Role(i)); err != nil {
+	for i, role := range auth.Roles {
+		if err := auth.SetUser(path, role, password, auth.Viewer+auth.Role(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,14 +62,14 @@ func as(name string) func(*http.Request) {
 // TestEachRouteHasItsRole asks for each address as each role: who may gets an answer, and others get none.
 func TestEachRouteHasItsRole(t *testing.T) {
 	t.Parallel()
-	users, err := access.OpenUsers(usersFile(t), nil)
+	users, err := auth.OpenUsers(usersFile(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, audit := newServer(t, &Access{Users: users})
 	wild := regexp.MustCompile(`\{[^}]*\}`)
 	s.done = closed() // a stream ends at once
-	count := map[access.Role]int{}
+	count := map[auth.Role]int{}
 	for _, one := range s.routes() {
 		method, path, ok := strings.Cut(one.pattern, " ")
 		if !ok {
@@ -81,15 +81,15 @@ func TestEachRouteHasItsRole(t *testing.T) {
 			}
 			return "x"
 		})
-		if count[one.least]++; one.least == access.NoRole {
+		if count[one.least]++; one.least == auth.NoRole {
 			t.Errorf("%s is for no user", one.pattern)
 		}
-		if method != "GET" && one.least < access.Operator && one.pattern != "POST /signin" && one.pattern != "POST /signout" && !strings.HasPrefix(one.pattern, "POST /hooks/") && !strings.HasPrefix(one.pattern, "POST /answer/") { // which signatures guard
+		if method != "GET" && one.least < auth.Operator && one.pattern != "POST /signin" && one.pattern != "POST /signout" && !strings.HasPrefix(one.pattern, "POST /hooks/") && !strings.HasPrefix(one.pattern, "POST /answer/") { // which signatures guard
 			t.Errorf("%s writes, and is for each %s", one.pattern, one.least)
 		}
-		for role := access.Anyone; role <= access.Author; role++ {
+		for role := auth.Anyone; role <= auth.Author; role++ {
 			var with func(*http.Request)
-			if role > access.Anyone {
+			if role > auth.Anyone {
 				with = as(role.String())
 			}
 			w := send(s, method, path, with)
@@ -99,7 +99,7 @@ func TestEachRouteHasItsRole(t *testing.T) {
 			}
 		}
 	}
-	if count[access.Viewer] == 0 || count[access.Operator] == 0 {
+	if count[auth.Viewer] == 0 || count[auth.Operator] == 0 {
 		t.Errorf("routes by role: %v", count)
 	}
 	if !strings.Contains(audit.String(), `user="viewer" action="request" address="POST `) {
@@ -119,8 +119,8 @@ func closed() <-chan struct{} {
 // TestRouteWithoutRole: an address whose role was forgotten answers no user.
 func TestRouteWithoutRole(t *testing.T) {
 	t.Parallel()
-	for role := access.NoRole; role <= access.Author; role++ {
-		if role.May(access.NoRole) {
+	for role := auth.NoRole; role <= auth.Author; role++ {
+		if role.May(auth.NoRole) {
 			t.Errorf("%s may", role)
 		}
 	}
@@ -147,7 +147,7 @@ func form(text string) func(*http.Request) {
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	path := usersFile(t)
-	users, err := access.OpenUsers(path, nil)
+	users, err := auth.OpenUsers(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,13 +175,13 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("signed out: %d", w.Code)
 	}
 	in = send(s, "POST", "/signin", form("name=viewer&password="+password))
-	if err := access.SetUser(path, "viewer", "", access.Operator); err != nil {
+	if err := auth.SetUser(path, "viewer", "", auth.Operator); err != nil {
 		t.Fatal(err)
 	}
 	if w := send(s, "GET", "/api/v1/projects", keep(in)); w.Code != http.StatusUnauthorized {
 		t.Errorf("with another role the session holds: %d", w.Code)
 	}
-	if err := access.RemoveUser(path, "operator"); err != nil {
+	if err := auth.RemoveUser(path, "operator"); err != nil {
 		t.Fatal(err)
 	}
 	if w := send(s, "GET", "/api/v1/projects", as("operator")); w.Code != http.StatusUnauthorized {
@@ -202,7 +202,7 @@ func TestSignIn(t *testing.T) {
 // TestGuessing: after some wrong passwords none of that name is looked at for a while, not even the right one; others are let in.
 func TestGuessing(t *testing.T) {
 	t.Parallel()
-	users, err := access.OpenUsers(usersFile(t), nil)
+	users, err := auth.OpenUsers(usersFile(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestGuessing(t *testing.T) {
 // TestTooManyRequests: one client that asks too often has to wait, another is answered.
 func TestTooManyRequests(t *testing.T) {
 	t.Parallel()
-	s, _ := newServer(t, &Access{Token: token(t), Owner: access.User{Name: "me", Role: access.Author}})
+	s, _ := newServer(t, &Access{Token: token(t), Owner: auth.User{Name: "me", Role: auth.Author}})
 	s.Access.requests.Burst, s.Access.requests.Every = 3, time.Hour
 	for i, want := range []int{401, 401, 401, 429} {
 		if w := send(s, "GET", "/", nil); w.Code != want || want == 429 && w.Header().Get("Retry-After") == "" {
@@ -246,14 +246,14 @@ func TestTooManyRequests(t *testing.T) {
 	if w := send(s, "GET", "/", func(r *http.Request) { r.RemoteAddr = "[2001:db8::1]:1" }); w.Code != 401 {
 		t.Errorf("another client: %d", w.Code)
 	}
-	if a, b := access.ClientOf("[2001:db8::1]:1"), access.ClientOf("[2001:db8::ffff]:2"); a != b {
+	if a, b := auth.ClientOf("[2001:db8::1]:1"), auth.ClientOf("[2001:db8::ffff]:2"); a != b {
 		t.Errorf("addresses of one network are %s and %s", a, b)
 	}
 }
 
-func token(t *testing.T) *access.Token {
+func token(t *testing.T) *auth.Token {
 	t.Helper()
-	k, err := access.KeepToken(t.TempDir(), "http://127.0.0.1:80/", strings.Repeat("t", 40))
+	k, err := auth.KeepToken(t.TempDir(), "http://127.0.0.1:80/", strings.Repeat("t", 40))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func token(t *testing.T) *access.Token {
 // TestProxy: a header names the user if it comes from the proxy, once.
 func TestProxy(t *testing.T) {
 	t.Parallel()
-	users, err := access.OpenUsers(usersFile(t), nil)
+	users, err := auth.OpenUsers(usersFile(t), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestProxy(t *testing.T) {
 		name   string
 		remote string
 		names  []string
-		users  *access.Users
+		users  *auth.Users
 		path   string
 		want   int
 	}{
@@ -288,7 +288,7 @@ func TestProxy(t *testing.T) {
 		{"a user of the file", "192.0.2.7:1", []string{"operator"}, users, "/p/x/start", 404},
 		{"none of the file", "192.0.2.7:1", []string{"ada"}, users, "/api/v1/projects", 401},
 	} {
-		s, _ := newServer(t, &Access{Proxy: &access.Proxy{Header: "X-User", From: from, Role: access.Viewer, Users: c.users}})
+		s, _ := newServer(t, &Access{Proxy: &auth.Proxy{Header: "X-User", From: from, Role: auth.Viewer, Users: c.users}})
 		w := send(s, "GET", c.path, func(r *http.Request) {
 			r.RemoteAddr = c.remote
 			r.Header["X-User"] = c.names
@@ -303,12 +303,12 @@ func TestProxy(t *testing.T) {
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	k, err := access.KeepToken(dir, "http://127.0.0.1:80/", strings.Repeat("t", 40))
+	k, err := auth.KeepToken(dir, "http://127.0.0.1:80/", strings.Repeat("t", 40))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer k.Close()
-	s, _ := newServer(t, &Access{Token: k, Owner: access.User{Name: "me", Role: access.Author}})
+	s, _ := newServer(t, &Access{Token: k, Owner: auth.User{Name: "me", Role: auth.Author}})
 	in := send(s, "GET", "/?token="+k.Word(), nil)
 	if in.Code != http.StatusSeeOther || strings.Contains(in.Header().Get("Location"), "token") {
 		t.Fatalf("the address that is printed: %d", in.Code)
@@ -317,7 +317,7 @@ func TestRotate(t *testing.T) {
 		t.Errorf("with the cookie: %d", w.Code)
 	}
 	old := k.Word()
-	told, err := access.Tokens(dir, "127.0.0.1:80", true)
+	told, err := auth.Tokens(dir, "127.0.0.1:80", true)
 	if err != nil || len(told) != 1 || told[0].Token == old {
 		t.Fatalf("rotate: %v %v", told, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/jsonoutput"
 	"loops/internal/service"
@@ -163,7 +163,7 @@ func (s *Server) writes(below string) []route {
 	var all []route
 	for _, verb := range slices.Sorted(maps.Keys(acts())) {
 		if verb != "start" {
-			all = append(all, allow(access.Operator, below+verb, s.write(verb)))
+			all = append(all, allow(auth.Operator, below+verb, s.write(verb)))
 		}
 	}
 	return all

@@ -4,21 +4,21 @@ import (
 	"context"
 	"net/http"
 
+	"loops/engine/notify"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/alarm"
 	"loops/internal/ui"
 )
 
 // A raised is an alarm of a project that is not over.
 type raised struct {
-	alarm.Alarm
+	notify.Alarm
 	Project string
 }
 
 // raisedIn are the alarms of a project. Where they cannot be read there are none: its runs are shown all the same.
 func raisedIn(ctx context.Context, p Project, f project.Finder) (all []raised) {
-	open, _ := alarm.Open(ctx, f.Store)
+	open, _ := notify.OpenAlarms(ctx, f.Store)
 	for _, a := range open {
 		all = append(all, raised{a, p.Name})
 	}

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"loops/engine"
+	"loops/engine/notify"
 	"loops/fsm"
-	"loops/internal/access"
-	"loops/internal/answerlink"
+	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -20,14 +20,14 @@ import (
 // Only a POST answers: programs that show a preview of a message open its links.
 func (s *Server) answering() []route {
 	return []route{
-		allow(access.Anyone, "GET "+answerlink.Path+"{link}", s.answerPage),
-		allow(access.Anyone, "POST "+answerlink.Path+"{link}", s.answerByLink),
+		allow(auth.Anyone, "GET "+notify.AnswerPath+"{link}", s.answerPage),
+		allow(auth.Anyone, "POST "+notify.AnswerPath+"{link}", s.answerByLink),
 	}
 }
 
 // A linkPage is what a link leads to.
 type linkPage struct {
-	answerlink.Link
+	notify.SignedLink
 	Loop     string
 	To       string
 	Question *fsm.OpenQuestion // nil = it is not open, or the link was used
@@ -62,7 +62,7 @@ func (s *Server) linkedIn(r *http.Request, p Project, same bool, do func(p Proje
 	if err != nil {
 		return false, nil //nolint:nilerr // then it signed no link
 	}
-	link, ok := answerlink.Read(r.PathValue("link"), key)
+	link, ok := notify.ReadLink(r.PathValue("link"), key)
 	if !ok || same && link.Records != session.Project.RecordsMark() {
 		return false, nil
 	}
@@ -77,7 +77,7 @@ func (s *Server) linkedIn(r *http.Request, p Project, same bool, do func(p Proje
 	if !same && engine.Copied(session.Project, runs[0]) {
 		return false, nil // the link is of a run of the project that this one is a copy of
 	}
-	return true, do(p, session, key, &linkPage{Link: link, Loop: runs[0].Loop, To: s.BasePath + answerlink.Path + r.PathValue("link")})
+	return true, do(p, session, key, &linkPage{SignedLink: link, Loop: runs[0].Loop, To: s.BasePath + notify.AnswerPath + r.PathValue("link")})
 }
 
 // stand fills in where the question of a link is.
@@ -100,7 +100,7 @@ func (page *linkPage) stand(ctx context.Context, session *Session, key string) e
 		return err
 	}
 	var q *fsm.OpenQuestion
-	if i := slices.IndexFunc(open, func(o lookup.Question) bool { return o.Question.Address == page.Link.Question }); i >= 0 {
+	if i := slices.IndexFunc(open, func(o lookup.Question) bool { return o.Question.Address == page.SignedLink.Question }); i >= 0 {
 		q = open[i].Question
 	}
 	var said []string
@@ -108,7 +108,7 @@ func (page *linkPage) stand(ctx context.Context, session *Session, key string) e
 		said = append(said, "This link was used at "+humanize.Clock(used)+": "+page.Choice+".")
 	}
 	mine := q == nil || engine.Answer{Known: []string{page.By}}.MayAnswer(q)
-	switch i := slices.IndexFunc(given, func(g inspect.GivenAnswer) bool { return g.Address == page.Link.Question }); {
+	switch i := slices.IndexFunc(given, func(g inspect.GivenAnswer) bool { return g.Address == page.SignedLink.Question }); {
 	case i >= 0:
 		said = append(said, "The question was answered: "+given[i].Text()+".")
 	case q == nil:
@@ -138,7 +138,7 @@ func (s *Server) answerByLink(w http.ResponseWriter, r *http.Request) {
 	}
 	s.answerLinks(w, r, func(p Project, session *Session, key string, page *linkPage) error {
 		said := engine.Answer{
-			Choice: page.Choice, Address: page.Link.Question, From: page.By + " (by a link)", Person: page.By, Known: []string{page.By}, Link: page.ID(key), Confirmed: true, Fields: map[string]string{},
+			Choice: page.Choice, Address: page.SignedLink.Question, From: page.By + " (by a link)", Person: page.By, Known: []string{page.By}, Link: page.ID(key), Confirmed: true, Fields: map[string]string{},
 		}
 		for name, v := range f {
 			if field, ok := strings.CutPrefix(name, fieldPrefix); ok && v != "" {
@@ -146,7 +146,7 @@ func (s *Server) answerByLink(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		_, err := session.Answer(r.Context(), page.Run, said)
-		s.audit(r, p, "answer by a link of "+page.By, page.Run, fields{"question": page.Link.Question, "choice": page.Choice}, err)
+		s.audit(r, p, "answer by a link of "+page.By, page.Run, fields{"question": page.SignedLink.Question, "choice": page.Choice}, err)
 		if err != nil {
 			page.Problem, page.Typed = session.InWords(err).Error(), said.Fields
 		}

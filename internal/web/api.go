@@ -13,7 +13,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/editor"
 	"loops/internal/inspect"
 	"loops/internal/jsonoutput"
@@ -36,10 +36,10 @@ func (s *Server) api() []route {
 	format := parameter{name: "format", about: "svg if it is absent", kind: "string", words: []string{"svg", "mermaid", "dot"}}
 	after := parameter{name: "after", about: "the number of an event: those behind it", kind: "integer"}
 	all := []route{
-		allow(access.Viewer, "GET /api/v1/openapi.json", s.document).documented(operation{says: "This document", kind: "application/json"}),
-		allow(access.Viewer, "GET /api/v1/projects", s.listProjects).documented(operation{says: "The projects", answer: "projects"}),
-		allow(access.Viewer, "GET /api/v1/stream", s.stream).documented(operation{says: "Which runs differ from what was sent before: a message runs with the list changed, and turned, those of it whose status is another one", kind: eventStream}),
-		allow(access.Viewer, "GET /api/v1/runs", s.listRuns).documented(operation{says: "Runs, newest first, 50 a page", answer: "runs", query: []parameter{
+		allow(auth.Viewer, "GET /api/v1/openapi.json", s.document).documented(operation{says: "This document", kind: "application/json"}),
+		allow(auth.Viewer, "GET /api/v1/projects", s.listProjects).documented(operation{says: "The projects", answer: "projects"}),
+		allow(auth.Viewer, "GET /api/v1/stream", s.stream).documented(operation{says: "Which runs differ from what was sent before: a message runs with the list changed, and turned, those of it whose status is another one", kind: eventStream}),
+		allow(auth.Viewer, "GET /api/v1/runs", s.listRuns).documented(operation{says: "Runs, newest first, 50 a page", answer: "runs", query: []parameter{
 			{name: "status", about: "a status or an outcome", kind: "string", words: inspect.Words()},
 			{name: "loop", about: "the name in its file", kind: "string"},
 			{name: "label", about: "of its loop", kind: "string"},
@@ -50,23 +50,23 @@ func (s *Server) api() []route {
 			{name: "waits", about: "only runs that ask a person", kind: "string", words: []string{"1", "person"}},
 			{name: "skip", about: "the next of the page before; else none", kind: "string", pattern: `^[0-9]+(,[0-9]+)*$`},
 		}}),
-		allow(access.Viewer, "GET /api/v1/alarms", s.listAlarms).documented(operation{says: "Alarms that are not over", answer: "alarms"}),
-		allow(access.Viewer, "GET "+project+"/loops", s.object(loops)).documented(operation{says: "The loops of a project", answer: "loops"}),
-		allow(access.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).documented(operation{says: "A loop as its file says", answer: "definition"}),
-		allow(access.Viewer, "GET "+project+"/loops/{loop}/graph", s.loopGraph).documented(operation{says: "A drawing of a loop", kind: "image/svg+xml", query: []parameter{format}}),
-		allow(access.Viewer, "GET "+project+"/questions", s.object(questions)).documented(operation{says: "Open questions", answer: "questions", query: []parameter{{name: "run", about: "only those of a run", kind: "string"}}}),
-		allow(access.Viewer, "GET "+project+"/queue", s.object(queue)).documented(operation{says: "Who waits in the queue", answer: "queue"}),
-		allow(access.Viewer, "GET "+run, s.object(status)).documented(operation{says: "How a run stands", answer: "status"}),
-		allow(access.Viewer, "GET "+run+"/explain", s.object(explain)).documented(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{name: "step", about: "an address such as 3, 3/2 or 2/lint/1, or last", kind: "string"}}}),
-		allow(access.Viewer, "GET "+run+"/events", s.object(events)).documented(operation{says: "Events of a run", answer: "events", query: []parameter{after, {name: "limit", about: "how many at most, up to 2000", kind: "integer"}}}),
-		allow(access.Viewer, "GET "+run+"/cost", s.object(cost)).documented(operation{says: "What a run used, state by state", answer: "cost"}),
-		allow(access.Viewer, "GET "+run+"/diff", s.diff).documented(operation{says: "A run beside another", answer: "comparison", query: []parameter{{name: "with", about: "the other run", kind: "string"}}}),
-		allow(access.Viewer, "GET "+run+"/graph", s.runGraph).documented(operation{says: "A drawing of a loop with what the run did in it", kind: "image/svg+xml", query: []parameter{format}}),
-		allow(access.Viewer, "GET "+run+"/report", s.reportFile).documented(operation{says: "A page about a run, in one file", kind: "text/html"}),
-		allow(access.Operator, "GET "+run+"/bundle", s.bundleFile).documented(operation{says: "A run in one file, with the files of its working folder, as export writes it", kind: "application/zstd"}),
-		allow(access.Viewer, "GET "+run+"/stream", s.streamRun).documented(operation{says: "Events of a run as they are recorded; Last-Event-ID continues", kind: eventStream, query: []parameter{after}}),
-		allow(access.Operator, "POST "+project+"/runs", s.write("start")).documented(operation{says: "Starts a run, which another process carries", body: "start", answer: "begun"}),
-		allow(access.Viewer, "/api/v1/", func(w http.ResponseWriter, r *http.Request) {
+		allow(auth.Viewer, "GET /api/v1/alarms", s.listAlarms).documented(operation{says: "Alarms that are not over", answer: "alarms"}),
+		allow(auth.Viewer, "GET "+project+"/loops", s.object(loops)).documented(operation{says: "The loops of a project", answer: "loops"}),
+		allow(auth.Viewer, "GET "+project+"/loops/{loop}", s.object(definition)).documented(operation{says: "A loop as its file says", answer: "definition"}),
+		allow(auth.Viewer, "GET "+project+"/loops/{loop}/graph", s.loopGraph).documented(operation{says: "A drawing of a loop", kind: "image/svg+xml", query: []parameter{format}}),
+		allow(auth.Viewer, "GET "+project+"/questions", s.object(questions)).documented(operation{says: "Open questions", answer: "questions", query: []parameter{{name: "run", about: "only those of a run", kind: "string"}}}),
+		allow(auth.Viewer, "GET "+project+"/queue", s.object(queue)).documented(operation{says: "Who waits in the queue", answer: "queue"}),
+		allow(auth.Viewer, "GET "+run, s.object(status)).documented(operation{says: "How a run stands", answer: "status"}),
+		allow(auth.Viewer, "GET "+run+"/explain", s.object(explain)).documented(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{name: "step", about: "an address such as 3, 3/2 or 2/lint/1, or last", kind: "string"}}}),
+		allow(auth.Viewer, "GET "+run+"/events", s.object(events)).documented(operation{says: "Events of a run", answer: "events", query: []parameter{after, {name: "limit", about: "how many at most, up to 2000", kind: "integer"}}}),
+		allow(auth.Viewer, "GET "+run+"/cost", s.object(cost)).documented(operation{says: "What a run used, state by state", answer: "cost"}),
+		allow(auth.Viewer, "GET "+run+"/diff", s.diff).documented(operation{says: "A run beside another", answer: "comparison", query: []parameter{{name: "with", about: "the other run", kind: "string"}}}),
+		allow(auth.Viewer, "GET "+run+"/graph", s.runGraph).documented(operation{says: "A drawing of a loop with what the run did in it", kind: "image/svg+xml", query: []parameter{format}}),
+		allow(auth.Viewer, "GET "+run+"/report", s.reportFile).documented(operation{says: "A page about a run, in one file", kind: "text/html"}),
+		allow(auth.Operator, "GET "+run+"/bundle", s.bundleFile).documented(operation{says: "A run in one file, with the files of its working folder, as export writes it", kind: "application/zstd"}),
+		allow(auth.Viewer, "GET "+run+"/stream", s.streamRun).documented(operation{says: "Events of a run as they are recorded; Last-Event-ID continues", kind: eventStream, query: []parameter{after}}),
+		allow(auth.Operator, "POST "+project+"/runs", s.write("start")).documented(operation{says: "Starts a run, which another process carries", body: "start", answer: "begun"}),
+		allow(auth.Viewer, "/api/v1/", func(w http.ResponseWriter, r *http.Request) {
 			s.refuse(w, r, http.StatusNotFound, "there is no such address; those that there are: /api/v1/openapi.json")
 		}),
 	}

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 //go:embed assets templates
@@ -155,7 +154,7 @@ func (s *Server) navigation() [][3]string {
 func harmless(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = plain.Line(line)
+		lines[i] = humanize.PlainLine(line)
 	}
 	return strings.Join(lines, "\n")
 }

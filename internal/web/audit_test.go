@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/access"
+	"loops/internal/auth"
 )
 
 // TestAuditLinesUnquoted_35_2_9: a name with a space or a line break made fields and lines of an audit, which had neither event nor choice.
@@ -16,7 +16,7 @@ func TestAuditLinesUnquoted_35_2_9(t *testing.T) {
 	s, audit := newServer(t, &Access{})
 	r := httptest.NewRequest("POST", "/", nil)
 	r.RemoteAddr = "127.0.0.1:1234"
-	r = r.WithContext(context.WithValue(r.Context(), userKey{}, access.User{Name: "ada\" result=\"done\"\n2026"}))
+	r = r.WithContext(context.WithValue(r.Context(), userKey{}, auth.User{Name: "ada\" result=\"done\"\n2026"}))
 	s.audit(r, Project{Name: "a shop"}, "signal", "run-1", fields{"event": "go\u202e\nnow", "data": "{}"}, nil)
 	s.audit(r, Project{Name: "shop"}, "answer", "run-1", fields{"choice": "yes run=x", "question": "/1:1"}, errors.New("late"))
 	s.tell(r, "sign in", "as", "bob signed in as eve", "result", "refused")

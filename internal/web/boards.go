@@ -10,9 +10,9 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/fsm/value"
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
 	"loops/internal/ui/views"
@@ -23,24 +23,24 @@ import (
 func (s *Server) boards() []route {
 	const of = "/api/v1/projects/{project}"
 	all := []route{
-		allow(access.Viewer, "GET /schedule", s.board("schedule", "Schedules", "No loop has a schedule. Give one with: schedule: {cron: \"0 3 * * *\"}", schedules)),
-		allow(access.Viewer, "GET /queue", s.board("queue", "Queue", "The queue is empty.", waiters)),
-		allow(access.Viewer, "GET /workers", s.board("workers", "Workers", "No workers. They carry submitted runs of a PostgreSQL store: loops worker", workers)),
-		allow(access.Viewer, "GET /doctor", s.board("doctor", "Doctor", "No checks.", s.findings)),
-		allow(access.Viewer, "GET /cost", s.costPage),
-		allow(access.Viewer, "GET /api/v1/costs", s.costObject).documented(operation{says: "What prompts and judges used, by day", answer: "costs", query: []parameter{
+		allow(auth.Viewer, "GET /schedule", s.board("schedule", "Schedules", "No loop has a schedule. Give one with: schedule: {cron: \"0 3 * * *\"}", schedules)),
+		allow(auth.Viewer, "GET /queue", s.board("queue", "Queue", "The queue is empty.", waiters)),
+		allow(auth.Viewer, "GET /workers", s.board("workers", "Workers", "No workers. They carry submitted runs of a PostgreSQL store: loops worker", workers)),
+		allow(auth.Viewer, "GET /doctor", s.board("doctor", "Doctor", "No checks.", s.findings)),
+		allow(auth.Viewer, "GET /cost", s.costPage),
+		allow(auth.Viewer, "GET /api/v1/costs", s.costObject).documented(operation{says: "What prompts and judges used, by day", answer: "costs", query: []parameter{
 			{name: "since", about: "an age or a date; 30d if it is absent", kind: "string"}, {name: "by", about: "loop if it is absent", kind: "string", words: spentBy}, {name: "project", about: "its name", kind: "string"},
 		}}),
-		allow(access.Viewer, "GET "+of+"/doctor", s.findingObjects).documented(operation{says: "What doctor finds without a prompt, at most half a minute ago", answer: "findings"}),
-		allow(access.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).documented(operation{says: "The schedules of a project", answer: "schedules"}),
-		allow(access.Viewer, "GET "+of+"/workers", s.object(workerObjects)).documented(operation{says: "The workers of the runs of a project; none without PostgreSQL", answer: "workers"}),
+		allow(auth.Viewer, "GET "+of+"/doctor", s.findingObjects).documented(operation{says: "What doctor finds without a prompt, at most half a minute ago", answer: "findings"}),
+		allow(auth.Viewer, "GET "+of+"/schedules", s.object(scheduleObjects)).documented(operation{says: "The schedules of a project", answer: "schedules"}),
+		allow(auth.Viewer, "GET "+of+"/workers", s.object(workerObjects)).documented(operation{says: "The workers of the runs of a project; none without PostgreSQL", answer: "workers"}),
 	}
-	all = append(all, allow(access.Operator, "POST /p/{project}/workers/drain", s.drainWorker),
-		allow(access.Operator, "POST "+of+"/workers/drain", s.drainWorker).documented(operation{says: "Asks a worker to end, so that others have its runs", body: "worker", answer: "drained"}))
+	all = append(all, allow(auth.Operator, "POST /p/{project}/workers/drain", s.drainWorker),
+		allow(auth.Operator, "POST "+of+"/workers/drain", s.drainWorker).documented(operation{says: "Asks a worker to end, so that others have its runs", body: "worker", answer: "drained"}))
 	for _, verb := range []string{"pause", "unpause", "run-now"} {
 		says := map[string]string{"pause": "Stops a schedule until it is unpaused", "unpause": "Has it fire again", "run-now": "Starts a run beside its times"}[verb]
-		all = append(all, allow(access.Operator, "POST /p/{project}/schedule/"+verb, s.changeSchedule(verb)),
-			allow(access.Operator, "POST "+of+"/schedules/"+verb, s.changeSchedule(verb)).documented(operation{says: says, body: "schedule", answer: "scheduled"}))
+		all = append(all, allow(auth.Operator, "POST /p/{project}/schedule/"+verb, s.changeSchedule(verb)),
+			allow(auth.Operator, "POST "+of+"/schedules/"+verb, s.changeSchedule(verb)).documented(operation{says: says, body: "schedule", answer: "scheduled"}))
 	}
 	return all
 }
@@ -95,11 +95,11 @@ func (s *Server) board(name, title, empty string, fill func(context.Context, Pro
 
 // schedules are the schedules of a project.
 func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
-	all, wrong, err := schedule.List(ctx, s.Project, time.Now())
+	all, wrong, err := trigger.ListSchedules(ctx, s.Project, time.Now())
 	if wrong != nil {
 		b.Notes = append(b.Notes, strings.Split(wrong.Error(), "\n")...)
 	}
-	if line := schedule.Notice(all, time.Now(), s.Page.Command("schedule", "install")); line != "" {
+	if line := trigger.Notice(all, time.Now(), s.Page.Command("schedule", "install")); line != "" {
 		b.Notes = append(b.Notes, line)
 	}
 	b.Head = []string{"Loop", "Next", "Last", "Schedule"}
@@ -112,9 +112,9 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 			next = cell{At: l.Next}
 		}
 		last := cell{Text: "-"}
-		if f, ok := schedule.Latest(l.Times); ok {
+		if f, ok := trigger.Latest(l.Times); ok {
 			last = cell{Text: views.FiringLine(f)}
-			if f.State == schedule.Started {
+			if f.State == trigger.Started {
 				last.Run = string(f.Run)
 			}
 		}
@@ -234,7 +234,7 @@ func drain(ctx context.Context, s *Session, worker, by string) error {
 }
 
 func scheduleObjects(r *http.Request, s *Session) (any, error) {
-	all, _, err := schedule.List(r.Context(), s.Project, time.Now())
+	all, _, err := trigger.ListSchedules(r.Context(), s.Project, time.Now())
 	return views.SchedulesObject(all), err
 }
 
@@ -248,7 +248,7 @@ func (s *Server) changeSchedule(verb string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.with(w, r, func(p Project, session *Session) error {
 			f, err := readFields(r)
-			var plan schedule.Plan
+			var plan trigger.Plan
 			if err == nil {
 				plan, err = planOf(session.Project, f["loop"])
 			}
@@ -256,9 +256,9 @@ func (s *Server) changeSchedule(verb string) http.HandlerFunc {
 			switch {
 			case err != nil:
 			case verb == "run-now":
-				run, err = p.Begin(r.Context(), schedule.RequestNow(plan, engine.Lock{}), []string{"schedule", "run-now", "--", plan.Loop})
+				run, err = p.Begin(r.Context(), trigger.RequestNow(plan, engine.Lock{}), []string{"schedule", "run-now", "--", plan.Loop})
 			default:
-				changed, err = schedule.SetPaused(r.Context(), session.Project, plan, verb == "pause", userOf(r).Name)
+				changed, err = trigger.SetPaused(r.Context(), session.Project, plan, verb == "pause", userOf(r).Name)
 			}
 			s.audit(r, p, "schedule "+verb, run, f, err)
 			switch {
@@ -277,11 +277,11 @@ func (s *Server) changeSchedule(verb string) http.HandlerFunc {
 }
 
 // planOf returns the schedule of a loop by its name.
-func planOf(p *project.Project, loop string) (schedule.Plan, error) {
-	plans, _ := schedule.Plans(p)
-	i := slices.IndexFunc(plans, func(plan schedule.Plan) bool { return plan.Loop == loop })
+func planOf(p *project.Project, loop string) (trigger.Plan, error) {
+	plans, _ := trigger.Plans(p)
+	i := slices.IndexFunc(plans, func(plan trigger.Plan) bool { return plan.Loop == loop })
 	if i < 0 {
-		return schedule.Plan{}, engine.Refuse(engine.NotFound, "the loop %s has no schedule", humanize.Quote(loop))
+		return trigger.Plan{}, engine.Refuse(engine.NotFound, "the loop %s has no schedule", humanize.Quote(loop))
 	}
 	return plans[i], nil
 }

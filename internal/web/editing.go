@@ -10,7 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/editor"
 	"loops/internal/starter"
 	"loops/internal/ui"
@@ -20,18 +20,18 @@ import (
 func (s *Server) editing() []route {
 	const of = "/api/v1/projects/{project}"
 	return []route{
-		allow(access.Author, "GET /p/{project}/new", s.edited(s.newPage)),
-		allow(access.Author, "POST /p/{project}/new", s.edited(s.makeForm)),
-		allow(access.Author, "POST "+of+"/loops", s.edited(s.makeLoop)).documented(operation{says: "Makes a loop from a pattern; needs serve --edit", body: "new", answer: "made"}),
-		allow(access.Operator, "POST /p/{project}/tour", func(w http.ResponseWriter, r *http.Request) {
+		allow(auth.Author, "GET /p/{project}/new", s.edited(s.newPage)),
+		allow(auth.Author, "POST /p/{project}/new", s.edited(s.makeForm)),
+		allow(auth.Author, "POST "+of+"/loops", s.edited(s.makeLoop)).documented(operation{says: "Makes a loop from a pattern; needs serve --edit", body: "new", answer: "made"}),
+		allow(auth.Operator, "POST /p/{project}/tour", func(w http.ResponseWriter, r *http.Request) {
 			s.with(w, r, func(p Project, session *Session) error { return s.makeTour(w, r, p, session) })
 		}),
-		allow(access.Author, "GET /p/{project}/edit", s.edited(s.editPage)),
-		allow(access.Author, "POST /p/{project}/edit", s.edited(s.saveForm)),
-		allow(access.Viewer, "GET "+of+"/words", s.object(words)).documented(operation{says: "What may stand in a loop file, for completion", answer: "words"}),
-		allow(access.Viewer, "GET "+of+"/loops/{loop}/text", s.object(loopText)).documented(operation{says: "The text of a loop's file", answer: "text"}),
-		allow(access.Author, "POST "+of+"/loops/{loop}/check", s.edited(s.checkText)).documented(operation{says: "What would be wrong with a loop if its file had a text; needs serve --edit", body: "check", answer: "problems"}),
-		allow(access.Author, "POST "+of+"/loops/{loop}/text", s.edited(s.saveText)).documented(operation{says: "Saves the text of a loop's file; needs serve --edit", body: "text", answer: "saved"}),
+		allow(auth.Author, "GET /p/{project}/edit", s.edited(s.editPage)),
+		allow(auth.Author, "POST /p/{project}/edit", s.edited(s.saveForm)),
+		allow(auth.Viewer, "GET "+of+"/words", s.object(words)).documented(operation{says: "What may stand in a loop file, for completion", answer: "words"}),
+		allow(auth.Viewer, "GET "+of+"/loops/{loop}/text", s.object(loopText)).documented(operation{says: "The text of a loop's file", answer: "text"}),
+		allow(auth.Author, "POST "+of+"/loops/{loop}/check", s.edited(s.checkText)).documented(operation{says: "What would be wrong with a loop if its file had a text; needs serve --edit", body: "check", answer: "problems"}),
+		allow(auth.Author, "POST "+of+"/loops/{loop}/text", s.edited(s.saveText)).documented(operation{says: "Saves the text of a loop's file; needs serve --edit", body: "text", answer: "saved"}),
 	}
 }
 

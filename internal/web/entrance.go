@@ -9,18 +9,18 @@ import (
 	"sync"
 	"time"
 
-	"loops/internal/access"
+	"loops/internal/auth"
 )
 
 // entrance has the addresses that are answered before a user is known, and where they come and go.
 func (s *Server) entrance() []route {
 	return []route{
-		allow(access.Anyone, "GET /assets/{name}", serveAsset), // which hold nothing of a project
-		allow(access.Anyone, "GET /signin", s.signinPage),
-		allow(access.Anyone, "POST /signin", s.signin),
-		allow(access.Anyone, "GET "+openidPath, s.openidBegin),
-		allow(access.Anyone, "GET "+openidPath+"/callback", s.openidFinish),
-		allow(access.Anyone, "POST /signout", s.signout),
+		allow(auth.Anyone, "GET /assets/{name}", serveAsset), // which hold nothing of a project
+		allow(auth.Anyone, "GET /signin", s.signinPage),
+		allow(auth.Anyone, "POST /signin", s.signin),
+		allow(auth.Anyone, "GET "+openidPath, s.openidBegin),
+		allow(auth.Anyone, "GET "+openidPath+"/callback", s.openidFinish),
+		allow(auth.Anyone, "POST /signout", s.signout),
 	}
 }
 
@@ -29,11 +29,11 @@ func (s *Server) exchange(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		t := s.Access.Token
-		if t == nil || r.Method != http.MethodGet || len(query["token"]) != 1 || !access.Same(query.Get("token"), t.Word()) {
+		if t == nil || r.Method != http.MethodGet || len(query["token"]) != 1 || !auth.Same(query.Get("token"), t.Word()) {
 			next.ServeHTTP(w, r)
 			return
 		}
-		s.setCookie(w, r, access.CookieOf(t.Word()))
+		s.setCookie(w, r, auth.CookieOf(t.Word()))
 		query.Del("token")
 		to := url.URL{Path: s.BasePath + "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: query.Encode()}
 		http.Redirect(w, r, to.String(), http.StatusSeeOther)
@@ -109,7 +109,7 @@ func (e *tooOftenError) Error() string {
 var errNotSignedIn = errors.New("name or password is wrong")
 
 // checkPassword returns the user with a name and a password. Failed attempts of one client, and those for one name, are limited.
-func (s *Server) checkPassword(r *http.Request, name, password string) (access.User, error) {
+func (s *Server) checkPassword(r *http.Request, name, password string) (auth.User, error) {
 	a := s.Access
 	if user, ok := a.proven.find(a.Users, name, password); ok {
 		return user, nil
@@ -122,12 +122,12 @@ func (s *Server) checkPassword(r *http.Request, name, password string) (access.U
 		}
 	}
 	if !ok {
-		return access.User{}, &tooOftenError{wait}
+		return auth.User{}, &tooOftenError{wait}
 	}
 	user, version, ok := a.Users.Check(name, password)
 	if !ok {
 		s.tell(r, "sign in", "as", name, "result", "refused")
-		return access.User{}, errNotSignedIn
+		return auth.User{}, errNotSignedIn
 	}
 	a.attempts.Return(client)
 	a.guesses.Return(name)
@@ -148,12 +148,12 @@ const provenTime = 5 * time.Minute
 
 func (p *proven) key(name, password, version string) [sha256.Size]byte {
 	if p.salt == "" {
-		p.salt = access.NewWord()
+		p.salt = auth.NewWord()
 	}
 	return sha256.Sum256([]byte(p.salt + "\x00" + name + "\x00" + version + "\x00" + password))
 }
 
-func (p *proven) find(users *access.Users, name, password string) (access.User, bool) {
+func (p *proven) find(users *auth.Users, name, password string) (auth.User, bool) {
 	user, version, ok := users.Find(name)
 	if !ok {
 		return user, false

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"loops/internal/access"
-	"loops/internal/access/openid"
+	"loops/internal/auth"
 )
 
 // policy is what a page may load: what this server has, and no code or style in the page itself.
@@ -19,19 +18,19 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // An Access is how users are known. One way is set at least.
 type Access struct {
-	Token *access.Token // the user who has it is Owner
-	Owner access.User
-	Users *access.Users // sign in with a password
-	Proxy *access.Proxy // names them
-	File  string        // of users, which one of these asks; "" = none
+	Token *auth.Token // the user who has it is Owner
+	Owner auth.User
+	Users *auth.Users // sign in with a password
+	Proxy *auth.Proxy // names them
+	File  string      // of users, which one of these asks; "" = none
 
-	OpenID  *openid.Provider // has them sign in there
-	Address string           // of this server, to which that sends them back; "" = the one they came by
+	OpenID  *auth.Provider // has them sign in there
+	Address string         // of this server, to which that sends them back; "" = the one they came by
 
-	sessions access.Sessions
-	attempts access.Allowance // of a client to sign in
-	guesses  access.Allowance // of the password of one user
-	requests access.Allowance // of a client
+	sessions auth.Sessions
+	attempts auth.Allowance // of a client to sign in
+	guesses  auth.Allowance // of the password of one user
+	requests auth.Allowance // of a client
 	proven   proven
 }
 
@@ -93,7 +92,7 @@ func (s *Server) client(r *http.Request) string {
 			return "user " + user.Name
 		}
 	}
-	return access.ClientOf(r.RemoteAddr)
+	return auth.ClientOf(r.RemoteAddr)
 }
 
 func (s *Server) cookie() string {
@@ -110,8 +109,8 @@ func (s *Server) setCookie(w http.ResponseWriter, r *http.Request, word string) 
 }
 
 // identify returns who sent a request. An error says what is wrong with what was sent to prove it.
-func (s *Server) identify(r *http.Request) (access.User, error) {
-	anyone := access.User{Role: access.Anyone}
+func (s *Server) identify(r *http.Request) (auth.User, error) {
+	anyone := auth.User{Role: auth.Anyone}
 	a := s.Access
 	if a.Proxy != nil {
 		user, ok := a.Proxy.User(r)
@@ -128,7 +127,7 @@ func (s *Server) identify(r *http.Request) (access.User, error) {
 		return anyone, errors.New("the header Authorization is repeated")
 	}
 	for _, c := range r.CookiesNamed(s.cookie()) {
-		if a.Token != nil && access.Same(c.Value, access.CookieOf(a.Token.Word())) {
+		if a.Token != nil && auth.Same(c.Value, auth.CookieOf(a.Token.Word())) {
 			return a.Owner, nil
 		}
 		if user, version, ok := a.sessions.Find(c.Value); ok && a.holds(&user, version) {
@@ -139,10 +138,10 @@ func (s *Server) identify(r *http.Request) (access.User, error) {
 }
 
 // proves returns the user that a header Authorization names: of a program, which keeps no cookie.
-func (s *Server) proves(r *http.Request, given string) (access.User, error) {
-	a, anyone := s.Access, access.User{Role: access.Anyone}
+func (s *Server) proves(r *http.Request, given string) (auth.User, error) {
+	a, anyone := s.Access, auth.User{Role: auth.Anyone}
 	if bearer, is := strings.CutPrefix(given, "Bearer "); is && a.Token != nil {
-		if access.Same(bearer, a.Token.Word()) {
+		if auth.Same(bearer, a.Token.Word()) {
 			return a.Owner, nil
 		}
 		return anyone, errors.New("the token is not the one of this server; loops serve token prints it")

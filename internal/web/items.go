@@ -11,7 +11,6 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 )
 
 // An itemTable has the items of a list, in their order.
@@ -55,7 +54,7 @@ func (t *itemTable) take(e fsm.Event) {
 	}
 	output, _ := e.Get("output").(string)
 	if row.Output = firstOf(output); strings.Contains(strings.TrimSpace(output), "\n") {
-		row.All = cut(plain.Uncoloured(output))
+		row.All = cut(humanize.Uncoloured(output))
 	}
 	if row.failed {
 		row.Error = itemError(e)
@@ -79,7 +78,7 @@ func itemError(e fsm.Event) string {
 		text = "its loop ended in " + state
 	}
 	errors, _ := e.Get("stderr_preview").(string)
-	if said := strings.TrimSpace(plain.Uncoloured(errors)); said != "" {
+	if said := strings.TrimSpace(humanize.Uncoloured(errors)); said != "" {
 		return strings.TrimPrefix(text+": "+humanize.LastLines(said, 3), ": ")
 	}
 	return text
@@ -108,7 +107,7 @@ func (t *itemTable) show(address func(items string) string, only string, alive b
 
 // firstOf is the first line of what was printed, without colours, as a table has room for.
 func firstOf(text string) string {
-	return plain.Cut(humanize.FirstLine(plain.Uncoloured(text)), mostSaid)
+	return humanize.Cut(humanize.FirstLine(humanize.Uncoloured(text)), mostSaid)
 }
 
 // mostSaid is how many columns of the first line of output are kept of a step.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"loops/internal/access"
+	"loops/internal/auth"
 )
 
 // How many connections are open at once: in all, and of one client.
@@ -46,7 +46,7 @@ func (l *limited) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		remote := conn.RemoteAddr().String()
-		c := &placed{Conn: conn, list: l, client: access.ClientOf(remote), since: time.Now()}
+		c := &placed{Conn: conn, list: l, client: auth.ClientOf(remote), since: time.Now()}
 		if l.count(c.client, 1) > maxOfClient && (l.many == nil || !l.many(remote)) && !l.closeIdle(c.client) {
 			_ = c.Close()
 			continue

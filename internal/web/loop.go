@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"loops/engine/project"
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/diagram"
@@ -194,7 +194,7 @@ func (s *Server) loopPage(w http.ResponseWriter, r *http.Request) {
 
 // addSchedule adds when the loop runs by itself.
 func (page *loopPage) addSchedule(ctx context.Context, session *Session, loop string) error {
-	all, _, err := schedule.List(ctx, session.Project, time.Now()) // files with mistakes have findings
+	all, _, err := trigger.ListSchedules(ctx, session.Project, time.Now()) // files with mistakes have findings
 	if err != nil {
 		return session.InWords(err)
 	}

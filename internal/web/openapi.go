@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/jsonoutput"
 )
@@ -99,7 +99,7 @@ func OpenAPI() ([]byte, error) {
 		"security": []object{{"token": []string{}}, {"password": []string{}}},
 		"paths":    paths,
 		"components": object{"schemas": schemas, "securitySchemes": object{
-			"token":    object{"type": "http", "scheme": "bearer", "description": "The token in the address that loops serve prints; its user is an " + access.Author.String() + "."},
+			"token":    object{"type": "http", "scheme": "bearer", "description": "The token in the address that loops serve prints; its user is an " + auth.Author.String() + "."},
 			"password": object{"type": "http", "scheme": "basic", "description": "A user of the file of --auth."},
 		}},
 	}, "", " ")

@@ -10,25 +10,25 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/loopfile"
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/inspect"
 )
 
 // pages answers browsers.
 func (s *Server) pages() []route {
 	all := []route{
-		allow(access.Viewer, "GET /{$}", s.home),
-		allow(access.Viewer, "GET /loops", s.loopsPage),
-		allow(access.Viewer, "GET /p/{project}/loop", s.loopPage),
-		allow(access.Viewer, "GET /p/{project}/compare", s.comparePage),
-		allow(access.Operator, "GET /p/{project}/start", s.startPage),
-		allow(access.Operator, "POST /p/{project}/start", s.write("start")),
-		allow(access.Viewer, "GET /p/{project}/runs/{run}", s.runPage),
-		allow(access.Viewer, "GET /p/{project}/runs/{run}/report", s.reportFile),
-		allow(access.Operator, "GET /p/{project}/runs/{run}/bundle", s.bundleFile),
-		allow(access.Operator, "GET /p/{project}/runs/{run}/resume", s.again("resume")),
-		allow(access.Operator, "GET /p/{project}/runs/{run}/fork", s.again("fork")),
-		allow(access.Viewer, "/", func(w http.ResponseWriter, r *http.Request) {
+		allow(auth.Viewer, "GET /{$}", s.home),
+		allow(auth.Viewer, "GET /loops", s.loopsPage),
+		allow(auth.Viewer, "GET /p/{project}/loop", s.loopPage),
+		allow(auth.Viewer, "GET /p/{project}/compare", s.comparePage),
+		allow(auth.Operator, "GET /p/{project}/start", s.startPage),
+		allow(auth.Operator, "POST /p/{project}/start", s.write("start")),
+		allow(auth.Viewer, "GET /p/{project}/runs/{run}", s.runPage),
+		allow(auth.Viewer, "GET /p/{project}/runs/{run}/report", s.reportFile),
+		allow(auth.Operator, "GET /p/{project}/runs/{run}/bundle", s.bundleFile),
+		allow(auth.Operator, "GET /p/{project}/runs/{run}/resume", s.again("resume")),
+		allow(auth.Operator, "GET /p/{project}/runs/{run}/fork", s.again("fork")),
+		allow(auth.Viewer, "/", func(w http.ResponseWriter, r *http.Request) {
 			s.refuse(w, r, http.StatusNotFound, "there is no such page")
 		}),
 	}
@@ -39,7 +39,7 @@ func (s *Server) pages() []route {
 type frame struct {
 	Base, Title, Here string
 	Many              bool // there are several projects
-	User              access.User
+	User              auth.User
 	Signs             bool // users sign in, and out
 	Operates          bool // the user may act on runs
 	Edits             bool // and may change loops here
@@ -50,7 +50,7 @@ type frame struct {
 // render writes a page. It is drawn whole first: half a page that ends in an error is not usable.
 func (s *Server) render(w http.ResponseWriter, r *http.Request, name, title string, data any) {
 	var b bytes.Buffer
-	f := frame{s.BasePath, title, name, len(s.Projects) > 1, userOf(r), s.Access.Users != nil || s.Access.OpenID != nil, may(r, access.Operator), s.Edit && may(r, access.Author), s.navigation(), data}
+	f := frame{s.BasePath, title, name, len(s.Projects) > 1, userOf(r), s.Access.Users != nil || s.Access.OpenID != nil, may(r, auth.Operator), s.Edit && may(r, auth.Author), s.navigation(), data}
 	if err := templates().ExecuteTemplate(&b, name, f); err != nil {
 		http.Error(w, "the page cannot be drawn: "+err.Error(), http.StatusInternalServerError)
 		return

@@ -6,20 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"loops/internal/access"
+	"loops/internal/auth"
 )
 
 // A route is an address that is answered, for those who may. Routes are made by [allow] only, so that none is without a role; one that has the
 // zero role is for no user.
 type route struct {
 	pattern string // as [http.ServeMux] has it, without the base path
-	least   access.Role
+	least   auth.Role
 	answer  http.HandlerFunc
 	tells   *operation // what the document of the API says of it; nil = it is no part of that
 }
 
 // allow returns a route for users who have a role, or one that may more.
-func allow(least access.Role, pattern string, answer http.HandlerFunc) route {
+func allow(least auth.Role, pattern string, answer http.HandlerFunc) route {
 	return route{pattern: pattern, least: least, answer: answer}
 }
 
@@ -42,7 +42,7 @@ func (s *Server) mux() http.Handler {
 			user, err := s.identify(r)
 			r = r.WithContext(context.WithValue(r.Context(), userKey{}, user))
 			switch {
-			case err != nil && one.least != access.Anyone:
+			case err != nil && one.least != auth.Anyone:
 				s.refuse(w, r, http.StatusUnauthorized, err.Error())
 			case user.Role.May(one.least):
 				if one.tells != nil {
@@ -53,7 +53,7 @@ func (s *Server) mux() http.Handler {
 					}
 				}
 				one.answer(w, r)
-			case user.Role == access.Anyone:
+			case user.Role == auth.Anyone:
 				s.unknown(w, r)
 			default:
 				s.tell(r, "request", "address", one.pattern, "result", "refused")
@@ -78,16 +78,16 @@ type (
 )
 
 // userOf returns who sent a request.
-func userOf(r *http.Request) access.User {
-	user, ok := r.Context().Value(userKey{}).(access.User)
+func userOf(r *http.Request) auth.User {
+	user, ok := r.Context().Value(userKey{}).(auth.User)
 	if !ok {
-		return access.User{Role: access.Anyone}
+		return auth.User{Role: auth.Anyone}
 	}
 	return user
 }
 
 // may reports whether the user of a request has a role, for pages that show what can be done.
-func may(r *http.Request, least access.Role) bool { return userOf(r).Role.May(least) }
+func may(r *http.Request, least auth.Role) bool { return userOf(r).Role.May(least) }
 
 // ofAPI reports whether a program asks.
 func ofAPI(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/api/") }

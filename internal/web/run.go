@@ -13,7 +13,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/ui/views"
@@ -120,7 +120,7 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 	}
 	page.addCan(session, v)
 	page.addRaise(session, views.GoOnRemedy(ctx, f.Store, v.Run))
-	if !may(r, access.Operator) {
+	if !may(r, auth.Operator) {
 		page.Can = nil
 	}
 	page.addQuestions(session, v)

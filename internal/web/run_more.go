@@ -13,14 +13,13 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/model"
-	"loops/internal/plain"
+	"loops/internal/process"
 	"loops/internal/report"
-	"loops/internal/stderrtail"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -31,7 +30,7 @@ func liveStderr(f project.Finder, run persistence.Run) string {
 	if !project.Alive(run) {
 		return ""
 	}
-	tail := stderrtail.Tail{Dir: f.Project.RunDir(run.ID)}
+	tail := process.StderrTail{Dir: f.Project.RunDir(run.ID)}
 	defer tail.Close()
 	var b strings.Builder
 	tail.Read(func(_, text string) {
@@ -132,7 +131,7 @@ func (page *runPage) addDefinition(ctx context.Context, session *Session, f proj
 		part.Note = "The file cannot be compared with it: " + session.InWords(err).Error()
 		return
 	}
-	part.Changes = model.Differences(was, now)
+	part.Changes = loopfile.Differences(was, now)
 	part.Same = len(part.Changes) == 0
 }
 
@@ -182,7 +181,7 @@ func summary(e fsm.Event) string {
 	case text == "":
 		text = views.EventDetail(e, false, false)
 	}
-	return plain.Cut(plain.Line(plain.Uncoloured(humanize.FirstLine(text))), 160)
+	return humanize.Cut(humanize.PlainLine(humanize.Uncoloured(humanize.FirstLine(text))), 160)
 }
 
 func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistence.Run) error {

@@ -14,11 +14,11 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/model"
 	"loops/internal/ui/views"
 	"loops/persistence"
 )
@@ -348,10 +348,10 @@ func (t *stepDetail) addChanges(ctx context.Context, f project.Finder, run persi
 		was, now *value.Map
 	}{{"context.", before.Memory.Context, after.Memory.Context}, {"captured.", before.Memory.Captured, after.Memory.Captured}} {
 		was, now := views.OrEmpty(part.was), views.OrEmpty(part.now)
-		for _, key := range model.Union(was, now) {
+		for _, key := range loopfile.KeysOfBoth(was, now) {
 			x, first := was.Get(key)
 			y, second := now.Get(key)
-			if first && second && model.Same(x, y) {
+			if first && second && loopfile.SameValue(x, y) {
 				continue
 			}
 			c := change{Key: part.name + key}

@@ -15,7 +15,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/engine/webhook"
+	"loops/engine/trigger"
 	"loops/internal/doctor"
 	"loops/internal/service"
 )
@@ -33,7 +33,7 @@ type Project struct {
 	Dir   string
 	Open  func() (*Session, error)
 	Begin func(ctx context.Context, request engine.Request, words []string) (run string, err error) // has another process carry a run
-	Hooks *webhook.Desk                                                                             // takes its webhooks; nil = it takes none
+	Hooks *trigger.Desk                                                                             // takes its webhooks; nil = it takes none
 	Again func() (*project.Project, error)                                                          // opens the folder again, with its files as they are now
 
 	Examine func(ctx context.Context) ([]doctor.Finding, error) // what doctor finds without a prompt

@@ -13,8 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"loops/internal/access"
-	"loops/internal/access/openid"
+	"loops/internal/auth"
 	"loops/internal/humanize"
 )
 
@@ -34,7 +33,7 @@ type Settings struct {
 	Header   string   // of a proxy that names the user; "" = none
 	From     []string // where the proxy is
 	Role     string   // of the users that it names
-	OpenID   openid.Settings
+	OpenID   auth.ProviderSettings
 	OpenRole string // of all users of the provider, unless Auth says who; "" = Auth does
 	Address  string // of this server, to which the provider sends browsers back; "" = the one they came by
 	Token    string // "" = a new one
@@ -105,7 +104,7 @@ func (s *Settings) Open(ctx context.Context) (*Post, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := Options{BasePath: CleanBase(s.BasePath), Access: &Access{Owner: access.User{Name: s.Owner, Role: access.Author}, File: s.Auth}, HSTS: s.HSTS}
+	o := Options{BasePath: CleanBase(s.BasePath), Access: &Access{Owner: auth.User{Name: s.Owner, Role: auth.Author}, File: s.Auth}, HSTS: s.HSTS}
 	scheme := "http"
 	if s.Cert != "" {
 		scheme = "https"
@@ -116,12 +115,12 @@ func (s *Settings) Open(ctx context.Context) (*Post, error) {
 		o.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: c.get}
 	}
 	if s.Auth != "" {
-		if o.Access.Users, err = access.OpenUsers(s.Auth, s.Say); err != nil {
+		if o.Access.Users, err = auth.OpenUsers(s.Auth, s.Say); err != nil {
 			return nil, wrong("--auth: %v", err)
 		}
 	}
 	if s.Header != "" {
-		if o.Access.Proxy, err = access.NewProxy(s.Header, s.From, s.Role, o.Access.Users); err != nil {
+		if o.Access.Proxy, err = auth.NewProxy(s.Header, s.From, s.Role, o.Access.Users); err != nil {
 			return nil, &WrongSettingsError{err.Error()}
 		}
 		o.Access.Users = nil // it has the roles of those that the proxy names, and no passwords
@@ -146,7 +145,7 @@ func (s *Settings) Open(ctx context.Context) (*Post, error) {
 // openID has users sign in at a provider.
 func (s *Settings) openID(a *Access) (err error) {
 	if s.OpenRole != "" {
-		if s.OpenID.Role, err = access.ParseRole(s.OpenRole); err != nil {
+		if s.OpenID.Role, err = auth.ParseRole(s.OpenRole); err != nil {
 			return wrong("--oidc-role: %v", err)
 		}
 	}
@@ -154,7 +153,7 @@ func (s *Settings) openID(a *Access) (err error) {
 		return wrong("--oidc-address: expected the address of this server as browsers open it, such as https://ci.example.org/loops")
 	}
 	s.OpenID.Users = a.Users
-	if a.OpenID, err = openid.New(s.OpenID); err != nil {
+	if a.OpenID, err = auth.NewProvider(s.OpenID); err != nil {
 		return wrong("--oidc-issuer: %v", err)
 	}
 	a.Users, a.Address = nil, s.Address // it has the roles of those that the provider names, and no passwords
@@ -164,14 +163,14 @@ func (s *Settings) openID(a *Access) (err error) {
 func (p *Post) keepToken(s *Settings) {
 	word := s.Token
 	if word == "" {
-		word = access.NewWord()
+		word = auth.NewWord()
 	}
-	t, err := access.KeepToken(s.StateDir, p.Address, word)
+	t, err := auth.KeepToken(s.StateDir, p.Address, word)
 	if err != nil {
 		p.Note = fmt.Sprintf("the token is not kept in a file, so that loops serve token does not find this server: %v", err)
 	}
 	p.Options.Access.Token = t
-	p.Address = access.Running{Address: p.Address, Token: word}.URL()
+	p.Address = auth.Running{Address: p.Address, Token: word}.URL()
 }
 
 // A certificate is read again when its files have changed. It may be used by several goroutines at once.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"loops/internal/access"
+	"loops/internal/auth"
 )
 
 // openidVersion is the version of a session of a user that the provider of OpenID Connect named.
@@ -79,7 +79,7 @@ func (s *Server) openidFinish(w http.ResponseWriter, r *http.Request) {
 }
 
 // holds reports whether a session holds still: its user may sign in now, with the password and the role that they began it with.
-func (a *Access) holds(user *access.User, version string) bool {
+func (a *Access) holds(user *auth.User, version string) bool {
 	var ok bool
 	var is string
 	switch {

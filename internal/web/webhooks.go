@@ -10,18 +10,18 @@ import (
 	"strings"
 
 	"loops/engine"
-	"loops/engine/webhook"
+	"loops/engine/trigger"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/access"
+	"loops/internal/auth"
 )
 
 // hooks are the addresses to which others send what webhooks of the settings name. Their senders prove with a signature who they are, and have no
 // session.
 func (s *Server) hooks() []route {
 	return []route{
-		allow(access.Anyone, "POST /hooks/{name}", s.hook),
-		allow(access.Anyone, "POST /hooks/{project}/{name}", s.hook),
+		allow(auth.Anyone, "POST /hooks/{name}", s.hook),
+		allow(auth.Anyone, "POST /hooks/{project}/{name}", s.hook),
 	}
 }
 
@@ -58,13 +58,13 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 		return "" // one that is there twice says nothing
 	}
 	var untold *notToldError
-	receipt, err := at[0].Hooks.Receive(r.Context(), name, webhook.Message{Header: header, Body: body}, sender{at[0]})
+	receipt, err := at[0].Hooks.Receive(r.Context(), name, trigger.Message{Header: header, Body: body}, sender{at[0]})
 	switch {
-	case errors.Is(err, webhook.ErrUnknown):
+	case errors.Is(err, trigger.ErrUnknownWebhook):
 		s.answerHook(w, r, name, http.StatusNotFound, value.NewMap("error", err.Error()))
-	case is[*webhook.RefusedError](err):
+	case is[*trigger.RefusedError](err):
 		s.answerHook(w, r, name, http.StatusUnauthorized, value.NewMap("error", err.Error()))
-	case is[*webhook.PayloadError](err):
+	case is[*trigger.PayloadError](err):
 		s.answerHook(w, r, name, http.StatusUnprocessableEntity, value.NewMap("error", err.Error()))
 	case errors.As(err, &untold):
 		s.answerHook(w, r, name, untold.status, value.NewMap("error", untold.text))
@@ -119,7 +119,7 @@ type notToldError struct {
 
 func (e *notToldError) Error() string { return e.text }
 
-// Signal implements [webhook.Sender].
+// Signal implements [trigger.Sender].
 func (t sender) Signal(ctx context.Context, to string, e fsm.Signal) error {
 	return t.once(ctx, to, e.From, func(s *Session) error {
 		_, err := s.Signal(ctx, to, e)
@@ -138,7 +138,7 @@ func (t sender) once(ctx context.Context, to, from string, do func(*Session) err
 	})
 }
 
-// Answer implements [webhook.Sender].
+// Answer implements [trigger.Sender].
 func (t sender) Answer(ctx context.Context, to, question, choice, from string) error {
 	return t.once(ctx, to, from, func(s *Session) error {
 		words := strings.Fields(from) // all deliveries of one webhook are one person

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 var (
@@ -23,7 +23,7 @@ func highlighted(text string) template.HTML {
 	var b strings.Builder
 	block := -1 // how far the key is indented whose block of text this is; below 0 = it is none
 	for line := range strings.Lines(text) {
-		line = plain.Line(strings.TrimSuffix(line, "\n"))
+		line = humanize.PlainLine(strings.TrimSuffix(line, "\n"))
 		deep := len(line) - len(strings.TrimLeft(line, " "))
 		if block >= 0 && (deep > block || strings.TrimSpace(line) == "") {
 			b.WriteString(html.EscapeString(line) + "\n")

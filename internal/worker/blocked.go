@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"loops/engine/dispatch"
 	"loops/engine/project"
+	"loops/engine/trigger"
 	"loops/persistence"
 )
 
@@ -116,10 +116,10 @@ func (w *worker) unblock(ctx context.Context, all []persistence.Placed) (some bo
 	}
 	known := map[persistence.ID]stance{}
 	for _, p := range all {
-		switch dispatch.StandOf(p) {
-		case dispatch.Owned:
+		switch trigger.StandOf(p) {
+		case trigger.Owned:
 			known[p.Run] = owned
-		case dispatch.Due:
+		case trigger.Due:
 			known[p.Run] = about
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/config"
-	"loops/internal/gitref"
+	"loops/internal/git"
 	"loops/internal/handover"
 	"loops/internal/humanize"
 	"loops/persistence"
@@ -23,7 +23,7 @@ const restOfTrees = 10 * time.Minute
 type carrier struct {
 	config.Files
 	machine string // see handover.Files
-	mirror  *gitref.Mirror
+	mirror  *git.Mirror
 	limit   time.Duration // of one command of git
 }
 
@@ -65,7 +65,7 @@ func openCarrier(ctx context.Context, p *project.Project, f config.Files, env []
 	if err := os.MkdirAll(machine, 0o700); err != nil {
 		return nil, err
 	}
-	m, err := gitref.Open(ctx, gitref.Command(env, engine.GitWait(p)), machine, f.Remote)
+	m, err := git.OpenMirror(ctx, git.Command(env, engine.GitWait(p)), machine, f.Remote)
 	if err != nil {
 		return nil, err
 	}
@@ -140,8 +140,8 @@ func (w *worker) tidy(ctx context.Context) error {
 
 // A Keeper keeps the files of a run, in its process.
 type Keeper struct {
-	tree   *gitref.Tree
-	mirror *gitref.Mirror
+	tree   *git.RefTree
+	mirror *git.Mirror
 }
 
 // Settle brings the files of a run to the state in which it begins or continues, and has the handover work in them. A nil Keeper means that they
@@ -154,7 +154,7 @@ func Settle(ctx context.Context, h *handover.Handover, env []string) (*Keeper, e
 	if f.Folder != "" && !filepath.IsLocal(f.Folder) {
 		return nil, engine.Refuse(engine.Usage, "the folder %s of the project is not in the repository", humanize.Quote(f.Folder))
 	}
-	m, err := gitref.Open(ctx, gitref.Command(env, f.GitTimeout), f.Machine, f.Remote)
+	m, err := git.OpenMirror(ctx, git.Command(env, f.GitTimeout), f.Machine, f.Remote)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (k *Keeper) Files(id persistence.ID) engine.Files {
 // Forget fits [engine.Options]. A nil Keeper forgets what the settings of a project say that its runs have.
 func (k *Keeper) Forget(p *project.Project, env []string) func(context.Context, []persistence.ID) error {
 	return func(ctx context.Context, ids []persistence.ID) error {
-		var m *gitref.Mirror
+		var m *git.Mirror
 		if k != nil {
 			m = k.mirror
 		} else {
@@ -216,7 +216,7 @@ func (k *Keeper) Forget(p *project.Project, env []string) func(context.Context, 
 
 // filesOf says for a submission where in a repository the project is, and warns of what workers will not have.
 func filesOf(ctx context.Context, p *project.Project, env []string, warn engine.Warn) (*engine.FilesRequest, error) {
-	git := gitref.Command(env, engine.GitWait(p))
+	git := git.Command(env, engine.GitWait(p))
 	commit, err := git(ctx, p.Dir, nil, "rev-parse", "--verify", "-q", "HEAD^{commit}")
 	if err != nil {
 		return nil, engine.Refuse(engine.Usage, "files.mode is git, and %s has no commit of git: commit the project and push it, or leave files.mode out", p.Short(p.Dir))

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"loops/engine"
-	"loops/engine/dispatch"
-	"loops/internal/gitref"
+	"loops/engine/trigger"
+	"loops/internal/git"
 	"loops/persistence"
 )
 
@@ -22,11 +22,11 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 		}
 	}
 	note := whyOf(said)
-	stand := dispatch.StandOf(now)
+	stand := trigger.StandOf(now)
 	switch stand {
-	case dispatch.Owned:
+	case trigger.Owned:
 		return false, true
-	case dispatch.Over:
+	case trigger.Over:
 		found(persistence.Finding{})
 		w.Say("Run %s: %s.", id, now.State.Status)
 		w.sayLeft(after, id)
@@ -36,12 +36,12 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 		return false, true
 	}
 	moved := now.State.Status != before.State.Status || now.State.Step != before.State.Step || now.State.Segment != before.State.Segment
-	if stand == dispatch.Parks || moved && now.State.Status == persistence.Awaiting {
+	if stand == trigger.Parks || moved && now.State.Status == persistence.Awaiting {
 		found(persistence.Finding{Open: true, After: w.wakes(after, id)})
 		w.Say("Run %s is parked where it waits.", id)
 		return ctx.Err() == nil, true // again if something was asked of it that it may not have heard
 	}
-	if _, away := errors.AsType[*gitref.AwayError](err); away { // which is no fault of the run
+	if _, away := errors.AsType[*git.AwayError](err); away { // which is no fault of the run
 		w.refused(id, note)
 		found(persistence.Finding{Open: true, After: restOfRemote, Note: note})
 		return false, true
@@ -71,9 +71,9 @@ func (w *worker) leave(ctx context.Context, before, now persistence.Placed, code
 		w.refused(id, note)
 		found(persistence.Finding{Open: true, Again: true, After: min(pause(now.Tries), 5*time.Second), Note: note})
 		return false, true
-	case now.Tries+1 >= dispatch.MaxTries:
+	case now.Tries+1 >= trigger.MaxTries:
 		w.refused(id, note)
-		w.Say("Run %s made no progress in %d tries, and is left: %s", id, dispatch.MaxTries, note)
+		w.Say("Run %s made no progress in %d tries, and is left: %s", id, trigger.MaxTries, note)
 		found(persistence.Finding{Again: true, Note: note})
 		return false, true
 	}

@@ -7,7 +7,6 @@ import (
 
 	"loops/engine"
 	"loops/internal/config"
-	"loops/internal/signing"
 	"loops/persistence"
 )
 
@@ -46,7 +45,7 @@ func (w *worker) shipped(s *engine.Shipped) (accepted *engine.Shipped, unaccepte
 	}
 	err = s.Signature.Verify([]byte(s.Text), w.accept.Keys)
 	switch {
-	case errors.Is(err, signing.ErrForged):
+	case errors.Is(err, config.ErrForged):
 		return nil, nil, errors.New("the definition that came with it was changed after it was signed")
 	case w.accept.Mode != config.AcceptSigned:
 		return nil, errors.New("it came signed by " + s.Signature.Key + ", and dispatch.accept of this worker is not signed"), nil

@@ -8,7 +8,6 @@ import (
 
 	"loops/engine"
 	"loops/internal/config"
-	"loops/internal/signing"
 	"loops/persistence"
 )
 
@@ -38,16 +37,16 @@ func TestShipped(t *testing.T) {
 	t.Parallel()
 	key := func(name string) (string, func(string) *engine.Shipped) {
 		file := filepath.Join(t.TempDir(), name)
-		public, err := signing.NewKey(file)
+		public, err := config.NewKey(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		private, err := signing.ReadKey(file)
+		private, err := config.ReadKey(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return public, func(text string) *engine.Shipped {
-			return &engine.Shipped{Text: text, Signature: signing.Sign(private, []byte(text))}
+			return &engine.Shipped{Text: text, Signature: config.Sign(private, []byte(text))}
 		}
 	}
 	known, sign := key("known")

@@ -4,9 +4,8 @@ import (
 	"context"
 
 	"loops/engine"
-	"loops/engine/dispatch"
 	"loops/engine/project"
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/internal/humanize"
 	"loops/persistence"
 )
@@ -17,7 +16,7 @@ func (w *worker) schedules(ctx context.Context) {
 	open := func() (*project.Project, error) {
 		return project.Open(w.Project, project.Options{Cwd: w.project.Cwd, Env: w.Env, Store: w.Store})
 	}
-	watch := schedule.Watch{
+	watch := trigger.Watch{
 		Open: open,
 		Begin: func(ctx context.Context, r engine.Request, _ []string) (string, error) {
 			p, err := open()
@@ -28,11 +27,11 @@ func (w *worker) schedules(ctx context.Context) {
 			defer e.Close()
 			start := *r.Start
 			start.Lock = engine.Lock{} // a worker tries again where the scope is taken
-			run, err := Submit(ctx, e, start, persistence.Job{Queue: dispatch.DefaultQueue, Priority: dispatch.DefaultPriority})
+			run, err := Submit(ctx, e, start, persistence.Job{Queue: trigger.DefaultQueue, Priority: trigger.DefaultPriority})
 			return string(run.ID), err
 		},
 		Say: func(text string) { w.Say("%s", text) },
-		Tell: func(f schedule.Firing) {
+		Tell: func(f trigger.Firing) {
 			w.Say("The schedule of %s: its time of %s is %s.", f.Loop, humanize.Clock(f.At), f.State)
 		},
 	}

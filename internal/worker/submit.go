@@ -7,19 +7,18 @@ import (
 	"time"
 
 	"loops/engine"
-	"loops/engine/dispatch"
-	"loops/engine/dispatch/riverq"
 	"loops/engine/project"
+	"loops/engine/trigger"
 	"loops/persistence"
 )
 
 // Submit records a run for workers, and notifies their queue. It is durable on return; a queue that could not be
 // notified is no error: workers find the run.
 func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j persistence.Job) (persistence.Run, error) {
-	if err := dispatch.CheckQueue(j.Queue); err != nil {
+	if err := trigger.CheckQueue(j.Queue); err != nil {
 		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "%s", err)
 	}
-	if j.Priority < dispatch.FirstPriority || j.Priority > dispatch.LastPriority {
+	if j.Priority < trigger.FirstPriority || j.Priority > trigger.LastPriority {
 		return persistence.Run{}, engine.Misuse(engine.OpSubmit, "priority %d: expected 1 (first) to 4 (last)", j.Priority)
 	}
 	limits, err := limitsOf(e.Project())
@@ -49,7 +48,7 @@ func Submit(ctx context.Context, e *engine.Engine, r engine.StartRequest, j pers
 }
 
 // place notifies the queue of a job that is recorded.
-func place(ctx context.Context, p *project.Project, limits dispatch.Limits, j persistence.Job) error {
+func place(ctx context.Context, p *project.Project, limits trigger.QueueLimits, j persistence.Job) error {
 	if !j.At.IsZero() || limits.Limited(j) {
 		return nil // the next worker that looks places it
 	}
@@ -57,7 +56,7 @@ func place(ctx context.Context, p *project.Project, limits dispatch.Limits, j pe
 	if err != nil {
 		return err
 	}
-	queue, err := riverq.Open(ctx, location)
+	queue, err := trigger.OpenRiver(ctx, location)
 	if err != nil {
 		return err
 	}
@@ -123,7 +122,7 @@ func sharedFolder(ctx context.Context, p *project.Project) (string, error) {
 }
 
 // limitsOf are those of the settings of a project.
-func limitsOf(p *project.Project) (dispatch.Limits, error) {
+func limitsOf(p *project.Project) (trigger.QueueLimits, error) {
 	c, err := p.Config()
 	if err != nil {
 		return nil, err

@@ -13,9 +13,8 @@ import (
 	"time"
 
 	"loops/engine"
-	"loops/engine/dispatch"
-	"loops/engine/dispatch/riverq"
 	"loops/engine/project"
+	"loops/engine/trigger"
 	"loops/internal/config"
 	"loops/internal/handover"
 	"loops/persistence"
@@ -40,8 +39,8 @@ type worker struct {
 	Options
 	project *project.Project
 	store   persistence.Placer
-	queue   dispatch.Engine
-	limits  dispatch.Limits
+	queue   trigger.QueueEngine
+	limits  trigger.QueueLimits
 	files   *carrier
 	mode    string // of the files of the jobs that it takes: persistence.Job.Files
 	accept  config.Accept
@@ -60,12 +59,12 @@ type worker struct {
 }
 
 // Open returns the store and the queue of the runs of a project. The caller closes both.
-func Open(ctx context.Context, p *project.Project) (*project.Records, persistence.Placer, dispatch.Engine, error) {
+func Open(ctx context.Context, p *project.Project) (*project.Records, persistence.Placer, trigger.QueueEngine, error) {
 	location, _, err := p.Location()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	queue, err := riverq.Open(ctx, location)
+	queue, err := trigger.OpenRiver(ctx, location)
 	if err != nil {
 		return nil, nil, nil, engine.Refuse(engine.Usage, "%s", err)
 	}
@@ -138,14 +137,14 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	})
 	beside.Go(func() { every(side, w.lease/6, w.changed, func() { w.trouble(w.beat(context.WithoutCancel(side))) }) })
 	beside.Go(func() { every(side, min(w.lease/12, time.Second), w.look, func() { w.trouble(w.arrange(side)) }) })
-	if o.Queue == dispatch.DefaultQueue {
+	if o.Queue == trigger.DefaultQueue {
 		beside.Go(func() { w.schedules(ctx) })
 	}
 	if w.files != nil {
 		w.Say("It keeps the files of runs in %s.", w.files.Remote)
 		beside.Go(func() { every(side, restOfTrees, nil, func() { w.trouble(w.tidy(side)) }) })
 	}
-	err = queue.Work(ctx, dispatch.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, mode, o.Labels), More: w.more}, w.drive)
+	err = queue.Work(ctx, trigger.Subscription{Worker: w.state.ID, Slots: o.Slots, Channels: channels(o.Queue, mode, o.Labels), More: w.more}, w.drive)
 	drain()
 	end()
 	beside.Wait()
@@ -154,9 +153,9 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 
 // channels are those that a worker takes jobs of from the beginning. Those of other combinations of its labels it finds when there is a run for them.
 func channels(queue, files string, labels []string) []string {
-	all := []string{dispatch.Channel(queue, files, nil), dispatch.Channel(queue, files, labels)}
+	all := []string{trigger.QueueChannel(queue, files, nil), trigger.QueueChannel(queue, files, labels)}
 	for _, l := range labels {
-		all = append(all, dispatch.Channel(queue, files, []string{l}))
+		all = append(all, trigger.QueueChannel(queue, files, []string{l}))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
@@ -226,36 +225,36 @@ func (w *worker) trouble(err error) {
 func (w *worker) arrange(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, w.lease)
 	defer cancel()
-	return w.queue.Arrange(ctx, func(queued map[persistence.ID]dispatch.Ticket) (dispatch.Plan, error) {
-		all, err := w.store.Placed(ctx, "", 4*dispatch.Window)
+	return w.queue.Arrange(ctx, func(queued map[persistence.ID]trigger.Ticket) (trigger.QueuePlan, error) {
+		all, err := w.store.Placed(ctx, "", 4*trigger.Window)
 		if err != nil {
-			return dispatch.Plan{}, err
+			return trigger.QueuePlan{}, err
 		}
 		states, err := w.store.Workers(ctx)
 		if err != nil {
-			return dispatch.Plan{}, err
+			return trigger.QueuePlan{}, err
 		}
-		for _, id := range dispatch.Settled(all) {
+		for _, id := range trigger.Settled(all) {
 			if err := w.store.Found(ctx, id, persistence.Finding{}); err != nil {
-				return dispatch.Plan{}, err
+				return trigger.QueuePlan{}, err
 			}
 		}
 		some, err := w.unblock(ctx, all)
 		if err == nil && some {
-			all, err = w.store.Placed(ctx, "", 4*dispatch.Window)
+			all, err = w.store.Placed(ctx, "", 4*trigger.Window)
 		}
 		if err != nil {
-			return dispatch.Plan{}, err
+			return trigger.QueuePlan{}, err
 		}
 		for _, p := range all {
-			if dispatch.StandOf(p) == dispatch.Due && w.fits(p.Job) && len(p.Labels) > 1 {
+			if trigger.StandOf(p) == trigger.Due && w.fits(p.Job) && len(p.Labels) > 1 {
 				select {
-				case w.more <- dispatch.ChannelOf(p.Job):
+				case w.more <- trigger.ChannelOf(p.Job):
 				default: // the next time
 				}
 			}
 		}
-		return dispatch.Arranged(all, queued, func(id string, run persistence.ID) bool { return w.gone(states, id, run) }, w.limits, time.Now()), nil
+		return trigger.Arranged(all, queued, func(id string, run persistence.ID) bool { return w.gone(states, id, run) }, w.limits, time.Now()), nil
 	})
 }
 
@@ -304,7 +303,7 @@ func (w *worker) drive(ctx context.Context, id persistence.ID) (over bool) {
 			return ctx.Err() == nil
 		case ctx.Err() != nil:
 			return false
-		case dispatch.StandOf(p) != dispatch.Due || !w.fits(p.Job):
+		case trigger.StandOf(p) != trigger.Due || !w.fits(p.Job):
 			return true // it ended, is another's, or waits
 		}
 		w.mu.Lock()
@@ -383,5 +382,5 @@ func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, sai
 
 // fits reports whether this worker may have a job.
 func (w *worker) fits(j persistence.Job) bool {
-	return dispatch.Fits(j, w.Queue, w.mode, w.Labels)
+	return trigger.Fits(j, w.Queue, w.mode, w.Labels)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
@@ -25,7 +25,7 @@ var elsewhere = persistence.Owner{Host: "elsewhere", Boot: "b", PID: 1, Start: 1
 // self is this process.
 func self(t testing.TB) persistence.Owner {
 	t.Helper()
-	id, err := proc.Self()
+	id, err := process.Self()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,10 +3,10 @@ package sqlstore
 import (
 	"strings"
 
-	"loops/fsm/pattern"
+	"loops/fsm/pyregexp"
 )
 
-var secret = pattern.Lazy(`(?i)((?:^|[?&\s])(?:ssl)?password\s*=)[^&\s]*`)
+var secret = pyregexp.Lazy(`(?i)((?:^|[?&\s])(?:ssl)?password\s*=)[^&\s]*`)
 
 // Redacted returns a location as it may be shown: without the passwords of a URL, also of one that cannot be parsed.
 func Redacted(location string) string {

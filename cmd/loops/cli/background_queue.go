@@ -11,7 +11,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/handover"
 	"loops/internal/humanize"
-	"loops/internal/runlog"
+	"loops/internal/process"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -39,13 +39,13 @@ func (a *app) queuedInBackground(p *project.Project, c *handover.Process, start 
 // A waitLog is where a run in the background writes while it waits.
 type waitLog struct {
 	path string
-	log  *runlog.Log // nil = it cannot be opened
+	log  *process.Log // nil = it cannot be opened
 }
 
 // openWaitLog says that the run has to wait for why, and from now on writes to a log of its own, whose path it returns.
 func (d *detached) openWaitLog(q engine.Queued) string {
 	start := handover.Start{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &handover.Wait{ID: q.Waiter.ID, Text: views.WaitsFor(q.Why)}}
-	log, err := runlog.Open(q.Log, logSize, logKeep, crashTo)
+	log, err := process.OpenLog(q.Log, logSize, logKeep, crashTo)
 	if err == nil {
 		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), humanize.Clock(d.began))
 	}
@@ -70,12 +70,12 @@ func (d *detached) begun(path string) {
 	defer d.mu.Unlock()
 	w := d.inQueue
 	if w.log == nil {
-		if log, err := runlog.Open(path, logSize, logKeep, crashTo); err == nil {
+		if log, err := process.OpenLog(path, logSize, logKeep, crashTo); err == nil {
 			d.log = ui.NewSink(log)
 		}
 		return
 	}
-	err := runlog.MakeFolder(path)
+	err := process.MakeLogFolder(path)
 	if err == nil {
 		err = os.Rename(w.path, path)
 	}

@@ -18,7 +18,7 @@ import (
 	"loops/fsm"
 	"loops/internal/handover"
 	"loops/internal/humanize"
-	"loops/internal/runlog"
+	"loops/internal/process"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
 	"loops/internal/worker"
@@ -165,12 +165,12 @@ func (d *detached) recorded(a *app, h progress.Header) {
 	_ = d.report.Close()
 }
 
-func (d *detached) openLog(a *app, h progress.Header) (*runlog.Log, error) {
+func (d *detached) openLog(a *app, h progress.Header) (*process.Log, error) {
 	p, err := a.project()
 	if err != nil {
 		return nil, err
 	}
-	log, err := runlog.Open(p.LogPath(h.Run.ID), logSize, logKeep, crashTo)
+	log, err := process.OpenLog(p.LogPath(h.Run.ID), logSize, logKeep, crashTo)
 	if err != nil {
 		return nil, err
 	}

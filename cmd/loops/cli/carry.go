@@ -9,8 +9,8 @@ import (
 	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/viewer"
 	"loops/internal/ui/views"
@@ -63,9 +63,9 @@ func (a *app) text(t engine.Text) ui.Block {
 	return ui.Block(t.With(func(arg any) any {
 		switch v := arg.(type) {
 		case engine.Remedy:
-			return ui.Block(plain.Line(a.remedy(v)))
+			return ui.Block(humanize.PlainLine(a.remedy(v)))
 		case engine.Setting:
-			return ui.Block(plain.Line(flagOf(v)))
+			return ui.Block(humanize.PlainLine(flagOf(v)))
 		case engine.Lines:
 			return ui.BlockOf(v.Front, v.Texts)
 		case engine.Trouble:
@@ -132,7 +132,7 @@ func (a *app) refused(err error) error {
 	}
 	text := string(a.text(refusal.Text))
 	if see := a.remedy(refusal.See); see != "" {
-		text += "\nTry: " + plain.Line(see)
+		text += "\nTry: " + humanize.PlainLine(see)
 	}
 	return failure(refusal.Kind, "%s", ui.Block(text))
 }

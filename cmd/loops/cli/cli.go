@@ -19,11 +19,11 @@ import (
 	"loops/cmd/loops/cli/helppage"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
-	"loops/engine/notifier"
+	"loops/engine/notify"
 	"loops/engine/project"
 	"loops/internal/handover"
-	"loops/internal/plain"
-	"loops/internal/proc"
+	"loops/internal/humanize"
+	"loops/internal/process"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
 	"loops/internal/worker"
@@ -59,7 +59,7 @@ type app struct {
 	keeper   *worker.Keeper                                     // of the files of the run that this process carries; nil = they stay where they are
 	spawn    func(handover.Handover) (*handover.Process, error) // starts the process of a run in the background; nil = Handover.Spawn
 	onRecord func(progress.Header)                              // is called when the run is on record; nil = no other process waits for that
-	notifier *notifier.Notifier                                 // of the first engine; nil = no notifications
+	notifier *notify.Notifier                                   // of the first engine; nil = no notifications
 	adopt    func() error                                       // makes this process adopt what its actions leave; nil where it is not ours alone
 
 	usual runtime.Cleanup // sets the usual percentage of garbage after the first collection
@@ -71,8 +71,8 @@ type app struct {
 // returns a code for, and never exits or panics on bad input.
 func Main(args []string, streams IO) int {
 	ignorePipe()
-	a := &app{IO: streams, adopt: proc.AdoptOrphans}
-	if err := proc.CheckDescriptors(); err != nil {
+	a := &app{IO: streams, adopt: process.AdoptOrphans}
+	if err := process.CheckDescriptors(); err != nil {
 		return a.begin()(err, func(string) {})
 	}
 	return a.execute(context.Background(), args)
@@ -103,7 +103,7 @@ func (a *app) begin() (end func(err error, leave func(message string)) int) {
 	if a.Env == nil {
 		a.Env = os.Environ()
 	}
-	out, errs := plain.NewWriter(a.Out), plain.NewWriter(a.Err)
+	out, errs := humanize.NewPlainWriter(a.Out), humanize.NewPlainWriter(a.Err)
 	a.Out, a.Err = out, errs
 	a.out = ui.NewBatchedSink(a.Out)
 	return func(err error, leave func(message string)) int {

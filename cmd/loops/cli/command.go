@@ -5,7 +5,6 @@ import (
 
 	"loops/engine"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 	"loops/persistence/sqlstore"
 )
 
@@ -64,4 +63,4 @@ func commandFlag(s engine.Setting) string {
 }
 
 // quote quotes a word for a shell where it needs it.
-func quote(s string) string { return plain.ShellWord(s) }
+func quote(s string) string { return humanize.ShellWord(s) }

@@ -13,7 +13,7 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/loopfile"
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/completion"
 	"loops/internal/dryrun"
 	"loops/internal/inspect"
@@ -77,7 +77,7 @@ func (a *app) places(root *cobra.Command) complete.Places {
 		"KIND":  complete.Fixed(fsm.EventKinds...), "STATUS": complete.Listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
 		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": complete.Fixed(append(service.Tiers, allTiers)...), "PATTERN": complete.Fixed(starter.Names...),
 		"BRANCH": complete.Found(complete.InOrder, from.Branches), "MODEL": complete.Nothing, "EFFORT": complete.Fixed("low", "medium", "high"), "N": complete.Nothing, "EXPR": complete.Nothing, "AGE": complete.Nothing, "WHEN": complete.Nothing, "SIZE": complete.Nothing, "TIME": complete.Nothing, "SECONDS": complete.Nothing, "COLUMNS": complete.Nothing, "DURATION": complete.Nothing, "DIR": complete.Folder,
-		"NUMBER": complete.Nothing, "CODE": complete.Nothing, "ID": complete.Nothing, "MANAGER": complete.Fixed(install.Systemd, install.Cron, install.Launchd), "CLAIM": complete.Fixed("email", "preferred_username", "sub"), "ADDR": complete.Fixed("127.0.0.1:8080"), "PREFIX": complete.Nothing, "AUTHORITY": complete.Nothing, "NETWORK": complete.Nothing, "ROLE": complete.Fixed(access.Roles...), "TEXT": complete.Nothing, "NAME=SCORE": complete.Nothing, "QUEUE=USER": complete.Nothing, "SERVER/TOOL": complete.Nothing, "JSON": complete.Nothing, "EVENT": complete.Nothing, "ADDRESS": complete.Nothing, "CHOICE": complete.Nothing, "NAME=TEXT": complete.Nothing,
+		"NUMBER": complete.Nothing, "CODE": complete.Nothing, "ID": complete.Nothing, "MANAGER": complete.Fixed(install.Systemd, install.Cron, install.Launchd), "CLAIM": complete.Fixed("email", "preferred_username", "sub"), "ADDR": complete.Fixed("127.0.0.1:8080"), "PREFIX": complete.Nothing, "AUTHORITY": complete.Nothing, "NETWORK": complete.Nothing, "ROLE": complete.Fixed(auth.Roles...), "TEXT": complete.Nothing, "NAME=SCORE": complete.Nothing, "QUEUE=USER": complete.Nothing, "SERVER/TOOL": complete.Nothing, "JSON": complete.Nothing, "EVENT": complete.Nothing, "ADDRESS": complete.Nothing, "CHOICE": complete.Nothing, "NAME=TEXT": complete.Nothing,
 
 		"attach RUN": live, "attach NAME": complete.Nothing, "stop RUN": live, "stop NAME": complete.Nothing, "pause RUN": live, "pause NAME": complete.Nothing,
 		"unpause RUN": runs(completion.IsPaused), "unpause NAME": complete.Nothing, "retry-now RUN": runs(completion.IsWaiting), "retry-now NAME": complete.Nothing, "answer RUN": runs(completion.IsWaiting), "answer NAME": complete.Nothing, "signal RUN": goOn, "signal NAME": complete.Nothing, "resume RUN": goOn, "resume NAME": complete.Nothing,

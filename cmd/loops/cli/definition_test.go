@@ -7,7 +7,6 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/loopfile"
-	"loops/internal/model"
 )
 
 // TestDefinitionLoadsAgain records every loop there is, with its sub-loops, and finds no difference.
@@ -43,7 +42,7 @@ func TestDefinitionLoadsAgain(t *testing.T) {
 			if loaded.SHA256 != before.SHA256 || loaded.File != before.File {
 				t.Errorf("%s: %s is %s, sha256 %s", file, before.File, loaded.File, loaded.SHA256)
 			}
-			if lines := model.Differences(before, loaded); len(lines) > 0 {
+			if lines := loopfile.Differences(before, loaded); len(lines) > 0 {
 				t.Errorf("%s: %s differs from itself:\n%s", file, r.File, strings.Join(lines, "\n"))
 			}
 			n++
@@ -99,7 +98,7 @@ states:
 		if was == nil || now == nil {
 			t.Fatalf("%s: %v", c.name, problems)
 		}
-		if got := strings.Join(model.Differences(was, now), "\n"); got != c.want {
+		if got := strings.Join(loopfile.Differences(was, now), "\n"); got != c.want {
 			t.Errorf("%s: got\n%s\nwant\n%s", c.name, got, c.want)
 		}
 	}
@@ -117,8 +116,8 @@ func TestManyDifferences(t *testing.T) {
 	was, _ := loopfile.Parse("a.yaml", text(0), nil)
 	for n, last := range map[int]string{11: "state sxxxxxxxxxx was added", 12: "state sxxxxxxxxxxx was added", 13: "and 2 more changes", 40: "and 29 more changes"} {
 		now, _ := loopfile.Parse("a.yaml", text(n), nil)
-		lines := model.Differences(was, now)
-		if len(lines) != min(n, model.MostChanges) || lines[len(lines)-1] != last {
+		lines := loopfile.Differences(was, now)
+		if len(lines) != min(n, loopfile.MostChanges) || lines[len(lines)-1] != last {
 			t.Errorf("%d new states: %q", n, lines)
 		}
 	}

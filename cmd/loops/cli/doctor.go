@@ -16,8 +16,8 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/agent"
 	"loops/internal/doctor"
-	"loops/internal/host"
 	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -134,7 +134,7 @@ func (a *app) newExamination(p *project.Project, o doctorOptions) *examination {
 }
 
 // look looks at all that needs no prompt, and returns the agents that it found. Where there is no error, the caller closes the Runner.
-func (x *examination) look(ctx context.Context) (found []*host.Host, err error) {
+func (x *examination) look(ctx context.Context) (found []*agent.CLI, err error) {
 	x.Machine(ctx)
 	if x.Runner, err = x.newRunner(); err == nil {
 		found = x.Hosts(ctx)
@@ -166,7 +166,7 @@ func (x *examination) show(f doctor.Finding) {
 }
 
 // mayPrompt reports whether prompts may be sent, and asks where a user can answer.
-func (x *examination) mayPrompt(ctx context.Context, hosts []*host.Host) bool {
+func (x *examination) mayPrompt(ctx context.Context, hosts []*agent.CLI) bool {
 	names := make([]string, len(hosts))
 	for i, h := range hosts {
 		names[i] = h.Name

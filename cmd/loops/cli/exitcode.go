@@ -11,7 +11,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -111,43 +111,43 @@ func explain(err error) (int, string) {
 	case errors.As(err, &exit):
 		return exit.code, exit.text
 	case errors.As(err, &usage):
-		return exitcode.Usage, plain.Line(usage.text) + "\nTry: " + plain.Line(usage.see)
+		return exitcode.Usage, humanize.PlainLine(usage.text) + "\nTry: " + humanize.PlainLine(usage.see)
 	case errors.As(err, &resumable):
-		return exitcode.Conflict, plain.Line(resumable.Error()) + "; to remove it all the same: --force"
+		return exitcode.Conflict, humanize.PlainLine(resumable.Error()) + "; to remove it all the same: --force"
 	case errors.As(err, &held):
-		return exitcode.Conflict, plain.Line(views.HeldText(held))
+		return exitcode.Conflict, humanize.PlainLine(views.HeldText(held))
 	case errors.As(err, &ambiguous):
 		return exitcode.Usage, views.AmbiguousText(ambiguous)
 	case errors.As(err, &conflict):
-		return exitcode.Conflict, plain.Line(conflictLine(conflict))
+		return exitcode.Conflict, humanize.PlainLine(conflictLine(conflict))
 	case errors.Is(err, persistence.ErrBusy):
-		return exitcode.Conflict, plain.Line(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it continue or end it, then try again"
+		return exitcode.Conflict, humanize.PlainLine(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it continue or end it, then try again"
 	case errors.Is(err, persistence.ErrName):
-		return exitcode.Invalid, plain.Line(oneLine(err)) + "; give the loop a shorter name"
+		return exitcode.Invalid, humanize.PlainLine(oneLine(err)) + "; give the loop a shorter name"
 	case errors.As(err, &ended):
-		return exitcode.NotFound, plain.Line(oneLine(err))
+		return exitcode.NotFound, humanize.PlainLine(oneLine(err))
 	case errors.As(err, &starting):
-		return exitcode.NotFound, plain.Line(starting.Error()) + "; try again in a moment"
+		return exitcode.NotFound, humanize.PlainLine(starting.Error()) + "; try again in a moment"
 	case errors.As(err, &elsewhere):
-		return exitcode.NotFound, plain.Line(ui.ElsewhereText(elsewhere))
+		return exitcode.NotFound, humanize.PlainLine(ui.ElsewhereText(elsewhere))
 	case errors.Is(err, persistence.ErrNotFound):
-		return exitcode.NotFound, plain.Line(oneLine(err)) + "; see: loops list, loops history NAME"
+		return exitcode.NotFound, humanize.PlainLine(oneLine(err)) + "; see: loops list, loops history NAME"
 	case errors.As(err, &damage), errors.As(err, &closed):
-		return exitcode.Record, plain.Line(oneLine(err)) + "; the file was left as it is"
+		return exitcode.Record, humanize.PlainLine(oneLine(err)) + "; the file was left as it is"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return exitcode.Record, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; free space, then try again"
+		return exitcode.Record, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) + "; free space, then try again"
 	case errors.Is(err, syscall.EROFS):
-		return exitcode.Record, "runs cannot be recorded: " + plain.Line(oneLine(err)) + "; make it writable, then try again"
+		return exitcode.Record, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) + "; make it writable, then try again"
 	case errors.Is(err, fs.ErrPermission):
-		return exitcode.Record, "the records of runs cannot be used: " + plain.Line(oneLine(err)) + "; give this user the right to read and write there, then try again"
+		return exitcode.Record, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; give this user the right to read and write there, then try again"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return exitcode.Record, "the records of runs cannot be used: " + plain.Line(oneLine(err)) + "; let the program open more files (ulimit -n 256), then try again"
+		return exitcode.Record, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; let the program open more files (ulimit -n 256), then try again"
 	case errors.As(err, &operation):
-		return exitcode.Record, "the records of runs cannot be used: " + plain.Line(oneLine(err)) + "; fix or remove what is there, then try again"
+		return exitcode.Record, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; fix or remove what is there, then try again"
 	case errors.As(err, &database):
-		return exitcode.Record, "the database of runs cannot be used: " + plain.Line(oneLine(err))
+		return exitcode.Record, "the database of runs cannot be used: " + humanize.PlainLine(oneLine(err))
 	}
-	return exitcode.Failed, plain.Line(oneLine(err))
+	return exitcode.Failed, humanize.PlainLine(oneLine(err))
 }
 
 // joined returns errors as one, with a line each and the code of the first.

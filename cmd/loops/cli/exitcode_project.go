@@ -8,7 +8,7 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -29,11 +29,11 @@ func explainProject(err error) (code int, text string) {
 	)
 	switch {
 	case errors.As(err, &id):
-		return exitcode.OfKind(engine.NotFound), plain.Line(views.NoIDText(id))
+		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(views.NoIDText(id))
 	case errors.As(err, &dir) && dir.Dir != "":
 		return explain(usageError{"-C " + dir.Error(), "loops --help"})
 	case errors.As(err, &dir):
-		return exitcode.OfKind(engine.NotFound), plain.Line(dir.Error())
+		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(dir.Error())
 	case errors.As(err, &settings):
 		then := "; nothing was started"
 		switch settings.About {
@@ -44,25 +44,25 @@ func explainProject(err error) (code int, text string) {
 		}
 		return exitcode.OfKind(engine.Invalid), string(views.SettingsText(settings, then))
 	case errors.As(err, &catalog):
-		return exitcode.OfKind(engine.Usage), plain.Line(catalog.Error())
+		return exitcode.OfKind(engine.Usage), humanize.PlainLine(catalog.Error())
 	case errors.As(err, &missing) && len(missing.Near) > 0:
-		return exitcode.OfKind(engine.NotFound), plain.Line(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
+		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
 	case errors.As(err, &missing):
-		return exitcode.OfKind(engine.NotFound), plain.Line(missing.Error() + "; see: loops list")
+		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(missing.Error() + "; see: loops list")
 	case errors.As(err, &file) && file.Missing:
-		return exitcode.OfKind(engine.NotFound), plain.Line(file.Error())
+		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(file.Error())
 	case errors.As(err, &file):
-		return exitcode.OfKind(engine.Invalid), plain.Line(file.Error())
+		return exitcode.OfKind(engine.Invalid), humanize.PlainLine(file.Error())
 	case errors.As(err, &invalid):
-		return exitcode.OfKind(engine.Invalid), plain.Line(fmt.Sprintf("%v; nothing was started", invalid))
+		return exitcode.OfKind(engine.Invalid), humanize.PlainLine(fmt.Sprintf("%v; nothing was started", invalid))
 	case errors.As(err, &url):
 		return explain(usageError{url.Error(), "loops store --help"})
 	case errors.As(err, &database):
-		return exitcode.OfKind(engine.NotFound), plain.Line(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
+		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
 	case errors.As(err, &prices) && prices.Text:
 		return exitcode.OfKind(engine.Invalid), string(ui.LinesOf(prices.Err))
 	case errors.As(err, &prices):
-		return exitcode.OfKind(engine.Invalid), plain.Line(prices.Error())
+		return exitcode.OfKind(engine.Invalid), humanize.PlainLine(prices.Error())
 	}
 	return 0, ""
 }

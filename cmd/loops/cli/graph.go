@@ -16,7 +16,6 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -103,7 +102,7 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 	default:
 		text = g.Text(cmp.Or(o.width, ui.Columns(a.Out, a.getenv), graphColumns), o.file == "" && a.coloured(a.Out))
 		if o.file == "" {
-			text = plain.Ours(text)
+			text = humanize.Ours(text)
 		}
 	}
 	return a.writeFile(p, o.file, func(w io.Writer) error {

@@ -15,12 +15,12 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/bundle"
 	"loops/internal/disk"
 	"loops/internal/humanize"
 	"loops/internal/transfer"
 	"loops/internal/ui"
 	"loops/internal/ui/meter"
+	"loops/persistence/archive"
 	"loops/reconcile"
 )
 
@@ -95,15 +95,15 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	if _, err := engine.FinishRemovals(ctx, store); err != nil { // it could remove what is about to be placed
 		return err
 	}
-	dir, done, err := bundle.NewFolder(runs)
+	dir, done, err := archive.NewFolder(runs)
 	if err != nil {
 		return err
 	}
 	defer done()
 	shown := a.meter("Importing", o.quiet || o.json, humanize.Bytes)
-	b, err := bundle.Open(ctx, &meter.Stream{Reader: file, Meter: shown, Total: size}, dir, limit)
+	b, err := archive.Open(ctx, &meter.Stream{Reader: file, Meter: shown, Total: size}, dir, limit)
 	shown.End()
-	if bad, ok := errors.AsType[*bundle.Error](err); ok {
+	if bad, ok := errors.AsType[*archive.Error](err); ok {
 		return failure(engine.Failed, "%s was not imported: %v", arg, bad)
 	}
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"loops/cmd/loops/cli/commandline"
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/internal/install"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -26,9 +26,9 @@ func newScheduleFireCommand(a *app) *cobra.Command {
 		Long: `fire does once what loops serve does all the time: it starts the runs of schedules that are due, in the background, each time once. It is for a
 timer that calls it each minute; see loops schedule install.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			w := schedule.Watch{
+			w := trigger.Watch{
 				Open: a.project, Begin: (&served{app: a}).beginDetached, Say: func(text string) { ui.SayLine(a.Err, "loops: "+text) },
-				Tell: func(f schedule.Firing) { ui.SayLine(a.Out, f.Loop+": "+views.FiringLine(f)) },
+				Tell: func(f trigger.Firing) { ui.SayLine(a.Out, f.Loop+": "+views.FiringLine(f)) },
 			}
 			return a.shown(w.Once(cmd.Context()))
 		},

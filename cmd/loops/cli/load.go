@@ -11,7 +11,6 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -48,7 +47,7 @@ func (a *app) render(p *project.Project, problems []fsm.Problem) string {
 		}
 		return data
 	}, a.coloured(a.Err))
-	text = plain.Ours(text)
+	text = humanize.Ours(text)
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

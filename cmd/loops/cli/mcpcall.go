@@ -14,7 +14,7 @@ import (
 
 	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine/action"
-	"loops/internal/mcp"
+	"loops/internal/mcpclient"
 )
 
 const (
@@ -56,7 +56,7 @@ Exit codes:
 }
 
 func runMCPCall(ctx context.Context, a *app, o mcpCallOptions, args []string) error {
-	call := mcp.Call{Config: o.config, Tool: args[0], Dir: a.Dir, Env: a.Env, Stderr: a.Err, Version: buildVersion()}
+	call := mcpclient.Call{Config: o.config, Tool: args[0], Dir: a.Dir, Env: a.Env, Stderr: a.Err, Version: buildVersion()}
 	if len(args) == 2 {
 		call.Arguments = []byte(args[1])
 	}
@@ -90,7 +90,7 @@ func runMCPCall(ctx context.Context, a *app, o mcpCallOptions, args []string) er
 			return err
 		}
 	}
-	if failed, ok := errors.AsType[*mcp.Error](err); ok {
+	if failed, ok := errors.AsType[*mcpclient.Error](err); ok {
 		return failureOf(failed.Code, "%s", failed.Text)
 	}
 	return err
@@ -108,6 +108,6 @@ func toolCall(project string) action.ToolCall {
 			config = filepath.Join(project, mcpConfig) // a worktree need not have it
 		}
 		// The time is up when the state says so.
-		return []string{self, mcpCall, "--timeout=0", "--config=" + config}, mcp.Names(config, tool)
+		return []string{self, mcpCall, "--timeout=0", "--config=" + config}, mcpclient.Names(config, tool)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 // A bar is drawn on a terminal as it is, though all other output loses its control characters there; with --quiet and
@@ -28,7 +28,7 @@ func TestMeterOnATerminal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &app{IO: IO{Err: plain.NewWriter(near), Env: append(os.Environ(), "TERM="+c.term, "LC_ALL=C")}}
+		a := &app{IO: IO{Err: humanize.NewPlainWriter(near), Env: append(os.Environ(), "TERM="+c.term, "LC_ALL=C")}}
 		m := a.meter("Copying", c.quiet, nil)
 		at := time.Unix(0, 0)
 		if m != nil {
@@ -66,7 +66,7 @@ func TestMessageInTheLineOfABar_36_4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{IO: IO{Err: plain.NewWriter(near), Out: plain.NewWriter(near), Env: append(os.Environ(), "TERM=xterm", "LC_ALL=C")}}
+	a := &app{IO: IO{Err: humanize.NewPlainWriter(near), Out: humanize.NewPlainWriter(near), Env: append(os.Environ(), "TERM=xterm", "LC_ALL=C")}}
 	m := a.meter("Copying", false, nil)
 	at := time.Unix(0, 0)
 	m.Clock = func() time.Time { return at }

@@ -10,7 +10,7 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
-	"loops/engine/notifier"
+	"loops/engine/notify"
 	"loops/engine/project"
 	"loops/internal/humanize"
 	"loops/internal/ui"
@@ -26,15 +26,15 @@ const (
 // notify has those notified of the runs of an engine that the settings name.
 func (a *app) notify(e *engine.Engine) {
 	if a.notifier == nil {
-		a.notifier = notifier.New(e.Project(), a.notifierOptions())
+		a.notifier = notify.New(e.Project(), a.notifierOptions())
 	}
 	a.notifier.Follow(e)
 }
 
 // tellAlarms delivers alarms to the targets in the settings of their project. What could not be delivered is in the log
 // of notifications.
-func (a *app) tellAlarms(ctx context.Context, p *project.Project, events ...notifier.Event) {
-	n := notifier.New(p, notifier.Options{Env: a.Env, Detached: true})
+func (a *app) tellAlarms(ctx context.Context, p *project.Project, events ...notify.Event) {
+	n := notify.New(p, notify.Options{Env: a.Env, Detached: true})
 	for _, e := range events {
 		n.Tell(e)
 	}
@@ -44,8 +44,8 @@ func (a *app) tellAlarms(ctx context.Context, p *project.Project, events ...noti
 }
 
 // notifierOptions are those of the notifier of this command line.
-func (a *app) notifierOptions() notifier.Options {
-	return notifier.Options{Env: a.Env, Detached: a.detached != nil, Remedy: a.remedy, ExitCode: exitcode.Of}
+func (a *app) notifierOptions() notify.Options {
+	return notify.Options{Env: a.Env, Detached: a.detached != nil, Remedy: a.remedy, ExitCode: exitcode.Of}
 }
 
 // notified waits until all notifications are delivered, half a minute at most and until a signal comes, and reports
@@ -68,7 +68,7 @@ func (a *app) notified() {
 	}
 }
 
-func (a *app) waitNotified() (results []notifier.Result, log error) {
+func (a *app) waitNotified() (results []notify.Result, log error) {
 	ctx, cancel := context.WithTimeout(context.Background(), notifyWait)
 	defer cancel()
 	signals := make(chan os.Signal, 4)

@@ -11,7 +11,7 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
-	"loops/engine/notifier"
+	"loops/engine/notify"
 	"loops/internal/humanize"
 	"loops/internal/ui/views"
 )
@@ -103,19 +103,19 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 	}
 	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
 	defer stop()
-	n := notifier.To(p, conf.Notify, a.notifierOptions())
+	n := notify.To(p, conf.Notify, a.notifierOptions())
 	zero := 0
 	for _, i := range chosen {
 		kind := "completed"
 		if on := conf.Notify[i].On; len(on) > 0 {
 			kind = on[0]
 		}
-		n.Try(i, notifier.Event{
+		n.Try(i, notify.Event{
 			Kind: kind, Text: "test: this is how loops reports that a run is " + humanize.Words(kind), Run: "test-20260102T030405", Loop: "test", Status: "completed", EndedBy: "terminal",
 			State: "done", Steps: 1, Seconds: 1, ExitCode: &zero, Test: true,
 		})
 	}
-	results := make([]*notifier.Result, len(conf.Notify))
+	results := make([]*notify.Result, len(conf.Notify))
 	for _, r := range n.Tried(ctx) {
 		results[r.Place] = &r
 	}

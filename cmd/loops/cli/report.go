@@ -15,7 +15,7 @@ import (
 	"loops/internal/disk"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/proc"
+	"loops/internal/process"
 	"loops/internal/report"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -147,7 +147,7 @@ func (a *app) writeReport(ctx context.Context, p *project.Project, o reportOptio
 	}
 	file = at(p, file)
 	browser, _ := a.getenv("BROWSER")
-	if err := proc.OpenFile(ctx, file, browser, a.Env); err != nil {
+	if err := process.OpenFile(ctx, file, browser, a.Env); err != nil {
 		return failure(engine.Failed, "%s is written, and cannot be opened: %v", p.Short(file), err)
 	}
 	return nil

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui/views"
 )
 
@@ -31,8 +31,8 @@ func TestRuleText(t *testing.T) {
 			t.Errorf("%s: the page does not say how to silence it:\n%s", r.Name, text)
 		}
 		for line := range strings.SplitSeq(before, "\n") {
-			if plain.Width(line) > 100 && !strings.HasPrefix(line, "- ") {
-				t.Errorf("%s: a line of %d columns: %s", r.Name, plain.Width(line), line)
+			if humanize.Width(line) > 100 && !strings.HasPrefix(line, "- ") {
+				t.Errorf("%s: a line of %d columns: %s", r.Name, humanize.Width(line), line)
 			}
 		}
 		for line := range strings.SplitSeq(examples, "\n") {

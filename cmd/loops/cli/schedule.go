@@ -12,7 +12,7 @@ import (
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/internal/lookup"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -65,7 +65,7 @@ all times come that are on record.` + exitcode.Help(exitcode.OK, exitcode.Failed
 			if err != nil {
 				return err
 			}
-			all, wrong, err := schedule.List(cmd.Context(), p, time.Now())
+			all, wrong, err := trigger.ListSchedules(cmd.Context(), p, time.Now())
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ all times come that are on record.` + exitcode.Help(exitcode.OK, exitcode.Failed
 					ui.SayLine(a.Err, "warning: "+line)
 				}
 			}
-			if line := schedule.Notice(all, time.Now(), a.command("schedule install")); line != "" {
+			if line := trigger.Notice(all, time.Now(), a.command("schedule install")); line != "" {
 				ui.SayLine(a.Err, "warning: "+line)
 			}
 			if json {
@@ -109,10 +109,10 @@ not made up for. A run that it has started continues.` + exitcode.Help(exitcode.
 		if err != nil {
 			return err
 		}
-		plans, wrong := schedule.Chosen(p, args, engine.Operation("schedule "+cmd.Name()))
+		plans, wrong := trigger.ChosenPlans(p, args, engine.Operation("schedule "+cmd.Name()))
 		objects := []any{}
 		for _, plan := range plans {
-			changed, err := schedule.SetPaused(cmd.Context(), p, plan, pause, cmp.Or(a.sender(), "a user"))
+			changed, err := trigger.SetPaused(cmd.Context(), p, plan, pause, cmp.Or(a.sender(), "a user"))
 			if err != nil {
 				return err
 			}
@@ -144,7 +144,7 @@ while this run has not ended, overlap says what becomes of them.` + exitcode.Hel
 			if err != nil {
 				return err
 			}
-			return a.inBackground(cmd.Context(), view, schedule.RequestNow(plan, projectLock))
+			return a.inBackground(cmd.Context(), view, trigger.RequestNow(plan, projectLock))
 		},
 	}
 	cmd.Flags().BoolVarP(&view.json, "json", "j", false, "print JSON")
@@ -152,11 +152,11 @@ while this run has not ended, overlap says what becomes of them.` + exitcode.Hel
 }
 
 // scheduled returns a loop that has a schedule, and its project.
-func (a *app) scheduled(name string, see engine.Operation) (*project.Project, schedule.Plan, error) {
+func (a *app) scheduled(name string, see engine.Operation) (*project.Project, trigger.Plan, error) {
 	p, err := a.project()
 	if err != nil {
-		return nil, schedule.Plan{}, err
+		return nil, trigger.Plan{}, err
 	}
-	plan, err := schedule.Find(p, name, see)
+	plan, err := trigger.FindPlan(p, name, see)
 	return p, plan, a.shown(err)
 }

@@ -36,7 +36,7 @@ var asRecorded = map[string]string{
 // asks the store for runs passes them through it, or says above why not.
 func TestRunsAreShownAsTheyAre(t *testing.T) {
 	var files []string
-	for _, dir := range []string{".", "../../../engine", "../../../engine/notifier", "../../../engine/project", "../../../internal/*", "../../../internal/ui/*"} {
+	for _, dir := range []string{".", "../../../engine", "../../../engine/notify", "../../../engine/project", "../../../internal/*", "../../../internal/ui/*"} {
 		found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)

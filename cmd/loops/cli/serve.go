@@ -16,10 +16,9 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
+	"loops/engine/notify"
 	"loops/engine/project"
-	"loops/engine/schedule"
-	"loops/engine/webhook"
-	"loops/internal/alarm"
+	"loops/engine/trigger"
 	"loops/internal/config"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
@@ -130,13 +129,13 @@ func (a *app) nightShift(ctx context.Context, projects []web.Project) (wait func
 				ui.Say(a.Err, "loops: %s: %s\n", served.Name, line)
 			}
 		}
-		w := schedule.Watch{Open: served.Again, Begin: schedule.Begin(served.Begin), Say: say, Tell: func(f schedule.Firing) { say(views.FiringLine(f) + " (schedule of " + f.Loop + ")") }}
+		w := trigger.Watch{Open: served.Again, Begin: trigger.Begin(served.Begin), Say: say, Tell: func(f trigger.Firing) { say(views.FiringLine(f) + " (schedule of " + f.Loop + ")") }}
 		all.Go(func() { w.Run(ctx) })
-		waker := schedule.Waker{Open: served.Again, Begin: w.Begin, Say: say}
+		waker := trigger.Waker{Open: served.Again, Begin: w.Begin, Say: say}
 		all.Go(func() { waker.Run(ctx) })
 		served.Hooks.Say = say
 		all.Go(func() { served.Hooks.Run(ctx) })
-		alarms := alarm.Watch{Open: served.Again, Begin: w.Begin, Say: say, Tell: a.tellAlarms}
+		alarms := notify.AlarmWatch{Open: served.Again, Begin: w.Begin, Say: say, Tell: a.tellAlarms}
 		all.Go(func() { alarms.Run(ctx) })
 	}
 	return all.Wait
@@ -167,7 +166,7 @@ func (a *app) servedProjects(dirs []string) ([]web.Project, error) {
 			name = fmt.Sprintf("%s-%d", filepath.Base(p.Dir), n)
 		}
 		taken[name] = true
-		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached, Again: again, Examine: s.examine, Hooks: &webhook.Desk{Open: again, Begin: s.beginDetached}})
+		all = append(all, web.Project{Name: name, Dir: p.Dir, Open: s.webSession, Begin: s.beginDetached, Again: again, Examine: s.examine, Hooks: &trigger.Desk{Open: again, Begin: s.beginDetached}})
 	}
 	return all, nil
 }

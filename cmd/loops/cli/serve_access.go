@@ -7,7 +7,7 @@ import (
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
-	"loops/internal/access"
+	"loops/internal/auth"
 	"loops/internal/config"
 	"loops/internal/ui"
 )
@@ -38,10 +38,10 @@ sessions of a user whose password or role changed end.` + exitcode.Help(exitcode
 }
 
 func runServePasswd(a *app, args []string, o servePasswdOptions) error {
-	var role access.Role
+	var role auth.Role
 	var err error
 	if o.role != "" {
-		if role, err = access.ParseRole(o.role); err != nil {
+		if role, err = auth.ParseRole(o.role); err != nil {
 			return usageError{"--role: " + err.Error(), "loops serve passwd --help"}
 		}
 	}
@@ -50,17 +50,17 @@ func runServePasswd(a *app, args []string, o servePasswdOptions) error {
 	case len(args) == 1 && (o.remove || o.role != ""):
 		return usageError{"missing argument: NAME", "loops serve passwd --help"}
 	case len(args) == 1:
-		var users []access.User
-		users, err = access.Listed(file)
+		var users []auth.User
+		users, err = auth.Listed(file)
 		for _, u := range users {
 			ui.SayLine(a.Out, u.Name+" "+u.Role.String())
 		}
 	case o.remove:
-		err = access.RemoveUser(file, args[1])
+		err = auth.RemoveUser(file, args[1])
 	default:
 		var password string
 		if password, err = ui.ReadPassword(a.In, a.Err); err == nil {
-			err = access.SetUser(file, args[1], password, role)
+			err = auth.SetUser(file, args[1], password, role)
 		}
 	}
 	if err != nil {
@@ -82,7 +82,7 @@ are running, ADDRESS says which: host and port, as in the address. The token is 
   loops serve token --rotate`,
 		Args: arguments(0, 1, ""),
 		RunE: func(_ *cobra.Command, args []string) error {
-			told, err := access.Tokens(config.StateDir(a.getenv, "serve"), strings.Join(args, ""), rotate)
+			told, err := auth.Tokens(config.StateDir(a.getenv, "serve"), strings.Join(args, ""), rotate)
 			if err != nil {
 				return failure(engine.Failed, "%s", oneLine(err))
 			}

@@ -16,7 +16,6 @@ import (
 	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 )
@@ -133,7 +132,7 @@ func (a *app) showLoop(p *project.Project, l *fsm.Loop, others views.Resolver, o
 			ui.WriteActions(a.out, ui.Paint(a.coloured(a.Out)), l)
 		}
 		if o.diagrams != "" {
-			ui.Say(a.out, "\n%s", ui.Block(plain.Ours(diagram.Of(l).Text(cmp.Or(ui.Columns(a.Out, a.getenv), graphColumns), a.coloured(a.Out)))))
+			ui.Say(a.out, "\n%s", ui.Block(humanize.Ours(diagram.Of(l).Text(cmp.Or(ui.Columns(a.Out, a.getenv), graphColumns), a.coloured(a.Out)))))
 		}
 		return nil
 	}

@@ -8,11 +8,9 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/fsm/expression"
-	"loops/fsm/jq"
+	"loops/fsm/expr"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
-	"loops/internal/model"
 )
 
 // loopFiles returns every loop file there is.
@@ -45,7 +43,7 @@ func TestShownLoadsAgain(t *testing.T) {
 			continue
 		}
 		n++
-		sameLoop(t, file, loop, value.AppendJSONIndent(nil, model.Of(loop), "  "))
+		sameLoop(t, file, loop, value.AppendJSONIndent(nil, loopfile.ObjectOf(loop), "  "))
 		document, err := files.Document(file)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)
@@ -186,7 +184,7 @@ func differ(at string, a, b reflect.Value) string {
 // Every field of a definition is in its model: one that was forgotten would not change it.
 func TestModelHasEveryField(t *testing.T) {
 	base := func() *fsm.Loop {
-		l := model.Plain()
+		l := loopfile.PlainLoop()
 		s := l.States["plain"]
 		s.Evaluate = &fsm.Evaluate{}
 		*s.Evaluate = fsm.DefaultEvaluate("exit_code")
@@ -206,7 +204,7 @@ func TestModelHasEveryField(t *testing.T) {
 	}
 	// Extension is what the settings make of action_type, and Unproven what a state makes of its learning: neither is a key of a loop.
 	placed := map[string]bool{"File": true, "Pos": true, "SHA256": true, "Place": true, "Name": true, "Order": true, "States": true, "HasTarget": true, "HasSource": true, "HasPrevious": true, "Extension": true, "Unproven": true}
-	plain := string(value.AppendJSON(nil, model.Of(base())))
+	plain := string(value.AppendJSON(nil, loopfile.ObjectOf(base())))
 	fields := 0
 	for _, part := range []func(*fsm.Loop) any{
 		func(l *fsm.Loop) any { return l },
@@ -245,7 +243,7 @@ func TestModelHasEveryField(t *testing.T) {
 			}
 			change(t, typ.Name()+"."+name, field)
 			fields++
-			if string(value.AppendJSON(nil, model.Of(l))) == plain {
+			if string(value.AppendJSON(nil, loopfile.ObjectOf(l))) == plain {
 				t.Errorf("%s.%s is not in the model", typ.Name(), name)
 			}
 		}
@@ -257,9 +255,9 @@ func TestModelHasEveryField(t *testing.T) {
 
 // change makes a field something it is not.
 // one is an expression.
-func one(t *testing.T) *expression.Program {
+func one(t *testing.T) *expr.Program {
 	t.Helper()
-	p, err := expression.Compile("1")
+	p, err := expr.Compile("1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,13 +299,13 @@ func change(t *testing.T, name string, f reflect.Value) {
 		*v = []fsm.Assignment{{Key: "x", Value: one(t)}}
 	case *[]fsm.Case:
 		*v = []fsm.Case{{When: one(t), To: "x"}}
-	case **jq.Program:
-		p, err := jq.Compile(".x")
+	case **expr.Jq:
+		p, err := expr.CompileJq(".x")
 		if err != nil {
 			t.Fatal(err)
 		}
 		*v = p
-	case **expression.Program:
+	case **expr.Program:
 		*v = one(t)
 	case *[]*fsm.Branch:
 		*v = []*fsm.Branch{{Name: "x", State: &fsm.State{Action: "y"}}}

@@ -15,7 +15,6 @@ import (
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/disk"
-	"loops/internal/signing"
 	"loops/internal/ui"
 )
 
@@ -70,7 +69,7 @@ func runSign(a *app, o signOptions, names []string) error {
 		return err
 	}
 	if o.made {
-		public, err := signing.NewKey(file)
+		public, err := config.NewKey(file)
 		if errors.Is(err, fs.ErrExist) {
 			return failure(engine.Failed, "%s already exists; loops sign --public prints its public part", file)
 		}
@@ -81,7 +80,7 @@ func runSign(a *app, o signOptions, names []string) error {
 		ui.SayLine(a.out, public)
 		return nil
 	}
-	key, err := signing.ReadKey(file)
+	key, err := config.ReadKey(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return failure(engine.NotFound, "there is no key in %s; loops sign --new-key makes one", file)
 	}
@@ -89,12 +88,12 @@ func runSign(a *app, o signOptions, names []string) error {
 		return failure(engine.Failed, "the key in %s cannot be used: %v", file, project.Cause(err))
 	}
 	if o.public {
-		ui.SayLine(a.out, signing.Public(key))
+		ui.SayLine(a.out, config.PublicKey(key))
 		return nil
 	}
 	return o.each(a, names, func(loop string, definition []byte) (string, error) {
-		made := signing.Sign(key, definition)
-		return made.Key, disk.WriteWhole(signing.File(loop), func(w io.Writer) error {
+		made := config.Sign(key, definition)
+		return made.Key, disk.WriteWhole(config.SignatureFile(loop), func(w io.Writer) error {
 			_, err := io.WriteString(w, made.Text())
 			return err
 		})
@@ -115,7 +114,7 @@ func (o signOptions) keyFile(a *app) (string, error) {
 
 // checkSignature returns the key that signed a loop file, whose definition this is.
 func checkSignature(loop string, definition []byte) (string, error) {
-	s, err := signing.Read(loop)
+	s, err := config.ReadSignature(loop)
 	if err == nil && s == nil {
 		err = errors.New("it is not signed")
 	}
@@ -144,16 +143,16 @@ func (o signOptions) each(a *app, names []string, do func(loop string, definitio
 		}
 		key, wrong := do(l.File, definition)
 		if wrong != nil && !o.checking {
-			return failure(engine.Failed, "%s cannot be written: %v", p.Short(signing.File(l.File)), project.Cause(wrong))
+			return failure(engine.Failed, "%s cannot be written: %v", p.Short(config.SignatureFile(l.File)), project.Cause(wrong))
 		}
 		text, said := "signed by "+key, ""
 		if wrong != nil {
 			said = project.Cause(wrong).Error()
 			text, unsigned = said, append(unsigned, l.Name)
 		}
-		all = append(all, value.NewMap("loop", l.Name, "file", l.File, "signature", signing.File(l.File), "key", ui.OrNull(key), "error", ui.OrNull(said)))
+		all = append(all, value.NewMap("loop", l.Name, "file", l.File, "signature", config.SignatureFile(l.File), "key", ui.OrNull(key), "error", ui.OrNull(said)))
 		if !o.json {
-			ui.SayLines(a.out, ui.Block(p.Short(signing.File(l.File))+": "+text))
+			ui.SayLines(a.out, ui.Block(p.Short(config.SignatureFile(l.File))+": "+text))
 		}
 	}
 	if o.json {

@@ -10,7 +10,7 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
-	"loops/engine/dispatch"
+	"loops/engine/trigger"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/internal/worker"
@@ -55,10 +55,10 @@ begin before. stop takes a queued run out of its queue; status, history, logs -f
 	}
 	flags := cmd.Flags()
 	sharedflags.Context(flags, &o.request.Context)
-	flags.StringVar(&o.job.Queue, "queue", dispatch.DefaultQueue, "the `NAME` of the queue")
+	flags.StringVar(&o.job.Queue, "queue", trigger.DefaultQueue, "the `NAME` of the queue")
 	flags.StringSliceVar(&o.job.Labels, "label", nil, "only workers with this `LABEL`, or all of several")
 	flags.StringVar(&o.job.Key, "key", "", "runs of one `KEY` share a limit, and take turns with others")
-	flags.IntVar(&o.job.Priority, "priority", dispatch.DefaultPriority, "1 (first) to 4 (last)")
+	flags.IntVar(&o.job.Priority, "priority", trigger.DefaultPriority, "1 (first) to 4 (last)")
 	flags.StringVar(&o.at, "at", "", "do not begin before `TIME`")
 	flags.BoolVar(&o.request.Lock.None, "no-lock", false, "lock no files, and do not ask whether others did")
 	addOverrides(&o.request.Over, flags)

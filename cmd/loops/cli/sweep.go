@@ -9,7 +9,7 @@ import (
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/internal/service"
 	"loops/internal/ui"
 	"loops/internal/ui/treetext"
@@ -93,7 +93,7 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 		r, failed := e.Records(ctx)
 		var due []engine.Due
 		if failed == nil {
-			due, failed = schedule.WakeDue(ctx, r, o.dryRun, (&served{app: a}).beginDetached)
+			due, failed = trigger.WakeDue(ctx, r, o.dryRun, (&served{app: a}).beginDetached)
 		}
 		for _, d := range due {
 			changes = append(changes, reconcile.Change{ID: d.Run.ID, Loop: d.Run.Loop, Kind: "wake", Why: d.Why})

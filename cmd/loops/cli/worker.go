@@ -9,7 +9,7 @@ import (
 
 	"loops/cmd/loops/cli/exitcode"
 	"loops/cmd/loops/cli/stopsignal"
-	"loops/engine/dispatch"
+	"loops/engine/trigger"
 	"loops/internal/ui"
 	"loops/internal/worker"
 )
@@ -33,14 +33,14 @@ in .loops/logs. A user who may submit runs commands as the user of the worker: d
 		RunE: func(cmd *cobra.Command, _ []string) error { return runWorker(cmd.Context(), a, o) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Queue, "queue", dispatch.DefaultQueue, "the `NAME` of the queue")
+	flags.StringVar(&o.Queue, "queue", trigger.DefaultQueue, "the `NAME` of the queue")
 	flags.IntVar(&o.Slots, "slots", 1, "carry `N` runs at once")
 	flags.StringSliceVar(&o.Labels, "label", nil, "take runs that need this `LABEL`, too, or several")
 	return cmd
 }
 
 func runWorker(ctx context.Context, a *app, o worker.Options) error {
-	if err := dispatch.CheckQueue(o.Queue); err != nil {
+	if err := trigger.CheckQueue(o.Queue); err != nil {
 		return usageError{"--queue: " + err.Error(), "loops worker --help"}
 	}
 	if o.Slots < 1 || o.Slots > 1000 {

@@ -8,8 +8,8 @@ import (
 
 	"loops/engine"
 
+	"loops/internal/git"
 	"loops/internal/ui"
-	"loops/internal/worktree"
 )
 
 // checkTreeInput refuses an INPUT that was meant as the branch of --worktree, which has a value only behind a =. Where
@@ -22,9 +22,9 @@ func (a *app) checkTreeInput(ctx context.Context, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	git, done := engine.Git(p, a.engineOptions(), "")
+	runGit, done := engine.Git(p, a.engineOptions(), "")
 	defer done()
-	is, err := worktree.IsBranch(ctx, git, p.Dir, *o.input)
+	is, err := git.IsBranch(ctx, runGit, p.Dir, *o.input)
 	if err != nil {
 		return a.refused(engine.TreeError(err))
 	}

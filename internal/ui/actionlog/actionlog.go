@@ -19,8 +19,7 @@ import (
 	"loops/internal/disk"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
-	"loops/internal/stderrtail"
+	"loops/internal/process"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -45,8 +44,8 @@ type Printer struct {
 	lanes map[string]*lane // by the path of the branch; "" is the run itself
 	last  *lane            // that something was printed of
 	items inspect.ItemKeys
-	heard stderrtail.Said // what was printed of standard error as it came
-	began *lane           // of the action that began last
+	heard process.Said // what was printed of standard error as it came
+	began *lane        // of the action that began last
 	Acted bool
 
 	run    string
@@ -130,7 +129,7 @@ func (l *Printer) Event(e fsm.Event) {
 		n.start, n.skip = e.Seq, l.only != 0 && e.Seq != l.only
 		n.attempts++
 		l.began = n
-		n.title = fmt.Sprintf("==> step %s, %s: %s", n.at(e), n.path(e.Depth), plain.Cut(plain.Line(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
+		n.title = fmt.Sprintf("==> step %s, %s: %s", n.at(e), n.path(e.Depth), humanize.Cut(humanize.PlainLine(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
 	case fsm.EventActionOutput:
 		switch {
 		case l.Stderr, n.skip:
@@ -165,7 +164,7 @@ func (l *Printer) item(n *lane, e fsm.Event) {
 	l.end(n)
 	l.Acted, n.begun, n.told = true, true, false
 	n.start, n.skip = e.Seq, l.only != 0 && e.Seq != l.only
-	n.title = fmt.Sprintf("==> step %s, %s: item %s of %s, %s", n.at(e), n.path(e.Depth), inspect.Text(e.Get("item")), inspect.Text(e.Get("items")), plain.Line(inspect.Text(e.Get("key"))))
+	n.title = fmt.Sprintf("==> step %s, %s: item %s of %s, %s", n.at(e), n.path(e.Depth), inspect.Text(e.Get("item")), inspect.Text(e.Get("items")), humanize.PlainLine(inspect.Text(e.Get("key"))))
 	if inspect.Text(e.Get("exit_code")) != "0" {
 		l.failed = n.start
 	}
@@ -209,7 +208,7 @@ func (l *Printer) said(n *lane, text string) {
 // where standard error is among standard output.
 func (l *Printer) front(n *lane, stderr bool) (front string) {
 	if l.Several {
-		front = l.paint.Dim(l.run + " " + plain.Line(n.path(len(n.states)-1)) + ": ")
+		front = l.paint.Dim(l.run + " " + humanize.PlainLine(n.path(len(n.states)-1)) + ": ")
 	}
 	if stderr && !l.Stderr {
 		front += l.paint.Dim("! ")
@@ -388,7 +387,7 @@ func (l *Printer) print(n *lane, lines string) {
 // piece prints a part of a line of output, and its end if it is the last.
 func (l *Printer) piece(text string, ends bool) {
 	if !l.Raw {
-		text = plain.Colours(text)
+		text = humanize.Colours(text)
 	}
 	if ends {
 		text += "\n"

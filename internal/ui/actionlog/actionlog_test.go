@@ -8,7 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 // What branches print at once is under the action that printed it.
@@ -101,7 +101,7 @@ func TestLongLines(t *testing.T) {
 	// A colour is not cut in two.
 	for n := pieceSize - 8; n < pieceSize+2; n++ {
 		var out strings.Builder
-		w := plain.NewWriter(&out)
+		w := humanize.NewPlainWriter(&out)
 		l := &Printer{out: w}
 		if err := eachPiece(strings.NewReader(strings.Repeat("x", n)+"\x1b[1;31mred\x1b[0m\n"), l.piece); err != nil {
 			t.Fatal(err)

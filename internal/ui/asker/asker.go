@@ -12,7 +12,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -133,7 +133,7 @@ func (a *Asker) one(run context.Context, q *fsm.OpenQuestion) bool {
 		if err = a.Answer(run, said); err == nil || ctx.Err() != nil {
 			if now, _ := a.still(run, q.Address); now != nil && now.Quorum > 1 {
 				a.left = append(a.left, q.Address)
-				a.say("The question stays open: " + plain.Line(now.Standing()))
+				a.say("The question stays open: " + humanize.PlainLine(now.Standing()))
 			}
 			return true
 		}
@@ -156,18 +156,18 @@ func (a *Asker) say(text string) { ui.SayLine(a.Terminal.Out, "  "+text) }
 // show shows a question with its choices.
 func (a *Asker) show(q *fsm.OpenQuestion) {
 	for line := range strings.SplitSeq(strings.TrimSpace(q.Question), "\n") {
-		a.say("? " + plain.Line(line))
+		a.say("? " + humanize.PlainLine(line))
 	}
 	if q.Show != "" {
 		for line := range strings.SplitSeq(strings.TrimRight(q.Show, "\n"), "\n") {
-			a.say("| " + plain.Line(line))
+			a.say("| " + humanize.PlainLine(line))
 		}
 	}
 	if len(q.Who) > 0 {
-		a.say("  asked: " + plain.Line(strings.Join(q.Who, ", ")))
+		a.say("  asked: " + humanize.PlainLine(strings.Join(q.Who, ", ")))
 	}
 	if text := q.Standing(); text != "" {
-		a.say("  so far: " + plain.Line(text))
+		a.say("  so far: " + humanize.PlainLine(text))
 	}
 	words := make([]string, len(q.Choices))
 	for i, c := range q.Choices {
@@ -189,7 +189,7 @@ func (a *Asker) read(ctx context.Context, q *fsm.OpenQuestion) (engine.Answer, e
 		case text == "":
 		default:
 			if said.Choice, err = q.Chosen(text); err != nil {
-				a.say(plain.Line(err.Error()) + "; " + leave + " leaves it open")
+				a.say(humanize.PlainLine(err.Error()) + "; " + leave + " leaves it open")
 				continue
 			}
 			if q.Confirms(said.Choice) {

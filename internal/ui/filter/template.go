@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // Template returns the filter of a template of text/template. Besides the functions of that package it has join, json, pluck,
@@ -78,7 +77,7 @@ func functions(rows *strings.Builder) template.FuncMap {
 			}
 			return at.Local().Format(layout), nil
 		},
-		"truncate": func(columns int, v any) string { return plain.Cut(word(v), columns) },
+		"truncate": func(columns int, v any) string { return humanize.Cut(word(v), columns) },
 	}
 }
 

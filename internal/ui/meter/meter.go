@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 const (
@@ -62,7 +61,7 @@ func (m *Meter) Set(done, total int64) {
 	defer m.mu.Unlock()
 	if m.Width > 0 {
 		m.drawn = true
-		text = "\r" + plain.Cut(text, max(1, m.Width-1)) + "\x1b[K"
+		text = "\r" + humanize.Cut(text, max(1, m.Width-1)) + "\x1b[K"
 	} else {
 		text += "\n"
 	}
@@ -82,10 +81,10 @@ func (m *Meter) End() {
 	}
 }
 
-// Above has each write to these writers take the bar away first, as far as they are a [plain.Writer], and returns m.
+// Above has each write to these writers take the bar away first, as far as they are a [humanize.PlainWriter], and returns m.
 func (m *Meter) Above(writers ...io.Writer) *Meter {
 	for _, w := range writers {
-		if p, ok := w.(*plain.Writer); ok {
+		if p, ok := w.(*humanize.PlainWriter); ok {
 			p.Before(m.End)
 		}
 	}

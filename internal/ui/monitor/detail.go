@@ -13,8 +13,7 @@ import (
 	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
-	"loops/internal/stderrtail"
+	"loops/internal/process"
 	"loops/internal/ui/views"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -37,9 +36,9 @@ type detail struct {
 	steps   []*stepRow
 	log     []watch.Line
 	damaged bool
-	errs    stderrtail.Tail // of actions that run
-	said    stderrtail.Said // what was logged of it
-	live    bool            // when it was looked at last
+	errs    process.StderrTail // of actions that run
+	said    process.Said       // what was logged of it
+	live    bool               // when it was looked at last
 
 	loop    *fsm.Loop // nil = not known
 	note    string
@@ -145,7 +144,7 @@ func (d *detail) row(v *inspect.Visit) *stepRow {
 	if n := len(d.steps); n > 0 && v.Index < d.steps[n-1].visit.Index {
 		return nil // its row was so long ago that it is not kept
 	}
-	row := &stepRow{Step: watch.Step{Number: v.Number(), State: plain.Line(v.State)}, visit: v}
+	row := &stepRow{Step: watch.Step{Number: v.Number(), State: humanize.PlainLine(v.State)}, visit: v}
 	if d.steps = append(d.steps, row); len(d.steps) > 2*mostSteps {
 		d.steps = append(d.steps[:0], d.steps[len(d.steps)-mostSteps:]...)
 	}
@@ -170,10 +169,10 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 			row.Left = "about " + humanize.Duration(left) + " left"
 		}
 	case fsm.EventEvaluate:
-		row.Verdict, row.Left = plain.Line(inspect.Text(e.Get("verdict"))), ""
+		row.Verdict, row.Left = humanize.PlainLine(inspect.Text(e.Get("verdict"))), ""
 		row.Bad = row.Verdict == "error" // an ordinary no is no failure
 	case fsm.EventRoute:
-		row.To = plain.Line(inspect.Text(e.Get("to")))
+		row.To = humanize.PlainLine(inspect.Text(e.Get("to")))
 	}
 }
 
@@ -228,7 +227,7 @@ func (d *detail) line(l watch.Line) {
 	if len(l.Text) > longLine {
 		l.Text = strings.ToValidUTF8(l.Text[:longLine], "") + "…"
 	}
-	l.Text = plain.Line(plain.Uncoloured(l.Text))
+	l.Text = humanize.PlainLine(humanize.Uncoloured(l.Text))
 	if d.log = append(d.log, l); len(d.log) > 2*mostLines {
 		d.log = append(d.log[:0], d.log[len(d.log)-mostLines:]...)
 	}
@@ -240,9 +239,9 @@ func (d *detail) show(w *run) {
 	if d.shown != nil && !d.changed && !live {
 		return
 	}
-	s := &watch.Detail{ID: string(w.ID), Note: plain.Line(d.note)}
+	s := &watch.Detail{ID: string(w.ID), Note: humanize.PlainLine(d.note)}
 	if live {
-		s.Current = plain.Line(d.tally.Current())
+		s.Current = humanize.PlainLine(d.tally.Current())
 	}
 	for _, row := range d.steps[max(0, len(d.steps)-mostSteps):] {
 		step := row.Step

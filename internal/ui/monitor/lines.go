@@ -10,7 +10,6 @@ import (
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/internal/ui/views"
 	"loops/persistence"
@@ -116,12 +115,12 @@ func (o Lines) line(w *run) {
 	row, now := w.row(), time.Now()
 	if !o.JSON {
 		o.day.Heading(o.Out, now)
-		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, plain.Line(row.State), row.Step, row.Elapsed)
+		line := fmt.Sprintf("%s  %s  %-11s  %-16s  %-7s  %s", now.Format(time.TimeOnly), humanize.PlainLine(row.ID), row.Status, humanize.PlainLine(row.State), row.Step, row.Elapsed)
 		if row.Cost != "" {
 			line += "  " + row.Cost
 		}
 		if row.Note != "" {
-			line += "  " + plain.Line(row.Note)
+			line += "  " + humanize.PlainLine(row.Note)
 		}
 		ui.SayLine(o.Out, line)
 		return
@@ -148,5 +147,5 @@ func (o Lines) waiter(w persistence.Waiter, p *project.Project) {
 		return
 	}
 	o.day.Heading(o.Out, now)
-	ui.Say(o.Out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), plain.Line(row.ID), row.Status, row.State, row.Step, row.Elapsed, plain.Line(row.Note))
+	ui.Say(o.Out, "%s  %s  %-11s  %-16s  %-7s  %s  %s\n", now.Format(time.TimeOnly), humanize.PlainLine(row.ID), row.Status, row.State, row.Step, row.Elapsed, humanize.PlainLine(row.Note))
 }

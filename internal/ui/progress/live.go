@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"loops/internal/humanize"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -38,19 +37,19 @@ func (l *live) draw(now time.Time, p ui.Paint) {
 		return
 	}
 	l.drawn = text
-	fmt.Fprint(l.file, "\r"+plain.Sequences(p.Dim(text))+"\x1b[K") // past the writer that lets no cursor be moved
+	fmt.Fprint(l.file, "\r"+humanize.Sequences(p.Dim(text))+"\x1b[K") // past the writer that lets no cursor be moved
 }
 
 // text returns the line, cut to the width of the terminal less one column, where the cursor stays.
 func (l *live) text(now time.Time, width int) string {
 	room := width - 1
 	elapsed := " (" + humanize.Seconds(now.Sub(l.since)) + ")"
-	head := plain.Cut(l.head, max(room/2, room-len(elapsed)-1-plain.Width(l.last)))
-	text := plain.Cut(head, room-len(elapsed)) + elapsed
-	if l.last != "" && plain.Width(text)+2 < room {
+	head := humanize.Cut(l.head, max(room/2, room-len(elapsed)-1-humanize.Width(l.last)))
+	text := humanize.Cut(head, room-len(elapsed)) + elapsed
+	if l.last != "" && humanize.Width(text)+2 < room {
 		text += " " + l.last
 	}
-	return plain.Cut(text, room)
+	return humanize.Cut(text, room)
 }
 
 // erase takes the line away, so that others can be printed.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 func TestLiveText(t *testing.T) {
@@ -29,7 +29,7 @@ func TestLiveText(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s:\n got %q\nwant %q", c.name, got, c.want)
 		}
-		if w := plain.Width(got); w >= c.width {
+		if w := humanize.Width(got); w >= c.width {
 			t.Errorf("%s: %d columns in a terminal of %d", c.name, w, c.width)
 		}
 	}

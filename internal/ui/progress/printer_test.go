@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -29,7 +29,7 @@ func event(after time.Duration, kind string, pairs ...any) fsm.Event {
 // show feeds a run to a printer and returns what it printed.
 func show(p *Text, outcome fsm.Outcome, resume string, events ...fsm.Event) (out, errs string) {
 	var a, b bytes.Buffer
-	p.out, p.err = ui.NewBatchedSink(plain.NewWriter(&a)), ui.NewSink(plain.NewWriter(&b))
+	p.out, p.err = ui.NewBatchedSink(humanize.NewPlainWriter(&a)), ui.NewSink(humanize.NewPlainWriter(&b))
 	p.Header(Header{
 		Loop: &fsm.Loop{Name: "fix", MaxSteps: 50}, File: ".loops/fix.yaml", ShortDir: ".loops/runs/fix-1/", Run: persistence.Run{ID: "fix-1"}, Begin: began, Wake: "loops retry-now fix-1",
 	})

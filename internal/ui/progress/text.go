@@ -11,8 +11,7 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
-	"loops/internal/stderrtail"
+	"loops/internal/process"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -51,9 +50,9 @@ type Text struct {
 	state   string   // entered last, outside of sub-loops
 	output  string   // of the last action, for the end of a run that failed
 	errors  string
-	shown   bool             // output and errors were printed already
-	said    stderrtail.Said  // what was shown of standard error as it came
-	tail    *stderrtail.Tail // of the run that this process carries, where that is shown; nil = it is not
+	shown   bool                // output and errors were printed already
+	said    process.Said        // what was shown of standard error as it came
+	tail    *process.StderrTail // of the run that this process carries, where that is shown; nil = it is not
 	costs   inspect.CostSheet
 
 	draw    Draw           // nil = no diagrams
@@ -120,7 +119,7 @@ func (p *Text) Header(h Header) {
 		return
 	}
 	if !h.Attached && (p.live != nil || p.verbose) {
-		p.tail = &stderrtail.Tail{Dir: h.RunDir, Since: time.Now()}
+		p.tail = &process.StderrTail{Dir: h.RunDir, Since: time.Now()}
 	}
 	doing := "Running"
 	switch {
@@ -131,13 +130,13 @@ func (p *Text) Header(h Header) {
 	case h.Origin != nil:
 		doing = "Forking"
 	}
-	ui.Say(p.out, "%s loop: %s\n", doing, p.paint.Bold(plain.Line(h.Loop.Name)))
+	ui.Say(p.out, "%s loop: %s\n", doing, p.paint.Bold(humanize.PlainLine(h.Loop.Name)))
 	if p.max > 0 { // old records do not have it
 		ui.Say(p.out, "Max steps: %d\n", p.max)
 	}
-	ui.Say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", plain.Line(h.File), plain.Line(string(h.Run.ID)), plain.Line(h.ShortDir))
+	ui.Say(p.out, "  loop: %s\n  run: %s\n  run_dir: %s\n", humanize.PlainLine(h.File), humanize.PlainLine(string(h.Run.ID)), humanize.PlainLine(h.ShortDir))
 	if h.Origin != nil {
-		ui.Say(p.out, "  forked from: %s\n", plain.Line(ui.ForkedText(h.Origin)))
+		ui.Say(p.out, "  forked from: %s\n", humanize.PlainLine(ui.ForkedText(h.Origin)))
 	}
 	for _, note := range h.Notes {
 		ui.Say(p.out, "  %s\n", note)
@@ -146,7 +145,7 @@ func (p *Text) Header(h Header) {
 		ui.Say(p.out, "  agents: %s\n", h.Agents)
 	}
 	if h.Where != "" {
-		ui.Say(p.out, "  at: %s, step %d, after %s\n", plain.Line(h.Where), h.Run.Step, humanize.Duration(h.Elapsed))
+		ui.Say(p.out, "  at: %s, step %d, after %s\n", humanize.PlainLine(h.Where), h.Run.Step, humanize.Duration(h.Elapsed))
 	}
 	fmt.Fprintln(p.out)
 }
@@ -245,7 +244,7 @@ func (p *Text) Event(e fsm.Event) {
 	}
 	pad := strings.Repeat("  ", e.Depth)
 	if branch := inspect.Text(e.Get("branch")); branch != "" && e.Kind != fsm.EventBranchEnd && e.Kind != fsm.EventWorktreeAttached {
-		pad += plain.Line(p.items.Label(branch)) + ": "
+		pad += humanize.PlainLine(p.items.Label(branch)) + ": "
 	}
 	p.items.Add(e)
 	if e.Kind != fsm.EventRoute && p.verdict != "" { // a verdict that no route followed
@@ -275,7 +274,7 @@ func (p *Text) Event(e fsm.Event) {
 	case fsm.EventBranchStart, fsm.EventItemStart, fsm.EventItemTaken: // it is reported when it ends, and was by the other run
 	case fsm.EventBranchEnd, fsm.EventItemEnd:
 		p.flushHead()
-		line := plain.Line(inspect.EventText(e))
+		line := humanize.PlainLine(inspect.EventText(e))
 		if inspect.Text(e.Get("verdict")) == "yes" {
 			line = p.paint.Dim(line)
 		} else {
@@ -298,12 +297,12 @@ func (p *Text) Event(e fsm.Event) {
 		p.flushHead()
 		p.verdict, p.why = inspect.Text(e.Get("verdict")), ""
 		if !p.verbose {
-			p.why = plain.Line(inspect.WhyVerdict(e))
+			p.why = humanize.PlainLine(inspect.WhyVerdict(e))
 			break
 		}
 		for _, text := range inspect.VerdictLines(e) {
 			for line := range strings.SplitSeq(text, "\n") {
-				p.print(pad + Indent + p.paint.Dim(plain.Line(line)))
+				p.print(pad + Indent + p.paint.Dim(humanize.PlainLine(line)))
 			}
 		}
 	case fsm.EventRoute:
@@ -320,24 +319,24 @@ func (p *Text) Event(e fsm.Event) {
 		if inspect.Text(e.Get("wait")) == fsm.WaitCircuit && p.wake != "" {
 			line += "; to continue at once: " + p.wake
 		}
-		p.print(pad + Indent + p.paint.Amber(plain.Line(line)))
+		p.print(pad + Indent + p.paint.Amber(humanize.PlainLine(line)))
 	case fsm.EventSet:
 		p.flushHead()
-		p.print(pad + Indent + p.paint.Dim(plain.Line("set "+inspect.SetText(e))))
+		p.print(pad + Indent + p.paint.Dim(humanize.PlainLine("set "+inspect.SetText(e))))
 	case fsm.EventMessagesAppend, fsm.EventPromptSizeWarn, fsm.EventHostSubprocRSS, fsm.EventActionKilled:
 		if p.verbose {
-			p.print(pad + Indent + p.paint.Dim(plain.Line(e.Kind+" "+inspect.Pairs(e))))
+			p.print(pad + Indent + p.paint.Dim(humanize.PlainLine(e.Kind+" "+inspect.Pairs(e))))
 		}
 	default:
 		p.flushHead()
 		if line := inspect.EventText(e); line != "" {
-			p.print(pad + Indent + p.paint.Amber(plain.Line(line)))
+			p.print(pad + Indent + p.paint.Amber(humanize.PlainLine(line)))
 			for source := range strings.Lines(inspect.Source(e)) {
-				p.print(pad + Indent + p.paint.Dim(plain.Line(strings.TrimSuffix(source, "\n"))))
+				p.print(pad + Indent + p.paint.Dim(humanize.PlainLine(strings.TrimSuffix(source, "\n"))))
 			}
 			break
 		}
-		p.print(pad + Indent + p.paint.Amber(plain.Line(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+inspect.Pairs(e)))))
+		p.print(pad + Indent + p.paint.Amber(humanize.PlainLine(strings.TrimSpace(strings.ReplaceAll(e.Kind, "_", " ")+": "+inspect.Pairs(e)))))
 	}
 }
 

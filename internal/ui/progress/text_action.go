@@ -8,13 +8,12 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
 func (p *Text) startAction(e fsm.Event, pad string) {
 	action := inspect.Text(e.Get("action"))
-	lines := []string{plain.Cut(plain.Line(humanize.FirstLine(action)), 100)}
+	lines := []string{humanize.Cut(humanize.PlainLine(humanize.FirstLine(action)), 100)}
 	if p.verbose {
 		lines = strings.Split(strings.TrimRight(action, "\n| "), "\n")
 		for i := range lines[1:] {
@@ -37,7 +36,7 @@ func (p *Text) startAction(e fsm.Event, pad string) {
 	what := lines[0]
 	if p.loop != nil && e.Depth == 0 {
 		if st := p.loop.States[p.state]; st != nil && st.Title() != "" {
-			what = plain.Line(st.Title())
+			what = humanize.PlainLine(st.Title())
 		}
 	}
 	p.live.set(p.place+" > "+what, e.Time)
@@ -46,7 +45,7 @@ func (p *Text) startAction(e fsm.Event, pad string) {
 func (p *Text) showOutput(pad, lines string) {
 	p.readStderr()
 	if p.live != nil {
-		p.live.last = plain.Line(plain.Uncoloured(lastLine(lines)))
+		p.live.last = humanize.PlainLine(humanize.Uncoloured(lastLine(lines)))
 		return
 	}
 	p.flushHead()
@@ -58,7 +57,7 @@ func (p *Text) block(front, lines string) {
 	var b strings.Builder
 	for line := range strings.SplitSeq(lines, "\n") {
 		b.WriteString(front)
-		b.WriteString(plain.Colours(line))
+		b.WriteString(humanize.Colours(line))
 		b.WriteByte('\n')
 	}
 	io.WriteString(p.out, b.String()) //nolint:errcheck // a sink never fails
@@ -120,7 +119,7 @@ func (p *Text) stderr(file, text string) {
 	switch {
 	case p.quiet:
 	case p.live != nil:
-		p.live.last = "! " + plain.Line(plain.Uncoloured(lastLine(text)))
+		p.live.last = "! " + humanize.PlainLine(humanize.Uncoloured(lastLine(text)))
 	default:
 		p.flushHead()
 		p.block(Indent+p.paint.Dim("! "), text)

@@ -2,8 +2,8 @@ package progress
 
 import (
 	"loops/fsm"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -58,5 +58,5 @@ func (p *Text) mark(verdict string) string {
 		return p.paint.Red(verdict)
 	case inspect.Neutral:
 	}
-	return p.paint.Amber(plain.Line(verdict))
+	return p.paint.Amber(humanize.PlainLine(verdict))
 }

@@ -8,10 +8,9 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/git"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 	"loops/internal/ui"
-	"loops/internal/worktree"
 )
 
 // Lines returns sentences about what became of a work tree. The first is enough for short output; it is "" where
@@ -21,7 +20,7 @@ func Lines(r engine.TreeReport) (lines []string) {
 	work := fmt.Sprintf("Work tree %s (branch %s)", place, r.Tree.Branch)
 	switch {
 	case r.Err != nil:
-		return []string{work + " was left as it is: " + humanize.OneLine(r.Err), "  look at it: git -C " + plain.ShellWord(place) + " status"}
+		return []string{work + " was left as it is: " + humanize.OneLine(r.Err), "  look at it: git -C " + humanize.ShellWord(place) + " status"}
 	case r.State.Unlinked != nil:
 		return []string{"The folder is left as it is, but " + r.State.Unlinked.Error() + ".", "  repair: " + r.State.Unlinked.Repair()}
 	case r.State.Gone && !r.Branch:
@@ -37,7 +36,7 @@ func Lines(r engine.TreeReport) (lines []string) {
 			text += " and the branch"
 		}
 		return []string{text + "."}
-	case !r.Kept && r.How == worktree.Discard && !r.State.Empty(r.Tree):
+	case !r.Kept && r.How == git.Discard && !r.State.Empty(r.Tree):
 		lines = []string{fmt.Sprintf("Discarded the work tree %s with %s.", place, contents(r))}
 		if r.Branch && r.State.Commits > 0 && r.State.On == r.Tree.Branch {
 			lines = append(lines, "  The commits are still on branch "+r.Tree.Branch+".")
@@ -52,7 +51,7 @@ func Lines(r engine.TreeReport) (lines []string) {
 	switch {
 	case r.Merged != "":
 		lines = append(lines, "  merged into "+r.Merged+", but not removed: "+r.Why)
-	case r.Why != "" && r.How == worktree.Merge:
+	case r.Why != "" && r.How == git.Merge:
 		lines = append(lines, "  not merged: "+r.Why)
 	case r.Why != "":
 		lines = append(lines, "  not removed: "+r.Why)
@@ -64,7 +63,7 @@ func Lines(r engine.TreeReport) (lines []string) {
 func hints(r engine.TreeReport, place string) (lines []string) {
 	s, git := r.State, gitOf(r)
 	if s.Files > 0 {
-		lines = append(lines, "  look:   git -C "+plain.ShellWord(place)+" status")
+		lines = append(lines, "  look:   git -C "+humanize.ShellWord(place)+" status")
 	}
 	if s.Commits > 0 {
 		tip := cmp.Or(s.On, shortCommit(s.Head)) // the action may have left the branch
@@ -84,11 +83,11 @@ func hints(r engine.TreeReport, place string) (lines []string) {
 	case s.Gone:
 		remove = git + " worktree prune"
 	case s.Locked:
-		remove += "--force --force " + plain.ShellWord(place)
+		remove += "--force --force " + humanize.ShellWord(place)
 	case s.Files > 0 || s.Submodules:
-		remove += "--force " + plain.ShellWord(place)
+		remove += "--force " + humanize.ShellWord(place)
 	default:
-		remove += plain.ShellWord(place)
+		remove += humanize.ShellWord(place)
 	}
 	if r.Tree.New && s.Tip != "" {
 		flag := " -d "
@@ -129,7 +128,7 @@ func gitOf(r engine.TreeReport) string {
 	if project.IsIn(r.Project.Cwd, r.Project.Dir) {
 		return "git"
 	}
-	return "git -C " + plain.ShellWord(r.Project.Dir)
+	return "git -C " + humanize.ShellWord(r.Project.Dir)
 }
 
 // contents says what is in the tree.

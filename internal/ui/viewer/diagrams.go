@@ -5,7 +5,7 @@ import (
 
 	"loops/fsm"
 	"loops/internal/diagram"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui/progress"
 	"loops/persistence"
 )
@@ -32,6 +32,6 @@ func Diagrams(width int, colour bool, find func(persistence.ID) *fsm.Loop) progr
 			m.Taken = []diagram.Step{{From: previous, To: state, Times: 1}}
 		}
 		g.Measure(m)
-		return strings.Split(plain.Ours(g.Text(width, colour)), "\n") // the last is blank, and a line below the drawing
+		return strings.Split(humanize.Ours(g.Text(width, colour)), "\n") // the last is blank, and a line below the drawing
 	}
 }

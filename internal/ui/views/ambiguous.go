@@ -6,7 +6,6 @@ import (
 	"loops/engine/project"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -19,7 +18,7 @@ func AmbiguousText(e *project.AmbiguousError) string {
 	}
 	var b strings.Builder
 	ui.WriteTable(&b, rows)
-	return plain.Line(e.What) + "; name one of them:\n" + strings.TrimRight(b.String(), "\n")
+	return humanize.PlainLine(e.What) + "; name one of them:\n" + strings.TrimRight(b.String(), "\n")
 }
 
 // HeldText says that a live process owns a run, and what to do.
@@ -28,5 +27,5 @@ func HeldText(e *persistence.HeldError) string {
 	if OutOfSight(r) {
 		return awayText(r)
 	}
-	return e.Error() + "; wait for it, or: loops stop " + plain.ShellWord(string(e.ID))
+	return e.Error() + "; wait for it, or: loops stop " + humanize.ShellWord(string(e.ID))
 }

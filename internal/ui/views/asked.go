@@ -9,7 +9,6 @@ import (
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -28,15 +27,15 @@ func (page *Page) PrintAsked(run persistence.Run, q *fsm.OpenQuestion, whole boo
 	}
 	page.indented("", head)
 	for line := range strings.SplitSeq(strings.TrimSpace(q.Question), "\n") {
-		page.indented("  ", plain.Line(line))
+		page.indented("  ", humanize.PlainLine(line))
 	}
 	if whole && q.Show != "" {
 		for line := range strings.SplitSeq(strings.TrimRight(q.Show, "\n"), "\n") {
-			page.indented("  | ", plain.Line(line))
+			page.indented("  | ", humanize.PlainLine(line))
 		}
 	}
 	if text := q.Standing(); text != "" {
-		page.indented("  ", "so far: "+plain.Line(text))
+		page.indented("  ", "so far: "+humanize.PlainLine(text))
 	}
 	if len(q.Confirm) > 0 {
 		page.indented("  ", "to be confirmed: "+strings.Join(q.Confirm, ", "))

@@ -8,14 +8,12 @@ import (
 	"text/tabwriter"
 	"unicode/utf8"
 
-	"loops/internal/align"
+	"loops/internal/inspect"
 
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/inspect"
-	"loops/internal/model"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -23,9 +21,9 @@ import (
 type Comparison struct {
 	All    bool
 	Sides  [2]*inspect.Path
-	Steps  [2]*align.Steps
+	Steps  [2]*inspect.StepList
 	Memory [2]*fsm.Snapshot // nil = it cannot be read
-	pairs  []align.Pair
+	pairs  []inspect.StepPair
 	first  int      // of pairs: where they part; len(pairs) = nowhere
 	fork   string   // that one run is a fork of the other; "" = it is not
 	shared int      // how many steps the other one had before that
@@ -36,7 +34,7 @@ type Comparison struct {
 // Compare finds out where the two runs part, and how their values differ.
 func (d *Comparison) Compare() {
 	from := d.begin()
-	d.pairs = align.Compare(d.Steps[0], d.Steps[1], from[0], from[1])
+	d.pairs = inspect.CompareSteps(d.Steps[0], d.Steps[1], from[0], from[1])
 	for d.first < len(d.pairs) && d.pairs[d.first].Same {
 		d.first++
 	}
@@ -48,17 +46,17 @@ func (d *Comparison) Compare() {
 
 // valuesOf says how the values of two mappings differ.
 func (d *Comparison) valuesOf(in string, x, y *value.Map) {
-	lines := &model.Changes{}
-	for _, k := range model.Union(x, y) {
+	lines := &loopfile.Changes{}
+	for _, k := range loopfile.KeysOfBoth(x, y) {
 		was, first := x.Get(k)
 		now, second := y.Get(k)
 		switch {
 		case k == "run_dir": // is another one for every run
 		case !second:
-			lines.Add("%s%s: only in the first, %s", in, k, model.Brief(was))
+			lines.Add("%s%s: only in the first, %s", in, k, loopfile.Brief(was))
 		case !first:
-			lines.Add("%s%s: only in the second, %s", in, k, model.Brief(now))
-		case !model.Same(was, now) && !model.Same(was, d.inFirst(now)):
+			lines.Add("%s%s: only in the second, %s", in, k, loopfile.Brief(now))
+		case !loopfile.SameValue(was, now) && !loopfile.SameValue(was, d.inFirst(now)):
 			lines.Value(in+k, was, now)
 		}
 	}
@@ -127,7 +125,7 @@ func (d *Comparison) printFirst(page *Page) {
 		before = fmt.Sprintf("They took the same way through %s, then", humanize.Count(d.first, "state"))
 	}
 	switch {
-	case p.A != align.None && p.B != align.None:
+	case p.A != inspect.NoStep && p.B != inspect.NoStep:
 		s := d.at(0, p.A)
 		ui.Say(page.Out, "%s: step %s, %s\n", before, s.Number, s.Path)
 	default:
@@ -144,8 +142,8 @@ func (d *Comparison) printFirst(page *Page) {
 }
 
 // at returns a step of one side, nil where it is not there.
-func (d *Comparison) at(side int, place int32) *align.Step {
-	if place == align.None {
+func (d *Comparison) at(side int, place int32) *inspect.AlignedStep {
+	if place == inspect.NoStep {
 		return nil
 	}
 	s := d.Steps[side].At(int(place))
@@ -153,9 +151,9 @@ func (d *Comparison) at(side int, place int32) *align.Step {
 }
 
 // next returns the first step of one side from where the runs part; nil where it has no more.
-func (d *Comparison) next(side int) *align.Step {
+func (d *Comparison) next(side int) *inspect.AlignedStep {
 	for _, p := range d.pairs[d.first:] {
-		if place := [2]int32{p.A, p.B}[side]; place != align.None {
+		if place := [2]int32{p.A, p.B}[side]; place != inspect.NoStep {
 			return d.at(side, place)
 		}
 	}
@@ -201,8 +199,8 @@ func (d *Comparison) eachRow(row func([8]string)) {
 		}
 		rest()
 		x, y := d.at(0, p.A), d.at(1, p.B)
-		cells := [8]string{Mark(p), plain.Line(cmp.Or(x, y).Path)}
-		for i, s := range []*align.Step{x, y} {
+		cells := [8]string{Mark(p), humanize.PlainLine(cmp.Or(x, y).Path)}
+		for i, s := range []*inspect.AlignedStep{x, y} {
 			if s != nil {
 				cells[2+3*i], cells[3+3*i], cells[4+3*i] = s.Number, Came(s), humanize.Duration(s.Took)
 			}

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/inspect"
-	"loops/internal/move"
 )
 
 // begin returns the steps from which on the two runs are compared. What a run did before the other one was forked from it
@@ -34,7 +34,7 @@ func (d *Comparison) inFirst(v any) any {
 		return strings.TrimRight(inspect.Text(dir), "/")
 	}
 	m := &fsm.Snapshot{Captured: value.NewMap("v", v)}
-	move.Rebase(m, []move.Folder{{From: dir(d.Memory[1]), To: dir(d.Memory[0])}})
+	project.RebasePaths(m, []project.MovedFolder{{From: dir(d.Memory[1]), To: dir(d.Memory[0])}})
 	v, _ = m.Captured.Get("v")
 	return v
 }

@@ -4,11 +4,10 @@ import (
 	"fmt"
 	"strings"
 
-	"loops/internal/align"
+	"loops/internal/inspect"
 
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 )
 
 // ShownPairs is how many steps around each difference diff shows.
@@ -43,26 +42,26 @@ func Steady(captured *value.Map) *value.Map {
 }
 
 // Came is what a step came to.
-func Came(s *align.Step) string {
+func Came(s *inspect.AlignedStep) string {
 	var parts []string
 	if s.Exited {
 		parts = append(parts, fmt.Sprintf("exit code %d", s.Exit))
 	}
 	if s.Verdict != "" {
-		parts = append(parts, plain.Line(s.Verdict))
+		parts = append(parts, humanize.PlainLine(s.Verdict))
 	}
 	if s.To != "" {
-		parts = append(parts, "-> "+plain.Line(s.To))
+		parts = append(parts, "-> "+humanize.PlainLine(s.To))
 	}
 	return humanize.Dash(strings.Join(parts, ", "))
 }
 
 // Mark is the sign in front of a pair of steps.
-func Mark(p align.Pair) string {
+func Mark(p inspect.StepPair) string {
 	switch {
-	case p.B == align.None:
+	case p.B == inspect.NoStep:
 		return "<"
-	case p.A == align.None:
+	case p.A == inspect.NoStep:
 		return ">"
 	case p.Same:
 		return "="

@@ -2,7 +2,6 @@ package views
 
 import (
 	"loops/fsm/value"
-	"loops/internal/align"
 	"loops/internal/inspect"
 	"loops/internal/ui"
 )
@@ -17,7 +16,7 @@ func PathObject(p *inspect.Path) *value.Map {
 }
 
 // StepObject is a step for a program; nil where there is none.
-func StepObject(s *align.Step) any {
+func StepObject(s *inspect.AlignedStep) any {
 	if s == nil {
 		return nil
 	}

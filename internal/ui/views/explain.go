@@ -8,7 +8,6 @@ import (
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -28,7 +27,7 @@ func (page *Page) PrintExplanation(x *inspect.Story, step bool) {
 			front = "  "
 		}
 		for _, s := range p.Said {
-			ui.SayLine(out, front+plain.Line(s.Text)+brackets(s.Events))
+			ui.SayLine(out, front+humanize.PlainLine(s.Text)+brackets(s.Events))
 			for line := range strings.Lines(s.Source) {
 				ui.SayLine(out, front+strings.TrimSuffix(line, "\n"))
 			}

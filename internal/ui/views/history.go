@@ -9,7 +9,6 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -23,7 +22,7 @@ func EventDetail(e fsm.Event, p ui.Paint, verbose bool) string {
 		if verbose {
 			return get("action")
 		}
-		return plain.Cut(humanize.FirstLine(get("action")), 120)
+		return humanize.Cut(humanize.FirstLine(get("action")), 120)
 	case fsm.EventActionOutput:
 		return get("line")
 	case fsm.EventActionComplete:

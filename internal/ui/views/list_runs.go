@@ -12,7 +12,6 @@ import (
 	"loops/engine/project"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -154,7 +153,7 @@ func WriteRuns(out io.Writer, lines []RunLine, width int) {
 	}
 	for i := range all {
 		for _, c := range columns {
-			*c(&all[i]) = plain.Line(*c(&all[i]))
+			*c(&all[i]) = humanize.PlainLine(*c(&all[i]))
 		}
 	}
 	const state = 2
@@ -162,7 +161,7 @@ func WriteRuns(out io.Writer, lines []RunLine, width int) {
 		for i, c := range columns {
 			most := 0
 			for j := range all {
-				most = max(most, plain.Width(*c(&all[j])))
+				most = max(most, humanize.Width(*c(&all[j])))
 			}
 			if sum += most + 2; i == state {
 				states = most
@@ -179,7 +178,7 @@ func WriteRuns(out io.Writer, lines []RunLine, width int) {
 			break
 		} else if room := states - over; room >= leastState || drop == 4 {
 			for i := range all {
-				all[i].state = plain.Cut(all[i].state, max(leastState, room))
+				all[i].state = humanize.Cut(all[i].state, max(leastState, room))
 			}
 			break
 		}
@@ -201,11 +200,11 @@ func WriteRuns(out io.Writer, lines []RunLine, width int) {
 		}
 		fmt.Fprint(out, line)
 		for _, note := range all[i].notes {
-			if note = plain.Line(note); note == "" {
+			if note = humanize.PlainLine(note); note == "" {
 				continue
 			}
 			if width > 0 {
-				note = plain.Cut(note, max(20, width-3))
+				note = humanize.Cut(note, max(20, width-3))
 			}
 			ui.SayLine(out, "  "+note)
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 )
 
 // Interrupted runs are below those that are running. The table fits on a screen of 80 columns as long as names do, and
@@ -48,7 +48,7 @@ fix-20261121T103405         awaiting_continuation  a               3       3d04h
 			t.Errorf("%d columns: got\n%s\nwant\n%s", c.width, b.String(), c.want)
 		}
 		for line := range strings.Lines(b.String()) {
-			if n := plain.Width(strings.TrimSpace(line)); c.width > 0 && n > c.width {
+			if n := humanize.Width(strings.TrimSpace(line)); c.width > 0 && n > c.width {
 				t.Errorf("%d columns: a line has %d: %s", c.width, n, line)
 			}
 		}

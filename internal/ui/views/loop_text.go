@@ -8,7 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -48,7 +48,7 @@ func (page *Page) PrintLoop(p *project.Project, l *fsm.Loop) {
 	fmt.Fprintln(page.Out)
 	var states [][]string
 	for _, name := range l.Order {
-		states = append(states, []string{plain.Line(name), Does(l.States[name]), Ways(l.States[name])})
+		states = append(states, []string{humanize.PlainLine(name), Does(l.States[name]), Ways(l.States[name])})
 	}
 	ui.WriteTable(page.Out, states)
 }

@@ -7,7 +7,6 @@ import (
 	"loops/engine/project"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -23,14 +22,14 @@ func SettingsText(e *project.SettingsError, then string) ui.Block {
 	if len(files) > 1 {
 		verb = " have"
 	}
-	return ui.Block(plain.Line(humanize.And(files))+verb+" mistakes"+then+":\n") + ui.LinesOf(lines)
+	return ui.Block(humanize.PlainLine(humanize.And(files))+verb+" mistakes"+then+":\n") + ui.LinesOf(lines)
 }
 
 // NoIDText says that no run has an id, and what the user may have meant.
 func NoIDText(no *project.NoIDError) string {
 	switch {
 	case no.Runs > 0:
-		return fmt.Sprintf("%s is a loop with %s, and no run; loops history %s lists their ids, loops prune removes old ones", no.ID, humanize.Count(no.Runs, "run"), plain.ShellWord(no.ID))
+		return fmt.Sprintf("%s is a loop with %s, and no run; loops history %s lists their ids, loops prune removes old ones", no.ID, humanize.Count(no.Runs, "run"), humanize.ShellWord(no.ID))
 	case no.Near != "":
 		return fmt.Sprintf("there is no run %s; did you mean %s?", no.ID, no.Near)
 	}
@@ -43,5 +42,5 @@ func NoSuchStep(r persistence.Run, number string, last *inspect.Visit) error {
 		return engine.Refuse(engine.NotFound, "nothing is recorded of the steps of run %s", r.ID)
 	}
 	return engine.Refuse(engine.NotFound, "run %s has no step %s: it has taken %s; see: loops history %s -e state_enter -n 0",
-		r.ID, number, humanize.Count(last.Step, "step"), plain.ShellWord(string(r.ID)))
+		r.ID, number, humanize.Count(last.Step, "step"), humanize.ShellWord(string(r.ID)))
 }

@@ -1,14 +1,14 @@
 package views
 
 import (
-	"loops/engine/notifier"
+	"loops/engine/notify"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
 // PrintNotified shows what became of notifications that were tried out, and reports whether one failed.
-func PrintNotified(page *Page, chosen []int, results []*notifier.Result, asJSON bool) (failed bool, err error) {
+func PrintNotified(page *Page, chosen []int, results []*notify.Result, asJSON bool) (failed bool, err error) {
 	values := ui.List(chosen, func(i int) any {
 		r := results[i]
 		failed = failed || r.Err != nil
@@ -20,7 +20,7 @@ func PrintNotified(page *Page, chosen []int, results []*notifier.Result, asJSON 
 			ui.Say(page.Out, "%d. %s: %s (%s, %s)\n", i+1, r.Target, what, humanize.Count(r.Attempts, "attempt"), humanize.Duration(r.Took))
 		}
 		return value.NewMap("number", int64(i+1), "target", r.Target, "event", r.Event.Kind, "delivered", r.Err == nil,
-			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", notifier.ErrorText(r.Err))
+			"attempts", int64(r.Attempts), "duration_ms", r.Took.Milliseconds(), "error", notify.ErrorText(r.Err))
 	})
 	if asJSON {
 		if err := ui.WriteJSON(page.Out, values); err != nil {

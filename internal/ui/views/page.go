@@ -4,7 +4,7 @@ import (
 	"io"
 
 	"loops/engine"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -23,7 +23,7 @@ type Page struct {
 // CommandWith is a command line whose flags stand before its arguments, of which each may begin with "-".
 func (p *Page) CommandWith(verb string, flags []string, args ...string) string {
 	for _, f := range flags {
-		verb += " " + plain.ShellWord(f)
+		verb += " " + humanize.ShellWord(f)
 	}
 	return p.Command(append([]string{verb}, args...)...)
 }

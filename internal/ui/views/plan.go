@@ -7,10 +7,10 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/model"
 	"loops/internal/ui"
 )
 
@@ -36,7 +36,7 @@ func KindOf(s *fsm.State) string {
 // Edges returns the transitions out of a state as pairs of condition and target.
 func Edges(s *fsm.State) [][2]string {
 	var out [][2]string
-	for _, v := range model.Verdicts(s) {
+	for _, v := range loopfile.Verdicts(s) {
 		out = append(out, [2]string{"on_" + v, s.On[v]})
 	}
 	if s.Route != nil {

@@ -5,7 +5,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/internal/ui/progress"
 	"loops/persistence"
@@ -31,20 +31,20 @@ func WaiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
 // WaiterLoop names what a waiter waits with. What is read of the queue may have been written by any program.
 func WaiterLoop(w persistence.Waiter) string {
 	if w.Resumes != "" {
-		return plain.Line(w.Loop + " (resumes " + string(w.Resumes) + ")")
+		return humanize.PlainLine(w.Loop + " (resumes " + string(w.Resumes) + ")")
 	}
-	return plain.Line(w.Loop)
+	return humanize.PlainLine(w.Loop)
 }
 
 // WaitsForText is what a waiter waits for, for a table.
 func WaitsForText(o persistence.Obstacle) string {
 	switch {
 	case o.Run != "":
-		return plain.Line("run " + string(o.Run))
+		return humanize.PlainLine("run " + string(o.Run))
 	case o.Waiter != "":
-		return plain.Line(o.Loop + " (" + ShortWaiter(o.Waiter) + ")")
+		return humanize.PlainLine(o.Loop + " (" + ShortWaiter(o.Waiter) + ")")
 	case o.Loop != "":
-		return plain.Line("loop " + o.Loop)
+		return humanize.PlainLine("loop " + o.Loop)
 	}
 	return "-" // it came just now
 }
@@ -53,10 +53,10 @@ func WaitsForText(o persistence.Obstacle) string {
 func ShortScope(p *project.Project, w persistence.Waiter) string {
 	paths := make([]string, len(w.Scope))
 	for i, path := range w.Scope {
-		paths[i] = plain.Line(p.Short(path))
+		paths[i] = humanize.PlainLine(p.Short(path))
 	}
 	return strings.Join(paths, ", ")
 }
 
 // ShortWaiter is the beginning of the id of a place in the queue.
-func ShortWaiter(id string) string { return plain.Line(id[:min(len(id), shortID)]) }
+func ShortWaiter(id string) string { return humanize.PlainLine(id[:min(len(id), shortID)]) }

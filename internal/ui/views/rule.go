@@ -10,7 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/lint"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 )
 
@@ -85,7 +85,7 @@ func Fold(text string, width int) string {
 		}
 		line := ""
 		for _, word := range strings.Fields(paragraph) {
-			if line != "" && plain.Width(line)+1+plain.Width(word) > width {
+			if line != "" && humanize.Width(line)+1+humanize.Width(word) > width {
 				out = append(out, line)
 				line = ""
 			}

@@ -12,7 +12,6 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -107,7 +106,7 @@ func (t RunTable) Print(runs []persistence.Run) error {
 	ui.Say(w, "RUN\tOUTCOME\tSTARTED\tSTEPS\tTIME\t%sREASON\n", head)
 	ids := len("RUN")
 	for _, r := range runs {
-		ids = max(ids, plain.Width(string(r.ID)))
+		ids = max(ids, humanize.Width(string(r.ID)))
 	}
 	for _, r := range runs {
 		notes := append(ui.InProject(r), ui.DamageNote(r)...)
@@ -119,7 +118,7 @@ func (t RunTable) Print(runs []persistence.Run) error {
 		}
 		reason := strings.Join(notes, "; ")
 		if room := t.Page.Columns - ids - between; t.Page.Columns > 0 {
-			reason = plain.Cut(reason, max(leastReason, room))
+			reason = humanize.Cut(reason, max(leastReason, room))
 		}
 		if head != "" {
 			cost = t.Costs[r.ID].Text() + "\t"

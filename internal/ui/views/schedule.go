@@ -6,11 +6,10 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"loops/engine/schedule"
+	"loops/engine/trigger"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -27,13 +26,13 @@ func ScheduleLine(s *fsm.Schedule) string {
 		{s.Timezone != "", " in " + s.Timezone},
 		{len(s.Except) > 0, ", except " + strings.Join(s.Except, ", ")},
 		{s.Overlap == "queue", ", waits for the run before"},
-		{true, schedule.CatchUpText(s)},
+		{true, trigger.CatchUpText(s)},
 	} {
 		if more.has {
 			line += more.text
 		}
 	}
-	return plain.Line(line)
+	return humanize.PlainLine(line)
 }
 
 // WriteNextTimes writes times, and how far they are from now.
@@ -57,7 +56,7 @@ func NextTimesObject(l *fsm.Loop, times []time.Time) *value.Map {
 }
 
 // WriteSchedules writes schedules, whole if they are all: when each comes next, what became of its newest time, and its line.
-func WriteSchedules(out io.Writer, all []schedule.Listed, whole bool, now time.Time) error {
+func WriteSchedules(out io.Writer, all []trigger.ListedSchedule, whole bool, now time.Time) error {
 	if len(all) == 0 {
 		if whole {
 			ui.SayLine(out, "No loop has a schedule.")
@@ -74,7 +73,7 @@ func WriteSchedules(out io.Writer, all []schedule.Listed, whole bool, now time.T
 			next = l.Next.Format("Mon 2006-01-02 15:04 MST") + ", in " + humanize.Duration(l.Next.Sub(now))
 		}
 		last := "-"
-		if f, ok := schedule.Latest(l.Times); ok {
+		if f, ok := trigger.Latest(l.Times); ok {
 			last = FiringLine(f)
 		}
 		ui.Say(t, "%s\t%s\t%s\t%s\n", l.Loop, next, last, ScheduleLine(&l.Schedule))
@@ -88,9 +87,9 @@ func ScheduledObject(loop string, changed bool, run string) *value.Map {
 }
 
 // FiringLine is what became of a time of a schedule in one line.
-func FiringLine(f schedule.Firing) string {
+func FiringLine(f trigger.Firing) string {
 	line := f.At.Local().Format("2006-01-02 15:04 MST") + " " + f.State
-	if f.State == schedule.Started {
+	if f.State == trigger.Started {
 		line += ": " + string(f.Run)
 	} else if f.Why != "" {
 		line += ": " + humanize.Reason(f.Why)
@@ -98,25 +97,25 @@ func FiringLine(f schedule.Firing) string {
 	if f.Missed > 0 {
 		line += ", " + humanize.Count(f.Missed, "time") + " missed before"
 	}
-	return plain.Line(line)
+	return humanize.PlainLine(line)
 }
 
 // SchedulesObject returns schedules for programs.
-func SchedulesObject(all []schedule.Listed) []any {
+func SchedulesObject(all []trigger.ListedSchedule) []any {
 	at := func(t time.Time) any {
 		if t.IsZero() {
 			return nil
 		}
 		return t.Format(time.RFC3339)
 	}
-	return ui.List(all, func(l schedule.Listed) any {
+	return ui.List(all, func(l trigger.ListedSchedule) any {
 		o := value.NewMap("loop", l.Loop, "file", l.File, "cron", l.Schedule.Cron, "timezone", ui.OrNull(l.Schedule.Timezone),
 			"except", ui.Texts(l.Schedule.Except), "overlap", l.Schedule.Overlap, "catch_up", l.Schedule.CatchUp, "catch_up_limit", int64(l.Schedule.CatchUpLimit), "next", at(l.Next), "paused_by", nil, "paused_at", nil)
 		if l.Paused != nil {
 			o.Set("paused_by", l.Paused.By)
 			o.Set("paused_at", at(l.Paused.At))
 		}
-		o.Set("times", ui.List(l.Times, func(f schedule.Firing) any {
+		o.Set("times", ui.List(l.Times, func(f trigger.Firing) any {
 			return value.NewMap("at", at(f.At), "state", f.State, "run", ui.OrNull(string(f.Run)), "why", ui.OrNull(f.Why), "missed", int64(f.Missed))
 		}))
 		o.Set("heard_at", at(l.Heard))

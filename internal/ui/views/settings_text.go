@@ -8,7 +8,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/config"
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/internal/ui"
 	"loops/persistence/sqlstore"
 )
@@ -17,7 +17,7 @@ import (
 func PrintSettings(page *Page, p *project.Project, settings []Setting, origin bool) {
 	var table [][]string
 	for _, s := range settings {
-		row := []string{s.Key, plain.Cut(plain.Line(s.Text), 60)}
+		row := []string{s.Key, humanize.Cut(humanize.PlainLine(s.Text), 60)}
 		if origin {
 			row = append(row, s.From.Text)
 		}

@@ -9,7 +9,6 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 )
 
 // previewWidth is how much of an action the summary of a loop shows, in columns.
@@ -127,10 +126,10 @@ func ParameterLine(p fsm.Parameter) string {
 	case p.Required:
 		line += ", required"
 	case p.Default != nil:
-		line += " = " + plain.Cut(plain.Line(oneLineOf(inspect.Text(p.Default))), 40)
+		line += " = " + humanize.Cut(humanize.PlainLine(oneLineOf(inspect.Text(p.Default))), 40)
 	}
 	if p.Description != "" {
-		line += "; " + plain.Line(humanize.FirstLine(p.Description))
+		line += "; " + humanize.PlainLine(humanize.FirstLine(p.Description))
 	}
 	return line
 }
@@ -140,9 +139,9 @@ func ContextLine(l *fsm.Loop) string {
 	var out []string
 	for _, k := range l.Context.Keys() {
 		v, _ := l.Context.Get(k)
-		out = append(out, k+"="+plain.Cut(plain.Line(oneLineOf(inspect.Text(v))), 24))
+		out = append(out, k+"="+humanize.Cut(humanize.PlainLine(oneLineOf(inspect.Text(v))), 24))
 	}
-	return plain.Cut(strings.Join(out, "  "), 200)
+	return humanize.Cut(strings.Join(out, "  "), 200)
 }
 
 func oneLineOf(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -173,7 +172,7 @@ func Does(s *fsm.State) string {
 	var out []string
 	switch {
 	case s.Title() != "" && !s.Terminal:
-		out = append(out, plain.Cut(plain.Line(s.Title()), previewWidth))
+		out = append(out, humanize.Cut(humanize.PlainLine(s.Title()), previewWidth))
 	case s.Loop != "":
 		text := "runs loop " + s.Loop
 		if s.Worktree != "" {
@@ -185,13 +184,13 @@ func Does(s *fsm.State) string {
 	case s.Terminal:
 		out = append(out, "end")
 	case s.Await != nil:
-		out = append(out, plain.Cut(plain.Line(s.Await.String()), previewWidth))
+		out = append(out, humanize.Cut(humanize.PlainLine(s.Await.String()), previewWidth))
 	case s.Branches != nil:
 		for _, b := range s.Branches.List {
-			out = append(out, plain.Cut(plain.Line("parallel "+b.Name+": "+b.Text()), previewWidth))
+			out = append(out, humanize.Cut(humanize.PlainLine("parallel "+b.Name+": "+b.Text()), previewWidth))
 		}
 	case s.Each != nil:
-		out = append(out, plain.Cut(plain.Line(s.Each.String()+": $ "+s.Action), previewWidth))
+		out = append(out, humanize.Cut(humanize.PlainLine(s.Each.String()+": $ "+s.Action), previewWidth))
 	case s.Action != "":
 		kind := s.ActionType
 		if kind == "" || kind == "shell" {
@@ -199,7 +198,7 @@ func Does(s *fsm.State) string {
 		} else {
 			kind += ":"
 		}
-		out = append(out, plain.Cut(kind+" "+plain.Line(firstCodeLine(s.Action)), previewWidth))
+		out = append(out, humanize.Cut(kind+" "+humanize.PlainLine(firstCodeLine(s.Action)), previewWidth))
 	}
 	if s.Evaluate != nil && s.Next == "" {
 		out = append(out, "? "+s.Evaluate.Type)

@@ -7,7 +7,6 @@ import (
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 )
 
@@ -15,7 +14,7 @@ import (
 func VerdictShares(st *inspect.StateTally) string {
 	var words []string
 	for _, name := range st.Names() {
-		words = append(words, fmt.Sprintf("%s %d (%s)", humanize.Dash(plain.Line(name)), st.Verdicts[name], SharePercent(st.Verdicts[name], st.Judged())))
+		words = append(words, fmt.Sprintf("%s %d (%s)", humanize.Dash(humanize.PlainLine(name)), st.Verdicts[name], SharePercent(st.Verdicts[name], st.Judged())))
 	}
 	return humanize.Dash(strings.Join(words, ", "))
 }

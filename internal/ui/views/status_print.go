@@ -11,7 +11,6 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/plain"
 	"loops/internal/ui"
 	"loops/persistence"
 )
@@ -23,14 +22,14 @@ const (
 
 // row prints a line of status. On a terminal a long value continues below, and is cut if it is very long.
 func (page *Page) row(key, value string) {
-	if value = plain.Line(value); value == "" {
+	if value = humanize.PlainLine(value); value == "" {
 		return
 	}
 	lines := []string{value}
 	if width := page.Columns; width > 0 {
 		lines = strings.Split(Fold(value, max(20, width-rowIndent-1)), "\n")
 		if len(lines) > rowLines {
-			lines = append(lines[:rowLines-1:rowLines-1], plain.Cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
+			lines = append(lines[:rowLines-1:rowLines-1], humanize.Cut(lines[rowLines-1]+" …", max(20, width-rowIndent-1)))
 		}
 	}
 	ui.Say(page.Out, "%-10s %s\n", key+":", ui.Block(strings.Join(lines, "\n"+strings.Repeat(" ", rowIndent))))
@@ -57,7 +56,7 @@ func (page *Page) PrintStatus(p *project.Project, store *project.Records, v *ins
 		page.row("Idle", v.IdleText())
 	}
 	if d := v.Acting(); d > 0 {
-		page.row("Action", plain.Cut(v.ActionText(), 60)+"  (runs for "+humanize.Duration(d)+")")
+		page.row("Action", humanize.Cut(v.ActionText(), 60)+"  (runs for "+humanize.Duration(d)+")")
 	}
 	page.row("Git", v.GitText())
 	page.row("Not kept", v.LeftFiles())
@@ -233,11 +232,11 @@ func (page *Page) PrintBrief(v *inspect.Status) {
 
 // indented prints one line, cut to the terminal.
 func (page *Page) indented(front, line string) {
-	if line = plain.Line(line); line == "" {
+	if line = humanize.PlainLine(line); line == "" {
 		return
 	}
 	if width := page.Columns; width > 0 {
-		line = plain.Cut(line, max(20, width-1-len(front)))
+		line = humanize.Cut(line, max(20, width-1-len(front)))
 	}
 	ui.SayLine(page.Out, front+line)
 }

@@ -7,7 +7,6 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/humanize"
-	"loops/internal/plain"
 	"loops/persistence"
 )
 
@@ -51,7 +50,7 @@ func WaiterText(p *project.Project, w persistence.Waiter) string {
 // ObstacleText is what a waiter waits for.
 func ObstacleText(p *project.Project, w persistence.Waiter) string {
 	o := w.For
-	path := plain.Line(cmp.Or(p.Short(o.Path), ShortScope(p, w), "its scope"))
+	path := humanize.PlainLine(cmp.Or(p.Short(o.Path), ShortScope(p, w), "its scope"))
 	switch {
 	case o.Run != "":
 		return fmt.Sprintf("%s, which run %s has", path, o.Run)

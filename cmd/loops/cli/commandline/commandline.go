@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"loops/internal/plain"
+	"loops/internal/humanize"
 	"loops/persistence/sqlstore"
 )
 
@@ -55,7 +55,7 @@ func IsPostgres(arg string) bool {
 func Text(words []string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		quoted[i] = plain.ShellWord(word)
+		quoted[i] = humanize.ShellWord(word)
 	}
 	return "loops " + strings.Join(quoted, " ")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/engine"
-	"loops/internal/worktree"
+	"loops/internal/git"
 )
 
 // WorkTree are the flags of run and fork that choose a work tree. It is the value of --worktree.
@@ -57,7 +57,7 @@ func (f *WorkTree) Request() engine.TreeRequest {
 }
 
 // TreeEnds are the values of --worktree-end.
-var TreeEnds = []string{worktree.Keep, worktree.Merge, worktree.Discard}
+var TreeEnds = []string{git.Keep, git.Merge, git.Discard}
 
 // Check reports what is wrong with what was given.
 func (f *WorkTree) Check() error {

@@ -1,0 +1,56 @@
+package expr_test
+
+import (
+	"testing"
+
+	"loops/fsm/expr"
+	"loops/fsm/value"
+	"loops/internal/vectors"
+)
+
+func TestInterpolationVectors(t *testing.T) {
+	t.Parallel()
+	testTemplates(t, "interpolation.jsonl")
+}
+
+func TestFilterVectors(t *testing.T) {
+	t.Parallel()
+	testTemplates(t, "filters.jsonl")
+}
+
+func testTemplates(t *testing.T, name string) {
+	base, cases := vectors.Read(t, "testdata/vectors/"+name)
+	env := vectors.At[*value.Map](base, "env")
+	for _, c := range cases {
+		t.Run(vectors.At[string](c, "id"), func(t *testing.T) {
+			s := vectors.Scope(vectors.At[*value.Map](base, "ctx"), vectors.At[*value.Map](c, "ctx"))
+			s.Getenv = func(name string) (string, bool) {
+				v, ok := env.Get(name)
+				text, _ := v.(string)
+				return text, ok
+			}
+			text := vectors.At[string](c, "template")
+			got, err := expr.Expand(text, s)
+			switch {
+			case vectors.At[bool](c, "raises"):
+				if err == nil {
+					t.Errorf("%q gave %q, want an error", text, got)
+				}
+			case err != nil:
+				t.Errorf("%q: %v", text, err)
+			case got != vectors.At[string](c, "result"):
+				t.Errorf("%q gave %q, want %q", text, got, vectors.At[string](c, "result"))
+			}
+		})
+	}
+}
+
+func TestDurationVectors(t *testing.T) {
+	t.Parallel()
+	_, cases := vectors.Read(t, "testdata/vectors/duration.jsonl")
+	for _, c := range cases {
+		if got, want := expr.Elapsed(vectors.At[int64](c, "ms")), vectors.At[string](c, "text"); got != want {
+			t.Errorf("%s: %q, want %q", vectors.At[string](c, "id"), got, want)
+		}
+	}
+}

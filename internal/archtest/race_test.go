@@ -1,0 +1,63 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/token"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"loops/internal/testenv"
+)
+
+// raceFile lists the packages that CI tests under the race detector.
+const raceFile = "internal/testenv/race.txt"
+
+// concurrent finds comments that promise use by several goroutines at once.
+var concurrent = regexp.MustCompile(`\bmay be (called|used)( at once| by (several (goroutines|runs)|any))\b`)
+
+// TestRaceList wants the race detector for each package with tests that starts goroutines, or whose comments promise that
+// several may use it at once. -update rewrites the list.
+func TestRaceList(t *testing.T) {
+	t.Parallel()
+	tested, listed := map[string]bool{}, map[string]bool{}
+	eachGoFile(t, func(name string, _ *token.FileSet, f *ast.File) {
+		if strings.HasSuffix(name, "_test.go") {
+			tested[path.Dir(name)] = true
+		} else if startsGoroutine(f) || promisesConcurrency(f) {
+			listed[path.Dir(name)] = true
+		}
+	})
+	var list []string
+	for dir := range listed {
+		if tested[dir] {
+			list = append(list, "./"+dir+"\n")
+		}
+	}
+	slices.Sort(list)
+	testenv.Golden(t, raceFile, strings.Join(list, ""))
+}
+
+// startsGoroutine reports whether a file has a go statement, or has a group start one with its method Go.
+func startsGoroutine(f *ast.File) (found bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = true
+		case *ast.CallExpr:
+			if method, ok := n.Fun.(*ast.SelectorExpr); ok && method.Sel.Name == "Go" {
+				found = true
+			}
+		}
+		return !found
+	})
+	return found
+}
+
+func promisesConcurrency(f *ast.File) bool {
+	return slices.ContainsFunc(f.Comments, func(g *ast.CommentGroup) bool {
+		return concurrent.MatchString(strings.Join(strings.Fields(g.Text()), " "))
+	})
+}

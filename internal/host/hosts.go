@@ -1,4 +1,0 @@
-package host
-
-// hosts are looked for in PATH in this order, which is little-loops' where both know a host.
-var hosts = []*Host{claude, codex, gemini, kimi, qwen, opencode}
