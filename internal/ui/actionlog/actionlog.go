@@ -21,7 +21,6 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/process"
 	"loops/internal/ui"
-	"loops/persistence"
 )
 
 // Options choose what is written of the output of actions.
@@ -393,9 +392,4 @@ func (l *Printer) piece(text string, ends bool) {
 		text += "\n"
 	}
 	_, _ = io.WriteString(l.out, text) // a sink never fails
-}
-
-// New returns a printer of the output of the actions of a run, which is handed the events of the run in their order.
-func New(o Options, out io.Writer, p *project.Project, id persistence.ID, paint ui.Paint) *Printer {
-	return &Printer{Options: o, run: string(id), lanes: map[string]*lane{}, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
 }

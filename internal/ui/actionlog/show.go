@@ -3,6 +3,7 @@ package actionlog
 import (
 	"errors"
 	"io"
+	"path/filepath"
 	"sync"
 
 	"loops/engine/project"
@@ -49,4 +50,9 @@ func (o Options) show(out io.Writer, p *project.Project, r persistence.Run, pain
 	}
 	l.End()
 	return l.Acted, nil
+}
+
+// New returns a printer of the output of the actions of a run, which is handed the events of the run in their order.
+func New(o Options, out io.Writer, p *project.Project, id persistence.ID, paint ui.Paint) *Printer {
+	return &Printer{Options: o, run: string(id), lanes: map[string]*lane{}, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
 }
