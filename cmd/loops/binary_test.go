@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 )
 
@@ -25,19 +24,19 @@ func TestMain(m *testing.M) {
 	default:
 		*crashSeed = 1
 	}
-	code := programtest.Main(m)
+	code := testenv.Main(m)
 	theBrowser.end()
 	os.Exit(code)
 }
 
 var (
-	binary        = programtest.Binary
-	cleanEnv      = programtest.CleanEnv
-	must          = programtest.Must
-	readText      = programtest.ReadText
-	startPostgres = programtest.Postgres
-	ownPostgres   = programtest.OwnPostgres
-	torture       = programtest.Torture
-	waitForFile   = programtest.WaitForFile
-	writeText     = programtest.WriteText
+	binary        = testenv.Binary
+	cleanEnv      = testenv.CleanEnv
+	must          = testenv.Must
+	readText      = testenv.ReadText
+	startPostgres = testenv.Postgres
+	ownPostgres   = testenv.OwnPostgres
+	torture       = testenv.Torture
+	waitForFile   = testenv.WaitForFile
+	writeText     = testenv.WriteText
 )

@@ -24,7 +24,6 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 )
 
@@ -101,7 +100,7 @@ type sharedBrowser struct {
 var theBrowser sharedBrowser
 
 var browserStarts = sync.OnceValue(func() error {
-	return programtest.OnLastingThread(func() (err error) {
+	return testenv.OnLastingThread(func() (err error) {
 		b := &theBrowser
 		if b.profile, err = os.MkdirTemp("", "chromium"); err != nil {
 			return err
@@ -514,9 +513,9 @@ func TestPagesInABrowser(t *testing.T) {
 	})
 
 	t.Run("axe-core finds nothing serious, light and dark", func(t *testing.T) {
-		axe, err := os.ReadFile("../../internal/hosttest/testdata/node_modules/axe-core/axe.min.js")
+		axe, err := os.ReadFile("../../internal/testenv/testdata/node_modules/axe-core/axe.min.js")
 		if err != nil {
-			testenv.Skip(t, "axe-core: npm --prefix internal/hosttest/testdata run setup")
+			testenv.Skip(t, "axe-core: npm --prefix internal/testenv/testdata run setup")
 		}
 		run := start(t)
 		b := s.page(t, chromium, "/")

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"loops/internal/testenv"
-
-	"loops/internal/hosttest"
 )
 
 // These tests run loops with the real agent CLIs, as users do, against stand-ins for their vendors.
@@ -25,14 +23,14 @@ const cliPatience = 10 * time.Minute
 type cliProject struct {
 	dir, home string
 	env       []string
-	api       *hosttest.API
+	api       *testenv.VendorAPI
 	bin       string
 }
 
 func newCLIProject(t *testing.T, cli, loop string) cliProject {
 	t.Helper()
-	p := cliProject{dir: t.TempDir(), home: t.TempDir(), api: hosttest.Serve(t, cli), bin: binary(t)}
-	p.env = append(hosttest.Env(t, cli, p.api, p.home), "NO_COLOR=1", "LOOPS_VERIFY=1", "TZ=UTC")
+	p := cliProject{dir: t.TempDir(), home: t.TempDir(), api: testenv.ServeVendor(t, cli), bin: binary(t)}
+	p.env = append(testenv.CLIEnv(t, cli, p.api, p.home), "NO_COLOR=1", "LOOPS_VERIFY=1", "TZ=UTC")
 	if cli == "gemini" {
 		loop = strings.ReplaceAll(loop, "action_type: prompt", "action_type: prompt, model: gemini-2.5-flash")
 		loop = strings.ReplaceAll(loop, "type: llm_structured", "type: llm_structured, model: gemini-2.5-flash")
@@ -44,7 +42,7 @@ func newCLIProject(t *testing.T, cli, loop string) cliProject {
 	t.Cleanup(func() {
 		// The tools have HOME too, in whatever session they are. What is left may still be on its way out.
 		var left []string
-		if !testenv.Within(testenv.Patience, func() bool { left = hosttest.Alive(t, "HOME="+p.home); return len(left) == 0 }) {
+		if !testenv.Within(testenv.Patience, func() bool { left = testenv.Alive(t, "HOME="+p.home); return len(left) == 0 }) {
 			t.Errorf("left alive: %q", left)
 		}
 	})
@@ -87,7 +85,7 @@ func (p cliProject) until(t *testing.T, what string, is func() bool) {
 }
 
 func (p cliProject) made() bool {
-	_, err := os.Stat(filepath.Join(p.dir, hosttest.ToolMakes))
+	_, err := os.Stat(filepath.Join(p.dir, testenv.ToolMakes))
 	return err == nil
 }
 
@@ -95,7 +93,7 @@ func (p cliProject) made() bool {
 // again, what was left of the CLI ends, and the rest is done by the resume.
 func TestCLIKilledAndResumed(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "claude", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "claude", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 budget: {tokens: 1000, prompts: 6}
@@ -136,7 +134,7 @@ states:
 // Ctrl-C ends the CLI and the tool it runs, and the run can be resumed.
 func TestCLICtrlC(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "codex", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "codex", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 states:
@@ -151,7 +149,7 @@ states:
 		if code, said := done(); code != 130 {
 			t.Errorf("exit %d\n%s", code, said)
 		}
-		if left := hosttest.Alive(t, "HOME="+p.home); len(left) > 0 {
+		if left := testenv.Alive(t, "HOME="+p.home); len(left) > 0 {
 			t.Errorf("alive when loops had ended: %q", left)
 		}
 	})
@@ -160,7 +158,7 @@ states:
 // A key that is refused ends the run with a message that names host, state and reason, after one request.
 func TestCLIWrongKey(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "gemini", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "gemini", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 states:
@@ -182,7 +180,7 @@ states:
 // A budget ends a run before the prompt that it is too small for.
 func TestCLIBudget(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "qwen", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "qwen", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 budget: {tokens: 30}

@@ -17,7 +17,6 @@ import (
 	"testing"
 
 	"loops/internal/pgtest"
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
@@ -137,7 +136,7 @@ func ownRuns(t *testing.T, db *sql.DB, dir string) {
 // discard removes a copy.
 func (p cutProject) discard(t *testing.T) {
 	t.Helper()
-	programtest.RemoveSoon(t, p.cwd)
+	testenv.RemoveSoon(t, p.cwd)
 	if p.server != nil {
 		p.server.drop(t, p.store)
 	}

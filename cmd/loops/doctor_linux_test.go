@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/hosttest"
+	"loops/internal/testenv"
 )
 
 // The self-test of doctor, with the real agent CLIs.
 func TestDoctorWithCLIs(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "codex", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "codex", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, "")
 		model := []string{}
 		if cli == "gemini" { // left alone it asks a model which one to ask, for minutes if that has no answer

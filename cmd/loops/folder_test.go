@@ -4,7 +4,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"loops/internal/programtest"
+	"loops/internal/testenv"
 )
 
 // A folder is a project with its records in files.
@@ -13,11 +13,11 @@ type folder struct {
 	dir string
 }
 
-func (f folder) start(args ...string) *programtest.Process {
+func (f folder) start(args ...string) *testenv.Process {
 	f.t.Helper()
 	cmd := exec.Command(binary(f.t), args...)
 	cmd.Dir, cmd.Env = f.dir, cleanEnv(binary(f.t), f.dir)
-	return programtest.Start(f.t, cmd)
+	return testenv.StartProcess(f.t, cmd)
 }
 
 // output runs a command that is to succeed, and returns what it prints.

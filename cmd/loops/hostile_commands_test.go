@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 	"loops/persistence/sqlstore"
 )
@@ -289,7 +288,7 @@ func (p *hostileProject) interrupted(args ...string) {
 	p.seen[args[0]] = true
 	cmd := exec.Command(p.bin, args...)
 	cmd.Dir, cmd.Env = p.dir, p.env
-	running := programtest.Start(p.t, cmd)
+	running := testenv.StartProcess(p.t, cmd)
 	testenv.Wait(p.t, "output of "+strings.Join(args, " "), func() bool { return running.Said() != "" || running.Ended() })
 	if !running.Ended() {
 		_ = cmd.Process.Signal(os.Interrupt) // it may have ended by now

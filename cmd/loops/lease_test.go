@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"testing"
 
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 	_ "loops/persistence/sqlstore" // registers the driver
 )
@@ -46,15 +45,15 @@ func newSlowRun(t *testing.T, store string) slowRun {
 	return d
 }
 
-func (d slowRun) start(args ...string) *programtest.Process {
+func (d slowRun) start(args ...string) *testenv.Process {
 	d.t.Helper()
 	return d.startWith(exec.Command(binary(d.t), args...))
 }
 
-func (d slowRun) startWith(cmd *exec.Cmd) *programtest.Process {
+func (d slowRun) startWith(cmd *exec.Cmd) *testenv.Process {
 	d.t.Helper()
 	cmd.Dir, cmd.Env = d.dir, append(cleanEnv(binary(d.t), d.dir), "LOOPS_STORE="+d.store)
-	return programtest.Start(d.t, cmd)
+	return testenv.StartProcess(d.t, cmd)
 }
 
 // pids waits until n actions have begun, and returns their processes; fewer if the program ended before.

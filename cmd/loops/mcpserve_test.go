@@ -16,8 +16,6 @@ import (
 
 	"loops/internal/testenv"
 
-	"loops/internal/programtest"
-
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -38,7 +36,7 @@ var agentLoops = map[string]string{
 
 func newAgent(t *testing.T, args ...string) *agent {
 	dir := t.TempDir()
-	t.Cleanup(func() { programtest.RemoveSoon(t, dir) }) // a run that is shown as ended may still be busy in it
+	t.Cleanup(func() { testenv.RemoveSoon(t, dir) }) // a run that is shown as ended may still be busy in it
 	must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
 	for name, text := range agentLoops {
 		must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), []byte(text), 0o644))

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 )
 
@@ -56,7 +55,7 @@ var worlds = []world{
 }
 
 // in runs the program in a world.
-func (d slowRun) in(w world, args ...string) *programtest.Process {
+func (d slowRun) in(w world, args ...string) *testenv.Process {
 	d.t.Helper()
 	words := append(append(append([]string{}, w.command...), binary(d.t)), args...)
 	cmd := exec.Command(words[0], words[1:]...)
@@ -75,7 +74,7 @@ func (d slowRun) acts() bool {
 }
 
 // begun waits until n actions have begun, or the program has ended, and reports whether they have.
-func (d slowRun) begun(n int, s *programtest.Process) bool {
+func (d slowRun) begun(n int, s *testenv.Process) bool {
 	d.t.Helper()
 	begun := false
 	if !testenv.Within(testenv.Patience, func() bool {
@@ -187,7 +186,7 @@ func watchFrom(d slowRun, there, here world) {
 	}
 	<-owner.Done()
 	// Once it is dead the lock is free, and the lease runs out.
-	var next *programtest.Process
+	var next *testenv.Process
 	testenv.Wait(d.t, "a resume that takes the run over", func() bool {
 		if next = d.in(here, "resume", "held", "--quiet"); d.begun(begun+1, next) {
 			return true
@@ -203,7 +202,7 @@ func watchFrom(d slowRun, there, here world) {
 }
 
 // commanded has a run, whose owner cannot be seen, paused, let continue and stopped.
-func (d slowRun) commanded(owner *programtest.Process, here world) {
+func (d slowRun) commanded(owner *testenv.Process, here world) {
 	d.t.Helper()
 	for _, c := range []struct{ verb, says string }{
 		{"pause", "is in state work and pauses before its next one."},
@@ -255,7 +254,7 @@ func TestNamespacesAtOnce(t *testing.T) {
 
 // takeOver has three programs in worlds of their own take a run over until one does, which it returns; a last owner that
 // lives keeps it, and is killed then.
-func (d slowRun) takeOver(last *programtest.Process, n int, pick func() world) *programtest.Process {
+func (d slowRun) takeOver(last *testenv.Process, n int, pick func() world) *testenv.Process {
 	d.t.Helper()
 	for try := range 100 {
 		if try == 2 && !last.Ended() {
@@ -263,7 +262,7 @@ func (d slowRun) takeOver(last *programtest.Process, n int, pick func() world) *
 			<-last.Done()
 		}
 		sweep := d.in(pick(), "sweep")
-		two := []*programtest.Process{d.in(pick(), "resume", "held", "--quiet"), d.in(pick(), "resume", "held", "--quiet")}
+		two := []*testenv.Process{d.in(pick(), "resume", "held", "--quiet"), d.in(pick(), "resume", "held", "--quiet")}
 		if code := sweep.Exit(); code != 0 {
 			d.t.Errorf("sweep exits with %d: %s", code, sweep.Said())
 		}
@@ -281,7 +280,7 @@ func (d slowRun) takeOver(last *programtest.Process, n int, pick func() world) *
 }
 
 // theOne waits until one of two has ended, and returns the other.
-func (d slowRun) theOne(two []*programtest.Process) *programtest.Process {
+func (d slowRun) theOne(two []*testenv.Process) *testenv.Process {
 	d.t.Helper()
 	select {
 	case <-two[0].Done():

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 )
 
@@ -28,17 +27,17 @@ func newUserProject(t *testing.T, store string) *userProject {
 	t.Helper()
 	testenv.Root(t, "only root works in the project of another user")
 	top := t.TempDir()
-	programtest.Must(t, os.Chmod(filepath.Dir(top), 0o755))
-	programtest.Must(t, os.Chmod(top, 0o755))
+	testenv.Must(t, os.Chmod(filepath.Dir(top), 0o755))
+	testenv.Must(t, os.Chmod(top, 0o755))
 	p := &userProject{t: t, dir: filepath.Join(top, "project"), program: filepath.Join(top, "loops")}
 	// By a process of its own: a file that this one has open to be written cannot be started where it forks meanwhile.
-	programtest.Must(t, exec.Command("install", "-m", "755", programtest.Binary(t), p.program).Run())
-	programtest.Must(t, os.MkdirAll(filepath.Join(p.dir, ".loops"), 0o755))
-	p.env = append(programtest.CleanEnv(top, p.dir), "PATH="+os.Getenv("PATH"))
+	testenv.Must(t, exec.Command("install", "-m", "755", testenv.Binary(t), p.program).Run())
+	testenv.Must(t, os.MkdirAll(filepath.Join(p.dir, ".loops"), 0o755))
+	p.env = append(testenv.CleanEnv(top, p.dir), "PATH="+os.Getenv("PATH"))
 	if store != "" {
 		p.env = append(p.env, "LOOPS_STORE="+store)
 	}
-	programtest.WriteText(t, filepath.Join(p.dir, ".loops", "asks.yaml"), `name: asks
+	testenv.WriteText(t, filepath.Join(p.dir, ".loops", "asks.yaml"), `name: asks
 description: Waits for a signal.
 initial: ask
 states:
@@ -46,14 +45,14 @@ states:
   done: {terminal: true}
   failed: {terminal: true, failure: true}
 `)
-	programtest.WriteText(t, filepath.Join(p.dir, ".loops", "long.yaml"), `name: long
+	testenv.WriteText(t, filepath.Join(p.dir, ".loops", "long.yaml"), `name: long
 description: Prints much.
 initial: print
 states:
   print: {action: "head -c 200000 /dev/zero | tr '\\0' x", capture: all, next: done}
   done: {terminal: true}
 `)
-	programtest.Must(t, filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, err error) error {
+	testenv.Must(t, filepath.WalkDir(p.dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -77,9 +76,9 @@ func (p *userProject) root(args ...string) (string, bool) {
 }
 
 // waiting starts the run of the user and waits until it asks.
-func (p *userProject) waiting() *programtest.Process {
+func (p *userProject) waiting() *testenv.Process {
 	p.t.Helper()
-	run := programtest.Start(p.t, p.command(otherUser, "run", "asks"))
+	run := testenv.StartProcess(p.t, p.command(otherUser, "run", "asks"))
 	testenv.Wait(p.t, "the run waits", func() bool { return strings.Contains(run.Said(), "event go") || run.Ended() })
 	return run
 }
@@ -88,7 +87,7 @@ func (p *userProject) waiting() *programtest.Process {
 func (p *userProject) foreign() (found []string) {
 	p.t.Helper()
 	n := 0
-	programtest.Must(p.t, filepath.WalkDir(filepath.Join(p.dir, ".loops"), func(path string, e fs.DirEntry, err error) error {
+	testenv.Must(p.t, filepath.WalkDir(filepath.Join(p.dir, ".loops"), func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -161,7 +160,7 @@ func TestRootRunsForUser(t *testing.T) {
 func TestRunCannotReadCommands(t *testing.T) {
 	t.Parallel()
 	p := newUserProject(t, "")
-	programtest.WriteText(t, filepath.Join(p.dir, ".loops", "asks.yaml"), `name: asks
+	testenv.WriteText(t, filepath.Join(p.dir, ".loops", "asks.yaml"), `name: asks
 description: Works until there is a file.
 initial: ask
 states:
@@ -171,12 +170,12 @@ states:
 `)
 	run := p.waiting()
 	locks, err := filepath.Glob(filepath.Join(p.dir, ".loops", ".running", "asks-*.lock"))
-	programtest.Must(t, err)
+	testenv.Must(t, err)
 	if len(locks) != 1 {
 		t.Fatal(locks)
 	}
 	commands := strings.TrimSuffix(locks[0], ".lock") + ".commands.jsonl"
-	programtest.Must(t, os.WriteFile(commands, []byte("\n"), 0o600)) // as an earlier version left it
+	testenv.Must(t, os.WriteFile(commands, []byte("\n"), 0o600)) // as an earlier version left it
 	for _, args := range [][]string{{"status", "asks"}, {"list", "--running"}} {
 		out, err := p.command(otherUser, args...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "commands that are sent to the run are not read") {
@@ -187,7 +186,7 @@ states:
 		t.Errorf("signal: %s", out)
 	}
 	testenv.Wait(t, "the run says so", func() bool { return strings.Contains(run.Said(), "cannot read what it is sent") })
-	programtest.WriteText(t, filepath.Join(p.dir, "end"), "")
+	testenv.WriteText(t, filepath.Join(p.dir, "end"), "")
 	if code := run.Exit(); code != 1 {
 		t.Errorf("the run ended with %d: %s", code, run.Said())
 	}

@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"loops/internal/testenv"
-
-	"loops/internal/programtest"
 )
 
 // An ending is a run that ends in its own way, or has not ended, and what every view must say of it.
@@ -76,7 +74,7 @@ hosts: {mine: {program: ./ask, args: [], format: jsonl, text: text, cost: cost, 
 		}
 		write(".loops/"+name+".yaml", fmt.Sprintf("name: %s\ndescription: ends in its own way\nscope: [%[1]s]\n%s\nstates:\n  %s\n  done: {terminal: true}\n  bad: {terminal: true, failure: true}\n", name, e.keys, strings.TrimLeft(e.states, "\n ")))
 	}
-	runs := map[string]*programtest.Process{}
+	runs := map[string]*testenv.Process{}
 	for name, e := range endings {
 		runs[name] = d.start(append([]string{"run", name}, e.args...)...)
 	}

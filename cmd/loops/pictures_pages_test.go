@@ -9,13 +9,13 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"loops/internal/programtest"
+	"loops/internal/testenv"
 )
 
 // TestPicturesOfPages makes pictures of all pages, as wide as a phone, a tablet and a screen. No page is wider than its window.
 func TestPicturesOfPages(t *testing.T) {
 	t.Parallel()
-	out := *programtest.Pictures
+	out := *testenv.Pictures
 	if out == "" {
 		out = t.TempDir()
 	}
@@ -53,7 +53,7 @@ func TestPicturesOfPages(t *testing.T) {
 	} {
 		for i, width := range []int64{390, 800, 1440} {
 			b.do(chromedp.EmulateViewport(width, 900))
-			if i == 0 || *programtest.Pictures != "" {
+			if i == 0 || *testenv.Pictures != "" {
 				b.open(path)
 			}
 			var wide int64
@@ -61,7 +61,7 @@ func TestPicturesOfPages(t *testing.T) {
 			if wide > width {
 				t.Errorf("%s is %d pixels wide in a window of %d", path, wide, width)
 			}
-			if *programtest.Pictures != "" {
+			if *testenv.Pictures != "" {
 				b.picture(filepath.Join(out, "pages", fmt.Sprintf("%s-%d.png", name, width)))
 			}
 		}

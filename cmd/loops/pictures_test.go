@@ -13,14 +13,13 @@ import (
 	"github.com/gdamore/tcell/v3/color"
 	"github.com/gdamore/tcell/v3/vt"
 
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 )
 
 // TestPictures makes the pictures of the README from real runs: the screen of watch, the drawing of a run, and its report.
 func TestPictures(t *testing.T) {
 	t.Parallel()
-	out := *programtest.Pictures
+	out := *testenv.Pictures
 	if out == "" {
 		out = t.TempDir()
 	}

@@ -22,7 +22,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"loops/cmd/loops/cli"
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 )
 
@@ -178,7 +177,7 @@ func answer(t testing.TB, dir string, env []string, args ...string) (out, errs s
 func loopsIn(t testing.TB, dir string, env []string, args ...string) string {
 	t.Helper()
 	if !isView(args) {
-		return programtest.Loops(t, dir, env, args...)
+		return testenv.Loops(t, dir, env, args...)
 	}
 	var all bytes.Buffer
 	if code := view(&all, &all, dir, env, args); code != 0 {

@@ -24,8 +24,6 @@ import (
 	"time"
 
 	"loops/internal/testenv"
-
-	"loops/internal/access/openid/openidtest"
 )
 
 // command runs the program with a line of input, and returns what it printed.
@@ -180,7 +178,7 @@ func TestServeSignsInOverTLS(t *testing.T) {
 // TestServeOpenID signs users in at a provider: a user in the users file is let in until the file lacks them.
 func TestServeOpenID(t *testing.T) {
 	t.Parallel()
-	provider := openidtest.Start(t)
+	provider := testenv.Start(t)
 	provider.Claims = map[string]any{"email": "ada@example.org", "email_verified": true}
 	dir := serveDir(t)
 	kept := t.TempDir()

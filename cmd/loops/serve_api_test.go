@@ -14,7 +14,7 @@ import (
 
 	"loops/internal/testenv"
 
-	"loops/internal/jsonoutput"
+	"loops/internal/api"
 )
 
 // quillHost declares an agent, and promptLoop asks it once, which costs half a dollar.
@@ -39,8 +39,8 @@ const (
 // checkAnswer holds an answer of the API to its type, strictly: a key that the type lacks is a mistake.
 func (s *webServer) checkAnswer(name, text string) {
 	s.t.Helper()
-	i := slices.IndexFunc(jsonoutput.Answers, func(o jsonoutput.Output) bool { return o.Command == name })
-	schema, err := jsonoutput.Answers[i].Schema()
+	i := slices.IndexFunc(api.Answers, func(o api.Output) bool { return o.Command == name })
+	schema, err := api.Answers[i].Schema()
 	must(s.t, err)
 	resolved, err := schema.Resolve(nil)
 	must(s.t, err)
@@ -274,7 +274,7 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			s.until(third, `"waiting"`)
 			ask("POST", all+"/runs/"+third+"/stop", `{}`, "stopped")
 			ask("POST", all+"/runs/"+third+"/remove", `{"confirm": "`+third+`"}`, "removed")
-			for _, o := range jsonoutput.Answers {
+			for _, o := range api.Answers {
 				if !asked[o.Command] && o.Command != "woken" && o.Command != "drained" { // no run waits for a time here, and TestWorkersDrained looks at the other
 					t.Errorf("no answer of the type %s was looked at", o.Command)
 				}

@@ -22,7 +22,6 @@ import (
 	"loops/internal/testenv"
 
 	"loops/internal/auth"
-	"loops/internal/programtest"
 )
 
 // A webServer is loops serve as its users have it.
@@ -101,7 +100,7 @@ func serveDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "serve")
 	must(t, err)
-	t.Cleanup(func() { programtest.RemoveSoon(t, dir) })
+	t.Cleanup(func() { testenv.RemoveSoon(t, dir) })
 	return filepath.Join(dir, "shop")
 }
 

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/programtest"
 	"loops/internal/testenv"
 )
 
@@ -95,7 +94,7 @@ func TestSpecialFiles(t *testing.T) {
 					t.Fatalf("%s: what the link leads to was made", what)
 				}
 			}
-			programtest.RemoveSoon(t, dir)
+			testenv.RemoveSoon(t, dir)
 		}
 	}
 	for _, special := range specials { // that a user names

@@ -13,8 +13,6 @@ import (
 
 	"loops/internal/testenv"
 
-	"loops/internal/programtest"
-
 	"github.com/creack/pty"
 )
 
@@ -81,25 +79,25 @@ func TestSignalMatrix(t *testing.T) {
 	for _, store := range stores {
 		for name, c := range map[string]struct {
 			code int
-			stop func(d slowRun, run *programtest.Process)
+			stop func(d slowRun, run *testenv.Process)
 		}{
-			"SIGINT":  {130, func(_ slowRun, run *programtest.Process) { run.Signal(syscall.SIGINT) }},
-			"SIGTERM": {143, func(_ slowRun, run *programtest.Process) { run.Signal(syscall.SIGTERM) }},
-			"SIGHUP":  {129, func(_ slowRun, run *programtest.Process) { run.Signal(syscall.SIGHUP) }},
-			"SIGQUIT": {131, func(_ slowRun, run *programtest.Process) { run.Signal(syscall.SIGQUIT) }},
-			"SIGQUIT after SIGINT": {130, func(d slowRun, run *programtest.Process) {
+			"SIGINT":  {130, func(_ slowRun, run *testenv.Process) { run.Signal(syscall.SIGINT) }},
+			"SIGTERM": {143, func(_ slowRun, run *testenv.Process) { run.Signal(syscall.SIGTERM) }},
+			"SIGHUP":  {129, func(_ slowRun, run *testenv.Process) { run.Signal(syscall.SIGHUP) }},
+			"SIGQUIT": {131, func(_ slowRun, run *testenv.Process) { run.Signal(syscall.SIGQUIT) }},
+			"SIGQUIT after SIGINT": {130, func(d slowRun, run *testenv.Process) {
 				run.Signal(syscall.SIGINT)
 				d.says(run, "Once more kills the action at once.")
 				run.Signal(syscall.SIGQUIT)
 			}},
-			"twice": {143, func(d slowRun, run *programtest.Process) {
+			"twice": {143, func(d slowRun, run *testenv.Process) {
 				run.Signal(syscall.SIGTERM)
 				d.says(run, "Once more kills the action at once.")
 				run.Signal(syscall.SIGTERM)
 			}},
-			"stop":     {143, func(d slowRun, _ *programtest.Process) { d.output("stop", "tree") }},
-			"stop all": {143, func(d slowRun, _ *programtest.Process) { d.output("stop", "--all") }},
-			"stop stopped": {143, func(d slowRun, run *programtest.Process) {
+			"stop":     {143, func(d slowRun, _ *testenv.Process) { d.output("stop", "tree") }},
+			"stop all": {143, func(d slowRun, _ *testenv.Process) { d.output("stop", "--all") }},
+			"stop stopped": {143, func(d slowRun, run *testenv.Process) {
 				run.Signal(syscall.SIGSTOP)
 				d.output("stop", "tree")
 			}},
@@ -134,7 +132,7 @@ func TestSignalMatrix(t *testing.T) {
 }
 
 // says waits until a program has said something.
-func (d slowRun) says(s *programtest.Process, text string) {
+func (d slowRun) says(s *testenv.Process, text string) {
 	d.t.Helper()
 	if !testenv.Within(testenv.Patience, func() bool { return strings.Contains(s.Said(), text) }) {
 		d.t.Fatalf("%q is not in %q", text, s.Said())

@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"loops/internal/testenv"
-
-	"loops/internal/programtest"
 )
 
 // TestTwoResumes: a run whose owner was killed is resumed by two at once. One has it, and the other exits with 9 and names
@@ -35,8 +33,8 @@ func TestTwoResumes(t *testing.T) {
 				d.pids(round, never)
 				owner.Signal(syscall.SIGKILL)
 				<-owner.Done()
-				two := []*programtest.Process{d.start("resume", "slow", "--quiet"), d.start("resume", "slow", "--quiet")}
-				var loser *programtest.Process
+				two := []*testenv.Process{d.start("resume", "slow", "--quiet"), d.start("resume", "slow", "--quiet")}
+				var loser *testenv.Process
 				select {
 				case <-two[0].Done():
 					loser, owner = two[0], two[1]

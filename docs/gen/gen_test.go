@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"loops/fsm/loopfile"
-	"loops/internal/jsonoutput"
+	"loops/internal/api"
 )
 
 // TestPageIsCurrent fails when docs/language.md is not what the key table and the sections make.
@@ -39,7 +39,7 @@ func TestPageIsCurrent(t *testing.T) {
 // TestJSONPageIsCurrent fails when docs/json.md is not what the types of JSON output make.
 func TestJSONPageIsCurrent(t *testing.T) {
 	t.Parallel()
-	want, err := jsonoutput.Page()
+	want, err := api.Page()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"text/template"
 
 	"loops/docs"
-	"loops/internal/jsonoutput"
+	"loops/internal/api"
 )
 
 //go:generate go run . ../language.md ../json.md
@@ -24,7 +24,7 @@ func main() {
 	if len(os.Args) != 3 {
 		fail(fmt.Errorf("usage: gen LANGUAGE JSON"))
 	}
-	for i, page := range []func() ([]byte, error){language, jsonoutput.Page} {
+	for i, page := range []func() ([]byte, error){language, api.Page} {
 		text, err := page()
 		if err != nil {
 			fail(err)

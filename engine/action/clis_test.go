@@ -13,7 +13,6 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/hosttest"
 	"loops/internal/testenv"
 )
 
@@ -36,12 +35,12 @@ const cliVerdict = `{
 const patient = 10 * time.Minute
 
 // realCLI returns a Runner with a CLI in its PATH alone, and a prompt for it.
-func realCLI(t *testing.T, cli, text string) (*Runner, *hosttest.API, fsm.Action) {
+func realCLI(t *testing.T, cli, text string) (*Runner, *testenv.VendorAPI, fsm.Action) {
 	t.Helper()
 	r := newRunner(t)
 	r.Grace = 10 * time.Second
-	api := hosttest.Serve(t, cli)
-	r.Env = hosttest.Env(t, cli, api, t.TempDir())
+	api := testenv.ServeVendor(t, cli)
+	r.Env = testenv.CLIEnv(t, cli, api, t.TempDir())
 	a := fsm.Action{
 		Kind: fsm.KindPrompt, Text: text, State: "a", Step: 1, Attempt: 1, Permissions: fsm.PermissionsSkip, Timeout: patient,
 	}
@@ -62,7 +61,7 @@ func succeeded(t *testing.T, res fsm.Result, cli, stdout string, requests int64)
 		t.Fatalf("exit %d, stdout %.300q, failure %q: %s; want %q\n%s", res.ExitCode, res.Stdout, g.Failure, g.Reason, stdout, res.Stderr)
 	}
 	used := fsm.Usage{
-		Input: requests * (hosttest.In - hosttest.Cached), CacheRead: requests * hosttest.Cached, Output: requests * hosttest.Out,
+		Input: requests * (testenv.In - testenv.Cached), CacheRead: requests * testenv.Cached, Output: requests * testenv.Out,
 	}
 	if g.Host != cli || !g.Complete || g.Session == "" || g.Coverage != fsm.CoverageComplete || g.Usage != used {
 		t.Errorf("got %+v; want a session and complete usage %+v", *g, used)
@@ -71,10 +70,10 @@ func succeeded(t *testing.T, res fsm.Result, cli, stdout string, requests int64)
 
 func TestCLILongPrompt(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "claude", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "claude", func(t *testing.T, cli string) {
 		text := strings.Repeat("ä long line of words\n", 300<<10/22) + "[[ok]]"
 		r, api, a := realCLI(t, cli, text)
-		succeeded(t, do(t, r, a), cli, hosttest.Hello, 1)
+		succeeded(t, do(t, r, a), cli, testenv.Hello, 1)
 		if all := api.Requests(); len(all) != 1 || len(all[0].Body) < len(text) {
 			t.Errorf("%d requests; the prompt of %d bytes did not arrive whole", len(all), len(text))
 		}
@@ -84,7 +83,7 @@ func TestCLILongPrompt(t *testing.T) {
 // What was not allowed is not done, and the agent is not asked to wait for a user.
 func TestCLIToolNotAllowed(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "claude", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "claude", func(t *testing.T, cli string) {
 		r, _, a := realCLI(t, cli, "make it [[tool]]")
 		a.Permissions = "host"
 		r.Env = append(r.Env, "GEMINI_CLI_TRUST_WORKSPACE=true") // else it does not even begin
@@ -96,7 +95,7 @@ func TestCLIToolNotAllowed(t *testing.T) {
 		if cli != "qwen" && (res.Reply == nil || res.Reply.Failure != fsm.FailPermission) {
 			t.Errorf("%+v, want %s", res.Reply, fsm.FailPermission)
 		}
-		if _, err := os.Stat(filepath.Join(r.Dir, hosttest.ToolMakes)); !errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(r.Dir, testenv.ToolMakes)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("the file was made: %v", err)
 		}
 	})
@@ -104,7 +103,7 @@ func TestCLIToolNotAllowed(t *testing.T) {
 
 func TestCLIJudge(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "codex", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "codex", func(t *testing.T, cli string) {
 		r, _, a := realCLI(t, cli, "is it? [[no]]")
 		a.Kind, a.Schema, a.Strict = fsm.KindJudge, cliVerdict, true
 		res := do(t, r, a)
@@ -135,7 +134,7 @@ func TestCLIRefused(t *testing.T) {
 	} {
 		t.Run(c.does, func(t *testing.T) {
 			t.Parallel()
-			hosttest.With(t, c.with, func(t *testing.T, cli string) {
+			testenv.WithCLI(t, c.with, func(t *testing.T, cli string) {
 				if cli == "qwen" && (c.does == "429" || c.does == "500") {
 					return // it tries seven times, whatever the settings, for longer than the test has
 				}
@@ -151,8 +150,8 @@ func TestCLIRefused(t *testing.T) {
 				}
 				// codex and claude do not hand on what the API said about when.
 				if c.does == "429" && cli == "gemini" {
-					if in := g.ResetAt.Sub(begin); in < hosttest.RetryAfter-time.Second || in > hosttest.RetryAfter+patient {
-						t.Errorf("to be asked again in %s, want %s", in, hosttest.RetryAfter)
+					if in := g.ResetAt.Sub(begin); in < testenv.RetryAfter-time.Second || in > testenv.RetryAfter+patient {
+						t.Errorf("to be asked again in %s, want %s", in, testenv.RetryAfter)
 					}
 				}
 			})
@@ -163,16 +162,16 @@ func TestCLIRefused(t *testing.T) {
 // A prompt whose agent uses a tool, and one that continues its session.
 func TestCLIToolAndSession(t *testing.T) {
 	t.Parallel()
-	hosttest.Each(t, func(t *testing.T, cli string) {
+	testenv.EachCLI(t, func(t *testing.T, cli string) {
 		r, api, a := realCLI(t, cli, "- the first thing [[tool]]")
 		first := do(t, r, a)
-		succeeded(t, first, cli, hosttest.ToolFirst+"\n"+hosttest.ToolDone, 2)
-		if made, err := os.ReadFile(filepath.Join(r.Dir, hosttest.ToolMakes)); string(made) != "made\n" {
+		succeeded(t, first, cli, testenv.ToolFirst+"\n"+testenv.ToolDone, 2)
+		if made, err := os.ReadFile(filepath.Join(r.Dir, testenv.ToolMakes)); string(made) != "made\n" {
 			t.Errorf("the tool made %q: %v", made, err)
 		}
 		a.Text, a.Step, a.Session, a.Counted = "the second thing [[ok]]", 2, first.Reply.Session, first.Reply.SessionUsage
 		second := do(t, r, a)
-		succeeded(t, second, cli, hosttest.Hello, 1)
+		succeeded(t, second, cli, testenv.Hello, 1)
 		if second.Reply.Session != first.Reply.Session {
 			t.Errorf("session %s, then %s", first.Reply.Session, second.Reply.Session)
 		}
@@ -186,7 +185,7 @@ func TestCLIToolAndSession(t *testing.T) {
 // newRunner looks for processes that outlived these.
 func TestCLITimeout(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "codex", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "codex", func(t *testing.T, cli string) {
 		r, _, a := realCLI(t, cli, "talk [[slow]]")
 		a.Timeout = 12 * time.Second
 		res := do(t, r, a)
@@ -199,12 +198,12 @@ func TestCLITimeout(t *testing.T) {
 // A tool is in a session of its own, which no signal to the group of its CLI reaches.
 func TestCLIStopped(t *testing.T) {
 	t.Parallel()
-	hosttest.With(t, "gemini", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "gemini", func(t *testing.T, cli string) {
 		r, _, a := realCLI(t, cli, "work [[slowtool]]")
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		go func() {
-			made := filepath.Join(r.Dir, hosttest.ToolMakes)
+			made := filepath.Join(r.Dir, testenv.ToolMakes)
 			if testenv.Within(patient, func() bool { return exists(made) || ctx.Err() != nil }) {
 				stop()
 			}
@@ -212,7 +211,7 @@ func TestCLIStopped(t *testing.T) {
 		if _, err := r.Run(ctx, a, nil); err != nil && !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if _, err := os.Stat(filepath.Join(r.Dir, hosttest.ToolMakes)); err != nil {
+		if _, err := os.Stat(filepath.Join(r.Dir, testenv.ToolMakes)); err != nil {
 			t.Errorf("the tool was never started: %v", err)
 		}
 	})

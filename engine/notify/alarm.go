@@ -145,10 +145,10 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 
 // A AlarmWatch raises and clears the alarms of one project. Any number of watches, in any number of processes, may look after one project.
 type AlarmWatch struct {
-	Open  func() (*project.Project, error)                    // opens the project again
-	Begin trigger.Begin                                       // resumes runs whose process died, where alarm.restart says so
+	Open  func() (*project.Project, error)                  // opens the project again
+	Begin trigger.Begin                                     // resumes runs whose process died, where alarm.restart says so
 	Tell  func(context.Context, *project.Project, ...Event) // delivers events, and returns when that is done
-	Say   func(string)                                        // receives alarms, and what is wrong, once; nil = they are dropped
+	Say   func(string)                                      // receives alarms, and what is wrong, once; nil = they are dropped
 
 	said   string
 	pinged time.Time

@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// helpTables are the functions and types of package exitcode that write exit codes into the help of a command.
-var helpTables = map[string]bool{"Help": true, "RunHelp": true, "HelpOf": true, "Meaning": true}
+// helpTables are the functions and types of the command line that write exit codes into the help of a command.
+var helpTables = map[string]bool{"exitHelp": true, "exitRunHelp": true, "exitHelpOf": true, "exitMeaning": true}
 
-// TestOneFileKnowsExitCodes holds that exitcode.go of the command line is where errors become exit codes: all other files
+// TestOneFileKnowsExitCodes holds that exitcode.go and exitcode_table.go of the command line are where errors become exit codes: all other files
 // name them in help only.
 func TestOneFileKnowsExitCodes(t *testing.T) {
 	t.Parallel()
@@ -25,17 +25,17 @@ func TestOneFileKnowsExitCodes(t *testing.T) {
 		}
 		return files, f
 	}
-	_, f := parse(filepath.Join(dir, "exitcode", "exitcode.go"))
+	_, f := parse(filepath.Join(dir, "exitcode_table.go"))
 	codes := exitConstants(f)
 	if len(codes) < 10 {
-		t.Fatalf("package exitcode has the codes %v: where are the others?", codes)
+		t.Fatalf("exitcode_table.go has the codes %v: where are the others?", codes)
 	}
 	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") || filepath.Base(name) == "exitcode.go" {
+		if strings.HasSuffix(name, "_test.go") || strings.HasPrefix(filepath.Base(name), "exitcode") {
 			continue
 		}
 		files, f := parse(name)
@@ -45,15 +45,15 @@ func TestOneFileKnowsExitCodes(t *testing.T) {
 	}
 }
 
-// exitConstants are the exported constants of a file, and the type of an error that carries one of them.
+// exitConstants are the constants of a file that are exit codes, and the type of an error that carries one of them.
 func exitConstants(f *ast.File) map[string]bool {
 	codes := map[string]bool{"exitError": true}
 	for _, d := range f.Decls {
 		if d, ok := d.(*ast.GenDecl); ok && d.Tok == token.CONST {
 			for _, s := range d.Specs {
 				for _, n := range s.(*ast.ValueSpec).Names {
-					if n.IsExported() {
-						codes["exitcode."+n.Name] = true
+					if strings.HasPrefix(n.Name, "exit") {
+						codes[n.Name] = true
 					}
 				}
 			}
@@ -67,16 +67,12 @@ func exitDecisions(f *ast.File, codes map[string]bool) (at []token.Pos) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.CallExpr:
-			if name, ok := strings.CutPrefix(selected(n.Fun), "exitcode."); ok && helpTables[name] {
+			if f, ok := n.Fun.(*ast.Ident); ok && helpTables[f.Name] {
 				return false
 			}
 		case *ast.CompositeLit:
-			if name, ok := strings.CutPrefix(selected(n.Type), "exitcode."); ok && helpTables[name] {
+			if t, ok := n.Type.(*ast.Ident); ok && helpTables[t.Name] {
 				return false
-			}
-		case *ast.SelectorExpr:
-			if codes[selected(n)] {
-				at = append(at, n.Pos())
 			}
 		case *ast.Ident:
 			if codes[n.Name] {
@@ -88,25 +84,15 @@ func exitDecisions(f *ast.File, codes map[string]bool) (at []token.Pos) {
 	return at
 }
 
-// selected returns an expression as "package.Name", "" if it is another.
-func selected(e ast.Expr) string {
-	if s, ok := e.(*ast.SelectorExpr); ok {
-		if p, ok := s.X.(*ast.Ident); ok {
-			return p.Name + "." + s.Sel.Name
-		}
-	}
-	return ""
-}
-
 // TestExitDecisions makes sure that TestOneFileKnowsExitCodes can fail.
 func TestExitDecisions(t *testing.T) {
 	t.Parallel()
-	const table = `package exitcode
-const OK, Failed = 0, 1`
+	const table = `package cli
+const exitOK, exitFailed, other = 0, 1, 2`
 	const src = `package x
-var help = exitcode.Help(exitcode.OK) + exitcode.HelpOf(exitcode.Meaning{exitcode.Failed, "it failed"})
+var help = exitHelp(exitOK) + exitHelpOf(exitMeaning{exitFailed, "it failed"})
 func f(code int) error {
-	if code == exitcode.Failed { // 1
+	if code == exitFailed { // 1
 		return exitError{code} // 2
 	}
 	return nil

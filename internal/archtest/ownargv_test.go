@@ -11,10 +11,10 @@ import (
 
 // startsItself are the functions that may look for this program's own file, to start it again.
 var startsItself = map[string]string{
-	"loops/internal/handover.Spawn": "the process of a run: it gets the name of one command, and reads what it is to do from a pipe",
-	"loops/cmd/loops/cli.toolCall":  "one call of a tool of an MCP server, of which the process must not be the one that carries the run",
-	"loops/internal/install.JobOf":  "the service manager of the system starts a server, or what fires schedules, as a user does",
-	"loops/bench.leaveDead":         "the program that measures, which makes runs that die in a process of their own",
+	"loops/internal/worker.Spawn":  "the process of a run: it gets the name of one command, and reads what it is to do from a pipe",
+	"loops/cmd/loops/cli.toolCall": "one call of a tool of an MCP server, of which the process must not be the one that carries the run",
+	"loops/internal/app.UnitJobOf": "the service manager of the system starts a server, or what fires schedules, as a user does",
+	"loops/bench.leaveDead":        "the program that measures, which makes runs that die in a process of their own",
 }
 
 // A run in the background was a command line in a pipe: whatever was not a flag could not be asked for, and what another version
@@ -37,9 +37,9 @@ func TestNoCommandLineOfOurOwnIsBuilt(t *testing.T) {
 				name := p.ImportPath + "." + do.Name.Name
 				seen[name] = true
 				if startsItself[name] == "" {
-					t.Errorf("%s: %s looks for this program's file: have a run carried by handover.Handover.Spawn, or say here why not", files.Position(do.Pos()), name)
+					t.Errorf("%s: %s looks for this program's file: have a run carried by worker.Handover.Spawn, or say here why not", files.Position(do.Pos()), name)
 				}
-				if name == "loops/internal/handover.Spawn" {
+				if name == "loops/internal/worker.Spawn" {
 					onlyOneWord(t, files, do)
 				}
 			}
@@ -80,7 +80,7 @@ func onlyOneWord(t *testing.T, files *token.FileSet, do *ast.FuncDecl) {
 		}
 		starts++
 		word, ok := call.Args[len(call.Args)-1].(*ast.Ident)
-		if len(call.Args) != 2 || !ok || word.Name != "Command" {
+		if len(call.Args) != 2 || !ok || word.Name != "BackgroundCommand" {
 			t.Errorf("%s: this program is started with more than %s", files.Position(call.Pos()), strconv.Quote("background-run"))
 		}
 		return true

@@ -22,7 +22,7 @@ var ofProcess = map[string][]string{
 	"runtime/debug":             {"SetGCPercent", "SetMemoryLimit", "SetMaxThreads", "SetMaxStack", "SetTraceback", "SetPanicOnFault", "SetCrashOutput"},
 	"log":                       {"Fatal", "Fatalf", "Fatalln", "SetOutput", "SetFlags", "SetPrefix"},
 	"log/slog":                  {"SetDefault"},
-	"loops/internal/process":       {"AdoptOrphans"},
+	"loops/internal/process":    {"AdoptOrphans"},
 	"golang.org/x/sys/unix.PR_": {"PR_SET_CHILD_SUBREAPER"},
 }
 

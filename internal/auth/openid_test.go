@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/access/openid/openidtest"
 	"loops/internal/auth"
+	"loops/internal/testenv"
 )
 
 const redirect = "http://127.0.0.1:1/signin/openid/callback"
@@ -47,34 +47,34 @@ func TestSignIn(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		with   auth.ProviderSettings
-		change func(*openidtest.Provider)
+		change func(*testenv.Provider)
 		answer func(url.Values)
 		user   auth.User
 		err    string
 	}{
 		{name: "a role for all", with: auth.ProviderSettings{Role: auth.Viewer}, user: auth.User{Name: "ada@example.org", Role: auth.Viewer}},
 		{name: "a file of users", with: auth.ProviderSettings{Users: listed}, user: auth.User{Name: "ada@example.org", Role: auth.Author}},
-		{name: "another claim", with: auth.ProviderSettings{Role: auth.Operator, Claim: "preferred_username"}, change: func(p *openidtest.Provider) {
+		{name: "another claim", with: auth.ProviderSettings{Role: auth.Operator, Claim: "preferred_username"}, change: func(p *testenv.Provider) {
 			p.Claims = map[string]any{"preferred_username": "ada"}
 		}, user: auth.User{Name: "ada", Role: auth.Operator}},
-		{name: "not in the file", with: auth.ProviderSettings{Users: listed}, change: func(p *openidtest.Provider) {
+		{name: "not in the file", with: auth.ProviderSettings{Users: listed}, change: func(p *testenv.Provider) {
 			p.Claims["email"] = "eve@example.org"
 		}, err: `"eve@example.org" is no user of this server`},
-		{name: "an address that is not verified", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *openidtest.Provider) {
+		{name: "an address that is not verified", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) {
 			p.Claims["email_verified"] = false
 		}, err: "did not verify the email address"},
-		{name: "a name that is none", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *openidtest.Provider) { p.Claims["email"] = "a b" }, err: "is no name of a user"},
-		{name: "denied", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *openidtest.Provider) { p.Deny = "access_denied" }, err: `refused: "access_denied"`},
-		{name: "for another client", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *openidtest.Provider) { p.Claims["aud"] = "another" }, err: "cannot be verified"},
-		{name: "of another provider", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *openidtest.Provider) { p.Claims["iss"] = "https://elsewhere" }, err: "cannot be verified"},
-		{name: "expired", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *openidtest.Provider) { p.Claims["exp"] = 1 }, err: "cannot be verified"},
-		{name: "of another sign-in", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *openidtest.Provider) { p.Claims["nonce"] = "x" }, err: "is of another sign-in"},
+		{name: "a name that is none", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["email"] = "a b" }, err: "is no name of a user"},
+		{name: "denied", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Deny = "access_denied" }, err: `refused: "access_denied"`},
+		{name: "for another client", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["aud"] = "another" }, err: "cannot be verified"},
+		{name: "of another provider", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["iss"] = "https://elsewhere" }, err: "cannot be verified"},
+		{name: "expired", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["exp"] = 1 }, err: "cannot be verified"},
+		{name: "of another sign-in", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Claims["nonce"] = "x" }, err: "is of another sign-in"},
 		{name: "another state", with: auth.ProviderSettings{Role: auth.Viewer}, answer: func(v url.Values) { v.Set("state", "x") }, err: "was not begun in this browser"},
 		{name: "another code", with: auth.ProviderSettings{Role: auth.Viewer}, answer: func(v url.Values) { v.Set("code", "x") }, err: "did not take the code"},
-		{name: "another secret", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *openidtest.Provider) { p.Secret = "another" }, err: "did not take the code"},
+		{name: "another secret", with: auth.ProviderSettings{Role: auth.Viewer}, change: func(p *testenv.Provider) { p.Secret = "another" }, err: "did not take the code"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			stub := openidtest.Start(t)
+			stub := testenv.Start(t)
 			stub.Claims = map[string]any{"email": "ada@example.org", "email_verified": true}
 			if c.change != nil {
 				c.change(stub)
@@ -143,7 +143,7 @@ func TestProviderIsAway(t *testing.T) {
 	if _, _, err := p.Begin(t.Context(), redirect, "/"); err == nil || !strings.Contains(err.Error(), "127.0.0.1:1 cannot be asked who a user is") {
 		t.Error(err)
 	}
-	p.Issuer = openidtest.Start(t).URL
+	p.Issuer = testenv.Start(t).URL
 	if _, _, err := p.Begin(t.Context(), redirect, "/"); err != nil {
 		t.Error(err)
 	}

@@ -15,8 +15,8 @@ import (
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/report"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 // A File is what validate found out about one loop.
@@ -63,7 +63,7 @@ func New(files, around []File, others []string, strict bool, explain func(error)
 
 // forServices is what was found as a report on the files below root; what could not be checked comes first.
 func (r Findings) forServices(root, version string) report.Problems {
-	out := report.Problems{Root: root, Rules: views.RuleList(), Help: views.RuleText, Version: version, Complete: true}
+	out := report.Problems{Root: root, Rules: view.RuleList(), Help: view.RuleText, Version: version, Complete: true}
 	for _, c := range r.Files {
 		if c.Failure != nil {
 			out.Complete = false
@@ -75,30 +75,30 @@ func (r Findings) forServices(root, version string) report.Problems {
 }
 
 // writeText prints what was found for people. What is wrong goes to standard error.
-func (r Findings) writeText(page *views.Page, p *project.Project, render func([]fsm.Problem) string) {
+func (r Findings) writeText(page *view.Page, p *project.Project, render func([]fsm.Problem) string) {
 	for _, c := range r.Files {
 		if c.Failure != nil {
 			text, _ := r.explain(c.Failure)
-			ui.SayLines(page.Err, ui.Block("loops: "+text))
+			terminal.SayLines(page.Err, terminal.Block("loops: "+text))
 		}
 	}
 	switch len(r.others) {
 	case 0:
 	case 1:
-		ui.Say(page.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
+		terminal.Say(page.Err, "loops: passed over, as it defines no loop: %s\n", r.others[0])
 	default:
-		ui.Say(page.Err, "loops: passed over, as they define no loop: %s\n", humanize.List(r.others))
+		terminal.Say(page.Err, "loops: passed over, as they define no loop: %s\n", humanize.List(r.others))
 	}
 	fmt.Fprint(page.Err, render(r.problems))
-	if _, is := ui.Terminal(page.Err); is && len(r.problems) > 0 {
-		ui.Say(page.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
+	if _, is := terminal.Terminal(page.Err); is && len(r.problems) > 0 {
+		terminal.Say(page.Err, "What a rule means: loops help rule %s\n", r.problems[0].Rule)
 	}
 	var w io.Writer = page.Out
 	if !r.Valid() {
 		w = page.Err
 	}
 	if line := r.summary(p); line != "" {
-		ui.SayLine(w, line)
+		terminal.SayLine(w, line)
 	}
 }
 
@@ -147,16 +147,16 @@ func (r Findings) checkedObject(p *project.Project, c File) *value.Map {
 	if c.Failure != nil {
 		problems = []fsm.Problem{r.failureProblem(c)}
 	}
-	m.Set("violations", ui.List(problems, func(pr fsm.Problem) any { return views.ProblemObject(p, pr) }))
+	m.Set("violations", terminal.List(problems, func(pr fsm.Problem) any { return view.ProblemObject(p, pr) }))
 	return m
 }
 
 // failureProblem says what kept a file from being checked, as a problem of it.
 func (r Findings) failureProblem(c File) fsm.Problem {
 	text, missing := r.explain(c.Failure)
-	rule := views.RuleUnreadable
+	rule := view.RuleUnreadable
 	if missing {
-		rule = views.RuleNotFound
+		rule = view.RuleNotFound
 	}
 	return fsm.Problem{Pos: fsm.Pos{File: c.file}, Severity: fsm.SeverityError, Rule: rule, Message: text}
 }
@@ -181,16 +181,16 @@ func (r Findings) Valid() bool {
 
 // Objects returns what was found about each file for a program.
 func (r Findings) Objects(p *project.Project) []any {
-	return ui.List(slices.Concat(r.Files, r.Project), func(c File) any { return r.checkedObject(p, c) })
+	return terminal.List(slices.Concat(r.Files, r.Project), func(c File) any { return r.checkedObject(p, c) })
 }
 
 // Write writes what was found. What is wrong goes beside the answer, in text.
-func (r Findings) Write(page *views.Page, p *project.Project, o Output) error {
+func (r Findings) Write(page *view.Page, p *project.Project, o Output) error {
 	switch o.Format {
 	case "json":
-		return ui.WriteJSON(page.Out, r.Objects(p))
+		return terminal.WriteJSON(page.Out, r.Objects(p))
 	case "sarif":
-		return ui.WriteJSON(page.Out, r.forServices(o.Root, o.Version).SARIF())
+		return terminal.WriteJSON(page.Out, r.forServices(o.Root, o.Version).SARIF())
 	case "github":
 		return r.forServices(o.Root, o.Version).GitHub(page.Out)
 	}
@@ -199,7 +199,7 @@ func (r Findings) Write(page *views.Page, p *project.Project, o Output) error {
 		now := time.Now()
 		all, _, err := trigger.ListSchedules(context.Background(), p, now)
 		if notice := trigger.Notice(all, now, page.Command("schedule", "install")); err == nil && notice != "" {
-			ui.SayLine(page.Err, "warning: "+notice)
+			terminal.SayLine(page.Err, "warning: "+notice)
 		}
 	}
 	return nil

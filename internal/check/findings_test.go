@@ -9,14 +9,14 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 )
 
 // What the SARIF 2.1.0 schema requires of the parts that are written here.
 func TestSarifIsComplete(t *testing.T) {
 	t.Parallel()
 	var problems []fsm.Problem
-	for _, r := range views.RuleList() {
+	for _, r := range view.RuleList() {
 		problems = append(problems, fsm.Problem{Pos: fsm.Pos{File: "/p/a b%.yaml", Line: 3, Col: 1}, Severity: r.Severity, Rule: r.Name, Path: "states.a", Message: "x"})
 	}
 	problems = append(problems, fsm.Problem{Severity: fsm.SeverityError, Rule: "a-rule-without-page", Message: "y"},

@@ -6,7 +6,7 @@ import (
 
 	"loops/engine/project"
 	"loops/internal/config"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 )
 
 // Project returns the project's own files that have mistakes, with which no loop starts.
@@ -19,13 +19,13 @@ func Project(p *project.Project, explain func(error) (string, bool)) []File {
 			wrong = append(wrong, File{name: p.Short(m.File), file: m.File})
 		}
 		c := &wrong[len(wrong)-1]
-		c.Problems = append(c.Problems, views.ProjectProblem(m.File, m.Line, m.Col, m.Text))
+		c.Problems = append(c.Problems, view.ProjectProblem(m.File, m.Line, m.Col, m.Text))
 	}
 	if _, err := p.ReadPrices(""); err != nil {
 		c := File{name: p.Short(p.PricesFile()), file: p.PricesFile()}
 		text, _ := explain(err)
 		for line := range strings.SplitSeq(text, "\n") {
-			c.Problems = append(c.Problems, views.Placed(p.PricesFile(), strings.TrimPrefix(line, p.Short(p.PricesFile())+":")))
+			c.Problems = append(c.Problems, view.Placed(p.PricesFile(), strings.TrimPrefix(line, p.Short(p.PricesFile())+":")))
 		}
 		wrong = append(wrong, c)
 	}

@@ -1,5 +1,6 @@
-// Package mcpserver serves tools and pages to an agent by the Model Context Protocol. It knows the protocol and checks
-// arguments; what the tools do is the caller's.
+// Package mcpserver serves tools and pages to an agent by the Model Context Protocol. A [Server] knows the protocol and checks arguments.
+// [Tools] are the tools of loops: their names, arguments, results and descriptions for agents, and what each does. How a process for a run
+// is started is passed to them.
 package mcpserver
 
 import (

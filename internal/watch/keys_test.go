@@ -91,7 +91,7 @@ func TestKeys(t *testing.T) {
 		{"the log follows at its end", []Key{"4", Up, Down}, Command{}, "fix", "▸ Log fix-20261121T103405 ──"},
 	} {
 		m := New(false, "")
-		m.Show(view(statuses, fixDetail("check")))
+		m.Show(viewOf(statuses, fixDetail("check")))
 		m.Draw(80, 24)
 		var got Command
 		for _, k := range c.keys {
@@ -126,7 +126,7 @@ func TestNoRuns(t *testing.T) {
 func TestRead(t *testing.T) {
 	t.Parallel()
 	m := New(false, "")
-	m.Show(view(statuses, fixDetail("check")))
+	m.Show(viewOf(statuses, fixDetail("check")))
 	m.Read("docs-20261121T095000", "It failed.\n  Because a test that is told of in more words than there is room for in one row of this screen did.\n"+strings.Repeat("more\n", 40)+"end\n")
 	see := func(text string) {
 		t.Helper()
@@ -194,7 +194,7 @@ func TestFollow(t *testing.T) {
 		for i := range n {
 			d.Log = append(d.Log, Line{Text: fmt.Sprintf("line %d.", i)})
 		}
-		m.Show(view(statuses[:1], d))
+		m.Show(viewOf(statuses[:1], d))
 		return strings.Join(m.Draw(80, 24).Lines(), "\n")
 	}
 	grow(50)

@@ -1,6 +1,10 @@
-// Package watch is the screen of loops watch: what it shows of runs, where, and what a key does. It is pure: runs come in
-// as a View, keys as Keys; a Screen of characters and a Command for the program come out. It reads no store, no clock and
-// no terminal. Text may be anything: no control character of it comes out.
+// Package watch is the screen of loops watch. A [Model] says what it shows of runs, where, and what a key does: runs come in as a View, keys
+// as Keys; a [Screen] of characters and a [Command] for the program come out. Text may be anything: no control character of it comes out.
+// The Model reads no store, no clock and no terminal.
+//
+// A [Monitor] keeps an eye on the runs of a project: those that are running or wait in the queue, and those that ended lately. It reads of
+// each store only what has changed, and makes of it rows and details for a screen, or lines. [Show] draws the screen on a terminal, and
+// hands keys to it.
 package watch
 
 import (

@@ -88,7 +88,7 @@ func fixDetail(current string) *Detail {
 	}
 }
 
-func view(runs []Run, d *Detail) View {
+func viewOf(runs []Run, d *Detail) View {
 	return View{Now: at("12:30:05"), Project: "shop", Runs: runs, Detail: d}
 }
 
@@ -101,37 +101,37 @@ var screens = []struct {
 	sizes [][2]int
 	ascii bool
 }{
-	{name: "statuses", view: view(statuses, fixDetail("check"))},
-	{name: "ascii", view: view(statuses, fixDetail("check")), ascii: true},
-	{name: "none", view: view(nil, nil)},
+	{name: "statuses", view: viewOf(statuses, fixDetail("check"))},
+	{name: "ascii", view: viewOf(statuses, fixDetail("check")), ascii: true},
+	{name: "none", view: viewOf(nil, nil)},
 	{name: "first", view: View{}},
-	{name: "help", view: view(statuses, fixDetail("check")), keys: []Key{"?"}},
-	{name: "search", view: view(statuses, fixDetail("check")), keys: []Key{"4", "/", "F", "A", "I", "L"}},
-	{name: "found", view: view(statuses, fixDetail("check")), keys: []Key{"4", "/", "f", "a", "i", "l", Enter}},
-	{name: "filtered", view: view(statuses, fixDetail("check")), keys: []Key{"f", "l", "i", "n", "t", Enter}},
-	{name: "resume", view: view(statuses, fixDetail("check")), keys: []Key{"f", "l", "i", "n", "t", Enter, "R"}},
-	{name: "answer", view: view(statuses, fixDetail("check")), keys: []Key{Down, Down, "a", "1", Enter, "o", "k"}},
-	{name: "explained", view: view(statuses, fixDetail("check")), then: func(m *Model) {
+	{name: "help", view: viewOf(statuses, fixDetail("check")), keys: []Key{"?"}},
+	{name: "search", view: viewOf(statuses, fixDetail("check")), keys: []Key{"4", "/", "F", "A", "I", "L"}},
+	{name: "found", view: viewOf(statuses, fixDetail("check")), keys: []Key{"4", "/", "f", "a", "i", "l", Enter}},
+	{name: "filtered", view: viewOf(statuses, fixDetail("check")), keys: []Key{"f", "l", "i", "n", "t", Enter}},
+	{name: "resume", view: viewOf(statuses, fixDetail("check")), keys: []Key{"f", "l", "i", "n", "t", Enter, "R"}},
+	{name: "answer", view: viewOf(statuses, fixDetail("check")), keys: []Key{Down, Down, "a", "1", Enter, "o", "k"}},
+	{name: "explained", view: viewOf(statuses, fixDetail("check")), then: func(m *Model) {
 		m.Read("fix-20261121T103405", "Run fix-20261121T103405 is running.\nIt is in state check, which has taken 5 s so far.\n\nStep 5, check\n  Its action go test ./... has printed 3 lines, the last one --- FAIL: TestParse (0.00s), and is running.\n")
 	}},
-	{name: "confirm", view: view(statuses, fixDetail("check")), keys: []Key{"s"}},
-	{name: "done", view: view(statuses, fixDetail("check")), then: func(m *Model) {
+	{name: "confirm", view: viewOf(statuses, fixDetail("check")), keys: []Key{"s"}},
+	{name: "done", view: viewOf(statuses, fixDetail("check")), then: func(m *Model) {
 		m.Say("Paused fix-20261121T103405 (pid 4711) before state check.", false)
 	}},
 	{name: "error", view: func() View {
-		v := view(statuses, fixDetail("check"))
+		v := viewOf(statuses, fixDetail("check"))
 		v.Problem = "the runs cannot be read now: .loops: input/output error; trying again"
 		return v
 	}()},
-	{name: "big", view: view([]Run{{ID: "long-20261121T103405", Loop: "long", Status: "running", Live: true, State: "s21", Step: "77/500", Elapsed: "9m"}}, &Detail{
+	{name: "big", view: viewOf([]Run{{ID: "long-20261121T103405", Loop: "long", Status: "running", Live: true, State: "s21", Step: "77/500", Elapsed: "9m"}}, &Detail{
 		ID: "long-20261121T103405", Graph: longLoop(), Previous: "s20", Current: "s21", Steps: []Step{{Number: "76", State: "s20", To: "s21", Took: "1s"}, {Number: "77", State: "s21", Took: "0s"}},
 	})},
-	{name: "opened", view: view(statuses, fixDetail("check")), keys: []Key{Enter}},
-	{name: "parked", view: view([]Run{statuses[0], {ID: "review-20261121T103200", Loop: "review", Health: Waiting, Status: "parked", Parked: true, State: "ask", Step: "12/200", Elapsed: "45m10s", Note: "parked 2m ago: waits for an answer", Resumable: true}, statuses[3]}, fixDetail("check"))},
-	{name: "zoomed", view: view(statuses, fixDetail("check")), keys: []Key{"2", Enter}},
-	{name: "waiting", view: view(statuses, &Detail{ID: "review-20261121T103200", Note: "the loop is drawn from .loops/review.yaml as it is now"}), keys: []Key{Down}},
-	{name: "ended", view: view([]Run{statuses[4]}, &Detail{ID: "docs-20261121T095000", Graph: fixLoop("", "failed"), Steps: fixDetail("").Steps, Log: fixDetail("").Log})},
-	{name: "names", view: view([]Run{
+	{name: "opened", view: viewOf(statuses, fixDetail("check")), keys: []Key{Enter}},
+	{name: "parked", view: viewOf([]Run{statuses[0], {ID: "review-20261121T103200", Loop: "review", Health: Waiting, Status: "parked", Parked: true, State: "ask", Step: "12/200", Elapsed: "45m10s", Note: "parked 2m ago: waits for an answer", Resumable: true}, statuses[3]}, fixDetail("check"))},
+	{name: "zoomed", view: viewOf(statuses, fixDetail("check")), keys: []Key{"2", Enter}},
+	{name: "waiting", view: viewOf(statuses, &Detail{ID: "review-20261121T103200", Note: "the loop is drawn from .loops/review.yaml as it is now"}), keys: []Key{Down}},
+	{name: "ended", view: viewOf([]Run{statuses[4]}, &Detail{ID: "docs-20261121T095000", Graph: fixLoop("", "failed"), Steps: fixDetail("").Steps, Log: fixDetail("").Log})},
+	{name: "names", view: viewOf([]Run{
 		{ID: "漢字のとても長い名前漢字のとても長い名前-20261121T103405", Loop: "漢字", Status: "running", Live: true, State: "確認する状態です", Step: "5/50", Elapsed: "1s"},
 		{ID: "a-very-long-name-of-a-loop-that-nobody-would-want-to-read-in-full-20261121T103405", Status: "running", Live: true, State: "a-very-long-name-of-a-state-too", Step: "1000000/1000000", Elapsed: "1000h02m03s", Cost: "$1000.00", Note: "x"},
 		{ID: "🤖🦊-20261121T103405", Status: "running", Live: true, State: "👩‍👩‍👧 family ❤️ 👍🏽", Step: "1", Elapsed: "1s"},
@@ -140,14 +140,14 @@ var screens = []struct {
 		ID: "漢字のとても長い名前漢字のとても長い名前-20261121T103405", Current: "漢", Log: []Line{{Text: "漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前漢字のとても長い名前"}, {Text: "\x1b[31mred\x1b[0m \x9b31m e\u0301 ok\x00"}},
 		Steps: []Step{{Number: "1.2.3", State: "漢字のとても長い名前漢字のとても長い名前", Verdict: "🦊", To: "漢", Took: "1s"}},
 	})},
-	{name: "nested", view: view([]Run{
+	{name: "nested", view: viewOf([]Run{
 		{ID: "release-20261121T103405", Loop: "release", Health: Running, Status: "running", Live: true, State: "tests", Step: "2/50", Elapsed: "3m10s"},
 		{ID: "fix-20261121T103500", Depth: 1, Loop: "fix", Health: Running, Status: "running", Live: true, State: "check", Step: "5/50", Elapsed: "2m15s"},
 		{ID: "lint-20261121T103601", Depth: 2, Loop: "lint", Health: Completed, Status: "completed", State: "done", Step: "3/50", Elapsed: "1s"},
 		statuses[1],
 	}, nil), sizes: [][2]int{{40, 20}, {80, 24}}},
-	{name: "nested-ascii", view: view([]Run{statuses[0], {ID: "lint-20261121T103601", Depth: 1, Loop: "lint", Status: "running", Live: true, State: "a"}}, nil), ascii: true, sizes: [][2]int{{80, 24}}},
-	{name: "tiny", view: view(statuses, fixDetail("check")), sizes: [][2]int{{20, 5}, {20, 3}, {10, 2}, {5, 1}, {1, 1}}},
+	{name: "nested-ascii", view: viewOf([]Run{statuses[0], {ID: "lint-20261121T103601", Depth: 1, Loop: "lint", Status: "running", Live: true, State: "a"}}, nil), ascii: true, sizes: [][2]int{{80, 24}}},
+	{name: "tiny", view: viewOf(statuses, fixDetail("check")), sizes: [][2]int{{20, 5}, {20, 3}, {10, 2}, {5, 1}, {1, 1}}},
 }
 
 func TestScreens(t *testing.T) {
@@ -206,7 +206,7 @@ func check(t *testing.T, name string, s *Screen) {
 func TestLit(t *testing.T) {
 	t.Parallel()
 	m := New(false, "")
-	m.Show(view(statuses, fixDetail("check")))
+	m.Show(viewOf(statuses, fixDetail("check")))
 	s := m.Draw(200, 50)
 	for y := range s.Height {
 		for x := range s.Width {

@@ -15,10 +15,10 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/auth"
 	"loops/internal/humanize"
-	"loops/internal/jsonoutput"
-	"loops/internal/service"
 )
 
 // fields are what a form or an object of JSON says.
@@ -96,7 +96,7 @@ func (o *operation) wrongBody(given map[string]any) error {
 	if o == nil || o.body == "" {
 		return nil
 	}
-	if err := jsonoutput.CheckRequest(o.body, given); err != nil {
+	if err := api.CheckRequest(o.body, given); err != nil {
 		return engine.Refuse(engine.Usage, "%s", err)
 	}
 	return nil
@@ -109,7 +109,7 @@ func (f fields) asObject(o *operation) error {
 		switch {
 		case strings.HasPrefix(name, fieldPrefix):
 			given[strings.TrimSuffix(fieldPrefix, ".")] = map[string]any{}
-		case jsonoutput.IsSwitch(o.body, name) && (v == "true" || v == "false"):
+		case api.IsSwitch(o.body, name) && (v == "true" || v == "false"):
 			given[name] = v == "true"
 			if v == "false" {
 				delete(f, name)
@@ -264,7 +264,7 @@ func newRun(r *http.Request, p Project, f fields, request engine.ForkRequest, wo
 
 func stop(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {
 	run := r.PathValue("run")
-	told, err := s.Stop(r.Context(), run, service.Stopping{Grace: engine.StopGrace, AfterItem: f["after_item"] == "true"}, nil, nil)
+	told, err := s.Stop(r.Context(), run, app.Stopping{Grace: engine.StopGrace, AfterItem: f["after_item"] == "true"}, nil, nil)
 	if err != nil {
 		return done{}, err
 	}

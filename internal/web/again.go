@@ -13,8 +13,8 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/app"
 	"loops/internal/lookup"
-	"loops/internal/transfer"
 	"loops/persistence"
 )
 
@@ -152,7 +152,7 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		if run, err = transfer.Recorded(r.Context(), f.Store, run); err != nil {
+		if run, err = app.RecordedRun(r.Context(), f.Store, run); err != nil {
 			return err
 		}
 		dir, err := os.MkdirTemp("", "loops-bundle-")
@@ -162,7 +162,7 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		defer os.RemoveAll(dir) //nolint:errcheck // the system removes it one day
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(bundleTime))
 		name := filepath.Base(string(run.ID)) + ".tar.zst"
-		written, _, err := transfer.Export(r.Context(), filepath.Join(dir, name), true, nil, f.Store, run, transfer.WorkOf(f.Project, run))
+		written, _, err := app.ExportRun(r.Context(), filepath.Join(dir, name), true, nil, f.Store, run, app.WorkFolderOf(f.Project, run))
 		s.audit(r, p, "bundle", string(run.ID), nil, err)
 		if err != nil {
 			return engine.Refuse(engine.Failed, "run %s was not exported: %s", string(run.ID), err)

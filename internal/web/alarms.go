@@ -7,7 +7,7 @@ import (
 	"loops/engine/notify"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 // A raised is an alarm of a project that is not over.
@@ -36,8 +36,8 @@ func (s *Server) listAlarms(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, statusOf(err), err.Error())
 		return
 	}
-	writeJSON(w, http.StatusOK, ui.List(all, func(a raised) any {
-		return value.NewMap("project", a.Project, "kind", a.Kind, "instance_id", ui.OrNull(string(a.Run)), "loop", a.Loop, "text", a.Text, "since", ui.Stamp(a.Since),
+	writeJSON(w, http.StatusOK, terminal.List(all, func(a raised) any {
+		return value.NewMap("project", a.Project, "kind", a.Kind, "instance_id", terminal.OrNull(string(a.Run)), "loop", a.Loop, "text", a.Text, "since", terminal.Stamp(a.Since),
 			"restarts", int64(a.Restarts))
 	}))
 }

@@ -13,14 +13,13 @@ import (
 	"loops/engine/project"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/auth"
-	"loops/internal/editor"
 	"loops/internal/inspect"
-	"loops/internal/jsonoutput"
 	"loops/internal/lookup"
-	"loops/internal/service"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -86,7 +85,7 @@ var verbs = map[string][2]string{
 }
 
 func (s *Server) listProjects(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, ui.List(s.Projects, func(p Project) any { return value.NewMap("name", p.Name, "dir", p.Dir) }))
+	writeJSON(w, http.StatusOK, terminal.List(s.Projects, func(p Project) any { return value.NewMap("name", p.Name, "dir", p.Dir) }))
 }
 
 // object answers with what ask returns for the project that the address names.
@@ -144,7 +143,7 @@ func statusOf(err error) int {
 		return http.StatusNotFound
 	}
 	_, held := errors.AsType[*persistence.HeldError](err)
-	if _, changed := errors.AsType[*editor.ChangedError](err); changed || held {
+	if _, changed := errors.AsType[*app.ChangedError](err); changed || held {
 		return http.StatusConflict
 	}
 	refusal, is := errors.AsType[*engine.Refusal](err)
@@ -172,11 +171,11 @@ func explain(r *http.Request, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return views.ExplanationObject(story), nil
+	return view.ExplanationObject(story), nil
 }
 
 func loops(r *http.Request, s *Session) (any, error) {
-	all, err := s.Loops(service.LoopFilter{})
+	all, err := s.Loops(app.LoopFilter{})
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +206,7 @@ func events(r *http.Request, s *Session) (any, error) {
 		if more = uint64(len(list)) == limit; more {
 			break
 		}
-		list, next = append(list, ui.EventObject(e)), int64(e.Seq) //nolint:gosec // as above
+		list, next = append(list, terminal.EventObject(e)), int64(e.Seq) //nolint:gosec // as above
 	}
 	return value.NewMap("instance_id", string(run.ID), "events", list, "next_after", next, "more", more), nil
 }
@@ -232,8 +231,8 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, statusOf(err), err.Error())
 		return
 	}
-	writeJSON(w, http.StatusOK, value.NewMap("runs", ui.List(found.rows, func(row row) any {
-		o, _ := views.RunTable{Costs: nil}.RunObject(row.run).(*value.Map)
+	writeJSON(w, http.StatusOK, value.NewMap("runs", terminal.List(found.rows, func(row row) any {
+		o, _ := view.RunTable{Costs: nil}.RunObject(row.run).(*value.Map)
 		o.Set("project", row.Project)
 		o.Set("alive", project.Alive(row.run))
 		o.Set("outcome", row.Status)
@@ -266,7 +265,7 @@ func (s *Server) unknownLoop(ctx context.Context, a asked) error {
 	})
 	unknown := func(kind, name string, known []string) error {
 		slices.Sort(known)
-		return engine.Refuse(engine.Usage, "%s", jsonoutput.UnknownName(kind, name, slices.Compact(known)))
+		return engine.Refuse(engine.Usage, "%s", api.UnknownName(kind, name, slices.Compact(known)))
 	}
 	switch {
 	case err != nil:

@@ -15,7 +15,7 @@ import (
 	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -113,14 +113,14 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 		}
 		last := cell{Text: "-"}
 		if f, ok := trigger.Latest(l.Times); ok {
-			last = cell{Text: views.FiringLine(f)}
+			last = cell{Text: view.FiringLine(f)}
 			if f.State == trigger.Started {
 				last.Run = string(f.Run)
 			}
 		}
 		command := func(verb string) string { return s.Page.Command("schedule", verb, l.Loop) }
 		b.Rows = append(b.Rows, boardRow{
-			Cells:   []cell{{Loop: l.Loop}, next, last, {Text: views.ScheduleLine(&l.Schedule)}},
+			Cells:   []cell{{Loop: l.Loop}, next, last, {Text: view.ScheduleLine(&l.Schedule)}},
 			Buttons: []boardButton{{label, "schedule/" + verb, "loop", l.Loop, command(verb), ""}, {"Run now", "schedule/run-now", "loop", l.Loop, command("run-now"), ""}},
 		})
 	}
@@ -152,7 +152,7 @@ func workers(ctx context.Context, _ Project, s *Session, b *board) error {
 	b.Head = []string{"Worker", "Queue", "Labels", "Slots", "Heard of", "Version", "Runs", "Last error"}
 	for _, w := range all {
 		row := boardRow{Cells: []cell{
-			{Text: w.ID}, {Text: w.Queue}, {Text: strings.Join(w.Labels, ", ")}, {Text: fmt.Sprintf("%d of %d", len(w.Runs), w.Slots)}, {Text: views.WorkerHeard(w)}, {Text: w.Version}, {}, {Text: w.LastError},
+			{Text: w.ID}, {Text: w.Queue}, {Text: strings.Join(w.Labels, ", ")}, {Text: fmt.Sprintf("%d of %d", len(w.Runs), w.Slots)}, {Text: view.WorkerHeard(w)}, {Text: w.Version}, {}, {Text: w.LastError},
 		}}
 		if w.Draining == "" && !w.Gone() {
 			row.Buttons = []boardButton{{"Drain", "workers/drain", "worker", w.ID, s.Page.Command("workers", "drain", w.ID), "Its actions are ended, other workers continue its runs, and the worker ends. It can be started on its own machine alone."}}
@@ -235,12 +235,12 @@ func drain(ctx context.Context, s *Session, worker, by string) error {
 
 func scheduleObjects(r *http.Request, s *Session) (any, error) {
 	all, _, err := trigger.ListSchedules(r.Context(), s.Project, time.Now())
-	return views.SchedulesObject(all), err
+	return view.SchedulesObject(all), err
 }
 
 func workerObjects(r *http.Request, s *Session) (any, error) {
 	all, err := workersOf(r.Context(), s)
-	return views.WorkerObjects(all), err
+	return view.WorkerObjects(all), err
 }
 
 // changeSchedule has a schedule fire no more, or again, or starts a run of its loop.
@@ -265,7 +265,7 @@ func (s *Server) changeSchedule(verb string) http.HandlerFunc {
 			case err != nil:
 				return err
 			case ofAPI(r):
-				writeJSON(w, http.StatusOK, views.ScheduledObject(plan.Loop, changed, run))
+				writeJSON(w, http.StatusOK, view.ScheduledObject(plan.Loop, changed, run))
 			case run != "":
 				http.Redirect(w, r, s.runAddress(p.Name, run), http.StatusSeeOther)
 			default:

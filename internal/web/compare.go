@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"net/http"
 
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 // A comparison is two runs beside each other, as loops diff shows them.
@@ -24,7 +24,7 @@ func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
 		d.All = page.All
 		var text bytes.Buffer
 		view := *session.Page
-		view.Out, view.Err = ui.NewSink(&text), &text
+		view.Out, view.Err = terminal.NewSink(&text), &text
 		if err := d.Print(&view); err != nil {
 			return err
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"loops/internal/doctor"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 // examinedFor is how long what doctor found holds: to look again starts programs.
@@ -63,7 +63,7 @@ func (s *Server) findingObjects(w http.ResponseWriter, r *http.Request) {
 	s.with(w, r, func(p Project, _ *Session) error {
 		all, err := s.examine(r.Context(), p)
 		if err == nil {
-			writeJSON(w, http.StatusOK, ui.List(all, views.FindingObject))
+			writeJSON(w, http.StatusOK, terminal.List(all, view.FindingObject))
 		}
 		return err
 	})

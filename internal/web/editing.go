@@ -10,10 +10,9 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/app"
 	"loops/internal/auth"
-	"loops/internal/editor"
-	"loops/internal/starter"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 // editing are the addresses by which authors change loops, where the server lets them.
@@ -47,7 +46,7 @@ func (s *Server) edited(answer func(http.ResponseWriter, *http.Request, Project,
 }
 
 func words(_ *http.Request, s *Session) (any, error) {
-	all, err := editor.Words(s.Project.ActionTypes())
+	all, err := app.KeyWords(s.Project.ActionTypes())
 	if err != nil {
 		return nil, err
 	}
@@ -59,15 +58,15 @@ func words(_ *http.Request, s *Session) (any, error) {
 }
 
 func loopText(r *http.Request, s *Session) (any, error) {
-	f, err := editor.Open(s.Project, r.PathValue("loop"))
+	f, err := app.OpenLoopFile(s.Project, r.PathValue("loop"))
 	if err != nil {
 		return nil, err
 	}
 	return value.NewMap("loop", f.Loop, "file", f.Path, "text", f.Text, "sha256", f.Hash), nil
 }
 
-func problemObjects(problems []fsm.Problem, f editor.File) []any {
-	return ui.List(problems, func(pr fsm.Problem) any {
+func problemObjects(problems []fsm.Problem, f app.EditedFile) []any {
+	return terminal.List(problems, func(pr fsm.Problem) any {
 		line, column := int64(pr.Pos.Line), int64(pr.Pos.Col)
 		if pr.Pos.File != "" && pr.Pos.File != f.Path { // of a file that the loop is made of, too
 			line, column = 0, 0
@@ -81,11 +80,11 @@ func (s *Server) checkText(w http.ResponseWriter, r *http.Request, _ Project, se
 	if err != nil {
 		return err
 	}
-	f, err := editor.Open(session.Project, r.PathValue("loop"))
+	f, err := app.OpenLoopFile(session.Project, r.PathValue("loop"))
 	if err != nil {
 		return err
 	}
-	problems, err := editor.Check(session.Project, f, given["text"])
+	problems, err := app.CheckText(session.Project, f, given["text"])
 	if err == nil {
 		writeJSON(w, http.StatusOK, problemObjects(problems, f))
 	}
@@ -93,9 +92,9 @@ func (s *Server) checkText(w http.ResponseWriter, r *http.Request, _ Project, se
 }
 
 // save saves what a form or an object says, and leaves a line for the audit.
-func (s *Server) save(r *http.Request, p Project, session *Session, loop string, given fields) (f editor.File, problems []fsm.Problem, err error) {
-	if f, err = editor.Open(session.Project, loop); err == nil {
-		f, problems, err = editor.Save(session.Project, f, given["sha256"], given["text"], given["despite"] == "true")
+func (s *Server) save(r *http.Request, p Project, session *Session, loop string, given fields) (f app.EditedFile, problems []fsm.Problem, err error) {
+	if f, err = app.OpenLoopFile(session.Project, loop); err == nil {
+		f, problems, err = app.SaveLoopFile(session.Project, f, given["sha256"], given["text"], given["despite"] == "true")
 	}
 	s.audit(r, p, "edit", "", fields{"loop": loop}, err)
 	return f, problems, err
@@ -107,7 +106,7 @@ func (s *Server) saveText(w http.ResponseWriter, r *http.Request, p Project, ses
 		return err
 	}
 	f, problems, err := s.save(r, p, session, r.PathValue("loop"), given)
-	if invalid, is := errors.AsType[*editor.InvalidError](err); is {
+	if invalid, is := errors.AsType[*app.InvalidError](err); is {
 		writeJSON(w, http.StatusUnprocessableEntity, value.NewMap("error", err.Error(), "problems", problemObjects(invalid.Problems, f)))
 		return nil
 	}
@@ -125,13 +124,13 @@ type newPage struct {
 }
 
 func (s *Server) newPage(w http.ResponseWriter, r *http.Request, p Project, _ *Session) error {
-	s.showNew(w, r, newPage{Project: p.Name, From: starter.Names[0]})
+	s.showNew(w, r, newPage{Project: p.Name, From: app.StarterNames[0]})
 	return nil
 }
 
 func (s *Server) showNew(w http.ResponseWriter, r *http.Request, page newPage) {
-	for _, name := range starter.Names {
-		page.Patterns = append(page.Patterns, [2]string{name, starter.About(name)})
+	for _, name := range app.StarterNames {
+		page.Patterns = append(page.Patterns, [2]string{name, app.AboutStarter(name)})
 	}
 	s.render(w, r, "new", "New loop", page)
 }
@@ -140,10 +139,10 @@ func (s *Server) showNew(w http.ResponseWriter, r *http.Request, page newPage) {
 func (s *Server) make(r *http.Request, p Project, session *Session) (given fields, path string, err error) {
 	var text string
 	if given, err = readFields(r); err == nil {
-		text, err = starter.Text(given["pattern"], given["loop"])
+		text, err = app.StarterText(given["pattern"], given["loop"])
 	}
 	if err == nil {
-		path, err = starter.Write(session.Project, given["loop"], text)
+		path, err = app.WriteLoop(session.Project, given["loop"], text)
 	}
 	s.audit(r, p, "new", "", given, err)
 	return given, path, err
@@ -172,15 +171,15 @@ func (s *Server) makeForm(w http.ResponseWriter, r *http.Request, p Project, ses
 
 // makeTour gives a project its first loop: always the same one, whose actions keep to the folder of the run, so that it takes no author.
 func (s *Server) makeTour(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
-	text, err := starter.Text(starter.Tour, starter.Tour)
+	text, err := app.StarterText(app.Tour, app.Tour)
 	if err == nil {
-		_, err = starter.Write(session.Project, starter.Tour, text)
+		_, err = app.WriteLoop(session.Project, app.Tour, text)
 	}
-	s.audit(r, p, "new", "", fields{"loop": starter.Tour}, err)
+	s.audit(r, p, "new", "", fields{"loop": app.Tour}, err)
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/start?loop="+starter.Tour, http.StatusSeeOther)
+	http.Redirect(w, r, s.BasePath+"/p/"+url.PathEscape(p.Name)+"/start?loop="+app.Tour, http.StatusSeeOther)
 	return nil
 }
 
@@ -195,11 +194,11 @@ type editPage struct {
 }
 
 func (s *Server) editPage(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
-	f, err := editor.Open(session.Project, r.FormValue("loop"))
+	f, err := app.OpenLoopFile(session.Project, r.FormValue("loop"))
 	if err != nil {
 		return err
 	}
-	problems, err := editor.Check(session.Project, f, f.Text)
+	problems, err := app.CheckText(session.Project, f, f.Text)
 	if err != nil {
 		return err
 	}
@@ -214,15 +213,15 @@ func (s *Server) saveForm(w http.ResponseWriter, r *http.Request, p Project, ses
 		return err
 	}
 	f, _, err := s.save(r, p, session, given["loop"], given)
-	invalid, isInvalid := errors.AsType[*editor.InvalidError](err)
-	_, isChanged := errors.AsType[*editor.ChangedError](err)
+	invalid, isInvalid := errors.AsType[*app.InvalidError](err)
+	_, isChanged := errors.AsType[*app.ChangedError](err)
 	f.Text, f.Hash = given["text"], given["sha256"]
 	switch {
 	case isInvalid:
 		s.showEditor(w, r, p, session, f, invalid.Problems, editPage{Wrong: err.Error(), Despite: true})
 		return nil
 	case isChanged:
-		problems, _ := editor.Check(session.Project, f, f.Text) // they are beside the point now
+		problems, _ := app.CheckText(session.Project, f, f.Text) // they are beside the point now
 		s.showEditor(w, r, p, session, f, problems, editPage{Wrong: err.Error() + ". Your text is below, and is nowhere else."})
 		return nil
 	case err == nil:
@@ -232,7 +231,7 @@ func (s *Server) saveForm(w http.ResponseWriter, r *http.Request, p Project, ses
 }
 
 // showEditor is the one page whose script makes styles, which have a word that is new each time, with small pictures in them.
-func (s *Server) showEditor(w http.ResponseWriter, r *http.Request, p Project, session *Session, f editor.File, problems []fsm.Problem, page editPage) {
+func (s *Server) showEditor(w http.ResponseWriter, r *http.Request, p Project, session *Session, f app.EditedFile, problems []fsm.Problem, page editPage) {
 	page.Project, page.Name, page.File, page.Text, page.Hash, page.Nonce = p.Name, f.Loop, session.Project.Short(f.Path), f.Text, f.Hash, rand.Text()
 	of := s.BasePath + "/api/v1/projects/" + url.PathEscape(p.Name)
 	page.Check, page.Words = of+"/loops/"+url.PathEscape(f.Loop)+"/check", of+"/words"

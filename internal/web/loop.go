@@ -15,11 +15,11 @@ import (
 	"loops/engine/trigger"
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/internal/app"
 	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/service"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -62,7 +62,7 @@ func (s *Server) loopsPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) appendLoops(r *http.Request, rows []loopRow, p Project, session *Session) ([]loopRow, error) {
-	all, err := session.Loops(service.LoopFilter{})
+	all, err := session.Loops(app.LoopFilter{})
 	if err != nil {
 		return nil, session.InWords(err)
 	}
@@ -202,7 +202,7 @@ func (page *loopPage) addSchedule(ctx context.Context, session *Session, loop st
 		if l.Loop != loop && l.Loop != page.Name {
 			continue
 		}
-		line := views.ScheduleLine(&l.Schedule)
+		line := view.ScheduleLine(&l.Schedule)
 		if l.Paused != nil {
 			line += ", paused by " + l.Paused.By
 		}

@@ -11,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 
+	"loops/internal/api"
 	"loops/internal/auth"
 	"loops/internal/humanize"
-	"loops/internal/jsonoutput"
 )
 
 const eventStream = "text/event-stream"
@@ -22,8 +22,8 @@ const eventStream = "text/event-stream"
 type operation struct {
 	says   string
 	query  []parameter
-	body   string // of [jsonoutput.Requests]; "" = none
-	answer string // of [jsonoutput.Answers]; "" = it is no object
+	body   string // of [api.Requests]; "" = none
+	answer string // of [api.Answers]; "" = it is no object
 	kind   string // of an answer that is no object
 }
 
@@ -41,12 +41,12 @@ var placeOf = regexp.MustCompile(`\{([a-z]+)\}`)
 func OpenAPI() ([]byte, error) {
 	type object = map[string]any
 	paths, schemas := object{}, object{}
-	use := func(all []jsonoutput.Output, prefix, name string) (object, error) {
-		text, err := jsonoutput.Component(all, name, prefix != "") // keys are added to answers; a request with one that is not known is refused
+	use := func(all []api.Output, prefix, name string) (object, error) {
+		text, err := api.Component(all, name, prefix != "") // keys are added to answers; a request with one that is not known is refused
 		schemas[prefix+name] = text
 		return object{"$ref": "#/components/schemas/" + prefix + name}, err
 	}
-	refused, err := use(jsonoutput.Answers, "", "error")
+	refused, err := use(api.Answers, "", "error")
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func OpenAPI() ([]byte, error) {
 		}
 		content := object{o.kind: object{}}
 		if o.answer != "" {
-			ref, err := use(jsonoutput.Answers, "", o.answer)
+			ref, err := use(api.Answers, "", o.answer)
 			if err != nil {
 				return nil, err
 			}
@@ -80,7 +80,7 @@ func OpenAPI() ([]byte, error) {
 			op["parameters"] = parameters
 		}
 		if o.body != "" {
-			ref, err := use(jsonoutput.Requests, "ask-", o.body)
+			ref, err := use(api.Requests, "ask-", o.body)
 			if err != nil {
 				return nil, err
 			}
@@ -95,7 +95,7 @@ func OpenAPI() ([]byte, error) {
 	}
 	text, err := json.MarshalIndent(object{
 		"openapi":  "3.1.0",
-		"info":     object{"title": "loops serve", "version": fmt.Sprint(jsonoutput.Version), "description": "Runs and loops of projects. Keys are added; none is removed, and none changes its type."},
+		"info":     object{"title": "loops serve", "version": fmt.Sprint(api.Version), "description": "Runs and loops of projects. Keys are added; none is removed, and none changes its type."},
 		"security": []object{{"token": []string{}}, {"password": []string{}}},
 		"paths":    paths,
 		"components": object{"schemas": schemas, "securitySchemes": object{
@@ -127,7 +127,7 @@ func (o *operation) wrongQuery(given url.Values, projects []string) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.Index(names, name)
 		if i < 0 {
-			return jsonoutput.UnknownName("parameter", name, names)
+			return api.UnknownName("parameter", name, names)
 		}
 		if len(given[name]) > 1 {
 			return fmt.Errorf("%s: it is given twice", name)
@@ -140,11 +140,11 @@ func (o *operation) wrongQuery(given url.Values, projects []string) error {
 				return fmt.Errorf("%s: expected a whole number from 0, not %s", name, humanize.Quote(v))
 			}
 		case p.name == "project" && !slices.Contains(projects, v):
-			return jsonoutput.UnknownName("project", v, projects)
+			return api.UnknownName("project", v, projects)
 		case p.pattern != "" && !regexp.MustCompile(p.pattern).MatchString(v):
 			return fmt.Errorf("%s: expected %s, not %s", name, p.about, humanize.Quote(v))
 		case p.words != nil && !slices.Contains(p.words, v):
-			return jsonoutput.WrongWord(name, v, p.words)
+			return api.WrongWord(name, v, p.words)
 		}
 	}
 	return nil

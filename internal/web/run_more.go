@@ -20,8 +20,8 @@ import (
 	"loops/internal/lookup"
 	"loops/internal/process"
 	"loops/internal/report"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -179,7 +179,7 @@ func summary(e fsm.Event) string {
 	case e.Kind == fsm.EventLoopStart: // the facts about git beside it are in the record
 		text = inspect.Text(e.Get("loop"))
 	case text == "":
-		text = views.EventDetail(e, false, false)
+		text = view.EventDetail(e, false, false)
 	}
 	return humanize.Cut(humanize.PlainLine(humanize.Uncoloured(humanize.FirstLine(text))), 160)
 }
@@ -216,7 +216,7 @@ func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistenc
 		part.Newer = page.To + query("tab", "events", "before", strconv.FormatUint(before+shownEvents, 10))
 	}
 	for _, e := range events {
-		part.Rows = append(part.Rows, eventRow{e.Seq, e.Time, string(e.Kind), inspect.Text(e.Get("state")), cutLine(string(value.AppendJSON(nil, ui.EventObject(e)))), summary(e)})
+		part.Rows = append(part.Rows, eventRow{e.Seq, e.Time, string(e.Kind), inspect.Text(e.Get("state")), cutLine(string(value.AppendJSON(nil, terminal.EventObject(e)))), summary(e)})
 	}
 	if n := len(events); n > 0 && events[n-1].Seq > 1 {
 		part.Older = page.To + query("tab", "events", "before", strconv.FormatUint(events[n-1].Seq, 10))
@@ -309,7 +309,7 @@ func (s *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		}
 		page := report.Page{Title: "Run " + string(run.ID), More: session.Page.Command("history -v -n 0", string(run.ID))}
 		steps, account := &report.HTML{}, inspect.NewAccount(prices)
-		if page.Notes, err = views.ReadSteps(ctx, f.Store, run, account, steps); err != nil {
+		if page.Notes, err = view.ReadSteps(ctx, f.Store, run, account, steps); err != nil {
 			return err
 		}
 		graph, note, err := lookup.GraphOfRun(ctx, f, run, account, inspect.ByVisits)
@@ -319,7 +319,7 @@ func (s *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		if page.Graph = graph; note != "" {
 			page.Notes = append(page.Notes, note)
 		}
-		page.Facts = views.ReportFacts(f.Project, f.Store, run, account.Costs.Total)
+		page.Facts = view.ReportFacts(f.Project, f.Store, run, account.Costs.Total)
 		var b bytes.Buffer
 		if err := page.Write(&b, steps); err != nil {
 			return err

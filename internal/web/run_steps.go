@@ -19,7 +19,7 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -347,7 +347,7 @@ func (t *stepDetail) addChanges(ctx context.Context, f project.Finder, run persi
 		name     string
 		was, now *value.Map
 	}{{"context.", before.Memory.Context, after.Memory.Context}, {"captured.", before.Memory.Captured, after.Memory.Captured}} {
-		was, now := views.OrEmpty(part.was), views.OrEmpty(part.now)
+		was, now := view.OrEmpty(part.was), view.OrEmpty(part.now)
 		for _, key := range loopfile.KeysOfBoth(was, now) {
 			x, first := was.Get(key)
 			y, second := now.Get(key)

@@ -16,13 +16,13 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/trigger"
+	"loops/internal/app"
 	"loops/internal/doctor"
-	"loops/internal/service"
 )
 
 // A Session is what one request works with. The caller that opened it closes it.
 type Session struct {
-	*service.Service
+	*app.Service
 	InWords func(err error) error // says an error, and what was noted before it, as the command does
 	Known   []string              // the name of the user who asks, where users sign in; nil = it proves nothing
 }

@@ -11,10 +11,9 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/dryrun"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/tryout"
+	"loops/internal/simulate"
 )
 
 // A startForm is what a run is started with.
@@ -122,20 +121,20 @@ func isSet(l *fsm.Loop, key string) bool {
 // rehearse walks through a loop with made-up results. Nothing is run.
 func rehearse(r *http.Request, session *Session, l *fsm.Loop, name string, given fields) *walk {
 	scenario := given["scenario"]
-	if !slices.Contains(dryrun.Scenarios(), scenario) {
-		scenario = dryrun.Scenarios()[0]
+	if !slices.Contains(simulate.Scenarios(), scenario) {
+		scenario = simulate.Scenarios()[0]
 	}
 	out := &walk{}
-	for _, sc := range dryrun.Scenarios() {
+	for _, sc := range simulate.Scenarios() {
 		q := r.URL.Query()
 		q.Set("scenario", sc)
 		out.Scenarios = append(out.Scenarios, tab{Label: sc, Address: "?" + q.Encode(), Here: sc == scenario})
 	}
-	desk := tryout.Desk{
+	desk := simulate.Desk{
 		Project: session.Project, Getenv: func(string) (string, bool) { return "", false }, Warn: func(bool) engine.Warn { return nil },
 		Shown: func(err error) error { return err }, Code: func(fsm.Outcome) int { return 0 },
 	}
-	try := tryout.Simulation{Name: name, Context: given.pairs(), Scenario: scenario, Runs: 1, JSON: true, Quiet: true}
+	try := simulate.DeskSimulation{Name: name, Context: given.pairs(), Scenario: scenario, Runs: 1, JSON: true, Quiet: true}
 	if given["input"] != "" {
 		input := given["input"]
 		try.Input = &input

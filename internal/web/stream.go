@@ -14,7 +14,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 	"loops/persistence"
 )
 
@@ -245,7 +245,7 @@ func (s *Server) follow(ctx context.Context, o outlet, f project.Finder, run per
 			return
 		}
 		for _, e := range events {
-			if !o.send(strconv.FormatUint(e.Seq, 10), "event", ui.EventObject(e)) {
+			if !o.send(strconv.FormatUint(e.Seq, 10), "event", terminal.EventObject(e)) {
 				return
 			}
 			after = e.Seq

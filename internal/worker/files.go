@@ -11,7 +11,6 @@ import (
 	"loops/engine/project"
 	"loops/internal/config"
 	"loops/internal/git"
-	"loops/internal/handover"
 	"loops/internal/humanize"
 	"loops/persistence"
 )
@@ -22,7 +21,7 @@ const restOfTrees = 10 * time.Minute
 // A carrier has the files of runs travel through a repository of git: files.mode git. nil = they do not.
 type carrier struct {
 	config.Files
-	machine string // see handover.Files
+	machine string // see ChildFiles
 	mirror  *git.Mirror
 	limit   time.Duration // of one command of git
 }
@@ -73,8 +72,8 @@ func openCarrier(ctx context.Context, p *project.Project, f config.Files, env []
 }
 
 // send has the process of a run find the files, which are on this machine when it returns.
-func (c *carrier) send(ctx context.Context, h *handover.Handover, store persistence.Store, p persistence.Placed, asked *engine.FilesRequest) error {
-	f := &handover.Files{GitTimeout: c.limit, Remote: c.Remote, Machine: c.machine, Run: string(p.Run), Include: c.Include}
+func (c *carrier) send(ctx context.Context, h *Handover, store persistence.Store, p persistence.Placed, asked *engine.FilesRequest) error {
+	f := &ChildFiles{GitTimeout: c.limit, Remote: c.Remote, Machine: c.machine, Run: string(p.Run), Include: c.Include}
 	if asked != nil {
 		f.Commit, f.Folder = asked.Commit, asked.Folder
 	}
@@ -146,7 +145,7 @@ type Keeper struct {
 
 // Settle brings the files of a run to the state in which it begins or continues, and has the handover work in them. A nil Keeper means that they
 // do not travel.
-func Settle(ctx context.Context, h *handover.Handover, env []string) (*Keeper, error) {
+func Settle(ctx context.Context, h *Handover, env []string) (*Keeper, error) {
 	f := h.Files
 	if f == nil {
 		return nil, nil

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/handover"
 	"loops/internal/testenv"
 )
 
@@ -46,7 +45,7 @@ func TestSettleOutside(t *testing.T) {
 	for folder, want := range map[string]string{
 		"in": "", "": "has no folder .loops", "link": "has no folder link/.loops", "../in": "is not in the repository", "/in": "is not in the repository",
 	} {
-		h := handover.Handover{Files: &handover.Files{Remote: remote, Machine: machine, Run: "run", Commit: commit, Folder: folder}}
+		h := Handover{Files: &ChildFiles{Remote: remote, Machine: machine, Run: "run", Commit: commit, Folder: folder}}
 		k, err := Settle(t.Context(), &h, env)
 		if err == nil {
 			err = k.tree.Close()

@@ -1,5 +1,8 @@
-// Package worker drives submitted runs: it takes them from a queue, has a process of this program carry each, and takes over those whose owner was
-// not heard of. What becomes of a run is in the store; a worker keeps nothing.
+// Package worker drives submitted runs: it takes them from a queue, has a process of this program carry each, and takes over those whose
+// owner was not heard of. What becomes of a run is in the store; a worker keeps nothing.
+//
+// A [Handover] gives a run to another process of this program: what is asked for, in which project, and how the run is shown. Faces use
+// it too, for a run that is to outlive them.
 package worker
 
 import (
@@ -16,7 +19,6 @@ import (
 	"loops/engine/project"
 	"loops/engine/trigger"
 	"loops/internal/config"
-	"loops/internal/handover"
 	"loops/persistence"
 )
 
@@ -347,9 +349,9 @@ func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, sai
 	if err != nil {
 		return 1, err.Error(), err
 	}
-	h := handover.Handover{
-		Version: handover.Version, Dir: w.project.Cwd, Project: w.Project, Store: w.Store, Log: true, Bound: true,
-		Words: []string{"submit", p.State.Loop}, Request: request, View: handover.View{Quiet: true},
+	h := Handover{
+		Version: HandoverVersion, Dir: w.project.Cwd, Project: w.Project, Store: w.Store, Log: true, Bound: true,
+		Words: []string{"submit", p.State.Loop}, Request: request, View: ChildView{Quiet: true},
 	}
 	if w.files != nil {
 		if h.Store, _, err = w.project.Location(); err == nil { // that of the worker, whatever settings the files have
@@ -360,7 +362,7 @@ func (w *worker) carry(ctx context.Context, p persistence.Placed) (code int, sai
 		}
 	}
 	child, _, err := h.Begin(ctx, w.Env)
-	if early, ok := errors.AsType[*handover.EarlyError](err); ok {
+	if early, ok := errors.AsType[*EarlyError](err); ok {
 		said := string(early.Said)
 		if unaccepted != nil {
 			said += "\nloops: " + whyOf(said) + "; " + unaccepted.Error()

@@ -8,13 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
-	"loops/internal/service"
-	"loops/internal/ui"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
-func newAnswerCommand(a *app) *cobra.Command {
+func newAnswerCommand(a *program) *cobra.Command {
 	var fields []string
 	var asJSON bool
 	said := engine.Answer{Fields: map[string]string{}}
@@ -29,7 +28,7 @@ asked one question in all. A choice that the question lists under confirm is ask
 --yes elsewhere.
 LOOPS_IDENTITY=USER,TEAM,... is the identity of the user; a question with who accepts only the users and teams listed
 there.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops answer
   loops answer --question 3:1 release approve --field reason="tests are green"
   loops answer release --withdraw`,
@@ -56,10 +55,10 @@ there.` +
 	return cmd
 }
 
-func runAnswer(ctx context.Context, a *app, run string, said engine.Answer, asJSON bool) error {
-	return a.ask(func(s *service.Service) error {
+func runAnswer(ctx context.Context, a *program, run string, said engine.Answer, asJSON bool) error {
+	return a.ask(func(s *app.Service) error {
 		given, err := s.Answer(ctx, run, said)
-		if errors.Is(err, engine.ErrUnconfirmed) && !asJSON && (&ui.YesNo{In: a.In, Err: a.Err}).Ask(ctx, "Answer "+said.Choice+"?") {
+		if errors.Is(err, engine.ErrUnconfirmed) && !asJSON && (&terminal.YesNo{In: a.In, Err: a.Err}).Ask(ctx, "Answer "+said.Choice+"?") {
 			said.Confirmed = true
 			given, err = s.Answer(ctx, run, said)
 		}
@@ -67,7 +66,7 @@ func runAnswer(ctx context.Context, a *app, run string, said engine.Answer, asJS
 			return err
 		}
 		if asJSON {
-			return ui.WriteJSON(a.out, given.Object())
+			return terminal.WriteJSON(a.out, given.Object())
 		}
 		given.Print(ctx)
 		return nil

@@ -10,11 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/ui/viewer"
+	"loops/internal/live"
 	"loops/persistence"
 )
 
@@ -24,7 +22,7 @@ type attachOptions struct {
 	view viewFlags
 }
 
-func newAttachCommand(a *app) *cobra.Command {
+func newAttachCommand(a *program) *cobra.Command {
 	var o attachOptions
 	cmd := &cobra.Command{
 		Use:     "attach NAME|RUN",
@@ -34,11 +32,11 @@ func newAttachCommand(a *app) *cobra.Command {
 with --all from its beginning. It ends when the run does, with the exit code of the run; of a run that has ended it shows
 the end. It may be in any store, and its owner on another machine.
 
-Ctrl-C ends attach, and not the run.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Interrupted, Text: "stopped by SIGINT; or Ctrl-C ended attach, and the run is still running"},
-			exitcode.Meaning{Code: exitcode.Terminated, Text: "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run is still running"},
-			exitcode.Meaning{Code: exitcode.Quit, Text: "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run is still running"},
-			exitcode.Meaning{Code: exitcode.Hangup, Text: "stopped by SIGHUP; or the terminal went away, and the run is still running"},
-			exitcode.Meaning{Code: exitcode.NotFound, Text: "no such run, or no database of runs there"}),
+Ctrl-C ends attach, and not the run.` + exitRunHelp(exitMeaning{Code: exitInterrupted, Text: "stopped by SIGINT; or Ctrl-C ended attach, and the run is still running"},
+			exitMeaning{Code: exitTerminated, Text: "stopped by SIGTERM, also by loops stop; or SIGTERM ended attach, and the run is still running"},
+			exitMeaning{Code: exitQuit, Text: "stopped by SIGQUIT; or Ctrl-\\ ended attach, and the run is still running"},
+			exitMeaning{Code: exitHangup, Text: "stopped by SIGHUP; or the terminal went away, and the run is still running"},
+			exitMeaning{Code: exitNotFound, Text: "no such run, or no database of runs there"}),
 		Example: `  loops attach fix
   loops attach fix-20261121T103405 --all
   loops run -b fix && loops attach fix`,
@@ -56,7 +54,7 @@ Ctrl-C ends attach, and not the run.` + exitcode.RunHelp(exitcode.Meaning{Code: 
 	return cmd
 }
 
-func runAttach(ctx context.Context, a *app, o attachOptions) error {
+func runAttach(ctx context.Context, a *program, o attachOptions) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -70,18 +68,18 @@ func runAttach(ctx context.Context, a *app, o attachOptions) error {
 	ctx, detach := context.WithCancelCause(ctx)
 	defer detach(nil)
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, stopsignal.Ends...)
+	signal.Notify(signals, signalEnds...)
 	defer signal.Stop(signals)
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
 		select {
 		case s := <-signals:
-			detach(&fsm.Stop{Signal: stopsignal.Name(s)})
+			detach(&fsm.Stop{Signal: signalName(s)})
 		case <-done:
 		}
 	}()
-	v := viewer.NewAttached(p, a.newPrinter(o.view), store, r.ID, a.page())
+	v := live.NewAttached(p, a.newPrinter(o.view), store, r.ID, a.page())
 	if r, err = v.Show(ctx, r, o.all); err != nil {
 		if stop, detached := errors.AsType[*fsm.Stop](context.Cause(ctx)); detached { // err may be of a call to the store that the signal cut off
 			v.Print.Note(fmt.Sprintf("Detached; run %s is still running. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))

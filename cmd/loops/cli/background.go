@@ -10,11 +10,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/fsm/value"
-	"loops/internal/handover"
-	"loops/internal/ui"
+	"loops/internal/terminal"
+	"loops/internal/worker"
 )
 
 // checkBackground refuses what a run in the background cannot do.
@@ -27,7 +26,7 @@ func checkBackground(background, dryRun bool, command string) error {
 
 // inBackground has a process of its own carry a run, and returns when the run is on record. Where that does not come about it
 // says and returns what the process did.
-func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request) error {
+func (a *program) inBackground(ctx context.Context, view viewFlags, r engine.Request) error {
 	if err := view.checkBackground("loops " + a.args[0]); err != nil {
 		return err
 	}
@@ -39,41 +38,41 @@ func (a *app) inBackground(ctx context.Context, view viewFlags, r engine.Request
 	h.Log = true
 	spawn := a.spawn
 	if spawn == nil {
-		spawn = func(h handover.Handover) (*handover.Process, error) { return h.Spawn(a.Env) }
+		spawn = func(h worker.Handover) (*worker.ChildProcess, error) { return h.Spawn(a.Env) }
 	}
 	c, err := spawn(h)
 	if err != nil {
 		return failure(engine.Failed, "a process for the run cannot be started: %v", err)
 	}
-	start, caught, err := await(ctx, c, ui.Verbatim(a.Err))
+	start, caught, err := await(ctx, c, terminal.Verbatim(a.Err))
 	switch {
 	case err != nil:
 		return err
 	case start.Queue != nil:
 		return a.queuedInBackground(p, c, start, caught, view)
 	case caught != "":
-		ui.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; resume it: %s\n", start.ID, caught, a.command("resume", start.ID))
+		terminal.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; resume it: %s\n", start.ID, caught, a.command("resume", start.ID))
 		return passOn(c.Wait())
 	case view.json:
-		return ui.WriteJSON(a.out, value.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", ui.OrNull(start.Log)))
+		return terminal.WriteJSON(a.out, value.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", terminal.OrNull(start.Log)))
 	case view.quiet:
-		ui.SayLine(a.out, start.ID)
+		terminal.SayLine(a.out, start.ID)
 		return nil
 	}
-	ui.Say(a.out, "Run %s is running in the background (pid %d).\n", start.ID, start.PID)
+	terminal.Say(a.out, "Run %s is running in the background (pid %d).\n", start.ID, start.PID)
 	if start.Log != "" {
-		ui.Say(a.out, "  log: %s\n", p.Short(start.Log))
+		terminal.Say(a.out, "  log: %s\n", p.Short(start.Log))
 	}
-	ui.Say(a.out, "  watch it: %s\n  stop it:  %s\n", a.command("attach", start.ID), a.command("stop", start.ID))
+	terminal.Say(a.out, "  watch it: %s\n  stop it:  %s\n", a.command("attach", start.ID), a.command("stop", start.ID))
 	return nil
 }
 
 // await returns when the run is on record, and passes on what the process says until then. A signal that comes
 // meanwhile is passed to the process, and named in caught where the run was on record all the same. The error of a
 // process that ended before has its exit code; what it said was printed.
-func await(ctx context.Context, c *handover.Process, to io.Writer) (start handover.Start, caught string, err error) {
+func await(ctx context.Context, c *worker.ChildProcess, to io.Writer) (start worker.ChildStart, caught string, err error) {
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, stopsignal.Ends...)
+	signal.Notify(signals, signalEnds...)
 	defer signal.Stop(signals)
 	said := make(chan struct{})
 	go func() {
@@ -88,7 +87,7 @@ func await(ctx context.Context, c *handover.Process, to io.Writer) (start handov
 	for {
 		select {
 		case s := <-signals:
-			caught = stopsignal.Name(s)
+			caught = signalName(s)
 			_ = c.Cmd.Process.Signal(s) // one that has ended says so itself
 		case <-ctx.Done():
 			_ = c.Cmd.Process.Signal(syscall.SIGTERM)
@@ -107,7 +106,7 @@ func await(ctx context.Context, c *handover.Process, to io.Writer) (start handov
 }
 
 // ended is the error of a process that ended before its run was on record.
-func endedEarly(c *handover.Process) error {
+func endedEarly(c *worker.ChildProcess) error {
 	switch code := c.Wait(); {
 	case succeeded(code):
 		return failure(engine.Failed, "the process of the run (pid %d) ended before anything was on record", c.Cmd.Process.Pid)

@@ -9,30 +9,30 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/handover"
 	"loops/internal/humanize"
 	"loops/internal/process"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
+	"loops/internal/worker"
 )
 
 // queuedInBackground says that a run in the background waits, and continues waiting when this process has ended.
-func (a *app) queuedInBackground(p *project.Project, c *handover.Process, start handover.Start, caught string, view viewFlags) error {
+func (a *program) queuedInBackground(p *project.Project, c *worker.ChildProcess, start worker.ChildStart, caught string, view viewFlags) error {
 	switch {
 	case caught != "":
-		ui.Say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
+		terminal.Say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
 		return passOn(c.Wait())
 	case view.json:
-		return ui.WriteJSON(a.out, value.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", ui.OrNull(start.Log), "waits_for", start.Queue.Text))
+		return terminal.WriteJSON(a.out, value.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", terminal.OrNull(start.Log), "waits_for", start.Queue.Text))
 	case view.quiet:
-		ui.SayLine(a.out, start.Queue.ID)
+		terminal.SayLine(a.out, start.Queue.ID)
 		return nil
 	}
-	ui.Say(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text, start.PID)
+	terminal.Say(a.out, "%s.\nThe run begins in the background (pid %d) when it is its turn.\n", start.Queue.Text, start.PID)
 	if start.Log != "" {
-		ui.Say(a.out, "  log: %s\n", p.Short(start.Log))
+		terminal.Say(a.out, "  log: %s\n", p.Short(start.Log))
 	}
-	ui.Say(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"), a.command("queue remove", start.Queue.ID[:8]))
+	terminal.Say(a.out, "  who waits:   %s\n  take it out: %s\n", a.command("queue list"), a.command("queue remove", start.Queue.ID[:8]))
 	return nil
 }
 
@@ -44,13 +44,13 @@ type waitLog struct {
 
 // openWaitLog says that the run has to wait for why, and from now on writes to a log of its own, whose path it returns.
 func (d *detached) openWaitLog(q engine.Queued) string {
-	start := handover.Start{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &handover.Wait{ID: q.Waiter.ID, Text: views.WaitsFor(q.Why)}}
+	start := worker.ChildStart{Loop: q.Waiter.Loop, PID: os.Getpid(), Log: q.Log, Queue: &worker.ChildWait{ID: q.Waiter.ID, Text: view.WaitsFor(q.Why)}}
 	log, err := process.OpenLog(q.Log, logSize, logKeep, crashTo)
 	if err == nil {
 		_, err = fmt.Fprintf(log, "# %s (pid %d, %s)\n", d.line, os.Getpid(), humanize.Clock(d.began))
 	}
 	if err != nil {
-		ui.Say(d.messages, "loops: what the run says while it waits is not kept: %v\n", err)
+		terminal.Say(d.messages, "loops: what the run says while it waits is not kept: %v\n", err)
 		_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // or the reader would wait for more
 		start.Log, log = "", nil
 		d.use(io.Discard)
@@ -71,7 +71,7 @@ func (d *detached) begun(path string) {
 	w := d.inQueue
 	if w.log == nil {
 		if log, err := process.OpenLog(path, logSize, logKeep, crashTo); err == nil {
-			d.log = ui.NewSink(log)
+			d.log = terminal.NewSink(log)
 		}
 		return
 	}
@@ -80,7 +80,7 @@ func (d *detached) begun(path string) {
 		err = os.Rename(w.path, path)
 	}
 	if err != nil {
-		ui.Say(d.log, "loops: the output of the run stays here: %v\n", err)
+		terminal.Say(d.log, "loops: the output of the run stays here: %v\n", err)
 		return
 	}
 	w.log.Path = path // the file is the same

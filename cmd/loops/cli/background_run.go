@@ -12,15 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/commandline"
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/fsm"
-	"loops/internal/handover"
 	"loops/internal/humanize"
+	"loops/internal/live"
 	"loops/internal/process"
-	"loops/internal/ui"
-	"loops/internal/ui/progress"
+	"loops/internal/terminal"
 	"loops/internal/worker"
 	"loops/persistence"
 )
@@ -40,13 +37,13 @@ type detached struct {
 	inQueue *waitLog // the run had to wait first
 }
 
-func newBackgroundCommand(a *app) *cobra.Command {
+func newBackgroundCommand(a *program) *cobra.Command {
 	return &cobra.Command{
-		Use:   handover.Command,
+		Use:   worker.BackgroundCommand,
 		Short: "Carry a run that run --background or an agent requested",
 		Long: `background-run carries the run that it reads of from a pipe: what run, resume and fork with --background, or an agent
 through loops mcp, asked for. They start it with three pipes, so that nothing of it is for every user of the machine to
-see; it is of no use without.` + exitcode.RunHelp(),
+see; it is of no use without.` + exitRunHelp(),
 		Example: "  loops run --background fix    starts it",
 		Hidden:  true,
 		Args:    arguments(0, 0, ""),
@@ -54,15 +51,15 @@ see; it is of no use without.` + exitcode.RunHelp(),
 	}
 }
 
-func runHandedOver(ctx context.Context, a *app) error {
-	if !handover.Piped(handover.FDReport, handover.FDRequest) {
+func runHandedOver(ctx context.Context, a *program) error {
+	if !worker.Piped(worker.FDReport, worker.FDRequest) {
 		return usageError{"this command is what run --background starts, and is of no use to anybody else", "loops run --help"}
 	}
-	report, messages, request := os.NewFile(handover.FDReport, "report"), os.NewFile(handover.FDMessages, "messages"), os.NewFile(handover.FDRequest, "request")
+	report, messages, request := os.NewFile(worker.FDReport, "report"), os.NewFile(worker.FDMessages, "messages"), os.NewFile(worker.FDRequest, "request")
 	if err := debug.SetCrashOutput(messages, debug.CrashOptions{}); err != nil {
 		return err
 	}
-	h, err := handover.Read(request)
+	h, err := worker.ReadHandover(request)
 	if err = errors.Join(err, request.Close()); err == nil {
 		err = h.Obey()
 	}
@@ -70,7 +67,7 @@ func runHandedOver(ctx context.Context, a *app) error {
 		a.keeper, err = worker.Settle(ctx, &h, a.Env)
 	}
 	if err != nil {
-		ui.Say(messages, "loops: the run cannot be begun by its process: %v\n", err)
+		terminal.Say(messages, "loops: the run cannot be begun by its process: %v\n", err)
 		return told(engine.Failed)
 	}
 	if h.Log {
@@ -80,22 +77,22 @@ func runHandedOver(ctx context.Context, a *app) error {
 }
 
 // carryDetached carries a run that no process waits for once it is on record, and returns its exit code.
-func carryDetached(ctx context.Context, a *app, h handover.Handover, report, messages *os.File) int {
+func carryDetached(ctx context.Context, a *program, h worker.Handover, report, messages *os.File) int {
 	h.View.JSON = false // that was requested from the process that started it
-	d := &detached{report: report, messages: messages, began: time.Now(), line: commandline.Text(commandline.Kept(h.Words))}
+	d := &detached{report: report, messages: messages, began: time.Now(), line: argvText(argvKept(h.Words))}
 	inner := handedApp(h, IO{In: a.In, Out: d, Err: d.toPerson(), Env: a.Env})
 	inner.detached, inner.adopt, inner.keeper = d, a.adopt, a.keeper
-	inner.onRecord = func(header progress.Header) { d.recorded(inner, header) }
+	inner.onRecord = func(header live.Header) { d.recorded(inner, header) }
 	code := inner.carryHandedOver(ctx, h, report)
 	d.close(code)
 	return code
 }
 
 // carryWatched carries a run for a process that waits for its end, and reads until then what is said. It returns its exit code.
-func carryWatched(ctx context.Context, a *app, h handover.Handover, report, messages *os.File) int {
+func carryWatched(ctx context.Context, a *program, h worker.Handover, report, messages *os.File) int {
 	inner := handedApp(h, IO{In: a.In, Out: io.Discard, Err: messages, Env: a.Env})
 	inner.adopt, inner.keeper = a.adopt, a.keeper
-	inner.onRecord = func(header progress.Header) {
+	inner.onRecord = func(header live.Header) {
 		startOf(header).Report(report)
 		_ = report.Close()
 	}
@@ -104,18 +101,18 @@ func carryWatched(ctx context.Context, a *app, h handover.Handover, report, mess
 
 // carryHandedOver does what a handover asks for, and returns the exit code. A run that did not begin is reported with the reason; report
 // is closed once the run is on record.
-func (a *app) carryHandedOver(ctx context.Context, h handover.Handover, report io.Writer) int {
+func (a *program) carryHandedOver(ctx context.Context, h worker.Handover, report io.Writer) int {
 	end := a.begin()
 	return end(a.carryRequest(ctx, handedFlags(h.View), h.Request), func(reason string) {
 		if reason != "" {
-			handover.ReportRefusal(report, reason)
+			worker.ReportRefusal(report, reason)
 		}
 	})
 }
 
 // startOf is what a process says of its run when that is on record.
-func startOf(h progress.Header) handover.Start {
-	return handover.Start{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
+func startOf(h live.Header) worker.ChildStart {
+	return worker.ChildStart{ID: string(h.Run.ID), RunID: h.Run.RunID, Loop: h.Run.Loop, PID: os.Getpid()}
 }
 
 // Write adds to the log of the run.
@@ -145,7 +142,7 @@ func (t toPerson) Write(b []byte) (int, error) {
 }
 
 // recorded says that the run is on record, and from now on writes to its log.
-func (d *detached) recorded(a *app, h progress.Header) {
+func (d *detached) recorded(a *program, h live.Header) {
 	start := startOf(h)
 	if p, err := a.project(); err == nil && d.inQueue != nil { // the process that started it has ended
 		d.begun(p.LogPath(h.Run.ID))
@@ -153,7 +150,7 @@ func (d *detached) recorded(a *app, h progress.Header) {
 	}
 	log, err := d.openLog(a, h)
 	if err != nil {
-		ui.Say(d.messages, "loops: the output of run %s is not kept: %v\n", h.Run.ID, err)
+		terminal.Say(d.messages, "loops: the output of run %s is not kept: %v\n", h.Run.ID, err)
 		_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // or the reader would wait for more
 		d.use(io.Discard)
 	} else {
@@ -165,7 +162,7 @@ func (d *detached) recorded(a *app, h progress.Header) {
 	_ = d.report.Close()
 }
 
-func (d *detached) openLog(a *app, h progress.Header) (*process.Log, error) {
+func (d *detached) openLog(a *program, h live.Header) (*process.Log, error) {
 	p, err := a.project()
 	if err != nil {
 		return nil, err
@@ -182,7 +179,7 @@ func (d *detached) openLog(a *app, h progress.Header) (*process.Log, error) {
 func (d *detached) use(w io.Writer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.log = ui.NewSink(w) // a full disk is no reason to end the run
+	d.log = terminal.NewSink(w) // a full disk is no reason to end the run
 	_, _ = d.log.Write(d.held)
 	d.held = nil
 }
@@ -192,20 +189,20 @@ func (d *detached) close(code int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.log != nil {
-		ui.Say(d.log, "# ended with exit code %d (%s)\n", code, humanize.Clock(time.Now()))
+		terminal.Say(d.log, "# ended with exit code %d (%s)\n", code, humanize.Clock(time.Now()))
 	}
 }
 
 // A recordPrinter calls tell at the first event of a run, which is on record then, and has its work tree if it is to
 // have one.
 type recordPrinter struct {
-	progress.Printer
-	tell func(progress.Header)
-	h    progress.Header
+	live.Printer
+	tell func(live.Header)
+	h    live.Header
 	told bool
 }
 
-func (p *recordPrinter) Header(h progress.Header) {
+func (p *recordPrinter) Header(h live.Header) {
 	p.h = h
 	p.Printer.Header(h)
 }

@@ -6,19 +6,18 @@ import (
 	"os"
 	"syscall"
 
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/humanize"
+	"loops/internal/live"
 	"loops/internal/lookup"
-	"loops/internal/ui"
-	"loops/internal/ui/viewer"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
 // engineOptions are those of the engine of this command line.
-func (a *app) engineOptions() engine.Options {
+func (a *program) engineOptions() engine.Options {
 	o := engine.Options{Env: a.Env, Detached: a.detached != nil, Adopt: a.adopt, ToolCall: toolCall}
 	o.Command = func(r engine.Remedy) string {
 		r.Plain = true // agents work in the folder of the project, and find its store there
@@ -32,7 +31,7 @@ func (a *app) engineOptions() engine.Options {
 
 // engine returns an engine for the project of this command line, of whose runs those are notified that the settings name. The caller
 // closes it.
-func (a *app) engine() (*engine.Engine, error) {
+func (a *program) engine() (*engine.Engine, error) {
 	p, err := a.project()
 	if err != nil {
 		return nil, err
@@ -45,13 +44,13 @@ func (a *app) engine() (*engine.Engine, error) {
 }
 
 // warner prints what a person should know before a run begins, unless quiet.
-func (a *app) warner(p *project.Project, quiet bool) engine.Warn {
+func (a *program) warner(p *project.Project, quiet bool) engine.Warn {
 	if quiet {
 		return nil
 	}
 	return func(w engine.Warning) {
 		if w.File == "" {
-			ui.SayLines(a.Err, "loops: "+a.text(w.Text))
+			terminal.SayLines(a.Err, "loops: "+a.text(w.Text))
 			return
 		}
 		a.tellProblems(p, w)
@@ -59,29 +58,29 @@ func (a *app) warner(p *project.Project, quiet bool) engine.Warn {
 }
 
 // text is a text of the engine for a person: its commands work here, and the texts of others in it are harmless.
-func (a *app) text(t engine.Text) ui.Block {
-	return ui.Block(t.With(func(arg any) any {
+func (a *program) text(t engine.Text) terminal.Block {
+	return terminal.Block(t.With(func(arg any) any {
 		switch v := arg.(type) {
 		case engine.Remedy:
-			return ui.Block(humanize.PlainLine(a.remedy(v)))
+			return terminal.Block(humanize.PlainLine(a.remedy(v)))
 		case engine.Setting:
-			return ui.Block(humanize.PlainLine(flagOf(v)))
+			return terminal.Block(humanize.PlainLine(flagOf(v)))
 		case engine.Lines:
-			return ui.BlockOf(v.Front, v.Texts)
+			return terminal.BlockOf(v.Front, v.Texts)
 		case engine.Trouble:
 			_, text := explain(v.Err)
-			return ui.Block(text)
+			return terminal.Block(text)
 		case *persistence.ConflictError:
-			return ui.Block(views.InTheWayLine(v))
+			return terminal.Block(view.InTheWayLine(v))
 		case *engine.BehindError:
-			return ui.Block(views.InTheWayLine(v))
+			return terminal.Block(view.InTheWayLine(v))
 		}
-		return ui.Safe(arg)
+		return terminal.Safe(arg)
 	}))
 }
 
 // remedy is the command line that a remedy is, with -C and --store if this one had them; "" for none.
-func (a *app) remedy(r engine.Remedy) string {
+func (a *program) remedy(r engine.Remedy) string {
 	if r.Operation == "" {
 		return ""
 	}
@@ -109,7 +108,7 @@ func (a *app) remedy(r engine.Remedy) string {
 }
 
 // refused returns an error of the engine as one of this command line: with its exit code, and commands that work here.
-func (a *app) refused(err error) error {
+func (a *program) refused(err error) error {
 	if several, ok := errors.AsType[engine.Several](err); ok {
 		errs := make([]error, len(several))
 		for i := range several {
@@ -134,11 +133,11 @@ func (a *app) refused(err error) error {
 	if see := a.remedy(refusal.See); see != "" {
 		text += "\nTry: " + humanize.PlainLine(see)
 	}
-	return failure(refusal.Kind, "%s", ui.Block(text))
+	return failure(refusal.Kind, "%s", terminal.Block(text))
 }
 
 // carryRequest begins what is asked for, shows it until it has ended, and returns what the exit code of the command is.
-func (a *app) carryRequest(ctx context.Context, view viewFlags, r engine.Request) error {
+func (a *program) carryRequest(ctx context.Context, view viewFlags, r engine.Request) error {
 	e, err := a.engine()
 	if err != nil {
 		return err
@@ -148,10 +147,10 @@ func (a *app) carryRequest(ctx context.Context, view viewFlags, r engine.Request
 }
 
 // carry begins a run by start, shows it until it has ended, and returns what the exit code of the command is.
-func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start func(context.Context, engine.Observer) (*engine.Run, error)) error {
-	stops := stopsignal.Catch()
+func (a *program) carry(ctx context.Context, e *engine.Engine, view viewFlags, start func(context.Context, engine.Observer) (*engine.Run, error)) error {
+	stops := signalCatch()
 	defer stops.Release()
-	v := viewer.NewCarried(e.Project(), a.newPrinter(view), view.quiet, a.page(), a.refused)
+	v := live.NewCarried(e.Project(), a.newPrinter(view), view.quiet, a.page(), a.refused)
 	if a.detached != nil {
 		v.Starter = a.Err
 	}
@@ -175,18 +174,18 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 	stops.During(r, func(n int, s os.Signal, again bool) {
 		switch {
 		case n > 1 && !again:
-			v.Print.Note("Received " + stopsignal.Name(s) + ": killing the action.")
+			v.Print.Note("Received " + signalName(s) + ": killing the action.")
 			r.Kill()
 		case n > 1:
-			v.Print.Note("Received " + stopsignal.Name(s) + " again: killing the action.")
+			v.Print.Note("Received " + signalName(s) + " again: killing the action.")
 			r.Kill()
 		case s == syscall.SIGQUIT:
 			v.Print.Note("Received SIGQUIT: killing the action, then ending the run.")
-			r.Stop(stopsignal.Name(s))
+			r.Stop(signalName(s))
 			r.Kill()
 		default:
-			v.Print.Note("Received " + stopsignal.Name(s) + ": ending the action, then the run. Once more kills the action at once.")
-			r.Stop(stopsignal.Name(s))
+			v.Print.Note("Received " + signalName(s) + ": ending the action, then the run. Once more kills the action at once.")
+			r.Stop(signalName(s))
 		}
 	}, func() { v.Print.Watch(func() { result, err = r.Wait(ctx) }) })
 	asked()
@@ -199,7 +198,7 @@ func (a *app) carry(ctx context.Context, e *engine.Engine, view viewFlags, start
 }
 
 // beforeSignal calls do, which is to begin a run, with a context that a signal ends.
-func beforeSignal(ctx context.Context, stops *stopsignal.Stops, do func(context.Context) error) error {
+func beforeSignal(ctx context.Context, stops *signalStops, do func(context.Context) error) error {
 	stopped, err := stops.Before(ctx, do)
 	if stopped != "" {
 		return endedByText(stopped, "stopped by %s before the run began; nothing was run", stopped)
@@ -209,7 +208,7 @@ func beforeSignal(ctx context.Context, stops *stopsignal.Stops, do func(context.
 
 // untilSignal is beforeSignal where nothing else catches them.
 func untilSignal(ctx context.Context, do func(context.Context) error) error {
-	stops := stopsignal.Catch()
+	stops := signalCatch()
 	defer stops.Release()
 	return beforeSignal(ctx, stops, do)
 }

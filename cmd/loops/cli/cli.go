@@ -1,6 +1,8 @@
-// Package cli is the command line of loops: flags, wiring, printing, signals and exit codes. Each command is a
-// file of its own (newXCommand, xOptions, runX); only exitcode.go knows exit codes and what shows the
-// progress of a run is internal/ui/progress.
+// Package cli is the command line of loops: flags, wiring, printing, signals and exit codes. Each command is a file of its own
+// (newXCommand, xOptions, runX). What several commands share has a prefix: exit (the exit codes, and which one an outcome has), help (the
+// pages of help), flag (flags that mean the same everywhere), complete (what shells are offered at a place of a command line), argv (how the
+// words of a command line may be shown and kept), signal (what asks a command to end), job (Ctrl-Z on a screen), man and roff (the manual).
+// Only exitcode.go knows exit codes; what shows the progress of a run is internal/live.
 package cli
 
 import (
@@ -15,17 +17,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/commandline"
-	"loops/cmd/loops/cli/helppage"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/notify"
 	"loops/engine/project"
-	"loops/internal/handover"
 	"loops/internal/humanize"
+	"loops/internal/live"
 	"loops/internal/process"
-	"loops/internal/ui"
-	"loops/internal/ui/progress"
+	"loops/internal/terminal"
 	"loops/internal/worker"
 )
 
@@ -40,27 +38,27 @@ type IO struct {
 // System returns the streams, directory and environment of this process.
 func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 
-// An app is one invocation: its IO and the flags that every command has. In it, Out and Err let nothing act on a terminal
+// An program is one invocation: its IO and the flags that every command has. In it, Out and Err let nothing act on a terminal
 // but the styles of this program: see package plain.
-type app struct {
+type program struct {
 	IO
-	out         *ui.Sink // Out, for all but the progress of a run
-	dir         string   // -C
-	color       string   // --color
-	colorGiven  bool     // and it is on the command line
-	store       string   // --store
-	allProjects bool     // --all-projects
+	out         *terminal.Sink // Out, for all but the progress of a run
+	dir         string         // -C
+	color       string         // --color
+	colorGiven  bool           // and it is on the command line
+	store       string         // --store
+	allProjects bool           // --all-projects
 
 	opened *project.Project // what project returned last; nil = nothing yet
 	where  [2]string        // the directory and store that it was for
 
-	args     []string                                           // the command line
-	detached *detached                                          // of the process of a run in the background; else nil
-	keeper   *worker.Keeper                                     // of the files of the run that this process carries; nil = they stay where they are
-	spawn    func(handover.Handover) (*handover.Process, error) // starts the process of a run in the background; nil = Handover.Spawn
-	onRecord func(progress.Header)                              // is called when the run is on record; nil = no other process waits for that
-	notifier *notify.Notifier                                   // of the first engine; nil = no notifications
-	adopt    func() error                                       // makes this process adopt what its actions leave; nil where it is not ours alone
+	args     []string                                            // the command line
+	detached *detached                                           // of the process of a run in the background; else nil
+	keeper   *worker.Keeper                                      // of the files of the run that this process carries; nil = they stay where they are
+	spawn    func(worker.Handover) (*worker.ChildProcess, error) // starts the process of a run in the background; nil = Handover.Spawn
+	onRecord func(live.Header)                                   // is called when the run is on record; nil = no other process waits for that
+	notifier *notify.Notifier                                    // of the first engine; nil = no notifications
+	adopt    func() error                                        // makes this process adopt what its actions leave; nil where it is not ours alone
 
 	usual runtime.Cleanup // sets the usual percentage of garbage after the first collection
 
@@ -71,18 +69,18 @@ type app struct {
 // returns a code for, and never exits or panics on bad input.
 func Main(args []string, streams IO) int {
 	ignorePipe()
-	a := &app{IO: streams, adopt: process.AdoptOrphans}
+	a := &program{IO: streams, adopt: process.AdoptOrphans}
 	if err := process.CheckDescriptors(); err != nil {
 		return a.begin()(err, func(string) {})
 	}
 	return a.execute(context.Background(), args)
 }
 
-func (a *app) execute(ctx context.Context, args []string) int {
+func (a *program) execute(ctx context.Context, args []string) int {
 	end := a.begin()
 	a.collectFrom(16<<20, 100)
 	root := newRootCommand(a, needed(args))
-	args = a.byName(root, sharedflags.JoinModes(args))
+	args = a.byName(root, flagJoinModes(args))
 	a.args = args
 	if completing(args) {
 		var cancel context.CancelFunc
@@ -99,20 +97,20 @@ func (a *app) execute(ctx context.Context, args []string) int {
 
 // begin makes what this invocation writes harmless for a terminal. The caller calls end with the error of what was
 // done: end prints the error, passes its message to leave, and returns the exit code.
-func (a *app) begin() (end func(err error, leave func(message string)) int) {
+func (a *program) begin() (end func(err error, leave func(message string)) int) {
 	if a.Env == nil {
 		a.Env = os.Environ()
 	}
 	out, errs := humanize.NewPlainWriter(a.Out), humanize.NewPlainWriter(a.Err)
 	a.Out, a.Err = out, errs
-	a.out = ui.NewBatchedSink(a.Out)
+	a.out = terminal.NewBatchedSink(a.Out)
 	return func(err error, leave func(message string)) int {
 		if lost := a.out.Close(); err == nil && lost != nil {
 			err = failure(engine.Failed, "the answer could not be written out: %v", lost)
 		}
 		code, message := a.explained(err)
 		if message != "" {
-			ui.SayLines(a.Err, ui.Block("loops: "+message)) // explain made the texts of others clean
+			terminal.SayLines(a.Err, terminal.Block("loops: "+message)) // explain made the texts of others clean
 		}
 		leave(message)
 		a.notified()
@@ -122,7 +120,7 @@ func (a *app) begin() (end func(err error, leave func(message string)) int) {
 }
 
 // explained returns the exit code of an error and the lines to print for it, with commands that work here and no password.
-func (a *app) explained(err error) (int, string) {
+func (a *program) explained(err error) (int, string) {
 	if several, ok := errors.AsType[engine.Several](err); ok {
 		err = a.refused(several)
 	} else if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
@@ -142,10 +140,10 @@ func (a *app) explained(err error) (int, string) {
 func ignorePipe() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // getenv returns the value of a variable and whether it is set.
-func (a *app) getenv(name string) (string, bool) { return project.LookEnv(a.Env, name) }
+func (a *program) getenv(name string) (string, bool) { return project.LookEnv(a.Env, name) }
 
 // project returns the project that the command line is about.
-func (a *app) project() (*project.Project, error) {
+func (a *program) project() (*project.Project, error) {
 	where := [2]string{a.dir, a.store}
 	if a.opened != nil && a.where == where {
 		return a.opened, nil
@@ -159,7 +157,7 @@ func (a *app) project() (*project.Project, error) {
 }
 
 // newRootCommand is loops with one of its commands, or with all of them if only is "".
-func newRootCommand(a *app, only string) *cobra.Command {
+func newRootCommand(a *program, only string) *cobra.Command {
 	var showVersion bool
 	root := &cobra.Command{
 		Use:   "loops",
@@ -182,14 +180,14 @@ The name of a loop in place of a command runs it, unless a command has that name
 			if showVersion {
 				return printVersion(a, false)
 			}
-			_, err := io.WriteString(a.out, helppage.Overview(cmd))
+			_, err := io.WriteString(a.out, helpOverview(cmd))
 			return err
 		},
 	}
 	for _, group := range []string{groupRun, groupLook, groupWrite, groupKeep, groupSetUp, groupPlumbing} {
 		root.AddGroup(&cobra.Group{ID: group, Title: group})
 	}
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { helppage.Print(cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { helpPrint(cmd) })
 	root.SetHelpCommandGroupID(groupPlumbing)
 	root.SetCompletionCommandGroupID(groupSetUp)
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
@@ -198,10 +196,10 @@ The name of a loop in place of a command runs it, unless a command has that name
 	flags.StringVar(&a.color, "color", "auto", "colours: `WHEN` is auto, always or never")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkColor(cmd) }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if at, _ := commandline.FirstWord(a.args); at >= 0 && !cmd.HasParent() { // flags of a command that there is not
-			return usageError{helppage.NoCommand(a.args[at], helppage.Near(cmd, a.args[at])), "loops --help"}
+		if at, _ := argvFirstWord(a.args); at >= 0 && !cmd.HasParent() { // flags of a command that there is not
+			return usageError{helpNoCommand(a.args[at], helpNear(cmd, a.args[at])), "loops --help"}
 		}
-		return usageError{sharedflags.ErrorText(cmd, err), cmd.CommandPath() + " --help"}
+		return usageError{flagErrorText(cmd, err), cmd.CommandPath() + " --help"}
 	})
 	root.SetHelpCommand(newHelpCommand(a, root))
 	for _, b := range tree() {
@@ -214,7 +212,7 @@ The name of a loop in place of a command runs it, unless a command has that name
 	addCompletion(root)
 	addFilters(a, root)
 	refuseEmpty(root)
-	sharedflags.LittleLoops(root, func(note string) { ui.SayLine(a.Err, "loops: "+note) })
+	flagLittleLoops(root, func(note string) { terminal.SayLine(a.Err, "loops: "+note) })
 	return root
 }
 

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
-func (a *app) checkColor(cmd *cobra.Command) error {
+func (a *program) checkColor(cmd *cobra.Command) error {
 	a.colorGiven = cmd.Flags().Changed("color")
 	switch a.color {
 	case "auto", "always", "never":
@@ -20,7 +20,7 @@ func (a *app) checkColor(cmd *cobra.Command) error {
 }
 
 // coloured reports whether to use colours on w: as the command line says, the environment, a file, or whether it is a terminal.
-func (a *app) coloured(w io.Writer) bool {
+func (a *program) coloured(w io.Writer) bool {
 	switch a.color {
 	case "always":
 		return true
@@ -33,7 +33,7 @@ func (a *app) coloured(w io.Writer) bool {
 	if v, _ := a.getenv("TERM"); v == "dumb" {
 		return false
 	}
-	_, is := ui.Terminal(w)
+	_, is := terminal.Terminal(w)
 	switch a.configuredColor() {
 	case "always":
 		return true
@@ -44,15 +44,15 @@ func (a *app) coloured(w io.Writer) bool {
 }
 
 // width is the width of the terminal; 0 = the output is not a terminal.
-func (a *app) width() int {
-	f, is := ui.Terminal(a.Out)
+func (a *program) width() int {
+	f, is := terminal.Terminal(a.Out)
 	if !is {
 		return 0
 	}
-	return ui.Width(f)
+	return terminal.Width(f)
 }
 
 // page is where views of this command line write.
-func (a *app) page() *views.Page {
-	return &views.Page{Out: a.out, Err: a.Err, Paint: ui.Paint(a.coloured(a.Out)), Columns: a.width(), Command: a.command, Remedy: a.remedy, Text: a.text}
+func (a *program) page() *view.Page {
+	return &view.Page{Out: a.out, Err: a.Err, Paint: terminal.Paint(a.coloured(a.Out)), Columns: a.width(), Command: a.command, Remedy: a.remedy, Text: a.text}
 }

@@ -12,7 +12,7 @@ import (
 func oneLine(err error) string { return humanize.OneLine(err) }
 
 // command returns a command line for a person, with -C if this one had it.
-func (a *app) command(words ...string) string {
+func (a *program) command(words ...string) string {
 	line := "loops "
 	if a.dir != "" {
 		line += "-C " + quote(a.dir) + " "
@@ -34,7 +34,7 @@ func (a *app) command(words ...string) string {
 }
 
 // helpOn is the command line that prints the help of an operation.
-func (a *app) helpOn(op engine.Operation) string { return "loops " + string(op) + " --help" }
+func (a *program) helpOn(op engine.Operation) string { return "loops " + string(op) + " --help" }
 
 // flagOf is the flag that a setting of the engine is on a command line, as a sentence has it.
 func flagOf(s engine.Setting) string {

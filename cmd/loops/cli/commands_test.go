@@ -12,7 +12,7 @@ import (
 
 // TestCommandsPage keeps docs/commands.md: what each command does, with its usage and examples.
 func TestCommandsPage(t *testing.T) {
-	testenv.Golden(t, "../../../docs/commands.md", commandsPage(newRootCommand(&app{}, "")))
+	testenv.Golden(t, "../../../docs/commands.md", commandsPage(newRootCommand(&program{}, "")))
 }
 
 // commandsPage returns the page of all commands that users type, by the groups of the help.

@@ -7,21 +7,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"loops/cmd/loops/cli/complete"
-	"loops/cmd/loops/cli/helppage"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/loopfile"
+	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/auth"
-	"loops/internal/completion"
-	"loops/internal/dryrun"
 	"loops/internal/inspect"
-	"loops/internal/install"
-	"loops/internal/jsonoutput"
-	"loops/internal/service"
-	"loops/internal/starter"
-	"loops/internal/ui/views"
+	"loops/internal/simulate"
+	"loops/internal/view"
 	"loops/internal/web"
 	"loops/persistence"
 )
@@ -36,21 +30,21 @@ func completing(args []string) bool {
 
 // offerCompletions has every command below root offer what is valid in its places, which its usage names: NAME|RUN,
 // [STEP] or `FILE` of a flag. Whatever is wrong, a shell that asks gets no error message.
-func (a *app) offerCompletions(root *cobra.Command) {
+func (a *program) offerCompletions(root *cobra.Command) {
 	a.Err = io.Discard
 	root.InitDefaultHelpCmd()
 	offers := a.places(root)
-	root.ValidArgsFunction = complete.Safe(a.loopsByName(root))
-	complete.Visit(root, func(cmd *cobra.Command) {
-		if words := complete.PlacesOf(cmd); len(words) > 0 {
-			cmd.ValidArgs, cmd.ValidArgsFunction = nil, complete.Safe(offers.Arguments(cmd, words))
+	root.ValidArgsFunction = completeSafe(a.loopsByName(root))
+	completeVisit(root, func(cmd *cobra.Command) {
+		if words := completePlacesOf(cmd); len(words) > 0 {
+			cmd.ValidArgs, cmd.ValidArgsFunction = nil, completeSafe(offers.Arguments(cmd, words))
 		} else if !cmd.HasSubCommands() {
 			cmd.ValidArgsFunction = cobra.NoFileCompletions
 		}
 		for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
 			flags.VisitAll(func(f *pflag.Flag) {
 				if offer := offers.Flag(cmd, f); offer != nil {
-					_ = cmd.RegisterFlagCompletionFunc(f.Name, complete.Safe(offer)) // fails only where it was done before
+					_ = cmd.RegisterFlagCompletionFunc(f.Name, completeSafe(offer)) // fails only where it was done before
 				}
 				_, f.Usage = pflag.UnquoteUsage(f) // a shell shows it
 			})
@@ -58,53 +52,53 @@ func (a *app) offerCompletions(root *cobra.Command) {
 	})
 }
 
-func (a *app) places(root *cobra.Command) complete.Places {
-	from := completion.New(a.project, a.engineOptions())
-	runs := func(f completion.RunFilter) complete.Offer { return complete.Found(complete.InOrder, from.Runs(f)) }
-	only := func(f completion.RunFilter) complete.Offer { return complete.Found(complete.InOrder, from.RunsOnly(f)) }
-	words := func(of func(loopfile.Entry) []string) complete.Offer {
-		return complete.Found(complete.NoFiles, from.LoopWords(of))
+func (a *program) places(root *cobra.Command) completePlaces {
+	from := app.NewCompletion(a.project, a.engineOptions())
+	runs := func(f app.RunFilter) completeOffer { return completeFound(completeInOrder, from.Runs(f)) }
+	only := func(f app.RunFilter) completeOffer { return completeFound(completeInOrder, from.RunsOnly(f)) }
+	words := func(of func(loopfile.Entry) []string) completeOffer {
+		return completeFound(completeNoFiles, from.LoopWords(of))
 	}
-	live, goOn := runs(completion.IsLive), runs(completion.IsResumable)
-	stores := complete.FoundOr(complete.NoSpace, complete.NoSpace, from.Stores)
-	limits := complete.Unfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time=")
-	return complete.Places{
-		"NAME": complete.Found(complete.NoFiles, from.Loops), "PATH": complete.Files, "FOLDER": complete.Files, "FILE": complete.Files, "RUN": runs(completion.IsAny), "WORKER": complete.Found(complete.InOrder, from.Workers), "STATE": complete.Found(complete.InOrder, from.States), "STEP": complete.Found(complete.InOrder, from.Steps),
-		"INPUT": complete.Nothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores, "URL": stores,
-		"HOST": complete.Found(complete.InOrder, from.Hosts), "KEY=VALUE": complete.FoundOr(complete.NoSpace, complete.NoSpace, from.ContextKeys), "LIMIT=N": complete.Unfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
-		"--extend": limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": complete.Nothing,
-		"LEVEL": complete.Fixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
-		"KIND":  complete.Fixed(fsm.EventKinds...), "STATUS": complete.Listed(service.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
-		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": complete.Fixed(append(service.Tiers, allTiers)...), "PATTERN": complete.Fixed(starter.Names...),
-		"BRANCH": complete.Found(complete.InOrder, from.Branches), "MODEL": complete.Nothing, "EFFORT": complete.Fixed("low", "medium", "high"), "N": complete.Nothing, "EXPR": complete.Nothing, "AGE": complete.Nothing, "WHEN": complete.Nothing, "SIZE": complete.Nothing, "TIME": complete.Nothing, "SECONDS": complete.Nothing, "COLUMNS": complete.Nothing, "DURATION": complete.Nothing, "DIR": complete.Folder,
-		"NUMBER": complete.Nothing, "CODE": complete.Nothing, "ID": complete.Nothing, "MANAGER": complete.Fixed(install.Systemd, install.Cron, install.Launchd), "CLAIM": complete.Fixed("email", "preferred_username", "sub"), "ADDR": complete.Fixed("127.0.0.1:8080"), "PREFIX": complete.Nothing, "AUTHORITY": complete.Nothing, "NETWORK": complete.Nothing, "ROLE": complete.Fixed(auth.Roles...), "TEXT": complete.Nothing, "NAME=SCORE": complete.Nothing, "QUEUE=USER": complete.Nothing, "SERVER/TOOL": complete.Nothing, "JSON": complete.Nothing, "EVENT": complete.Nothing, "ADDRESS": complete.Nothing, "CHOICE": complete.Nothing, "NAME=TEXT": complete.Nothing,
+	live, goOn := runs(app.IsLive), runs(app.IsResumable)
+	stores := completeFoundOr(completeNoSpace, completeNoSpace, from.Stores)
+	limits := completeUnfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time=")
+	return completePlaces{
+		"NAME": completeFound(completeNoFiles, from.Loops), "PATH": completeFiles, "FOLDER": completeFiles, "FILE": completeFiles, "RUN": runs(app.IsAny), "WORKER": completeFound(completeInOrder, from.Workers), "STATE": completeFound(completeInOrder, from.States), "STEP": completeFound(completeInOrder, from.Steps),
+		"INPUT": completeNothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores, "URL": stores,
+		"HOST": completeFound(completeInOrder, from.Hosts), "KEY=VALUE": completeFoundOr(completeNoSpace, completeNoSpace, from.ContextKeys), "LIMIT=N": completeUnfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
+		"--extend": limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": completeNothing,
+		"LEVEL": completeFixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
+		"KIND":  completeFixed(fsm.EventKinds...), "STATUS": completeListed(app.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
+		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": completeFixed(append(app.Tiers, allTiers)...), "PATTERN": completeFixed(app.StarterNames...),
+		"BRANCH": completeFound(completeInOrder, from.Branches), "MODEL": completeNothing, "EFFORT": completeFixed("low", "medium", "high"), "N": completeNothing, "EXPR": completeNothing, "AGE": completeNothing, "WHEN": completeNothing, "SIZE": completeNothing, "TIME": completeNothing, "SECONDS": completeNothing, "COLUMNS": completeNothing, "DURATION": completeNothing, "DIR": completeFolder,
+		"NUMBER": completeNothing, "CODE": completeNothing, "ID": completeNothing, "MANAGER": completeFixed(app.Systemd, app.Cron, app.Launchd), "CLAIM": completeFixed("email", "preferred_username", "sub"), "ADDR": completeFixed("127.0.0.1:8080"), "PREFIX": completeNothing, "AUTHORITY": completeNothing, "NETWORK": completeNothing, "ROLE": completeFixed(auth.Roles...), "TEXT": completeNothing, "NAME=SCORE": completeNothing, "QUEUE=USER": completeNothing, "SERVER/TOOL": completeNothing, "JSON": completeNothing, "EVENT": completeNothing, "ADDRESS": completeNothing, "CHOICE": completeNothing, "NAME=TEXT": completeNothing,
 
-		"attach RUN": live, "attach NAME": complete.Nothing, "stop RUN": live, "stop NAME": complete.Nothing, "pause RUN": live, "pause NAME": complete.Nothing,
-		"unpause RUN": runs(completion.IsPaused), "unpause NAME": complete.Nothing, "retry-now RUN": runs(completion.IsWaiting), "retry-now NAME": complete.Nothing, "answer RUN": runs(completion.IsWaiting), "answer NAME": complete.Nothing, "signal RUN": goOn, "signal NAME": complete.Nothing, "resume RUN": goOn, "resume NAME": complete.Nothing,
-		"rm RUN": only(completion.IsEnded), "diff RUN": only(completion.IsAny), "history RUN": complete.Found(complete.InOrder, from.RunsOfLoop),
-		"queue remove ID": complete.Found(complete.NoFiles, from.WaiterIDs), "queue remove NAME": complete.Nothing, "new NAME": complete.Nothing, "install NAME": complete.Found(complete.NoFiles, from.CatalogLoops), "stage save NAME": complete.Nothing, "stage load NAME": complete.Nothing,
+		"attach RUN": live, "attach NAME": completeNothing, "stop RUN": live, "stop NAME": completeNothing, "pause RUN": live, "pause NAME": completeNothing,
+		"unpause RUN": runs(app.IsPaused), "unpause NAME": completeNothing, "retry-now RUN": runs(app.IsWaiting), "retry-now NAME": completeNothing, "answer RUN": runs(app.IsWaiting), "answer NAME": completeNothing, "signal RUN": goOn, "signal NAME": completeNothing, "resume RUN": goOn, "resume NAME": completeNothing,
+		"rm RUN": only(app.IsEnded), "diff RUN": only(app.IsAny), "history RUN": completeFound(completeInOrder, from.RunsOfLoop),
+		"queue remove ID": completeFound(completeNoFiles, from.WaiterIDs), "queue remove NAME": completeNothing, "new NAME": completeNothing, "install NAME": completeFound(completeNoFiles, from.CatalogLoops), "stage save NAME": completeNothing, "stage load NAME": completeNothing,
 
-		"--hsts": complete.Fixed(web.HSTSModes...), "--color": complete.Fixed("auto", "always", "never"), "--dir": complete.Folder, "--run-dir": complete.Folder, "--permissions": complete.Fixed("host", "skip"),
-		"--by": complete.Fixed(inspect.Measures()...), "--definition": complete.Fixed(engine.RecordedDefinition), "--group-by": complete.Fixed(service.Groups...),
-		"--worktree-end": complete.Fixed(sharedflags.TreeEnds...), "graph --format": complete.Fixed("text", "mermaid", "dot", "svg", "html"), "validate --format": complete.Fixed(formats...),
-		"run --format": complete.Fixed(runFormats...), "resume --format": complete.Fixed(runFormats...), "retry --format": complete.Fixed(runFormats...), "fork --format": complete.Fixed(runFormats...), "report --format": complete.Fixed("html", "junit", "markdown"),
-		"--key": complete.Nothing, "--priority": complete.Fixed("1", "2", "3", "4"), "submit --queue": complete.Nothing, "submit --label": complete.Nothing, "worker --queue": complete.Nothing, "worker --label": complete.Nothing,
-		"simulate --scenario": complete.Fixed(dryrun.Scenarios()...), "schema --json-output": complete.Fixed(jsonoutput.Commands()...),
+		"--hsts": completeFixed(web.HSTSModes...), "--color": completeFixed("auto", "always", "never"), "--dir": completeFolder, "--run-dir": completeFolder, "--permissions": completeFixed("host", "skip"),
+		"--by": completeFixed(inspect.Measures()...), "--definition": completeFixed(engine.RecordedDefinition), "--group-by": completeFixed(app.Groups...),
+		"--worktree-end": completeFixed(flagTreeEnds...), "graph --format": completeFixed("text", "mermaid", "dot", "svg", "html"), "validate --format": completeFixed(formats...),
+		"run --format": completeFixed(runFormats...), "resume --format": completeFixed(runFormats...), "retry --format": completeFixed(runFormats...), "fork --format": completeFixed(runFormats...), "report --format": completeFixed("html", "junit", "markdown"),
+		"--key": completeNothing, "--priority": completeFixed("1", "2", "3", "4"), "submit --queue": completeNothing, "submit --label": completeNothing, "worker --queue": completeNothing, "worker --label": completeNothing,
+		"simulate --scenario": completeFixed(simulate.Scenarios()...), "schema --json-output": completeFixed(api.Commands()...),
 	}
 }
 
 // commands offers the names of commands, and those of the commands below them.
-func commands(root *cobra.Command) complete.Offer {
+func commands(root *cobra.Command) completeOffer {
 	return func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 && args[0] == "rule" {
-			return completion.StartingWith(word, ruleNames()), complete.NoFiles
+			return app.StartingWith(word, ruleNames()), completeNoFiles
 		}
-		if len(args) > 0 && helppage.Named(args[0]) {
-			return completion.StartingWith(word, helppage.Names(args[0])), complete.NoFiles
+		if len(args) > 0 && helpNamed(args[0]) {
+			return app.StartingWith(word, helpNames(args[0])), completeNoFiles
 		}
 		cmd, rest, err := root.Find(args)
 		if err != nil || len(rest) > 0 {
-			return nil, complete.NoFiles
+			return nil, completeNoFiles
 		}
 		var words []string
 		for _, c := range cmd.Commands() {
@@ -112,15 +106,15 @@ func commands(root *cobra.Command) complete.Offer {
 				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
 			}
 		}
-		return completion.StartingWith(word, words), complete.NoFiles
+		return app.StartingWith(word, words), completeNoFiles
 	}
 }
 
 // topics offers what there is help about besides commands.
-func topics(root *cobra.Command) complete.Offer {
+func topics(root *cobra.Command) completeOffer {
 	return func(_ *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {
-			return nil, complete.NoFiles
+			return nil, completeNoFiles
 		}
 		words := []string{cobra.CompletionWithDesc("rule", "What one rule of validate means"), cobra.CompletionWithDesc("key", "What a key of a loop file means")}
 		for _, c := range root.Commands() {
@@ -128,12 +122,12 @@ func topics(root *cobra.Command) complete.Offer {
 				words = append(words, cobra.CompletionWithDesc(c.Name(), c.Short))
 			}
 		}
-		return completion.StartingWith(word, words), complete.NoFiles
+		return app.StartingWith(word, words), completeNoFiles
 	}
 }
 
 func ruleNames() (names []string) {
-	for _, r := range views.RuleList() {
+	for _, r := range view.RuleList() {
 		names = append(names, cobra.CompletionWithDesc(r.Name, r.Summary))
 	}
 	return names

@@ -7,22 +7,20 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"loops/cmd/loops/cli/complete"
 )
 
 // Every argument and every flag of every command has something to offer, be it nothing on purpose.
 func TestEveryPlaceIsCompleted(t *testing.T) {
-	a := &app{}
+	a := &program{}
 	root := newRootCommand(a, "")
 	root.InitDefaultHelpCmd()
 	places := a.places(root)
 	args, flags := 0, 0
-	complete.Visit(root, func(cmd *cobra.Command) {
+	completeVisit(root, func(cmd *cobra.Command) {
 		if cmd.Hidden { // no person types it
 			return
 		}
-		for _, word := range complete.PlacesOf(cmd) {
+		for _, word := range completePlacesOf(cmd) {
 			if args++; places.Of(cmd, word) == nil {
 				t.Errorf("%s: nobody knows what may stand for %s; say it in places (completion.go)", cmd.CommandPath(), word)
 			}
@@ -45,18 +43,18 @@ func TestEveryPlaceIsCompleted(t *testing.T) {
 
 // A key of the table that nothing asks for any more is a mistake in it.
 func TestPlacesAreUsed(t *testing.T) {
-	a := &app{}
+	a := &program{}
 	root := newRootCommand(a, "")
 	root.InitDefaultHelpCmd()
 	used := map[string]bool{}
-	complete.Visit(root, func(cmd *cobra.Command) {
+	completeVisit(root, func(cmd *cobra.Command) {
 		path := strings.TrimPrefix(cmd.CommandPath(), "loops ")
 		note := func(word string) {
 			for one := range strings.SplitSeq(strings.TrimSuffix(word, "..."), "|") {
 				used[one], used[path+" "+one] = true, true
 			}
 		}
-		for _, word := range complete.PlacesOf(cmd) {
+		for _, word := range completePlacesOf(cmd) {
 			note(word)
 		}
 		visit := func(f *pflag.Flag) {
@@ -76,11 +74,11 @@ func TestPlacesAreUsed(t *testing.T) {
 
 // What is offered for a flag is what its usage says.
 func TestOfferedWordsAreInTheUsage(t *testing.T) {
-	a := &app{}
+	a := &program{}
 	root := newRootCommand(a, "")
 	places := a.places(root)
 	seen := 0
-	complete.Visit(root, func(cmd *cobra.Command) {
+	completeVisit(root, func(cmd *cobra.Command) {
 		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 			switch f.Name {
 			case "format", "by", "durability", "permissions", "definition", "group-by", "scenario", "budget":

@@ -2,12 +2,10 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
-
-	"loops/cmd/loops/cli/exitcode"
 )
 
 // newConfigCommand is "loops config", whose help is the reference of the settings.
-func newConfigCommand(a *app) *cobra.Command {
+func newConfigCommand(a *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Explain settings, and print the current ones",
@@ -26,7 +24,7 @@ file sets. What a loop sets itself (host, model, backoff, budget) wins over file
 permissions: host.
 
 loops help settings lists the keys. A mistake in a file keeps every run from starting; "loops validate" and "loops config
-show" print it.` + exitcode.Help(exitcode.OK, exitcode.Usage),
+show" print it.` + exitHelp(exitOK, exitUsage),
 		Example: `  loops config show --origin
   loops validate`,
 		Args: noSuchCommand,

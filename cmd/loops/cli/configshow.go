@@ -3,17 +3,16 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 type configShowOptions struct{ origin, json bool }
 
-func newConfigShowCommand(a *app) *cobra.Command {
+func newConfigShowCommand(a *program) *cobra.Command {
 	var o configShowOptions
 	cmd := &cobra.Command{
 		Use:   "show",
@@ -24,8 +23,8 @@ which files are read.
 
 What is wrong with the files comes last, on standard error, with exit code 3; the rest holds as it is shown. Passwords in
 the URL of a store, and all of a webhook but its host, are not shown.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the answer could not be written out"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"},
-				exitcode.Meaning{Code: exitcode.Invalid, Text: "a file has mistakes, which keep runs from starting"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the answer could not be written out"}, exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitInvalid, Text: "a file has mistakes, which keep runs from starting"}),
 		Example: `  loops config show
   loops config show --origin
   loops config show --json | jq '.settings[] | select(.origin != "default")'`,
@@ -37,39 +36,39 @@ the URL of a store, and all of a webhook but its host, are not shown.` +
 	return cmd
 }
 
-func runConfigShow(a *app, o configShowOptions) error {
+func runConfigShow(a *program, o configShowOptions) error {
 	p, err := a.project()
 	if err != nil {
 		return err
 	}
 	c, wrong := p.Declared()
-	settings := views.SettingsOf(p, c, a.outside)
+	settings := view.SettingsOf(p, c, a.outside)
 	if o.json {
-		err = ui.WriteJSON(a.out, value.NewMap("files", ui.List(views.ConfigFiles(p), views.ConfigFile.Object), "settings", ui.List(settings, views.Setting.Object),
-			"mistakes", ui.List(wrong, views.MistakeObject), "warnings", ui.List(c.Warnings, views.MistakeObject)))
+		err = terminal.WriteJSON(a.out, value.NewMap("files", terminal.List(view.ConfigFiles(p), view.ConfigFile.Object), "settings", terminal.List(settings, view.Setting.Object),
+			"mistakes", terminal.List(wrong, view.MistakeObject), "warnings", terminal.List(c.Warnings, view.MistakeObject)))
 	} else {
-		views.PrintSettings(a.page(), p, settings, o.origin)
+		view.PrintSettings(a.page(), p, settings, o.origin)
 	}
 	for _, w := range c.Warnings {
 		w.File = p.Short(w.File)
-		ui.Say(a.Err, "loops: warning: %s\n", w)
+		terminal.Say(a.Err, "loops: warning: %s\n", w)
 	}
 	if err == nil && len(wrong) > 0 {
-		err = failure(engine.Invalid, "%s", views.SettingsText(&project.SettingsError{Project: p, Problems: wrong}, "; no run starts until that is fixed"))
+		err = failure(engine.Invalid, "%s", view.SettingsText(&project.SettingsError{Project: p, Problems: wrong}, "; no run starts until that is fixed"))
 	}
 	return err
 }
 
-func fromEnvironment(name string) views.Origin {
-	return views.Origin{Kind: "environment", Name: name, Text: "environment " + name}
+func fromEnvironment(name string) view.Origin {
+	return view.Origin{Kind: "environment", Name: name, Text: "environment " + name}
 }
 
-func fromFlag(name string) views.Origin {
-	return views.Origin{Kind: "flag", Name: name, Text: "flag " + name}
+func fromFlag(name string) view.Origin {
+	return view.Origin{Kind: "flag", Name: name, Text: "flag " + name}
 }
 
 // outside returns what the command line or the environment sets a key to.
-func (a *app) outside(key string) (value any, from views.Origin, ok bool) {
+func (a *program) outside(key string) (value any, from view.Origin, ok bool) {
 	variable := func(name string) bool {
 		v, _ := a.getenv(name)
 		value, from, ok = v, fromEnvironment(name), v != ""

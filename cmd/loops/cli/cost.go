@@ -6,10 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine/project"
 	"loops/internal/lookup"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -18,7 +17,7 @@ type costOptions struct {
 	json                bool
 }
 
-func newCostCommand(a *app) *cobra.Command {
+func newCostCommand(a *program) *cobra.Command {
 	var o costOptions
 	cmd := &cobra.Command{
 		Use:   "cost [NAME|RUN]",
@@ -35,7 +34,7 @@ A table of prices is YAML, in USD for a million tokens:
   date: 2026-11-01
   models:
     my-model: {input: 1.5, output: 6, cache_read: 0.15}` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record),
+			exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
 		Example: `  loops cost fix
   loops cost fix-20261121T103405
   loops cost --since 7d --prices prices.yaml`,
@@ -54,7 +53,7 @@ A table of prices is YAML, in USD for a million tokens:
 	return cmd
 }
 
-func runCost(ctx context.Context, a *app, o costOptions) error {
+func runCost(ctx context.Context, a *program, o costOptions) error {
 	period, err := lookup.NewPeriod(o.since, "", "cost")
 	if err != nil {
 		return err
@@ -96,5 +95,5 @@ func runCost(ctx context.Context, a *app, o costOptions) error {
 	}
 	filter := period.Filter()
 	chosen := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !filter.Matches(r) })
-	return a.page().CostOfRuns(ctx, f, chosen, known, views.CostChoice{Loop: o.name, Since: o.since != "", JSON: o.json, Read: read}, a.damaged)
+	return a.page().CostOfRuns(ctx, f, chosen, known, view.CostChoice{Loop: o.name, Since: o.since != "", JSON: o.json, Read: read}, a.damaged)
 }

@@ -5,8 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/internal/service"
+	"loops/internal/app"
 )
 
 type diffOptions struct {
@@ -14,7 +13,7 @@ type diffOptions struct {
 	all, json bool
 }
 
-func newDiffCommand(a *app) *cobra.Command {
+func newDiffCommand(a *program) *cobra.Command {
 	var o diffOptions
 	cmd := &cobra.Command{
 		Use:   "diff RUN RUN",
@@ -26,7 +25,7 @@ The runs may be of different loops. A run and a fork of it are compared from the
 
 In the table of steps, = means the same, ! a different result, < and > that only the first, or only the
 second run was there. The runs need not differ: that, too, exits with 0.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops diff fix-20261121T103405 fix-20261121T113000
   loops diff fix-20261121T103405 fix --all
   loops diff 2026-11-21T103405 2026-11-21T113000 --json`,
@@ -41,8 +40,8 @@ second run was there. The runs need not differ: that, too, exits with 0.` +
 	return cmd
 }
 
-func runDiff(ctx context.Context, a *app, o diffOptions) error {
-	return a.ask(func(s *service.Service) error {
+func runDiff(ctx context.Context, a *program, o diffOptions) error {
+	return a.ask(func(s *app.Service) error {
 		d, err := s.Compare(ctx, o.a, o.b)
 		if err != nil {
 			return err

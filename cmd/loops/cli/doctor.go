@@ -10,8 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/action"
 	"loops/engine/project"
@@ -19,8 +17,8 @@ import (
 	"loops/internal/agent"
 	"loops/internal/doctor"
 	"loops/internal/humanize"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 type doctorOptions struct {
@@ -28,7 +26,7 @@ type doctorOptions struct {
 	yes, json, fix                  bool
 }
 
-func newDoctorCommand(a *app) *cobra.Command {
+func newDoctorCommand(a *program) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -46,9 +44,9 @@ rights of other users from records, writes a missing .loops/.gitignore and tidie
 tables of a database need no repair: any command brings them up to date.
 
 To test logins and answers in a given form, doctor sends one tiny prompt and one tiny question to each agent CLI. This
-uses your account and costs about a cent. On a terminal it asks first; elsewhere it needs --yes.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "loops can run; there may be warnings"}, exitcode.Meaning{Code: exitcode.Failed, Text: "there is a problem"},
-			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}),
+uses your account and costs about a cent. On a terminal it asks first; elsewhere it needs --yes.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "loops can run; there may be warnings"}, exitMeaning{Code: exitFailed, Text: "there is a problem"},
+			exitMeaning{Code: exitUsage, Text: "bad command line"}),
 		Example: `  loops doctor
   loops doctor --fix
   loops doctor --host codex --yes
@@ -78,19 +76,19 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
 // An examination is one invocation of doctor.
 type examination struct {
 	doctor.Examination
-	app      *app
+	app      *program
 	options  doctorOptions
 	findings []doctor.Finding
-	yesNo    ui.YesNo
+	yesNo    terminal.YesNo
 }
 
-func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
+func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 	p, err := a.project()
 	if err != nil {
 		return err
 	}
-	stopsignal.DenyTerminal()
-	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
+	signalDenyTerminal()
+	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
 	x := a.newExamination(p, o)
 	if o.fix {
@@ -115,7 +113,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 		return failure(engine.Failed, "stopped before everything was looked at")
 	}
 	if o.json {
-		if err := ui.WriteJSON(a.out, ui.List(x.findings, views.FindingObject)); err != nil {
+		if err := terminal.WriteJSON(a.out, terminal.List(x.findings, view.FindingObject)); err != nil {
 			return err
 		}
 	}
@@ -125,7 +123,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions) error {
 	return nil
 }
 
-func (a *app) newExamination(p *project.Project, o doctorOptions) *examination {
+func (a *program) newExamination(p *project.Project, o doctorOptions) *examination {
 	x := &examination{app: a, options: o}
 	x.Examination = doctor.Examination{
 		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Prompts: o.yes, Found: x.show, Command: a.command, Said: onOneLine,
@@ -162,7 +160,7 @@ func (x *examination) show(f doctor.Finding) {
 	if x.options.json {
 		return
 	}
-	views.PrintFinding(x.app.page(), f)
+	view.PrintFinding(x.app.page(), f)
 }
 
 // mayPrompt reports whether prompts may be sent, and asks where a user can answer.

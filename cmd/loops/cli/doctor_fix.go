@@ -7,7 +7,7 @@ import (
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/doctor"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 // ask puts a question to the user, and reports whether the answer is yes. Where no user can answer, the answer is no.
@@ -54,19 +54,19 @@ func (x *examination) repair(ctx context.Context) error {
 		if why != nil {
 			line += fmt.Sprint(": ", why)
 		}
-		ui.SayLine(a.out, line)
+		terminal.SayLine(a.out, line)
 	}
 	switch {
 	case ctx.Err() != nil:
 		return failure(engine.Failed, "stopped before everything was repaired")
 	case x.options.json:
-		if err := ui.WriteJSON(a.out, done); err != nil {
+		if err := terminal.WriteJSON(a.out, done); err != nil {
 			return err
 		}
 	case len(x.Repairs) == 0:
-		ui.SayLine(a.out, "There is nothing that doctor can repair.")
+		terminal.SayLine(a.out, "There is nothing that doctor can repair.")
 	case left > 0 && !x.options.yes:
-		ui.SayLine(a.out, "To repair everything without confirmation: "+a.command("doctor --fix --yes"))
+		terminal.SayLine(a.out, "To repair everything without confirmation: "+a.command("doctor --fix --yes"))
 	}
 	if failed > 0 || x.problems() > 0 {
 		return told(engine.Failed)

@@ -4,15 +4,12 @@ import (
 	"cmp"
 
 	"github.com/spf13/cobra"
-
-	"loops/cmd/loops/cli/commandline"
-	"loops/cmd/loops/cli/complete"
 )
 
 // refuseEmpty has every command below root refuse names that are empty. A script that writes loops rm "$RUN" where RUN is not
 // set means no run, and above all not the newest one.
 func refuseEmpty(root *cobra.Command) {
-	complete.Visit(root, func(cmd *cobra.Command) {
+	completeVisit(root, func(cmd *cobra.Command) {
 		check := cmd.Args
 		if check == nil {
 			if cmd.HasSubCommands() {
@@ -21,7 +18,7 @@ func refuseEmpty(root *cobra.Command) {
 			check = cobra.ArbitraryArgs
 		}
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			empty := cmp.Or(commandline.EmptyFlag(cmd.Flags()), commandline.EmptyArgument(args, complete.PlacesOf(cmd)))
+			empty := cmp.Or(argvEmptyFlag(cmd.Flags()), argvEmptyArgument(args, completePlacesOf(cmd)))
 			if empty == "" {
 				return check(cmd, args)
 			}

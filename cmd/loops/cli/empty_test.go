@@ -8,10 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"loops/cmd/loops/cli/commandline"
-	"loops/cmd/loops/cli/complete"
-	"loops/cmd/loops/cli/exitcode"
 )
 
 // loops rm "$UNSET" removed the newest run. Whatever the command, an empty name is a mistake, at every place and for every
@@ -21,27 +17,27 @@ func TestEmptyNames(t *testing.T) {
 		t.Helper()
 		var out, errs bytes.Buffer
 		code := Main(args, IO{In: strings.NewReader(""), Out: &out, Err: &errs, Dir: t.TempDir(), Env: []string{}})
-		want, hint := exitcode.Usage, "\nTry: loops "
+		want, hint := exitUsage, "\nTry: loops "
 		if args[0] == "stage" {
-			want, hint = exitcode.Failed, "" // a line alone, as scripts expect
+			want, hint = exitFailed, "" // a line alone, as scripts expect
 		}
 		if code != want || out.Len() > 0 || !strings.Contains(errs.String(), "is empty") || !strings.Contains(errs.String(), hint) {
 			t.Errorf("%q: exit code %d\n%s%s", args, code, out.String(), errs.String())
 		}
 	}
 	arguments, flags := 0, 0
-	complete.Visit(newRootCommand(&app{}, ""), func(cmd *cobra.Command) {
+	completeVisit(newRootCommand(&program{}, ""), func(cmd *cobra.Command) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		if !cmd.Runnable() || cmd.HasSubCommands() || path[0] == "help" {
 			return // it takes no names
 		}
-		places := complete.PlacesOf(cmd)
+		places := completePlacesOf(cmd)
 		filled := make([]string, len(places))
 		for i := range filled {
 			filled[i] = "x"
 		}
 		for i, place := range places {
-			if slices.Contains(commandline.Values, place) {
+			if slices.Contains(argvValues, place) {
 				continue
 			}
 			for _, empty := range []string{"", " \t"} {

@@ -6,13 +6,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"loops/cmd/loops/cli/helppage"
 )
 
 // Every variable that a source file names is in the topic; those of the policy helper are context values like any other.
 func TestEnvironmentTopicIsComplete(t *testing.T) {
-	text := helppage.Environment().Long
+	text := helpEnvironment().Long
 	literal := regexp.MustCompile(`"((?:LOOPS|LL)_[A-Z_]*[A-Z]|NO_COLOR|TERM)"`)
 	seen := 0
 	for _, pattern := range []string{"*.go", "../../../engine/action/*.go"} {

@@ -5,12 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/lookup"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 type eventsOptions struct {
@@ -19,7 +17,7 @@ type eventsOptions struct {
 	follow, verbose, json bool
 }
 
-func newEventsCommand(a *app) *cobra.Command {
+func newEventsCommand(a *program) *cobra.Command {
 	var o eventsOptions
 	cmd := &cobra.Command{
 		Use:   "events NAME|RUN",
@@ -31,7 +29,7 @@ the command, not the run.
 
 With --json each event is a line of JSON, as run --json prints it, so that a program can read them as they come. "seq" is
 the number to continue after. In text, output of actions is left out unless -v is given.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record, exitcode.Interrupted),
+			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInterrupted),
 		Example: `  loops events fix -f
   loops events fix-20261121T103405 --after 120
   loops events fix --json -f | jq -r 'select(.event == "route").to'`,
@@ -43,14 +41,14 @@ the number to continue after. In text, output of actions is left out unless -v i
 	}
 	flags := cmd.Flags()
 	flags.Uint64Var(&o.after, "after", 0, "only events after the one with this `NUMBER`")
-	sharedflags.Alias(flags, "since", "after") // as earlier versions called it
+	flagAlias(flags, "since", "after") // as earlier versions called it
 	flags.BoolVarP(&o.follow, "follow", "f", false, "follow the run until it ends")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show output of actions too")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object a line")
 	return cmd
 }
 
-func runEvents(ctx context.Context, a *app, o eventsOptions) error {
+func runEvents(ctx context.Context, a *program, o eventsOptions) error {
 	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -70,10 +68,10 @@ func runEvents(ctx context.Context, a *app, o eventsOptions) error {
 	return a.tail(ctx, f, run, o.after, o.follow, nil, func(e fsm.Event) {
 		switch {
 		case o.json:
-			_, _ = a.out.Write(append(value.AppendJSON(nil, ui.EventObject(e)), '\n')) // a sink never fails
+			_, _ = a.out.Write(append(value.AppendJSON(nil, terminal.EventObject(e)), '\n')) // a sink never fails
 		case o.verbose || e.Kind != fsm.EventActionOutput:
 			page.Day.Heading(page.Out, e.Time)
-			ui.Say(page.Out, "%6d  ", e.Seq)
+			terminal.Say(page.Out, "%6d  ", e.Seq)
 			page.PrintEvent(e, o.verbose)
 		}
 	})

@@ -7,13 +7,12 @@ import (
 	"slices"
 	"syscall"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/humanize"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -30,53 +29,53 @@ type exitError struct {
 
 func (e exitError) Error() string { return e.text }
 
-// failure returns an error of a kind with a line for a person. The texts among args are of others, as in [ui.Say].
+// failure returns an error of a kind with a line for a person. The texts among args are of others, as in [terminal.Say].
 func failure(kind engine.Kind, format string, args ...any) error {
-	return failureOf(exitcode.OfKind(kind), format, args...)
+	return failureOf(exitOfKind(kind), format, args...)
 }
 
 // failureOf is failure with the exit code of something else that failed: a process, or what an error already explained.
 func failureOf(code int, format string, args ...any) error {
 	for i := range args {
-		args[i] = ui.Safe(args[i])
+		args[i] = terminal.Safe(args[i])
 	}
 	return exitError{code, fmt.Sprintf(format, args...)}
 }
 
 // told is the error of a command that failed and has already reported that.
-func told(kind engine.Kind) error { return exitError{code: exitcode.OfKind(kind)} }
+func told(kind engine.Kind) error { return exitError{code: exitOfKind(kind)} }
 
 // passOn is the error of a command that ends with the exit code of a process, or of what it checked, that said why.
 func passOn(code int) error { return exitError{code: code} }
 
 // endedAs is the error of a command that carried or showed a run that ended so; nil where that is a success.
 func endedAs(o fsm.Outcome) error {
-	if code := exitcode.Of(o); code != exitcode.OK {
+	if code := exitOf(o); code != exitOK {
 		return exitError{code: code}
 	}
 	return nil
 }
 
 // endedBy is the error of a command that a signal ended.
-func endedBy(signal string) error { return exitError{code: exitcode.Of(fsm.Outcome{Signal: signal})} }
+func endedBy(signal string) error { return exitError{code: exitOf(fsm.Outcome{Signal: signal})} }
 
 // endedByText is endedBy with a line for a person.
 func endedByText(signal, format string, args ...any) error {
-	return failureOf(exitcode.Of(fsm.Outcome{Signal: signal}), format, args...)
+	return failureOf(exitOf(fsm.Outcome{Signal: signal}), format, args...)
 }
 
 // stageMissing is the error of loops stage load where the stage is not completed.
 func stageMissing(name string) error {
-	return failureOf(exitcode.NoStage, "stage %s is not completed", name)
+	return failureOf(exitNoStage, "stage %s is not completed", name)
 }
 
 // succeeded reports whether a command ended well, by its exit code.
-func succeeded(code int) bool { return code == exitcode.OK }
+func succeeded(code int) bool { return code == exitOK }
 
 // isOfKind reports whether the exit code of an error is that of a kind.
 func isOfKind(err error, kind engine.Kind) bool {
 	code, _ := explain(err)
-	return code == exitcode.OfKind(kind)
+	return code == exitOfKind(kind)
 }
 
 // explain returns the exit code of an error and the lines to print for it.
@@ -100,54 +99,54 @@ func explain(err error) (int, string) {
 		return explain(joined(several))
 	}
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
-		return explain((&app{}).refused(refusal))
+		return explain((&program{}).refused(refusal))
 	}
 	if code, text := explainProject(err); text != "" {
 		return code, text
 	}
 	switch {
 	case err == nil:
-		return exitcode.OK, ""
+		return exitOK, ""
 	case errors.As(err, &exit):
 		return exit.code, exit.text
 	case errors.As(err, &usage):
-		return exitcode.Usage, humanize.PlainLine(usage.text) + "\nTry: " + humanize.PlainLine(usage.see)
+		return exitUsage, humanize.PlainLine(usage.text) + "\nTry: " + humanize.PlainLine(usage.see)
 	case errors.As(err, &resumable):
-		return exitcode.Conflict, humanize.PlainLine(resumable.Error()) + "; to remove it all the same: --force"
+		return exitConflict, humanize.PlainLine(resumable.Error()) + "; to remove it all the same: --force"
 	case errors.As(err, &held):
-		return exitcode.Conflict, humanize.PlainLine(views.HeldText(held))
+		return exitConflict, humanize.PlainLine(view.HeldText(held))
 	case errors.As(err, &ambiguous):
-		return exitcode.Usage, views.AmbiguousText(ambiguous)
+		return exitUsage, view.AmbiguousText(ambiguous)
 	case errors.As(err, &conflict):
-		return exitcode.Conflict, humanize.PlainLine(conflictLine(conflict))
+		return exitConflict, humanize.PlainLine(conflictLine(conflict))
 	case errors.Is(err, persistence.ErrBusy):
-		return exitcode.Conflict, humanize.PlainLine(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it continue or end it, then try again"
+		return exitConflict, humanize.PlainLine(oneLine(err)) + "; a stopped or hanging process has it (fuser names it): let it continue or end it, then try again"
 	case errors.Is(err, persistence.ErrName):
-		return exitcode.Invalid, humanize.PlainLine(oneLine(err)) + "; give the loop a shorter name"
+		return exitInvalid, humanize.PlainLine(oneLine(err)) + "; give the loop a shorter name"
 	case errors.As(err, &ended):
-		return exitcode.NotFound, humanize.PlainLine(oneLine(err))
+		return exitNotFound, humanize.PlainLine(oneLine(err))
 	case errors.As(err, &starting):
-		return exitcode.NotFound, humanize.PlainLine(starting.Error()) + "; try again in a moment"
+		return exitNotFound, humanize.PlainLine(starting.Error()) + "; try again in a moment"
 	case errors.As(err, &elsewhere):
-		return exitcode.NotFound, humanize.PlainLine(ui.ElsewhereText(elsewhere))
+		return exitNotFound, humanize.PlainLine(terminal.ElsewhereText(elsewhere))
 	case errors.Is(err, persistence.ErrNotFound):
-		return exitcode.NotFound, humanize.PlainLine(oneLine(err)) + "; see: loops list, loops history NAME"
+		return exitNotFound, humanize.PlainLine(oneLine(err)) + "; see: loops list, loops history NAME"
 	case errors.As(err, &damage), errors.As(err, &closed):
-		return exitcode.Record, humanize.PlainLine(oneLine(err)) + "; the file was left as it is"
+		return exitRecord, humanize.PlainLine(oneLine(err)) + "; the file was left as it is"
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return exitcode.Record, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) + "; free space, then try again"
+		return exitRecord, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) + "; free space, then try again"
 	case errors.Is(err, syscall.EROFS):
-		return exitcode.Record, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) + "; make it writable, then try again"
+		return exitRecord, "runs cannot be recorded: " + humanize.PlainLine(oneLine(err)) + "; make it writable, then try again"
 	case errors.Is(err, fs.ErrPermission):
-		return exitcode.Record, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; give this user the right to read and write there, then try again"
+		return exitRecord, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; give this user the right to read and write there, then try again"
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return exitcode.Record, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; let the program open more files (ulimit -n 256), then try again"
+		return exitRecord, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; let the program open more files (ulimit -n 256), then try again"
 	case errors.As(err, &operation):
-		return exitcode.Record, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; fix or remove what is there, then try again"
+		return exitRecord, "the records of runs cannot be used: " + humanize.PlainLine(oneLine(err)) + "; fix or remove what is there, then try again"
 	case errors.As(err, &database):
-		return exitcode.Record, "the database of runs cannot be used: " + humanize.PlainLine(oneLine(err))
+		return exitRecord, "the database of runs cannot be used: " + humanize.PlainLine(oneLine(err))
 	}
-	return exitcode.Failed, humanize.PlainLine(oneLine(err))
+	return exitFailed, humanize.PlainLine(oneLine(err))
 }
 
 // joined returns errors as one, with a line each and the code of the first.
@@ -170,10 +169,10 @@ func joined(errs []error) error {
 // conflictLine says what is in the way and what to do.
 func conflictLine(c *persistence.ConflictError) string {
 	if c.Holder == "" {
-		return views.InTheWayLine(c) + "; wait for it"
+		return view.InTheWayLine(c) + "; wait for it"
 	}
-	if _, command := views.Unblock(c, (&app{}).remedy); command != "" {
-		return views.InTheWayLine(c) + "; wait for it, or: " + command + ", or: " + (&app{}).stopHolder(c)
+	if _, command := view.Unblock(c, (&program{}).remedy); command != "" {
+		return view.InTheWayLine(c) + "; wait for it, or: " + command + ", or: " + (&program{}).stopHolder(c)
 	}
-	return views.InTheWayLine(c) + "; wait for it, or: " + (&app{}).stopHolder(c)
+	return view.InTheWayLine(c) + "; wait for it, or: " + (&program{}).stopHolder(c)
 }

@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"strings"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/humanize"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 // explainProject is explain for the errors of a project; "" for others.
@@ -29,11 +28,11 @@ func explainProject(err error) (code int, text string) {
 	)
 	switch {
 	case errors.As(err, &id):
-		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(views.NoIDText(id))
+		return exitOfKind(engine.NotFound), humanize.PlainLine(view.NoIDText(id))
 	case errors.As(err, &dir) && dir.Dir != "":
 		return explain(usageError{"-C " + dir.Error(), "loops --help"})
 	case errors.As(err, &dir):
-		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(dir.Error())
+		return exitOfKind(engine.NotFound), humanize.PlainLine(dir.Error())
 	case errors.As(err, &settings):
 		then := "; nothing was started"
 		switch settings.About {
@@ -42,27 +41,27 @@ func explainProject(err error) (code int, text string) {
 		case "store":
 			then = ", so where runs are recorded is not known; fix that, or say it with --store"
 		}
-		return exitcode.OfKind(engine.Invalid), string(views.SettingsText(settings, then))
+		return exitOfKind(engine.Invalid), string(view.SettingsText(settings, then))
 	case errors.As(err, &catalog):
-		return exitcode.OfKind(engine.Usage), humanize.PlainLine(catalog.Error())
+		return exitOfKind(engine.Usage), humanize.PlainLine(catalog.Error())
 	case errors.As(err, &missing) && len(missing.Near) > 0:
-		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
+		return exitOfKind(engine.NotFound), humanize.PlainLine(missing.Error() + "; did you mean " + strings.Join(missing.Near, " or ") + "?")
 	case errors.As(err, &missing):
-		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(missing.Error() + "; see: loops list")
+		return exitOfKind(engine.NotFound), humanize.PlainLine(missing.Error() + "; see: loops list")
 	case errors.As(err, &file) && file.Missing:
-		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(file.Error())
+		return exitOfKind(engine.NotFound), humanize.PlainLine(file.Error())
 	case errors.As(err, &file):
-		return exitcode.OfKind(engine.Invalid), humanize.PlainLine(file.Error())
+		return exitOfKind(engine.Invalid), humanize.PlainLine(file.Error())
 	case errors.As(err, &invalid):
-		return exitcode.OfKind(engine.Invalid), humanize.PlainLine(fmt.Sprintf("%v; nothing was started", invalid))
+		return exitOfKind(engine.Invalid), humanize.PlainLine(fmt.Sprintf("%v; nothing was started", invalid))
 	case errors.As(err, &url):
 		return explain(usageError{url.Error(), "loops store --help"})
 	case errors.As(err, &database):
-		return exitcode.OfKind(engine.NotFound), humanize.PlainLine(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
+		return exitOfKind(engine.NotFound), humanize.PlainLine(database.Error() + "; if the path is right nothing was recorded there yet: loops run makes it")
 	case errors.As(err, &prices) && prices.Text:
-		return exitcode.OfKind(engine.Invalid), string(ui.LinesOf(prices.Err))
+		return exitOfKind(engine.Invalid), string(terminal.LinesOf(prices.Err))
 	case errors.As(err, &prices):
-		return exitcode.OfKind(engine.Invalid), humanize.PlainLine(prices.Error())
+		return exitOfKind(engine.Invalid), humanize.PlainLine(prices.Error())
 	}
 	return 0, ""
 }

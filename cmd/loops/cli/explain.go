@@ -5,10 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/internal/service"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/app"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 type explainOptions struct {
@@ -16,7 +15,7 @@ type explainOptions struct {
 	json       bool
 }
 
-func newExplainCommand(a *app) *cobra.Command {
+func newExplainCommand(a *program) *cobra.Command {
 	var o explainOptions
 	cmd := &cobra.Command{
 		Use:   "explain NAME|RUN [STEP]",
@@ -30,7 +29,7 @@ shows it, "last", 3/2 for step 2 of the sub-loop that step 3 ran, 2/lint/1 for s
 
 Numbers in brackets are the numbers of the events behind a sentence: loops events RUN --after N. Rules and limits come
 from the definition recorded with the run. If there is none, they come from the current file, and explain says so.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops explain fix
   loops explain fix-20261121T103405 7
   loops explain fix last --json`,
@@ -47,14 +46,14 @@ from the definition recorded with the run. If there is none, they come from the 
 	return cmd
 }
 
-func runExplain(ctx context.Context, a *app, o explainOptions) error {
-	return a.ask(func(s *service.Service) error {
+func runExplain(ctx context.Context, a *program, o explainOptions) error {
+	return a.ask(func(s *app.Service) error {
 		story, err := s.Explain(ctx, o.name, o.step)
 		if err != nil {
 			return err
 		}
 		if o.json {
-			return ui.WriteJSON(a.out, views.ExplanationObject(story))
+			return terminal.WriteJSON(a.out, view.ExplanationObject(story))
 		}
 		a.page().PrintExplanation(story, o.step != "")
 		return nil

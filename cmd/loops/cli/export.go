@@ -11,16 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/transfer"
-	"loops/internal/ui"
-	"loops/internal/ui/meter"
+	"loops/internal/terminal"
 	"loops/persistence"
 )
 
@@ -29,7 +26,7 @@ type exportOptions struct {
 	force, json, quiet bool
 }
 
-func newExportCommand(a *app) *cobra.Command {
+func newExportCommand(a *program) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
 		Use:   "export NAME|RUN",
@@ -42,9 +39,9 @@ The file is compressed with zstd, or with gzip where its name ends in .tar.gz. I
 existing one is replaced only with --force. A running run is not exported: stop it first, or wait. Symlinks,
 pipes and the like in the working folder are left out, and export says so. What is recorded may hold secrets that actions
 printed.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "the file is there"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the file already exists, or cannot be written"},
-				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"},
-				exitcode.Meaning{Code: exitcode.Conflict, Text: "the run is running"}, exitcode.Meaning{Code: exitcode.Record, Text: "the run is damaged, or a file of it cannot be read"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "the file is there"}, exitMeaning{Code: exitFailed, Text: "the file already exists, or cannot be written"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
+				exitMeaning{Code: exitConflict, Text: "the run is running"}, exitMeaning{Code: exitRecord, Text: "the run is damaged, or a file of it cannot be read"}),
 		Example: `  loops export fix                             its newest run, into fix-20261121T103405.tar.zst
   loops export fix-20261121T103405 -o run.tar.gz`,
 		Args: arguments(1, 1, "NAME or RUN"),
@@ -54,11 +51,11 @@ printed.` +
 	flags.StringVarP(&o.out, "output", "o", "", "write to `FILE`, which ends in .tar.zst or .tar.gz (default: the id of the run and .tar.zst)")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace FILE if it exists")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
-	sharedflags.Quiet(cmd.Flags(), &o.quiet)
+	flagQuiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
-func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
+func runExport(ctx context.Context, a *program, o exportOptions, arg string) error {
 	useZstd := !strings.HasSuffix(o.out, ".tar.gz") && !strings.HasSuffix(o.out, ".tgz")
 	if o.out != "" && useZstd && !strings.HasSuffix(o.out, ".tar.zst") && !strings.HasSuffix(o.out, ".tzst") {
 		return usageError{fmt.Sprintf("--output %q: expected a name that ends in .tar.zst or .tar.gz", o.out), "loops export --help"}
@@ -77,7 +74,7 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 	} else if run, err = f.Exactly(ctx, arg); err != nil {
 		return lookup.NoSuchRun(ctx, f, arg)
 	}
-	if run, err = transfer.Recorded(ctx, store, run); err != nil {
+	if run, err = app.RecordedRun(ctx, store, run); err != nil {
 		return err
 	}
 	if o.out == "" {
@@ -88,22 +85,22 @@ func runExport(ctx context.Context, a *app, o exportOptions, arg string) error {
 		return failure(engine.Failed, "%s already exists; to replace it: --force", o.out)
 	}
 	shown := a.meter("Exporting", o.quiet || o.json, humanize.Bytes)
-	through := func(w io.Writer) io.Writer { return &meter.Stream{Writer: w, Meter: shown} }
-	written, size, err := transfer.Export(ctx, path, useZstd, through, store, run, transfer.WorkOf(p, run))
+	through := func(w io.Writer) io.Writer { return &terminal.MeterStream{Writer: w, Meter: shown} }
+	written, size, err := app.ExportRun(ctx, path, useZstd, through, store, run, app.WorkFolderOf(p, run))
 	shown.End()
-	if wrong, ok := errors.AsType[*transfer.WriteError](err); ok {
+	if wrong, ok := errors.AsType[*app.WriteError](err); ok {
 		return failure(engine.Failed, "%s cannot be written: %v", o.out, project.Cause(wrong.Err))
 	}
 	if err != nil {
 		return fmt.Errorf("run %s was not exported: %w", run.ID, err)
 	}
 	for _, left := range written.Left {
-		ui.Say(a.Err, "loops: %s is not a regular file and was left out\n", p.Short(left))
+		terminal.Say(a.Err, "loops: %s is not a regular file and was left out\n", p.Short(left))
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
-			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", ui.Texts(written.Left), "sha256", written.Digest.Hash))
+		return terminal.WriteJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
+			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", terminal.Texts(written.Left), "sha256", written.Digest.Hash))
 	}
-	ui.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, humanize.Count(written.Digest.Events, "event"), humanize.Count(written.Files, "file"), humanize.Bytes(size))
+	terminal.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, humanize.Count(written.Digest.Events, "event"), humanize.Count(written.Files, "file"), humanize.Bytes(size))
 	return nil
 }

@@ -7,12 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/service"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/app"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 type extendOptions struct {
@@ -21,7 +20,7 @@ type extendOptions struct {
 	json bool
 }
 
-func newExtendCommand(a *app) *cobra.Command {
+func newExtendCommand(a *program) *cobra.Command {
 	var o extendOptions
 	cmd := &cobra.Command{
 		Use:   "extend NAME|RUN LIMIT=N...",
@@ -31,7 +30,7 @@ dollars), tokens,
 prompts or time. The action in flight is not interrupted. The new limits are recorded before the command returns, so a
 run whose process dies is resumed with them.
 
-To raise a limit of a run that has stopped at it: loops resume --extend LIMIT=N.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+To raise a limit of a run that has stopped at it: loops resume --extend LIMIT=N.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops extend fix steps=20
   loops extend fix-20261121T103405 cost=2 time=1h`,
 		Args: arguments(2, -1, "NAME of a loop or id of a RUN, and LIMIT=N, such as steps=20"),
@@ -47,13 +46,13 @@ To raise a limit of a run that has stopped at it: loops resume --extend LIMIT=N.
 	return cmd
 }
 
-func runExtend(ctx context.Context, a *app, o extendOptions) error {
-	return a.ask(func(s *service.Service) error {
-		var each service.Each
+func runExtend(ctx context.Context, a *program, o extendOptions) error {
+	return a.ask(func(s *app.Service) error {
+		var each app.Each
 		if !o.json {
 			each = func(e engine.Effect) {
-				for _, line := range views.ExtendedLines(a.page(), e) {
-					ui.SayLine(a.out, line)
+				for _, line := range view.ExtendedLines(a.page(), e) {
+					terminal.SayLine(a.out, line)
 				}
 			}
 		}

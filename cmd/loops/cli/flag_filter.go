@@ -7,15 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/complete"
 	"loops/engine"
-	"loops/internal/ui"
-	"loops/internal/ui/filter"
+	"loops/internal/terminal"
 )
 
 // addFilters gives the commands with --json the flags --jq and --template, which imply it.
-func addFilters(a *app, root *cobra.Command) {
-	complete.Visit(root, func(cmd *cobra.Command) {
+func addFilters(a *program, root *cobra.Command) {
+	completeVisit(root, func(cmd *cobra.Command) {
 		asJSON, run := cmd.Flags().Lookup("json"), cmd.RunE
 		if asJSON == nil || asJSON.Value.Type() != "bool" || run == nil {
 			return
@@ -40,20 +38,20 @@ func addFilters(a *app, root *cobra.Command) {
 }
 
 // chosenFilter returns the filter that the flags ask for; nil where they ask for none.
-func chosenFilter(cmd *cobra.Command, program, text string) (filter.Filter, error) {
+func chosenFilter(cmd *cobra.Command, program, text string) (terminal.Filter, error) {
 	see := cmd.CommandPath() + " --help"
 	jq, template := cmd.Flags().Changed("jq"), cmd.Flags().Changed("template")
 	switch {
 	case jq && template:
 		return nil, usageError{"--jq and --template exclude each other", see}
 	case jq:
-		f, err := filter.JQ(program)
+		f, err := terminal.JQFilter(program)
 		if err != nil {
 			return nil, usageError{"--jq: " + err.Error(), see}
 		}
 		return f, nil
 	case template:
-		f, err := filter.Template(text)
+		f, err := terminal.TemplateFilter(text)
 		if err != nil {
 			return nil, usageError{"--" + strings.TrimPrefix(err.Error(), "template: --"), see}
 		}
@@ -64,10 +62,10 @@ func chosenFilter(cmd *cobra.Command, program, text string) (filter.Filter, erro
 
 // filtered runs a command and prints what a filter makes of the JSON that it writes, as it comes. A filter that fails does not end
 // what the command does.
-func (a *app) filtered(cmd *cobra.Command, f filter.Filter, run func() error) error {
+func (a *program) filtered(cmd *cobra.Command, f terminal.Filter, run func() error) error {
 	printed, stdout := a.out, a.Out
 	err, bad := f.Around(cmd.Context(), printed, func(to io.Writer) error {
-		a.Out, a.out = to, ui.NewBatchedSink(to)
+		a.Out, a.out = to, terminal.NewBatchedSink(to)
 		return errors.Join(run(), a.out.Close())
 	})
 	a.Out, a.out = stdout, printed

@@ -9,8 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"loops/cmd/loops/cli/complete"
 )
 
 // differing are the flags that do not look the same on all commands that have them, and why they still mean one thing, or must mean two.
@@ -29,7 +27,7 @@ var differing = map[string]string{
 // TestFlagsMeanOneThing: a flag has one short form, one kind of value and one name of it on all commands, and a short form is of one flag.
 func TestFlagsMeanOneThing(t *testing.T) {
 	looks, shorts := map[string]map[string][]string{}, map[string]map[string]bool{}
-	complete.Visit(newRootCommand(&app{}, ""), func(c *cobra.Command) {
+	completeVisit(newRootCommand(&program{}, ""), func(c *cobra.Command) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			value, _ := pflag.UnquoteUsage(f)
 			look := fmt.Sprintf("%q %s %q", f.Shorthand, f.Value.Type(), value)

@@ -7,14 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/service"
-	"loops/internal/ui"
-	"loops/internal/ui/dashboard"
-	"loops/internal/ui/views"
+	"loops/internal/app"
+	"loops/internal/terminal"
+	"loops/internal/view"
+	"loops/internal/watch"
 )
 
 type forkOptions struct {
@@ -32,10 +30,10 @@ type forkOptions struct {
 	background bool
 	view       viewFlags
 	lock       lockFlags
-	tree       sharedflags.WorkTree
+	tree       flagWorkTree
 }
 
-func newForkCommand(a *app) *cobra.Command {
+func newForkCommand(a *program) *cobra.Command {
 	var o forkOptions
 	cmd := &cobra.Command{
 		Use:   "fork NAME|RUN",
@@ -59,7 +57,7 @@ the other run and its branch is not merged: the files would be missing.
 
 A step is one of the run itself: a state that runs a sub-loop is repeated with all of the sub-loop. Some steps cannot be
 forked: one whose memory is not recorded or is damaged; the handler of a cap; and an action with idempotent: false that
-was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid, or lacks the state"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or step, or what it remembered is not on record"}),
+was started, unless with --rerun.` + exitRunHelp(exitMeaning{Code: exitInvalid, Text: "the loop file is not valid, or lacks the state"}, exitMeaning{Code: exitNotFound, Text: "no such loop, run or step, or what it remembered is not on record"}),
 		Example: `  loops fork fix --at 12 --dry-run
   loops fork fix-20261121T103405 --at 12 --set style=short
   loops fork convert --at 2 --retry-failed
@@ -70,7 +68,7 @@ was started, unless with --rerun.` + exitcode.RunHelp(exitcode.Meaning{Code: exi
 	return cmd
 }
 
-func newRetryCommand(a *app) *cobra.Command {
+func newRetryCommand(a *program) *cobra.Command {
 	o := forkOptions{again: true}
 	cmd := &cobra.Command{
 		Use:   "retry NAME|RUN",
@@ -84,7 +82,7 @@ one is gone. Caps and other settings of the run that flags changed are as they w
 again, with its queue, labels, key and priority, and a worker does it. A run that is running, or that workers continue, is
 refused. A run that can be resumed continues where it was with loops resume.
 
-With --retry-failed, the new run takes over the items of the list that came to yes, and does the others only.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid, or lacks the state"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop or run, or what it remembered is not on record"}),
+With --retry-failed, the new run takes over the items of the list that came to yes, and does the others only.` + exitRunHelp(exitMeaning{Code: exitInvalid, Text: "the loop file is not valid, or lacks the state"}, exitMeaning{Code: exitNotFound, Text: "no such loop or run, or what it remembered is not on record"}),
 		Example: `  loops retry nightly
   loops retry nightly --edit
   loops retry convert --retry-failed
@@ -96,7 +94,7 @@ With --retry-failed, the new run takes over the items of the list that came to y
 }
 
 // add has a command do what fork does, with its flags.
-func (o *forkOptions) add(a *app, cmd *cobra.Command) {
+func (o *forkOptions) add(a *program, cmd *cobra.Command) {
 	cmd.Args = arguments(1, 1, "NAME of a loop or id of a RUN")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		o.name = args[0]
@@ -124,7 +122,7 @@ func (o *forkOptions) add(a *app, cmd *cobra.Command) {
 		return runFork(cmd.Context(), a, o)
 	}
 	flags := cmd.Flags()
-	sharedflags.Context(flags, &o.set)
+	flagContext(flags, &o.set)
 	flags.StringVar(&o.definition, "definition", "", "continue with the loop `FILE`, or with recorded: the loop as it was recorded with the run")
 	addOverrides(&o.over, flags)
 	flags.BoolVar(&o.rerun, "rerun", false, "do the step again although its state says idempotent: false")
@@ -146,21 +144,21 @@ func (o *forkOptions) request() *engine.ForkRequest {
 }
 
 // editLoopOf has a user change the loop file of a run in the editor.
-func (a *app) editLoopOf(ctx context.Context, name string) error {
-	terminal, file := a.In.(*os.File)
-	if !file || !ui.Interactive(a.In) {
+func (a *program) editLoopOf(ctx context.Context, name string) error {
+	onTerminal, file := a.In.(*os.File)
+	if !file || !terminal.Interactive(a.In) {
 		return usageError{"--edit needs a terminal", "loops retry --help"}
 	}
-	return a.ask(func(s *service.Service) error {
+	return a.ask(func(s *app.Service) error {
 		path, err := s.LoopFile(ctx, name)
 		if err != nil {
 			return a.refused(err)
 		}
-		return dashboard.Programs{Dir: a.Dir, Env: a.Env, Terminal: terminal}.Edit(ctx, path)
+		return watch.Programs{Dir: a.Dir, Env: a.Env, Terminal: onTerminal}.Edit(ctx, path)
 	})
 }
 
-func runFork(ctx context.Context, a *app, o *forkOptions) error {
+func runFork(ctx context.Context, a *program, o *forkOptions) error {
 	request := o.request()
 	if !o.dryRun {
 		return a.carryRequest(ctx, o.view, engine.Request{Fork: request})
@@ -175,5 +173,5 @@ func runFork(ctx context.Context, a *app, o *forkOptions) error {
 	if err != nil {
 		return a.refused(err)
 	}
-	return views.PrintFork(a.page(), plan, o.view.json)
+	return view.PrintFork(a.page(), plan, o.view.json)
 }

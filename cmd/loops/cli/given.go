@@ -11,7 +11,7 @@ import (
 )
 
 // readGiven reads a file that a flag names; "-" is standard input. It is at most limit bytes long.
-func (a *app) readGiven(flag, name string, limit int64) (string, error) {
+func (a *program) readGiven(flag, name string, limit int64) (string, error) {
 	from := a.In
 	if name != "-" {
 		if info, err := os.Stat(a.at(name)); err == nil && info.IsDir() {
@@ -35,7 +35,7 @@ func (a *app) readGiven(flag, name string, limit int64) (string, error) {
 }
 
 // writeFile writes to a file, which is there whole or not at all, or to standard output if file is "" or "-".
-func (a *app) writeFile(p *project.Project, file string, write func(io.Writer) error) error {
+func (a *program) writeFile(p *project.Project, file string, write func(io.Writer) error) error {
 	if file == "" || file == "-" {
 		return write(a.out)
 	}

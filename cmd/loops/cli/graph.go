@@ -9,14 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 // graphColumns is how wide a text graph is where no terminal says so.
@@ -27,7 +26,7 @@ type graphOptions struct {
 	width                  int
 }
 
-func newGraphCommand(a *app) *cobra.Command {
+func newGraphCommand(a *program) *cobra.Command {
 	var o graphOptions
 	cmd := &cobra.Command{
 		Use:   "graph NAME|RUN",
@@ -45,8 +44,8 @@ is reached. A dashed frame is a state that no run can reach, or that is known on
 
 Text is as wide as the terminal, else 80 columns; what does not fit as boxes is a list. Code hosts draw Mermaid graphs
 of up to 500 transitions.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the graph could not be written out"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or an id that several runs have"},
-				exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"}, exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the graph could not be written out"}, exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
+				exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"}, exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"}, exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops graph fix
   loops graph fix --format svg -o fix.svg
   loops graph fix-20261121T103405 --by time
@@ -77,7 +76,7 @@ of up to 500 transitions.` +
 	return cmd
 }
 
-func runGraph(ctx context.Context, a *app, o graphOptions) error {
+func runGraph(ctx context.Context, a *program, o graphOptions) error {
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -87,7 +86,7 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 		return err
 	}
 	if note != "" {
-		ui.Say(a.Err, "loops: %s\n", note)
+		terminal.Say(a.Err, "loops: %s\n", note)
 	}
 	var text string
 	switch o.format {
@@ -100,7 +99,7 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 	case "html":
 		text = g.HTML()
 	default:
-		text = g.Text(cmp.Or(o.width, ui.Columns(a.Out, a.getenv), graphColumns), o.file == "" && a.coloured(a.Out))
+		text = g.Text(cmp.Or(o.width, terminal.Columns(a.Out, a.getenv), graphColumns), o.file == "" && a.coloured(a.Out))
 		if o.file == "" {
 			text = humanize.Ours(text)
 		}
@@ -113,7 +112,7 @@ func runGraph(ctx context.Context, a *app, o graphOptions) error {
 
 // graphOfLoop draws a loop that is valid; what is wrong with another one is printed. One that was run by its path is drawn as its newest run
 // recorded it.
-func (a *app) graphOfLoop(ctx context.Context, p *project.Project, name string) (*diagram.Graph, error) {
+func (a *program) graphOfLoop(ctx context.Context, p *project.Project, name string) (*diagram.Graph, error) {
 	lib, err := p.Library()
 	if err != nil {
 		return nil, err

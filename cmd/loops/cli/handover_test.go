@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/handover"
+	"loops/internal/worker"
 
 	"github.com/spf13/pflag"
 )
@@ -32,7 +32,7 @@ func TestEveryFlagIsHandedOver(t *testing.T) {
 	for _, line := range [][]string{{"run", "fix"}, {"resume", "fix"}, {"fork", "fix", "--at=2"}} {
 		without := func(args ...string) []string { return append(append(slices.Clone(line), "-b"), args...) }
 		var flags []*pflag.Flag
-		for _, cmd := range newRootCommand(&app{}, "").Commands() {
+		for _, cmd := range newRootCommand(&program{}, "").Commands() {
 			if cmd.Name() == line[0] {
 				cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f) })
 			}
@@ -75,13 +75,13 @@ func TestEveryFlagIsHandedOver(t *testing.T) {
 }
 
 // handed is what a command line hands to the process of its run, as that reads it, without the words that only messages quote.
-func handed(t *testing.T, args []string) handover.Handover {
+func handed(t *testing.T, args []string) worker.Handover {
 	t.Helper()
 	var wire []byte
 	stop := errors.New("far enough")
 	var said strings.Builder
-	a := &app{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: &said, Dir: t.TempDir(), Env: []string{}}}
-	a.spawn = func(h handover.Handover) (*handover.Process, error) {
+	a := &program{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: &said, Dir: t.TempDir(), Env: []string{}}}
+	a.spawn = func(h worker.Handover) (*worker.ChildProcess, error) {
 		h.Dir = ""
 		wire, _ = json.Marshal(h)
 		return nil, stop
@@ -90,7 +90,7 @@ func handed(t *testing.T, args []string) handover.Handover {
 	if wire == nil {
 		t.Fatalf("loops %s hands nothing over, and says: %s", strings.Join(args, " "), said.String())
 	}
-	h, err := handover.Read(strings.NewReader(string(wire)))
+	h, err := worker.ReadHandover(strings.NewReader(string(wire)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,23 +5,20 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/helppage"
 )
 
 // newHelpCommand is "loops help".
-func newHelpCommand(a *app, root *cobra.Command) *cobra.Command {
+func newHelpCommand(a *program, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND|TOPIC...]",
 		Short:   "Show help for a command or a topic",
-		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate. help language CHAPTER prints a chapter of the language page, on a terminal in $PAGER; help key NAME prints what a key of a loop file means." + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
+		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate. help language CHAPTER prints a chapter of the language page, on a terminal in $PAGER; help key NAME prints what a key of a loop file means." + exitHelp(exitOK, exitFailed, exitUsage),
 		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state\n  loops help language lists\n  loops help key for_each",
 		RunE: func(help *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "rule" {
 				return printRule(a.out, args[1:])
 			}
-			if len(args) > 0 && helppage.Named(args[0]) {
+			if len(args) > 0 && helpNamed(args[0]) {
 				return a.printReference(help.Context(), args[0], args[1:])
 			}
 			cmd, rest, err := root.Find(args)
@@ -52,10 +49,10 @@ To have it in every new shell, once:
   fish         loops completion fish > ~/.config/fish/completions/loops.fish
   powershell   loops completion powershell >> $PROFILE
 
-bash needs the package bash-completion, and zsh the line "autoload -U compinit; compinit" in ~/.zshrc.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage)
+bash needs the package bash-completion, and zsh the line "autoload -U compinit; compinit" in ~/.zshrc.` + exitHelp(exitOK, exitFailed, exitUsage)
 		c.Example = "  source <(loops completion bash)       in this shell only\n  loops completion fish | source"
 		for _, shell := range c.Commands() {
-			shell.Long = strings.TrimSpace(shell.Long) + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage)
+			shell.Long = strings.TrimSpace(shell.Long) + exitHelp(exitOK, exitFailed, exitUsage)
 			shell.Example = "  loops completion " + shell.Name()
 			shell.Args = arguments(0, 0, "")
 		}

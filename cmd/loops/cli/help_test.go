@@ -7,8 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
-
-	"loops/cmd/loops/cli/helppage"
 )
 
 // Every command says what it is for, shows usage and examples before prose, and lists its exit codes, on a page that is not wide.
@@ -32,13 +30,13 @@ func TestHelpIsComplete(t *testing.T) {
 		if !strings.Contains(cmd.Long, "Exit codes:") {
 			t.Errorf("%s does not list its exit codes", cmd.CommandPath())
 		}
-		if lines := strings.Count(helppage.Prose(cmd), "\n"); lines > 25 {
+		if lines := strings.Count(helpProse(cmd), "\n"); lines > 25 {
 			t.Errorf("%s: the help has %d lines of prose; move what is rarely needed to a topic", cmd.CommandPath(), lines)
 		}
-		page := helppage.Page(cmd)
+		page := helpPage(cmd)
 		for line := range strings.Lines(page) {
-			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helppage.Width {
-				t.Errorf("%s: the help has a line longer than %d characters: %s", cmd.CommandPath(), helppage.Width, line)
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth {
+				t.Errorf("%s: the help has a line longer than %d characters: %s", cmd.CommandPath(), helpWidth, line)
 			}
 		}
 		usage, examples, flags := strings.Index(page, "\nUsage:\n"), strings.Index(page, "\nExamples:\n"), strings.Index(page, "\nFlags")
@@ -46,7 +44,7 @@ func TestHelpIsComplete(t *testing.T) {
 			t.Errorf("%s: usage, examples and flags stand in another order:\n%s", cmd.CommandPath(), page)
 		}
 	}
-	root := newRootCommand(&app{}, "")
+	root := newRootCommand(&program{}, "")
 	check(root)
 	for _, c := range root.Commands() {
 		if c.GroupID == "" && c.IsAvailableCommand() {
@@ -80,8 +78,8 @@ func TestOverviewIsShort(t *testing.T) {
 
 // The words that other programs have lead to commands there are.
 func TestMeaningsAreCommands(t *testing.T) {
-	root := newRootCommand(&app{}, "")
-	for word, meant := range helppage.Meanings {
+	root := newRootCommand(&program{}, "")
+	for word, meant := range helpMeanings {
 		if isCommand(root, word) {
 			t.Errorf("%s is a command itself", word)
 		}

@@ -6,19 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
-	"loops/internal/service"
-	"loops/internal/ui"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
 type historyOptions struct {
-	service.HistoryQuery
+	app.HistoryQuery
 	verbose, json, full bool
 }
 
-func newHistoryCommand(a *app) *cobra.Command {
-	o := historyOptions{HistoryQuery: service.HistoryQuery{Limit: -1}}
+func newHistoryCommand(a *program) *cobra.Command {
+	o := historyOptions{HistoryQuery: app.HistoryQuery{Limit: -1}}
 	cmd := &cobra.Command{
 		Use:     "history NAME [RUN]",
 		Aliases: []string{"h"},
@@ -37,7 +35,7 @@ by the day on which they began.
 
 Output of actions is left out unless -v is given. With --json nothing else is left out. --full shows all that is recorded of
 each event, whole.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops history fix
   loops history fix last
   loops history fix 2026-11-21T103405 --event route -n 10
@@ -60,7 +58,7 @@ each event, whole.` +
 		},
 	}
 	flags := cmd.Flags()
-	sharedflags.Limit(flags, &o.Limit, -1, "the newest `N` only, 0 = all (default 20 runs or 50 events)")
+	flagLimit(flags, &o.Limit, -1, "the newest `N` only, 0 = all (default 20 runs or 50 events)")
 	flags.StringVarP(&o.Event, "event", "e", "", "only events of this `KIND`")
 	flags.StringVarP(&o.State, "state", "s", "", "only events about this `STATE`, or runs that are, or ended, in it")
 	flags.StringVarP(&o.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
@@ -74,8 +72,8 @@ each event, whole.` +
 	return cmd
 }
 
-func runHistory(ctx context.Context, a *app, o historyOptions) error {
-	return a.ask(func(s *service.Service) error {
+func runHistory(ctx context.Context, a *program, o historyOptions) error {
+	return a.ask(func(s *app.Service) error {
 		o.Output = o.verbose || o.json
 		ctx, read := a.reading(ctx)
 		h, err := s.History(ctx, o.HistoryQuery)
@@ -88,7 +86,7 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 			a.note("%s", h.More)
 			fallthrough
 		case o.json:
-			return ui.WriteJSON(a.out, h.Objects())
+			return terminal.WriteJSON(a.out, h.Objects())
 		case h.Run != nil:
 			h.PrintEvents(o.verbose, o.full)
 			return nil
@@ -98,7 +96,7 @@ func runHistory(ctx context.Context, a *app, o historyOptions) error {
 }
 
 // printRuns prints the runs of a loop, or how they ended.
-func printRuns(a *app, o historyOptions, h *service.History) error {
+func printRuns(a *program, o historyOptions, h *app.History) error {
 	switch {
 	case h.Counted():
 		return h.PrintCounts()
@@ -107,14 +105,14 @@ func printRuns(a *app, o historyOptions, h *service.History) error {
 		if o.Filtered() {
 			what = "such"
 		}
-		ui.Say(a.out, "No %s runs of %s.\n", what, o.Loop)
+		terminal.Say(a.out, "No %s runs of %s.\n", what, o.Loop)
 		return nil
 	}
 	if err := h.Table.Print(h.Runs); err != nil {
 		return err
 	}
 	if h.Limit > 0 && len(h.Runs) == h.Limit {
-		ui.Say(a.out, "The newest %d; all of them: loops history %s -n 0\n", h.Limit, quote(o.Loop))
+		terminal.Say(a.out, "The newest %d; all of them: loops history %s -n 0\n", h.Limit, quote(o.Loop))
 	}
 	return nil
 }

@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"loops/cmd/loops/cli/complete"
 )
 
 // idCommands are all commands with RUN in their usage, each with a command line.
@@ -49,8 +47,8 @@ var idCommands = map[string]string{
 // and by last: it prints the same and ends with the same code.
 func TestOneIDEverywhere(t *testing.T) {
 	takes := map[string]bool{}
-	complete.Visit(newRootCommand(&app{}, ""), func(c *cobra.Command) {
-		for _, place := range complete.PlacesOf(c) {
+	completeVisit(newRootCommand(&program{}, ""), func(c *cobra.Command) {
+		for _, place := range completePlacesOf(c) {
 			if slices.Contains(strings.Split(strings.TrimSuffix(place, "..."), "|"), "RUN") {
 				takes[strings.TrimPrefix(c.CommandPath(), "loops ")] = true
 			}

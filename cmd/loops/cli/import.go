@@ -10,16 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/app"
 	"loops/internal/disk"
 	"loops/internal/humanize"
-	"loops/internal/transfer"
-	"loops/internal/ui"
-	"loops/internal/ui/meter"
+	"loops/internal/terminal"
 	"loops/persistence/archive"
 	"loops/reconcile"
 )
@@ -29,7 +26,7 @@ type importOptions struct {
 	json, quiet bool
 }
 
-func newImportCommand(a *app) *cobra.Command {
+func newImportCommand(a *program) *cobra.Command {
 	var o importOptions
 	cmd := &cobra.Command{
 		Use:   "import FILE",
@@ -43,10 +40,10 @@ it differs, or a file in its working folder does, that is an error.
 FILE is checked before anything of it is used. A file that is truncated or damaged, has wrong checksums, contains
 links or paths that lead elsewhere, or unpacks to more than --max-size is refused. A run
 of little-loops can be imported into a database only.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "the run is there, also if it was before"},
-				exitcode.Meaning{Code: exitcode.Failed, Text: "FILE is damaged or no archive of a run, or another run has its id or working folder"},
-				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "there is no FILE"},
-				exitcode.Meaning{Code: exitcode.Conflict, Text: "the run that is there is running"}, exitcode.Meaning{Code: exitcode.Record, Text: "FILE cannot be read, or the records of runs cannot be used"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "the run is there, also if it was before"},
+				exitMeaning{Code: exitFailed, Text: "FILE is damaged or no archive of a run, or another run has its id or working folder"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "there is no FILE"},
+				exitMeaning{Code: exitConflict, Text: "the run that is there is running"}, exitMeaning{Code: exitRecord, Text: "FILE cannot be read, or the records of runs cannot be used"}),
 		Example: `  loops import fix-20261121T103405.tar.zst
   loops import run.tar.gz --store sqlite:.loops/runs.db`,
 		Args: arguments(1, 1, "FILE, which loops export wrote"),
@@ -55,11 +52,11 @@ of little-loops can be imported into a database only.` +
 	flags := cmd.Flags()
 	flags.StringVar(&o.maxSize, "max-size", "4G", "refuse a file with more than `SIZE` in it")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
-	sharedflags.Quiet(cmd.Flags(), &o.quiet)
+	flagQuiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
-func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
+func runImport(ctx context.Context, a *program, o importOptions, arg string) error {
 	limit, err := parseBytes("--max-size", o.maxSize, "loops import --help")
 	if err != nil {
 		return err
@@ -101,7 +98,7 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	}
 	defer done()
 	shown := a.meter("Importing", o.quiet || o.json, humanize.Bytes)
-	b, err := archive.Open(ctx, &meter.Stream{Reader: file, Meter: shown, Total: size}, dir, limit)
+	b, err := archive.Open(ctx, &terminal.MeterStream{Reader: file, Meter: shown, Total: size}, dir, limit)
 	shown.End()
 	if bad, ok := errors.AsType[*archive.Error](err); ok {
 		return failure(engine.Failed, "%s was not imported: %v", arg, bad)
@@ -109,19 +106,19 @@ func runImport(ctx context.Context, a *app, o importOptions, arg string) error {
 	if err != nil {
 		return fmt.Errorf("%s was not imported: %w", arg, err)
 	}
-	digest, result, err := transfer.Import(ctx, store, b, filepath.Join(runs, filepath.FromSlash(string(b.Run.ID))))
+	digest, result, err := app.ImportRun(ctx, store, b, filepath.Join(runs, filepath.FromSlash(string(b.Run.ID))))
 	if err != nil {
 		return fmt.Errorf("%s was not imported: %w", arg, err)
 	}
 	run := reconcile.View(b.Run, project.Alive(b.Run)) // it may have been exported when its process was dead
 	if o.json {
-		return ui.WriteJSON(a.out, value.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
+		return terminal.WriteJSON(a.out, value.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
 			"events", int64(digest.Events), "files", int64(b.Files), "sha256", digest.Hash))
 	}
-	if result == transfer.Already {
-		ui.Say(a.out, "%s already exists and is the same; nothing was imported.\n", b.Run.ID)
+	if result == app.Already {
+		terminal.Say(a.out, "%s already exists and is the same; nothing was imported.\n", b.Run.ID)
 		return nil
 	}
-	ui.Say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, humanize.Count(digest.Events, "event"), humanize.Count(b.Files, "file"))
+	terminal.Say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, humanize.Count(digest.Events, "event"), humanize.Count(b.Files, "file"))
 	return nil
 }

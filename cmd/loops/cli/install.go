@@ -6,13 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm/value"
-	"loops/internal/starter"
-	"loops/internal/ui"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
-func newInstallCommand(a *app) *cobra.Command {
+func newInstallCommand(a *program) *cobra.Command {
 	var json bool
 	cmd := &cobra.Command{
 		Use:   "install NAME",
@@ -21,9 +20,9 @@ func newInstallCommand(a *app) *cobra.Command {
 catalog names, to the same place below .loops. From then on its name means the copy, also for loops that run it.
 
 Libraries of fragments and loops that it inherits from stay in the catalog, where the copy finds them. A copy that would
-no longer find something, because it is beside the original, is not made.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the project has a loop of that name, or the copy cannot be written"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or there is no catalog"},
-			exitcode.Meaning{Code: exitcode.Invalid, Text: "the copy would not be valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop in the catalog"}),
+no longer find something, because it is beside the original, is not made.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the project has a loop of that name, or the copy cannot be written"}, exitMeaning{Code: exitUsage, Text: "bad command line, or there is no catalog"},
+			exitMeaning{Code: exitInvalid, Text: "the copy would not be valid"}, exitMeaning{Code: exitNotFound, Text: "no such loop in the catalog"}),
 		Example: `  loops install fix-quality
   loops list --json | jq -r '.[] | select(.catalog).name'`,
 		Args: arguments(1, 1, "NAME of a loop of the catalog"),
@@ -33,21 +32,21 @@ no longer find something, because it is beside the original, is not made.` + exi
 	return cmd
 }
 
-func runInstall(a *app, name string, json bool) error {
+func runInstall(a *program, name string, json bool) error {
 	p, err := a.project()
 	if err != nil {
 		return err
 	}
-	copied, err := starter.Install(p, name)
-	if lacks, ok := errors.AsType[*starter.IncompleteError](err); ok {
+	copied, err := app.InstallExample(p, name)
+	if lacks, ok := errors.AsType[*app.IncompleteError](err); ok {
 		fmt.Fprint(a.Err, a.render(p, lacks.Problems))
 	}
 	if err != nil {
 		return err
 	}
 	if json {
-		return ui.WriteJSON(a.out, value.NewMap("loop", name, "file", copied.To, "from", copied.From))
+		return terminal.WriteJSON(a.out, value.NewMap("loop", name, "file", copied.To, "from", copied.From))
 	}
-	ui.Say(a.out, "Wrote %s, a copy of %s. To run it:\n  %s\n", p.Short(copied.To), p.Short(copied.From), a.command("run", name))
+	terminal.Say(a.out, "Wrote %s, a copy of %s. To run it:\n  %s\n", p.Short(copied.To), p.Short(copied.From), a.command("run", name))
 	return nil
 }

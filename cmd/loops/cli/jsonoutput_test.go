@@ -12,23 +12,22 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/complete"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/jsonoutput"
+	"loops/internal/api"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 )
 
 func TestEveryJSONHasASchema(t *testing.T) {
 	var have []string
-	complete.Visit(newRootCommand(&app{}, ""), func(cmd *cobra.Command) {
+	completeVisit(newRootCommand(&program{}, ""), func(cmd *cobra.Command) {
 		if f := cmd.Flags().Lookup("json"); f != nil && f.Value.Type() == "bool" && cmd.Runnable() {
 			have = append(have, strings.TrimPrefix(cmd.CommandPath(), "loops "))
 		}
 	})
 	slices.Sort(have)
-	if described := jsonoutput.Commands(); !slices.Equal(have, described) {
+	if described := api.Commands(); !slices.Equal(have, described) {
 		t.Errorf("commands with --json: %q\ndescribed: %q", have, described)
 	}
 }
@@ -115,8 +114,8 @@ states:
 // followsSchema reports where what a command printed is not what its schema says.
 func followsSchema(t *testing.T, command, out, errs string) {
 	t.Helper()
-	i := slices.IndexFunc(jsonoutput.Outputs, func(o jsonoutput.Output) bool { return strings.HasPrefix(command+" ", o.Command+" ") })
-	schema, err := jsonoutput.Outputs[i].Schema()
+	i := slices.IndexFunc(api.Outputs, func(o api.Output) bool { return strings.HasPrefix(command+" ", o.Command+" ") })
+	schema, err := api.Outputs[i].Schema()
 	if err != nil {
 		t.Fatalf("%s: %v", command, err)
 	}

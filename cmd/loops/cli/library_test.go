@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine/project"
 	"loops/fsm"
 )
@@ -25,7 +24,7 @@ func shelf(t *testing.T, catalog string, files map[string]string) *project.Libra
 			t.Fatal(err)
 		}
 	}
-	a := &app{IO: IO{Dir: dir, Env: []string{}}}
+	a := &program{IO: IO{Dir: dir, Env: []string{}}}
 	if catalog != "" {
 		a.Env = append(a.Env, project.EnvCatalog+"="+catalog)
 	}
@@ -99,14 +98,14 @@ func TestCatalogMustBeAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, catalog := range []string{"file", "nowhere", "/dev/null"} {
-		a := &app{IO: IO{Dir: dir, Env: []string{project.EnvCatalog + "=" + catalog}}}
+		a := &program{IO: IO{Dir: dir, Env: []string{project.EnvCatalog + "=" + catalog}}}
 		p, err := a.project()
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := p.Library(); err == nil {
 			t.Errorf("%s was accepted", catalog)
-		} else if code, text := explain(err); code != exitcode.Usage || !strings.Contains(text, project.EnvCatalog) {
+		} else if code, text := explain(err); code != exitUsage || !strings.Contains(text, project.EnvCatalog) {
 			t.Errorf("%s: %d %s", catalog, code, text)
 		}
 	}

@@ -8,19 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 type listOptions struct {
 	running, json, whole bool
-	runs                 views.OpenFilter
+	runs                 view.OpenFilter
 	loops                loopFilter
 }
 
-func newListCommand(a *app) *cobra.Command {
+func newListCommand(a *program) *cobra.Command {
 	var o listOptions
 	cmd := &cobra.Command{
 		Use:     "list",
@@ -44,7 +42,7 @@ These choose among the runs, also without --running; given together, all must ho
                    stopped by a user; whether it can be resumed or not; every run of the project is looked at
   --unmerged       completed, and its worktree: merge was not done when it ended
   --status         has one of these: running, paused, parked, handed_off, interrupted, stopped, killed, capped, budget,
-                   limited, failed, queued, starting, "unknown owner", unreadable; with --failed-since such as ended badly` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+                   limited, failed, queued, starting, "unknown owner", unreadable; with --failed-since such as ended badly` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops list
   loops list --category quality --label python
   loops list --visibility public --json
@@ -72,12 +70,12 @@ These choose among the runs, also without --running; given together, all must ho
 	addOpenFlags(&o.runs, cmd.Flags())
 	o.loops.addFlags(cmd.Flags())
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
-	sharedflags.Whole(cmd.Flags(), &o.whole, "do not cut descriptions at the width of the terminal", "long", "no-truncate")
-	sharedflags.Long(cmd.Flags())
+	flagWhole(cmd.Flags(), &o.whole, "do not cut descriptions at the width of the terminal", "long", "no-truncate")
+	flagLong(cmd.Flags())
 	return cmd
 }
 
-func runList(ctx context.Context, a *app, o listOptions) error {
+func runList(ctx context.Context, a *program, o listOptions) error {
 	s, err := a.service()
 	if err != nil {
 		return err
@@ -89,19 +87,19 @@ func runList(ctx context.Context, a *app, o listOptions) error {
 	unread := s.AddLast(ctx, loops) // the loops are listed in any case
 	s.NoteUnattended(ctx, loops)
 	if o.json {
-		return errors.Join(ui.WriteJSON(a.out, loops.Objects()), unread)
+		return errors.Join(terminal.WriteJSON(a.out, loops.Objects()), unread)
 	}
 	p := s.Project
 	if len(loops.Own)+len(loops.Catalog) == 0 && o.loops.Chooses() {
-		ui.SayLine(a.out, "No loop is of that kind. All of them: "+a.command("list --all"))
+		terminal.SayLine(a.out, "No loop is of that kind. All of them: "+a.command("list --all"))
 		return nil
 	}
 	if len(loops.Own)+len(loops.Catalog) == 0 {
 		if _, err := os.Stat(p.Loops); errors.Is(err, fs.ErrNotExist) {
-			ui.Say(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a loop that runs: %s\n", p.Dir, a.command("new --list"))
+			terminal.Say(a.out, "No loops: neither %s nor a folder above it has a folder .loops. To begin with a loop that runs: %s\n", p.Dir, a.command("new --list"))
 			return nil
 		}
-		ui.Say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
+		terminal.Say(a.out, "No loops in %s. A loop is a file NAME.yaml there; to begin with one that runs: %s\n", p.Short(p.Loops), a.command("new --list"))
 		return nil
 	}
 	width := a.width()

@@ -7,15 +7,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"loops/cmd/loops/cli/complete"
 	"loops/engine"
 	"loops/internal/lookup"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 )
 
-func addOpenFlags(f *views.OpenFilter, flags *pflag.FlagSet) {
+func addOpenFlags(f *view.OpenFilter, flags *pflag.FlagSet) {
 	flags.StringVar(&f.Stuck, "stuck", "", "list running runs that have been silent for `DURATION` (default 10m)")
-	flags.Lookup("stuck").NoOptDefVal = views.StuckAfter.String()
+	flags.Lookup("stuck").NoOptDefVal = view.StuckAfter.String()
 	flags.BoolVar(&f.Waiting, "waiting", false, "list runs that wait")
 	flags.BoolVar(&f.Unmerged, "unmerged", false, "list runs that completed and were not merged, though their worktree: merge asked for it")
 	flags.StringVar(&f.FailedSince, "failed-since", "", "list runs that ended badly since `WHEN`: 45s, 30m, 1h, 2d, or a date")
@@ -25,12 +24,12 @@ func addOpenFlags(f *views.OpenFilter, flags *pflag.FlagSet) {
 // listStatuses offers what --status of list takes beside the flags that are given.
 func listStatuses(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []string
-	for _, s := range views.OpenStatuses {
-		f := views.OpenFilter{Status: []string{s.Name}}
+	for _, s := range view.OpenStatuses {
+		f := view.OpenFilter{Status: []string{s.Name}}
 		if cmd.Flags().Changed("failed-since") {
 			f.Failed = time.Now()
 		} else if cmd.Flags().Changed("stuck") {
-			f.Silent = views.StuckAfter
+			f.Silent = view.StuckAfter
 		}
 		f.Waiting, _ = cmd.Flags().GetBool("waiting")
 		f.Unmerged, _ = cmd.Flags().GetBool("unmerged")
@@ -38,13 +37,13 @@ func listStatuses(cmd *cobra.Command, args []string, word string) ([]cobra.Compl
 			names = append(names, s.Name)
 		}
 	}
-	return complete.Listed(names...)(cmd, args, word)
+	return completeListed(names...)(cmd, args, word)
 }
 
 const seeList = "loops list --help"
 
 // checkOpen reads the flags, and refuses what no run can be. args is what is behind --stuck.
-func checkOpen(f *views.OpenFilter, cmd *cobra.Command, args []string) error {
+func checkOpen(f *view.OpenFilter, cmd *cobra.Command, args []string) error {
 	flags := cmd.Flags()
 	if len(args) > 0 {
 		if !flags.Changed("stuck") || f.Stuck != flags.Lookup("stuck").NoOptDefVal {
@@ -53,7 +52,7 @@ func checkOpen(f *views.OpenFilter, cmd *cobra.Command, args []string) error {
 		f.Stuck = args[0]
 	}
 	if flags.Changed("stuck") {
-		d, err := views.ParseSpan(f.Stuck)
+		d, err := view.ParseSpan(f.Stuck)
 		if err != nil {
 			return usageError{fmt.Sprintf("--stuck %q: expected a time such as 90s, 30m, 1h or 2d", f.Stuck), seeList}
 		}

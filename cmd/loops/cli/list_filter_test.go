@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/ui/views"
+	"loops/internal/view"
 )
 
 // Filters that no run can match together are refused, and so are unknown statuses.
@@ -37,8 +37,8 @@ func TestOpenFilter(t *testing.T) {
 		"--failed-since 1d --status interrupted": "",
 		"--failed-since 1d --status running":     `--failed-since and --status running: no run is both; --failed-since lists failed, timed_out and interrupted`,
 	} {
-		cmd := newListCommand(&app{})
-		var f views.OpenFilter
+		cmd := newListCommand(&program{})
+		var f view.OpenFilter
 		got := ""
 		flags := cmd.Flags()
 		err := flags.Parse(strings.Fields(line))

@@ -7,14 +7,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"loops/cmd/loops/cli/sharedflags"
+	"loops/internal/app"
 	"loops/internal/humanize"
-	"loops/internal/service"
 )
 
 // A loopFilter are the flags that choose among the loops that list shows.
 type loopFilter struct {
-	service.LoopFilter
+	app.LoopFilter
 	visibility         string
 	internal, examples bool
 }
@@ -27,7 +26,7 @@ func (f *loopFilter) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&f.visibility, "visibility", "", "list loops that can run and are of this `TIER`: public, internal or example; all is every loop")
 	flags.BoolVarP(&f.All, "all", "a", false, "list internal loops too")
 	flags.BoolVar(&f.internal, "internal", false, "list internal loops, as --visibility internal does, or those besides")
-	sharedflags.Builtin(flags, &f.Builtin, "list loops of the catalog alone")
+	flagBuiltin(flags, &f.Builtin, "list loops of the catalog alone")
 	flags.BoolVar(&f.examples, "examples", false, "list examples, as --visibility example does, or those besides")
 }
 
@@ -39,8 +38,8 @@ func (f *loopFilter) check(cmd *cobra.Command, runs bool) error {
 		}
 	}
 	if f.visibility != "" && f.visibility != allTiers {
-		if !slices.Contains(service.Tiers, f.visibility) {
-			return usageError{fmt.Sprintf("--visibility %s: expected public, internal, example or all%s", humanize.Quote(f.visibility), humanize.DidYouMean(f.visibility, append(slices.Clone(service.Tiers), allTiers))), seeList}
+		if !slices.Contains(app.Tiers, f.visibility) {
+			return usageError{fmt.Sprintf("--visibility %s: expected public, internal, example or all%s", humanize.Quote(f.visibility), humanize.DidYouMean(f.visibility, append(slices.Clone(app.Tiers), allTiers))), seeList}
 		}
 		f.Tiers = append(f.Tiers, f.visibility)
 	}

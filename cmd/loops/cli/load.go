@@ -11,19 +11,19 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/internal/humanize"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 // tellProblems prints problems of a loop that keep nothing from running.
-func (a *app) tellProblems(p *project.Project, w engine.Warning) {
+func (a *program) tellProblems(p *project.Project, w engine.Warning) {
 	fmt.Fprint(a.Err, a.render(p, w.Problems))
 	if w.Advice > 0 {
-		ui.Say(a.Err, "loops: %s about %s: %s\n", humanize.Count(w.Advice, "warning"), w.File, a.command("validate", w.File))
+		terminal.Say(a.Err, "loops: %s about %s: %s\n", humanize.Count(w.Advice, "warning"), w.File, a.command("validate", w.File))
 	}
 }
 
 // shown prints the mistakes of a loop, where an error is about them.
-func (a *app) shown(err error) error {
+func (a *program) shown(err error) error {
 	if invalid, ok := errors.AsType[*project.InvalidError](err); ok {
 		fmt.Fprint(a.Err, a.render(invalid.Project, invalid.Problems))
 	}
@@ -31,7 +31,7 @@ func (a *app) shown(err error) error {
 }
 
 // render writes problems with their source lines, files as a person in the project would write them.
-func (a *app) render(p *project.Project, problems []fsm.Problem) string {
+func (a *program) render(p *project.Project, problems []fsm.Problem) string {
 	short := make([]fsm.Problem, len(problems))
 	long := make(map[string]string)
 	for i, pr := range problems {

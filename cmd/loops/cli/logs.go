@@ -5,16 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm"
+	"loops/internal/live"
 	"loops/internal/lookup"
-	"loops/internal/ui"
-	"loops/internal/ui/actionlog"
+	"loops/internal/terminal"
 	"loops/persistence"
 )
 
-func newLogsCommand(a *app) *cobra.Command {
-	var o actionlog.Options
+func newLogsCommand(a *program) *cobra.Command {
+	var o live.ActionLogOptions
 	cmd := &cobra.Command{
 		Use:   "logs NAME|RUN... [STEP]",
 		Short: "Print the output of a run's actions",
@@ -32,7 +31,7 @@ Colours in output are kept. Other control characters are shown as \x1b and the l
 output is printed as it was recorded: line ends as \n, and bytes that are no UTF-8 as U+FFFD.
 
 With --stderr, logs prints standard error instead. The record keeps the end of it, or all of it where it is in a
-file.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record, exitcode.Interrupted),
+file.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitInterrupted),
 		Example: `  loops logs fix -f
   loops logs fix --failed
   loops logs fix nightly -f
@@ -57,7 +56,7 @@ file.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.No
 	return cmd
 }
 
-func runLogs(ctx context.Context, a *app, names []string, o actionlog.Options) error {
+func runLogs(ctx context.Context, a *program, names []string, o live.ActionLogOptions) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -78,10 +77,10 @@ func runLogs(ctx context.Context, a *app, names []string, o actionlog.Options) e
 	}
 	out := a.out
 	if o.Raw {
-		out = ui.NewBatchedSink(ui.Verbatim(a.Out))
+		out = terminal.NewBatchedSink(terminal.Verbatim(a.Out))
 		defer out.Flush()
 	}
-	acted, err := o.Show(out, p, runs, ui.Paint(a.coloured(a.Out)), func(r persistence.Run, stderr func(file, text string), each func(fsm.Event)) error {
+	acted, err := o.Show(out, p, runs, terminal.Paint(a.coloured(a.Out)), func(r persistence.Run, stderr func(file, text string), each func(fsm.Event)) error {
 		return a.tail(ctx, f, r, 0, o.Follow, stderr, each)
 	})
 	if err != nil {
@@ -104,7 +103,7 @@ func runLogs(ctx context.Context, a *app, names []string, o actionlog.Options) e
 		if len(o.At.Hops) > 0 {
 			what += " in step " + o.At.String()
 		}
-		ui.Say(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
+		terminal.Say(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
 	}
 	return nil
 }

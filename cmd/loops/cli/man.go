@@ -8,14 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/manpages"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/humanize"
 )
 
-func newManCommand(a *app) *cobra.Command {
+func newManCommand(a *program) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "man -o DIR",
@@ -23,8 +21,8 @@ func newManCommand(a *app) *cobra.Command {
 		Long: `man writes a manual page for every command into a folder, which is made if need be: loops.1, loops-run.1 and so on. They
 say what --help says. The same program writes the same bytes.
 
-For man to find them they belong into a folder man1 of its path; "man -l FILE" shows one from anywhere.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "they are written"}, exitcode.Meaning{Code: exitcode.Failed, Text: "a page could not be written"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}),
+For man to find them they belong into a folder man1 of its path; "man -l FILE" shows one from anywhere.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "they are written"}, exitMeaning{Code: exitFailed, Text: "a page could not be written"}, exitMeaning{Code: exitUsage, Text: "bad command line"}),
 		Example: `  loops man -o ~/.local/share/man/man1
   loops man -o /tmp/pages && man -l /tmp/pages/loops-run.1`,
 		Args: arguments(0, 0, ""),
@@ -39,7 +37,7 @@ For man to find them they belong into a folder man1 of its path; "man -l FILE" s
 	return cmd
 }
 
-func runMan(a *app, root *cobra.Command, dir string) error {
+func runMan(a *program, root *cobra.Command, dir string) error {
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -51,7 +49,7 @@ func runMan(a *app, root *cobra.Command, dir string) error {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return failure(engine.Failed, "the folder %s cannot be made: %v", dir, project.Cause(err))
 	}
-	pages := manpages.Of(root, "loops "+buildVersion())
+	pages := manOf(root, "loops "+buildVersion())
 	for _, page := range pages {
 		var b bytes.Buffer
 		name := fmt.Sprintf("%s.%d", page.Name, page.Section)

@@ -9,9 +9,6 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-
-	"loops/cmd/loops/cli/complete"
-	"loops/cmd/loops/cli/manpages"
 )
 
 // Every command that people type has a page, and no page has a line that roff would take for something else.
@@ -59,9 +56,9 @@ func TestManPages(t *testing.T) {
 			}
 		}
 	}
-	root := newRootCommand(&app{}, "")
-	complete.Visit(root, func(cmd *cobra.Command) {
-		if name := manpages.Name(cmd); !cmd.Hidden && !cmd.IsAdditionalHelpTopicCommand() && !seen[name] {
+	root := newRootCommand(&program{}, "")
+	completeVisit(root, func(cmd *cobra.Command) {
+		if name := manName(cmd); !cmd.Hidden && !cmd.IsAdditionalHelpTopicCommand() && !seen[name] {
 			t.Errorf("%s has no page", name)
 		}
 	})

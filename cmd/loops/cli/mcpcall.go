@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine/action"
 	"loops/internal/mcpclient"
 )
@@ -29,7 +28,7 @@ type mcpCallOptions struct {
 }
 
 // newMCPCallCommand is the program that mcp_tool states start. Its exit codes are those of tool calls, not of loops.
-func newMCPCallCommand(a *app) *cobra.Command {
+func newMCPCallCommand(a *program) *cobra.Command {
 	var o mcpCallOptions
 	cmd := &cobra.Command{
 		Use:    mcpCall + " SERVER/TOOL [JSON]",
@@ -55,7 +54,7 @@ Exit codes:
 	return cmd
 }
 
-func runMCPCall(ctx context.Context, a *app, o mcpCallOptions, args []string) error {
+func runMCPCall(ctx context.Context, a *program, o mcpCallOptions, args []string) error {
 	call := mcpclient.Call{Config: o.config, Tool: args[0], Dir: a.Dir, Env: a.Env, Stderr: a.Err, Version: buildVersion()}
 	if len(args) == 2 {
 		call.Arguments = []byte(args[1])
@@ -77,7 +76,7 @@ func runMCPCall(ctx context.Context, a *app, o mcpCallOptions, args []string) er
 		call.Config = filepath.Join(project.Dir, mcpConfig)
 	}
 	// A user who ends this process needs no answer any more, but the server is to end in good order.
-	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
+	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
 	if o.timeout > 0 {
 		var cancel context.CancelFunc

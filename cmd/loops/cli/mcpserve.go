@@ -13,18 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/handover"
 	"loops/internal/mcpserver"
-	"loops/internal/mcptools"
-	"loops/internal/tryout"
-	"loops/internal/ui"
+	"loops/internal/simulate"
+	"loops/internal/terminal"
+	"loops/internal/worker"
 )
 
-func newMCPCommand(a *app) *cobra.Command {
+func newMCPCommand(a *program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve loops to an agent over MCP",
@@ -38,7 +35,7 @@ loops://language.
 A run that an agent starts is a process of its own. It continues when the server ends, unless the agent asked for
 stop_with_server. Where the agent is itself part of the action of a run, only such a run shares what that one has locked:
 any other may continue when the action has ended. The server ends when its input does and what was asked is answered, which it
-waits for five seconds, or by SIGTERM, SIGINT, SIGQUIT or SIGHUP. A line that is not a message is answered with an error.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
+waits for five seconds, or by SIGTERM, SIGINT, SIGQUIT or SIGHUP. A line that is not a message is answered with an error.` + exitHelp(exitOK, exitFailed, exitUsage),
 		Example: `  claude mcp add loops -- loops -C /path/to/project mcp
   codex mcp add loops -- loops -C /path/to/project mcp`,
 		Args: arguments(0, 0, ""),
@@ -46,23 +43,23 @@ waits for five seconds, or by SIGTERM, SIGINT, SIGQUIT or SIGHUP. A line that is
 	}
 }
 
-func runMCP(ctx context.Context, a *app) error {
+func runMCP(ctx context.Context, a *program) error {
 	if _, err := a.project(); err != nil {
 		return err
 	}
-	if ui.Interactive(a.In) {
-		ui.SayLine(a.Err, "loops: this is a server for agents, and it waits for their messages; Ctrl-C ends it. To add it to an agent, see: loops help mcp")
+	if terminal.Interactive(a.In) {
+		terminal.SayLine(a.Err, "loops: this is a server for agents, and it waits for their messages; Ctrl-C ends it. To add it to an agent, see: loops help mcp")
 	}
 	in, ok := a.In.(io.ReadCloser)
 	if !ok {
 		in = io.NopCloser(a.In)
 	}
-	stopsignal.DenyTerminal()
-	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
+	signalDenyTerminal()
+	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcptools.Instructions, Tools: mcptools.Tools(&mcptools.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(), User: cmp.Or(a.sender(), engine.User())}), Resources: mcptools.Resources}
-	err := server.Serve(ctx, in, ui.Verbatim(a.Out))
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpserver.Instructions, Tools: mcpserver.Tools(&mcpserver.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(), User: cmp.Or(a.sender(), engine.User())}), Resources: mcpserver.Resources}
+	err := server.Serve(ctx, in, terminal.Verbatim(a.Out))
 	s.runs.Stop(engine.StopGrace)
 	if err != nil {
 		return failure(engine.Failed, "the conversation with the agent ended: %s", oneLine(err))
@@ -72,19 +69,19 @@ func runMCP(ctx context.Context, a *app) error {
 
 // A served is what the tools of one server share.
 type served struct {
-	app  *app
-	runs handover.Children // that end with the server
+	app  *program
+	runs worker.Children // that end with the server
 }
 
 // asking returns the invocation that a call is. What it has to say besides its answer is written to said.
-func (s *served) asking(said *bytes.Buffer) *app {
-	a := &app{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: said, Dir: s.app.Dir, Env: s.env()}, dir: s.app.dir, store: s.app.store, color: "never"}
-	a.out = ui.NewSink(a.Out)
+func (s *served) asking(said *bytes.Buffer) *program {
+	a := &program{IO: IO{In: strings.NewReader(""), Out: io.Discard, Err: said, Dir: s.app.Dir, Env: s.env()}, dir: s.app.dir, store: s.app.store, color: "never"}
+	a.out = terminal.NewSink(a.Out)
 	return a
 }
 
 // session returns what a call works with.
-func (s *served) session() (*mcptools.Session, error) {
+func (s *served) session() (*mcpserver.Session, error) {
 	var said bytes.Buffer
 	a := s.asking(&said)
 	inWords := func(err error) error { return a.spoken(err, &said) }
@@ -92,21 +89,21 @@ func (s *served) session() (*mcptools.Session, error) {
 	if err != nil {
 		return nil, inWords(err)
 	}
-	desk := func(script string) (*tryout.Desk, error) {
+	desk := func(script string) (*simulate.Desk, error) {
 		a.In = strings.NewReader(script)
 		return a.desk()
 	}
-	return &mcptools.Session{Service: service, Checks: a.checks(), Desk: desk, InWords: inWords}, nil
+	return &mcpserver.Session{Service: service, Checks: a.checks(), Desk: desk, InWords: inWords}, nil
 }
 
 // spoken is an error with the message that the command prints for it, after what it has printed already.
-func (a *app) spoken(err error, before *bytes.Buffer) error {
+func (a *program) spoken(err error, before *bytes.Buffer) error {
 	if err == nil {
 		return nil
 	}
 	code, message := a.explained(err)
 	if message != "" {
-		ui.SayLines(before, ui.Block(message))
+		terminal.SayLines(before, terminal.Block(message))
 	}
 	return errors.New(said(before.String(), code))
 }
@@ -147,5 +144,5 @@ func said(text string, code int) string {
 	if text = strings.Join(lines, "\n"); text != "" {
 		return text
 	}
-	return fmt.Sprintf("exit code %d: %s", code, exitcode.Text(code))
+	return fmt.Sprintf("exit code %d: %s", code, exitText(code))
 }

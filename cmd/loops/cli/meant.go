@@ -4,11 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"loops/cmd/loops/cli/commandline"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/lookup"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 // again is the command line with the first of the runs in the place of what was written.
@@ -19,7 +18,7 @@ func again(e *project.AmbiguousError, args []string) string {
 	}
 	args = slices.Clone(args)
 	args[i] = string(e.Runs[0].ID)
-	return "\nfor example: " + commandline.Text(commandline.Shown(args))
+	return "\nfor example: " + argvText(argvShown(args))
 }
 
 // nothingTo says that there is nothing to do something to, because arg has no run. more is what to do about that where
@@ -31,5 +30,5 @@ func nothingTo(ctx context.Context, f project.Finder, verb, arg, more string) er
 		}
 	}
 	code, text := explain(lookup.NoSuchRun(ctx, f, arg))
-	return failureOf(code, "nothing to %s: %s", verb, ui.Block(text))
+	return failureOf(code, "nothing to %s: %s", verb, terminal.Block(text))
 }

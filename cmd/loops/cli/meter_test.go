@@ -28,7 +28,7 @@ func TestMeterOnATerminal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := &app{IO: IO{Err: humanize.NewPlainWriter(near), Env: append(os.Environ(), "TERM="+c.term, "LC_ALL=C")}}
+		a := &program{IO: IO{Err: humanize.NewPlainWriter(near), Env: append(os.Environ(), "TERM="+c.term, "LC_ALL=C")}}
 		m := a.meter("Copying", c.quiet, nil)
 		at := time.Unix(0, 0)
 		if m != nil {
@@ -66,7 +66,7 @@ func TestMessageInTheLineOfABar_36_4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{IO: IO{Err: humanize.NewPlainWriter(near), Out: humanize.NewPlainWriter(near), Env: append(os.Environ(), "TERM=xterm", "LC_ALL=C")}}
+	a := &program{IO: IO{Err: humanize.NewPlainWriter(near), Out: humanize.NewPlainWriter(near), Env: append(os.Environ(), "TERM=xterm", "LC_ALL=C")}}
 	m := a.meter("Copying", false, nil)
 	at := time.Unix(0, 0)
 	m.Clock = func() time.Time { return at }

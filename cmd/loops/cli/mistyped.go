@@ -2,8 +2,6 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
-
-	"loops/cmd/loops/cli/helppage"
 )
 
 // noSuchCommand refuses words after a group of commands that are not one of its commands.
@@ -11,5 +9,5 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usageError{helppage.NoCommand(args[0], helppage.Near(cmd, args[0])), cmd.CommandPath() + " --help"}
+	return usageError{helpNoCommand(args[0], helpNear(cmd, args[0])), cmd.CommandPath() + " --help"}
 }

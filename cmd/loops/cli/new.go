@@ -5,10 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm/value"
-	"loops/internal/starter"
-	"loops/internal/ui"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
 type newOptions struct {
@@ -17,7 +16,7 @@ type newOptions struct {
 	json         bool
 }
 
-func newNewCommand(a *app) *cobra.Command {
+func newNewCommand(a *program) *cobra.Command {
 	var o newOptions
 	cmd := &cobra.Command{
 		Use:   "new NAME --from PATTERN",
@@ -27,9 +26,9 @@ agent and agent-with-judge want an agent CLI (loops doctor) and a git repository
 
 The first line of the file tells an editor with a YAML language server where the schema is, so that it completes and
 checks keys. new writes the schema to .loops/.schema, and anew where it has changed. In a git repository without a
-.loops/.gitignore it writes one that names what loops records, and not the loops.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "the loop was written"}, exitcode.Meaning{Code: exitcode.Failed, Text: "there is such a loop, or it cannot be written"},
-			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, such as an unknown pattern or a name that makes no file name"}),
+.loops/.gitignore it writes one that names what loops records, and not the loops.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "the loop was written"}, exitMeaning{Code: exitFailed, Text: "there is such a loop, or it cannot be written"},
+			exitMeaning{Code: exitUsage, Text: "bad command line, such as an unknown pattern or a name that makes no file name"}),
 		Example: `  loops new --list
   loops new tidy --from fix-until-clean
   loops new fix-tests --from agent
@@ -50,20 +49,20 @@ checks keys. new writes the schema to .loops/.schema, and anew where it has chan
 	return cmd
 }
 
-func runNew(a *app, o newOptions, named bool) error {
+func runNew(a *program, o newOptions, named bool) error {
 	switch {
 	case o.json && o.stdout:
 		return usageError{"--stdout prints the loop as YAML: leave out --json", "loops new --help"}
 	case o.list && o.json:
-		return ui.WriteJSON(a.out, starter.ListObject())
+		return terminal.WriteJSON(a.out, app.StarterObjects())
 	case o.list:
-		return starter.List(a.out)
+		return app.ListStarters(a.out)
 	case !named:
 		return usageError{"missing argument: NAME of the new loop", "loops new --help"}
 	case o.from == "":
-		return usageError{"missing flag: --from PATTERN (" + strings.Join(starter.Names, ", ") + ")", "loops new --list"}
+		return usageError{"missing flag: --from PATTERN (" + strings.Join(app.StarterNames, ", ") + ")", "loops new --list"}
 	}
-	text, err := starter.Text(o.from, o.name)
+	text, err := app.StarterText(o.from, o.name)
 	if err != nil {
 		return a.refused(err)
 	}
@@ -75,19 +74,19 @@ func runNew(a *app, o newOptions, named bool) error {
 	if err != nil {
 		return err
 	}
-	path, err := starter.Write(p, o.name, text)
+	path, err := app.WriteLoop(p, o.name, text)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, value.NewMap("loop", o.name, "file", path, "pattern", o.from))
+		return terminal.WriteJSON(a.out, value.NewMap("loop", o.name, "file", path, "pattern", o.from))
 	}
-	ui.Say(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
-		p.Short(path), a.prefixed(starter.FirstCommand(text)), a.command("validate", o.name))
+	terminal.Say(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
+		p.Short(path), a.prefixed(app.FirstCommand(text)), a.command("validate", o.name))
 	return nil
 }
 
 // prefixed returns a command line of loops with -C if this one had it.
-func (a *app) prefixed(line string) string {
+func (a *program) prefixed(line string) string {
 	return strings.TrimSuffix(a.command("."), ".") + strings.TrimPrefix(line, "loops ")
 }

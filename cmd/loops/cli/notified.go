@@ -7,13 +7,11 @@ import (
 	"strings"
 	"time"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/notify"
 	"loops/engine/project"
 	"loops/internal/humanize"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 const (
@@ -24,7 +22,7 @@ const (
 )
 
 // notify has those notified of the runs of an engine that the settings name.
-func (a *app) notify(e *engine.Engine) {
+func (a *program) notify(e *engine.Engine) {
 	if a.notifier == nil {
 		a.notifier = notify.New(e.Project(), a.notifierOptions())
 	}
@@ -33,7 +31,7 @@ func (a *app) notify(e *engine.Engine) {
 
 // tellAlarms delivers alarms to the targets in the settings of their project. What could not be delivered is in the log
 // of notifications.
-func (a *app) tellAlarms(ctx context.Context, p *project.Project, events ...notify.Event) {
+func (a *program) tellAlarms(ctx context.Context, p *project.Project, events ...notify.Event) {
 	n := notify.New(p, notify.Options{Env: a.Env, Detached: true})
 	for _, e := range events {
 		n.Tell(e)
@@ -44,13 +42,13 @@ func (a *app) tellAlarms(ctx context.Context, p *project.Project, events ...noti
 }
 
 // notifierOptions are those of the notifier of this command line.
-func (a *app) notifierOptions() notify.Options {
-	return notify.Options{Env: a.Env, Detached: a.detached != nil, Remedy: a.remedy, ExitCode: exitcode.Of}
+func (a *program) notifierOptions() notify.Options {
+	return notify.Options{Env: a.Env, Detached: a.detached != nil, Remedy: a.remedy, ExitCode: exitOf}
 }
 
 // notified waits until all notifications are delivered, half a minute at most and until a signal comes, and reports
 // those that could not be.
-func (a *app) notified() {
+func (a *program) notified() {
 	if a.notifier == nil {
 		return
 	}
@@ -60,19 +58,19 @@ func (a *app) notified() {
 			line := "loops: " + r.Event.Run + " (" + humanize.Words(r.Event.Kind) + "): not told by " + r.Target + ": " + r.Err.Error()
 			// A job of GitHub Actions takes "##[" for a command, wherever it is, and texts of others must not contain
 			// one.
-			ui.SayLine(a.Err, strings.ReplaceAll(line, "##[", "#["))
+			terminal.SayLine(a.Err, strings.ReplaceAll(line, "##[", "#["))
 		}
 	}
 	if log != nil {
-		ui.Say(a.Err, "loops: what became of notifications is not kept: %v\n", project.Cause(log))
+		terminal.Say(a.Err, "loops: what became of notifications is not kept: %v\n", project.Cause(log))
 	}
 }
 
-func (a *app) waitNotified() (results []notify.Result, log error) {
+func (a *program) waitNotified() (results []notify.Result, log error) {
 	ctx, cancel := context.WithTimeout(context.Background(), notifyWait)
 	defer cancel()
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, stopsignal.Ends...)
+	signal.Notify(signals, signalEnds...)
 	defer signal.Stop(signals)
 	done := make(chan struct{})
 	go func() {
@@ -88,7 +86,7 @@ func (a *app) waitNotified() (results []notify.Result, log error) {
 		case <-signals:
 			cancel()
 		case <-quiet.C:
-			ui.Say(a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", humanize.Duration(notifyWait))
+			terminal.Say(a.Err, "loops: waiting until notifications are delivered, %s at most; Ctrl-C ends that\n", humanize.Duration(notifyWait))
 		}
 	}
 }

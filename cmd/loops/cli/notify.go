@@ -8,15 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/notify"
 	"loops/internal/humanize"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 )
 
-func newNotifyCommand(a *app) *cobra.Command {
+func newNotifyCommand(a *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notify",
 		Short: "Explain notifications, and send a test",
@@ -37,7 +35,7 @@ sets. timeout limits one attempt; the default is 10s.
 
 loops help notifications lists what on can have. A run never waits for its notifications; at its end loops waits for them for
 half a minute at most, or until Ctrl-C. Failures are printed in a line, and all are in .loops/logs/notify.log. Runs that
-actions of other runs start send none.` + exitcode.Help(exitcode.OK, exitcode.Usage),
+actions of other runs start send none.` + exitHelp(exitOK, exitUsage),
 		Example: `  loops notify test
   loops notify test 2 --json`,
 		Args: noSuchCommand,
@@ -52,15 +50,15 @@ type notifyTestOptions struct {
 	json   bool
 }
 
-func newNotifyTestCommand(a *app) *cobra.Command {
+func newNotifyTestCommand(a *program) *cobra.Command {
 	var o notifyTestOptions
 	cmd := &cobra.Command{
 		Use:   "test [NUMBER]",
 		Short: "Send a test notification",
 		Long: `test sends a made-up event to each target in notify, or to the one with that NUMBER in the list, from 1, and reports
 whether it arrived. The event has "test": true; LOOPS_NOTIFY_TEST is 1.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "all of it was delivered"}, exitcode.Meaning{Code: exitcode.Failed, Text: "something was not"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"},
-				exitcode.Meaning{Code: exitcode.Invalid, Text: "a file with settings is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no target is set, or none with that number"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "all of it was delivered"}, exitMeaning{Code: exitFailed, Text: "something was not"}, exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitInvalid, Text: "a file with settings is not valid"}, exitMeaning{Code: exitNotFound, Text: "no target is set, or none with that number"}),
 		Example: `  loops notify test
   loops notify test 2 --json`,
 		Args: arguments(0, 1, ""),
@@ -75,7 +73,7 @@ whether it arrived. The event has "test": true; LOOPS_NOTIFY_TEST is 1.` +
 	return cmd
 }
 
-func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
+func runNotifyTest(ctx context.Context, a *program, o notifyTestOptions) error {
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -101,7 +99,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 		}
 		chosen = []int{n - 1}
 	}
-	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
+	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
 	n := notify.To(p, conf.Notify, a.notifierOptions())
 	zero := 0
@@ -119,7 +117,7 @@ func runNotifyTest(ctx context.Context, a *app, o notifyTestOptions) error {
 	for _, r := range n.Tried(ctx) {
 		results[r.Place] = &r
 	}
-	if failed, err := views.PrintNotified(a.page(), chosen, results, o.json); err != nil {
+	if failed, err := view.PrintNotified(a.page(), chosen, results, o.json); err != nil {
 		return err
 	} else if failed {
 		return told(engine.Failed)

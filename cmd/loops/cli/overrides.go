@@ -7,13 +7,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine/project"
 	"loops/persistence"
 )
 
 func addOverrides(o *project.Overrides, flags *pflag.FlagSet) {
-	sharedflags.MaxSteps(flags, &o.MaxSteps)
+	flagMaxSteps(flags, &o.MaxSteps)
 	flags.IntVar(&o.MaxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.Float64Var(&o.Delay, "delay", 0, "pause between states in `SECONDS`, instead of the loop's backoff")
 	flags.StringVar(&o.Durability, "durability", "", "what a power failure may cost: `LEVEL` is strict (50 ms of decisions, never a result; the default), grouped (fewer syncs; also that an action was started) or none (all)")

@@ -4,13 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 
 	"github.com/spf13/cobra"
 
-	"loops/internal/service"
-	"loops/internal/ui/views"
+	"loops/internal/app"
+	"loops/internal/view"
 )
 
 type pauseOptions struct {
@@ -35,7 +34,7 @@ func oneOrAll(cmd *cobra.Command, args []string) error {
 	return arguments(1, 1, "NAME of a loop or id of a RUN, or --all")(cmd, args)
 }
 
-func newPauseCommand(a *app) *cobra.Command {
+func newPauseCommand(a *program) *cobra.Command {
 	var o pauseOptions
 	cmd := &cobra.Command{
 		Use:   "pause NAME|RUN",
@@ -43,7 +42,7 @@ func newPauseCommand(a *app) *cobra.Command {
 		Long: `pause makes the run RUN, every running run of the loop NAME, or with --all every run of the project wait before
 its next state. A running action is not interrupted: pause returns at once, and status shows when the run has paused.
 Paused time does not count towards timeouts. A run that is stopped or killed while paused continues when it is resumed:
-resume lifts the pause.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+resume lifts the pause.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops pause fix
   loops pause --all
   loops status fix       shows since when it is paused
@@ -58,14 +57,14 @@ resume lifts the pause.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.
 	return cmd
 }
 
-func newUnpauseCommand(a *app) *cobra.Command {
+func newUnpauseCommand(a *program) *cobra.Command {
 	var o pauseOptions
 	cmd := &cobra.Command{
 		Use:   "unpause NAME|RUN",
 		Short: "Continue a paused run",
 		Long: `unpause continues the run RUN, every paused run of the loop NAME, or with --all every paused run of the
 project. If the run
-was stopped or killed meanwhile, it will not be paused when it is resumed.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+was stopped or killed meanwhile, it will not be paused when it is resumed.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops unpause fix
   loops unpause --all`,
 		Args: oneOrAll,
@@ -85,9 +84,9 @@ func firstOf(args []string) string {
 	return args[0]
 }
 
-func runPause(ctx context.Context, a *app, o pauseOptions) error {
-	return a.ask(func(s *service.Service) error {
-		told, err := s.Pause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return views.PausedText(a.page(), e) }))
+func runPause(ctx context.Context, a *program, o pauseOptions) error {
+	return a.ask(func(s *app.Service) error {
+		told, err := s.Pause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return view.PausedText(a.page(), e) }))
 		if o.json && told != nil {
 			return a.withJSON(told.PauseObjects(), err)
 		}
@@ -95,9 +94,9 @@ func runPause(ctx context.Context, a *app, o pauseOptions) error {
 	})
 }
 
-func runUnpause(ctx context.Context, a *app, o pauseOptions) error {
-	return a.ask(func(s *service.Service) error {
-		told, err := s.Unpause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return views.UnpausedText(a.page(), e.Before) }))
+func runUnpause(ctx context.Context, a *program, o pauseOptions) error {
+	return a.ask(func(s *app.Service) error {
+		told, err := s.Unpause(ctx, o.name, a.eachUnless(o.json, func(e engine.Effect) string { return view.UnpausedText(a.page(), e.Before) }))
 		if o.json && told != nil {
 			return a.withJSON(told.UnpauseObjects(), err)
 		}

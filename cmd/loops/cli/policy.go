@@ -6,9 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/internal/scores"
-	"loops/internal/ui"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
 type policyOptions struct {
@@ -17,7 +16,7 @@ type policyOptions struct {
 	json   bool
 }
 
-func newPolicyCommand(a *app) *cobra.Command {
+func newPolicyCommand(a *program) *cobra.Command {
 	var o policyOptions
 	cmd := &cobra.Command{
 		Use:   "policy [NAME=SCORE...]",
@@ -31,11 +30,11 @@ always holds. Lines that begin with # are comments. In a run the rules are those
 
 A score is the text of rubric-aggregate.txt (its name is aggregate) or of rubric-dim-NAME.txt in the folder of the run, or
 NAME=SCORE. Names are exact. Without a score only != holds. Without a rule that holds the line is empty, which takes
-the route _.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "the line is printed"},
-			exitcode.Meaning{Code: exitcode.Failed, Text: "the folder of the run cannot be read or written"},
-			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or no rules were given"},
-			exitcode.Meaning{Code: exitcode.Invalid, Text: "the rules have mistakes"}),
+the route _.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "the line is printed"},
+			exitMeaning{Code: exitFailed, Text: "the folder of the run cannot be read or written"},
+			exitMeaning{Code: exitUsage, Text: "bad command line, or no rules were given"},
+			exitMeaning{Code: exitInvalid, Text: "the rules have mistakes"}),
 		Example: `  loops policy                                   as the action of a state
   loops policy --rules rules.txt clarity=80 aggregate=75
   echo 'clarity:>=85 -> done' | loops policy --rules - --run-dir .loops/runs/refine-20260101T120000`,
@@ -43,18 +42,18 @@ the route _.` + exitcode.HelpOf(
 			return runPolicy(a, o, args)
 		},
 	}
-	cmd.Flags().StringVar(&o.rules, "rules", "", "read the rules from `FILE`, - is standard input (default: $"+scores.EnvRules+")")
+	cmd.Flags().StringVar(&o.rules, "rules", "", "read the rules from `FILE`, - is standard input (default: $"+app.EnvRules+")")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print JSON")
 	cmd.Flags().StringVar(&o.runDir, "run-dir", "", "`folder` of the run (default: run_dir of the context)")
 	return cmd
 }
 
-func runPolicy(a *app, o policyOptions, args []string) error {
-	given, err := scores.Given(args)
+func runPolicy(a *program, o policyOptions, args []string) error {
+	given, err := app.GivenScores(args)
 	if err != nil {
 		return err
 	}
-	rules, err := scores.Table(o.rules, a.In, a.at, a.getenv)
+	rules, err := app.RuleTable(o.rules, a.In, a.at, a.getenv)
 	if err != nil {
 		return err
 	}
@@ -64,23 +63,23 @@ func runPolicy(a *app, o policyOptions, args []string) error {
 		own, _ := a.getenv("LOOPS_RUN_DIR")
 		o.runDir = cmp.Or(ctx, own)
 	}
-	d, err := scores.Decide(rules, given, o.runDir, a.at)
+	d, err := app.DecideScores(rules, given, o.runDir, a.at)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, d.Object())
+		return terminal.WriteJSON(a.out, d.Object())
 	}
 	for _, n := range d.Missing {
-		ui.SayLine(a.Err, "loops: "+n)
+		terminal.SayLine(a.Err, "loops: "+n)
 	}
-	ui.SayLine(a.Err, "loops: "+d.Why)
-	ui.SayLine(a.out, d.Rule.Target)
+	terminal.SayLine(a.Err, "loops: "+d.Why)
+	terminal.SayLine(a.out, d.Rule.Target)
 	return nil
 }
 
 // at returns a path of the command line as one for the system.
-func (a *app) at(path string) string {
+func (a *program) at(path string) string {
 	if a.Dir == "" || filepath.IsAbs(path) {
 		return path
 	}

@@ -31,7 +31,7 @@ func TestProject(t *testing.T) {
 		{"bare", root + "/p/inner", "p/inner"},
 		{"p/deep", ".", "p"},
 	} {
-		a := &app{IO: IO{Dir: filepath.Join(root, c.cwd)}, dir: c.dir}
+		a := &program{IO: IO{Dir: filepath.Join(root, c.cwd)}, dir: c.dir}
 		p, err := a.project()
 		if err != nil {
 			t.Errorf("in %s with -C %q: %v", c.cwd, c.dir, err)
@@ -42,7 +42,7 @@ func TestProject(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{"nowhere", ".loops"} {
-		a := &app{IO: IO{Dir: filepath.Join(root, "bare")}, dir: dir}
+		a := &program{IO: IO{Dir: filepath.Join(root, "bare")}, dir: dir}
 		if p, err := a.project(); err == nil {
 			t.Errorf("-C %s: got %v", dir, p)
 		}

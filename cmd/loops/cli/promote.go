@@ -5,15 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
-	"loops/internal/baseline"
+	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
-func newPromoteBaselineCommand(a *app) *cobra.Command {
+func newPromoteBaselineCommand(a *program) *cobra.Command {
 	var json bool
 	cmd := &cobra.Command{
 		Use:   "promote-baseline NAME|RUN",
@@ -22,9 +21,9 @@ func newPromoteBaselineCommand(a *app) *cobra.Command {
 for each state with a comparator, the output that was last judged is written to output.txt in its baseline_path. Check
 the run first: loops logs NAME.
 
-A state that the run was not in keeps its baseline. States of sub-loops are not looked at.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the run was in no such state, or the file cannot be written"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or an id that several runs have"},
-			exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"}, exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
+A state that the run was not in keeps its baseline. States of sub-loops are not looked at.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the run was in no such state, or the file cannot be written"}, exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
+			exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"}, exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops promote-baseline summarize
   loops promote-baseline summarize-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop, or a RUN"),
@@ -36,7 +35,7 @@ A state that the run was not in keeps its baseline. States of sub-loops are not 
 	return cmd
 }
 
-func runPromoteBaseline(ctx context.Context, a *app, arg string, json bool) error {
+func runPromoteBaseline(ctx context.Context, a *program, arg string, json bool) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -51,12 +50,12 @@ func runPromoteBaseline(ctx context.Context, a *app, arg string, json bool) erro
 	if l == nil {
 		return failure(engine.NotFound, "the loop of run %s is no longer known", run.ID)
 	}
-	files, err := baseline.Promote(ctx, p, store, run, l)
+	files, err := app.PromoteBaseline(ctx, p, store, run, l)
 	if json && (len(files) > 0 || err == nil) {
-		return a.withJSON(ui.List(files, func(f baseline.File) any { return f.Object(string(run.ID)) }), err)
+		return a.withJSON(terminal.List(files, func(f app.BaselineFile) any { return f.Object(string(run.ID)) }), err)
 	}
 	for _, f := range files {
-		ui.Say(a.out, "%s is what run %s printed in state %s (%s).\n", f.Name, run.ID, f.State, humanize.Bytes(int64(f.Size)))
+		terminal.Say(a.out, "%s is what run %s printed in state %s (%s).\n", f.Name, run.ID, f.State, humanize.Bytes(int64(f.Size)))
 	}
 	return err
 }

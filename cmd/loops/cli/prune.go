@@ -8,17 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/internal/config"
 	"loops/internal/humanize"
+	"loops/internal/live"
 	"loops/internal/lookup"
-	"loops/internal/ui"
-	"loops/internal/ui/meter"
-	"loops/internal/ui/viewer"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -31,7 +27,7 @@ type pruneOptions struct {
 	dryRun, json, quiet bool
 }
 
-func newPruneCommand(a *app) *cobra.Command {
+func newPruneCommand(a *program) *cobra.Command {
 	var o pruneOptions
 	cmd := &cobra.Command{
 		Use:   "prune",
@@ -55,10 +51,10 @@ working folder.
 If prune is killed, each run is either whole or gone; the next rm, prune or sweep removes what is left of its files.
 In a database the space is used again for other runs; a SQLite file does not shrink. A run that was copied to
 another store has one working folder and one log with the copy: prune removes them.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "done, also if nothing had to go"}, exitcode.Meaning{Code: exitcode.Failed, Text: "a run is gone, but not all of its files"},
-				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.Invalid, Text: "the config has mistakes about what goes"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no database of runs there"},
-				exitcode.Meaning{Code: exitcode.Conflict, Text: "a run was taken over meanwhile and stays, or another process has the records for too long"},
-				exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "done, also if nothing had to go"}, exitMeaning{Code: exitFailed, Text: "a run is gone, but not all of its files"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitInvalid, Text: "the config has mistakes about what goes"}, exitMeaning{Code: exitNotFound, Text: "no database of runs there"},
+				exitMeaning{Code: exitConflict, Text: "a run was taken over meanwhile and stays, or another process has the records for too long"},
+				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops prune --keep-last 20 --older-than 30d --dry-run    what would be removed
   loops prune --max-size 2G
   loops prune --dry-run                                    what the retention of the config would remove now
@@ -78,7 +74,7 @@ another store has one working folder and one log with the copy: prune removes th
 	flags.StringVar(&o.maxSize, "max-size", "", "remove the oldest until all take at most `SIZE`: 500M, 2G")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would be removed, and remove nothing")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
-	sharedflags.Quiet(cmd.Flags(), &o.quiet)
+	flagQuiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
@@ -103,13 +99,13 @@ func (o pruneOptions) policy(cmd *cobra.Command) (p *engine.Policy, err error) {
 	return p, err
 }
 
-func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy) error {
+func runPrune(ctx context.Context, a *program, o pruneOptions, policy *engine.Policy) error {
 	e, err := a.engine()
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	shown := viewer.WatchProgress(e, a.meter("Removing runs", o.quiet || o.json, nil))
+	shown := live.WatchProgress(e, a.meter("Removing runs", o.quiet || o.json, nil))
 	pruned, err := e.Prune(ctx, engine.PruneRequest{Policy: policy, DryRun: o.dryRun})
 	shown()
 	if errors.Is(err, engine.ErrNoPolicy) {
@@ -118,16 +114,16 @@ func runPrune(ctx context.Context, a *app, o pruneOptions, policy *engine.Policy
 	if err = a.refused(err); pruned == nil {
 		return err
 	}
-	finished, gone := views.CutShort(pruned.Gone)
-	views.TellTrees(a.page(), gone)
+	finished, gone := view.CutShort(pruned.Gone)
+	view.TellTrees(a.page(), gone)
 	if most := pruned.Policy.MaxSize; most >= 0 && pruned.Bytes > most {
 		limit := "retention.max_size"
 		if o.maxSize != "" {
 			limit = "--max-size " + o.maxSize
 		}
-		ui.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", humanize.Bytes(pruned.Bytes), limit, views.KeptText(pruned.Kept))
+		terminal.Say(a.Err, "loops: what stays takes %s, more than %s: %s\n", humanize.Bytes(pruned.Bytes), limit, view.KeptText(pruned.Kept))
 	}
-	return errors.Join(err, views.TellPruned(a.page(), views.PruneShown{DryRun: o.dryRun, JSON: o.json, Failed: err != nil}, *pruned, gone, finished))
+	return errors.Join(err, view.TellPruned(a.page(), view.PruneShown{DryRun: o.dryRun, JSON: o.json, Failed: err != nil}, *pruned, gone, finished))
 }
 
 // parseBytes reads a number of bytes: 512, 20M, 1.5G, 2GiB. The letters mean powers of 1024.
@@ -139,16 +135,16 @@ func parseBytes(flag, s, see string) (int64, error) {
 }
 
 // meter shows on standard error how far long work has come; nil = it does not. The caller ends it.
-func (a *app) meter(what string, quiet bool, count func(int64) string) *meter.Meter {
+func (a *program) meter(what string, quiet bool, count func(int64) string) *terminal.Meter {
 	if quiet {
 		return nil
 	}
-	m := &meter.Meter{Out: ui.Verbatim(a.Err), What: what, Width: ui.BarWidth(a.Err, a.getenv), ASCII: ui.OnlyASCII(a.getenv), Count: count}
+	m := &terminal.Meter{Out: terminal.Verbatim(a.Err), What: what, Width: terminal.BarWidth(a.Err, a.getenv), ASCII: terminal.OnlyASCII(a.getenv), Count: count}
 	return m.Above(a.Out, a.Err)
 }
 
 // reading returns a context with which a command reads records of runs, and shows on a terminal how many were read until end is called.
-func (a *app) reading(ctx context.Context) (_ context.Context, end func()) {
+func (a *program) reading(ctx context.Context) (_ context.Context, end func()) {
 	n := new(atomic.Int64)
-	return persistence.WithReads(ctx, n), stopsignal.Tidied(a.meter("Reading records of runs", ui.BarWidth(a.Err, a.getenv) == 0, nil).Follow(n))
+	return persistence.WithReads(ctx, n), signalTidied(a.meter("Reading records of runs", terminal.BarWidth(a.Err, a.getenv) == 0, nil).Follow(n))
 }

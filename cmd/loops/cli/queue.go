@@ -9,16 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/queue"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/app"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
-func newQueueCommand(a *app) *cobra.Command {
+func newQueueCommand(a *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "List waiters, or remove one",
@@ -28,7 +27,7 @@ whose scopes overlap start in the order in which they came; a run whose scope is
 
 A place in the queue is a file in .loops/.queue. A waiter that is killed leaves the queue at that moment. Waiters of
 little-loops count, too. With a database, the queue is that of this project's folder: locks of runs in other folders
-are in the database, and the first waiter tries again until they are released.` + exitcode.Help(exitcode.OK, exitcode.Usage),
+are in the database, and the first waiter tries again until they are released.` + exitHelp(exitOK, exitUsage),
 		Example: `  loops run fix --queue
   loops queue list
   loops queue remove 28f714b9`,
@@ -41,13 +40,13 @@ are in the database, and the first waiter tries again until they are released.` 
 
 type queueListOptions struct{ json bool }
 
-func newQueueListCommand(a *app) *cobra.Command {
+func newQueueListCommand(a *program) *cobra.Command {
 	var o queueListOptions
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List waiters, first come first",
 		Long: `list shows the waiters in the queue of the project: id, loop, since when, the position among waiters whose scopes
-overlap, the run or waiter that is waited for, what the run will lock, and the process.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
+overlap, the run or waiter that is waited for, what the run will lock, and the process.` + exitHelp(exitOK, exitFailed, exitUsage, exitRecord),
 		Example: `  loops queue list
   loops queue list --json | jq -r '.[].queue_id'`,
 		Args: arguments(0, 0, ""),
@@ -58,7 +57,7 @@ overlap, the run or waiter that is waited for, what the run will lock, and the p
 }
 
 // waiters returns the queue of the project, and what waits in it.
-func (a *app) waiters() (*project.Project, *persistence.Queue, []persistence.Waiter, error) {
+func (a *program) waiters() (*project.Project, *persistence.Queue, []persistence.Waiter, error) {
 	p, err := a.project()
 	if err != nil {
 		return p, nil, nil, err
@@ -68,22 +67,22 @@ func (a *app) waiters() (*project.Project, *persistence.Queue, []persistence.Wai
 	return p, q, line, err
 }
 
-func runQueueList(a *app, o queueListOptions) error {
+func runQueueList(a *program, o queueListOptions) error {
 	p, _, line, err := a.waiters()
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, ui.List(line, func(w persistence.Waiter) any { return views.WaiterJSON(w, line) }))
+		return terminal.WriteJSON(a.out, terminal.List(line, func(w persistence.Waiter) any { return view.WaiterJSON(w, line) }))
 	}
 	if len(line) == 0 {
-		ui.SayLine(a.out, "The queue is empty.")
+		terminal.SayLine(a.out, "The queue is empty.")
 		return nil
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	ui.Say(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID\n")
+	terminal.Say(t, "ID\tLOOP\tSINCE\tPLACE\tWAITS FOR\tSCOPE\tPID\n")
 	for _, w := range line {
-		ui.Say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", views.ShortWaiter(w.ID), views.WaiterLoop(w), views.Age(w.Since), views.QueuePlace(w, line), views.WaitsForText(w.For), views.ShortScope(p, w), strings.TrimPrefix(views.Process(w.Owner), "pid "))
+		terminal.Say(t, "%s\t%s\t%s ago\t%d\t%s\t%s\t%s\n", view.ShortWaiter(w.ID), view.WaiterLoop(w), view.Age(w.Since), view.QueuePlace(w, line), view.WaitsForText(w.For), view.ShortScope(p, w), strings.TrimPrefix(view.Process(w.Owner), "pid "))
 	}
 	return t.Flush()
 }
@@ -94,7 +93,7 @@ type queueRemoveOptions struct {
 	json bool
 }
 
-func newQueueRemoveCommand(a *app) *cobra.Command {
+func newQueueRemoveCommand(a *program) *cobra.Command {
 	var o queueRemoveOptions
 	cmd := &cobra.Command{
 		Use:   "remove ID|NAME",
@@ -102,7 +101,7 @@ func newQueueRemoveCommand(a *app) *cobra.Command {
 		Long: `remove removes the waiter with the id ID or that prefix of it (4 characters at least), every waiter of the loop NAME,
 or with --all every waiter, and ends its process. Nothing of its run has begun. A waiter whose turn has just come
 continues, and remove says so. No other process is signalled: a waiter is recognised by its lock, its pid and its start
-time.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Conflict, exitcode.Record),
+time.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops queue remove 28f714b9
   loops queue remove fix
   loops queue remove --all`,
@@ -125,29 +124,29 @@ time.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.No
 	return cmd
 }
 
-func runQueueRemove(ctx context.Context, a *app, o queueRemoveOptions) error {
+func runQueueRemove(ctx context.Context, a *program, o queueRemoveOptions) error {
 	_, q, line, err := a.waiters()
 	if err != nil {
 		return err
 	}
 	if !o.all {
-		if line, err = queue.Find(line, o.id); err != nil {
+		if line, err = app.FindWaiters(line, o.id); err != nil {
 			return err
 		}
 	}
 	if len(line) == 0 {
 		return failure(engine.NotFound, "the queue is empty")
 	}
-	removed, err := queue.TakeOut(ctx, q, line, a.outUnless(o.json))
+	removed, err := app.TakeOutOfQueue(ctx, q, line, a.outUnless(o.json))
 	errs := []error{err}
 	if o.json {
-		errs = append(errs, ui.WriteJSON(a.out, removed))
+		errs = append(errs, terminal.WriteJSON(a.out, removed))
 	}
 	return joined(errs)
 }
 
 // outUnless is where to report what is done one by one; nil where the answer is JSON.
-func (a *app) outUnless(json bool) io.Writer {
+func (a *program) outUnless(json bool) io.Writer {
 	if json {
 		return nil
 	}

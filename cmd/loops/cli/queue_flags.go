@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"loops/cmd/loops/cli/commandline"
 	"loops/engine"
 	"loops/internal/lookup"
 
@@ -64,10 +63,10 @@ func (o lockFlags) lock() engine.Lock {
 }
 
 // again returns this command line with other flags about locks, for a person to copy.
-func (a *app) again(flag string) string {
+func (a *program) again(flag string) string {
 	words := []string{"loops"}
 	skip := false
-	args := commandline.Shown(a.args)
+	args := argvShown(a.args)
 	for i, arg := range args {
 		name, _, has := strings.Cut(arg, "=")
 		switch {

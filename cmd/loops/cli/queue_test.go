@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -29,7 +28,7 @@ func TestAgain(t *testing.T) {
 				break
 			}
 		}
-		if got := (&app{args: words}).again(c.flag); got != c.want {
+		if got := (&program{args: words}).again(c.flag); got != c.want {
 			t.Errorf("%s: %s, want %s", c.line, got, c.want)
 		}
 	}
@@ -52,7 +51,7 @@ func TestQueueTimeout(t *testing.T) {
 
 // The messages about what is in the way.
 func TestInTheWay(t *testing.T) {
-	a := &app{args: []string{"run", "x"}}
+	a := &program{args: []string{"run", "x"}}
 	waiter := persistence.Waiter{Loop: "y", Owner: persistence.Owner{PID: 7, Host: "elsewhere"}, Since: time.Now().Add(-3 * time.Minute)}
 	behind := func(n int) error {
 		return &engine.BehindError{Ahead: waiter, N: n, As: persistence.Obstacle{Path: "/p", Waiter: "w", Loop: "y"}}
@@ -66,7 +65,7 @@ func TestInTheWay(t *testing.T) {
 		{behind(1), "a run of loop y (pid 7 on host elsewhere, for 3m00s) waits in the queue for /p\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
 		{behind(2), "2 runs wait in the queue for /p, one of them of loop y (pid 7 on host elsewhere, for 3m00s)\n  wait in line:  loops run x --queue\n  see who waits: loops queue list\n  lock nothing:  loops run x --no-lock"},
 	} {
-		if code, text := explain(a.busy(c.err, 0)); code != exitcode.Conflict || text != c.want {
+		if code, text := explain(a.busy(c.err, 0)); code != exitConflict || text != c.want {
 			t.Errorf("%d\n%s\nwant\n%s", code, text, c.want)
 		}
 	}
@@ -78,7 +77,7 @@ func TestInTheWay(t *testing.T) {
 		{behind(1), "Waiting behind 1 other in the queue for /p, of loop y (pid 7 on host elsewhere)"},
 		{behind(3), "Waiting behind 3 others in the queue for /p; the last of them is of loop y (pid 7 on host elsewhere)"},
 	} {
-		if text := views.WaitsFor(c.err); text != c.want {
+		if text := view.WaitsFor(c.err); text != c.want {
 			t.Errorf("%s\nwant %s", text, c.want)
 		}
 	}
@@ -96,7 +95,7 @@ func TestObstacleText(t *testing.T) {
 		{persistence.Waiter{Scope: []string{"/p/src"}, For: persistence.Obstacle{Run: "fix-1", Path: "/p/src/a"}}, "src/a, which run fix-1 has"},
 		{persistence.Waiter{}, "its scope"},
 	} {
-		if got := views.ObstacleText(p, c.w); got != c.want {
+		if got := view.ObstacleText(p, c.w); got != c.want {
 			t.Errorf("obstacleText(%+v) = %q, want %q", c.w, got, c.want)
 		}
 	}

@@ -8,14 +8,14 @@ import (
 
 	"loops/engine"
 	"loops/internal/humanize"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
 // busy is the error of a run that does not begin because others are in the way, after it waited for so long.
-func (a *app) busy(err error, waited time.Duration) error {
-	line := views.InTheWayLine(err)
+func (a *program) busy(err error, waited time.Duration) error {
+	line := view.InTheWayLine(err)
 	wait := "wait for it:"
 	if _, behind := errors.AsType[*engine.BehindError](err); behind {
 		wait = "wait in line:"
@@ -23,10 +23,10 @@ func (a *app) busy(err error, waited time.Duration) error {
 	lines := []string{line, fmt.Sprintf("%-14s %s", wait, a.again("--queue"))}
 	if waited > 0 {
 		lines[0] = fmt.Sprintf("waited %s in the queue without success; nothing was run: %s", humanize.Duration(waited), line)
-		lines[1] = fmt.Sprintf("%-14s %s", "wait longer:", a.again("--queue --queue-timeout "+views.TimeoutText(2*waited)))
+		lines[1] = fmt.Sprintf("%-14s %s", "wait longer:", a.again("--queue --queue-timeout "+view.TimeoutText(2*waited)))
 	}
 	if locked, ok := errors.AsType[*persistence.ConflictError](err); ok {
-		if word, command := views.Unblock(locked, a.remedy); word != "" {
+		if word, command := view.Unblock(locked, a.remedy); word != "" {
 			lines = slices.Insert(lines, 1, fmt.Sprintf("%-14s %s", word+":", command))
 		}
 		if locked.Holder != "" {
@@ -36,11 +36,11 @@ func (a *app) busy(err error, waited time.Duration) error {
 		lines = append(lines, fmt.Sprintf("%-14s %s", "see who waits:", a.command("queue list")))
 	}
 	lines = append(lines, fmt.Sprintf("%-14s %s", "lock nothing:", a.again("--no-lock")))
-	return failure(engine.Conflict, "%s", ui.BlockOf("  ", lines))
+	return failure(engine.Conflict, "%s", terminal.BlockOf("  ", lines))
 }
 
 // stopHolder is the command that stops the run that is in the way, where it is recorded.
-func (a *app) stopHolder(c *persistence.ConflictError) string {
+func (a *program) stopHolder(c *persistence.ConflictError) string {
 	there := *a
 	if c.Store != "" {
 		there.store = c.Store

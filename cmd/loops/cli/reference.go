@@ -5,14 +5,13 @@ import (
 	"io"
 	"strings"
 
-	"loops/cmd/loops/cli/helppage"
-	"loops/internal/ui"
-	"loops/internal/ui/dashboard"
+	"loops/internal/terminal"
+	"loops/internal/watch"
 )
 
 // printReference prints what a topic has about a name; a chapter is shown in $PAGER on a terminal.
-func (a *app) printReference(ctx context.Context, topic string, words []string) error {
-	text, long, err := helppage.About(topic, strings.Join(words, " "))
+func (a *program) printReference(ctx context.Context, topic string, words []string) error {
+	text, long, err := helpAbout(topic, strings.Join(words, " "))
 	if err != nil {
 		return usageError{err.Error(), "loops help " + topic}
 	}
@@ -21,8 +20,8 @@ func (a *app) printReference(ctx context.Context, topic string, words []string) 
 		return err
 	}
 	kind, _ := a.getenv("TERM")
-	if terminal, ok := ui.Terminal(a.Out); ok && long && kind != "dumb" {
-		return dashboard.Programs{Dir: a.Dir, Env: a.Env, Terminal: terminal}.Page(ctx, write)
+	if terminal, ok := terminal.Terminal(a.Out); ok && long && kind != "dumb" {
+		return watch.Programs{Dir: a.Dir, Env: a.Env, Terminal: terminal}.Page(ctx, write)
 	}
 	return write(a.out)
 }

@@ -6,14 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
-	"loops/internal/dryrun"
 	"loops/internal/humanize"
-	"loops/internal/ui"
+	"loops/internal/simulate"
+	"loops/internal/terminal"
 )
 
 type renderOptions struct {
@@ -22,7 +20,7 @@ type renderOptions struct {
 	json        bool
 }
 
-func newRenderCommand(a *app) *cobra.Command {
+func newRenderCommand(a *program) *cobra.Command {
 	var o renderOptions
 	cmd := &cobra.Command{
 		Use:   "render NAME|PATH STATE",
@@ -33,7 +31,7 @@ bash, to an agent or to a tool. Parameters of a tool follow on a line of their o
 
 What only a run knows, such as ${captured.plan.output}, is left as it is, and named on standard error. So is a
 context value that is missing. Nothing is run.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound),
+			exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound),
 		Example: `  loops render fix check
   loops render fix repair --context input="the login page"
   loops render fix check | bash -n`,
@@ -44,12 +42,12 @@ context value that is missing. Nothing is run.` +
 		},
 	}
 	flags := cmd.Flags()
-	sharedflags.Context(flags, &o.context)
+	flagContext(flags, &o.context)
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 
-func runRender(a *app, o *renderOptions) error {
+func runRender(a *program, o *renderOptions) error {
 	d, err := a.desk()
 	if err != nil {
 		return err
@@ -74,18 +72,18 @@ func runRender(a *app, o *renderOptions) error {
 		}
 		return usageError{fmt.Sprintf("the state %s has no action: %s", humanize.Quote(st.Name), why), "loops render --help"}
 	}
-	got, err := dryrun.Render(r.Loop, st, r.Values, a.getenv)
+	got, err := simulate.Render(r.Loop, st, r.Values, a.getenv)
 	if err != nil {
 		return failure(engine.Usage, "the fragment %s of the state %s: %v", st.Fragment.Name, humanize.Quote(st.Name), err)
 	}
 	if o.json {
-		unknown := ui.List(got.Unknown, func(u dryrun.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })
-		m := value.NewMap("loop", r.Loop.Name, "state", st.Name, "action_type", ui.OrNull(st.ActionType), "action", got.Action)
+		unknown := terminal.List(got.Unknown, func(u simulate.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })
+		m := value.NewMap("loop", r.Loop.Name, "state", st.Name, "action_type", terminal.OrNull(st.ActionType), "action", got.Action)
 		if got.Params != nil {
 			m.Set("params", got.Params)
 		}
 		m.Set("unknown", unknown)
-		return ui.WriteJSON(a.out, m)
+		return terminal.WriteJSON(a.out, m)
 	}
 	text := got.Action
 	if !strings.HasSuffix(text, "\n") {
@@ -96,7 +94,7 @@ func runRender(a *app, o *renderOptions) error {
 	}
 	_, err = fmt.Fprint(a.out, text)
 	for _, u := range got.Unknown {
-		ui.Say(a.Err, "loops: %s is left as it is: %s\n", humanize.Clip(u.Ref), u.Why)
+		terminal.Say(a.Err, "loops: %s is left as it is: %s\n", humanize.Clip(u.Ref), u.Why)
 	}
 	return err
 }

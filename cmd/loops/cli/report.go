@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
@@ -17,8 +16,8 @@ import (
 	"loops/internal/lookup"
 	"loops/internal/process"
 	"loops/internal/report"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -28,7 +27,7 @@ type reportOptions struct {
 	json                   bool
 }
 
-func newReportCommand(a *app) *cobra.Command {
+func newReportCommand(a *program) *cobra.Command {
 	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report RUN|NAME",
@@ -44,8 +43,8 @@ are in UTC.
 --format junit writes JUnit XML instead: each state is a test case, and the state in which the run failed has the
 failure or error. Actions that failed earlier are not failures. --format markdown writes what run --format github adds to
 the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 1 MiB at most.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the page could not be written"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or an id that several runs have"},
-				exitcode.Meaning{Code: exitcode.Invalid, Text: "the project's table of prices is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such run or database of runs"}, exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the page could not be written"}, exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"},
+				exitMeaning{Code: exitInvalid, Text: "the project's table of prices is not valid"}, exitMeaning{Code: exitNotFound, Text: "no such run or database of runs"}, exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops report fix --open
   loops report fix -o fix.html
   loops report fix-20261121T103405 --by cost -o run.html
@@ -83,7 +82,7 @@ the summary of a job: how it ended, its steps, and the graph in Mermaid; it has 
 	return cmd
 }
 
-func runReport(ctx context.Context, a *app, o reportOptions) error {
+func runReport(ctx context.Context, a *program, o reportOptions) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -100,19 +99,19 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 	}
 	page := report.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history -v -n 0", string(run.ID))}
 	steps, t := &report.HTML{}, inspect.NewAccount(known)
-	page.Notes, err = views.ReadSteps(ctx, store, run, t, steps)
+	page.Notes, err = view.ReadSteps(ctx, store, run, t, steps)
 	if err != nil {
 		return err
 	}
 	for _, n := range page.Notes {
-		ui.Say(a.Err, "loops: %s\n", n)
+		terminal.Say(a.Err, "loops: %s\n", n)
 	}
 	graph, note, damage := lookup.GraphOfRun(ctx, f, run, t, o.by)
 	page.Graph = graph
 	if note != "" {
 		page.Notes = append(page.Notes, note)
 	}
-	page.Facts = views.ReportFacts(p, store, run, t.Costs.Total)
+	page.Facts = view.ReportFacts(p, store, run, t.Costs.Total)
 	if err := a.writeReport(ctx, p, o, run, func(w io.Writer) error { return page.Write(w, steps) }); err != nil {
 		return err
 	}
@@ -120,7 +119,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 }
 
 // writeReport writes a report to the file that was asked for, or else into the folder of the run, and prints that path.
-func (a *app) writeReport(ctx context.Context, p *project.Project, o reportOptions, run persistence.Run, write func(io.Writer) error) error {
+func (a *program) writeReport(ctx context.Context, p *project.Project, o reportOptions, run persistence.Run, write func(io.Writer) error) error {
 	file := o.file
 	if file == "" {
 		runs := filepath.Join(p.Loops, "runs")
@@ -136,11 +135,11 @@ func (a *app) writeReport(ctx context.Context, p *project.Project, o reportOptio
 	switch {
 	case o.json:
 		o := value.NewMap("instance_id", string(run.ID), "file", at(p, file), "format", o.format)
-		if err := ui.WriteJSON(a.out, o); err != nil {
+		if err := terminal.WriteJSON(a.out, o); err != nil {
 			return err
 		}
 	case o.file == "":
-		ui.SayLine(a.out, p.Short(file))
+		terminal.SayLine(a.out, p.Short(file))
 	}
 	if !o.open {
 		return nil

@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 )
@@ -30,7 +28,7 @@ type resumeOptions struct {
 	background bool
 }
 
-func newResumeCommand(a *app) *cobra.Command {
+func newResumeCommand(a *program) *cobra.Command {
 	var o resumeOptions
 	cmd := &cobra.Command{
 		Use:     "resume NAME|RUN",
@@ -56,7 +54,7 @@ A run that another project recorded in the same database is refused; --here take
 
 resume locks the paths of the loop's scope, as run does, and waits for them with --queue. With --background the run
 continues in a
-process of its own, as it does with run --background.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop or run, nothing to resume, or no database of runs there"}),
+process of its own, as it does with run --background.` + exitRunHelp(exitMeaning{Code: exitNotFound, Text: "no such loop or run, nothing to resume, or no database of runs there"}),
 		Example: `  loops resume fix
   loops resume fix-20261121T103405 --context retries=5
   loops resume capped --extend steps=20,cost=2
@@ -82,7 +80,7 @@ process of its own, as it does with run --background.` + exitcode.RunHelp(exitco
 		},
 	}
 	flags := cmd.Flags()
-	sharedflags.Context(flags, &o.context)
+	flagContext(flags, &o.context)
 	addOverrides(&o.over, flags)
 	flags.Var(&o.extend, "extend", "raise limits that hold for the run by that much: "+engine.ExtendForms)
 	flags.BoolVarP(&o.background, "background", "b", false, "continue in a process and session of its own, and return when that is on record")
@@ -93,7 +91,7 @@ process of its own, as it does with run --background.` + exitcode.RunHelp(exitco
 	flags.BoolVar(&o.retry, "retry-failed", false, "also repeat the failed items of the for_each that the run is in")
 	flags.BoolVar(&o.here, "here", false, "continue a run of another project, given by its id, in this one, to which it then belongs")
 	flags.StringVar(&o.from, "from", "", "continue in `STATE` of the loop, with everything the run remembers")
-	sharedflags.InstanceID(flags, &o.instance)
+	flagInstanceID(flags, &o.instance)
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)
 	return cmd

@@ -5,14 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
-	"loops/internal/service"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/app"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
-func newRetryNowCommand(a *app) *cobra.Command {
+func newRetryNowCommand(a *program) *cobra.Command {
 	var json bool
 	cmd := &cobra.Command{
 		Use:   "retry-now NAME|RUN",
@@ -20,7 +19,7 @@ func newRetryNowCommand(a *app) *cobra.Command {
 		Long: `retry-now ends the current wait of the run RUN, or of every run of the loop NAME: for a rate limit, after a
 failure of an agent host, or between states. The run continues at once, also on another machine that shares the
 database. Where several branches or items of a run wait, each call ends one wait and says whose. loops status shows
-what a run waits for.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+what a run waits for.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops retry-now fix
   loops retry-now fix-20261121T103405`,
 		Args: arguments(1, 1, "NAME of a loop or id of a RUN"),
@@ -30,12 +29,12 @@ what a run waits for.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Us
 	return cmd
 }
 
-func runRetryNow(ctx context.Context, a *app, arg string, json bool) error {
-	return a.ask(func(s *service.Service) error {
+func runRetryNow(ctx context.Context, a *program, arg string, json bool) error {
+	return a.ask(func(s *app.Service) error {
 		woken := []any{}
 		err := s.Wake(ctx, arg, func(e engine.Effect) {
-			if woken = append(woken, views.WokenObject(e)); !json {
-				ui.SayLine(a.out, views.WokenText(e))
+			if woken = append(woken, view.WokenObject(e)); !json {
+				terminal.SayLine(a.out, view.WokenText(e))
 			}
 		})
 		if json && len(woken) > 0 {

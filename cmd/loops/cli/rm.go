@@ -6,17 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 type rmOptions struct{ force, json bool }
 
-func newRmCommand(a *app) *cobra.Command {
+func newRmCommand(a *program) *cobra.Command {
 	var o rmOptions
 	cmd := &cobra.Command{
 		Use:   "rm RUN...",
@@ -28,10 +27,10 @@ only with --force. Unless every RUN can be removed, none is.
 If rm is killed, each run is either whole or gone; the next rm, prune or sweep removes what is left of its files. In
 a database the space is used again for other runs; a SQLite file does not shrink. A run that was copied to
 another store has one working folder and one log with the copy: rm removes them.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "every run is gone"}, exitcode.Meaning{Code: exitcode.Failed, Text: "a run is gone, but not all of its files"},
-				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such run, or no database of runs there; nothing was removed"},
-				exitcode.Meaning{Code: exitcode.Conflict, Text: "a run is running, or can be resumed and --force is missing; nothing was removed"},
-				exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "every run is gone"}, exitMeaning{Code: exitFailed, Text: "a run is gone, but not all of its files"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "no such run, or no database of runs there; nothing was removed"},
+				exitMeaning{Code: exitConflict, Text: "a run is running, or can be resumed and --force is missing; nothing was removed"},
+				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops rm fix-20261121T103405
   loops rm fix-20261121T103405 fix-20261121T110000 --force`,
 		Args: arguments(1, -1, "RUN, the id of a run"),
@@ -42,7 +41,7 @@ another store has one working folder and one log with the copy: rm removes them.
 	return cmd
 }
 
-func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
+func runRm(ctx context.Context, a *program, o rmOptions, args []string) error {
 	e, err := a.engine()
 	if err != nil {
 		return err
@@ -53,14 +52,14 @@ func runRm(ctx context.Context, a *app, o rmOptions, args []string) error {
 	if err = a.refused(err); nothing {
 		return err
 	}
-	finished, gone := views.CutShort(gone)
-	views.TellTrees(a.page(), gone)
+	finished, gone := view.CutShort(gone)
+	view.TellTrees(a.page(), gone)
 	if o.json {
-		return errors.Join(err, ui.WriteJSON(a.out, value.NewMap("removed", ui.List(gone, views.RemovedObject), "bytes", views.Total(gone), "finished", ui.List(finished, views.RemovedID))))
+		return errors.Join(err, terminal.WriteJSON(a.out, value.NewMap("removed", terminal.List(gone, view.RemovedObject), "bytes", view.Total(gone), "finished", terminal.List(finished, view.RemovedID))))
 	}
-	views.TellFinished(a.page(), finished)
+	view.TellFinished(a.page(), finished)
 	for _, r := range gone {
-		ui.Say(a.out, "Removed %s (%s, %s).\n", r.Run.ID, r.Run.Status, humanize.Bytes(r.Bytes))
+		terminal.Say(a.out, "Removed %s (%s, %s).\n", r.Run.ID, r.Run.Status, humanize.Bytes(r.Bytes))
 	}
 	return err
 }

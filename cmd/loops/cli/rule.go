@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/internal/humanize"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 )
 
 // newRulesTopic is "loops help rules". Its text is made when a user asks.
-func newRulesTopic(a *app) *cobra.Command {
+func newRulesTopic(a *program) *cobra.Command {
 	cmd := &cobra.Command{Use: "rules", Short: "What validate looks for"}
-	cmd.SetHelpFunc(func(*cobra.Command, []string) { views.PrintRules(a.out) })
+	cmd.SetHelpFunc(func(*cobra.Command, []string) { view.PrintRules(a.out) })
 	return cmd
 }
 
@@ -28,9 +28,9 @@ func printRule(out io.Writer, args []string) error {
 	}
 	name := strings.Trim(args[0], "[]") // as a message shows it
 	var names []string
-	for _, r := range views.RuleList() {
+	for _, r := range view.RuleList() {
 		if r.Name == name {
-			_, err := io.WriteString(out, views.RuleText(r))
+			_, err := io.WriteString(out, view.RuleText(r))
 			return err
 		}
 		names = append(names, r.Name)

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"loops/internal/humanize"
-	"loops/internal/ui/views"
+	"loops/internal/view"
 )
 
 // Every rule has a page that says how to silence it, and that fits a terminal.
 func TestRuleText(t *testing.T) {
-	all := views.RuleList()
+	all := view.RuleList()
 	if len(all) < 40 {
 		t.Fatalf("only %d rules", len(all))
 	}
@@ -53,7 +53,7 @@ func TestFold(t *testing.T) {
 		{"- a list item stays", "- a list item stays"},
 		{"zwölf Ämter da", "zwölf\nÄmter da"},
 	} {
-		if got := views.Fold(c.Text, 8); got != c.want {
+		if got := view.Fold(c.Text, 8); got != c.want {
 			t.Errorf("%q: got %q, want %q", c.Text, got, c.want)
 		}
 	}

@@ -6,11 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/starter"
+	"loops/internal/app"
 )
 
 type runOptions struct {
@@ -21,13 +19,13 @@ type runOptions struct {
 	dryRun  bool
 	view    viewFlags
 	lock    lockFlags
-	tree    sharedflags.WorkTree
+	tree    flagWorkTree
 
 	background bool
 	builtin    bool // the loop is in the catalog
 }
 
-func newRunCommand(a *app) *cobra.Command {
+func newRunCommand(a *program) *cobra.Command {
 	var o runOptions
 	cmd := &cobra.Command{
 		Use:     "run NAME|PATH [INPUT]",
@@ -48,7 +46,7 @@ On a terminal, the output of an action is shown in one line as it comes, and its
 Otherwise it is printed as it comes. With --json, standard output has one JSON object a line: run_info, then every event
 as it is recorded; before them one queue_wait for each run that this one waits for.
 
-See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lock), loops help background.` + exitcode.RunHelp(exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop"}),
+See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lock), loops help background.` + exitRunHelp(exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"}, exitMeaning{Code: exitNotFound, Text: "no such loop"}),
 		Example: `  loops run fix
   loops run fix "the login page" --context retries=3
   loops run ./drafts/new.yaml --dry-run
@@ -71,7 +69,7 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 				if err != nil {
 					return err
 				}
-				if o.name, err = starter.InCatalog(p, o.name); err != nil {
+				if o.name, err = app.InCatalog(p, o.name); err != nil {
 					return err
 				}
 			}
@@ -88,12 +86,12 @@ See also: loops help worktrees (--worktree), loops help scopes (--queue, --no-lo
 		},
 	}
 	flags := cmd.Flags()
-	sharedflags.Context(flags, &o.context)
+	flagContext(flags, &o.context)
 	addOverrides(&o.over, flags)
 	o.tree.Add(flags)
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	o.lock.addFlags(flags)
-	sharedflags.Builtin(flags, &o.builtin, "run the loop of this name in the catalog, though the project has one")
+	flagBuiltin(flags, &o.builtin, "run the loop of this name in the catalog, though the project has one")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print what would run, and do nothing")
 	o.view.addFlags(flags)
 	o.view.addFormat(cmd)
@@ -105,7 +103,7 @@ func (o *runOptions) request() *engine.StartRequest {
 	return &engine.StartRequest{Loop: o.name, Input: o.input, Context: o.context, Over: o.over, Lock: o.lock.lock(), Tree: o.tree.Request()}
 }
 
-func runRun(ctx context.Context, a *app, o *runOptions) error {
+func runRun(ctx context.Context, a *program, o *runOptions) error {
 	request := o.request()
 	if !o.dryRun {
 		return a.carryRequest(ctx, o.view, engine.Request{Start: request})

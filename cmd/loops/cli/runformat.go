@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/live"
 	"loops/internal/lookup"
 	"loops/internal/report"
-	"loops/internal/ui"
-	"loops/internal/ui/progress"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -59,7 +59,7 @@ func (v viewFlags) checkBackground(command string) error {
 }
 
 // facePrinter is foregroundPrinter with the formats for services.
-func (a *app) facePrinter(v viewFlags) progress.Printer {
+func (a *program) facePrinter(v viewFlags) live.Printer {
 	switch v.format {
 	case "json":
 		v.json = true
@@ -79,13 +79,13 @@ func (a *app) facePrinter(v viewFlags) progress.Printer {
 
 // A junitPrinter writes a report when the run has ended, and shows it meanwhile as another printer does.
 type junitPrinter struct {
-	progress.Printer
-	a    *app
+	live.Printer
+	a    *program
 	file string
 	id   persistence.ID
 }
 
-func (p *junitPrinter) Header(h progress.Header) {
+func (p *junitPrinter) Header(h live.Header) {
 	p.id = h.Run.ID
 	p.Printer.Header(h)
 }
@@ -105,7 +105,7 @@ func (p *junitPrinter) Finish(o fsm.Outcome, resume string) {
 
 // faceOf reads all that is recorded of a run and hands it to write. o is how it ended, nil where only the records have
 // that.
-func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, write func(*report.Suite, report.Run) error) error {
+func (a *program) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, write func(*report.Suite, report.Run) error) error {
 	_, store, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, wri
 	if err != nil {
 		return err
 	}
-	r, face, err := views.Suite(ctx, a.page(), f, *run, o)
+	r, face, err := view.Suite(ctx, a.page(), f, *run, o)
 	if r == nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func (a *app) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome, wri
 }
 
 // runFaceReport is loops report in a format for services.
-func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
+func runFaceReport(cmd *cobra.Command, a *program, o reportOptions) error {
 	if cmd.Flags().Changed("by") {
 		return usageError{"--by is for --format html", "loops report --help"}
 	}
@@ -142,12 +142,12 @@ func runFaceReport(cmd *cobra.Command, a *app, o reportOptions) error {
 	if err != nil {
 		return err
 	}
-	r, face, damage := views.Suite(ctx, a.page(), f, run, nil)
+	r, face, damage := view.Suite(ctx, a.page(), f, run, nil)
 	if r == nil {
 		return damage
 	}
 	for _, n := range face.Notes {
-		ui.Say(a.Err, "loops: %s\n", n)
+		terminal.Say(a.Err, "loops: %s\n", n)
 	}
 	err = a.writeReport(ctx, p, o, run, func(w io.Writer) error {
 		if o.format == "junit" {

@@ -8,15 +8,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
-	"loops/internal/service"
-	"loops/internal/ui"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
-func newRunsCommand(a *app) *cobra.Command {
+func newRunsCommand(a *program) *cobra.Command {
 	var asJSON bool
-	q := service.HistoryQuery{}
+	q := app.HistoryQuery{}
 	cmd := &cobra.Command{
 		Use:   "runs",
 		Short: "List the runs of all loops, newest first, with the reason why each ended",
@@ -29,7 +28,7 @@ began.
 Given together, all filters must hold. WHEN is an age (45s, 30m, 1h, 2d), a date (2026-11-21, 2026-11-21T10:34), today or
 yesterday; with --until, a date is that whole day. --status takes the status of a run, or its outcome: capped, stopped,
 killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves out runs that a user stopped.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops runs
   loops runs --failed --since yesterday
   loops runs --loop fix --status capped,timed_out --json
@@ -58,7 +57,7 @@ killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves ou
 }
 
 // addRunFilters adds the flags that choose among runs, or count them, in every list of runs.
-func addRunFilters(flags *pflag.FlagSet, q *service.HistoryQuery) {
+func addRunFilters(flags *pflag.FlagSet, q *app.HistoryQuery) {
 	flags.StringSliceVar(&q.Status, "status", nil, "only runs with this `STATUS`, or one of several: failed,interrupted")
 	flags.StringVar(&q.Group, "group-by", "", "count runs by `WHAT`: outcome or day")
 	flags.BoolVar(&q.Failed, "failed", false, "only runs that ended badly, but not those that a user stopped")
@@ -66,7 +65,7 @@ func addRunFilters(flags *pflag.FlagSet, q *service.HistoryQuery) {
 	flags.StringSliceVar(&q.Labels, "label", nil, "only runs of loops with this `LABEL`, or one of several")
 }
 
-func runRuns(ctx context.Context, a *app, q service.HistoryQuery, asJSON bool) error {
+func runRuns(ctx context.Context, a *program, q app.HistoryQuery, asJSON bool) error {
 	s, err := a.service()
 	if err != nil {
 		return err
@@ -90,24 +89,24 @@ func runRuns(ctx context.Context, a *app, q service.HistoryQuery, asJSON bool) e
 		if more {
 			a.note("%s", all)
 		}
-		return ui.WriteJSON(a.out, h.Objects())
+		return terminal.WriteJSON(a.out, h.Objects())
 	case h.Counted():
 		return h.PrintCounts()
 	case len(h.Runs) == 0 && q.Filtered():
-		ui.SayLine(a.out, "No such runs.")
+		terminal.SayLine(a.out, "No such runs.")
 		return nil
 	case len(h.Runs) == 0:
-		ui.SayLine(a.out, "No runs are recorded. Start one with: loops run NAME")
+		terminal.SayLine(a.out, "No runs are recorded. Start one with: loops run NAME")
 		return nil
 	}
 	if err := h.Table.Print(h.Runs); err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(h.Runs, engine.CanRetry); i >= 0 && q.Failed {
-		ui.SayLine(a.out, "Again from where the newest failed: "+a.page().Remedy(engine.Again(h.Runs[i])))
+		terminal.SayLine(a.out, "Again from where the newest failed: "+a.page().Remedy(engine.Again(h.Runs[i])))
 	}
 	if more {
-		ui.SayLine(a.out, all)
+		terminal.SayLine(a.out, all)
 	}
 	return nil
 }

@@ -3,12 +3,11 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm/loopfile"
-	"loops/internal/jsonoutput"
+	"loops/internal/api"
 )
 
-func newSchemaCommand(a *app) *cobra.Command {
+func newSchemaCommand(a *program) *cobra.Command {
 	var command string
 	cmd := &cobra.Command{
 		Use:   "schema",
@@ -22,12 +21,12 @@ a loop, relative to the loop:
 "loops validate" finds more than a schema can: names that do not exist, mistakes inside texts and in other files.
 --json-output prints
 the schema of what a command prints with --json instead; docs/json.md shows the same.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
+			exitHelp(exitOK, exitFailed, exitUsage),
 		Example: "  loops schema > .loops/loop.schema.json\n  loops schema --json-output runs",
 		Args:    arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if command != "" {
-				text, err := jsonoutput.Text(command)
+				text, err := api.SchemaText(command)
 				if err != nil {
 					return usageError{"--json-output: " + err.Error(), "loops schema --help"}
 				}

@@ -13,15 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/engine/notify"
 	"loops/engine/project"
 	"loops/engine/trigger"
 	"loops/internal/config"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/internal/web"
 )
 
@@ -33,7 +31,7 @@ type serveOptions struct {
 	dirs []string
 }
 
-func newServeCommand(a *app) *cobra.Command {
+func newServeCommand(a *program) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -48,7 +46,7 @@ or more, has it keep one. A user who has the token may do all that you may do wi
 
 Beyond this machine it listens only if users are known (--auth, or --trust-header behind a proxy) and encrypts what is sent
 (--tls-cert and --tls-key, or --insecure where something else does). A user is a viewer, who reads, an operator, who starts, stops
-and answers runs too, or an author, who with --edit changes loops too. Each write leaves a line on standard error, with the user.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
+and answers runs too, or an author, who with --edit changes loops too. Each write leaves a line on standard error, with the user.` + exitHelp(exitOK, exitFailed, exitUsage),
 		Example: `  loops serve
   loops serve --dir ~/api --dir ~/web --listen 127.0.0.1:9000
   loops serve --listen :8443 --auth users --tls-cert cert.pem --tls-key key.pem
@@ -81,7 +79,7 @@ and answers runs too, or an author, who with --edit changes loops too. Each writ
 	return cmd
 }
 
-func runServe(ctx context.Context, a *app, o *serveOptions) error {
+func runServe(ctx context.Context, a *program, o *serveOptions) error {
 	projects, err := a.servedProjects(o.dirs)
 	if err != nil {
 		return err
@@ -92,9 +90,9 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 			*file = a.at(*file)
 		}
 	}
-	o.Say = func(text string) { ui.SayLine(a.Err, "loops: "+text) }
+	o.Say = func(text string) { terminal.SayLine(a.Err, "loops: "+text) }
 	o.StateDir, o.Owner = config.StateDir(a.getenv, "serve"), cmp.Or(a.sender(), engine.User())
-	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
+	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
 	post, err := o.Open(ctx)
 	if wrong, is := errors.AsType[*web.WrongSettingsError](err); is {
@@ -104,12 +102,12 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 		return failure(engine.Failed, "%s", oneLine(err))
 	}
 	defer post.Close()
-	stopsignal.DenyTerminal()
+	signalDenyTerminal()
 	if post.Note != "" {
-		ui.SayLine(a.Err, "loops: "+post.Note)
+		terminal.SayLine(a.Err, "loops: "+post.Note)
 	}
-	post.Options.Projects, post.Options.Edit, post.Options.Audit = projects, o.Edit, func(line string) { ui.SayLine(a.Err, line) }
-	ui.SayLine(a.Out, post.Address)
+	post.Options.Projects, post.Options.Edit, post.Options.Audit = projects, o.Edit, func(line string) { terminal.SayLine(a.Err, line) }
+	terminal.SayLine(a.Out, post.Address)
 	onDuty := a.nightShift(ctx, projects)
 	err = web.New(ctx, post.Options).Serve(post.Listener)
 	stop()
@@ -121,15 +119,15 @@ func runServe(ctx context.Context, a *app, o *serveOptions) error {
 }
 
 // nightShift has schedules fired and parked runs woken until ctx ends; the function that it returns waits for that.
-func (a *app) nightShift(ctx context.Context, projects []web.Project) (wait func()) {
+func (a *program) nightShift(ctx context.Context, projects []web.Project) (wait func()) {
 	var all sync.WaitGroup
 	for _, served := range projects {
 		say := func(text string) {
 			for line := range strings.SplitSeq(text, "\n") {
-				ui.Say(a.Err, "loops: %s: %s\n", served.Name, line)
+				terminal.Say(a.Err, "loops: %s: %s\n", served.Name, line)
 			}
 		}
-		w := trigger.Watch{Open: served.Again, Begin: trigger.Begin(served.Begin), Say: say, Tell: func(f trigger.Firing) { say(views.FiringLine(f) + " (schedule of " + f.Loop + ")") }}
+		w := trigger.Watch{Open: served.Again, Begin: trigger.Begin(served.Begin), Say: say, Tell: func(f trigger.Firing) { say(view.FiringLine(f) + " (schedule of " + f.Loop + ")") }}
 		all.Go(func() { w.Run(ctx) })
 		waker := trigger.Waker{Open: served.Again, Begin: w.Begin, Say: say}
 		all.Go(func() { waker.Run(ctx) })
@@ -142,14 +140,14 @@ func (a *app) nightShift(ctx context.Context, projects []web.Project) (wait func
 }
 
 // servedProjects are the projects in folders, or the one of this command line, with names that differ.
-func (a *app) servedProjects(dirs []string) ([]web.Project, error) {
+func (a *program) servedProjects(dirs []string) ([]web.Project, error) {
 	if len(dirs) == 0 {
 		dirs = []string{a.dir}
 	}
 	taken := map[string]bool{}
 	var all []web.Project
 	for _, dir := range dirs {
-		inner := &app{IO: a.IO, dir: dir, store: a.store, args: a.args, color: "never"}
+		inner := &program{IO: a.IO, dir: dir, store: a.store, args: a.args, color: "never"}
 		p, err := inner.project()
 		if err != nil {
 			return nil, err

@@ -5,11 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/internal/auth"
 	"loops/internal/config"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 type servePasswdOptions struct {
@@ -17,7 +16,7 @@ type servePasswdOptions struct {
 	remove bool
 }
 
-func newServePasswdCommand(a *app) *cobra.Command {
+func newServePasswdCommand(a *program) *cobra.Command {
 	var o servePasswdOptions
 	cmd := &cobra.Command{
 		Use:   "passwd FILE [NAME]",
@@ -25,7 +24,7 @@ func newServePasswdCommand(a *app) *cobra.Command {
 		Long: `passwd writes the file of users that serve --auth reads: names, roles and hashes of passwords (argon2id), with mode 0600. Without a
 NAME it lists them. With one it asks for a password, or reads a line of standard input, and adds the user, or changes their password;
 with --role and without input it changes only the role. A server that is running takes the file as it is from the next request on:
-sessions of a user whose password or role changed end.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
+sessions of a user whose password or role changed end.` + exitHelp(exitOK, exitFailed, exitUsage),
 		Example: `  loops serve passwd users ada --role author
   loops serve passwd users
   loops serve passwd users ada --remove`,
@@ -37,7 +36,7 @@ sessions of a user whose password or role changed end.` + exitcode.Help(exitcode
 	return cmd
 }
 
-func runServePasswd(a *app, args []string, o servePasswdOptions) error {
+func runServePasswd(a *program, args []string, o servePasswdOptions) error {
 	var role auth.Role
 	var err error
 	if o.role != "" {
@@ -53,13 +52,13 @@ func runServePasswd(a *app, args []string, o servePasswdOptions) error {
 		var users []auth.User
 		users, err = auth.Listed(file)
 		for _, u := range users {
-			ui.SayLine(a.Out, u.Name+" "+u.Role.String())
+			terminal.SayLine(a.Out, u.Name+" "+u.Role.String())
 		}
 	case o.remove:
 		err = auth.RemoveUser(file, args[1])
 	default:
 		var password string
-		if password, err = ui.ReadPassword(a.In, a.Err); err == nil {
+		if password, err = terminal.ReadPassword(a.In, a.Err); err == nil {
 			err = auth.SetUser(file, args[1], password, role)
 		}
 	}
@@ -69,7 +68,7 @@ func runServePasswd(a *app, args []string, o servePasswdOptions) error {
 	return nil
 }
 
-func newServeTokenCommand(a *app) *cobra.Command {
+func newServeTokenCommand(a *program) *cobra.Command {
 	var rotate bool
 	cmd := &cobra.Command{
 		Use:   "token [ADDRESS]",
@@ -77,7 +76,7 @@ func newServeTokenCommand(a *app) *cobra.Command {
 		Long: `token prints the address of each server of yours that is running and asks for a token, with the token. With --rotate the server gets
 another one. From the next request on, the old token and each browser that signed in with it are refused. Where several
 are running, ADDRESS says which: host and port, as in the address. The token is in a file of mode 0600 below $XDG_STATE_HOME/loops/serve
-(or ~/.local/state), and goes with the server; one of LOOPS_SERVE_TOKEN is back after a restart.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
+(or ~/.local/state), and goes with the server; one of LOOPS_SERVE_TOKEN is back after a restart.` + exitHelp(exitOK, exitFailed, exitUsage),
 		Example: `  loops serve token
   loops serve token --rotate`,
 		Args: arguments(0, 1, ""),
@@ -87,7 +86,7 @@ are running, ADDRESS says which: host and port, as in the address. The token is 
 				return failure(engine.Failed, "%s", oneLine(err))
 			}
 			for _, r := range told {
-				ui.SayLine(a.Out, r.URL())
+				terminal.SayLine(a.Out, r.URL())
 			}
 			return nil
 		},

@@ -1,21 +1,21 @@
 package cli
 
 import (
-	"loops/internal/service"
-	"loops/internal/ui"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
 // service returns what answers for the project of this command line. The caller closes it.
-func (a *app) service() (*service.Service, error) {
+func (a *program) service() (*app.Service, error) {
 	p, err := a.project()
 	if err != nil {
 		return nil, err
 	}
-	return &service.Service{Project: p, Page: a.page(), Engine: a.engine, Note: a.note}, nil
+	return &app.Service{Project: p, Page: a.page(), Engine: a.engine, Note: a.note}, nil
 }
 
 // ask calls f with a service, which is closed after that.
-func (a *app) ask(f func(s *service.Service) error) error {
+func (a *program) ask(f func(s *app.Service) error) error {
 	s, err := a.service()
 	if err != nil {
 		return err
@@ -25,4 +25,6 @@ func (a *app) ask(f func(s *service.Service) error) error {
 }
 
 // note says something beside the answer.
-func (a *app) note(format string, args ...any) { ui.Say(a.Err, "loops: "+format+"\n", args...) }
+func (a *program) note(format string, args ...any) {
+	terminal.Say(a.Err, "loops: "+format+"\n", args...)
+}

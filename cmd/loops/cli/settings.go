@@ -8,7 +8,7 @@ import (
 // what a loop can say of itself, where the loop does not. Here it is brought in.
 
 // configuredColor is what the files say about colours; "" where they do not, or the command line does.
-func (a *app) configuredColor() string {
+func (a *program) configuredColor() string {
 	if a.colorGiven {
 		return ""
 	}
@@ -21,7 +21,7 @@ func (a *app) configuredColor() string {
 }
 
 // fillView takes what the files say of what a run prints where the command line does not.
-func (a *app) fillView(cmd *cobra.Command, v *viewFlags) {
+func (a *program) fillView(cmd *cobra.Command, v *viewFlags) {
 	if cmd.Flags().Changed("quiet") || cmd.Flags().Changed("verbose") {
 		return
 	}

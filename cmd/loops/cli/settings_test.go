@@ -91,7 +91,7 @@ func TestConfiguredDurability(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, project.Folder, config.Name), []byte(c.file), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			a := &app{IO: IO{Dir: dir, Env: []string{}}, store: location}
+			a := &program{IO: IO{Dir: dir, Env: []string{}}, store: location}
 			p, err := a.project()
 			if err != nil {
 				t.Fatal(err)
@@ -145,7 +145,7 @@ func TestConfiguredColor(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, project.Folder, config.Name), []byte("color: "+c.file), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		a := &app{IO: IO{Dir: dir, Env: []string{c.env}}, color: c.flag, colorGiven: c.given}
+		a := &program{IO: IO{Dir: dir, Env: []string{c.env}}, color: c.flag, colorGiven: c.given}
 		if got := a.coloured(&bytes.Buffer{}); got != c.want {
 			t.Errorf("%+v: coloured %t", c, got)
 		}

@@ -8,16 +8,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 type showOptions struct {
@@ -25,7 +23,7 @@ type showOptions struct {
 	diagrams                                  string // "" = none
 }
 
-func newShowCommand(a *app) *cobra.Command {
+func newShowCommand(a *program) *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
 		Use:     "show NAME|PATH|RUN",
@@ -41,10 +39,10 @@ a comment behind each value names its file and line. What is printed loads to th
 --json prints the same definition as one JSON object: what the file says, no more and no less. Keys that have an older name
 have their proper one (on_success is on_yes), and times are in seconds; it is a loop file too. With --origins it has the
 place of every value besides, and with --resolved each state that runs another loop has that loop's definition as
-"_subloop".` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "done"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the answer could not be written out"}, exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"},
-			exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid; --effective prints it all the same"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop or run"},
-			exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}),
+"_subloop".` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "done"}, exitMeaning{Code: exitFailed, Text: "the answer could not be written out"}, exitMeaning{Code: exitUsage, Text: "bad command line"},
+			exitMeaning{Code: exitInvalid, Text: "the loop file is not valid; --effective prints it all the same"}, exitMeaning{Code: exitNotFound, Text: "no such loop or run"},
+			exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
 		Example: `  loops show fix
   loops show fix --effective
   loops show fix-20261121T103405
@@ -66,13 +64,13 @@ place of every value besides, and with --resolved each state that runs another l
 	flags.BoolVar(&o.effective, "effective", false, "print the merged definition as YAML, with the place of every value")
 	flags.BoolVarP(&o.json, "json", "j", false, "print the merged definition as one JSON object")
 	flags.BoolVar(&o.origins, "origins", false, "with --json: the place of every value, by its path, in \"origins\"")
-	sharedflags.Whole(flags, &o.whole, "also print whole actions and prompts of judges")
-	sharedflags.Diagrams(flags, &o.diagrams, nil)
+	flagWhole(flags, &o.whole, "also print whole actions and prompts of judges")
+	flagDiagrams(flags, &o.diagrams, nil)
 	flags.BoolVar(&o.resolved, "resolved", false, "with --json: the definitions of the loops that states run, in \"_subloop\"")
 	return cmd
 }
 
-func runShow(ctx context.Context, a *app, name string, o showOptions) error {
+func runShow(ctx context.Context, a *program, name string, o showOptions) error {
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -109,11 +107,11 @@ func runShow(ctx context.Context, a *app, name string, o showOptions) error {
 	case invalid != nil:
 		return invalid
 	}
-	return a.showLoop(p, f.Loop, views.Resolver{Child: lib.Subloops(project.Overrides{}, nil).Loop, Document: lib.Files.Document}, o)
+	return a.showLoop(p, f.Loop, view.Resolver{Child: lib.Subloops(project.Overrides{}, nil).Loop, Document: lib.Files.Document}, o)
 }
 
 // showRecorded shows a loop as a run recorded it.
-func (a *app) showRecorded(p *project.Project, r *lookup.RecordedLoop, o showOptions) error {
+func (a *program) showRecorded(p *project.Project, r *lookup.RecordedLoop, o showOptions) error {
 	switch {
 	case o.effective:
 		_, err := a.out.Write(r.Def.Main().Text())
@@ -121,18 +119,18 @@ func (a *app) showRecorded(p *project.Project, r *lookup.RecordedLoop, o showOpt
 	case o.origins:
 		return failure(engine.Usage, "--origins: run %s has no record of where the values of its loop came from", r.Run.ID)
 	}
-	return a.showLoop(p, r.Loop, views.Resolver{Child: r.Child, Document: r.Document}, o)
+	return a.showLoop(p, r.Loop, view.Resolver{Child: r.Child, Document: r.Document}, o)
 }
 
 // showLoop shows a loop that is valid. others finds the loops that its states run.
-func (a *app) showLoop(p *project.Project, l *fsm.Loop, others views.Resolver, o showOptions) error {
+func (a *program) showLoop(p *project.Project, l *fsm.Loop, others view.Resolver, o showOptions) error {
 	if !o.json {
 		a.page().PrintLoop(p, l)
 		if o.whole {
-			ui.WriteActions(a.out, ui.Paint(a.coloured(a.Out)), l)
+			terminal.WriteActions(a.out, terminal.Paint(a.coloured(a.Out)), l)
 		}
 		if o.diagrams != "" {
-			ui.Say(a.out, "\n%s", ui.Block(humanize.Ours(diagram.Of(l).Text(cmp.Or(ui.Columns(a.Out, a.getenv), graphColumns), a.coloured(a.Out)))))
+			terminal.Say(a.out, "\n%s", terminal.Block(humanize.Ours(diagram.Of(l).Text(cmp.Or(terminal.Columns(a.Out, a.getenv), graphColumns), a.coloured(a.Out)))))
 		}
 		return nil
 	}
@@ -141,17 +139,17 @@ func (a *app) showLoop(p *project.Project, l *fsm.Loop, others views.Resolver, o
 		return failure(engine.Invalid, "%v", err)
 	}
 	if o.origins {
-		m.Set("origins", views.OriginsOf(p, l, m))
+		m.Set("origins", view.OriginsOf(p, l, m))
 	}
 	if o.resolved {
-		others.Tell = func(text string) { ui.SayLine(a.Err, "loops: "+text) }
+		others.Tell = func(text string) { terminal.SayLine(a.Err, "loops: "+text) }
 		others.Resolve(m, l)
 	}
-	return ui.WriteJSON(a.out, m)
+	return terminal.WriteJSON(a.out, m)
 }
 
 // orRecorded is [app.recorded] where err says that there is no file of that name; else it returns err.
-func (a *app) orRecorded(ctx context.Context, p *project.Project, arg string, err error) (*lookup.RecordedLoop, error) {
+func (a *program) orRecorded(ctx context.Context, p *project.Project, arg string, err error) (*lookup.RecordedLoop, error) {
 	if _, missing := errors.AsType[*project.LoopNotFoundError](err); !missing {
 		return nil, err
 	}
@@ -165,6 +163,6 @@ func (a *app) orRecorded(ctx context.Context, p *project.Project, arg string, er
 	if project.IsNamed(r.Run, arg) || arg == project.Last { // no loop has that name
 		return r, nil
 	}
-	ui.Say(a.Err, "loops: no loop of the project has this name; this is %s as run %s recorded it\n", p.Short(r.Loop.File), r.Run.ID)
+	terminal.Say(a.Err, "loops: no loop of the project has this name; this is %s as run %s recorded it\n", p.Short(r.Loop.File), r.Run.ID)
 	return r, nil
 }

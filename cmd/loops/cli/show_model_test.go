@@ -17,7 +17,7 @@ import (
 func loopFiles(t *testing.T) []string {
 	t.Helper()
 	var files []string
-	for _, pattern := range []string{"../../../.loops.example/*.yaml", "../../../internal/starter/patterns/*.yaml", "../../../../shared/corpus/*/*.yaml", "../../../../shared/corpus/*/oracles/*.yaml"} {
+	for _, pattern := range []string{"../../../.loops.example/*.yaml", "../../../internal/app/patterns/*.yaml", "../../../../shared/corpus/*/*.yaml", "../../../../shared/corpus/*/oracles/*.yaml"} {
 		hits, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

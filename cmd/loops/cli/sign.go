@@ -9,13 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/disk"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 type signOptions struct {
@@ -24,7 +23,7 @@ type signOptions struct {
 	json, checking bool
 }
 
-func newSignCommand(a *app) *cobra.Command {
+func newSignCommand(a *program) *cobra.Command {
 	var o signOptions
 	cmd := &cobra.Command{
 		Use:   "sign [NAME|PATH...]",
@@ -34,7 +33,7 @@ loop along with its run, and a worker that accepts the key runs it although its 
 one: dispatch.accept: signed and dispatch.keys in the settings of the worker. After a change the loop has to be signed again.
 
 A key is made once, by --new-key, in $XDG_CONFIG_HOME/loops/signing.key or the file of --private-key. It stays secret; what
---public prints is for workers.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound),
+--public prints is for workers.` + exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound),
 		Example: `  loops sign --new-key
   loops sign fix
   loops sign --check fix deploy`,
@@ -60,7 +59,7 @@ A key is made once, by --new-key, in $XDG_CONFIG_HOME/loops/signing.key or the f
 	return cmd
 }
 
-func runSign(a *app, o signOptions, names []string) error {
+func runSign(a *program, o signOptions, names []string) error {
 	if o.checking {
 		return o.each(a, names, checkSignature)
 	}
@@ -76,8 +75,8 @@ func runSign(a *app, o signOptions, names []string) error {
 		if err != nil {
 			return failure(engine.Failed, "cannot make a key in %s: %v", file, project.Cause(err))
 		}
-		ui.SayLine(a.Err, "The key is in "+file+". Keep it secret. Its public part, for dispatch.keys in the settings of workers:")
-		ui.SayLine(a.out, public)
+		terminal.SayLine(a.Err, "The key is in "+file+". Keep it secret. Its public part, for dispatch.keys in the settings of workers:")
+		terminal.SayLine(a.out, public)
 		return nil
 	}
 	key, err := config.ReadKey(file)
@@ -88,7 +87,7 @@ func runSign(a *app, o signOptions, names []string) error {
 		return failure(engine.Failed, "the key in %s cannot be used: %v", file, project.Cause(err))
 	}
 	if o.public {
-		ui.SayLine(a.out, config.PublicKey(key))
+		terminal.SayLine(a.out, config.PublicKey(key))
 		return nil
 	}
 	return o.each(a, names, func(loop string, definition []byte) (string, error) {
@@ -101,7 +100,7 @@ func runSign(a *app, o signOptions, names []string) error {
 }
 
 // keyFile is where the private key is.
-func (o signOptions) keyFile(a *app) (string, error) {
+func (o signOptions) keyFile(a *program) (string, error) {
 	if o.key != "" {
 		return o.key, nil
 	}
@@ -128,7 +127,7 @@ func checkSignature(loop string, definition []byte) (string, error) {
 }
 
 // each has do look at the definition of each loop, and shows the key that it returns. One that is not signed does not keep the others from it.
-func (o signOptions) each(a *app, names []string, do func(loop string, definition []byte) (key string, err error)) error {
+func (o signOptions) each(a *program, names []string, do func(loop string, definition []byte) (key string, err error)) error {
 	e, err := a.engine()
 	if err != nil {
 		return err
@@ -150,13 +149,13 @@ func (o signOptions) each(a *app, names []string, do func(loop string, definitio
 			said = project.Cause(wrong).Error()
 			text, unsigned = said, append(unsigned, l.Name)
 		}
-		all = append(all, value.NewMap("loop", l.Name, "file", l.File, "signature", config.SignatureFile(l.File), "key", ui.OrNull(key), "error", ui.OrNull(said)))
+		all = append(all, value.NewMap("loop", l.Name, "file", l.File, "signature", config.SignatureFile(l.File), "key", terminal.OrNull(key), "error", terminal.OrNull(said)))
 		if !o.json {
-			ui.SayLines(a.out, ui.Block(p.Short(config.SignatureFile(l.File))+": "+text))
+			terminal.SayLines(a.out, terminal.Block(p.Short(config.SignatureFile(l.File))+": "+text))
 		}
 	}
 	if o.json {
-		if err := ui.WriteJSON(a.out, all); err != nil {
+		if err := terminal.WriteJSON(a.out, all); err != nil {
 			return err
 		}
 	}

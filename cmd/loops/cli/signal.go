@@ -7,11 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 type signalOptions struct {
@@ -19,7 +18,7 @@ type signalOptions struct {
 	hasData, json   bool
 }
 
-func newSignalCommand(a *app) *cobra.Command {
+func newSignalCommand(a *program) *cobra.Command {
 	var o signalOptions
 	cmd := &cobra.Command{
 		Use:   "signal NAME|RUN EVENT",
@@ -28,7 +27,7 @@ func newSignalCommand(a *app) *cobra.Command {
 receives it,
 with its data in ${event.KEY}. The event is recorded when signal returns. A run that has no process receives it when it
 is resumed. Events are kept in order, and each is received once.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops signal release deploy-finished
   loops signal release-20261121T103405 deploy-finished --data '{"version": "1.4.2"}'`,
 		Args: arguments(2, 2, "NAME of a loop or id of a RUN, and EVENT"),
@@ -43,7 +42,7 @@ is resumed. Events are kept in order, and each is received once.` +
 	return cmd
 }
 
-func runSignal(ctx context.Context, a *app, o signalOptions) error {
+func runSignal(ctx context.Context, a *program, o signalOptions) error {
 	event := fsm.Signal{Name: o.name, From: a.sender()}
 	if o.hasData {
 		var err error
@@ -61,14 +60,14 @@ func runSignal(ctx context.Context, a *app, o signalOptions) error {
 		return err
 	}
 	if o.json {
-		return ui.WriteJSON(a.out, sent.Object())
+		return terminal.WriteJSON(a.out, sent.Object())
 	}
-	ui.SayLine(a.out, sent.Text(ctx))
+	terminal.SayLine(a.out, sent.Text(ctx))
 	return nil
 }
 
 // sender is the run or the user that uses the program, as far as the environment says.
-func (a *app) sender() string {
+func (a *program) sender() string {
 	if id, ok := a.getenv(engine.EnvRunID); ok && id != "" {
 		return "run " + id
 	}
@@ -85,7 +84,7 @@ func (a *app) sender() string {
 
 // identity are the names of the user of this command line, the user's own first and then those of teams; nil = the user
 // is not known.
-func (a *app) identity() (names []string) {
+func (a *program) identity() (names []string) {
 	text, _ := a.getenv(engine.EnvIdentity)
 	for name := range strings.SplitSeq(text, ",") {
 		if name = strings.TrimSpace(name); name != "" {

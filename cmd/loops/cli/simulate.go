@@ -11,17 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
-	"loops/internal/dryrun"
 	"loops/internal/humanize"
-	"loops/internal/tryout"
-	"loops/internal/ui"
+	"loops/internal/simulate"
+	"loops/internal/terminal"
 )
 
-func newSimulateCommand(a *app) *cobra.Command {
-	var o tryout.Simulation
+func newSimulateCommand(a *program) *cobra.Command {
+	var o simulate.DeskSimulation
 	cmd := &cobra.Command{
 		Use:     "simulate NAME|PATH [INPUT]",
 		Aliases: []string{"sim"},
@@ -40,10 +37,10 @@ output "[simulated output for: ACTION]", and comes to what one of these says:
   --seed       verdicts by chance, each transition of a state equally likely. With --runs N, N runs are made, with this
                seed and those that follow it, and the number of runs that reached each end is printed.
 
-A run of a loop may enter at most ` + strconv.Itoa(dryrun.MostSteps) + ` states here.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "the run ended, however it did"}, exitcode.Meaning{Code: exitcode.Failed, Text: "it did not end, or the answer could not be written out"},
-			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line or script, or a context value that the loop needs is missing"},
-			exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop"}),
+A run of a loop may enter at most ` + strconv.Itoa(simulate.MostSteps) + ` states here.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "the run ended, however it did"}, exitMeaning{Code: exitFailed, Text: "it did not end, or the answer could not be written out"},
+			exitMeaning{Code: exitUsage, Text: "bad command line or script, or a context value that the loop needs is missing"},
+			exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"}, exitMeaning{Code: exitNotFound, Text: "no such loop"}),
 		Example: `  loops simulate fix --scenario first-fail
   loops simulate fix --script verdicts.txt
   loops simulate fix --runs 1000
@@ -62,12 +59,12 @@ A run of a loop may enter at most ` + strconv.Itoa(dryrun.MostSteps) + ` states 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.Scenario, "scenario", "", "exit codes by rule: `NAME` is "+strings.Join(dryrun.Scenarios(), ", "))
+	flags.StringVar(&o.Scenario, "scenario", "", "exit codes by rule: `NAME` is "+strings.Join(simulate.Scenarios(), ", "))
 	flags.StringVar(&o.Script, "script", "", "verdicts from `FILE`")
 	flags.Uint64Var(&o.Seed, "seed", 1, "verdicts by chance; the same `N` gives the same ones")
 	flags.IntVar(&o.Runs, "runs", 1, "make `N` runs by chance and count their ends")
-	sharedflags.Context(flags, &o.Context)
-	sharedflags.MaxSteps(flags, &o.MaxSteps)
+	flagContext(flags, &o.Context)
+	flagMaxSteps(flags, &o.MaxSteps)
 	flags.IntVar(&o.MaxIterations, "max-iterations", 0, "cap on full passes of a maintain loop, instead of the loop's `N`")
 	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print only how it would end")
 	flags.BoolVarP(&o.Verbose, "verbose", "v", false, "print whole actions")
@@ -75,7 +72,7 @@ A run of a loop may enter at most ` + strconv.Itoa(dryrun.MostSteps) + ` states 
 	return cmd
 }
 
-func checkSimulation(o *tryout.Simulation, cmd *cobra.Command) error {
+func checkSimulation(o *simulate.DeskSimulation, cmd *cobra.Command) error {
 	const see = "loops simulate --help"
 	flags := cmd.Flags()
 	byChance := flags.Changed("seed") || flags.Changed("runs")
@@ -92,12 +89,12 @@ func checkSimulation(o *tryout.Simulation, cmd *cobra.Command) error {
 		return usageError{"--runs goes with --seed: every other run would be the same", see}
 	case given > 1:
 		return usageError{"--scenario, --script and --seed exclude each other", see}
-	case flags.Changed("scenario") && !slices.Contains(dryrun.Scenarios(), o.Scenario):
-		return usageError{fmt.Sprintf("--scenario %q: expected %s%s", o.Scenario, strings.Join(dryrun.Scenarios(), ", "), humanize.DidYouMean(o.Scenario, dryrun.Scenarios())), see}
-	case o.Runs < 1 || o.Runs > dryrun.MostRuns:
-		return usageError{fmt.Sprintf("--runs %d: expected a number from 1 to %d", o.Runs, dryrun.MostRuns), see}
-	case o.Seed > math.MaxInt64-dryrun.MostRuns:
-		return usageError{fmt.Sprintf("--seed %d: expected a number from 0 to %d", o.Seed, int64(math.MaxInt64-dryrun.MostRuns)), see}
+	case flags.Changed("scenario") && !slices.Contains(simulate.Scenarios(), o.Scenario):
+		return usageError{fmt.Sprintf("--scenario %q: expected %s%s", o.Scenario, strings.Join(simulate.Scenarios(), ", "), humanize.DidYouMean(o.Scenario, simulate.Scenarios())), see}
+	case o.Runs < 1 || o.Runs > simulate.MostRuns:
+		return usageError{fmt.Sprintf("--runs %d: expected a number from 1 to %d", o.Runs, simulate.MostRuns), see}
+	case o.Seed > math.MaxInt64-simulate.MostRuns:
+		return usageError{fmt.Sprintf("--seed %d: expected a number from 0 to %d", o.Seed, int64(math.MaxInt64-simulate.MostRuns)), see}
 	case flags.Changed("max-steps") && o.MaxSteps < 1:
 		return usageError{fmt.Sprintf("--max-steps %d: expected a number from 1", o.MaxSteps), see}
 	case flags.Changed("max-iterations") && o.MaxIterations < 1:
@@ -108,7 +105,7 @@ func checkSimulation(o *tryout.Simulation, cmd *cobra.Command) error {
 	return nil
 }
 
-func runSimulate(ctx context.Context, a *app, o *tryout.Simulation) error {
+func runSimulate(ctx context.Context, a *program, o *simulate.DeskSimulation) error {
 	d, err := a.desk()
 	if err != nil {
 		return err
@@ -117,17 +114,17 @@ func runSimulate(ctx context.Context, a *app, o *tryout.Simulation) error {
 	if answer == nil {
 		return err
 	}
-	return errors.Join(ui.WriteJSON(a.out, answer), err)
+	return errors.Join(terminal.WriteJSON(a.out, answer), err)
 }
 
 // desk is where this command line tries loops out.
-func (a *app) desk() (*tryout.Desk, error) {
+func (a *program) desk() (*simulate.Desk, error) {
 	p, err := a.project()
 	if err != nil {
 		return nil, err
 	}
-	return &tryout.Desk{
-		Project: p, Options: a.engineOptions(), Out: a.out, Paint: ui.Paint(a.coloured(a.Out)), Getenv: a.getenv,
-		Warn: func(quiet bool) engine.Warn { return a.warner(p, quiet) }, Shown: a.shown, Read: a.readGiven, Code: exitcode.Of, Guard: untilSignal,
+	return &simulate.Desk{
+		Project: p, Options: a.engineOptions(), Out: a.out, Paint: terminal.Paint(a.coloured(a.Out)), Getenv: a.getenv,
+		Warn: func(quiet bool) engine.Warn { return a.warner(p, quiet) }, Shown: a.shown, Read: a.readGiven, Code: exitOf, Guard: untilSignal,
 	}, nil
 }

@@ -9,11 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/fsm/value"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 	"loops/persistence/checkpoint"
 )
 
@@ -23,9 +21,9 @@ type stageOptions struct{ dir string }
 
 // newStageCommand is "loops stage", whose commands are for scripts: one line of JSON on stdout, one line for a person
 // on stderr for every failure, and exit codes of their own.
-func newStageCommand(a *app) *cobra.Command {
+func newStageCommand(a *program) *cobra.Command {
 	var o stageOptions
-	codes := exitcode.StageHelp(false)
+	codes := exitStageHelp(false)
 	cmd := &cobra.Command{
 		Use:   "stage",
 		Short: "Record the stages of a script",
@@ -48,7 +46,7 @@ whole files. Scripts that run at once may save different stages.` + codes,
 		},
 	}
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return badStageUse(cmd, "%s", sharedflags.ErrorText(cmd, err))
+		return badStageUse(cmd, "%s", flagErrorText(cmd, err))
 	})
 	// It replaces the --dir that other commands have: a script's stages are in no project.
 	cmd.PersistentFlags().StringVar(&o.dir, "dir", "", "`directory` of the stages (default: LOOPS_STAGE_DIR)")
@@ -74,7 +72,7 @@ _ and -, and begins with a letter or digit; manifest is taken.` + codes,
 	}, &cobra.Command{
 		Use:     "load NAME",
 		Short:   "Print the value of a completed stage, byte for byte",
-		Long:    `load prints the value of a completed stage as it was saved.` + exitcode.StageHelp(true),
+		Long:    `load prints the value of a completed stage as it was saved.` + exitStageHelp(true),
 		Example: "  loops stage load scan | jq .files\n  if ! value=$(loops stage load scan); then echo not yet; fi",
 		Args:    stageArguments(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return runStageLoad(cmd.Context(), a, o, args[0]) },
@@ -119,7 +117,7 @@ func stageFailure(err error) error {
 	return failure(engine.Failed, "%s", oneLine(err))
 }
 
-func (o stageOptions) open(a *app) (*checkpoint.Stages, error) {
+func (o stageOptions) open(a *program) (*checkpoint.Stages, error) {
 	dir := o.dir
 	if dir == "" {
 		dir, _ = a.getenv(envStageDir)
@@ -134,12 +132,12 @@ func (o stageOptions) open(a *app) (*checkpoint.Stages, error) {
 }
 
 // answer prints one line of JSON.
-func (a *app) answer(m *value.Map) error {
+func (a *program) answer(m *value.Map) error {
 	_, err := a.out.Write(append(value.AppendJSON(nil, m), '\n'))
 	return err
 }
 
-func runStageBegin(ctx context.Context, a *app, o stageOptions) error {
+func runStageBegin(ctx context.Context, a *program, o stageOptions) error {
 	s, err := o.open(a)
 	if err != nil {
 		return err
@@ -151,14 +149,14 @@ func runStageBegin(ctx context.Context, a *app, o stageOptions) error {
 		if b.Resume {
 			then = "; to be done again"
 		}
-		ui.SayLine(a.Err, "loops: "+oneLine(err)+then)
+		terminal.SayLine(a.Err, "loops: "+oneLine(err)+then)
 	case err != nil:
 		return stageFailure(err)
 	}
-	return a.answer(value.NewMap("resume", b.Resume, "run_date", b.RunDate, "completed", ui.Texts(b.Completed)))
+	return a.answer(value.NewMap("resume", b.Resume, "run_date", b.RunDate, "completed", terminal.Texts(b.Completed)))
 }
 
-func runStageSave(ctx context.Context, a *app, o stageOptions, name string) error {
+func runStageSave(ctx context.Context, a *program, o stageOptions, name string) error {
 	s, err := o.open(a)
 	if err != nil {
 		return err
@@ -173,14 +171,14 @@ func runStageSave(ctx context.Context, a *app, o stageOptions, name string) erro
 	case errors.Is(err, checkpoint.ErrNotJSON):
 		return failure(engine.Failed, "stage %s was not saved, its value is %s", name, oneLine(err))
 	case damage != nil && damage.Kept != "":
-		ui.Say(a.Err, "loops: %s; it is kept as %s, and a new one begins with stage %s\n", oneLine(err), filepath.Base(damage.Kept), name)
+		terminal.Say(a.Err, "loops: %s; it is kept as %s, and a new one begins with stage %s\n", oneLine(err), filepath.Base(damage.Kept), name)
 	case err != nil:
 		return failure(engine.Failed, "stage %s was not saved: %s", name, oneLine(err))
 	}
 	return a.answer(value.NewMap("saved", name))
 }
 
-func runStageLoad(ctx context.Context, a *app, o stageOptions, name string) error {
+func runStageLoad(ctx context.Context, a *program, o stageOptions, name string) error {
 	s, err := o.open(a)
 	if err != nil {
 		return err
@@ -194,12 +192,12 @@ func runStageLoad(ctx context.Context, a *app, o stageOptions, name string) erro
 	case err != nil:
 		return stageFailure(err)
 	}
-	data := ui.NewSink(ui.Verbatim(a.Out)) // it is not for people
-	_, _ = data.Write(value)               // close says what went wrong
+	data := terminal.NewSink(terminal.Verbatim(a.Out)) // it is not for people
+	_, _ = data.Write(value)                           // close says what went wrong
 	return data.Close()
 }
 
-func runStageDone(ctx context.Context, a *app, o stageOptions) error {
+func runStageDone(ctx context.Context, a *program, o stageOptions) error {
 	s, err := o.open(a)
 	if err != nil {
 		return err
@@ -207,7 +205,7 @@ func runStageDone(ctx context.Context, a *app, o stageOptions) error {
 	err = s.Done(ctx)
 	switch {
 	case errors.Is(err, checkpoint.ErrDamaged):
-		ui.SayLine(a.Err, "loops: "+oneLine(err)+"; it is removed, but the values of its stages stay as files that count for nothing")
+		terminal.SayLine(a.Err, "loops: "+oneLine(err)+"; it is removed, but the values of its stages stay as files that count for nothing")
 	case err != nil:
 		return stageFailure(err)
 	}

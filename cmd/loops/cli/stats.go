@@ -6,12 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 type statsOptions struct {
@@ -20,7 +18,7 @@ type statsOptions struct {
 	json               bool
 }
 
-func newStatsCommand(a *app) *cobra.Command {
+func newStatsCommand(a *program) *cobra.Command {
 	var o statsOptions
 	cmd := &cobra.Command{
 		Use:   "stats NAME",
@@ -32,7 +30,7 @@ fix > review, checks > lint > test.
 
 An evaluator that has given five verdicts or more, and never anything but a good one, is named at the end: it may be one
 that cannot say no. Time is that of the run itself: what passed between an interruption and its resumption is left out.` +
-			exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops stats fix
   loops stats fix --since 7d
   loops stats fix -n 100 --json`,
@@ -46,14 +44,14 @@ that cannot say no. Time is that of the run itself: what passed between an inter
 		},
 	}
 	flags := cmd.Flags()
-	sharedflags.Limit(flags, &o.limit, 0, "the newest `N` runs only, 0 = all")
+	flagLimit(flags, &o.limit, 0, "the newest `N` runs only, 0 = all")
 	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, 2d) or a date")
 	flags.StringVar(&o.until, "until", "", "only runs that began before `WHEN`")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }
 
-func runStats(ctx context.Context, a *app, o statsOptions) error {
+func runStats(ctx context.Context, a *program, o statsOptions) error {
 	period, err := lookup.NewPeriod(o.since, o.until, "stats")
 	if err != nil {
 		return err
@@ -81,10 +79,10 @@ func runStats(ctx context.Context, a *app, o statsOptions) error {
 	}
 	read()
 	if o.json {
-		return ui.WriteJSON(a.out, views.StatsObject(s))
+		return terminal.WriteJSON(a.out, view.StatsObject(s))
 	}
 	if len(runs) == 0 {
-		ui.Say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
+		terminal.Say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])
 		return nil
 	}
 	return a.page().PrintStats(s)

@@ -5,16 +5,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine/project"
+	"loops/internal/app"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/service"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
-func newStatusCommand(a *app) *cobra.Command {
+func newStatusCommand(a *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "status [NAME|RUN]",
@@ -27,7 +26,7 @@ A loop whose run waits in the queue is shown as queued. A run whose owner died s
 Without an argument it shows every run that is running or can be resumed, in a few lines each.
 
 The time that a run is idle is that since its last event, or the last line its action printed. Limits are named by how
-much of them is used: the first is the one it is nearest to.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+much of them is used: the first is the one it is nearest to.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops status
   loops status fix
   loops status fix-20261121T103405 --json`,
@@ -43,14 +42,14 @@ much of them is used: the first is the one it is nearest to.` + exitcode.Help(ex
 	return cmd
 }
 
-func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
-	return a.ask(func(s *service.Service) error {
+func runStatus(ctx context.Context, a *program, arg string, asJSON bool) error {
+	return a.ask(func(s *app.Service) error {
 		status, err := s.Status(ctx, arg)
 		if err != nil {
 			return err
 		}
 		if asJSON {
-			err = ui.WriteJSON(a.out, status.Object())
+			err = terminal.WriteJSON(a.out, status.Object())
 		} else {
 			status.Print()
 		}
@@ -59,7 +58,7 @@ func runStatus(ctx context.Context, a *app, arg string, asJSON bool) error {
 }
 
 // runStatusAll prints the status of every run that is open.
-func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
+func runStatusAll(ctx context.Context, a *program, asJSON bool) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
@@ -79,7 +78,7 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	for i, r := range open {
 		v := lookup.Glimpse(ctx, f, r)
 		if project.Alive(r) || i < briefRuns {
-			v = lookup.Status(ctx, f, r, views.GoOn(ctx, a.page(), store, r))
+			v = lookup.Status(ctx, f, r, view.GoOn(ctx, a.page(), store, r))
 		} else if asJSON {
 			lookup.Remember(ctx, f, v)
 		}
@@ -92,16 +91,16 @@ func runStatusAll(ctx context.Context, a *app, asJSON bool) error {
 	}
 	for _, w := range waiting {
 		if asJSON {
-			objects = append(objects, views.WaiterStatus(p, w))
+			objects = append(objects, view.WaiterStatus(p, w))
 			continue
 		}
 		a.page().PrintWaiter(p, w)
 	}
 	switch {
 	case asJSON:
-		err = ui.WriteJSON(a.out, objects)
+		err = terminal.WriteJSON(a.out, objects)
 	case len(open)+len(waiting) == 0:
-		ui.SayLine(a.out, views.NoneOpen)
+		terminal.SayLine(a.out, view.NoneOpen)
 	}
 	return joined([]error{err, lookup.UnreadRuns(shown)})
 }

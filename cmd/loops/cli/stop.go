@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 
 	"github.com/spf13/cobra"
 
-	"loops/internal/service"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/app"
+	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 type stopOptions struct {
@@ -24,7 +23,7 @@ type stopOptions struct {
 	item  bool // the run ends when the items at work have ended
 }
 
-func newStopCommand(a *app) *cobra.Command {
+func newStopCommand(a *program) *cobra.Command {
 	var o stopOptions
 	cmd := &cobra.Command{
 		Use:   "stop NAME|RUN",
@@ -45,7 +44,7 @@ continues with the rest. stop waits for that, with --grace TIME no longer than T
 in no for_each is refused.
 
 Waiters of the loop NAME, and with --all every waiter, are removed from the queue first, as by loops queue remove, so
-that none of them starts when the stopped runs release their locks.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+that none of them starts when the stopped runs release their locks.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops stop fix
   loops stop fix-20261121T103405
   loops stop convert --after-item
@@ -69,14 +68,14 @@ that none of them starts when the stopped runs release their locks.` + exitcode.
 	return cmd
 }
 
-func runStop(ctx context.Context, a *app, o stopOptions) error {
+func runStop(ctx context.Context, a *program, o stopOptions) error {
 	s, err := a.service()
 	if err != nil {
 		return err
 	}
 	defer s.Close()
-	told, err := s.Stop(ctx, o.name, service.Stopping{Grace: o.grace, AfterItem: o.item}, a.outUnless(o.json), a.eachUnless(o.json, func(e engine.Effect) string {
-		return views.StoppedText(a.page(), e, o.grace)
+	told, err := s.Stop(ctx, o.name, app.Stopping{Grace: o.grace, AfterItem: o.item}, a.outUnless(o.json), a.eachUnless(o.json, func(e engine.Effect) string {
+		return view.StoppedText(a.page(), e, o.grace)
 	}))
 	if o.json && told != nil {
 		return a.withJSON(told.StopObjects(), err)
@@ -85,16 +84,16 @@ func runStop(ctx context.Context, a *app, o stopOptions) error {
 }
 
 // eachUnless is where to report what became of runs one by one; nil where the answer is JSON.
-func (a *app) eachUnless(json bool, text func(engine.Effect) string) service.Each {
+func (a *program) eachUnless(json bool, text func(engine.Effect) string) app.Each {
 	if json {
 		return nil
 	}
-	return func(e engine.Effect) { ui.SayLine(a.out, text(e)) }
+	return func(e engine.Effect) { terminal.SayLine(a.out, text(e)) }
 }
 
 // withJSON prints what was done and returns what failed.
-func (a *app) withJSON(done []any, failed error) error {
-	if err := ui.WriteJSON(a.out, done); err != nil {
+func (a *program) withJSON(done []any, failed error) error {
+	if err := terminal.WriteJSON(a.out, done); err != nil {
 		return errors.Join(failed, err)
 	}
 	return failed

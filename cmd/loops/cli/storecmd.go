@@ -2,8 +2,6 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
-
-	"loops/cmd/loops/cli/exitcode"
 )
 
 // storeHelp says which stores there are.
@@ -21,11 +19,11 @@ of a run may be silent before another process takes the run over, such as ?lease
 Loop files, and the working folders of runs, are under .loops in any case. Runs in different stores do not see each
 other's scopes. What an action of a run starts is recorded in the same store as the run.`
 
-func newStoreCommand(a *app) *cobra.Command {
+func newStoreCommand(a *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
 		Short: "Explain where runs are recorded, copy them, and say who may",
-		Long:  storeHelp + exitcode.Help(exitcode.OK, exitcode.Usage),
+		Long:  storeHelp + exitHelp(exitOK, exitUsage),
 		Example: `  loops run fix --store sqlite:.loops/runs.db
   LOOPS_STORE=postgres://me@db.example/runs loops list --running
   loops store copy dir sqlite:.loops/runs.db`,

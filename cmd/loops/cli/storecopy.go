@@ -5,16 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/transfer"
+	"loops/internal/app"
 )
 
 type storeCopyOptions struct{ json, quiet bool }
 
-func newStoreCopyCommand(a *app) *cobra.Command {
+func newStoreCopyCommand(a *program) *cobra.Command {
 	var o storeCopyOptions
 	cmd := &cobra.Command{
 		Use:   "copy FROM TO",
@@ -29,9 +27,9 @@ stopped at any time, and continues when it is called again. A running run is lef
 copy again later. A damaged run is not copied.
 
 FROM stays as it is. From then on a run should be resumed in one of the stores only: they share its working folder.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "every run is in both stores"}, exitcode.Meaning{Code: exitcode.Failed, Text: "a run in TO is another one, or a copy is not what it should be"},
-				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "there is no such database to copy from"},
-				exitcode.Meaning{Code: exitcode.Conflict, Text: "a running run was left out"}, exitcode.Meaning{Code: exitcode.Record, Text: "a store cannot be used, or a run is damaged"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "every run is in both stores"}, exitMeaning{Code: exitFailed, Text: "a run in TO is another one, or a copy is not what it should be"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "there is no such database to copy from"},
+				exitMeaning{Code: exitConflict, Text: "a running run was left out"}, exitMeaning{Code: exitRecord, Text: "a store cannot be used, or a run is damaged"}),
 		Example: `  loops store copy dir sqlite:.loops/runs.db
   loops store copy sqlite:.loops/runs.db postgres://me@db.example/runs`,
 		Args: arguments(2, 2, "FROM and TO, where runs are recorded"),
@@ -40,11 +38,11 @@ FROM stays as it is. From then on a run should be resumed in one of the stores o
 		},
 	}
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array of the runs")
-	sharedflags.Quiet(cmd.Flags(), &o.quiet)
+	flagQuiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
-func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toArg string) error {
+func runStoreCopy(ctx context.Context, a *program, o storeCopyOptions, fromArg, toArg string) error {
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -64,5 +62,5 @@ func runStoreCopy(ctx context.Context, a *app, o storeCopyOptions, fromArg, toAr
 		return failure(engine.NotFound, "there is no database %s to copy from", p.Short(path))
 	}
 	shown := a.meter("Copying runs", o.quiet || o.json, nil)
-	return transfer.CopyAll(ctx, p, fromAt, toAt, a.page(), o.json, shown.Set, shown.End)
+	return app.CopyRuns(ctx, p, fromAt, toAt, a.page(), o.json, shown.Set, shown.End)
 }

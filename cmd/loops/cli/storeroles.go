@@ -6,9 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/internal/grants"
-	"loops/internal/ui"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
 type storeRolesOptions struct {
@@ -16,7 +15,7 @@ type storeRolesOptions struct {
 	dryRun      bool
 }
 
-func newStoreRolesCommand(a *app) *cobra.Command {
+func newStoreRolesCommand(a *program) *cobra.Command {
 	var o storeRolesOptions
 	cmd := &cobra.Command{
 		Use:   "roles",
@@ -29,7 +28,7 @@ database are made members of them:
   loops_read     may read the views loops_runs, loops_queues and loops_workers
 
 It is given by the owner of the tables, who may make roles, and again after an upgrade of loops. --allow makes the user a
-member of loops_submit, too; GRANT loops_worker TO USER makes a worker. All is done, or nothing.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
+member of loops_submit, too; GRANT loops_worker TO USER makes a worker. All is done, or nothing.` + exitHelp(exitOK, exitFailed, exitUsage, exitRecord),
 		Example: `  loops store roles --allow default=ann --allow nightly=ann
   loops store roles --deny nightly=ann
   loops store roles --dry-run`,
@@ -43,19 +42,19 @@ member of loops_submit, too; GRANT loops_worker TO USER makes a worker. All is d
 	return cmd
 }
 
-func runStoreRoles(ctx context.Context, a *app, o storeRolesOptions) error {
+func runStoreRoles(ctx context.Context, a *program, o storeRolesOptions) error {
 	p, err := a.project()
 	if err != nil {
 		return err
 	}
-	statements, err := grants.Apply(ctx, p, o.allow, o.deny, o.dryRun)
+	statements, err := app.ApplyGrants(ctx, p, o.allow, o.deny, o.dryRun)
 	switch {
 	case err != nil:
 		return a.refused(err)
 	case o.dryRun:
-		ui.SayLines(a.out, ui.Block(strings.Join(statements, ";\n")+";"))
+		terminal.SayLines(a.out, terminal.Block(strings.Join(statements, ";\n")+";"))
 	default:
-		ui.Say(a.out, "The roles loops_submit, loops_worker and loops_read are up to date.\n")
+		terminal.Say(a.out, "The roles loops_submit, loops_worker and loops_read are up to date.\n")
 	}
 	return nil
 }

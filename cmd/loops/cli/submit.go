@@ -7,12 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/trigger"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/internal/worker"
 	"loops/persistence"
 )
@@ -25,7 +23,7 @@ type submitOptions struct {
 	quiet   bool
 }
 
-func newSubmitCommand(a *app) *cobra.Command {
+func newSubmitCommand(a *program) *cobra.Command {
 	o := submitOptions{request: engine.StartRequest{Lock: projectLock}}
 	cmd := &cobra.Command{
 		Use:   "submit NAME|PATH [INPUT]",
@@ -36,7 +34,7 @@ another one continues it when that one dies. Runs are shared through PostgreSQL:
 A worker takes a run only if it has all of its labels, and has the same definition of the loop in its own checkout or accepts
 the key that signed it (loops sign). Runs with a --key take turns with those of other keys, and dispatch.limits in the settings
 says how many of one key are carried at once. TIME is a time such as 2026-11-21T22:00 or from now such as 30m; the run does not
-begin before. stop takes a queued run out of its queue; status, history, logs -f and attach work from anywhere.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Invalid, exitcode.NotFound, exitcode.Record),
+begin before. stop takes a queued run out of its queue; status, history, logs -f and attach work from anywhere.` + exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
 		Example: `  loops submit fix
   loops submit fix "the login page" --queue nightly --label gpu --key api --priority 1
   loops submit fix --at 22:00
@@ -54,7 +52,7 @@ begin before. stop takes a queued run out of its queue; status, history, logs -f
 		},
 	}
 	flags := cmd.Flags()
-	sharedflags.Context(flags, &o.request.Context)
+	flagContext(flags, &o.request.Context)
 	flags.StringVar(&o.job.Queue, "queue", trigger.DefaultQueue, "the `NAME` of the queue")
 	flags.StringSliceVar(&o.job.Labels, "label", nil, "only workers with this `LABEL`, or all of several")
 	flags.StringVar(&o.job.Key, "key", "", "runs of one `KEY` share a limit, and take turns with others")
@@ -67,7 +65,7 @@ begin before. stop takes a queued run out of its queue; status, history, logs -f
 	return cmd
 }
 
-func runSubmit(ctx context.Context, a *app, o submitOptions) error {
+func runSubmit(ctx context.Context, a *program, o submitOptions) error {
 	e, err := a.engine()
 	if err != nil {
 		return err
@@ -85,22 +83,22 @@ func runSubmit(ctx context.Context, a *app, o submitOptions) error {
 }
 
 // submitted prints a run that was submitted, or returns why it was not.
-func (a *app) submitted(run persistence.Run, job persistence.Job, err error, json, quiet bool) error {
+func (a *program) submitted(run persistence.Run, job persistence.Job, err error, json, quiet bool) error {
 	switch {
 	case err != nil:
 		return a.refused(err)
 	case json:
-		return ui.WriteJSON(a.out, views.SubmittedObject(run, job))
+		return terminal.WriteJSON(a.out, view.SubmittedObject(run, job))
 	case quiet:
-		ui.SayLine(a.out, string(run.ID))
+		terminal.SayLine(a.out, string(run.ID))
 		return nil
 	}
-	ui.SayLines(a.out, ui.Block(views.SubmittedText(a.page(), run, job)))
+	terminal.SayLines(a.out, terminal.Block(view.SubmittedText(a.page(), run, job)))
 	return nil
 }
 
 // resubmit retries a run that was submitted, see [worker.Retry].
-func (a *app) resubmit(ctx context.Context, r engine.ForkRequest, quiet bool) (run persistence.Run, job persistence.Job, done bool, err error) {
+func (a *program) resubmit(ctx context.Context, r engine.ForkRequest, quiet bool) (run persistence.Run, job persistence.Job, done bool, err error) {
 	e, err := a.engine()
 	if err != nil {
 		return run, job, true, err

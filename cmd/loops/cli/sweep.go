@@ -6,15 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/engine/trigger"
-	"loops/internal/service"
-	"loops/internal/ui"
-	"loops/internal/ui/treetext"
-	"loops/internal/ui/viewer"
-	"loops/internal/ui/views"
+	"loops/internal/app"
+	"loops/internal/live"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/reconcile"
 )
 
@@ -23,7 +20,7 @@ type sweepOptions struct {
 	dryRun, json, quiet, unowned, wake bool
 }
 
-func newSweepCommand(a *app) *cobra.Command {
+func newSweepCommand(a *program) *cobra.Command {
 	var o sweepOptions
 	cmd := &cobra.Command{
 		Use:   "sweep",
@@ -35,7 +32,7 @@ is recorded as running without a pid, unless --unowned is given. run and resume 
 the removal. With --wake it also has parked runs continue in the background whose time has come, that
 are to look again for what they wait for, or to which something was sent since; loops serve does so by itself. With
 --accept-damage it does nothing else: what is damaged now of the record of RUN is not reported any more by status, lists
-and resume. Reading the damaged events themselves still reports it, and export refuses them.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Conflict, exitcode.Record),
+and resume. Reading the damaged events themselves still reports it, and export refuses them.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitConflict, exitRecord),
 		Example: `  loops sweep --dry-run    what would be done
   loops sweep
   loops sweep --wake       in a crontab, where no server is running`,
@@ -47,16 +44,16 @@ and resume. Reading the damaged events themselves still reports it, and export r
 	cmd.Flags().BoolVar(&o.wake, "wake", false, "have parked runs continue that can, parked again where they wait")
 	cmd.Flags().StringVar(&o.accept, "accept-damage", "", "only accept what is damaged of the record of `RUN`")
 	cmd.Flags().BoolVarP(&o.json, "json", "j", false, "print a JSON array")
-	sharedflags.Quiet(cmd.Flags(), &o.quiet)
+	flagQuiet(cmd.Flags(), &o.quiet)
 	return cmd
 }
 
-func runSweep(ctx context.Context, a *app, o sweepOptions) error {
+func runSweep(ctx context.Context, a *program, o sweepOptions) error {
 	switch {
 	case o.accept != "" && (o.dryRun || o.unowned || o.wake):
 		return usageError{"--accept-damage stands alone", "loops sweep --help"}
 	case o.accept != "":
-		return a.ask(func(s *service.Service) error { return s.AcceptDamage(ctx, o.accept, o.json) })
+		return a.ask(func(s *app.Service) error { return s.AcceptDamage(ctx, o.accept, o.json) })
 	}
 	e, err := a.engine()
 	if err != nil {
@@ -75,10 +72,10 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	} else {
 		told := e.Observe(engine.ObserverFunc(func(n engine.Notice) {
 			if n, ok := n.(engine.TreeEnded); ok {
-				trees = append(trees, treetext.Lines(n.Report)...)
+				trees = append(trees, view.TreeLines(n.Report)...)
 			}
 		}))
-		shown := viewer.WatchProgress(e, a.meter("Tidying up", o.quiet || o.json, nil))
+		shown := live.WatchProgress(e, a.meter("Tidying up", o.quiet || o.json, nil))
 		changes, err = e.Reconcile(ctx)
 		shown()
 		if o.unowned && err == nil {
@@ -102,16 +99,16 @@ func runSweep(ctx context.Context, a *app, o sweepOptions) error {
 	}
 	// What was done is printed even if something else failed.
 	if o.json {
-		return errors.Join(err, ui.WriteJSON(a.out, ui.List(changes, views.ChangeObject)))
+		return errors.Join(err, terminal.WriteJSON(a.out, terminal.List(changes, view.ChangeObject)))
 	}
 	for _, line := range trees {
-		ui.SayLine(a.out, line)
+		terminal.SayLine(a.out, line)
 	}
 	if len(changes)+len(trees) == 0 && err == nil {
-		ui.SayLine(a.out, "Nothing to tidy up.")
+		terminal.SayLine(a.out, "Nothing to tidy up.")
 	}
 	for _, c := range changes {
-		ui.SayLine(a.out, views.ChangeLine(c))
+		terminal.SayLine(a.out, view.ChangeLine(c))
 	}
 	return err
 }

@@ -6,7 +6,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 	"loops/persistence"
 )
 
@@ -15,13 +15,13 @@ var errUnread = errors.New("nobody reads on")
 
 // tail calls each for the events of a run after a number, and with follow for those that are still to come, until the run ends or its
 // reader is gone. With follow it calls stderr with what actions write to standard error meanwhile; nil = that is not wanted.
-func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, after uint64, follow bool, stderr func(file, text string), each func(fsm.Event)) error {
+func (a *program) tail(ctx context.Context, f project.Finder, r persistence.Run, after uint64, follow bool, stderr func(file, text string), each func(fsm.Event)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	in := project.Follower{Store: f.Store, ID: r.ID, After: after, Stderr: stderr}
 	show := func(e fsm.Event, err error) {
 		if err != nil {
-			ui.Say(a.Err, "loops: %v; reading continues after it\n", err)
+			terminal.Say(a.Err, "loops: %v; reading continues after it\n", err)
 			return
 		}
 		each(e)
@@ -42,4 +42,4 @@ func (a *app) tail(ctx context.Context, f project.Finder, r persistence.Run, aft
 }
 
 // damaged reports damage in the records of a run.
-func (a *app) damaged(err error, then string) { ui.Say(a.Err, "loops: %v; %s\n", err, then) }
+func (a *program) damaged(err error, then string) { terminal.Say(a.Err, "loops: %v; %s\n", err, then) }

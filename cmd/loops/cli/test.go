@@ -6,15 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/engine"
 	"loops/fsm"
-	"loops/internal/tryout"
+	"loops/internal/simulate"
 )
 
-func newTestCommand(a *app) *cobra.Command {
-	var o tryout.Trial
+func newTestCommand(a *program) *cobra.Command {
+	var o simulate.Trial
 	cmd := &cobra.Command{
 		Use:     "test NAME|PATH",
 		Aliases: []string{"t"},
@@ -28,11 +26,11 @@ an empty folder that is removed afterwards.
 With --stdin the action is not run: FILE is taken as its output, and --exit-code as its exit code.
 
 A state whose action is a prompt, or whose verdict is that of a judge, uses your account, and the agent may change files:
-this needs --yes.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "done, whatever the verdict, unless it is error"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the verdict is error, or there is none"},
-			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or --yes is missing"}, exitcode.Meaning{Code: exitcode.Invalid, Text: "the loop file is not valid"},
-			exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop"}, exitcode.Meaning{Code: exitcode.Hangup, Text: "stopped by SIGHUP"}, exitcode.Meaning{Code: exitcode.Interrupted, Text: "stopped by SIGINT (Ctrl-C)"},
-			exitcode.Meaning{Code: exitcode.Quit, Text: "stopped by SIGQUIT (Ctrl-\\)"}, exitcode.Meaning{Code: exitcode.Terminated, Text: "stopped by SIGTERM"}),
+this needs --yes.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "done, whatever the verdict, unless it is error"}, exitMeaning{Code: exitFailed, Text: "the verdict is error, or there is none"},
+			exitMeaning{Code: exitUsage, Text: "bad command line, or --yes is missing"}, exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"},
+			exitMeaning{Code: exitNotFound, Text: "no such loop"}, exitMeaning{Code: exitHangup, Text: "stopped by SIGHUP"}, exitMeaning{Code: exitInterrupted, Text: "stopped by SIGINT (Ctrl-C)"},
+			exitMeaning{Code: exitQuit, Text: "stopped by SIGQUIT (Ctrl-\\)"}, exitMeaning{Code: exitTerminated, Text: "stopped by SIGTERM"}),
 		Example: `  loops test fix --state check
   loops test fix --state check --stdin failed.log --exit-code 1
   loops test fix --state repair --context input="the login page" --yes`,
@@ -55,7 +53,7 @@ this needs --yes.` + exitcode.HelpOf(
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&o.State, "state", "s", "", "`STATE` to do (default: the initial one)")
-	sharedflags.Context(flags, &o.Context)
+	flagContext(flags, &o.Context)
 	flags.StringVar(&o.Stdin, "stdin", "", "take `FILE` as the output, and run nothing; - is standard input")
 	flags.IntVar(&o.ExitCode, "exit-code", 0, "with --stdin: exit `CODE` of the action")
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "ask agents too")
@@ -64,7 +62,7 @@ this needs --yes.` + exitcode.HelpOf(
 	return cmd
 }
 
-func runTest(ctx context.Context, a *app, o *tryout.Trial) error {
+func runTest(ctx context.Context, a *program, o *simulate.Trial) error {
 	d, err := a.desk()
 	if err != nil {
 		return err

@@ -3,9 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/helppage"
-	"loops/internal/handover"
+	"loops/internal/worker"
 )
 
 // The groups of commands, in the order in which help shows them; they are their titles too.
@@ -26,7 +24,7 @@ type branch struct {
 	name  string
 	group string // of the help; "" = none: a topic, or a command that users do not type
 	runs  int    // none, stored: it has the flag --store, or looks: it changes none of them, and also has the flag --all-projects
-	build func(*app) *cobra.Command
+	build func(*program) *cobra.Command
 }
 
 const none, stored, looks = 0, 1, 2
@@ -93,22 +91,22 @@ func tree() []branch {
 		{"worker", groupSetUp, stored, newWorkerCommand},
 		{"workers", groupLook, stored, newWorkersCommand},
 		{mcpCall, "", none, newMCPCallCommand},
-		{"exit-codes", "", none, func(*app) *cobra.Command { return exitcode.Topic() }},
-		{"environment", "", none, func(*app) *cobra.Command { return helppage.Environment() }},
-		{"ids", "", none, func(*app) *cobra.Command { return helppage.IDs() }},
-		{"language", "", none, func(*app) *cobra.Command { return helppage.Language() }},
+		{"exit-codes", "", none, func(*program) *cobra.Command { return exitTopic() }},
+		{"environment", "", none, func(*program) *cobra.Command { return helpEnvironment() }},
+		{"ids", "", none, func(*program) *cobra.Command { return helpIDs() }},
+		{"language", "", none, func(*program) *cobra.Command { return helpLanguage() }},
 		{"rules", "", none, newRulesTopic},
-		{"settings", "", none, func(*app) *cobra.Command { return helppage.Settings() }},
-		{"notifications", "", none, func(*app) *cobra.Command { return helppage.Notifications() }},
-		{"scopes", "", none, func(*app) *cobra.Command { return helppage.Scopes() }},
-		{"background", "", none, func(*app) *cobra.Command { return helppage.Background() }},
-		{"worktrees", "", none, func(*app) *cobra.Command { return helppage.Worktrees() }},
-		{handover.Command, "", none, newBackgroundCommand},
+		{"settings", "", none, func(*program) *cobra.Command { return helpSettings() }},
+		{"notifications", "", none, func(*program) *cobra.Command { return helpNotifications() }},
+		{"scopes", "", none, func(*program) *cobra.Command { return helpScopes() }},
+		{"background", "", none, func(*program) *cobra.Command { return helpBackground() }},
+		{"worktrees", "", none, func(*program) *cobra.Command { return helpWorktrees() }},
+		{worker.BackgroundCommand, "", none, newBackgroundCommand},
 	}
 }
 
 // grow adds the command to root.
-func (b branch) grow(a *app, root *cobra.Command) {
+func (b branch) grow(a *program, root *cobra.Command) {
 	cmd := b.build(a)
 	cmd.GroupID = b.group
 	if b.runs != none {

@@ -25,7 +25,7 @@ func TestTree(t *testing.T) {
 
 // help returns the help of a command in a tree.
 func help(t *testing.T, name, only string) string {
-	root := newRootCommand(&app{}, only)
+	root := newRootCommand(&program{}, only)
 	i := slices.IndexFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == name })
 	if i < 0 {
 		t.Fatalf("there is no %s among the commands", name)

@@ -9,12 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/fsm/value"
-	"loops/internal/ui"
-	"loops/internal/upgrade"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
 type upgradeOptions struct {
@@ -22,16 +20,16 @@ type upgradeOptions struct {
 	check, json bool
 }
 
-func newUpgradeCommand(a *app) *cobra.Command {
+func newUpgradeCommand(a *program) *cobra.Command {
 	var o upgradeOptions
 	cmd := &cobra.Command{
 		Use:   "upgrade --check",
 		Short: "Check whether there is a newer release",
 		Long: `upgrade --check compares this program with the newest release, and tells how to install that. It reads one small file,
 latest.json, from the folder or URL that --from or the setting upgrade.from names; without one it reads nothing. It never
-downloads or replaces a program: install.sh of the release and package managers do.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "it was found out, whatever the answer"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the release could not be read"},
-			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or nothing says where releases are"}),
+downloads or replaces a program: install.sh of the release and package managers do.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "it was found out, whatever the answer"}, exitMeaning{Code: exitFailed, Text: "the release could not be read"},
+			exitMeaning{Code: exitUsage, Text: "bad command line, or nothing says where releases are"}),
 		Example: `  loops upgrade --check --from https://example.org/loops
   loops upgrade --check --json | jq .newer`,
 		Args: arguments(0, 0, ""),
@@ -48,7 +46,7 @@ downloads or replaces a program: install.sh of the release and package managers 
 	return cmd
 }
 
-func runUpgrade(ctx context.Context, a *app, o upgradeOptions) error {
+func runUpgrade(ctx context.Context, a *program, o upgradeOptions) error {
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -66,9 +64,9 @@ func runUpgrade(ctx context.Context, a *app, o upgradeOptions) error {
 	if from == "" {
 		return usageError{"nothing says where releases are: give --from FOLDER|URL, or set upgrade.from in the settings", "loops upgrade --help"}
 	}
-	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
+	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
-	r, err := upgrade.Find(ctx, from)
+	r, err := app.FindRelease(ctx, from)
 	if err != nil {
 		return failure(engine.Failed, "the newest release could not be read: %v", err)
 	}
@@ -79,7 +77,7 @@ func runUpgrade(ctx context.Context, a *app, o upgradeOptions) error {
 		if known {
 			answer = newer
 		}
-		return ui.WriteJSON(a.out, value.NewMap("version", current, "latest", r.Version, "newer", answer, "date", r.Date.Format(time.RFC3339), "url", ui.OrNull(r.URL), "from", from))
+		return terminal.WriteJSON(a.out, value.NewMap("version", current, "latest", r.Version, "newer", answer, "date", r.Date.Format(time.RFC3339), "url", terminal.OrNull(r.URL), "from", from))
 	}
 	where := r.URL
 	if where == "" {
@@ -87,12 +85,12 @@ func runUpgrade(ctx context.Context, a *app, o upgradeOptions) error {
 	}
 	switch {
 	case !known:
-		ui.SayLine(a.out, "This program was built from source, "+current+"; the newest release is "+r.Version+", in "+where+".")
+		terminal.SayLine(a.out, "This program was built from source, "+current+"; the newest release is "+r.Version+", in "+where+".")
 	case newer:
-		ui.SayLine(a.out, "loops "+r.Version+" of "+r.Date.Format(time.DateOnly)+" is newer than this program, "+current+".")
-		ui.SayLine(a.out, "Install it with install.sh or the packages in "+where+".")
+		terminal.SayLine(a.out, "loops "+r.Version+" of "+r.Date.Format(time.DateOnly)+" is newer than this program, "+current+".")
+		terminal.SayLine(a.out, "Install it with install.sh or the packages in "+where+".")
 	default:
-		ui.SayLine(a.out, "loops "+current+" is the newest release.")
+		terminal.SayLine(a.out, "loops "+current+" is the newest release.")
 	}
 	return nil
 }

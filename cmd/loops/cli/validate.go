@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
@@ -25,7 +24,7 @@ type validateOptions struct {
 // The formats of validate.
 var formats = []string{"text", "json", "sarif", "github"}
 
-func newValidateCommand(a *app) *cobra.Command {
+func newValidateCommand(a *program) *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use:     "validate [NAME|PATH|FOLDER...]",
@@ -41,12 +40,12 @@ Warnings do not make a loop invalid, unless --strict is given. --all adds style 
 "loops help rule NAME" explains the rule a message names.
 
 --format json prints an array with an object a loop, sarif what code scanning services read (SARIF 2.1.0), and github
-workflow commands, which show as notes in a pull request.` + exitcode.HelpOf(
-			exitcode.Meaning{Code: exitcode.OK, Text: "no loop has an error; there may be warnings"},
-			exitcode.Meaning{Code: exitcode.Failed, Text: "the answer could not be written out"},
-			exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line"},
-			exitcode.Meaning{Code: exitcode.Invalid, Text: "a loop has errors (with --strict: or warnings), its file cannot be read, or config.yaml or prices.yaml has mistakes"},
-			exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, file or folder, or no loop in it"}),
+workflow commands, which show as notes in a pull request.` + exitHelpOf(
+			exitMeaning{Code: exitOK, Text: "no loop has an error; there may be warnings"},
+			exitMeaning{Code: exitFailed, Text: "the answer could not be written out"},
+			exitMeaning{Code: exitUsage, Text: "bad command line"},
+			exitMeaning{Code: exitInvalid, Text: "a loop has errors (with --strict: or warnings), its file cannot be read, or config.yaml or prices.yaml has mistakes"},
+			exitMeaning{Code: exitNotFound, Text: "no such loop, file or folder, or no loop in it"}),
 		Example: `  loops validate
   loops validate fix drafts/new.yaml
   loops validate --strict --format github .loops
@@ -82,13 +81,13 @@ func findingsCode(r check.Findings) int {
 			worse, _ := explain(c.Failure)
 			code = max(code, worse)
 		} else if !c.Valid(r.Strict) {
-			code = max(code, exitcode.OfKind(engine.Invalid))
+			code = max(code, exitOfKind(engine.Invalid))
 		}
 	}
 	return code
 }
 
-func runValidate(a *app, o validateOptions) error {
+func runValidate(a *program, o validateOptions) error {
 	a.collectFrom(64<<20, 100) // a whole catalog of loops fits, and a fifth of the time to check it would go into collecting
 	p, err := a.project()
 	if err != nil {
@@ -112,12 +111,12 @@ func runValidate(a *app, o validateOptions) error {
 }
 
 // checks is how this command line checks loops.
-func (a *app) checks() check.Request {
+func (a *program) checks() check.Request {
 	return check.Request{Options: a.engineOptions(), Explain: explained}
 }
 
 // sourceRoot returns the directory that paths in reports for services are relative to: a service's checkout, else the project's.
-func (a *app) sourceRoot(p *project.Project) string {
+func (a *program) sourceRoot(p *project.Project) string {
 	if dir, _ := a.getenv("GITHUB_WORKSPACE"); filepath.IsAbs(dir) {
 		return filepath.Clean(dir)
 	}

@@ -7,21 +7,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm/value"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 // A release sets these through the linker; commit and date are those of the commit it was built from.
 var version, commit, date string
 
-func newVersionCommand(a *app) *cobra.Command {
+func newVersionCommand(a *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Long: `version prints the version of loops, the Go it was built with and the platform. --json adds the commit, its date in
-RFC 3339 and the modules that the program was built from.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage),
+RFC 3339 and the modules that the program was built from.` + exitHelp(exitOK, exitFailed, exitUsage),
 		Example: "  loops version\n  loops version --json",
 		Args:    arguments(0, 0, ""),
 		RunE:    func(*cobra.Command, []string) error { return printVersion(a, asJSON) },
@@ -30,10 +29,10 @@ RFC 3339 and the modules that the program was built from.` + exitcode.Help(exitc
 	return cmd
 }
 
-func printVersion(a *app, asJSON bool) error {
+func printVersion(a *program, asJSON bool) error {
 	v, platform := buildVersion(), runtime.GOOS+"/"+runtime.GOARCH
 	if asJSON {
-		return ui.WriteJSON(a.out, versionObject(v, platform))
+		return terminal.WriteJSON(a.out, versionObject(v, platform))
 	}
 	_, err := fmt.Fprintf(a.out, "loops %s (%s, %s)\n", v, runtime.Version(), platform)
 	return err
@@ -53,7 +52,7 @@ func versionObject(v, platform string) *value.Map {
 			modules = append(modules, value.NewMap("path", m.Path, "version", m.Version, "sum", m.Sum))
 		}
 	}
-	return value.NewMap("version", v, "commit", ui.OrNull(at), "date", ui.OrNull(when), "go", runtime.Version(), "platform", platform, "modules", modules)
+	return value.NewMap("version", v, "commit", terminal.OrNull(at), "date", terminal.OrNull(when), "go", runtime.Version(), "platform", platform, "modules", modules)
 }
 
 func setting(info *debug.BuildInfo, key string) string {

@@ -6,12 +6,10 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"loops/cmd/loops/cli/sharedflags"
 	"loops/fsm"
+	"loops/internal/live"
 	"loops/internal/lookup"
-	"loops/internal/ui"
-	"loops/internal/ui/progress"
-	"loops/internal/ui/viewer"
+	"loops/internal/terminal"
 	"loops/persistence"
 )
 
@@ -19,8 +17,8 @@ func (v *viewFlags) addFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&v.quiet, "quiet", "q", false, "print errors only, and the reason of a failure")
 	flags.BoolVarP(&v.verbose, "verbose", "v", false, "print whole actions, all output and details of verdicts")
 	flags.BoolVarP(&v.json, "json", "j", false, "print events as JSON, one a line")
-	sharedflags.Alias(flags, "qt", "quiet")
-	sharedflags.Diagrams(flags, &v.diagrams, &v.clears)
+	flagAlias(flags, "qt", "quiet")
+	flagDiagrams(flags, &v.diagrams, &v.clears)
 }
 
 // viewFlags are the flags of run and resume that choose a printer.
@@ -46,7 +44,7 @@ func (v viewFlags) check(command string) error {
 }
 
 // newPrinter returns the printer for these flags, which notifies a process that waits for it when the run is on record.
-func (a *app) newPrinter(v viewFlags) progress.Printer {
+func (a *program) newPrinter(v viewFlags) live.Printer {
 	p := a.facePrinter(v)
 	if v.costs != "" {
 		p = &costPrinter{Printer: p, a: a, file: v.costs}
@@ -57,15 +55,15 @@ func (a *app) newPrinter(v viewFlags) progress.Printer {
 	return p
 }
 
-func (a *app) foregroundPrinter(v viewFlags) progress.Printer {
+func (a *program) foregroundPrinter(v viewFlags) live.Printer {
 	if v.json {
-		return progress.NewJSON(a.Out, a.Err)
+		return live.NewJSON(a.Out, a.Err)
 	}
 	if v.follow {
-		return viewer.NewFollowed(a.page(), a.Out, a.Err, v.verbose)
+		return live.NewFollowed(a.page(), a.Out, a.Err, v.verbose)
 	}
-	t := progress.NewText(a.Out, a.Err, a.viewOf(v))
-	if f, ok := ui.Terminal(a.Out); ok && !v.quiet {
+	t := live.NewText(a.Out, a.Err, a.viewOf(v))
+	if f, ok := terminal.Terminal(a.Out); ok && !v.quiet {
 		if kind, _ := a.getenv("TERM"); kind != "dumb" {
 			t.OnTerminal(f, a.Out, !v.verbose)
 		}
@@ -74,11 +72,11 @@ func (a *app) foregroundPrinter(v viewFlags) progress.Printer {
 }
 
 // viewOf is how these flags have a run shown as text.
-func (a *app) viewOf(v viewFlags) progress.View {
+func (a *program) viewOf(v viewFlags) live.View {
 	colour := a.coloured(a.Out)
-	view := progress.View{Quiet: v.quiet, Verbose: v.verbose, Paint: ui.Paint(colour), Clear: v.clears}
+	view := live.View{Quiet: v.quiet, Verbose: v.verbose, Paint: terminal.Paint(colour), Clear: v.clears}
 	if v.diagrams != "" {
-		view.Draw = viewer.Diagrams(cmp.Or(ui.Columns(a.Out, a.getenv), graphColumns), colour, func(id persistence.ID) *fsm.Loop {
+		view.Draw = live.Diagrams(cmp.Or(terminal.Columns(a.Out, a.getenv), graphColumns), colour, func(id persistence.ID) *fsm.Loop {
 			return lookup.LoopOf(context.Background(), a.project, id)
 		})
 	}

@@ -8,10 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm"
+	"loops/internal/live"
 	"loops/internal/report"
-	"loops/internal/ui/progress"
 	"loops/persistence"
 )
 
@@ -22,8 +21,8 @@ const (
 	mostSummary = 1 << 20
 )
 
-func (a *app) newGitHubPrinter(v viewFlags) progress.Printer {
-	p := progress.NewGitHub(a.Out, a.viewOf(v), progress.Job{
+func (a *program) newGitHubPrinter(v viewFlags) live.Printer {
+	p := live.NewGitHub(a.Out, a.viewOf(v), live.Job{
 		Root: func() string {
 			pr, err := a.project()
 			if err != nil {
@@ -40,25 +39,25 @@ func (a *app) newGitHubPrinter(v viewFlags) progress.Printer {
 		Output: func(write func(io.Writer) error) error {
 			return a.appendTo(envOutputs, 0, func(w io.Writer, _ int) error { return write(w) })
 		},
-		Code: exitcode.Of,
+		Code: exitOf,
 	})
 	a.endJob = p.Leave
 	return p
 }
 
 // leaveJob is leave for every command line that asked for a job's log, also one that was refused before it had a printer.
-func (a *app) leaveJob(cmd *cobra.Command, message string) {
+func (a *program) leaveJob(cmd *cobra.Command, message string) {
 	format := cmd.Flags().Lookup("format")
 	switch {
 	case a.endJob != nil:
 		a.endJob(message)
 	case message != "" && format != nil && format.Value.String() == "github" && slices.Contains([]string{"run", "resume", "retry", "fork"}, cmd.Name()):
-		fmt.Fprintln(a.Out, progress.JobNote(message))
+		fmt.Fprintln(a.Out, live.JobNote(message))
 	}
 }
 
 // appendTo adds to the file that a variable of the job names, if there is one.
-func (a *app) appendTo(name string, most int, write func(w io.Writer, room int) error) error {
+func (a *program) appendTo(name string, most int, write func(w io.Writer, room int) error) error {
 	path, _ := a.getenv(name)
-	return progress.AppendToJob(name, path, most, write)
+	return live.AppendToJob(name, path, most, write)
 }

@@ -5,21 +5,21 @@ import (
 	"io"
 
 	"loops/fsm"
+	"loops/internal/live"
 	"loops/internal/lookup"
-	"loops/internal/ui"
-	"loops/internal/ui/progress"
+	"loops/internal/terminal"
 	"loops/persistence"
 )
 
 // A costPrinter writes what a run cost to a file when it has ended, and shows it meanwhile as another printer does.
 type costPrinter struct {
-	progress.Printer
-	a    *app
+	live.Printer
+	a    *program
 	file string
 	id   persistence.ID
 }
 
-func (p *costPrinter) Header(h progress.Header) {
+func (p *costPrinter) Header(h live.Header) {
 	p.id = h.Run.ID
 	p.Printer.Header(h)
 }
@@ -50,5 +50,5 @@ func (p *costPrinter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.a.writeFile(pr, p.file, func(w io.Writer) error { return ui.WriteJSON(w, ui.CostReport(sheet)) })
+	return p.a.writeFile(pr, p.file, func(w io.Writer) error { return terminal.WriteJSON(w, terminal.CostReport(sheet)) })
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/ui/monitor"
+	"loops/internal/watch"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 )
@@ -121,13 +121,13 @@ func TestViewsAgree(t *testing.T) {
 // watched wants one row of a step in watch.
 func watched(t *testing.T, dir, location, step string) {
 	t.Helper()
-	a := &app{IO: IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Dir: dir, Env: []string{"LOOPS_STORE=" + location}}, color: "auto"}
+	a := &program{IO: IO{Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, Dir: dir, Env: []string{"LOOPS_STORE=" + location}}, color: "auto"}
 	p, store, err := a.open(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	l, err := monitor.New(store.Finder(), p.Queue().Waiters)
+	l, err := watch.NewMonitor(store.Finder(), p.Queue().Waiters)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,16 +10,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/jobcontrol"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine"
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
-	"loops/internal/ui"
-	"loops/internal/ui/dashboard"
-	"loops/internal/ui/monitor"
+	"loops/internal/terminal"
+	"loops/internal/watch"
 	"loops/persistence"
 )
 
@@ -36,7 +32,7 @@ const (
 	watchMost     = time.Hour
 )
 
-func newWatchCommand(a *app) *cobra.Command {
+func newWatchCommand(a *program) *cobra.Command {
 	var o watchOptions
 	cmd := &cobra.Command{
 		Use:     "watch [NAME|RUN]",
@@ -52,10 +48,10 @@ Keys (? shows all of them):
 
 It needs no colours. In a locale without UTF-8 the screen is ASCII. Where the output is no terminal, or TERM is dumb, it
 prints a line for each change, until no run is running or queued. --once prints a line for each run, and ends.` +
-			exitcode.HelpOf(exitcode.Meaning{Code: exitcode.OK, Text: "left by q, or no run is running any more"}, exitcode.Meaning{Code: exitcode.Failed, Text: "the terminal cannot be used, or the answer could not be written out"},
-				exitcode.Meaning{Code: exitcode.Usage, Text: "bad command line, or an id that several runs have"}, exitcode.Meaning{Code: exitcode.NotFound, Text: "no such loop, run or database of runs"},
-				exitcode.Meaning{Code: exitcode.Record, Text: "the records of runs cannot be used"}, exitcode.Meaning{Code: exitcode.Hangup, Text: "the terminal went away"},
-				exitcode.Meaning{Code: exitcode.Interrupted, Text: "Ctrl-C, where lines are printed"}, exitcode.Meaning{Code: exitcode.Quit, Text: "Ctrl-\\"}, exitcode.Meaning{Code: exitcode.Terminated, Text: "ended by SIGTERM"}),
+			exitHelpOf(exitMeaning{Code: exitOK, Text: "left by q, or no run is running any more"}, exitMeaning{Code: exitFailed, Text: "the terminal cannot be used, or the answer could not be written out"},
+				exitMeaning{Code: exitUsage, Text: "bad command line, or an id that several runs have"}, exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
+				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}, exitMeaning{Code: exitHangup, Text: "the terminal went away"},
+				exitMeaning{Code: exitInterrupted, Text: "Ctrl-C, where lines are printed"}, exitMeaning{Code: exitQuit, Text: "Ctrl-\\"}, exitMeaning{Code: exitTerminated, Text: "ended by SIGTERM"}),
 		Example: `  loops watch
   loops watch fix
   loops watch --once
@@ -76,13 +72,13 @@ prints a line for each change, until no run is running or queued. --once prints 
 	return cmd
 }
 
-func runWatch(ctx context.Context, a *app, o watchOptions) error {
+func runWatch(ctx context.Context, a *program, o watchOptions) error {
 	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	l, err := monitor.New(store.Finder(), func() ([]persistence.Waiter, error) { return lookup.InQueue(p) })
+	l, err := watch.NewMonitor(store.Finder(), func() ([]persistence.Waiter, error) { return lookup.InQueue(p) })
 	if err != nil {
 		return err
 	}
@@ -92,25 +88,25 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 		}
 	}
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, stopsignal.Ends...)
+	signal.Notify(signals, signalEnds...)
 	defer signal.Stop(signals)
 	if a.watchesScreen(o) {
-		jobs := jobcontrol.Heed()
+		jobs := jobHeed()
 		defer jobs.Release()
 		board := a.board(l, o, signals)
 		board.Jobs, board.Stop = jobs.Signals, jobs.Stop
-		return a.watchExit(dashboard.Show(ctx, watchScreen{l, a}, board))
+		return a.watchExit(watch.Show(ctx, watchScreen{l, a}, board))
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
 		select {
 		case s := <-signals:
-			cancel(&fsm.Stop{Signal: stopsignal.Name(s)})
+			cancel(&fsm.Stop{Signal: signalName(s)})
 		case <-ctx.Done():
 		}
 	}()
-	err = l.Print(ctx, monitor.Lines{Name: o.name, Once: o.once, JSON: o.json, Interval: o.interval, Out: a.out, Err: a.Err})
+	err = l.Print(ctx, watch.MonitorLines{Name: o.name, Once: o.once, JSON: o.json, Interval: o.interval, Out: a.out, Err: a.Err})
 	if stop, stopped := errors.AsType[*fsm.Stop](context.Cause(ctx)); stopped && err != nil { // err may be of a call to the store that the signal cut off
 		return endedBy(stop.Signal)
 	}
@@ -118,31 +114,31 @@ func runWatch(ctx context.Context, a *app, o watchOptions) error {
 }
 
 // board is how the screen of watch is.
-func (a *app) board(l *monitor.Monitor, o watchOptions, signals <-chan os.Signal) dashboard.Options {
-	f, _ := ui.Terminal(a.Out)
-	return dashboard.Options{
-		First: l.First(), Interval: o.interval, ASCII: ui.OnlyASCII(a.getenv), Colour: a.coloured(a.Out), Terminal: f, Signals: signals,
+func (a *program) board(l *watch.Monitor, o watchOptions, signals <-chan os.Signal) watch.ScreenOptions {
+	f, _ := terminal.Terminal(a.Out)
+	return watch.ScreenOptions{
+		First: l.First(), Interval: o.interval, ASCII: terminal.OnlyASCII(a.getenv), Colour: a.coloured(a.Out), Terminal: f, Signals: signals,
 		Explain: func(err error) string { _, text := explain(err); return text },
 	}
 }
 
 // watchExit is the error of the command for what ended its screen.
-func (a *app) watchExit(err error) error {
-	if stop, ok := errors.AsType[*dashboard.SignalError](err); ok {
-		return endedBy(stopsignal.Name(stop.Signal))
+func (a *program) watchExit(err error) error {
+	if stop, ok := errors.AsType[*watch.SignalError](err); ok {
+		return endedBy(signalName(stop.Signal))
 	}
-	if none, ok := errors.AsType[*dashboard.ScreenError](err); ok {
+	if none, ok := errors.AsType[*watch.ScreenError](err); ok {
 		return failure(engine.Failed, "the terminal cannot be used: %v; loops watch --once, or a pipe, prints lines", none.Err)
 	}
-	if errors.Is(err, dashboard.ErrGone) {
+	if errors.Is(err, watch.ErrGone) {
 		return endedBy("SIGHUP")
 	}
 	return err
 }
 
 // watchesScreen reports whether there is a screen to draw on.
-func (a *app) watchesScreen(o watchOptions) bool {
-	_, is := ui.Terminal(a.Out)
+func (a *program) watchesScreen(o watchOptions) bool {
+	_, is := terminal.Terminal(a.Out)
 	kind, _ := a.getenv("TERM")
 	return is && !o.once && !o.json && kind != "dumb" && kind != ""
 }

@@ -12,23 +12,21 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/inspect"
-	"loops/internal/ui"
-	"loops/internal/ui/actionlog"
-	"loops/internal/ui/dashboard"
-	"loops/internal/ui/monitor"
-	"loops/internal/ui/views"
+	"loops/internal/live"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/internal/watch"
 	"loops/persistence"
 )
 
 // A watchScreen is what the screen of watch shows, with what its keys do.
 type watchScreen struct {
-	*monitor.Monitor
-	app *app
+	*watch.Monitor
+	app *program
 }
 
 // Act does what stop, pause, unpause, retry-now, resume -b, run -b, answer and explain do, and returns what they would have printed.
-func (l watchScreen) Act(ctx context.Context, c watch.Command) (dashboard.Done, error) {
+func (l watchScreen) Act(ctx context.Context, c watch.Command) (watch.Done, error) {
 	switch c.Verb {
 	case watch.Resume:
 		return l.begin(ctx, engine.Request{Resume: &engine.ResumeRequest{Run: c.Run}}, "resume", c.Run)
@@ -43,20 +41,20 @@ func (l watchScreen) Act(ctx context.Context, c watch.Command) (dashboard.Done, 
 		return l.serve(ctx, c)
 	}
 	text, err := l.command(ctx, c)
-	return dashboard.Done{Text: text}, err
+	return watch.Done{Text: text}, err
 }
 
 // begin has another process carry a run, as run -b does.
-func (l watchScreen) begin(ctx context.Context, request engine.Request, words ...string) (dashboard.Done, error) {
+func (l watchScreen) begin(ctx context.Context, request engine.Request, words ...string) (watch.Done, error) {
 	id, err := (&served{app: l.app}).beginDetached(ctx, request, words)
-	return dashboard.Done{Text: "Run " + id + " is running in the background.", Run: id}, err
+	return watch.Done{Text: "Run " + id + " is running in the background.", Run: id}, err
 }
 
 // serve does what prints its answer.
-func (l watchScreen) serve(ctx context.Context, c watch.Command) (done dashboard.Done, err error) {
+func (l watchScreen) serve(ctx context.Context, c watch.Command) (done watch.Done, err error) {
 	var said, printed bytes.Buffer
 	a := (&served{app: l.app}).asking(&said)
-	a.out = ui.NewSink(&printed)
+	a.out = terminal.NewSink(&printed)
 	s, err := a.service()
 	if err != nil {
 		return done, a.spoken(err, &said)
@@ -69,7 +67,7 @@ func (l watchScreen) serve(ctx context.Context, c watch.Command) (done dashboard
 		}
 		a.page().PrintExplanation(story, false)
 		a.out.Flush()
-		return dashboard.Done{Page: printed.String()}, nil
+		return watch.Done{Page: printed.String()}, nil
 	}
 	given, err := s.Answer(ctx, c.Run, engine.Answer{Choice: c.Text, Address: c.Question, From: l.app.sender(), Known: l.app.identity(), Fields: c.Fields, Confirmed: true})
 	if err != nil {
@@ -77,12 +75,12 @@ func (l watchScreen) serve(ctx context.Context, c watch.Command) (done dashboard
 	}
 	given.Print(ctx)
 	a.out.Flush()
-	return dashboard.Done{Text: oneLine(errors.New(printed.String()))}, nil
+	return watch.Done{Text: oneLine(errors.New(printed.String()))}, nil
 }
 
 // Show has the log of a run in $PAGER, or its loop in $VISUAL or $EDITOR.
-func (l watchScreen) Show(ctx context.Context, c watch.Command, terminal *os.File) error {
-	programs := dashboard.Programs{Dir: l.app.Dir, Env: l.app.Env, Terminal: terminal}
+func (l watchScreen) Show(ctx context.Context, c watch.Command, onTerminal *os.File) error {
+	programs := watch.Programs{Dir: l.app.Dir, Env: l.app.Env, Terminal: onTerminal}
 	if c.Verb == watch.Edit {
 		path, err := l.Project.Resolve(c.Text)
 		if err != nil {
@@ -93,8 +91,8 @@ func (l watchScreen) Show(ctx context.Context, c watch.Command, terminal *os.Fil
 	return programs.Page(ctx, func(w io.Writer) error {
 		var said bytes.Buffer
 		a := (&served{app: l.app}).asking(&said)
-		a.out = ui.NewSink(w)
-		err := runLogs(ctx, a, []string{c.Run}, actionlog.Options{})
+		a.out = terminal.NewSink(w)
+		err := runLogs(ctx, a, []string{c.Run}, live.ActionLogOptions{})
 		a.out.Flush()
 		return a.spoken(err, &said)
 	})
@@ -120,10 +118,10 @@ func (l watchScreen) command(ctx context.Context, c watch.Command) (string, erro
 		return "", l.app.refused(err)
 	}
 	text := map[watch.Verb]func() string{
-		watch.Stop:    func() string { return views.StoppedText(l.app.page(), s, engine.StopGrace) },
-		watch.Pause:   func() string { return views.PausedText(l.app.page(), s) },
-		watch.Unpause: func() string { return views.UnpausedText(l.app.page(), r) },
-		watch.Retry:   func() string { return views.WokenText(s) },
+		watch.Stop:    func() string { return view.StoppedText(l.app.page(), s, engine.StopGrace) },
+		watch.Pause:   func() string { return view.PausedText(l.app.page(), s) },
+		watch.Unpause: func() string { return view.UnpausedText(l.app.page(), r) },
+		watch.Retry:   func() string { return view.WokenText(s) },
 	}[c.Verb]()
 	if s.Unrecorded != nil {
 		text += fmt.Sprintf(" It could not be recorded (%s): the process was sent %s.", oneLine(s.Unrecorded), s.Signal)

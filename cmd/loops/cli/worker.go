@@ -7,14 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
-	"loops/cmd/loops/cli/stopsignal"
 	"loops/engine/trigger"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 	"loops/internal/worker"
 )
 
-func newWorkerCommand(a *app) *cobra.Command {
+func newWorkerCommand(a *program) *cobra.Command {
 	o := worker.Options{Version: buildVersion()}
 	cmd := &cobra.Command{
 		Use:   "worker",
@@ -26,7 +24,7 @@ continue them; when a worker cannot be heard of for as long as a lease is (--sto
 It works in the project of this folder, whose files its runs change, and runs only loops that are there as they were
 submitted. It needs no settings but the database. In a folder of no project, or with files.mode: git, it works in work
 trees of the repository files.remote instead, where the files of runs are kept, too. A run that waits (wait, ask) takes no slot. What a run prints is kept
-in .loops/logs. A user who may submit runs commands as the user of the worker: docs/machines.md.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
+in .loops/logs. A user who may submit runs commands as the user of the worker: docs/machines.md.` + exitHelp(exitOK, exitFailed, exitUsage, exitRecord),
 		Example: `  loops worker
   loops worker --queue nightly --slots 4 --label gpu`,
 		Args: arguments(0, 0, ""),
@@ -39,7 +37,7 @@ in .loops/logs. A user who may submit runs commands as the user of the worker: d
 	return cmd
 }
 
-func runWorker(ctx context.Context, a *app, o worker.Options) error {
+func runWorker(ctx context.Context, a *program, o worker.Options) error {
 	if err := trigger.CheckQueue(o.Queue); err != nil {
 		return usageError{"--queue: " + err.Error(), "loops worker --help"}
 	}
@@ -50,9 +48,9 @@ func runWorker(ctx context.Context, a *app, o worker.Options) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, stopsignal.Ends...)
+	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
 	o.Env, o.Project, o.Store = a.Env, a.dir, a.store
-	o.Say = func(format string, args ...any) { ui.Say(a.Err, format+"\n", args...) }
+	o.Say = func(format string, args ...any) { terminal.Say(a.Err, format+"\n", args...) }
 	return a.refused(worker.Run(ctx, p, o))
 }

@@ -7,21 +7,20 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/cmd/loops/cli/exitcode"
 	"loops/fsm/value"
-	"loops/internal/ui"
-	"loops/internal/ui/views"
+	"loops/internal/terminal"
+	"loops/internal/view"
 	"loops/internal/worker"
 )
 
-func newWorkersCommand(a *app) *cobra.Command {
+func newWorkersCommand(a *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "workers",
 		Short: "List the workers, and what each carries",
 		Long: `workers lists the workers that share the database of the project: queue, labels, slots, the runs that each carries, when it
 was heard of last, its version and what kept it from something last. One that is gone was not heard of for half a lease;
-others have its runs then. A worker that was stopped is not listed.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.Record),
+others have its runs then. A worker that was stopped is not listed.` + exitHelp(exitOK, exitFailed, exitUsage, exitRecord),
 		Example: "  loops workers\n  loops workers --json | jq -r '.[] | select(.gone) | .host'",
 		Args:    arguments(0, 0, ""),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return runWorkers(cmd.Context(), a, asJSON) },
@@ -31,13 +30,13 @@ others have its runs then. A worker that was stopped is not listed.` + exitcode.
 	return cmd
 }
 
-func newDrainCommand(a *app) *cobra.Command {
+func newDrainCommand(a *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "drain WORKER...",
 		Short: "Have workers hand over their runs and end",
 		Long: `drain asks workers, wherever they are, to end as by SIGTERM: they stop their actions, and other workers continue their runs. A
-worker that is heard of ends within two seconds; one that is frozen does when it wakes up.` + exitcode.Help(exitcode.OK, exitcode.Failed, exitcode.Usage, exitcode.NotFound, exitcode.Record),
+worker that is heard of ends within two seconds; one that is frozen does when it wakes up.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops workers drain build1-4711-ABCDEF
   loops workers --json --jq '.[] | select(.host == "build1") | .worker_id' | xargs loops workers drain`,
 		Args: arguments(1, -1, "WORKER"),
@@ -48,10 +47,10 @@ worker that is heard of ends within two seconds; one that is frozen does when it
 			}
 			asked, err := worker.Drain(cmd.Context(), p, args, cmp.Or(a.sender(), "a user"))
 			if asJSON {
-				return errors.Join(ui.WriteJSON(a.out, ui.List(asked, func(id string) any { return value.NewMap("worker_id", id) })), a.refused(err))
+				return errors.Join(terminal.WriteJSON(a.out, terminal.List(asked, func(id string) any { return value.NewMap("worker_id", id) })), a.refused(err))
 			}
 			for _, id := range asked {
-				ui.SayLine(a.out, "Worker "+id+" is asked to end.")
+				terminal.SayLine(a.out, "Worker "+id+" is asked to end.")
 			}
 			return a.refused(err)
 		},
@@ -60,7 +59,7 @@ worker that is heard of ends within two seconds; one that is frozen does when it
 	return cmd
 }
 
-func runWorkers(ctx context.Context, a *app, asJSON bool) error {
+func runWorkers(ctx context.Context, a *program, asJSON bool) error {
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -70,7 +69,7 @@ func runWorkers(ctx context.Context, a *app, asJSON bool) error {
 		return a.refused(err)
 	}
 	if asJSON {
-		return ui.WriteJSON(a.out, views.WorkerObjects(all))
+		return terminal.WriteJSON(a.out, view.WorkerObjects(all))
 	}
 	a.page().PrintWorkers(all)
 	return nil

@@ -9,12 +9,12 @@ import (
 	"loops/engine"
 
 	"loops/internal/git"
-	"loops/internal/ui"
+	"loops/internal/terminal"
 )
 
 // checkTreeInput refuses an INPUT that was meant as the branch of --worktree, which has a value only behind a =. Where
 // it is not a branch, but could be one, a hint is printed.
-func (a *app) checkTreeInput(ctx context.Context, o *runOptions) error {
+func (a *program) checkTreeInput(ctx context.Context, o *runOptions) error {
 	if !o.tree.Asked || o.tree.Branch != "" || o.input == nil || !follows(a.args, "--worktree", *o.input) {
 		return nil
 	}
@@ -33,7 +33,7 @@ func (a *app) checkTreeInput(ctx context.Context, o *runOptions) error {
 	case is:
 		return usageError{fmt.Sprintf("--worktree %s: the branch comes behind a =: --worktree=%s; if %s is the INPUT, put it before --worktree", word, word, word), "loops run --help"}
 	case !o.view.quiet && !strings.ContainsAny(*o.input, " \t\n{"):
-		ui.Say(a.Err, "loops: %s is the INPUT; the branch of a work tree comes behind a =: --worktree=%s\n", word, word)
+		terminal.Say(a.Err, "loops: %s is the INPUT; the branch of a work tree comes behind a =: --worktree=%s\n", word, word)
 	}
 	return nil
 }

@@ -1,0 +1,127 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/humanize"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/terminal"
+)
+
+// Asked is the questions that are open, or the one that was answered.
+type Asked struct {
+	Open  []Pending
+	given *engine.Answered // nil = nothing was answered
+	whole bool             // one run was named
+	s     *Service
+}
+
+// Answer answers the question of the run that arg means. Without a choice, or that it is taken back, it returns the open questions: those
+// of the run, or of all runs for "", and only the one at an address if there is one.
+func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*Asked, error) {
+	e, f, err := s.control(ctx)
+	if err != nil {
+		return nil, err
+	}
+	said.Address = fsm.RecordedAddress(said.Address)
+	if said.Choice == "" && !said.Withdraw {
+		open, err := lookup.Asked(ctx, f.Store, arg)
+		if err != nil {
+			return nil, err
+		}
+		a := &Asked{whole: arg != "", s: s}
+		for _, q := range open {
+			if said.Address == "" || q.Question.Address == said.Address {
+				a.Open = append(a.Open, Pending(q))
+			}
+		}
+		if len(a.Open) == 0 && said.Address != "" {
+			return nil, engine.Refuse(engine.NotFound, "no question %s is open", humanize.Quote(fsm.ShownAddress(said.Address)))
+		}
+		return a, nil
+	}
+	run, ok, err := lookup.Addressed(ctx, f, arg)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &engine.NothingError{Finder: f, Verb: "answer", Arg: arg}
+	}
+	given, err := e.Answer(ctx, run.ID, said)
+	if err != nil {
+		return nil, several([]error{err})
+	}
+	return &Asked{Open: []Pending{{Run: run, Question: given.Question}}, given: &given, s: s}, nil
+}
+
+// Objects returns the questions for a program, with the answer that was given.
+func (a *Asked) Objects() []any {
+	return terminal.List(a.Open, func(p Pending) any {
+		m := p.Object()
+		if a.given == nil {
+			return m
+		}
+		for _, f := range []struct {
+			key string
+			val any
+		}{{"choice", terminal.OrNull(a.given.Choice)}, {"by", terminal.OrNull(a.given.From)}, {"alive", project.Alive(p.Run)}, {"answered", a.given.Standing == ""}} {
+			m.Set(f.key, f.val)
+		}
+		return m
+	})
+}
+
+// Object is what a program gets: the list of open questions, or the one that was answered.
+func (a *Asked) Object() any {
+	if a.given != nil {
+		return a.Objects()[0].(*value.Map)
+	}
+	return a.Objects()
+}
+
+// Print prints the questions, or what becomes of the answer.
+func (a *Asked) Print(ctx context.Context) {
+	page := a.s.Page
+	if a.given == nil {
+		if len(a.Open) == 0 {
+			terminal.SayLine(page.Out, "No run asks anything.")
+		}
+		for _, p := range a.Open {
+			page.PrintAsked(p.Run, p.Question, a.whole)
+		}
+		return
+	}
+	run := a.given.Run
+	text := answeredText(*a.given)
+	if open := a.given.Standing; open != "" {
+		text += ". The question stays open: " + open
+	} else if !project.Alive(run) {
+		text += ". The run continues " + a.s.continues(ctx, run)
+	}
+	if a.given.Open > 0 {
+		text += ". The run asks " + humanize.Count(a.given.Open, "other question") + " without an answer: " + page.Command("answer", string(run.ID))
+	}
+	terminal.SayLine(page.Out, text)
+}
+
+// answeredText says which question was answered: its state, the branch or item that asked it, and its text. Two users who answer a
+// run one after the other may have answered two.
+func answeredText(a engine.Answered) string {
+	q := a.Question
+	text := "Answered " + q.Wait.State + " of " + string(a.Run.ID)
+	if q.Path != "" && q.Path != q.Wait.State {
+		text += ", " + inspect.PlaceText(q.Path)
+	}
+	asked := strings.Join(strings.Fields(q.Question), " ")
+	return text + ", " + humanize.Quote(value.Truncate(asked, mostAsked)) + ": " + cmp.Or(a.Choice, "the question is taken back")
+}
+
+// mostAsked is how much of a question is repeated when it is answered.
+const mostAsked = 200

@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"slices"
+
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/terminal"
+	"loops/internal/view"
+	"loops/persistence"
+)
+
+// A Status is the status of a run, or that it waits in the queue.
+type Status struct {
+	Status  *inspect.Status      // nil = there is no run yet
+	Waiting []persistence.Waiter // those in the queue that it is about
+
+	s *Service
+}
+
+// Status finds the run that arg means: the one that is running, else the newest one, else who waits in the queue to begin it.
+func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f.Readings = true
+	live, newest, err := f.Live(ctx, arg)
+	if err != nil {
+		return nil, s.records.Failed(err)
+	}
+	waiting, err := lookup.InQueue(s.Project)
+	if err != nil {
+		return nil, err
+	}
+	if newest == nil {
+		if i := slices.IndexFunc(waiting, func(w persistence.Waiter) bool { return f.IsWaiter(w, arg) }); i >= 0 {
+			return &Status{Waiting: waiting[i : i+1], s: s}, nil
+		}
+		return nil, lookup.NoSuchRun(ctx, f, arg)
+	}
+	run := *newest
+	if i := slices.IndexFunc(live, project.Alive); i >= 0 {
+		run = live[i]
+	}
+	waiting = slices.DeleteFunc(waiting, func(w persistence.Waiter) bool {
+		if !f.IsNamed(run, arg) && !project.Alive(run) {
+			return w.Loop != run.Loop
+		}
+		return w.Resumes != run.ID
+	})
+	if !project.Alive(run) { // who carries it reads what it needs; its journal is read whole when it is over, and by views of events
+		run = s.records.CheckEvents(ctx, run)
+	}
+	return &Status{Status: lookup.Status(ctx, f, run, s.resume(ctx, run)), Waiting: waiting, s: s}, nil
+}
+
+// AcceptDamage has no view report any more what is damaged now of the record of the run that arg means, and shows what that is.
+func (s *Service) AcceptDamage(ctx context.Context, arg string, asJSON bool) error {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return err
+	}
+	run, err := lookup.OneRun(ctx, f, arg)
+	if err != nil {
+		return err
+	}
+	damage, err := s.records.AcceptDamage(ctx, run)
+	switch {
+	case err != nil:
+		return s.records.Failed(err)
+	case asJSON:
+		return terminal.WriteJSON(s.Page.Out, terminal.List(damage, func(text string) any {
+			return value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "kind", "accepted", "why", text)
+		}))
+	case len(damage) == 0:
+		terminal.Say(s.Page.Out, "Nothing to accept: no damage of run %s is known that was not accepted.\n", run.ID)
+	}
+	for _, text := range damage {
+		terminal.Say(s.Page.Out, "accepted %s: %s\n", run.ID, text)
+	}
+	return nil
+}
+
+// Object returns the status for a program.
+func (t *Status) Object() *value.Map {
+	if t.Status == nil {
+		return view.WaiterStatus(t.s.Project, t.Waiting[0])
+	}
+	return t.s.Page.FullStatusObject(t.s.Project, t.s.records, t.Status, t.Waiting)
+}
+
+// Print shows the status to a user.
+func (t *Status) Print() {
+	if t.Status == nil {
+		t.s.Page.ShowWaiter(t.s.Project, t.Waiting[0])
+		return
+	}
+	t.s.Page.PrintStatus(t.s.Project, t.s.records, t.Status, t.Waiting)
+}
+
+// Unread is the error for a run that could not be read whole.
+func (t *Status) Unread() error {
+	if t.Status == nil {
+		return nil
+	}
+	return lookup.UnreadRuns([]*inspect.Status{t.Status})
+}

@@ -1,0 +1,286 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/disk"
+	"loops/internal/humanize"
+	"loops/internal/terminal"
+	"loops/internal/view"
+	"loops/persistence"
+	"loops/persistence/archive"
+)
+
+// RecordedRun is a run as it is recorded, and not as it is seen: an import compares with that. One that a process owns is an error.
+func RecordedRun(ctx context.Context, store *project.Records, run persistence.Run) (persistence.Run, error) {
+	if project.Alive(run) || run.Held {
+		return run, &persistence.HeldError{ID: run.ID, Owner: run.Owner}
+	}
+	recorded, err := store.Importer().Runs(ctx, persistence.Query{ID: run.ID})
+	if err != nil {
+		return run, store.Failed(err)
+	}
+	if len(recorded) == 1 {
+		run = recorded[0]
+	}
+	return run, nil
+}
+
+// CopyRuns copies the runs that a project has in the store at one location to the store at another, and tells page what became of each. set gets how
+// many of them are done; end is called before page gets anything.
+func CopyRuns(ctx context.Context, p *project.Project, fromAt, toAt string, page *view.Page, asJSON bool, set func(done, all int64), end func()) error {
+	from, err := p.RecordsAt(ctx, fromAt, "FROM", false)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := p.RecordsAt(ctx, toAt, "TO", true)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	runs, err := from.Importer().Runs(ctx, persistence.Query{})
+	if err != nil {
+		return from.Failed(err)
+	}
+	slices.Reverse(runs) // the oldest first: if the user stops it, the beginning is there
+	results := make([]CopiedRun, 0, len(runs))
+	for i, r := range runs {
+		set(int64(i), int64(len(runs)))
+		results = append(results, CopyRun(ctx, from, to, r))
+	}
+	end()
+	return TellCopied(page, asJSON, from, to, results)
+}
+
+// WorkFolderOf is the working folder of a run.
+func WorkFolderOf(p *project.Project, run persistence.Run) string {
+	return filepath.Join(p.Loops, "runs", filepath.FromSlash(string(run.ID)))
+}
+
+// A WriteError means that an archive cannot be written.
+type WriteError struct {
+	Path string
+	Err  error
+}
+
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("%s cannot be written: %v", e.Path, project.Cause(e.Err))
+}
+
+// Unwrap returns the cause.
+func (e *WriteError) Unwrap() error { return e.Err }
+
+// An archiveFile is a file that keeps the error of a write apart from those of what is written.
+type archiveFile struct {
+	*os.File
+	failed error
+}
+
+func (a *archiveFile) Write(b []byte) (n int, err error) {
+	if n, err = a.File.Write(b); err != nil {
+		a.failed = err
+	}
+	return n, err
+}
+
+// ExportRun writes a run with its working folder work into an archive at path, under another name first. through sees what is written; nil = nothing does.
+// A run that is damaged is a *persistence.DamageError, because nothing could import it, and an archive that cannot be written a *WriteError.
+func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string) (w archive.Written, size int64, err error) {
+	if err := damageOf(run); err != nil {
+		return w, 0, err
+	}
+	file, err := disk.CreateBeside(path)
+	if err != nil {
+		return w, 0, &WriteError{path, err}
+	}
+	defer os.Remove(file.Name()) //nolint:errcheck // it has its name, or is of no use
+	f := &archiveFile{File: file}
+	out := io.Writer(f)
+	if through != nil {
+		out = through(f)
+	}
+	w, err = archive.Write(ctx, out, useZstd, store.Importer(), run, work)
+	if err == nil {
+		f.failed = f.Sync()
+	}
+	st, e := f.Stat()
+	f.failed = errors.Join(f.failed, e, f.Chmod(0o600), f.Close())
+	if f.failed == nil && err == nil {
+		f.failed = os.Rename(f.Name(), path)
+	}
+	switch {
+	case f.failed != nil:
+		return w, 0, &WriteError{path, f.failed}
+	case err != nil:
+		store.MarkDamage(ctx, run.ID, err)
+		return w, 0, err
+	}
+	store.UnmarkDamage(ctx, run.ID, false)
+	return w, st.Size(), disk.SyncFolder(filepath.Dir(path))
+}
+
+// damageOf is what is damaged of the records of a run, nil for nothing.
+func damageOf(r persistence.Run) error {
+	if len(r.Damage) == 0 {
+		return nil
+	}
+	return &persistence.DamageError{File: r.Log, Offset: -1, What: r.Damage[0]}
+}
+
+// ImportRun imports a run whose working folder will be work. The files go there first: a run that is listed has them.
+func ImportRun(ctx context.Context, store *project.Records, b *archive.Bundle, work string) (d persistence.Digest, result string, err error) {
+	there, err := store.Runs(ctx, persistence.Query{ID: b.Run.ID})
+	if err != nil {
+		return d, "", store.Failed(err)
+	}
+	undo := func() {}
+	if len(there) == 0 {
+		undo = func() { archive.TakeBack(b.Work(), work) }
+		err = errors.Join(archive.WillPlace(store, b.Work(), b.Run.ID), archive.Place(b.Work(), work))
+		if err == nil && b.Files > 0 {
+			err = disk.SyncTree(work) // before the record that names them
+		}
+		if err != nil {
+			undo()
+			return d, "", err
+		}
+	} else if project.Alive(there[0]) {
+		return d, "", &persistence.HeldError{ID: b.Run.ID, Owner: there[0].Owner}
+	}
+	d, err = persistence.Copy(ctx, b, store.Importer(), b.Run)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return d, Already, nil
+	case err != nil:
+		if now, e := store.Runs(ctx, persistence.Query{ID: b.Run.ID}); e == nil && len(now) == 0 {
+			undo()
+		}
+		return d, "", err
+	}
+	return d, "imported", nil
+}
+
+// What became of a run.
+const (
+	copied   = "copied"
+	Already  = "already there"
+	leftOut  = "is running"
+	differs  = "another one is there"
+	notTaken = "not copied"
+)
+
+// A CopiedRun says what became of a run.
+type CopiedRun struct {
+	run    persistence.Run
+	result string
+	digest persistence.Digest
+	err    error
+}
+
+// CopyRun copies one run, or finds that it is there.
+func CopyRun(ctx context.Context, from, to *project.Records, r persistence.Run) CopiedRun {
+	c := CopiedRun{run: r}
+	if project.Alive(r) {
+		c.result = leftOut
+		return c
+	}
+	err := damageOf(r)
+	if err != nil {
+		c.result, c.err = notTaken, err
+		return c
+	}
+	c.digest, err = persistence.Copy(ctx, from.Importer(), to.Importer(), r)
+	var held *persistence.HeldError
+	var different *persistence.DifferentError
+	switch {
+	case err == nil:
+		c.result = copied
+	case errors.Is(err, fs.ErrExist):
+		c.result = Already
+	case errors.As(err, &held):
+		c.result = leftOut // it was resumed since it was listed
+	case errors.As(err, &different):
+		c.result, c.err = differs, err
+	default:
+		c.result, c.err = notTaken, err
+	}
+	return c
+}
+
+// TellCopied says what became of the runs.
+func TellCopied(page *view.Page, asJSON bool, from, to *project.Records, results []CopiedRun) error {
+	var errs []error
+	n, events, there, left := 0, 0, 0, 0
+	for _, c := range results {
+		switch c.result {
+		case copied:
+			n, events = n+1, events+c.digest.Events
+		case Already:
+			there++
+		case leftOut:
+			left++
+			terminal.Say(page.Err, "loops: run %s is running (%s) and was left out; stop it, or copy again later\n", c.run.ID, c.run.Owner)
+		case differs:
+			errs = append(errs, fmt.Errorf("%w; it was left unchanged", c.err))
+		default:
+			errs = append(errs, fmt.Errorf("run %s was not copied: %w", c.run.ID, c.err))
+		}
+	}
+	if left > 0 {
+		errs = append(errs, engine.Refuse(engine.Conflict, "%s left out", wereRuns(left)))
+	}
+	if asJSON {
+		err := terminal.WriteJSON(page.Out, terminal.List(results, func(c CopiedRun) any {
+			m := value.NewMap("instance_id", string(c.run.ID), "loop", c.run.Loop, "result", c.result, "events", nil, "sha256", nil, "error", nil)
+			if c.digest.Hash != "" {
+				m.Set("events", int64(c.digest.Events))
+				m.Set("sha256", c.digest.Hash)
+			}
+			if c.err != nil {
+				m.Set("error", humanize.OneLine(c.err))
+			}
+			return m
+		}))
+		return errors.Join(joinedErrors(errs), err)
+	}
+	if len(results) == 0 {
+		terminal.Say(page.Out, "There are no runs in %s.\n", from.Name)
+		return nil
+	}
+	switch {
+	case n > 0:
+		terminal.Say(page.Out, "Copied %s with %s from %s to %s, and compared them there.\n", humanize.Count(n, "run"), humanize.Count(events, "event"), from.Name, to.Name)
+	default:
+		terminal.Say(page.Out, "Nothing was copied from %s to %s.\n", from.Name, to.Name)
+	}
+	if there > 0 {
+		terminal.Say(page.Out, "%s there already, and the same.\n", wereRuns(there))
+	}
+	return joinedErrors(errs)
+}
+
+func wereRuns(n int) string {
+	if n == 1 {
+		return "1 run was"
+	}
+	return fmt.Sprintf("%d runs were", n)
+}
+
+// joinedErrors returns errors as one; nil where there is none.
+func joinedErrors(errs []error) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	return engine.Several(errs)
+}

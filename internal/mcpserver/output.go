@@ -1,0 +1,104 @@
+package mcpserver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/live"
+	"loops/internal/lookup"
+	"loops/internal/terminal"
+	"loops/persistence"
+)
+
+// events returns events of a run, from one on.
+func events(ctx context.Context, s *Session, v Values) (any, error) {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := f.Runs(ctx, v.Text("run"), 1)
+	if err == nil && len(runs) == 0 {
+		err = fmt.Errorf("%s has no recorded run; the tool list shows loops and open runs", v.Text("run"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return eventsPage(ctx, f.Store, runs[0], v)
+}
+
+func eventsPage(ctx context.Context, store *project.Records, run persistence.Run, v Values) (*value.Map, error) {
+	next, size, more := int64(v.Number("after")), 0, false
+	events, damage := []any{}, []any{}
+	for e, problem := range store.EventsOf(ctx, run, uint64(next)) {
+		if problem != nil {
+			if !project.IsDamage(problem) {
+				return nil, problem
+			}
+			if len(damage) < 10 {
+				damage = append(damage, problem.Error())
+			}
+			continue
+		}
+		if kind := v.Text("event"); kind == "" || e.Kind == kind {
+			if more = len(events) == v.Number("limit") || size > mcpEventBytes; more {
+				break
+			}
+			events = append(events, terminal.EventObject(e))
+			size += len(value.AppendJSON(nil, events[len(events)-1]))
+		}
+		next = int64(e.Seq)
+	}
+	answer := value.NewMap("instance_id", string(run.ID), "events", events, "next_after", next, "more", more)
+	if len(damage) > 0 {
+		answer.Set("damage", damage)
+	}
+	return answer, nil
+}
+
+// logs returns the end of what the actions of a run wrote.
+func logs(ctx context.Context, s *Session, v Values) (any, error) {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	run, err := lookup.OneRun(ctx, f, v.Text("run"))
+	if err != nil {
+		return nil, err
+	}
+	tail := &LastBytes{Most: v.Number("bytes")}
+	l := live.NewActionLog(live.ActionLogOptions{State: v.Text("state"), Stderr: v.Flag("stderr")}, tail, f.Project, run.ID, false)
+	in := project.Follower{Store: f.Store, ID: run.ID}
+	err = in.Read(ctx, run, true, func(e fsm.Event, err error) {
+		if err != nil {
+			s.Note("%v; reading continues after it", err)
+			return
+		}
+		l.Event(e)
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.End()
+	return value.NewMap("instance_id", string(run.ID), "text", strings.ToValidUTF8(string(tail.Kept), "\uFFFD"), "bytes_before", tail.Lost), nil
+}
+
+// LastBytes keeps the end of what is written to it.
+type LastBytes struct {
+	Most int
+	Kept []byte
+	Lost int64 // bytes that were written before
+}
+
+func (l *LastBytes) Write(b []byte) (int, error) {
+	l.Kept = append(l.Kept, b...)
+	if over := len(l.Kept) - l.Most; over > 0 {
+		l.Kept = slices.Delete(l.Kept, 0, over)
+		l.Lost += int64(over)
+	}
+	return len(b), nil
+}

@@ -1,0 +1,51 @@
+package terminal
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// A YesNo asks its user questions that are answered with yes or no. It belongs to one goroutine.
+type YesNo struct {
+	In  io.Reader
+	Err io.Writer
+
+	lines chan string // of the user, once one was asked for
+}
+
+// Ask asks a question, and reports whether the answer is yes. Where no user can answer, the answer is no.
+func (y *YesNo) Ask(ctx context.Context, question string) bool {
+	if _, shown := Terminal(y.Err); !shown || !Interactive(y.In) {
+		return false
+	}
+	Say(y.Err, "%s [y/N] ", question)
+	if y.lines == nil {
+		y.lines = make(chan string)
+		in := bufio.NewReader(y.In)
+		go func() { // a user who ends the program instead leaves it behind
+			for {
+				line, err := in.ReadString('\n')
+				y.lines <- line
+				if err != nil {
+					return
+				}
+			}
+		}()
+	}
+	select {
+	case line := <-y.lines:
+		return IsYes(line)
+	case <-ctx.Done():
+		fmt.Fprintln(y.Err)
+	}
+	return false
+}
+
+// IsYes reports whether a user means yes by a line: y or yes.
+func IsYes(line string) bool {
+	word := strings.ToLower(strings.TrimSpace(line))
+	return word == "y" || word == "yes"
+}

@@ -1,0 +1,177 @@
+package view
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/config"
+	"loops/internal/humanize"
+	"loops/internal/terminal"
+)
+
+// A Setting is one value that holds.
+type Setting struct {
+	Key   string
+	Value any    // for JSON; nil = it is not set, or the default is no single value
+	Text  string // for a person
+	From  Origin
+}
+
+// An Origin is where a setting comes from.
+type Origin struct {
+	Kind string // default, file, environment or flag
+	Name string // of the variable or flag
+	file string // absolute
+	line int    // 0 = not known
+	Text string // for a person
+}
+
+// FromFile is the origin of a value by the key of a settings file that sets it.
+func FromFile(p *project.Project, c *config.Config, key string) Origin {
+	at := c.At[key]
+	return Origin{Kind: "file", file: at.File, line: at.Line, Text: p.SettingPlace(c, key)}
+}
+
+// Object is the value for a program.
+func (s Setting) Object() any {
+	m := value.NewMap("key", s.Key, "value", s.Value, "origin", s.From.Kind)
+	if s.From.Name != "" {
+		m.Set("name", s.From.Name)
+	}
+	if s.From.file != "" {
+		m.Set("file", s.From.file)
+		m.Set("line", UnlessZero(s.From.line))
+	}
+	return m
+}
+
+// UnlessZero returns a number, or nil for 0.
+func UnlessZero(n int) any {
+	if n == 0 {
+		return nil
+	}
+	return int64(n)
+}
+
+// NotifySettings are the elements of notify, of all files.
+func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
+	for i, n := range c.Notify {
+		key := "notify." + strconv.Itoa(i)
+		m, text := value.NewMap(), ""
+		switch {
+		case n.Desktop:
+			m.Set("desktop", true)
+			text = "desktop"
+		case n.Command != "":
+			m.Set("command", n.Command)
+			text = "command " + humanize.FirstLine(n.Command)
+		default:
+			m.Set("webhook", hostOf(n.URL))
+			m.Set("retries", int64(n.Retries))
+			text = "webhook " + hostOf(n.URL)
+		}
+		for _, l := range []struct {
+			key, word string
+			names     []string
+		}{{"on", "on", n.On}, {"loops", "of", n.Loops}} {
+			if len(l.names) > 0 {
+				m.Set(l.key, terminal.Texts(l.names))
+				text += " " + l.word + " " + strings.Join(l.names, ", ")
+			}
+		}
+		for _, s := range []struct{ key, text string }{{"name", n.Name}, {"secret_env", n.Secret.Env}, {"secret_file", n.Secret.File}} {
+			if s.text != "" {
+				m.Set(s.key, s.text)
+			}
+		}
+		if n.Name != "" {
+			text = n.Name + ": " + text
+		}
+		all = append(all, Setting{key, m, text, FromFile(p, c, key)})
+	}
+	return all
+}
+
+// hostOf is the part of the address of a webhook that holds no secret.
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + "/…"
+}
+
+// HostSettings are the agent hosts that files declare, in the order of their names.
+func HostSettings(p *project.Project, c *config.Config) (all []Setting) {
+	for _, h := range c.Hosts {
+		key := "hosts." + h.Name
+		all = append(all, Setting{key, h.Program, h.Program, FromFile(p, c, key)})
+	}
+	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// TypeSettings are the action types that files and the environment declare, in the order of their names.
+func TypeSettings(p *project.Project, c *config.Config) (all []Setting) {
+	for _, t := range c.ActionTypes {
+		key := "action_types." + t.Name
+		from := FromFile(p, c, key)
+		if c.At[key].File == config.EnvActionTypes {
+			from = Origin{Kind: "environment", Name: config.EnvActionTypes, Text: "environment " + config.EnvActionTypes}
+		}
+		all = append(all, Setting{key, terminal.Texts(t.By), humanize.List(t.By), from})
+	}
+	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// WebhookSettings are the webhooks of a project: what each does.
+func WebhookSettings(p *project.Project, c *config.Config) (all []Setting) {
+	for _, w := range c.Webhooks {
+		key := "webhooks." + w.Name
+		does := "run " + w.Run
+		switch {
+		case w.Signal != "":
+			does = "signal " + w.Signal + " to " + w.To
+		case w.Answer != "":
+			does = "answer " + w.To
+		}
+		all = append(all, Setting{key, does, does + ", signed with " + w.Secret.String(), FromFile(p, c, key)})
+	}
+	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
+// A ConfigFile is one that settings are read from.
+type ConfigFile struct {
+	Path, layer, Whose string
+	Exists             bool
+}
+
+// Object is the value for a program.
+func (f ConfigFile) Object() any {
+	return value.NewMap("file", f.Path, "layer", f.layer, "exists", f.Exists)
+}
+
+// ConfigFiles are the files that settings are read from, the lowest first.
+func ConfigFiles(p *project.Project) (files []ConfigFile) {
+	for _, f := range []ConfigFile{
+		{Path: p.Layers.Reference, layer: "reference", Whose: "little-loops'"},
+		{Path: p.Layers.User, layer: "user", Whose: "yours, for all projects"},
+		{Path: p.Layers.Project, layer: "project", Whose: "the project's"},
+	} {
+		if f.Path == "" {
+			continue
+		}
+		_, err := os.Stat(filepath.Clean(f.Path))
+		f.Exists = err == nil
+		files = append(files, f)
+	}
+	return files
+}

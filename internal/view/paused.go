@@ -1,0 +1,66 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm/value"
+	"loops/internal/humanize"
+	"loops/internal/inspect"
+	"loops/persistence"
+)
+
+// PausedText says that a run was asked to pause, or that it is paused.
+func PausedText(page *Page, s engine.Effect) string {
+	r := s.Before
+	if s.Wait == nil {
+		return fmt.Sprintf("Run %s (pid %d) is in state %s and pauses before its next one. Continue it with: %s", r.ID, r.Owner.PID, r.State, page.Command("unpause", string(r.ID)))
+	}
+	return fmt.Sprintf("Paused %s (pid %d) before state %s. Continue it with: %s", r.ID, r.Owner.PID, s.Wait.State, page.Command("unpause", string(r.ID)))
+}
+
+// UnpausedText says that a run is paused no more.
+func UnpausedText(page *Page, r persistence.Run) string {
+	if project.Alive(r) {
+		return fmt.Sprintf("Run %s (pid %d) is running.", r.ID, r.Owner.PID)
+	}
+	return fmt.Sprintf("Run %s is no longer paused, and %s. Resume with: %s", r.ID, inspect.Outcome(r), page.Command("resume", string(r.ID)))
+}
+
+// StoppedText says what became of a run that was asked to stop, and had so long to end before it was killed.
+func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
+	r, pid := s.Run, s.Before.Owner.PID
+	switch {
+	case s.Before.Status == persistence.Queued && r.Status == persistence.UserStopped:
+		return fmt.Sprintf("Took run %s out of the queue of workers. Nothing of it was run.", r.ID)
+	case s.Recalled && !project.Alive(r):
+		return fmt.Sprintf("Stopped %s in state %s: no process had it, and no worker continues it now. Resume with: %s", r.ID, r.State, page.Command("resume", string(r.ID)))
+	case s.Killed:
+		return fmt.Sprintf("Killed %s (pid %d), which did not stop within %s, in state %s. Resume with: %s", r.ID, pid, humanize.Duration(grace), r.State, page.Command("resume", string(r.ID)))
+	case project.Alive(r):
+		return fmt.Sprintf("Run %s (pid %d) begins no further item, and ends when those at work have ended. Stop it in the middle of them with: %s", r.ID, pid, page.Command("stop", string(r.ID)))
+	case r.Status.Resumable():
+		return fmt.Sprintf("Stopped %s (pid %d) in state %s. Resume with: %s", r.ID, pid, r.State, page.Command("resume", string(r.ID)))
+	}
+	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", r.ID, pid, inspect.Outcome(r), r.State)
+}
+
+// StoppedObject is the same for a program.
+func StoppedObject(s engine.Effect) *value.Map {
+	r := s.Run
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.Before.Owner.PID), "stopped", r.Status.Resumable() && !project.Alive(r), "killed", s.Killed, "status", string(r.Status), "current_state", r.State)
+}
+
+// PausedObject says for a program that a run was asked to pause, or that it is paused.
+func PausedObject(s engine.Effect) *value.Map {
+	r := s.Before
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", s.Wait != nil, "current_state", r.State)
+}
+
+// UnpausedObject says for a program that a run is paused no more.
+func UnpausedObject(s engine.Effect) *value.Map {
+	r := s.Before
+	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", project.Alive(r), "current_state", r.State)
+}

@@ -1,0 +1,162 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"loops/engine"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/loopfile"
+	"loops/fsm/value"
+	"loops/internal/humanize"
+	"loops/internal/inspect"
+	"loops/internal/terminal"
+)
+
+// Bindings writes what a state gives a fragment or a loop.
+func Bindings(given *value.Map) string {
+	if given.Len() == 0 {
+		return ""
+	}
+	return " with " + string(value.AppendJSON(nil, given))
+}
+
+// KindOf is what follows the name of a final state; "" for others.
+func KindOf(s *fsm.State) string {
+	switch {
+	case s.Terminal && s.Failure:
+		return " end, failure"
+	case s.Terminal:
+		return " end"
+	}
+	return ""
+}
+
+// Edges returns the transitions out of a state as pairs of condition and target.
+func Edges(s *fsm.State) [][2]string {
+	var out [][2]string
+	for _, v := range loopfile.Verdicts(s) {
+		out = append(out, [2]string{"on_" + v, s.On[v]})
+	}
+	if s.Route != nil {
+		for _, v := range s.Route.Table.Keys() {
+			target, _ := s.Route.Table.Get(v)
+			out = append(out, [2]string{"route " + v, inspect.Text(target)})
+		}
+		for _, row := range s.Route.Cases {
+			out = append(out, [2]string{"route " + row.Condition(), row.To})
+		}
+		if s.Route.Default != "" {
+			out = append(out, [2]string{"route _", s.Route.Default})
+		}
+		if s.Route.Error != "" {
+			out = append(out, [2]string{"route _error", s.Route.Error})
+		}
+	}
+	for _, slot := range [][2]string{
+		{"next", s.Next},
+		{"on_maintain", s.OnMaintain},
+		{"on_retry_exhausted", s.OnRetryExhausted},
+		{"on_rate_limit_exhausted", s.OnRateLimitExhausted},
+		{"on_throttle_hard", s.OnThrottleHard},
+		{"on_interrupted", s.OnInterrupted},
+		{"on_budget", s.OnBudget},
+	} {
+		if slot[1] != "" {
+			out = append(out, slot)
+		}
+	}
+	return out
+}
+
+// PlannedContext is the context that a run would begin with, a line for each value.
+func PlannedContext(l *fsm.Loop, values *value.Map) (lines []string) {
+	for k, v := range ownContext(l, values).All() {
+		lines = append(lines, k+": "+string(value.AppendJSON(nil, v)))
+	}
+	return lines
+}
+
+// ownContext leaves out what every run has where it is as it always is: that is of use to loops that read it, and says nothing about
+// this one.
+func ownContext(l *fsm.Loop, values *value.Map) *value.Map {
+	own := value.NewMap()
+	usual := value.NewMap("input", values.Value("input"))
+	engine.Fill(usual, l, "")
+	usual.Delete("input")
+	usual.Delete("run_dir")
+	for k, v := range values.All() {
+		_, declared := l.Context.Get(k)
+		if always, has := usual.Get(k); has && !declared && value.Equal(v, always) {
+			continue
+		}
+		own.Set(k, v)
+	}
+	return own
+}
+
+// A Resolver puts into the definition of a loop, and into those of the loops that its states run, the definition of each of
+// these as "_subloop" of its state. What cannot be found is reported, and left out, as are a loop inside itself and one
+// whose name is a template.
+type Resolver struct {
+	Child    func(name string, from *fsm.Loop) (*fsm.Loop, error) // finds the loop that a state runs
+	Document func(file string) (*value.Map, error)                // returns the definition of a loop
+	Tell     func(text string)
+}
+
+// Resolve changes m, which is the definition of l.
+func (r Resolver) Resolve(m *value.Map, l *fsm.Loop) { r.resolve(m, l, nil) }
+
+func (r Resolver) resolve(m *value.Map, l *fsm.Loop, inside []string) {
+	inside = append(inside, l.File)
+	states, _ := m.Value("states").(*value.Map)
+	for _, name := range l.Order {
+		s := l.States[name]
+		state, _ := states.Value(name).(*value.Map)
+		if s == nil || state == nil || s.Loop == "" || strings.Contains(s.Loop, "${") {
+			continue
+		}
+		sub, err := r.Child(s.Loop, l)
+		var inner *value.Map
+		if err == nil && !slices.Contains(inside, sub.File) {
+			inner, err = r.Document(sub.File)
+		}
+		if err != nil {
+			r.Tell("state " + humanize.Quote(name) + " of " + l.Name + ": " + humanize.OneLine(err))
+		}
+		if inner != nil {
+			r.resolve(inner, sub, inside[:len(inside):len(inside)])
+			state.Set("_subloop", inner)
+		}
+	}
+}
+
+// PlanObject is what a run would do, for a program.
+func PlanObject(p *project.Project, l *fsm.Loop, values *value.Map) *value.Map {
+	states := make([]any, 0, len(l.Order))
+	for _, name := range l.Order {
+		s := l.States[name]
+		if s == nil {
+			continue
+		}
+		m := value.NewMap("name", name, "action", terminal.OrNull(s.Action), "terminal", s.Terminal, "failure", s.Terminal && s.Failure)
+		if s.Loop != "" {
+			m.Set("loop", s.Loop)
+			m.Set("with", s.With)
+		}
+		if s.Fragment != nil {
+			m.Set("fragment", s.Fragment.Name)
+		}
+		if s.Evaluate != nil {
+			m.Set("evaluate", s.Evaluate.Type)
+		}
+		ways := value.NewMap()
+		for _, e := range Edges(s) {
+			ways.Set(e[0], e[1])
+		}
+		m.Set("to", ways)
+		states = append(states, m)
+	}
+	return value.NewMap("loop", l.Name, "file", l.File, "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", ownContext(l, values), "states", states)
+}

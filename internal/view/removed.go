@@ -1,0 +1,142 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"loops/engine"
+	"loops/fsm/value"
+	"loops/internal/humanize"
+	"loops/internal/terminal"
+	"loops/reconcile"
+)
+
+// CutShort separates the runs whose removal a process that died had begun.
+func CutShort(all []engine.Removed) (finished, gone []engine.Removed) {
+	for _, r := range all {
+		if r.CutShort {
+			finished = append(finished, r)
+		} else {
+			gone = append(gone, r)
+		}
+	}
+	return finished, gone
+}
+
+// TellFinished says which removals that were cut short came to their end.
+func TellFinished(page *Page, finished []engine.Removed) {
+	for _, r := range finished {
+		terminal.Say(page.Out, "Removed what was left of %s: %s.\n", r.Run.ID, engine.RemovedWhy)
+	}
+}
+
+// RemovedObject is a run that was removed, as an object.
+func RemovedObject(r engine.Removed) any {
+	return value.NewMap("instance_id", string(r.Run.ID), "loop", r.Run.Loop, "status", terminal.OrNull(string(r.Run.Status)), "started_at", terminal.Stamp(r.Run.StartedAt), "bytes", r.Bytes)
+}
+
+// RemovedID is the id of a run that was removed.
+func RemovedID(r engine.Removed) any { return string(r.Run.ID) }
+
+// Total is how many bytes runs took.
+func Total(rs []engine.Removed) (n int64) {
+	for _, r := range rs {
+		n += r.Bytes
+	}
+	return n
+}
+
+// TellPruned shows what prune removed, or would, and what stays.
+func TellPruned(page *Page, o PruneShown, p engine.Pruned, gone, finished []engine.Removed) error {
+	if o.JSON {
+		return terminal.WriteJSON(page.Out, value.NewMap(
+			"dry_run", o.DryRun, "removed", terminal.List(gone, RemovedObject), "bytes", Total(gone), "finished", terminal.List(finished, RemovedID), "stay", int64(p.Stay), "kept",
+			value.NewMap("live", int64(p.Kept.Live), "resumable", int64(p.Kept.Resumable), "newest", int64(p.Kept.Newest), "unreadable", int64(p.Kept.Unreadable)),
+		))
+	}
+	TellFinished(page, finished)
+	if len(gone) == 0 {
+		if !o.Failed {
+			terminal.Say(page.Out, "Nothing to remove: %s.\n", stayText(p.Stay, p.Kept))
+		}
+		return nil
+	}
+	var table [][]string
+	for _, r := range gone {
+		table = append(table, []string{string(r.Run.ID), string(r.Run.Status), Since(r.Run.UpdatedAt), humanize.Bytes(r.Bytes)})
+	}
+	terminal.WriteTable(page.Out, table)
+	verb, frees := "Removed", "frees"
+	if o.DryRun {
+		verb, frees = "Would remove", "would free"
+	}
+	terminal.Say(page.Out, "%s %s, which %s %s; %s.\n", verb, humanize.Count(len(gone), "run"), frees, humanize.Bytes(Total(gone)), stayText(p.Stay, p.Kept))
+	return nil
+}
+
+// stayText says how many runs stay, and why.
+func stayText(n int, k engine.Kept) string {
+	if n == 0 {
+		return "no run stays"
+	}
+	text := humanize.Count(n, "run") + " stay"
+	if n == 1 {
+		text += "s"
+	}
+	if why := KeptText(k); why != "" {
+		text += " (" + why + ")"
+	}
+	return text
+}
+
+// KeptText says why runs stay whatever they take.
+func KeptText(k engine.Kept) string {
+	var words []string
+	for _, w := range []struct {
+		n    int
+		Text string
+	}{{k.Live, "live"}, {k.Resumable, "resumable"}, {k.Newest, "among the newest of the loop"}, {k.Unreadable, "unreadable"}} {
+		if w.n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", w.n, w.Text))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// RetainedText says what went and, where the time was too short, who removes the rest; "" where there is nothing to say.
+func RetainedText(gone []engine.Removed, late bool) string {
+	const rest = "loops prune does it at once, a later run continues it."
+	switch {
+	case len(gone) == 0 && late:
+		return "Retention had no time to remove anything: " + rest
+	case len(gone) == 0:
+		return ""
+	}
+	text := fmt.Sprintf("Retention removed %s, %s.", humanize.Count(len(gone), "run"), humanize.Bytes(Total(gone)))
+	if late {
+		text += " There may be more: " + rest
+	}
+	return text
+}
+
+// TellTrees says which work trees runs leave that were removed, and what is in them.
+func TellTrees(page *Page, gone []engine.Removed) {
+	for _, r := range gone {
+		if r.Tree != nil {
+			terminal.SayLines(page.Err, "loops: "+terminal.BlockOf("", TreeLines(*r.Tree)))
+		}
+	}
+}
+
+// ChangeObject is ChangeLine for a program.
+func ChangeObject(c reconcile.Change) any {
+	return value.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
+}
+
+// ChangeLine says what was found out about a run that died, and done.
+func ChangeLine(c reconcile.Change) string {
+	return fmt.Sprintf("%s %s: %s", c.Kind, c.ID, c.Why)
+}
+
+// A PruneShown says how what prune did is shown.
+type PruneShown struct{ DryRun, JSON, Failed bool }

@@ -1,0 +1,136 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/value"
+	"loops/internal/humanize"
+	"loops/internal/inspect"
+	"loops/internal/lookup"
+	"loops/internal/terminal"
+	"loops/persistence"
+)
+
+// A RunTable prints runs.
+type RunTable struct {
+	Page  *Page
+	Costs map[persistence.ID]*inspect.Cost // of each run, where they were asked for
+	Waits map[persistence.ID]*fsm.Wait     // what live runs wait for
+}
+
+// AddCosts reads what runs cost.
+func (t RunTable) AddCosts(ctx context.Context, f project.Finder, runs []persistence.Run, tell lookup.Tell) error {
+	known, err := f.Project.Pricer()
+	if err != nil {
+		return err
+	}
+	for _, r := range runs {
+		sheet, err := lookup.CostSheet(ctx, f, r, known, tell)
+		if err != nil {
+			return err
+		}
+		t.Costs[r.ID] = &sheet.Total
+	}
+	return nil
+}
+
+// RunObject is a run of the table as an object.
+func (t RunTable) RunObject(r persistence.Run) any {
+	m := value.NewMap(
+		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", terminal.OrNull(string(r.Status)), "started_at", terminal.Stamp(r.StartedAt),
+		"iterations", int64(r.Step), "iteration", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", terminal.OrNull(r.Ended), "error", terminal.OrNull(inspect.HonestError(r)),
+		"current_state", r.State, "outcome", inspect.OutcomeNow(r, t.Waits[r.ID]), "reason", terminal.OrNull(inspect.Reason(r)), "ignored_failures", terminal.OrNull(r.Ignored), "merge", terminal.OrNull(r.Merge),
+	)
+	terminal.AddDamage(m, r)
+	terminal.AddOrigin(m, r)
+	AddTree(m, r)
+	if l := t.Costs[r.ID]; l != nil {
+		AddCost(m, l)
+	}
+	return m
+}
+
+func (t RunTable) cost(g Group) *inspect.Cost {
+	if len(t.Costs) == 0 {
+		return nil
+	}
+	sum := &inspect.Cost{}
+	for _, r := range g.Runs {
+		sum.Plus(*t.Costs[r.ID])
+	}
+	return sum
+}
+
+// PrintGroups writes a line for each way in which runs ended.
+func (t RunTable) PrintGroups(all []Group) error {
+	w := tabwriter.NewWriter(t.Page.Out, 0, 4, 2, ' ', 0)
+	head := ""
+	if len(t.Costs) > 0 {
+		head = "COST\t"
+	}
+	terminal.Say(w, "OUTCOME\tRUNS\tSHARE\tP50\tP95\tLONGEST\t%sNEWEST\n", head)
+	for _, g := range all {
+		p50, p95, longest := g.Times()
+		cost := ""
+		if sum := t.cost(g); sum != nil {
+			cost = sum.Text() + "\t"
+		}
+		terminal.Say(w, "%s\t%d\t%s\t%s\t%s\t%s\t%s%s\n", g.Outcome, len(g.Runs), SharePercent(len(g.Runs), g.All), humanize.Duration(p50), humanize.Duration(p95), humanize.Duration(longest), cost, g.Runs[0].ID)
+	}
+	return w.Flush()
+}
+
+// GroupObject is a line of [RunTable.PrintGroups] as an object.
+func (t RunTable) GroupObject(g Group) any {
+	p50, p95, longest := g.Times()
+	m := value.NewMap("outcome", g.Outcome, "runs", int64(len(g.Runs)), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
+		"longest_ms", longest.Milliseconds(), "newest", string(g.Runs[0].ID))
+	if sum := t.cost(g); sum != nil {
+		AddCost(m, sum)
+	}
+	return m
+}
+
+// Print writes a line for each run. On a terminal a reason is cut so that its line fits.
+func (t RunTable) Print(runs []persistence.Run) error {
+	w := tabwriter.NewWriter(t.Page.Out, 0, 4, 2, ' ', 0)
+	head, cost, between := "", "", runColumns
+	if len(t.Costs) > 0 {
+		head, between = "COST\t", runColumns+costColumn
+	}
+	terminal.Say(w, "RUN\tOUTCOME\tSTARTED\tSTEPS\tTIME\t%sREASON\n", head)
+	ids := len("RUN")
+	for _, r := range runs {
+		ids = max(ids, humanize.Width(string(r.ID)))
+	}
+	for _, r := range runs {
+		notes := append(terminal.InProject(r), terminal.DamageNote(r)...)
+		if o := r.Origin; o != nil {
+			notes = append(notes, fmt.Sprintf("fork of %s:%d", o.ID, o.Step))
+		}
+		if reason := inspect.ReasonNow(r, t.Waits[r.ID]); reason != "" {
+			notes = append(notes, reason)
+		}
+		reason := strings.Join(notes, "; ")
+		if room := t.Page.Columns - ids - between; t.Page.Columns > 0 {
+			reason = humanize.Cut(reason, max(leastReason, room))
+		}
+		if head != "" {
+			cost = t.Costs[r.ID].Text() + "\t"
+		}
+		terminal.Say(w, "%s\t%s\t%s\t%d\t%s\t%s%s\n", r.ID, inspect.OutcomeNow(r, t.Waits[r.ID]), humanize.Clock(r.StartedAt), r.Step, humanize.Duration(inspect.Elapsed(r)), cost, humanize.Dash(reason))
+	}
+	return w.Flush()
+}
+
+// What the columns between the id of a run and its reason take at most, and the least that is shown of a reason.
+const (
+	runColumns  = 56
+	costColumn  = 12
+	leastReason = 30
+)
