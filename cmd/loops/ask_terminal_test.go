@@ -191,7 +191,7 @@ func TestAskTheSecondQuestion(t *testing.T) {
 func TestAnswerAsksAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ typed, want string }{{"n\n", "approve is a choice to be confirmed"}, {"y\n", "Answered prod of two-"}} {
-		x := newTypist(t, "sh", "-c", `"$1" run two --park -q; "$1" answer two approve --question $("$1" answer two | grep -o '/1+prod/1:[12]')`, "sh", binary(t))
+		x := newTypist(t, "sh", "-c", `"$1" run two --park -q; "$1" answer two approve --question $("$1" answer two | grep -o '1/prod/1:[12]')`, "sh", binary(t))
 		x.until("Answer approve? [y/N] ", 1)
 		x.types(c.typed)
 		if out := x.ends(); !strings.Contains(out, c.want) {
