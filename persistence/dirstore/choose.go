@@ -139,12 +139,16 @@ const (
 // sift asks the digests of folders, newest first, whether the filter selects them, and returns them.
 func (ch *choice) sift(folders []folder) ([]verdict, []digested) {
 	verdicts, states, digests := make([]verdict, len(folders)), make([]disk.Stamp, len(folders)), make([]digested, len(folders))
+	damaged := map[int]disk.Stamp{} // of their journals: what such a run is follows from that, too
 	for i, f := range folders {
 		state, body, ok := ch.c.digests.Seek(f.path)
 		if !ok {
 			continue
 		}
 		if g, is := f.ofDigest(body); is {
+			if len(g.damage) > 0 {
+				damaged[i] = g.stamp
+			}
 			if states[i], verdicts[i] = state, rejected; ch.q.Matches(g.run) {
 				digests[i], verdicts[i] = g, matches
 			}
@@ -156,6 +160,10 @@ func (ch *choice) sift(folders []folder) ([]verdict, []digested) {
 		}
 		if now, regular, ok := disk.StampOf(ch.c.statePath(folders[i].path)); !ok || !regular || now != states[i] {
 			verdicts[i], digests[i] = unknown, digested{}
+		} else if was, is := damaged[i]; is {
+			if now, regular, ok := disk.StampOf(filepath.Join(ch.c.history, folders[i].path, "events.jsonl")); !ok || !regular || now != was {
+				verdicts[i], digests[i] = unknown, digested{}
+			}
 		}
 	})
 	return verdicts, digests
@@ -182,6 +190,21 @@ func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run, journa
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.digested[p.folder] = index.Digest{State: state, Body: body}
+	}
+}
+
+// noteDamaged keeps what a listing returns of a damaged run, so that the next one need not read all of its journal. It holds as long as the
+// state file and the journal are the files that were read; what another file, or the right to read one, has to do with is not kept.
+func (c *cache) noteDamaged(p place, state disk.Stamp, r *persistence.Run) {
+	journal, regular, ok := disk.StampOf(p.events)
+	if c == nil || c.digested == nil || state == (disk.Stamp{}) || !ok || !regular || r.Unread != nil || disk.Exists(p.parts) ||
+		strings.ContainsRune(p.folder, filepath.Separator) || !old(state) || !old(journal) {
+		return
+	}
+	if body, ok := digestOfDamaged(p, r, journal); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.digested[p.folder] = index.Digest{State: state, Journal: journal, Body: body}
 	}
 }
 

@@ -17,17 +17,24 @@ type digested struct {
 	run     persistence.Run // what filters ask of it, or all that a listing returns of it
 	listed  bool            // all
 	journal int64           // length of its journal, of one part; where listed
+	damage  []string        // of a damaged run, what is wrong: behind the first letter of the file, without its path, which may change
+	stamp   disk.Stamp      // of its journal; where it is damaged
 }
+
+// Flags of a digest, beside those of the run.
+const (
+	flagListed  = 1 << 3
+	flagDamaged = 1 << 4 // an earlier version does not read these
+)
 
 // digestOf writes what filters ask of a run in the archive, and what else a listing returns of it, if that can be said.
 func digestOf(p place, r *persistence.Run, journal int64, part int) []byte {
-	const listed = 1 << 3
 	b := appendDigest(nil, r)
 	if part != 0 {
 		return b
 	}
 	whole := appendListed(b[:len(b):len(b)], r, journal)
-	whole[0] |= listed // the flags are one byte
+	whole[0] |= flagListed // the flags are one byte
 	f := makeFolder(p.folder, p.folder)
 	if g, ok := f.ofDigest(string(whole)); ok && len(whole) <= mostDigest {
 		if again := g.in(p); reflect.DeepEqual(&again, r) {
@@ -37,10 +44,40 @@ func digestOf(p place, r *persistence.Run, journal int64, part int) []byte {
 	return b
 }
 
+// digestOfDamaged writes what a listing returns of a damaged run whose journal has that stamp, if that can be said.
+func digestOfDamaged(p place, r *persistence.Run, journal disk.Stamp) ([]byte, bool) {
+	b := appendListed(appendDigest(nil, r), r, journal.Size)
+	b[0] |= flagListed | flagDamaged
+	for _, n := range []uint64{journal.Dev, journal.Ino, uint64(journal.Modified), uint64(journal.Changed)} { //nolint:gosec // they are read so
+		b = binary.AppendUvarint(b, n)
+	}
+	b = binary.AppendUvarint(b, uint64(len(r.Damage)))
+	for _, d := range r.Damage {
+		what, file := "", ""
+		if what, file = strings.TrimPrefix(d, p.state), "s"; len(what) == len(d) {
+			if what, file = strings.TrimPrefix(d, p.events), "e"; len(what) == len(d) {
+				return nil, false // of another file
+			}
+		}
+		b = append(append(binary.AppendUvarint(b, uint64(len(what)+1)), file...), what...)
+	}
+	f := makeFolder(p.folder, p.folder)
+	g, ok := f.ofDigest(string(b))
+	if !ok || len(b) > mostDigest {
+		return nil, false
+	}
+	again := g.in(p)
+	return b, reflect.DeepEqual(&again, r)
+}
+
 // in returns the run of a listed digest, whose files are in a place.
 func (g *digested) in(p place) persistence.Run {
 	r := g.run
 	r.Events, r.Log = p.events, p.state
+	r.Damage = nil
+	for _, d := range g.damage {
+		r.Damage = append(r.Damage, map[byte]string{'s': p.state, 'e': p.events}[d[0]]+d[1:])
+	}
 	return r
 }
 
@@ -51,6 +88,12 @@ func (d *Store) digestedRun(f folder) (persistence.Run, bool) {
 		return persistence.Run{}, false
 	}
 	p := d.archivedPlace(f.digest.run.ID, f.path)
+	if len(f.digest.damage) > 0 {
+		if now, regular, ok := disk.StampOf(p.events); !ok || !regular || now != f.digest.stamp || disk.Exists(p.aside) || disk.Exists(p.parts) {
+			return persistence.Run{}, false
+		}
+		return f.digest.in(p), true
+	}
 	if size, ok := disk.IsRegular(p.events); !ok || size != f.digest.journal || disk.Exists(p.aside) {
 		return persistence.Run{}, false
 	}
@@ -99,7 +142,7 @@ func (f *folder) ofDigest(body string) (g digested, ok bool) {
 	r := &g.run
 	flags := p.number()
 	r.Limited, r.Refused, r.Resumable, r.Archived = flags&1 != 0, flags&2 != 0, flags&4 != 0, true
-	g.listed = flags&8 != 0
+	g.listed = flags&flagListed != 0
 	r.Step, r.Passes, r.MaxSteps = int(p.signed()), int(p.signed()), int(p.signed())
 	r.StartedAt, r.UpdatedAt = p.time(), p.time()
 	r.Elapsed, r.Owner.PID = time.Duration(p.signed()), int(p.signed())
@@ -115,6 +158,17 @@ func (f *folder) ofDigest(body string) (g digested, ok bool) {
 			m, is := v.(*value.Map)
 			r.Options, p.bad = m, p.bad || err != nil || !is
 		}
+	}
+	if flags&flagDamaged != 0 {
+		g.stamp = disk.Stamp{Dev: p.number(), Ino: p.number(), Size: g.journal, Modified: int64(p.number()), Changed: int64(p.number())} //nolint:gosec // they were written so
+		for range min(p.number(), mostDigest) {
+			d := p.string()
+			if p.bad = p.bad || d == "" || d[0] != 's' && d[0] != 'e'; p.bad {
+				break
+			}
+			g.damage = append(g.damage, d)
+		}
+		r.Damage, p.bad = g.damage, p.bad || len(g.damage) == 0 // as many as filters see
 	}
 	return g, !p.bad && p.text == "" && strings.HasPrefix(f.key, r.RunID)
 }

@@ -317,7 +317,11 @@ func (d *Store) archivedRun(f folder, keep bool, c *cache) (persistence.Run, boo
 	l.runID = runID
 	r := p.run(l)
 	r.Resumable = r.Resumable && !l.foreign
-	if l.whole && !l.foreign && len(r.Damage) == 0 {
+	switch {
+	case l.foreign:
+	case len(r.Damage) > 0 && !l.unreadable:
+		c.noteDamaged(p, l.stamp, &r)
+	case len(r.Damage) == 0 && l.whole:
 		c.noteDigest(p, l.stamp, &r, l.journal, l.part)
 	}
 	if keep {

@@ -52,6 +52,7 @@ type loaded struct {
 	logEnd     int64
 	closed     error      // why the events cannot be read: what the state file says is shown, but not relied upon
 	view       error      // why what the state file holds cannot be believed
+	unreadable bool       // the state file was not read: another look, or another user, may read it
 	skimmed    bool       // of whole: the values of heavy keys were not read
 	viewed     bool       // the state file holds an object
 	stamp      disk.Stamp // of the state file
@@ -203,6 +204,7 @@ func (l *loaded) readStateBy(path string, part func([]byte) []byte) (flat *value
 			return nil, false
 		}
 		if err != nil {
+			l.unreadable = true
 			l.note(path, "%s", disk.Reason(err))
 			return nil, false
 		}

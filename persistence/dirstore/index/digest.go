@@ -29,8 +29,9 @@ type Digests struct {
 
 // A Digest is made of the state file with that stamp. What is in it only its maker knows.
 type Digest struct {
-	State disk.Stamp
-	Body  []byte
+	State   disk.Stamp
+	Journal disk.Stamp // of another file that it was made of, whose stamp is in Body; zero = of none. It must be settled to be kept, too
+	Body    []byte
 }
 
 const (
@@ -210,7 +211,7 @@ func SaveDigests(path string, began time.Time, made map[string]Digest, names str
 		if old.name == name {
 			old.next()
 		}
-		if now, ok := stamp(name); ok && now == made[name].State && c.settled(now) && there(name) && len(out) < mostDigests {
+		if now, ok := stamp(name); ok && now == made[name].State && c.settled(now) && (made[name].Journal == disk.Stamp{} || c.settled(made[name].Journal)) && there(name) && len(out) < mostDigests {
 			out = appendRecord(out, name, made[name])
 		}
 	}
