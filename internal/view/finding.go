@@ -9,13 +9,13 @@ import (
 
 // PrintFinding writes a finding of doctor at once.
 func PrintFinding(page *Page, f doctor.Finding) {
-	word := fmt.Sprintf("%-7s", f.Level)
-	switch f.Level {
+	word := fmt.Sprintf("%-7s", f.Mark())
+	switch f.Mark() {
 	case doctor.OK:
 		word = page.Paint.Green(word)
 	case doctor.Warning:
 		word = page.Paint.Amber(word)
-	default:
+	case doctor.Problem:
 		word = page.Paint.Red(word)
 	}
 	line := fmt.Sprintf("%s  %-9s  %s", word, f.Check, f.Text)
