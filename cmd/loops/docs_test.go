@@ -16,7 +16,7 @@ import (
 	"loops/internal/testenv"
 )
 
-// An example is one YAML block of docs/language.md, with what is around it.
+// An example is one YAML block of a page, with what is around it.
 type example struct {
 	line  int    // of the page
 	file  string // named above the block; "" is .loops/NAME.yaml
@@ -64,16 +64,29 @@ func pageBlocks(t *testing.T, page string) []example {
 	return list
 }
 
-func TestLanguagePage(t *testing.T) { runPage(t, "../../docs/language.md", 25) }
+func TestLanguagePages(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/language/*.md")
+	must(t, err)
+	n := 0
+	for _, page := range pages {
+		n += runPage(t, page)
+	}
+	if n < 100 {
+		t.Errorf("only %d examples in %d pages", n, len(pages))
+	}
+}
 
-func TestAgentsPage(t *testing.T) { runPage(t, "../../docs/agents.md", 3) }
+func TestAgentsPage(t *testing.T) {
+	if n := runPage(t, "../../docs/agents.md"); n < 3 {
+		t.Errorf("only %d examples", n)
+	}
+}
 
-// runPage runs every YAML block of a page, of which there are so many at least. A block with a file name above it is
+// runPage runs every YAML block of a page, and returns how many say how their runs end. A block with a file name above it is
 // written to that file for the next block that says how its run ends.
-func runPage(t *testing.T, page string, least int) {
+func runPage(t *testing.T, page string) (n int) {
 	t.Helper()
 	files := map[string]string{}
-	n := 0
 	for _, e := range pageBlocks(t, page) {
 		name := nameLine.FindStringSubmatch(e.text)
 		switch {
@@ -91,7 +104,7 @@ func runPage(t *testing.T, page string, least int) {
 		n++
 		all := files
 		files = map[string]string{}
-		t.Run(fmt.Sprintf("line %d %s", e.line, filepath.Base(e.file)), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s line %d %s", filepath.Base(page), e.line, filepath.Base(e.file)), func(t *testing.T) {
 			t.Parallel()
 			for _, want := range e.wants {
 				e.run(t, all, want)
@@ -101,9 +114,7 @@ func runPage(t *testing.T, page string, least int) {
 	if len(files) > 0 {
 		t.Errorf("%s: files that no loop uses: %v", page, files)
 	}
-	if n < least {
-		t.Errorf("%s: only %d examples", page, n)
-	}
+	return n
 }
 
 // run does what the line behind a block says, in a project of its own that is a git repository.
