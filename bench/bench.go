@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"loops/internal/pgtest"
+	"loops/internal/testenv"
 )
 
 // A bench runs the program in fresh project folders below dir.
@@ -33,7 +33,7 @@ type bench struct {
 	pastDir    string         // the project with a run of manySteps, likewise
 	idle       string         // a Go program that does nothing, likewise
 	longList   longList       // the project with a run that was killed at the end of a long list, likewise
-	postgres   *pgtest.Server
+	postgres   *testenv.PostgresServer
 }
 
 // spawns runs bash -c script n times the plain way, with pipes that are read and a process group of its own, and

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"loops/internal/pgtest"
+	"loops/internal/testenv"
 )
 
 // store returns the flags that have runs recorded in one of the stores, in a fresh database of the project.
@@ -15,8 +15,8 @@ func (b *bench) store(name string) ([]string, error) {
 		return []string{"--store", "sqlite:.loops/runs.db"}, nil
 	case "postgres":
 		if b.postgres == nil {
-			s, err := pgtest.Start(context.Background(), "listen_addresses = '127.0.0.1'")
-			if errors.Is(err, pgtest.ErrMissing) {
+			s, err := testenv.StartPostgres(context.Background(), "listen_addresses = '127.0.0.1'")
+			if errors.Is(err, testenv.ErrNoPostgres) {
 				return nil, &missingError{what: err.Error()}
 			}
 			if err != nil {

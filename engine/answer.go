@@ -60,11 +60,11 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	if m == nil && err != nil {
 		return Answered{}, store.Failed(err)
 	}
-	s.From = cmp.Or(s.From, User())
+	s.From, s.Address = cmp.Or(s.From, User()), fsm.RecordedAddress(s.Address)
 	given := Answered{Answer: s, Run: a.Before}
 	open := m.Questions()
 	if s.Address != "" && !slices.ContainsFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address == s.Address }) {
-		if err := a.answeredFirst(ctx, s.Address, "question "+humanize.Quote(s.Address), 0); err != nil {
+		if err := a.answeredFirst(ctx, s.Address, "question "+humanize.Quote(fsm.ShownAddress(s.Address)), 0); err != nil {
 			return given, err
 		}
 	}
@@ -93,7 +93,7 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 		return given, refuse(Usage, "%v", err)
 	}
 	if !s.Confirmed && given.Question.Confirms(given.Choice) {
-		again := Do(OpAnswer, string(id), Setting{SetQuestion, given.Question.Address}, Setting{SetYes, ""})
+		again := Do(OpAnswer, string(id), Setting{SetQuestion, fsm.ShownAddress(given.Question.Address)}, Setting{SetYes, ""})
 		return given, &Refusal{Kind: Usage, Err: ErrUnconfirmed, Text: textf("%s is a choice to be confirmed: %s %s", given.Choice, again, given.Choice)}
 	}
 	if err := a.first(ctx, given.Question, 0); err != nil {
@@ -141,7 +141,7 @@ func (a *asking) meant(ctx context.Context, m *fsm.Snapshot, unanswered []*fsm.O
 	if s.Address != "" {
 		i := slices.IndexFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address == s.Address })
 		if i < 0 {
-			return nil, refuse(NotFound, "run %s asks no question %s%s", a.id, humanize.Quote(s.Address), a.commands("; it asks:", unanswered, s))
+			return nil, refuse(NotFound, "run %s asks no question %s%s", a.id, humanize.Quote(fsm.ShownAddress(s.Address)), a.commands("; it asks:", unanswered, s))
 		}
 		return open[i], nil
 	}
@@ -173,7 +173,7 @@ func (a *asking) commands(front string, questions []*fsm.OpenQuestion, s Answer)
 
 // AnswerRemedy returns the command that answers the question of a run at an address; the choice is to be added.
 func AnswerRemedy(run, address string) Remedy {
-	return Do(OpAnswer, run, Setting{SetQuestion, address})
+	return Do(OpAnswer, run, Setting{SetQuestion, fsm.ShownAddress(address)})
 }
 
 // How much of a question is kept with its answer, and repeated in a message, in bytes.

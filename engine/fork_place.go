@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strconv"
-	"strings"
 
 	"loops/engine/project"
 	"loops/fsm"
@@ -116,8 +115,8 @@ func (r *forkSearch) take(e fsm.Event) {
 	if p.State == r.at {
 		r.visit = p
 	}
-	switch step, err := strconv.Atoi(r.at); {
-	case err != nil:
+	switch step := ownStep(r.at); {
+	case step == 0:
 	case p.Step == step:
 		r.found = cmp.Or(r.found, p)
 	case p.Step > step:
@@ -127,6 +126,14 @@ func (r *forkSearch) take(e fsm.Event) {
 
 // at is the setting that forks a run at a step.
 func at(step int) Setting { return Setting{SetAt, strconv.Itoa(step)} }
+
+// ownStep returns the step of the run itself that an address names; 0 = it is no such address.
+func ownStep(address string) int {
+	if a, ok := fsm.ParseAddress(address); ok && a.Step() && len(a.Hops) == 1 {
+		return a.Hops[0].Step
+	}
+	return 0
+}
 
 // step reads where the run is to be forked.
 func (r *forkSearch) step() (int, error) {
@@ -141,13 +148,13 @@ func (r *forkSearch) step() (int, error) {
 		}
 		return r.last.Step, nil
 	}
-	if n, err := strconv.Atoi(given); err == nil && n > 0 {
+	if n := ownStep(given); n > 0 {
 		return n, nil
 	}
-	if outer, _, inside := strings.Cut(given, "."); inside {
-		if n, err := strconv.Atoi(outer); err == nil && n > 0 {
-			return 0, misuse(see, "%s: a run is forked at a step of its own; %s does all of step %d again, with its sub-loop", Setting{SetAt, given}, at(n), n)
-		}
+	if a, ok := fsm.ParseAddress(given); ok {
+		n := a.Hops[0].Step
+		return 0, misuse(see, "%s: a run is forked at a step of its own; %s does all of step %d again, with its %s", Setting{SetAt, given}, at(n), n,
+			map[bool]string{true: "sub-loop", false: "branches and items"}[a.Hops[0].Branch == ""])
 	}
 	if r.visit != nil {
 		return r.visit.Step, nil

@@ -10,7 +10,7 @@ import (
 
 	"loops/internal/config"
 	"loops/persistence"
-	"loops/persistence/dirstore/ledger"
+	"loops/persistence/dirstore"
 )
 
 // A wallet is a purse whose clock and settings the test sets.
@@ -33,7 +33,7 @@ func TestFull(t *testing.T) {
 	begin := time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC)
 	now := begin
 	settings := config.Spend{Project: config.SpendRate{PerHour: 10, PerDay: 30}, All: config.SpendRate{PerHour: 12}}
-	shop, api, user := ledger.Of(t.TempDir()), ledger.Of(t.TempDir()), ledger.Of(t.TempDir())
+	shop, api, user := dirstore.LedgerOf(t.TempDir()), dirstore.LedgerOf(t.TempDir()), dirstore.LedgerOf(t.TempDir())
 	one, two, other := wallet("one", &now, &settings, shop, user), wallet("two", &now, &settings, shop, user), wallet("other", &now, &settings, api, user)
 	full := func(p *Purse, want string, until time.Time) {
 		t.Helper()
@@ -75,7 +75,7 @@ func TestFull(t *testing.T) {
 func TestTenTimesTenCents(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC)
-	p := wallet("one", &now, &config.Spend{Project: config.SpendRate{PerHour: 1}}, ledger.Of(t.TempDir()), nil)
+	p := wallet("one", &now, &config.Spend{Project: config.SpendRate{PerHour: 1}}, dirstore.LedgerOf(t.TempDir()), nil)
 	for range 10 {
 		if why, _ := p.Full(t.Context()); why != "" {
 			t.Fatal("too early:", why)
@@ -93,7 +93,7 @@ func TestDamaged(t *testing.T) {
 	now := time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC)
 	settings := config.Spend{Project: config.SpendRate{PerHour: 10}}
 	dir := t.TempDir()
-	p := wallet("one", &now, &settings, ledger.Of(dir), nil)
+	p := wallet("one", &now, &settings, dirstore.LedgerOf(dir), nil)
 	must(t, p.Spent(1))
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*", "*.json"))
 	if must(t, err); len(files) != 1 {

@@ -144,6 +144,19 @@ func (l *Loop) Inner(state, branch string, c *Child, lib Library) (*Loop, error)
 	return nil, nil
 }
 
+// Ran returns what a state runs inside, "" being its sub-loop: the name of the loop or, for a branch or an item with an action, the loop of
+// one state that it is. Both are missing where the state has no such branch.
+func (l *Loop) Ran(state, branch string) (name string, inline *Loop) {
+	st := branchState(l.States[state], branch)
+	switch {
+	case st == nil:
+		return "", nil
+	case branch == "" || st.Loop != "":
+		return st.Loop, nil
+	}
+	return "", inlineLoop(st, l)
+}
+
 // inlineLoop is the loop of one state that a branch with an action is, or an item with one: it ends in a state named by its verdict.
 // What limits the loop around it as a whole is not in it.
 func inlineLoop(state *State, around *Loop) *Loop {

@@ -154,7 +154,7 @@ func TestAskLeftOpen(t *testing.T) {
 	x := newTypist(t, "run", "ship")
 	x.until("answer> ", 1)
 	x.types("q\n")
-	x.until("The question stays open. To answer it later: loops answer --question /1:1 ship-", 1)
+	x.until("The question stays open. To answer it later: loops answer --question 1:1 ship-", 1)
 	if out := x.elsewhere("answer"); !strings.Contains(out, "Ship it?") {
 		t.Errorf("loops answer lists:\n%s", out)
 	}
@@ -170,7 +170,7 @@ func TestAskTheSecondQuestion(t *testing.T) {
 	x := newTypist(t, "run", "two")
 	x.until("answer> ", 1)
 	x.types("q\n")
-	x.until("The question stays open. To answer it later: loops answer --question /1+", 1)
+	x.until("The question stays open. To answer it later: loops answer --question 1/", 1)
 	left := regexp.MustCompile(`later: loops answer --question (\S+)`).FindStringSubmatch(x.shown())[1]
 	x.until("answer> ", 2)
 	x.types("approve\n")
@@ -191,7 +191,7 @@ func TestAskTheSecondQuestion(t *testing.T) {
 func TestAnswerAsksAgain(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ typed, want string }{{"n\n", "approve is a choice to be confirmed"}, {"y\n", "Answered prod of two-"}} {
-		x := newTypist(t, "sh", "-c", `"$1" run two --park -q; "$1" answer two approve --question $("$1" answer two | grep -o '/1+prod/1:[12]')`, "sh", binary(t))
+		x := newTypist(t, "sh", "-c", `"$1" run two --park -q; "$1" answer two approve --question $("$1" answer two | grep -o '1/prod/1:[12]')`, "sh", binary(t))
 		x.until("Answer approve? [y/N] ", 1)
 		x.types(c.typed)
 		if out := x.ends(); !strings.Contains(out, c.want) {

@@ -16,7 +16,6 @@ import (
 	"syscall"
 	"testing"
 
-	"loops/internal/pgtest"
 	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
@@ -62,7 +61,7 @@ func newCutProject(t *testing.T, store string) cutProject {
 	t.Helper()
 	p := cutProject{crashDir: crashDir{t.TempDir(), store}, ids: map[string]string{}}
 	if store == "postgres" {
-		p.server = &cutServer{Server: ownPostgres(t, "fsync = off", "full_page_writes = off", "autovacuum = off")} // no power is lost
+		p.server = &cutServer{PostgresServer: ownPostgres(t, "fsync = off", "full_page_writes = off", "autovacuum = off")} // no power is lost
 		p.store = p.server.database(t, "template1")
 	}
 	must(t, os.Mkdir(filepath.Join(p.cwd, ".loops"), 0o755))
@@ -147,7 +146,7 @@ const cutLease = "lease=2s&connect_timeout=30"
 
 // A cutServer has a database for each copy of a project.
 type cutServer struct {
-	*pgtest.Server
+	*testenv.PostgresServer
 	made atomic.Int64
 }
 

@@ -67,54 +67,49 @@ func pageBlocks(t *testing.T, page string) []example {
 func TestLanguagePages(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/language/*.md")
 	must(t, err)
-	n := 0
-	for _, page := range pages {
-		n += runPage(t, page)
-	}
-	if n < 100 {
-		t.Errorf("only %d examples in %d pages", n, len(pages))
-	}
+	runPages(t, 25, pages...)
 }
 
-func TestAgentsPage(t *testing.T) {
-	if n := runPage(t, "../../docs/agents.md"); n < 3 {
-		t.Errorf("only %d examples", n)
-	}
-}
+func TestAgentsPage(t *testing.T) { runPages(t, 3, "../../docs/agents.md") }
 
-// runPage runs every YAML block of a page, and returns how many say how their runs end. A block with a file name above it is
+// runPages runs every YAML block of pages, of which there are so many at least. A block with a file name above it is
 // written to that file for the next block that says how its run ends.
-func runPage(t *testing.T, page string) (n int) {
+func runPages(t *testing.T, least int, pages ...string) {
 	t.Helper()
 	files := map[string]string{}
-	for _, e := range pageBlocks(t, page) {
-		name := nameLine.FindStringSubmatch(e.text)
-		switch {
-		case e.file != "":
-		case name == nil:
-			t.Errorf("%s:%d: a block that is no loop needs the name of its file above it", page, e.line)
-			continue
-		default:
-			e.file = ".loops/" + name[1] + ".yaml"
-		}
-		files[e.file] = e.text
-		if e.wants == nil {
-			continue
-		}
-		n++
-		all := files
-		files = map[string]string{}
-		t.Run(fmt.Sprintf("%s line %d %s", filepath.Base(page), e.line, filepath.Base(e.file)), func(t *testing.T) {
-			t.Parallel()
-			for _, want := range e.wants {
-				e.run(t, all, want)
+	n := 0
+	for _, page := range pages {
+		for _, e := range pageBlocks(t, page) {
+			name := nameLine.FindStringSubmatch(e.text)
+			switch {
+			case e.file != "":
+			case name == nil:
+				t.Errorf("%s:%d: a block that is no loop needs the name of its file above it", page, e.line)
+				continue
+			default:
+				e.file = ".loops/" + name[1] + ".yaml"
 			}
-		})
+			files[e.file] = e.text
+			if e.wants == nil {
+				continue
+			}
+			n++
+			all := files
+			files = map[string]string{}
+			t.Run(fmt.Sprintf("%s line %d %s", filepath.Base(page), e.line, filepath.Base(e.file)), func(t *testing.T) {
+				t.Parallel()
+				for _, want := range e.wants {
+					e.run(t, all, want)
+				}
+			})
+		}
 	}
 	if len(files) > 0 {
-		t.Errorf("%s: files that no loop uses: %v", page, files)
+		t.Errorf("%v: files that no loop uses: %v", pages, files)
 	}
-	return n
+	if n < least {
+		t.Errorf("%v: only %d examples", pages, n)
+	}
 }
 
 // run does what the line behind a block says, in a project of its own that is a git repository.

@@ -14,7 +14,7 @@ import (
 	"loops/internal/testenv"
 
 	"loops/persistence"
-	ledgerfiles "loops/persistence/dirstore/ledger"
+	ledgerfiles "loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
 )
 
@@ -29,7 +29,7 @@ func TestServeFiresEachScheduleOnce(t *testing.T) {
 		t.Run(store+" "+c.catchUp, func(t *testing.T) {
 			dir := serveDir(t)
 			must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
-			var record persistence.Ledger = ledgerfiles.Of(filepath.Join(dir, ".loops"))
+			var record persistence.Ledger = ledgerfiles.LedgerOf(filepath.Join(dir, ".loops"))
 			if store != "dir" {
 				s, err := sqlstore.Open(t.Context(), "sqlite:"+filepath.Join(dir, ".loops", "runs.db"))
 				must(t, err)
@@ -155,7 +155,7 @@ func TestScheduleFire(t *testing.T) {
 	if out := fire(); out != "" { // it counts from here on
 		t.Errorf("the first call says %s", out)
 	}
-	record := ledgerfiles.Of(filepath.Join(dir, ".loops"))
+	record := ledgerfiles.LedgerOf(filepath.Join(dir, ".loops"))
 	missNightly(t, record)
 	said := make(chan string, 2)
 	for range 2 {

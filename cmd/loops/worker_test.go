@@ -14,15 +14,13 @@ import (
 	"time"
 
 	"loops/internal/testenv"
-
-	"loops/internal/pgtest"
 )
 
 // A fleet is a project whose runs are in a schema of PostgreSQL, and workers of it.
 type fleet struct {
 	t          *testing.T
 	dir, store string
-	server     *pgtest.Server
+	server     *testenv.PostgresServer
 	env        []string // beside that of the test
 }
 
@@ -35,7 +33,7 @@ func newFleet(t *testing.T, lease string) fleet {
 }
 
 // fleetOn returns a fleet whose server the test may change and stop, if it is its own.
-func fleetOn(t *testing.T, server *pgtest.Server, lease string) fleet {
+func fleetOn(t *testing.T, server *testenv.PostgresServer, lease string) fleet {
 	t.Helper()
 	f := fleet{t, t.TempDir(), server.URL("fleet") + "&connect_timeout=30&lease=" + lease, server, nil}
 	must(t, os.Mkdir(filepath.Join(f.dir, ".loops"), 0o755))

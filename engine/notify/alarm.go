@@ -116,7 +116,7 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 		}
 		for _, q := range asked {
 			if since := q.Question.Wait.Since; now.Sub(since) >= conf.Alarm.Waiting {
-				text := fmt.Sprintf("run %s has been asking for %s (question %s): %s", q.Run.ID, humanize.Duration(now.Sub(since).Truncate(time.Second)), q.Question.Address,
+				text := fmt.Sprintf("run %s has been asking for %s (question %s): %s", q.Run.ID, humanize.Duration(now.Sub(since).Truncate(time.Second)), fsm.ShownAddress(q.Question.Address),
 					humanize.Joined(q.Question.Question))
 				add(string(q.Run.ID)+"/"+q.Question.Address, Alarm{Kind: Waiting, Run: q.Run.ID, Loop: q.Run.Loop, Since: since, Text: text})
 			}

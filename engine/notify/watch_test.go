@@ -12,7 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/engine/trigger"
 	"loops/persistence"
-	"loops/persistence/dirstore/ledger"
+	"loops/persistence/dirstore"
 )
 
 // A site is a project with one schedule, whose last time was missed or not.
@@ -36,7 +36,7 @@ func (s *site) must(err error) {
 	}
 }
 
-func (s *site) ledger() persistence.Ledger { return ledger.Of(filepath.Join(s.dir, ".loops")) }
+func (s *site) ledger() persistence.Ledger { return dirstore.LedgerOf(filepath.Join(s.dir, ".loops")) }
 
 // time puts on record what became of a time of the schedule.
 func (s *site) time(day int, state string) {

@@ -11,7 +11,7 @@ import (
 
 	"loops/internal/config"
 	"loops/internal/disk"
-	"loops/persistence/dirstore/ledger"
+	"loops/persistence/dirstore"
 )
 
 // answerKeyFile is the file of the key in the folder of the ledger, which git leaves out.
@@ -35,7 +35,7 @@ func (p *Project) AnswerKeyFile() string {
 	if conf, _ := p.Declared(); conf.AnswerLinks.File != "" {
 		return conf.AnswerLinks.File
 	}
-	return filepath.Join(p.Loops, ledger.Folder, answerKeyFile)
+	return filepath.Join(p.Loops, dirstore.LedgerFolder, answerKeyFile)
 }
 
 // AnswerKey returns the key that signs the links by which questions are answered: that of the file in the settings, or one of the project.
@@ -45,7 +45,7 @@ func (p *Project) AnswerKey(make bool) (string, error) {
 	if conf.AnswerLinks.File != "" {
 		return config.Secret{File: conf.AnswerLinks.File}.Read(nil)
 	}
-	dir := filepath.Join(p.Loops, ledger.Folder)
+	dir := filepath.Join(p.Loops, dirstore.LedgerFolder)
 	path := filepath.Join(dir, answerKeyFile)
 	key, err := config.Secret{File: path}.Read(nil)
 	if !make || !errors.Is(err, fs.ErrNotExist) {

@@ -5,7 +5,7 @@ import (
 
 	"loops/internal/config"
 	"loops/persistence"
-	"loops/persistence/dirstore/ledger"
+	"loops/persistence/dirstore"
 )
 
 // Ledger returns the ledger of the project, which is closed with the records. In a database it is that of all projects with the name
@@ -14,13 +14,13 @@ func (r *Records) Ledger() persistence.Ledger {
 	if d, ok := r.Store.(Database); ok {
 		return d.Ledger(r.Project.LedgerName())
 	}
-	return ledger.Of(r.Project.Loops)
+	return dirstore.LedgerOf(r.Project.Loops)
 }
 
 // UserLedger returns the ledger of a user on this machine, whatever the project; nil = there is no home to keep it in.
 func (p *Project) UserLedger(kind string) persistence.Ledger {
 	if dir := config.StateDir(p.getenv, kind); dir != "" {
-		return ledger.Of(dir)
+		return dirstore.LedgerOf(dir)
 	}
 	return nil
 }

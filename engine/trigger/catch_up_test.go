@@ -13,7 +13,7 @@ import (
 
 	"loops/fsm"
 	"loops/persistence"
-	"loops/persistence/dirstore/ledger"
+	"loops/persistence/dirstore"
 )
 
 // A memoryLedger is a ledger in memory: a month of hours stays on record, and is read at each look.
@@ -158,7 +158,7 @@ func (s *simulation) checkAll(begin time.Time) {
 func TestCatchUpAll(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]persistence.Ledger{
-		"files":  ledger.Of(filepath.Join(t.TempDir(), ".loops")),
+		"files":  dirstore.LedgerOf(filepath.Join(t.TempDir(), ".loops")),
 		"SQLite": database(t, "sqlite:"+filepath.Join(t.TempDir(), "runs.db"))(),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"loops/engine/trigger"
-	"loops/internal/pgtest"
 	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
@@ -22,9 +21,9 @@ import (
 
 var (
 	used   atomic.Bool
-	server = sync.OnceValues(func() (*pgtest.Server, error) {
+	server = sync.OnceValues(func() (*testenv.PostgresServer, error) {
 		used.Store(true)
-		return pgtest.Start(context.Background(), pgtest.Quick...)
+		return testenv.StartPostgres(context.Background(), testenv.QuickSettings...)
 	})
 	schemas atomic.Int64
 )
@@ -46,7 +45,7 @@ func TestMain(m *testing.M) {
 func database(t *testing.T) string {
 	t.Helper()
 	s, err := server()
-	if errors.Is(err, pgtest.ErrMissing) {
+	if errors.Is(err, testenv.ErrNoPostgres) {
 		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	must(t, err)

@@ -11,7 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
-	"loops/persistence/dirstore/ledger"
+	"loops/persistence/dirstore"
 )
 
 // A clock that was two hours ahead was set back: schedules fired nothing until it had caught up, with "NEXT in 803ms". (35 1.14)
@@ -19,7 +19,7 @@ func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	stores := map[string]func(*testing.T) func() persistence.Ledger{
 		"files": func(t *testing.T) func() persistence.Ledger {
-			l := ledger.Of(filepath.Join(t.TempDir(), ".loops"))
+			l := dirstore.LedgerOf(filepath.Join(t.TempDir(), ".loops"))
 			return func() persistence.Ledger { return l }
 		},
 		"SQLite": func(t *testing.T) func() persistence.Ledger {

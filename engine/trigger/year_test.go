@@ -11,10 +11,9 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/pgtest"
 	"loops/internal/testenv"
 	"loops/persistence"
-	"loops/persistence/dirstore/ledger"
+	"loops/persistence/dirstore"
 	"loops/persistence/sqlstore"
 )
 
@@ -269,7 +268,7 @@ func TestYearWithTwoServersKilled(t *testing.T) {
 	}{
 		{"files", func(t *testing.T) func() persistence.Ledger {
 			loops := filepath.Join(t.TempDir(), ".loops")
-			return func() persistence.Ledger { return ledger.Of(loops) }
+			return func() persistence.Ledger { return dirstore.LedgerOf(loops) }
 		}},
 		{"SQLite", func(t *testing.T) func() persistence.Ledger {
 			return database(t, "sqlite:"+filepath.Join(t.TempDir(), "runs.db"))
@@ -318,8 +317,8 @@ func upTo(most time.Duration) func(*rand.Rand) time.Duration {
 // postgres returns the location of a real server for this test.
 func postgres(t *testing.T) string {
 	t.Helper()
-	s, err := pgtest.Start(t.Context(), pgtest.Quick...)
-	if errors.Is(err, pgtest.ErrMissing) {
+	s, err := testenv.StartPostgres(t.Context(), testenv.QuickSettings...)
+	if errors.Is(err, testenv.ErrNoPostgres) {
 		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	if err != nil {

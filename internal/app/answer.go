@@ -7,6 +7,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -29,6 +30,7 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 	if err != nil {
 		return nil, err
 	}
+	said.Address = fsm.RecordedAddress(said.Address)
 	if said.Choice == "" && !said.Withdraw {
 		open, err := lookup.Asked(ctx, f.Store, arg)
 		if err != nil {
@@ -41,7 +43,7 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 			}
 		}
 		if len(a.Open) == 0 && said.Address != "" {
-			return nil, engine.Refuse(engine.NotFound, "no question %s is open", humanize.Quote(said.Address))
+			return nil, engine.Refuse(engine.NotFound, "no question %s is open", humanize.Quote(fsm.ShownAddress(said.Address)))
 		}
 		return a, nil
 	}

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"unicode"
 
-	"loops/internal/inspect"
-
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
@@ -18,6 +16,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/agent"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/view"
 	"loops/persistence"
@@ -235,13 +234,15 @@ func (s *CompletionSource) Steps(ctx context.Context, args []string, word string
 	if run.Step > completionSteps {
 		return found, true
 	}
-	steps := inspect.NewStepList(&inspect.StepKinds{})
-	if _, err := lookup.Path(ctx, *f, run, &inspect.Reader{Done: steps.Add}, func(error, string) {}); err != nil {
+	var steps []*inspect.Visit // those inside branches and items, too
+	add := func(v *inspect.Visit) { steps = append(steps, v) }
+	if _, err := lookup.Path(ctx, *f, run, &inspect.Reader{Done: add, Inside: add}, func(error, string) {}); err != nil {
 		return found, true
 	}
-	for i := range steps.Len() {
-		if step := steps.At(i); strings.HasPrefix(step.Number, word) {
-			found = append(found, described(step.Number, step.Path))
+	slices.SortFunc(steps, func(a, b *inspect.Visit) int { return a.Index - b.Index })
+	for _, v := range steps {
+		if number := v.Number(); strings.HasPrefix(number, word) {
+			found = append(found, described(number, v.Path()))
 		}
 	}
 	return found, true

@@ -11,4 +11,7 @@
 // A [CompletionSource] offers what may be at a place of a command line; whatever is wrong, nothing is offered. A [UnitPlan] has systemd,
 // launchd or cron start loops. [FindRelease] finds a newer release, and installs nothing. [ApplyGrants] gives the users of a database of
 // runs their rights.
+//
+// An [Examination] looks at whether a machine and a project are fit to run loops. What it finds are values: a face shows them,
+// asks whether prompts may be sent, and says what a command of this program is called.
 package app

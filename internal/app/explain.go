@@ -2,17 +2,16 @@ package app
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/view"
 )
 
-// Explain returns why a run ended, or what became of one of its steps: a number, a path such as 3.2, or "last"; "" is the whole run.
+// Explain returns why a run ended, or what became of one of its steps: an address, or "last"; "" is the whole run.
 func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story, error) {
 	if err := checkStep(step); err != nil {
 		return nil, err
@@ -28,7 +27,7 @@ func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story
 	rules := lookup.RulebookOf(ctx, f, run)
 	story := &inspect.Story{Wanted: step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Wait: lookup.WaitNow(ctx, f, run), Resume: s.resume(ctx, run)}
 	damaged := false
-	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add}, func(err error, then string) { damaged = true; s.damaged(err, then) }); err != nil {
+	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add, Inside: story.AddInside, Each: story.Hear}, func(err error, then string) { damaged = true; s.damaged(err, then) }); err != nil {
 		return nil, err
 	}
 	if damaged { // it is on record now
@@ -46,13 +45,8 @@ func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story
 
 // checkStep refuses what is no step.
 func checkStep(step string) error {
-	if step == "" || step == "last" {
+	if _, ok := fsm.ParseAddress(step); ok || step == "" || step == "last" {
 		return nil
 	}
-	for part := range strings.SplitSeq(step, ".") {
-		if n, err := strconv.Atoi(part); err != nil || n < 1 {
-			return engine.Misuse("explain", "%q is no step: expected a number from 1, a path such as 3.2, or last", step)
-		}
-	}
-	return nil
+	return engine.Misuse("explain", "%q is no step: expected a number from 1, an address such as 3/2 or 2/lint/1, or last", step)
 }

@@ -14,7 +14,6 @@ import (
 	"loops/engine/project"
 	"loops/engine/trigger"
 	"loops/internal/app"
-	"loops/internal/pgtest"
 	"loops/internal/testenv"
 	"loops/persistence"
 )
@@ -22,8 +21,8 @@ import (
 // A member of loops_worker finds all tables there, and hands out jobs and takes them; a member of none finds nothing.
 func TestWorkerNeedsNoMoreThanItsRole(t *testing.T) {
 	t.Parallel()
-	s, err := pgtest.Start(t.Context(), pgtest.Quick...)
-	if errors.Is(err, pgtest.ErrMissing) {
+	s, err := testenv.StartPostgres(t.Context(), testenv.QuickSettings...)
+	if errors.Is(err, testenv.ErrNoPostgres) {
 		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	must(t, err)

@@ -215,7 +215,7 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	}
 	var problem error
 	states := map[string]bool{}       // of the runs that were looked at, where one is asked for
-	seen := map[persistence.ID]bool{} // whether a run has the text: it is read once
+	seen := map[persistence.ID]bool{} // whether a run has the state and the text: it is read once
 	filter := when.Filter()
 	filter.Keep = func(r persistence.Run) bool {
 		if q.State != "" && len(states) < mostStates {
@@ -224,11 +224,18 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 		if problem != nil || !q.chooses(ctx, f, r) || labelled != nil && !labelled[r.Loop] {
 			return false
 		}
-		if q.Text == "" {
+		inside := q.State != "" && r.State != q.State
+		if q.Text == "" && !inside {
 			return true
 		}
 		if _, known := seen[r.ID]; !known {
-			seen[r.ID], problem = s.hasText(ctx, f, r, q.Text)
+			seen[r.ID] = true
+			if inside {
+				seen[r.ID], problem = s.wasInside(ctx, f, r, q.State)
+			}
+			if q.Text != "" && seen[r.ID] && problem == nil {
+				seen[r.ID], problem = s.hasText(ctx, f, r, q.Text)
+			}
 		}
 		return seen[r.ID]
 	}
@@ -266,6 +273,21 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 		}
 	}
 	return h, nil
+}
+
+// wasInside reports whether a run was in a state inside one of its own: of a sub-loop, a branch or an item.
+func (s *Service) wasInside(ctx context.Context, f project.Finder, r persistence.Run, state string) (bool, error) {
+	for e, err := range f.Store.EventsOf(ctx, r, 0) {
+		switch {
+		case project.IsDamage(err):
+			s.Note("%v; reading continues after it", err)
+		case err != nil:
+			return false, f.Store.Failed(err)
+		case e.Depth > 0 && e.Kind == fsm.EventStateEnter && e.Get("state") == state:
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // hasText reports whether a text is in an event of a run.

@@ -41,12 +41,11 @@ func (q *HistoryQuery) narrows() bool {
 	return q.Failed || len(q.Status)+len(q.Labels) > 0 || q.Text+q.Reason+q.State != ""
 }
 
-// chooses reports whether the record of a run is one that is asked for, by all but time, label and text.
+// chooses reports whether the record of a run is one that is asked for, by all but time, label, state and text.
 func (q *HistoryQuery) chooses(ctx context.Context, f project.Finder, r persistence.Run) bool {
 	switch {
 	case len(q.Status) > 0 && !slices.Contains(q.Status, inspect.StatusWord(r)) && !slices.Contains(q.Status, inspect.Outcome(r)) && !q.paused(ctx, f, r),
 		q.Failed && !view.EndedBadly(r),
-		q.State != "" && r.State != q.State,
 		q.Reason != "" && !strings.Contains(strings.ToLower(inspect.Reason(r)), strings.ToLower(q.Reason)):
 		return false
 	}

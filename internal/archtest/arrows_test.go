@@ -9,7 +9,6 @@ import (
 	"go/token"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path"
@@ -172,71 +171,6 @@ func TestFileLength(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-const maxPackage = 4500
-
-// longest are how long packages that have a reason to be long may get.
-var longest = map[string]int{"cmd/loops/cli": 11_700}
-
-// largePackage is a row of the table in ARCHITECTURE.md that says why a package is so long.
-var largePackage = regexp.MustCompile("(?m)^\\| `([a-z/]+)` \\| [^|]*\\w[^|]* \\|$")
-
-// TestPackageLength wants a reason, in ARCHITECTURE.md, of every package over 4,500 lines, tests aside, and of no other.
-func TestPackageLength(t *testing.T) {
-	t.Parallel()
-	lines := map[string]int{}
-	for _, p := range packages(t) {
-		for _, name := range p.GoFiles {
-			src, err := os.ReadFile(filepath.Join(p.Dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
-			lines[strings.TrimPrefix(p.ImportPath, "loops/")] += bytes.Count(src, []byte("\n"))
-		}
-	}
-	for _, problem := range packageLengths(lines, read(t, "ARCHITECTURE.md")) {
-		t.Error(problem)
-	}
-}
-
-// packageLengths returns which packages are too long without a row in the table, and which rows are of packages that are not.
-func packageLengths(lines map[string]int, page string) (problems []string) {
-	_, table, _ := strings.Cut(page, "\n## Packages over 4,500 lines\n")
-	table, _, _ = strings.Cut(table, "\n## ")
-	reasons := map[string]bool{}
-	for _, m := range largePackage.FindAllStringSubmatch(table, -1) {
-		reasons[m[1]] = true
-		if n := lines[m[1]]; n <= maxPackage {
-			problems = append(problems, fmt.Sprintf("ARCHITECTURE.md says why %s is long, and it has %d lines: remove the row", m[1], n))
-		}
-	}
-	for _, p := range slices.Sorted(maps.Keys(lines)) {
-		if most, set := longest[p]; set && lines[p] > most {
-			problems = append(problems, fmt.Sprintf("%s has %d lines, and may have %d: move what other faces would call below it", p, lines[p], most))
-		}
-		if lines[p] > maxPackage && !reasons[p] {
-			problems = append(problems, fmt.Sprintf("%s has %d lines: split it, or say under \"Packages over 4,500 lines\" in ARCHITECTURE.md why it is so long", p, lines[p]))
-		}
-	}
-	return problems
-}
-
-// TestPackageLengths makes sure that TestPackageLength can fail.
-func TestPackageLengths(t *testing.T) {
-	t.Parallel()
-	page := "\n## Packages over 4,500 lines\n\n| package | why |\n|---|---|\n| `a/b` | it is one table |\n| `c` |  |\n| `d` | it was long |\n\n## More\n\n| `e` | elsewhere |\n"
-	page = strings.Replace(page, "| `d` |", "| `cmd/loops/cli` | a file for each command |\n| `d` |", 1)
-	got := packageLengths(map[string]int{"a/b": 4501, "c": 4501, "cmd/loops/cli": 11_701, "d": 4500, "e": 5000, "f": 4500}, page)
-	want := []string{
-		"ARCHITECTURE.md says why d is long, and it has 4500 lines: remove the row",
-		`c has 4501 lines: split it, or say under "Packages over 4,500 lines" in ARCHITECTURE.md why it is so long`,
-		"cmd/loops/cli has 11701 lines, and may have 11700: move what other faces would call below it",
-		`e has 5000 lines: split it, or say under "Packages over 4,500 lines" in ARCHITECTURE.md why it is so long`,
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

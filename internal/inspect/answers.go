@@ -104,7 +104,7 @@ func (g GivenAnswer) Text() string {
 func (g GivenAnswer) Asked() string {
 	text := g.State
 	if text == "" {
-		text = "question " + g.Address
+		text = "question " + fsm.ShownAddress(g.Address)
 	}
 	if g.Path != "" && g.Path != g.State {
 		text += ", " + PlaceText(g.Path)

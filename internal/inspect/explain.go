@@ -107,8 +107,9 @@ func (x *explainer) event(i int, e fsm.Event) {
 	case fsm.EventStateEnter, fsm.EventMessagesAppend, fsm.EventHostSubprocRSS, fsm.EventLoopStart, fsm.EventCheckpoint:
 	case fsm.EventLoopComplete:
 		x.moreItems(e)
-		if e.Depth > 0 {
-			x.add(say(e, "The sub-loop ended here: %s", lower(Ending(e, x.l).Text)))
+		if x.v.Inline { // the end of its action says it
+		} else if e.Depth > 0 {
+			x.add(say(e, "The %s ended here: %s", map[bool]string{true: "sub-loop", false: "loop"}[x.v.Into(len(x.v.Above)-1) == ""], lower(Ending(e, x.l).Text)))
 		} else if by := str(e, "terminated_by"); by == fsm.EndInterrupted || by == fsm.EndUserStopped {
 			x.add(say(e, "The run was %s here.", map[bool]string{true: "stopped", false: "interrupted"}[by == fsm.EndUserStopped]))
 		} else if Source(e) != "" {
@@ -255,6 +256,9 @@ func askedOf(e fsm.Event, how string) string {
 
 // route says where a visit led, and by which rule.
 func (x *explainer) route(e fsm.Event) {
+	if x.v.Inline { // its verdict is what it led to
+		return
+	}
 	to := str(e, "to")
 	rule := x.rule(e)
 	if to == x.v.State {

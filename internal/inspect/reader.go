@@ -23,15 +23,26 @@ type Reader struct {
 	// called for unknown visits.
 	Done func(*Visit)
 
+	// Inside, if not nil, is called in the same manner with each visit inside a branch or an item. They have their places in Index, too.
+	// Without it these visits are not made: branches run at once, so they are no line of visits.
+	Inside func(*Visit)
+
+	// Each, if not nil, is called with each event and the visit it belongs to; with those inside branches and items where Inside is set.
+	Each func(fsm.Event, *Visit)
+
 	// Keep has the events of visits kept, up to a thousand each. What else there is to know about a visit is known without.
 	Keep bool
 
+	base  int // so many visits of stack are around what is read: those of a lane
 	stack []*Visit
 	loops []string // the loop at each depth
 	n     int
 	last  time.Time // of the newest event
 	doing activity  // since then
 	again int       // the depth of a loop that was just resumed, from 1; 0 = none was
+
+	lanes  map[string]*lane // of what is inside branches and items, by its path; those that have not ended
+	rested time.Duration    // how long the run was paused, up to the newest event
 }
 
 // An activity is what the time up to the next event is spent on, if no event says otherwise.
@@ -46,8 +57,19 @@ const (
 // Add takes the next event and returns the visit it belongs to: the one of its own depth or, where a sub-loop has not
 // entered a state, the one that runs it. It returns nil before the first visit.
 func (r *Reader) Add(e fsm.Event) *Visit {
+	inside := insideBranch(e) && r.base == 0
+	v := r.add(e, inside)
+	if r.Each != nil && !inside {
+		r.Each(e, v)
+	}
+	return v
+}
+
+func (r *Reader) add(e fsm.Event, inside bool) *Visit {
 	r.pass(e)
-	if insideBranch(e) { // branches run at once, so what is inside them makes no line of visits
+	r.endLane(e)
+	if inside {
+		r.takeInside(e)
 		if len(r.stack) == 0 {
 			return nil
 		}
@@ -61,7 +83,7 @@ func (r *Reader) Add(e fsm.Event) *Visit {
 		r.sleep(e.Depth)
 		r.again = e.Depth + 1
 	case fsm.EventLoopComplete:
-		if e.Depth > 0 && e.Depth <= len(r.stack) {
+		if e.Depth > r.base && e.Depth <= len(r.stack) {
 			r.stack[e.Depth-1].Ended = &e
 		}
 		r.sleep(e.Depth)
@@ -103,7 +125,10 @@ func (r *Reader) pass(e fsm.Event) {
 
 // spend gives time to so many of the outer visits, as far as they are not over.
 func (r *Reader) spend(took time.Duration, outer int) {
-	for _, v := range r.stack[:outer] {
+	if r.doing == paused {
+		r.rested += took
+	}
+	for _, v := range r.stack[min(r.base, outer):outer] {
 		if v.over {
 			return // and so are those inside it
 		}
@@ -187,6 +212,7 @@ func (r *Reader) sleep(depth int) {
 
 // close ends the visits at a depth and below.
 func (r *Reader) close(depth int) {
+	r.closeLanes("", depth)
 	for i := len(r.stack) - 1; i >= depth; i-- {
 		if v := r.stack[i]; r.Done != nil && v.Index >= 0 {
 			r.Done(v)

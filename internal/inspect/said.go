@@ -131,7 +131,7 @@ func EventText(e fsm.Event) string {
 			line += " (" + strings.Join(words, ", ") + ")"
 		}
 		if address := Text(e.Get("address")); address != "" {
-			line += ", --question " + value.ShellQuote(address)
+			line += ", --question " + value.ShellQuote(fsm.ShownAddress(address))
 		}
 		return line
 	case fsm.EventHumanVote:

@@ -1,8 +1,10 @@
 package inspect
 
 import (
-	"strconv"
+	"slices"
 	"time"
+
+	"loops/fsm"
 )
 
 // A AlignedStep is what is kept of a visit to be compared with others.
@@ -90,12 +92,17 @@ func (s *StepList) At(i int) AlignedStep {
 	return AlignedStep{Number: s.number(r), StepKind: s.kinds.list[r.kind], Took: r.took, First: r.first, Last: r.first + uint64(r.behind)}
 }
 
+// number returns the address of a step as text.
 func (s *StepList) number(r *stepRow) string {
-	number := strconv.Itoa(int(r.step))
-	if r.above < 0 {
-		return number
+	var a fsm.Address
+	for {
+		a.Hops = append(a.Hops, fsm.Hop{Step: int(r.step)})
+		if r.above < 0 {
+			slices.Reverse(a.Hops)
+			return a.String()
+		}
+		r = s.row(int(r.above))
 	}
-	return s.number(s.row(int(r.above))) + "." + number
 }
 
 // Behind returns the first step that was entered behind an event; Len where there is none.

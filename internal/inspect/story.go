@@ -19,7 +19,7 @@ type Story struct {
 	Alive  bool      // a process carries the run on
 	Wait   *fsm.Wait // what it waits for while it is alive; nil = nothing that is known
 	Resume string    // the command that continues with it
-	Wanted string    // the step to explain: a number, "last", or "" for the whole run
+	Wanted string    // the step to explain: its address, "last", or "" for the whole run
 	Parts  []Part
 
 	seen explainedSoFar
@@ -113,19 +113,22 @@ func (x *Story) explain(v *Visit) {
 	x.Parts = append(x.Parts, Part{v, Explain(v, x.Rules.Of(v))})
 }
 
-// Steps explains the visits with the number that is wanted, and reports whether there are some; a cap handler can have the
-// number of none.
+// Steps explains the visits that the wanted address means, and reports whether there are some; a cap handler can have the number of
+// none.
 func (x *Story) Steps() bool {
 	if x.Wanted == "last" {
 		x.lastSteps()
 		return true
 	}
 	found := x.seen.found
+	for _, v := range x.seen.beside {
+		x.Parts = append(x.Parts, v)
+	}
 	slices.SortFunc(found, func(a, b *Visit) int { return a.Index - b.Index })
 	for _, v := range found {
 		x.explain(v)
 	}
-	return len(found) > 0
+	return len(found)+len(x.seen.beside) > 0
 }
 
 func verdictOrNone(v *Visit) string {
@@ -150,6 +153,8 @@ type explainedSoFar struct {
 	last   *Visit   // of the run itself; of any loop where there is none
 	newest *Visit   // of any loop
 	found  []*Visit // those that were asked for
+	beside []Part   // what is said of the branch or the item that was asked for, of each visit that had it
+	wanted *fsm.Address
 
 	met    metLimits // before the last visit of the run itself
 	within metLimits // in that one
@@ -176,10 +181,62 @@ func (x *Story) Add(v *Visit) {
 			s.top, s.within = top, metLimits{}
 		}
 		s.within.add(v.Index, limitsMet(v, x.Rules.Of(v))...)
-	case v.Number():
-		if len(s.found) < mostFound {
+	case "last":
+	default:
+		if len(s.found) < mostFound && x.address().Covers(v.Address()) {
 			s.found = append(s.found, v)
 		}
+	}
+}
+
+// AddInside takes a visit that is over, inside a branch or an item.
+func (x *Story) AddInside(v *Visit) {
+	last, newest := x.seen.last, x.seen.newest
+	x.Add(v)
+	x.seen.last, x.seen.newest = last, newest // several run at once, so none is the last
+}
+
+// address is the wanted one.
+func (x *Story) address() fsm.Address {
+	if x.seen.wanted == nil {
+		a, _ := fsm.ParseAddress(x.Wanted)
+		x.seen.wanted = &a
+	}
+	return *x.seen.wanted
+}
+
+// Hear takes an event and the visit it belongs to: the ends of branches and items say what became of those that are wanted.
+func (x *Story) Hear(e fsm.Event, v *Visit) {
+	switch e.Kind {
+	case fsm.EventBranchStart, fsm.EventBranchEnd, fsm.EventItemStart, fsm.EventItemEnd, fsm.EventItemTaken:
+	default:
+		return
+	}
+	if v == nil || x.Wanted == "" || x.Wanted == "last" || x.address().Step() {
+		return
+	}
+	at := v.Address()
+	own := &at.Hops[len(at.Hops)-1]
+	text := ""
+	switch {
+	case e.Kind == fsm.EventBranchStart || e.Kind == fsm.EventBranchEnd:
+		path := str(e, "branch")
+		own.Branch, text = path[strings.LastIndexByte(path, '/')+1:], branchText(e)
+	default:
+		own.Branch, text = fmt.Sprintf("#%d", whole(e, "item")), itemText(e)
+	}
+	if len(at.Hops) != len(x.address().Hops) || !x.address().Covers(at) {
+		return
+	}
+	s := &x.seen
+	if e.Kind == fsm.EventBranchStart || e.Kind == fsm.EventItemStart {
+		text = strings.TrimSuffix(text, ": ") + " began; nothing is recorded of its end"
+	}
+	said := say(e, "%s.", strings.ToUpper(text[:1])+text[1:])
+	if n := len(s.beside); n > 0 && s.beside[n-1].Visit == v {
+		s.beside[n-1].Said = []Sentence{said}
+	} else if n < mostFound {
+		s.beside = append(s.beside, Part{v, []Sentence{said}})
 	}
 }
 

@@ -16,7 +16,9 @@ type Visit struct {
 	State   string
 	Loop    string   // the loop the state belongs to, as its events name it; "" = they do not
 	Step    int      // of its loop
-	Above   []*Visit // the visits whose sub-loop this one belongs to, outermost first
+	Above   []*Visit // the visits that this one ran inside, outermost first
+	Within  []string // of each of Above, the branch or the item that this one ran in, #3 for an item; "" = its sub-loop. nil = all are sub-loops
+	Inline  bool     // it is a branch or an item with an action, and no state of a loop
 	Index   int      // among all visits of the run in the order they were entered, from 0
 	Entered fsm.Event
 	Begin   time.Time // of its first event
@@ -68,32 +70,52 @@ func (v *Visit) Apart() string {
 // Depth is 0 for a visit of the run itself, 1 in its sub-loop, and so on.
 func (v *Visit) Depth() int { return len(v.Above) }
 
-// Path is the state behind the states it ran inside: "fix > review".
+// Path is the state behind the states it ran inside, and the branches: "fix > review", "checks > lint > test". It is the same for all
+// items of a list.
 func (v *Visit) Path() string {
 	if len(v.Above) == 0 {
 		return v.State
 	}
 	var b strings.Builder
-	for _, a := range v.Above {
+	for i, a := range v.Above {
 		if a.State != "" {
 			b.WriteString(a.State + " > ")
 		}
+		if name := v.Into(i); name != "" && fsm.ItemOf(name) == 0 && (!v.Inline || i < len(v.Above)-1) {
+			b.WriteString(name + " > ")
+		}
+	}
+	if v.Inline && fsm.ItemOf(v.Into(len(v.Above)-1)) > 0 { // it has the name of the state with the list
+		return b.String() + "item"
 	}
 	return b.String() + v.State
 }
 
-// Number is the step behind the steps it ran inside: "3.1".
+// Into returns the branch or the item of the visit Above[i] that this one ran in; "" = its sub-loop.
+func (v *Visit) Into(i int) string {
+	if i < 0 || i >= len(v.Within) {
+		return ""
+	}
+	return v.Within[i]
+}
+
+// Address returns the address of the step.
+func (v *Visit) Address() fsm.Address {
+	hops := make([]fsm.Hop, 0, len(v.Above)+1)
+	for i, a := range v.Above {
+		if a.Index >= 0 {
+			hops = append(hops, fsm.Hop{Step: a.Step, Branch: v.Into(i)})
+		}
+	}
+	return fsm.Address{Hops: append(hops, fsm.Hop{Step: v.Step})}
+}
+
+// Number is the address of the step as text: "3/1".
 func (v *Visit) Number() string {
 	if len(v.Above) == 0 {
 		return strconv.Itoa(v.Step)
 	}
-	var b strings.Builder
-	for _, a := range v.Above {
-		if a.Index >= 0 {
-			b.WriteString(strconv.Itoa(a.Step) + ".")
-		}
-	}
-	return b.String() + strconv.Itoa(v.Step)
+	return v.Address().String()
 }
 
 // Verdict is the last one of the visit; "" where it was not judged.

@@ -20,12 +20,12 @@ import (
 	"loops/internal/inspect"
 	"loops/internal/process"
 	"loops/internal/terminal"
-	"loops/persistence"
 )
 
 // ActionLogOptions choose what is written of the output of actions.
 type ActionLogOptions struct {
 	State                     string
+	At                        fsm.Address // only what is there, or inside it; without hops = everywhere
 	Follow, Stderr, Bare, Raw bool
 	Failed                    bool // only the last action that failed, with both streams
 	Several                   bool // of several runs: each line names its run and state
@@ -53,11 +53,11 @@ type ActionLog struct {
 
 // A lane is what runs one after the other: the run itself, or a branch or an item beside others.
 type lane struct {
-	base     int      // depth of its first state
-	label    string   // of the branch; "" = of the run itself
-	attempts int      // of the state the run is in
-	states   []string // at each depth, those around the branch too
-	steps    []string
+	base     int             // depth of its first state
+	label    string          // of the branch; "" = of the run itself
+	attempts int             // of the state the run is in
+	states   []string        // at each depth, those around the branch too
+	hops     []fsm.Hop       // the steps at each depth, and what they lead into
 	waits    strings.Builder // output of the action that has not ended, which may be in a file as a whole
 	title    string          // of that action
 	told     bool            // it was printed
@@ -74,7 +74,10 @@ func (l *ActionLog) lane(e fsm.Event) *lane {
 		n = &lane{}
 		if branch != "" {
 			if around := l.lanes[branch[:max(0, strings.LastIndexByte(branch, '/'))]]; around != nil {
-				n.states, n.steps = slices.Clone(around.states), slices.Clone(around.steps)
+				n.states, n.hops = slices.Clone(around.states), slices.Clone(around.hops)
+			}
+			if d := e.Depth - 1; d >= 0 && d < len(n.hops) {
+				n.hops[d].Branch = branch[strings.LastIndexByte(branch, '/')+1:]
 			}
 			label := l.items.Label(branch)
 			n.base, n.label = e.Depth, label[strings.LastIndexByte(label, '/')+1:]
@@ -98,7 +101,7 @@ func (l *ActionLog) Event(e fsm.Event) {
 			n.attempts = 0
 		}
 		i := min(e.Depth, len(n.states))
-		n.states, n.steps = append(n.states[:i], inspect.Text(e.Get("state"))), append(n.steps[:i], inspect.Text(e.Get("iteration")))
+		n.states, n.hops = append(n.states[:i], inspect.Text(e.Get("state"))), append(n.hops[:i], fsm.Hop{Step: int(inspect.Whole(e.Get("iteration")))})
 		return
 	case e.Kind == fsm.EventLoopResume && e.Depth == 0: // what ran beside others in the process before was cut short
 		l.End()
@@ -114,6 +117,8 @@ func (l *ActionLog) Event(e fsm.Event) {
 		return
 	case e.Depth >= len(n.states) || l.State != "" && n.states[e.Depth] != l.State:
 		return
+	case len(l.At.Hops) > 0 && !l.At.Contains(n.at(e)):
+		return
 	}
 	switch e.Kind {
 	case fsm.EventActionStart:
@@ -122,7 +127,7 @@ func (l *ActionLog) Event(e fsm.Event) {
 		n.start, n.skip = e.Seq, l.only != 0 && e.Seq != l.only
 		n.attempts++
 		l.began = n
-		n.title = fmt.Sprintf("==> step %s, %s: %s", strings.Join(n.steps[:e.Depth+1], "."), n.path(e.Depth), humanize.Cut(humanize.PlainLine(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
+		n.title = fmt.Sprintf("==> step %s, %s: %s", n.at(e), n.path(e.Depth), humanize.Cut(humanize.PlainLine(humanize.FirstLine(inspect.Text(e.Get("action")))), 100))
 	case fsm.EventActionOutput:
 		switch {
 		case l.Stderr, n.skip:
@@ -143,12 +148,21 @@ func (l *ActionLog) Event(e fsm.Event) {
 	}
 }
 
+// at returns the address of the step that an event is of, or of the item that it ends.
+func (n *lane) at(e fsm.Event) fsm.Address {
+	hops := slices.Clone(n.hops[:e.Depth+1])
+	if hops[e.Depth].Branch = ""; e.Kind == fsm.EventItemEnd {
+		hops[e.Depth].Branch = fmt.Sprintf("#%d", inspect.Whole(e.Get("item")))
+	}
+	return fsm.Address{Hops: hops}
+}
+
 // item prints what the action of an item of a list printed, which is recorded with its end.
 func (l *ActionLog) item(n *lane, e fsm.Event) {
 	l.end(n)
 	l.Acted, n.begun, n.told = true, true, false
 	n.start, n.skip = e.Seq, l.only != 0 && e.Seq != l.only
-	n.title = fmt.Sprintf("==> step %s, %s: item %s of %s, %s", strings.Join(n.steps[:e.Depth+1], "."), n.path(e.Depth), inspect.Text(e.Get("item")), inspect.Text(e.Get("items")), humanize.PlainLine(inspect.Text(e.Get("key"))))
+	n.title = fmt.Sprintf("==> step %s, %s: item %s of %s, %s", n.at(e), n.path(e.Depth), inspect.Text(e.Get("item")), inspect.Text(e.Get("items")), humanize.PlainLine(inspect.Text(e.Get("key"))))
 	if inspect.Text(e.Get("exit_code")) != "0" {
 		l.failed = n.start
 	}
@@ -251,7 +265,7 @@ func (l *ActionLog) errorFile(n *lane, depth int, output string) string {
 	if output != "" || depth > 0 {
 		return strings.TrimSuffix(output, ".out") + ".err"
 	}
-	name := fmt.Sprintf("%06s-%s", n.steps[0], n.states[0])
+	name := fmt.Sprintf("%06d-%s", n.hops[0].Step, n.states[0])
 	if n.attempts > 1 {
 		name += fmt.Sprintf("-%d", n.attempts)
 	}
@@ -377,9 +391,4 @@ func (l *ActionLog) piece(text string, ends bool) {
 		text += "\n"
 	}
 	_, _ = io.WriteString(l.out, text) // a sink never fails
-}
-
-// NewActionLog returns a printer of the output of the actions of a run, which is handed the events of the run in their order.
-func NewActionLog(o ActionLogOptions, out io.Writer, p *project.Project, id persistence.ID, paint terminal.Paint) *ActionLog {
-	return &ActionLog{ActionLogOptions: o, run: string(id), lanes: map[string]*lane{}, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
 }

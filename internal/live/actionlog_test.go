@@ -44,23 +44,23 @@ func TestBranchesPrintAtOnce(t *testing.T) {
 		o    ActionLogOptions
 		want string
 	}{
-		{ActionLogOptions{}, `==> step 1.1, both > #2 b.txt > check: check it
+		{ActionLogOptions{}, `==> step 1/#2/1, both > #2 b.txt > check: check it
 checking
 checked
-==> step 1.1, both > lint: make lint
+==> step 1/lint/1, both > lint: make lint
 linting
 linted
-==> step 1.2, both > #2 b.txt > fix: fix it
+==> step 1/#2/2, both > #2 b.txt > fix: fix it
 `},
-		{ActionLogOptions{Follow: true}, `==> step 1.1, both > #2 b.txt > check: check it
+		{ActionLogOptions{Follow: true}, `==> step 1/#2/1, both > #2 b.txt > check: check it
 checking
-==> step 1.1, both > lint: make lint
+==> step 1/lint/1, both > lint: make lint
 linting
-==> step 1.1, both > #2 b.txt > check: check it
+==> step 1/#2/1, both > #2 b.txt > check: check it
 checked
-==> step 1.1, both > lint: make lint
+==> step 1/lint/1, both > lint: make lint
 linted
-==> step 1.2, both > #2 b.txt > fix: fix it
+==> step 1/#2/2, both > #2 b.txt > fix: fix it
 `},
 		{ActionLogOptions{State: "lint", Bare: true}, "linting\nlinted\n"},
 	} {

@@ -3,6 +3,7 @@ package live
 import (
 	"errors"
 	"io"
+	"path/filepath"
 	"sync"
 
 	"loops/engine/project"
@@ -49,4 +50,9 @@ func (o ActionLogOptions) show(out io.Writer, p *project.Project, r persistence.
 	}
 	l.End()
 	return l.Acted, nil
+}
+
+// NewActionLog returns a printer of the output of the actions of a run, which is handed the events of the run in their order.
+func NewActionLog(o ActionLogOptions, out io.Writer, p *project.Project, id persistence.ID, paint terminal.Paint) *ActionLog {
+	return &ActionLog{ActionLogOptions: o, run: string(id), lanes: map[string]*lane{}, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
 }

@@ -96,28 +96,39 @@ func (b *Rulebook) Main() *fsm.Loop { return b.main }
 // Of returns the loop that a visit belongs to, nil where it is not known.
 func (b *Rulebook) Of(v *inspect.Visit) *fsm.Loop {
 	l := b.main
-	for _, above := range v.Above {
+	for i, above := range v.Above {
 		if l == nil || l.States[above.State] == nil {
 			return nil
 		}
-		if b.now != nil {
-			l = b.asItIsNow(l.States[above.State].Loop, l)
-			continue
-		}
-		from := b.def.Of(l.File)
-		if from == nil {
+		name, inline := l.Ran(above.State, v.Into(i))
+		switch {
+		case inline != nil:
+			l = inline
+		case name == "":
 			return nil
+		case b.now != nil:
+			l = b.asItIsNow(name, l)
+		default:
+			l = b.recorded(name, l)
 		}
-		file := from.Meant(l.States[above.State].Loop)
-		if _, loaded := b.subs[file]; !loaded {
-			b.subs[file] = nil
-			if known := b.def.Of(file); known != nil {
-				b.subs[file], _ = known.Load() // one that a former version took may be wrong now
-			}
-		}
-		l = b.subs[file]
 	}
 	return l
+}
+
+// recorded returns a sub-loop that a loop names, as it is recorded with the run; nil where it is not.
+func (b *Rulebook) recorded(name string, from *fsm.Loop) *fsm.Loop {
+	files := b.def.Of(from.File)
+	if files == nil {
+		return nil
+	}
+	file := files.Meant(name)
+	if _, loaded := b.subs[file]; !loaded {
+		b.subs[file] = nil
+		if known := b.def.Of(file); known != nil {
+			b.subs[file], _ = known.Load() // one that a former version took may be wrong now
+		}
+	}
+	return b.subs[file]
 }
 
 // asItIsNow returns a sub-loop that a loop names, from its file; nil where that cannot be loaded.

@@ -23,6 +23,7 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 		return false, engine.Refuse(engine.Usage, "ask_user needs run: the run whose question is to be answered")
 	}
 	reply, asked := Said(ctx)
+	said.Address = fsm.RecordedAddress(said.Address)
 	i := slices.IndexFunc(open.Open, func(p app.Pending) bool {
 		return (said.Address == "" || p.Question.Address == said.Address) && (!asked || reply.State == formState(p))
 	})

@@ -145,7 +145,7 @@ func Tools(h *Host) []Tool {
 			Name: "explain", Title: "Say why a run ended", ReadOnly: true,
 			About: "Says in sentences why a run ended, or what it is doing, or what one of its steps did and why it led to the next state. The same object as loops explain --json.",
 			Arguments: []Argument{
-				run, {Name: "step", Kind: Text, About: "only this step: a number as history shows it, last, or 3.2 for step 2 of the sub-loop that step 3 ran"},
+				run, {Name: "step", Kind: Text, About: "only this step: a number as history shows it, last, 3/2 for step 2 of the sub-loop that step 3 ran, or 2/lint/1 for step 1 of the branch lint of step 2"},
 			},
 			Result: []Field{{Name: "instance_id", Type: "string"}, {Name: "run", Type: "array", About: "sentences about the whole run"}, {Name: "steps", Type: "array", About: "the steps that are explained, with sentences"}},
 			Call:   h.asked(explain),

@@ -11,16 +11,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"loops/internal/pgtest"
 )
 
-var sharedServer *pgtest.Server // nil = it was not started
+var sharedServer *PostgresServer // nil = it was not started
 
 // shared starts the server for the tests of a package. No power is lost, so it need not sync.
 var shared = sync.OnceValue(func() (err error) {
 	return OnLastingThread(func() error {
-		sharedServer, err = pgtest.Start(context.Background(), append(slices.Clone(pgtest.Quick), "max_connections = 500")...)
+		sharedServer, err = StartPostgres(context.Background(), append(slices.Clone(QuickSettings), "max_connections = 500")...)
 		return err
 	})
 })
@@ -41,10 +39,10 @@ var databases atomic.Int64
 
 // Postgres returns the server of the package with a database of this test's own. The test must not stop it. Where there is no PostgreSQL, the
 // test is skipped.
-func Postgres(t *testing.T) *pgtest.Server {
+func Postgres(t *testing.T) *PostgresServer {
 	t.Helper()
 	err := shared()
-	if errors.Is(err, pgtest.ErrMissing) {
+	if errors.Is(err, ErrNoPostgres) {
 		Skip(t, "PostgreSQL: "+err.Error())
 	}
 	Must(t, err)
@@ -54,10 +52,10 @@ func Postgres(t *testing.T) *pgtest.Server {
 }
 
 // OwnPostgres starts a server for a test, with room for many clients. Where there is no PostgreSQL, the test is skipped.
-func OwnPostgres(t *testing.T, settings ...string) *pgtest.Server {
+func OwnPostgres(t *testing.T, settings ...string) *PostgresServer {
 	t.Helper()
-	server, err := pgtest.Start(context.Background(), append(settings, "max_connections = 300")...)
-	if errors.Is(err, pgtest.ErrMissing) {
+	server, err := StartPostgres(context.Background(), append(settings, "max_connections = 300")...)
+	if errors.Is(err, ErrNoPostgres) {
 		Skip(t, "PostgreSQL: "+err.Error())
 	}
 	Must(t, err)

@@ -69,7 +69,7 @@ func heading(q *fsm.OpenQuestion) string {
 	if q.Path != "" && q.Path != q.Wait.State {
 		text += " in " + q.Path
 	}
-	text += " asks (question " + q.Address + ")"
+	text += " asks (question " + fsm.ShownAddress(q.Address) + ")"
 	if len(q.Who) > 0 {
 		text += ": " + strings.Join(q.Who, ", ")
 	}

@@ -251,7 +251,7 @@ func (d *detail) show(w *run) {
 		s.Steps = append(s.Steps, step)
 	}
 	for _, row := range d.steps {
-		if d.over(row) && !strings.Contains(row.Number, ".") {
+		if d.over(row) && row.visit.Depth() == 0 {
 			s.Previous = row.State
 		}
 	}

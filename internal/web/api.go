@@ -56,7 +56,7 @@ func (s *Server) api() []route {
 		allow(auth.Viewer, "GET "+project+"/questions", s.object(questions)).documented(operation{says: "Open questions", answer: "questions", query: []parameter{{name: "run", about: "only those of a run", kind: "string"}}}),
 		allow(auth.Viewer, "GET "+project+"/queue", s.object(queue)).documented(operation{says: "Who waits in the queue", answer: "queue"}),
 		allow(auth.Viewer, "GET "+run, s.object(status)).documented(operation{says: "How a run stands", answer: "status"}),
-		allow(auth.Viewer, "GET "+run+"/explain", s.object(explain)).documented(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{name: "step", about: "a number, or a path such as 3.2, or last", kind: "string"}}}),
+		allow(auth.Viewer, "GET "+run+"/explain", s.object(explain)).documented(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{name: "step", about: "an address such as 3, 3/2 or 2/lint/1, or last", kind: "string"}}}),
 		allow(auth.Viewer, "GET "+run+"/events", s.object(events)).documented(operation{says: "Events of a run", answer: "events", query: []parameter{after, {name: "limit", about: "how many at most, up to 2000", kind: "integer"}}}),
 		allow(auth.Viewer, "GET "+run+"/cost", s.object(cost)).documented(operation{says: "What a run used, state by state", answer: "cost"}),
 		allow(auth.Viewer, "GET "+run+"/diff", s.diff).documented(operation{says: "A run beside another", answer: "comparison", query: []parameter{{name: "with", about: "the other run", kind: "string"}}}),

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -230,18 +231,24 @@ func (c *chronicle) keep(v *inspect.Visit) {
 	for len(c.steps) <= v.Index {
 		c.steps = append(c.steps, step{})
 	}
+	s := c.stepOf(v)
+	s.said = cmp.Or(c.said[v.Index], c.steps[v.Index].said)
+	delete(c.said, v.Index)
+	c.steps[v.Index] = s
+}
+
+// stepOf is what is kept of a visit.
+func (c *chronicle) stepOf(v *inspect.Visit) step {
 	s := step{
 		number: strings.Clone(v.Number()), path: c.word(v.Path()), verdict: c.word(v.Verdict()), to: c.word(v.To()), by: c.word(v.Evaluator()), apart: c.word(v.Apart()),
 		begin: v.Begin.UnixMilli(), end: v.End.UnixMilli(), took: v.Took(), depth: int32(v.Depth()), failed: v.Failed(), //nolint:gosec // of few levels
 		over: v.Over() || v.To() != "" || v.Verdict() != "",
 	}
-	s.said = cmp.Or(c.said[v.Index], c.steps[v.Index].said)
-	delete(c.said, v.Index)
 	s.first, s.last = v.Span()
 	if code, ended := v.Exit(); ended {
 		s.exit, s.exited = int32(code), true //nolint:gosec // of a process
 	}
-	c.steps[v.Index] = s
+	return s
 }
 
 // word keeps each text once, and not the event that it came with.
@@ -281,8 +288,17 @@ func (c *chronicle) window(state string, until, most int) (steps []step, first, 
 	return steps, first, all
 }
 
-// find returns the newest step with a number.
+// find returns the newest step with an address. Of one inside a branch or an item it is the step that ran it, which is not in one.
 func (c *chronicle) find(number string) (s step, ok bool) {
+	if a, is := fsm.ParseAddress(number); is {
+		number = a.String()
+		for i, h := range a.Hops {
+			if h.Branch != "" {
+				number = fsm.Address{Hops: append(slices.Clone(a.Hops[:i]), fsm.Hop{Step: h.Step})}.String()
+				break
+			}
+		}
+	}
 	if number == "last" && len(c.steps) > 0 {
 		return c.steps[len(c.steps)-1], true
 	}
@@ -292,4 +308,13 @@ func (c *chronicle) find(number string) (s step, ok bool) {
 		}
 	}
 	return s, false
+}
+
+// mostInside is how many steps in branches and items a page shows beside one step.
+const mostInside = 200
+
+// visitRow returns the row of a visit.
+func visitRow(v *inspect.Visit) stepRow {
+	c := chronicle{words: map[string]string{}, said: map[int]string{}}
+	return c.stepOf(v).row()
 }

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"loops/internal/doctor"
+	"loops/internal/app"
 	"loops/internal/terminal"
-	"loops/internal/view"
 )
 
 // examinedFor is how long what doctor found holds: to look again starts programs.
@@ -23,10 +22,10 @@ type examined struct {
 
 type examination struct {
 	at    time.Time
-	found []doctor.Finding
+	found []app.Finding
 }
 
-func (e *examined) of(ctx context.Context, p Project) ([]doctor.Finding, error) {
+func (e *examined) of(ctx context.Context, p Project) ([]app.Finding, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if x, ok := e.all[p.Name]; ok && time.Since(x.at) < examinedFor {
@@ -44,9 +43,9 @@ func (e *examined) of(ctx context.Context, p Project) ([]doctor.Finding, error) 
 }
 
 // examine returns what doctor finds in a project, and in the file of users of this server.
-func (s *Server) examine(ctx context.Context, p Project) ([]doctor.Finding, error) {
+func (s *Server) examine(ctx context.Context, p Project) ([]app.Finding, error) {
 	all, err := s.examined.of(ctx, p)
-	return append(slices.Clip(all), doctor.Users(s.Access.File)...), err
+	return append(slices.Clip(all), app.CheckUsers(s.Access.File)...), err
 }
 
 // findings are what doctor finds in a project.
@@ -67,7 +66,7 @@ func (s *Server) findingObjects(w http.ResponseWriter, r *http.Request) {
 	s.with(w, r, func(p Project, _ *Session) error {
 		all, err := s.examine(r.Context(), p)
 		if err == nil {
-			writeJSON(w, http.StatusOK, terminal.List(all, view.FindingObject))
+			writeJSON(w, http.StatusOK, terminal.List(all, app.FindingObject))
 		}
 		return err
 	})

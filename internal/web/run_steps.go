@@ -150,6 +150,8 @@ type stepDetail struct {
 	Live           bool
 	Judged         []judged
 	Items          *itemTable // of a list; nil = it is none
+	Inside         []stepRow  // steps in its branches and items, in the order in which they ended; not more than mostInside
+	MoreInside     int        // that are left out
 	Cost           string
 	Tokens         string
 	Changes        []change
@@ -180,6 +182,11 @@ type valueRow struct {
 // describeStep reads one step: its events, and the memory on both sides of it.
 func describeStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step, wanted string, memory bool) (*stepDetail, error) {
 	t := &stepDetail{stepRow: s.row(), Explain: session.Page.Command("explain", string(run.ID), wanted), ForkAt: wanted}
+	at, typed := fsm.ParseAddress(wanted)
+	inside := typed && at.String() != s.number // wanted is in a branch or an item of the step
+	if typed {
+		t.ForkAt = strconv.Itoa(at.Hops[0].Step)
+	}
 	if n, err := strconv.Atoi(s.number); err == nil {
 		t.Newer = page.To + query("tab", "steps", "step", strconv.Itoa(n+1))
 		if n >= run.Step {
@@ -189,16 +196,32 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 			t.Older = page.To + query("tab", "steps", "step", strconv.Itoa(n-1))
 		}
 	}
-	t.ForkBy = session.Page.CommandWith("fork", []string{"-b", "--at=" + wanted}, string(run.ID))
+	t.ForkBy = session.Page.CommandWith("fork", []string{"-b", "--at=" + t.ForkAt}, string(run.ID))
 	prices, err := f.Project.Pricer()
 	if err != nil {
 		return nil, err
 	}
 	sheet := inspect.CostSheet{Prices: prices}
 	var visit *inspect.Visit
+	own, _ := fsm.ParseAddress(s.number)
+	around := slices.Clip(own.Hops[:max(0, len(own.Hops)-1)]) // what is read begins inside these
 	reader := &inspect.Reader{Keep: true, Done: func(v *inspect.Visit) {
-		if first, _ := v.Span(); first == s.first {
+		if first, _ := v.Span(); first == s.first && !inside {
 			visit = v
+		}
+	}, Inside: func(v *inspect.Visit) {
+		address := v.Address()
+		address.Hops = append(around, address.Hops...)
+		switch {
+		case inside && at.Covers(address) && (visit == nil || v.Index > visit.Index):
+			visit = v
+		case len(t.Inside) >= mostInside:
+			t.MoreInside++
+		case !inside || at.Contains(address):
+			row := visitRow(v)
+			row.Number = address.String()
+			row.Address = page.To + query("tab", "steps", "step", row.Number)
+			t.Inside = append(t.Inside, row)
 		}
 	}}
 	var out, errs strings.Builder
@@ -208,13 +231,23 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 			break
 		}
 		sheet.AddTo(reader.Add(e), e)
-		if read++; e.Depth != int(s.depth) {
+		if read++; e.Depth != int(s.depth) || inside {
 			continue
 		}
 		t.take(e, &out, &errs)
 	}
 	reader.Close()
-	if s.depth == 0 && visit != nil {
+	if inside {
+		if visit == nil {
+			return nil, engine.Refuse(engine.NotFound, "run %s has no step %s", run.ID, humanize.Quote(wanted))
+		}
+		t.stepRow, t.Inside = visitRow(visit), slices.DeleteFunc(t.Inside, func(r stepRow) bool { return r.Number == at.String() })
+		t.Number = at.String()
+		for _, e := range visit.Events {
+			t.take(e, &out, &errs)
+		}
+	}
+	if s.depth == 0 && visit != nil && !inside {
 		rules := lookup.RulebookOf(ctx, f, run)
 		t.Said = append(t.Said, inspect.Explain(visit, rules.Main())...)
 	} else if story, err := session.Explain(ctx, string(run.ID), wanted); err == nil { // what it ran inside decides about it
@@ -241,6 +274,10 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 	}
 	if sheet.Asked() {
 		t.Cost, t.Tokens = sheet.Total.Text(), humanize.Tokens(sheet.Total.Tokens())
+	}
+	if inside {
+		t.Remembered = "What it changed is shown with step " + s.number + "."
+		return t, nil
 	}
 	if run.Step > memoryInline && !memory {
 		t.Remember = page.To + query("tab", "steps", "step", wanted, "memory", "1")

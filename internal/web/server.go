@@ -1,5 +1,19 @@
 // Package web serves the runs and loops of projects over HTTP: pages for people, objects for programs, a stream of what changes. It owns
 // no run: what it starts is carried by processes that outlive it, and what it sends to a run is a command on record.
+//
+// # Pages
+//
+// The server draws pages, and reads for each what it shows: of the parts of a run's page (?tab=) only the one that is
+// asked for. What a run did is read once into a chronicle, a line a step, and from its end on after that; for a long
+// run that happens beside the first page, which shows the newest steps, read backwards from the end, until the whole
+// is there. The last eight runs that were looked at are kept.
+//
+// A page that is open is fetched again when its runs change, and the parts that differ (data-swap) take the place of
+// the old ones; links inside a run and windows of older steps are fetched in the same manner. htmx would do that too,
+// with a vendored file of 50 KB and attributes that hold code unless they are switched off; assets/app.js does it in
+// some 200 lines that know one rule, and the rest of what it does (one stream a browser, focus and selection that
+// stay) would be our own with htmx as well. The policy of the pages forbids code and styles in them: a colour is a
+// class, the width of a bar an attribute of SVG.
 package web
 
 import (
@@ -17,7 +31,6 @@ import (
 	"loops/engine/project"
 	"loops/engine/trigger"
 	"loops/internal/app"
-	"loops/internal/doctor"
 )
 
 // A Session is what one request works with. The caller that opened it closes it.
@@ -36,7 +49,7 @@ type Project struct {
 	Hooks *trigger.Desk                                                                             // takes its webhooks; nil = it takes none
 	Again func() (*project.Project, error)                                                          // opens the folder again, with its files as they are now
 
-	Examine func(ctx context.Context) ([]doctor.Finding, error) // what doctor finds without a prompt
+	Examine func(ctx context.Context) ([]app.Finding, error) // what doctor finds without a prompt
 }
 
 // Options are what a server is made of.

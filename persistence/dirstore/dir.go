@@ -10,6 +10,9 @@
 //
 // The owner of a run holds flock on a file as long as it lives, so a file system on which flock does not work, as some network
 // file systems, cannot hold runs.
+//
+// A [Ledger] keeps the ledger of a project in files: a folder for each list, a file for each entry. A file is complete and durable
+// before it has its name, so that a crash leaves an entry as it was or as it is to be.
 package dirstore
 
 import (

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"loops/internal/pgtest"
+	"loops/internal/testenv"
 	"loops/persistence"
 )
 
@@ -21,7 +21,7 @@ func TestFailover(t *testing.T) {
 	theServer(t)
 	const runs = 4
 	steps := 6 * max(*rounds, 25)
-	primary, err := pgtest.Start(t.Context())
+	primary, err := testenv.StartPostgres(t.Context())
 	must(t, err)
 	remove(t, primary)
 	standby, err := primary.Standby(t.Context(), "second")
@@ -86,7 +86,7 @@ func TestFailover(t *testing.T) {
 	t.Logf("%d steps were acknowledged, half of them before the primary was killed", acked.Load()+runs)
 }
 
-func remove(t *testing.T, s *pgtest.Server) {
+func remove(t *testing.T, s *testenv.PostgresServer) {
 	t.Cleanup(func() {
 		if err := s.Remove(); err != nil {
 			t.Error(err)

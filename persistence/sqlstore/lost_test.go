@@ -17,7 +17,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
-	"loops/internal/pgtest"
+	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/sqlstore"
 )
@@ -39,7 +39,7 @@ type wire struct {
 
 const cutRequest, cutAnswer = "cut-request-", "cut-answer-"
 
-func newWire(t *testing.T, s *pgtest.Server) *wire {
+func newWire(t *testing.T, s *testenv.PostgresServer) *wire {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "loops-wire-")
 	must(t, err)
@@ -170,7 +170,7 @@ func (w *wire) location(schema, params string) string {
 	return with(fmt.Sprintf("postgres://loops@/postgres?host=%s&search_path=%s", w.dir, schema), params)
 }
 
-func theServer(t *testing.T) *pgtest.Server {
+func theServer(t *testing.T) *testenv.PostgresServer {
 	t.Helper()
 	postgres(t) // skips where there is none
 	s, err := server()
@@ -289,7 +289,7 @@ func TestPassing(t *testing.T) {
 func TestServerForgets(t *testing.T) {
 	t.Parallel()
 	theServer(t)
-	own, err := pgtest.Start(t.Context(), "autovacuum = off", "bgwriter_lru_maxpages = 0", "checkpoint_timeout = 1d", "wal_buffers = 16MB")
+	own, err := testenv.StartPostgres(t.Context(), "autovacuum = off", "bgwriter_lru_maxpages = 0", "checkpoint_timeout = 1d", "wal_buffers = 16MB")
 	must(t, err)
 	remove(t, own)
 	s := opened(t, with(own.URL(""), "lease=10m")) // however long the server takes to start
@@ -337,7 +337,7 @@ func holdLog(t *testing.T, s *sqlstore.Store) {
 func TestServerDies(t *testing.T) {
 	t.Parallel()
 	theServer(t)
-	own, err := pgtest.Start(t.Context())
+	own, err := testenv.StartPostgres(t.Context())
 	must(t, err)
 	remove(t, own)
 	s := opened(t, with(own.URL(""), "lease=10m")) // however long the server takes to start

@@ -10,15 +10,14 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"loops/internal/pgtest"
 	"loops/internal/testenv"
 )
 
 var (
 	serverUsed atomic.Bool
-	server     = sync.OnceValues(func() (*pgtest.Server, error) {
+	server     = sync.OnceValues(func() (*testenv.PostgresServer, error) {
 		serverUsed.Store(true)
-		return pgtest.Start(context.Background(), append(slices.Clone(pgtest.Quick), "max_connections = 60")...)
+		return testenv.StartPostgres(context.Background(), append(slices.Clone(testenv.QuickSettings), "max_connections = 60")...)
 	})
 	schemas atomic.Int64
 )
@@ -40,7 +39,7 @@ func TestMain(m *testing.M) {
 func postgres(t testing.TB) string {
 	t.Helper()
 	s, err := server()
-	if errors.Is(err, pgtest.ErrMissing) {
+	if errors.Is(err, testenv.ErrNoPostgres) {
 		testenv.Skip(t, "PostgreSQL: "+err.Error())
 	}
 	if err != nil {

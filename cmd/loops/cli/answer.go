@@ -30,7 +30,7 @@ LOOPS_IDENTITY=USER,TEAM,... is the identity of the user; a question with who ac
 there.` +
 			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops answer
-  loops answer --question /3:1 release approve --field reason="tests are green"
+  loops answer --question 3:1 release approve --field reason="tests are green"
   loops answer release --withdraw`,
 		Args: arguments(0, 2, "NAME of a loop or id of a RUN, and CHOICE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -15,10 +15,9 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/agent"
-	"loops/internal/doctor"
+	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
-	"loops/internal/view"
 )
 
 type doctorOptions struct {
@@ -75,10 +74,10 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
 
 // An examination is one invocation of doctor.
 type examination struct {
-	doctor.Examination
+	app.Examination
 	app      *program
 	options  doctorOptions
-	findings []doctor.Finding
+	findings []app.Finding
 	yesNo    terminal.YesNo
 }
 
@@ -105,7 +104,7 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 		}
 	}
 	if o.users != "" {
-		for _, f := range doctor.Users(a.at(o.users)) {
+		for _, f := range app.CheckUsers(a.at(o.users)) {
 			x.show(f)
 		}
 	}
@@ -113,7 +112,7 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 		return failure(engine.Failed, "stopped before everything was looked at")
 	}
 	if o.json {
-		if err := terminal.WriteJSON(a.out, terminal.List(x.findings, view.FindingObject)); err != nil {
+		if err := terminal.WriteJSON(a.out, terminal.List(x.findings, app.FindingObject)); err != nil {
 			return err
 		}
 	}
@@ -125,7 +124,7 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 
 func (a *program) newExamination(p *project.Project, o doctorOptions) *examination {
 	x := &examination{app: a, options: o}
-	x.Examination = doctor.Examination{
+	x.Examination = app.Examination{
 		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Prompts: o.yes, Found: x.show, Command: a.command, Said: onOneLine,
 	}
 	return x
@@ -141,7 +140,7 @@ func (x *examination) look(ctx context.Context) (found []*agent.CLI, err error) 
 }
 
 // examine returns what doctor finds without a prompt.
-func (s *served) examine(ctx context.Context) ([]doctor.Finding, error) {
+func (s *served) examine(ctx context.Context) ([]app.Finding, error) {
 	a := s.asking(&bytes.Buffer{})
 	p, err := a.project()
 	if err != nil {
@@ -155,12 +154,12 @@ func (s *served) examine(ctx context.Context) ([]doctor.Finding, error) {
 }
 
 // show notes a finding, and prints it at once.
-func (x *examination) show(f doctor.Finding) {
+func (x *examination) show(f app.Finding) {
 	x.findings = append(x.findings, f)
 	if x.options.json {
 		return
 	}
-	view.PrintFinding(x.app.page(), f)
+	app.PrintFinding(x.app.page(), f)
 }
 
 // mayPrompt reports whether prompts may be sent, and asks where a user can answer.
@@ -183,7 +182,7 @@ func (x *examination) mayPrompt(ctx context.Context, hosts []*agent.CLI) bool {
 	if x.options.host != "" {
 		words = "doctor --yes --host " + quote(x.options.host)
 	}
-	x.show(doctor.Finding{Check: "login", Level: doctor.Warning, Text: "not tested whether prompts work with " + humanize.And(names), Todo: a.command(words)})
+	x.show(app.Finding{Check: "login", Level: app.FindingWarning, Text: "not tested whether prompts work with " + humanize.And(names), Todo: a.command(words)})
 	return false
 }
 

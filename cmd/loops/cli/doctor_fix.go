@@ -6,7 +6,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm/value"
-	"loops/internal/doctor"
+	"loops/internal/app"
 	"loops/internal/terminal"
 )
 
@@ -77,7 +77,7 @@ func (x *examination) repair(ctx context.Context) error {
 // problems is how many findings are problems.
 func (x *examination) problems() (n int) {
 	for _, f := range x.findings {
-		if f.Level == doctor.Problem {
+		if f.Level == app.FindingProblem {
 			n++
 		}
 	}

@@ -24,7 +24,8 @@ func newExplainCommand(a *program) *cobra.Command {
 judged and from
 what evidence, which rule chose the next state, and which limits were reached. With STEP it explains that step: a
 number as history
-shows it, "last", or 3.2 for step 2 of the sub-loop that step 3 ran. NAME means the newest run of the loop.
+shows it, "last", 3/2 for step 2 of the sub-loop that step 3 ran, 2/lint/1 for step 1 of the branch lint of step 2,
+2/#4/1 for step 1 of item 4, 2/lint and 2/#4 for all of the branch or item. NAME means the newest run of the loop.
 
 Numbers in brackets are the numbers of the events behind a sentence: loops events RUN --after N. Rules and limits come
 from the definition recorded with the run. If there is none, they come from the current file, and explain says so.` +

@@ -15,12 +15,13 @@ import (
 func newLogsCommand(a *program) *cobra.Command {
 	var o live.ActionLogOptions
 	cmd := &cobra.Command{
-		Use:   "logs NAME|RUN...",
+		Use:   "logs NAME|RUN... [STEP]",
 		Short: "Print the output of a run's actions",
 		Long: `logs prints the output of the actions of a run, oldest first, under a line for each that names its step and state, and
-what they wrote to standard error after "! ", as an action ends. NAME means the newest run of the loop. With -f it
-follows the run until it ends or its process is gone, and prints standard error as it comes; Ctrl-C ends the command,
-not the run. With several runs, each line names its run and state. With --bare or --raw, standard error is left out.
+what they wrote to standard error after "! ", as an action ends. NAME means the newest run of the loop. With a STEP behind
+it, only that step is printed with all inside it: 3, 3/2, 2/lint, 2/#4/1 (see loops help explain). With -f it follows the
+run until it ends or its process is gone, and prints standard error as it comes; Ctrl-C ends the command, not the run.
+With several runs, each line names its run and state. With --bare or --raw, standard error is left out.
 
 Long output is kept in a file in the run's folder and printed whole while that file exists. With -f, output is printed as
 it comes; where it is cut off, the file is named.
@@ -34,6 +35,7 @@ file.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord, exitI
   loops logs fix --failed
   loops logs fix nightly -f
   loops logs fix --state test
+  loops logs fix 2/lint
   loops logs fix-20261121T103405 --stderr`,
 		Args: arguments(1, -1, "NAME of a loop or id of a RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,8 +63,12 @@ func runLogs(ctx context.Context, a *program, names []string, o live.ActionLogOp
 	defer store.Close()
 	f := store.Finder()
 	var runs []persistence.Run
-	for _, name := range names {
+	for i, name := range names {
 		run, err := lookup.OneRun(ctx, f, name)
+		if at, is := fsm.ParseAddress(name); err != nil && is && i > 0 && i == len(names)-1 {
+			o.At = at
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -92,6 +98,9 @@ func runLogs(ctx context.Context, a *program, names []string, o live.ActionLogOp
 				return err
 			}
 			what += " of " + o.State
+		}
+		if len(o.At.Hops) > 0 {
+			what += " in step " + o.At.String()
 		}
 		terminal.Say(a.Err, "loops: run %s has recorded no %s\n", run.ID, what)
 	}

@@ -48,7 +48,7 @@ killed, stalled, budget, limited, parked, handed_off, paused. --failed leaves ou
 	flags := cmd.Flags()
 	flags.StringVar(&q.Loop, "loop", "", "only runs of the loop `NAME`")
 	addRunFilters(flags, &q)
-	flags.StringVarP(&q.State, "state", "s", "", "only runs that are, or ended, in this `STATE`")
+	flags.StringVarP(&q.State, "state", "s", "", "only runs that are, or ended, in this `STATE`, or were in it inside a sub-loop, branch or item")
 	flags.StringVarP(&q.Since, "since", "S", "", "only what is newer than `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringVar(&q.Until, "until", "", "only what is older than `WHEN`: an age or a date")
 	flags.IntVarP(&q.Limit, "limit", "n", 20, "the newest `N` only, 0 = all")

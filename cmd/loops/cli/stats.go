@@ -25,7 +25,8 @@ func newStatsCommand(a *program) *cobra.Command {
 		Short: "Show success rates, durations and verdicts of a loop's runs",
 		Long: `stats adds up the runs of a loop: how many of those that finished succeeded, how long they took, and for each state
 how often it was visited, how long a visit took (the median, and what 95 of 100 stay below), how many of its actions
-failed, and which verdicts it gave. States of sub-loops are listed after the state that ran them: fix > review.
+failed, and which verdicts it gave. States of sub-loops, branches and items are listed after the state that ran them:
+fix > review, checks > lint > test.
 
 An evaluator that has given five verdicts or more, and never anything but a good one, is named at the end: it may be one
 that cannot say no. Time is that of the run itself: what passed between an interruption and its resumption is left out.` +
@@ -70,7 +71,8 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 	s := &inspect.Stats{Name: o.name, Ended: map[string]int{}}
 	for i, r := range runs {
 		s.Add(r)
-		visits := inspect.Reader{Done: func(v *inspect.Visit) { s.Tally.Add(i, v) }}
+		add := func(v *inspect.Visit) { s.Tally.Add(i, v) }
+		visits := inspect.Reader{Done: add, Inside: add}
 		if _, err := lookup.Path(ctx, f, r, &visits, a.damaged); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package doctor
+package app
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ func (x *Examination) answerLinks() {
 	p, set := x.Project, x.Config.AnswerLinks
 	path := p.AnswerKeyFile()
 	info, err := os.Stat(path)
-	warn := func(text, todo string) { x.add(Finding{"answer_links", Warning, text, todo, nil}) }
+	warn := func(text, todo string) { x.add(Finding{"answer_links", FindingWarning, text, todo, nil}) }
 	switch {
 	case set == config.AnswerLinks{}:
 		if err != nil {
@@ -31,16 +31,16 @@ func (x *Examination) answerLinks() {
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && set.File == "":
-		x.add(Finding{"answer_links", OK, "the key is made with the first question", "", nil})
+		x.add(Finding{"answer_links", FindingOK, "the key is made with the first question", "", nil})
 	case err != nil:
-		x.add(Finding{"answer_links", Problem, "the key of links cannot be read: " + x.Said(err), "make a file with a long random text that only its owner may read: " + p.Short(path), nil})
+		x.add(Finding{"answer_links", FindingProblem, "the key of links cannot be read: " + x.Said(err), "make a file with a long random text that only its owner may read: " + p.Short(path), nil})
 	case info.Mode().Perm()&0o077 != 0:
-		x.add(Finding{"answer_links", Problem, "others may read " + p.Short(path) + ", and so can answer any question", "chmod 600 " + p.Short(path) + ", and write another key into it", nil})
+		x.add(Finding{"answer_links", FindingProblem, "others may read " + p.Short(path) + ", and so can answer any question", "chmod 600 " + p.Short(path) + ", and write another key into it", nil})
 	default:
 		if _, err := p.AnswerKey(false); err != nil {
-			x.add(Finding{"answer_links", Problem, x.Said(err), "write a long random text into " + p.Short(path), nil})
+			x.add(Finding{"answer_links", FindingProblem, x.Said(err), "write a long random text into " + p.Short(path), nil})
 			return
 		}
-		x.add(Finding{"answer_links", OK, "links are signed with the key in " + p.Short(path), "", nil})
+		x.add(Finding{"answer_links", FindingOK, "links are signed with the key in " + p.Short(path), "", nil})
 	}
 }

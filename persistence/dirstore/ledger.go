@@ -1,6 +1,4 @@
-// Package ledger keeps the ledger of a project in files: a folder for each list, a file for each entry. A file is complete and durable
-// before it has its name, so that a crash leaves an entry as it was or as it is to be.
-package ledger
+package dirstore
 
 import (
 	"context"
@@ -18,11 +16,11 @@ import (
 	"loops/persistence"
 )
 
-// Folder is the name of the folder of a ledger, in .loops.
-const Folder = ".ledger"
+// LedgerFolder is the name of the folder of a ledger, in .loops.
+const LedgerFolder = ".ledger"
 
-// patience is how long the lock of a list is waited for. It is held while one file is made durable.
-const patience = 30 * time.Second
+// patienceOfLedger is how long the lock of a list is waited for. It is held while one file is made durable.
+const patienceOfLedger = 30 * time.Second
 
 const suffix = ".json"
 
@@ -33,8 +31,8 @@ type Ledger struct {
 	step func(name string) error // for tests: called before each step that a crash could fall behind
 }
 
-// Of returns the ledger of the project with this .loops folder. Its own folder is made when the first entry is.
-func Of(loops string) *Ledger { return &Ledger{loops: loops} }
+// LedgerOf returns the ledger of the project with this .loops folder. Its own folder is made when the first entry is.
+func LedgerOf(loops string) *Ledger { return &Ledger{loops: loops} }
 
 // An entry is the content of a file.
 type entry struct {
@@ -45,7 +43,7 @@ type entry struct {
 }
 
 func (l *Ledger) folder(list string) string {
-	return filepath.Join(l.loops, Folder, persistence.EncodeLoop(list))
+	return filepath.Join(l.loops, LedgerFolder, persistence.EncodeLoop(list))
 }
 
 func path(folder, key string) string {
@@ -65,7 +63,7 @@ func (l *Ledger) locked(ctx context.Context, list string, f func(folder string) 
 			}
 		}
 	}
-	return disk.WhileLocked(ctx, filepath.Join(folder, ".lock"), patience, func() error { return f(folder) })
+	return disk.WhileLocked(ctx, filepath.Join(folder, ".lock"), patienceOfLedger, func() error { return f(folder) })
 }
 
 // Add implements [persistence.Ledger].

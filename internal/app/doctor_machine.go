@@ -1,4 +1,4 @@
-package doctor
+package app
 
 import (
 	"context"
@@ -57,18 +57,18 @@ func (x *Examination) programs() {
 	bash, version, err := x.say("bash", "--version")
 	switch {
 	case err != nil:
-		x.add(Finding{"bash", Problem, "not found: no shell action can run", "install bash, or add the directory it is in to PATH", nil})
+		x.add(Finding{"bash", FindingProblem, "not found: no shell action can run", "install bash, or add the directory it is in to PATH", nil})
 	default:
-		x.add(Finding{"bash", OK, version + "; " + bash, "", nil})
+		x.add(Finding{"bash", FindingOK, version + "; " + bash, "", nil})
 	}
 	git, version, err := x.say("git", "--version")
 	switch {
 	case err != nil:
-		x.add(Finding{"git", Warning, "not found: diff_stall, and sub-loops with worktree, cannot work", "install git", nil})
+		x.add(Finding{"git", FindingWarning, "not found: diff_stall, and sub-loops with worktree, cannot work", "install git", nil})
 	case !x.inRepository(git):
-		x.add(Finding{"git", OK, version + "; " + git + "; the project is in no repository, which diff_stall and worktree need", "", nil})
+		x.add(Finding{"git", FindingOK, version + "; " + git + "; the project is in no repository, which diff_stall and worktree need", "", nil})
 	default:
-		x.add(Finding{"git", OK, version + "; " + git, "", nil})
+		x.add(Finding{"git", FindingOK, version + "; " + git, "", nil})
 	}
 }
 
@@ -125,23 +125,23 @@ func (x *Examination) room() {
 	}
 	probe, err := os.CreateTemp(dir, ".doctor-*")
 	if err != nil {
-		x.add(Finding{"disk", Problem, p.Short(dir) + " cannot be written to: " + project.Cause(err).Error(), "give this user the right to write there, or free space", nil})
+		x.add(Finding{"disk", FindingProblem, p.Short(dir) + " cannot be written to: " + project.Cause(err).Error(), "give this user the right to write there, or free space", nil})
 		return
 	}
 	_ = probe.Close()
 	_ = os.Remove(probe.Name())
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
-		x.add(Finding{"disk", Warning, "the free space is not known: " + err.Error(), "", nil})
+		x.add(Finding{"disk", FindingWarning, "the free space is not known: " + err.Error(), "", nil})
 		return
 	}
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:unconvert // their types are not the same everywhere
-	f := Finding{"disk", OK, fmt.Sprintf("%s free in %s", bytesText(free), p.Short(dir)), "", value.NewMap("free_bytes", int64(min(free, 1<<62)))}
+	f := Finding{"disk", FindingOK, fmt.Sprintf("%s free in %s", bytesText(free), p.Short(dir)), "", value.NewMap("free_bytes", int64(min(free, 1<<62)))}
 	switch {
 	case free < roomNone:
-		f.Level, f.Todo = Problem, "free space: runs cannot be recorded without it"
+		f.Level, f.Todo = FindingProblem, "free space: runs cannot be recorded without it"
 	case free < roomLow:
-		f.Level, f.Todo = Warning, "free space"
+		f.Level, f.Todo = FindingWarning, "free space"
 	}
 	x.add(f)
 }
@@ -160,16 +160,16 @@ func (x *Examination) configured() {
 	switch {
 	case err != nil:
 		_, wrong := p.Declared()
-		x.add(Finding{"config", Problem, x.Said(err), "fix " + humanize.And(p.Mistaken(wrong)), nil})
+		x.add(Finding{"config", FindingProblem, x.Said(err), "fix " + humanize.And(p.Mistaken(wrong)), nil})
 		c = &config.Config{}
 	case len(c.Hosts) > 0:
-		x.add(Finding{"config", OK, humanize.And(p.Declaring(c)) + " declares " + Names(c.Hosts), "", nil})
+		x.add(Finding{"config", FindingOK, humanize.And(p.Declaring(c)) + " declares " + AgentNames(c.Hosts), "", nil})
 	default:
-		x.add(Finding{"config", OK, "no hosts are declared in " + p.Short(filepath.Join(p.Loops, config.Name)), "", nil})
+		x.add(Finding{"config", FindingOK, "no hosts are declared in " + p.Short(filepath.Join(p.Loops, config.Name)), "", nil})
 	}
 	for _, w := range c.Warnings {
 		w.File = p.Short(w.File)
-		x.add(Finding{"config", Warning, w.String(), "fix " + w.File + ", for little-loops", nil})
+		x.add(Finding{"config", FindingWarning, w.String(), "fix " + w.File + ", for little-loops", nil})
 	}
 	x.Config = c
 	x.actionTypes()
@@ -178,11 +178,11 @@ func (x *Examination) configured() {
 	table, err := p.ReadPrices("")
 	switch {
 	case err != nil:
-		x.add(Finding{"prices", Problem, x.Said(err), "fix " + p.Short(p.PricesFile()), nil})
+		x.add(Finding{"prices", FindingProblem, x.Said(err), "fix " + p.Short(p.PricesFile()), nil})
 	case missing != nil:
-		x.add(Finding{"prices", OK, "the built-in table, of " + table.Date, "", nil})
+		x.add(Finding{"prices", FindingOK, "the built-in table, of " + table.Date, "", nil})
 	default:
-		x.add(Finding{"prices", OK, p.Short(p.PricesFile()) + ", of " + table.Date + ", over the built-in table, of " + agent.BuiltInPrices().Date, "", nil})
+		x.add(Finding{"prices", FindingOK, p.Short(p.PricesFile()) + ", of " + table.Date + ", over the built-in table, of " + agent.BuiltInPrices().Date, "", nil})
 	}
 }
 
@@ -194,10 +194,10 @@ func (x *Examination) store(ctx context.Context) {
 	store, err := p.Records(ctx, false)
 	if err != nil {
 		if _, none := errors.AsType[*project.NoDatabaseError](err); none {
-			x.add(Finding{"store", Warning, x.Said(err), "", nil})
+			x.add(Finding{"store", FindingWarning, x.Said(err), "", nil})
 			return
 		}
-		x.add(Finding{"store", Problem, x.Said(err), "see: loops help store", nil})
+		x.add(Finding{"store", FindingProblem, x.Said(err), "see: loops help store", nil})
 		return
 	}
 	defer store.Close()
@@ -209,14 +209,14 @@ func (x *Examination) store(ctx context.Context) {
 		changes = reconcile.Plan(live, project.Alive, time.Now())
 	}
 	if err != nil {
-		x.add(Finding{"store", Problem, x.Said(store.Failed(err)), "see: loops help store", nil})
+		x.add(Finding{"store", FindingProblem, x.Said(store.Failed(err)), "see: loops help store", nil})
 		return
 	}
 	text := humanize.Count(len(runs), "run") + " in " + store.Name
 	if len(runs) == mostRuns {
 		text = "more than " + text
 	}
-	x.add(Finding{"store", OK, text, "", nil})
+	x.add(Finding{"store", FindingOK, text, "", nil})
 	x.schedules(ctx)
 	damaged := 0
 	for _, r := range project.Current(runs) {
@@ -224,11 +224,11 @@ func (x *Examination) store(ctx context.Context) {
 			continue
 		}
 		if damaged++; damaged <= mostDamaged {
-			x.add(Finding{"store", Warning, fmt.Sprintf("the record of run %s is damaged: %s", r.ID, r.Damage[0]), x.Command("status", string(r.ID)), nil})
+			x.add(Finding{"store", FindingWarning, fmt.Sprintf("the record of run %s is damaged: %s", r.ID, r.Damage[0]), x.Command("status", string(r.ID)), nil})
 		}
 	}
 	if more := damaged - mostDamaged; more > 0 {
-		x.add(Finding{"store", Warning, fmt.Sprintf("the records of %d more are damaged", more), x.Command("runs"), nil})
+		x.add(Finding{"store", FindingWarning, fmt.Sprintf("the records of %d more are damaged", more), x.Command("runs"), nil})
 	}
 	x.stale(changes)
 	x.leftovers(len(changes))
@@ -239,13 +239,13 @@ func (x *Examination) schedules(ctx context.Context) {
 	now := time.Now()
 	all, _, err := trigger.ListSchedules(ctx, x.Project, now) // what is wrong with loop files is a matter of validate
 	if err != nil {
-		x.add(Finding{"schedules", Problem, x.Said(err), "see: loops help store", nil})
+		x.add(Finding{"schedules", FindingProblem, x.Said(err), "see: loops help store", nil})
 	} else if why := trigger.Unattended(all, now); why != "" {
-		x.add(Finding{"schedules", Warning, why, x.Command("schedule", "install") + ", loops serve or loops worker", nil})
+		x.add(Finding{"schedules", FindingWarning, why, x.Command("schedule", "install") + ", loops serve or loops worker", nil})
 	} else if why := trigger.ClockWasAhead(all); why != "" {
-		x.add(Finding{"schedules", Warning, why, "set the clock of this machine right", nil})
+		x.add(Finding{"schedules", FindingWarning, why, "set the clock of this machine right", nil})
 	} else if len(all) > 0 {
-		x.add(Finding{"schedules", OK, humanize.Count(len(all), "schedule") + ", which a server, worker or timer fires", "", nil})
+		x.add(Finding{"schedules", FindingOK, humanize.Count(len(all), "schedule") + ", which a server, worker or timer fires", "", nil})
 	}
 }
 
@@ -261,9 +261,9 @@ func (x *Examination) stale(changes []reconcile.Change) {
 	}
 	todo := x.Command("sweep") + ", or the next run does it"
 	if len(died) > 0 {
-		x.add(Finding{"runs", Warning, fmt.Sprintf("the owner of %s died: %s; resume continues from there", humanize.Count(len(died), "run"), humanize.List(died)), todo, value.NewMap("runs", texts(died))})
+		x.add(Finding{"runs", FindingWarning, fmt.Sprintf("the owner of %s died: %s; resume continues from there", humanize.Count(len(died), "run"), humanize.List(died)), todo, value.NewMap("runs", texts(died))})
 	}
 	if len(ended) > 0 {
-		x.add(Finding{"runs", Warning, fmt.Sprintf("%s left its files among those of running runs: %s", humanize.Count(len(ended), "run"), humanize.List(ended)), todo, value.NewMap("runs", texts(ended))})
+		x.add(Finding{"runs", FindingWarning, fmt.Sprintf("%s left its files among those of running runs: %s", humanize.Count(len(ended), "run"), humanize.List(ended)), todo, value.NewMap("runs", texts(ended))})
 	}
 }

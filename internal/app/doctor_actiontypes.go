@@ -1,4 +1,4 @@
-package doctor
+package app
 
 import (
 	"strings"
@@ -19,10 +19,10 @@ func (x *Examination) actionTypes() {
 		if !ok {
 			continue
 		}
-		f := Finding{"types", OK, typeText(t.Name, by), "", value.NewMap("name", t.Name, "host", orNull(by.Host), "program", texts(by.Program))}
+		f := Finding{"types", FindingOK, typeText(t.Name, by), "", value.NewMap("name", t.Name, "host", orNull(by.Host), "program", texts(by.Program))}
 		if by.Host == "" {
 			if _, err := r.FindProgram(by.Program[0]); err != nil {
-				f.Level, f.Text = Problem, f.Text+", which was not found"
+				f.Level, f.Text = FindingProblem, f.Text+", which was not found"
 				f.Todo = "install it, or correct " + p.SettingPlace(x.Config, "action_types."+t.Name)
 			}
 		}

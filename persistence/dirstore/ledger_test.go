@@ -1,4 +1,4 @@
-package ledger
+package dirstore
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ func TestLedger(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	storetest.RunLedger(t, func(_ *testing.T, place string) persistence.Ledger {
-		return Of(filepath.Join(dir, place, ".loops"))
+		return LedgerOf(filepath.Join(dir, place, ".loops"))
 	})
 }
 
@@ -26,7 +26,7 @@ func TestCrashAtEachStep(t *testing.T) {
 	crash := errors.New("the power is gone")
 	for _, at := range []string{"write", "rename", "sync"} {
 		loops := filepath.Join(t.TempDir(), ".loops")
-		l := Of(loops)
+		l := LedgerOf(loops)
 		one := persistence.Entry{List: "x", Key: "k", Added: time.Unix(0, 0), Body: []byte(`1`)}
 		if err := l.Add(t.Context(), one); err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestCrashAtEachStep(t *testing.T) {
 		if err := l.Add(t.Context(), persistence.Entry{List: "x", Key: "new", Added: time.Unix(0, 0), Body: []byte(`3`)}); !errors.Is(err, crash) {
 			t.Fatalf("%s: %v", at, err)
 		}
-		all, err := Of(loops).Entries(t.Context(), "x")
+		all, err := LedgerOf(loops).Entries(t.Context(), "x")
 		want := map[string]string{"write": "1", "rename": "1", "sync": "23"}[at]
 		var got string
 		for _, e := range all {
@@ -53,7 +53,7 @@ func TestCrashAtEachStep(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("%s: the list holds %s, want %s; %v", at, got, want, err)
 		}
-		if err := Of(loops).Add(t.Context(), persistence.Entry{List: "x", Key: "next", Added: time.Unix(0, 0), Body: []byte(`4`)}); err != nil {
+		if err := LedgerOf(loops).Add(t.Context(), persistence.Entry{List: "x", Key: "next", Added: time.Unix(0, 0), Body: []byte(`4`)}); err != nil {
 			t.Errorf("%s: %v", at, err)
 		}
 	}
@@ -63,11 +63,11 @@ func TestCrashAtEachStep(t *testing.T) {
 func TestDamagedEntry(t *testing.T) {
 	t.Parallel()
 	loops := filepath.Join(t.TempDir(), ".loops")
-	l := Of(loops)
+	l := LedgerOf(loops)
 	if err := l.Add(t.Context(), persistence.Entry{List: "x", Key: "k", Body: []byte(`1`)}); err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(loops, Folder, "x", "k.json")
+	file := filepath.Join(loops, LedgerFolder, "x", "k.json")
 	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}

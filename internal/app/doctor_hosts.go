@@ -1,4 +1,4 @@
-package doctor
+package app
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 func (x *Examination) Hosts(ctx context.Context) []*agent.CLI {
 	chosen, _, err := x.Runner.FindHost("")
 	if err != nil && x.Runner.Host != "" {
-		x.add(Finding{"host", Problem, humanize.OneLine(err), x.chooseOther(), nil})
+		x.add(Finding{"host", FindingProblem, humanize.OneLine(err), x.chooseOther(), nil})
 	}
 	var known []*agent.CLI
 	for _, h := range append(x.Runner.Hosts[:len(x.Runner.Hosts):len(x.Runner.Hosts)], agent.Hosts()...) {
@@ -54,9 +54,9 @@ func (x *Examination) Hosts(ctx context.Context) []*agent.CLI {
 		if x.Runner.Host != "" {
 			why = "as " + x.hostFrom() + " says"
 		}
-		x.add(Finding{"host", OK, "prompts that name no host go to " + chosen.Name + ", " + why, "", nil})
+		x.add(Finding{"host", FindingOK, "prompts that name no host go to " + chosen.Name + ", " + why, "", nil})
 	case x.Runner.Host == "":
-		x.add(Finding{"host", Warning, "no agent CLI was found in PATH: loops without prompts run, those with prompts do not", "install one of " + Names(known), nil})
+		x.add(Finding{"host", FindingWarning, "no agent CLI was found in PATH: loops without prompts run, those with prompts do not", "install one of " + AgentNames(known), nil})
 	}
 	return found
 }
@@ -131,13 +131,13 @@ func (x *Examination) declared(h *agent.CLI) bool { return slices.Contains(x.Run
 func (x *Examination) host(h *agent.CLI, v hostVersion, chosen bool) bool {
 	declared := x.declared(h)
 	mapped, ignored := keysOf(h.Has)
-	f := Finding{Check: h.Name, Level: OK, More: value.NewMap(
+	f := Finding{Check: h.Name, Level: FindingOK, More: value.NewMap(
 		"host", h.Name, "path", orNull(v.path), "version", orNull(v.text), "declared", declared, "from_documentation", h.Documented,
 		"mapped", texts(mapped), "ignored", texts(ignored), "says_usage", h.Has.Usage, "says_cost", h.Has.Cost, "chosen", chosen,
 	)}
 	switch {
 	case v.path == "" && declared:
-		f.Level, f.Text, f.Todo = Warning, "declared, but its program "+h.Program+" was not found", "install it, or fix its entry in .loops/config.yaml"
+		f.Level, f.Text, f.Todo = FindingWarning, "declared, but its program "+h.Program+" was not found", "install it, or fix its entry in .loops/config.yaml"
 	case v.path == "":
 		f.Text = notInstalled
 	default:
@@ -165,7 +165,7 @@ func (x *Examination) host(h *agent.CLI, v hostVersion, chosen bool) bool {
 		}
 		f.Text = strings.Join(parts, "; ")
 		if v.broken {
-			f.Level, f.Todo = Problem, "run it by hand: "+filepath.Base(v.path)+" --version"
+			f.Level, f.Todo = FindingProblem, "run it by hand: "+filepath.Base(v.path)+" --version"
 		}
 	}
 	x.add(f)
@@ -208,7 +208,7 @@ const (
 // Prompt sends a host the prompt and the question of the self-test.
 func (x *Examination) Prompt(ctx context.Context, h *agent.CLI) {
 	if why := x.refuses(h); why != "" {
-		x.add(Finding{h.Name, Warning, "not tested: " + why, x.withSkip(h), value.NewMap("host", h.Name, "test", nil)})
+		x.add(Finding{h.Name, FindingWarning, "not tested: " + why, x.withSkip(h), value.NewMap("host", h.Name, "test", nil)})
 		return
 	}
 	a := fsm.Action{Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, Model: x.Model, State: "prompt-" + h.Name, Step: 1, Attempt: 1, Timeout: answerWait}
@@ -242,25 +242,25 @@ func (x *Examination) answer(ctx context.Context, h *agent.CLI, what string, a f
 	if ctx.Err() != nil {
 		return false
 	}
-	f := Finding{Check: h.Name, Level: OK}
+	f := Finding{Check: h.Name, Level: FindingOK}
 	res, err := x.Runner.Run(ctx, a, func(string) {})
 	switch reply := res.Reply; {
 	case ctx.Err() != nil:
 		return false
 	case err != nil:
-		f.Level, f.Text, f.Todo = Problem, what+": "+humanize.OneLine(err), "run it by hand: "+h.Program
+		f.Level, f.Text, f.Todo = FindingProblem, what+": "+humanize.OneLine(err), "run it by hand: "+h.Program
 	case reply == nil || reply.Failure != "" || res.ExitCode != 0:
 		f = failedAnswer(h, what, res)
 		if reply != nil && reply.Failure == fsm.FailPermission && x.Permissions == project.PermissionsHost {
 			// No run with permissions: skip is refused for that.
-			f.Level, f.Todo = Warning, "run "+h.Program+" here once by hand to trust this folder, or test it as runs use it: "+x.withSkip(h)
+			f.Level, f.Todo = FindingWarning, "run "+h.Program+" here once by hand to trust this folder, or test it as runs use it: "+x.withSkip(h)
 		}
 	case what == "judge":
 		f.Text = "answers in a given form" + usedText(res)
 	default:
 		f.Text = "login works" + usedText(res)
 		if strings.TrimSpace(res.Stdout) == "" {
-			f.Level, f.Text, f.Todo = Warning, "it answers, but with no text"+usedText(res), "run it by hand: "+h.Program
+			f.Level, f.Text, f.Todo = FindingWarning, "it answers, but with no text"+usedText(res), "run it by hand: "+h.Program
 		}
 	}
 	f.More = value.NewMap("host", h.Name, "test", what, "duration_ms", res.Duration.Milliseconds())
@@ -274,7 +274,7 @@ func (x *Examination) answer(ctx context.Context, h *agent.CLI, what string, a f
 		}
 	}
 	x.add(f)
-	return f.Level != Problem
+	return f.Level != FindingProblem
 }
 
 // usedText is how long an answer took and what it used.
@@ -296,7 +296,7 @@ func usedText(res fsm.Result) string {
 
 // failedAnswer says why a host did not answer, and what to do about it.
 func failedAnswer(h *agent.CLI, what string, res fsm.Result) Finding {
-	f := Finding{Check: h.Name, Level: Problem}
+	f := Finding{Check: h.Name, Level: FindingProblem}
 	class, reason := fsm.FailOther, humanize.FirstLine(strings.TrimSpace(res.Stderr))
 	if r := res.Reply; r != nil && r.Failure != "" {
 		class, reason = r.Failure, r.Reason
@@ -310,9 +310,9 @@ func failedAnswer(h *agent.CLI, what string, res fsm.Result) Finding {
 	case fsm.FailAuth:
 		f.Todo = "log in by hand: " + h.Program + ", or set its API key in the environment"
 	case fsm.FailRateLimited:
-		f.Level, f.Todo = Warning, "wait; runs wait by themselves"
+		f.Level, f.Todo = FindingWarning, "wait; runs wait by themselves"
 	case fsm.FailTransient:
-		f.Level, f.Todo = Warning, "try again; look at the network and its proxy"
+		f.Level, f.Todo = FindingWarning, "try again; look at the network and its proxy"
 	case fsm.FailBilling:
 		f.Todo = "raise the limit of the account, or pay"
 	case fsm.FailModel:

@@ -1,6 +1,4 @@
-// Package doctor looks at whether a machine and a project are fit to run loops. What it finds are values: a face shows them,
-// asks whether prompts may be sent, and says what a command of this program is called.
-package doctor
+package app
 
 import (
 	"context"
@@ -15,9 +13,9 @@ import (
 
 // The levels of findings.
 const (
-	OK      = "ok"
-	Warning = "warning" // loops can run, but not all that they may want works
-	Problem = "problem"
+	FindingOK      = "ok"
+	FindingWarning = "warning" // loops can run, but not all that they may want works
+	FindingProblem = "problem"
 )
 
 // A Finding is one thing that was looked at.
@@ -33,7 +31,7 @@ const notInstalled = "not installed"
 
 // Mark returns the word before a finding in a list for people: its level, or a dash for what is not there and nothing wants.
 func (f Finding) Mark() string {
-	if f.Level == OK && f.Text == notInstalled {
+	if f.Level == FindingOK && f.Text == notInstalled {
 		return "-"
 	}
 	return f.Level
@@ -60,8 +58,8 @@ type Examination struct {
 
 func (x *Examination) add(f Finding) { x.Found(f) }
 
-// Names are the names of hosts, in one text.
-func Names(hosts []*agent.CLI) string {
+// AgentNames are the names of hosts, in one text.
+func AgentNames(hosts []*agent.CLI) string {
 	list := make([]string, len(hosts))
 	for i, h := range hosts {
 		list[i] = h.Name

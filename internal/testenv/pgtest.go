@@ -1,6 +1,4 @@
-// Package pgtest starts private servers of PostgreSQL for tests, from the binaries of the system. A server lives in a
-// temporary directory and listens on a Unix socket there, and on a port of the loopback address if it is asked to.
-package pgtest
+package testenv
 
 import (
 	"bytes"
@@ -19,18 +17,18 @@ import (
 	"time"
 )
 
-// ErrMissing means that this machine has no PostgreSQL.
-var ErrMissing = errors.New("initdb, postgres, pg_basebackup, pg_ctl and createdb are neither in /usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
+// ErrNoPostgres means that this machine has no PostgreSQL.
+var ErrNoPostgres = errors.New("initdb, postgres, pg_basebackup, pg_ctl and createdb are neither in /usr/lib/postgresql/*/bin nor in the PATH; Debian has them in the package postgresql")
 
 // patience is how long a server may take to start or to stop.
 const patience = 3 * time.Minute
 
-// Quick are settings of a server that outlives its machine in no test: it writes what it commits, and does not wait until that is on the
+// QuickSettings are settings of a server that outlives its machine in no test: it writes what it commits, and does not wait until that is on the
 // disk.
-var Quick = []string{"fsync = off", "full_page_writes = off", "autovacuum = off"}
+var QuickSettings = []string{"fsync = off", "full_page_writes = off", "autovacuum = off"}
 
-// A Server is a running server, or one that was stopped.
-type Server struct {
+// A PostgresServer is a running server, or one that was stopped.
+type PostgresServer struct {
 	Dir      string // holds data, the socket and the log
 	Port     int    // part of the socket's name
 	Database string // that URL names
@@ -41,8 +39,8 @@ type Server struct {
 	done chan struct{}
 }
 
-// Start makes a new database cluster and starts a server for it. settings are lines of postgresql.conf.
-func Start(ctx context.Context, settings ...string) (*Server, error) {
+// StartPostgres makes a new database cluster and starts a server for it. settings are lines of postgresql.conf.
+func StartPostgres(ctx context.Context, settings ...string) (*PostgresServer, error) {
 	s, err := prepare()
 	if err != nil {
 		return nil, err
@@ -60,7 +58,7 @@ func Start(ctx context.Context, settings ...string) (*Server, error) {
 }
 
 // Standby makes a copy of a running server that follows it under a name, and starts it.
-func (s *Server) Standby(ctx context.Context, name string, settings ...string) (*Server, error) {
+func (s *PostgresServer) Standby(ctx context.Context, name string, settings ...string) (*PostgresServer, error) {
 	c, err := prepare()
 	if err != nil {
 		return nil, err
@@ -79,12 +77,12 @@ func (s *Server) Standby(ctx context.Context, name string, settings ...string) (
 }
 
 // Promote makes a standby a primary.
-func (s *Server) Promote(ctx context.Context) error {
+func (s *PostgresServer) Promote(ctx context.Context) error {
 	return s.run(ctx, "pg_ctl", "promote", "-D", s.data(), "-w", "-t", "180")
 }
 
 // URL returns the location of the database for clients, with a schema of that name as its search path; "" = public.
-func (s *Server) URL(schema string) string {
+func (s *PostgresServer) URL(schema string) string {
 	q := url.Values{"host": {s.Dir}, "port": {strconv.Itoa(s.Port)}}
 	if schema != "" {
 		q.Set("search_path", schema)
@@ -93,14 +91,14 @@ func (s *Server) URL(schema string) string {
 }
 
 // NewDatabase makes a database and returns the server with that one. Only the server that was started can be stopped and removed.
-func (s *Server) NewDatabase(ctx context.Context, name string) (*Server, error) {
+func (s *PostgresServer) NewDatabase(ctx context.Context, name string) (*PostgresServer, error) {
 	if err := s.run(ctx, "createdb", "-h", s.Dir, "-p", strconv.Itoa(s.Port), "-U", "loops", name); err != nil {
 		return nil, err
 	}
-	return &Server{Dir: s.Dir, Port: s.Port, Database: name, bin: s.bin, cred: s.cred}, nil
+	return &PostgresServer{Dir: s.Dir, Port: s.Port, Database: name, bin: s.bin, cred: s.cred}, nil
 }
 
-func prepare() (*Server, error) {
+func prepare() (*PostgresServer, error) {
 	bin, err := find()
 	if err != nil {
 		return nil, err
@@ -109,7 +107,7 @@ func prepare() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Dir: dir, Port: 5432, Database: "postgres", bin: bin}
+	s := &PostgresServer{Dir: dir, Port: 5432, Database: "postgres", bin: bin}
 	if os.Geteuid() != 0 {
 		return s, nil
 	}
@@ -138,7 +136,7 @@ func find() (string, error) {
 			return d, nil
 		}
 	}
-	return "", ErrMissing
+	return "", ErrNoPostgres
 }
 
 var needed = []string{"initdb", "postgres", "pg_basebackup", "pg_ctl", "createdb"}
@@ -148,10 +146,10 @@ func version(bin string) int {
 	return n
 }
 
-func (s *Server) data() string { return filepath.Join(s.Dir, "data") }
+func (s *PostgresServer) data() string { return filepath.Join(s.Dir, "data") }
 
 // Configure adds settings, which hold from the next start on.
-func (s *Server) Configure(settings ...string) error {
+func (s *PostgresServer) Configure(settings ...string) error {
 	f, err := os.OpenFile(filepath.Join(s.data(), "postgresql.conf"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
@@ -162,7 +160,7 @@ func (s *Server) Configure(settings ...string) error {
 }
 
 // Write makes a file in the directory of the data, which the server alone can read.
-func (s *Server) Write(name, text string) error {
+func (s *PostgresServer) Write(name, text string) error {
 	path := filepath.Join(s.data(), name)
 	err := os.WriteFile(path, []byte(text), 0o600)
 	if err == nil && s.cred != nil {
@@ -171,7 +169,7 @@ func (s *Server) Write(name, text string) error {
 	return err
 }
 
-func (s *Server) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+func (s *PostgresServer) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(s.bin, name), args...)
 	cmd.Dir = s.Dir
 	cmd.Env = []string{"PATH=" + s.bin + ":/usr/bin:/bin", "LC_ALL=C", "HOME=" + s.Dir}
@@ -179,7 +177,7 @@ func (s *Server) command(ctx context.Context, name string, args ...string) *exec
 	return cmd
 }
 
-func (s *Server) run(ctx context.Context, name string, args ...string) error {
+func (s *PostgresServer) run(ctx context.Context, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if out, err := s.command(ctx, name, args...).CombinedOutput(); err != nil {
@@ -189,7 +187,7 @@ func (s *Server) run(ctx context.Context, name string, args ...string) error {
 }
 
 // Launch starts the server, again if it was stopped, and waits until it takes connections.
-func (s *Server) Launch(ctx context.Context) error {
+func (s *PostgresServer) Launch(ctx context.Context) error {
 	giveUp := time.Now().Add(patience)
 	log, err := os.OpenFile(s.log(), os.O_WRONLY|os.O_TRUNC|os.O_CREATE, 0o644)
 	if err != nil {
@@ -229,15 +227,15 @@ func (s *Server) Launch(ctx context.Context) error {
 	}
 }
 
-func (s *Server) log() string { return filepath.Join(s.Dir, "log") }
+func (s *PostgresServer) log() string { return filepath.Join(s.Dir, "log") }
 
-func (s *Server) tail() string {
+func (s *PostgresServer) tail() string {
 	b, _ := os.ReadFile(s.log())
 	return string(b[max(0, len(b)-2000):])
 }
 
 // Stop stops the server: connections are closed, what was committed is written.
-func (s *Server) Stop() error {
+func (s *PostgresServer) Stop() error {
 	if s.cmd == nil {
 		return nil
 	}
@@ -253,7 +251,7 @@ func (s *Server) Stop() error {
 
 // Kill ends the server and its children at once with SIGKILL, as the loss of power would. None of them is left when it
 // returns, whatever state they were in.
-func (s *Server) Kill() error {
+func (s *PostgresServer) Kill() error {
 	if s.cmd == nil {
 		return nil
 	}
@@ -284,4 +282,4 @@ func killChildren(parent int) error {
 }
 
 // Remove ends the server and removes its directory.
-func (s *Server) Remove() error { return errors.Join(s.Kill(), os.RemoveAll(s.Dir)) }
+func (s *PostgresServer) Remove() error { return errors.Join(s.Kill(), os.RemoveAll(s.Dir)) }
