@@ -15,7 +15,7 @@ type Policy struct {
 	MaxSize   int64         // bytes that all runs together may take: the oldest go until they do; negative = any
 }
 
-// A AgedRun is one that is recorded, and what it takes.
+// An AgedRun is one that is recorded, and what it takes.
 type AgedRun struct {
 	persistence.Run
 	Live  bool  // a process owns it, or may

@@ -76,7 +76,7 @@ type Runner struct {
 	Before func(fsm.Action) (fsm.Action, func(), error)
 
 	ModelHints  map[string]map[string]string // models by host and model_hint, before those that a host has; "" turns one off
-	Hosts       []*agent.CLI                 // agent hosts besides those of package host, and looked at before them
+	Hosts       []*agent.CLI                 // agent CLIs besides those of package agent, and looked at before them
 	Host        string                       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
 	Model       string                       // of prompts that name none; "" is the host's own
 	Effort      string                       // of prompts and judges that name none; "" is the host's own

@@ -143,7 +143,7 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 	return all, nil
 }
 
-// A AlarmWatch raises and clears the alarms of one project. Any number of watches, in any number of processes, may look after one project.
+// An AlarmWatch raises and clears the alarms of one project. Any number of watches, in any number of processes, may look after one project.
 type AlarmWatch struct {
 	Open  func() (*project.Project, error)                  // opens the project again
 	Begin trigger.Begin                                     // resumes runs whose process died, where alarm.restart says so

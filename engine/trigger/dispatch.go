@@ -21,7 +21,7 @@ const (
 	LastPriority    = 4
 )
 
-// An QueueEngine hands jobs to workers: one whose worker is there is handed to one of them. It keeps no truth: a job that it lost is placed again.
+// A QueueEngine hands jobs to workers: one whose worker is there is handed to one of them. It keeps no truth: a job that it lost is placed again.
 // Its methods may be called concurrently, also by several processes.
 type QueueEngine interface {
 	// Prepare makes the tables of the engine, or brings them up to date. A *NewerError means that a newer program did.

@@ -29,7 +29,7 @@ const (
 	lookAgain  = 2 * time.Millisecond
 )
 
-// An JqError says what is wrong with a program, and where in its text.
+// A JqError says what is wrong with a program, and where in its text.
 type JqError struct {
 	Offset  int // in bytes
 	Message string

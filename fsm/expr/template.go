@@ -38,7 +38,7 @@ func Namespaces() []string {
 	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "messages", "param", "item", "event"}
 }
 
-// An TemplateError reports a reference that has no value and no fallback, or whose value cannot be read.
+// A TemplateError reports a reference that has no value and no fallback, or whose value cannot be read.
 type TemplateError struct {
 	Ref     string // as written: ${context.x}
 	Message string

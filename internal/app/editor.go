@@ -22,7 +22,7 @@ import (
 // MostLoopText is the length of a text that can be edited, in bytes.
 const MostLoopText = 256 << 10
 
-// A EditedFile is the file of a loop as it was read.
+// An EditedFile is the file of a loop as it was read.
 type EditedFile struct {
 	Loop string // the name that it was asked for by
 	Path string // of the file itself, also where the name is that of a link

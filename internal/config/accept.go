@@ -15,7 +15,7 @@ const (
 // Accept says which definitions a worker runs.
 type Accept struct {
 	Mode string   // AcceptCheckout or AcceptSigned; "" = checkout
-	Keys []string // public keys of ed25519 as package signing has them
+	Keys []string // public keys of ed25519, as [PublicKey] writes them
 }
 
 // acceptKeys reads public keys, which take the place of those of lower files.

@@ -7,7 +7,7 @@ import (
 	"loops/fsm"
 )
 
-// A AlignedStep is what is kept of a visit to be compared with others.
+// An AlignedStep is what is kept of a visit to be compared with others.
 type AlignedStep struct {
 	Number string // see [Visit.Number]
 	StepKind

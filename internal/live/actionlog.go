@@ -31,7 +31,7 @@ type ActionLogOptions struct {
 	Several                   bool // of several runs: each line names its run and state
 }
 
-// A ActionLog prints the output of actions from the events of a run.
+// An ActionLog prints the output of actions from the events of a run.
 type ActionLog struct {
 	ActionLogOptions
 	out   io.Writer

@@ -14,7 +14,7 @@ import (
 	"loops/internal/terminal"
 )
 
-// A AskTerminal is where a user reads and types.
+// An AskTerminal is where a user reads and types.
 type AskTerminal struct {
 	Out io.Writer
 	// Line returns the next line that is typed, without its end. An error means that there is none, as ctx has ended or the terminal is gone.

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// An VendorAPI stands in for the API of a vendor. It is safe for concurrent use.
+// A VendorAPI stands in for the API of a vendor. It is safe for concurrent use.
 type VendorAPI struct {
 	URL string // http://127.0.0.1:port
 

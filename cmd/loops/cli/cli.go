@@ -38,8 +38,8 @@ type IO struct {
 // System returns the streams, directory and environment of this process.
 func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 
-// An program is one invocation: its IO and the flags that every command has. In it, Out and Err let nothing act on a terminal
-// but the styles of this program: see package plain.
+// A program is one invocation: its IO and the flags that every command has. In it, Out and Err let nothing act on a terminal
+// but the styles of this program: see [humanize.PlainWriter].
 type program struct {
 	IO
 	out         *terminal.Sink // Out, for all but the progress of a run

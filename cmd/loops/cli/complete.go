@@ -10,7 +10,7 @@ import (
 	"loops/internal/app"
 )
 
-// An completeOffer lists what is valid at a place of a command line: args are those before it, word is what is typed of it.
+// A completeOffer lists what is valid at a place of a command line: args are those before it, word is what is typed of it.
 // It finds nothing where something is wrong.
 type completeOffer = cobra.CompletionFunc
 

@@ -25,7 +25,7 @@ type roffPart struct {
 	List    []roffItem
 }
 
-// An roffItem is a term and what it means.
+// A roffItem is a term and what it means.
 type roffItem struct {
 	Term string // --output FILE: words in capitals stand for others
 	Text string

@@ -148,7 +148,7 @@ func (a *program) showLoop(p *project.Project, l *fsm.Loop, others view.Resolver
 	return terminal.WriteJSON(a.out, m)
 }
 
-// orRecorded is [app.recorded] where err says that there is no file of that name; else it returns err.
+// orRecorded is [program.recorded] where err says that there is no file of that name; else it returns err.
 func (a *program) orRecorded(ctx context.Context, p *project.Project, arg string, err error) (*lookup.RecordedLoop, error) {
 	if _, missing := errors.AsType[*project.LoopNotFoundError](err); !missing {
 		return nil, err
