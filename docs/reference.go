@@ -18,16 +18,17 @@ type Key struct {
 
 // Chapters returns the chapters of the language page and their parts, in the order of the page.
 func Chapters() (list []Chapter) {
-	lines := Headings(Language)
+	page := Language()
+	lines := Headings(page)
 	for i, h := range lines {
-		end := len(Language)
+		end := len(page)
 		for _, next := range lines[i+1:] {
 			if next.Level <= h.Level {
 				end = next.Begin
 				break
 			}
 		}
-		list = append(list, Chapter{h.Level, h.Title, strings.TrimSpace(Language[h.Begin:end]) + "\n"})
+		list = append(list, Chapter{h.Level, h.Title, strings.TrimSpace(page[h.Begin:end]) + "\n"})
 	}
 	return list
 }
@@ -36,7 +37,7 @@ func Chapters() (list []Chapter) {
 func Keys() (list []Key) {
 	var columns []string
 	chapter := ""
-	for line := range strings.Lines(Language) {
+	for line := range strings.Lines(Language()) {
 		switch cells := cellsOf(line); {
 		case strings.HasPrefix(line, "## "), strings.HasPrefix(line, "### "):
 			_, title, _ := strings.Cut(line, " ")

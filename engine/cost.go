@@ -40,20 +40,9 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 		if !fsm.Prompts(st) || !limitsCost(l.Budget) && !limitsCost(st.Budget) {
 			continue
 		}
-		h, _, err := r.FindHost(l.PromptHost(st))
-		if err != nil || h.Has.Cost {
-			continue // that a host is missing is said when it is wanted: the loop may know what to do
-		}
-		what := "the model of its prompt is not named, and " + h.Name + " does not say what a prompt cost"
-		model, err := r.HintedModel(h, cmp.Or(st.Model, r.Model))
-		if err != nil {
-			continue // the prompt will be refused
-		}
-		if model != "" {
-			if _, ok := r.Prices(model, fsm.Usage{Input: 1}); ok {
-				continue
-			}
-			what = "no price is known of its model " + model
+		what := unknownCost(l, st, r)
+		if what == "" {
+			continue
 		}
 		limits := "the budget limits cost_usd"
 		if _, ok := conf.At[project.BudgetCostKey]; ok && conf.Budget.Cost > 0 && l.Budget != nil && l.Budget.CostUSD == conf.Budget.Cost {
@@ -61,6 +50,40 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 		}
 		return st, fmt.Sprintf("%s, but the cost of state %s is not known: %s. Name a model with a price, put its price into %s, limit tokens instead, or set allow_unknown_cost: true",
 			limits, humanize.Quote(name), what, p.Short(p.PricesFile()))
+	}
+	return nil, ""
+}
+
+// unknownCost says why it is not known what a prompt of a state costs; "" = it is known, or the prompt will not be sent.
+func unknownCost(l *fsm.Loop, st *fsm.State, r *action.Runner) string {
+	h, _, err := r.FindHost(l.PromptHost(st))
+	if err != nil || h.Has.Cost {
+		return "" // that a host is missing is said when it is wanted: the loop may know what to do
+	}
+	model, err := r.HintedModel(h, cmp.Or(st.Model, r.Model))
+	if err != nil {
+		return ""
+	}
+	if model == "" {
+		return "the model of its prompt is not named, and " + h.Name + " does not say what a prompt cost"
+	}
+	if _, ok := r.Prices(model, fsm.Usage{Input: 1}); ok {
+		return ""
+	}
+	return "no price is known of its model " + model
+}
+
+// UncountedCeiling returns the first state whose cost_ceiling counts nothing, because its cost is not known, and why; nil if there is none.
+// Such a loop runs, as it does with little-loops.
+func UncountedCeiling(p *project.Project, l *fsm.Loop, r *action.Runner) (*fsm.State, string) {
+	for _, name := range l.Order {
+		st := l.States[name]
+		if st.CostCeiling == nil || !fsm.Prompts(st) {
+			continue
+		}
+		if what := unknownCost(l, st, r); what != "" {
+			return st, fmt.Sprintf("the cost_ceiling of state %s counts nothing here: %s. Name a model with a price, or put its price into %s", humanize.Quote(name), what, p.Short(p.PricesFile()))
+		}
 	}
 	return nil, ""
 }

@@ -99,6 +99,14 @@ func (e *Engine) Reconcile(ctx context.Context, ids ...persistence.ID) ([]reconc
 	return changes, FinishTrees(ctx, e.p, e.o, store.Store, func(r TreeReport) { e.bus.tell(TreeEnded{r, true}) })
 }
 
+// ChangeText says what reconciling does about a run, or did, and how a run whose owner died is continued.
+func ChangeText(c reconcile.Change) Text {
+	if c.Kind != reconcile.Interrupt || c.Carried {
+		return textf("%s %s: %s", c.Kind, c.ID, c.Why)
+	}
+	return textf("%s %s: %s; to continue it: %s", c.Kind, c.ID, c.Why, Do(OpResume, string(c.ID)))
+}
+
 // atOnce is how many changes are applied between two reports of progress.
 const atOnce = 100
 

@@ -47,7 +47,7 @@ func (s *recording) observe(ev fsm.Event) {
 
 // why fits fsm.Config.Why. Of a run that was resumed what was recorded before counts as well: what decided may be older than this process.
 // Where it cannot be read, what this process has recorded must do.
-func (s *recording) why(o fsm.Outcome, pending []fsm.Event) string {
+func (s *recording) why(o fsm.Outcome, pending []fsm.Event) (reason string, failedItems int) {
 	because := &s.because
 	if s.j.journal.Run().Segment > 0 {
 		lately, err := inspect.Lately(func(each func(fsm.Event) bool) error {
@@ -60,5 +60,5 @@ func (s *recording) why(o fsm.Outcome, pending []fsm.Event) string {
 	for _, ev := range pending {
 		because.Add(ev)
 	}
-	return because.Reason(o, s.j.loop)
+	return because.Reason(o, s.j.loop), because.FailedItems(o)
 }

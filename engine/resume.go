@@ -280,7 +280,7 @@ func pickResumable(ctx context.Context, f project.Finder, arg string, retryItems
 		}
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s; %s", runs[0].ID, runs[0].Status, again)
 	case CanRetry(runs[0]):
-		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s. To begin a new run from the step that decided that: %s", runs[0].ID, runs[0].Status, Do(OpRetry, string(runs[0].ID)))
+		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s. To begin a new run from the step that decided that: %s", runs[0].ID, runs[0].Status, AgainAfter(runs[0].ID, runs[0].FailedItems))
 	case len(runs) == 1:
 		return persistence.Run{}, refuse(NotFound, "nothing to resume: run %s is %s", runs[0].ID, runs[0].Status)
 	}

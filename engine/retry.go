@@ -15,12 +15,13 @@ func CanRetry(r persistence.Run) bool {
 	return r.Status != "" && r.Status != persistence.Completed && r.Status != persistence.Queued && r.Step > 0 && !r.Foreign && !r.Resumable && !r.Carried() && !alive(r)
 }
 
-// Again begins a new run from the step that decided how a run ended badly; no remedy where the run is not one that needs a new run.
+// Again begins a new run from the step that decided how a run ended badly, with the failed items only where that was a list of which items
+// failed; no remedy where the run is not one that needs a new run.
 func Again(r persistence.Run) Remedy {
 	if !CanRetry(r) {
 		return Remedy{}
 	}
-	return Do(OpRetry, string(r.ID))
+	return AgainAfter(r.ID, r.FailedItems)
 }
 
 // retry fills in what a retry leaves open: the step that decided how the run ended, and a work tree of the branch that the run worked on.
@@ -71,4 +72,12 @@ func decidingStep(ctx context.Context, look *project.Records, run persistence.Ru
 		return strconv.Itoa(n), nil
 	}
 	return lastStep, err
+}
+
+// AgainAfter is Again of a run that ended with so many failed items.
+func AgainAfter(run persistence.ID, failedItems int) Remedy {
+	if failedItems > 0 {
+		return Do(OpRetry, string(run), Setting{Name: SetRetryFailed})
+	}
+	return Do(OpRetry, string(run))
 }

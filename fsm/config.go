@@ -51,7 +51,7 @@ type Journal struct {
 	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
 	// Why, if not nil, says why the run itself ends so, for its record. pending are events that Observe has not received.
-	Why func(o Outcome, pending []Event) string
+	Why func(o Outcome, pending []Event) (reason string, failedItems int)
 	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.
 	Verify bool
 }

@@ -114,7 +114,7 @@ func (e *Executor) end(as Outcome) {
 	}
 	e.emit(EventLoopComplete, e.facts(e.inlined(fields), true)...)
 	if e.parent == nil && e.cfg.Why != nil {
-		o.Reason = e.cfg.Why(*o, slices.Concat(e.machine.out.Events, e.batch.Events))
+		o.Reason, o.FailedItems = e.cfg.Why(*o, slices.Concat(e.machine.out.Events, e.batch.Events))
 	}
 	m.Outcome = o
 	// The end of a sub-loop is durable with what its parent does next.

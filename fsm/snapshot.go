@@ -211,6 +211,7 @@ type Outcome struct {
 	Reason       string // why it ended so, as [Config.Why] says; "" in sub-loops
 	Ignored      string // which actions failed on the way without changing it (see [Snapshot.IgnoredText]); "" = none, or a sub-loop
 	Merge        string // what became of the merge that the run asked for when it completed; "" = none was to be made
+	FailedItems  int    // items that failed of the list that decided how it ended, as [Config.Why] says; 0 = no list did
 	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
 	Continuation string // payload of a handoff
 	Limited      bool   // a rate limit, or a lack of processes or descriptors, lasted: it can be resumed later

@@ -601,9 +601,9 @@ func TestEndHasOneTime(t *testing.T) {
 		rec := &tape{}
 		loop := loadTrace(t, "testdata/trace/capture.yaml")
 		cfg, _, _ := config(loop, rec)
-		cfg.Why = func(fsm.Outcome, []fsm.Event) string {
+		cfg.Why = func(fsm.Outcome, []fsm.Event) (string, int) {
 			testenv.Pass(time.Millisecond)
-			return ""
+			return "", 0
 		}
 		out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(context.Background())
 		if err != nil {

@@ -223,6 +223,9 @@ func sumRun(h hash.Hash, r Run) {
 	if r.Merge != "" {
 		m.Set("merge", r.Merge)
 	}
+	if r.FailedItems > 0 {
+		m.Set("failed_items", r.FailedItems)
+	}
 	if r.Origin != nil {
 		m.Set("forked_from", r.Origin.Map())
 	}

@@ -38,7 +38,7 @@ type Filter struct {
 	Text     string    // part of its id, loop, state, message, error, reason or why, whatever the case (in a database, of letters of ASCII); "" = any
 
 	// Keep has the last word; nil = all. It may be asked more than once about a run, and first about one of which only the fields ID, RunID,
-	// Loop, Status, State, Step, Passes, MaxSteps, StartedAt, UpdatedAt, Elapsed, Ended, Error, Message, Reason, Why, Ignored, Merge, Limited, Refused,
+	// Loop, Status, State, Step, Passes, MaxSteps, StartedAt, UpdatedAt, Elapsed, Ended, Error, Message, Reason, Why, Ignored, Merge, FailedItems, Limited, Refused,
 	// Resumable, Archived and the PID of Owner are set, so it looks at nothing else. It is called by one goroutine at a time.
 	Keep func(Run) bool
 }

@@ -63,8 +63,7 @@ func StatusOf(o fsm.Outcome) Status {
 // Retriable reports whether the run failed because its host refused, and may not do so later.
 func (r *Run) Retriable() bool { return r.Limited || r.Refused }
 
-// An Owner is the process that runs a run. Host, boot, PID namespace and start time distinguish it from a process that
-// got the same pid elsewhere, or later.
+// An Owner is the process of a run. Host, boot, PID namespace and start tell it from a later one with the same pid.
 type Owner struct {
 	Host  string `json:"host,omitempty"`
 	Boot  string `json:"boot,omitempty"`
@@ -101,6 +100,7 @@ type Run struct {
 	Reason       string // why it ended so, in one line; "" = that was not recorded, or it has not ended
 	Ignored      string // which actions failed on the way without changing it; "" = none
 	Merge        string // what became of the merge that it asked for when it completed, as [fsm.Outcome] has it; "" = none was to be made
+	FailedItems  int    // items that failed of the list that decided how it ended; 0 = no list did, or that was not recorded
 	Unowned      bool   // it says running, and nothing names a process that runs it: it is not known whether one does
 	Limited      bool   // it failed because a rate limit lasted, so it can be resumed all the same
 	Refused      bool   // it failed because something failed permanently (D29), so it can be resumed once the cause is removed

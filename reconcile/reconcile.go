@@ -34,6 +34,7 @@ type Change struct {
 	Unsure   bool           `json:"-"`                // its owner may be alive, out of sight: Apply gives it time to say so
 	Later    bool           `json:"-"`                // it can be recorded now, and moved to the archive later
 	Reported bool           `json:"-"`                // it was recorded before that its owner had died, and is only moved to the archive
+	Carried  bool           `json:"-"`                // a worker continues it
 
 	segment int
 }
@@ -56,7 +57,7 @@ func Plan(runs []persistence.Run, alive func(persistence.Run) bool, now time.Tim
 		switch r.Status {
 		case persistence.Running:
 			c.Kind, c.Why, c.Marker, c.Unsure = Interrupt, "no process owns it", r.Marker, r.Unsure
-			c.Later, c.segment = !r.Foreign, r.Segment
+			c.Later, c.segment, c.Carried = !r.Foreign, r.Segment, r.Carried()
 			switch {
 			case r.Lapsed:
 				c.Why = fmt.Sprintf("its process (%s) was not heard of for longer than its lease", r.Owner)

@@ -16,7 +16,7 @@ import (
 	"loops/internal/testenv"
 )
 
-// An example is one YAML block of docs/language.md, with what is around it.
+// An example is one YAML block of a page, with what is around it.
 type example struct {
 	line  int    // of the page
 	file  string // named above the block; "" is .loops/NAME.yaml
@@ -64,45 +64,51 @@ func pageBlocks(t *testing.T, page string) []example {
 	return list
 }
 
-func TestLanguagePage(t *testing.T) { runPage(t, "../../docs/language.md", 25) }
+func TestLanguagePages(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/language/*.md")
+	must(t, err)
+	runPages(t, 25, pages...)
+}
 
-func TestAgentsPage(t *testing.T) { runPage(t, "../../docs/agents.md", 3) }
+func TestAgentsPage(t *testing.T) { runPages(t, 3, "../../docs/agents.md") }
 
-// runPage runs every YAML block of a page, of which there are so many at least. A block with a file name above it is
+// runPages runs every YAML block of pages, of which there are so many at least. A block with a file name above it is
 // written to that file for the next block that says how its run ends.
-func runPage(t *testing.T, page string, least int) {
+func runPages(t *testing.T, least int, pages ...string) {
 	t.Helper()
 	files := map[string]string{}
 	n := 0
-	for _, e := range pageBlocks(t, page) {
-		name := nameLine.FindStringSubmatch(e.text)
-		switch {
-		case e.file != "":
-		case name == nil:
-			t.Errorf("%s:%d: a block that is no loop needs the name of its file above it", page, e.line)
-			continue
-		default:
-			e.file = ".loops/" + name[1] + ".yaml"
-		}
-		files[e.file] = e.text
-		if e.wants == nil {
-			continue
-		}
-		n++
-		all := files
-		files = map[string]string{}
-		t.Run(fmt.Sprintf("line %d %s", e.line, filepath.Base(e.file)), func(t *testing.T) {
-			t.Parallel()
-			for _, want := range e.wants {
-				e.run(t, all, want)
+	for _, page := range pages {
+		for _, e := range pageBlocks(t, page) {
+			name := nameLine.FindStringSubmatch(e.text)
+			switch {
+			case e.file != "":
+			case name == nil:
+				t.Errorf("%s:%d: a block that is no loop needs the name of its file above it", page, e.line)
+				continue
+			default:
+				e.file = ".loops/" + name[1] + ".yaml"
 			}
-		})
+			files[e.file] = e.text
+			if e.wants == nil {
+				continue
+			}
+			n++
+			all := files
+			files = map[string]string{}
+			t.Run(fmt.Sprintf("%s line %d %s", filepath.Base(page), e.line, filepath.Base(e.file)), func(t *testing.T) {
+				t.Parallel()
+				for _, want := range e.wants {
+					e.run(t, all, want)
+				}
+			})
+		}
 	}
 	if len(files) > 0 {
-		t.Errorf("%s: files that no loop uses: %v", page, files)
+		t.Errorf("%v: files that no loop uses: %v", pages, files)
 	}
 	if n < least {
-		t.Errorf("%s: only %d examples", page, n)
+		t.Errorf("%v: only %d examples", pages, n)
 	}
 }
 

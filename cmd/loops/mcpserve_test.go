@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"loops/docs"
 	"loops/internal/testenv"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -219,10 +220,8 @@ func TestMCPResource(t *testing.T) {
 	}
 	page, err := a.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "loops://language"})
 	must(t, err)
-	want, err := os.ReadFile("../../docs/language.md")
-	must(t, err)
-	if len(page.Contents) != 1 || page.Contents[0].Text != string(want) || page.Contents[0].MIMEType != "text/markdown" {
-		t.Errorf("the page is not docs/language.md: %d parts", len(page.Contents))
+	if len(page.Contents) != 1 || page.Contents[0].Text != docs.Language() || page.Contents[0].MIMEType != "text/markdown" {
+		t.Errorf("the page is not that of the language: %d parts", len(page.Contents))
 	}
 	if _, err := a.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "loops://other"}); err == nil {
 		t.Error("there is a page loops://other")

@@ -196,6 +196,12 @@ func TestWebhooks(t *testing.T) {
 	if !strings.Contains(s.said.String(), `action="webhook" name="deploy" event="`) {
 		t.Errorf("no line for an audit: %s", s.said)
 	}
+	if want := "loops: webhook deploy: POST " + s.base + "/hooks/deploy runs greet\n"; !strings.Contains(s.said.String(), want) {
+		t.Errorf("the address is not printed, want %q: %s", want, s.said)
+	}
+	if want := "/hooks/keyless runs greet; messages are refused: the environment variable "; !strings.Contains(s.said.String(), want) {
+		t.Errorf("a missing secret is not told, want %q: %s", want, s.said)
+	}
 }
 
 // TestWebhookOfAKilledServer: what was taken begins once, although the server is killed as soon as it has taken it, and two servers get each message.

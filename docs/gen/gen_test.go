@@ -1,51 +1,74 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"loops/docs"
 	"loops/fsm/loopfile"
-	"loops/internal/api"
 )
 
-// TestPageIsCurrent fails when docs/language.md is not what the key table and the sections make.
-func TestPageIsCurrent(t *testing.T) {
+// TestPagesAreCurrent fails when a page of docs is not what the key table, the sections and the types of JSON output make.
+func TestPagesAreCurrent(t *testing.T) {
+	t.Parallel()
+	want, err := pages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range want {
+		got, err := os.ReadFile("../" + name)
+		if err != nil {
+			t.Errorf("%v: run make generate", err)
+		}
+		lines := strings.Split(strings.ReplaceAll(string(got), "\r\n", "\n"), "\n")
+		if strings.Join(lines, "\n") == text {
+			continue
+		}
+		shown := 0
+		for line := range strings.SplitSeq(text, "\n") {
+			if !slices.Contains(lines, line) && shown < 10 {
+				t.Errorf("docs/%s lacks: %s", name, line)
+				shown++
+			}
+		}
+		t.Errorf("docs/%s is out of date: run make generate", name)
+	}
+	chapters, err := os.ReadDir("../language")
+	if err != nil || len(chapters)+2 != len(want) {
+		t.Errorf("docs/language has %d pages, want %d (%v)", len(chapters), len(want)-2, err)
+	}
+}
+
+// TestLanguageIsOnePage: what the program prints of the language is all of it, with the links of one page.
+func TestLanguageIsOnePage(t *testing.T) {
 	t.Parallel()
 	want, err := language()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../language.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if bytes.Equal(bytes.ReplaceAll(got, []byte("\r\n"), []byte("\n")), want) {
-		return
-	}
-	old := strings.Split(string(got), "\n")
-	shown := 0
-	for _, line := range strings.Split(string(want), "\n") {
-		if !slices.Contains(old, line) && shown < 10 {
-			t.Errorf("docs/language.md lacks: %s", line)
-			shown++
+	if got := docs.Language(); got != string(want) {
+		for i, line := range strings.Split(got, "\n") {
+			if line != strings.Split(string(want), "\n")[i] {
+				t.Fatalf("line %d: %s", i+1, line)
+			}
 		}
+		t.Error("a part is missing")
 	}
-	t.Error("docs/language.md is out of date: run make generate")
 }
 
-// TestJSONPageIsCurrent fails when docs/json.md is not what the types of JSON output make.
-func TestJSONPageIsCurrent(t *testing.T) {
+// TestOldAnchors: a link to a part of the page that the language was leads to a line of the index.
+func TestOldAnchors(t *testing.T) {
 	t.Parallel()
-	want, err := api.Page()
+	all, err := pages()
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile("../json.md")
-	if err != nil || !bytes.Equal(bytes.ReplaceAll(got, []byte("\r\n"), []byte("\n")), want) {
-		t.Errorf("docs/json.md is out of date: run make generate (%v)", err)
+	for _, h := range docs.Headings(docs.Language()) {
+		if n := strings.Count(all["language.md"], `<a id="`+anchorOf(h.Title)+`"></a>[`+h.Title+`](language/`); n != 1 {
+			t.Errorf("%s is %d times in the index", h.Title, n)
+		}
 	}
 }
 

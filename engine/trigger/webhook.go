@@ -68,6 +68,40 @@ type Desk struct {
 	said    string
 }
 
+// A ListedWebhook is a webhook of the settings, for a list of them.
+type ListedWebhook struct {
+	Name string
+	Does string // in a few words
+	Why  string // why its messages are refused; "" = they are not
+}
+
+// List returns the webhooks of the project, in the order of its settings; none where these cannot be read.
+func (d *Desk) List() []ListedWebhook {
+	p, err := d.Open()
+	if err != nil {
+		return nil
+	}
+	conf, err := p.Config()
+	if err != nil {
+		return nil
+	}
+	all := make([]ListedWebhook, len(conf.Webhooks))
+	for i, w := range conf.Webhooks {
+		l := ListedWebhook{Name: w.Name, Does: "answers a question"}
+		switch {
+		case w.Run != "":
+			l.Does = "runs " + w.Run
+		case w.Signal != "":
+			l.Does = "sends the event " + w.Signal
+		}
+		if _, err := w.Secret.Read(func(name string) (string, bool) { return project.LookEnv(p.Env, name) }); err != nil {
+			l.Why = err.Error()
+		}
+		all[i] = l
+	}
+	return all
+}
+
 // Has reports whether the settings of the project have a webhook of this name.
 func (d *Desk) Has(name string) bool {
 	_, h, err := d.find(name)

@@ -38,10 +38,10 @@ const (
 )
 
 // exitRule warns of a state that has a route for no and none for an error, and runs a program whose failures are errors: the run
-// ends there the first time it fails so.
-func (c *checker) exitRule(s *fsm.State) {
+// ends there the first time it fails so. It reports whether it warned.
+func (c *checker) exitRule(s *fsm.State) bool {
 	if !isShell(s) || s.Next != "" || s.Loop != "" || c.l.Maintain || answerOf(s).by != "exit_code" || !takes(s, "no") || takes(s, "error") {
-		return
+		return false
 	}
 	cfg := s.Evaluate
 	if cfg == nil {
@@ -62,10 +62,11 @@ func (c *checker) exitRule(s *fsm.State) {
 			route = strings.Replace(route, "on_error", "_error to the route", 1)
 		}
 		c.warnf("exit-code", spot{cmd.at, []string{"states", s.Name, "action"}},
-			"%s ends with %s %s, which is an error and not a no, and the state %s has no route for errors, so the run ends there; %s",
-			name, ends, end.when, humanize.Quote(s.Name), route)
-		return
+			"%s ends with %s %s, which is an error and not a no, and the state %s has no route for errors, so the run ends there; %s%s",
+			name, ends, end.when, humanize.Quote(s.Name), route, c.leftAlone(s))
+		return true
 	}
+	return false
 }
 
 func list(codes []int) string {

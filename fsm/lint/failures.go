@@ -28,8 +28,59 @@ func (c *checker) ignoredFailure(s *fsm.State) {
 	if isShell(s) && s.Each == nil {
 		silence = "end the action with || true, or " + silence
 	}
-	c.warnf("ignored-failure", ofState(s, "next"), "if %s fails, the run %s all the same, because of next; add on_error with the state for failures, or otherwise at the top level; if its failure does not matter, %s",
-		humanize.Quote(s.Name), then, silence)
+	add := "with the state for failures, or otherwise at the top level"
+	if alone := c.leftAlone(s); alone != "" {
+		add = "with the state for failures" + alone
+	}
+	c.warnf("ignored-failure", ofState(s, "next"), "if %s fails, the run %s all the same, because of next; add on_error %s; if its failure does not matter, %s",
+		humanize.Quote(s.Name), then, add, silence)
+}
+
+// leftAlone says in brackets why otherwise does not cover a state of which a failure leads nowhere; "" where the loop has no otherwise.
+func (c *checker) leftAlone(s *fsm.State) string {
+	if c.l.Otherwise == "" || s.Name == c.l.Otherwise {
+		return ""
+	}
+	return " (otherwise leaves this state alone, because it has a key for failures)"
+}
+
+// partialOtherwise warns of a state that has one key for failures, so that otherwise leaves it alone, and whose other failures lead nowhere.
+// With told, another rule has warned of the verdict error.
+func (c *checker) partialOtherwise(s *fsm.State, told bool) {
+	acts := s.Action != "" || s.Loop != "" || s.Call != nil || s.Await != nil || s.Branches != nil || s.Each != nil || s.Evaluate != nil
+	if c.l.Otherwise == "" || s.Name == c.l.Otherwise || s.Terminal || s.Next != "" || c.l.Maintain || !acts || s.Route != nil && s.Route.Cases != nil {
+		return
+	}
+	sure := s.Await != nil || s.Evaluate != nil && s.Evaluate.Type == "exit_code" || isShell(s) && s.Each == nil && !canFail(s.Action)
+	own, missing := "route", []string{}
+	for _, v := range []string{"partial", "no", "timeout", "error"} {
+		if s.Route == nil && s.On[v] != "" {
+			own = "on_" + v
+		}
+	}
+	a := answerOf(s)
+	for _, v := range []string{"error", "partial", "timeout"} {
+		switch {
+		case takes(s, v), v == "error" && (told || sure), v != "error" && (a.open || !slices.Contains(a.verdicts, v)):
+		case v == "partial" && judged(s) && s.Route == nil: // partial-route says it
+		case v == "timeout" && takes(s, "no"): // leads there
+		default:
+			missing = append(missing, v)
+		}
+	}
+	if len(missing) == 0 || own == "route" && s.Route == nil {
+		return
+	}
+	add := "_: " + humanize.Clip(c.l.Otherwise) + " to the route"
+	if s.Route == nil {
+		keys := prefixed("on_", missing)
+		for i := range keys {
+			keys[i] += ": " + humanize.Clip(c.l.Otherwise)
+		}
+		add = humanize.And(keys)
+	}
+	c.warnf("partial-otherwise", ofState(s, own), "otherwise leaves the state %s alone, because it has %s, and a run that comes to the verdict %s there ends with an error; add %s",
+		humanize.Quote(s.Name), own, strings.Join(missing, " or "), add)
 }
 
 // fails reports whether what a state does can fail, as far as that is known.

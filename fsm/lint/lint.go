@@ -54,8 +54,9 @@ func (c *checker) check() []fsm.Problem {
 		c.scriptRules(s)
 		c.writtenRules(s)
 		c.quoteRule(s)
-		c.exitRule(s)
+		told := c.exitRule(s)
 		c.ignoredFailure(s)
+		c.partialOtherwise(s, told)
 		c.evaluatorRules(s)
 		c.textRules(p, s)
 	}

@@ -186,7 +186,9 @@ func (c *checker) uncaught(s *fsm.State, a answer) {
 	if slices.Contains(open, "success") {
 		add = "by a route table: route: {success: …}"
 	}
-	if slices.Contains(open, "no") && s.Route == nil {
+	if alone := c.leftAlone(s); alone != "" && s.Route == nil {
+		add += alone
+	} else if slices.Contains(open, "no") && s.Route == nil {
 		add += " with the state for failures, or name that in otherwise at the top level (next would go on although it failed)"
 	}
 	c.warnf("uncaught-verdict", ofState(s), "the state %s has no transition for the %s %s of %s, and a run ends with an error on %s; add it %s",

@@ -27,6 +27,16 @@ type Finding struct {
 	More  *value.Map // for programs; nil = nothing
 }
 
+const notInstalled = "not installed"
+
+// Mark returns the word before a finding in a list for people: its level, or a dash for what is not there and nothing wants.
+func (f Finding) Mark() string {
+	if f.Level == FindingOK && f.Text == notInstalled {
+		return "-"
+	}
+	return f.Level
+}
+
 // An Examination looks at one project, and at the machine it is on. It is not safe for concurrent use.
 type Examination struct {
 	Project *project.Project

@@ -22,13 +22,13 @@ func FindingObject(f Finding) any {
 
 // PrintFinding writes a finding of doctor at once.
 func PrintFinding(page *view.Page, f Finding) {
-	word := fmt.Sprintf("%-7s", f.Level)
-	switch f.Level {
+	word := fmt.Sprintf("%-7s", f.Mark())
+	switch f.Mark() {
 	case FindingOK:
 		word = page.Paint.Green(word)
 	case FindingWarning:
 		word = page.Paint.Amber(word)
-	default:
+	case FindingProblem:
 		word = page.Paint.Red(word)
 	}
 	line := fmt.Sprintf("%s  %-9s  %s", word, f.Check, f.Text)

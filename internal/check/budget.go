@@ -9,8 +9,8 @@ import (
 	"loops/fsm/lint"
 )
 
-// AdviseCosts warns of the loops that run would refuse as things are here, because their budget is in dollars and what they
-// cost is not known. Where the config or the prices have mistakes, which are reported, it does nothing.
+// AdviseCosts warns of the loops whose cost is limited and not known as things are here: run refuses those with a budget in dollars, and the
+// cost_ceiling of a state counts nothing. Where the config or the prices have mistakes, which are reported, it does nothing.
 func AdviseCosts(p *project.Project, files []File, o engine.Options) {
 	conf, wrong := p.Declared()
 	known, err := p.Pricer()
@@ -25,7 +25,11 @@ func AdviseCosts(p *project.Project, files []File, o engine.Options) {
 			continue
 		}
 		l, _ := (project.Overrides{Config: conf}).Apply(f.Loop)
-		if st, what := engine.UnknownCost(p, l, r, conf); st != nil {
+		st, what := engine.UnknownCost(p, l, r, conf)
+		if st == nil {
+			st, what = engine.UncountedCeiling(p, l, r)
+		}
+		if st != nil {
 			f.Problems = append(slices.Clip(f.Problems), lint.UnknownCost(st, what))
 			slices.SortStableFunc(f.Problems, project.ByPlace)
 		}

@@ -78,6 +78,7 @@ type turn struct {
 	inside                       string    // what decided in the one that ended
 	broken                       fsm.Event // the newest action inside a branch that failed
 	part                         string    // the first branch or item that failed, and how
+	items                        int       // items of the state's own list that failed
 }
 
 type streak struct {
@@ -117,6 +118,9 @@ func (b *Because) Add(e fsm.Event) {
 			b.spent = nil // the budget is looked at again
 		}
 	case fsm.EventBranchEnd, fsm.EventItemEnd:
+		if e.Depth == 0 && e.Kind == fsm.EventItemEnd {
+			now.items = whole(e, "failed")
+		}
 		if e.Depth == 0 && now.part == "" && str(e, "verdict") != "yes" {
 			now.part = now.failedPart(e)
 		}
@@ -199,6 +203,18 @@ func (b *Because) Decided(r persistence.Run) (step int, state string) {
 		return 0, ""
 	}
 	return t.step, t.state
+}
+
+// FailedItems returns how many items failed of the list that decided how a run ended badly; 0 = no list did.
+func (b *Because) FailedItems(o fsm.Outcome) int {
+	t := &b.turns[0]
+	if o.TerminatedBy == fsm.EndTerminal {
+		t = b.decided(o.Failure, nil)
+	}
+	if t == nil || o.TerminatedBy == fsm.EndTerminal && !o.Failure {
+		return 0
+	}
+	return t.items
 }
 
 func (b *Because) judge(now *turn, e fsm.Event) {

@@ -26,6 +26,9 @@ func Text(v any) string {
 // fileFacts are fields that say which files a run worked on, and that only programs compare.
 var fileFacts = []string{"worktree_digest", "loop_yaml_path", "loop_yaml_sha256"}
 
+// shortSum is how many digits of the sum of a commit people are shown.
+const shortSum = 12
+
 // Pairs returns the fields of an event as k=v, without the named ones and without those that only programs read.
 func Pairs(e fsm.Event, without ...string) string {
 	var b strings.Builder
@@ -42,7 +45,11 @@ next:
 		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		fmt.Fprintf(&b, "%s=%s", f.Key, humanize.FirstLine(Text(f.Value)))
+		text := humanize.FirstLine(Text(f.Value))
+		if f.Key == "head_sha" {
+			text = text[:min(len(text), shortSum)]
+		}
+		fmt.Fprintf(&b, "%s=%s", f.Key, text)
 	}
 	return b.String()
 }

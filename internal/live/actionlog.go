@@ -240,7 +240,7 @@ func (l *ActionLog) complete(n *lane, e fsm.Event) {
 		l.flush(n)
 		l.print(n, "[all of this output was in "+l.p.Short(file)+", which is gone]")
 	}
-	if (l.Follow || l.Failed) && !n.skip && !l.Stderr && !l.Raw {
+	if (l.Follow || l.Failed || !l.Bare) && !n.skip && !l.Stderr && !l.Raw {
 		l.flush(n)
 		l.errors(n, e, file)
 	}

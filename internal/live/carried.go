@@ -94,8 +94,9 @@ func (v *Carried) catchUp(m engine.Missed) {
 func (v *Carried) headerOf(h engine.Header) Header {
 	out := Header{
 		Loop: h.Loop, File: h.File, Run: h.Run, RunDir: h.RunDir, ShortDir: h.ShortDir, Resumed: h.Resumed, Elapsed: h.Elapsed, Begin: h.Begin,
-		Agents: string(v.page.Text(h.Agents)), Wake: v.page.Command("retry-now", string(h.Run.ID)), Explain: v.page.Command("explain", string(h.Run.ID)), Again: v.page.Command("retry", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin,
+		Agents: string(v.page.Text(h.Agents)), Wake: v.page.Command("retry-now", string(h.Run.ID)), Explain: v.page.Command("explain", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin,
 	}
+	out.Again = func(failedItems int) string { return v.page.Remedy(engine.AgainAfter(h.Run.ID, failedItems)) }
 	for _, n := range h.Notes {
 		out.Notes = append(out.Notes, string(v.page.Text(n)))
 	}
@@ -121,7 +122,7 @@ func (v *Carried) retained(n engine.Retained) {
 func (v *Carried) reconciled(changes []reconcile.Change) {
 	if !v.quiet {
 		for _, c := range changes {
-			v.Print.Note("loops: " + view.ChangeLine(c))
+			v.Print.Note("loops: " + v.page.ChangeLine(c))
 		}
 	}
 }

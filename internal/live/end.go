@@ -57,8 +57,8 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 	} else if !done && p.explain != "" && o.Message == "" {
 		terminal.SayLine(out, "Explain with: "+p.explain)
 	}
-	if resume == "" && p.again != "" && o.Message == "" && o.Steps > 0 && inspect.Over(o) {
-		terminal.SayLine(out, "Again from there: "+p.again)
+	if resume == "" && p.again != nil && o.Message == "" && o.Steps > 0 && inspect.Over(o) {
+		terminal.SayLine(out, "Again from there: "+p.again(o.FailedItems))
 	}
 }
 

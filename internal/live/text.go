@@ -35,10 +35,10 @@ type Text struct {
 	max     int       // steps
 	items   inspect.ItemKeys
 	name    string
-	wake    string        // command that ends a wait
-	explain string        // command that explains the run; "" = there is none
-	again   string        // command that begins a new run where it failed; "" = there is none
-	base    time.Duration // elapsed before this process
+	wake    string                       // command that ends a wait
+	explain string                       // command that explains the run; "" = there is none
+	again   func(failedItems int) string // command that begins a new run where it failed; nil = there is none
+	base    time.Duration                // elapsed before this process
 	begin   time.Time
 	place   string   // "[3/50] check": the state that was entered last
 	head    string   // line of that state, not printed yet

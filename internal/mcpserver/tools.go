@@ -230,8 +230,10 @@ func Tools(h *Host) []Tool {
 	}
 }
 
-// Resources are the pages that an agent can read.
-var Resources = []Resource{{
-	URI: "loops://language", Name: "language", Title: "The language of loop files", MIME: "text/markdown", Text: docs.Language,
-	About: "Every key of a loop file, with examples: states, actions, evaluators, routes, limits, sub-loops.",
-}}
+// Resources returns the pages that an agent can read.
+func Resources() []Resource {
+	return []Resource{{
+		URI: "loops://language", Name: "language", Title: "The language of loop files", MIME: "text/markdown", Text: docs.Language(),
+		About: "Every key of a loop file, with examples: states, actions, evaluators, routes, limits, sub-loops.",
+	}}
+}

@@ -134,8 +134,8 @@ func ChangeObject(c reconcile.Change) any {
 }
 
 // ChangeLine says what was found out about a run that died, and done.
-func ChangeLine(c reconcile.Change) string {
-	return fmt.Sprintf("%s %s: %s", c.Kind, c.ID, c.Why)
+func (page *Page) ChangeLine(c reconcile.Change) string {
+	return string(page.Text(engine.ChangeText(c)))
 }
 
 // A PruneShown says how what prune did is shown.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"net/http"
 
+	"loops/engine"
 	"loops/internal/terminal"
 )
 
@@ -17,6 +18,9 @@ type comparison struct {
 func (s *Server) comparePage(w http.ResponseWriter, r *http.Request) {
 	s.with(w, r, func(p Project, session *Session) error {
 		page := comparison{Project: p.Name, A: r.FormValue("a"), B: r.FormValue("b"), All: r.FormValue("all") != ""}
+		if page.A == "" || page.B == "" {
+			return engine.Refuse(engine.Usage, "expected two runs to compare, as a=RUN and b=RUN; the page of a run names those that it can be compared with")
+		}
 		d, err := session.Compare(r.Context(), page.A, page.B)
 		if err != nil {
 			return err

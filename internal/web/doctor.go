@@ -53,7 +53,11 @@ func (s *Server) findings(ctx context.Context, p Project, _ *Session, b *board) 
 	all, err := s.examine(ctx, p)
 	b.Head = []string{"Level", "What", "Found", "To do"}
 	for _, f := range all {
-		b.Rows = append(b.Rows, boardRow{Cells: []cell{{Status: f.Level}, {Text: f.Check}, {Text: f.Text}, {Text: f.Todo}}})
+		mark := cell{Status: f.Mark()}
+		if mark.Status != f.Level {
+			mark = cell{Text: f.Mark()}
+		}
+		b.Rows = append(b.Rows, boardRow{Cells: []cell{mark, {Text: f.Check}, {Text: f.Text}, {Text: f.Todo}}})
 	}
 	return err
 }

@@ -53,6 +53,7 @@ type runPage struct {
 	Again         bool // its history is still being read: the page is to be fetched again
 	Can           map[string]bool
 	Commands      map[string]string // that do the same
+	FailedItems   int               // of the list that decided how the run ended
 	Items         string            // which items of a list are shown: all, or "failed"
 	Raise         string            // limits that a run needs raised to be resumed, as the form has them; "" = none
 	Prefix        string            // of the ids of those steps that a fork may begin with
@@ -243,10 +244,14 @@ func (page *runPage) addCan(session *Session, v *inspect.Status) {
 		"stop": alive || run.Status == persistence.Queued, "pause": alive && !stands, "unpause": stands, "resume": !alive && run.Resumable && !run.Carried(), "extend": alive, "fork": true, "retry": engine.CanRetry(run), "signal": alive || run.Resumable,
 		"bundle": !alive && !run.Held, "retry-now": alive && !stands && retries(v), "remove": !alive,
 	}
+	again := []string{"-b"}
+	if page.FailedItems = run.FailedItems; page.FailedItems > 0 {
+		again = append(again, "--retry-failed")
+	}
 	command, with, id := session.Page.Command, session.Page.CommandWith, string(run.ID)
 	page.Commands = map[string]string{
 		"stop": command("stop", id), "pause": command("pause", id), "unpause": command("unpause", id), "resume": with("resume", []string{"-b"}, id),
-		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b"}, id), "retry": with("retry", []string{"-b"}, id), "signal": command("signal", id, "EVENT"),
+		"extend": command("extend", id, "steps=20"), "fork": with("fork", []string{"-b"}, id), "retry": with("retry", again, id), "signal": command("signal", id, "EVENT"),
 		"retry-now": command("retry-now", id), "remove": with("rm", []string{"-f"}, id), "report": command("report", id), "export": command("export", id),
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"loops/engine/trigger"
 	"loops/internal/auth"
 	"loops/internal/humanize"
 )
@@ -59,6 +60,35 @@ type Post struct {
 	Options  Options
 	Address  string // to open; with the token, where there is one
 	Note     string // what does not work
+
+	base string // without the token
+}
+
+// Webhooks returns a line for each webhook of the projects: its name, its address, what a message does, and why it is refused.
+func (p *Post) Webhooks() (lines []string) {
+	listed, count := make([][]trigger.ListedWebhook, len(p.Options.Projects)), map[string]int{}
+	for i, served := range p.Options.Projects {
+		if served.Hooks != nil {
+			listed[i] = served.Hooks.List()
+		}
+		for _, l := range listed[i] {
+			count[l.Name]++
+		}
+	}
+	for i, served := range p.Options.Projects {
+		for _, l := range listed[i] {
+			path := "hooks/" + url.PathEscape(l.Name)
+			if count[l.Name] > 1 {
+				path = "hooks/" + url.PathEscape(served.Name) + "/" + url.PathEscape(l.Name)
+			}
+			line := "webhook " + l.Name + ": POST " + p.base + path + " " + l.Does
+			if l.Why != "" {
+				line += "; messages are refused: " + l.Why
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // Close stops listening.
@@ -135,7 +165,8 @@ func (s *Settings) Open(ctx context.Context) (*Post, error) {
 		return nil, fmt.Errorf("cannot listen: %w", err)
 	}
 	o.Hosts, o.AnyIP = HostsOf(l.Addr().String(), host, s.Hosts)
-	p := &Post{Listener: l, Options: o, Address: scheme + "://" + o.Hosts[0] + o.BasePath + "/"}
+	p := &Post{Listener: l, Options: o, base: scheme + "://" + o.Hosts[0] + o.BasePath + "/"}
+	p.Address = p.base
 	if a := o.Access; a.Users == nil && a.Proxy == nil && a.OpenID == nil {
 		p.keepToken(s)
 	}

@@ -65,6 +65,7 @@ type part struct {
 	key        string // what it is
 	begin, end int64  // in milliseconds since 1970
 	class      string
+	stopped    bool // a branch was ended because of another one
 }
 
 // parts are those of a run in the order in which they began.
@@ -149,6 +150,7 @@ func (p *parts) take(e fsm.Event, v *inspect.Visit, waits bool) {
 		}
 		delete(p.open, of)
 		verdict, _ := e.Get("verdict").(string)
+		p.all[i].stopped = name != "" && verdict == fsm.BranchStopped
 		if p.all[i].end, p.all[i].class = e.Time.UnixMilli(), classOf(verdict, true); name == "" && p.all[i].class != "yes" {
 			p.all[i].class = "bad" // an item has failed, or it has not
 		}
@@ -213,7 +215,7 @@ func lanes(steps []step, sides []part, first int, to string) (all []lane, marks 
 	below := map[string][]lane{}
 	for _, side := range sides {
 		s := steps[side.visit-first]
-		if side.name != "" && side.class == "no" && s.Class() == "bad" {
+		if side.name != "" && side.class == "no" && s.Class() == "bad" && !side.stopped {
 			side.class = "bad" // the branch by which the step failed
 		}
 		b := bar{X: place(side.begin), Class: side.class, steps: 1, Address: to + query("tab", "steps", "step", s.number)}

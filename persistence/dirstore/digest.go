@@ -109,7 +109,7 @@ func appendDigest(b []byte, r *persistence.Run) []byte {
 		}
 	}
 	b = binary.AppendUvarint(b, flags)
-	for _, n := range []int64{int64(r.Step), int64(r.Passes), int64(r.MaxSteps), r.StartedAt.UnixNano(), r.UpdatedAt.UnixNano(), int64(r.Elapsed), int64(r.Owner.PID)} {
+	for _, n := range []int64{int64(r.Step), int64(r.Passes), int64(r.MaxSteps), r.StartedAt.UnixNano(), r.UpdatedAt.UnixNano(), int64(r.Elapsed), int64(r.Owner.PID), int64(r.FailedItems)} {
 		b = binary.AppendVarint(b, n)
 	}
 	for _, s := range []string{string(r.ID), r.RunID, r.Loop, string(r.Status), r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why, r.Ignored, r.Merge} {
@@ -145,7 +145,7 @@ func (f *folder) ofDigest(body string) (g digested, ok bool) {
 	g.listed = flags&flagListed != 0
 	r.Step, r.Passes, r.MaxSteps = int(p.signed()), int(p.signed()), int(p.signed())
 	r.StartedAt, r.UpdatedAt = p.time(), p.time()
-	r.Elapsed, r.Owner.PID = time.Duration(p.signed()), int(p.signed())
+	r.Elapsed, r.Owner.PID, r.FailedItems = time.Duration(p.signed()), int(p.signed()), int(p.signed())
 	r.ID, r.RunID, r.Loop, r.Status = persistence.ID(p.string()), p.string(), p.string(), persistence.Status(p.string())
 	r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why = p.string(), p.string(), p.string(), p.string(), p.string(), p.string()
 	r.Ignored, r.Merge = p.string(), p.string()

@@ -100,6 +100,9 @@ func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	if o.Merge != "" {
 		m.Set("merge", o.Merge)
 	}
+	if o.FailedItems > 0 {
+		m.Set("failed_items", o.FailedItems)
+	}
 	return e.Value(m)
 }
 
@@ -121,6 +124,7 @@ func TakeOutcome(to **fsm.Outcome, v any) error {
 		"reason":           func(v any) error { return TakeText(&x.Reason, v) },
 		"ignored_failures": func(v any) error { return TakeText(&x.Ignored, v) },
 		"merge":            func(v any) error { return TakeText(&x.Merge, v) },
+		"failed_items":     func(v any) error { return TakeInt(&x.FailedItems, v) },
 		"refused":          func(v any) error { return takeBool(&x.Refused, v) },
 		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
 	})

@@ -157,6 +157,9 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 	if r.Merge != "" {
 		m.Set("merge", r.Merge)
 	}
+	if r.FailedItems > 0 {
+		m.Set("failed_items", r.FailedItems)
+	}
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
@@ -192,6 +195,7 @@ func readAbout(r *persistence.Run, about string) error {
 	r.State, r.Step, r.Passes, r.Elapsed = text("state"), int(number("step")), int(number("passes")), time.Duration(number("elapsed_ns"))
 	r.Ended, r.Error, r.Message, r.Continuation, r.Marker = text("ended"), text("error"), text("message"), text("continuation"), text("marker")
 	r.Reason, r.Ignored, r.Merge = text("reason"), text("ignored_failures"), text("merge")
+	r.FailedItems = int(number("failed_items"))
 	r.File, r.SHA256, r.Why, r.MaxSteps, r.Segment = text("file"), text("sha256"), text("why"), int(number("max_steps")), int(number("segment"))
 	if at := text("reconciled_at"); at != "" {
 		if r.Reconciled, err = fsm.ParseTime(at); err != nil {

@@ -79,16 +79,16 @@ var living = []test{
 	{"why a run ended is listed, and forgotten when the run is resumed", func(t *T) {
 		j := t.create("fix")
 		b := t.ended(snap("fix", 1), fsm.EndError)
-		b.Snapshot.Outcome.Refused, b.Snapshot.Outcome.Reason = true, "state test said no 3 times"
+		b.Snapshot.Outcome.Refused, b.Snapshot.Outcome.Reason, b.Snapshot.Outcome.FailedItems = true, "state test said no 3 times", 2
 		t.record(j, b)
 		t.close(j)
 		id := j.Run().ID
-		if r := t.one(id); r.Reason != "state test said no 3 times" {
-			t.Errorf("reason = %q", r.Reason)
+		if r := t.one(id); r.Reason != "state test said no 3 times" || r.FailedItems != 2 {
+			t.Errorf("reason = %q, %d failed items", r.Reason, r.FailedItems)
 		}
 		j, _ = t.resume(id, "fix")
 		t.record(j, t.enter(snap("fix", 2)))
-		if r := t.one(id); r.Reason != "" {
+		if r := t.one(id); r.Reason != "" || r.FailedItems != 0 {
 			t.Errorf("resumed, and its reason is %q", r.Reason)
 		}
 		t.close(j)

@@ -70,7 +70,7 @@ func helpAbout(topic, name string) (text string, long bool, err error) {
 		return text, false, err
 	}
 	if name == "all" {
-		return docs.Language, true, nil
+		return docs.Language(), true, nil
 	}
 	for _, c := range docs.Chapters() {
 		if spelt(c.Title) == name {

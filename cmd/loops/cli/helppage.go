@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -60,8 +61,11 @@ func helpProse(cmd *cobra.Command) string {
 }
 
 func usage(cmd *cobra.Command) string {
-	if cmd.HasAvailableSubCommands() {
-		return "  " + cmd.CommandPath() + " COMMAND"
+	switch path := cmd.CommandPath(); {
+	case cmd.HasAvailableSubCommands() && slices.Contains(strings.Split(cmd.Example, "\n"), "  "+path): // an example has it alone
+		return "  " + path + " [COMMAND] [flags]"
+	case cmd.HasAvailableSubCommands():
+		return "  " + path + " COMMAND"
 	}
 	return "  " + cmd.UseLine()
 }

@@ -26,6 +26,9 @@ var noEffect = []struct {
 
 var shown = []string{"run", "resume", "attach", "show"}
 
+// queueTimeout means nothing without --queue, to little-loops too.
+const queueTimeout = "queue-timeout"
+
 const graphs = "there is one kind of diagram; loops graph has other formats and widths"
 
 // closest are the flags of little-loops that no command here has, and what comes closest.
@@ -65,13 +68,17 @@ func flagLittleLoops(root *cobra.Command, note func(string)) {
 			added[f.name] = f.instead
 		}
 		run := cmd.RunE
+		if cmd.Flags().Lookup(queueTimeout) != nil {
+			added[queueTimeout] = "it says how long --queue waits; add --queue, without which a run does not wait"
+		}
 		if run == nil || len(added) == 0 {
 			continue
 		}
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {
 			if quiet, err := cmd.Flags().GetBool("quiet"); err != nil || !quiet {
 				cmd.Flags().Visit(func(f *pflag.Flag) {
-					if instead := added[f.Name]; instead != "" {
+					queues, _ := cmd.Flags().GetBool("queue")
+					if instead := added[f.Name]; instead != "" && !(f.Name == queueTimeout && queues) {
 						note("--" + f.Name + " changes nothing: " + instead)
 					}
 				})

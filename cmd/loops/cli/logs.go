@@ -17,12 +17,11 @@ func newLogsCommand(a *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs NAME|RUN... [STEP]",
 		Short: "Print the output of a run's actions",
-		Long: `logs prints the output of the actions of a run, oldest first, under a line for each that names its step and
-state. NAME means
-the newest run of the loop. With a STEP behind it, only that step is
-printed with all inside it: 3, 3/2, 2/lint, 2/#4/1 (see loops help explain). With -f it follows the run until it ends or its process is gone, and also prints standard
-error as it
-comes, after "! "; Ctrl-C ends the command, not the run. With several runs, each line names its run and state.
+		Long: `logs prints the output of the actions of a run, oldest first, under a line for each that names its step and state, and
+what they wrote to standard error after "! ", as an action ends. NAME means the newest run of the loop. With a STEP behind
+it, only that step is printed with all inside it: 3, 3/2, 2/lint, 2/#4/1 (see loops help explain). With -f it follows the
+run until it ends or its process is gone, and prints standard error as it comes; Ctrl-C ends the command, not the run.
+With several runs, each line names its run and state. With --bare or --raw, standard error is left out.
 
 Long output is kept in a file in the run's folder and printed whole while that file exists. With -f, output is printed as
 it comes; where it is cut off, the file is named.

@@ -58,7 +58,7 @@ func runMCP(ctx context.Context, a *program) error {
 	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpserver.Instructions, Tools: mcpserver.Tools(&mcpserver.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(), User: cmp.Or(a.sender(), engine.User())}), Resources: mcpserver.Resources}
+	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpserver.Instructions, Tools: mcpserver.Tools(&mcpserver.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(), User: cmp.Or(a.sender(), engine.User())}), Resources: mcpserver.Resources()}
 	err := server.Serve(ctx, in, terminal.Verbatim(a.Out))
 	s.runs.Stop(engine.StopGrace)
 	if err != nil {

@@ -34,8 +34,6 @@ func (o *lockFlags) check(cmd *cobra.Command) error {
 	switch given := cmd.Flags().Changed("queue-timeout"); {
 	case o.none && o.queue:
 		return usageError{"--queue and --no-lock exclude each other", see}
-	case given && !o.queue:
-		return usageError{"--queue-timeout needs --queue", see}
 	case given:
 		var ok bool
 		if o.limit, ok = parseWait(o.timeout); !ok {

@@ -108,6 +108,9 @@ func runServe(ctx context.Context, a *program, o *serveOptions) error {
 	}
 	post.Options.Projects, post.Options.Edit, post.Options.Audit = projects, o.Edit, func(line string) { terminal.SayLine(a.Err, line) }
 	terminal.SayLine(a.Out, post.Address)
+	for _, line := range post.Webhooks() {
+		terminal.SayLine(a.Err, "loops: "+line)
+	}
 	onDuty := a.nightShift(ctx, projects)
 	err = web.New(ctx, post.Options).Serve(post.Listener)
 	stop()

@@ -108,7 +108,7 @@ func runSweep(ctx context.Context, a *program, o sweepOptions) error {
 		terminal.SayLine(a.out, "Nothing to tidy up.")
 	}
 	for _, c := range changes {
-		terminal.SayLine(a.out, view.ChangeLine(c))
+		terminal.SayLine(a.out, a.page().ChangeLine(c))
 	}
 	return err
 }
