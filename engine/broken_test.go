@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"
+	"loops/persistence/storetest"
 )
 
 // TestNotRecorded: what is said of a run that could not be recorded depends on what is left of it.
@@ -19,7 +20,7 @@ func TestNotRecorded(t *testing.T) {
 	diskFull := &fs.PathError{Op: "write", Path: "f", Err: syscall.ENOSPC}
 	removed := &fs.PathError{Op: "write", Path: "f", Err: persistence.ErrRemoved}
 	needed := fmt.Errorf("a variable cannot be written to a file: %w", fsm.ErrDiskFull)
-	store := persistence.NewMemory()
+	store := storetest.NewMemory()
 	j, err := store.Create(t.Context(), persistence.Spec{Loop: "fix"})
 	if err != nil {
 		t.Fatal(err)

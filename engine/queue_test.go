@@ -13,12 +13,13 @@ import (
 	"loops/fsm"
 	"loops/internal/config"
 	"loops/persistence"
+	"loops/persistence/storetest"
 )
 
 // A run that waits does not give up because the store cannot be asked for a moment, and reports that once.
 func TestQueueOutlivesTroubleOfTheStore(t *testing.T) {
 	t.Parallel()
-	m := persistence.NewMemory()
+	m := storetest.NewMemory()
 	defer m.Close()
 	var said []string
 	owner, err := Self()
@@ -93,7 +94,7 @@ func TestQueueTimeoutWhileItsLockIsHeld(t *testing.T) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	store := persistence.NewMemory()
+	store := storetest.NewMemory()
 	defer store.Close()
 	turn := turn{
 		project: p, store: &project.Records{Store: store}, spec: persistence.Spec{Loop: "fix", Scope: []string{dir}, Owner: owner},
@@ -120,7 +121,7 @@ func openIn(t *testing.T, dir string) *project.Project {
 // A resume that waited does not continue with what the run remembered before another process resumed it.
 func TestResumedMeanwhile(t *testing.T) {
 	t.Parallel()
-	m := persistence.NewMemory()
+	m := storetest.NewMemory()
 	defer m.Close()
 	store := &project.Records{Store: m}
 	j, err := m.Create(t.Context(), persistence.Spec{Loop: "fix"})

@@ -11,6 +11,7 @@ import (
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/persistence"
+	"loops/persistence/storetest"
 )
 
 // counter is a Runner whose actions are Go code: the text of an action is a name, and here there is only one.
@@ -63,7 +64,7 @@ states:
 func ExampleExecutor() {
 	ctx := context.Background()
 	loop := countLoop()
-	store := persistence.NewMemory()
+	store := storetest.NewMemory()
 	defer store.Close()
 	journal, err := store.Create(ctx, persistence.Spec{Loop: loop.Name, MaxSteps: loop.MaxSteps})
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *stopper) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.
 // A run that was stopped is resumed from its memory: the action that was cut short is started again under its step number.
 func ExampleResume() {
 	loop := countLoop()
-	store := persistence.NewMemory()
+	store := storetest.NewMemory()
 	defer store.Close()
 	spec := persistence.Spec{Loop: loop.Name, MaxSteps: loop.MaxSteps}
 	ctx, stop := context.WithCancelCause(context.Background())

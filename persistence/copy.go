@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io/fs"
 	"iter"
-	"slices"
 	"time"
 
 	"loops/fsm"
@@ -230,42 +229,4 @@ func sumRun(h hash.Hash, r Run) {
 		m.Set("forked_from", r.Origin.Map())
 	}
 	h.Write(value.AppendJSON(nil, m))
-}
-
-// Import implements [Importer].
-func (m *Memory) Import(_ context.Context, r Recorded) error {
-	run := &memoryRun{run: r.Run, spec: Spec{Loop: r.Run.Loop, Definition: r.Definition}, snap: snapshot.Clone(r.Memory)}
-	run.run.Owner, run.run.Held = Owner{}, false
-	for e, err := range r.Events {
-		if err != nil {
-			return err
-		}
-		if e.Seq != uint64(len(run.events))+1 {
-			return fmt.Errorf("run %s: event %d is followed by %d", r.Run.ID, len(run.events), e.Seq)
-		}
-		run.events = append(run.events, e)
-	}
-	if _, err := AppendCommands(nil, r.Commands); err != nil {
-		return fmt.Errorf("run %s: %w", r.Run.ID, err)
-	}
-	run.commands = slices.Clone(r.Commands)
-	run.past = []Moment{{uint64(len(run.events)), run.snap}}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.runs[r.Run.ID] != nil {
-		return fmt.Errorf("run %s: %w", r.Run.ID, fs.ErrExist)
-	}
-	m.runs[r.Run.ID] = run
-	return nil
-}
-
-// Definition implements [Definer].
-func (m *Memory) Definition(_ context.Context, id ID) ([]byte, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	r, err := m.recorded(id)
-	if err != nil {
-		return nil, err
-	}
-	return r.spec.Definition, nil
 }

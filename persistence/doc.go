@@ -2,7 +2,7 @@
 // and gives it back after a crash.
 //
 // A [Store] keeps runs. Package dirstore keeps them in files, which little-loops can read, package sqlstore in SQLite or
-// PostgreSQL, and [Memory] for as long as the process lives. All of them pass the suite of package storetest. A Store may be
+// PostgreSQL. Both pass the suite of package storetest, as does its Memory, which tests use. A Store may be
 // used by any number of goroutines, and the runs of one place by any number of processes.
 //
 // A [Journal] is one run that this process owns. The machine records every transition in it, as a batch of events with

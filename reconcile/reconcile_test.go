@@ -18,6 +18,7 @@ import (
 	"loops/internal/process"
 	"loops/persistence"
 	"loops/persistence/dirstore"
+	"loops/persistence/storetest"
 	"loops/reconcile"
 )
 
@@ -166,7 +167,7 @@ func dead(t *testing.T, s persistence.Store, loop string, ended bool) persistenc
 
 func TestApply(t *testing.T) {
 	t.Parallel()
-	s := persistence.NewMemory()
+	s := storetest.NewMemory()
 	defer s.Close()
 	a, b, c := dead(t, s, "a", false), dead(t, s, "b", false), dead(t, s, "c", false)
 	runs, err := s.Runs(t.Context(), persistence.Query{})

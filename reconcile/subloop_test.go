@@ -13,6 +13,7 @@ import (
 	"loops/internal/testenv"
 	"loops/persistence"
 	"loops/persistence/dirstore"
+	"loops/persistence/storetest"
 	"loops/reconcile"
 )
 
@@ -24,7 +25,7 @@ func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, s := range map[string]persistence.Store{"Dir": dir, "Memory": persistence.NewMemory()} {
+	for name, s := range map[string]persistence.Store{"Dir": dir, "Memory": storetest.NewMemory()} {
 		t.Run(name, func(t *testing.T) {
 			defer s.Close()
 			j, err := s.Create(t.Context(), persistence.Spec{Loop: "outer", StartedAt: now})

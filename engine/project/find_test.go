@@ -7,11 +7,12 @@ import (
 
 	"loops/engine/project"
 	"loops/persistence"
+	"loops/persistence/storetest"
 )
 
 // A broken store cannot look up an id.
 type broken struct {
-	*persistence.Memory
+	*storetest.Memory
 	err error
 }
 
@@ -30,7 +31,7 @@ func TestIDThatCannotBeLookedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	disk := errors.New("input/output error")
-	f := project.Finder{Project: p, Store: &project.Records{Store: broken{persistence.NewMemory(), disk}, Name: "memory"}}
+	f := project.Finder{Project: p, Store: &project.Records{Store: broken{storetest.NewMemory(), disk}, Name: "memory"}}
 	if _, _, err := f.Live(context.Background(), "fix-20261121T103405"); !errors.Is(err, disk) {
 		t.Errorf("Live: %v", err)
 	}

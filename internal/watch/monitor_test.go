@@ -18,11 +18,12 @@ import (
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/persistence"
+	"loops/persistence/storetest"
 )
 
 // A moody store cannot be read when err or crash is set.
 type moody struct {
-	*persistence.Memory
+	*storetest.Memory
 	err   error
 	crash string
 }
@@ -49,7 +50,7 @@ type watchedCase struct {
 
 func newWatchedCase(t *testing.T) *watchedCase {
 	t.Helper()
-	c := &watchedCase{t: t, store: &moody{Memory: persistence.NewMemory()}}
+	c := &watchedCase{t: t, store: &moody{Memory: storetest.NewMemory()}}
 	t.Cleanup(func() {
 		if err := c.store.Close(); err != nil {
 			t.Error(err)

@@ -20,6 +20,7 @@ import (
 	"loops/fsm/value"
 	"loops/persistence"
 	"loops/persistence/dirstore"
+	"loops/persistence/storetest"
 )
 
 // recorded makes a run with a file in its working folder.
@@ -79,7 +80,7 @@ func TestRoundTrip(t *testing.T) {
 		if st, err := os.Stat(kept); err != nil || st.Mode().Perm()&0o100 == 0 {
 			t.Errorf("it cannot be executed any more: %v", err)
 		}
-		to := persistence.NewMemory()
+		to := storetest.NewMemory()
 		if _, err := persistence.Copy(t.Context(), got, to, got.Run); err != nil {
 			t.Error(err)
 		}

@@ -86,7 +86,7 @@ func TestCopy(t *testing.T) {
 	dir, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	must(t, err)
 	fill(t, dir)
-	memory := persistence.NewMemory()
+	memory := storetest.NewMemory()
 	t.Cleanup(func() { must(t, memory.Close()) })
 	other, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))
 	must(t, err)

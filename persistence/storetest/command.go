@@ -298,7 +298,7 @@ var commanding = []test{
 		t.must(t.S.Interrupt(t.ctx, id, start, "dead"))
 		t.send(id, pause)
 		t.send(id, persistence.Command{Kind: "answer", Segment: persistence.AnySegment, Args: value.NewMap("text", "é")})
-		to := persistence.NewMemory()
+		to := NewMemory()
 		t.Cleanup(func() { t.must(to.Close()) })
 		run := t.one(id)
 		first, err := persistence.Copy(t.ctx, t.S, to, run)

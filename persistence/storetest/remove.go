@@ -88,7 +88,7 @@ var removing = []test{
 		}
 	}},
 	{"the logs of a run go with it, and no other's", func(t *T) {
-		if _, ok := t.S.(*persistence.Memory); ok {
+		if _, ok := t.S.(*Memory); ok {
 			return // it has no folder of a project
 		}
 		id, file := t.kept("fix", fsm.EndTerminal)
@@ -160,7 +160,7 @@ var removing = []test{
 		for _, end := range []string{fsm.EndTerminal, ""} {
 			id, file := t.kept("fix", end)
 			to, imports := t.S.(persistence.Importer)
-			copied := &T{T: t.T, S: persistence.NewMemory(), ctx: t.ctx}
+			copied := &T{T: t.T, S: NewMemory(), ctx: t.ctx}
 			run := t.one(id)
 			if imports {
 				_, err := persistence.Copy(t.ctx, t.S, copied.S.(persistence.Importer), run)

@@ -70,7 +70,7 @@ var rewinding = []test{
 		if !ok {
 			return
 		}
-		from := &T{T: t.T, S: persistence.NewMemory(), ctx: t.ctx}
+		from := &T{T: t.T, S: NewMemory(), ctx: t.ctx}
 		defer from.S.Close()
 		id := from.crashed("fix", 5)
 		_, err := persistence.Copy(t.ctx, from.S, to, from.one(id))
@@ -113,7 +113,7 @@ var rewinding = []test{
 		t.close(j)
 		run := t.one(id)
 		want(run)
-		to := persistence.NewMemory()
+		to := NewMemory()
 		defer to.Close()
 		_, err = persistence.Copy(t.ctx, t.S, to, run)
 		t.must(err)

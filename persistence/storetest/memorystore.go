@@ -1,4 +1,4 @@
-package persistence
+package storetest
 
 import (
 	"context"
@@ -13,37 +13,40 @@ import (
 
 	"loops/fsm"
 	"loops/internal/disk"
+	"loops/persistence"
 	"loops/persistence/snapshot"
 )
 
 // Memory is a store that forgets everything at Close. It is for tests and for runs that no user needs to see again.
 type Memory struct {
 	mu      sync.Mutex
-	runs    map[ID]*memoryRun // guarded by mu, as is all of it
-	removed map[ID]bool       // ids that no new run gets
-	dir     string            // of the working folders; made by the first run
+	runs    map[persistence.ID]*memoryRun // guarded by mu, as is all of it
+	removed map[persistence.ID]bool       // ids that no new run gets
+	dir     string                        // of the working folders; made by the first run
 }
 
 type memoryRun struct {
-	run    Run
-	spec   Spec
+	run    persistence.Run
+	spec   persistence.Spec
 	scope  []string
 	snap   *fsm.Snapshot // nil before the first Record
 	events []fsm.Event
-	past   []Moment // all that was remembered, oldest first
+	past   []persistence.Moment // all that was remembered, oldest first
 	held   bool
 
-	commands []Command
+	commands []persistence.Command
 }
 
 // NewMemory returns an empty store.
-func NewMemory() *Memory { return &Memory{runs: make(map[ID]*memoryRun), removed: make(map[ID]bool)} }
+func NewMemory() *Memory {
+	return &Memory{runs: make(map[persistence.ID]*memoryRun), removed: make(map[persistence.ID]bool)}
+}
 
-// Close implements [Store]. It removes the working folders.
+// Close implements [persistence.Store]. It removes the working folders.
 func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.runs = make(map[ID]*memoryRun)
+	m.runs = make(map[persistence.ID]*memoryRun)
 	dir := m.dir
 	m.dir = ""
 	if dir == "" {
@@ -52,8 +55,8 @@ func (m *Memory) Close() error {
 	return os.RemoveAll(dir)
 }
 
-// Create implements [Store].
-func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
+// Create implements [persistence.Store].
+func (m *Memory) Create(_ context.Context, spec persistence.Spec) (persistence.Journal, error) {
 	if spec.Loop == "" {
 		return nil, errors.New("a run needs the name of its loop")
 	}
@@ -62,7 +65,7 @@ func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	scope := ResolveScope(spec.Scope)
+	scope := persistence.ResolveScope(spec.Scope)
 	if err := m.conflict("", spec, scope); err != nil {
 		return nil, err
 	}
@@ -70,12 +73,12 @@ func (m *Memory) Create(_ context.Context, spec Spec) (Journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := MakeID(spec.Loop, at)
+	id := persistence.MakeID(spec.Loop, at)
 	if spec.ScopeOf != nil {
-		scope = append(scope, ResolveScope(spec.ScopeOf(id))...)
+		scope = append(scope, persistence.ResolveScope(spec.ScopeOf(id))...)
 	}
-	r := &memoryRun{spec: spec, scope: scope, held: true, run: Run{
-		ID: id, RunID: MakeRunID(at), Loop: spec.Loop, Status: Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
+	r := &memoryRun{spec: spec, scope: scope, held: true, run: persistence.Run{
+		ID: id, RunID: persistence.MakeRunID(at), Loop: spec.Loop, Status: persistence.Running, MaxSteps: spec.MaxSteps, StartedAt: spec.StartedAt,
 		Owner: spec.Owner, File: spec.File, SHA256: spec.SHA256, Options: spec.Options, Origin: spec.Origin,
 	}}
 	j, err := m.journal(r)
@@ -100,25 +103,25 @@ func (m *Memory) journal(r *memoryRun) (*memoryJournal, error) {
 }
 
 // conflict is called with mu held.
-func (m *Memory) conflict(self ID, spec Spec, scope []string) error {
+func (m *Memory) conflict(self persistence.ID, spec persistence.Spec, scope []string) error {
 	for id, r := range m.runs {
 		if !r.held || id == self || slices.Contains(spec.Ancestors, id) {
 			continue
 		}
-		path, ok := Overlap(r.scope, scope)
+		path, ok := persistence.Overlap(r.scope, scope)
 		if !ok && !(spec.Singleton && r.spec.Singleton && spec.Loop == r.run.Loop) {
 			continue
 		}
 		if !ok && len(r.scope) > 0 {
 			path = r.scope[0]
 		}
-		return &ConflictError{Holder: id, Loop: r.run.Loop, Owner: r.run.Owner, Path: path, Since: r.spec.StartedAt}
+		return &persistence.ConflictError{Holder: id, Loop: r.run.Loop, Owner: r.run.Owner, Path: path, Since: r.spec.StartedAt}
 	}
 	return nil
 }
 
-// Resume implements [Store].
-func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snapshot, error) {
+// Resume implements [persistence.Store].
+func (m *Memory) Resume(_ context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, *fsm.Snapshot, error) {
 	if spec.StartedAt.IsZero() {
 		spec.StartedAt = time.Now()
 	}
@@ -129,14 +132,14 @@ func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snap
 		return nil, nil, err
 	}
 	if r.held {
-		return nil, nil, &HeldError{ID: id, Owner: r.run.Owner}
+		return nil, nil, &persistence.HeldError{ID: id, Owner: r.run.Owner}
 	}
-	scope := ResolveScope(spec.Scope)
+	scope := persistence.ResolveScope(spec.Scope)
 	if err := m.conflict(id, spec, scope); err != nil {
 		return nil, nil, err
 	}
 	if !r.listed().Resumable {
-		return nil, nil, &NotResumableError{ID: id, Status: r.run.Status}
+		return nil, nil, &persistence.NotResumableError{ID: id, Status: r.run.Status}
 	}
 	j, err := m.journal(r)
 	if err != nil {
@@ -157,7 +160,7 @@ func (m *Memory) Resume(_ context.Context, id ID, spec Spec) (Journal, *fsm.Snap
 	return j, snapshot.Clone(r.snap), nil
 }
 
-func (r *memoryRun) listed() Run {
+func (r *memoryRun) listed() persistence.Run {
 	run := r.run
 	run.Held = r.held
 	if r.held {
@@ -166,8 +169,8 @@ func (r *memoryRun) listed() Run {
 	if s := r.snap; s != nil {
 		run.State, run.Step, run.Passes, run.Elapsed, run.Continuation = s.Current, s.Step, s.Passes, s.Elapsed, s.Continuation
 		run.StartedAt = s.StartedAt
-		run.MaxSteps = MaxSteps(run.MaxSteps, run.Segment, s)
-		run.Marker = Marker(run.ID, run.Segment, s)
+		run.MaxSteps = persistence.MaxSteps(run.MaxSteps, run.Segment, s)
+		run.Marker = persistence.Marker(run.ID, run.Segment, s)
 		if s.Outcome != nil {
 			run.SetOutcome(s.Outcome)
 		}
@@ -176,18 +179,18 @@ func (r *memoryRun) listed() Run {
 	return run
 }
 
-// Runs implements [Store].
-func (m *Memory) Runs(_ context.Context, q Query) ([]Run, error) {
+// Runs implements [persistence.Store].
+func (m *Memory) Runs(_ context.Context, q persistence.Query) ([]persistence.Run, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var out []Run
+	var out []persistence.Run
 	for _, r := range m.runs {
 		if r.snap == nil || q.ID != "" && r.run.ID != q.ID || q.Loop != "" && r.run.Loop != q.Loop || q.Live && r.run.Archived {
 			continue
 		}
 		out = append(out, r.listed())
 	}
-	SortRuns(out)
+	persistence.SortRuns(out)
 	out = q.Cut(out)
 	for i := range out {
 		if q.Reads(out[i]) {
@@ -197,8 +200,8 @@ func (m *Memory) Runs(_ context.Context, q Query) ([]Run, error) {
 	return out, nil
 }
 
-// Snapshot implements [Store].
-func (m *Memory) Snapshot(_ context.Context, id ID) (*fsm.Snapshot, error) {
+// Snapshot implements [persistence.Store].
+func (m *Memory) Snapshot(_ context.Context, id persistence.ID) (*fsm.Snapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.recorded(id)
@@ -208,8 +211,8 @@ func (m *Memory) Snapshot(_ context.Context, id ID) (*fsm.Snapshot, error) {
 	return snapshot.Clone(r.snap), nil
 }
 
-// Events implements [Store].
-func (m *Memory) Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error] {
+// Events implements [persistence.Store].
+func (m *Memory) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
 		m.mu.Lock()
 		r, err := m.recorded(id)
@@ -234,8 +237,8 @@ func (m *Memory) Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.
 	}
 }
 
-// Tail implements [Tailer].
-func (m *Memory) Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error] {
+// Tail implements [persistence.Tailer].
+func (m *Memory) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
 		var events []fsm.Event
 		for e, err := range m.Events(ctx, id, 0) {
@@ -253,8 +256,8 @@ func (m *Memory) Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error] {
 	}
 }
 
-// Interrupt implements [Store].
-func (m *Memory) Interrupt(_ context.Context, id ID, at time.Time, why string) error {
+// Interrupt implements [persistence.Store].
+func (m *Memory) Interrupt(_ context.Context, id persistence.ID, at time.Time, why string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.recorded(id)
@@ -262,16 +265,16 @@ func (m *Memory) Interrupt(_ context.Context, id ID, at time.Time, why string) e
 	case err != nil:
 		return err
 	case r.held:
-		return &HeldError{ID: id, Owner: r.run.Owner}
-	case r.run.Status != Running:
-		return fmt.Errorf("running run %s: %w", id, ErrNotFound)
+		return &persistence.HeldError{ID: id, Owner: r.run.Owner}
+	case r.run.Status != persistence.Running:
+		return fmt.Errorf("running run %s: %w", id, persistence.ErrNotFound)
 	}
-	r.run.Status, r.run.Reconciled, r.run.Why, r.run.Archived, r.run.Owner = Interrupted, at, why, true, Owner{}
+	r.run.Status, r.run.Reconciled, r.run.Why, r.run.Archived, r.run.Owner = persistence.Interrupted, at, why, true, persistence.Owner{}
 	return nil
 }
 
-// Archive implements [Store].
-func (m *Memory) Archive(_ context.Context, id ID) error {
+// Archive implements [persistence.Store].
+func (m *Memory) Archive(_ context.Context, id persistence.ID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.recorded(id)
@@ -279,19 +282,19 @@ func (m *Memory) Archive(_ context.Context, id ID) error {
 	case err != nil:
 		return err
 	case r.held:
-		return &HeldError{ID: id, Owner: r.run.Owner}
-	case r.run.Status == Running:
+		return &persistence.HeldError{ID: id, Owner: r.run.Owner}
+	case r.run.Status == persistence.Running:
 		return fmt.Errorf("run %s has not ended", id)
 	}
 	r.run.Archived = true
 	return nil
 }
 
-// FinishRemovals implements [Store]: there is nothing that outlives the process.
-func (m *Memory) FinishRemovals(context.Context) ([]ID, error) { return nil, nil }
+// FinishRemovals implements [persistence.Store]: there is nothing that outlives the process.
+func (m *Memory) FinishRemovals(context.Context) ([]persistence.ID, error) { return nil, nil }
 
-// Remove implements [Store].
-func (m *Memory) Remove(_ context.Context, id ID) error {
+// Remove implements [persistence.Store].
+func (m *Memory) Remove(_ context.Context, id persistence.ID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.recorded(id)
@@ -299,7 +302,7 @@ func (m *Memory) Remove(_ context.Context, id ID) error {
 	case err != nil:
 		return err
 	case r.held:
-		return &HeldError{ID: id, Owner: r.run.Owner}
+		return &persistence.HeldError{ID: id, Owner: r.run.Owner}
 	}
 	delete(m.runs, id)
 	m.removed[id] = true
@@ -307,13 +310,13 @@ func (m *Memory) Remove(_ context.Context, id ID) error {
 		return nil
 	}
 	if err := disk.RemoveTree(m.work(id)); err != nil {
-		return &RemainsError{ID: id, Err: err}
+		return &persistence.RemainsError{ID: id, Err: err}
 	}
 	return nil
 }
 
-// Size implements [Store].
-func (m *Memory) Size(_ context.Context, id ID) (int64, error) {
+// Size implements [persistence.Store].
+func (m *Memory) Size(_ context.Context, id persistence.ID) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, err := m.recorded(id)
@@ -324,7 +327,7 @@ func (m *Memory) Size(_ context.Context, id ID) (int64, error) {
 	for _, e := range r.events {
 		n += int64(len(e.AppendJSON(nil)))
 	}
-	asked, err := AppendCommands(nil, r.commands)
+	asked, err := persistence.AppendCommands(nil, r.commands)
 	if n += int64(len(asked)); err != nil {
 		return n, err
 	}
@@ -336,7 +339,9 @@ func (m *Memory) Size(_ context.Context, id ID) (int64, error) {
 }
 
 // work is the working folder of a run; mu is held.
-func (m *Memory) work(id ID) string { return filepath.Join(m.dir, filepath.FromSlash(string(id))) }
+func (m *Memory) work(id persistence.ID) string {
+	return filepath.Join(m.dir, filepath.FromSlash(string(id)))
+}
 
 // A memoryJournal is a run of a Memory.
 type memoryJournal struct {
@@ -347,7 +352,7 @@ type memoryJournal struct {
 
 func (j *memoryJournal) Dir() string { return j.dir }
 
-func (j *memoryJournal) Run() Run {
+func (j *memoryJournal) Run() persistence.Run {
 	j.m.mu.Lock()
 	defer j.m.mu.Unlock()
 	return j.r.listed()
@@ -368,10 +373,10 @@ func (j *memoryJournal) Record(_ context.Context, b *fsm.Batch) error {
 			j.r.snap = &fsm.Snapshot{}
 		}
 		snapshot.Remember(j.r.snap, s)
-		j.r.past = append(j.r.past, Moment{uint64(len(j.r.events)), snapshot.Clone(s)})
-		j.r.run.Status, j.r.run.UpdatedAt = Running, time.Now()
+		j.r.past = append(j.r.past, persistence.Moment{Seq: uint64(len(j.r.events)), Memory: snapshot.Clone(s)})
+		j.r.run.Status, j.r.run.UpdatedAt = persistence.Running, time.Now()
 		if s.Outcome != nil {
-			j.r.run.Status = StatusOf(*s.Outcome)
+			j.r.run.Status = persistence.StatusOf(*s.Outcome)
 		}
 	}
 	return nil
@@ -381,7 +386,7 @@ func (j *memoryJournal) Close(context.Context) error {
 	j.m.mu.Lock()
 	defer j.m.mu.Unlock()
 	j.r.held = false
-	j.r.run.Owner = Owner{}
+	j.r.run.Owner = persistence.Owner{}
 	if j.r.snap == nil {
 		delete(j.m.runs, j.r.run.ID)
 		return os.RemoveAll(j.dir)
@@ -390,4 +395,4 @@ func (j *memoryJournal) Close(context.Context) error {
 	return nil
 }
 
-var _ Store = (*Memory)(nil)
+var _ persistence.Store = (*Memory)(nil)

@@ -1,4 +1,4 @@
-package persistence_test
+package storetest_test
 
 import (
 	"testing"
@@ -9,5 +9,5 @@ import (
 
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(*testing.T) persistence.Store { return persistence.NewMemory() })
+	storetest.Run(t, func(*testing.T) persistence.Store { return storetest.NewMemory() })
 }
