@@ -8,9 +8,9 @@
 //	go run ./bench -long
 //	go run ./bench -write docs/performance.md -front README.md
 //
-// With -write the table in the section Numbers of that file becomes what was measured, with every row, when all is done. With -front
-// the rows that a table of that file already has get the new figures.
-// What needs a server of PostgreSQL starts one of its own, and is not measured where the binaries are missing.
+// With -write the table in the section Numbers of that file becomes what was measured, with every row, when all
+// is done. With -front the rows that a table of that file already has get the new figures. What needs a server
+// of PostgreSQL starts one of its own, and is not measured where the binaries are missing.
 package main
 
 import (

@@ -18,8 +18,8 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// inArchive runs a command in a project with many archived runs and returns its time. What the listing before remembered of them is
-// there, as it is unless a run ended since.
+// inArchive runs a command in a project with many archived runs and returns its time. What the listing before
+// remembered of them is there, as it is unless a run ended since.
 func (b *bench) inArchive(runs int, args ...string) (float64, error) {
 	project, err := b.archive(runs)
 	if err != nil {
@@ -73,8 +73,8 @@ states:
 
 const largeRuns = 1000
 
-// besideLarge is inArchive of runs that have much in their state, each with files of its own. What the first listing remembers of them
-// is there.
+// besideLarge is inArchive of runs that have much in their state, each with files of its own. What the first
+// listing remembers of them is there.
 func (b *bench) besideLarge(args ...string) (float64, error) {
 	if b.large == "" {
 		project, err := b.fillArchive(capturesLoop, largeRuns, copyFile)
@@ -160,8 +160,8 @@ const deadRuns = 1000
 // A run whose action records when it began.
 const beginLoop = "name: begin\ninitial: a\nstates:\n  a: {action: 'date +%s%N > began', next: end}\n  end: {terminal: true}\n"
 
-// beginBesideDead is the time until the first action of a run starts in a project where that many runs died. They are made once and
-// copied each time.
+// beginBesideDead is the time until the first action of a run starts in a project where that many runs died.
+// They are made once and copied each time.
 func (b *bench) beginBesideDead() (float64, error) {
 	if err := b.leaveDead(); err != nil {
 		return 0, err
@@ -288,8 +288,8 @@ func (b *bench) inCopy(project string, args ...string) (float64, error) {
 	return b.program(project, args...)
 }
 
-// freshCopy puts a copy of a project, all of which is on the disk, in the place where the project was made: one that is elsewhere has
-// moved, and what its runs remember is looked through for that.
+// freshCopy puts a copy of a project, all of which is on the disk, in the place where the project was made: one
+// that is elsewhere has moved, and what its runs remember is looked through for that.
 func freshCopy(project string) error {
 	kept := project + ".kept"
 	if _, err := os.Stat(kept); errors.Is(err, os.ErrNotExist) {

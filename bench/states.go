@@ -28,7 +28,8 @@ states:
 `, items, parallel)
 }
 
-// eachOverSpawns compares a list with spawns of the same bash in this process, half of them before and half after the run.
+// eachOverSpawns compares a list with spawns of the same bash in this process, half of them before and half
+// after the run.
 func (b *bench) eachOverSpawns() (float64, error) {
 	before, err1 := b.spawns("true", items/2)
 	took, err2 := b.loop(eachLoop(1), "--quiet")
@@ -36,7 +37,8 @@ func (b *bench) eachOverSpawns() (float64, error) {
 	return took / items / ((before + after) / 2).Seconds(), errors.Join(err1, err2, err3)
 }
 
-// eachOverXargs compares a list of which two items are worked on at once with xargs -P2, of half the items before and half after.
+// eachOverXargs compares a list of which two items are worked on at once with xargs -P2, of half the items
+// before and half after.
 func (b *bench) eachOverXargs() (float64, error) {
 	script := fmt.Sprintf("seq %d | xargs -P2 -I{} bash -c true", items/2)
 	before, err1 := b.spawns(script, 1)
@@ -202,8 +204,8 @@ states:
   end: {terminal: true}
 `
 
-// sent is how long it takes from the start of a command that sends something to a run that waits for it, until the action of its next
-// state begins.
+// sent is how long it takes from the start of a command that sends something to a run that waits for it, until
+// the action of its next state begins.
 func (b *bench) sent(store, loop string, words ...string) (seconds float64, err error) {
 	flags, err := b.store(store)
 	if err != nil {

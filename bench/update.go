@@ -15,8 +15,8 @@ type result struct {
 	keep   bool // it was not measured without -long: what a document has of it stays
 }
 
-// The table of a document is in the section tableSection, below the lines of tableHead. A line between the two that begins with
-// machineLine says on what the figures were measured.
+// The table of a document is in the section tableSection, below the lines of tableHead. A line between the two
+// that begins with machineLine says on what the figures were measured.
 const (
 	tableSection = "\n## Numbers\n"
 	machineLine  = "\nMeasured on "

@@ -137,7 +137,8 @@ func (b *bench) submitted() (_ float64, err error) {
 	defer func() { err = errors.Join(err, c.end()) }()
 	var all []float64
 	for n := range 20 {
-		if _, err := c.ask("submit", "placed", "--quiet", "--no-lock"); err != nil { // the one before may be ending still
+		// the one before may be ending still
+		if _, err := c.ask("submit", "placed", "--quiet", "--no-lock"); err != nil {
 			return 0, err
 		}
 		done := seconds(time.Now())
@@ -163,7 +164,8 @@ func (b *bench) carried() (_ float64, err error) {
 			Status   string  `json:"status"`
 			Duration float64 `json:"duration_ms"`
 		}
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) { // seldom: a look takes from the run what it measures
+		// seldom: a look takes from the run what it measures
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(500 * time.Millisecond) {
 			text, err := c.ask("status", run, "--json")
 			if err := errors.Join(err, json.Unmarshal([]byte(text), &s)); err != nil {
 				return 0, err

@@ -10,7 +10,8 @@ import (
 //go:embed language.md language/*.md
 var files embed.FS
 
-// Language returns the description of loop files as one page: the index, and its chapters in their order. It is safe for concurrent use.
+// Language returns the description of loop files as one page: the index, and its chapters in their order. It is
+// safe for concurrent use.
 var Language = sync.OnceValue(func() string {
 	index, _ := files.ReadFile("language.md")
 	text := string(index)
@@ -69,8 +70,8 @@ func outsideOfCode(page string, change func(line string) string) string {
 	return b.String()
 }
 
-// inOne returns a page with links as they are where all chapters are one page of this folder. chapters is in front of the files of chapters,
-// others in front of other files.
+// inOne returns a page with links as they are where all chapters are one page of this folder. chapters is in
+// front of the files of chapters, others in front of other files.
 func inOne(page, chapters, others string) string {
 	return Links(page, func(target string) string {
 		if others != "" && strings.HasPrefix(target, others) {

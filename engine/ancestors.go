@@ -7,12 +7,12 @@ import (
 	"loops/persistence"
 )
 
-// EnvAncestors names the runs whose actions a process is part of, oldest first, with commas: each by the mark of where it
-// is recorded, and its id. Earlier versions wrote the id alone.
+// EnvAncestors names the runs whose actions a process is part of, oldest first, with commas: each by the mark
+// of where it is recorded, and its id. Earlier versions wrote the id alone.
 const EnvAncestors = "LOOPS_ANCESTORS"
 
-// inside returns what the environment says of the runs around this process, "" if there are none. A run in the background
-// is part of none: it continues when the action that started it has ended.
+// inside returns what the environment says of the runs around this process, "" if there are none. A run in the
+// background is part of none: it continues when the action that started it has ended.
 func (e *Engine) inside() string { return Inside(e.o) }
 
 // Inside returns what the environment of a program says of the runs around it, "" if there are none.
@@ -24,8 +24,9 @@ func Inside(o Options) string {
 	return list
 }
 
-// ancestors returns the runs whose actions this process is part of, and whose scopes a run of the project shares for that.
-// A run that is recorded elsewhere is not one of them: its id may be that of a run here which is a stranger.
+// ancestors returns the runs whose actions this process is part of, and whose scopes a run of the project
+// shares for that. A run that is recorded elsewhere is not one of them: its id may be that of a run here which
+// is a stranger.
 func (e *Engine) ancestors(p *project.Project) []persistence.ID {
 	mark := p.RecordsMark()
 	var ids []persistence.ID
@@ -46,11 +47,12 @@ func (e *Engine) around() []string {
 	return nil
 }
 
-// actionEnv returns the environment that actions start from, of a run if they are part of one, as EnvAncestors names it.
+// actionEnv returns the environment that actions start from, of a run if they are part of one, as EnvAncestors
+// names it.
 func (e *Engine) actionEnv(run ...string) []string { return ActionEnv(e.p, e.o, run...) }
 
-// ActionEnv returns the environment that actions start from: that of the program, without what says of which run it is part
-// itself. run names the run that they are part of, as Mark says.
+// ActionEnv returns the environment that actions start from: that of the program, without what says of which
+// run it is part itself. run names the run that they are part of, as Mark says.
 func ActionEnv(p *project.Project, o Options, run ...string) []string {
 	env := make([]string, 0, len(o.Env)+2)
 	for _, kv := range o.Env {

@@ -28,7 +28,9 @@ type Answer struct {
 	Link      string            // the id of the link by which it came, which answers once; "" = it came by none
 	Confirmed bool              // the user confirmed the choice, which questions may ask for
 	Withdraw  bool              // the question is taken back: there is no choice
-	Address   string            // of the question; "" = the one question that the run has asked in all: where it asked others, that is refused
+	// of the question; "" = the one question that the run has asked in all: where it asked others, that is
+	// refused
+	Address string
 }
 
 // ErrUnconfirmed is in the refusal of a choice that is to be confirmed and was not.
@@ -44,9 +46,10 @@ type Answered struct {
 	Standing string // of a question with a quorum that is still open: the answers so far; "" = the question is answered
 }
 
-// Answer records the answer to a question of a run, with who gave it. It is recorded when Answer returns, even for a run that no
-// process carries. A question is answered once: a *Refusal names who was first. An answer never reaches another question than the one
-// at its address, so that an approval that comes late approves nothing else.
+// Answer records the answer to a question of a run, with who gave it. It is recorded when Answer returns, even
+// for a run that no process carries. A question is answered once: a *Refusal names who was first. An answer
+// never reaches another question than the one at its address, so that an approval that comes late approves
+// nothing else.
 func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answered, error) {
 	store, err := e.Records(ctx)
 	if err != nil {
@@ -134,8 +137,8 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	return given, a.first(ctx, given.Question, c.N)
 }
 
-// meant returns the question that an answer is for. An answer without an address is taken while the run has asked one question in all:
-// who gives it can have seen no other.
+// meant returns the question that an answer is for. An answer without an address is taken while the run has
+// asked one question in all: who gives it can have seen no other.
 func (a *asking) meant(ctx context.Context, m *fsm.Snapshot, unanswered []*fsm.OpenQuestion, s Answer) (*fsm.OpenQuestion, error) {
 	open := m.Questions()
 	if s.Address != "" {
@@ -231,13 +234,14 @@ func (e *Engine) Questions(ctx context.Context, id persistence.ID) ([]*fsm.OpenQ
 	return Unanswered(ctx, store, id, m.Questions()), err
 }
 
-// Unanswered returns the questions of a run that have no answer on record yet, with the answers so far to those that need several. A run that
-// no process carries takes its answers when it is resumed.
+// Unanswered returns the questions of a run that have no answer on record yet, with the answers so far to those
+// that need several. A run that no process carries takes its answers when it is resumed.
 func Unanswered(ctx context.Context, store *project.Records, id persistence.ID, open []*fsm.OpenQuestion) []*fsm.OpenQuestion {
 	if len(open) == 0 {
 		return nil
 	}
-	given, votes, _ := answers(ctx, store, id) // an answer that cannot be read is not on record: whoever answers again is told
+	// an answer that cannot be read is not on record: whoever answers again is told
+	given, votes, _ := answers(ctx, store, id)
 	for _, q := range open {
 		q.Votes = votes[q.Address]
 	}

@@ -13,8 +13,8 @@ import (
 	"loops/persistence"
 )
 
-// stopped says that a run stopped because it could not be written down, or because its folder was moved, and what is left
-// of it.
+// stopped says that a run stopped because it could not be written down, or because its folder was moved, and
+// what is left of it.
 func (e *Engine) stopped(ctx context.Context, j *job, s *site, run persistence.Run, err error) (Result, error) {
 	_, fenced := errors.AsType[*persistence.FencedError](err)
 	if m := s.moved(); m != nil && !fenced {
@@ -115,8 +115,8 @@ func (e *Engine) leftBehind(ctx context.Context, j *job, run persistence.Run, m 
 	return Result{}, refuse(NotRecorded, "run %s was stopped: %s\n%s", id, m, next)
 }
 
-// leftSomewhere is what can be done where it is not known where the folder is. here reports whether the records of the run
-// are where they were.
+// leftSomewhere is what can be done where it is not known where the folder is. here reports whether the records
+// of the run are where they were.
 func leftSomewhere(id string, m *MovedError, here bool) Text {
 	resume := Do(OpResume, id)
 	switch {

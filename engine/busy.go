@@ -22,8 +22,8 @@ func (t turn) busy(ctx context.Context, err error, waited time.Duration) error {
 	return &BusyError{t.withWait(ctx, err), waited}
 }
 
-// withWait adds to an error what the run waits for that is in the way. Of a run in another store, and of one whose memory cannot be read, it is
-// not known.
+// withWait adds to an error what the run waits for that is in the way. Of a run in another store, and of one
+// whose memory cannot be read, it is not known.
 func (t turn) withWait(ctx context.Context, err error) error {
 	locked, ok := errors.AsType[*persistence.ConflictError](err)
 	if !ok || locked.Holder == "" || locked.Store != "" {

@@ -93,8 +93,8 @@ func (c *changes) adopt(memory *fsm.Snapshot, path string) {
 	}
 }
 
-// checkLoops refuses to continue with another definition than before, unless forced, and with one that lacks the state that the
-// run is in. was is how it is recorded, if it is, and sha its checksum.
+// checkLoops refuses to continue with another definition than before, unless forced, and with one that lacks
+// the state that the run is in. was is how it is recorded, if it is, and sha its checksum.
 func (c *changes) check(l *fsm.Loop, was *project.RecordedLoop, state, sha string) error {
 	file, id := c.p.Short(l.File), string(c.run.ID)
 	if _, there := l.States[state]; !there && state != "" {

@@ -31,10 +31,12 @@ const (
 
 // A Command is what is asked of a run, which any process may carry, here or on a machine that has the same database.
 type Command struct {
-	Kind   persistence.CommandKind
-	Grace  time.Duration // of CommandStop: how long the run has to end before its process is killed; 0 = StopGrace. Of CommandDrain: how long is waited for its end; 0 = until then
-	Extend Extend        // of CommandExtend
-	From   string        // who asks, for the record; "" = a user
+	Kind persistence.CommandKind
+	// of CommandStop: how long the run has to end before its process is killed; 0 = StopGrace. Of CommandDrain:
+	// how long is waited for its end; 0 = until then
+	Grace  time.Duration
+	Extend Extend // of CommandExtend
+	From   string // who asks, for the record; "" = a user
 }
 
 // An Effect is what a command came to.
@@ -42,33 +44,35 @@ type Effect struct {
 	Before persistence.Run // the run when it was asked
 	Run    persistence.Run // and now
 	Killed bool            // its process was killed, because it did not end
-	// Recalled means that no process carried the run when it was stopped: it was between two workers, and none continues
-	// it now.
+	// Recalled means that no process carried the run when it was stopped: it was between two workers, and none
+	// continues it now.
 	Recalled bool
-	// Wait is what the run waited for when it was woken; and the pause that it is in when it was paused, nil = it is in an
-	// action yet.
+	// Wait is what the run waited for when it was woken; and the pause that it is in when it was paused, nil =
+	// it is in an action yet.
 	Wait *fsm.Wait
-	// Of a run that was woken: the branches and items in which that wait was (see fsm.OpenWait), and how many other waits it has
-	// still, where several branches or items waited at once.
+	// Of a run that was woken: the branches and items in which that wait was (see fsm.OpenWait), and how many
+	// other waits it has still, where several branches or items waited at once.
 	Path   string
 	Others int
-	// Raised says what limits were raised, a line each, and Taken whether the run has them already: one that is in an action has
-	// them when that ends, before it looks at any.
+	// Raised says what limits were raised, a line each, and Taken whether the run has them already: one that is
+	// in an action has them when that ends, before it looks at any.
 	Raised []Text
 	Taken  bool
-	// Unrecorded is why the command could not be recorded; the process of the run was sent a signal instead. nil = it is recorded.
+	// Unrecorded is why the command could not be recorded; the process of the run was sent a signal instead.
+	// nil = it is recorded.
 	Unrecorded error
 	Signal     string // that one
 }
 
-// Control asks something of a run and waits until it is done: CommandStop, CommandDrain and CommandKill until the run has ended, CommandPause
-// until it is before its next state, or a second while it is in an action, CommandUnpause until it continues, CommandWake
-// until a wait of it is over, one where several branches wait, CommandExtend until it has the higher limits, or a second while it is in an action. It returns the run as
-// it is then.
+// Control asks something of a run and waits until it is done: CommandStop, CommandDrain and CommandKill until
+// the run has ended, CommandPause until it is before its next state, or a second while it is in an action,
+// CommandUnpause until it continues, CommandWake until a wait of it is over, one where several branches wait,
+// CommandExtend until it has the higher limits, or a second while it is in an action. It returns the run as it
+// is then.
 //
-// The command is recorded for the run, and the process that carries the run acts on it, wherever that is: within a second. One that
-// cannot be recorded is sent as a signal, where there is one for it and the process is on this machine. A *Refusal says
-// what kept it from being done: NotFound means that there is nothing to do.
+// The command is recorded for the run, and the process that carries the run acts on it, wherever that is:
+// within a second. One that cannot be recorded is sent as a signal, where there is one for it and the process
+// is on this machine. A *Refusal says what kept it from being done: NotFound means that there is nothing to do.
 func (e *Engine) Control(ctx context.Context, id persistence.ID, c Command) (persistence.Run, error) {
 	effect, err := e.Ask(ctx, id, c)
 	return effect.Run, err
@@ -161,7 +165,8 @@ func uncertain(err error) bool {
 	return is
 }
 
-// notRecorded returns the refusal of a command that could not be recorded, or of which that is not known. what names it: "the answer".
+// notRecorded returns the refusal of a command that could not be recorded, or of which that is not known. what
+// names it: "the answer".
 func (a *asking) notRecorded(err error, what string) error {
 	if !uncertain(err) {
 		return because(NotRecorded, err, what+" could not be recorded for run "+string(a.id))

@@ -109,7 +109,8 @@ func (a *asking) drain(ctx context.Context, c Command) error {
 	return err
 }
 
-// mayEnd reports whether the process of the run is one that this one may end: it carries the run, can be seen, and is another.
+// mayEnd reports whether the process of the run is one that this one may end: it carries the run, can be seen,
+// and is another.
 func (a *asking) mayEnd() bool {
 	r := a.Before
 	return !r.Foreign && r.Held && project.Seen(r) && r.Owner.PID != os.Getpid()
@@ -133,8 +134,8 @@ func (a *asking) awaitEnd(ctx context.Context, limit time.Duration) (bool, error
 	})
 }
 
-// kill kills the process of a run that does not end, ends what its action left running, and records the run as interrupted. A
-// process that is no runner of this program, such as one of little-loops, is left alone.
+// kill kills the process of a run that does not end, ends what its action left running, and records the run as
+// interrupted. A process that is no runner of this program, such as one of little-loops, is left alone.
 func (a *asking) kill(ctx context.Context, grace time.Duration) error {
 	r := a.Before
 	did := textf("run %s did not stop within %s", r.ID, humanize.Duration(grace))

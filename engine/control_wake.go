@@ -12,8 +12,8 @@ import (
 	"loops/persistence"
 )
 
-// wakeNote is how long the history is asked which of several waits was ended, once one of them is not as it was: a state
-// that looks at something again and again changes its wait by itself.
+// wakeNote is how long the history is asked which of several waits was ended, once one of them is not as it
+// was: a state that looks at something again and again changes its wait by itself.
 const wakeNote = 4 * time.Second
 
 func (a *asking) wake(ctx context.Context) error {
@@ -109,7 +109,8 @@ func (a *asking) newest(ctx context.Context) (n uint64) {
 	return n
 }
 
-// endedIn returns the branches and items in which a wait was ended by a user behind event number after, as the history says.
+// endedIn returns the branches and items in which a wait was ended by a user behind event number after, as the
+// history says.
 func (a *asking) endedIn(ctx context.Context, after uint64) (path string, told bool) {
 	_ = a.store.Newest(ctx, a.id, func(e fsm.Event) bool {
 		if e.Seq <= after {

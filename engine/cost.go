@@ -54,7 +54,8 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 	return nil, ""
 }
 
-// unknownCost says why it is not known what a prompt of a state costs; "" = it is known, or the prompt will not be sent.
+// unknownCost says why it is not known what a prompt of a state costs; "" = it is known, or the prompt will not
+// be sent.
 func unknownCost(l *fsm.Loop, st *fsm.State, r *action.Runner) string {
 	h, _, err := r.FindHost(l.PromptHost(st))
 	if err != nil || h.Has.Cost {
@@ -73,8 +74,8 @@ func unknownCost(l *fsm.Loop, st *fsm.State, r *action.Runner) string {
 	return "no price is known of its model " + model
 }
 
-// UncountedCeiling returns the first state whose cost_ceiling counts nothing, because its cost is not known, and why; nil if there is none.
-// Such a loop runs, as it does with little-loops.
+// UncountedCeiling returns the first state whose cost_ceiling counts nothing, because its cost is not known,
+// and why; nil if there is none. Such a loop runs, as it does with little-loops.
 func UncountedCeiling(p *project.Project, l *fsm.Loop, r *action.Runner) (*fsm.State, string) {
 	for _, name := range l.Order {
 		st := l.States[name]
@@ -90,8 +91,8 @@ func UncountedCeiling(p *project.Project, l *fsm.Loop, r *action.Runner) (*fsm.S
 
 func limitsCost(b *fsm.Budget) bool { return b != nil && b.CostUSD > 0 && !b.AllowUnknown }
 
-// RaisedLimit returns the setting with which a run continues that reached a limit of its budget: raised to twice what was used,
-// or no limit where a cost is unknown.
+// RaisedLimit returns the setting with which a run continues that reached a limit of its budget: raised to
+// twice what was used, or no limit where a cost is unknown.
 func RaisedLimit(e fsm.Event) Setting {
 	name := text(e.Get("limit"))
 	for _, k := range ExtendKinds {

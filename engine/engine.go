@@ -1,9 +1,10 @@
-// Package engine carries runs of loops for any caller: a command line, a server, a program of its own. It starts, resumes and
-// forks runs of one project, waits for the files that they lock, ends what actions left, ends work trees, notifies
-// observers and applies retention.
+// Package engine carries runs of loops for any caller: a command line, a server, a program of its own. It
+// starts, resumes and forks runs of one project, waits for the files that they lock, ends what actions left,
+// ends work trees, notifies observers and applies retention.
 //
-// It prints nothing, handles no signals, knows no exit codes and keeps no state of the package: several engines can work side
-// by side, and one engine carries any number of runs. It changes nothing of the process that embeds it.
+// It prints nothing, handles no signals, knows no exit codes and keeps no state of the package: several engines
+// can work side by side, and one engine carries any number of runs. It changes nothing of the process that
+// embeds it.
 //
 // # Retention
 //
@@ -11,9 +12,10 @@
 //
 // # What runs spend together
 //
-// A [Purse] limits what runs spend together: those of a project, and all of a user on one machine. Each run notes what its prompts and judges
-// cost, in parts of an hour, in an entry that only it writes; before a prompt the entries of all runs are added up. Two prompts that begin at the same
-// time do not see each other, so that a limit is exceeded by what is at work when it is reached, and by no more.
+// A [Purse] limits what runs spend together: those of a project, and all of a user on one machine. Each run
+// notes what its prompts and judges cost, in parts of an hour, in an entry that only it writes; before a prompt
+// the entries of all runs are added up. Two prompts that begin at the same time do not see each other, so that
+// a limit is exceeded by what is at work when it is reached, and by no more.
 package engine
 
 import (
@@ -30,22 +32,25 @@ import (
 type Options struct {
 	Env []string // that actions start from, as os.Environ; nil = that of the process
 
-	// Detached means that this program is part of no action, whatever its environment says: it may outlive what started it.
+	// Detached means that this program is part of no action, whatever its environment says: it may outlive what
+	// started it.
 	Detached bool
 
-	// Adopt makes this process the one that adopts what its actions leave (see process.AdoptOrphans), which only a program can
-	// that starts nothing else. nil = it does not; on Linux control groups find what is left all the same.
+	// Adopt makes this process the one that adopts what its actions leave (see process.AdoptOrphans), which
+	// only a program can that starts nothing else. nil = it does not; on Linux control groups find what is left
+	// all the same.
 	Adopt func() error
 
-	// WaitLog opens the log of a run that has to wait, and returns its path; nil, and "", mean that there is no log. It is
-	// called before others are given the path.
+	// WaitLog opens the log of a run that has to wait, and returns its path; nil, and "", mean that there is no
+	// log. It is called before others are given the path.
 	WaitLog func(Queued) string
 
 	// Command writes a remedy as the command line that an agent is asked to run in the directory of the project, as
 	// on_handoff: spawn does. nil = as [Remedy.String] does, which is no command line.
 	Command func(Remedy) string
 
-	// Files returns what keeps the files of a run where a later owner finds them; nil, or nil for a run, is nothing: they stay in their folder.
+	// Files returns what keeps the files of a run where a later owner finds them; nil, or nil for a run, is
+	// nothing: they stay in their folder.
 	Files func(persistence.ID) Files
 
 	// Forget drops the files that were kept of runs, which are removed. nil = none were kept.

@@ -19,7 +19,8 @@ type Extend struct {
 // ExtendForms are examples of what can be raised.
 const ExtendForms = "steps=20, passes=5, cost=2 (US dollars), tokens=500k, prompts=10, time=1h"
 
-// An ExtendKind is a kind of limit that can be raised, with the flag that sets it and its key in a budget, if there are any.
+// An ExtendKind is a kind of limit that can be raised, with the flag that sets it and its key in a budget, if
+// there are any.
 type ExtendKind struct {
 	Name, Flag, Key string
 	Also            []string // other names of it

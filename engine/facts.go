@@ -17,8 +17,9 @@ import (
 // factsWait bounds each look of git at the files of a run. What takes longer is recorded as unknown.
 const factsWait = 2 * time.Second
 
-// facts returns what fits fsm.Config.Facts: which commit and branch the run is on, a digest of what is not committed, and which loop file
-// it was started from, with the names that little-loops gives them. Where a folder is not git's, or git fails, the values are nil.
+// facts returns what fits fsm.Config.Facts: which commit and branch the run is on, a digest of what is not
+// committed, and which loop file it was started from, with the names that little-loops gives them. Where a
+// folder is not git's, or git fails, the values are nil.
 func (e *Engine) facts(j *job, id persistence.ID) fsm.Facts {
 	if j.config != nil && j.config.GitFacts == config.GitFactsOff {
 		return nil
@@ -29,7 +30,8 @@ func (e *Engine) facts(j *job, id persistence.ID) fsm.Facts {
 		if ends {
 			return []fsm.Field{{Key: "worktree_digest", Value: look.digest(ctx, false)}}
 		}
-		ahead := j.tree != nil && j.project.TreeGone("") // it is made after the first event, with what its branch has and nothing else
+		// it is made after the first event, with what its branch has and nothing else
+		ahead := j.tree != nil && j.project.TreeGone("")
 		head, branch := look.commit(ctx, ahead)
 		fields := []fsm.Field{{Key: "head_sha", Value: head}, {Key: "branch", Value: branch}, {Key: "worktree_digest", Value: look.digest(ctx, ahead)}}
 		if data, err := os.ReadFile(j.loop.File); err == nil && filepath.IsAbs(j.loop.File) {
@@ -46,8 +48,8 @@ type factsLook struct {
 	id persistence.ID
 }
 
-// commit returns the commit and the branch that is checked out; nil where that is not known. ahead says that the work tree of the run is
-// not made yet.
+// commit returns the commit and the branch that is checked out; nil where that is not known. ahead says that
+// the work tree of the run is not made yet.
 func (l *factsLook) commit(ctx context.Context, ahead bool) (head, branch any) {
 	dir, ref := l.j.project.WorkDir(), ""
 	if ahead {

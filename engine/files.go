@@ -15,8 +15,9 @@ import (
 
 // Files keeps the files of one run where a later owner of the run finds them. Its methods are called one at a time.
 type Files interface {
-	// Claim brings the files to the state that was recorded last ("" = none was: they are as they begin), and makes this process the one that
-	// keeps them: what an owner with a lower epoch keeps from then on is refused.
+	// Claim brings the files to the state that was recorded last ("" = none was: they are as they begin), and
+	// makes this process the one that keeps them: what an owner with a lower epoch keeps from then on is
+	// refused.
 	Claim(ctx context.Context, epoch int64, recorded string) error
 	// Keep returns what names the state that the files are in. It is kept when Keep returns.
 	Keep(ctx context.Context) (state string, err error)
@@ -36,8 +37,8 @@ func keptFiles(ev fsm.Event) KeptFiles {
 	return KeptFiles{state, inspect.LeftFiles(ev)}
 }
 
-// A FilesError means that the files of a run could not be kept where a later owner finds them, so that the run stopped before
-// anything was recorded that depends on them.
+// A FilesError means that the files of a run could not be kept where a later owner finds them, so that the run
+// stopped before anything was recorded that depends on them.
 type FilesError struct{ Err error }
 
 func (e *FilesError) Error() string { return "its files could not be kept: " + e.Err.Error() }
@@ -166,8 +167,8 @@ func (k *keeping) keep() fsm.Keep {
 	}
 }
 
-// beyondStop returns a context that lives for filesPatience when ctx has ended, because what a run did before it was stopped is kept;
-// not where the run was lost to another process.
+// beyondStop returns a context that lives for filesPatience when ctx has ended, because what a run did before
+// it was stopped is kept; not where the run was lost to another process.
 func beyondStop(ctx context.Context) (longer context.Context, done func()) {
 	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	late := time.AfterFunc(time.Hour, func() { cancel(context.Cause(ctx)) })

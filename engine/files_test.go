@@ -49,7 +49,8 @@ func (d *dying) Keep(ctx context.Context) (string, error) {
 	return state, err
 }
 
-// Wherever a worker dies, files and memory agree on the next one: what an action that is repeated did before is not there.
+// Wherever a worker dies, files and memory agree on the next one: what an action that is repeated did before is
+// not there.
 func TestFilesTravel(t *testing.T) {
 	t.Parallel()
 	testenv.Command(t, "git")

@@ -212,7 +212,8 @@ func (f *forkPlace) context(l *fsm.Loop, o *ForkRequest) (*value.Map, error) {
 		values.Delete("input_hash")
 	}
 	initial := declared(l)
-	for _, k := range []string{"max_steps", "max_iterations"} { // caps that hold for the fork, unless the loop means something else by them
+	// caps that hold for the fork, unless the loop means something else by them
+	for _, k := range []string{"max_steps", "max_iterations"} {
 		if _, own := initial.Get(k); !own {
 			values.Delete(k)
 		}

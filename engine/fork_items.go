@@ -45,8 +45,8 @@ func (l *retryLists) command(id persistence.ID, with ...Setting) Remedy {
 	return Do(OpFork, string(id), append([]Setting{at(l.point.Step), {Name: SetRetryFailed}}, with...)...)
 }
 
-// branchOf returns the setting with which a new run works in the work tree that a run had, nil if it had none of its own, or its branch
-// is gone.
+// branchOf returns the setting with which a new run works in the work tree that a run had, nil if it had none
+// of its own, or its branch is gone.
 func branchOf(ctx context.Context, p *project.Project, run persistence.Run) []Setting {
 	old := recordedTree(p, run)
 	if old == nil || old.of != "" {

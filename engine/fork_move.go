@@ -18,19 +18,20 @@ import (
 	"loops/persistence"
 )
 
-// workFolder returns the working folder of the run as it remembers it, and whether it is its own: a person may have named
-// another one.
+// workFolder returns the working folder of the run as it remembers it, and whether it is its own: a person may
+// have named another one.
 func (f *forkPlace) workFolder(p *project.Project) (dir string, own bool) {
 	v, _ := f.memory.Context.Get("run_dir")
 	dir = strings.TrimRight(text(v), "/")
 	if dir == "" {
 		return p.RunDir(f.run.ID), true
 	}
-	return dir, dir == p.RunDir(f.run.ID) || strings.HasSuffix(dir, "/runs/"+string(f.run.ID)) // the project may have moved
+	// the project may have moved
+	return dir, dir == p.RunDir(f.run.ID) || strings.HasSuffix(dir, "/runs/"+string(f.run.ID))
 }
 
-// move copies what the run left in its working folder to another one, and has all that is remembered name that. Where the
-// copy is to be durable, it is so before that memory is recorded.
+// move copies what the run left in its working folder to another one, and has all that is remembered name that.
+// Where the copy is to be durable, it is so before that memory is recorded.
 func (f *forkPlace) move(ctx context.Context, p *project.Project, to string, empty, durable bool) (notes []Text, err error) {
 	from, own := f.workFolder(p)
 	if !own {

@@ -16,9 +16,10 @@ const (
 	freePause = 20 * time.Millisecond
 )
 
-// untilFree tries to get hold of a run, again while its lock outlives its owner, or its end on record. Both last a moment: a
-// runner that was killed while it started an action leaves a child that has its open files until it becomes the action; and one
-// that has ended is shown so before it has tidied up. ended reports whether the end of a run is on record.
+// untilFree tries to get hold of a run, again while its lock outlives its owner, or its end on record. Both
+// last a moment: a runner that was killed while it started an action leaves a child that has its open files
+// until it becomes the action; and one that has ended is shown so before it has tidied up. ended reports
+// whether the end of a run is on record.
 func untilFree(ctx context.Context, ended func(context.Context, persistence.ID) bool, try func() error) error {
 	for n := 1; ; n++ {
 		err := try()
@@ -34,7 +35,8 @@ func untilFree(ctx context.Context, ended func(context.Context, persistence.ID) 
 	}
 }
 
-// holder returns the run that an error names as being in the way, and its owner. The run is "" if it is in another store.
+// holder returns the run that an error names as being in the way, and its owner. The run is "" if it is in
+// another store.
 func holder(err error) (persistence.ID, persistence.Owner, bool) {
 	if held, ok := errors.AsType[*persistence.HeldError](err); ok {
 		return held.ID, held.Owner, true

@@ -14,10 +14,11 @@ import (
 	"loops/internal/humanize"
 )
 
-// giveTypes gives values of a command line, which are texts, the type of what the loop declares: that of the parameter of their name, or
-// else that of the value in the loop's context. A text that templates would write otherwise as a value of that type (they write true
-// as True, and a list as Python does) stays a text, as the scripts of loops expect it, unless the loop reads the key as a value:
-// in an expression, by a path, or as JSON. A value that cannot have the type that is needed is refused.
+// giveTypes gives values of a command line, which are texts, the type of what the loop declares: that of the
+// parameter of their name, or else that of the value in the loop's context. A text that templates would write
+// otherwise as a value of that type (they write true as True, and a list as Python does) stays a text, as the
+// scripts of loops expect it, unless the loop reads the key as a value: in an expression, by a path, or as
+// JSON. A value that cannot have the type that is needed is refused.
 func giveTypes(l *fsm.Loop, given *value.Map) error {
 	readers := valueReaders(l)
 	var wrong []Text
@@ -95,8 +96,8 @@ func (e notJSON) Error() string { return string(e) }
 
 var errNotJSON = map[string]error{"list": notJSON("expected a list, as JSON"), "map": notJSON("expected a map, as JSON")}
 
-// valueReaders returns which keys of the context a loop reads as values and not only as texts, each with what reads it first; the key "" stands
-// for all of them.
+// valueReaders returns which keys of the context a loop reads as values and not only as texts, each with what
+// reads it first; the key "" stands for all of them.
 func valueReaders(l *fsm.Loop) map[string]string {
 	readers := map[string]string{}
 	add := func(key, reader string) { readers[key] = cmp.Or(readers[key], reader) }

@@ -2,7 +2,8 @@ package engine
 
 import "sync"
 
-// A hold reports whether a run is paused, for the process that carries it. It may be used by several goroutines at once.
+// A hold reports whether a run is paused, for the process that carries it. It may be used by several goroutines
+// at once.
 type hold struct {
 	mu       sync.Mutex
 	released chan struct{} // guarded by mu; nil = not paused

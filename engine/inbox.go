@@ -72,8 +72,9 @@ type Sent struct {
 	Wait *fsm.Wait       // that the run was in then; nil = none
 }
 
-// Signal records an event for a run, which the oldest wait for its name takes, now or later, also in a process that resumes
-// the run. It is recorded when Signal returns, and it is never taken twice. A *Refusal says why the run takes none.
+// Signal records an event for a run, which the oldest wait for its name takes, now or later, also in a process
+// that resumes the run. It is recorded when Signal returns, and it is never taken twice. A *Refusal says why
+// the run takes none.
 func (e *Engine) Signal(ctx context.Context, id persistence.ID, s fsm.Signal) (Sent, error) {
 	store, err := e.Records(ctx)
 	if err != nil {

@@ -38,8 +38,9 @@ func extendBy(name string, most, used float64) Setting {
 	return Setting{SetExtend, name + "=" + plainAmount(math.Round(1e6*(2*used-most))/1e6)}
 }
 
-// more returns the setting with which a run continues that held the limits of held until now. A limit that was given, and is too low,
-// is proposed as the amount to raise by, if that is enough: who gives it may have taken it for that.
+// more returns the setting with which a run continues that held the limits of held until now. A limit that was
+// given, and is too low, is proposed as the amount to raise by, if that is enough: who gives it may have taken
+// it for that.
 func (l usedUp) more(given bool, held *fsm.Loop, m *fsm.Snapshot) Setting {
 	for _, was := range limitsInForce(held, m) {
 		switch {
@@ -159,8 +160,8 @@ func limitsInForce(l *fsm.Loop, m *fsm.Snapshot) []inForce {
 	return slices.DeleteFunc(all, func(l inForce) bool { return l.most <= 0 })
 }
 
-// raise has o set the limits that hold in l, a loop with the overrides of the run in it, higher by what was asked for. It
-// returns what it did, a line each, and refuses what would not let the run continue.
+// raise has o set the limits that hold in l, a loop with the overrides of the run in it, higher by what was
+// asked for. It returns what it did, a line each, and refuses what would not let the run continue.
 func (f *Extend) raise(o *project.Overrides, l *fsm.Loop, m *fsm.Snapshot, see Operation) (lines []Text, err error) {
 	limits := limitsInForce(l, m)
 	named := func(name, value string) any { // as it was given
@@ -220,7 +221,8 @@ func extendText(kind string, v float64) string {
 	return strconv.FormatInt(int64(v), 10)
 }
 
-// extendLimits has the flags of a resume set the limits of the run higher, as --extend says. over is what held until now.
+// extendLimits has the flags of a resume set the limits of the run higher, as --extend says. over is what held
+// until now.
 func (o *ResumeRequest) extendLimits(memory *fsm.Snapshot, l *fsm.Loop, over project.Overrides) ([]Text, error) {
 	if len(o.Extend.By) == 0 {
 		return nil, nil

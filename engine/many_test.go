@@ -29,8 +29,8 @@ states:
   failed: {terminal: true, failure: true}
 `
 
-// Fifty runs of one process work side by side: one is stopped, the action of one is killed, one is paused and let continue, one
-// observer panics and one is slow; each run ends as it should, and nothing of them is left.
+// Fifty runs of one process work side by side: one is stopped, the action of one is killed, one is paused and
+// let continue, one observer panics and one is slow; each run ends as it should, and nothing of them is left.
 func TestFiftyRuns(t *testing.T) {
 	// Not parallel: the test counts the goroutines of the process.
 	const n, stopped, killed, paused = 50, 7, 8, 9

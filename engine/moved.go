@@ -12,8 +12,8 @@ import (
 	"loops/persistence"
 )
 
-// projectOption is the option of a run that says where its project was when it began or was last resumed. What it remembers
-// names files there, because actions see it; all else that is recorded is relative to it.
+// projectOption is the option of a run that says where its project was when it began or was last resumed. What
+// it remembers names files there, because actions see it; all else that is recorded is relative to it.
 const projectOption = "project"
 
 // text is a value of an event or a memory as text; "" for none.
@@ -27,11 +27,12 @@ func text(v any) string {
 	return string(value.AppendJSON(nil, v))
 }
 
-// movedSince returns the folders of a run that have another path now than the run remembers: its project was renamed, or the
-// run was imported into another one. A run_dir elsewhere is not one of them.
+// movedSince returns the folders of a run that have another path now than the run remembers: its project was
+// renamed, or the run was imported into another one. A run_dir elsewhere is not one of them.
 func movedSince(p *project.Project, run persistence.Run, memory *fsm.Snapshot) (folders []project.MovedFolder) {
 	recorded, _ := run.Options.Get(projectOption)
-	was := rootsIn(memory, filepath.Join("/", project.Folder, "runs", string(run.ID)), nil) // also of runs that say nothing of it
+	// also of runs that say nothing of it
+	was := rootsIn(memory, filepath.Join("/", project.Folder, "runs", string(run.ID)), nil)
 	for _, from := range append(was, inspect.Text(recorded)) {
 		if from != "" && !sameFolder(from, p.Dir) {
 			folders = append(folders, project.MovedFolder{From: from, To: p.Dir})
@@ -40,8 +41,8 @@ func movedSince(p *project.Project, run persistence.Run, memory *fsm.Snapshot) (
 	return folders
 }
 
-// Copied reports whether a project whose records are files was copied after a run was begun or last resumed: the folder that it was in then
-// still has a project.
+// Copied reports whether a project whose records are files was copied after a run was begun or last resumed:
+// the folder that it was in then still has a project.
 func Copied(p *project.Project, run persistence.Run) bool {
 	location, _, err := p.Location()
 	recorded, _ := run.Options.Get(projectOption)

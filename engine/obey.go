@@ -37,8 +37,8 @@ type subordinate struct {
 	drained bool         // the channel of the run is closed
 }
 
-// obey acts on commands until ctx ends. It begins when on is closed, by which the segment of the run is on record: one that
-// recorded nothing gives its number, and so its commands, to the next one.
+// obey acts on commands until ctx ends. It begins when on is closed, by which the segment of the run is on
+// record: one that recorded nothing gives its number, and so its commands, to the next one.
 func (s *subordinate) obey(ctx context.Context, on <-chan struct{}, every time.Duration) {
 	select {
 	case <-on:
@@ -61,7 +61,8 @@ func (s *subordinate) obey(ctx context.Context, on <-chan struct{}, every time.D
 	}
 }
 
-// look ends the run if what it needs was removed: else an action would work for hours for nothing, and a question wait for ever.
+// look ends the run if what it needs was removed: else an action would work for hours for nothing, and a
+// question wait for ever.
 func (s *subordinate) look() {
 	if s.ending || time.Since(s.looked) < removalLook {
 		return

@@ -28,8 +28,8 @@ type ObserverFunc func(n Notice)
 // Observe calls the function.
 func (f ObserverFunc) Observe(n Notice) { f(n) }
 
-// A Notice is a [Queued], [Began], [Recorded], [Said], [Ended], [TreeEnded], [Reconciled], [Unpaused], [Retained], [Lost] or
-// [Missed].
+// A Notice is a [Queued], [Began], [Recorded], [Said], [Ended], [TreeEnded], [Reconciled], [Unpaused],
+// [Retained], [Lost] or [Missed].
 type Notice interface{ about() persistence.ID }
 
 // Queued says that a run waits for others, before it has an id, and again when it waits for another one.
@@ -109,7 +109,8 @@ type Unpaused struct {
 	Err   error
 }
 
-// Missed says that an observer was too slow for events of a run: those behind After and up to Until can be read from the store.
+// Missed says that an observer was too slow for events of a run: those behind After and up to Until can be read
+// from the store.
 type Missed struct {
 	Run          persistence.ID
 	After, Until uint64
@@ -172,8 +173,9 @@ type bus struct {
 	subs []*subscription // guarded by mu
 }
 
-// Observe notifies an observer of all runs of the engine from now on, until the function it returns is called. That function waits
-// until the observer has received all notices before; in a call of an observer it does not wait.
+// Observe notifies an observer of all runs of the engine from now on, until the function it returns is called.
+// That function waits until the observer has received all notices before; in a call of an observer it does not
+// wait.
 func (e *Engine) Observe(o Observer) (end func()) { return e.bus.add(o) }
 
 // add adds an observer of all runs. The function it returns removes it when it has received all notices.

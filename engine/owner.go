@@ -30,8 +30,9 @@ type locker interface {
 	LockInfo(id persistence.ID) (fs.FileInfo, error)
 }
 
-// tellRun sends signals to the process that owns a run, and to no other: one that holds its lock, or that started when it
-// is recorded to have, or that is little-loops and no younger than its record. verb is what they are for.
+// tellRun sends signals to the process that owns a run, and to no other: one that holds its lock, or that
+// started when it is recorded to have, or that is little-loops and no younger than its record. verb is what
+// they are for.
 func tellRun(store *project.Records, r persistence.Run, verb string, signals ...syscall.Signal) error {
 	owner, err := owner(store, r)
 	if err != nil {
@@ -89,8 +90,8 @@ func LittleLoops(pid int, recorded time.Time) error {
 	return nil
 }
 
-// runsLittleLoops reports whether a command line is one of little-loops: ll-loop by itself, or as the script or the module
-// that Python runs.
+// runsLittleLoops reports whether a command line is one of little-loops: ll-loop by itself, or as the script or
+// the module that Python runs.
 func runsLittleLoops(words []string) bool {
 	program := filepath.Base(words[0])
 	if program == "ll-loop" {

@@ -24,8 +24,8 @@ func (j *job) hear(ctx context.Context) {
 	}
 }
 
-// liftPause takes away the pause of a run that no process carried: a user who resumes it wants it to continue. One asked for since
-// then stays.
+// liftPause takes away the pause of a run that no process carried: a user who resumes it wants it to continue.
+// One asked for since then stays.
 func (j *job) liftPause(ctx context.Context) {
 	former := formerPause(j.project, j.resumes)
 	info, err := os.Stat(former)

@@ -17,7 +17,8 @@ type Phase struct {
 	Owner process.Identity `json:"owner"` // the process that started git
 }
 
-// phaseFile is in the working folder of a run while git works for it. It is a note for people, so that an error of writing it is none of the run.
+// phaseFile is in the working folder of a run while git works for it. It is a note for people, so that an error
+// of writing it is none of the run.
 const phaseFile = "git.json"
 
 // beginPhase notes in the working folder of a run ("" = there is none) what git does. done takes that back.
@@ -37,7 +38,8 @@ func beginPhase(dir, doing string) (done func()) {
 	return func() { _ = os.Remove(path) }
 }
 
-// PhaseIn returns what git does for the run with this working folder, nil if nothing: no process of this machine says so.
+// PhaseIn returns what git does for the run with this working folder, nil if nothing: no process of this
+// machine says so.
 func PhaseIn(dir string) *Phase {
 	b, err := os.ReadFile(filepath.Join(dir, phaseFile))
 	var p Phase

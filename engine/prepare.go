@@ -56,8 +56,8 @@ type job struct {
 // durable reports whether what the run writes beside its records is made durable, too.
 func (j *job) durable() bool { return j.store.Level() != persistence.None }
 
-// Load finds and reads a loop by name or path, with all that it is made of, and warns of what is wrong with it and keeps nothing from running.
-// A loop with errors is a *project.InvalidError.
+// Load finds and reads a loop by name or path, with all that it is made of, and warns of what is wrong with it
+// and keeps nothing from running. A loop with errors is a *project.InvalidError.
 func Load(p *project.Project, name string, warn Warn) (*fsm.Loop, error) {
 	lib, err := p.Library()
 	if err != nil {
@@ -70,8 +70,8 @@ func Load(p *project.Project, name string, warn Warn) (*fsm.Loop, error) {
 	return loadFile(p, path, warn)
 }
 
-// loadFile is Load of a file. Of advice that keeps nothing from running it only says that there is some: a user who runs
-// a loop is seldom about to edit it.
+// loadFile is Load of a file. Of advice that keeps nothing from running it only says that there is some: a user
+// who runs a loop is seldom about to edit it.
 func loadFile(p *project.Project, path string, warn Warn) (*fsm.Loop, error) {
 	lib, err := p.Library()
 	if err != nil {
@@ -87,8 +87,8 @@ func loadFile(p *project.Project, path string, warn Warn) (*fsm.Loop, error) {
 	return f.Loop, nil
 }
 
-// loadRecorded reads the loop file that a run was started with, or the one its name means where none is known. or is what
-// a person can do where it is gone.
+// loadRecorded reads the loop file that a run was started with, or the one its name means where none is known.
+// or is what a person can do where it is gone.
 func (e *Engine) loadRecorded(p *project.Project, run persistence.Run, or Text, warn Warn) (*fsm.Loop, error) {
 	if run.File == "" {
 		return Load(p, run.Loop, warn)

@@ -92,7 +92,8 @@ func configured(c *config.Config) (p Policy, wanted bool) {
 	return p, true
 }
 
-// choose applies a policy to the runs that are recorded, but for one. Their sizes are found out only where it asks for them.
+// choose applies a policy to the runs that are recorded, but for one. Their sizes are found out only where it
+// asks for them.
 func choose(ctx context.Context, store *project.Records, policy Policy, except persistence.ID) (Choice, error) {
 	recorded, err := store.Runs(ctx, persistence.Query{})
 	if err != nil {

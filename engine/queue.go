@@ -16,10 +16,11 @@ import (
 	"loops/persistence"
 )
 
-// How often a run that waits looks whether it still must: after a tenth of the time that it has waited, within limits. Where the
-// system reports when what is in the way changes, it soon looks seldom, and only to be sure.
+// How often a run that waits looks whether it still must: after a tenth of the time that it has waited, within
+// limits. Where the system reports when what is in the way changes, it soon looks seldom, and only to be sure.
 const (
-	queueSettle      = 500 * time.Millisecond // looks as often as others this long: what changed before the watch is seen so
+	// looks as often as others this long: what changed before the watch is seen so
+	queueSettle      = 500 * time.Millisecond
 	queuePollWatched = 30 * time.Second
 	queuePollLeast   = 10 * time.Millisecond
 	queuePollFirst   = 100 * time.Millisecond // at most, for the first in the queue
@@ -370,7 +371,8 @@ func changedMeanwhile(id persistence.ID) error {
 	return refuse(Conflict, "run %s was resumed by another process while this command waited; nothing was done. Look at it: %s", id, Do(OpStatus, string(id)))
 }
 
-// asItWas refuses to continue with a run that another process resumed since it was looked at: what it remembers is another thing.
+// asItWas refuses to continue with a run that another process resumed since it was looked at: what it remembers
+// is another thing.
 func asItWas(ctx context.Context, store *project.Records, run persistence.Run) error {
 	now, err := store.Runs(ctx, persistence.Query{ID: run.ID})
 	if err == nil && len(now) == 1 && now[0].Segment != run.Segment {

@@ -64,7 +64,8 @@ type numberedRaise struct {
 	who string // "" = it is not known
 }
 
-// raisesBehind returns what commands ask for that the run has not taken: all extensions hold, whichever segment they met.
+// raisesBehind returns what commands ask for that the run has not taken: all extensions hold, whichever segment
+// they met.
 func raisesBehind(commands []persistence.Command, taken uint64) (all []numberedRaise) {
 	for _, c := range commands {
 		if c.Kind == persistence.CommandExtend && c.N > taken {
@@ -108,9 +109,9 @@ func taken(m *fsm.Snapshot) uint64 {
 	return m.Raised.N
 }
 
-// withRaises returns the overrides of a run with its limits as they were raised while it was running: those it took in its last
-// segment, which are not in its options, and those that nothing took yet. last is the number of the last of them, 0 = there are none.
-// l is the loop without overrides.
+// withRaises returns the overrides of a run with its limits as they were raised while it was running: those it
+// took in its last segment, which are not in its options, and those that nothing took yet. last is the number
+// of the last of them, 0 = there are none. l is the loop without overrides.
 func withRaises(over project.Overrides, l *fsm.Loop, run persistence.Run, m *fsm.Snapshot, commands []persistence.Command) (_ project.Overrides, last uint64) {
 	by := m.Raised.In(run.Segment + 1)
 	last = taken(m)

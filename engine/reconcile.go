@@ -13,14 +13,15 @@ import (
 	"loops/reconcile"
 )
 
-// RemoveRest is the kind of a change that Reconcile makes and Plan of package reconcile does not: a removal that was cut short
-// came to its end.
+// RemoveRest is the kind of a change that Reconcile makes and Plan of package reconcile does not: a removal
+// that was cut short came to its end.
 const RemoveRest reconcile.Kind = "remove"
 
 // RemovedWhy says of a run why there was something to remove.
 const RemovedWhy = "its removal was cut short"
 
-// Several are errors of which each is about something else, such as another run. None is nil, and there are at least two.
+// Several are errors of which each is about something else, such as another run. None is nil, and there are at
+// least two.
 type Several []error
 
 func (s Several) Error() string {
@@ -62,11 +63,12 @@ func (e *Engine) PlanReconcile(ctx context.Context) ([]reconcile.Change, error) 
 	return planReconcile(ctx, store)
 }
 
-// Reconcile makes the records agree with the processes that run: what a run left running whose owner died is ended, and the run
-// is recorded as interrupted; runs that have ended are archived. It returns what was done, also where something failed. With
-// ids it does so for those runs alone. Without, it does it for all, and finishes what processes that were killed had begun: removals,
-// imports and, if nothing failed, the ends of work trees. A run that a live process owns is never touched. Observers
-// are notified by [Reconciled] and [TreeEnded].
+// Reconcile makes the records agree with the processes that run: what a run left running whose owner died is
+// ended, and the run is recorded as interrupted; runs that have ended are archived. It returns what was done,
+// also where something failed. With ids it does so for those runs alone. Without, it does it for all, and
+// finishes what processes that were killed had begun: removals, imports and, if nothing failed, the ends of
+// work trees. A run that a live process owns is never touched. Observers are notified by [Reconciled] and
+// [TreeEnded].
 func (e *Engine) Reconcile(ctx context.Context, ids ...persistence.ID) ([]reconcile.Change, error) {
 	store, err := e.records(ctx, false, "")
 	if err != nil {
@@ -154,8 +156,9 @@ func (e *Engine) PlanUnowned(ctx context.Context) ([]reconcile.Change, error) {
 	return planUnowned(ctx, store)
 }
 
-// TakeUnowned records those runs as interrupted of which it is not known whether a process runs them, because none is recorded,
-// and returns what was done. It is for a user who knows that no process does; [Engine.Reconcile] leaves such runs alone.
+// TakeUnowned records those runs as interrupted of which it is not known whether a process runs them, because
+// none is recorded, and returns what was done. It is for a user who knows that no process does;
+// [Engine.Reconcile] leaves such runs alone.
 func (e *Engine) TakeUnowned(ctx context.Context) ([]reconcile.Change, error) {
 	store, err := e.records(ctx, false, "")
 	if err != nil {
@@ -183,7 +186,8 @@ func planUnowned(ctx context.Context, store *project.Records) ([]reconcile.Chang
 	return reconcile.PlanUnowned(runs, time.Now()), nil
 }
 
-// FinishRemovals finishes what processes that were killed had begun: removals of runs, whose ids it returns, and imports.
+// FinishRemovals finishes what processes that were killed had begun: removals of runs, whose ids it returns,
+// and imports.
 func FinishRemovals(ctx context.Context, store *project.Records) ([]persistence.ID, error) {
 	archive.ForgetDead(ctx, store, store.Project.RunsDir())
 	ids, err := store.FinishRemovals(ctx)

@@ -74,8 +74,8 @@ func TestLifeRunner(t *testing.T) {
 	_, _ = r.Wait(t.Context())
 }
 
-// killedRun has a process carry a run and kills that process while the action runs. It returns the run, and the process that the
-// action leaves.
+// killedRun has a process carry a run and kills that process while the action runs. It returns the run, and the
+// process that the action leaves.
 func killedRun(ctx context.Context, t *testing.T, p *project.Project) (persistence.ID, int) {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, os.Args[0], "-test.run=^TestLifeRunner$")

@@ -45,8 +45,8 @@ func (s *recording) observe(ev fsm.Event) {
 	}
 }
 
-// why fits fsm.Config.Why. Of a run that was resumed what was recorded before counts as well: what decided may be older than this process.
-// Where it cannot be read, what this process has recorded must do.
+// why fits fsm.Config.Why. Of a run that was resumed what was recorded before counts as well: what decided may
+// be older than this process. Where it cannot be read, what this process has recorded must do.
 func (s *recording) why(o fsm.Outcome, pending []fsm.Event) (reason string, failedItems int) {
 	because := &s.because
 	if s.j.journal.Run().Segment > 0 {

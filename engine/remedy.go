@@ -23,8 +23,8 @@ const (
 	OpSweep    Operation = "sweep"
 )
 
-// A Setting is a field of the request of an operation, and what it is set to. As a value of a [Text] it stands for what a face
-// calls that field, such as a flag.
+// A Setting is a field of the request of an operation, and what it is set to. As a value of a [Text] it stands
+// for what a face calls that field, such as a flag.
 type Setting struct {
 	Name  string // as in "max_steps"
 	Value string // "" = it is only switched on, or only named; a word in capitals is for the user to fill in
@@ -64,7 +64,8 @@ const (
 	SetYes           = "yes"
 )
 
-// A Remedy is an operation that a user can ask for next. A face writes it as what a user does there, such as a command line.
+// A Remedy is an operation that a user can ask for next. A face writes it as what a user does there, such as a
+// command line.
 type Remedy struct {
 	Operation Operation // "" = there is none
 	Target    string    // the run or the loop it is for; "" = none

@@ -18,9 +18,10 @@ type RemoveRequest struct {
 
 // A Removed is a run that is gone, with its events, memory, definition, working folder and logs; or one that would go.
 type Removed struct {
-	Run      persistence.Run
-	Bytes    int64       // that it took
-	CutShort bool        // a process that died had begun to remove it: of Run only ID and Loop are known, and Bytes is not
+	Run   persistence.Run
+	Bytes int64 // that it took
+	// a process that died had begun to remove it: of Run only ID and Loop are known, and Bytes is not
+	CutShort bool
 	Tree     *TreeReport // the work tree that it leaves, which is never removed with the records; nil = none
 }
 
@@ -34,10 +35,10 @@ func (e *ResumableError) Error() string {
 	return fmt.Sprintf("run %s is %s and can be resumed", e.Run.ID, e.Run.Status)
 }
 
-// Remove removes runs and returns those that are gone by it, also where something failed: first those whose removal a process that died
-// had begun, then those of the request. Unless every run may be removed, none is, and [ErrNothingRemoved] is among the errors: a
-// run that a live process owns is a *persistence.HeldError, one that can be resumed a *ResumableError, and one that is not recorded a
-// *project.NoIDError.
+// Remove removes runs and returns those that are gone by it, also where something failed: first those whose
+// removal a process that died had begun, then those of the request. Unless every run may be removed, none is,
+// and [ErrNothingRemoved] is among the errors: a run that a live process owns is a *persistence.HeldError, one
+// that can be resumed a *ResumableError, and one that is not recorded a *project.NoIDError.
 func (e *Engine) Remove(ctx context.Context, r RemoveRequest) ([]Removed, error) {
 	store, err := e.records(ctx, false, "")
 	if err != nil {

@@ -40,7 +40,8 @@ func idsOf(rs []Removed) string {
 	return strings.Join(ids, " ")
 }
 
-// A run that is alive is not removed, forced or not; one that can be resumed only if forced; and unless all may go, none does.
+// A run that is alive is not removed, forced or not; one that can be resumed only if forced; and unless all may
+// go, none does.
 func TestRemove(t *testing.T) {
 	t.Parallel()
 	for name, location := range lifeStores {

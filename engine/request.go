@@ -34,8 +34,8 @@ func (w Warn) say(t Text) {
 	}
 }
 
-// A Request asks for one run: exactly one of its fields is set. It can be written as JSON, and read again, without a loss, but
-// for Warn: so a process can have another one carry the run.
+// A Request asks for one run: exactly one of its fields is set. It can be written as JSON, and read again,
+// without a loss, but for Warn: so a process can have another one carry the run.
 type Request struct {
 	Start  *StartRequest  `json:"start,omitempty"`
 	Resume *ResumeRequest `json:"resume,omitempty"`

@@ -212,7 +212,8 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	return j, nil
 }
 
-// olderLayout says that the files of a run of little-loops have the name of its loop alone, as those of its first versions had.
+// olderLayout says that the files of a run of little-loops have the name of its loop alone, as those of its
+// first versions had.
 func olderLayout(run persistence.Run) string {
 	if string(run.ID) == run.Loop {
 		return " in its older layout"

@@ -12,8 +12,8 @@ import (
 	"loops/internal/disk"
 )
 
-// How often retention is applied in a project, and how soon again where it failed or was cut short, also by the death of its
-// process.
+// How often retention is applied in a project, and how soon again where it failed or was cut short, also by the
+// death of its process.
 const (
 	retainEvery = 24 * time.Hour
 	retainAgain = time.Hour
@@ -25,7 +25,8 @@ const (
 	stampBegun = "begun"
 )
 
-// A claim is the right to apply retention in a project. Of all processes that ask, one has it: it holds a lock on the stamp.
+// A claim is the right to apply retention in a project. Of all processes that ask, one has it: it holds a lock
+// on the stamp.
 type claim struct{ stamp *os.File }
 
 // claimRetention takes the right to apply retention now. nil: another process has it, or it is not due.

@@ -29,8 +29,8 @@ func (s *busyStore) Remove(_ context.Context, id persistence.ID) error {
 	return nil
 }
 
-// Short runs in a project with very many: what there was time for is gone, however much is left. All were measured before the
-// first was removed, so none ever went.
+// Short runs in a project with very many: what there was time for is gone, however much is left. All were
+// measured before the first was removed, so none ever went.
 func TestRetentionThatIsCutShortGetsSomewhere(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())

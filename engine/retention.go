@@ -36,8 +36,9 @@ type Kept struct {
 	Unreadable              int // it is not known whether it could be resumed
 }
 
-// Choose applies a policy. Without OlderThan and MaxSize all that KeepLast does not keep go. With both, those that are too
-// old go, and then more, the oldest first, until the rest is small enough or only such are left that are kept.
+// Choose applies a policy. Without OlderThan and MaxSize all that KeepLast does not keep go. With both, those
+// that are too old go, and then more, the oldest first, until the rest is small enough or only such are left
+// that are kept.
 func (p Policy) Choose(runs []AgedRun, now time.Time) Choice {
 	runs = slices.Clone(runs)
 	slices.SortStableFunc(runs, func(a, b AgedRun) int { return b.StartedAt.Compare(a.StartedAt) }) // the newest first

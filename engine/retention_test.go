@@ -15,7 +15,8 @@ var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func run(name string) AgedRun {
 	var loop, kind string
 	var days int
-	_, _ = fmt.Sscanf(strings.ReplaceAll(name, "-", " "), "%s %d %s", &loop, &days, &kind) // without a kind it reads two
+	// without a kind it reads two
+	_, _ = fmt.Sscanf(strings.ReplaceAll(name, "-", " "), "%s %d %s", &loop, &days, &kind)
 	at := now.Add(-time.Duration(days) * 24 * time.Hour)
 	r := AgedRun{Bytes: 100, Run: persistence.Run{ID: persistence.ID(name), Loop: loop, Status: persistence.Completed, StartedAt: at, UpdatedAt: at}}
 	switch kind {

@@ -10,13 +10,14 @@ import (
 	"loops/persistence"
 )
 
-// CanRetry reports whether a run ended badly in a way that only a new run makes good: Retry of a ForkRequest begins that.
+// CanRetry reports whether a run ended badly in a way that only a new run makes good: Retry of a ForkRequest
+// begins that.
 func CanRetry(r persistence.Run) bool {
 	return r.Status != "" && r.Status != persistence.Completed && r.Status != persistence.Queued && r.Step > 0 && !r.Foreign && !r.Resumable && !r.Carried() && !alive(r)
 }
 
-// Again begins a new run from the step that decided how a run ended badly, with the failed items only where that was a list of which items
-// failed; no remedy where the run is not one that needs a new run.
+// Again begins a new run from the step that decided how a run ended badly, with the failed items only where
+// that was a list of which items failed; no remedy where the run is not one that needs a new run.
 func Again(r persistence.Run) Remedy {
 	if !CanRetry(r) {
 		return Remedy{}
@@ -24,8 +25,8 @@ func Again(r persistence.Run) Remedy {
 	return AgainAfter(r.ID, r.FailedItems)
 }
 
-// retry fills in what a retry leaves open: the step that decided how the run ended, and a work tree of the branch that the run worked on.
-// It refuses a run that lives, or that workers carry.
+// retry fills in what a retry leaves open: the step that decided how the run ended, and a work tree of the
+// branch that the run worked on. It refuses a run that lives, or that workers carry.
 func (e *Engine) retry(ctx context.Context, look *project.Records, run persistence.Run, r *ForkRequest) error {
 	id := string(run.ID)
 	switch {

@@ -73,8 +73,8 @@ func (r *Run) Wait(ctx context.Context) (Result, error) {
 	}
 }
 
-// Stop ends the action of the run, and then the run, which is recorded as interrupted by the signal and can be resumed. It
-// returns at once.
+// Stop ends the action of the run, and then the run, which is recorded as interrupted by the signal and can be
+// resumed. It returns at once.
 func (r *Run) Stop(signal string) { r.stop(&fsm.Stop{Signal: signal}) }
 
 // Kill kills the action of the run at once; a run that is not stopped judges that result.
@@ -127,7 +127,8 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 		r.result, r.err = e.drive(j, r, start)
 		e.drop(r)
 		close(r.done)
-		r.retain(r.err == nil && r.result.Outcome.Signal == "" && r.result.Outcome.TerminatedBy != fsm.EndUserStopped) // only Close waits for it
+		// only Close waits for it
+		r.retain(r.err == nil && r.result.Outcome.Signal == "" && r.result.Outcome.TerminatedBy != fsm.EndUserStopped)
 		endTell()
 	}()
 	select {
@@ -350,8 +351,8 @@ func leftUndone(j *job, s *site, run persistence.Run, err error) Text {
 	return textf("the run is recorded in %s, but other files could not be written or removed: %s. Fix that, then: %s", place, humanize.OneLine(left.Err), sweep)
 }
 
-// ResumeRemedy resumes a run that ended so. One that was capped needs a higher cap; as many steps or passes as it had (0 = not known) are
-// proposed. What a budget needs is in its event, which RaisedLimit reads.
+// ResumeRemedy resumes a run that ended so. One that was capped needs a higher cap; as many steps or passes as
+// it had (0 = not known) are proposed. What a budget needs is in its event, which RaisedLimit reads.
 func ResumeRemedy(ended, id string, steps, passes int) Remedy {
 	switch ended {
 	case fsm.EndMaxSteps:

@@ -79,8 +79,8 @@ func CheckGiven(l *fsm.Loop, given *value.Map) error {
 	return misuse(OpRun, "%s", Lines{"loops: ", wrong})
 }
 
-// inputValues returns what the positional input sets: if it is a JSON object that has keys of the context, parameters or
-// required inputs, those and no others; else it is the text of the loop's input key.
+// inputValues returns what the positional input sets: if it is a JSON object that has keys of the context,
+// parameters or required inputs, those and no others; else it is the text of the loop's input key.
 func inputValues(ctx *value.Map, l *fsm.Loop, text string) *value.Map {
 	values := value.NewMap()
 	if object, ok := parseObject(text); ok {

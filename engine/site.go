@@ -11,8 +11,8 @@ import (
 	"loops/internal/disk"
 )
 
-// A site is the project and the working folder of a run, as this process found them when it began to carry the run on. It
-// reports whether their paths still lead to them. Its methods may be called concurrently.
+// A site is the project and the working folder of a run, as this process found them when it began to carry the
+// run on. It reports whether their paths still lead to them. Its methods may be called concurrently.
 type site struct{ project, work spot }
 
 // A spot is a folder that is kept open, so that it is known again whatever becomes of its name.
@@ -81,8 +81,8 @@ func (s spot) now() (path string, removed bool) {
 	return path, false
 }
 
-// there is a *MovedError if the folders of the run are not any more where they were. A working folder that was removed is
-// none: it is made again where it is needed.
+// there is a *MovedError if the folders of the run are not any more where they were. A working folder that was
+// removed is none: it is made again where it is needed.
 func (s *site) there() error {
 	if s == nil || s.work.there() {
 		return nil

@@ -47,8 +47,9 @@ type Purse struct {
 
 var _ fsm.Purse = (*Purse)(nil)
 
-// NewPurse returns the purse of a run. The settings are read again before each prompt, by one goroutine at a time, so that a
-// limit that is raised holds at once. user is the ledger of all runs of the user on this machine; nil = there is none.
+// NewPurse returns the purse of a run. The settings are read again before each prompt, by one goroutine at a
+// time, so that a limit that is raised holds at once. user is the ledger of all runs of the user on this
+// machine; nil = there is none.
 func NewPurse(run persistence.ID, settings func() config.Spend, project, user persistence.Ledger) *Purse {
 	p := &Purse{run: run, settings: settings, now: time.Now}
 	p.accounts = append(p.accounts, &account{whose: "this project", ledger: project, limits: func(s config.Spend) config.SpendRate { return s.Project }})

@@ -27,7 +27,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// TestFull: what several runs spent in the last hour and day counts, of this project and of all, until it is that long ago.
+// TestFull: what several runs spent in the last hour and day counts, of this project and of all, until it is
+// that long ago.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 11, 21, 10, 2, 0, 0, time.UTC)
@@ -58,7 +59,8 @@ func TestFull(t *testing.T) {
 	full(one, "", time.Time{})
 	now = begin.Add(2 * time.Hour)
 	full(one, "", time.Time{})
-	must(t, wallet("one", &now, &settings, shop, user).Spent(9)) // another process of the same run, in the same part of an hour
+	// another process of the same run, in the same part of an hour
+	must(t, wallet("one", &now, &settings, shop, user).Spent(9))
 	must(t, one.Spent(1))
 	now = begin.Add(4 * time.Hour)
 	must(t, one.Spent(10))

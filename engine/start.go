@@ -151,9 +151,10 @@ func (j *job) begin(ready func(journal persistence.Journal, began time.Time) (fu
 	j.ready = func(context.Context) (func(fsm.Config) *fsm.Executor, error) { return ready(j.journal, began) }
 }
 
-// Start begins a run, and returns when it is on record: its first event is durable, and its work tree is there. Until then the
-// end of ctx keeps it from beginning; after that nothing about ctx matters, and Run.Stop or Control ends it. The
-// observer is notified of this run alone, before it has an id too; nil = there is no observer.
+// Start begins a run, and returns when it is on record: its first event is durable, and its work tree is there.
+// Until then the end of ctx keeps it from beginning; after that nothing about ctx matters, and Run.Stop or
+// Control ends it. The observer is notified of this run alone, before it has an id too; nil = there is no
+// observer.
 func (e *Engine) Start(ctx context.Context, r StartRequest, o Observer) (*Run, error) {
 	plan, err := e.Plan(ctx, r)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"loops/persistence"
 )
 
-// Submit records a run for workers, which is queued then, and returns it: it is durable, and nothing of it is run. The job says who may carry it; its run,
-// hash and request are filled in. What a start refuses is refused here, as far as this machine can decide. Only runs in
-// PostgreSQL can be submitted.
+// Submit records a run for workers, which is queued then, and returns it: it is durable, and nothing of it is
+// run. The job says who may carry it; its run, hash and request are filled in. What a start refuses is refused
+// here, as far as this machine can decide. Only runs in PostgreSQL can be submitted.
 func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) (persistence.Run, error) {
 	if r.Tree != (TreeRequest{}) {
 		return persistence.Run{}, misuse(OpSubmit, "a submitted run works in the files of its worker, and has no work tree of its own")
@@ -40,8 +40,9 @@ func (e *Engine) Submit(ctx context.Context, r StartRequest, j persistence.Job) 
 	return e.submit(ctx, placer, plan, r, j, plan.Loop.Initial)
 }
 
-// SubmitFork records a run for workers that begins as a fork does, as Submit does one that begins at its first state. files says where the files of
-// a run that travels begin; nil = they do not travel. The run that is forked has to be in the same database.
+// SubmitFork records a run for workers that begins as a fork does, as Submit does one that begins at its first
+// state. files says where the files of a run that travels begin; nil = they do not travel. The run that is
+// forked has to be in the same database.
 func (e *Engine) SubmitFork(ctx context.Context, r ForkRequest, files *FilesRequest, j persistence.Job) (persistence.Run, error) {
 	store, err := e.records(ctx, false, "")
 	if err != nil {
@@ -69,7 +70,8 @@ func (e *Engine) SubmitFork(ctx context.Context, r ForkRequest, files *FilesRequ
 	return e.submit(ctx, placer, plan, StartRequest{Fork: &r, Lock: r.Lock, Files: files, Warn: r.Warn}, j, plan.Fork.State)
 }
 
-// portable returns the name of a loop as a worker finds it from its own checkout: a path from the folder of the project.
+// portable returns the name of a loop as a worker finds it from its own checkout: a path from the folder of the
+// project.
 func portable(loop string, spec persistence.Spec) string {
 	switch {
 	case filepath.Base(loop) == loop || loop == "":
@@ -100,7 +102,8 @@ func (e *Engine) submit(ctx context.Context, placer persistence.Placer, plan *Pl
 	return run, err
 }
 
-// Submitted returns the run that a user names as it was submitted, with what was asked for; nil if it was not submitted.
+// Submitted returns the run that a user names as it was submitted, with what was asked for; nil if it was not
+// submitted.
 func (e *Engine) Submitted(ctx context.Context, name string) (*persistence.Placed, *StartRequest, error) {
 	if err := unnamed(name); err != nil {
 		return nil, nil, err
@@ -131,7 +134,8 @@ func (e *Engine) Submitted(ctx context.Context, name string) (*persistence.Place
 	return &placed[0], r, nil
 }
 
-// DefinitionText returns a loop and the text of its definition, with all loops that it names: what Submit takes the hash of and loops sign signs.
+// DefinitionText returns a loop and the text of its definition, with all loops that it names: what Submit takes
+// the hash of and loops sign signs.
 func (e *Engine) DefinitionText(name string, warn Warn) (*fsm.Loop, []byte, error) {
 	l, err := Load(e.p, name, warn)
 	if err != nil {
@@ -148,8 +152,8 @@ func (e *Engine) DefinitionText(name string, warn Warn) (*fsm.Loop, []byte, erro
 	return l, def.Encode(), nil
 }
 
-// signed returns the definition of a plan with the signature beside the file of its loop, nil if there is none. One of another definition is warned of: the
-// run can be submitted without.
+// signed returns the definition of a plan with the signature beside the file of its loop, nil if there is none.
+// One of another definition is warned of: the run can be submitted without.
 func (e *Engine) signed(plan *Plan, warn Warn) (*Shipped, error) {
 	file := plan.Loop.File
 	s, err := config.ReadSignature(file)

@@ -28,10 +28,11 @@ func endSurvivors(ctx context.Context, p *project.Project, run persistence.Run, 
 	return err
 }
 
-// EndSurvivors ends the processes that a killed owner of a run left of the action that was in flight, and returns how many there
-// were; a program that drives an fsm.Executor with an action.Runner of its own calls it when it has resumed the run, before anything
-// runs. segment is that in which they were started, and memory what the run remembered then. [Engine.Resume] does so itself. It waits
-// until they have ended, at most Grace and what KILL takes.
+// EndSurvivors ends the processes that a killed owner of a run left of the action that was in flight, and
+// returns how many there were; a program that drives an fsm.Executor with an action.Runner of its own calls it
+// when it has resumed the run, before anything runs. segment is that in which they were started, and memory
+// what the run remembered then. [Engine.Resume] does so itself. It waits until they have ended, at most Grace
+// and what KILL takes.
 func EndSurvivors(ctx context.Context, p *project.Project, id persistence.ID, segment int, memory *fsm.Snapshot) (int, error) {
 	return endMarked(ctx, p, persistence.Marker(id, segment, memory))
 }

@@ -15,8 +15,8 @@ type Lines struct {
 
 func (l Lines) String() string { return strings.Join(l.Texts, "\n"+l.Front) }
 
-// A Text is a sentence with the values in it: remedies, texts of others, other Texts. Only a face knows how to show them, so
-// that nothing of others acts on a terminal and a command is one that works where it is shown.
+// A Text is a sentence with the values in it: remedies, texts of others, other Texts. Only a face knows how to
+// show them, so that nothing of others acts on a terminal and a command is one that works where it is shown.
 type Text struct {
 	Format string
 	Args   []any

@@ -17,10 +17,10 @@ import (
 // manyRuns is from how many runs among the running ones on a start does not wait until they were read.
 const manyRuns = 64
 
-// tidy reconciles, all runs but one: before the run begins, because what is left of the action of one that died might work on the same
-// files. A record that cannot be reconciled is no reason not to run: it is reported, and stays as it is. Where many
-// runs died they are only marked, and moved to the archive beside the run; where in addition no process of any action
-// of the project is left, all of it is done beside the run.
+// tidy reconciles, all runs but one: before the run begins, because what is left of the action of one that died
+// might work on the same files. A record that cannot be reconciled is no reason not to run: it is reported, and
+// stays as it is. Where many runs died they are only marked, and moved to the archive beside the run; where in
+// addition no process of any action of the project is left, all of it is done beside the run.
 func (e *Engine) tidy(ctx context.Context, t turn) {
 	end := ender(ctx, t.project)
 	if c, ok := t.store.Store.(persistence.Crowd); ok && c.Crowded(manyRuns) && end.nothing() {
@@ -68,10 +68,12 @@ func (t turn) tidied(ctx context.Context, changes []reconcile.Change, err error)
 	}
 }
 
-// besidePatience is how long what is done beside runs may take when the engine is closed. What is left then another run does.
+// besidePatience is how long what is done beside runs may take when the engine is closed. What is left then
+// another run does.
 const besidePatience = time.Second
 
-// beside does something beside the runs of this engine, which no process waits for but Close. It ends soon after ctx does.
+// beside does something beside the runs of this engine, which no process waits for but Close. It ends soon
+// after ctx does.
 func (e *Engine) beside(f func(ctx context.Context)) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -100,8 +102,8 @@ func planReconcile(ctx context.Context, store persistence.Store) ([]reconcile.Ch
 	return reconcile.Plan(runs, alive, time.Now()), nil
 }
 
-// An ending ends the processes that actions left, by their marker. It looks once whether there is anything: of many runs that died,
-// most left nothing.
+// An ending ends the processes that actions left, by their marker. It looks once whether there is anything: of
+// many runs that died, most left nothing.
 type ending struct {
 	ctx     context.Context
 	project *project.Project

@@ -72,7 +72,8 @@ func (s slowStore) Runs(ctx context.Context, q persistence.Query) ([]persistence
 	}
 }
 
-// A run beside many that died begins before these were read, if no process of theirs is left; they are interrupted all the same.
+// A run beside many that died begins before these were read, if no process of theirs is left; they are
+// interrupted all the same.
 func TestManyDeadRunsAreTidiedUpBeside(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

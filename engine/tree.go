@@ -137,8 +137,8 @@ func (t *runTree) own(p *project.Project, id persistence.ID) git.Tree {
 	return t.tree.Own(p.Dir, string(id))
 }
 
-// prepare fits fsm.Config.Prepare. begun says that actions of the run have been in the tree; durable, that a new tree is so
-// before it is recorded.
+// prepare fits fsm.Config.Prepare. begun says that actions of the run have been in the tree; durable, that a
+// new tree is so before it is recorded.
 func (t *runTree) prepare(p *project.Project, id persistence.ID, begun, durable bool) func(context.Context) (fsm.Event, error) {
 	if t == nil {
 		return nil
@@ -203,7 +203,8 @@ func (e *Engine) noTree(ctx context.Context, j *job, why treeFailure) error {
 	return refuse(kind, "run %s has no work tree to resume in: %s. Nothing recorded is lost. Fix that, then: %s", id, humanize.OneLine(why), Do(OpResume, string(id)))
 }
 
-// treeEnv returns the environment of the actions of a run, which it names to them as an ancestor. In a work tree nothing ties git to another one.
+// treeEnv returns the environment of the actions of a run, which it names to them as an ancestor. In a work
+// tree nothing ties git to another one.
 func (e *Engine) treeEnv(t *runTree, run string) []string {
 	if t == nil {
 		return e.actionEnv(run)

@@ -101,8 +101,8 @@ func FinishTrees(ctx context.Context, p *project.Project, o Options, store persi
 	return err
 }
 
-// mergeOf returns what became of the merge of a run that completed, nil if it did not. An earlier version recorded the end of a run
-// before the merge.
+// mergeOf returns what became of the merge of a run that completed, nil if it did not. An earlier version
+// recorded the end of a run before the merge.
 func mergeOf(ctx context.Context, runGit git.Run, h *git.Hold, r persistence.Run) *git.MergeReport {
 	var m git.MergeReport
 	switch {
@@ -118,8 +118,8 @@ func mergeOf(ctx context.Context, runGit git.Run, h *git.Hold, r persistence.Run
 	return &m
 }
 
-// TreeLeft returns which work tree a run leaves whose records were removed, and what is in it: it is never removed with the
-// records.
+// TreeLeft returns which work tree a run leaves whose records were removed, and what is in it: it is never
+// removed with the records.
 func TreeLeft(ctx context.Context, p *project.Project, o Options, run persistence.Run) (r TreeReport, left bool) {
 	t := recordedTree(p, run)
 	if t == nil || t.of != "" {

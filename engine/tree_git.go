@@ -18,7 +18,8 @@ import (
 	"loops/internal/process"
 )
 
-// defaultGitWait bounds one command of git where the settings do not: a checkout or a merge, with the hooks of the repository.
+// defaultGitWait bounds one command of git where the settings do not: a checkout or a merge, with the hooks of
+// the repository.
 const defaultGitWait = 10 * time.Minute
 
 // GitWait returns how long one command of git may take that the program itself starts.
@@ -30,9 +31,9 @@ func GitWait(p *project.Project) time.Duration {
 	return cmp.Or(conf.GitTimeout, defaultGitWait)
 }
 
-// before fits action.Runner.Before. What git does for the program itself has a limit, signs nothing, asks nobody, and is known
-// to status. An action in a work tree begins only if that is one still, and git in it does not find the repository around it.
-// tree is the work tree of the run; "" = it is in the main checkout.
+// before fits action.Runner.Before. What git does for the program itself has a limit, signs nothing, asks
+// nobody, and is known to status. An action in a work tree begins only if that is one still, and git in it does
+// not find the repository around it. tree is the work tree of the run; "" = it is in the main checkout.
 func before(p *project.Project, env []string, tree, dir string) func(fsm.Action) (fsm.Action, func(), error) {
 	limit := GitWait(p)
 	return func(a fsm.Action) (fsm.Action, func(), error) {
@@ -66,8 +67,8 @@ func before(p *project.Project, env []string, tree, dir string) func(fsm.Action)
 	}
 }
 
-// lostTree returns why a folder is no longer the work tree that it was. One that is absent, or whose removal was cut short,
-// is not lost.
+// lostTree returns why a folder is no longer the work tree that it was. One that is absent, or whose removal
+// was cut short, is not lost.
 func lostTree(path string) error {
 	if path == "" {
 		return nil
@@ -81,7 +82,8 @@ func lostTree(path string) error {
 	return linkedTree(path)
 }
 
-// linkedTree returns why a folder is no work tree any more. Where the machine has no descriptor for a look, that is the error.
+// linkedTree returns why a folder is no work tree any more. Where the machine has no descriptor for a look,
+// that is the error.
 func linkedTree(path string) error {
 	link, err := os.Open(filepath.Join(path, ".git"))
 	if process.Scarce(err) {
@@ -112,7 +114,8 @@ func Git(p *project.Project, o Options, run string) (runGit git.Run, done func()
 	if run == "" {
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
 	}
-	env := append(git.Untied(ActionEnv(p, o)), "GIT_OPTIONAL_LOCKS=0") // a look at the files must not be in the way of a user's git
+	// a look at the files must not be in the way of a user's git
+	env := append(git.Untied(ActionEnv(p, o)), "GIT_OPTIONAL_LOCKS=0")
 	r := &action.Runner{
 		Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Before: before(p.Main(), env, "", ""),
 	}
@@ -132,9 +135,9 @@ func Git(p *project.Project, o Options, run string) (runGit git.Run, done func()
 		case res.ExitCode == 127:
 			return "", git.ErrNoGit
 		case res.TimeoutKind != "":
-			return "", &git.GitError{Command: command, Code: res.ExitCode, Text: git.TooLong("git "+command, GitWait(p), gitText(res.Stderr))}
+			return "", &git.Error{Command: command, Code: res.ExitCode, Text: git.TooLong("git "+command, GitWait(p), gitText(res.Stderr))}
 		case res.ExitCode != 0:
-			return "", &git.GitError{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
+			return "", &git.Error{Command: command, Code: res.ExitCode, Text: gitText(res.Stderr)}
 		}
 		return strings.TrimSuffix(res.Stdout, "\n"), nil
 	}), func() { _ = r.Close() } // it only closes pipes

@@ -13,7 +13,8 @@ import (
 	"loops/persistence"
 )
 
-// treeOption is the option of a run that says in which work tree it is. It is recorded before git is asked for the tree.
+// treeOption is the option of a run that says in which work tree it is. It is recorded before git is asked for
+// the tree.
 const treeOption = "worktree"
 
 // object is what is recorded. Path and branch are left out where they follow from the id of the run.
@@ -49,7 +50,8 @@ func (e *Engine) treeOf(p *project.Project, r persistence.Run) *runTree {
 	return t
 }
 
-// recordedTree is what is recorded of the work tree of a run, nil if it is in none. Of the zero project its path is relative.
+// recordedTree is what is recorded of the work tree of a run, nil if it is in none. Of the zero project its
+// path is relative.
 func recordedTree(p *project.Project, r persistence.Run) *runTree {
 	v, _ := r.Options.Get(treeOption)
 	m, ok := v.(*value.Map)
@@ -166,7 +168,8 @@ type RecordedTree struct {
 	Of   string // the run whose work tree it is, where that is another; else ""
 }
 
-// TreeOf returns the work tree that a recorded run is in, nil if it is in none. Of the zero Project its path is relative.
+// TreeOf returns the work tree that a recorded run is in, nil if it is in none. Of the zero Project its path is
+// relative.
 func TreeOf(p *project.Project, r persistence.Run) *RecordedTree {
 	t := recordedTree(p, r)
 	if t == nil {

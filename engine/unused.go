@@ -14,8 +14,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// Unused warns of context values that nothing in the loop looks at: most are mistyped. So it does of a positional input that nothing
-// reads; nil = there is none.
+// Unused warns of context values that nothing in the loop looks at: most are mistyped. So it does of a
+// positional input that nothing reads; nil = there is none.
 func (e *Engine) Unused(l *fsm.Loop, input *string, pairs []string, warn Warn) {
 	lib, err := e.p.Library()
 	if warn == nil || err != nil || len(pairs) == 0 && input == nil {

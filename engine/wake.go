@@ -10,8 +10,8 @@ import (
 	"loops/persistence"
 )
 
-// How often a parked run is woken that has to look for what it waits for, at most; and how long before a run was parked something may have been
-// sent to it that it did not see.
+// How often a parked run is woken that has to look for what it waits for, at most; and how long before a run
+// was parked something may have been sent to it that it did not see.
 const (
 	wakeEach  = 30 * time.Second
 	wakeRaced = 5 * time.Second
@@ -23,11 +23,13 @@ type Due struct {
 	Why string // in a few words
 }
 
-// DueRuns returns the parked runs of a project that can continue: the time that they wait for has come, it is time to look for what they wait for,
-// or something was sent to them. A run that is paused is not due, nor one that workers are to carry. It reads the memory of each parked run. What cannot be read of one is in the
+// DueRuns returns the parked runs of a project that can continue: the time that they wait for has come, it is
+// time to look for what they wait for, or something was sent to them. A run that is paused is not due, nor one
+// that workers are to carry. It reads the memory of each parked run. What cannot be read of one is in the
 // error, and the others are returned all the same.
 func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due, err error) {
-	runs, err := r.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}}) // not all of a large archive is read
+	// not all of a large archive is read
+	runs, err := r.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}})
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +98,9 @@ func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now ti
 	return "its time has come", nil
 }
 
-// Wakes returns the first time at which a run that was parked has something to do, zero for none: of all that it waits for, in whatever sub-loops,
-// branches and items. looks reports whether it only looks then, which it does half a minute after it was parked at the earliest.
+// Wakes returns the first time at which a run that was parked has something to do, zero for none: of all that
+// it waits for, in whatever sub-loops, branches and items. looks reports whether it only looks then, which it
+// does half a minute after it was parked at the earliest.
 func Wakes(m *fsm.Snapshot, parked time.Time) (at time.Time, looks bool) {
 	take := func(t time.Time, look bool) {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
@@ -131,8 +134,8 @@ func Wakes(m *fsm.Snapshot, parked time.Time) (at time.Time, looks bool) {
 	return at, looks
 }
 
-// Wake has the runs that are due continued, each by begin, and parked again where they wait. It returns those that were, and an error for each of the
-// others.
+// Wake has the runs that are due continued, each by begin, and parked again where they wait. It returns those
+// that were, and an error for each of the others.
 func Wake(ctx context.Context, due []Due, begin func(ctx context.Context, r Request) error) (woken []Due, err error) {
 	var errs []error
 	for _, d := range due {

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// An Address leads to a step of a run, or to a branch or an item of one. Users read and type it: 3 is step 3 of the run, 3/2 step 2 of the
-// sub-loop that step 3 ran, 2/lint/1 step 1 of the branch lint of step 2, 2/#4/1 step 1 of item 4, and 2/lint the branch itself. The
-// address of a question has the number of the question in the run behind it: 2/lint/1:4.
+// An Address leads to a step of a run, or to a branch or an item of one. Users read and type it: 3 is step 3 of
+// the run, 3/2 step 2 of the sub-loop that step 3 ran, 2/lint/1 step 1 of the branch lint of step 2, 2/#4/1
+// step 1 of item 4, and 2/lint the branch itself. The address of a question has the number of the question in
+// the run behind it: 2/lint/1:4.
 type Address struct {
 	Hops     []Hop
 	Question int // 0 = it is not that of a question
@@ -38,7 +39,8 @@ func (a Address) String() string {
 	return b.String()
 }
 
-// recorded returns the address as events and commands have it, /2+lint/1:4. It never changes: an answer on record is found by it.
+// recorded returns the address as events and commands have it, /2+lint/1:4. It never changes: an answer on
+// record is found by it.
 func (a Address) recorded() string {
 	var b strings.Builder
 	for _, h := range a.Hops {
@@ -53,7 +55,8 @@ func (a Address) recorded() string {
 	return b.String()
 }
 
-// RecordedAddress returns the address of a question as it is recorded, whatever form of it a user typed; a text that is none as it is.
+// RecordedAddress returns the address of a question as it is recorded, whatever form of it a user typed; a text
+// that is none as it is.
 func RecordedAddress(text string) string {
 	if a, ok := ParseAddress(text); ok {
 		return a.recorded()
@@ -69,8 +72,8 @@ func ShownAddress(recorded string) string {
 	return recorded
 }
 
-// ParseAddress reads an address as [Address.String] returns it, as earlier versions showed those of sub-loops (3.2), and as the address of
-// a question is recorded (/2+lint/1:4). It reports false for anything else.
+// ParseAddress reads an address as [Address.String] returns it, as earlier versions showed those of sub-loops
+// (3.2), and as the address of a question is recorded (/2+lint/1:4). It reports false for anything else.
 func ParseAddress(text string) (Address, bool) {
 	var a Address
 	text, question, asked := strings.Cut(text, ":")
@@ -121,8 +124,9 @@ func isBranchPart(part string) bool {
 // Step reports whether the address is that of a step, and not of a branch or an item.
 func (a Address) Step() bool { return len(a.Hops) > 0 && a.Hops[len(a.Hops)-1].Branch == "" }
 
-// Covers reports whether other is the step that a names, or a step inside the branch or the item that a names. A hop of a that names
-// no branch means each of the step's branches and items: 2/1 is step 1 of each. So does item #4 each of its tries.
+// Covers reports whether other is the step that a names, or a step inside the branch or the item that a names.
+// A hop of a that names no branch means each of the step's branches and items: 2/1 is step 1 of each. So does
+// item #4 each of its tries.
 func (a Address) Covers(other Address) bool {
 	return a.Contains(other) && (!a.Step() || len(a.Hops) == len(other.Hops) && other.Step())
 }

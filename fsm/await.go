@@ -88,21 +88,22 @@ const (
 // An Awaiting is what the machine remembers of the wait that its state is in. It never changes after it was recorded.
 type Awaiting struct {
 	State, Kind string
-	What        string    // is waited for: text of the wait with its templates expanded
-	Status      string    // see Await
-	Form        string    // of AwaitAsk: what can be answered, and what is shown with the question, as JSON
-	Number      int       // of AwaitAsk: the place among all questions of the run, from 1; 0 = a former version asked it
-	Since       time.Time // it began
-	Until       time.Time // of AwaitFor and AwaitAt: when it comes
-	Deadline    time.Time // when it times out; zero = never
-	Next        time.Time // look, or end of the wait
-	Looks       int       // that found nothing
-	Looking     bool      // the script of AwaitUntil was started
-	Seen        string    // what the last look came to, in a line
-	Reminders   int       // of AwaitAsk: how many were recorded
-	RemindAt    time.Time // of AwaitAsk: when the next one is due; zero = never
-	EscalateAt  time.Time // of AwaitAsk: when it is escalated; zero = never, or it was
-	Heard       uint64    // of AwaitAsk with a quorum: number of the last answer that is in the history
+	What        string // is waited for: text of the wait with its templates expanded
+	Status      string // see Await
+	Form        string // of AwaitAsk: what can be answered, and what is shown with the question, as JSON
+	// of AwaitAsk: the place among all questions of the run, from 1; 0 = a former version asked it
+	Number     int
+	Since      time.Time // it began
+	Until      time.Time // of AwaitFor and AwaitAt: when it comes
+	Deadline   time.Time // when it times out; zero = never
+	Next       time.Time // look, or end of the wait
+	Looks      int       // that found nothing
+	Looking    bool      // the script of AwaitUntil was started
+	Seen       string    // what the last look came to, in a line
+	Reminders  int       // of AwaitAsk: how many were recorded
+	RemindAt   time.Time // of AwaitAsk: when the next one is due; zero = never
+	EscalateAt time.Time // of AwaitAsk: when it is escalated; zero = never, or it was
+	Heard      uint64    // of AwaitAsk with a quorum: number of the last answer that is in the history
 }
 
 // Quorum returns how many equal answers decide the question that is waited for, 1 where none is.
@@ -122,8 +123,9 @@ type sight struct {
 	record  *value.Map // the same, where it is whole; nil = it is made of the result
 }
 
-// await waits for what the state waits for, and follows the verdict. The wait is in the memory and durable before it begins:
-// a resumed run waits the rest, and looks when it would have looked. What ends the run meanwhile leaves the wait on record.
+// await waits for what the state waits for, and follows the verdict. The wait is in the memory and durable
+// before it begins: a resumed run waits the rest, and looks when it would have looked. What ends the run
+// meanwhile leaves the wait on record.
 func (e *Executor) await(st *State) decision {
 	m := e.mem
 	if e.cfg.Verdict != nil {
@@ -213,8 +215,8 @@ func (e *Executor) planAwait(st *State) error {
 	return nil
 }
 
-// caughtUp returns the wait as a resumed run continues it. If the clock is behind what it was when the wait began, all of the wait remains,
-// and no more; nor does the next look come later than one pause from now.
+// caughtUp returns the wait as a resumed run continues it. If the clock is behind what it was when the wait
+// began, all of the wait remains, and no more; nor does the next look come later than one pause from now.
 func (w *Awaiting) caughtUp(now time.Time, a *Await) *Awaiting {
 	late := *w
 	if behind := w.Since.Sub(now); behind > 0 {
@@ -308,8 +310,8 @@ func (e *Executor) awaited(st *State, s sight, w *Awaiting) decision {
 	return decision{target: target}
 }
 
-// Followed is the verdict whose key a state follows: a wait that timed out goes where one that found nothing does, unless the
-// state has a key for it.
+// Followed is the verdict whose key a state follows: a wait that timed out goes where one that found nothing
+// does, unless the state has a key for it.
 func Followed(st *State, verdict string) string {
 	if st.Each != nil || st.Branches != nil {
 		return followedItems(st, verdict)

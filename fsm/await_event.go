@@ -21,8 +21,8 @@ type Signal struct {
 
 // An Inbox holds the signals that were sent to the run, in all its segments.
 type Inbox interface {
-	// Signals returns the signals of a name behind number after, in their order. It is called again when Config.Changed says
-	// that something came, and once a minute.
+	// Signals returns the signals of a name behind number after, in their order. It is called again when
+	// Config.Changed says that something came, and once a minute.
 	Signals(ctx context.Context, name string, after uint64) ([]Signal, error)
 }
 
@@ -34,8 +34,8 @@ func (e *Executor) root() *Executor {
 	return e
 }
 
-// seeEvent takes the oldest signal that no wait of the run has taken. That it is taken is recorded with where the run goes then:
-// a process that dies before has taken nothing.
+// seeEvent takes the oldest signal that no wait of the run has taken. That it is taken is recorded with where
+// the run goes then: a process that dies before has taken nothing.
 func (e *Executor) seeEvent(w *Awaiting) (sight, error) {
 	if e.cfg.Inbox == nil {
 		return sight{}, nil // none can be sent
@@ -74,8 +74,8 @@ func (e *Executor) sent(name string, after uint64) (list []Signal, err error) {
 	return list, err
 }
 
-// event is what templates see: what the data says, after the fields that every signal has. Data cannot say who sent it, or when:
-// of a key with such a name, only event.data has the value.
+// event is what templates see: what the data says, after the fields that every signal has. Data cannot say who
+// sent it, or when: of a key with such a name, only event.data has the value.
 func (s *Signal) event() *value.Map {
 	m := value.NewMap("name", s.Name, "number", int64(s.N), "at", FormatTime(s.At), "from", s.From, "data", s.Data) //nolint:gosec // there are never so many
 	if data, ok := s.Data.(*value.Map); ok {

@@ -156,7 +156,8 @@ states:
   failed: {terminal: true}
 `
 
-// A question is asked once, its answer is taken once, and nothing but the first one counts, however often the process dies.
+// A question is asked once, its answer is taken once, and nothing but the first one counts, however often the
+// process dies.
 func TestAnswersAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	answer := func(n uint64, to, choice string) fsm.Signal {

@@ -13,8 +13,9 @@ import (
 
 // A Watcher looks at what a wait is for where only the world outside knows. Its errors are reasons to give the wait up.
 type Watcher interface {
-	// URL asks for an address once, and for the one it is sent on to if follow is set. What keeps it from being answered, such
-	// as a refused connection, is in Problem. It returns when ctx ends, which is when the wait has no more time.
+	// URL asks for an address once, and for the one it is sent on to if follow is set. What keeps it from being
+	// answered, such as a refused connection, is in Problem. It returns when ctx ends, which is when the wait
+	// has no more time.
 	URL(ctx context.Context, address string, follow bool) (Answered, error)
 	// Run returns the status of another run, which is named by its id or, its newest one, by its loop.
 	Run(ctx context.Context, name string) (OtherRun, error)
@@ -161,7 +162,8 @@ func NextTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("at is %q; expected a time of day such as 06:00, or a date with a time such as 2030-01-31T06:00:00Z", value.Truncate(text, 60))
 }
 
-// wait is how views show it, for the state that these steps lead to. Until is when the wait is over whatever happens, zero where that is not known.
+// wait is how views show it, for the state that these steps lead to. Until is when the wait is over whatever
+// happens, zero where that is not known.
 func (w *Awaiting) wait(steps string) *Wait {
 	until := w.Deadline
 	if !w.Until.IsZero() && (until.IsZero() || w.Until.Before(until)) {

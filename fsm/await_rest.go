@@ -95,7 +95,8 @@ func (x *awaiter) see() (sight, error) {
 	return sight{seen: "the time is not over"}, nil
 }
 
-// most returns how long a look may take: its own limit, or the rest of the wait or of the loop. A look has a second at least.
+// most returns how long a look may take: its own limit, or the rest of the wait or of the loop. A look has a
+// second at least.
 func (x *awaiter) most(limit time.Duration) time.Duration {
 	left, limited := x.e.timeUp()
 	if w := x.e.mem.Awaiting; !w.Deadline.IsZero() {
@@ -184,14 +185,15 @@ func (x *awaiter) announce() {
 	x.e.emit(EventNote, fields...)
 }
 
-// rest sleeps until the next look. It returns early when the run is to end, when a user wants a look now, when the run may be about to
-// be held, and when its time is up.
+// rest sleeps until the next look. It returns early when the run is to end, when a user wants a look now, when
+// the run may be about to be held, and when its time is up.
 func (x *awaiter) rest(seen int) {
 	e := x.e
 	w := e.mem.Awaiting
 	x.announce()
 	x.due = false
-	if w.Kind != AwaitAsk && w.Kind != AwaitEvent { // there is nothing to look at: a user ends the wait of another branch
+	// there is nothing to look at: a user ends the wait of another branch
+	if w.Kind != AwaitAsk && w.Kind != AwaitEvent {
 		defer e.task.mayWake(w.Since)()
 	}
 	// A look that had no effect and found nothing new is not worth a record, unless a user waits for it.

@@ -23,8 +23,8 @@ states:
   failed: {terminal: true}
 `
 
-// A process that dies at any record of a wait leaves a run that waits the rest, repeats at most the look in flight, and ends
-// as the unbroken run does.
+// A process that dies at any record of a wait leaves a run that waits the rest, repeats at most the look in
+// flight, and ends as the unbroken run does.
 func TestWaitAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -238,7 +238,8 @@ func (s silent) Run(ctx context.Context, _ string) (fsm.OtherRun, error) {
 	return fsm.OtherRun{}, ctx.Err()
 }
 
-// A server that never answers held its wait for thirty seconds a look, whatever the timeout of the wait or the loop was.
+// A server that never answers held its wait for thirty seconds a look, whatever the timeout of the wait or the
+// loop was.
 func TestWaitForASilentServer(t *testing.T) {
 	for name, c := range map[string]struct {
 		wait          fsm.Await

@@ -103,7 +103,8 @@ func (m *Snapshot) branch(name string) *BranchMemory {
 	return nil
 }
 
-// Inside yields what the current state runs: its sub-loop, with "", or its branches that have not ended, with their names.
+// Inside yields what the current state runs: its sub-loop, with "", or its branches that have not ended, with
+// their names.
 func (m *Snapshot) Inside() iter.Seq2[string, *Child] {
 	return func(yield func(string, *Child) bool) {
 		if m.Child != nil && !yield("", m.Child) {
@@ -122,8 +123,8 @@ func (c *Child) Inline(branch string, around *Snapshot) bool {
 	return branch != "" && c.Name == branch && c.Memory.Loop == around.Loop
 }
 
-// Decided is the verdict of a branch or an item with an action that has ended and is not joined yet, as where the run was stopped
-// in between; "" = it has none. What is decided is not done again.
+// Decided is the verdict of a branch or an item with an action that has ended and is not joined yet, as where
+// the run was stopped in between; "" = it has none. What is decided is not done again.
 func (c *Child) Decided(branch string, around *Snapshot) string {
 	m := c.Memory
 	if !c.Inline(branch, around) || m.Phase != PhasePending || m.Previous == "" || !slices.Contains(BranchVerdicts, m.Current) {
@@ -132,8 +133,9 @@ func (c *Child) Decided(branch string, around *Snapshot) string {
 	return m.Current
 }
 
-// Inner returns the loop that a run of this loop runs inside a state, in that branch or for that item or, where branch is "", as its
-// sub-loop. It is nil for a branch or an item that has an action, or that the loop does not have any more.
+// Inner returns the loop that a run of this loop runs inside a state, in that branch or for that item or, where
+// branch is "", as its sub-loop. It is nil for a branch or an item that has an action, or that the loop does
+// not have any more.
 func (l *Loop) Inner(state, branch string, c *Child, lib Library) (*Loop, error) {
 	if branch == "" {
 		return lib.Loop(c.Name, l)
@@ -144,8 +146,8 @@ func (l *Loop) Inner(state, branch string, c *Child, lib Library) (*Loop, error)
 	return nil, nil
 }
 
-// Ran returns what a state runs inside, "" being its sub-loop: the name of the loop or, for a branch or an item with an action, the loop of
-// one state that it is. Both are missing where the state has no such branch.
+// Ran returns what a state runs inside, "" being its sub-loop: the name of the loop or, for a branch or an item
+// with an action, the loop of one state that it is. Both are missing where the state has no such branch.
 func (l *Loop) Ran(state, branch string) (name string, inline *Loop) {
 	st := branchState(l.States[state], branch)
 	switch {
@@ -157,11 +159,12 @@ func (l *Loop) Ran(state, branch string) (name string, inline *Loop) {
 	return "", inlineLoop(st, l)
 }
 
-// inlineLoop is the loop of one state that a branch with an action is, or an item with one: it ends in a state named by its verdict.
-// What limits the loop around it as a whole is not in it.
+// inlineLoop is the loop of one state that a branch with an action is, or an item with one: it ends in a state
+// named by its verdict. What limits the loop around it as a whole is not in it.
 func inlineLoop(state *State, around *Loop) *Loop {
 	st := *state
-	if st.Next != "" && st.Evaluate == nil { // as ever, no judge is asked what came of a prompt in a state that leads to next
+	// as ever, no judge is asked what came of a prompt in a state that leads to next
+	if st.Next != "" && st.Evaluate == nil {
 		cfg := DefaultEvaluate("exit_code")
 		st.Evaluate = &cfg
 	}
@@ -196,8 +199,8 @@ func inlineLoop(state *State, around *Loop) *Loop {
 // branchSign is in the mark of an action, between the mark of a state with branches and the number of the branch.
 const branchSign = "+"
 
-// OuterMarks returns the marks of the states around an action that run branches, outermost first, from its Outer. The processes of
-// all branches of a state are known by its mark.
+// OuterMarks returns the marks of the states around an action that run branches, outermost first, from its
+// Outer. The processes of all branches of a state are known by its mark.
 func OuterMarks(outer string) (marks []string) {
 	for i := range len(outer) {
 		if strings.HasPrefix(outer[i:], branchSign) {

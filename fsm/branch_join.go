@@ -79,7 +79,8 @@ func (f *fork) leave() decision {
 	return e.joined(f.st, verdict, details)
 }
 
-// wait waits while the run is paused, or ends it because its time is up, and continues with the branches that lack an end.
+// wait waits while the run is paused, or ends it because its time is up, and continues with the branches that
+// lack an end.
 func (f *fork) wait() decision {
 	e := f.e
 	if e.over() && e.loopTimeout() != pass || e.isHeld() && e.held() != pass || e.ending() {

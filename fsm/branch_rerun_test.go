@@ -10,8 +10,8 @@ import (
 	"loops/fsm/value"
 )
 
-// A branch with idempotent: false that was cut short comes to interrupted when the run is resumed, and runs again where a user says so:
-// at once, or after another process has given it that verdict.
+// A branch with idempotent: false that was cut short comes to interrupted when the run is resumed, and runs
+// again where a user says so: at once, or after another process has given it that verdict.
 func TestBranchThatMustNotBeRepeated(t *testing.T) {
 	t.Parallel()
 	const one = `name: one

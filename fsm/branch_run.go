@@ -59,7 +59,8 @@ func (e *Executor) branches(st *State) decision {
 	return f.leave()
 }
 
-// rerunBranches forgets the branches that came to interrupted because they must not be repeated, where a user has them run again.
+// rerunBranches forgets the branches that came to interrupted because they must not be repeated, where a user
+// has them run again.
 func (e *Executor) rerunBranches() {
 	if !e.cfg.Again.Interrupted {
 		return
@@ -95,8 +96,8 @@ func (f *fork) run() {
 	}
 }
 
-// startVisit records when the visit began. A resumed run keeps that; if a former version began it, the branches at work say how long it
-// lasts already.
+// startVisit records when the visit began. A resumed run keeps that; if a former version began it, the branches
+// at work say how long it lasts already.
 func (f *fork) startVisit() {
 	m := f.e.mem
 	if f.st.Timeout <= 0 || m.VisitBegan > 0 {

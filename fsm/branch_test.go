@@ -24,8 +24,8 @@ states:
   failed: {terminal: true}
 `
 
-// A process that dies at any record of branches leaves a run that does what lacks an end, never repeats a branch whose end is on
-// record, and ends as the unbroken run does.
+// A process that dies at any record of branches leaves a run that does what lacks an end, never repeats a
+// branch whose end is on record, and ends as the unbroken run does.
 func TestBranchesAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 	"loops/fsm"
 )
 
-// timedLoop is a loop whose parallel state has a timeout. It ends in late if that was up, and says what came of the branches.
+// timedLoop is a loop whose parallel state has a timeout. It ends in late if that was up, and says what came of
+// the branches.
 func timedLoop(work string) string {
 	return `name: top
 initial: before
@@ -28,15 +29,17 @@ states:
 
 const twoInTurn = "    parallel: {a: {action: sleep 6s}, b: {action: sleep 6s}}\n    max_parallel: 1\n    timeout: 8\n"
 
-// The timeout of a parallel state began again when the run was killed and resumed: two branches of 6 s had 8 s, and came to `yes`. (37 1.7)
+// The timeout of a parallel state began again when the run was killed and resumed: two branches of 6 s had 8 s,
+// and came to `yes`. (37 1.7)
 func TestTimeoutOfBranchesAfterAKill(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		killed, took time.Duration // since the run began, and of the resumed run
 		message      string
 	}{
-		{10500 * time.Millisecond, 2 * time.Second, "yes error the time of the state was up"}, // the record is of 9 s, when b began
-		{4 * time.Second, 8 * time.Second, "yes error the time of the state was up"},          // that of 3 s
+		// the record is of 9 s, when b began
+		{10500 * time.Millisecond, 2 * time.Second, "yes error the time of the state was up"},
+		{4 * time.Second, 8 * time.Second, "yes error the time of the state was up"}, // that of 3 s
 	} {
 		t.Run(fmt.Sprint(c.killed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -81,7 +84,8 @@ func TestTimeoutOfBranchesInAnOldRecord(t *testing.T) {
 		old.VisitBegan = 0
 		begun := time.Now()
 		out, err := fsm.Resume(cfg, old).Run(context.Background())
-		if took := time.Since(begun); err != nil || out.FinalState != "late" || took != 6*time.Second { // a had used 2 s of 8 s
+		// a had used 2 s of 8 s
+		if took := time.Since(begun); err != nil || out.FinalState != "late" || took != 6*time.Second {
 			t.Errorf("the resumed run took %s: %+v, %v", took, out, err)
 		}
 	})

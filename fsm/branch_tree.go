@@ -7,8 +7,9 @@ import (
 	"loops/fsm/value"
 )
 
-// Branches with a work tree: each runs in one of a branch of git of its own, made from what is checked out where the state runs. What
-// the others do there is not seen. When they are joined, the trees stay where something was changed, or are merged in the order of the file.
+// Branches with a work tree: each runs in one of a branch of git of its own, made from what is checked out
+// where the state runs. What the others do there is not seen. When they are joined, the trees stay where
+// something was changed, or are merged in the order of the file.
 
 // treePrefix begins the name of a branch of git that is made for a branch of parallel, as it does for a run.
 const treePrefix = "loops/"
@@ -51,8 +52,8 @@ const (
 	treeCommit = "git_branch"
 )
 
-// gather merges the work trees of branches, or lets them stay. It takes those away in which nothing is left, and from rec what it says
-// of them. It can be done again after it was cut short.
+// gather merges the work trees of branches, or lets them stay. It takes those away in which nothing is left,
+// and from rec what it says of them. It can be done again after it was cut short.
 func (f *fork) gather(rec *value.Map) error {
 	if !f.st.Branches.HasTrees() {
 		return nil
@@ -113,9 +114,9 @@ me=
 git config user.email > /dev/null || me="-c user.name=loops -c user.email=loops@localhost"
 `
 
-// mergeTree commits what is not committed in a tree, merges its branch into what is checked out, and prints the commit. The merge is made
-// beside the checkout, which then only goes forward to it: git takes that up again where it was cut short, and a conflict changes nothing.
-// It needs git 2.38.
+// mergeTree commits what is not committed in a tree, merges its branch into what is checked out, and prints the
+// commit. The merge is made beside the checkout, which then only goes forward to it: git takes that up again
+// where it was cut short, and a conflict changes nothing. It needs git 2.38.
 const mergeTree = `
 if ! finish "$tree" && [ -e "$tree" ]; then
   git -C "$tree" add -A || exit

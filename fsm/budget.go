@@ -194,8 +194,8 @@ func (e *Executor) overrun() (err error) {
 	return err
 }
 
-// inFlight is what the prompts and judges that run now are expected to use of a limit: as much each as those that ended did
-// in the mean, and all that is left while none has ended.
+// inFlight is what the prompts and judges that run now are expected to use of a limit: as much each as those
+// that ended did in the mean, and all that is left while none has ended.
 func (l *limit) inFlight() float64 {
 	n := float64(l.of.asking)
 	switch {
@@ -209,9 +209,9 @@ func (l *limit) inFlight() float64 {
 	return n * l.Spent / float64(l.ended)
 }
 
-// reserve takes from the budgets what a prompt or a judge is expected to use, until settle is called, and sets what it may
-// cost. Where others in flight leave nothing, it waits until one of them has settled, and may have used less. The error is
-// an *overrun, or errHalted.
+// reserve takes from the budgets what a prompt or a judge is expected to use, until settle is called, and sets
+// what it may cost. Where others in flight leave nothing, it waits until one of them has settled, and may have
+// used less. The error is an *overrun, or errHalted.
 func (e *Executor) reserve(a *Action) (settle func(), err error) {
 	for {
 		if err := e.affordable(); err != nil {
@@ -245,8 +245,8 @@ func (e *Executor) nothingLeft() (taken bool) {
 	return taken
 }
 
-// awaitSettled waits until a prompt or a judge of another branch or item has ended, and while the run is paused then. It
-// reports false if the run is to end, or its time is up.
+// awaitSettled waits until a prompt or a judge of another branch or item has ended, and while the run is paused
+// then. It reports false if the run is to end, or its time is up.
 func (e *Executor) awaitSettled() bool {
 	news, up := e.machine.news, e.loopUp
 	if e.mem.Flushing {

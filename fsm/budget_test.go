@@ -39,8 +39,8 @@ func (s *spenders) Run(ctx context.Context, a fsm.Action, _ func(string)) (fsm.R
 	return fsm.Result{Reply: r}, nil
 }
 
-// A budget of one prompt let ten items at once give ten prompts, and the run completed: a budget was looked at, and nothing
-// was taken from it before a prompt had ended.
+// A budget of one prompt let ten items at once give ten prompts, and the run completed: a budget was looked at,
+// and nothing was taken from it before a prompt had ended.
 func TestBudgetIsReserved(t *testing.T) {
 	t.Parallel()
 	const (

@@ -10,8 +10,9 @@ import (
 	"loops/fsm/value"
 )
 
-// A Call is a request over HTTP that a state makes as its action. Its texts may have templates in them, apart from the method and
-// the names of headers. [State.Action] is the method and the address, which is what views show.
+// A Call is a request over HTTP that a state makes as its action. Its texts may have templates in them, apart
+// from the method and the names of headers. [State.Action] is the method and the address, which is what views
+// show.
 type Call struct {
 	Method  string // upper case
 	URL     string
@@ -31,7 +32,9 @@ type Request struct {
 	Headers     []Var
 	Body        string
 	HasBody     bool
-	Secrets     []Var // what was inserted of the environment, by name: it is shown as ${env.NAME} wherever the response or an error has it
+	// what was inserted of the environment, by name: it is shown as ${env.NAME} wherever the response or an
+	// error has it
+	Secrets []Var
 }
 
 // A Response is what came of a [Request] besides the body, which is the output.

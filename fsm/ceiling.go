@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// A CostCeiling limits what all visits to a state may cost together, as little-loops has it: the prompt that exceeds it is the last
-// one, and the run ends as failed. A cost that is not known counts as nothing.
+// A CostCeiling limits what all visits to a state may cost together, as little-loops has it: the prompt that
+// exceeds it is the last one, and the run ends as failed. A cost that is not known counts as nothing.
 type CostCeiling struct {
 	Most *float64 // US dollars; nil = no limit
 	Warn *float64 // US dollars from which on a warning is recorded, once; nil = none
@@ -25,8 +25,8 @@ func (e *Executor) ceiling() *limit {
 	return &limit{e, st.Name, s.Prompts, BudgetLine{Name: ceilingName, Spent: s.CostUSD, Most: *st.CostCeiling.Most}}
 }
 
-// noteCeiling records once of the state that this loop is in that its cost came near its ceiling, and once that a cost is not known.
-// The events are those of the loop that spent.
+// noteCeiling records once of the state that this loop is in that its cost came near its ceiling, and once that
+// a cost is not known. The events are those of the loop that spent.
 func (e *Executor) noteCeiling(spender *Executor) {
 	st := e.cfg.Loop.States[e.mem.Current]
 	if st == nil || st.CostCeiling == nil {

@@ -114,8 +114,8 @@ func (m *Snapshot) reentries() int {
 	return n
 }
 
-// countEntry counts the entry of Current. It is called where nothing can keep the run from entering the state any more, so that an
-// entry that a limit put off is counted once.
+// countEntry counts the entry of Current. It is called where nothing can keep the run from entering the state
+// any more, so that an entry that a limit put off is counted once.
 func (m *Snapshot) countEntry() {
 	n := m.reentries()
 	if m.Previous == m.Current && m.Spared == m.Current {
@@ -239,8 +239,8 @@ func (e *Executor) passCap() result {
 	return e.stateExists()
 }
 
-// loopTimeout ends a run that took too long, or a branch or an item of one. A shell state that was announced but not entered still acts
-// once, without being judged.
+// loopTimeout ends a run that took too long, or a branch or an item of one. A shell state that was announced
+// but not entered still acts once, without being judged.
 func (e *Executor) loopTimeout() result {
 	e.raiseLimits()
 	m, l := e.mem, e.cfg.Loop

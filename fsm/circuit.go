@@ -11,8 +11,8 @@ type Circuit interface {
 	Limited(host string, until time.Time) error
 	// Answered notes that a host answered what it was asked at that time: what was noted of it before is over.
 	Answered(host string, asked time.Time) error
-	// Refused returns which host refused ("" = it is not known) and until when no run should ask it. The time is zero, or
-	// past, if host may be asked. An unknown host on either side may be the same.
+	// Refused returns which host refused ("" = it is not known) and until when no run should ask it. The time
+	// is zero, or past, if host may be asked. An unknown host on either side may be the same.
 	Refused(host string) (by string, until time.Time)
 }
 

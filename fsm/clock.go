@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A clock counts used time: how long a loop ran, in all segments, without pauses. It uses Go's monotonic clock, which stops
-// while the machine sleeps.
+// A clock counts used time: how long a loop ran, in all segments, without pauses. It uses Go's monotonic clock,
+// which stops while the machine sleeps.
 type clock struct {
 	used  time.Duration // before since
 	since time.Time     // the clock runs since then; zero = it is stopped
@@ -33,8 +33,8 @@ func (c *clock) set(running bool, now time.Time) {
 // elapsed returns the used time of the loop.
 func (e *Executor) elapsed() time.Duration { return e.clock.read(e.now()) }
 
-// stopClock stops the clock of the loop while it waits for a user or for money, and with it the clocks of the loops around it, unless
-// another of their tasks is at work. start ends that.
+// stopClock stops the clock of the loop while it waits for a user or for money, and with it the clocks of the
+// loops around it, unless another of their tasks is at work. start ends that.
 func (e *Executor) stopClock() (start func()) {
 	was := e.stopped
 	e.stopped = true
@@ -70,8 +70,9 @@ func (e *Executor) standsStill() bool {
 	return true
 }
 
-// limiting yields the loops whose timeout holds for this one: itself, and those around it that run it as a branch or an item, whose time may be
-// up first, because the clock of a member stands still while others are at work. A sub-loop has what is left of the loop around it as its own.
+// limiting yields the loops whose timeout holds for this one: itself, and those around it that run it as a
+// branch or an item, whose time may be up first, because the clock of a member stands still while others are at
+// work. A sub-loop has what is left of the loop around it as its own.
 func (e *Executor) limiting() iter.Seq[*Executor] {
 	return func(yield func(*Executor) bool) {
 		for x, member := e, true; x != nil; x, member = x.parent, x.branch != "" {
@@ -98,7 +99,8 @@ func (e *Executor) over() bool {
 	return false
 }
 
-// loopUp returns in how long the time of the loop is up, or that of a loop that it is a branch or an item of. A clock that stands still limits nothing.
+// loopUp returns in how long the time of the loop is up, or that of a loop that it is a branch or an item of. A
+// clock that stands still limits nothing.
 func (e *Executor) loopUp() (left time.Duration, limited bool) {
 	for x := range e.limiting() {
 		if up := x.cfg.Loop.Timeout - x.elapsed() + time.Millisecond; !x.clock.since.IsZero() && (!limited || up < left) {

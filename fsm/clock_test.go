@@ -92,8 +92,8 @@ func loadLoops(t *testing.T, texts ...string) (*fsm.Loop, shelf) {
 	return first, library
 }
 
-// A run was paused while one branch waited for that and another one ended. After `unpause` the clock of the run was 292 years off: no limit
-// fired any more, and the record could not be read. (37 1.1)
+// A run was paused while one branch waited for that and another one ended. After `unpause` the clock of the run
+// was 292 years off: no limit fired any more, and the record could not be read. (37 1.1)
 func TestPauseBesideATaskThatEnds(t *testing.T) {
 	t.Parallel()
 	const (
@@ -141,8 +141,8 @@ func TestPauseBesideATaskThatEnds(t *testing.T) {
 	}
 }
 
-// An item whose wait was over used the time of the run while it waited for its place, which an item had that waited for money: the run
-// ended by its timeout, and nothing had been at work.
+// An item whose wait was over used the time of the run while it waited for its place, which an item had that
+// waited for money: the run ended by its timeout, and nothing had been at work.
 func TestWaitingForAPlaceUsesNoTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,7 +160,8 @@ func TestWaitingForAPlaceUsesNoTime(t *testing.T) {
 	})
 }
 
-// The time of a run was up, and a branch that had waited for money beside another one began again and again, for as long as it had waited.
+// The time of a run was up, and a branch that had waited for money beside another one began again and again,
+// for as long as it had waited.
 func TestTimeoutBesideABranchThatStoodStill(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +182,8 @@ func TestTimeoutBesideABranchThatStoodStill(t *testing.T) {
 	})
 }
 
-// A branch was cut by the timeout of its run while another one acted on; the run was extended meanwhile, and ended as interrupted.
+// A branch was cut by the timeout of its run while another one acted on; the run was extended meanwhile, and
+// ended as interrupted.
 func TestExtendAfterABranchWasCut(t *testing.T) {
 	t.Parallel()
 	for name, work := range map[string]string{

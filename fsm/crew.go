@@ -7,8 +7,8 @@ import (
 	"loops/fsm/value"
 )
 
-// A crew is what a state runs side by side: the branches of parallel, or the items of for_each that have a memory of their own. Each
-// member is an executor that is a task of its own.
+// A crew is what a state runs side by side: the branches of parallel, or the items of for_each that have a
+// memory of their own. Each member is an executor that is a task of its own.
 type crew struct {
 	e       *Executor
 	st      *State
@@ -17,7 +17,9 @@ type crew struct {
 	hands   bool      // a member hands over
 	cut     bool      // a member ended that continues when the run does
 	handoff string    // payload
-	refused *Outcome  // of the first member whose host does not answer, permanently (D29) or for its rate limit; nil = none had one
+	// of the first member whose host does not answer, permanently (D29) or for its rate limit; nil = none had
+	// one
+	refused *Outcome
 
 	most    int  // items at work at once, where they share slots
 	busy    int  // slots that are taken
@@ -146,13 +148,14 @@ func (c *crew) came(r *member) int {
 	return memberOver
 }
 
-// goesOn reports whether a member that was cut short continues now: its time was up, and the run has more of it since then.
+// goesOn reports whether a member that was cut short continues now: its time was up, and the run has more of it
+// since then.
 func (c *crew) goesOn() bool {
 	return c.cut && !c.e.draining() && !c.e.root().stopping
 }
 
-// memberTime is how long a member may take in all: what it took and what is left of our time, and a loop not more than its own
-// limit and that of the state; 0 = as long as it likes.
+// memberTime is how long a member may take in all: what it took and what is left of our time, and a loop not
+// more than its own limit and that of the state; 0 = as long as it likes.
 func (e *Executor) memberTime(c *Child, st *State, loop *Loop) time.Duration {
 	ours := time.Duration(0)
 	if all := e.cfg.Loop.Timeout; all > 0 {
@@ -248,7 +251,8 @@ func (e *Executor) captured() *value.Map {
 	return all
 }
 
-// A slot is one of the places for items that are at work at once. It is given back while the item waits for time, an event or a person.
+// A slot is one of the places for items that are at work at once. It is given back while the item waits for
+// time, an event or a person.
 type slot struct {
 	crew *crew
 	held bool
@@ -280,7 +284,8 @@ func (e *Executor) rests() {
 	}
 }
 
-// regain takes a slot again after a wait, as soon as one is free, and reports whether it did. Items that have not begun come behind.
+// regain takes a slot again after a wait, as soon as one is free, and reports whether it did. Items that have
+// not begun come behind.
 func (e *Executor) regain() bool {
 	s := e.slotAround()
 	if s == nil || s.held {

@@ -9,7 +9,8 @@ import (
 	"loops/fsm"
 )
 
-// The timeout of a branch or an item that runs a loop ends what is in flight inside it; the timeout of the loop itself lets that end.
+// The timeout of a branch or an item that runs a loop ends what is in flight inside it; the timeout of the loop
+// itself lets that end.
 func TestTimeoutOfABranchOrAnItemWithALoop(t *testing.T) {
 	t.Parallel()
 	loopOf := func(keys, action string) string {

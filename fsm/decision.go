@@ -38,8 +38,8 @@ func (e *Executor) exception(st *State, err error) decision {
 	if errors.Is(err, errHalted) || errors.Is(err, ErrScarce) || e.machine.broken != nil {
 		return decision{halted: true}
 	}
-	// What the run remembered as it came here is on record then, as if the action had been started: when the cause is fixed,
-	// the run can be forked here.
+	// What the run remembered as it came here is on record then, as if the action had been started: when the
+	// cause is fixed, the run can be forked here.
 	if m := e.mem; m.Phase == PhaseActing && m.Attempt == 0 && acts(st) && !(e.record(false) && e.settle()) {
 		return decision{halted: true}
 	}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A driver is the side of a run that has goroutines and timers: it tells the machine what happened, and does what the machine has begun.
+// A driver is the side of a run that has goroutines and timers: it tells the machine what happened, and does
+// what the machine has begun.
 type driver struct {
 	machine *machine
 	cfg     *Config
@@ -76,7 +77,8 @@ func (d *driver) next(changed <-chan struct{}) (in input) {
 	if d.cfg.Held != nil {
 		held = d.cfg.Held()
 	}
-	if len(in.done) > 0 || (d.cfg.Held != nil || m.broken != nil) && m.ready() { // it was released since the machine asked, or it is broken
+	// it was released since the machine asked, or it is broken
+	if len(in.done) > 0 || (d.cfg.Held != nil || m.broken != nil) && m.ready() {
 		return in
 	}
 	if m.life.ended() == nil {
@@ -185,7 +187,8 @@ func (d *driver) take(in *input, x *effect) {
 	}
 }
 
-// call has f called on the side of the machine, by an effect that is being done, and what it emits recorded. It returns when that was done.
+// call has f called on the side of the machine, by an effect that is being done, and what it emits recorded. It
+// returns when that was done.
 func (d *driver) call(f func()) {
 	now := func() {
 		d.machine.now = time.Now()
@@ -204,7 +207,8 @@ func (d *driver) call(f func()) {
 	<-done
 }
 
-// record has recorded what the machine wants to be. If that fails the machine is broken, and all that is being done is ended.
+// record has recorded what the machine wants to be. If that fails the machine is broken, and all that is being
+// done is ended.
 func (d *driver) record() {
 	m, b := d.machine, &d.machine.out
 	if m.broken == nil && (len(b.Events) > 0 || b.Snapshot != nil || b.Checkpoint) {
@@ -213,7 +217,8 @@ func (d *driver) record() {
 			err = b.Snapshot.verify()
 		}
 		if err == nil {
-			err = d.cfg.Recorder.Record(context.WithoutCancel(d.ctx), b) // a stop must not keep the end of the run from being recorded
+			// a stop must not keep the end of the run from being recorded
+			err = d.cfg.Recorder.Record(context.WithoutCancel(d.ctx), b)
 		}
 		if m.broken = err; err == nil {
 			d.observe(b.Events)

@@ -82,7 +82,8 @@ states:
   done: {terminal: true}
 `
 
-// A pause is asked for while the end of the other branch is being recorded: the wait must show it (and its clock must stop).
+// A pause is asked for while the end of the other branch is being recorded: the wait must show it (and its
+// clock must stop).
 func TestPauseWhileAnotherBranchEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -96,7 +97,8 @@ func TestPauseWhileAnotherBranchEnds(t *testing.T) {
 		asked := time.Duration(0)
 		begin := time.Now()
 		cfg.Observe = func(ev fsm.Event) {
-			if ev.Kind == fsm.EventActionComplete && held == nil && asked == 0 { // the driver is between step and select
+			// the driver is between step and select
+			if ev.Kind == fsm.EventActionComplete && held == nil && asked == 0 {
 				held, asked = make(chan struct{}), time.Since(begin)
 				b.ring()
 			}
@@ -151,7 +153,8 @@ states:
   b: {terminal: true}
 `
 
-// A prompt that is flushed at a cap waits for what another prompt in flight leaves; meanwhile the time of the run is up.
+// A prompt that is flushed at a cap waits for what another prompt in flight leaves; meanwhile the time of the
+// run is up.
 func TestLastPromptWaitsBeyondTheTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +220,8 @@ states:
   failed: {terminal: true, failure: true}
 `
 
-// All items fail to begin: what the run remembered when it began the list is on record, so that the items can be done again in a fork.
+// All items fail to begin: what the run remembered when it began the list is on record, so that the items can
+// be done again in a fork.
 func TestListThatFailsAtOnceIsOnRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 	"loops/fsm/value"
 )
 
-// An Each has the action of a state done once for each item of a list. Exactly one of Glob, Command, Text and List is set.
+// An Each has the action of a state done once for each item of a list. Exactly one of Glob, Command, Text and
+// List is set.
 type Each struct {
 	Glob    string // pattern of paths, templates in it replaced, whose values are literal; see Files.Glob
 	Command string // template; a bash script that prints the items
@@ -79,8 +80,8 @@ func (s *Snapshot) List() *Items {
 	return nil
 }
 
-// each works on a list: its items begin in order, and each end is on record before another item takes its place. A resumed run
-// does what lacks an end.
+// each works on a list: its items begin in order, and each end is on record before another item takes its
+// place. A resumed run does what lacks an end.
 func (e *Executor) each(st *State) decision {
 	m := e.mem
 	if e.cfg.Verdict != nil {
@@ -172,8 +173,8 @@ func (e *Executor) eachJudged(st *State, verdict string, res Result, details, re
 	return decision{target: target}
 }
 
-// followedItems is the verdict whose key a state with for_each follows: partial goes where no does, unless the state has a key
-// for it.
+// followedItems is the verdict whose key a state with for_each follows: partial goes where no does, unless the
+// state has a key for it.
 func followedItems(st *State, verdict string) string {
 	if verdict == ItemsPartial && !declaresVerdict(st, verdict) && (st.Route == nil || st.Route.Default == "") {
 		return "no"
@@ -267,7 +268,8 @@ var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]
 // backslash makes the backslashes of a pattern stand for themselves.
 var backslash = strings.NewReplacer(`\`, `\\`)
 
-// matches returns the paths that a pattern means. What its templates insert is literal. It may take as long as a script.
+// matches returns the paths that a pattern means. What its templates insert is literal. It may take as long as
+// a script.
 func (e *Executor) matches(st *State, scope *expr.Scope) (names []string, err error) {
 	glob, err := expr.ExpandEach(st.Each.Glob, scope, backslash.Replace, literal.Replace)
 	if err != nil {
@@ -362,8 +364,8 @@ func (r *round) itemVars(i int) []Var {
 	}
 }
 
-// A HistoryError says that the history of a run cannot be read, so that it is not known what has come of the items of its list. Run
-// returns it, and the run can only begin that state anew.
+// A HistoryError says that the history of a run cannot be read, so that it is not known what has come of the
+// items of its list. Run returns it, and the run can only begin that state anew.
 type HistoryError struct{ Err error }
 
 func (e *HistoryError) Error() string {

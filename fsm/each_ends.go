@@ -37,8 +37,8 @@ func (x itemEnd) over() bool { return x != itemOpen && x != itemBegun }
 // endsEvery is how many items end before the memory takes them in, where the configuration does not say.
 const endsEvery = 250
 
-// endsLatest is after how long the memory takes in what has ended, however few these are: what a run of slow items took is to count although its
-// process dies.
+// endsLatest is after how long the memory takes in what has ended, however few these are: what a run of slow
+// items took is to count although its process dies.
 const endsLatest = time.Second
 
 // endsChunk is how many items one entry of the ends on record covers. A change rewrites its entry only.

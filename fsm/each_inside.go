@@ -9,9 +9,9 @@ import (
 	"loops/fsm/value"
 )
 
-// What the machine remembers of a list whose items are more than a shell script, each a prompt, a loop, a wait or a question: those
-// that have begun and not ended are among the branches of the memory, each under the name of its item and try. A resumed run continues
-// inside them. What ended is reported as for any other item.
+// What the machine remembers of a list whose items are more than a shell script, each a prompt, a loop, a wait
+// or a question: those that have begun and not ended are among the branches of the memory, each under the name
+// of its item and try. A resumed run continues inside them. What ended is reported as for any other item.
 
 // inside reports whether each item of the state has a memory of its own.
 func (x *Each) inside(st *State) bool {
@@ -195,7 +195,8 @@ func (r *round) admit(i, try int, m *BranchMemory) (*BranchMemory, *Loop, error)
 	return m, loop, err
 }
 
-// dismiss forgets what the machine remembers of an item. A list that was recorded is not changed: another one takes its place.
+// dismiss forgets what the machine remembers of an item. A list that was recorded is not changed: another one
+// takes its place.
 func (r *round) dismiss(m *BranchMemory) {
 	r.e.mem.Branches = slices.DeleteFunc(slices.Clone(r.e.mem.Branches), func(b *BranchMemory) bool { return b.Name == m.Name })
 }
@@ -216,8 +217,8 @@ func (r *round) left(d *member) {
 	}
 }
 
-// settleInside notes how a try of an item ended, and begins the next one where there is one: an item at work has all its tries, also where
-// nothing more is to begin.
+// settleInside notes how a try of an item ended, and begins the next one where there is one: an item at work
+// has all its tries, also where nothing more is to begin.
 func (r *round) settleInside(i int, m *BranchMemory) error {
 	e, o := r.e, m.Child.Memory.Outcome
 	if !e.detach(r.st, m.Child) {

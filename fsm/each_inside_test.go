@@ -40,8 +40,8 @@ states:
   failed: {terminal: true, failure: true}
 `
 
-// A process that dies at any record of a list of loops leaves a run that continues inside the items that had begun, does no action again
-// whose result was followed, and ends as the unbroken run does.
+// A process that dies at any record of a list of loops leaves a run that continues inside the items that had
+// begun, does no action again whose result was followed, and ends as the unbroken run does.
 func TestLoopsOfAListAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"loops/fsm/value"
 )
 
-// Items are what the machine remembers of the list that its state works on. They never change after they were recorded: others take their
-// place. Which items have ended is in Ends, and in the events behind Through.
+// Items are what the machine remembers of the list that its state works on. They never change after they were
+// recorded: others take their place. Which items have ended is in Ends, and in the events behind Through.
 type Items struct {
 	State   string
 	Step    int    // that entered the state
@@ -25,7 +25,8 @@ type Items struct {
 	Starts  map[string]int    // how often items that have not ended were started; see encodeStarts
 }
 
-// A roll is a list on record. An item is read when it is wanted, so that a long list takes little more memory than its text.
+// A roll is a list on record. An item is read when it is wanted, so that a long list takes little more memory
+// than its text.
 type roll struct {
 	text string
 	at   []uint32 // where in text each item begins, and where the list ends
@@ -147,7 +148,8 @@ func (l *roll) name(e *Executor, st *State) error {
 // distinct reports whether no text of an item comes again. It may report false where none does.
 func (l *roll) distinct() bool {
 	seed, mask := maphash.MakeSeed(), 1<<bits.Len(uint(2*l.count()))-1
-	sums := make([]uint64, mask+1) // of the texts so far, each at the first free place behind the one that it says; 0 = free
+	// of the texts so far, each at the first free place behind the one that it says; 0 = free
+	sums := make([]uint64, mask+1)
 	for i := range l.count() {
 		sum := max(1, maphash.String(seed, l.itemText(i)))
 		at := int(sum) & mask

@@ -73,7 +73,8 @@ func itemsText(items []string) string {
 	return text
 }
 
-// keepResults writes the whole list into a file, which rec then names, and returns how long it is. A run without a folder has no file.
+// keepResults writes the whole list into a file, which rec then names, and returns how long it is. A run
+// without a folder has no file.
 func (r *round) keepResults(rec *value.Map) (size int64, err error) {
 	e, m := r.e, r.e.mem
 	dir, _ := m.Context.Value("run_dir").(string)
@@ -120,8 +121,8 @@ func (c *counted) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// writeResults writes the JSON list of the results, in the order of the items, one a line. Only those that ended before one that is before
-// them are held in memory.
+// writeResults writes the JSON list of the results, in the order of the items, one a line. Only those that
+// ended before one that is before them are held in memory.
 func (r *round) writeResults(w io.Writer) error {
 	out := &inOrder{w: w, held: map[int]string{}}
 	if r.entries != nil {
@@ -167,8 +168,8 @@ func (r *round) writeResults(w io.Writer) error {
 // endsItem reports whether an event has the result of an item.
 func endsItem(ev Event) bool { return ev.Kind == EventItemEnd || ev.Kind == EventItemTaken }
 
-// holding finds out which of all ends in the history holds for each item, by their order from 1 on: an item that was done again has several,
-// and one without an end none.
+// holding finds out which of all ends in the history holds for each item, by their order from 1 on: an item
+// that was done again has several, and one without an end none.
 func (r *round) holding() ([]uint32, error) {
 	holds, ends, n := make([]uint32, len(r.ends)), make([]itemEnd, len(r.ends)), uint32(0)
 	for ev, err := range r.e.machine.driver.history(r.e.mem.Items.Since) {

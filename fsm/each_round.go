@@ -56,7 +56,8 @@ func newRound(e *Executor, st *State) (*round, error) {
 	return r, nil
 }
 
-// recall finds out which items have ended: from the memory, and from the history behind the events that the memory has taken in.
+// recall finds out which items have ended: from the memory, and from the history behind the events that the
+// memory has taken in.
 func (r *round) recall() error {
 	from := r.e.mem.Items
 	if err := decodeEnds(from.Ends, from.Step, r.ends); err != nil {
@@ -110,7 +111,8 @@ func (r *round) own(ev Event) bool {
 	return ev.Depth == r.e.depth && branch == r.path
 }
 
-// run works until nothing more is to be done here. It reports true if the state is left for another reason than its verdict.
+// run works until nothing more is to be done here. It reports true if the state is left for another reason than
+// its verdict.
 func (r *round) run() (decision, bool) {
 	e := r.e
 	for {
@@ -335,8 +337,9 @@ func shortKey(key string) string {
 	return key
 }
 
-// save has the events so far made durable before anything is started. The memory takes in the ends of items, and with them how long the run took, only when there are many
-// that it does not have, or some for long: until then they are in the history alone, and the memory has not changed.
+// save has the events so far made durable before anything is started. The memory takes in the ends of items,
+// and with them how long the run took, only when there are many that it does not have, or some for long: until
+// then they are in the history alone, and the memory has not changed.
 func (r *round) save() bool {
 	e := r.e
 	if e.machine.broken == nil && r.due() {
@@ -355,7 +358,8 @@ func (r *round) due() bool {
 	return r.fresh >= every || r.fresh > 0 && r.e.now().Sub(r.kept) >= endsLatest
 }
 
-// save has the events so far made durable before anything is started, without the memory, which has not changed. It reports whether something can be recorded.
+// save has the events so far made durable before anything is started, without the memory, which has not
+// changed. It reports whether something can be recorded.
 func (e *Executor) save() bool {
 	if e.machine.broken != nil {
 		return false

@@ -62,8 +62,8 @@ states:
   done: {terminal: true}
 `
 
-// An item is told which start of it this is, however often the run was resumed before the item began: after a stop, a kill, and
-// where its failed items are done again.
+// An item is told which start of it this is, however often the run was resumed before the item began: after a
+// stop, a kill, and where its failed items are done again.
 func TestAnItemIsToldItsOwnStart(t *testing.T) {
 	t.Parallel()
 	type part struct {
@@ -139,8 +139,8 @@ func TestATryOfAnItemIsToldItsStart(t *testing.T) {
 	}
 }
 
-// A process that dies at any record of a list, and again when the run is resumed, leaves a run that tells each item how many of its
-// starts are on record.
+// A process that dies at any record of a list, and again when the run is resumed, leaves a run that tells each
+// item how many of its starts are on record.
 func TestStartsOfItemsAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,8 @@ func (w *workers) Run(ctx context.Context, a fsm.Action, _ func(string)) (fsm.Re
 	w.now++
 	w.top = max(w.top, w.now)
 	w.mu.Unlock()
-	testenv.Pass(time.Millisecond + time.Duration(a.Text[0]-'a')*100*time.Microsecond) // the work of an item; no two end at once
+	// the work of an item; no two end at once
+	testenv.Pass(time.Millisecond + time.Duration(a.Text[0]-'a')*100*time.Microsecond)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.now--
@@ -94,8 +95,8 @@ states:
   failed: {terminal: true}
 `
 
-// A process that dies at any record of a list leaves a run that does what lacks an end, repeats at most what was at work, and
-// ends as the unbroken run does.
+// A process that dies at any record of a list leaves a run that does what lacks an end, repeats at most what
+// was at work, and ends as the unbroken run does.
 func TestListAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -173,8 +174,8 @@ func TestListAtEveryLostRecord(t *testing.T) {
 	})
 }
 
-// The items that a memory has taken in as failed, or as cut short, are done again where that is asked for, and no others; and what one that
-// was done again comes to is what the list of results has.
+// The items that a memory has taken in as failed, or as cut short, are done again where that is asked for, and
+// no others; and what one that was done again comes to is what the list of results has.
 func TestItemsAgainFromTheMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

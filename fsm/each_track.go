@@ -19,8 +19,8 @@ type ListRecord struct {
 	seqs []uint64 // of the event with the result of each item; 0 = it has none
 }
 
-// Taken returns how many items a fork takes over: those that came to yes, and those that were cut short and must not be repeated,
-// unless rerun is set.
+// Taken returns how many items a fork takes over: those that came to yes, and those that were cut short and
+// must not be repeated, unless rerun is set.
 func (l *ListRecord) Taken(rerun bool) (n int) {
 	for _, end := range l.ends {
 		if takenOver(end, rerun) {
@@ -47,7 +47,8 @@ func (l *ListRecord) From(rerun bool) (first uint64) {
 	return first
 }
 
-// Takes returns the result of an item that a fork takes over as an event of the fork. It reports false for any other event.
+// Takes returns the result of an item that a fork takes over as an event of the fork. It reports false for any
+// other event.
 func (l *ListRecord) Takes(ev Event, rerun bool) (Event, bool) {
 	if !endsItem(ev) {
 		return ev, false
@@ -82,8 +83,9 @@ func (l *ListRecord) add(ev Event) {
 	}
 }
 
-// A ListTrack finds the lists of the step that a run is in, from its events, those of sub-loops and branches included. Lists inside an
-// item are left out: a fork does such an item again, or takes it over. The zero ListTrack is ready.
+// A ListTrack finds the lists of the step that a run is in, from its events, those of sub-loops and branches
+// included. Lists inside an item are left out: a fork does such an item again, or takes it over. The zero
+// ListTrack is ready.
 type ListTrack struct {
 	lists []*ListRecord
 	sides int
@@ -150,8 +152,8 @@ func (t *ListTrack) at(depth int, branch string) *ListRecord {
 	return nil
 }
 
-// Failed returns the newest list of the step with an item that did not come to yes, and of branches beside it each one's newest, in
-// the order in which they began; nil = there is none.
+// Failed returns the newest list of the step with an item that did not come to yes, and of branches beside it
+// each one's newest, in the order in which they began; nil = there is none.
 func (t *ListTrack) Failed() (lists []*ListRecord) {
 	for _, l := range slices.Backward(t.lists) {
 		if l.Begun == 0 || l.Good() == l.Count {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// visits returns how often the current state was entered: each transition to it was counted, and where a run begins, or a cap sends
-// it, there is none.
+// visits returns how often the current state was entered: each transition to it was counted, and where a run
+// begins, or a cap sends it, there is none.
 func (e *Executor) visits() int {
 	m, l, n := e.mem, e.cfg.Loop, 0
 	for edge, times := range m.Edges.All() {

@@ -59,8 +59,8 @@ var evaluators = map[string]evaluator{
 	"llm_structured":      {judge: judgeModel, anyExit: true},
 }
 
-// Judge answers an evaluate block from the evidence. It also returns what the evaluator remembers until the next visit of
-// the state, which is ev.Memory for evaluators that remember nothing.
+// Judge answers an evaluate block from the evidence. It also returns what the evaluator remembers until the
+// next visit of the state, which is ev.Memory for evaluators that remember nothing.
 //
 // An error is an exception in the sense of the language: there is no verdict, the state goes to on_error. It is
 // a [*Question] where a model has to be asked.
@@ -114,8 +114,8 @@ func judgeExitCode(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	return verdict(name, "exit_code", int64(ev.ExitCode)), nil
 }
 
-// ExitCodes returns the exit codes that an exit_code evaluator takes for yes and for no; every other is an error. What is set for
-// one wins over what the other is when nothing is set.
+// ExitCodes returns the exit codes that an exit_code evaluator takes for yes and for no; every other is an
+// error. What is set for one wins over what the other is when nothing is set.
 func (c *Evaluate) ExitCodes() (yes, no []int) {
 	if c.Yes == nil && c.No == nil {
 		return plainYes, plainNo
@@ -139,7 +139,8 @@ func (c *Evaluate) ExitCodes() (yes, no []int) {
 // What exit codes mean where nothing is set.
 var plainYes, plainNo = []int{0}, []int{1}
 
-// EvaluateLearning is the type of a learning state whose targets are known only when it is entered. No file can name it.
+// EvaluateLearning is the type of a learning state whose targets are known only when it is entered. No file can
+// name it.
 const EvaluateLearning = "learning"
 
 // judgeLearning has nothing to object where a list with commas has no items. Of what is on it nothing is proven here.

@@ -5,7 +5,8 @@ import (
 	"loops/fsm/value"
 )
 
-// judgeJQ says yes where the last value that the program yields for the JSON output is neither false nor null, as jq -e does.
+// judgeJQ says yes where the last value that the program yields for the JSON output is neither false nor null,
+// as jq -e does.
 func judgeJQ(cfg *Evaluate, ev Evidence, _ *Repeat) (Verdict, error) {
 	doc, err := expr.ReadJSON(ev.Output)
 	if err != nil {

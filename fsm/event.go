@@ -41,9 +41,9 @@ func reservedField(key string) bool {
 	return key == "event" || key == "ts" || key == "seq" || key == "depth"
 }
 
-// ParseEvent reads what [Event.AppendJSON] writes, and the lines of older files: a missing seq is 0, a missing or
-// malformed time is the zero time, unknown fields are kept in order. A line that is no JSON object with an event name is
-// an error.
+// ParseEvent reads what [Event.AppendJSON] writes, and the lines of older files: a missing seq is 0, a missing
+// or malformed time is the zero time, unknown fields are kept in order. A line that is no JSON object with an
+// event name is an error.
 func ParseEvent(line []byte) (Event, error) {
 	v, err := value.ParseJSON(line)
 	if err != nil {

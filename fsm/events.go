@@ -1,71 +1,103 @@
 package fsm
 
-// The kinds of event in the history of a run, and the fields that an event of each kind has. Fields in brackets are there
-// only where they apply. The values are those of history files: they never change.
+// The kinds of event in the history of a run, and the fields that an event of each kind has. Fields in brackets
+// are there only where they apply. The values are those of history files: they never change.
 const (
-	EventLoopStart    = "loop_start"    // loop; of a fork also from_state, iteration, forked_from [head_sha, branch, worktree_digest, loop_yaml_path, loop_yaml_sha256]
-	EventLoopResume   = "loop_resume"   // loop, from_state, iteration [from_handoff, continuation_prompt] [what loop_start has of files]
-	EventLoopComplete = "loop_complete" // final_state, iterations, terminated_by, failure_terminal [error, source] [message] [ignored_failures] [merge, merge_error] [by: who stopped it] [worktree_digest]
-	EventStateEnter   = "state_enter"   // state, iteration, iteration_count [flushed, resumed]
-	EventRoute        = "route"         // from, to [reason]: the next state is chosen
-	EventCheckpoint   = "checkpoint"    // nothing: a line for memory to stand on, written by a store
-	EventNote         = "note"          // state, message or note [wait and its times; address, choices, who; judges]: what users may want to know
-	EventWarning      = "warning"       // state, message: something went wrong that does not stop the run
+	// loop; of a fork also from_state, iteration, forked_from [head_sha, branch, worktree_digest,
+	// loop_yaml_path, loop_yaml_sha256]
+	EventLoopStart = "loop_start"
+	// loop, from_state, iteration [from_handoff, continuation_prompt] [what loop_start has of files]
+	EventLoopResume = "loop_resume"
+	// final_state, iterations, terminated_by, failure_terminal [error, source] [message] [ignored_failures]
+	// [merge, merge_error] [by: who stopped it] [worktree_digest]
+	EventLoopComplete = "loop_complete"
+	EventStateEnter   = "state_enter" // state, iteration, iteration_count [flushed, resumed]
+	EventRoute        = "route"       // from, to [reason]: the next state is chosen
+	EventCheckpoint   = "checkpoint"  // nothing: a line for memory to stand on, written by a store
+	// state, message or note [wait and its times; address, choices, who; judges]: what users may want to know
+	EventNote    = "note"
+	EventWarning = "warning" // state, message: something went wrong that does not stop the run
 
-	EventActionStart       = "action_start"       // action, is_prompt: durable before the action is started
-	EventActionOutput      = "action_output"      // line: of standard output
-	EventActionComplete    = "action_complete"    // exit_code, duration_ms, previews [what was cut; status of a request; of a prompt: usage, host, session, cost]
-	EventActionError       = "action_error"       // state, error [route, source]; without route the action was not started
-	EventActionInterrupted = "action_interrupted" // state, attempt, next: it was cut short, and on_interrupted says where to go
-	EventActionKilled      = "action_killed"      // state, duration_ms, and of the prompt: usage, host, session, cost
-	EventPromptSizeWarn    = "prompt_size_warn"   // loop, state, size, threshold, est_tokens
-	EventMessagesAppend    = "messages_append"    // message, state: append_to_messages
-	EventSet               = "context_set"        // state, values: what the state gave the context
+	EventActionStart  = "action_start"  // action, is_prompt: durable before the action is started
+	EventActionOutput = "action_output" // line: of standard output
+	// exit_code, duration_ms, previews [what was cut; status of a request; of a prompt: usage, host, session,
+	// cost]
+	EventActionComplete = "action_complete"
+	// state, error [route, source]; without route the action was not started
+	EventActionError = "action_error"
+	// state, attempt, next: it was cut short, and on_interrupted says where to go
+	EventActionInterrupted = "action_interrupted"
+	EventActionKilled      = "action_killed"    // state, duration_ms, and of the prompt: usage, host, session, cost
+	EventPromptSizeWarn    = "prompt_size_warn" // loop, state, size, threshold, est_tokens
+	EventMessagesAppend    = "messages_append"  // message, state: append_to_messages
+	EventSet               = "context_set"      // state, values: what the state gave the context
 
-	EventWaitCheck = "wait_check" // state, check, seen, next_check [exit_code, duration_ms]: a look at what the state waits for; not each one
+	// state, check, seen, next_check [exit_code, duration_ms]: a look at what the state waits for; not each one
+	EventWaitCheck = "wait_check"
 
 	EventHumanRequested = "human_approval_requested" // state, question, choices [fields, who, until]: a person is asked
 	EventHumanResponse  = "human_response"           // state, response, by, number [fields]: and answered
-	EventHumanVote      = "human_vote"               // state, response, by, number, standing: an answer to a question that needs several
-	EventHumanReminded  = "human_reminded"           // state, question, choices, number, since [who, until]: an open question is reminded of
-	EventHumanEscalated = "human_escalated"          // state, question, choices, to, since [who, until]: others are told of an open question
-	EventBranchesStart  = "branches_start"           // state, branches, max_parallel [resumed]: the state begins with its branches, or continues with them
-	EventBranchStart    = "branch_start"             // branch: durable before anything of the branch is done
-	EventBranchEnd      = "branch_end"               // branch, verdict, done, branches [exit_code, error]
-	EventItemsStart     = "items_start"              // state, items, parallel [pattern, done, failed, resumed]: the state begins with a list, or continues with it
-	EventItemStart      = "item_start"               // item, key: durable before the item's action is started
-	EventItemEnd        = "item_end"                 // item, key, verdict, done, failed, running, items [exit_code, duration_ms, retries, timeout_kind, output, output_file, output_bytes, stderr_preview, error]
-	EventItemTaken      = "item_taken"               // item, key, verdict, items [what item_end has of its result]: a fork took the item over from the other run
+	// state, response, by, number, standing: an answer to a question that needs several
+	EventHumanVote = "human_vote"
+	// state, question, choices, number, since [who, until]: an open question is reminded of
+	EventHumanReminded = "human_reminded"
+	// state, question, choices, to, since [who, until]: others are told of an open question
+	EventHumanEscalated = "human_escalated"
+	// state, branches, max_parallel [resumed]: the state begins with its branches, or continues with them
+	EventBranchesStart = "branches_start"
+	EventBranchStart   = "branch_start" // branch: durable before anything of the branch is done
+	EventBranchEnd     = "branch_end"   // branch, verdict, done, branches [exit_code, error]
+	// state, items, parallel [pattern, done, failed, resumed]: the state begins with a list, or continues with
+	// it
+	EventItemsStart = "items_start"
+	EventItemStart  = "item_start" // item, key: durable before the item's action is started
+	// item, key, verdict, done, failed, running, items [exit_code, duration_ms, retries, timeout_kind, output,
+	// output_file, output_bytes, stderr_preview, error]
+	EventItemEnd = "item_end"
+	// item, key, verdict, items [what item_end has of its result]: a fork took the item over from the other run
+	EventItemTaken = "item_taken"
 
 	EventEvaluate      = "evaluate"       // type, verdict, and the details of the evaluator
 	EventStallDetected = "stall_detected" // state, exit_code, verdict, consecutive or recurrent, action
 
-	EventRetryExhausted       = "retry_exhausted"                // state, retries, next: max_retries is used up
-	EventCycleDetected        = "cycle_detected"                 // edge, from, to, count, max: max_edge_revisits is used up
-	EventMaxStepsSummary      = "max_steps_summary"              // summary_state, iterations: max_steps is used up
-	EventMaxIterationsSummary = "max_iterations_reached_summary" // summary_state, iteration_count: max_iterations is used up
-	EventBudgetWarning        = "budget_warning"                 // loop, limit, spent, budget [budget_of, cost_unknown]
-	EventLimitRaised          = "limit_raised"                   // limit, from, to [by]: of a run that is running; times in seconds
-	EventBudgetExceeded       = "budget_exceeded"                // state, loop, limit, spent, budget, next [budget_of, cost_unknown]
-	EventCostCeilingWarn      = "cost_ceiling_warn"              // state, cost_usd, cost_warn_at: the visits to a state cost so much
-	EventCostCeilingUnknown   = "cost_ceiling_unknown"           // state, reason: what the visits to a state cost is not known
-	EventCostCeilingExceeded  = "cost_ceiling_exceeded"          // state, cost_usd, cost_ceiling_per_state, action: and the run ends
-	EventThrottleWarn         = "throttle_warn"                  // state, count, normal_max, warn_max, hard_max
-	EventThrottleHard         = "throttle_hard"                  // state, count, hard_max, next: the run leaves the state
-	EventThrottleStop         = "throttle_stop"                  // state, count, hard_max: the run ends
+	EventRetryExhausted = "retry_exhausted" // state, retries, next: max_retries is used up
+	// edge, from, to, count, max: max_edge_revisits is used up
+	EventCycleDetected   = "cycle_detected"
+	EventMaxStepsSummary = "max_steps_summary" // summary_state, iterations: max_steps is used up
+	// summary_state, iteration_count: max_iterations is used up
+	EventMaxIterationsSummary = "max_iterations_reached_summary"
+	EventBudgetWarning        = "budget_warning" // loop, limit, spent, budget [budget_of, cost_unknown]
+	// limit, from, to [by]: of a run that is running; times in seconds
+	EventLimitRaised = "limit_raised"
+	// state, loop, limit, spent, budget, next [budget_of, cost_unknown]
+	EventBudgetExceeded = "budget_exceeded"
+	// state, cost_usd, cost_warn_at: the visits to a state cost so much
+	EventCostCeilingWarn = "cost_ceiling_warn"
+	// state, reason: what the visits to a state cost is not known
+	EventCostCeilingUnknown = "cost_ceiling_unknown"
+	// state, cost_usd, cost_ceiling_per_state, action: and the run ends
+	EventCostCeilingExceeded = "cost_ceiling_exceeded"
+	EventThrottleWarn        = "throttle_warn" // state, count, normal_max, warn_max, hard_max
+	// state, count, hard_max, next: the run leaves the state
+	EventThrottleHard = "throttle_hard"
+	EventThrottleStop = "throttle_stop" // state, count, hard_max: the run ends
 
-	EventRateLimitWaiting    = "rate_limit_waiting"    // state, elapsed_seconds, next_attempt_at, total_waited_seconds, budget_seconds, tier
-	EventRateLimitExhausted  = "rate_limit_exhausted"  // state, retries, short_retries, long_retries, total_wait_seconds, next
-	EventRateLimitStorm      = "rate_limit_storm"      // state, count: several states in a row used up their waits
-	EventActionRetry         = "action_retry"          // state, retry, times, backoff_seconds: a try failed, and the next one begins
+	// state, elapsed_seconds, next_attempt_at, total_waited_seconds, budget_seconds, tier
+	EventRateLimitWaiting = "rate_limit_waiting"
+	// state, retries, short_retries, long_retries, total_wait_seconds, next
+	EventRateLimitExhausted = "rate_limit_exhausted"
+	EventRateLimitStorm     = "rate_limit_storm" // state, count: several states in a row used up their waits
+	// state, retry, times, backoff_seconds: a try failed, and the next one begins
+	EventActionRetry         = "action_retry"
 	EventActionRetriesSpent  = "action_retries_spent"  // state, retries, on: the last try failed too
 	EventAPIErrorRetry       = "api_error_retry"       // state, attempt, backoff
 	EventAPIErrorExhausted   = "api_error_exhausted"   // state, retries
 	EventInfraRetry          = "infra_retry"           // state, attempt, backoff
 	EventInfraRetryExhausted = "infra_retry_exhausted" // state, retries
 
-	EventHandoffDetected = "handoff_detected" // state, iteration, continuation: an action hands the run over to a later session
-	EventHandoffSpawned  = "handoff_spawned"  // pid, state: an agent was started that is asked to resume the run
+	// state, iteration, continuation: an action hands the run over to a later session
+	EventHandoffDetected = "handoff_detected"
+	EventHandoffSpawned  = "handoff_spawned" // pid, state: an agent was started that is asked to resume the run
 
 	EventHostSubprocRSS       = "host_subproc_rss"       // state, peak_rss_mb, cumulative_mb, budget_mb
 	EventHostBudgetExceeded   = "host_budget_exceeded"   // state, cumulative_mb, budget_mb, action
@@ -77,8 +109,9 @@ const (
 	EventWorktree         = "worktree"                   // path [branch …]: the run has a work tree of git
 	EventWorktreeAttached = "sub_loop_worktree_attached" // branch, path: a sub-loop has one
 	EventWorktreeDetached = "sub_loop_worktree_detached" // branch, path [kept]
-	EventWorktreeMerged   = "branch_worktree_merged"     // state, of, commit: what a branch of parallel changed was merged
-	EventWorktreeError    = "sub_loop_worktree_error"    // branch, error: there is no work tree to run in
+	// state, of, commit: what a branch of parallel changed was merged
+	EventWorktreeMerged = "branch_worktree_merged"
+	EventWorktreeError  = "sub_loop_worktree_error" // branch, error: there is no work tree to run in
 
 	EventWorkdirVanished = "workdir_vanished" // state, path: the folder that actions run in is gone, and the run ends
 

@@ -59,8 +59,8 @@ states:
 	return loop
 }
 
-// The machine alone: actions are Go code, and what is recorded stays in memory. A program that wants processes, files and
-// runs that survive it gives the machine another Runner and another store; the machine is the same.
+// The machine alone: actions are Go code, and what is recorded stays in memory. A program that wants processes,
+// files and runs that survive it gives the machine another Runner and another store; the machine is the same.
 func ExampleExecutor() {
 	ctx := context.Background()
 	loop := countLoop()
@@ -115,7 +115,8 @@ func (s *stopper) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.
 	return s.counter.Run(ctx, a, out)
 }
 
-// A run that was stopped is resumed from its memory: the action that was cut short is started again under its step number.
+// A run that was stopped is resumed from its memory: the action that was cut short is started again under its
+// step number.
 func ExampleResume() {
 	loop := countLoop()
 	store := storetest.NewMemory()

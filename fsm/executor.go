@@ -16,7 +16,8 @@ type Config struct {
 	Run RunName
 	// Dir is the absolute directory that actions run in; work trees of sub-loops are made below it.
 	Dir string
-	// PermanentVerdicts has permanent failures of prompts, judges, tools and requests be verdicts, as they were before D29.
+	// PermanentVerdicts has permanent failures of prompts, judges, tools and requests be verdicts, as they were
+	// before D29.
 	PermanentVerdicts bool
 	World
 	Journal
@@ -25,9 +26,11 @@ type Config struct {
 
 // A RunName names a run, and how often it was started: 1, and one more each time that it was resumed.
 type RunName struct {
-	ID          string
-	Attempt     int
-	ScheduledAt string // the time of its schedule that it was started for, RFC 3339 in the zone of the schedule; "" = no schedule started it
+	ID      string
+	Attempt int
+	// the time of its schedule that it was started for, RFC 3339 in the zone of the schedule; "" = no schedule
+	// started it
+	ScheduledAt string
 }
 
 // An Executor runs one loop once: it decides, acts through its Runner, and has everything recorded before it
@@ -261,7 +264,8 @@ func (e *Executor) announce(flushed, resumed bool) {
 	e.emit(EventStateEnter, fields...)
 }
 
-// leave applies the rules that stand between a decision and the next state, in the order of "A turn" in docs/decisions.md.
+// leave applies the rules that stand between a decision and the next state, in the order of "A turn" in
+// docs/decisions.md.
 func (e *Executor) leave(st *State, d decision) {
 	m := e.mem
 	if e.machine.broken != nil || m.Outcome != nil {

@@ -2,8 +2,8 @@ package fsm
 
 import "testing"
 
-// TestGatewayFailuresAreErrorsOfTheAPI: "503 Service Unavailable" on a host's standard error was taken as a failure of the
-// network, which is not tried again; "500 Internal Server Error" was.
+// TestGatewayFailuresAreErrorsOfTheAPI: "503 Service Unavailable" on a host's standard error was taken as a
+// failure of the network, which is not tried again; "500 Internal Server Error" was.
 func TestGatewayFailuresAreErrorsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -25,8 +25,8 @@ func TestGatewayFailuresAreErrorsOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestModelTextIsNoRateLimit: an agent that had written about "too many requests" and then failed for another reason was
-// waited for.
+// TestModelTextIsNoRateLimit: an agent that had written about "too many requests" and then failed for another
+// reason was waited for.
 func TestModelTextIsNoRateLimit(t *testing.T) {
 	t.Parallel()
 	const wrote = "I saw too many requests in the log"

@@ -51,9 +51,9 @@ var failureSigns = []struct {
 	{FailureTransient, "killed", nil, []string{"killed"}},
 }
 
-// FailureClass classifies from what a failed prompt action printed (standard output, newline, standard error) whether it
-// may work when tried again, and what kind of failure it is. resultSeen says that the agent's final result was read.
-// Shell and mcp_tool actions are never classified (D5).
+// FailureClass classifies from what a failed prompt action printed (standard output, newline, standard error)
+// whether it may work when tried again, and what kind of failure it is. resultSeen says that the agent's final
+// result was read. Shell and mcp_tool actions are never classified (D5).
 func FailureClass(text string, exitCode int, resultSeen bool) (class, kind string) {
 	if exitCode == 143 && resultSeen {
 		return FailureInfraRetry, "infra"

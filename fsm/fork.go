@@ -7,9 +7,9 @@ import (
 	"loops/fsm/value"
 )
 
-// BeforeStep takes a memory that was recorded before the action of a step was done back to where that step had not entered
-// its state. It reports false, and changes nothing, if the memory was not recorded there, and also if the step was entered
-// because a cap was reached: such a step cannot be undone.
+// BeforeStep takes a memory that was recorded before the action of a step was done back to where that step had
+// not entered its state. It reports false, and changes nothing, if the memory was not recorded there, and also
+// if the step was entered because a cap was reached: such a step cannot be undone.
 func (m *Snapshot) BeforeStep(step int, state string) bool {
 	switch {
 	case m.Current != state || m.StepsCapped || m.PassCapped:
@@ -31,10 +31,11 @@ func (m *Snapshot) BeforeStep(step int, state string) bool {
 	return true
 }
 
-// Fork prepares a new run from what another one remembered before a step (see [Snapshot.BeforeStep]), which it takes over.
-// It keeps what the other run counted: steps, passes, retries, edges, evaluators. It does not keep what that run spent:
-// money, tokens, prompts, time and memory begin at zero. Sessions of agents are left behind, because they have continued
-// since. The fields are those of its first event, loop_start, which is durable with the memory before anything is done.
+// Fork prepares a new run from what another one remembered before a step (see [Snapshot.BeforeStep]), which it
+// takes over. It keeps what the other run counted: steps, passes, retries, edges, evaluators. It does not keep
+// what that run spent: money, tokens, prompts, time and memory begin at zero. Sessions of agents are left
+// behind, because they have continued since. The fields are those of its first event, loop_start, which is
+// durable with the memory before anything is done.
 func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
 	if mem.Captured == nil {
 		mem.Captured = value.NewMap()

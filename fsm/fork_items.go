@@ -13,15 +13,17 @@ type ListMemory struct {
 	Memory *Snapshot // changed by [RetryItems]
 }
 
-// A ListTreeError means that a list was worked on in a work tree of a branch or a sub-loop: what its items changed is there.
+// A ListTreeError means that a list was worked on in a work tree of a branch or a sub-loop: what its items
+// changed is there.
 type ListTreeError struct{ Path string }
 
 func (e *ListTreeError) Error() string { return "the items worked in the work tree " + e.Path }
 
-// RetryItems returns the memory of a fork that repeats the items of some lists that did not come to yes. All lists are of one step of
-// the run: one list, or lists of branches beside each other; see [ListTrack.Failed]. The fork continues where each list began. Other
-// branches that came to yes stay, as last has them; the rest begin again. Items that must not be repeated and were cut short stay
-// interrupted, unless rerun is set. RetryItems fails if a memory does not have its list, and with a *ListTreeError.
+// RetryItems returns the memory of a fork that repeats the items of some lists that did not come to yes. All
+// lists are of one step of the run: one list, or lists of branches beside each other; see [ListTrack.Failed].
+// The fork continues where each list began. Other branches that came to yes stay, as last has them; the rest
+// begin again. Items that must not be repeated and were cut short stay interrupted, unless rerun is set.
+// RetryItems fails if a memory does not have its list, and with a *ListTreeError.
 func RetryItems(lists []ListMemory, last *Snapshot, rerun bool) (*Snapshot, error) {
 	r := retryItems{rerun: rerun}
 	for _, l := range lists {
@@ -142,7 +144,8 @@ func (r retryItems) branches(last *Snapshot) (kept []*BranchMemory, err error) {
 	return kept, nil
 }
 
-// kept returns the ends of items that a fork takes over. An item without an end may have begun: it is no other than one that was cut short.
+// kept returns the ends of items that a fork takes over. An item without an end may have begun: it is no other
+// than one that was cut short.
 func (l *ListRecord) kept(rerun bool) []itemEnd {
 	ends := make([]itemEnd, len(l.ends))
 	for i, end := range l.ends {
@@ -153,8 +156,8 @@ func (l *ListRecord) kept(rerun bool) []itemEnd {
 	return ends
 }
 
-// TakeOver has a fork record results of another run's items, before it records what it remembers itself. The events are those that
-// [ListRecord.Takes] returns, each of which is durable before the memory is that says so.
+// TakeOver has a fork record results of another run's items, before it records what it remembers itself. The
+// events are those that [ListRecord.Takes] returns, each of which is durable before the memory is that says so.
 func (e *Executor) TakeOver(events iter.Seq2[Event, error]) { e.taken = events }
 
 // takenAtOnce is how many results are recorded at once, of takenBytes at most and one more.

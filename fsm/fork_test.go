@@ -15,8 +15,8 @@ import (
 	"loops/internal/inspect"
 )
 
-// TestForkAtEveryStep forks each trace at every step it went: with the same loop and the same answers the fork goes the same
-// way to the same end, with the same captures and counters.
+// TestForkAtEveryStep forks each trace at every step it went: with the same loop and the same answers the fork
+// goes the same way to the same end, with the same captures and counters.
 func TestForkAtEveryStep(t *testing.T) {
 	t.Parallel()
 	for _, file := range traceFiles(t) {

@@ -6,8 +6,8 @@ import (
 	"loops/fsm/value"
 )
 
-// gitDiff prints a fingerprint of the work tree: of the commit that is checked out, of what differs from it, staged or not, and of files that
-// are new. It goes through the same runner as any action.
+// gitDiff prints a fingerprint of the work tree: of the commit that is checked out, of what differs from it,
+// staged or not, and of files that are new. It goes through the same runner as any action.
 func (e *Executor) gitDiff(st *State, cfg *Evaluate) (Result, error) {
 	text := gitFingerprint
 	if len(cfg.Scope) > 0 {
@@ -20,9 +20,10 @@ func (e *Executor) gitDiff(st *State, cfg *Evaluate) (Result, error) {
 	return e.run(Action{Kind: KindShell, Text: text, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir, Timeout: gitTimeout, Quiet: true}, nil)
 }
 
-// gitFingerprint is a script whose output changes with the work tree; its arguments are the paths that count, none = all. What loops itself
-// records does not count, nor what a log of its own output has, also one that tee writes: of files that are new and that a process of its group has
-// open only the names count (on Linux). A repository without a commit is compared with the empty tree.
+// gitFingerprint is a script whose output changes with the work tree; its arguments are the paths that count,
+// none = all. What loops itself records does not count, nor what a log of its own output has, also one that tee
+// writes: of files that are new and that a process of its group has open only the names count (on Linux). A
+// repository without a commit is compared with the empty tree.
 const gitFingerprint = `set -o pipefail
 empty=$(git hash-object -t tree /dev/null) && git rev-parse --git-dir >/dev/null || exit
 base=$(git rev-parse -q --verify HEAD || echo "$empty")

@@ -2,8 +2,8 @@ package fsm
 
 import "context"
 
-// handoff ends the run so that a later session continues it, for which on_handoff: spawn starts an agent. The loop that was run
-// decides that: an agent resumes runs, not sub-loops.
+// handoff ends the run so that a later session continues it, for which on_handoff: spawn starts an agent. The
+// loop that was run decides that: an agent resumes runs, not sub-loops.
 func (e *Executor) handoff(payload string) {
 	m, loop := e.mem, e.cfg.Loop
 	m.Continuation, m.Session = payload, nil

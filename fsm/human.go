@@ -75,8 +75,9 @@ func (m *Snapshot) asks(address, path string, open []*OpenQuestion) []*OpenQuest
 	return open
 }
 
-// questionAddress returns the address of a question: the steps that lead to its state, and its number in the run, as /3:2 or /1+prod/1:4.
-// No two questions of a run have the same. Those that a former version asked have no number.
+// questionAddress returns the address of a question: the steps that lead to its state, and its number in the
+// run, as /3:2 or /1+prod/1:4. No two questions of a run have the same. Those that a former version asked have
+// no number.
 func questionAddress(steps string, w *Awaiting) string {
 	if w.Number == 0 {
 		return steps
@@ -190,8 +191,9 @@ func (w *Awaiting) ask() *Ask {
 // Confirms reports whether a choice, by its name, is to be confirmed before it counts.
 func (a *Ask) Confirms(choice string) bool { return slices.Contains(a.Confirm, choice) }
 
-// Chosen returns the choice that a text names: by its name, or by its number from 1 on, unless a choice is named so. Nothing shorter
-// names one. An approval is answered by yes and approve, and by no and reject, whichever its choices are.
+// Chosen returns the choice that a text names: by its name, or by its number from 1 on, unless a choice is
+// named so. Nothing shorter names one. An approval is answered by yes and approve, and by no and reject,
+// whichever its choices are.
 func (a *Ask) Chosen(text string) (string, error) {
 	if slices.Contains(a.Choices, text) {
 		return text, nil
@@ -315,7 +317,8 @@ func (e *Executor) tellQuestion(w *Awaiting) {
 // AnswerName is the name under which the answer to a question is in the inbox.
 func AnswerName(address string) string { return "answer " + address }
 
-// seeAnswer takes the first answer to the question, or of one with a quorum those that decide. No other question of the run has its address.
+// seeAnswer takes the first answer to the question, or of one with a quorum those that decide. No other
+// question of the run has its address.
 func (e *Executor) seeAnswer(st *State, w *Awaiting) (sight, error) {
 	if e.cfg.Inbox == nil {
 		return sight{}, nil

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// mostIgnored is how many failures are told apart in what a run remembers of them, listedIgnored how many its end lists.
+// mostIgnored is how many failures are told apart in what a run remembers of them, listedIgnored how many its
+// end lists.
 const (
 	mostIgnored   = 50
 	listedIgnored = 5

@@ -67,7 +67,8 @@ func (e *Executor) judged(st *State, res *Result) decision {
 		return decision{target: forced}
 	}
 	scope := e.scope(value.NewMap("verdict", v.Name, "details", v.Details))
-	limited := v.Name == "error" && v.Details.Value("failure") == string(FailRateLimited) // until its waits were used up
+	// until its waits were used up
+	limited := v.Name == "error" && v.Details.Value("failure") == string(FailRateLimited)
 	if limited && st.OnRateLimitExhausted != "" {
 		target, err := e.target(st.OnRateLimitExhausted, scope)
 		if err != nil {

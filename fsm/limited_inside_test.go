@@ -31,8 +31,9 @@ func (h *limitedHost) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.
 
 const limitedKeys = ` rate_limit_max_wait_seconds: 1, rate_limit_backoff_base_seconds: 1, rate_limit_long_wait_ladder: [1]`
 
-// A rate limit that outlasts its waits inside a sub-loop, a branch or an item ends the run so that it can be resumed, unless the state takes
-// that. The resumed run continues inside: it repeats no script, and completes once the host answers.
+// A rate limit that outlasts its waits inside a sub-loop, a branch or an item ends the run so that it can be
+// resumed, unless the state takes that. The resumed run continues inside: it repeats no script, and completes
+// once the host answers.
 func TestRateLimitOutlastsItsWaitsInside(t *testing.T) {
 	t.Parallel()
 	const one = `name: one

@@ -30,7 +30,9 @@ type Schedule struct {
 	Timezone string   // "" = that of the machine
 	Overlap  string   // skip or queue: what becomes of a time at which the run before has not ended
 	Except   []string // dates at which no time comes, and ranges of dates; see cron.ParseExcept
-	CatchUp  string   // none, one or all: what becomes of times that were missed: nothing, one run for all of them, or a run for each
+	// none, one or all: what becomes of times that were missed: nothing, one run for all of them, or a run for
+	// each
+	CatchUp string
 
 	CatchUpLimit int // with CatchUp all: the most missed times that wait for their runs at once
 }
@@ -85,7 +87,8 @@ type Loop struct {
 	RequiredInputs  []string
 	Scope           []string // paths this loop locks; empty means the project directory
 	Singleton       bool
-	Worktree        string // what becomes of a work tree that the run was given: keep, merge or discard; "" = nothing is said
+	// what becomes of a work tree that the run was given: keep, merge or discard; "" = nothing is said
+	Worktree        string
 	LLM             LLM
 	Stall           *Stall    // circuit.repeated_failure; nil = off
 	Throttle        *Throttle // of every state that has none of its own; nil = none (D4)
@@ -227,8 +230,9 @@ type State struct {
 	Once                 bool   // idempotent: false: the action is not started again unless a user asks for it
 }
 
-// An Extension is what the settings of a project make of an action type that is not of the language: a host, for which the
-// action is a prompt, or a program, which gets the action on its standard input. Exactly one of the two is set.
+// An Extension is what the settings of a project make of an action type that is not of the language: a host,
+// for which the action is a prompt, or a program, which gets the action on its standard input. Exactly one of
+// the two is set.
 type Extension struct {
 	Host    string
 	Program []string // with its arguments

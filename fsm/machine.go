@@ -7,14 +7,18 @@ import (
 	"time"
 )
 
-// A machine is a run between two things that happen: the tasks it consists of, what each waits for, and what they have begun.
+// A machine is a run between two things that happen: the tasks it consists of, what each waits for, and what
+// they have begun.
 //
-// A task is a loop with its sub-loops: the run itself, a branch, or an item with a memory of its own. Tasks take turns. A task has the machine to
-// itself until it gives way, which it does where it waits ([Executor.rest]), has the world do something ([Executor.do]) or wants what it emitted to
-// be on record ([Executor.settle]), and nowhere else; so what a run remembers needs no lock, and the same things that happen in the same order lead the same way.
+// A task is a loop with its sub-loops: the run itself, a branch, or an item with a memory of its own. Tasks
+// take turns. A task has the machine to itself until it gives way, which it does where it waits
+// ([Executor.rest]), has the world do something ([Executor.do]) or wants what it emitted to be on record
+// ([Executor.settle]), and nowhere else; so what a run remembers needs no lock, and the same things that happen
+// in the same order lead the same way.
 //
-// The machine has no goroutine of its own, no timer and no channel: its driver (driver.go) tells it what happened, has it advance, does what it
-// has begun, and calls it again when something ended, or when the time that it names has come.
+// The machine has no goroutine of its own, no timer and no channel: its driver (driver.go) tells it what
+// happened, has it advance, does what it has begun, and calls it again when something ended, or when the time
+// that it names has come.
 type machine struct {
 	life   *life     // of the run
 	tasks  []*task   // that have not ended, in the order in which they began
@@ -39,8 +43,9 @@ type input struct {
 	wake  bool      // a user ends a wait
 }
 
-// step takes what happened, and has the run go on until it needs the world again. Then out holds what is to be recorded, and begun what is to
-// be started once that is durable. Effects whose life has ended are to be ended, and next says when step is to be called again at the latest.
+// step takes what happened, and has the run go on until it needs the world again. Then out holds what is to be
+// recorded, and begun what is to be started once that is durable. Effects whose life has ended are to be ended,
+// and next says when step is to be called again at the latest.
 func (m *machine) step(now time.Time, in input) {
 	m.now = now
 	m.steps++
@@ -146,7 +151,8 @@ func (e *Executor) settleMany() {
 	}
 }
 
-// numbered is the number that the last event has which is recorded, or is about to be; of a run whose files are kept, that or a lower one.
+// numbered is the number that the last event has which is recorded, or is about to be; of a run whose files are
+// kept, that or a lower one.
 func (m *machine) numbered() uint64 { return m.seq + uint64(len(m.out.Events)) }
 
 // ready reports whether a task can go on.
@@ -179,8 +185,8 @@ func (m *machine) next() (first time.Duration, limited bool) {
 	return first, limited
 }
 
-// rest gives way until over reports true. It is asked whenever something happened, and when the time of left is up. What the task has emitted
-// is recorded before, where others go on meanwhile.
+// rest gives way until over reports true. It is asked whenever something happened, and when the time of left is
+// up. What the task has emitted is recorded before, where others go on meanwhile.
 func (e *Executor) rest(over func() bool, left limitOfTime) {
 	t := e.task
 	if m := e.machine; len(e.batch.Events) > 0 && (m.crews > 0 || m.out.Snapshot != nil) {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What a run decides follows from what the driver tells it, and from nothing else: only driver.go has goroutines, channels, locks, timers and a
-// clock.
+// What a run decides follows from what the driver tells it, and from nothing else: only driver.go has
+// goroutines, channels, locks, timers and a clock.
 func TestOnlyTheDriverHasAClock(t *testing.T) {
 	t.Parallel()
 	files, err := os.ReadDir(".")

@@ -33,7 +33,8 @@ func lastStart(events []fsm.Event, begun time.Time) (at time.Duration) {
 	return at
 }
 
-// A pause was not seen while a run waited to try again, or for a rate limit: its time ran, and the paused run ended by its timeout. (37 1.5)
+// A pause was not seen while a run waited to try again, or for a rate limit: its time ran, and the paused run
+// ended by its timeout. (37 1.5)
 func TestPauseInAWait(t *testing.T) {
 	t.Parallel()
 	for name, states := range waitingLoops {
@@ -70,7 +71,8 @@ func TestPauseInAWait(t *testing.T) {
 					if at := lastStart(rec.events, begun); name != "backoff" && c.again > 0 && at.Truncate(time.Second) != c.again {
 						t.Errorf("the action was done again at %s, want %s\n%s", at, c.again, show(rec.events))
 					}
-					if got := out.Duration.Truncate(time.Second); name != "backoff" && got != c.used { // it waits a second time
+					// it waits a second time
+					if got := out.Duration.Truncate(time.Second); name != "backoff" && got != c.used {
 						t.Errorf("the used time is %s, want %s\n%s", out.Duration, c.used, show(rec.events))
 					}
 				})
@@ -79,7 +81,8 @@ func TestPauseInAWait(t *testing.T) {
 	}
 }
 
-// An extension in such a wait was followed by the end of the wait at the old limit: the host was asked before it was to be. (37 1.6)
+// An extension in such a wait was followed by the end of the wait at the old limit: the host was asked before
+// it was to be. (37 1.6)
 func TestExtendInAWait(t *testing.T) {
 	t.Parallel()
 	for name, states := range waitingLoops {
@@ -202,7 +205,8 @@ func TestPauseInAWaitForOthers(t *testing.T) {
 	}
 }
 
-// A run that was killed in a pause, while the judge of a recorded result waited for a budget, did the action again if the state had retry.
+// A run that was killed in a pause, while the judge of a recorded result waited for a budget, did the action
+// again if the state had retry.
 func TestKillInAPauseBeforeAJudge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"loops/fsm/value"
 )
 
-// permanent reports whether no prompt to the same host can succeed until a user does something (D29). The host says so, never the
-// text of an agent, which may hold any words.
+// permanent reports whether no prompt to the same host can succeed until a user does something (D29). The host
+// says so, never the text of an agent, which may hold any words.
 func (f Failure) permanent() bool {
 	switch f {
 	case FailAuth, FailBilling, FailModel, FailMissing, FailPermission:
@@ -36,8 +36,9 @@ const (
 	toolMissing  = 127
 )
 
-// permanentFailure returns why the action of a state cannot succeed until a user does something: a prompt by what its host says, a request
-// by its status, a tool by its exit code. It returns "" if the action worked, or may work the next time. Scripts are never judged (D5).
+// permanentFailure returns why the action of a state cannot succeed until a user does something: a prompt by
+// what its host says, a request by its status, a tool by its exit code. It returns "" if the action worked, or
+// may work the next time. Scripts are never judged (D5).
 func permanentFailure(st *State, res *Result) string {
 	if res == nil || res.ExitCode == 0 || res.TimeoutKind != "" {
 		return ""
@@ -79,8 +80,8 @@ func (e *Executor) permanent(st *State, res *Result) string {
 	return permanentFailure(st, res)
 }
 
-// errorSlot returns where the author of a state leads errors: on_error, or error or _error of the route table; "" = nowhere. The one
-// state of a branch or an item has routes that no author wrote.
+// errorSlot returns where the author of a state leads errors: on_error, or error or _error of the route table;
+// "" = nowhere. The one state of a branch or an item has routes that no author wrote.
 func (e *Executor) errorSlot(st *State) string {
 	switch {
 	case e.inline:
@@ -102,7 +103,8 @@ func declared(st *State, verdict string) string {
 	return to
 }
 
-// permanentSlot returns where a permanent failure of an action leads: as an error does, or where a key names what a tool came to.
+// permanentSlot returns where a permanent failure of an action leads: as an error does, or where a key names
+// what a tool came to.
 func (e *Executor) permanentSlot(st *State, res *Result) string {
 	if KindOf(st) == KindMCP && !e.inline {
 		name := "tool_error"
@@ -116,8 +118,9 @@ func (e *Executor) permanentSlot(st *State, res *Result) string {
 	return e.errorSlot(st)
 }
 
-// judgeRefused decides where a verdict leads that stands for a permanent failure of a judge. It reports false for any other verdict.
-// Without a route for errors, the result waits: a resumed run asks again, and does not act again.
+// judgeRefused decides where a verdict leads that stands for a permanent failure of a judge. It reports false
+// for any other verdict. Without a route for errors, the result waits: a resumed run asks again, and does not
+// act again.
 func (e *Executor) judgeRefused(st *State, v Verdict) (decision, bool) {
 	text, _ := v.Details.Value("failure").(string)
 	if v.Name != "error" || !Failure(text).permanent() || e.cfg.PermanentVerdicts {
@@ -134,8 +137,8 @@ func (e *Executor) judgeRefused(st *State, v Verdict) (decision, bool) {
 	return decision{target: target}, true
 }
 
-// unanswered decides where a branch or an item leads whose host does not answer: to on_error, of a rate limit to on_rate_limit_exhausted
-// before that, or to an end of the run after which it can be resumed.
+// unanswered decides where a branch or an item leads whose host does not answer: to on_error, of a rate limit
+// to on_rate_limit_exhausted before that, or to an end of the run after which it can be resumed.
 func (e *Executor) unanswered(st *State, o *Outcome) decision {
 	switch {
 	case !e.takesUnanswered(st, o):
@@ -148,7 +151,8 @@ func (e *Executor) unanswered(st *State, o *Outcome) decision {
 	return e.exception(st, errors.New(o.Error))
 }
 
-// unansweredInside is how a run ends because a loop, a branch or an item inside its state ended so. what begins the error.
+// unansweredInside is how a run ends because a loop, a branch or an item inside its state ended so. what begins
+// the error.
 func unansweredInside(what string, o *Outcome) decision {
 	if o.Limited {
 		return decision{limited: true}
@@ -165,17 +169,18 @@ func (e *Executor) limitsInside(st *State) decision {
 	return decision{target: target}
 }
 
-// refusedAsVerdict reports whether a prompt failed permanently by the rules of D28, which hold where such failures are verdicts.
+// refusedAsVerdict reports whether a prompt failed permanently by the rules of D28, which hold where such
+// failures are verdicts.
 func (e *Executor) refusedAsVerdict(st *State, res *Result) bool {
 	return e.cfg.PermanentVerdicts && KindOf(st) == KindPrompt && permanentFailure(st, res) != "" && res.Reply.Failure != FailPermission
 }
 
-// judgesFailure reports whether the author of a state looks at the exit code of its prompt, and so has said what a prompt
-// that fails leads to, permanently or not. It matters only by the rules of D28.
+// judgesFailure reports whether the author of a state looks at the exit code of its prompt, and so has said
+// what a prompt that fails leads to, permanently or not. It matters only by the rules of D28.
 func judgesFailure(st *State) bool { return st.Evaluate != nil && st.Evaluate.Type == "exit_code" }
 
-// takesUnanswered reports whether a state takes that its host, or one inside it, does not answer. Only by the rules of D28 do on_no and _
-// of a sub-loop state take a permanent failure.
+// takesUnanswered reports whether a state takes that its host, or one inside it, does not answer. Only by the
+// rules of D28 do on_no and _ of a sub-loop state take a permanent failure.
 func (e *Executor) takesUnanswered(st *State, o *Outcome) bool {
 	if o.Limited {
 		return st.OnRateLimitExhausted != "" || e.errorSlot(st) != ""

@@ -19,31 +19,37 @@ const (
 	KindMCP      Kind = "mcp_tool"
 	KindHTTP     Kind = "http"
 	KindContract Kind = "contract" // never run; the text only belongs to its evaluator
-	KindProgram  Kind = "program"  // an action type that the settings give to a program, which gets the text on its standard input
+	// an action type that the settings give to a program, which gets the text on its standard input
+	KindProgram Kind = "program"
 )
 
 // An Action is one thing to do, with every template in it expanded.
 type Action struct {
 	Kind    Kind
-	Text    string        // bash script, prompt, server/tool, or method and address of a request as they are shown
-	Params  string        // JSON arguments of an mcp_tool
-	Call    *Request      // of KindHTTP
-	Program []string      // of KindProgram: the program and its arguments
-	State   string        // the state it belongs to
-	Step    int           // of the loop it belongs to, from 1
-	Attempt int           // how often this step was started, from 1; above 1 after a crash
-	Item    string        // mark of one of several actions of this step; "" = it is the only one
-	Started int           // how often this item was started, from 1, where Attempt counts starts of the list; 0 = as Attempt
-	Outer   string        // marks of the states this loop runs inside, outermost first (see AttemptMark); "" in the run itself
+	Text    string   // bash script, prompt, server/tool, or method and address of a request as they are shown
+	Params  string   // JSON arguments of an mcp_tool
+	Call    *Request // of KindHTTP
+	Program []string // of KindProgram: the program and its arguments
+	State   string   // the state it belongs to
+	Step    int      // of the loop it belongs to, from 1
+	Attempt int      // how often this step was started, from 1; above 1 after a crash
+	Item    string   // mark of one of several actions of this step; "" = it is the only one
+	// how often this item was started, from 1, where Attempt counts starts of the list; 0 = as Attempt
+	Started int
+	// marks of the states this loop runs inside, outermost first (see AttemptMark); "" in the run itself
+	Outer   string
 	Dir     string        // working directory; "" is that of the run
 	Vars    []Var         // text the action finds in its environment
 	Timeout time.Duration // wall clock; 0 = none
 	Idle    time.Duration // longest silence on both streams; 0 = none
 	Keep    bool          // write the full output to a file even if it is short
 	Quiet   bool          // a question of an evaluator: do not call back with output
-	Git     string        // what git does for the machine itself, as "merging branch a"; the Runner may add limits and variables. "" = an action of the loop
-	Tree    string        // the work tree that Git looks into; "" = none. If it is there but no longer one, the error is [ErrMoved]
-	RSS     bool          // sample the peak memory of the process tree
+	// what git does for the machine itself, as "merging branch a"; the Runner may add limits and variables. ""
+	// = an action of the loop
+	Git string
+	// the work tree that Git looks into; "" = none. If it is there but no longer one, the error is [ErrMoved]
+	Tree string
+	RSS  bool // sample the peak memory of the process tree
 
 	// What follows is of prompts and judges only.
 	Host        string   // agent host; "" = the runner's choice
@@ -92,27 +98,28 @@ type Result struct {
 
 // A Runner does actions. Run blocks until the action is over and nothing of it that has to be ended is alive.
 //
-// While the action runs, out (if not nil) is called with pieces of its standard output: whole lines without the last line
-// end, joined by \n, valid UTF-8, in order, never concurrently, at least 20 ms or 64 KiB apart. All calls happen before Run returns. When
-// ctx ends, the action's process group gets TERM, KILL after a grace time, and the Result is of no use.
-// An error means that the action could not be attempted; an action that ran and failed is a Result. One that is
-// [ErrDiskFull] or [ErrMoved] stops the run as a failed Record does, so that it can be resumed. After an [ErrScarce] the run
-// ends as interrupted when what runs beside the action has ended.
+// While the action runs, out (if not nil) is called with pieces of its standard output: whole lines without the
+// last line end, joined by \n, valid UTF-8, in order, never concurrently, at least 20 ms or 64 KiB apart. All
+// calls happen before Run returns. When ctx ends, the action's process group gets TERM, KILL after a grace
+// time, and the Result is of no use. An error means that the action could not be attempted; an action that ran
+// and failed is a Result. One that is [ErrDiskFull] or [ErrMoved] stops the run as a failed Record does, so
+// that it can be resumed. After an [ErrScarce] the run ends as interrupted when what runs beside the action has
+// ended.
 type Runner interface {
 	Run(ctx context.Context, a Action, out func(text string)) (Result, error)
 }
 
-// A Keep is called before anything but output is recorded, and keeps files as they are. An event that it returns is recorded with that, so that
-// memory and files never disagree. Its error ends the run as a failed Record does. Branches of the run may be at work meanwhile; it is
-// never called concurrently.
+// A Keep is called before anything but output is recorded, and keeps files as they are. An event that it
+// returns is recorded with that, so that memory and files never disagree. Its error ends the run as a failed
+// Record does. Branches of the run may be at work meanwhile; it is never called concurrently.
 type Keep func(ctx context.Context) (ev Event, changed bool, err error)
 
-// ErrDiskFull is the error of a Runner that could not write down what an action needs, and of Files, where the disk is full
-// or broken.
+// ErrDiskFull is the error of a Runner that could not write down what an action needs, and of Files, where the
+// disk is full or broken.
 var ErrDiskFull = errors.New("the disk is full or broken")
 
-// ErrScarce is the error of a Runner that tried several times to start an action for which the machine had no process, memory or
-// descriptor. Nothing of the action ran.
+// ErrScarce is the error of a Runner that tried several times to start an action for which the machine had no
+// process, memory or descriptor. Nothing of the action ran.
 var ErrScarce = errors.New("the machine lacks what an action needs to start")
 
 // ErrMoved is the error of a Runner, of Files and of a Recorder when the folder of the run was moved while this process
@@ -124,12 +131,14 @@ var ErrMoved = errors.New("it was moved")
 type Files interface {
 	ReadFile(name string) ([]byte, error)
 	WriteFile(name string, data []byte) error
-	// Write is WriteFile of a text that is long: content writes it piece by piece, and its error leaves everything as it was.
+	// Write is WriteFile of a text that is long: content writes it piece by piece, and its error leaves
+	// everything as it was.
 	Write(name string, content func(io.Writer) error) error
 	Stat(name string) (modTime time.Time, size int64, err error)
-	// Glob returns the paths below dir ("" is that of actions) that match a pattern, as they are named there, sorted by bytes. A pattern
-	// has * ? [...] {a,b} and ** (all folders below); a backslash makes the next byte literal. Hidden names match only where the
-	// pattern has the dot. A folder that cannot be read, and a match that is not UTF-8, are errors.
+	// Glob returns the paths below dir ("" is that of actions) that match a pattern, as they are named there,
+	// sorted by bytes. A pattern has * ? [...] {a,b} and ** (all folders below); a backslash makes the next
+	// byte literal. Hidden names match only where the pattern has the dot. A folder that cannot be read, and a
+	// match that is not UTF-8, are errors.
 	Glob(ctx context.Context, dir, pattern string) ([]string, error)
 }
 
@@ -173,7 +182,8 @@ type Batch struct {
 	// Record must not keep or change it. Invariant: maps inside Captured and Context are never changed after
 	// they were recorded, they are replaced; Messages only grows.
 	Snapshot *Snapshot
-	// Checkpoint asks for durability, of the events alone where there is no snapshot. It is set before everything that cannot be undone or may take long.
+	// Checkpoint asks for durability, of the events alone where there is no snapshot. It is set before
+	// everything that cannot be undone or may take long.
 	Checkpoint bool
 }
 

@@ -10,8 +10,8 @@ import (
 	"loops/fsm"
 )
 
-// What a run needs is made once, for the run and not for its sub-loops, when it is durable that the run began and before
-// anything is done.
+// What a run needs is made once, for the run and not for its sub-loops, when it is durable that the run began
+// and before anything is done.
 func TestPrepare(t *testing.T) {
 	t.Parallel()
 	errNo := errors.New("it cannot be made")

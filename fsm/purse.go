@@ -7,7 +7,8 @@ import (
 
 // A Purse limits what several runs spend together. Its methods may be called by several goroutines at once.
 type Purse interface {
-	// Full returns why no prompt and no judge may begin now, and until when at least. The time is zero, or past, where one may.
+	// Full returns why no prompt and no judge may begin now, and until when at least. The time is zero, or
+	// past, where one may.
 	Full(ctx context.Context) (why string, until time.Time)
 	// Spent notes what a prompt or a judge cost, in US dollars. An error means that it does not count.
 	Spent(usd float64) error

@@ -25,8 +25,9 @@ type Tally struct {
 	Agreed []Vote // those that decided, the last one of which did; none = the question is open
 }
 
-// Count counts the answers to a question that needs quorum equal ones of different people, given in their order. A person's last answer
-// counts until it is decided, and what comes later does not. A question that one person takes back is decided.
+// Count counts the answers to a question that needs quorum equal ones of different people, given in their
+// order. A person's last answer counts until it is decided, and what comes later does not. A question that one
+// person takes back is decided.
 func Count(quorum int, given []Vote) (t Tally) {
 	for _, v := range given {
 		t.Votes = append(slices.DeleteFunc(t.Votes, func(old Vote) bool { return old.Person == v.Person }), v)
@@ -53,7 +54,8 @@ func (t Tally) By() string {
 	return strings.Join(names, ", ")
 }
 
-// Fields returns what was said beside the choice by those who decided; of a field that several filled in the last text counts.
+// Fields returns what was said beside the choice by those who decided; of a field that several filled in the
+// last text counts.
 func (t Tally) Fields() *value.Map {
 	all := value.NewMap()
 	for _, v := range t.Agreed {
@@ -64,8 +66,8 @@ func (t Tally) Fields() *value.Map {
 	return all
 }
 
-// Standing says how far a question is that needs several answers: "approve by ada, reject by bob (2 equal answers decide)"; "" where one
-// answer decides.
+// Standing says how far a question is that needs several answers: "approve by ada, reject by bob (2 equal
+// answers decide)"; "" where one answer decides.
 func (q *OpenQuestion) Standing() string { return standing(q.Quorum, q.Votes) }
 
 func standing(quorum int, votes []Vote) string {
@@ -84,7 +86,8 @@ func standing(quorum int, votes []Vote) string {
 	return fmt.Sprintf("%s (%d equal answers of different people decide)", strings.Join(words, ", "), quorum)
 }
 
-// vote returns the answer that a signal is. Of an approval that a former version asked with other words it has those of now.
+// vote returns the answer that a signal is. Of an approval that a former version asked with other words it has
+// those of now.
 func (a *Ask) vote(s Signal) Vote {
 	said, _ := s.Data.(*value.Map)
 	v := Vote{N: s.N, By: s.From, Person: s.From, At: s.At}

@@ -54,7 +54,8 @@ states:
   failed: {terminal: true}
 `
 
-// Two people decide, and an agent that answers for one of them is no other person, however often the process dies. Each answer is told once.
+// Two people decide, and an agent that answers for one of them is no other person, however often the process
+// dies. Each answer is told once.
 func TestQuorumAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	answer := func(n uint64, by, person, choice, reason string) fsm.Signal {

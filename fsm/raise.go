@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A Raise is more of the limits of a run that is running. What is 0 is not raised, and a limit that the run does not have stays none.
+// A Raise is more of the limits of a run that is running. What is 0 is not raised, and a limit that the run
+// does not have stays none.
 type Raise struct {
 	Steps, Passes int
 	CostUSD       float64
@@ -58,8 +59,8 @@ func raise[T int | int64 | float64 | time.Duration](limit *T, by T) {
 	}
 }
 
-// raiseLimits takes what was asked for since it was looked at last. It is called before limits are looked at, also by a sub-loop:
-// the limits of what it runs inside hold for it.
+// raiseLimits takes what was asked for since it was looked at last. It is called before limits are looked at,
+// also by a sub-loop: the limits of what it runs inside hold for it.
 func (e *Executor) raiseLimits() {
 	root := e
 	for root.parent != nil {
@@ -94,7 +95,8 @@ func (e *Executor) raiseLimits() {
 	}
 }
 
-// moreTime gives a sub-loop the time that the run was given, where it has what was left of the run's, and not less of its own.
+// moreTime gives a sub-loop the time that the run was given, where it has what was left of the run's, and not
+// less of its own.
 func (e *Executor) moreTime(more time.Duration) {
 	above := e.parent
 	c, st := e.self, above.cfg.Loop.States[above.mem.Current]
@@ -137,7 +139,8 @@ func (e *Executor) moreTimeBelow(more time.Duration) {
 	}
 }
 
-// branchState is the state that a sub-loop runs as: st, also for an item, or the one of its branch; nil if there is none.
+// branchState is the state that a sub-loop runs as: st, also for an item, or the one of its branch; nil if
+// there is none.
 func branchState(st *State, branch string) *State {
 	if branch == "" || st == nil || st.Each != nil && ItemOf(branch) > 0 {
 		return st

@@ -16,7 +16,8 @@ func raiseAt(at, more time.Duration) func(uint64) (uint64, fsm.Raise, string, bo
 	}
 }
 
-// A sub-loop that has what is left of the run's time has more of it when the run has; one with less of its own does not.
+// A sub-loop that has what is left of the run's time has more of it when the run has; one with less of its own
+// does not.
 func TestMoreTimeReachesSubloops(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

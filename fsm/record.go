@@ -15,8 +15,8 @@ func (e *Executor) emit(kind string, fields ...Field) {
 // ownLines is how many empty lines at the end of an output get an event each.
 const ownLines = 16
 
-// emitOutput logs lines, which are joined by line ends. Empty ones at the end get an event each, because readers of such a
-// log take one line end off the end of a line.
+// emitOutput logs lines, which are joined by line ends. Empty ones at the end get an event each, because
+// readers of such a log take one line end off the end of a line.
 func (e *Executor) emitOutput(b *Batch, text string) {
 	empty := 0
 	for ; empty < ownLines && strings.HasSuffix(text, "\n"); empty++ {
@@ -29,8 +29,8 @@ func (e *Executor) emitOutput(b *Batch, text string) {
 	}
 }
 
-// record has the events so far recorded together with the memory, before anything is started, and then shown. It reports whether something can
-// be recorded.
+// record has the events so far recorded together with the memory, before anything is started, and then shown.
+// It reports whether something can be recorded.
 func (e *Executor) record(checkpoint bool) bool {
 	if e.machine.broken != nil {
 		return false
@@ -172,11 +172,12 @@ func (e *Executor) stopCause() *Stop {
 	return stop
 }
 
-// ending reports whether the loop is to end because of what is around it: a stop of the run, or the end of the branch or the item that it is
-// or is inside.
+// ending reports whether the loop is to end because of what is around it: a stop of the run, or the end of the
+// branch or the item that it is or is inside.
 func (e *Executor) ending() bool { return e.life.ended() != nil }
 
-// drained reports whether nothing more is to begin here. An item that is at work has begun: it goes through all its states.
+// drained reports whether nothing more is to begin here. An item that is at work has begun: it goes through all
+// its states.
 func (e *Executor) drained() bool {
 	if s := e.slotAround(); s != nil && s.held {
 		return false

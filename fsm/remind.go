@@ -9,7 +9,8 @@ import (
 // MaxReminders is how many reminders of one question are sent at most.
 const MaxReminders = 20
 
-// An Escalation says which targets of notifications are told of a question that has no answer for some time. The zero value is none.
+// An Escalation says which targets of notifications are told of a question that has no answer for some time.
+// The zero value is none.
 type Escalation struct {
 	After time.Duration // since the question was asked
 	To    []string      // names of targets in the settings
@@ -46,8 +47,8 @@ func secondsIn(v any) time.Duration {
 	return 0
 }
 
-// remind records that a question without an answer is reminded of, and that it is escalated, if that is due. Reminders that became due
-// while no process carried the run are one. A paused run sends none.
+// remind records that a question without an answer is reminded of, and that it is escalated, if that is due.
+// Reminders that became due while no process carried the run are one. A paused run sends none.
 func (x *awaiter) remind(w *Awaiting) {
 	now := x.e.wall()
 	reminds, escalates := due(w.RemindAt, now), due(w.EscalateAt, now)
@@ -67,8 +68,9 @@ func (x *awaiter) remind(w *Awaiting) {
 	}
 }
 
-// nextReminder returns when the reminder after one that is sent now is due: a multiple of every after the first, and not earlier than
-// half of every from now, so that one that was late is not followed by another at once. Zero = that was the last one.
+// nextReminder returns when the reminder after one that is sent now is due: a multiple of every after the
+// first, and not earlier than half of every from now, so that one that was late is not followed by another at
+// once. Zero = that was the last one.
 func nextReminder(w *Awaiting, every time.Duration, now time.Time) time.Time {
 	if every <= 0 || w.Reminders >= MaxReminders {
 		return time.Time{}

@@ -58,8 +58,8 @@ func resumeAt(t *testing.T, cfg fsm.Config, rec *tape, at time.Time, lasts time.
 	carry(t, cfg, rec, lasts)
 }
 
-// A question in a branch is reminded of each four hours from when it was asked, also by the process that resumes the run: what became due
-// while there was none is one reminder, and none is sent twice.
+// A question in a branch is reminded of each four hours from when it was asked, also by the process that
+// resumes the run: what became due while there was none is one reminder, and none is sent twice.
 func TestRemindersOverAResume(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// A Reply is what an agent host reported about one prompt or judge, besides its text, which is the Stdout of the [Result].
-// Invariant: a Result whose Reply has a Failure has an ExitCode other than 0. A Reply is not changed once it was returned.
+// A Reply is what an agent host reported about one prompt or judge, besides its text, which is the Stdout of
+// the [Result]. Invariant: a Result whose Reply has a Failure has an ExitCode other than 0. A Reply is not
+// changed once it was returned.
 type Reply struct {
 	Host     string // its name
 	Model    string // that answered; "" = not said

@@ -61,8 +61,8 @@ var gatewayPattern = pyregexp.Lazy(`(?i)\b(?:502\W+bad gateway|503\W+service (?:
 // ResultMark begins the line of a Result.Stderr that says what a host itself said about its failure.
 const ResultMark = "[result] "
 
-// explained is the text in which a failed prompt says why. What a model wrote is part of it only where nothing else says
-// more than the exit code.
+// explained is the text in which a failed prompt says why. What a model wrote is part of it only where nothing
+// else says more than the exit code.
 func explained(res Result) string {
 	switch r := res.Reply; {
 	case r == nil || r.Failure == "":
@@ -154,8 +154,9 @@ func (e *Executor) tryAgain(st *State, res *Result, r retrying, counts map[strin
 	return e.waitToRetry(st), true
 }
 
-// rateLimited climbs one step of the ladder: short waits that double, then the long ones, until the waits are used up
-// ("The rate limit ladder" in docs/decisions.md). Where the host said when it may be asked again, that is how long the wait is.
+// rateLimited climbs one step of the ladder: short waits that double, then the long ones, until the waits are
+// used up ("The rate limit ladder" in docs/decisions.md). Where the host said when it may be asked again, that
+// is how long the wait is.
 func (e *Executor) rateLimited(st *State, res *Result) decision {
 	if !e.climb(st, res, WaitRateLimit) {
 		return e.rateLimitExhausted(st)
@@ -206,7 +207,8 @@ func (e *Executor) climb(st *State, res *Result, why string) bool {
 	return true
 }
 
-// judgeAgain waits where the host of a judge is rate-limited. It reports false if the answer is to be taken as it is. A resumed run asks at once, unless the circuit says that it is too early.
+// judgeAgain waits where the host of a judge is rate-limited. It reports false if the answer is to be taken as
+// it is. A resumed run asks at once, unless the circuit says that it is too early.
 func (e *Executor) judgeAgain(st *State, res *Result) (bool, error) {
 	m := e.mem
 	if res.Reply == nil || res.Reply.Failure != FailRateLimited || !e.climb(st, res, WaitJudge) {
@@ -275,8 +277,8 @@ func ladder(steps []time.Duration, n int) time.Duration {
 	return steps[min(n, len(steps))-1]
 }
 
-// waitToRetry waits for what the memory holds and continues: to the same state, or to where used up waits lead. A resumed
-// run waits the rest.
+// waitToRetry waits for what the memory holds and continues: to the same state, or to where used up waits lead.
+// A resumed run waits the rest.
 func (e *Executor) waitToRetry(st *State) decision {
 	m := e.mem
 	w := *m.Wait

@@ -10,8 +10,8 @@ import (
 	"loops/fsm"
 )
 
-// A run that is capped and resumed again and again has as many entries of a state before max_retries as one that was not capped,
-// whatever the limit was and whether it has a handler.
+// A run that is capped and resumed again and again has as many entries of a state before max_retries as one
+// that was not capped, whatever the limit was and whether it has a handler.
 func TestMaxRetriesOfACappedRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ keys, states string }{

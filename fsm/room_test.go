@@ -26,7 +26,8 @@ func (r *diskError) Run(ctx context.Context, a fsm.Action, out func(string)) (fs
 	return r.fake.Run(ctx, a, out)
 }
 
-// A full disk, met when an action or a judge was to be started, was routed like a mistake of the loop, or ended the run.
+// A full disk, met when an action or a judge was to be started, was routed like a mistake of the loop, or ended
+// the run.
 func TestFullDiskIsNoResult(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "full.yaml")

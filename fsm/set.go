@@ -63,8 +63,8 @@ func sourceOf(err error) string {
 	return ""
 }
 
-// assign gives the context the values that the state sets: one after the other, so that each sees those before it. prev is the result
-// that its expressions see.
+// assign gives the context the values that the state sets: one after the other, so that each sees those before
+// it. prev is the result that its expressions see.
 func (e *Executor) assign(st *State, prev *value.Map) error {
 	if len(st.Set) == 0 {
 		return nil

@@ -28,8 +28,9 @@ func (s *SignalScanner) Write(text string) {
 	}
 }
 
-// Signal returns what was found in everything written so far, taken as the whole output: the first signal of the
-// weightiest kind (handoff, then error, then stop) and the rest of its line, or of the first line after it that is not blank.
+// Signal returns what was found in everything written so far, taken as the whole output: the first signal of
+// the weightiest kind (handoff, then error, then stop) and the rest of its line, or of the first line after it
+// that is not blank.
 func (s *SignalScanner) Signal() (kind, payload string, found bool) {
 	for i := range s.marks {
 		m := &s.marks[i]

@@ -49,9 +49,10 @@ type Snapshot struct {
 	JustRouted  bool           // Current was announced by a route event and not entered
 	StepsCapped bool           // the on_max_steps handler was started
 	PassCapped  bool           // the on_max_iterations handler was started
-	Ignored     map[string]int // failures that did not keep their state from following next, as "state (exit 1)"; in the run itself only
-	Flushing    bool           // Current acts one last time after a cap, without being judged
-	CappedAt    string         // what was about to be entered when the handler was; "" where none was
+	// failures that did not keep their state from following next, as "state (exit 1)"; in the run itself only
+	Ignored  map[string]int
+	Flushing bool   // Current acts one last time after a cap, without being judged
+	CappedAt string // what was about to be entered when the handler was; "" where none was
 
 	StallRing      []StallRecord     // last records of the window detector, oldest first
 	StallCounts    map[string]int    // of the recurrent detector, by record key
@@ -93,12 +94,12 @@ type Snapshot struct {
 	// Child is the sub-loop that Current runs or ran last, until its outcome was routed; nil = none.
 	Child *Child
 
-	// Branches are those of Current that began, in the order in which they did, until the state was left; nil = none. The list and what
-	// has ended never change after they were recorded.
+	// Branches are those of Current that began, in the order in which they did, until the state was left; nil =
+	// none. The list and what has ended never change after they were recorded.
 	Branches []*BranchMemory
 
-	// VisitBegan is the used time of this loop when Current was entered, where Current has branches and a timeout. 0 means that Current has
-	// none, or that a former version entered it.
+	// VisitBegan is the used time of this loop when Current was entered, where Current has branches and a
+	// timeout. 0 means that Current has none, or that a former version entered it.
 	VisitBegan time.Duration
 
 	// Outcome is how the run ended, nil before. Phase and Current still hold where it was, so that a run that can be
@@ -209,9 +210,12 @@ type Outcome struct {
 	Source       string // the line of a file that Error is about, and a line with a caret; "" = none
 	Message      string // what the terminal state says last (message:)
 	Reason       string // why it ended so, as [Config.Why] says; "" in sub-loops
-	Ignored      string // which actions failed on the way without changing it (see [Snapshot.IgnoredText]); "" = none, or a sub-loop
-	Merge        string // what became of the merge that the run asked for when it completed; "" = none was to be made
-	FailedItems  int    // items that failed of the list that decided how it ended, as [Config.Why] says; 0 = no list did
+	// which actions failed on the way without changing it (see [Snapshot.IgnoredText]); "" = none, or a
+	// sub-loop
+	Ignored string
+	Merge   string // what became of the merge that the run asked for when it completed; "" = none was to be made
+	// items that failed of the list that decided how it ended, as [Config.Why] says; 0 = no list did
+	FailedItems  int
 	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
 	Continuation string // payload of a handoff
 	Limited      bool   // a rate limit, or a lack of processes or descriptors, lasted: it can be resumed later
@@ -229,11 +233,12 @@ const (
 // Unmerged reports whether the run completed, and the merge that it asked for was not made.
 func (o Outcome) Unmerged() bool { return o.Merge != "" && o.Merge != MergeDone }
 
-// Retriable reports whether a run that ended so as an error can be resumed all the same: its host refused, and may not do so later.
+// Retriable reports whether a run that ended so as an error can be resumed all the same: its host refused, and
+// may not do so later.
 func (o Outcome) Retriable() bool { return o.Limited || o.Refused }
 
-// Expand returns a text with its templates expanded by what the snapshot remembers, as they are in a state. The environment, and what only
-// a machine that runs knows, is not there.
+// Expand returns a text with its templates expanded by what the snapshot remembers, as they are in a state. The
+// environment, and what only a machine that runs knows, is not there.
 func (m *Snapshot) Expand(text, state string) (string, error) {
 	return expr.Expand(text, &expr.Scope{
 		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Event: m.Event, State: state, Step: m.Step, Loop: m.Loop,

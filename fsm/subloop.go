@@ -190,8 +190,8 @@ func (e *Executor) childOf(c *Child, loop *Loop, st *State) *Executor {
 	return x
 }
 
-// childContext is what a sub-loop starts with: "The context of a sub-loop" in docs/decisions.md. By D10, parameters always
-// have their defaults and their types, and run_dir is always there.
+// childContext is what a sub-loop starts with: "The context of a sub-loop" in docs/decisions.md. By D10,
+// parameters always have their defaults and their types, and run_dir is always there.
 func (e *Executor) childContext(st *State, loop *Loop, scope *expr.Scope) (*value.Map, error) {
 	m, values := e.mem, value.NewMap()
 	given := value.NewMap()

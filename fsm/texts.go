@@ -10,8 +10,8 @@ import (
 	"loops/fsm/value"
 )
 
-// EachText calls found with every text of a state in which templates are replaced, and where it is below the state: the texts of its
-// action first.
+// EachText calls found with every text of a state in which templates are replaced, and where it is below the
+// state: the texts of its action first.
 func (s *State) EachText(found func(text string, path ...string)) {
 	inside := func(v *value.Map, key string) {
 		if v.Len() > 0 {
@@ -130,8 +130,8 @@ func (s *State) EachExpression(found func(p *expr.Program, path ...string)) {
 	}
 }
 
-// A keptFiles has the captures whose file a loop refers to, so that all of their output goes to a file however short it is: names, or names behind
-// those of the states and branches that they are inside of.
+// A keptFiles has the captures whose file a loop refers to, so that all of their output goes to a file however
+// short it is: names, or names behind those of the states and branches that they are inside of.
 type keptFiles map[string]bool
 
 // anyFile stands for all captures: the loop refers to one by a name that is not fixed.

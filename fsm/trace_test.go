@@ -435,7 +435,8 @@ func TestEveryCheckpointLostInTurn(t *testing.T) {
 				}
 				for die := 1; die <= whole.count; die++ {
 					for _, power := range []bool{false, true} {
-						if *testenv.Torture || whole.count <= 30 || power == (die%2 == 0) { // of long traces each loses one of both
+						// of long traces each loses one of both
+						if *testenv.Torture || whole.count <= 30 || power == (die%2 == 0) {
 							lost(t, loop, nil, die, power, want, whole, unbroken.ran)
 						}
 					}

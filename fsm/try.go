@@ -110,8 +110,8 @@ func failedTry(why string, res *Result) string {
 	return fmt.Sprintf("the try came to %s (exit code %d)", why, res.ExitCode)
 }
 
-// retry waits for the next try, which the memory holds, and begins it: then the decision says so. A resumed run waits the
-// rest. What ends or leads the run elsewhere before the wait is over keeps the wait on record.
+// retry waits for the next try, which the memory holds, and begins it: then the decision says so. A resumed run
+// waits the rest. What ends or leads the run elsewhere before the wait is over keeps the wait on record.
 func (e *Executor) retry(st *State) decision {
 	m := e.mem
 	w := *m.Wait
@@ -131,8 +131,8 @@ func (e *Executor) retry(st *State) decision {
 	return decision{retry: true}
 }
 
-// countTry counts the try that the action begins, if it is one after another. Until then the wait for it is on record, also while a host or a
-// budget lets it wait longer: a run that is resumed there has the try before it.
+// countTry counts the try that the action begins, if it is one after another. Until then the wait for it is on
+// record, also while a host or a budget lets it wait longer: a run that is resumed there has the try before it.
 func (e *Executor) countTry(st *State) {
 	m := e.mem
 	w := m.Wait

@@ -33,8 +33,8 @@ states:
   failed: {terminal: true}
 `
 
-// A process that dies at any record of its retries leaves a run that, when it is resumed, repeats no try whose end is on
-// record, makes as many tries as the unbroken run, waits no longer than that, and ends as it does.
+// A process that dies at any record of its retries leaves a run that, when it is resumed, repeats no try whose
+// end is on record, makes as many tries as the unbroken run, waits no longer than that, and ends as it does.
 func TestRetriesAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

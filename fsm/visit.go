@@ -171,7 +171,8 @@ func (e *Executor) act(st *State) (Result, error) {
 	return res, nil
 }
 
-// run has something done, if there is room and a place for it. Without that nothing is decided, as no state can help it.
+// run has something done, if there is room and a place for it. Without that nothing is decided, as no state can
+// help it.
 func (e *Executor) run(a Action, out func(string)) (Result, error) {
 	var res Result
 	var err error
@@ -200,7 +201,8 @@ func (e *Executor) breaks(err error) {
 	}
 }
 
-// ActionTimeouts returns how long the action of a state may take, and how long it may be silent; 0 = as long as it likes.
+// ActionTimeouts returns how long the action of a state may take, and how long it may be silent; 0 = as long as
+// it likes.
 func ActionTimeouts(l *Loop, st *State) (wall, idle time.Duration) {
 	return timeoutsOf(l, st, KindOf(st))
 }

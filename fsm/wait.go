@@ -82,8 +82,8 @@ type OpenWait struct {
 	*Wait
 }
 
-// Waiting returns what the run waits for, in whatever sub-loop, or, where it was stopped in a wait, what it will wait for
-// when it is resumed; nil = nothing. It is the first of Waits.
+// Waiting returns what the run waits for, in whatever sub-loop, or, where it was stopped in a wait, what it
+// will wait for when it is resumed; nil = nothing. It is the first of Waits.
 func (m *Snapshot) Waiting() *Wait {
 	for w := range m.waits("", "") {
 		return w.Wait
@@ -144,7 +144,8 @@ func (e *Executor) pause(why string, d time.Duration) {
 	e.mem.Wait = nil
 }
 
-// held waits while the run is held, before a state is entered that is not its end, and in a wait. The clock of the run is stopped.
+// held waits while the run is held, before a state is entered that is not its end, and in a wait. The clock of
+// the run is stopped.
 func (e *Executor) held() result {
 	if e.mayBeHeld() && e.isHeld() {
 		return e.awaitRelease()
@@ -199,13 +200,13 @@ func (e *Executor) halts() bool {
 // waitEvent is how often a long wait is reported.
 const waitEvent = time.Minute
 
-// sleep waits for what the memory says, which is durable before. It returns early when the run is to end, when a user wakes the
-// run, and when the time of the loop, or that of a budget, is up.
+// sleep waits for what the memory says, which is durable before. It returns early when the run is to end, when
+// a user wakes the run, and when the time of the loop, or that of a budget, is up.
 func (e *Executor) sleep() { e.sleepUntil(e.timeUp, nil) }
 
-// sleepUntil is sleep that also returns when over, which is asked every few seconds, reports that there is nothing to wait
-// for any more. up returns in how long the time is up, if it is limited; nil = it is not. A pause holds in the wait, whose end is not
-// moved by it, and an extension counts at once.
+// sleepUntil is sleep that also returns when over, which is asked every few seconds, reports that there is
+// nothing to wait for any more. up returns in how long the time is up, if it is limited; nil = it is not. A
+// pause holds in the wait, whose end is not moved by it, and an extension counts at once.
 func (e *Executor) sleepUntil(up func() (time.Duration, bool), over func() bool) {
 	w := *e.mem.Wait
 	e.woken = false
@@ -262,8 +263,8 @@ func (e *Executor) sleepUntil(up func() (time.Duration, bool), over func() bool)
 	}
 }
 
-// nap waits for a time. It returns early when the run is to end, when there is other news than those seen, and when a user ends the wait, which
-// sets woken. It reports whether something is asked of the run.
+// nap waits for a time. It returns early when the run is to end, when there is other news than those seen, and
+// when a user ends the wait, which sets woken. It reports whether something is asked of the run.
 func (e *Executor) nap(d time.Duration, seen int) (news bool) {
 	m, t, begun := e.machine, e.task, e.now()
 	left := func() (time.Duration, bool) { return d - e.now().Sub(begun), true }
@@ -293,7 +294,8 @@ func (e *Executor) stillWaiting(w Wait) {
 	e.record(false)
 }
 
-// What the note of a wait says that a user ended (loops retry-now), and that of one in which something is looked at at once.
+// What the note of a wait says that a user ended (loops retry-now), and that of one in which something is
+// looked at at once.
 const (
 	WaitEnded = "the wait was ended by loops retry-now"
 	LookAsked = "loops retry-now asked for a look"

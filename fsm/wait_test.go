@@ -208,7 +208,8 @@ func (purse) Spent(float64) error { return nil }
 func TestPromptsWaitForRoomToSpend(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		full, room, want time.Duration // until when it says that it is full, after how long it is not any more, and when the prompt begins
+		// until when it says that it is full, after how long it is not any more, and when the prompt begins
+		full, room, want time.Duration
 	}{
 		"there is room":             {0, 0, 0},
 		"the hour goes by":          {time.Hour, time.Hour, time.Hour},

@@ -15,9 +15,9 @@ import (
 // worktrees is the folder, in the directory of the run, that holds the work trees of sub-loops.
 const worktrees = ".worktrees"
 
-// attach makes sure that a sub-loop has the work tree of its branch. It returns why git refused, if it did. The work tree
-// is on record before git is asked, so that it never lacks its owner; a sub-loop that was not entered yet starts
-// over with a fresh one, because the process may have died while git made it.
+// attach makes sure that a sub-loop has the work tree of its branch. It returns why git refused, if it did. The
+// work tree is on record before git is asked, so that it never lacks its owner; a sub-loop that was not entered
+// yet starts over with a fresh one, because the process may have died while git made it.
 func (e *Executor) attach(st *State, c *Child) (refused string, err error) {
 	if c.Branch == "" {
 		return "", nil
@@ -37,7 +37,8 @@ func (e *Executor) attach(st *State, c *Child) (refused string, err error) {
 			return "", errHalted
 		}
 	}
-	// What was not committed made an earlier visit leave its work tree, which is used again, unless another process works there.
+	// What was not committed made an earlier visit leave its work tree, which is used again, unless another
+	// process works there.
 	inUse := ""
 	for x := e; x != nil && x.dir != ""; x = x.parent {
 		inUse += " | " + value.ShellQuote(x.dir)
@@ -88,11 +89,12 @@ func (e *Executor) workTree(st *State, c *Child) error {
 
 func noTree(why string) error { return fmt.Errorf("there is no work tree: %s", why) }
 
-// ownTree is how a shell notes that a work tree is used by this process, its parent, and asks whether another one that
-// lives does: one that has the number and the start of the mark, because numbers are used again, and that is no zombie. The
-// mark is a file that git removes with the work tree. A removal that was cut short is finished, and not taken for the
-// deletion of files in the work tree: beside it is a file which says that all of it was committed. Files that a user
-// changed since keep the tree. In a folder that is no longer a work tree, git would act on the repository around it.
+// ownTree is how a shell notes that a work tree is used by this process, its parent, and asks whether another
+// one that lives does: one that has the number and the start of the mark, because numbers are used again, and
+// that is no zombie. The mark is a file that git removes with the work tree. A removal that was cut short is
+// finished, and not taken for the deletion of files in the work tree: beside it is a file which says that all
+// of it was committed. Files that a user changed since keep the tree. In a folder that is no longer a work
+// tree, git would act on the repository around it.
 const ownTree = `mark() { echo "$(git -C "$1" rev-parse --absolute-git-dir)/loops-owner"; }
 begun() {
   if [ -r /proc/self/stat ]; then
@@ -173,8 +175,9 @@ own "$tree"`)
 	return nil
 }
 
-// detach removes the work tree of a sub-loop that ended. What was not committed keeps it where it is. It reports false if nothing may be
-// decided now: the outcome of the sub-loop is on record, and is routed when the run is resumed.
+// detach removes the work tree of a sub-loop that ended. What was not committed keeps it where it is. It
+// reports false if nothing may be decided now: the outcome of the sub-loop is on record, and is routed when the
+// run is resumed.
 func (e *Executor) detach(st *State, c *Child) bool {
 	if c.Worktree != "" {
 		res, err := e.git(st, "removing the work tree of branch "+c.Branch, c.Worktree, ownTree+"tree="+value.ShellQuote(c.Worktree)+`
@@ -201,8 +204,8 @@ func (e *Executor) detached(st *State, c *Child, res Result, err error) {
 	e.emit(EventWorktreeDetached, fields...)
 }
 
-// git runs a script that works on the repository, in the directory of the loop. doing says for a person what it does, tree is
-// the work tree it looks into. It may take no longer than the timeout of the state.
+// git runs a script that works on the repository, in the directory of the loop. doing says for a person what it
+// does, tree is the work tree it looks into. It may take no longer than the timeout of the state.
 func (e *Executor) git(st *State, doing, tree, script string) (Result, error) {
 	res, err := e.run(Action{
 		Kind: KindShell, Text: script, State: st.Name, Step: e.mem.Step, Attempt: e.mem.Attempt, Outer: e.outer, Dir: e.dir,

@@ -23,16 +23,18 @@ const (
 	CommandPause   CommandKind = "pause"   // enter no state; see PausedSince
 	CommandUnpause CommandKind = "unpause" // enter states again
 	CommandWake    CommandKind = "wake"    // end the wait that the run is in
-	CommandSignal  CommandKind = "signal"  // an event for a state that waits for it: Args says its name, data and who sent it
-	CommandAnswer  CommandKind = "answer"  // to a question that the run asks: Args says which, the choice and what was said besides
-	CommandExtend  CommandKind = "extend"  // raise limits: Args says which, and by how much
+	// an event for a state that waits for it: Args says its name, data and who sent it
+	CommandSignal CommandKind = "signal"
+	// to a question that the run asks: Args says which, the choice and what was said besides
+	CommandAnswer CommandKind = "answer"
+	CommandExtend CommandKind = "extend" // raise limits: Args says which, and by how much
 )
 
 // AnySegment is the segment of a command that is meant for the run, whatever its owner and its number of resumes.
 const AnySegment = -1
 
-// A Command is what a user, or a program, asks of a run that another process may own. It is recorded for the run, and the
-// run's owner acts on it. Nothing removes it but the removal of the run.
+// A Command is what a user, or a program, asks of a run that another process may own. It is recorded for the
+// run, and the run's owner acts on it. Nothing removes it but the removal of the run.
 type Command struct {
 	N       uint64      // 1, 2, 3 … for one run, over all its segments; Send gives it
 	Kind    CommandKind // not ""
@@ -41,30 +43,33 @@ type Command struct {
 	Args    *value.Map  // what the kind needs to know; nil = nothing
 }
 
-// For reports whether the owner of this segment of the run acts on the command. A stop that was sent as a run ended does not
-// stop the segment after it.
+// For reports whether the owner of this segment of the run acts on the command. A stop that was sent as a run
+// ended does not stop the segment after it.
 func (c Command) For(segment int) bool { return c.Segment == segment || c.Segment == AnySegment }
 
-// A Controller is a [Store] that keeps commands. All methods may be called concurrently, also by several processes, and by
-// others than the owner of the run. It does not wake the owner, which looks for commands by itself, several times a second.
+// A Controller is a [Store] that keeps commands. All methods may be called concurrently, also by several
+// processes, and by others than the owner of the run. It does not wake the owner, which looks for commands by
+// itself, several times a second.
 //
-// What holds over the segments of a run is not kept anywhere else: it follows from the commands for any segment, in their
-// order. So a pause outlives the process that owned the run; see [PausedSince].
+// What holds over the segments of a run is not kept anywhere else: it follows from the commands for any
+// segment, in their order. So a pause outlives the process that owned the run; see [PausedSince].
 type Controller interface {
-	// Send records a command behind all others of the run and returns it with its number and time. It is durable when Send
-	// returns, unless the store's Durability is None. Where no owner would ever act on it, nothing is recorded: an
-	// *EndedError says that the run finished, or that the segment is over. An unknown run is ErrNotFound; one that
-	// little-loops carries on takes no commands: errors.ErrUnsupported. After any other error nothing is recorded, except after an
-	// *UncertainError, where nobody knows.
+	// Send records a command behind all others of the run and returns it with its number and time. It is
+	// durable when Send returns, unless the store's Durability is None. Where no owner would ever act on it,
+	// nothing is recorded: an *EndedError says that the run finished, or that the segment is over. An unknown
+	// run is ErrNotFound; one that little-loops carries on takes no commands: errors.ErrUnsupported. After any
+	// other error nothing is recorded, except after an *UncertainError, where nobody knows.
 	Send(ctx context.Context, id ID, c Command) (Command, error)
-	// Commands returns the commands of a run behind number after, in their order: those for all segments, see Command.For.
-	// It costs next to nothing where there are none, so that an owner can ask several times a second. A command that cannot
-	// be read is missing among them, and the error is a *DamageError beside those that can. An unknown run is ErrNotFound.
+	// Commands returns the commands of a run behind number after, in their order: those for all segments, see
+	// Command.For. It costs next to nothing where there are none, so that an owner can ask several times a
+	// second. A command that cannot be read is missing among them, and the error is a *DamageError beside those
+	// that can. An unknown run is ErrNotFound.
 	Commands(ctx context.Context, id ID, after uint64) ([]Command, error)
 }
 
-// PausedSince returns when a run was asked to pause, and whether a pause holds for a segment: the last pause or unpause for
-// it is a pause. One that is to outlive its owner is sent for AnySegment. all are the commands of the run, in their order.
+// PausedSince returns when a run was asked to pause, and whether a pause holds for a segment: the last pause or
+// unpause for it is a pause. One that is to outlive its owner is sent for AnySegment. all are the commands of
+// the run, in their order.
 func PausedSince(all []Command, segment int) (since time.Time, paused bool) {
 	for _, c := range all {
 		switch {
@@ -93,8 +98,8 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("run %s is %s: commands no longer have an effect", e.ID, e.Status)
 }
 
-// An UncertainError means that something may have been recorded, or not: the last step of recording it failed, and others may have
-// seen it already. Who repeats it without a look may do it twice.
+// An UncertainError means that something may have been recorded, or not: the last step of recording it failed,
+// and others may have seen it already. Who repeats it without a look may do it twice.
 type UncertainError struct {
 	Err error // of that step
 }
@@ -122,8 +127,8 @@ func (r Run) Takes(c Command) error {
 // MaxCommand is how many bytes a command may have as it is recorded.
 const MaxCommand = 1 << 20
 
-// AppendCommand appends a command as it is recorded: a JSON object on one line, without its end, closed with a checksum. One
-// that ParseCommand could not read again is an error.
+// AppendCommand appends a command as it is recorded: a JSON object on one line, without its end, closed with a
+// checksum. One that ParseCommand could not read again is an error.
 func AppendCommand(dst []byte, c Command) ([]byte, error) {
 	m := value.NewMap("n", int64(c.N), "command", string(c.Kind), "at", fsm.FormatTime(c.At), "segment", int64(c.Segment))
 	if c.Args != nil {

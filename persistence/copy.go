@@ -28,8 +28,9 @@ type Recorded struct {
 // An Importer is a store that takes in what another one has recorded.
 type Importer interface {
 	Store
-	// Import adds a run as it is, with its ID, status, times and numbers, whole or not at all. An error of its events ends
-	// it. A run that has the ID already is fs.ErrExist. The working folder is not among what is recorded.
+	// Import adds a run as it is, with its ID, status, times and numbers, whole or not at all. An error of its
+	// events ends it. A run that has the ID already is fs.ErrExist. The working folder is not among what is
+	// recorded.
 	Import(ctx context.Context, r Recorded) error
 }
 
@@ -62,9 +63,10 @@ type Commander interface {
 	Commands(ctx context.Context, id ID, after uint64) ([]Command, error)
 }
 
-// Copy copies a run that no process owns from one store to another, compares what both then say about it, and returns that. A
-// run that is there already is only compared: the error is fs.ErrExist if it is the same, and otherwise, as after a copy
-// that went wrong, a *DifferentError. A live owner is a *HeldError, damage a *DamageError; then nothing is copied.
+// Copy copies a run that no process owns from one store to another, compares what both then say about it, and
+// returns that. A run that is there already is only compared: the error is fs.ErrExist if it is the same, and
+// otherwise, as after a copy that went wrong, a *DifferentError. A live owner is a *HeldError, damage a
+// *DamageError; then nothing is copied.
 func Copy(ctx context.Context, from Source, to Importer, run Run) (Digest, error) {
 	if run.Held {
 		return Digest{}, &HeldError{ID: run.ID, Owner: run.Owner}

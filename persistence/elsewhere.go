@@ -2,7 +2,8 @@ package persistence
 
 import "fmt"
 
-// An ElsewhereError means that a run belongs to another project that records in the same store. It is an ErrNotFound, too.
+// An ElsewhereError means that a run belongs to another project that records in the same store. It is an
+// ErrNotFound, too.
 type ElsewhereError struct {
 	ID      ID
 	Project string // see [Run.Project]

@@ -11,9 +11,9 @@ import (
 // NewID returns the ID and the run id of a run of a loop that begins in a second, if no one else has them.
 func NewID(loop string, at time.Time) (id ID, runID string) { return MakeID(loop, at), MakeRunID(at) }
 
-// FirstSecond returns the first second that is tried for the id of a run that begins at a time. newest is the greatest run id of
-// the project, or "". If it names a later second, the clock was set back since, and the id names one after it: so the newest run
-// is the one that began last.
+// FirstSecond returns the first second that is tried for the id of a run that begins at a time. newest is the
+// greatest run id of the project, or "". If it names a later second, the clock was set back since, and the id
+// names one after it: so the newest run is the one that began last.
 func FirstSecond(at time.Time, newest string) time.Time {
 	at = at.UTC().Truncate(time.Second)
 	if last, err := ParseRunID(newest); err == nil && last.After(at) && last.Year() < 9999 {
@@ -31,8 +31,8 @@ func (s Spec) Second() (time.Time, error) {
 	return at, nil
 }
 
-// CheckLoop reports whether runs of a loop with this name can be recorded: an empty name and one that is too long (ErrName)
-// are errors.
+// CheckLoop reports whether runs of a loop with this name can be recorded: an empty name and one that is too
+// long (ErrName) are errors.
 func CheckLoop(name string) error {
 	if name == "" {
 		return errors.New("a run needs the name of its loop")

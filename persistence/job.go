@@ -8,8 +8,8 @@ import (
 	"loops/fsm"
 )
 
-// A Job is what is recorded of a run beside the run itself when it is submitted for workers. The run is the truth about what became of it; a Job
-// says who may carry it, and when.
+// A Job is what is recorded of a run beside the run itself when it is submitted for workers. The run is the
+// truth about what became of it; a Job says who may carry it, and when.
 type Job struct {
 	Run      ID
 	Queue    string    // whose workers may carry it
@@ -17,9 +17,12 @@ type Job struct {
 	Priority int       // 1 is first, 4 is last
 	At       time.Time // not before; zero = at once
 	Labels   []string  // a worker must have all of them; sorted
-	Files    string    // how the files of the project get to the worker: FilesPinned, FilesGit, or what SharedFiles returns; "" = FilesPinned
-	Hash     string    // of the definition that was submitted; a worker whose definition has another one refuses the run
-	Request  []byte    // what is asked for, as JSON of the engine
+	// how the files of the project get to the worker: FilesPinned, FilesGit, or what SharedFiles returns; "" =
+	// FilesPinned
+	Files string
+	// of the definition that was submitted; a worker whose definition has another one refuses the run
+	Hash    string
+	Request []byte // what is asked for, as JSON of the engine
 }
 
 // How the files of a project get to a worker.
@@ -46,10 +49,12 @@ type Placed struct {
 
 // A Finding is what a worker knows of a submitted run that it leaves.
 type Finding struct {
-	Open  bool          // workers are still to carry it
-	Again bool          // there was no progress; false restarts the count
-	After time.Duration // not before this time from now, a parked run sooner where something is asked of it and Note is ""; 0 = at once
-	Note  string        // for users; "" = nothing
+	Open  bool // workers are still to carry it
+	Again bool // there was no progress; false restarts the count
+	// not before this time from now, a parked run sooner where something is asked of it and Note is ""; 0 = at
+	// once
+	After time.Duration
+	Note  string // for users; "" = nothing
 }
 
 // Never is the After of a parked run that has nothing to do until something is asked of it.
@@ -75,15 +80,15 @@ type WorkerState struct {
 // Gone reports whether a worker has been silent for so long that others take its runs over.
 func (w WorkerState) Gone() bool { return w.Silent > w.Lease }
 
-// A Placer is a [Store] that records runs for workers on other machines: PostgreSQL. Its methods may be called concurrently, also by several
-// processes.
+// A Placer is a [Store] that records runs for workers on other machines: PostgreSQL. Its methods may be called
+// concurrently, also by several processes.
 type Placer interface {
 	Store
-	// Submit records a run that no process owns as [Queued], with its job and what it remembers as it begins. It is durable on return. What it is
-	// placed with is the caller's to tell a queue.
+	// Submit records a run that no process owns as [Queued], with its job and what it remembers as it begins.
+	// It is durable on return. What it is placed with is the caller's to tell a queue.
 	Submit(ctx context.Context, spec Spec, memory *fsm.Snapshot, j Job) (Run, error)
-	// Begin gives a queued run to the caller, as Create does a new one. A live owner is a *HeldError; a run that is not queued any more is a
-	// *NotResumableError, an unknown one ErrNotFound.
+	// Begin gives a queued run to the caller, as Create does a new one. A live owner is a *HeldError; a run
+	// that is not queued any more is a *NotResumableError, an unknown one ErrNotFound.
 	Begin(ctx context.Context, id ID, spec Spec) (Journal, error)
 	// Withdraw ends a queued run that no worker has begun, as stopped by its user. It is a *NotResumableError where the
 	// run is not queued any more.
@@ -92,10 +97,11 @@ type Placer interface {
 	// unless its lease is over: such an owner can record nothing more, and the run is interrupted. done is false where
 	// workers were done with the run, or it was never submitted.
 	Recall(ctx context.Context, id ID) (done bool, err error)
-	// FolderWord returns a word that tells the folder of this project from all others whose runs are in the store, wherever it is mounted.
+	// FolderWord returns a word that tells the folder of this project from all others whose runs are in the
+	// store, wherever it is mounted.
 	FolderWord(ctx context.Context) (string, error)
-	// Placed returns submitted runs: the one with the id, or all open ones where id is "". Of each queue and key at most most of those that no process owns
-	// come, in the order they are to begin; 0 = all.
+	// Placed returns submitted runs: the one with the id, or all open ones where id is "". Of each queue and
+	// key at most most of those that no process owns come, in the order they are to begin; 0 = all.
 	Placed(ctx context.Context, id ID, most int) ([]Placed, error)
 	// Found records what a worker knows of a run that it leaves.
 	Found(ctx context.Context, id ID, f Finding) error

@@ -54,23 +54,24 @@ type Leased interface {
 // A Removable is a [Journal] whose record can be removed while nothing is being recorded.
 type Removable interface {
 	Journal
-	// Removed reports whether that has happened. What the run does from then on is lost, so its action is to be ended. The next
-	// Record says what was removed.
+	// Removed reports whether that has happened. What the run does from then on is lost, so its action is to be
+	// ended. The next Record says what was removed.
 	Removed() bool
 }
 
-// A Numbered is a [Journal] whose owners have numbers, which grow from owner to owner: what an owner leaves elsewhere is known by
-// them from what an earlier one does.
+// A Numbered is a [Journal] whose owners have numbers, which grow from owner to owner: what an owner leaves
+// elsewhere is known by them from what an earlier one does.
 type Numbered interface {
 	Journal
 	// Epoch is the number of this owner.
 	Epoch() int64
 }
 
-// A SecondLooker is a [Store] in which the lease of an owner may have run out although it is alive, out of sight on this
-// machine: the machine slept, or its clock was set. Such a [Run] is Unsure. Resume looks twice by itself.
+// A SecondLooker is a [Store] in which the lease of an owner may have run out although it is alive, out of
+// sight on this machine: the machine slept, or its clock was set. Such a [Run] is Unsure. Resume looks twice by
+// itself.
 type SecondLooker interface {
-	// SecondLook waits for half the length of a lease, or until no run is left, and returns those of the runs whose owners
-	// did not renew their leases.
+	// SecondLook waits for half the length of a lease, or until no run is left, and returns those of the runs
+	// whose owners did not renew their leases.
 	SecondLook(ctx context.Context, ids []ID) ([]ID, error)
 }

@@ -22,15 +22,17 @@ type Entry struct {
 // A Ledger keeps what a project does on its own account and must do once, whichever of several processes does it. All
 // methods may be called at once, also by several processes.
 type Ledger interface {
-	// Add records a new entry, of revision 1. It is durable on return. Where the list has the key, or one behind it and the entry is to be
-	// the last, the error is ErrTaken.
+	// Add records a new entry, of revision 1. It is durable on return. Where the list has the key, or one
+	// behind it and the entry is to be the last, the error is ErrTaken.
 	Add(ctx context.Context, e Entry) error
-	// Change records an entry in the place of the one that was read with its revision, and returns it with the next one. It is durable on
-	// return. Where the entry was changed or removed since, the error is ErrChanged.
+	// Change records an entry in the place of the one that was read with its revision, and returns it with the
+	// next one. It is durable on return. Where the entry was changed or removed since, the error is ErrChanged.
 	Change(ctx context.Context, e Entry) (Entry, error)
-	// Entries returns the entries of a list in the order of their keys; none where there is no such list. Where keys are given, only those.
+	// Entries returns the entries of a list in the order of their keys; none where there is no such list. Where
+	// keys are given, only those.
 	Entries(ctx context.Context, list string, keys ...string) ([]Entry, error)
-	// Trim removes the entries of a list that are not open and were added before a time, but for the last so many of the list.
+	// Trim removes the entries of a list that are not open and were added before a time, but for the last so
+	// many of the list.
 	Trim(ctx context.Context, list string, before time.Time, keep int) error
 }
 

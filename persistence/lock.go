@@ -2,11 +2,13 @@ package persistence
 
 import "context"
 
-// A PathLocker locks the paths that runs work on in the files of a project, for stores that record runs elsewhere: paths are
-// this machine's, so a run recorded in files and one recorded in a database exclude each other there.
+// A PathLocker locks the paths that runs work on in the files of a project, for stores that record runs
+// elsewhere: paths are this machine's, so a run recorded in files and one recorded in a database exclude each
+// other there.
 type PathLocker interface {
-	// LockPaths locks what spec locks, for the run id; "" = one that is not known yet. The lock lasts until Unlock, or until
-	// this process dies. It is a *ConflictError where another live run has a path, or is another run of a singleton.
+	// LockPaths locks what spec locks, for the run id; "" = one that is not known yet. The lock lasts until
+	// Unlock, or until this process dies. It is a *ConflictError where another live run has a path, or is
+	// another run of a singleton.
 	LockPaths(ctx context.Context, id ID, spec Spec) (PathLock, error)
 }
 

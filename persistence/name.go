@@ -61,7 +61,8 @@ func MakeRunID(at time.Time) string { return at.UTC().Format(RunIDLayout) }
 // ParseRunID returns the second that a run id names.
 func ParseRunID(s string) (time.Time, error) { return time.Parse(RunIDLayout, s) }
 
-// IsRunID reports whether [ParseRunID] takes s, in a tenth of the time: the names of an archive may be a hundred thousand.
+// IsRunID reports whether [ParseRunID] takes s, in a tenth of the time: the names of an archive may be a
+// hundred thousand.
 func IsRunID(s string) bool {
 	if !shaped(s, "dddd-dd-dd-dddddd", 'T') {
 		return false

@@ -16,8 +16,8 @@ type Placement struct {
 	Heard  bool   // a worker that may take it was heard of, and is not asked to end
 }
 
-// Due reports whether workers continue a submitted run with this record as soon as it has no owner. A parked run is due when
-// what it waits for has come.
+// Due reports whether workers continue a submitted run with this record as soon as it has no owner. A parked
+// run is due when what it waits for has come.
 func (r Run) Due() bool {
 	switch r.Status {
 	case Queued, Running:
@@ -37,8 +37,8 @@ func (r Run) Carried() bool {
 	return p != nil && p.Open && p.Heard && r.Due() && (!r.Held || r.Lapsed)
 }
 
-// Takes reports whether a worker may take jobs of a queue that need these labels: it was heard of, and is not asked to end. Whether
-// it has the files is not known.
+// Takes reports whether a worker may take jobs of a queue that need these labels: it was heard of, and is not
+// asked to end. Whether it has the files is not known.
 func (w WorkerState) Takes(queue string, labels []string) bool {
 	return !w.Gone() && w.Draining == "" && w.Queue == queue && !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(w.Labels, l) })
 }

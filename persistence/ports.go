@@ -16,8 +16,8 @@ type Moment struct {
 	Memory *fsm.Snapshot // nil = nothing is known
 }
 
-// A Rewinder is a [Store] that knows what its runs remembered earlier. Nothing is changed by asking, and the run may continue
-// meanwhile.
+// A Rewinder is a [Store] that knows what its runs remembered earlier. Nothing is changed by asking, and the
+// run may continue meanwhile.
 type Rewinder interface {
 	Store
 	// Around returns what a run remembered on both sides of an event: as it was recorded last before it, and as it was
@@ -27,20 +27,22 @@ type Rewinder interface {
 	Around(ctx context.Context, id ID, seq uint64) (before, after Moment, err error)
 }
 
-// A Tailer is a [Store] that can be read from its newest event backwards, for those who ask the status of a run and not what
-// it did in all its life.
+// A Tailer is a [Store] that can be read from its newest event backwards, for those who ask the status of a run
+// and not what it did in all its life.
 type Tailer interface {
 	Store
-	// Tail yields the events of a run, newest first. What is damaged is left out: Events reports it. Events that carry
-	// no number of their own have none here either. The error, the last thing yielded, is ErrNotFound for an unknown run,
-	// and that of reading where what is older cannot be read.
+	// Tail yields the events of a run, newest first. What is damaged is left out: Events reports it. Events
+	// that carry no number of their own have none here either. The error, the last thing yielded, is
+	// ErrNotFound for an unknown run, and that of reading where what is older cannot be read.
 	Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error]
 }
 
-// A Tracker is a [Store] that can read the events of a run while they are recorded, without reading twice what it has read.
+// A Tracker is a [Store] that can read the events of a run while they are recorded, without reading twice what
+// it has read.
 type Tracker interface {
 	Store
-	// Track returns what reads the events of a run behind the one with a number. What came with the Reading of the run is not read again.
+	// Track returns what reads the events of a run behind the one with a number. What came with the Reading of
+	// the run is not read again.
 	Track(r Run, after uint64) Track
 }
 
@@ -63,8 +65,9 @@ type Redefiner interface {
 // A Counter is a [Store] that counts runs without reading the record of each.
 type Counter interface {
 	Store
-	// Count returns how many of the runs that a query selects ended in the same way, began within the same step of time, and are in the
-	// archive; those that are not it does not count. Of the Filter no more than Loops, Since and Until is set.
+	// Count returns how many of the runs that a query selects ended in the same way, began within the same step
+	// of time, and are in the archive; those that are not it does not count. Of the Filter no more than Loops,
+	// Since and Until is set.
 	Count(ctx context.Context, q Query, within time.Duration) ([]Count, error)
 }
 

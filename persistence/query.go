@@ -13,9 +13,13 @@ type Query struct {
 	Live  bool   // only those with files among the running ones
 	Last  bool   // of each loop, only the newest run
 	Limit int    // at most so many of these; 0 = all
-	Skip  int    // of these, so many of the newest are left out before others are counted; for a query without Live, Last and LiveToo
+	// of these, so many of the newest are left out before others are counted; for a query without Live, Last
+	// and LiveToo
+	Skip int
 
-	Anywhere bool // those of other projects that record in the same store, too; what may be read of them is [Run.Held] and how they ended
+	// those of other projects that record in the same store, too; what may be read of them is [Run.Held] and
+	// how they ended
+	Anywhere bool
 
 	LiveToo  bool // beyond Limit, all that Live would select
 	Open     bool // of all these, only those that have not finished; see [Run.Open]
@@ -23,23 +27,30 @@ type Query struct {
 
 	HeldReadings bool // each run that a process owns comes with its Reading
 
-	Filter             // for a query without Last
-	Enough func() bool // asked now and then where a Filter rejects runs; once it reports true, those that were found are all; nil = never
+	Filter // for a query without Last
+	// asked now and then where a Filter rejects runs; once it reports true, those that were found are all; nil
+	// = never
+	Enough func() bool
 }
 
 // A Filter selects further runs, before a query counts those that it skips and returns. The zero Filter selects all.
 type Filter struct {
-	Statuses []Status  // one of these is recorded; empty = any
-	Unmerged bool      // with Statuses: those that completed and were not merged are selected, too; without: only these are
+	Statuses []Status // one of these is recorded; empty = any
+	// with Statuses: those that completed and were not merged are selected, too; without: only these are
+	Unmerged bool
 	Ends     []string  // one of these ended it: Run.Ended, "" where nothing did; empty = any
 	Loops    []string  // the loop is one of these; empty = any
 	Since    time.Time // it was begun, or recorded last, after this; zero = any
 	Until    time.Time // it was begun before this; zero = any
-	Text     string    // part of its id, loop, state, message, error, reason or why, whatever the case (in a database, of letters of ASCII); "" = any
+	// part of its id, loop, state, message, error, reason or why, whatever the case (in a database, of letters
+	// of ASCII); "" = any
+	Text string
 
-	// Keep has the last word; nil = all. It may be asked more than once about a run, and first about one of which only the fields ID, RunID,
-	// Loop, Status, State, Step, Passes, MaxSteps, StartedAt, UpdatedAt, Elapsed, Ended, Error, Message, Reason, Why, Ignored, Merge, FailedItems, Limited, Refused,
-	// Resumable, Archived and the PID of Owner are set, so it looks at nothing else. It is called by one goroutine at a time.
+	// Keep has the last word; nil = all. It may be asked more than once about a run, and first about one of
+	// which only the fields ID, RunID, Loop, Status, State, Step, Passes, MaxSteps, StartedAt, UpdatedAt,
+	// Elapsed, Ended, Error, Message, Reason, Why, Ignored, Merge, FailedItems, Limited, Refused, Resumable,
+	// Archived and the PID of Owner are set, so it looks at nothing else. It is called by one goroutine at a
+	// time.
 	Keep func(Run) bool
 }
 
@@ -69,9 +80,9 @@ func (f *Filter) Matches(r Run) bool {
 // Reads reports whether a run comes with its Reading.
 func (q Query) Reads(r Run) bool { return q.Readings || q.HeldReadings && r.Held }
 
-// Cut returns, of all runs that match otherwise and that the Filter selects, the newest first, the last of each loop where Last says so; of those behind
-// Skip as many as Limit says, and behind them the running ones where LiveToo says so; and of these the open ones, where Open says so. Stores use it. It
-// changes runs.
+// Cut returns, of all runs that match otherwise and that the Filter selects, the newest first, the last of each
+// loop where Last says so; of those behind Skip as many as Limit says, and behind them the running ones where
+// LiveToo says so; and of these the open ones, where Open says so. Stores use it. It changes runs.
 func (q Query) Cut(runs []Run) []Run {
 	if q.Filters() {
 		runs = slices.DeleteFunc(runs, func(r Run) bool { return !q.Matches(r) })

@@ -7,7 +7,8 @@ import (
 
 type readsKey struct{}
 
-// WithReads returns a context with which what reads records of runs, or their histories, adds to n how many it has read.
+// WithReads returns a context with which what reads records of runs, or their histories, adds to n how many it
+// has read.
 func WithReads(ctx context.Context, n *atomic.Int64) context.Context {
 	return context.WithValue(ctx, readsKey{}, n)
 }

@@ -18,8 +18,8 @@ func ResolveScope(scope []string) []string {
 // mostLinks is how many symlinks realPath follows; the system follows 40.
 const mostLinks = 40
 
-// realPath is the absolute path that the system would come to, also where a symlink leads to what does not exist yet. What
-// does not exist, or goes in circles, is taken as it is written.
+// realPath is the absolute path that the system would come to, also where a symlink leads to what does not
+// exist yet. What does not exist, or goes in circles, is taken as it is written.
 func realPath(path string) string {
 	if !filepath.IsAbs(path) {
 		if wd, err := os.Getwd(); err == nil {

@@ -37,7 +37,8 @@ func (s Status) Resumable() bool {
 	return s == Running || s == Interrupted || s == Awaiting || s == UserStopped
 }
 
-// CanGoOn reports whether a run with this status can be resumed. retriable is [fsm.Outcome.Retriable], or [Run.Retriable].
+// CanGoOn reports whether a run with this status can be resumed. retriable is [fsm.Outcome.Retriable], or
+// [Run.Retriable].
 func (s Status) CanGoOn(retriable bool) bool { return s.Resumable() || s == Failed && retriable }
 
 // StatusOf returns the status of a run that ended so.
@@ -99,28 +100,36 @@ type Run struct {
 	Message      string // what its terminal state said last (message:); "" = nothing
 	Reason       string // why it ended so, in one line; "" = that was not recorded, or it has not ended
 	Ignored      string // which actions failed on the way without changing it; "" = none
-	Merge        string // what became of the merge that it asked for when it completed, as [fsm.Outcome] has it; "" = none was to be made
-	FailedItems  int    // items that failed of the list that decided how it ended; 0 = no list did, or that was not recorded
-	Unowned      bool   // it says running, and nothing names a process that runs it: it is not known whether one does
-	Limited      bool   // it failed because a rate limit lasted, so it can be resumed all the same
-	Refused      bool   // it failed because something failed permanently (D29), so it can be resumed once the cause is removed
+	// what became of the merge that it asked for when it completed, as [fsm.Outcome] has it; "" = none was to
+	// be made
+	Merge string
+	// items that failed of the list that decided how it ended; 0 = no list did, or that was not recorded
+	FailedItems int
+	Unowned     bool // it says running, and nothing names a process that runs it: it is not known whether one does
+	Limited     bool // it failed because a rate limit lasted, so it can be resumed all the same
+	// it failed because something failed permanently (D29), so it can be resumed once the cause is removed
+	Refused bool
 
-	Owner        Owner     // zero where unknown
-	Held         bool      // a process owns it: a live process on this host holds its lock, or its lease
-	Scope        []string  // what its owner locks, absolute and resolved; nil where no process owns it
-	Leased       time.Time // until then, by the clock of the store, its owner keeps it without renewing it; zero = it has no lease
-	Lapsed       bool      // its owner may live, but let its lease run out: Resume finds out whether it continues
-	Unsure       bool      // Lapsed, and the owner may be on this machine, out of sight: see SecondLooker
-	Archived     bool
-	Resumable    bool      // by its status and place; says nothing about a live owner
-	Foreign      bool      // written by little-loops, and not yet resumed
-	Earlier      ID        // its id before it was archived, if that was another: little-loops makes ids of local times; "" = the same
+	Owner Owner    // zero where unknown
+	Held  bool     // a process owns it: a live process on this host holds its lock, or its lease
+	Scope []string // what its owner locks, absolute and resolved; nil where no process owns it
+	// until then, by the clock of the store, its owner keeps it without renewing it; zero = it has no lease
+	Leased    time.Time
+	Lapsed    bool // its owner may live, but let its lease run out: Resume finds out whether it continues
+	Unsure    bool // Lapsed, and the owner may be on this machine, out of sight: see SecondLooker
+	Archived  bool
+	Resumable bool // by its status and place; says nothing about a live owner
+	Foreign   bool // written by little-loops, and not yet resumed
+	// its id before it was archived, if that was another: little-loops makes ids of local times; "" = the same
+	Earlier      ID
 	Leftover     bool      // archived, and a crash left live files of it behind; Store.Archive removes them
 	Reconciled   time.Time // when its owner was found dead; zero = never
 	Why          string    // it was interrupted then
 	Continuation string
 
-	Project string     // in a listing with the runs of other projects, the one that it belongs to, by its name or its real path; "" = unknown
+	// in a listing with the runs of other projects, the one that it belongs to, by its name or its real path;
+	// "" = unknown
+	Project string
 	File    string     // the loop file, as recorded; "" where unknown
 	SHA256  string     // of the definition the run was started with; "" where unknown
 	Options *value.Map // overrides given when it was started, for resume
@@ -130,15 +139,17 @@ type Run struct {
 	Events  string     // path of the event file, for a person; "" where there is none
 	Log     string     // path of the state file
 	Damage  []string   // what could not be read, each with its file
-	Unasked bool       // when it was read nothing had ever been asked of it: it has no commands. false = it may have some
-	Unread  error      // what kept its journal from being read; Damage names it, too. nil = it was read
+	// when it was read nothing had ever been asked of it: it has no commands. false = it may have some
+	Unasked bool
+	Unread  error // what kept its journal from being read; Damage names it, too. nil = it was read
 
-	Placement *Placement // of a submitted run that no process owned when it was read; nil = it has none, or that was not read
-	Reading   Reading    // what more was read of it; nil where Query.Readings did not ask for that, or nothing was read
+	// of a submitted run that no process owned when it was read; nil = it has none, or that was not read
+	Placement *Placement
+	Reading   Reading // what more was read of it; nil where Query.Readings did not ask for that, or nothing was read
 }
 
-// A Reading is what a store has read of a run in order to list it. It gives more of that without reading it again, as the run
-// was then. It belongs to one goroutine.
+// A Reading is what a store has read of a run in order to list it. It gives more of that without reading it
+// again, as the run was then. It belongs to one goroutine.
 type Reading interface {
 	// Memory returns what Store.Snapshot would.
 	Memory(ctx context.Context) (*fsm.Snapshot, error)
@@ -150,22 +161,26 @@ type Reading interface {
 
 // A Spec describes a run that is about to begin or to continue.
 type Spec struct {
-	ID         ID // the id that a new run is to have, or none: then Create fails with ErrTaken; "" = the first one that is free
+	// the id that a new run is to have, or none: then Create fails with ErrTaken; "" = the first one that is
+	// free
+	ID         ID
 	Loop       string
 	File       string
 	SHA256     string
 	Definition []byte // text of the loop file, kept with the run
 	Scope      []string
-	ScopeOf    func(ID) []string // more of the scope of a new run, which only one with this id can have: no conflict is looked for; nil = none
-	Singleton  bool
-	MaxSteps   int
-	Options    *value.Map
-	Origin     *Origin // of a run that is created; nil = it is no fork
-	Owner      Owner
-	Ancestors  []ID     // runs whose action started us: their scopes are ours too
-	Mark       string   // distinguishes the place where the run is recorded from all others
-	Around     []string // Ancestors and those recorded elsewhere, each as its Mark and its ID
-	StartedAt  time.Time
+	// more of the scope of a new run, which only one with this id can have: no conflict is looked for; nil =
+	// none
+	ScopeOf   func(ID) []string
+	Singleton bool
+	MaxSteps  int
+	Options   *value.Map
+	Origin    *Origin // of a run that is created; nil = it is no fork
+	Owner     Owner
+	Ancestors []ID     // runs whose action started us: their scopes are ours too
+	Mark      string   // distinguishes the place where the run is recorded from all others
+	Around    []string // Ancestors and those recorded elsewhere, each as its Mark and its ID
+	StartedAt time.Time
 }
 
 // A Journal is the memory of one run that this process owns. Record is for the machine; see fsm.Recorder.
@@ -185,8 +200,9 @@ type Journal interface {
 // A Store keeps runs. All methods may be called concurrently, also by several processes.
 type Store interface {
 	// Create makes a new run, takes its scope and gives it to the caller. Another live run in the way is a
-	// *ConflictError. Nothing is listed before the first Record. A run that is to have an id gets that, also where a process died that
-	// had made it and had not recorded anything; where another run has it, or had it and is not gone whole, the error is ErrTaken.
+	// *ConflictError. Nothing is listed before the first Record. A run that is to have an id gets that, also
+	// where a process died that had made it and had not recorded anything; where another run has it, or had it
+	// and is not gone whole, the error is ErrTaken.
 	Create(ctx context.Context, spec Spec) (Journal, error)
 	// Resume takes over a recorded run that no live process owns, back from the archive if need be, and
 	// returns its memory. spec gives the new owner, scope and options. A live owner is a *HeldError, a run
@@ -197,20 +213,23 @@ type Store interface {
 	// Snapshot returns the memory of a run, brought up to date from its journal, without changing anything.
 	Snapshot(ctx context.Context, id ID) (*fsm.Snapshot, error)
 	// Events yields the history of a run after seq, oldest first. A damaged line is an error of type
-	// *DamageError, and reading continues behind it. Any other error is the last that is yielded, an *UnreadableError too.
+	// *DamageError, and reading continues behind it. Any other error is the last that is yielded, an
+	// *UnreadableError too.
 	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
 	// Interrupt records that a run's owner died and archives it. It is ErrNotFound or *HeldError where that
 	// is no longer so.
 	Interrupt(ctx context.Context, id ID, at time.Time, why string) error
 	// Archive moves a run that has ended out of the way of running ones. It never overwrites.
 	Archive(ctx context.Context, id ID) error
-	// Remove removes a run permanently: what is recorded about it, and then its logs and its working folder, unless that is
-	// another run's, too. It is listed whole or not at all, also if this process dies meanwhile, and Create gives its ID to no other
-	// run; Import may bring it back. It does not ask whether the run could be resumed. A live owner is a *HeldError, an unknown run ErrNotFound; a *RemainsError says that the
-	// run is gone, but not all of its files.
+	// Remove removes a run permanently: what is recorded about it, and then its logs and its working folder,
+	// unless that is another run's, too. It is listed whole or not at all, also if this process dies meanwhile,
+	// and Create gives its ID to no other run; Import may bring it back. It does not ask whether the run could
+	// be resumed. A live owner is a *HeldError, an unknown run ErrNotFound; a *RemainsError says that the run
+	// is gone, but not all of its files.
 	Remove(ctx context.Context, id ID) error
-	// FinishRemovals removes what is left of runs whose removal was begun by a process that died, as far as it is in the
-	// project of this process, and returns their ids. The first Remove does so, too. What live processes are at stays.
+	// FinishRemovals removes what is left of runs whose removal was begun by a process that died, as far as it
+	// is in the project of this process, and returns their ids. The first Remove does so, too. What live
+	// processes are at stays.
 	FinishRemovals(ctx context.Context) ([]ID, error)
 	// Size returns how many bytes a run takes: what is recorded about it, and the files of its working folder.
 	// Symlinks are not followed.
@@ -234,12 +253,13 @@ type Tidier interface {
 	Tidy(ctx context.Context, todo []Tidying) []error
 }
 
-// An Interrupter is a [Tidier] for which it takes long to move runs to the archive, and that can record at once that their owners died. A run
-// that is marked is shown as interrupted where it is, and Archive, or Tidy, moves it later.
+// An Interrupter is a [Tidier] for which it takes long to move runs to the archive, and that can record at once
+// that their owners died. A run that is marked is shown as interrupted where it is, and Archive, or Tidy, moves
+// it later.
 type Interrupter interface {
 	Tidier
-	// MarkInterrupted records durably, of runs of this program, what Interrupt would, and returns an error, or nil, for each: that of Interrupt. A
-	// mark is about the segment that is given with it.
+	// MarkInterrupted records durably, of runs of this program, what Interrupt would, and returns an error, or
+	// nil, for each: that of Interrupt. A mark is about the segment that is given with it.
 	MarkInterrupted(ctx context.Context, todo []Tidying) []error
 }
 
@@ -250,8 +270,8 @@ type Crowd interface {
 	Crowded(n int) bool
 }
 
-// MaxSteps returns the cap on steps that holds for a run in a segment, which began with the cap most: it is higher where the run
-// remembers that it was raised since. 0 = none. Stores use it.
+// MaxSteps returns the cap on steps that holds for a run in a segment, which began with the cap most: it is
+// higher where the run remembers that it was raised since. 0 = none. Stores use it.
 func MaxSteps(most, segment int, m *fsm.Snapshot) int {
 	if most > 0 {
 		most += m.Raised.In(segment + 1).Steps
@@ -288,8 +308,9 @@ func (e *ArchiveError) Error() string {
 // Unwrap returns the cause.
 func (e *ArchiveError) Unwrap() error { return e.Err }
 
-// A LeftoverError means that a run is recorded whole, but that files beside its journal could not be written or removed:
-// its state file, or those that name its owner. The next process that looks for runs without an owner does it.
+// A LeftoverError means that a run is recorded whole, but that files beside its journal could not be written or
+// removed: its state file, or those that name its owner. The next process that looks for runs without an owner
+// does it.
 type LeftoverError struct {
 	ID  ID
 	Err error
@@ -315,8 +336,8 @@ func (e *RemainsError) Error() string {
 // Unwrap returns the cause.
 func (e *RemainsError) Unwrap() error { return e.Err }
 
-// A StartingError means that a live process of little-loops is about to record a run, and nothing of it is on record yet. It is an
-// ErrNotFound, too.
+// A StartingError means that a live process of little-loops is about to record a run, and nothing of it is on
+// record yet. It is an ErrNotFound, too.
 type StartingError struct {
 	ID    ID
 	Owner Owner
@@ -362,7 +383,8 @@ type ConflictError struct {
 	Store  string // where the holder is recorded, as --store takes it; "" = in the store that was asked
 	Lock   string // the file whose flock the holder has; "" = there is none
 
-	Waits *fsm.Wait // what the holder waits for, where the caller of the store has looked; nil = nothing, or it is not known
+	// what the holder waits for, where the caller of the store has looked; nil = nothing, or it is not known
+	Waits *fsm.Wait
 }
 
 func (e *ConflictError) Error() string {
@@ -387,8 +409,8 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s: damaged at byte %d: %s", e.File, e.Offset, e.What)
 }
 
-// An UnreadableError means that a store is damaged as a whole, as a database is, and not one of its records: nothing more
-// can be read from it.
+// An UnreadableError means that a store is damaged as a whole, as a database is, and not one of its records:
+// nothing more can be read from it.
 type UnreadableError struct {
 	Store string // the file
 	Err   error

@@ -34,12 +34,14 @@ func StoreOwned(rel string) bool {
 type WorkCopy struct {
 	Files int // and links
 	Bytes int64
-	Left  []string // what is neither a file nor a folder nor a link to something in the folder, by path: it was left out
+	// what is neither a file nor a folder nor a link to something in the folder, by path: it was left out
+	Left []string
 }
 
-// CopyWork copies what the actions of a run left in its working folder to that of another run, as it is now. Links within
-// the folder are links within the other. A folder that is not there has nothing; files that go away meanwhile are as if
-// they had not been there. Of files of which needless is true, by the path in the folder with slashes, nothing is said.
+// CopyWork copies what the actions of a run left in its working folder to that of another run, as it is now.
+// Links within the folder are links within the other. A folder that is not there has nothing; files that go
+// away meanwhile are as if they had not been there. Of files of which needless is true, by the path in the
+// folder with slashes, nothing is said.
 func CopyWork(ctx context.Context, from, to string, needless func(rel string) bool) (c WorkCopy, err error) {
 	err = filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -141,8 +143,8 @@ func copyWorkFile(from, to string) (n int64, err error) {
 // KeptLogs is how many older logs of a run in the background are kept.
 const KeptLogs = 3
 
-// LogFiles returns the paths at which the logs that a run wrote in the background are in a folder, if it has any, the newest
-// first. No other run's can be there: what follows an id in the name of a file is .log.
+// LogFiles returns the paths at which the logs that a run wrote in the background are in a folder, if it has
+// any, the newest first. No other run's can be there: what follows an id in the name of a file is .log.
 func LogFiles(folder string, id ID) (paths []string) {
 	if filepath.Base(string(id)) != string(id) {
 		return nil // not one that a store made

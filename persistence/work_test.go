@@ -11,7 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// TestCopyWork copies what actions left, not what the store and people keep beside it, and no link that leads elsewhere.
+// TestCopyWork copies what actions left, not what the store and people keep beside it, and no link that leads
+// elsewhere.
 func TestCopyWork(t *testing.T) {
 	t.Parallel()
 	from, to := t.TempDir(), t.TempDir()

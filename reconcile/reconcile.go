@@ -140,8 +140,8 @@ func Begin(ctx context.Context, store persistence.Store, changes []Change, end f
 	return done, rest, errors.Join(errs...)
 }
 
-// endAll ends what is left of the actions of runs that are to be interrupted, and returns what is to be done and for which changes: a run
-// is left as it is if that fails.
+// endAll ends what is left of the actions of runs that are to be interrupted, and returns what is to be done
+// and for which changes: a run is left as it is if that fails.
 func endAll(ctx context.Context, changes []Change, end func(marker string) (int, error)) (todo []persistence.Tidying, about []Change, errs []error) {
 	for _, c := range changes {
 		if ctx.Err() != nil {
@@ -237,11 +237,11 @@ func View(r persistence.Run, alive bool) persistence.Run {
 	return r
 }
 
-// Alive reports whether the owner of a run lives. It does where it holds the run's lock or lease. Otherwise, of a run of
-// ours, a process that can be seen decides, and for one that cannot be seen, that no process holds the lock: the kernel
-// keeps the locks of all PID namespaces of a machine. An owner on another machine, whose locks may not be seen here,
-// counts as alive unless it let its lease run out. A run of little-loops has no lock: its owner lives if a process has
-// the pid and is not known to be another one.
+// Alive reports whether the owner of a run lives. It does where it holds the run's lock or lease. Otherwise, of
+// a run of ours, a process that can be seen decides, and for one that cannot be seen, that no process holds the
+// lock: the kernel keeps the locks of all PID namespaces of a machine. An owner on another machine, whose locks
+// may not be seen here, counts as alive unless it let its lease run out. A run of little-loops has no lock: its
+// owner lives if a process has the pid and is not known to be another one.
 func Alive(r persistence.Run) bool {
 	if r.Held {
 		return true

@@ -17,8 +17,9 @@ import (
 	"loops/reconcile"
 )
 
-// The runner died while an action two sub-loops down was at work. What is left of that action is ended before the run is
-// interrupted, and only that: not what an action further out, or an earlier one, left running on purpose.
+// The runner died while an action two sub-loops down was at work. What is left of that action is ended before
+// the run is interrupted, and only that: not what an action further out, or an earlier one, left running on
+// purpose.
 func TestApplyEndsWhatIsLeftInsideSubLoops(t *testing.T) {
 	t.Parallel()
 	dir, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// bill writes the modules that the programs were built from, as CycloneDX 1.6. It is read out of the programs, so it names what is
-// in them and not what go.mod allows.
+// bill writes the modules that the programs were built from, as CycloneDX 1.6. It is read out of the programs,
+// so it names what is in them and not what go.mod allows.
 func (r *release) bill(context.Context) error {
 	modules := map[string]component{}
 	for _, t := range r.targets {

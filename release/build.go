@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// identify finds out which version this is. A clone with changes that are not committed is no release, but may be tried: its
-// version says so.
+// identify finds out which version this is. A clone with changes that are not committed is no release, but may
+// be tried: its version says so.
 func (r *release) identify(ctx context.Context) error {
 	var err error
 	if r.commit, err = git(ctx, "rev-parse", "HEAD"); err != nil {
@@ -64,8 +64,8 @@ func output(ctx context.Context, env []string, name string, args ...string) ([]b
 	return out.Bytes(), nil
 }
 
-// programs builds one for each platform. What names this machine or this moment is left out: paths (-trimpath), the build id of
-// the linker and the state of the clone, which -X passes.
+// programs builds one for each platform. What names this machine or this moment is left out: paths (-trimpath),
+// the build id of the linker and the state of the clone, which -X passes.
 func (r *release) programs(ctx context.Context) error {
 	const pkg = "loops/cmd/loops/cli."
 	ld := fmt.Sprintf("-s -w -buildid= -X %sversion=%s -X %scommit=%s -X %sdate=%s", pkg, r.version, pkg, r.commit, pkg, r.date.Format(time.RFC3339))
@@ -78,8 +78,8 @@ func (r *release) programs(ctx context.Context) error {
 	return nil
 }
 
-// documents lets the program write its manual pages and completions. They are the same for all platforms, so a program of this
-// machine writes them, which is built if it is not one of the release's.
+// documents lets the program write its manual pages and completions. They are the same for all platforms, so a
+// program of this machine writes them, which is built if it is not one of the release's.
 func (r *release) documents(ctx context.Context) error {
 	program := r.program(target{runtime.GOOS, runtime.GOARCH})
 	if _, err := os.Stat(program); err != nil {

@@ -25,9 +25,9 @@ const (
 	imageUser     = "65532"
 )
 
-// image makes an image for containers of each architecture of Linux, as one OCI layout in a tar file, without a daemon: files of
-// Debian that are unpacked and not configured, so nothing of another architecture is run, and the program. It runs as a
-// user without rights in /work.
+// image makes an image for containers of each architecture of Linux, as one OCI layout in a tar file, without a
+// daemon: files of Debian that are unpacked and not configured, so nothing of another architecture is run, and
+// the program. It runs as a user without rights in /work.
 func (r *release) image(ctx context.Context) error {
 	layout := filepath.Join(r.work, "oci")
 	blobs := filepath.Join(layout, "blobs", "sha256")
@@ -144,7 +144,8 @@ func allCertificates(root string) (string, error) {
 	return b.String(), nil
 }
 
-// manifest writes the layer, the configuration and the manifest of one platform as blobs, and returns what the index says of it.
+// manifest writes the layer, the configuration and the manifest of one platform as blobs, and returns what the
+// index says of it.
 func (r *release) manifest(t target, root, blobs string) (any, error) {
 	var layer bytes.Buffer
 	zip := newGzip(&layer)

@@ -1,9 +1,11 @@
-// Command release makes everything that users install, in one folder: a static program for each platform in an archive with its
-// manual pages and completions, packages for Debian and Red Hat systems, tarballs for npm, an image for containers, a Homebrew
-// cask, install.sh, a bill of materials and the checksums of all of it. The same commit gives the same bytes, whenever and
-// wherever it is built, if the tools of tools/release/go.mod are used; the image also depends on the packages of Debian.
+// Command release makes everything that users install, in one folder: a static program for each platform in an
+// archive with its manual pages and completions, packages for Debian and Red Hat systems, tarballs for npm, an
+// image for containers, a Homebrew cask, install.sh, a bill of materials and the checksums of all of it. The
+// same commit gives the same bytes, whenever and wherever it is built, if the tools of tools/release/go.mod are
+// used; the image also depends on the packages of Debian.
 //
-// Nothing is published. URL, which defaults to the environment variable RELEASE_URL, is where the files will be found later.
+// Nothing is published. URL, which defaults to the environment variable RELEASE_URL, is where the files will be
+// found later.
 package main
 
 import (

@@ -85,8 +85,8 @@ func file(from, to string, mode os.FileMode, date string) map[string]any {
 // npmArch and npmOS are the names that npm has for platforms.
 var npmArch = map[string]string{"amd64": "x64", "arm64": "arm64"}
 
-// npm makes a package of each program, and one that needs the right of them: npm installs of optionalDependencies those that fit
-// the machine, so nothing is downloaded by a script.
+// npm makes a package of each program, and one that needs the right of them: npm installs of
+// optionalDependencies those that fit the machine, so nothing is downloaded by a script.
 func (r *release) npm(context.Context) error {
 	optional := map[string]string{}
 	for _, t := range r.targets {

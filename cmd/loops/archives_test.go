@@ -58,9 +58,9 @@ var (
 	sinceNow = regexp.MustCompile(`\b\d+d\d\dh\b|\b\d+h\d\dm(\d\ds)?( ago)?`)
 )
 
-// Every archive that little-loops left is shown by every command that looks at runs, whole and damaged: what can be
-// shown is, damage is named, nothing falls over, and nothing is changed. `make torture` damages each in every way; otherwise one of
-// them is chosen for each.
+// Every archive that little-loops left is shown by every command that looks at runs, whole and damaged: what
+// can be shown is, damage is named, nothing falls over, and nothing is changed. `make torture` damages each in
+// every way; otherwise one of them is chosen for each.
 func TestArchivesOfTheReference(t *testing.T) {
 	t.Parallel()
 	type tree struct {

@@ -164,7 +164,8 @@ func TestAskLeftOpen(t *testing.T) {
 	}
 }
 
-// A run asks two things at once: q leaves the first one open, and the second one is asked. A choice that is to be confirmed is asked for again.
+// A run asks two things at once: q leaves the first one open, and the second one is asked. A choice that is to
+// be confirmed is asked for again.
 func TestAskTheSecondQuestion(t *testing.T) {
 	t.Parallel()
 	x := newTypist(t, "run", "two")

@@ -106,7 +106,8 @@ var browserStarts = sync.OnceValue(func() error {
 			return err
 		}
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.UserDataDir(b.profile), chromedp.Flag("disable-quic", true),
-			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("force-prefers-reduced-motion", true), // else a live page is painted 60 times a second
+			// else a live page is painted 60 times a second
+			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("force-prefers-reduced-motion", true),
 			chromedp.WSURLReadTimeout(testenv.Patience))
 		allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 		var cancelBrowser func()
@@ -122,11 +123,13 @@ func (b *sharedBrowser) end() {
 		b.stop()
 	}
 	if b.profile != "" {
-		testenv.Within(testenv.Patience, func() bool { return os.RemoveAll(b.profile) == nil }) // it may still write there
+		// it may still write there
+		testenv.Within(testenv.Patience, func() bool { return os.RemoveAll(b.profile) == nil })
 	}
 }
 
-// startChromium returns the browser of the package, which the first call starts. Each page of it has cookies of its own.
+// startChromium returns the browser of the package, which the first call starts. Each page of it has cookies of
+// its own.
 func startChromium(t *testing.T) context.Context {
 	t.Helper()
 	testenv.Command(t, "chromium")
@@ -188,8 +191,8 @@ func (b *browser) sees(expression string) time.Duration {
 	return time.Since(begun)
 }
 
-// click clicks the middle of what a selector means, once it is shown there and nothing lies over it. It looks and clicks in one step of the
-// page: a live page may replace or move what it is to click in between.
+// click clicks the middle of what a selector means, once it is shown there and nothing lies over it. It looks
+// and clicks in one step of the page: a live page may replace or move what it is to click in between.
 func (b *browser) click(selector string) {
 	b.t.Helper()
 	click := fmt.Sprintf(`(() => {
@@ -265,7 +268,8 @@ func TestPagesInABrowser(t *testing.T) {
 		must(t, syscall.Kill(now.PID, syscall.SIGKILL))
 		t.Logf("shown after %v", b.sees(statusIs("killed")))
 		b.sees(`document.querySelector(".lead").textContent.includes("is gone")`)
-		b.sees(`[...document.querySelectorAll("#graph .now.other text")].some((t) => t.textContent.includes("ask"))`) // it stands there, and has not left it
+		// it stands there, and has not left it
+		b.sees(`[...document.querySelectorAll("#graph .now.other text")].some((t) => t.textContent.includes("ask"))`)
 	})
 
 	t.Run("a question is answered on a telephone", func(t *testing.T) {
@@ -376,8 +380,10 @@ func TestPagesInABrowser(t *testing.T) {
 		b.do(focus, chromedp.KeyEvent(kb.Home, chromedp.KeyModifiers(input.ModifierCtrl)), chromedp.KeyEvent(kb.End, chromedp.KeyModifiers(input.ModifierCtrl)))
 		b.do(chromedp.KeyEvent("max_st"))
 		b.sees(`[...document.querySelectorAll(".cm-tooltip-autocomplete li")].some((o) => o.textContent.startsWith("max_steps"))`)
-		enter := input.DispatchKeyEvent(input.KeyRawDown).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13) // KeyEvent types a line end even where the page took the key
-		b.do(chromedp.Sleep(200*time.Millisecond), enter, chromedp.KeyEvent("many"), enter)                                // a list that just opened takes no key
+		// KeyEvent types a line end even where the page took the key
+		enter := input.DispatchKeyEvent(input.KeyRawDown).WithKey("Enter").WithCode("Enter").WithWindowsVirtualKeyCode(13)
+		// a list that just opened takes no key
+		b.do(chromedp.Sleep(200*time.Millisecond), enter, chromedp.KeyEvent("many"), enter)
 		b.sees(`!!document.querySelector(".cm-lint-marker-error") && !!document.querySelector(".cm-lintRange-error")`)
 		b.click(`#edit button.go`)
 		b.sees(`document.querySelector("[role=alert]")?.textContent.includes("1 mistake")`)
@@ -416,7 +422,8 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Run("of two browsers one answer wins", func(t *testing.T) {
 		run := start(t)
 		first, second := s.page(t, chromium, "/p/shop/runs/"+run), s.page(t, chromium, "/p/shop/runs/"+run)
-		second.do(chromedp.Evaluate(`document.getElementById("ask").removeAttribute("data-swap")`, nil)) // it still shows the question
+		// it still shows the question
+		second.do(chromedp.Evaluate(`document.getElementById("ask").removeAttribute("data-swap")`, nil))
 		first.click(`button[value=good]`)
 		first.sees(statusIs("completed"))
 		second.click(`button[value=bad]`)
@@ -528,7 +535,8 @@ func TestPagesInABrowser(t *testing.T) {
 		for _, path := range paths {
 			b.open(path)
 			b.do(chromedp.Evaluate(string(axe), nil))
-			for scheme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast", "link-in-text-block"]`} { // only they depend on it
+			// only they depend on it
+			for scheme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast", "link-in-text-block"]`} {
 				b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 				var found []struct {
 					ID, Impact, Help string

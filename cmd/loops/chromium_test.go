@@ -19,8 +19,8 @@ import (
 // consoleLine is a message in the console of Chromium: an error, a refused request, or what a script says.
 var consoleLine = regexp.MustCompile(`(?m)^.*:CONSOLE[:(].*$`)
 
-// TestPagesInChromium opens the pages that loops writes in a browser: no console message, no request, no script. The loop
-// and its output try to bring all three about.
+// TestPagesInChromium opens the pages that loops writes in a browser: no console message, no request, no
+// script. The loop and its output try to bring all three about.
 func TestPagesInChromium(t *testing.T) {
 	t.Parallel()
 	browser := testenv.Command(t, "chromium")

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// bashTab does what bash does for the tab key: it calls the function that was registered for loops with the words of the line.
-// The package bash-completion, of which the script asks for one function, need not be there.
+// bashTab does what bash does for the tab key: it calls the function that was registered for loops with the
+// words of the line. The package bash-completion, of which the script asks for one function, need not be there.
 const bashTab = `
 _get_comp_words_by_ref() { cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words=("${COMP_WORDS[@]}") cword=$COMP_CWORD; }
 source <(loops completion bash) || exit

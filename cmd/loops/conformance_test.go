@@ -17,8 +17,8 @@ import (
 
 const conformance = "testdata/conformance"
 
-// TestConformance runs the cases in testdata/conformance/cases that not_yet.txt does not name. Those that wait for minutes
-// run with -torture; the traces of package fsm show their waits in faked time.
+// TestConformance runs the cases in testdata/conformance/cases that not_yet.txt does not name. Those that wait
+// for minutes run with -torture; the traces of package fsm show their waits in faked time.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	notYet := readNotYet(t)

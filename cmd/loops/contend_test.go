@@ -18,8 +18,8 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// contendLoop locks two paths, and says in a log that all share when it begins to act, on which, and when it has done so.
-// Lines are appended whole, so their order is what happened.
+// contendLoop locks two paths, and says in a log that all share when it begins to act, on which, and when it
+// has done so. Lines are appended whole, so their order is what happened.
 const contendLoop = `name: contend
 description: acts on two paths for a moment
 scope: ["${context.one}", "${context.two}"]
@@ -115,8 +115,9 @@ func checkContenders(log string, killed func(id string) bool) error {
 	return nil
 }
 
-// TestContenders: many want to act on paths that overlap, some are killed while they wait or act, and no two that overlap
-// ever act at once. All come to their end, and no process waits when it is over. `make torture` does it more often.
+// TestContenders: many want to act on paths that overlap, some are killed while they wait or act, and no two
+// that overlap ever act at once. All come to their end, and no process waits when it is over. `make torture`
+// does it more often.
 func TestContenders(t *testing.T) {
 	t.Parallel()
 	t.Logf("again with: go test ./cmd/loops -run TestContenders -crash-seed %d", *crashSeed)

@@ -190,7 +190,8 @@ func (d crashDir) copyToFiles(t *testing.T) {
 func (d crashDir) sweep(t *testing.T) {
 	t.Helper()
 	code := d.start(t, "sweep").end(t, 0)
-	if code != 0 && (code != 4 || !strings.Contains(d.said(t), "there is no database")) { // it was killed before it made one
+	// it was killed before it made one
+	if code != 0 && (code != 4 || !strings.Contains(d.said(t), "there is no database")) {
 		t.Fatalf("sweep exits with %v: %s", code, d.said(t))
 	}
 }

@@ -163,7 +163,8 @@ var cutCommands = []cutCommand{
 	{args: "stage save scan --dir work", setUp: staged(time.Now().UTC().Format(time.DateOnly)), done: func(r cutRun) bool { return r.staged() == "fetch scan" }, settled: unstaged},
 	{args: "stage done --dir work", setUp: staged(time.Now().UTC().Format(time.DateOnly)), done: func(r cutRun) bool { return !r.there("work/manifest.json") }, settled: unstaged},
 
-	// Retention removes what it may beside the run, and a note is all that comes of its mistakes. What is left, a later run removes.
+	// Retention removes what it may beside the run, and a note is all that comes of its mistakes. What is left,
+	// a later run removes.
 	{args: "run extra", setUp: retaining, touches: []string{"good", "first", "dead"}, done: func(r cutRun) bool {
 		return r.more() && (!strings.Contains(r.said, "Retention removed 2 runs") || r.gone("good", "first"))
 	}, between: func(t *testing.T, p cutProject) { must(t, removed(filepath.Join(p.cwd, ".loops/.retention"))) }, settled: func(t *testing.T, p cutProject) {
@@ -359,7 +360,8 @@ func unstaged(t *testing.T, p cutProject) {
 }
 
 func retaining(t *testing.T, p cutProject) {
-	extra := strings.Replace(cutLoop, "name: good", "name: extra", 1) // its runs have other ids than any that are removed
+	// its runs have other ids than any that are removed
+	extra := strings.Replace(cutLoop, "name: good", "name: extra", 1)
 	must(t, os.WriteFile(filepath.Join(p.cwd, ".loops/extra.yaml"), []byte(extra), 0o644))
 	must(t, os.WriteFile(filepath.Join(p.cwd, ".loops/config.yaml"), []byte("retention: {max_size: 1K}\n"), 0o644))
 	must(t, os.WriteFile(filepath.Join(p.cwd, ".loops/.retention"), []byte("2026-01-01T00:00:00Z begun\n"), 0o600))

@@ -61,7 +61,8 @@ func newCutProject(t *testing.T, store string) cutProject {
 	t.Helper()
 	p := cutProject{crashDir: crashDir{t.TempDir(), store}, ids: map[string]string{}}
 	if store == "postgres" {
-		p.server = &cutServer{PostgresServer: ownPostgres(t, "fsync = off", "full_page_writes = off", "autovacuum = off")} // no power is lost
+		// no power is lost
+		p.server = &cutServer{PostgresServer: ownPostgres(t, "fsync = off", "full_page_writes = off", "autovacuum = off")}
 		p.store = p.server.database(t, "template1")
 	}
 	must(t, os.Mkdir(filepath.Join(p.cwd, ".loops"), 0o755))
@@ -276,7 +277,8 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 			}
 		}
 	}
-	for _, pattern := range []string{".loops-*", ".loops/runs/*/.*"} { // in a working folder, what was asked of a running run
+	// in a working folder, what was asked of a running run
+	for _, pattern := range []string{".loops-*", ".loops/runs/*/.*"} {
 		hidden, err := fs.Glob(os.DirFS(p.cwd), pattern)
 		must(t, err)
 		leaks = append(leaks, slices.DeleteFunc(hidden, func(name string) bool { return p.store != "dir" && filepath.Base(name) == ".place" })...)
@@ -300,9 +302,10 @@ func (p cutProject) leaks(t *testing.T, listed map[string]string) (leaks []strin
 	return leaks
 }
 
-// TestEachCommandCutShort kills each command that changes something, or refuses it what it asks of the disk, at one call
-// that changes files after the other. Then it is called again, and then sweep: nothing may be left of what was begun, and no
-// other run may have changed. `make torture` does so at each call; otherwise one is chosen, with one kind of trouble, on one store.
+// TestEachCommandCutShort kills each command that changes something, or refuses it what it asks of the disk, at
+// one call that changes files after the other. Then it is called again, and then sweep: nothing may be left of
+// what was begun, and no other run may have changed. `make torture` does so at each call; otherwise one is
+// chosen, with one kind of trouble, on one store.
 func TestEachCommandCutShort(t *testing.T) {
 	t.Parallel()
 	testenv.Tracing(t)
@@ -455,7 +458,8 @@ func (p cutProject) quiet(t *testing.T) {
 	p.await(t, "the runs to end", func() bool {
 		runs, err := s.Runs(t.Context(), persistence.Query{Live: true})
 		must(t, err)
-		return !slices.ContainsFunc(runs, func(r persistence.Run) bool { // a lease may run out where the machine has much to do
+		// a lease may run out where the machine has much to do
+		return !slices.ContainsFunc(runs, func(r persistence.Run) bool {
 			return r.Held || r.Status == persistence.Running && syscall.Kill(r.Owner.PID, 0) == nil
 		})
 	})

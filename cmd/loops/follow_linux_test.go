@@ -42,7 +42,8 @@ states:
 			out, err := cmd.StdoutPipe()
 			must(t, err)
 			must(t, cmd.Start())
-			t.Cleanup(func() { _ = os.WriteFile(filepath.Join(dir, "enough"), nil, 0o644) }) // for a test that fails before
+			// for a test that fails before
+			t.Cleanup(func() { _ = os.WriteFile(filepath.Join(dir, "enough"), nil, 0o644) })
 			lines := bufio.NewScanner(out)
 			lines.Buffer(nil, 16<<20)
 			ticks := 0

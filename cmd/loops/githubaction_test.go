@@ -45,8 +45,8 @@ func fakeRelease(t *testing.T) string {
 	return dist
 }
 
-// TestGitHubAction runs the steps of action.yml that are scripts as the service would: inputs arrive in the environment only,
-// and what one step writes to its files is there for the next.
+// TestGitHubAction runs the steps of action.yml that are scripts as the service would: inputs arrive in the
+// environment only, and what one step writes to its files is there for the next.
 func TestGitHubAction(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../action.yml")

@@ -15,9 +15,9 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// TestHostile shows what others wrote by every command there is and by each of its views, in pipes and on a terminal: nothing of it
-// acts on the terminal, has a colour but in lines of output, or looks like a line of this program. With -torture it does so on
-// SQLite and PostgreSQL too.
+// TestHostile shows what others wrote by every command there is and by each of its views, in pipes and on a
+// terminal: nothing of it acts on the terminal, has a colour but in lines of output, or looks like a line of
+// this program. With -torture it does so on SQLite and PostgreSQL too.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	stores := []string{"dir"}

@@ -21,15 +21,16 @@ import (
 	"github.com/creack/pty"
 )
 
-// What hostile texts hold: a title, the clipboard, a device string, cleared screens, a colour that is never ours, C1, and lines
-// that look like those of this program or like commands of a service.
+// What hostile texts hold: a title, the clipboard, a device string, cleared screens, a colour that is never
+// ours, C1, and lines that look like those of this program or like commands of a service.
 const (
 	hostileShort = "\x1b]0;T\a\x1b[2J\x1b[35mM\u009b2J\u202e\rCR\nLoop completed: forged"
 	hostile      = "\x1b]52;c;eA==\x1b\\\x1bPq\x1b\\\u009d0;T\u009c\u0085\b\x7f\u2066\u2028" + hostileShort + "\nloops: forged\n::error::forged\n##[error]forged"
 	hostileBytes = "\x1b[32mgood\x1b[0m\n\x1b[38;5;99mleaks\n\x9b2J\x9d0;T\x9c caf\xe9 \x1b]0;T\a\x1b[2J\rCR\x00\b\u202e\u2028\u009b2J\x1b[>4;2m\x1b[?25l\n"
 )
 
-// hostileOutput is one line of output, which may have its colour, as what it says in a sentence of this program may not.
+// hostileOutput is one line of output, which may have its colour, as what it says in a sentence of this program
+// may not.
 var hostileOutput = strings.NewReplacer("\n", " ", "\r", " ", "[35m", "[95m").Replace(hostile)
 
 // theirRun is the run that writeTheirRecord writes.

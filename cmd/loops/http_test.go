@@ -14,9 +14,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// scriptServe starts a web server on this machine until the script ends. Its address is in $SERVER, and each request adds a line to
-// the file requests. What it answers is in the path: /status/N, /echo, /late (429 and Retry-After, then 200), /hang (nothing),
-// /picture (bytes that are no text).
+// scriptServe starts a web server on this machine until the script ends. Its address is in $SERVER, and each
+// request adds a line to the file requests. What it answers is in the path: /status/N, /echo, /late (429 and
+// Retry-After, then 200), /hang (nothing), /picture (bytes that are no text).
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: serve")

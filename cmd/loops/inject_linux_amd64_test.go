@@ -102,9 +102,10 @@ func (d crashDir) goOn(t *testing.T) {
 	}
 }
 
-// TestInterruptedAtEveryWrite ends the real program, or refuses it what it asks of the disk, at one call that changes files
-// after the other: then the run is resumed, and what it leaves is compared with an unbroken one. `make torture` does so
-// at each call; otherwise a few are chosen, and half of the kinds of trouble on each database.
+// TestInterruptedAtEveryWrite ends the real program, or refuses it what it asks of the disk, at one call that
+// changes files after the other: then the run is resumed, and what it leaves is compared with an unbroken one.
+// `make torture` does so at each call; otherwise a few are chosen, and half of the kinds of trouble on each
+// database.
 func TestInterruptedAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	testenv.Tracing(t)

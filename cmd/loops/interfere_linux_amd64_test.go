@@ -103,7 +103,8 @@ func (d crashDir) traced(t *testing.T, in interference, n int, args ...string) (
 		tr.target = pid
 	}
 	var late atomic.Bool
-	timer := time.AfterFunc(testenv.Patience, func() { late.Store(true); _ = syscall.Kill(pid, syscall.SIGKILL) }) // a run takes a second
+	// a run takes a second
+	timer := time.AfterFunc(testenv.Patience, func() { late.Store(true); _ = syscall.Kill(pid, syscall.SIGKILL) })
 	defer timer.Stop()
 	ws, err := tr.run(&late)
 	if err != nil {
@@ -119,7 +120,8 @@ func (d crashDir) traced(t *testing.T, in interference, n int, args ...string) (
 // theServer stands for the file where something is written to a socket.
 const theServer = "the server"
 
-// A tracer follows the threads of a program and, if detached, of the same program that it starts, but no other children.
+// A tracer follows the threads of a program and, if detached, of the same program that it starts, but no other
+// children.
 type tracer struct {
 	pid     int
 	bin     string
@@ -135,8 +137,8 @@ type tracer struct {
 
 const tracing = syscall.PTRACE_O_TRACESYSGOOD | syscall.PTRACE_O_TRACECLONE | unix.PTRACE_O_EXITKILL
 
-// wait waits for a thread to stop or end; 0 = a process is gone that ended before it was known. The processes have groups of
-// their own, so it takes no child of another test.
+// wait waits for a thread to stop or end; 0 = a process is gone that ended before it was known. The processes
+// have groups of their own, so it takes no child of another test.
 func (tr *tracer) wait(late *atomic.Bool) (tid int, ws syscall.WaitStatus, err error) {
 	options := unix.WALL | unix.WNOTHREAD
 	if len(tr.groups) > 1 {

@@ -38,8 +38,9 @@ func jobs() []job {
 	}
 }
 
-// TestJobsSurviveKills kills the program at random moments of each job, resumes it until it has ended, and compares what is left with
-// what a run that was never killed leaves, in each store. Without -torture one database has every other job.
+// TestJobsSurviveKills kills the program at random moments of each job, resumes it until it has ended, and
+// compares what is left with what a run that was never killed leaves, in each store. Without -torture one
+// database has every other job.
 func TestJobsSurviveKills(t *testing.T) {
 	t.Parallel()
 	rounds := 1
@@ -97,8 +98,8 @@ func newJobDir(t *testing.T, store string, j job) crashDir {
 	return d
 }
 
-// toEnd runs the job, kills it one to three times if rnd is set, resumes it until it ends, and answers what it asks. It returns how
-// often it was killed.
+// toEnd runs the job, kills it one to three times if rnd is set, resumes it until it ends, and answers what it
+// asks. It returns how often it was killed.
 func (j job) toEnd(t *testing.T, d crashDir, rnd *rand.Rand, length time.Duration) (kills int) {
 	t.Helper()
 	planned := 0

@@ -31,8 +31,8 @@ states:
   a: {acton: "true", next: gone}
 `
 
-// A run that could not begin was explained by a text whose line ends were the two characters \n: on pages, in the API, on standard error of
-// serve, in schedule list; and the reason stood behind the warnings.
+// A run that could not begin was explained by a text whose line ends were the two characters \n: on pages, in
+// the API, on standard error of serve, in schedule list; and the reason stood behind the warnings.
 func TestRefusalsOfSeveralLines_35_1_10(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)
@@ -68,7 +68,8 @@ func TestRefusalsOfSeveralLines_35_1_10(t *testing.T) {
 	}
 }
 
-// The form that starts a loop said "May be empty." of a required input, and what was typed was lost when the start was refused.
+// The form that starts a loop said "May be empty." of a required input, and what was typed was lost when the
+// start was refused.
 func TestFormKeepsWhatWasTyped_35_2_3(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)

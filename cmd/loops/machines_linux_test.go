@@ -69,8 +69,9 @@ func firstTry(t *testing.T) (each, worker, third string) {
 	return blocks[0][1], blocks[1][1], blocks[2][1]
 }
 
-// TestMachinesTutorial types what docs/machines.md says, on two machines with a worker each and here. The worker that has the run is killed, and the other
-// one continues it; then the network of that one fails, and when it is back the run was continued by a third.
+// TestMachinesTutorial types what docs/machines.md says, on two machines with a worker each and here. The
+// worker that has the run is killed, and the other one continues it; then the network of that one fails, and
+// when it is back the run was continued by a third.
 func TestMachinesTutorial(t *testing.T) {
 	t.Parallel()
 	testenv.Root(t, "makes network namespaces")

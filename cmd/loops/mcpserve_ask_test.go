@@ -39,7 +39,8 @@ func newAsked(t *testing.T, handler func(context.Context, *mcp.ElicitRequest) (*
 	return &agent{session, t, dir, env, cmd}
 }
 
-// An agent has its client ask the user with a form, which has the choices and fields of the question; the answer is the user's.
+// An agent has its client ask the user with a form, which has the choices and fields of the question; the
+// answer is the user's.
 func TestMCPAsksTheUser(t *testing.T) {
 	t.Parallel()
 	forms := make(chan *mcp.ElicitParams, 4)

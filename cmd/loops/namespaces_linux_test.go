@@ -136,7 +136,9 @@ func TestNamespaces(t *testing.T) {
 			}
 			for j, c := range []struct{ owner, other world }{{w, worlds[0]}, {worlds[0], w}} {
 				if c.owner.away && store == "dir" {
-					continue // an owner of another kernel, whose locks this one knows all the same: there is no such machine
+					// an owner of another kernel, whose locks this one knows all the same: there is no such
+					// machine
+					continue
 				}
 				if (i+j)%3 != k && !*torture {
 					continue
@@ -218,8 +220,8 @@ func (d slowRun) commanded(owner *testenv.Process, here world) {
 	}
 }
 
-// TestNamespacesAtOnce: runners in all kinds of namespaces are killed, and others, elsewhere, sweep and resume at once. No
-// two copies of the action are ever at work. `make torture` does it more often.
+// TestNamespacesAtOnce: runners in all kinds of namespaces are killed, and others, elsewhere, sweep and resume
+// at once. No two copies of the action are ever at work. `make torture` does it more often.
 func TestNamespacesAtOnce(t *testing.T) {
 	t.Parallel()
 	testenv.Namespaces(t)
@@ -252,8 +254,8 @@ func TestNamespacesAtOnce(t *testing.T) {
 	}
 }
 
-// takeOver has three programs in worlds of their own take a run over until one does, which it returns; a last owner that
-// lives keeps it, and is killed then.
+// takeOver has three programs in worlds of their own take a run over until one does, which it returns; a last
+// owner that lives keeps it, and is killed then.
 func (d slowRun) takeOver(last *testenv.Process, n int, pick func() world) *testenv.Process {
 	d.t.Helper()
 	for try := range 100 {

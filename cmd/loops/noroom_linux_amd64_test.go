@@ -20,8 +20,8 @@ states:
   failed: {terminal: true, failure: true}
 `
 
-// TestNoRoomForWhatAnActionNeeds: a disk that was full when a long capture was to be handed to the next action ended the
-// run as failed, or led it to on_error, and it could not be resumed when there was room again.
+// TestNoRoomForWhatAnActionNeeds: a disk that was full when a long capture was to be handed to the next action
+// ended the run as failed, or led it to on_error, and it could not be resumed when there was room again.
 func TestNoRoomForWhatAnActionNeeds(t *testing.T) {
 	t.Parallel()
 	testenv.Tracing(t)

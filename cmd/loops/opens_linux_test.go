@@ -52,8 +52,8 @@ func TestStateFileIsOpenedOnce(t *testing.T) {
 	}
 }
 
-// TestOneFileCallForALookAtCommands: while an action runs, its owner touches no file of the project but that of the commands, once
-// for each look: before anything was sent, and after a pause was.
+// TestOneFileCallForALookAtCommands: while an action runs, its owner touches no file of the project but that of
+// the commands, once for each look: before anything was sent, and after a pause was.
 func TestOneFileCallForALookAtCommands(t *testing.T) {
 	t.Parallel()
 	strace := testenv.Command(t, "strace")

@@ -15,7 +15,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// docs/operate.md, docs/tutorial.md, README.md and the README of the examples are executed from top to bottom, each in a project of its own. What they have:
+// docs/operate.md, docs/tutorial.md, README.md and the README of the examples are executed from top to bottom,
+// each in a project of its own. What they have:
 //
 //	a block below a line `FILE`:         the file, written as it is there
 //	a block ```console                   lines "$ COMMAND", each with what it prints; a line … stands for any others
@@ -113,8 +114,8 @@ func TestExamplesPage(t *testing.T) {
 	s.play(6)
 }
 
-// sleepUntilKilled stands for sleep in the page's loop: the fourth call, in whose action the page kills the run, lasts until then. With
-// the real one a slow machine would be further than the page.
+// sleepUntilKilled stands for sleep in the page's loop: the fourth call, in whose action the page kills the
+// run, lasts until then. With the real one a slow machine would be further than the page.
 const sleepUntilKilled = `#!/bin/bash
 echo >> ../slept
 [ "$(grep -c "" ../slept)" != 4 ] || exec /bin/sleep 300
@@ -222,7 +223,8 @@ func (s *stage) write(name, text string) {
 }
 
 func (s *stage) shell(command string) *exec.Cmd {
-	if pid, kills := strings.CutPrefix(command, "kill -9 "); kills { // a person types the next command later than the kernel needs to end it
+	// a person types the next command later than the kernel needs to end it
+	if pid, kills := strings.CutPrefix(command, "kill -9 "); kills {
 		command = "pid=" + pid + "; kill -9 $pid; while kill -0 $pid 2>/dev/null; do sleep 0.05; done"
 	}
 	cmd := exec.CommandContext(s.t.Context(), "bash", "-c", command)

@@ -12,7 +12,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestPicturesOfPages makes pictures of all pages, as wide as a phone, a tablet and a screen. No page is wider than its window.
+// TestPicturesOfPages makes pictures of all pages, as wide as a phone, a tablet and a screen. No page is wider
+// than its window.
 func TestPicturesOfPages(t *testing.T) {
 	t.Parallel()
 	out := *testenv.Pictures

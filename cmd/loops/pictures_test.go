@@ -16,7 +16,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestPictures makes the pictures of the README from real runs: the screen of watch, the drawing of a run, and its report.
+// TestPictures makes the pictures of the README from real runs: the screen of watch, the drawing of a run, and
+// its report.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	out := *testenv.Pictures

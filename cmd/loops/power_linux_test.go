@@ -23,8 +23,9 @@ import (
 	"loops/internal/testenv"
 )
 
-// Long outputs that the next state reads, out here and in a sub-loop, a variable too long for an environment, and texts with
-// files of their own. Each action says to the disk that it began. The last one prints what all of them found.
+// Long outputs that the next state reads, out here and in a sub-loop, a variable too long for an environment,
+// and texts with files of their own. Each action says to the disk that it began. The last one prints what all
+// of them found.
 const powerLoop = `name: power
 description: the power is cut
 initial: a
@@ -462,7 +463,8 @@ func (r *powerRig) whole(t *testing.T, dir, id string, events []powerEvent) {
 		if e.File == "" {
 			continue
 		}
-		path := filepath.Join(r.at, dir, ".loops/runs", id, "output", filepath.Base(e.File)) // the project may have been another
+		// the project may have been another
+		path := filepath.Join(r.at, dir, ".loops/runs", id, "output", filepath.Base(e.File))
 		if st, err := os.Stat(path); err != nil || st.Size() == 0 {
 			t.Errorf("%s has an output that is empty, %v", e.File, err)
 		}

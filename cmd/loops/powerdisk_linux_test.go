@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A powerDisk is a disk whose writes are logged. It is one file of a file system of its own, which this process serves to
-// the kernel (FUSE), and which a loop device makes a disk of. What the kernel asks for is answered in its order, by one
-// goroutine; so the log says for each write what was on the disk permanently before it.
+// A powerDisk is a disk whose writes are logged. It is one file of a file system of its own, which this process
+// serves to the kernel (FUSE), and which a loop device makes a disk of. What the kernel asks for is answered in
+// its order, by one goroutine; so the log says for each write what was on the disk permanently before it.
 type powerDisk struct {
 	dir string // where it is mounted
 	fd  int    // /dev/fuse
@@ -25,7 +25,8 @@ type powerDisk struct {
 	log  []powerEntry
 }
 
-// A powerEntry is one thing that happened to a disk: a write, a mark, or else a flush, after which the writes before it last.
+// A powerEntry is one thing that happened to a disk: a write, a mark, or else a flush, after which the writes
+// before it last.
 type powerEntry struct {
 	at   int64
 	data []byte // nil: it is not a write

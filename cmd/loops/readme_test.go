@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestReadme runs the loop of the README, kills it and resumes it, as the README shows. The README stays a page that can be read at once.
+// TestReadme runs the loop of the README, kills it and resumes it, as the README shows. The README stays a page
+// that can be read at once.
 func TestReadme(t *testing.T) {
 	t.Parallel()
 	const page = "../../README.md"

@@ -15,9 +15,10 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// scriptsOfStores returns the scripts that also run with their records in a database of a kind. Where the store can matter, the first
-// line of a script is "# stores: each"; where it should make no difference, "# stores: torture". Make torture runs them all on both kinds.
-// Otherwise, each of the first sort runs on one kind, which its name decides; one whose head is "# stores: each, both databases" runs on both.
+// scriptsOfStores returns the scripts that also run with their records in a database of a kind. Where the store
+// can matter, the first line of a script is "# stores: each"; where it should make no difference, "# stores:
+// torture". Make torture runs them all on both kinds. Otherwise, each of the first sort runs on one kind, which
+// its name decides; one whose head is "# stores: each, both databases" runs on both.
 func scriptsOfStores(t *testing.T, kind string) (scripts []string) {
 	all, err := filepath.Glob("testdata/script/*.txtar")
 	must(t, err)
@@ -40,7 +41,8 @@ func scriptsOfStores(t *testing.T, kind string) (scripts []string) {
 	return scripts
 }
 
-// databaseOf returns the kind of database on which a script runs that runs on one. It is the same whatever other scripts there are.
+// databaseOf returns the kind of database on which a script runs that runs on one. It is the same whatever
+// other scripts there are.
 func databaseOf(script string) string {
 	if crc32.ChecksumIEEE([]byte(filepath.Base(script)))%2 == 0 {
 		return "sqlite"
@@ -48,8 +50,8 @@ func databaseOf(script string) string {
 	return "postgres"
 }
 
-// TestScriptSQLite runs scripts with their records in SQLite. The database exists already, as those of the other stores do: that only
-// run makes one is in testdata/script/store.txtar.
+// TestScriptSQLite runs scripts with their records in SQLite. The database exists already, as those of the
+// other stores do: that only run makes one is in testdata/script/store.txtar.
 func TestScriptSQLite(t *testing.T) {
 	t.Parallel()
 	runScripts(t, "sqlite", scriptsOfStores(t, "sqlite"), func(env *testscript.Env) (location, name string) {

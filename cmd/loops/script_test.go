@@ -36,7 +36,8 @@ import (
 //	suites FILE... OUT    write what services read of files with JUnit XML
 //	sameevents A B        A, a stream of events, and B, a JSON array of them, hold the same
 //
-// What they run of the commands in views is run in this process, which spares the start of a program; "exec loops ARGS" is always a process.
+// What they run of the commands in views is run in this process, which spares the start of a program; "exec
+// loops ARGS" is always a process.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	scripts, err := filepath.Glob("testdata/script/*.txtar")
@@ -94,8 +95,8 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 	})
 }
 
-// tick is a program for loops of a shell that wait: until CONDITION; do tick || exit; done. It sleeps, and fails when the shell has called it
-// for two minutes.
+// tick is a program for loops of a shell that wait: until CONDITION; do tick || exit; done. It sleeps, and
+// fails when the shell has called it for two minutes.
 const tick = `#!/bin/sh
 n=0
 [ ! -e "$TMPDIR/tick.$PPID" ] || read -r n < "$TMPDIR/tick.$PPID"
@@ -155,7 +156,8 @@ func view(out, errs io.Writer, dir string, env, args []string) (code int) {
 // commandLimit is how long a command that a test calls may take before it counts as one that does not end.
 const commandLimit = 2 * time.Minute
 
-// answer returns what a command prints and its exit code; -1 = a signal ended it. One that only reads and prints runs in this process.
+// answer returns what a command prints and its exit code; -1 = a signal ended it. One that only reads and
+// prints runs in this process.
 func answer(t testing.TB, dir string, env []string, args ...string) (out, errs string, code int) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -173,7 +175,8 @@ func answer(t testing.TB, dir string, env []string, args ...string) (out, errs s
 	return stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()
 }
 
-// loopsIn runs a command in a folder, which is to succeed, and returns all it prints. One that only reads and prints runs in this process.
+// loopsIn runs a command in a folder, which is to succeed, and returns all it prints. One that only reads and
+// prints runs in this process.
 func loopsIn(t testing.TB, dir string, env []string, args ...string) string {
 	t.Helper()
 	if !isView(args) {
@@ -193,7 +196,8 @@ func isView(args []string) bool {
 	return len(args) > 0 && slices.Contains(views, args[0])
 }
 
-// A variablesKey is the key of the names of a script's environment variables: testscript tells the value of a name only.
+// A variablesKey is the key of the names of a script's environment variables: testscript tells the value of a
+// name only.
 type variablesKey struct{}
 
 // variablesOf returns the names of the variables that scripts set.
@@ -227,7 +231,8 @@ func scriptGone(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if !testenv.Within(testenv.Patience, func() bool {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task") // the others of a process may outlive its first, with its open files
+		// the others of a process may outlive its first, with its open files
+		threads, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")
 		zombie := err == nil && strings.Contains(string(stat), ") Z ") && len(threads) <= 1
 		return zombie || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 	}) {
@@ -264,7 +269,8 @@ var masks = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d{6}`), "<RUN>"},
 	{regexp.MustCompile(`\d{8}T\d{6}`), "<STAMP>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d( [A-Z]{3,5}| [-+]\d{2,4})?`), "<TIME>"},
-	{regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d ([A-Z]{3,5}|[-+]\d{2,4})\n`), ""}, // above lines that have a clock; a second one at midnight
+	// above lines that have a clock; a second one at midnight
+	{regexp.MustCompile(`(?m)^\d{4}-\d\d-\d\d ([A-Z]{3,5}|[-+]\d{2,4})\n`), ""},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "<CLOCK>"},
 	{regexp.MustCompile(`"(duration_ms|elapsed_ms|accumulated_ms|wallclock_ms|idle_ms|running_ms|waits_ms|events|pid|start)": \d+`), `"$1": <N>`},
 	{regexp.MustCompile(`\b(with|there|here) \d+ events`), "$1 <N> events"}, // output comes in one event or two

@@ -38,7 +38,8 @@ func (s *webServer) command(input string, args ...string) string {
 	return string(out)
 }
 
-// TestServeTokenRotates replaces the token of a running server: the old one and its cookie let in no more. When the server ends, its file is gone.
+// TestServeTokenRotates replaces the token of a running server: the old one and its cookie let in no more. When
+// the server ends, its file is gone.
 func TestServeTokenRotates(t *testing.T) {
 	t.Parallel()
 	s := startServe(t, serveDir(t), "--base-path", "/deep/loops")
@@ -83,8 +84,9 @@ func certify(t *testing.T, dir string, serial int64) *x509.Certificate {
 	return c
 }
 
-// TestServeSignsInOverTLS serves beyond this machine, to users with passwords: an operator starts a run and is its sender, a viewer may not, who is not asked does not answer, and a
-// certificate that changes is taken without a restart.
+// TestServeSignsInOverTLS serves beyond this machine, to users with passwords: an operator starts a run and is
+// its sender, a viewer may not, who is not asked does not answer, and a certificate that changes is taken
+// without a restart.
 func TestServeSignsInOverTLS(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)

@@ -16,8 +16,9 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestAlarms: a run that is silent, one whose process dies and a question without an answer raise one alarm, with two servers, and one all-clear when
-// they are over. The run that died is resumed as often as the settings say.
+// TestAlarms: a run that is silent, one whose process dies and a question without an answer raise one alarm,
+// with two servers, and one all-clear when they are over. The run that died is resumed as often as the settings
+// say.
 func TestAlarms(t *testing.T) {
 	t.Parallel()
 	var pings atomic.Int64
@@ -117,7 +118,8 @@ states:
 	if _, text := s.ask("GET", "/api/v1/alarms", "", ""); strings.Count(text, `"kind"`) != 1 || !strings.Contains(text, `"dead"`) {
 		t.Errorf("alarms at the end: %s", text)
 	}
-	got := slices.DeleteFunc(told(), func(text string) bool { // on a busy machine the run that died makes no progress either
+	// on a busy machine the run that died makes no progress either
+	got := slices.DeleteFunc(told(), func(text string) bool {
 		return strings.Contains(text, "|stuck|") && strings.Contains(text, "run dies-")
 	})
 	slices.Sort(got)

@@ -25,8 +25,8 @@ states:
   done: {terminal: true}
 `
 
-// TestTwoUsersOfOnePageAnswerOneQuestion: the second, whose page still shows the question that the first answered, does not answer
-// the next question of the run.
+// TestTwoUsersOfOnePageAnswerOneQuestion: the second, whose page still shows the question that the first
+// answered, does not answer the next question of the run.
 func TestTwoUsersOfOnePageAnswerOneQuestion(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)

@@ -54,7 +54,8 @@ func (s *webServer) checkAnswer(name, text string) {
 	}
 }
 
-// TestServeAPIAnswersAsItSays asks for all that programs can ask for, of runs in files and in SQLite, and holds each answer to the document of the API.
+// TestServeAPIAnswersAsItSays asks for all that programs can ask for, of runs in files and in SQLite, and holds
+// each answer to the document of the API.
 func TestServeAPIAnswersAsItSays(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"", "sqlite:runs.db"} {
@@ -95,7 +96,8 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 				return text
 			}
 			const all = "/api/v1/projects/shop"
-			start := func(body string) string { // the process of the run before may hold its files for a moment after its end is on record
+			// the process of the run before may hold its files for a moment after its end is on record
+			start := func(body string) string {
 				t.Helper()
 				var last string
 				testenv.Within(testenv.Patience, func() bool {
@@ -275,7 +277,8 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			ask("POST", all+"/runs/"+third+"/stop", `{}`, "stopped")
 			ask("POST", all+"/runs/"+third+"/remove", `{"confirm": "`+third+`"}`, "removed")
 			for _, o := range api.Answers {
-				if !asked[o.Command] && o.Command != "woken" && o.Command != "drained" { // no run waits for a time here, and TestWorkersDrained looks at the other
+				// no run waits for a time here, and TestWorkersDrained looks at the other
+				if !asked[o.Command] && o.Command != "woken" && o.Command != "drained" {
 					t.Errorf("no answer of the type %s was looked at", o.Command)
 				}
 			}
@@ -286,7 +289,8 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 	}
 }
 
-// TestServeRunsPageByPage goes through all runs of two projects, with and without a filter, and comes by each once, newest first.
+// TestServeRunsPageByPage goes through all runs of two projects, with and without a filter, and comes by each
+// once, newest first.
 func TestServeRunsPageByPage(t *testing.T) {
 	t.Parallel()
 	var dirs []string
@@ -382,7 +386,8 @@ states:
 	}
 	s.post("/runs/"+id+"/unpause", `{}`)
 	s.until(id, `"completed"`)
-	for again, want := range map[string]bool{"": false, "1": true} { // a browser that reads a page again by itself learns when
+	// a browser that reads a page again by itself learns when
+	for again, want := range map[string]bool{"": false, "1": true} {
 		r, err := http.NewRequest("GET", s.base+"/p/shop/runs/"+id, nil)
 		must(t, err)
 		r.Header.Set("X-Loops-Again", again)

@@ -29,7 +29,8 @@ states:
   done: {terminal: true}
 `
 
-// linksTo has the notifications of a project of a server name links, and returns the file that those of a target are written to.
+// linksTo has the notifications of a project of a server name links, and returns the file that those of a
+// target are written to.
 func (s *webServer) linksTo(names ...string) func(name string) string {
 	s.t.Helper()
 	text := "answer_links:\n  url: " + s.base + "\nnotify:\n"
@@ -75,7 +76,8 @@ func TestALinkAnswersInItsProject(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key")
 	writeText(t, key, "a key of both\n")
 	s := startServe(t, other, "-C", dir)
-	t.Cleanup(func() { _ = exec.Command(binary(t), "-C", dir, "stop", "--all").Run() }) // the server's own does that for the other
+	// the server's own does that for the other
+	t.Cleanup(func() { _ = exec.Command(binary(t), "-C", dir, "stop", "--all").Run() })
 	s.dir = dir
 	file := s.linksTo("ada")
 	for _, d := range []string{other, dir} {
@@ -116,7 +118,8 @@ func TestALinkAnswersInItsProject(t *testing.T) {
 	}
 }
 
-// TestLinksAnswerAQuestion: who has a link of a notification answers without signing in, by a second tap, once, and for that question alone.
+// TestLinksAnswerAQuestion: who has a link of a notification answers without signing in, by a second tap, once,
+// and for that question alone.
 func TestLinksAnswerAQuestion(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)

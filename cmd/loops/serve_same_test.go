@@ -12,8 +12,8 @@ import (
 
 var sameCommand = regexp.MustCompile(`The same: <code>(.*?)</code>`)
 
-// TestServeShowsCommandsThatWork types the commands that pages show as doing the same: names and values that look like flags or like
-// quotes are no exception.
+// TestServeShowsCommandsThatWork types the commands that pages show as doing the same: names and values that
+// look like flags or like quotes are no exception.
 func TestServeShowsCommandsThatWork(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)
@@ -77,8 +77,8 @@ func TestServeShowsCommandsThatWork(t *testing.T) {
 	}
 }
 
-// TestServePagesSayNoNone: a value that is not there is empty on every page, and forms have what the loop declares apart from what
-// every run has.
+// TestServePagesSayNoNone: a value that is not there is empty on every page, and forms have what the loop
+// declares apart from what every run has.
 func TestServePagesSayNoNone(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)

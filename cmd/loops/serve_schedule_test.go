@@ -18,8 +18,8 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// Two servers look after one project whose schedules are due, and are killed again and again: each loop runs once, and what was missed is
-// made up for; with catch_up: all each missed time once.
+// Two servers look after one project whose schedules are due, and are killed again and again: each loop runs
+// once, and what was missed is made up for; with catch_up: all each missed time once.
 func TestServeFiresEachScheduleOnce(t *testing.T) {
 	for _, c := range []struct {
 		store, catchUp string
@@ -36,7 +36,8 @@ func TestServeFiresEachScheduleOnce(t *testing.T) {
 				record = s.Ledger("shop")
 				defer s.Close()
 			}
-			since := time.Now().UTC().Truncate(24 * time.Hour).Add(-30 * time.Hour) // the midnights of yesterday and today have come since
+			// the midnights of yesterday and today have come since
+			since := time.Now().UTC().Truncate(24 * time.Hour).Add(-30 * time.Hour)
 			for n := range loops {
 				name := fmt.Sprint("nightly", n)
 				must(t, os.WriteFile(filepath.Join(dir, ".loops", name+".yaml"), fmt.Appendf(nil, `name: %s
@@ -59,7 +60,8 @@ states:
 				return cmd
 			}
 			kill := func(cmd *exec.Cmd, within int) {
-				time.Sleep(time.Duration(random.IntN(within)) * time.Millisecond) // a server is killed at any time of its work
+				// a server is killed at any time of its work
+				time.Sleep(time.Duration(random.IntN(within)) * time.Millisecond)
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 			}

@@ -74,7 +74,8 @@ func startServe(t *testing.T, dir string, args ...string) *webServer {
 		_ = s.cmd.Wait()
 		ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 		defer cancel()
-		_ = exec.CommandContext(ctx, binary(t), "-C", dir, "stop", "--all").Run() // runs survive the server, and would survive the test
+		// runs survive the server, and would survive the test
+		_ = exec.CommandContext(ctx, binary(t), "-C", dir, "stop", "--all").Run()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
@@ -125,7 +126,8 @@ func (s *webServer) do(c *http.Client, r *http.Request) (status int, text string
 	return a.StatusCode, string(b)
 }
 
-// post does something by the API, and returns the object of the answer. A run that has just ended may lock the project for a moment still.
+// post does something by the API, and returns the object of the answer. A run that has just ended may lock the
+// project for a moment still.
 func (s *webServer) post(path, body string) map[string]any {
 	s.t.Helper()
 	var status int
@@ -154,8 +156,8 @@ func (s *webServer) until(run, text string) string {
 	return last
 }
 
-// TestServeStartsAnswersAndSurvives starts runs by the form and by the API, answers a question, and ends the server: what it
-// started is not ended with it.
+// TestServeStartsAnswersAndSurvives starts runs by the form and by the API, answers a question, and ends the
+// server: what it started is not ended with it.
 func TestServeStartsAnswersAndSurvives(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)
@@ -326,7 +328,8 @@ func TestServeRefuses(t *testing.T) {
 	many(t, s)
 }
 
-// many opens more connections than the server has places for, each of which says nothing. When they are gone it answers.
+// many opens more connections than the server has places for, each of which says nothing. When they are gone it
+// answers.
 func many(t *testing.T, s *webServer) {
 	t.Helper()
 	var all []net.Conn
@@ -350,7 +353,8 @@ func many(t *testing.T, s *webServer) {
 	}
 }
 
-// TestServeListensNowhereElseUnasked refuses addresses that other machines reach, unless users sign in and what is sent is encrypted.
+// TestServeListensNowhereElseUnasked refuses addresses that other machines reach, unless users sign in and what
+// is sent is encrypted.
 func TestServeListensNowhereElseUnasked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

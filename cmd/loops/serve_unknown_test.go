@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A program sent {"fields": {…}}, and the run began with its defaults; it asked for status=zzz, and got an empty list; {"rerun": false} did the
-// action again.
+// A program sent {"fields": {…}}, and the run began with its defaults; it asked for status=zzz, and got an
+// empty list; {"rerun": false} did the action again.
 func TestServeRefusesWhatItDoesNotKnow_35_1_8(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)

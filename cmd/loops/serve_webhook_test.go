@@ -116,7 +116,8 @@ func greeted(dir string) []string {
 	return strings.Split(strings.TrimSpace(string(b)), "\n")
 }
 
-// TestWebhooks: who knows the secret starts runs, sends events and answers questions, each once, and no one else does anything.
+// TestWebhooks: who knows the secret starts runs, sends events and answers questions, each once, and no one
+// else does anything.
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	dir := webhookDir(t)
@@ -204,7 +205,8 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
-// TestWebhookOfAKilledServer: what was taken begins once, although the server is killed as soon as it has taken it, and two servers get each message.
+// TestWebhookOfAKilledServer: what was taken begins once, although the server is killed as soon as it has taken
+// it, and two servers get each message.
 func TestWebhookOfAKilledServer(t *testing.T) {
 	t.Parallel()
 	dir := webhookDir(t)
@@ -290,8 +292,8 @@ states:
 	s.until("steps", `"completed"`)
 }
 
-// TestWebhookCopies: what is signed makes a message a copy, and its id, but not an id that is much like it. What others can change in it does not make a
-// second message of it.
+// TestWebhookCopies: what is signed makes a message a copy, and its id, but not an id that is much like it.
+// What others can change in it does not make a second message of it.
 func TestWebhookCopies(t *testing.T) {
 	t.Parallel()
 	dir := webhookDir(t)
@@ -329,8 +331,9 @@ func TestWebhookCopies(t *testing.T) {
 	}
 }
 
-// TestWebhooksOfTwoServers: messages that come to two servers at once get runs of their own, each with the payload of its message, in the queue where others
-// have locked what they work on; an event that both get is sent once.
+// TestWebhooksOfTwoServers: messages that come to two servers at once get runs of their own, each with the
+// payload of its message, in the queue where others have locked what they work on; an event that both get is
+// sent once.
 func TestWebhooksOfTwoServers(t *testing.T) {
 	t.Parallel()
 	dir := webhookDir(t)

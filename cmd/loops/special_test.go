@@ -44,8 +44,8 @@ var specials = []struct {
 	}},
 }
 
-// recordPlaces are the files and folders of records, below .loops; ID, ENDED and DIR stand for the run whose process was
-// killed, the one that has ended, and the folder of that in the archive.
+// recordPlaces are the files and folders of records, below .loops; ID, ENDED and DIR stand for the run whose
+// process was killed, the one that has ended, and the folder of that in the archive.
 var recordPlaces = []string{
 	".running", ".history", "runs", "logs", ".queue", "tmp", ".running/.acquire.lock", ".running/.newest", ".running/ID.events.jsonl", ".running/ID.state.json", ".running/ID.state.json.tmp", ".running/ID.pid", ".running/ID.lock", ".running/ID.torn", ".running/ID.damaged", ".running/ID.commands.jsonl",
 	".running/ID.events", ".history/DIR", ".history/DIR/events.jsonl", ".history/DIR/state.json", ".history/DIR/definition.loop", ".queue/.lock",

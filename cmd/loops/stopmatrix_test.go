@@ -16,8 +16,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// treeLoop is a loop whose action starts a process tree: a child, a grandchild whose parent has gone, one with a session
-// of its own, and one that ignores TERM. Each writes its pid to the file pids.
+// treeLoop is a loop whose action starts a process tree: a child, a grandchild whose parent has gone, one with
+// a session of its own, and one that ignores TERM. Each writes its pid to the file pids.
 const treeLoop = `name: %s
 description: an action with a tree of processes
 initial: work
@@ -178,8 +178,8 @@ func TestStopKills(t *testing.T) {
 	}
 }
 
-// TestStopSparesOthers: stop x ends x, and neither x-y, nor a process of the caller's group, nor one that merely has the
-// pid of a run that died (see also TestReusedPid).
+// TestStopSparesOthers: stop x ends x, and neither x-y, nor a process of the caller's group, nor one that
+// merely has the pid of a run that died (see also TestReusedPid).
 func TestStopSparesOthers(t *testing.T) {
 	t.Parallel()
 	for _, store := range stores {

@@ -16,8 +16,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestTwoResumes: a run whose owner was killed is resumed by two at once. One has it, and the other exits with 9 and names
-// the holder. `make torture` does it 200 times.
+// TestTwoResumes: a run whose owner was killed is resumed by two at once. One has it, and the other exits with
+// 9 and names the holder. `make torture` does it 200 times.
 func TestTwoResumes(t *testing.T) {
 	t.Parallel()
 	rounds := 3
@@ -44,7 +44,8 @@ func TestTwoResumes(t *testing.T) {
 					t.Fatalf("round %d: both go on", round)
 				}
 				want := fmt.Sprintf("is owned by a live process (pid %d)", owner.Pid())
-				late := "was resumed by another process while this command waited" // it looked again before it took the run
+				// it looked again before it took the run
+				late := "was resumed by another process while this command waited"
 				if code := loser.Exit(); code != 9 || !strings.Contains(loser.Said(), want) && !strings.Contains(loser.Said(), late) {
 					t.Fatalf("round %d: one exits with %d and says %q, want 9 and %q; the other says %q", round, code, loser.Said(), want, owner.Said())
 				}

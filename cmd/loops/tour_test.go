@@ -7,8 +7,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestTour does on a phone what a user does who has never seen the program: takes the tour in an empty project, answers its question so that
-// it breaks, reads why, forks it with the hint, and sees it complete. Nothing but buttons and links of the pages is used.
+// TestTour does on a phone what a user does who has never seen the program: takes the tour in an empty project,
+// answers its question so that it breaks, reads why, forks it with the hint, and sees it complete. Nothing but
+// buttons and links of the pages is used.
 func TestTour(t *testing.T) {
 	t.Parallel()
 	dir := serveDir(t)

@@ -39,10 +39,10 @@ var looksAtRuns = []string{
 	"store copy dir sqlite:other.db", "fork ID --at 2 --dry-run",
 }
 
-// TestUnreadableJournal: where the disk cannot read what is recorded of a run, a view ended in the middle and exited with 0,
-// as if that were all there is. Each read of each view fails once: the view says which file it is and exits with 74, or
-// shows all. `make torture` does so with each view of each record; otherwise a view meets two of the six records, and
-// some of its reads fail.
+// TestUnreadableJournal: where the disk cannot read what is recorded of a run, a view ended in the middle and
+// exited with 0, as if that were all there is. Each read of each view fails once: the view says which file it
+// is and exits with 74, or shows all. `make torture` does so with each view of each record; otherwise a view
+// meets two of the six records, and some of its reads fail.
 func TestUnreadableJournal(t *testing.T) {
 	t.Parallel()
 	testenv.Tracing(t)
@@ -132,7 +132,8 @@ func (d crashDir) unreadable(t *testing.T, in interference, look string) (told i
 	first, step := 1, 1
 	if !*torture {
 		step = max(1, calls)
-		if strings.HasPrefix(look, "events ") { // of one view several reads fail, or none might be one that has to be reported
+		// of one view several reads fail, or none might be one that has to be reported
+		if strings.HasPrefix(look, "events ") {
 			step = max(1, calls/6)
 		}
 		first += rand.New(rand.NewPCG(*crashSeed, 0)).IntN(step)

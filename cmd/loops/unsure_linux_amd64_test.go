@@ -20,8 +20,9 @@ states:
   failed: {terminal: true, failure: true}
 `
 
-// TestAnswerThatCouldNotBeRecorded is issue 35 §1.13: "could not be recorded" (74), and the run took the answer. Each call that
-// makes it durable fails once: after that the run does not have the answer, or the program says that it may have it, and how to look.
+// TestAnswerThatCouldNotBeRecorded is issue 35 §1.13: "could not be recorded" (74), and the run took the
+// answer. Each call that makes it durable fails once: after that the run does not have the answer, or the
+// program says that it may have it, and how to look.
 func TestAnswerThatCouldNotBeRecorded(t *testing.T) {
 	t.Parallel()
 	testenv.Tracing(t)

@@ -154,7 +154,8 @@ func loadPostgres(t *testing.T, url, schema, dump string) {
 	db, err := sql.Open("pgx", url+sep+"default_query_exec_mode=simple_protocol")
 	must(t, err)
 	defer db.Close()
-	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(s string) bool { return strings.HasPrefix(s, `\`) }) // psql's own
+	// psql's own
+	lines := slices.DeleteFunc(strings.Split(string(text), "\n"), func(s string) bool { return strings.HasPrefix(s, `\`) })
 	script := "CREATE SCHEMA " + schema + ";\n" + strings.ReplaceAll(strings.Join(lines, "\n"), "public.", schema+".")
 	if _, err := db.ExecContext(t.Context(), script); err != nil {
 		t.Fatal(err)

@@ -31,8 +31,8 @@ states:
 `
 )
 
-// TestWatchActs drives a run from the screen alone: starts it, reads why it failed, starts it again, answers its question, reads its
-// log in a pager and opens its loop in an editor.
+// TestWatchActs drives a run from the screen alone: starts it, reads why it failed, starts it again, answers
+// its question, reads its log in a pager and opens its loop in an editor.
 func TestWatchActs(t *testing.T) {
 	t.Parallel()
 	dir, env := watchProject(t, "dir")

@@ -338,7 +338,8 @@ func TestWatchAppears(t *testing.T) {
 	w.end(0)
 }
 
-// TestWatchJobs wants Ctrl-Z and SIGTSTP to stop watch, so that the shell has the terminal, and fg to show the screen again.
+// TestWatchJobs wants Ctrl-Z and SIGTSTP to stop watch, so that the shell has the terminal, and fg to show the
+// screen again.
 func TestWatchJobs(t *testing.T) {
 	t.Parallel()
 	dir, env := watchProject(t, "dir", ticking)

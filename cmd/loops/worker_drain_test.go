@@ -11,7 +11,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestWorkersDrained: a worker that is drained, by the command and by the page, hands its run over, and is gone within two seconds.
+// TestWorkersDrained: a worker that is drained, by the command and by the page, hands its run over, and is gone
+// within two seconds.
 func TestWorkersDrained(t *testing.T) {
 	t.Parallel()
 	f := newThree(t)
@@ -87,7 +88,8 @@ func TestWorkersDrained(t *testing.T) {
 	f.wholeHistory(id, "a b c")
 }
 
-// TestDrainedRunIsNotItsUsers: a run whose worker was drained waits for another worker, in every view, and one that no worker may take says so.
+// TestDrainedRunIsNotItsUsers: a run whose worker was drained waits for another worker, in every view, and one
+// that no worker may take says so.
 func TestDrainedRunIsNotItsUsers(t *testing.T) {
 	t.Parallel()
 	f := newThree(t)

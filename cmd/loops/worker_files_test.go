@@ -95,7 +95,8 @@ func (m machine) trees() []string {
 	return trees
 }
 
-// TestWorkerFilesTravel: the worker that takes a run over has the files as they were recorded, in a folder of no project.
+// TestWorkerFilesTravel: the worker that takes a run over has the files as they were recorded, in a folder of
+// no project.
 func TestWorkerFilesTravel(t *testing.T) {
 	t.Parallel()
 	f := newGitFleet(t)
@@ -116,7 +117,8 @@ func TestWorkerFilesTravel(t *testing.T) {
 	must(t, os.Remove(has))
 	first.kill()
 	f.until("the second worker has the run", func() bool { _, err := os.Stat(has); return err == nil })
-	if got := strings.Join(strings.Fields(f.kept(id, "steps")), " "); got != "a b" { // its process was notified, and stopped its action
+	// its process was notified, and stopped its action
+	if got := strings.Join(strings.Fields(f.kept(id, "steps")), " "); got != "a b" {
 		t.Errorf("before its second step ended the run has kept %s", got)
 	}
 	if trees := two.trees(); len(trees) != 1 {
@@ -216,8 +218,8 @@ func TestWorkerFilesAway(t *testing.T) {
 	f.wholeHistory(id, "a b c")
 }
 
-// TestWorkerFilesNew_34_1_7: a new file that nobody added to git travels; it was deleted with the work tree of the completed run. What git
-// ignores does not travel, and is named.
+// TestWorkerFilesNew_34_1_7: a new file that nobody added to git travels; it was deleted with the work tree of
+// the completed run. What git ignores does not travel, and is named.
 func TestWorkerFilesNew_34_1_7(t *testing.T) {
 	t.Parallel()
 	f := newGitFleet(t)
@@ -257,7 +259,8 @@ states:
 	}
 }
 
-// TestWorkerFilesOfAnotherDatabase: a worker leaves the work trees alone of runs that another database has, and removes those of runs that are gone.
+// TestWorkerFilesOfAnotherDatabase: a worker leaves the work trees alone of runs that another database has, and
+// removes those of runs that are gone.
 func TestWorkerFilesOfAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	f := newGitFleet(t)

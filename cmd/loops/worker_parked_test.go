@@ -17,8 +17,8 @@ func (w *workerProcess) parkings(id string) int {
 	return strings.Count(string(b), "Run "+id+" is parked where it waits.")
 }
 
-// TestParkedRunNeverContinued: a run that parks again after its time had come is carried again: at the first of the times that it waits for, and each
-// half minute where it looks.
+// TestParkedRunNeverContinued: a run that parks again after its time had come is carried again: at the first of
+// the times that it waits for, and each half minute where it looks.
 func TestParkedRunNeverContinued(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)
@@ -67,8 +67,8 @@ func TestParkedRunNeverContinued(t *testing.T) {
 	}
 }
 
-// TestParkedRunFoundStuck: a run that an earlier version left parked without a time, and one whose worker was killed before it noted that time, are carried by
-// the next worker.
+// TestParkedRunFoundStuck: a run that an earlier version left parked without a time, and one whose worker was
+// killed before it noted that time, are carried by the next worker.
 func TestParkedRunFoundStuck(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)

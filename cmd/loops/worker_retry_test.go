@@ -21,8 +21,9 @@ states:
   done: {terminal: true}
 `
 
-// A run that was submitted failed at night, and retry refused it: workers begin runs at their first state only. It is submitted again with its queue
-// and labels, and begins at the step that failed, also where its worker and its process are killed.
+// A run that was submitted failed at night, and retry refused it: workers begin runs at their first state only.
+// It is submitted again with its queue and labels, and begins at the step that failed, also where its worker
+// and its process are killed.
 func TestRetryOfASubmittedRun(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)
@@ -63,7 +64,8 @@ func TestRetryOfASubmittedRun(t *testing.T) {
 	}
 }
 
-// The files of a submitted run that travel are, in the run that retries it on another machine, as the run kept them last.
+// The files of a submitted run that travel are, in the run that retries it on another machine, as the run kept
+// them last.
 func TestRetryWithFilesThatTravel(t *testing.T) {
 	t.Parallel()
 	f := newGitFleet(t)

@@ -42,8 +42,8 @@ func TestWorkerSchedules(t *testing.T) {
 	other.drain()
 }
 
-// TestScheduleWhoseWorkerIsKilled: workers that fire the same schedule every two seconds are killed one after the other, and no time is lost for long, and none
-// comes twice.
+// TestScheduleWhoseWorkerIsKilled: workers that fire the same schedule every two seconds are killed one after
+// the other, and no time is lost for long, and none comes twice.
 func TestScheduleWhoseWorkerIsKilled(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWorkerFilesShared: a run that was submitted with files.mode shared is taken by workers in that folder alone, wherever it is mounted, and not by those of
-// another folder of the same database.
+// TestWorkerFilesShared: a run that was submitted with files.mode shared is taken by workers in that folder
+// alone, wherever it is mounted, and not by those of another folder of the same database.
 func TestWorkerFilesShared(t *testing.T) {
 	t.Parallel()
 	f := newThree(t)

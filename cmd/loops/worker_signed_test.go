@@ -27,7 +27,8 @@ states:
   done: {terminal: true}
 `
 
-// TestWorkerSigned: workers without the loop run it where one of their keys signed it, and continue it when one of them dies.
+// TestWorkerSigned: workers without the loop run it where one of their keys signed it, and continue it when one
+// of them dies.
 func TestWorkerSigned(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)
@@ -87,7 +88,8 @@ func TestWorkerSignedRefused(t *testing.T) {
 	}
 	f.loops("sign", "outer", "--private-key", foreign)
 	strange := f.submit("outer")
-	f.write(".loops/inner.yaml", strings.Replace(signedInner, "echo x", "echo y", 1)) // a loop that it names is part of it
+	// a loop that it names is part of it
+	f.write(".loops/inner.yaml", strings.Replace(signedInner, "echo x", "echo y", 1))
 	if out, err := f.command("sign", "--check", "outer").CombinedOutput(); err == nil || !strings.Contains(string(out), "not signed as it is now: outer; to sign it: loops sign outer") {
 		t.Errorf("a changed loop: %s", out)
 	}
@@ -130,7 +132,8 @@ func workerLog(f fleet) string {
 	return string(all)
 }
 
-// TestSubmitCarriesNoEnvironment: what is submitted has nothing of the environment of who submits; the run sees that of its worker.
+// TestSubmitCarriesNoEnvironment: what is submitted has nothing of the environment of who submits; the run sees
+// that of its worker.
 func TestSubmitCarriesNoEnvironment(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, workerLease)

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestWorkersKilledAtRandom kills workers, one after the other, while they carry many runs: each run ends, its history has no gap, each of its steps was
-// done, and no more actions were begun again than runs were interrupted. `make torture` does it with a hundred runs of ten steps.
+// TestWorkersKilledAtRandom kills workers, one after the other, while they carry many runs: each run ends, its
+// history has no gap, each of its steps was done, and no more actions were begun again than runs were
+// interrupted. `make torture` does it with a hundred runs of ten steps.
 func TestWorkersKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	runs, steps, crew, every, lease := 12, 4, 3, 700*time.Millisecond, workerLease
@@ -73,8 +74,9 @@ func TestWorkersKilledAtRandom(t *testing.T) {
 	}
 }
 
-// TestRunsOfOneScopeTakeTurns: runs that lock the same paths are carried one after the other, and each says once that it waits: they were tried every five
-// seconds, which for sixty of them took half of a core and a line each time.
+// TestRunsOfOneScopeTakeTurns: runs that lock the same paths are carried one after the other, and each says
+// once that it waits: they were tried every five seconds, which for sixty of them took half of a core and a
+// line each time.
 func TestRunsOfOneScopeTakeTurns(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, "6s")

@@ -255,7 +255,8 @@ func TestWorkerDrains(t *testing.T) {
 	two.kill()
 }
 
-// TestStoppedBetweenTwoWorkers: a run that is stopped while no worker has it, because the one that had it ended or was killed, is continued by none.
+// TestStoppedBetweenTwoWorkers: a run that is stopped while no worker has it, because the one that had it ended
+// or was killed, is continued by none.
 func TestStoppedBetweenTwoWorkers(t *testing.T) {
 	t.Parallel()
 	for _, end := range []struct {
@@ -290,7 +291,8 @@ func TestStoppedBetweenTwoWorkers(t *testing.T) {
 	}
 }
 
-// TestWorkerFrozen: the process of a run that is frozen for three leases is fenced when it wakes, and its successor is left alone.
+// TestWorkerFrozen: the process of a run that is frozen for three leases is fenced when it wakes, and its
+// successor is left alone.
 func TestWorkerFrozen(t *testing.T) {
 	t.Parallel()
 	f := newThree(t)
@@ -321,7 +323,8 @@ func TestWorkerFrozen(t *testing.T) {
 	f.wholeHistory(id, "a b c")
 }
 
-// TestManyRuns: each of many short runs is carried once, with a key limit at most so many at a time, and nothing is lost when the queue is emptied in between.
+// TestManyRuns: each of many short runs is carried once, with a key limit at most so many at a time, and
+// nothing is lost when the queue is emptied in between.
 func TestManyRuns(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, "6s")
@@ -381,7 +384,8 @@ func TestQueuedRunIsSeen(t *testing.T) {
 	}
 }
 
-// TestWorkerRefuses: a run whose definition is another one on the worker does not begin there, with words, until it is the same again.
+// TestWorkerRefuses: a run whose definition is another one on the worker does not begin there, with words,
+// until it is the same again.
 func TestWorkerRefuses(t *testing.T) {
 	t.Parallel()
 	f := newThree(t)

@@ -63,7 +63,8 @@ func block(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
-// TestWorkersOverTLS: workers and those who submit reach a database that takes nothing but client certificates, and refuse one that is not the one they mean.
+// TestWorkersOverTLS: workers and those who submit reach a database that takes nothing but client certificates,
+// and refuse one that is not the one they mean.
 func TestWorkersOverTLS(t *testing.T) {
 	t.Parallel()
 	f := fleetOn(t, ownPostgres(t), workerLease)

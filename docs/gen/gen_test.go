@@ -10,7 +10,8 @@ import (
 	"loops/fsm/loopfile"
 )
 
-// TestPagesAreCurrent fails when a page of docs is not what the key table, the sections and the types of JSON output make.
+// TestPagesAreCurrent fails when a page of docs is not what the key table, the sections and the types of JSON
+// output make.
 func TestPagesAreCurrent(t *testing.T) {
 	t.Parallel()
 	want, err := pages()

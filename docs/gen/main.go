@@ -1,5 +1,6 @@
-// Command gen writes docs/json.md, docs/language.md and a page for each chapter below docs/language: the sections of this folder, with the
-// tables of keys, evaluators and rules filled in from the tables that the program itself reads and checks loop files by.
+// Command gen writes docs/json.md, docs/language.md and a page for each chapter below docs/language: the
+// sections of this folder, with the tables of keys, evaluators and rules filled in from the tables that the
+// program itself reads and checks loop files by.
 package main
 
 import (

@@ -16,7 +16,8 @@ func anchorOf(title string) string { return strings.ReplaceAll(strings.ToLower(t
 // entry is a link of the index to a chapter or to a part of one.
 var entry = regexp.MustCompile(`\[[^\]]*\]\(language/(?:[a-z-]+\.md#([^)]+)|([a-z-]+)\.md)\)`)
 
-// split returns the page of the language as an index, and its chapters by the names of their files. The index has the anchors of the page.
+// split returns the page of the language as an index, and its chapters by the names of their files. The index
+// has the anchors of the page.
 func split(page string) (index string, chapters map[string]string, err error) {
 	heads := docs.Headings(page)
 	at, chapter := map[string]string{}, "" // by anchor: the file, with the anchor of a part

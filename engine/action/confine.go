@@ -10,16 +10,16 @@ import (
 	"loops/internal/process"
 )
 
-// Processes of an action can leave its process group and clear their environment. So that they are found all the same, an
-// action runs in a control group where this process may make one; where it may not, the program may adopt orphans
-// (Runner.Adopt). A control group is used again for the next action if nothing was left in it: making one takes as long as a
-// tenth of a spawn.
+// Processes of an action can leave its process group and clear their environment. So that they are found all
+// the same, an action runs in a control group where this process may make one; where it may not, the program
+// may adopt orphans (Runner.Adopt). A control group is used again for the next action if nothing was left in
+// it: making one takes as long as a tenth of a spawn.
 
 // reapEvery is how often ended orphans are waited for while an action runs.
 const reapEvery = 10 * time.Second
 
-// confine gives a command a control group, if it can, with the marker that its processes are found by. The error is that the system
-// lacks memory or a descriptor for it now.
+// confine gives a command a control group, if it can, with the marker that its processes are found by. The
+// error is that the system lacks memory or a descriptor for it now.
 func (r *Runner) confine(s *scratch, marker string) (*process.Cgroup, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

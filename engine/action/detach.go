@@ -13,8 +13,9 @@ import (
 	"loops/internal/disk"
 )
 
-// waitScript is what a detached agent is before it is released: it becomes the agent when a line comes, and ends where none
-// will. So the agent has its pid from the start, and begins nothing while its run is still held.
+// waitScript is what a detached agent is before it is released: it becomes the agent when a line comes, and
+// ends where none will. So the agent has its pid from the start, and begins nothing while its run is still
+// held.
 const waitScript = `IFS= read -r go <&3 && exec 3<&- && exec "$0" "$@"`
 
 // A Detachment is an agent to start in a session of its own, which may outlive this program. What it prints is lost.
@@ -26,8 +27,8 @@ type Detachment struct {
 	Env         []string // before what the host adds
 }
 
-// A Detached is an agent that was started and waits. Either Release or Cancel is called, once; if this program dies before,
-// the agent never begins.
+// A Detached is an agent that was started and waits. Either Release or Cancel is called, once; if this program
+// dies before, the agent never begins.
 type Detached struct {
 	PID  int
 	gate *os.File

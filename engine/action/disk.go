@@ -8,7 +8,8 @@ import (
 	"loops/fsm"
 )
 
-// diskFull is what the system says where the disk is full, over a quota or a limit, broken, or read-only since it broke.
+// diskFull is what the system says where the disk is full, over a quota or a limit, broken, or read-only since
+// it broke.
 var diskFull = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG, syscall.EIO, syscall.EROFS}
 
 // A diskFullError is a failed write that is no fault of the loop. It reads like what it is about.

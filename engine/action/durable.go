@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// A settler makes files below the folder of a run durable before a record names them. A nil settler makes nothing durable.
+// A settler makes files below the folder of a run durable before a record names them. A nil settler makes
+// nothing durable.
 type settler struct {
 	runDir string
 
@@ -36,7 +37,8 @@ func (s *settler) content(f *os.File) error {
 	return f.Sync()
 }
 
-// name makes the name of a file in a folder of the run durable. The first time, the names of the folders are made so, too.
+// name makes the name of a file in a folder of the run durable. The first time, the names of the folders are
+// made so, too.
 func (s *settler) name(path string) error {
 	if s == nil {
 		return nil

@@ -23,8 +23,8 @@ import (
 // daemon leaves the group and the session of an action and clears its environment. It writes its pid to a file.
 const daemon = `env -i setsid bash -c 'echo $$ > daemon.new; mv daemon.new daemon; exec sleep 600' >/dev/null 2>&1 & until [ -e daemon ]; do sleep 0.01; done; `
 
-// grouped is a Runner whose actions run in control groups. It fails where the machine should have them: for root, where there
-// is a hierarchy of the second version.
+// grouped is a Runner whose actions run in control groups. It fails where the machine should have them: for
+// root, where there is a hierarchy of the second version.
 func grouped(t *testing.T) *Runner {
 	t.Helper()
 	if g, err := process.NewCgroup(); err != nil {
@@ -45,7 +45,8 @@ func confined(t *testing.T) *Runner {
 	t.Cleanup(func() {
 		pid := daemonOf(t, r)
 		_ = syscall.Kill(pid, syscall.SIGKILL)
-		testenv.Wait(t, "the end of the daemon", func() bool { return !isLive(pid) }) // the check that nothing is left comes next
+		// the check that nothing is left comes next
+		testenv.Wait(t, "the end of the daemon", func() bool { return !isLive(pid) })
 	})
 	return r
 }
@@ -70,8 +71,8 @@ func isLive(pid int) bool {
 	return alive
 }
 
-// TestDaemonWithAClearedEnvironment: a timeout or a stop ends a daemon that left the group and the session of the action and
-// cleared its environment. One that an action left when it ended by itself keeps running.
+// TestDaemonWithAClearedEnvironment: a timeout or a stop ends a daemon that left the group and the session of
+// the action and cleared its environment. One that an action left when it ended by itself keeps running.
 func TestDaemonWithAClearedEnvironment(t *testing.T) {
 	t.Parallel()
 	t.Run("timeout", func(t *testing.T) {
@@ -206,8 +207,9 @@ func TestNoControlGroups(t *testing.T) {
 	}
 }
 
-// TestActionsSideBySideKeepTheirExitCodes: without control groups, one of several actions that ended at once took another's process for
-// an orphan and waited for it. That one counted as exit code 0, so an item of a list that had failed was a yes.
+// TestActionsSideBySideKeepTheirExitCodes: without control groups, one of several actions that ended at once
+// took another's process for an orphan and waited for it. That one counted as exit code 0, so an item of a list
+// that had failed was a yes.
 func TestActionsSideBySideKeepTheirExitCodes(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)

@@ -18,8 +18,10 @@ import (
 // Files is the project as evaluators see it: relative names are relative to Dir, or to the current directory
 // where Dir is empty. It implements fsm.Files and is safe for concurrent use.
 type Files struct {
-	Dir   string
-	There func() error // an error if Dir is not any more what it was: then a file that is missing proves nothing, and none is written; nil: it is
+	Dir string
+	// an error if Dir is not any more what it was: then a file that is missing proves nothing, and none is
+	// written; nil: it is
+	There func() error
 }
 
 // missing is the error of what could not be found, unless Dir is not there.

@@ -60,7 +60,8 @@ func (f Files) Glob(ctx context.Context, dir, glob string) ([]string, error) {
 	return names, nil
 }
 
-// A globber collects the paths that match patterns. Paths are joined and never cleaned: the system resolves .. behind a link.
+// A globber collects the paths that match patterns. Paths are joined and never cleaned: the system resolves ..
+// behind a link.
 type globber struct {
 	ctx   context.Context
 	root  string
@@ -185,7 +186,8 @@ func tolerable(err error) error {
 	return err
 }
 
-// matcher returns what matches the names of one part of a path, and the part without its backslashes; nil for one that is a name.
+// matcher returns what matches the names of one part of a path, and the part without its backslashes; nil for
+// one that is a name.
 func matcher(part string) (match *regexp.Regexp, text string, err error) {
 	var b, plain strings.Builder
 	b.WriteString(`(?s)\A`)
@@ -279,7 +281,8 @@ func alternatives(glob string) ([]string, error) {
 	return done, nil
 }
 
-// braces finds the first {a,b}: where it begins, where its entries are cut (its braces among them), and where it ends; 0 = none.
+// braces finds the first {a,b}: where it begins, where its entries are cut (its braces among them), and where
+// it ends; 0 = none.
 func braces(p string) (open int, cuts []int, end int) {
 	for open = 0; open < len(p); open++ {
 		if p[open] == '\\' {

@@ -64,7 +64,8 @@ func TestGlob(t *testing.T) {
 		{"in/*/", "in/dir/|in/far/|in/sub/"},
 		{"./in/b*", "./in/b.txt"},
 		{"in//b*", "in/b.txt"},
-		{"in/far/../a?.ts", `in/far/../a\.ts|in/far/../ab.ts|in/far/../ac.ts`}, // .. of the folder that the link leads to
+		// .. of the folder that the link leads to
+		{"in/far/../a?.ts", `in/far/../a\.ts|in/far/../ab.ts|in/far/../ac.ts`},
 		{"in/{b,c*,nope}.txt", "in/b.txt|in/cr\r.txt"},
 		{"{in,app}/{s,{sub,x}}", "app/s|in/sub"},
 		{"in/{b.txt,b*}", "in/b.txt"},
@@ -121,8 +122,8 @@ func TestGlobErrors(t *testing.T) {
 	}
 }
 
-// TestGlobAsBash compares patterns made by chance with what bash finds where no link leads to a folder: into those bash looks with x/**/y and
-// not with **/y.
+// TestGlobAsBash compares patterns made by chance with what bash finds where no link leads to a folder: into
+// those bash looks with x/**/y and not with **/y.
 func TestGlobAsBash(t *testing.T) {
 	t.Parallel()
 	dir := grown(t, "a", "b/a", "b/.a", "b/b/a", "b/b/ab", ".b/a", ".a", "ab", "a.b", "ba/b.a", "-", "b/-", "b/l/a", "b/b/n>nowhere", "l>nowhere", "a]", "^", "!")
@@ -160,7 +161,8 @@ func TestGlobAsBash(t *testing.T) {
 		got, err := Files{Dir: dir}.Glob(t.Context(), "", p)
 		for _, list := range [][]string{got, want} {
 			for i, name := range list {
-				if strings.HasSuffix(p, "**") { // bash writes the slash of the folder before ** where no wildcard is before it
+				// bash writes the slash of the folder before ** where no wildcard is before it
+				if strings.HasSuffix(p, "**") {
 					list[i] = strings.TrimSuffix(name, "/")
 				}
 			}

@@ -14,7 +14,8 @@ import (
 // it.
 const leastSecret = 4
 
-// leastPath is how long the path of an address is at least that is hidden together with the address: a shorter one is no secret.
+// leastPath is how long the path of an address is at least that is hidden together with the address: a shorter
+// one is no secret.
 const leastPath = 8
 
 // A hider replaces secrets by what is shown instead of them.
@@ -30,11 +31,13 @@ func newHider(secrets []HTTPSecret, address string) *hider {
 		}
 	}
 	if u, err := url.Parse(address); err == nil && u.User != nil {
-		if pair := u.User.Username() + ":" + password(u); string(h.bytes([]byte(pair))) != pair { // it goes out in a header, so
+		// it goes out in a header, so
+		if pair := u.User.Username() + ":" + password(u); string(h.bytes([]byte(pair))) != pair {
 			h.hide(base64.StdEncoding.EncodeToString([]byte(pair)), "[credentials of the url]")
 		}
 	}
-	slices.SortStableFunc(h.pairs, func(a, b [2][]byte) int { return len(b[0]) - len(a[0]) }) // the longest first: others may be parts of it
+	// the longest first: others may be parts of it
+	slices.SortStableFunc(h.pairs, func(a, b [2][]byte) int { return len(b[0]) - len(a[0]) })
 	return h
 }
 

@@ -23,7 +23,8 @@ func caller(t *testing.T, answer http.HandlerFunc) (fsm.Action, *Runner) {
 	return fsm.Action{Kind: fsm.KindHTTP, State: "ask", Step: 1, Attempt: 1, Text: "GET x", Timeout: time.Minute, Call: &fsm.Request{Method: "GET", URL: server.URL}}, r
 }
 
-// The body of a response is the output: as text with line ends as those of programs, whole in a file where it is long or asked for.
+// The body of a response is the output: as text with line ends as those of programs, whole in a file where it
+// is long or asked for.
 func TestCallOutput(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("0123456789abcde\n", 10_000)

@@ -47,9 +47,10 @@ type HTTPResponse struct {
 // ErrIdle is the error of a call during which nothing came for too long.
 var ErrIdle = errors.New("nothing came for too long")
 
-// Do makes the request, and waits until the whole response is there or ctx ends. Each call has a connection of its own, and goes
-// through the proxy that the environment of this process names. Redirects are followed: to another host without the headers of
-// the call, and not at all where its body would go there. An error means that there is no response, or one with more than MostBody.
+// Do makes the request, and waits until the whole response is there or ctx ends. Each call has a connection of
+// its own, and goes through the proxy that the environment of this process names. Redirects are followed: to
+// another host without the headers of the call, and not at all where its body would go there. An error means
+// that there is no response, or one with more than MostBody.
 func (c *HTTPCall) Do(ctx context.Context) (*HTTPResponse, error) {
 	hide := newHider(c.Secrets, c.URL)
 	res, err := c.do(ctx)
@@ -135,8 +136,8 @@ func (c *HTTPCall) request(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// EscapeURL replaces what cannot stand in the first line of a request, such as blanks and quotes, in the query of an address: that of a path is
-// replaced when it is sent.
+// EscapeURL replaces what cannot stand in the first line of a request, such as blanks and quotes, in the query
+// of an address: that of a path is replaced when it is sent.
 func EscapeURL(u *url.URL) {
 	var b strings.Builder
 	for _, c := range []byte(u.RawQuery) {
@@ -203,8 +204,8 @@ func (r *redirects) check(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// sameServer reports whether what may be sent to the one may be sent to the other: it is the same host and port, or the same
-// host by TLS instead of without.
+// sameServer reports whether what may be sent to the one may be sent to the other: it is the same host and
+// port, or the same host by TLS instead of without.
 func sameServer(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false

@@ -165,8 +165,8 @@ type zerosOfBody struct{}
 
 func (zerosOfBody) Read(p []byte) (int, error) { return len(p), nil }
 
-// A server that says nothing, or stops in the middle of it, is given up after the silence that is allowed; so is one whose call is
-// not wanted any more.
+// A server that says nothing, or stops in the middle of it, is given up after the silence that is allowed; so
+// is one whose call is not wanted any more.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"", "the beginning"} {

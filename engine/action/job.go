@@ -27,10 +27,12 @@ const (
 	restTime   = time.Millisecond
 )
 
-// showAfter is how long an action has run before its standard error is seen while it runs. Most are over by then, and need no file.
+// showAfter is how long an action has run before its standard error is seen while it runs. Most are over by
+// then, and need no file.
 const showAfter = 200 * time.Millisecond
 
-// mostSpare is how many scratches are kept while no action uses them: as many actions begin side by side without making a control group.
+// mostSpare is how many scratches are kept while no action uses them: as many actions begin side by side
+// without making a control group.
 const mostSpare = 8
 
 // A scratch is the memory an action needs while it runs, used again by the next.
@@ -328,8 +330,8 @@ func (j *job) said(b []byte) {
 	j.take(s, b, s.text.Decode(b))
 }
 
-// take keeps text, passes it on, and writes the bytes that it was made of to the file of standard output. The file of standard error holds text: it
-// is read while it grows.
+// take keeps text, passes it on, and writes the bytes that it was made of to the file of standard output. The
+// file of standard error holds text: it is read while it grows.
 func (j *job) take(s *stream, raw, text []byte) {
 	if s.keep == &j.err {
 		raw = text
@@ -353,7 +355,8 @@ func (j *job) flush() {
 	}
 }
 
-// showIn returns when standard error goes to a file where others see it; below 0 = there is nothing to see, or that was done.
+// showIn returns when standard error goes to a file where others see it; below 0 = there is nothing to see, or
+// that was done.
 func (j *job) showIn() time.Duration {
 	if j.err.total == 0 || j.err.file != nil || j.err.shown || j.err.create == nil || j.a.Quiet || j.exited {
 		return -1

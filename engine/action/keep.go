@@ -19,8 +19,8 @@ import (
 // fileFrom is how much standard output may be before its full text goes to a file.
 const fileFrom = 64 << 10
 
-// A keeper holds the first and the last half of a text, and writes all the bytes that the text was made of to a file once the
-// text is longer than from.
+// A keeper holds the first and the last half of a text, and writes all the bytes that the text was made of to a
+// file once the text is longer than from.
 type keeper struct {
 	half  int
 	head  []byte
@@ -43,8 +43,8 @@ func (k *keeper) reset(limit int, from int64, create func() (*os.File, error), s
 	k.from = min(from, 2*int64(k.half)) // the file begins with what is kept, so it must begin in time
 }
 
-// add takes the next piece of text, and the bytes that it was made of. An error means that the file cannot be written; from then on
-// there is no file.
+// add takes the next piece of text, and the bytes that it was made of. An error means that the file cannot be
+// written; from then on there is no file.
 func (k *keeper) add(raw, b []byte) (err error) {
 	if k.file == nil && k.create != nil && k.total+int64(len(b)) > k.from {
 		err = k.open()
@@ -93,8 +93,8 @@ func (k *keeper) write(b []byte) error {
 	return k.giveUp(err)
 }
 
-// giveUp closes the file if err is one, and makes no other. One that holds no more than is kept is removed instead: then nothing is lost,
-// and a longer text gets another.
+// giveUp closes the file if err is one, and makes no other. One that holds no more than is kept is removed
+// instead: then nothing is lost, and a longer text gets another.
 func (k *keeper) giveUp(err error) error {
 	if err == nil {
 		return nil
@@ -146,8 +146,8 @@ func (k *keeper) flush() error {
 	return k.giveUp(err)
 }
 
-// end writes what is left to the file, makes it durable and closes it: the result that names it is recorded next. always
-// makes a file even of a short text.
+// end writes what is left to the file, makes it durable and closes it: the result that names it is recorded
+// next. always makes a file even of a short text.
 func (k *keeper) end(always bool) error {
 	if k.file == nil && k.create != nil && always {
 		if err := k.open(); err != nil {
@@ -290,8 +290,8 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 	}
 }
 
-// WrittenByRunner reports whether a file in a working folder, by its path with slashes, is not of an action but about one: the
-// full text of a stream (see outputFile), or a text that was too long for a variable.
+// WrittenByRunner reports whether a file in a working folder, by its path with slashes, is not of an action but
+// about one: the full text of a stream (see outputFile), or a text that was too long for a variable.
 func WrittenByRunner(rel string) bool {
 	if name, ok := strings.CutPrefix(rel, "env/"); ok {
 		return isTextVar(name) && !strings.Contains(name, "/")

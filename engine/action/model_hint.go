@@ -7,8 +7,9 @@ import (
 	"loops/internal/agent"
 )
 
-// HintedModel returns the model that a prompt names, or the one that a host has for what its model_hint asks for: that of the settings,
-// else that of the host. A hint that neither has is an error, so that no other model than the one that was meant is asked.
+// HintedModel returns the model that a prompt names, or the one that a host has for what its model_hint asks
+// for: that of the settings, else that of the host. A hint that neither has is an error, so that no other model
+// than the one that was meant is asked.
 func (r *Runner) HintedModel(h *agent.CLI, model string) (string, error) {
 	hint, ok := fsm.ModelHint(model)
 	if !ok {

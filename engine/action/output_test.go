@@ -101,7 +101,8 @@ func TestFullOutputFile(t *testing.T) {
 	}
 }
 
-// The file of the output holds its bytes, whenever it is made; the text that the run remembers is UTF-8 with \n as line end.
+// The file of the output holds its bytes, whenever it is made; the text that the run remembers is UTF-8 with \n
+// as line end.
 func TestFileHoldsTheBytesOfTheOutput(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
@@ -209,8 +210,8 @@ func TestHugeOutput(t *testing.T) {
 	}
 }
 
-// inOneWrite returns a script that writes the text in one write: bash's own printf writes each line, and between two lines there may
-// be a pause.
+// inOneWrite returns a script that writes the text in one write: bash's own printf writes each line, and
+// between two lines there may be a pause.
 func inOneWrite(text string) string {
 	return "printf '" + text + "' > text; cat text"
 }

@@ -7,8 +7,9 @@ import (
 	"loops/fsm"
 )
 
-// programCommand completes the command of an action type that the settings give to a program. The program reads the text of
-// the action from its standard input, and finds in its environment what a script does. release is to be called when it is over.
+// programCommand completes the command of an action type that the settings give to a program. The program reads
+// the text of the action from its standard input, and finds in its environment what a script does. release is
+// to be called when it is over.
 func (r *Runner) programCommand(c *command, a fsm.Action) (release func(), err error) {
 	if len(a.Program) == 0 {
 		return nil, errors.New("the action type of state " + a.State + " names no program")

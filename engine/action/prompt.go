@@ -152,8 +152,9 @@ func (e *UnknownHostError) Error() string {
 	return fmt.Sprintf("there is no agent host %q: known are %s", e.Name, names(e.Known))
 }
 
-// FindHost returns the host that a prompt which names this one ("" = none) would be given to, and the path of its program.
-// The error explains to a user why there is no such host; it is an [UnknownHostError] where no host has the name.
+// FindHost returns the host that a prompt which names this one ("" = none) would be given to, and the path of
+// its program. The error explains to a user why there is no such host; it is an [UnknownHostError] where no
+// host has the name.
 func (r *Runner) FindHost(name string) (*agent.CLI, string, error) {
 	r.prepare.Do(r.environ)
 	return r.chooseHost(name)
@@ -194,7 +195,8 @@ func (r *Runner) program(h *agent.CLI) (string, error) {
 	return r.FindProgram(h.Program)
 }
 
-// FindProgram returns the path of a program as actions find it: in PATH, or from the Runner's folder if its name has a slash.
+// FindProgram returns the path of a program as actions find it: in PATH, or from the Runner's folder if its
+// name has a slash.
 func (r *Runner) FindProgram(program string) (string, error) {
 	r.prepare.Do(r.environ)
 	if !strings.Contains(program, "/") {

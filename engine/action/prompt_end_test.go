@@ -75,8 +75,8 @@ func TestOverdueHost(t *testing.T) {
 	}
 }
 
-// TestOverdueHostStopped: while it waits for such a host, a stop ends everything. The end of the wait alone would spare what is in
-// the background.
+// TestOverdueHostStopped: while it waits for such a host, a stop ends everything. The end of the wait alone
+// would spare what is in the background.
 func TestOverdueHostStopped(t *testing.T) {
 	t.Parallel()
 	for _, overdue := range []bool{false, true} {

@@ -63,8 +63,8 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	}
 }
 
-// blameSkipped makes it a failure where the final message may have been in a line that was skipped: what came before it is
-// not what the host answered.
+// blameSkipped makes it a failure where the final message may have been in a line that was skipped: what came
+// before it is not what the host answered.
 func (t *talk) blameSkipped(o *agent.Outcome) {
 	what := t.skippedText()
 	switch {

@@ -6,8 +6,8 @@
 //
 // # Calls
 //
-// An [HTTPCall] makes one request over HTTP, bounded in time and size. What is secret in it does not come back: not in the
-// response, and not in an error.
+// An [HTTPCall] makes one request over HTTP, bounded in time and size. What is secret in it does not come back:
+// not in the response, and not in an error.
 package action
 
 import (
@@ -41,8 +41,8 @@ const (
 	DefaultCap        = 1 << 20
 )
 
-// A Runner does shell actions, tool calls, prompts and judges; it implements [fsm.Runner]. The fields are set before its first use
-// and not changed after that. Run and Force may be called concurrently.
+// A Runner does shell actions, tool calls, prompts and judges; it implements [fsm.Runner]. The fields are set
+// before its first use and not changed after that. Run and Force may be called concurrently.
 //
 // An action is over when its process has exited and its output was read until its end or until nothing more came
 // for DrainGrace. What it left running continues, and can still write: its output is read and dropped until Close. Of a
@@ -50,15 +50,22 @@ const (
 // An action that is stopped or timed out is over when nothing of it is alive: its group and every process
 // with its marker get TERM, and KILL after Grace. Its process gets KILL when the program that runs it dies (Linux).
 //
-// An action is in the background of the terminal, if there is one. A program whose actions should get an error when they ask
-// the terminal for a password, where they would be stopped and wait for ever, ignores SIGTTIN and SIGTTOU: actions inherit that.
+// An action is in the background of the terminal, if there is one. A program whose actions should get an error
+// when they ask the terminal for a password, where they would be stopped and wait for ever, ignores SIGTTIN and
+// SIGTTOU: actions inherit that.
 type Runner struct {
-	Dir        string        // working directory of actions that name none; "" is the current one
-	Env        []string      // environment of actions, before what is added; nil is that of this process
-	RunID      string        // of the run the actions belong to
-	Mark       string        // what the markers of its actions begin with; no other run on this machine, nor an earlier segment of this one, may have it
-	RunDir     string        // absolute; full outputs go to its folder output, variables too long for an environment to env. "": outputs are not kept
-	There      func() error  // an error if Dir and RunDir are not any more what they were: then nothing is started, and no folder is made; nil: they are
+	Dir   string   // working directory of actions that name none; "" is the current one
+	Env   []string // environment of actions, before what is added; nil is that of this process
+	RunID string   // of the run the actions belong to
+	// what the markers of its actions begin with; no other run on this machine, nor an earlier segment of this
+	// one, may have it
+	Mark string
+	// absolute; full outputs go to its folder output, variables too long for an environment to env. "": outputs
+	// are not kept
+	RunDir string
+	// an error if Dir and RunDir are not any more what they were: then nothing is started, and no folder is
+	// made; nil: they are
+	There      func() error
 	Grace      time.Duration // from TERM to KILL; 0 is DefaultGrace
 	DrainGrace time.Duration // see above; it is waited for three times at most; 0 is DefaultDrainGrace
 	Durable    bool          // what is kept in RunDir is durable before an action gets its path, or Run returns
@@ -67,20 +74,23 @@ type Runner struct {
 
 	ScheduledAt string // the time of its schedule that the run was started for; "" = no schedule started it
 
-	// Adopt makes this process adopt orphans (see process.AdoptOrphans). It is called where no control group can be made for an action,
-	// and is for a program that runs one action at a time; nil: what clears its environment and leaves its group is not found there.
+	// Adopt makes this process adopt orphans (see process.AdoptOrphans). It is called where no control group
+	// can be made for an action, and is for a program that runs one action at a time; nil: what clears its
+	// environment and leaves its group is not found there.
 	Adopt func() error
 
-	// Before is called before an action begins. It returns what to do instead, and what to call when that is over. After an
-	// error nothing is started. nil: actions begin as they are.
+	// Before is called before an action begins. It returns what to do instead, and what to call when that is
+	// over. After an error nothing is started. nil: actions begin as they are.
 	Before func(fsm.Action) (fsm.Action, func(), error)
 
-	ModelHints  map[string]map[string]string // models by host and model_hint, before those that a host has; "" turns one off
-	Hosts       []*agent.CLI                 // agent CLIs besides those of package agent, and looked at before them
-	Host        string                       // name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
-	Model       string                       // of prompts that name none; "" is the host's own
-	Effort      string                       // of prompts and judges that name none; "" is the host's own
-	Permissions string                       // of all prompts and judges, whatever they say; "" leaves it to them
+	// models by host and model_hint, before those that a host has; "" turns one off
+	ModelHints map[string]map[string]string
+	Hosts      []*agent.CLI // agent CLIs besides those of package agent, and looked at before them
+	// name or alias of the host of prompts and judges that name none; "" is the first whose program is in PATH
+	Host        string
+	Model       string // of prompts that name none; "" is the host's own
+	Effort      string // of prompts and judges that name none; "" is the host's own
+	Permissions string // of all prompts and judges, whatever they say; "" leaves it to them
 
 	// Prices returns what a prompt cost whose host does not report it; nil: the cost is not known.
 	Prices func(model string, u fsm.Usage) (usd float64, ok bool)
@@ -125,8 +135,9 @@ func (r *Runner) time() time.Time {
 	return time.Now()
 }
 
-// Run does the action; see [fsm.Runner]. When ctx has ended before, or after [Runner.Force], nothing is
-// started and the error says so. A start for which the system lacks a process, memory or a descriptor is tried three times.
+// Run does the action; see [fsm.Runner]. When ctx has ended before, or after [Runner.Force], nothing is started
+// and the error says so. A start for which the system lacks a process, memory or a descriptor is tried three
+// times.
 func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
 	res, err := patiently(ctx, func() (fsm.Result, error) {
 		if r.Before == nil {
@@ -173,7 +184,8 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 		}
 		defer done()
 		c.env = append(c.env, vars...)
-		// Called by its path, bash does not search PATH for itself, which takes it 2 % of the time of a short script; $0 stays "bash".
+		// Called by its path, bash does not search PATH for itself, which takes it 2 % of the time of a short
+		// script; $0 stays "bash".
 		c.name, c.path, c.argv = "bash", path, []string{path, "-c", a.Text, "bash"}
 		if len(a.Text) >= longScript {
 			script, err := r.scriptFile(a.Text)

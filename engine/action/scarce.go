@@ -13,8 +13,8 @@ import (
 // scarceWaits are the waits between the tries to start an action.
 var scarceWaits = []time.Duration{100 * time.Millisecond, 2 * time.Second}
 
-// scarce reports whether an action was not started because the system lacked a process, memory or a descriptor. It is false for
-// errors of actions that were started.
+// scarce reports whether an action was not started because the system lacked a process, memory or a descriptor.
+// It is false for errors of actions that were started.
 func scarce(err error) bool {
 	if _, ran := errors.AsType[ranError](err); ran {
 		return false
@@ -41,8 +41,8 @@ type ranError struct{ error }
 
 func (e ranError) Unwrap() error { return e.error }
 
-// patiently calls start again, after a wait, while the system lacks what a start needs. After three tries its error is an
-// [fsm.ErrScarce].
+// patiently calls start again, after a wait, while the system lacks what a start needs. After three tries its
+// error is an [fsm.ErrScarce].
 func patiently(ctx context.Context, start func() (fsm.Result, error)) (fsm.Result, error) {
 	for n := 0; ; n++ {
 		res, err := start()

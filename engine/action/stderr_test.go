@@ -12,7 +12,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// Standard error of an action that takes its time is in a file while it runs. The file stays only where it holds more than the result does.
+// Standard error of an action that takes its time is in a file while it runs. The file stays only where it
+// holds more than the result does.
 func TestStandardErrorIsSeenWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -6,19 +6,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A machine, a container or a process that is suspended stops in the middle of a poll, which then takes longer than was asked for.
+// A machine, a container or a process that is suspended stops in the middle of a poll, which then takes longer
+// than was asked for.
 const (
 	pollMost      = 2 * time.Second        // of one poll, so that it is known how long it should have taken
 	suspendedFrom = 500 * time.Millisecond // too late by less is a busy machine
 )
 
-// awake takes the time for which this process was suspended during a poll out of all limits. It is called with the time before the
-// poll and how long that was to take.
+// awake takes the time for which this process was suspended during a poll out of all limits. It is called with
+// the time before the poll and how long that was to take.
 func (j *job) awake(before time.Time, patience int) {
 	if patience < 0 {
 		return
 	}
-	// Nobody knows when in the poll the suspension began, so all of it is taken: an action gets too much time rather than too little.
+	// Nobody knows when in the poll the suspension began, so all of it is taken: an action gets too much time
+	// rather than too little.
 	gap := j.now.Sub(before)
 	if gap-time.Duration(patience)*time.Millisecond < suspendedFrom {
 		return

@@ -69,7 +69,8 @@ func isRead(j *job) bool { return j.heard.After(j.began) }
 // nextByte is a function of an action: it waits until the byte that was printed last was read.
 const nextByte = `next() { n=$((n+1)); until [ -e "$LOOPS_RUN_DIR/byte$n" ]; do sleep 0.01; done; }; `
 
-// drip lets an action call the function next n times. Before each call the action has been silent for most of its idle limit.
+// drip lets an action call the function next n times. Before each call the action has been silent for most of
+// its idle limit.
 func drip(t testing.TB, r *Runner, n int) {
 	t.Helper()
 	read := 0

@@ -143,12 +143,15 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 	return all, nil
 }
 
-// An AlarmWatch raises and clears the alarms of one project. Any number of watches, in any number of processes, may look after one project.
+// An AlarmWatch raises and clears the alarms of one project. Any number of watches, in any number of processes,
+// may look after one project.
 type AlarmWatch struct {
-	Open  func() (*project.Project, error)                  // opens the project again
-	Begin trigger.Begin                                     // resumes runs whose process died, where alarm.restart says so
+	Open func() (*project.Project, error) // opens the project again
+	// resumes runs whose process died, where alarm.restart says so
+	Begin trigger.Begin
 	Tell  func(context.Context, *project.Project, ...Event) // delivers events, and returns when that is done
-	Say   func(string)                                      // receives alarms, and what is wrong, once; nil = they are dropped
+	// receives alarms, and what is wrong, once; nil = they are dropped
+	Say func(string)
 
 	said   string
 	pinged time.Time
@@ -258,8 +261,9 @@ func (w *AlarmWatch) look(ctx context.Context, p *project.Project, conf *config.
 	return ledger.Trim(ctx, list, now.Add(-kept), 100)
 }
 
-// busy reports whether an alarm, or that it is over, is left to a process that may be reporting it. That one may have looked later than now,
-// when this look began; what is further ahead was noted with a clock that was set back since.
+// busy reports whether an alarm, or that it is over, is left to a process that may be reporting it. That one
+// may have looked later than now, when this look began; what is further ahead was noted with a clock that was
+// set back since.
 func (a Alarm) busy(now time.Time) bool { return now.Before(a.Until) && a.Until.Sub(now) <= 2*again }
 
 // claim has this process report an alarm. The error of the process that was slower is raced.
@@ -286,7 +290,8 @@ func (w *AlarmWatch) restart(ctx context.Context, p *project.Project, conf *conf
 		return a
 	}
 	a.Restarts++
-	a, err := a.record(ctx, l, true, a.entry.Added) // before it begins: a server that dies meanwhile has used up one attempt
+	// before it begins: a server that dies meanwhile has used up one attempt
+	a, err := a.record(ctx, l, true, a.entry.Added)
 	if err == nil {
 		r := &engine.ResumeRequest{Run: string(a.Run), Lock: engine.Lock{Queue: true, Limit: -1}}
 		_, err = w.Begin(ctx, engine.Request{Resume: r}, []string{"resume", string(a.Run)})

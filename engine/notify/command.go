@@ -19,8 +19,9 @@ const grace = time.Second
 
 // Variables of commands besides those of the event.
 const (
-	envMark  = "LOOPS_NOTIFY_MARK"  // by which what a command started is known
-	envDepth = "LOOPS_NOTIFY_DEPTH" // how many commands of notifications led to this one: each started a run that notified the next
+	envMark = "LOOPS_NOTIFY_MARK" // by which what a command started is known
+	// how many commands of notifications led to this one: each started a run that notified the next
+	envDepth = "LOOPS_NOTIFY_DEPTH"
 )
 
 // mostDepth is how many commands may lead to one another, so that one that starts a run does not continue for ever.
@@ -37,8 +38,8 @@ func (s *Sender) call(script string, e Event, limit time.Duration) error {
 	return s.start(limit, append(env, envDepth+"="+strconv.Itoa(depth+1)), append(e.body(), '\n'), "bash", "-c", script)
 }
 
-// start runs a program in a process group of its own, and ends all that it started when the time is up. What the program
-// left in the background when it ended by itself stays.
+// start runs a program in a process group of its own, and ends all that it started when the time is up. What
+// the program left in the background when it ended by itself stays.
 func (s *Sender) start(limit time.Duration, env []string, stdin []byte, program string, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("it took longer than %s and was ended", limit))
 	defer cancel()

@@ -12,8 +12,8 @@ import (
 	"loops/fsm"
 )
 
-// A program that embeds the engine notifies as the command line does: of each run of the engine from its beginning to its end, with the
-// commands that a user can give.
+// A program that embeds the engine notifies as the command line does: of each run of the engine from its
+// beginning to its end, with the commands that a user can give.
 func TestEmbedded(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]string{"files": "", "SQLite": "sqlite:runs.db"} {

@@ -29,7 +29,8 @@ func (n *Notifier) log(results []Result) error {
 		return err
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > mostLog {
-		if err := os.Rename(path, path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process was faster
+		// another process was faster
+		if err := os.Rename(path, path+".1"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

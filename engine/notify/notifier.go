@@ -156,8 +156,9 @@ func (n *Notifier) Observe(notice engine.Notice) {
 	}
 }
 
-// answerLinks returns a link for each choice of the question that an event is about, for the target of this name. There are none for a target
-// that may not answer, or that only an escalation names: people who have links of their own would have another one by that.
+// answerLinks returns a link for each choice of the question that an event is about, for the target of this
+// name. There are none for a target that may not answer, or that only an escalation names: people who have
+// links of their own would have another one by that.
 func answerLinks(p *project.Project, at string, e Event, target string) ([]Link, error) {
 	if e.Kind == config.NotifyEscalated || len(e.Who) > 0 && !slices.Contains(e.Who, target) {
 		return nil, nil

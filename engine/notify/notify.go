@@ -81,7 +81,8 @@ type Sender struct {
 	Dir    string   // where commands run
 	Env    []string // of commands and desktop programs
 	Getenv func(name string) (string, bool)
-	Links  func(e Event, target string) ([]Link, error) // of a question for the target of this name; nil = there are none
+	// of a question for the target of this name; nil = there are none
+	Links func(e Event, target string) ([]Link, error)
 
 	backoff time.Duration // before the second attempt; 0 = half a second
 	lines   []*line
@@ -129,8 +130,8 @@ func Wants(t config.Notify, kind, loop string) bool {
 	return slices.ContainsFunc(config.NotifyKinds, func(k config.NotifyKind) bool { return k.Name == kind && k.Unasked })
 }
 
-// Label names a target: a webhook by its host only, because the rest of an address may be a secret, and a command by its
-// beginning.
+// Label names a target: a webhook by its host only, because the rest of an address may be a secret, and a
+// command by its beginning.
 func Label(t config.Notify) string {
 	switch {
 	case t.Desktop:

@@ -52,8 +52,8 @@ func TestEndKind(t *testing.T) {
 	}
 }
 
-// A question with a timeout of less than five minutes was not sent, and people who may not answer were sent links, as was a team that only an
-// escalation named.
+// A question with a timeout of less than five minutes was not sent, and people who may not answer were sent
+// links, as was a team that only an escalation named.
 func TestLinksOfQuestions(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -73,8 +73,9 @@ func (s *site) expect(what string, want ...string) {
 
 var noon = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
-// TestToldOnceByTwoServers: a second server that looks while the first one sends, which may take half a minute, or that began its look
-// before the first one did and was slower, does not send too; also when what the alarm was about was over once and comes again.
+// TestToldOnceByTwoServers: a second server that looks while the first one sends, which may take half a minute,
+// or that began its look before the first one did and was slower, does not send too; also when what the alarm
+// was about was over once and comes again.
 func TestToldOnceByTwoServers(t *testing.T) {
 	t.Parallel()
 	for _, later := range []time.Duration{31 * time.Second, -3 * time.Second} {

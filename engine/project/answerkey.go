@@ -38,8 +38,9 @@ func (p *Project) AnswerKeyFile() string {
 	return filepath.Join(p.Loops, dirstore.LedgerFolder, answerKeyFile)
 }
 
-// AnswerKey returns the key that signs the links by which questions are answered: that of the file in the settings, or one of the project.
-// make has that one made where there is none yet; without it the error is then [fs.ErrNotExist].
+// AnswerKey returns the key that signs the links by which questions are answered: that of the file in the
+// settings, or one of the project. make has that one made where there is none yet; without it the error is then
+// [fs.ErrNotExist].
 func (p *Project) AnswerKey(make bool) (string, error) {
 	conf, _ := p.Declared()
 	if conf.AnswerLinks.File != "" {

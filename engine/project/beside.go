@@ -15,8 +15,8 @@ func (r *Records) LogOf(run persistence.Run) string {
 	return existing(r.Project.LogPath(run.ID))
 }
 
-// OwnerFrom returns where the process that owns a run is recorded: pid_file and lock_file as little-loops has them, or database; "" if
-// none is known.
+// OwnerFrom returns where the process that owns a run is recorded: pid_file and lock_file as little-loops has
+// them, or database; "" if none is known.
 func (r *Records) OwnerFrom(run persistence.Run) string {
 	switch {
 	case run.Owner.PID == 0:

@@ -20,8 +20,8 @@ func (r *Records) AllCommands(ctx context.Context, id persistence.ID) ([]persist
 	return all, err
 }
 
-// PausedSince returns when a run was asked to pause, and whether it is to: a pause holds, over its segments, until it is lifted.
-// Where that cannot be read it is not paused.
+// PausedSince returns when a run was asked to pause, and whether it is to: a pause holds, over its segments,
+// until it is lifted. Where that cannot be read it is not paused.
 func (r *Records) PausedSince(ctx context.Context, run persistence.Run) (since time.Time, paused bool) {
 	if run.Foreign || run.Unasked || !run.Resumable && !run.Held {
 		return time.Time{}, false // no process would act on it

@@ -6,11 +6,11 @@ import (
 	"loops/fsm"
 )
 
-// What the files of a project and of a person say holds where the caller and the environment say nothing, and, for what a
-// loop can say of itself, where the loop does not. Here it is brought in.
+// What the files of a project and of a person say holds where the caller and the environment say nothing, and,
+// for what a loop can say of itself, where the loop does not. Here it is brought in.
 
-// configuredStore returns where the files say that runs are recorded, and in which line; "" where they do not. A mistake
-// that may be about it is a *SettingsError: runs would be looked for in the wrong place.
+// configuredStore returns where the files say that runs are recorded, and in which line; "" where they do not.
+// A mistake that may be about it is a *SettingsError: runs would be looked for in the wrong place.
 func (p *Project) configuredStore() (location, from string, err error) {
 	c, wrong := p.Declared()
 	if about := wrong.About("store"); len(about) > 0 {
@@ -46,8 +46,8 @@ func (o Overrides) configured(l *fsm.Loop) fsm.Loop {
 	return changed
 }
 
-// Level is how durably a run is recorded: as the flag says, which is recorded with the run, else as the files do; "" = as the
-// store does anyway.
+// Level is how durably a run is recorded: as the flag says, which is recorded with the run, else as the files
+// do; "" = as the store does anyway.
 func (o Overrides) Level() string {
 	if o.Config == nil {
 		return o.Durability

@@ -18,8 +18,9 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// Lists read no journal of an archived run: of 20,000 runs that would take minutes. So the first reader of events that finds damage
-// leaves a mark in the ledger of the project. Every view shows the mark until all events are read without damage, or the damage is accepted.
+// Lists read no journal of an archived run: of 20,000 runs that would take minutes. So the first reader of
+// events that finds damage leaves a mark in the ledger of the project. Every view shows the mark until all
+// events are read without damage, or the damage is accepted.
 const damageList = "damaged-runs"
 
 // marksFresh is for how long the marks are not read again; views that poll ask several times a second.
@@ -28,8 +29,8 @@ const marksFresh = time.Second
 // mostDamage is how many damaged places of a run are named one by one.
 const mostDamage = 10
 
-// A damageMark is the body of an entry of the ledger: the first damage among the events of a run that was not accepted (empty What = none),
-// and the damage that was, as [damageKey] returns it.
+// A damageMark is the body of an entry of the ledger: the first damage among the events of a run that was not
+// accepted (empty What = none), and the damage that was, as [damageKey] returns it.
 type damageMark struct {
 	File     string   `json:"file,omitempty"`
 	Offset   int64    `json:"offset,omitempty"`
@@ -38,7 +39,8 @@ type damageMark struct {
 	Others   []string `json:"others,omitempty"`   // accepted damage of other parts of the record
 }
 
-// damageKey returns the text of damage without the file: files of a run have other paths after it is archived, resumed or moved.
+// damageKey returns the text of damage without the file: files of a run have other paths after it is archived,
+// resumed or moved.
 func damageKey(text string) string {
 	if filepath.IsAbs(text) {
 		if _, what, ok := strings.Cut(text, ": "); ok {
@@ -63,7 +65,8 @@ func (m damageMark) accepted(text string) bool {
 // open reports whether the mark is still needed.
 func (m damageMark) open() bool { return m.What != "" || len(m.Accepted)+len(m.Others) > 0 }
 
-// text returns the damage as [persistence.Run.Damage] has it, "" for none. The file of a run that was archived since has another path.
+// text returns the damage as [persistence.Run.Damage] has it, "" for none. The file of a run that was archived
+// since has another path.
 func (m damageMark) text(r persistence.Run) string {
 	if m.What == "" {
 		return ""
@@ -171,8 +174,8 @@ func (r *Records) changeMark(ctx context.Context, id persistence.ID, change func
 	}
 }
 
-// MarkDamage marks a run if err names damaged bytes of it. Damage that cannot be marked, as in a folder that is read-only, is left to
-// the next reader.
+// MarkDamage marks a run if err names damaged bytes of it. Damage that cannot be marked, as in a folder that is
+// read-only, is left to the next reader.
 func (r *Records) MarkDamage(ctx context.Context, id persistence.ID, err error) {
 	d, damaged := errors.AsType[*persistence.DamageError](err)
 	if !damaged || r.damage == nil {
@@ -184,7 +187,8 @@ func (r *Records) MarkDamage(ctx context.Context, id persistence.ID, err error) 
 	_ = r.changeMark(context.WithoutCancel(ctx), id, func(m *damageMark) { m.File, m.Offset, m.What = d.File, d.Offset, d.What })
 }
 
-// UnmarkDamage removes the mark of a run whose events were all read, with no damage but what was accepted, if that was met.
+// UnmarkDamage removes the mark of a run whose events were all read, with no damage but what was accepted, if
+// that was met.
 func (r *Records) UnmarkDamage(ctx context.Context, id persistence.ID, accepted bool) {
 	if m := r.marks(ctx)[id]; m.What == "" && (accepted || len(m.Accepted) == 0) {
 		return
@@ -197,7 +201,8 @@ func (r *Records) UnmarkDamage(ctx context.Context, id persistence.ID, accepted 
 	})
 }
 
-// Events returns the events of the store. Damage is marked. The mark is removed when all events are read without damage.
+// Events returns the events of the store. Damage is marked. The mark is removed when all events are read
+// without damage.
 func (r *Records) Events(ctx context.Context, id persistence.ID, after uint64) iter.Seq2[fsm.Event, error] {
 	return r.watched(ctx, id, after, r.Store.Events(ctx, id, after))
 }
@@ -232,15 +237,16 @@ func (r *Records) watched(ctx context.Context, id persistence.ID, after uint64, 
 	}
 }
 
-// statusReads is how many bytes of events CheckEvents reads at most: about 80 ms. statusSteps is the same for a run in a database.
+// statusReads is how many bytes of events CheckEvents reads at most: about 80 ms. statusSteps is the same for a
+// run in a database.
 const (
 	statusReads = 4 << 20
 	statusSteps = 2000
 )
 
-// CheckEvents returns a run with the damage among its events, the first ten places. It reads the whole journal if that is short: 4 MiB at most in
-// files, 2,000 steps in a database. Of a longer one it returns what is marked, as other readers of events found it.
-// Other errors of reading are left to those who show events.
+// CheckEvents returns a run with the damage among its events, the first ten places. It reads the whole journal
+// if that is short: 4 MiB at most in files, 2,000 steps in a database. Of a longer one it returns what is
+// marked, as other readers of events found it. Other errors of reading are left to those who show events.
 func (r *Records) CheckEvents(ctx context.Context, run persistence.Run) persistence.Run {
 	short := run.Step <= statusSteps
 	if run.Events != "" {
@@ -250,12 +256,14 @@ func (r *Records) CheckEvents(ctx context.Context, run persistence.Run) persiste
 	return run
 }
 
-// resumeReads is how many bytes of events a resume reads for damage: it begins as soon beside a journal of 100 MB as beside a short one.
-// Of a longer journal it reports what is marked, and so does it of one in a database, which checks its pages itself.
+// resumeReads is how many bytes of events a resume reads for damage: it begins as soon beside a journal of 100
+// MB as beside a short one. Of a longer journal it reports what is marked, and so does it of one in a database,
+// which checks its pages itself.
 const resumeReads = 256 << 10
 
-// CheckTaken checks a run that was taken over: its events unless they are long, its mark, and what opening it found. told is all that is wrong,
-// also what a crash left unfinished and is set right now. lasting is its damage, which every view reports until it is repaired or accepted.
+// CheckTaken checks a run that was taken over: its events unless they are long, its mark, and what opening it
+// found. told is all that is wrong, also what a crash left unfinished and is set right now. lasting is its
+// damage, which every view reports until it is repaired or accepted.
 func (r *Records) CheckTaken(ctx context.Context, run persistence.Run) (told, lasting []string) {
 	all := run.Damage
 	run.Damage = slices.DeleteFunc(slices.Clone(all), func(text string) bool { return damageKey(text) != dirstore.KeptAside })
@@ -263,8 +271,8 @@ func (r *Records) CheckTaken(ctx context.Context, run persistence.Run) (told, la
 	return damageMark{}.add(persistence.Run{Damage: all}, run.Damage...), run.Damage
 }
 
-// check returns a run with its damage: what it has already, what is among its events if they are read, and its mark unless they were
-// read without an error. found is the damage among the events.
+// check returns a run with its damage: what it has already, what is among its events if they are read, and its
+// mark unless they were read without an error. found is the damage among the events.
 func (r *Records) check(ctx context.Context, run persistence.Run, read bool) (_ persistence.Run, found []string) {
 	marked := r.marks(ctx)[run.ID].text(run)
 	clean := false
@@ -281,8 +289,8 @@ func (r *Records) check(ctx context.Context, run persistence.Run, read bool) (_ 
 	return run, found
 }
 
-// readDamage reads all events of a run, from its reading if it has one. It returns what is damaged among them, and whether all were
-// read without an error.
+// readDamage reads all events of a run, from its reading if it has one. It returns what is damaged among them,
+// and whether all were read without an error.
 func (r *Records) readDamage(ctx context.Context, run persistence.Run) (found []string, clean bool) {
 	clean = true
 	more := 0
@@ -302,8 +310,8 @@ func (r *Records) readDamage(ctx context.Context, run persistence.Run) (found []
 	return found, clean
 }
 
-// AcceptDamage records that a user knows what is damaged of a run, and returns that: no view reports it any more. Damage that is found
-// later is reported again.
+// AcceptDamage records that a user knows what is damaged of a run, and returns that: no view reports it any
+// more. Damage that is found later is reported again.
 func (r *Records) AcceptDamage(ctx context.Context, run persistence.Run) ([]string, error) {
 	run, found := r.check(ctx, run, true)
 	if len(run.Damage) == 0 {

@@ -13,7 +13,8 @@ import (
 	"loops/persistence"
 )
 
-// Issue 35 §1.15: a damaged event is a fact of its run in every list, from the first look at it until it is repaired. The store is a database.
+// Issue 35 §1.15: a damaged event is a fact of its run in every list, from the first look at it until it is
+// repaired. The store is a database.
 func TestDamageIsMarked(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

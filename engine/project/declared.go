@@ -26,9 +26,9 @@ func (p *Project) Declared() (*config.Config, config.Problems) {
 	return p.known.conf.config, p.known.conf.wrong
 }
 
-// Config reads what people declared about the project, for a run of it. A mistake in it keeps every run from starting,
-// whether or not it would matter to this one: half a config would choose another agent than the one that was meant. The error
-// is a *SettingsError.
+// Config reads what people declared about the project, for a run of it. A mistake in it keeps every run from
+// starting, whether or not it would matter to this one: half a config would choose another agent than the one
+// that was meant. The error is a *SettingsError.
 func (p *Project) Config() (*config.Config, error) {
 	p.known.mu.Lock()
 	p.known.conf = nil // it may have been corrected since

@@ -236,8 +236,8 @@ func headText(m *value.Map, key string) string {
 	return s
 }
 
-// Definition returns what a run was begun, or last continued, with; nil where that is not recorded, or cannot be read any
-// more: then the checksum of its file must do.
+// Definition returns what a run was begun, or last continued, with; nil where that is not recorded, or cannot
+// be read any more: then the checksum of its file must do.
 func (r *Records) Definition(ctx context.Context, id persistence.ID) *Definition {
 	d, _ := r.ReadDefinition(ctx, id)
 	return d

@@ -49,8 +49,8 @@ func (f Finder) query(ctx context.Context, q persistence.Query) ([]persistence.R
 }
 
 // Runs returns the runs that arg means, newest first: those of the loop with that name, else those of the loop
-// in the file with that name, else the run with that id, or for "last" the newest of all. None is no error, but an id that
-// several runs have is an *AmbiguousError.
+// in the file with that name, else the run with that id, or for "last" the newest of all. None is no error, but
+// an id that several runs have is an *AmbiguousError.
 func (f Finder) Runs(ctx context.Context, arg string, limit int) ([]persistence.Run, error) {
 	return f.meant(ctx, arg, persistence.Query{Limit: limit})
 }
@@ -100,8 +100,8 @@ func (f Finder) Live(ctx context.Context, arg string) (live []persistence.Run, n
 	return slices.DeleteFunc(runs, func(r persistence.Run) bool { return !r.Live() }), &first, nil
 }
 
-// Run returns the runs with an id, a run id, or the name of an archive folder, or whose ids begin with it; of one loop if loop is not
-// "". More than one can share a run id, or the beginning of an id.
+// Run returns the runs with an id, a run id, or the name of an archive folder, or whose ids begin with it; of
+// one loop if loop is not "". More than one can share a run id, or the beginning of an id.
 func (f Finder) Run(ctx context.Context, loop, arg string) ([]persistence.Run, error) {
 	q := persistence.Query{Loop: loop}
 	if loop == "" {
@@ -144,14 +144,15 @@ func (f Finder) isLoop(ctx context.Context, name string) (bool, error) {
 	return len(runs) > 0, err
 }
 
-// IsNamed reports whether arg is the id of a run, the one that it had before it was archived, its run id, the name of its archive folder, or the beginning of its id with the loop
-// and at least the year.
+// IsNamed reports whether arg is the id of a run, the one that it had before it was archived, its run id, the
+// name of its archive folder, or the beginning of its id with the loop and at least the year.
 func IsNamed(r persistence.Run, arg string) bool {
 	return string(r.ID) == arg || r.Earlier != "" && string(r.Earlier) == arg || r.RunID == arg || r.RunID+"-"+r.Loop == arg || usualID(r) == arg ||
 		loopBegun(arg) == r.Loop && r.Loop != "" && strings.HasPrefix(usualID(r), arg)
 }
 
-// IsNamed is the function IsNamed of a run that arg led to, which last can mean, too: then it is the run that is named and not its loop.
+// IsNamed is the function IsNamed of a run that arg led to, which last can mean, too: then it is the run that
+// is named and not its loop.
 func (f Finder) IsNamed(r persistence.Run, arg string) bool {
 	return IsNamed(r, arg) || arg == Last && r.Loop != Last && f.NameIn(arg) == ""
 }
@@ -298,7 +299,8 @@ func (f Finder) Near(ctx context.Context, arg string) string {
 	return humanize.Nearest(arg, names)
 }
 
-// Named returns the run with that id, with its reading, nil where arg is no run's. An id that more than one run has is an *AmbiguousError.
+// Named returns the run with that id, with its reading, nil where arg is no run's. An id that more than one run
+// has is an *AmbiguousError.
 func (f Finder) Named(ctx context.Context, arg string) (*persistence.Run, error) {
 	f.Readings = true
 	found, err := f.Run(ctx, "", arg)
@@ -316,7 +318,8 @@ func (f Finder) Named(ctx context.Context, arg string) (*persistence.Run, error)
 	return &found[0], Only(arg, found)
 }
 
-// One returns the run that arg means, with its reading: the one with that id, else the newest of the loop with that name. None is a *NoRunError.
+// One returns the run that arg means, with its reading: the one with that id, else the newest of the loop with
+// that name. None is a *NoRunError.
 func (f Finder) One(ctx context.Context, arg string) (persistence.Run, error) {
 	f.Readings = true
 	run, err := f.Named(ctx, arg)
@@ -336,8 +339,8 @@ func (f Finder) One(ctx context.Context, arg string) (persistence.Run, error) {
 	return persistence.Run{}, &NoRunError{f, arg}
 }
 
-// Exactly returns the run with this id, run id or name of an archive folder, or the newest of all for last; the name of a loop is not enough. None
-// is a *NoIDError, more than one an *AmbiguousError.
+// Exactly returns the run with this id, run id or name of an archive folder, or the newest of all for last; the
+// name of a loop is not enough. None is a *NoIDError, more than one an *AmbiguousError.
 func (f Finder) Exactly(ctx context.Context, id string) (persistence.Run, error) {
 	found, err := f.Run(ctx, "", id)
 	if err == nil && len(found) == 0 {
@@ -393,7 +396,8 @@ func (f Finder) Ran(r persistence.Run, def *Definition) (l *fsm.Loop, path strin
 	return file.Loop, path
 }
 
-// IsWaiter reports whether arg means one that waits in the queue: by its loop, the run that it resumes, or the id of its entry.
+// IsWaiter reports whether arg means one that waits in the queue: by its loop, the run that it resumes, or the
+// id of its entry.
 func (f Finder) IsWaiter(w persistence.Waiter, arg string) bool {
 	return w.Loop == arg || w.ID == arg || w.Resumes != "" && string(w.Resumes) == arg || w.Loop == f.NameIn(arg)
 }

@@ -11,8 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// How often a follower looks for more, and for whether the run is still running. A look that takes long is followed by a
-// rest three times as long.
+// How often a follower looks for more, and for whether the run is still running. A look that takes long is
+// followed by a rest three times as long.
 const (
 	followPause = 25 * time.Millisecond
 	alivePause  = 100 * time.Millisecond
@@ -24,10 +24,10 @@ type Follower struct {
 	ID    persistence.ID
 	After uint64 // the last event that was read
 
-	// Stderr is called by Follow with what actions write to standard error while they run, and the file that it is in
-	// meanwhile, which distinguishes those that run side by side: whole lines, joined by \n, before the event that their
-	// action is complete; nil = it is not wanted. It is not called for actions that were over before, or that take less
-	// than a moment.
+	// Stderr is called by Follow with what actions write to standard error while they run, and the file that it
+	// is in meanwhile, which distinguishes those that run side by side: whole lines, joined by \n, before the
+	// event that their action is complete; nil = it is not wanted. It is not called for actions that were over
+	// before, or that take less than a moment.
 	Stderr func(file, text string)
 
 	track  persistence.Track // of a store that can continue reading where it stopped
@@ -36,15 +36,16 @@ type Follower struct {
 	looked os.FileInfo // the file of events when it was read last; nil = not read, or not in files
 }
 
-// Follow calls each for every event after f.After, also damaged ones, until the run is not running any more, and returns the
-// run as it is then. The error is that of ctx when that ends.
+// Follow calls each for every event after f.After, also damaged ones, until the run is not running any more,
+// and returns the run as it is then. The error is that of ctx when that ends.
 func (f *Follower) Follow(ctx context.Context, r persistence.Run, each func(fsm.Event, error)) (persistence.Run, error) {
 	seen := time.Now()
 	defer func() { f.tail.Close(); f.tail.Dir = "" }()
 	for {
 		// Whether it is running is asked before its events are read, so that none comes after the last look.
 		goesOn := Alive(r)
-		if !goesOn && (r.Status == persistence.Running || r.Status == persistence.Starting) { // it may have ended after r was read
+		// it may have ended after r was read
+		if !goesOn && (r.Status == persistence.Running || r.Status == persistence.Starting) {
 			now, err := f.now(ctx, r)
 			if err != nil {
 				return r, err
@@ -142,5 +143,6 @@ func (f *Follower) events(ctx context.Context, r persistence.Run, last bool) ite
 	return f.Store.watched(ctx, r.ID, f.After, f.track.Events(ctx, last))
 }
 
-// Again has the next Read look at files even if they are as they were: what is recorded of the run has another place now.
+// Again has the next Read look at files even if they are as they were: what is recorded of the run has another
+// place now.
 func (f *Follower) Again() { f.looked = nil }

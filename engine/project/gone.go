@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// TreeGone reports whether a work tree that actions run in is gone, while its project is there. dir is the folder in it that they run in,
-// "" the one of this project, which may have none.
+// TreeGone reports whether a work tree that actions run in is gone, while its project is there. dir is the
+// folder in it that they run in, "" the one of this project, which may have none.
 func (p *Project) TreeGone(dir string) bool {
 	if dir == "" {
 		dir = p.Work

@@ -8,8 +8,8 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// Ledger returns the ledger of the project, which is closed with the records. In a database it is that of all projects with the name
-// that [Project.LedgerName] returns.
+// Ledger returns the ledger of the project, which is closed with the records. In a database it is that of all
+// projects with the name that [Project.LedgerName] returns.
 func (r *Records) Ledger() persistence.Ledger {
 	if d, ok := r.Store.(Database); ok {
 		return d.Ledger(r.Project.LedgerName())

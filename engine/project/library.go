@@ -84,8 +84,9 @@ func (l *Library) Find(name string) (string, error) {
 	return path, nil
 }
 
-// CheckInside refuses the name of a loop that is a path out of the project and its catalog, for faces that are not the command line: what
-// they show of a file with mistakes is its text. The error is a [*LoopNotFoundError].
+// CheckInside refuses the name of a loop that is a path out of the project and its catalog, for faces that are
+// not the command line: what they show of a file with mistakes is its text. The error is a
+// [*LoopNotFoundError].
 func (p *Project) CheckInside(name string) error {
 	path := name
 	if !filepath.IsAbs(path) {
@@ -137,7 +138,8 @@ func (l *Library) Load(path string) (Loaded, error) {
 	return check()
 }
 
-// Read is load of a loop that is to run: one with mistakes is an *InvalidError. It is a *NoFileError where the file cannot be read.
+// Read is load of a loop that is to run: one with mistakes is an *InvalidError. It is a *NoFileError where the
+// file cannot be read.
 func (l *Library) Read(path string) (Loaded, error) {
 	f, err := l.Load(path)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestCatalogGone: the folder of further loops that .loops/config.yaml names is not there. The error names the line, and
-// nothing waits for itself.
+// TestCatalogGone: the folder of further loops that .loops/config.yaml names is not there. The error names the
+// line, and nothing waits for itself.
 func TestCatalogGone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -46,7 +46,8 @@ func noLoopFile(p *Project, path string, missing bool, what string) error {
 	return &NoFileError{p.Short(path), what, p.Short(filepath.Join(p.Loops, "NAME.yaml")), missing}
 }
 
-// noFile says what is at a path that is no regular file, and whether there is as good as nothing; "" if there is nothing.
+// noFile says what is at a path that is no regular file, and whether there is as good as nothing; "" if there
+// is nothing.
 func noFile(path string) (missing bool, what string) {
 	if _, err := os.Lstat(path); err != nil {
 		return false, ""

@@ -30,8 +30,8 @@ func TestRebase(t *testing.T) {
 	}
 }
 
-// What a run remembers in other places than its context: a result that waits to be judged, answers of judges, and all of
-// that in the sub-loops that it is in.
+// What a run remembers in other places than its context: a result that waits to be judged, answers of judges,
+// and all of that in the sub-loops that it is in.
 func TestRebaseAll(t *testing.T) {
 	t.Parallel()
 	memory := func() *fsm.Snapshot {

@@ -8,8 +8,9 @@ import (
 	"loops/persistence"
 )
 
-// Names returns what tells the project from others that record in the same database, first the name that new runs are recorded with: the one
-// in the settings, which all checkouts of a project on several machines have, else the real path of its folder.
+// Names returns what tells the project from others that record in the same database, first the name that new
+// runs are recorded with: the one in the settings, which all checkouts of a project on several machines have,
+// else the real path of its folder.
 func (p *Project) Names() (names []string) {
 	if c, _ := p.Declared(); c != nil && c.LedgerName != "" { // what is wrong with it, callers say that need it
 		names = append(names, c.LedgerName)
@@ -28,8 +29,8 @@ func (p *Project) Everywhere() *Project {
 	return &other
 }
 
-// Admit lets this process read and carry a run of another project, from records that are open as well. adopt reports whether the run
-// becomes one of this project when it is carried here.
+// Admit lets this process read and carry a run of another project, from records that are open as well. adopt
+// reports whether the run becomes one of this project when it is carried here.
 func (p *Project) Admit(id persistence.ID, adopt bool) {
 	p.known.mu.Lock()
 	defer p.known.mu.Unlock()

@@ -39,7 +39,8 @@ func (p *Project) ReadPrices(file string) (*agent.PriceTable, error) {
 	return table.Over(agent.BuiltInPrices()), nil
 }
 
-// PricedBy is [Project.Pricer] with the prices of a file over those of the project; "" = no file. A relative one is in the working directory.
+// PricedBy is [Project.Pricer] with the prices of a file over those of the project; "" = no file. A relative
+// one is in the working directory.
 func (p *Project) PricedBy(file string) (Prices, error) {
 	if file == "" {
 		return p.Pricer()
@@ -61,8 +62,8 @@ func (p *Project) PricedBy(file string) (Prices, error) {
 	}, nil
 }
 
-// Pricer returns what a runner asks for the cost of a prompt. The built-in table is read when it is first needed, a table
-// of the project's own at once: its mistakes are to be known before a run begins.
+// Pricer returns what a runner asks for the cost of a prompt. The built-in table is read when it is first
+// needed, a table of the project's own at once: its mistakes are to be known before a run begins.
 func (p *Project) Pricer() (Prices, error) {
 	table := sync.OnceValue(agent.BuiltInPrices)
 	if _, err := os.Lstat(p.PricesFile()); err == nil {

@@ -1,11 +1,13 @@
-// Package project opens a directory with a .loops folder: its settings, the loops that can be named in it, the definition of
-// a loop as it is recorded with a run, and the store with its runs. It starts nothing and prints nothing. What is wrong is an
-// error of a type of its own, in which paths are as a person in the project would write them.
+// Package project opens a directory with a .loops folder: its settings, the loops that can be named in it, the
+// definition of a loop as it is recorded with a run, and the store with its runs. It starts nothing and prints
+// nothing. What is wrong is an error of a type of its own, in which paths are as a person in the project would
+// write them.
 //
 // # Moved folders
 //
-// [RebasePaths] gives what a run remembers the paths that folders have now: of a project that was renamed or of a run that
-// was taken to another machine, and of a fork, which has a working folder of its own. It sees no disk.
+// [RebasePaths] gives what a run remembers the paths that folders have now: of a project that was renamed or of
+// a run that was taken to another machine, and of a fork, which has a working folder of its own. It sees no
+// disk.
 package project
 
 import (
@@ -33,15 +35,16 @@ const Folder = ".loops"
 
 // Options say how a project is opened. The zero Options are those of a program in the project's directory.
 type Options struct {
-	Cwd   string   // absolute; paths that people write are relative to it; "" = the working directory of the process
-	Env   []string // as os.Environ; nil = that of the process
-	Store string   // where runs are recorded: dir, sqlite:PATH or postgres://…; "" = as the environment or the settings say
+	Cwd string   // absolute; paths that people write are relative to it; "" = the working directory of the process
+	Env []string // as os.Environ; nil = that of the process
+	// where runs are recorded: dir, sqlite:PATH or postgres://…; "" = as the environment or the settings say
+	Store string
 
 	AllProjects bool // runs of all projects that record in the same database are shown; for programs that change none
 }
 
-// A Project is a directory that actions run in, with its .loops folder: settings, loops and recorded runs. It may be used by
-// several goroutines at once.
+// A Project is a directory that actions run in, with its .loops folder: settings, loops and recorded runs. It
+// may be used by several goroutines at once.
 type Project struct {
 	Dir   string // absolute
 	Loops string // Dir/.loops; need not exist
@@ -69,9 +72,9 @@ type known struct {
 	admitted map[persistence.ID]bool // guarded by mu: see Admit
 }
 
-// Open finds the project that dir is in: the nearest directory that has a .loops folder, upwards from dir. Without
-// one it is dir itself, where a run makes .loops. In the work tree of a run it is the main checkout's. A relative dir is
-// below o.Cwd, and "" is that. The error is a *DirError.
+// Open finds the project that dir is in: the nearest directory that has a .loops folder, upwards from dir.
+// Without one it is dir itself, where a run makes .loops. In the work tree of a run it is the main checkout's.
+// A relative dir is below o.Cwd, and "" is that. The error is a *DirError.
 func Open(dir string, o Options) (*Project, error) {
 	cwd, env := o.Cwd, o.Env
 	if env == nil {
@@ -150,8 +153,8 @@ func (p *Project) WorkDir() string { return cmp.Or(p.Work, p.Dir) }
 // Main returns the project as its main checkout sees it, whatever work tree it was opened in.
 func (p *Project) Main() *Project { return p.In("", "") }
 
-// In returns the project with its actions in a work tree: tree is its folder, and work that of the project in it. Both "" are
-// the main checkout.
+// In returns the project with its actions in a work tree: tree is its folder, and work that of the project in
+// it. Both "" are the main checkout.
 func (p *Project) In(tree, work string) *Project {
 	other := *p
 	other.Tree, other.Work = tree, work

@@ -69,8 +69,8 @@ func (p *Project) Location() (location, from string, err error) {
 	return location, from, err
 }
 
-// Records opens the recorded runs of the project. create reports whether one may be added: only then a database of SQLite is
-// made, so that a mistyped path does not look like a store without runs.
+// Records opens the recorded runs of the project. create reports whether one may be added: only then a database
+// of SQLite is made, so that a mistyped path does not look like a store without runs.
 func (p *Project) Records(ctx context.Context, create bool) (*Records, error) {
 	location, from, err := p.Location()
 	if err != nil {
@@ -125,9 +125,9 @@ func (r *Records) Key() string {
 	return r.Name
 }
 
-// Runs has the loop files of the runs where they are now. A run that is recorded as running and whose owner is dead is read once more: its
-// owner may have recorded its end, and died, between the look at the record and the look at the owner. Damage that was found in events
-// before is among that of the runs.
+// Runs has the loop files of the runs where they are now. A run that is recorded as running and whose owner is
+// dead is read once more: its owner may have recorded its end, and died, between the look at the record and the
+// look at the owner. Damage that was found in events before is among that of the runs.
 func (r *Records) Runs(ctx context.Context, q persistence.Query) ([]persistence.Run, error) {
 	runs, err := r.Store.Runs(ctx, q)
 	for i, was := range runs {
@@ -351,8 +351,8 @@ func (r *Records) Owned(ctx context.Context, id persistence.ID) bool {
 	return found && run.Held
 }
 
-// Newest gives the events of a run from the newest backwards, until each wants no more. The error is that of reading; what is
-// damaged is left out.
+// Newest gives the events of a run from the newest backwards, until each wants no more. The error is that of
+// reading; what is damaged is left out.
 func (r *Records) Newest(ctx context.Context, id persistence.ID, each func(fsm.Event) bool) error {
 	s, ok := r.Store.(persistence.Tailer)
 	if !ok {

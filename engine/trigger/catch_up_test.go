@@ -54,8 +54,9 @@ func (m *memoryLedger) Entries(_ context.Context, list string, keys ...string) (
 
 func (m *memoryLedger) Trim(context.Context, string, time.Time, int) error { return nil }
 
-// With catch_up: all, two servers that are killed at random run each time of a schedule once, one after the other in the order of the times, or leave
-// it out with the reason and the count on record: over both changes of clocks, with several cron lines, excepted dates and each overlap.
+// With catch_up: all, two servers that are killed at random run each time of a schedule once, one after the
+// other in the order of the times, or leave it out with the reason and the count on record: over both changes
+// of clocks, with several cron lines, excepted dates and each overlap.
 func TestCatchUpAllWithTwoServersKilled(t *testing.T) {
 	t.Parallel()
 	spring, autumn := time.Date(2026, 3, 15, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 12, 0, 0, 0, 0, time.UTC)
@@ -153,8 +154,8 @@ func (s *simulation) checkAll(begin time.Time) {
 	}
 }
 
-// Of 30 hours that were missed the newest 24 run, one after the other, whatever overlap says; the time that comes meanwhile waits for them, and
-// those beyond the limit are on record with their count.
+// Of 30 hours that were missed the newest 24 run, one after the other, whatever overlap says; the time that
+// comes meanwhile waits for them, and those beyond the limit are on record with their count.
 func TestCatchUpAll(t *testing.T) {
 	t.Parallel()
 	for name, l := range map[string]persistence.Ledger{

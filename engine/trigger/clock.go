@@ -24,7 +24,8 @@ type World interface {
 	Begin(ctx context.Context, p Plan, f Firing) error
 }
 
-// A Clock fires schedules. It is for one goroutine; any number of clocks, in any number of processes, may fire the same schedules.
+// A Clock fires schedules. It is for one goroutine; any number of clocks, in any number of processes, may fire
+// the same schedules.
 type Clock struct {
 	Ledger persistence.Ledger
 	World  World
@@ -57,8 +58,8 @@ func (c *Clock) tell(f Firing) {
 	}
 }
 
-// Tick fires what is due of these schedules, and returns when to call it again, zero if there is nothing to come. An error of one schedule
-// does not keep others from firing.
+// Tick fires what is due of these schedules, and returns when to call it again, zero if there is nothing to
+// come. An error of one schedule does not keep others from firing.
 func (c *Clock) Tick(ctx context.Context, plans []Plan) (next time.Time, err error) {
 	var errs []error
 	for _, p := range plans {
@@ -168,7 +169,8 @@ func (c *Clock) record(ctx context.Context, p Plan, s ScheduleState, times []Fir
 		if !ok {
 			return times, nil
 		}
-		if f.Open() && (f.State != Waiting || !f.CatchUp) { // missed times that wait get the ids of their runs in their turn
+		// missed times that wait get the ids of their runs in their turn
+		if f.Open() && (f.State != Waiting || !f.CatchUp) {
 			if f.Run, err = c.id(ctx, f.Loop, f.At); err != nil {
 				return nil, err
 			}
@@ -214,7 +216,8 @@ func pending(times []Firing, busy string) unfinished {
 // Open reports whether something remains to be done about a time.
 func (f Firing) Open() bool { return f.State == Starting || f.State == Waiting }
 
-// id returns the id of a run that is to begin for a time: the first that no run has, behind those of all runs of the project.
+// id returns the id of a run that is to begin for a time: the first that no run has, behind those of all runs
+// of the project.
 func (c *Clock) id(ctx context.Context, loop string, at time.Time) (persistence.ID, error) {
 	newest, err := c.World.Newest(ctx)
 	if err != nil {

@@ -21,20 +21,21 @@ const (
 	LastPriority    = 4
 )
 
-// A QueueEngine hands jobs to workers: one whose worker is there is handed to one of them. It keeps no truth: a job that it lost is placed again.
-// Its methods may be called concurrently, also by several processes.
+// A QueueEngine hands jobs to workers: one whose worker is there is handed to one of them. It keeps no truth: a
+// job that it lost is placed again. Its methods may be called concurrently, also by several processes.
 type QueueEngine interface {
 	// Prepare makes the tables of the engine, or brings them up to date. A *NewerError means that a newer program did.
 	Prepare(ctx context.Context) error
-	// Place queues a job, unless the run has one already, or there are so many of its queue and key that others are to have their turn first: then
-	// a worker places it later. It reports whether the job is queued.
+	// Place queues a job, unless the run has one already, or there are so many of its queue and key that others
+	// are to have their turn first: then a worker places it later. It reports whether the job is queued.
 	Place(ctx context.Context, j persistence.Job) (bool, error)
-	// Arrange changes what is queued to what plan says of it, in one transaction. Where another process is at it, nothing is done.
+	// Arrange changes what is queued to what plan says of it, in one transaction. Where another process is at
+	// it, nothing is done.
 	Arrange(ctx context.Context, plan func(queued map[persistence.ID]Ticket) (QueuePlan, error)) error
 	// Cancel takes the job of a run out of the queue, whether a worker has it or not. The run itself is the store's.
 	Cancel(ctx context.Context, id persistence.ID) error
-	// Work hands jobs of channels to do, at most slots at once, until ctx ends. It returns when every call of do has. When do reports false the job
-	// is handed to others.
+	// Work hands jobs of channels to do, at most slots at once, until ctx ends. It returns when every call of
+	// do has. When do reports false the job is handed to others.
 	Work(ctx context.Context, w Subscription, do func(context.Context, persistence.ID) bool) error
 	Close() error
 }
@@ -71,7 +72,8 @@ type QueuePlan struct {
 	Drop    []persistence.ID  // are taken out
 }
 
-// QueueChannel is the name under which jobs of a queue that need these labels are queued, and this mode of files: "" is persistence.FilesPinned.
+// QueueChannel is the name under which jobs of a queue that need these labels are queued, and this mode of
+// files: "" is persistence.FilesPinned.
 func QueueChannel(queue, files string, labels []string) string {
 	labels = slices.Clone(labels)
 	if !pinned(files) {
@@ -105,7 +107,8 @@ func Fits(j persistence.Job, queue, files string, labels []string) bool {
 	return j.Queue == queue && (j.Files == files || pinned(j.Files) && pinned(files)) && !slices.ContainsFunc(j.Labels, func(l string) bool { return !slices.Contains(labels, l) })
 }
 
-// Window is how many jobs of one queue and key are queued beyond those that workers have: those of other keys come at the latest behind so many.
+// Window is how many jobs of one queue and key are queued beyond those that workers have: those of other keys
+// come at the latest behind so many.
 const Window = 8
 
 // MaxTries is how often a run is tried again that makes no progress; then it is left to its user.

@@ -17,17 +17,20 @@ const (
 	listSigns = "schedule-signs"
 	signKey   = "newest"
 	signEvery = 5 * time.Minute
-	quietFor  = 30 * time.Minute // without a sign, nothing fires schedules whose times come more often than every ten minutes
+	// without a sign, nothing fires schedules whose times come more often than every ten minutes
+	quietFor = 30 * time.Minute
 )
 
 type sign struct {
 	At time.Time `json:"at"`
 }
 
-// Sign puts on record that something fires the schedules of the project: at most every five minutes, whatever the number of callers.
+// Sign puts on record that something fires the schedules of the project: at most every five minutes, whatever
+// the number of callers.
 func (c *Clock) Sign(ctx context.Context) error {
 	now := c.now().UTC()
-	fresh := func(at time.Time) bool { return !at.After(now) && now.Sub(at) < signEvery } // a clock that was ahead leaves no sign for long
+	// a clock that was ahead leaves no sign for long
+	fresh := func(at time.Time) bool { return !at.After(now) && now.Sub(at) < signEvery }
 	if fresh(c.signed) {
 		return nil
 	}
@@ -53,7 +56,8 @@ func (c *Clock) Sign(ctx context.Context) error {
 	return err
 }
 
-// newestSign returns when something fired schedules of a project; nil = never. A sign that cannot be read is as old as can be.
+// newestSign returns when something fired schedules of a project; nil = never. A sign that cannot be read is as
+// old as can be.
 func newestSign(ctx context.Context, l persistence.Ledger) (on *persistence.Entry, at time.Time, err error) {
 	all, err := l.Entries(ctx, listSigns, signKey)
 	if err != nil || len(all) == 0 {
@@ -64,7 +68,8 @@ func newestSign(ctx context.Context, l persistence.Ledger) (on *persistence.Entr
 	return &all[0], s.At, nil
 }
 
-// quiet returns after how long without a sign nothing fires schedules: half an hour, or three intervals of the one whose times come most often.
+// quiet returns after how long without a sign nothing fires schedules: half an hour, or three intervals of the
+// one whose times come most often.
 func quiet(all []ListedSchedule, now time.Time) time.Duration {
 	var shortest time.Duration
 	for _, l := range all {
@@ -77,7 +82,8 @@ func quiet(all []ListedSchedule, now time.Time) time.Duration {
 	return max(quietFor, 3*shortest)
 }
 
-// ClockWasAhead returns a sentence about the schedules whose newest time on record is still to come; "" = there are none.
+// ClockWasAhead returns a sentence about the schedules whose newest time on record is still to come; "" = there
+// are none.
 func ClockWasAhead(all []ListedSchedule) string {
 	for _, l := range all {
 		if !l.Ahead.IsZero() {
@@ -102,8 +108,8 @@ func Ahead(ctx context.Context, l persistence.Ledger, loop string, now time.Time
 	return s.ahead(times, now), err
 }
 
-// Unattended returns why none of these schedules is going to fire by itself; "" = something looks after them, none has a time to come, or all are
-// paused.
+// Unattended returns why none of these schedules is going to fire by itself; "" = something looks after them,
+// none has a time to come, or all are paused.
 func Unattended(all []ListedSchedule, now time.Time) string {
 	for _, l := range all {
 		if l.Attended || l.Next.IsZero() {
@@ -118,7 +124,8 @@ func Unattended(all []ListedSchedule, now time.Time) string {
 	return ""
 }
 
-// Notice returns what [Unattended] and [ClockWasAhead] do, with what helps: install is a command that has a timer fire schedules.
+// Notice returns what [Unattended] and [ClockWasAhead] do, with what helps: install is a command that has a
+// timer fire schedules.
 func Notice(all []ListedSchedule, now time.Time, install string) string {
 	var why []string
 	if text := Unattended(all, now); text != "" {

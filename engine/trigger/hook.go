@@ -102,7 +102,8 @@ func (h *hook) counts(event string) bool {
 	return slices.Contains(h.Events, event)
 }
 
-// verify refuses a message whose signature is not made with the secret, and returns what is signed. Headers are not: not the id, nor the event.
+// verify refuses a message whose signature is not made with the secret, and returns what is signed. Headers are
+// not: not the id, nor the event.
 func (h *hook) verify(m Message, secret string, now time.Time) (signed []byte, err error) {
 	signed = m.Body
 	given, has := strings.CutPrefix(m.Header("X-Hub-Signature-256"), "sha256=")

@@ -25,7 +25,8 @@ type ListedSchedule struct {
 	overdue Firing // its newest time that has passed and is not on record
 }
 
-// ListSchedules returns the schedules of a project. Files with mistakes are named in wrong, and the schedules of the others are listed all the same.
+// ListSchedules returns the schedules of a project. Files with mistakes are named in wrong, and the schedules
+// of the others are listed all the same.
 func ListSchedules(ctx context.Context, p *project.Project, now time.Time) (all []ListedSchedule, wrong, err error) {
 	plans, wrong := Plans(p)
 	if len(plans) == 0 {
@@ -81,7 +82,8 @@ func ListSchedules(ctx context.Context, p *project.Project, now time.Time) (all 
 	return all, wrong, nil
 }
 
-// FindPlan returns the schedule of the loop that a user names, by file or name. The error is a refusal where it has none.
+// FindPlan returns the schedule of the loop that a user names, by file or name. The error is a refusal where it
+// has none.
 func FindPlan(p *project.Project, name string, see engine.Operation) (Plan, error) {
 	lib := project.NewLibrary(p)
 	path, err := lib.Find(name)
@@ -100,8 +102,8 @@ func FindPlan(p *project.Project, name string, see engine.Operation) (Plan, erro
 	return plan, err
 }
 
-// ChosenPlans returns the schedules of the loops that a user names, all where none is named. The error names loops without one, and files with mistakes;
-// the schedules of others are returned all the same.
+// ChosenPlans returns the schedules of the loops that a user names, all where none is named. The error names
+// loops without one, and files with mistakes; the schedules of others are returned all the same.
 func ChosenPlans(p *project.Project, names []string, see engine.Operation) (plans []Plan, err error) {
 	if len(names) == 0 {
 		return Plans(p)

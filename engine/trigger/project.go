@@ -17,8 +17,8 @@ import (
 	"loops/persistence"
 )
 
-// A Begin has another process carry a run, which outlives this one, and returns when the run is on record, or waits in the queue. words
-// are a command line that asks for the same.
+// A Begin has another process carry a run, which outlives this one, and returns when the run is on record, or
+// waits in the queue. words are a command line that asks for the same.
 type Begin func(ctx context.Context, r engine.Request, words []string) (run string, err error)
 
 // A BrokenError names a loop file that has mistakes, so that its schedule is not known.
@@ -31,9 +31,9 @@ func (e *BrokenError) Error() string {
 	return e.Short + " has mistakes, so whether it has a schedule is not known"
 }
 
-// Plans returns the loops of a project that have a schedule, by name. A file with mistakes (a [*BrokenError]), or a second one with the name
-// of another, is named in the error, which has a line for each; the plans of the others are returned all the same. Loops of the catalog have
-// none: they belong to many projects.
+// Plans returns the loops of a project that have a schedule, by name. A file with mistakes (a [*BrokenError]),
+// or a second one with the name of another, is named in the error, which has a line for each; the plans of the
+// others are returned all the same. Loops of the catalog have none: they belong to many projects.
 func Plans(p *project.Project) (plans []Plan, err error) {
 	lib := project.NewLibrary(p)
 	files, err := lib.Files.List(p.Loops)
@@ -99,7 +99,8 @@ func (w inProject) Newest(ctx context.Context) (string, error) {
 	return runs[0].RunID, nil
 }
 
-// mostBefore is among how many of the newest runs of a loop one is looked for that is parked; those that are running are all seen.
+// mostBefore is among how many of the newest runs of a loop one is looked for that is parked; those that are
+// running are all seen.
 const mostBefore = 50
 
 // Busy implements [World].
@@ -169,7 +170,8 @@ func (w *Watch) Once(ctx context.Context) error {
 	return errors.Join(err, w.clock.Sign(ctx))
 }
 
-// Run fires schedules until ctx ends. The system's clock counts: after a suspend, what was missed is found within seconds.
+// Run fires schedules until ctx ends. The system's clock counts: after a suspend, what was missed is found
+// within seconds.
 func (w *Watch) Run(ctx context.Context) {
 	defer func() { w.close() }()
 	var next, ticked time.Time
@@ -195,7 +197,8 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// isDue reports whether schedules are to be looked at again: at next, or earlier if the clock is behind what it was when they were looked at.
+// isDue reports whether schedules are to be looked at again: at next, or earlier if the clock is behind what it
+// was when they were looked at.
 func isDue(next, looked, now time.Time) bool {
 	return !next.IsZero() && (!now.Before(next) || now.Before(looked))
 }
@@ -212,7 +215,8 @@ func (w *Watch) read(ctx context.Context) (changed bool, err error) {
 	}
 	plans, wrong := Plans(p)
 	w.files = files
-	for _, before := range w.plans { // a schedule whose file has mistakes just now is fired as it was; one that was removed is not
+	// a schedule whose file has mistakes just now is fired as it was; one that was removed is not
+	for _, before := range w.plans {
 		known := slices.ContainsFunc(plans, func(p Plan) bool { return p.Loop == before.Loop })
 		if !known && isBroken(wrong, before.File) {
 			plans = append(plans, before)

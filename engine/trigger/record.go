@@ -28,17 +28,18 @@ const (
 	listTimes = "schedule/"
 )
 
-// aheadMost is how far a time on record may be ahead of the clock of this machine before that counts as set back. Clocks of servers that
-// look after the same schedules may differ by less.
+// aheadMost is how far a time on record may be ahead of the clock of this machine before that counts as set
+// back. Clocks of servers that look after the same schedules may differ by less.
 const aheadMost = 10 * time.Minute
 
-// others reports whether the firing is left to the server that has begun it. That server's clock may differ; a time that is further away than
-// clocks differ is of a clock that was set back.
+// others reports whether the firing is left to the server that has begun it. That server's clock may differ; a
+// time that is further away than clocks differ is of a clock that was set back.
 func (f Firing) others(now time.Time) bool {
 	return now.Before(f.Until) && f.Until.Sub(now) <= pauses[len(pauses)-1]+aheadMost
 }
 
-// listOf returns the list of the times of a schedule since its clock was set back for the last time, which is the nth time.
+// listOf returns the list of the times of a schedule since its clock was set back for the last time, which is
+// the nth time.
 func listOf(loop string, n int) string {
 	if n == 0 {
 		return listTimes + loop
@@ -78,8 +79,9 @@ type Firing struct {
 	entry persistence.Entry
 }
 
-// Latest returns the time that shows best how a schedule does: the newest whose run was started, missed or could not be started, or whose
-// start has failed up to now. Times that were skipped meanwhile say less. Without one it is the newest time; ok is false if there is none.
+// Latest returns the time that shows best how a schedule does: the newest whose run was started, missed or
+// could not be started, or whose start has failed up to now. Times that were skipped meanwhile say less.
+// Without one it is the newest time; ok is false if there is none.
 func Latest(times []Firing) (f Firing, ok bool) {
 	if len(times) == 0 {
 		return f, false
@@ -97,7 +99,8 @@ func Latest(times []Firing) (f Firing, ok bool) {
 	return withOver(times, len(times)-1), true
 }
 
-// withOver returns a time with the count of those that were missed together with it and are not made up for because of catch_up_limit.
+// withOver returns a time with the count of those that were missed together with it and are not made up for
+// because of catch_up_limit.
 func withOver(times []Firing, i int) Firing {
 	f := times[i]
 	for j := i - 1; f.CatchUp && j >= 0; j-- {
@@ -179,8 +182,8 @@ func ScheduleStateOf(ctx context.Context, l persistence.Ledger, loop string) (s 
 	return s, true, nil
 }
 
-// Times returns what is on record of the times of a schedule, oldest first. Those that were recorded by a clock that was ahead, and are done, are
-// left out.
+// Times returns what is on record of the times of a schedule, oldest first. Those that were recorded by a clock
+// that was ahead, and are done, are left out.
 func Times(ctx context.Context, l persistence.Ledger, loop string) (times []Firing, err error) {
 	s, _, err := ScheduleStateOf(ctx, l, loop)
 	if err != nil {
@@ -228,8 +231,8 @@ func (s ScheduleState) ahead(times []Firing, now time.Time) time.Time {
 	return at
 }
 
-// SetPaused has a schedule fire no more, or again: by a user, until it is taken back. It is durable on return, and reports whether that was
-// different before. Times that pass meanwhile are not made up for.
+// SetPaused has a schedule fire no more, or again: by a user, until it is taken back. It is durable on return,
+// and reports whether that was different before. Times that pass meanwhile are not made up for.
 func (c *Clock) SetPaused(ctx context.Context, p Plan, paused bool, by string) (changed bool, err error) {
 	for {
 		s, err := c.state(ctx, p)

@@ -44,7 +44,8 @@ const keepRows = time.Hour
 // forEver is longer than any job: whether a worker that has one is gone we find out ourselves.
 const forEver = 20 * 365 * 24 * time.Hour
 
-// OpenRiver returns the queue in the database of a location of a store of PostgreSQL. Nothing is connected before it is used.
+// OpenRiver returns the queue in the database of a location of a store of PostgreSQL. Nothing is connected
+// before it is used.
 func OpenRiver(ctx context.Context, location string) (*RiverQueue, error) {
 	u, err := url.Parse(location)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {

@@ -133,7 +133,8 @@ func (w *worker) next(t *testing.T) persistence.ID {
 	}
 }
 
-// TestPlaced: a run has one job however often it is placed, before the tables are there it has none, and one whose worker is done can be placed again.
+// TestPlaced: a run has one job however often it is placed, before the tables are there it has none, and one
+// whose worker is done can be placed again.
 func TestPlaced(t *testing.T) {
 	t.Parallel()
 	at := database(t)
@@ -177,7 +178,8 @@ func TestPlaced(t *testing.T) {
 	}
 }
 
-// TestHandedOn: a job that a worker hands back goes to another one at once, and labels lead jobs past workers that lack them.
+// TestHandedOn: a job that a worker hands back goes to another one at once, and labels lead jobs past workers
+// that lack them.
 func TestHandedOn(t *testing.T) {
 	t.Parallel()
 	q := open(t, database(t))

@@ -71,7 +71,8 @@ func (p Plan) scheduledAt(f Firing) string {
 	return f.At.In(p.zone).Format(time.RFC3339)
 }
 
-// due returns the n newest times after through and up to now, oldest first, and how many come before them: at most mostCounted.
+// due returns the n newest times after through and up to now, oldest first, and how many come before them: at
+// most mostCounted.
 func (p Plan) due(through, now time.Time, n int) (newest []time.Time, before int) {
 	add := func(at time.Time) {
 		if newest = append(newest, at); len(newest) > n {
@@ -111,9 +112,9 @@ type unfinished struct {
 	catchUps int    // missed times whose runs have not begun
 }
 
-// decide returns what becomes of the next time after through and up to now; ok is false if there is none. With catch_up: all that is the oldest
-// one that is to have a run, or first the newest of those that are beyond the limit. Otherwise it is the newest one. It stands for the times before
-// it that no server recorded, too.
+// decide returns what becomes of the next time after through and up to now; ok is false if there is none. With
+// catch_up: all that is the oldest one that is to have a run, or first the newest of those that are beyond the
+// limit. Otherwise it is the newest one. It stands for the times before it that no server recorded, too.
 func (p Plan) decide(through, now time.Time, u unfinished) (f Firing, ok bool) {
 	if p.Schedule.CatchUp == "all" {
 		return p.decideAll(through, now, u)
@@ -155,8 +156,8 @@ func (p Plan) decideAll(through, now time.Time, u unfinished) (f Firing, ok bool
 	return f, true
 }
 
-// queue has a time wait for the run before, or leaves it out, if that run has not ended. With catch_up: all missed times wait whatever overlap says,
-// and those that come meanwhile wait for these.
+// queue has a time wait for the run before, or leaves it out, if that run has not ended. With catch_up: all
+// missed times wait whatever overlap says, and those that come meanwhile wait for these.
 func (p Plan) queue(f *Firing, u unfinished) {
 	all := p.Schedule.CatchUp == "all" && (f.CatchUp || u.catchUps > 0)
 	switch {

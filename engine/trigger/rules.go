@@ -35,7 +35,8 @@ func StandOf(p persistence.Placed) Stand {
 	return Due
 }
 
-// QueueLimits are how many runs may be carried at once, by key; that of a queue is under "queue:NAME", that of a label under "label:NAME".
+// QueueLimits are how many runs may be carried at once, by key; that of a queue is under "queue:NAME", that of
+// a label under "label:NAME".
 type QueueLimits map[string]int
 
 // names are the keys of the limits that hold for a job.
@@ -68,9 +69,10 @@ func Settled(all []persistence.Placed) (done []persistence.ID) {
 	return done
 }
 
-// Arranged is what a queue is to be changed to: all are the submitted runs that are open, in the order they are to begin, queued what the queue holds, and
-// gone reports whether a worker is, or does nothing about a run. Runs that are due and have no job get one, keys take turns, limits hold; a job whose worker is gone is replaced
-// when no process owns its run. now is the time by our clock.
+// Arranged is what a queue is to be changed to: all are the submitted runs that are open, in the order they are
+// to begin, queued what the queue holds, and gone reports whether a worker is, or does nothing about a run.
+// Runs that are due and have no job get one, keys take turns, limits hold; a job whose worker is gone is
+// replaced when no process owns its run. now is the time by our clock.
 func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone func(worker string, run persistence.ID) bool, limits QueueLimits, now time.Time) (plan QueuePlan) {
 	at := make(map[string]int)      // how many are carried, or on their way, by limit
 	waiting := make(map[string]int) // how many are queued, by queue and key
@@ -134,8 +136,8 @@ func Arranged(all []persistence.Placed, queued map[persistence.ID]Ticket, gone f
 	return plan
 }
 
-// silent reports whether the owner of a run let its lease run out that it got by this job: it is frozen, or cut off. Who has a job that is younger than
-// that lease is about to take the run over.
+// silent reports whether the owner of a run let its lease run out that it got by this job: it is frozen, or cut
+// off. Who has a job that is younger than that lease is about to take the run over.
 func silent(r persistence.Run, t Ticket) bool { return r.Lapsed && t.Since.Before(r.Leased) }
 
 func turnOf(j persistence.Job) string { return j.Queue + "\x00" + j.Key }

@@ -51,7 +51,8 @@ func with(p persistence.Placed, change func(*persistence.Placed)) persistence.Pl
 	return p
 }
 
-// TestArranged: cases are runs as "id key status", with what the queue holds of each behind a colon, and the plan for them.
+// TestArranged: cases are runs as "id key status", with what the queue holds of each behind a colon, and the
+// plan for them.
 func TestArranged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, runs, limits, want string }{

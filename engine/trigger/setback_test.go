@@ -14,7 +14,8 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// A clock that was two hours ahead was set back: schedules fired nothing until it had caught up, with "NEXT in 803ms". (35 1.14)
+// A clock that was two hours ahead was set back: schedules fired nothing until it had caught up, with "NEXT in
+// 803ms". (35 1.14)
 func TestClockSetBack(t *testing.T) {
 	t.Parallel()
 	stores := map[string]func(*testing.T) func() persistence.Ledger{
@@ -36,7 +37,8 @@ func TestClockSetBack(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s.lasts = func(*rand.Rand) time.Duration { return -24 * time.Hour } // none is at work any more, whatever the clock says
+			// none is at work any more, whatever the clock says
+			s.lasts = func(*rand.Rand) time.Duration { return -24 * time.Hour }
 			servers := []*server{{sim: s, left: -1}, {sim: s, left: -1}}
 			for _, sv := range servers {
 				sv.clock = &Clock{Ledger: sv, World: sv, Now: func() time.Time { return s.now }}

@@ -11,9 +11,9 @@ import (
 	"loops/persistence"
 )
 
-// Take puts on record that a run is to begin which is asked for once, under a key: the loop, what has it started, and its context are those of f. It is
-// durable on return. From then on Pursue starts the run, here or in another process. Where the key is on record already, taken is false, and the
-// firing is the one that is.
+// Take puts on record that a run is to begin which is asked for once, under a key: the loop, what has it
+// started, and its context are those of f. It is durable on return. From then on Pursue starts the run, here or
+// in another process. Where the key is on record already, taken is false, and the firing is the one that is.
 func (c *Clock) Take(ctx context.Context, list, key string, f Firing) (on Firing, taken bool, err error) {
 	now := c.now()
 	f.State, f.At = Starting, now.UTC()
@@ -37,8 +37,9 @@ func (c *Clock) Take(ctx context.Context, list, key string, f Firing) (on Firing
 // listIDs is the list of the ledger that has the ids which are kept for runs that are to begin.
 const listIDs = "runs"
 
-// free returns the id of a run that no run has, and keeps it: two messages that come at once, to whatever webhook and server, get two. A user may
-// still start a run in that very second, which then has the id; the one that was asked for gets another.
+// free returns the id of a run that no run has, and keeps it: two messages that come at once, to whatever
+// webhook and server, get two. A user may still start a run in that very second, which then has the id; the one
+// that was asked for gets another.
 func (c *Clock) free(ctx context.Context, loop string, at time.Time) (persistence.ID, error) {
 	for ; ; at = at.Add(time.Second) {
 		id, err := c.id(ctx, loop, at)
@@ -54,9 +55,10 @@ func (c *Clock) free(ctx context.Context, loop string, at time.Time) (persistenc
 // ErrBusy means that another process is at it just now, or was killed at it a moment ago.
 var ErrBusy = errors.New("another server is at it")
 
-// Once does something that is asked for once, under a key, and is no start of a run. It is on record before, so that two servers do not do it both, and
-// after; done is false where it was done before. If do fails, so does Once, and the next call does it. Of what a server
-// did as it was killed it is not known whether it was done: a call after 20 seconds does it again.
+// Once does something that is asked for once, under a key, and is no start of a run. It is on record before, so
+// that two servers do not do it both, and after; done is false where it was done before. If do fails, so does
+// Once, and the next call does it. Of what a server did as it was killed it is not known whether it was done: a
+// call after 20 seconds does it again.
 func (c *Clock) Once(ctx context.Context, list, key string, f Firing, do func() error) (done bool, err error) {
 	now := c.now()
 	f.State, f.At, f.Until = Starting, now.UTC(), now.Add(pauses[0]).UTC()
@@ -103,12 +105,14 @@ func Taken(ctx context.Context, l persistence.Ledger, list string) ([]Firing, er
 // Key is the key under which the firing is on record.
 func (f Firing) Key() string { return f.entry.Key }
 
-// mostQueued is how many runs of one loop that were taken wait in the queue of the project at once, each with a process of its own.
+// mostQueued is how many runs of one loop that were taken wait in the queue of the project at once, each with a
+// process of its own.
 const mostQueued = 10
 
-// Pursue starts the runs of a list that were taken and have not begun, in the order in which they were taken, and reports whether some have not yet.
-// file is where the loop of that name is. What keeps one from beginning does not keep others from it, but where ten of a loop wait for what others
-// have locked the rest of the loop waits for these.
+// Pursue starts the runs of a list that were taken and have not begun, in the order in which they were taken,
+// and reports whether some have not yet. file is where the loop of that name is. What keeps one from beginning
+// does not keep others from it, but where ten of a loop wait for what others have locked the rest of the loop
+// waits for these.
 func (c *Clock) Pursue(ctx context.Context, list string, file func(loop string) string) (open bool, err error) {
 	all, err := firings(ctx, c.Ledger, list)
 	errs := []error{err}

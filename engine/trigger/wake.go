@@ -10,7 +10,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// wakePause is how often a waker looks for runs that are due. A look takes longer the more runs there are; it takes a tenth of the time at most.
+// wakePause is how often a waker looks for runs that are due. A look takes longer the more runs there are; it
+// takes a tenth of the time at most.
 const wakePause = 5 * time.Second
 
 // A Waker wakes the parked runs of one project when they can continue, so that a run that waits needs no process.
@@ -58,8 +59,8 @@ func (w *Waker) wake(ctx context.Context) error {
 	return err
 }
 
-// WakeDue has the parked runs of a project continue that can, or with only nothing but finds them, and returns them; see [engine.DueRuns] and
-// [engine.Wake].
+// WakeDue has the parked runs of a project continue that can, or with only nothing but finds them, and returns
+// them; see [engine.DueRuns] and [engine.Wake].
 func WakeDue(ctx context.Context, r *project.Records, only bool, begin Begin) (due []engine.Due, err error) {
 	due, wrong := engine.DueRuns(ctx, r, time.Now())
 	if only {

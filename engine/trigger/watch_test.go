@@ -10,8 +10,8 @@ import (
 	"loops/engine/project"
 )
 
-// A schedule that was removed kept starting runs while any other loop file was broken: all old plans were kept, not those of the broken
-// files. (35 1.5)
+// A schedule that was removed kept starting runs while any other loop file was broken: all old plans were kept,
+// not those of the broken files. (35 1.5)
 func TestRemovedScheduleBesideABrokenFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -55,7 +55,8 @@ func TestRemovedScheduleBesideABrokenFile(t *testing.T) {
 	expect("repaired without a schedule, another with a line that is wrong", "kept")
 }
 
-// Where times came faster than a failing start took, the newest time was always skipped, and neither list nor alarm saw the failure. (35 1.5)
+// Where times came faster than a failing start took, the newest time was always skipped, and neither list nor
+// alarm saw the failure. (35 1.5)
 func TestLatest(t *testing.T) {
 	t.Parallel()
 	at := func(minute int, state string, tries int) Firing {
@@ -119,7 +120,8 @@ func TestUnattended(t *testing.T) {
 		}
 	}
 	const none = "nothing fires schedules of this project, no server, worker or timer: "
-	began := time.Now().UTC().Truncate(time.Minute).Add(time.Second) // its times are a minute apart, so none is due for most of one
+	// its times are a minute apart, so none is due for most of one
+	began := time.Now().UTC().Truncate(time.Minute).Add(time.Second)
 	expect("before anything looked", 0, began, none+"none was ever heard of", "")
 	records, err := p.Records(t.Context(), true)
 	if err != nil {

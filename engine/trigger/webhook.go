@@ -125,8 +125,9 @@ func (d *Desk) find(name string) (*project.Project, *hook, error) {
 	return p, h, err
 }
 
-// Receive takes a message for a webhook. What it asks for is on record when Receive returns. An error is ErrUnknown, a RefusedError, a PayloadError, or
-// what keeps the server from taking it now: then the sender is to try again.
+// Receive takes a message for a webhook. What it asks for is on record when Receive returns. An error is
+// ErrUnknown, a RefusedError, a PayloadError, or what keeps the server from taking it now: then the sender is
+// to try again.
 func (d *Desk) Receive(ctx context.Context, name string, m Message, sender Sender) (r Receipt, err error) {
 	p, h, err := d.find(name)
 	if errors.Is(err, ErrUnknownWebhook) {
@@ -212,7 +213,8 @@ func (d *Desk) take(ctx context.Context, name, key string, f Firing) (on Firing,
 	return d.clock.Take(ctx, list+name, key, f)
 }
 
-// tell sends an event or an answer to a run. It is on record for the run before it is said to be done; see [Clock.Once].
+// tell sends an event or an answer to a run. It is on record for the run before it is said to be done; see
+// [Clock.Once].
 func (d *Desk) tell(ctx context.Context, h *hook, key string, f Firing, payload any, sender Sender) (r Receipt, err error) {
 	to, data, choice, question := h.To, payload, "", ""
 	if h.programs["to"] != nil {

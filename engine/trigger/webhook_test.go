@@ -43,7 +43,8 @@ func signed(delivery string, at time.Time) Message {
 	return Message{Header: func(name string) string { return header[name] }, Body: body}
 }
 
-// The server died between the event and the mark of its delivery, and the sender signed its next try anew: the event was recorded again at once.
+// The server died between the event and the mark of its delivery, and the sender signed its next try anew: the
+// event was recorded again at once.
 func TestRetrySignedAnew(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -207,7 +207,8 @@ func (s *simulation) check(begin time.Time) (started, skipped, missed int) {
 		if found && (row.State == Started) != (len(ran) == 1) || row.Open() {
 			s.t.Errorf("%s is %s (%s) on record, and has the runs %v", at, row.State, row.Why, ran)
 		}
-		// Which server looked first after the time, and lived to decide? One that was killed meanwhile may have decided, too.
+		// Which server looked first after the time, and lived to decide? One that was killed meanwhile may have
+		// decided, too.
 		i, _ := slices.BinarySearchFunc(s.ticks, at, func(k tick, at time.Time) int { return k.at.Compare(at) })
 		j := i
 		for j < len(s.ticks) && s.ticks[j].killed {
@@ -258,8 +259,8 @@ func (s *simulation) check(begin time.Time) (started, skipped, missed int) {
 	return started, skipped, missed
 }
 
-// In a year with two servers that are killed at random, no time of a schedule is fired twice, and none is lost against the rule: in files, in
-// SQLite and in PostgreSQL.
+// In a year with two servers that are killed at random, no time of a schedule is fired twice, and none is lost
+// against the rule: in files, in SQLite and in PostgreSQL.
 func TestYearWithTwoServersKilled(t *testing.T) {
 	t.Parallel()
 	stores := []struct {

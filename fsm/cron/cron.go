@@ -1,12 +1,13 @@
 // Package cron reads the times of a crontab line and says when they come next in a time zone; pure.
 //
-// The five fields are those of cron: minute, hour, day of the month, month, day of the week, with names, ranges, lists and
-// steps. A day counts if it is in both day fields, or in either where both are restricted. When clocks are changed, a line
-// that names its hours fires once a day all the same: a time that is skipped fires at the moment the clock is put forward,
-// and one that comes twice fires the first time; so does 0 */2. A line whose hour is * fires in every hour that passes.
+// The five fields are those of cron: minute, hour, day of the month, month, day of the week, with names,
+// ranges, lists and steps. A day counts if it is in both day fields, or in either where both are restricted.
+// When clocks are changed, a line that names its hours fires once a day all the same: a time that is skipped
+// fires at the moment the clock is put forward, and one that comes twice fires the first time; so does 0 */2. A
+// line whose hour is * fires in every hour that passes.
 //
-// @every 90s instead fires at each multiple of 90 seconds since 1970 in UTC, whatever the zone: its times are the same for all who look, and no
-// clock that is changed moves them.
+// @every 90s instead fires at each multiple of 90 seconds since 1970 in UTC, whatever the zone: its times are
+// the same for all who look, and no clock that is changed moves them.
 package cron
 
 import (
@@ -59,7 +60,8 @@ var short = map[string]string{
 // mostLines is how many lines a schedule may have.
 const mostLines = 100
 
-// Parse reads a crontab line, or several, behind each of which is a line end or a semicolon: the times of all of them count. The error explains to users what is wrong.
+// Parse reads a crontab line, or several, behind each of which is a line end or a semicolon: the times of all
+// of them count. The error explains to users what is wrong.
 func Parse(text string) (*Times, error) {
 	line := strings.TrimSpace(text)
 	if strings.ContainsAny(line, "\n;") {

@@ -26,8 +26,8 @@ func (s span) end(zone *time.Location) time.Time {
 	return time.Date(year, month, day+1, 0, 0, 0, -1, zone)
 }
 
-// ParseExcept is Parse with dates at which no time comes: 2026-12-24, or from one to another, 2026-12-24..2027-01-01. They
-// are dates in the zone of the time that Next is given.
+// ParseExcept is Parse with dates at which no time comes: 2026-12-24, or from one to another,
+// 2026-12-24..2027-01-01. They are dates in the zone of the time that Next is given.
 func ParseExcept(text string, except []string) (*Times, error) {
 	t, err := Parse(text)
 	if err != nil {

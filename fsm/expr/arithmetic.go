@@ -20,8 +20,8 @@ func number(v any) (any, bool) {
 	return nil, false
 }
 
-// readNumber reads a text that is exactly a number, as a program prints one: digits with a sign, a decimal point followed by digits
-// and an exponent. Blanks around it do not count.
+// readNumber reads a text that is exactly a number, as a program prints one: digits with a sign, a decimal
+// point followed by digits and an exponent. Blanks around it do not count.
 func readNumber(text string) (any, bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > 64 || strings.Trim(text, "+-0123456789.eE") != "" || strings.Contains(text, ".e") ||

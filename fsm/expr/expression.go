@@ -85,7 +85,9 @@ type Ref struct {
 	Namespace string   // context, captured, …
 	Path      []string // what follows it, as far as it is fixed: nil for context alone, or for context[x]
 	Col       int      // of the namespace in the text, from 0, in runes
-	Guarded   bool     // the expression says what holds where there is no value: by a ?? behind it, by ?., or by comparing it with nil
+	// the expression says what holds where there is no value: by a ?? behind it, by ?., or by comparing it with
+	// nil
+	Guarded bool
 }
 
 // Text is a Ref as an expression has it.
@@ -313,7 +315,8 @@ func (w *rewriter) Visit(node *ast.Node) {
 	case *ast.VariableDeclaratorNode:
 		w.known = append(w.known, n.Name)
 	case *ast.CallNode:
-		if function, ok := n.Callee.(*ast.IdentifierNode); ok && function.Value == "fromJSON" { // other functions are none of these nodes
+		// other functions are none of these nodes
+		if function, ok := n.Callee.(*ast.IdentifierNode); ok && function.Value == "fromJSON" {
 			w.known = append(w.known, function.Value)
 		}
 	case *ast.BuiltinNode:

@@ -115,8 +115,8 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// A user whose expression asked for a capture that was not made yet, or for the first of no items, read "cannot fetch output from <nil>",
-// also behind a ??.
+// A user whose expression asked for a capture that was not made yet, or for the first of no items, read "cannot
+// fetch output from <nil>", also behind a ??.
 func TestWhatIsNotThereIsNil(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -128,7 +128,8 @@ func (p *Jq) Eval(input any) ([]any, error) {
 // heap is how many bytes of memory this process uses for values.
 const heap = "/memory/classes/heap/objects:bytes"
 
-// guardMemory stops an evaluation that takes too much memory. It looks only at those that take long. What it returns ends it.
+// guardMemory stops an evaluation that takes too much memory. It looks only at those that take long. What it
+// returns ends it.
 func guardMemory(stop context.CancelCauseFunc) func() {
 	read := func() uint64 {
 		s := []metrics.Sample{{Name: heap}}
@@ -199,7 +200,8 @@ func plainJq(v any, depth int) (any, error) {
 	return value.Text(v), nil
 }
 
-// oursOfJq turns a value of the library into one of the language, the keys of an object in their order, and says about how long it is.
+// oursOfJq turns a value of the library into one of the language, the keys of an object in their order, and
+// says about how long it is.
 func oursOfJq(v any, depth int) (any, int, error) {
 	if depth > deepest {
 		return nil, 0, errDeep

@@ -9,7 +9,8 @@ import (
 	"github.com/expr-lang/expr/ast"
 )
 
-// listFunctions are the functions of lists that the library has, by the rule that this package has for comparing and adding.
+// listFunctions are the functions of lists that the library has, by the rule that this package has for
+// comparing and adding.
 var listFunctions = map[string]func(d *deadline, args []any) (any, error){
 	"max":    func(d *deadline, args []any) (any, error) { return extreme(d, "max", args, 1) },
 	"min":    func(d *deadline, args []any) (any, error) { return extreme(d, "min", args, -1) },

@@ -16,7 +16,8 @@ const get = "."
 
 const longestName = 200 // bytes of a name in a message
 
-// A memberRewriter replaces the access to members by [member]. It comes after the rewriter, which wants to see names as they are written.
+// A memberRewriter replaces the access to members by [member]. It comes after the rewriter, which wants to see
+// names as they are written.
 type memberRewriter struct {
 	was  map[ast.Node]*ast.MemberNode // what was replaced
 	name map[ast.Node]string          // how that was written

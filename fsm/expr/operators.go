@@ -12,8 +12,8 @@ import (
 	"loops/fsm/value"
 )
 
-// The operators that this package has its own of, and what they are called in an expression that was rewritten: no name of a
-// text can be one of these.
+// The operators that this package has its own of, and what they are called in an expression that was rewritten:
+// no name of a text can be one of these.
 var (
 	binary = map[string]string{}
 	bools  = map[string]bool{"and": true, "&&": true, "or": true, "||": true}

@@ -9,8 +9,8 @@ import (
 	"loops/fsm/value"
 )
 
-// A Scope holds what the references of a template can see. Expanding a template does not change it. The zero Scope holds
-// nothing.
+// A Scope holds what the references of a template can see. Expanding a template does not change it. The zero
+// Scope holds nothing.
 type Scope struct {
 	Context, Captured, Param *value.Map
 	Item                     *value.Map // nil = the state works on no list
@@ -25,12 +25,16 @@ type Scope struct {
 	ElapsedMS                int64
 	RunID                    string // "" = there is no run
 	RunAttempt               int    // 1, and one more each time that the run was resumed
-	ScheduledAt              string // the time of its schedule that the run was started for; "" = no schedule started it
-	Messages                 []string
-	Getenv                   func(name string) (string, bool)  // nil = nothing is set
-	ReadText                 func(file string) (string, error) // reads the file of an output, as text; nil = it cannot be read
-	AsData                   bool                              // references stand for data: for all of an output that is cut, or they are an error
-	MadeUp                   bool                              // captures and what came before are made up: what a program or a header would be is, too
+	// the time of its schedule that the run was started for; "" = no schedule started it
+	ScheduledAt string
+	Messages    []string
+	Getenv      func(name string) (string, bool) // nil = nothing is set
+	// reads the file of an output, as text; nil = it cannot be read
+	ReadText func(file string) (string, error)
+	// references stand for data: for all of an output that is cut, or they are an error
+	AsData bool
+	// captures and what came before are made up: what a program or a header would be is, too
+	MadeUp bool
 }
 
 // Namespaces are the names that a reference begins with, in the order of the documentation. The caller may keep it.
@@ -70,9 +74,10 @@ func (e *TemplateError) Unwrap() error { return e.Err }
 // a newline between them, every other value as [value.Text] has it; a null that is there is inserted as nothing, quoted
 // or not, except by :json. Filters win over keys that end in their names.
 //
-// Behind a path may stand | and a program of jq, before the filters: ${captured.list.json | .items[0].name}. It gets the value; where
-// the last part of the path is json, the output of that record, read as JSON. What it yields is inserted as text: a text as it is,
-// anything else as JSON, several values one a line. A } ends the reference also in the program. A key with a | in its name wins.
+// Behind a path may stand | and a program of jq, before the filters: ${captured.list.json | .items[0].name}. It
+// gets the value; where the last part of the path is json, the output of that record, read as JSON. What it
+// yields is inserted as text: a text as it is, anything else as JSON, several values one a line. A } ends the
+// reference also in the program. A key with a | in its name wins.
 //
 // Two forms are fixed by loops that exist. :default= does not go with :shell, because it would not be clear whether the
 // default is quoted; and in ${x.y:shell?}, without another filter, :shell belongs to the path.

@@ -2,7 +2,8 @@ package expr
 
 import "loops/internal/humanize"
 
-// UnknownReference says what is wrong with a reference whose namespace does not exist, to users: that another one is meant, or none.
+// UnknownReference says what is wrong with a reference whose namespace does not exist, to users: that another
+// one is meant, or none.
 func UnknownReference(ref, namespace string) string {
 	near := ""
 	if isName(namespace) { // as the operators of bash are not

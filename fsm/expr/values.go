@@ -108,7 +108,8 @@ func (r reader) read(v any, path ...string) (any, error) {
 	return v, nil
 }
 
-// uses reports whether the expression may look at the value under a path. Only these namespaces have records of actions.
+// uses reports whether the expression may look at the value under a path. Only these namespaces have records of
+// actions.
 func (r reader) uses(path []string) bool {
 	if r.scope == nil || path[0] != "captured" && path[0] != "prev" && path[0] != "item" {
 		return false

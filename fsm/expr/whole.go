@@ -44,8 +44,8 @@ func IsCut(v any, key string) bool {
 	return cut && isText
 }
 
-// WholeText returns all of a text of a record that is cut, without the line ends at its end unless the record is [Scope.Prev]. name is how a
-// loop refers to the record. An error is an [*UnreadableError].
+// WholeText returns all of a text of a record that is cut, without the line ends at its end unless the record
+// is [Scope.Prev]. name is how a loop refers to the record. An error is an [*UnreadableError].
 func (s *Scope) WholeText(rec *value.Map, key, name string) (string, error) {
 	name += "." + key
 	file, _ := rec.Value("file").(string)
@@ -80,7 +80,8 @@ func (s *Scope) data(namespace, path string, v any) (any, error) {
 	return s.Whole(v, strings.TrimSuffix(namespace+"."+path, "."))
 }
 
-// Whole returns a value with all of every text in it that is cut. name is how a loop refers to it. An error is an [*UnreadableError].
+// Whole returns a value with all of every text in it that is cut. name is how a loop refers to it. An error is
+// an [*UnreadableError].
 func (s *Scope) Whole(v any, name string) (any, error) {
 	switch v := v.(type) {
 	case *value.Map:

@@ -39,7 +39,8 @@ func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []
 	return c.sorted()
 }
 
-// UnknownCost is the problem of a state whose cost is limited and not known where the loop is checked. why is for users.
+// UnknownCost is the problem of a state whose cost is limited and not known where the loop is checked. why is
+// for users.
 func UnknownCost(s *fsm.State, why string) fsm.Problem {
 	return fsm.Problem{Pos: s.Pos, Severity: fsm.SeverityWarning, Rule: "unknown-cost", Path: "states." + s.Name, Message: why}
 }

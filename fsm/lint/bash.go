@@ -59,7 +59,8 @@ type piece struct {
 	op byte // one of ; & | ( and a line end; 0 = a command begins
 }
 
-// A scanner reads a bash script far enough to know what is quoted. It never fails: what it cannot make sense of is code.
+// A scanner reads a bash script far enough to know what is quoted. It never fails: what it cannot make sense of
+// is code.
 type scanner struct {
 	text    string
 	refs    []expr.Reference // of text, in order

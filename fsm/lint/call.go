@@ -12,7 +12,8 @@ import (
 // secretHeaders are the headers by which a server knows who asks.
 var secretHeaders = []string{"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key", "x-auth-token", "private-token", "x-goog-api-key", "x-vault-token"}
 
-// plainSecret warns of a secret of a request that does not come from the environment: it is in the file, and in the records.
+// plainSecret warns of a secret of a request that does not come from the environment: it is in the file, and in
+// the records.
 func (c *checker) plainSecret(s *fsm.State) {
 	if s.Call == nil {
 		return

@@ -116,7 +116,8 @@ func (c *checker) unbound(k *captures, j int, name, field string, at spot) bool 
 	return true
 }
 
-// strict reports whether little-loops refuses a loop for such a text, or does not know it: an expression. In other texts there is only a warning.
+// strict reports whether little-loops refuses a loop for such a text, or does not know it: an expression. In
+// other texts there is only a warning.
 func strict(t text) bool { return t.action || t.source || t.formula }
 
 func (c *checker) unknownCapture(k *captures, s *fsm.State, t text, at spot, name string, r expr.Reference) {

@@ -37,8 +37,8 @@ const (
 	mistaken = "when it cannot work at all"
 )
 
-// exitRule warns of a state that has a route for no and none for an error, and runs a program whose failures are errors: the run
-// ends there the first time it fails so. It reports whether it warned.
+// exitRule warns of a state that has a route for no and none for an error, and runs a program whose failures
+// are errors: the run ends there the first time it fails so. It reports whether it warned.
 func (c *checker) exitRule(s *fsm.State) bool {
 	if !isShell(s) || s.Next != "" || s.Loop != "" || c.l.Maintain || answerOf(s).by != "exit_code" || !takes(s, "no") || takes(s, "error") {
 		return false
@@ -101,8 +101,8 @@ var (
 	closes = []string{"fi", "done", "esac", "}"}
 )
 
-// lastCommands are the commands whose exit codes can be that of the script, as far as that is plain: those of its last list, and
-// with set -e those of all others.
+// lastCommands are the commands whose exit codes can be that of the script, as far as that is plain: those of
+// its last list, and with set -e those of all others.
 func lastCommands(script string) (found []shellCommand) {
 	lists := commandLists(script)
 	if len(lists) == 0 {
@@ -129,8 +129,8 @@ func lastCommands(script string) (found []shellCommand) {
 	return found
 }
 
-// deciding are the commands of a list whose exit code can be that of the list: its last pipeline, and those before it that only
-// && follows.
+// deciding are the commands of a list whose exit code can be that of the list: its last pipeline, and those
+// before it that only && follows.
 func deciding(l []shellCommand, pipefail bool) (found []shellCommand) {
 	piped := false // its output continues
 	for i := len(l) - 1; i >= 0; i-- {

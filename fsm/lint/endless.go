@@ -9,8 +9,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// endlessRules look for what repeats without an end of its own, and for limits that end nothing. from is what reach says of the states a
-// run comes to.
+// endlessRules look for what repeats without an end of its own, and for limits that end nothing. from is what
+// reach says of the states a run comes to.
 func (c *checker) endlessRules(from []int) {
 	c.budgetReach()
 	if c.l.Maintain {
@@ -79,11 +79,12 @@ func (c *checker) livelock(from []int, next [][]int) {
 	}
 }
 
-// maxCycles is how many states are looked at for the cycles they are in, so that a long file takes no longer than others in proportion.
+// maxCycles is how many states are looked at for the cycles they are in, so that a long file takes no longer
+// than others in proportion.
 const maxCycles = 200
 
-// cycleOf returns the shortest cycle through a state, which begins with it, and what can be reached from it as reach says. The
-// cycle is nil if there is none.
+// cycleOf returns the shortest cycle through a state, which begins with it, and what can be reached from it as
+// reach says. The cycle is nil if there is none.
 func cycleOf(next [][]int, i int) (way, ahead []int) {
 	ahead = reach(next, next[i], nil, nil)
 	if ahead[i] < 0 {
@@ -93,7 +94,8 @@ func cycleOf(next [][]int, i int) (way, ahead []int) {
 	return append([]int{i}, way[:len(way)-1]...), ahead
 }
 
-// endOf says which cap ends a cycle of so many states, and after how many steps. entered is how many states a run enters until it is in it.
+// endOf says which cap ends a cycle of so many states, and after how many steps. entered is how many states a
+// run enters until it is in it.
 func (c *checker) endOf(length, entered int) string {
 	limit, steps := "max_steps", c.l.MaxSteps
 	if n := entered + length*c.l.MaxEdgeRevisits; c.l.MaxEdgeRevisits > 0 && (steps <= 0 || n < steps) {

@@ -24,7 +24,8 @@ func formulas(s *fsm.State) []formula {
 	return all
 }
 
-// captures are the uses of captures in an expression, as templates have them. One that is guarded somewhere in it may be meant to be absent.
+// captures are the uses of captures in an expression, as templates have them. One that is guarded somewhere in
+// it may be meant to be absent.
 func (f formula) captures() text {
 	t := text{path: f.path, use: after, formula: true}
 	guards := f.guards()
@@ -59,8 +60,8 @@ func (f formula) offset(r expr.Ref) int {
 	return 0
 }
 
-// expressionRules warn of names in expressions that nothing gives a value. Where a ?? says what holds then, that may be meant.
-// The names of captures are for captureRules.
+// expressionRules warn of names in expressions that nothing gives a value. Where a ?? says what holds then,
+// that may be meant. The names of captures are for captureRules.
 func (c *checker) expressionRules() {
 	known, names := c.contextNames()
 	for _, s := range c.states {

@@ -10,7 +10,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// ignoredFailure warns of a state whose failure changes nothing: next leads on to more work, or to an end that counts as a success.
+// ignoredFailure warns of a state whose failure changes nothing: next leads on to more work, or to an end that
+// counts as a success.
 func (c *checker) ignoredFailure(s *fsm.State) {
 	if s.Terminal || s.Next == "" || s.On["error"] != "" || c.l.Maintain || !c.fails(s) {
 		return
@@ -36,7 +37,8 @@ func (c *checker) ignoredFailure(s *fsm.State) {
 		humanize.Quote(s.Name), then, add, silence)
 }
 
-// leftAlone says in brackets why otherwise does not cover a state of which a failure leads nowhere; "" where the loop has no otherwise.
+// leftAlone says in brackets why otherwise does not cover a state of which a failure leads nowhere; "" where
+// the loop has no otherwise.
 func (c *checker) leftAlone(s *fsm.State) string {
 	if c.l.Otherwise == "" || s.Name == c.l.Otherwise {
 		return ""
@@ -44,8 +46,8 @@ func (c *checker) leftAlone(s *fsm.State) string {
 	return " (otherwise leaves this state alone, because it has a key for failures)"
 }
 
-// partialOtherwise warns of a state that has one key for failures, so that otherwise leaves it alone, and whose other failures lead nowhere.
-// With told, another rule has warned of the verdict error.
+// partialOtherwise warns of a state that has one key for failures, so that otherwise leaves it alone, and whose
+// other failures lead nowhere. With told, another rule has warned of the verdict error.
 func (c *checker) partialOtherwise(s *fsm.State, told bool) {
 	acts := s.Action != "" || s.Loop != "" || s.Call != nil || s.Await != nil || s.Branches != nil || s.Each != nil || s.Evaluate != nil
 	if c.l.Otherwise == "" || s.Name == c.l.Otherwise || s.Terminal || s.Next != "" || c.l.Maintain || !acts || s.Route != nil && s.Route.Cases != nil {
@@ -92,7 +94,8 @@ func (c *checker) fails(s *fsm.State) bool {
 	return isShell(s) && canFail(s.Action)
 }
 
-// after returns the state that next leads to, past those that only set; nil where that is not known, or where something is decided there.
+// after returns the state that next leads to, past those that only set; nil where that is not known, or where
+// something is decided there.
 func (c *checker) after(s *fsm.State) *fsm.State {
 	for range len(c.states) {
 		next := c.l.States[s.Next]
@@ -210,7 +213,8 @@ func (c *checker) failureAsSuccess() {
 	}
 }
 
-// An edge is a target of a state with what leads to it: a verdict or a limit that says that something went wrong, or "".
+// An edge is a target of a state with what leads to it: a verdict or a limit that says that something went
+// wrong, or "".
 type edge struct{ to, bad string }
 
 func (c *checker) edges(s *fsm.State) (out []edge) {

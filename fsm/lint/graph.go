@@ -49,7 +49,8 @@ func newGraph(l *fsm.Loop, states []*fsm.State) *graph {
 
 func isTemplate(s string) bool { return strings.Contains(s, "${") }
 
-// targets returns every target of a state but the state itself where it is named $current, in an order that does not change.
+// targets returns every target of a state but the state itself where it is named $current, in an order that
+// does not change.
 func targets(s *fsm.State) []string {
 	return slices.DeleteFunc(everyTarget(s), func(to string) bool { return to == fsm.Current })
 }

@@ -30,7 +30,8 @@ type bashLoop struct {
 	jobs   bool // its body starts one in the background
 }
 
-// handmade looks for what a script does by hand and a state does durably: waiting, something for each item, several things at once.
+// handmade looks for what a script does by hand and a state does durably: waiting, something for each item,
+// several things at once.
 func (c *checker) handmade(s *fsm.State) {
 	script := s.Action
 	warn := func(rule string, at int, text string) {

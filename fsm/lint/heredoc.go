@@ -27,8 +27,8 @@ var interpreters = []interpreter{
 	{"php", `getenv("NAME")`, "-r"},
 }
 
-// programOf returns the interpreter that a command starts with its standard input as the program: python3, python3.12 -u -, not
-// python3 convert.py.
+// programOf returns the interpreter that a command starts with its standard input as the program: python3,
+// python3.12 -u -, not python3 convert.py.
 func programOf(command string) *interpreter {
 	words := strings.Fields(command)
 	for len(words) > 0 && (strings.Contains(words[0], "=") || words[0] == "env" || words[0] == "exec") {

@@ -1,6 +1,6 @@
-// Package lint gives advice about a loop that could run: states that no run reaches, texts that will not expand, verdicts
-// that no route takes, foreign text pasted into a shell. It also has the registry of every rule that this package
-// and package loopfile report.
+// Package lint gives advice about a loop that could run: states that no run reaches, texts that will not
+// expand, verdicts that no route takes, foreign text pasted into a shell. It also has the registry of every
+// rule that this package and package loopfile report.
 package lint
 
 import (
@@ -18,16 +18,16 @@ const (
 	maxHits     = 20  // of one kind in one text
 )
 
-// Check reports what is wrong, or looks wrong, with a loop. Problems come sorted by position, of each severity up to 500
-// and then how many more there are. Rules whose flag is set in [fsm.Loop.SuppressFlags] are left out.
+// Check reports what is wrong, or looks wrong, with a loop. Problems come sorted by position, of each severity
+// up to 500 and then how many more there are. Rules whose flag is set in [fsm.Loop.SuppressFlags] are left out.
 //
 // It does no I/O, does not change the loop and takes time in proportion to its size. Positions are those of
-// [fsm.Loop.Place]; without it, those of states. A loop that was built by hand may lack what a loader makes sure of: Check
-// says nothing then about what it cannot work out.
+// [fsm.Loop.Place]; without it, those of states. A loop that was built by hand may lack what a loader makes
+// sure of: Check says nothing then about what it cannot work out.
 func Check(l *fsm.Loop) []fsm.Problem { return newChecker(l).check() }
 
-// CheckMisrouted is [Check] for a loop some of whose targets are no states: it reports nothing that depends on which state
-// follows which.
+// CheckMisrouted is [Check] for a loop some of whose targets are no states: it reports nothing that depends on
+// which state follows which.
 func CheckMisrouted(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
 	c.g.open = true
@@ -66,8 +66,8 @@ func (c *checker) check() []fsm.Problem {
 	return c.sorted()
 }
 
-// CheckTexts is the part of [Check] that looks at one text at a time: templates and scripts. It also works for a loop that
-// has other mistakes, so that its author sees all of them at once.
+// CheckTexts is the part of [Check] that looks at one text at a time: templates and scripts. It also works for
+// a loop that has other mistakes, so that its author sees all of them at once.
 func CheckTexts(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
 	c.texts = allTexts(c.states)
@@ -192,8 +192,8 @@ func (c *checker) report(sev fsm.Severity, rule string, at spot, format string, 
 	})
 }
 
-// nearest is that of package humanize. Each suggestion looks at every word, so a large loop full of mistakes gets a limited
-// number of them.
+// nearest is that of package humanize. Each suggestion looks at every word, so a large loop full of mistakes
+// gets a limited number of them.
 func (c *checker) nearest(word string, words []string) string {
 	const work = 200_000
 	if c.hints > work {

@@ -8,8 +8,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// Optional gives advice that many loops do well without: that of the rules whose [Rule.Optional] is set. Its problems are
-// sorted and limited as those of [Check] are.
+// Optional gives advice that many loops do well without: that of the rules whose [Rule.Optional] is set. Its
+// problems are sorted and limited as those of [Check] are.
 func Optional(l *fsm.Loop) []fsm.Problem {
 	c := newChecker(l)
 	if len(l.Scope) == 0 {

@@ -118,8 +118,9 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 	}
 }
 
-// pastedIntoProgram looks at one template in a here-document that an interpreter reads as its program. Quoting the delimiter changes nothing
-// there: the text is a part of the program. What bash may have between double quotes passes here, too.
+// pastedIntoProgram looks at one template in a here-document that an interpreter reads as its program. Quoting
+// the delimiter changes nothing there: the text is a part of the program. What bash may have between double
+// quotes passes here, too.
 func (c *checker) pastedIntoProgram(p *pastes, s *fsm.State, m mark) {
 	name, field, _ := strings.Cut(m.ref.Path, ".")
 	at := spot{m.offset, []string{"states", s.Name, "action"}}

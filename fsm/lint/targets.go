@@ -7,8 +7,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// CheckTargets reports the targets of notifications that questions are escalated to and that the settings do not have. targets are the
-// names of those that they have. Problems are as those of [Check].
+// CheckTargets reports the targets of notifications that questions are escalated to and that the settings do
+// not have. targets are the names of those that they have. Problems are as those of [Check].
 func CheckTargets(l *fsm.Loop, targets []string) []fsm.Problem {
 	c := newChecker(l)
 	known := "no target has a name"

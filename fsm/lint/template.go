@@ -99,8 +99,9 @@ func (c *checker) reference(s *fsm.State, t text, r expr.Reference, hits map[str
 type sayer func(rule, format string, args ...any)
 
 var (
-	plainName = pyregexp.Lazy(`^[A-Za-z_]\w*$`)                       // of a variable
-	pathStart = pyregexp.Lazy(`^[\w-]+(\.[\w-]+)*`)                   // of a template that continues with something else
+	plainName = pyregexp.Lazy(`^[A-Za-z_]\w*$`) // of a variable
+	// of a template that continues with something else
+	pathStart = pyregexp.Lazy(`^[\w-]+(\.[\w-]+)*`)
 	filterEnd = pyregexp.Lazy(`:(shell|trim|json|lines|first|last)$`) // of a default text
 )
 

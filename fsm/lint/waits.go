@@ -10,7 +10,8 @@ import (
 // longWait is the shortest wait that is reported.
 const longWait = 10 * time.Minute
 
-// waitsWithoutScope reports the states of a loop without scope that wait long, with one warning for all: each run locks the whole project meanwhile.
+// waitsWithoutScope reports the states of a loop without scope that wait long, with one warning for all: each
+// run locks the whole project meanwhile.
 func (c *checker) waitsWithoutScope() {
 	if len(c.l.Scope) > 0 {
 		return
@@ -31,8 +32,9 @@ func (c *checker) waitsWithoutScope() {
 	}
 }
 
-// waitsLong reports whether a state or one of its branches can wait for longWait or more. A wait that looks again (until, file, url, run)
-// does so if its timeout is as long; one for a person, an event or a time of day also without a timeout.
+// waitsLong reports whether a state or one of its branches can wait for longWait or more. A wait that looks
+// again (until, file, url, run) does so if its timeout is as long; one for a person, an event or a time of day
+// also without a timeout.
 func waitsLong(s *fsm.State) bool {
 	if s.Timeout > 0 && s.Timeout < longWait {
 		return false

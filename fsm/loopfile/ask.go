@@ -18,7 +18,8 @@ const humanApproval = "human_approval"
 // usualChoices are the choices of a question that names none.
 var usualChoices = []string{"approve", "reject"}
 
-// approvalTimeout is how long an approval without timeout waits whose state says where to go without an answer, as in little-loops.
+// approvalTimeout is how long an approval without timeout waits whose state says where to go without an answer,
+// as in little-loops.
 const approvalTimeout = 1800 * time.Second
 
 // answerWord is what choices and fields are called.
@@ -50,8 +51,8 @@ func (d *decoder) ask(s *stateDecl) *fsm.Await {
 	return &fsm.Await{Ask: &fsm.Ask{Question: question, Approval: true, Choices: []string{"yes", "no", "edit"}, Fields: []fsm.AskField{{Name: "reason", Type: "text"}, {Name: "edit", Type: "text"}}}}
 }
 
-// approval names the verdicts of an approval as the routes of its state do, and gives it the time in which it is to be answered. Where no
-// route is for a late answer, or for a no, it has as long as it takes.
+// approval names the verdicts of an approval as the routes of its state do, and gives it the time in which it
+// is to be answered. Where no route is for a late answer, or for a no, it has as long as it takes.
 func (d *decoder) approval(s *stateDecl) {
 	if s.Await == nil || s.Await.Ask == nil || !s.Await.Ask.Approval {
 		return

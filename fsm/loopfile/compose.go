@@ -167,7 +167,8 @@ func (d *decoder) children() {
 	d.sharedScopes(units)
 }
 
-// sharedScopes reports branches that run side by side in one folder and write the same paths, as the scopes of their loops say.
+// sharedScopes reports branches that run side by side in one folder and write the same paths, as the scopes of
+// their loops say.
 func (d *decoder) sharedScopes(units []*unit) {
 	for i, c := range d.calls {
 		if c.beside == nil || c.beside.HasTrees() || units[i] == nil || units[i].made == nil {

@@ -19,5 +19,6 @@
 //
 // # Definitions as values
 //
-// [ObjectOf] returns a definition as a value with the keys of a loop file, and [Differences] says how two definitions differ.
+// [ObjectOf] returns a definition as a value with the keys of a loop file, and [Differences] says how two
+// definitions differ.
 package loopfile

@@ -10,10 +10,10 @@ import (
 	"loops/fsm/value"
 )
 
-// Document returns the definition of the loop at path as one value: what its file says after everything that it inherits,
-// its flow and its fragments are written out, with all keys, also those that have no effect or the value that they have
-// anyway. Keys have their proper name where the file uses an older one, and times are in seconds. Written as JSON it is a loop file itself, and means
-// the same loop.
+// Document returns the definition of the loop at path as one value: what its file says after everything that it
+// inherits, its flow and its fragments are written out, with all keys, also those that have no effect or the
+// value that they have anyway. Keys have their proper name where the file uses an older one, and times are in
+// seconds. Written as JSON it is a loop file itself, and means the same loop.
 //
 // It is nil where it cannot be determined what the loop is made of, which [Loader.Load] reports. The errors are those
 // of [Loader.Effective].

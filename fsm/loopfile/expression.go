@@ -53,8 +53,8 @@ func (d *decoder) project() string {
 	return filepath.Dir(filepath.Clean(d.loader.Loops))
 }
 
-// sourcePlace returns where a byte of a text is in its file, with the line of the file and a caret under the place. The name of a file in
-// the project is relative to the project.
+// sourcePlace returns where a byte of a text is in its file, with the line of the file and a caret under the
+// place. The name of a file in the project is relative to the project.
 func (o *origins) sourcePlace(n *yaml.Node, offset int, project string) expr.Place {
 	pos := o.within(n, offset)
 	if name, err := filepath.Rel(project, pos.File); project != "" && err == nil && filepath.IsLocal(name) {

@@ -100,8 +100,8 @@ func (l *Loader) Resolve(name, cwd string) (path string, err error) {
 	return "", missing
 }
 
-// Named returns the file of the loop of the project or the catalog that has exactly this name, "" if none has. A path is no name, and
-// a library is no loop.
+// Named returns the file of the loop of the project or the catalog that has exactly this name, "" if none has.
+// A path is no name, and a library is no loop.
 func (l *Loader) Named(name string) string {
 	if name == "" || hasYAMLSuffix(name) || !filepath.IsLocal(name) || filepath.Clean(name) != name || strings.ContainsRune(name, 0) {
 		return ""
@@ -336,7 +336,8 @@ func nearFiles(name string, folders []string) []string {
 	const most = 1000 // files of a folder that are looked at
 	dir, base := filepath.Split(filepath.FromSlash(name))
 	for _, folder := range folders {
-		f, err := os.OpenFile(filepath.Join(folder, dir), os.O_RDONLY|syscall.O_DIRECTORY, 0) // a pipe would keep us waiting
+		// a pipe would keep us waiting
+		f, err := os.OpenFile(filepath.Join(folder, dir), os.O_RDONLY|syscall.O_DIRECTORY, 0)
 		if err != nil {
 			continue
 		}

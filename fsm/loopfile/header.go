@@ -74,7 +74,8 @@ func (h *header) startsNowhere() bool {
 	if name == "" || strings.ContainsAny(name, "\\\"'${}\n") || h.has("flow") || h.has("from") {
 		return false
 	}
-	for _, disguise := range []string{"<<", `\x`, `\u`, `\U`} { // a state may come from elsewhere, or be written by numbers
+	// a state may come from elsewhere, or be written by numbers
+	for _, disguise := range []string{"<<", `\x`, `\u`, `\U`} {
 		if bytes.Contains(h.data, []byte(disguise)) {
 			return false
 		}

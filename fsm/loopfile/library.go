@@ -15,8 +15,8 @@ type LibraryFragment struct {
 	Parameters        []fsm.Parameter
 }
 
-// Fragments returns the fragments of a library, or those that a loop file has of its own, in the order of the file, and what is wrong with
-// them. The error is about the file, as that of [Loader.Load] is.
+// Fragments returns the fragments of a library, or those that a loop file has of its own, in the order of the
+// file, and what is wrong with them. The error is about the file, as that of [Loader.Load] is.
 func (l *Loader) Fragments(path string) ([]LibraryFragment, []fsm.Problem, error) {
 	s, err := l.source(path)
 	if err != nil {

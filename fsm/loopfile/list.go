@@ -28,10 +28,10 @@ var notDefinitions = map[string]bool{"runs": true, "tmp": true, "lib": true, "ba
 
 const maxFolders = 16 // inside each other
 
-// List returns the loop definitions below loopsDir, sorted by name. It reads only the top level of each file, and of
-// those it inherits from, and does not check the rest, so a file without a Problem may still not load. Files that define
-// no loop, such as libraries of fragments, are left out. Links to folders are not followed. The error is that of
-// reading loopsDir itself; it is an fs.ErrNotExist if there is no such directory.
+// List returns the loop definitions below loopsDir, sorted by name. It reads only the top level of each file,
+// and of those it inherits from, and does not check the rest, so a file without a Problem may still not load.
+// Files that define no loop, such as libraries of fragments, are left out. Links to folders are not followed.
+// The error is that of reading loopsDir itself; it is an fs.ErrNotExist if there is no such directory.
 func List(loopsDir string) ([]Entry, error) { return (&Loader{Loops: loopsDir}).List(loopsDir) }
 
 // List is [List] of a folder whose loops may inherit from those of the project and of the catalog.
@@ -51,15 +51,16 @@ func (l *Loader) List(folder string) ([]Entry, error) {
 	return out, nil
 }
 
-// IsLoop reports whether a file is meant to be a loop, as [List] does: one that cannot be read or parsed is, so that users
-// learn of it. A library of fragments is not, nor are the settings of a project, be they empty or broken.
+// IsLoop reports whether a file is meant to be a loop, as [List] does: one that cannot be read or parsed is, so
+// that users learn of it. A library of fragments is not, nor are the settings of a project, be they empty or
+// broken.
 func IsLoop(path string) bool {
 	h := readHeader(path)
 	return (h.broken() || h.meant()) && !(h.silent() && forProject(path))
 }
 
-// forProject reports whether a file of this name is one of the project's own files, which others read. It is a loop only
-// if it says so.
+// forProject reports whether a file of this name is one of the project's own files, which others read. It is a
+// loop only if it says so.
 func forProject(path string) bool {
 	name := filepath.Base(path)
 	return (name == "config.yaml" || name == "prices.yaml") && filepath.Base(filepath.Dir(path)) == ".loops"

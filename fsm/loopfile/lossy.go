@@ -32,7 +32,8 @@ func (d *decoder) lossy(n *yaml.Node, path string) {
 	}
 }
 
-// readOtherwise returns what YAML makes of a scalar without quotes, where that is another text and the one that is written may be meant.
+// readOtherwise returns what YAML makes of a scalar without quotes, where that is another text and the one that
+// is written may be meant.
 func readOtherwise(n *yaml.Node) (read string, ok bool) {
 	if n.Style&^yaml.FlowStyle != 0 { // in quotes, or with a tag
 		return "", false
@@ -58,8 +59,8 @@ func readOtherwise(n *yaml.Node) (read string, ok bool) {
 	return read, ok && read != n.Value
 }
 
-// meansText reports whether a number with a point or an exponent may be the name of something: 3.10 of a version and 12e5 of a commit. 0.50
-// and .5 are amounts, and 1.0 is itself.
+// meansText reports whether a number with a point or an exponent may be the name of something: 3.10 of a
+// version and 12e5 of a commit. 0.50 and .5 are amounts, and 1.0 is itself.
 func meansText(text string) bool {
 	before, after, point := strings.Cut(text, ".")
 	if !point {

@@ -28,8 +28,9 @@ var (
 	flowFollower = pyregexp.Lazy(`^\s*(?:[,\]}:]|#|$)`)
 )
 
-// mistakeIn looks for what is wrong with line number at, with a scanner of its own; nil if it finds nothing. The lines
-// after it are looked at as far as they belong to the same brackets. The line is known not to go with those above it, which do parse.
+// mistakeIn looks for what is wrong with line number at, with a scanner of its own; nil if it finds nothing.
+// The lines after it are looked at as far as they belong to the same brackets. The line is known not to go with
+// those above it, which do parse.
 func mistakeIn(lines []string, at int) *mistake {
 	line := lines[at-1]
 	if len(line) > maxLine {
@@ -211,8 +212,8 @@ func (s *lineScanner) goesOn(quote byte, end, next int) {
 	s.fail(next, `the text continues after the closing "; put all of it in single quotes or use |`)
 }
 
-// flow scans a list [...] or a mapping {...} that begins at byte i, or continues there. It forgets the brackets where it
-// cannot determine what follows.
+// flow scans a list [...] or a mapping {...} that begins at byte i, or continues there. It forgets the brackets
+// where it cannot determine what follows.
 func (s *lineScanner) flow(i int) {
 	for s.what == "" && i < len(s.line) {
 		c := s.line[i]

@@ -9,10 +9,9 @@ import (
 )
 
 // Preflight reports what the context of a run lacks: every ${context.NAME} in an action or in the prompt of a
-// judge must have a value, unless it is escaped or has a fallback (:default= or ?) or another state sets it, and every
-// required input must be set and not empty, and every required parameter set. Each missing name is reported once, at the
-// first state that needs it.
-// The context is the one the run would start with.
+// judge must have a value, unless it is escaped or has a fallback (:default= or ?) or another state sets it,
+// and every required input must be set and not empty, and every required parameter set. Each missing name is
+// reported once, at the first state that needs it. The context is the one the run would start with.
 func Preflight(l *fsm.Loop, context *value.Map) []fsm.Problem {
 	var problems []fsm.Problem
 	said := map[string]bool{}

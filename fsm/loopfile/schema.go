@@ -9,9 +9,9 @@ import "slices"
 // from a fragment is not required there. So it also accepts files of fragments. Every file that [Parse] accepts, it
 // accepts; a key that is not of the language is no error, and a warning in editors that know deprecationMessage.
 //
-// What it cannot see: whether a name is that of a state, a capture, a fragment or a file; what the texts hold (templates,
-// scripts, patterns); how two numbers compare; what is in other files; keys that stand twice, and other
-// mistakes of YAML itself. [Parse] and its kin report those.
+// What it cannot see: whether a name is that of a state, a capture, a fragment or a file; what the texts hold
+// (templates, scripts, patterns); how two numbers compare; what is in other files; keys that stand twice, and
+// other mistakes of YAML itself. [Parse] and its kin report those.
 func Schema(types Types) []byte {
 	schema := object(
 		"$schema", "https://json-schema.org/draft/2020-12/schema",

@@ -68,8 +68,8 @@ func (d *decoder) entries(m *yaml.Node, path string) []entry {
 	return out
 }
 
-// alike reports whether two nodes stand for the same value, however they are written: a mapping is the same with its keys in
-// another order.
+// alike reports whether two nodes stand for the same value, however they are written: a mapping is the same
+// with its keys in another order.
 func alike(a, b *yaml.Node) bool {
 	a, b = deref(a), deref(b)
 	switch {

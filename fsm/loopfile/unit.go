@@ -50,7 +50,8 @@ func newUnit(l *Loader, path string) *unit {
 }
 
 // Parse reads a loop from its text, without any other file: one that says from or import has an error. The name
-// stands in for the file in positions and in [fsm.Loop.File], and types are the action types besides those of the language.
+// stands in for the file in positions and in [fsm.Loop.File], and types are the action types besides those of
+// the language.
 //
 // The result is that of [Loader.Load]. Parse does no I/O except to ask whether an action begins with the path of a
 // program. It takes time and memory in proportion to the text, whatever the text is.

@@ -111,8 +111,9 @@ func (m *matcher) slow() (*regexp2.Regexp, error) {
 	return m.back, m.backErr
 }
 
-// FindAll returns what pattern matches in text: of each match its one group, or all of it if pattern has no group. A dot
-// matches line ends too. A text that is no valid pattern is an error, and so is one with several groups.
+// FindAll returns what pattern matches in text: of each match its one group, or all of it if pattern has no
+// group. A dot matches line ends too. A text that is no valid pattern is an error, and so is one with several
+// groups.
 func FindAll(pattern, text string) ([]string, error) {
 	m := newMatcher(pattern, true)
 	switch {
@@ -145,7 +146,8 @@ var patterns = Cache[*matcher]{Compile: func(pattern string) *matcher { return n
 
 const cacheSize = 256
 
-// A Cache keeps what Compile made of the texts that were used last, up to a bounded number. It is safe for concurrent use.
+// A Cache keeps what Compile made of the texts that were used last, up to a bounded number. It is safe for
+// concurrent use.
 type Cache[T any] struct {
 	Compile func(text string) T // called by one goroutine at a time; set before the first Get
 

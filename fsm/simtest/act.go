@@ -106,7 +106,8 @@ func (w *World) cutShort(a fsm.Action) {
 	}
 }
 
-// crowd checks how many branches or items of each state around an action are at work. A look of a wait is not at work. The caller holds the lock.
+// crowd checks how many branches or items of each state around an action are at work. A look of a wait is not
+// at work. The caller holds the lock.
 func (w *World) crowd(a fsm.Action) {
 	for list, most := range w.most {
 		items := map[string]bool{}

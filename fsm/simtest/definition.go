@@ -1,13 +1,15 @@
-// Package simtest runs random loops in virtual time while they are paused, extended, stopped, killed and resumed at every moment, and checks
-// what must hold of each: a loop whose way does not depend on time goes the way of the undisturbed run, with the same results, captures and
-// spending; clocks do not go back; nothing is started twice, too many at once, or in a pause; budgets hold.
+// Package simtest runs random loops in virtual time while they are paused, extended, stopped, killed and
+// resumed at every moment, and checks what must hold of each: a loop whose way does not depend on time goes the
+// way of the undisturbed run, with the same results, captures and spending; clocks do not go back; nothing is
+// started twice, too many at once, or in a pause; budgets hold.
 //
-// A run is a number, from which its loop, what its actions come to and what happens to it are made. Where one fails, the smallest loop that
-// fails so is printed with its events, and
+// A run is a number, from which its loop, what its actions come to and what happens to it are made. Where one
+// fails, the smallest loop that fails so is printed with its events, and
 //
 //	go test ./fsm/simtest -run TestDisturbed -seed N -seeds 1
 //
-// runs it again. Members of a run that may continue at the same moment do so in any order: what depends on that order may take some tries.
+// runs it again. Members of a run that may continue at the same moment do so in any order: what depends on that
+// order may take some tries.
 package simtest
 
 import (
@@ -115,8 +117,8 @@ type maker struct {
 	def   *Definition
 }
 
-// Random makes a loop of some states, with loops inside. timed has it have limits of time and money, and joins whose outcome depends on
-// what ends first: without them the run goes the same way however it is disturbed.
+// Random makes a loop of some states, with loops inside. timed has it have limits of time and money, and joins
+// whose outcome depends on what ends first: without them the run goes the same way however it is disturbed.
 func Random(r *rand.Rand, timed bool) *Definition {
 	m := &maker{r: r, timed: timed, def: &Definition{}}
 	m.loop(0)
@@ -339,18 +341,19 @@ type What string
 
 // These are all.
 const (
-	Pause     What = "pause"    // and continued some seconds later
-	Extend    What = "extend"   // time, and in a timed loop steps and prompts too
-	Wake      What = "wake"     // loops retry-now
-	Send      What = "send"     // an event that nothing waits for yet
-	Stop      What = "stop"     // by a signal, and resumed later
-	UserStop  What = "user"     // by loops stop
-	Drain     What = "drain"    // by loops stop --after-item
-	CrashOver What = "crash"    // at any time
-	CrashLost What = "lost"     // the batch is lost with the process; Delay is 0
-	CrashKept What = "kept"     // the batch is durable, and the process dies before it knows; Delay is 0
-	Cap       What = "cap"      // max_steps of the run is After, and three more at each resume, up to what the loop says; before all others
-	Broken    What = "reported" // the batch is durable, and the store reports an error all the same; Delay is 0
+	Pause     What = "pause"  // and continued some seconds later
+	Extend    What = "extend" // time, and in a timed loop steps and prompts too
+	Wake      What = "wake"   // loops retry-now
+	Send      What = "send"   // an event that nothing waits for yet
+	Stop      What = "stop"   // by a signal, and resumed later
+	UserStop  What = "user"   // by loops stop
+	Drain     What = "drain"  // by loops stop --after-item
+	CrashOver What = "crash"  // at any time
+	CrashLost What = "lost"   // the batch is lost with the process; Delay is 0
+	CrashKept What = "kept"   // the batch is durable, and the process dies before it knows; Delay is 0
+	// max_steps of the run is After, and three more at each resume, up to what the loop says; before all others
+	Cap    What = "cap"
+	Broken What = "reported" // the batch is durable, and the store reports an error all the same; Delay is 0
 )
 
 // RandomDisturbances makes up to n of them.

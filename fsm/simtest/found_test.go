@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// What simulations have found, each as small as it gets, with a few seeds: they are what actions come to, and how long they take.
+// What simulations have found, each as small as it gets, with a few seeds: they are what actions come to, and
+// how long they take.
 func TestFound(t *testing.T) {
 	t.Parallel()
 	prompt := []string{"action_type: prompt", "action: do it", "evaluate: {type: exit_code}"}

@@ -117,11 +117,12 @@ func (w *World) raised() (all fsm.Raise) {
 	return all
 }
 
-// mostLate is how long a loop may use after its time is up: what was begun before goes on, an item of a script through its three tries, and no
-// action or judge takes longer than 8 s.
+// mostLate is how long a loop may use after its time is up: what was begun before goes on, an item of a script
+// through its three tries, and no action or judge takes longer than 8 s.
 const mostLate = 30 * time.Second
 
-// verify checks the memory of a loop, and of those inside it. l is nil for a branch or an item with an action. outer is as in actions.
+// verify checks the memory of a loop, and of those inside it. l is nil for a branch or an item with an action.
+// outer is as in actions.
 func (w *World) verify(m *fsm.Snapshot, l *fsm.Loop, at, outer string) {
 	bad := func(format string, args ...any) {
 		w.fault(fmt.Sprintf("in "+cmp.Or(at, "the run")+": "+format, args...))

@@ -26,8 +26,8 @@ func (s *State) clone() *State {
 	return c
 }
 
-// Shrink returns the smallest definition and the fewest disturbances that it finds with which a run still fails, as fails says.
-// A definition that cannot be loaded does not fail.
+// Shrink returns the smallest definition and the fewest disturbances that it finds with which a run still
+// fails, as fails says. A definition that cannot be loaded does not fail.
 func Shrink(d *Definition, plan []Disturbance, fails func(*Definition, []Disturbance) bool) (*Definition, []Disturbance) {
 	for smaller := true; smaller; {
 		smaller = false
@@ -50,7 +50,8 @@ func Shrink(d *Definition, plan []Disturbance, fails func(*Definition, []Disturb
 	return d, plan
 }
 
-// without returns the definition without its nth part, and whether there is such a part: nil where it cannot be left out.
+// without returns the definition without its nth part, and whether there is such a part: nil where it cannot be
+// left out.
 func (d *Definition) without(n int) (less *Definition, more bool) {
 	less = d.clone()
 	next := func() bool {

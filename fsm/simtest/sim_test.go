@@ -30,8 +30,8 @@ func TestLimits(t *testing.T) {
 	random(t, true)
 }
 
-// random runs random loops with random disturbances. Of the first one that fails it prints the smallest loop that does so, and what
-// happens to it.
+// random runs random loops with random disturbances. Of the first one that fails it prints the smallest loop
+// that does so, and what happens to it.
 func random(t *testing.T, limits bool) {
 	var steps, lives int
 	ends := map[string]int{}

@@ -89,8 +89,9 @@ func decided(ev fsm.Event) (at, said string) {
 	return at, said
 }
 
-// Differs says how a disturbed run went another way than the undisturbed one, or what was wrong with either; "" = all is well. Of a run with
-// limits, whose way may depend on when something happens, only what is wrong is said.
+// Differs says how a disturbed run went another way than the undisturbed one, or what was wrong with either; ""
+// = all is well. Of a run with limits, whose way may depend on when something happens, only what is wrong is
+// said.
 func (t *Trace) Differs(undisturbed *Trace, limits bool) string {
 	a, b := undisturbed, t
 	switch {

@@ -38,7 +38,8 @@ func (w *World) attend(m *fsm.Snapshot) {
 	}
 }
 
-// again sends an event again for as long as it is waited for: another wait may have taken the one that was sent for this one.
+// again sends an event again for as long as it is waited for: another wait may have taken the one that was sent
+// for this one.
 func (w *World) again(key, name string) {
 	time.AfterFunc(2*time.Minute, func() {
 		w.mu.Lock()

@@ -14,8 +14,9 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// A World is all that a run meets, in the virtual time of a bubble: what acts, what remembers, and a user who disturbs. What an action comes to
-// depends on its place in the run and on how many of its results are on record, and on nothing else.
+// A World is all that a run meets, in the virtual time of a bubble: what acts, what remembers, and a user who
+// disturbs. What an action comes to depends on its place in the run and on how many of its results are on
+// record, and on nothing else.
 type World struct {
 	seed     uint64
 	loop     *fsm.Loop
@@ -143,7 +144,8 @@ func (w *World) live(n int) (out fsm.Outcome, err error, resumable bool) {
 	return out, err, err != nil || w.resumes(out)
 }
 
-// resumes reports whether a run that ended so is resumed: a user, or a lack of something, ended it, or a cap that is raised then.
+// resumes reports whether a run that ended so is resumed: a user, or a lack of something, ended it, or a cap
+// that is raised then.
 func (w *World) resumes(o fsm.Outcome) bool {
 	switch o.TerminatedBy {
 	case fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndHandoff, fsm.EndParked:

@@ -7,11 +7,13 @@ import (
 	"maps"
 )
 
-// Counts are whole numbers by name. They never change: With and Without return others, which share most of their memory with
-// these, and Changes between two such values takes time for what changed, however many there are. The zero value has none.
-// Any number of goroutines may use them. Counts that are equal by == have the same names and numbers; Changes compares others.
+// Counts are whole numbers by name. They never change: With and Without return others, which share most of
+// their memory with these, and Changes between two such values takes time for what changed, however many there
+// are. The zero value has none. Any number of goroutines may use them. Counts that are equal by == have the
+// same names and numbers; Changes compares others.
 //
-// Counts are a treap whose priorities are hashes of the names. So equal counts have the same shape, however they were made.
+// Counts are a treap whose priorities are hashes of the names. So equal counts have the same shape, however
+// they were made.
 type Counts struct{ root *count }
 
 type count struct {
@@ -64,8 +66,8 @@ func (c Counts) All() iter.Seq2[string, int] {
 // String returns the counts as fmt prints a map.
 func (c Counts) String() string { return fmt.Sprint(maps.Collect(c.All())) }
 
-// Changes passes to each, in their order, the names of c whose count was another one before, or that had none, and the names
-// that are gone.
+// Changes passes to each, in their order, the names of c whose count was another one before, or that had none,
+// and the names that are gone.
 func (c Counts) Changes(before Counts, each func(name string, n int, gone bool)) {
 	changes(c.root, before.root, each)
 }

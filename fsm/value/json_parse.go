@@ -47,8 +47,8 @@ type jsonParser struct {
 	data []byte
 	pos  int
 
-	// Of the objects and lists that are being read, what was read so far: each takes its part when all of it is there, so that it is
-	// allocated once.
+	// Of the objects and lists that are being read, what was read so far: each takes its part when all of it is
+	// there, so that it is allocated once.
 	keys []string
 	vals []any
 }

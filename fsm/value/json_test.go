@@ -147,8 +147,8 @@ func TestParseJSONEqualKeys(t *testing.T) {
 	}
 }
 
-// Keys that are met again are what they were, whatever comes between, also where several goroutines read at once; an error leaves nothing
-// behind for the text that is read next.
+// Keys that are met again are what they were, whatever comes between, also where several goroutines read at
+// once; an error leaves nothing behind for the text that is read next.
 func TestParseJSONManyKeys(t *testing.T) {
 	t.Parallel()
 	var wg sync.WaitGroup

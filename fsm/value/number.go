@@ -50,8 +50,8 @@ func (n Number) Float() float64 {
 	return float64(n.int)
 }
 
-// Compare compares exactly, large integers with floats too, and returns -1, 0 or 1 as cmp.Compare does. With a NaN there
-// is no order: ordered is false then.
+// Compare compares exactly, large integers with floats too, and returns -1, 0 or 1 as cmp.Compare does. With a
+// NaN there is no order: ordered is false then.
 func (n Number) Compare(m Number) (c int, ordered bool) {
 	if n.isFloat && math.IsNaN(n.float) || m.isFloat && math.IsNaN(m.float) {
 		return 0, false
@@ -75,9 +75,9 @@ func (n Number) exact() *big.Float {
 	return new(big.Float).SetInt64(n.int)
 }
 
-// ParseFloat reads a number as Python's float does, and reports whether there is one: white space around it, single
-// underscores between digits, decimal digits of any script, inf, infinity and nan in any case. A number that is too large
-// is an infinity.
+// ParseFloat reads a number as Python's float does, and reports whether there is one: white space around it,
+// single underscores between digits, decimal digits of any script, inf, infinity and nan in any case. A number
+// that is too large is an infinity.
 func ParseFloat(s string) (float64, bool) {
 	s = strings.TrimFunc(s, unicode.IsSpace)
 	buf := make([]byte, 0, 32)
@@ -171,8 +171,9 @@ func decimalDigit(r rune) (rune, bool) {
 // maxDigits bounds the integers that text may stand for; reading them takes time that grows faster than they do.
 const maxDigits = 4300
 
-// ParseInteger reads an integer as Python's int does, with a sign and single underscores between ASCII digits, and reports
-// whether there is one. It returns an int64 or, where that is too small, a *big.Int of up to 4300 digits.
+// ParseInteger reads an integer as Python's int does, with a sign and single underscores between ASCII digits,
+// and reports whether there is one. It returns an int64 or, where that is too small, a *big.Int of up to 4300
+// digits.
 func ParseInteger(s string) (any, bool) {
 	if len(s) > 2*maxDigits {
 		return nil, false

@@ -54,8 +54,8 @@ type OutputDecoder struct {
 	cr   bool              // the last byte was \r, which became \n; a \n now belongs to it
 }
 
-// Decode returns the text of the next piece. It is valid until the next call and while p is not changed. It is p itself where
-// nothing had to be replaced.
+// Decode returns the text of the next piece. It is valid until the next call and while p is not changed. It is
+// p itself where nothing had to be replaced.
 func (c *OutputDecoder) Decode(p []byte) []byte {
 	if c.n == 0 && !c.cr && bytes.IndexByte(p, '\r') < 0 && utf8.Valid(p) {
 		return p

@@ -86,7 +86,8 @@ func claudeEnv(r Request, root bool) []string {
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 	)
 	if !r.Alone {
-		// When to try again is decided here, where the limits of the run are known: left alone, it tries for three minutes.
+		// When to try again is decided here, where the limits of the run are known: left alone, it tries for
+		// three minutes.
 		env = append(env, "CLAUDE_CODE_MAX_RETRIES=0")
 	}
 	if r.Skip && root {

@@ -149,7 +149,8 @@ func values(r Request, file bool) (map[string]string, error) {
 	return v, nil
 }
 
-// fill puts values into words. It says no where one has nothing to stand for. What a value says is never looked at again.
+// fill puts values into words. It says no where one has nothing to stand for. What a value says is never looked
+// at again.
 func fill(words []string, v map[string]string) ([]string, bool) {
 	ok := true
 	out := make([]string, len(words))

@@ -138,8 +138,8 @@ func (c *commandStream) End(x Exit) Outcome {
 	return o
 }
 
-// explain takes a text for what a program says about its failure. Beside a standard error it is that only if it may be tried
-// again: it is also what a model wrote, and that is no reason to give up.
+// explain takes a text for what a program says about its failure. Beside a standard error it is that only if it
+// may be tried again: it is also what a model wrote, and that is no reason to give up.
 func (c *commandStream) explain(x *Exit, text string) {
 	if x.Code == 0 || x.Stopped {
 		return

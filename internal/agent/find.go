@@ -20,9 +20,9 @@ const (
 	tries    = 256
 )
 
-// FindJSON returns the JSON object or array that text is or holds. It is looked for in this order: the whole text, a fenced
-// block, an object anywhere, and tags such as <verdict>, which become an object. The first that fits is returned, and if
-// none does, the first. A nil fits takes all. The error is [ErrNone].
+// FindJSON returns the JSON object or array that text is or holds. It is looked for in this order: the whole
+// text, a fenced block, an object anywhere, and tags such as <verdict>, which become an object. The first that
+// fits is returned, and if none does, the first. A nil fits takes all. The error is [ErrNone].
 func FindJSON(text string, fits func(json.RawMessage) bool) (json.RawMessage, error) {
 	var first json.RawMessage
 	text = strings.TrimPrefix(strings.TrimSpace(text), "\uFEFF")

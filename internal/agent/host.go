@@ -84,9 +84,10 @@ type Exit struct {
 
 // An Outcome is what came of a request.
 type Outcome struct {
-	Complete bool            // see Stream.Done
-	Text     string          // the final message
-	Final    bool            // Text or Answer was in the event that ends the stream, or in one of only the final message
+	Complete bool   // see Stream.Done
+	Text     string // the final message
+	// Text or Answer was in the event that ends the stream, or in one of only the final message
+	Final    bool
 	Answer   json.RawMessage // of a judge, by the host's structured output; nil = none
 	Model    string          // "" = not said, as for all that follow
 	Session  string

@@ -45,8 +45,9 @@ func (t *PriceTable) Over(under *PriceTable) *PriceTable {
 
 // Of returns the price of a model on a day; ok is false where it is not known.
 //
-// A model is known by its name in the table. Hosts also write a provider before it (anthropic/…), a size of context behind
-// it ([1m]) or the date of its release (-20251001); those are taken off where the whole name is not in the table.
+// A model is known by its name in the table. Hosts also write a provider before it (anthropic/…), a size of
+// context behind it ([1m]) or the date of its release (-20251001); those are taken off where the whole name is
+// not in the table.
 func (t *PriceTable) Of(model string, at time.Time) (p Price, ok bool) {
 	for _, name := range names(model) {
 		prices, known := t.models[name]
@@ -63,7 +64,8 @@ func (t *PriceTable) Of(model string, at time.Time) (p Price, ok bool) {
 	return Price{}, false
 }
 
-// Cost returns what a use of a model cost, in USD; ok is false where it is not known. Nothing costs nothing, whatever the model.
+// Cost returns what a use of a model cost, in USD; ok is false where it is not known. Nothing costs nothing,
+// whatever the model.
 func (t *PriceTable) Cost(model string, u Usage, at time.Time) (usd float64, ok bool) {
 	if u == (Usage{}) {
 		return 0, true

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestPlainTextOnStandardOutputOfAFailedHost: codex and gemini printed "too many requests", or that the account had to be
-// paid for, on standard output and exited with 1, and the run went on as if a prompt had merely failed.
+// TestPlainTextOnStandardOutputOfAFailedHost: codex and gemini printed "too many requests", or that the account
+// had to be paid for, on standard output and exited with 1, and the run went on as if a prompt had merely
+// failed.
 func TestPlainTextOnStandardOutputOfAFailedHost(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Class{
@@ -35,7 +36,8 @@ func TestPlainTextOnStandardOutputOfAFailedHost(t *testing.T) {
 	}
 }
 
-// What a host prints that succeeds, or what a model wrote in a stream that says how it failed, is no failure of that kind.
+// What a host prints that succeeds, or what a model wrote in a stream that says how it failed, is no failure of
+// that kind.
 func TestTalkAboutRateLimitsIsNone(t *testing.T) {
 	t.Parallel()
 	streams := map[string][]string{
@@ -69,7 +71,8 @@ func TestTalkAboutRateLimitsIsNone(t *testing.T) {
 	}
 }
 
-// A program of the user's own that prints text and nothing else: what it says beside a standard error is the model's, too.
+// A program of the user's own that prints text and nothing else: what it says beside a standard error is the
+// model's, too.
 func TestPlainTextOfAProgram(t *testing.T) {
 	t.Parallel()
 	h, err := New(Spec{Name: "mine", Program: "mine", Args: [][]string{{"{prompt}"}}})

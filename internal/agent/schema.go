@@ -12,8 +12,8 @@ import (
 // A Schema says what an answer has to be. It may be used by several goroutines.
 type Schema struct{ resolved *jsonschema.Resolved }
 
-// ParseSchema reads a JSON Schema of 2020-12 or draft 7. It has to be complete in itself: a $ref names a place in it. The
-// error says to a person what is wrong and where, in one line.
+// ParseSchema reads a JSON Schema of 2020-12 or draft 7. It has to be complete in itself: a $ref names a place
+// in it. The error says to a person what is wrong and where, in one line.
 func ParseSchema(text []byte) (*Schema, error) {
 	var doc any
 	if err := json.Unmarshal(text, &doc); err != nil {

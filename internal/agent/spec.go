@@ -56,14 +56,16 @@ const (
 
 // Fields say where things are in what a program prints as JSON. The zero Field is nowhere.
 type Fields struct {
-	Text                                 Field // output of the prompt; several texts of one object are parted by a blank line
+	// output of the prompt; several texts of one object are parted by a blank line
+	Text                                 Field
 	Final                                Field // the final message; nowhere = the last Text
 	Answer                               Field // what a judge answered, an object or the text of one
 	Session, Model, Cost                 Field
 	Input, Output, CacheRead, CacheWrite Field // tokens
 	Error                                Field // a text, or an object with a message; false, 0 and empty mean none
 	Status                               Field // of HTTP
-	Done                                 Field // of the object after which the program only exits; nowhere = it exits with 0
+	// of the object after which the program only exits; nowhere = it exits with 0
+	Done Field
 }
 
 // A Field is a place in a JSON object.

@@ -28,7 +28,8 @@ func Commands() (names []string) {
 	return names
 }
 
-// SchemaText returns the JSON Schema of what a command prints, as JSON. It allows keys that it does not know, because keys are added.
+// SchemaText returns the JSON Schema of what a command prints, as JSON. It allows keys that it does not know,
+// because keys are added.
 func SchemaText(command string) ([]byte, error) {
 	i := slices.IndexFunc(Outputs, func(o Output) bool { return o.Command == command })
 	if i < 0 {
@@ -84,7 +85,8 @@ func setWords(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// shape returns the schema of a type. Events have keys that depend on their kind, and findings such that depend on the check.
+// shape returns the schema of a type. Events have keys that depend on their kind, and findings such that depend
+// on the check.
 func shape(t reflect.Type) (*jsonschema.Schema, error) {
 	open := map[reflect.Type]*jsonschema.Schema{}
 	for _, of := range []reflect.Type{reflect.TypeFor[event](), reflect.TypeFor[finding]()} {
@@ -94,7 +96,8 @@ func shape(t reflect.Type) (*jsonschema.Schema, error) {
 		}
 		s.AdditionalProperties = nil
 		if of == reflect.TypeFor[event]() {
-			s.Properties["event"].Not = &jsonschema.Schema{Enum: []any{"run_info", "queue_wait"}} // which have types of their own
+			// which have types of their own
+			s.Properties["event"].Not = &jsonschema.Schema{Enum: []any{"run_info", "queue_wait"}}
 		}
 		if t == of {
 			return s, nil

@@ -12,8 +12,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// CheckRequest returns why an object of JSON is not the body of that name in [Requests]: a key that it does not have, one that is missing, or a
-// value of another type.
+// CheckRequest returns why an object of JSON is not the body of that name in [Requests]: a key that it does not
+// have, one that is missing, or a value of another type.
 func CheckRequest(name string, given map[string]any) error {
 	s, err := requestSchema(name)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestRequestsAreRead compares the keys of requests with those that the server reads: a key that is accepted and ignored is a fault.
+// TestRequestsAreRead compares the keys of requests with those that the server reads: a key that is accepted
+// and ignored is a fault.
 func TestRequestsAreRead(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../web/*.go")

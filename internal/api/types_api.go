@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Answers are what the API of serve answers with, by name; Requests what it takes. Where a command prints the same object, its type is the same.
+// Answers are what the API of serve answers with, by name; Requests what it takes. Where a command prints the
+// same object, its type is the same.
 var Answers = []Output{
 	{"projects", "the projects that are served", of[[]servedProject]()},
 	{"runs", "a page of the runs of all projects, newest first", of[servedRuns]()},
@@ -64,7 +65,8 @@ var Requests = []Output{
 	{"remove", "that it is meant", of[askRemove]()},
 }
 
-// Component returns the schema of one of a list of outputs as a part of another document. strict refuses keys that it does not know.
+// Component returns the schema of one of a list of outputs as a part of another document. strict refuses keys
+// that it does not know.
 func Component(all []Output, name string, strict bool) (json.RawMessage, error) {
 	i := slices.IndexFunc(all, func(o Output) bool { return o.Command == name })
 	if i < 0 {

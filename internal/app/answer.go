@@ -23,8 +23,8 @@ type Asked struct {
 	s     *Service
 }
 
-// Answer answers the question of the run that arg means. Without a choice, or that it is taken back, it returns the open questions: those
-// of the run, or of all runs for "", and only the one at an address if there is one.
+// Answer answers the question of the run that arg means. Without a choice, or that it is taken back, it returns
+// the open questions: those of the run, or of all runs for "", and only the one at an address if there is one.
 func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*Asked, error) {
 	e, f, err := s.control(ctx)
 	if err != nil {
@@ -111,8 +111,8 @@ func (a *Asked) Print(ctx context.Context) {
 	terminal.SayLine(page.Out, text)
 }
 
-// answeredText says which question was answered: its state, the branch or item that asked it, and its text. Two users who answer a
-// run one after the other may have answered two.
+// answeredText says which question was answered: its state, the branch or item that asked it, and its text. Two
+// users who answer a run one after the other may have answered two.
 func answeredText(a engine.Answered) string {
 	q := a.Question
 	text := "Answered " + q.Wait.State + " of " + string(a.Run.ID)

@@ -27,8 +27,9 @@ func (f BaselineFile) Object(run string) *value.Map {
 	return value.NewMap("instance_id", run, "state", f.State, "file", f.Name, "bytes", int64(f.Size))
 }
 
-// PromoteBaseline writes the baseline of each state of a loop that compares its output, from what the run printed there last. It returns those
-// that were written, also with an error. A state that the run was not in keeps its baseline.
+// PromoteBaseline writes the baseline of each state of a loop that compares its output, from what the run
+// printed there last. It returns those that were written, also with an error. A state that the run was not in
+// keeps its baseline.
 func PromoteBaseline(ctx context.Context, p *project.Project, store *project.Records, run persistence.Run, l *fsm.Loop) (written []BaselineFile, err error) {
 	compared := comparators(l)
 	if len(compared) == 0 {

@@ -22,8 +22,8 @@ import (
 	"loops/persistence"
 )
 
-// A CompletionOffer lists what may be at a place of a command line: args are those before it, word is what is typed of it. ok is
-// false where something is wrong.
+// A CompletionOffer lists what may be at a place of a command line: args are those before it, word is what is
+// typed of it. ok is false where something is wrong.
 type CompletionOffer func(ctx context.Context, args []string, word string) (words []string, ok bool)
 
 // A CompletionSource knows what a project holds.

@@ -39,9 +39,9 @@ func (s Stopping) command() engine.Command {
 	return engine.Command{Kind: persistence.CommandStop, Grace: s.Grace}
 }
 
-// Stop has the runs that are running of those that arg means end, all of them if it is "", and takes those that wait to begin out
-// of the queue, which is reported on out unless that is nil. The result is nil where nothing was asked; the error names
-// what failed.
+// Stop has the runs that are running of those that arg means end, all of them if it is "", and takes those that
+// wait to begin out of the queue, which is reported on out unless that is nil. The result is nil where nothing
+// was asked; the error names what failed.
 func (s *Service) Stop(ctx context.Context, arg string, how Stopping, out io.Writer, each Each) (*Told, error) {
 	e, f, err := s.control(ctx)
 	if err != nil {
@@ -173,8 +173,8 @@ func (s *Service) Wake(ctx context.Context, arg string, each Each) error {
 	return several(errs)
 }
 
-// running returns the runs that are running of those that arg means, all if it is "". None is an error that says so; verb is
-// what was to be done.
+// running returns the runs that are running of those that arg means, all if it is "". None is an error that
+// says so; verb is what was to be done.
 func running(ctx context.Context, f project.Finder, arg, verb string) ([]persistence.Run, error) {
 	var runs []persistence.Run
 	var newest *persistence.Run
@@ -208,7 +208,8 @@ func running(ctx context.Context, f project.Finder, arg, verb string) ([]persist
 	return nil, engine.Refuse(engine.NotFound, "nothing to %s: run %s is %s", verb, newest.ID, inspect.Outcome(*newest))
 }
 
-// withPlaced adds those runs that arg means and that workers begin or continue as soon as they can, and says which they are: to stop one means that none does.
+// withPlaced adds those runs that arg means and that workers begin or continue as soon as they can, and says
+// which they are: to stop one means that none does.
 func withPlaced(ctx context.Context, f project.Finder, arg string, runs []persistence.Run, newest *persistence.Run) ([]persistence.Run, map[persistence.ID]bool, error) {
 	store, ok := f.Store.Store.(persistence.Placer)
 	if !ok {

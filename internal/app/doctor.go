@@ -29,7 +29,8 @@ type Finding struct {
 
 const notInstalled = "not installed"
 
-// Mark returns the word before a finding in a list for people: its level, or a dash for what is not there and nothing wants.
+// Mark returns the word before a finding in a list for people: its level, or a dash for what is not there and
+// nothing wants.
 func (f Finding) Mark() string {
 	if f.Level == FindingOK && f.Text == notInstalled {
 		return "-"

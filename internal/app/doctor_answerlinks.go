@@ -10,7 +10,8 @@ import (
 	"loops/internal/config"
 )
 
-// answerLinks looks at the links that answer questions: the address, the targets that get them, and the key that signs them.
+// answerLinks looks at the links that answer questions: the address, the targets that get them, and the key
+// that signs them.
 func (x *Examination) answerLinks() {
 	p, set := x.Project, x.Config.AnswerLinks
 	path := p.AnswerKeyFile()

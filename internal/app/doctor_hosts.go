@@ -31,7 +31,8 @@ func (x *Examination) Hosts(ctx context.Context) []*agent.CLI {
 	}
 	var known []*agent.CLI
 	for _, h := range append(x.Runner.Hosts[:len(x.Runner.Hosts):len(x.Runner.Hosts)], agent.Hosts()...) {
-		twice := slices.ContainsFunc(known, func(k *agent.CLI) bool { return k.Name == h.Name }) // a declared one comes first
+		// a declared one comes first
+		twice := slices.ContainsFunc(known, func(k *agent.CLI) bool { return k.Name == h.Name })
 		if !twice && (x.Host == "" || h == chosen) {
 			known = append(known, h)
 		}
@@ -87,8 +88,8 @@ type hostVersion struct {
 	broken bool   // it failed
 }
 
-// version finds a host's program, and asks it for its version unless people declared it: nothing says that such a program
-// knows --version, and one that ignores its arguments would do its work.
+// version finds a host's program, and asks it for its version unless people declared it: nothing says that such
+// a program knows --version, and one that ignores its arguments would do its work.
 func (x *Examination) version(ctx context.Context, h *agent.CLI) hostVersion {
 	_, path, err := x.Runner.FindHost(h.Name)
 	if err != nil {

@@ -40,8 +40,8 @@ const mostRuns = 200
 // mostDamaged is how many runs with a damaged record are named; the others are counted.
 const mostDamaged = 10
 
-// Machine looks at what runs need besides agents: programs, room on the disk, the project's configuration and prices, and
-// the records of runs. It sets Config.
+// Machine looks at what runs need besides agents: programs, room on the disk, the project's configuration and
+// prices, and the records of runs. It sets Config.
 func (x *Examination) Machine(ctx context.Context) {
 	x.programs()
 	x.room()

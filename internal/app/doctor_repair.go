@@ -12,15 +12,16 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Repair is what Machine found wrong and can be put right without a choice: loops files, records and settings are never touched.
+// A Repair is what Machine found wrong and can be put right without a choice: loops files, records and settings
+// are never touched.
 type Repair struct {
 	Check string
 	Text  string // what Do does, as in "remove the rights of other users from .loops/runs"
 	Do    func(context.Context) error
 }
 
-// privateFolders hold what actions printed, so other users have no business there. Programs make them for their owner alone;
-// little-loops makes them as any folder is.
+// privateFolders hold what actions printed, so other users have no business there. Programs make them for their
+// owner alone; little-loops makes them as any folder is.
 var privateFolders = []string{".running", ".history", "runs", "logs", "tmp"}
 
 // private looks for folders of records that other users can read.
@@ -43,8 +44,8 @@ func (x *Examination) private() {
 	}
 }
 
-// writable looks for loop files, settings and their folders that every user of this machine can change: what such a file says is run as
-// the user who starts a loop.
+// writable looks for loop files, settings and their folders that every user of this machine can change: what
+// such a file says is run as the user who starts a loop.
 func (x *Examination) writable() {
 	p := x.Project
 	var open []string

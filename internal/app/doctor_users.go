@@ -7,7 +7,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// CheckUsers looks at a file of users of loops serve, and returns a problem for each line that is wrong. path "" is no file: nothing is found.
+// CheckUsers looks at a file of users of loops serve, and returns a problem for each line that is wrong. path
+// "" is no file: nothing is found.
 func CheckUsers(path string) []Finding {
 	if path == "" {
 		return nil

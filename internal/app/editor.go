@@ -35,7 +35,8 @@ type EditedFile struct {
 // saving is held while a file is compared and replaced.
 var saving sync.Mutex
 
-// OpenLoopFile reads the file of a loop. The error is a refusal where it is not one of the project's own, or cannot be edited as text.
+// OpenLoopFile reads the file of a loop. The error is a refusal where it is not one of the project's own, or
+// cannot be edited as text.
 func OpenLoopFile(p *project.Project, name string) (EditedFile, error) {
 	f := EditedFile{Loop: name}
 	lib, err := p.Library()
@@ -99,7 +100,8 @@ func hashOf(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// CheckText returns what would be wrong with a file if it had another text, sorted by place. Problems of other files that it is made of are among them.
+// CheckText returns what would be wrong with a file if it had another text, sorted by place. Problems of other
+// files that it is made of are among them.
 func CheckText(p *project.Project, f EditedFile, text string) ([]fsm.Problem, error) {
 	lib := project.NewLibrary(p)
 	lib.Files.With(f.Path, []byte(text))
@@ -124,8 +126,9 @@ func (e *InvalidError) Error() string {
 	return "the text has " + humanize.Count(project.CountErrors(e.Problems), "mistake") + ", so " + e.Path + " was left as it is"
 }
 
-// SaveLoopFile replaces the text of a file, whole and durable on return, if the file still has the hash; else the error is a *ChangedError. A text with
-// mistakes is only saved despite them; else the error is an *InvalidError. What it says of a text that was saved is returned.
+// SaveLoopFile replaces the text of a file, whole and durable on return, if the file still has the hash; else
+// the error is a *ChangedError. A text with mistakes is only saved despite them; else the error is an
+// *InvalidError. What it says of a text that was saved is returned.
 func SaveLoopFile(p *project.Project, f EditedFile, hash, text string, despite bool) (EditedFile, []fsm.Problem, error) {
 	if len(text) > MostLoopText || !utf8.ValidString(text) || strings.ContainsFunc(text, lost) {
 		return f, nil, engine.Refuse(engine.Usage, "the text is longer than %s, or holds control characters", humanize.Bytes(MostLoopText))

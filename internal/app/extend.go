@@ -9,7 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// Extend raises limits of the runs that are running of those that arg means. Of a run that can be resumed instead, the error says how.
+// Extend raises limits of the runs that are running of those that arg means. Of a run that can be resumed
+// instead, the error says how.
 func (s *Service) Extend(ctx context.Context, arg string, by engine.Extend, each Each) (*Told, error) {
 	e, f, err := s.control(ctx)
 	if err != nil {

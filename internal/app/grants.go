@@ -11,8 +11,9 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// ApplyGrants makes the roles in the database of a project, or brings them up to date, and returns the statements. Entries of allow and deny are
-// QUEUE=USER, * for any queue. All is done or nothing; of a dry run nothing is, and no database is asked.
+// ApplyGrants makes the roles in the database of a project, or brings them up to date, and returns the
+// statements. Entries of allow and deny are QUEUE=USER, * for any queue. All is done or nothing; of a dry run
+// nothing is, and no database is asked.
 func ApplyGrants(ctx context.Context, p *project.Project, allow, deny []string, dry bool) ([]string, error) {
 	location, _, err := p.Location()
 	if err != nil {

@@ -27,7 +27,8 @@ const (
 	mostStates = 1000
 )
 
-// A HistoryQuery asks for the runs of a loop, for the events of one run, or with [Service.AllRuns] for the runs of all loops.
+// A HistoryQuery asks for the runs of a loop, for the events of one run, or with [Service.AllRuns] for the runs
+// of all loops.
 type HistoryQuery struct {
 	Loop, Run    string // the id of a run in the place of the loop means that run
 	Limit        int    // how many at most, 0 = all; below 0 = the usual number
@@ -57,8 +58,8 @@ type History struct {
 	group string
 }
 
-// Statuses are what a status of a run may be asked for: those of the records, one for a record that cannot be read, and the outcomes
-// that are distinguished among them.
+// Statuses are what a status of a run may be asked for: those of the records, one for a record that cannot be
+// read, and the outcomes that are distinguished among them.
 var Statuses = append([]string{
 	string(persistence.Running), string(persistence.Completed), string(persistence.Failed), string(persistence.Interrupted),
 	string(persistence.TimedOut), string(persistence.Awaiting), string(persistence.UserStopped), string(persistence.Queued), "unreadable",
@@ -329,7 +330,8 @@ func (h *History) PrintCounts() error {
 	return h.Table.PrintGroups(view.Groups(h.Runs))
 }
 
-// PrintEvents writes the events of a run: with verbose, what actions printed is whole, with full so is each other field.
+// PrintEvents writes the events of a run: with verbose, what actions printed is whole, with full so is each
+// other field.
 func (h *History) PrintEvents(verbose, full bool) {
 	page := h.Table.Page
 	if len(h.Events) == 0 {

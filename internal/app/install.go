@@ -37,8 +37,9 @@ func UnitServers() []string {
 	return []string{Systemd, Launchd}
 }
 
-// UnitJobOf is the job of this program with arguments, for a project. what is in its name, and a word of the folder, for there are folders of one name; store
-// is where runs are recorded, "" = where LOOPS_STORE says, or else the settings.
+// UnitJobOf is the job of this program with arguments, for a project. what is in its name, and a word of the
+// folder, for there are folders of one name; store is where runs are recorded, "" = where LOOPS_STORE says, or
+// else the settings.
 func UnitJobOf(what, dir, store string, args []string, getenv func(string) (string, bool)) (UnitJob, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -68,11 +69,13 @@ func UnitJobOf(what, dir, store string, args []string, getenv func(string) (stri
 // envStore says where runs are recorded. It may hold the password of a database.
 const envStore = "LOOPS_STORE"
 
-// carried are the variables, besides those of [JobOf], that change what loops does: when schedules without a time zone fire, which agent prompts
-// go to, and where loops and settings are. Folders are carried where they are absolute.
+// carried are the variables, besides those of [JobOf], that change what loops does: when schedules without a
+// time zone fire, which agent prompts go to, and where loops and settings are. Folders are carried where they
+// are absolute.
 var carried = []string{"TZ", "LOOPS_HOST", "LOOPS_CATALOG", "XDG_CONFIG_HOME", "XDG_STATE_HOME"}
 
-// Shown returns the job as it may be shown: redact takes the passwords out of the location of a store, and args are the arguments without them.
+// Shown returns the job as it may be shown: redact takes the passwords out of the location of a store, and args
+// are the arguments without them.
 func (j UnitJob) Shown(redact func(string) string, args []string) UnitJob {
 	j.Args, j.Env = args, slices.Clone(j.Env)
 	for i, kv := range j.Env {
@@ -117,8 +120,8 @@ func (j UnitJob) units() string { return filepath.Join(j.config(), "systemd", "u
 
 func (j UnitJob) config() string { return cmp.Or(j.Config, filepath.Join(j.Home, ".config")) }
 
-// cron is a plan with a line of a crontab. Where runs are recorded, which may hold a password, is in a file of its own that the line reads: cron
-// writes its lines to a log, and every user can see them while they run.
+// cron is a plan with a line of a crontab. Where runs are recorded, which may hold a password, is in a file of
+// its own that the line reads: cron writes its lines to a log, and every user can see them while they run.
 func (j UnitJob) cron() (UnitPlan, error) {
 	for _, text := range slices.Concat(j.Args, j.Env, []string{j.Dir, j.Program}) {
 		if strings.ContainsAny(text, "\n\r") {
@@ -185,7 +188,8 @@ func (j UnitJob) service() string {
 	for _, kv := range j.Env {
 		fmt.Fprintf(&b, "Environment=%s\n", quoteSystemd(kv))
 	}
-	fmt.Fprintf(&b, "ExecStart=%s\n", strings.ReplaceAll(strings.Join(quoteAll(append([]string{j.Program}, j.Args...), quoteSystemd), " "), "$", "$$")) // only there a $ means something
+	// only there a $ means something
+	fmt.Fprintf(&b, "ExecStart=%s\n", strings.ReplaceAll(strings.Join(quoteAll(append([]string{j.Program}, j.Args...), quoteSystemd), " "), "$", "$$"))
 	return b.String()
 }
 
@@ -259,7 +263,8 @@ func (p UnitPlan) Show(w io.Writer) {
 	}
 }
 
-// Apply puts everything in place. What was there under the same name is replaced. env is the environment of the commands.
+// Apply puts everything in place. What was there under the same name is replaced. env is the environment of the
+// commands.
 func (p UnitPlan) Apply(ctx context.Context, env []string) error {
 	for _, f := range p.Files {
 		if err := os.MkdirAll(filepath.Dir(f.Path), 0o755); err != nil {

@@ -100,8 +100,8 @@ func TestCrontab(t *testing.T) {
 	}
 }
 
-// The time zone of the user who installed a service was not in it, and the line of the crontab had the password of the database, which cron
-// writes to its log.
+// The time zone of the user who installed a service was not in it, and the line of the crontab had the password
+// of the database, which cron writes to its log.
 func TestZoneAndPassword_35_2_5(t *testing.T) {
 	t.Parallel()
 	bash := testenv.Command(t, "bash")
@@ -147,7 +147,8 @@ func TestZoneAndPassword_35_2_5(t *testing.T) {
 	}
 }
 
-// TestJobs: two folders of one name have jobs of their own, which record where the command that installs them does, and nothing is written at random.
+// TestJobs: two folders of one name have jobs of their own, which record where the command that installs them
+// does, and nothing is written at random.
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	env := map[string]string{"HOME": t.TempDir(), "PATH": "/bin", "LOOPS_STORE": "postgres://u:p@h/x"}

@@ -89,8 +89,8 @@ func (s *Service) AddLast(ctx context.Context, l *Loops) error {
 	return nil
 }
 
-// NoteUnattended says that nothing fires the schedules of the project, if one of these loops has one. What keeps it from looking is reported by
-// schedule list and doctor.
+// NoteUnattended says that nothing fires the schedules of the project, if one of these loops has one. What
+// keeps it from looking is reported by schedule list and doctor.
 func (s *Service) NoteUnattended(ctx context.Context, l *Loops) {
 	if !slices.ContainsFunc(l.Own, func(e loopfile.Entry) bool { return e.Scheduled }) {
 		return
@@ -125,7 +125,8 @@ func (l *Loops) object(e loopfile.Entry) any {
 	return m
 }
 
-// Print writes them as tables of at most so many columns (0 = any): those of the project, and those of the catalog, which has a name.
+// Print writes them as tables of at most so many columns (0 = any): those of the project, and those of the
+// catalog, which has a name.
 func (l *Loops) Print(out io.Writer, catalog string, width int) {
 	if len(l.Own) > 0 {
 		terminal.WriteTable(out, terminal.Fit(view.ListRows(l.Own, l.Last, l.Waits), width))
@@ -145,8 +146,8 @@ func (f *LoopFilter) Chooses() bool {
 	return f.Builtin || f.Category != "" || len(f.Labels) > 0 || len(f.Tiers) > 0
 }
 
-// choose returns the loops that are asked for. It notes what is left out unasked: loops that cannot run, which are of no tier,
-// and internal ones.
+// choose returns the loops that are asked for. It notes what is left out unasked: loops that cannot run, which
+// are of no tier, and internal ones.
 func (s *Service) choose(f LoopFilter, entries []loopfile.Entry) (chosen []loopfile.Entry) {
 	var broken []string
 	hidden := 0

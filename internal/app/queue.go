@@ -23,7 +23,8 @@ import (
 // takeOutWait is how long remove waits for a process that it ends.
 const takeOutWait = 5 * time.Second
 
-// TakeOutOfQueue takes them out of the queue one after another, says so on out unless it is nil, and returns each as an object of JSON.
+// TakeOutOfQueue takes them out of the queue one after another, says so on out unless it is nil, and returns
+// each as an object of JSON.
 func TakeOutOfQueue(ctx context.Context, q *persistence.Queue, line []persistence.Waiter, out io.Writer) (removed []any, err error) {
 	removed = []any{}
 	if len(line) == 0 {
@@ -80,8 +81,8 @@ func takeOutOne(ctx context.Context, q *persistence.Queue, w persistence.Waiter)
 	return true, endWaiter(ctx, w, owner)
 }
 
-// entryHolder returns the process that holds an entry of the queue, or that it is not the one which is recorded: whichever
-// it is, it sees by itself when the entry is gone.
+// entryHolder returns the process that holds an entry of the queue, or that it is not the one which is
+// recorded: whichever it is, it sees by itself when the entry is gone.
 func entryHolder(q *persistence.Queue, id string, recorded process.Identity) (owner process.Identity, other bool) {
 	for range 5 { // an entry that is written again is another file
 		entry, err := q.EntryInfo(id)
@@ -111,8 +112,8 @@ func endWaiter(ctx context.Context, w persistence.Waiter, owner process.Identity
 	return engine.Refuse(engine.Failed, "%s was asked to leave the queue, but its process (pid %d) has not ended after %s", view.ShortWaiter(w.ID), owner.PID, humanize.Duration(takeOutWait))
 }
 
-// FindWaiters returns the one with that id, or all of the loop of that name or with that run to resume, or the one whose id
-// begins so.
+// FindWaiters returns the one with that id, or all of the loop of that name or with that run to resume, or the
+// one whose id begins so.
 func FindWaiters(line []persistence.Waiter, arg string) ([]persistence.Waiter, error) {
 	var found, ofLoop []persistence.Waiter
 	for _, w := range line {

@@ -62,8 +62,8 @@ const EnvRules = "LOOPS_CONTEXT_POLICY_RULES"
 // actionFile gets the target, in the folder of the run.
 const actionFile = "policy-action.txt"
 
-// RuleTable reads the rules from a file, from in where the file is -, or without a file from the environment of an action. path returns a path
-// of the command line as one for the system.
+// RuleTable reads the rules from a file, from in where the file is -, or without a file from the environment of
+// an action. path returns a path of the command line as one for the system.
 func RuleTable(file string, in io.Reader, path func(string) string, getenv func(string) (string, bool)) ([]policy.Rule, error) {
 	var text, from string
 	switch {
@@ -106,8 +106,8 @@ type ScoreDecision struct {
 	Why     string   // which rule holds by which scores, in one line
 }
 
-// DecideScores returns the first rule that holds for the scores in the folder of a run, and those that are given, which win. It writes the target
-// into the folder; "" = there is none.
+// DecideScores returns the first rule that holds for the scores in the folder of a run, and those that are
+// given, which win. It writes the target into the folder; "" = there is none.
 func DecideScores(rules []policy.Rule, given map[string]any, folder string, path func(string) string) (d ScoreDecision, err error) {
 	known := map[string]any{}
 	if folder != "" {

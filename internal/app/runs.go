@@ -86,7 +86,8 @@ func offerRuns(runs []persistence.Run, word string) (found []string) {
 	return found
 }
 
-// find returns the newest runs that fit; of one loop if loop is not "", or if word is the beginning of the id of its runs.
+// find returns the newest runs that fit; of one loop if loop is not "", or if word is the beginning of the id
+// of its runs.
 func (s *CompletionSource) find(ctx context.Context, loop, word string, fits RunFilter) []persistence.Run {
 	f, done := s.look(ctx)
 	if f == nil {

@@ -11,13 +11,15 @@ import (
 	"loops/persistence"
 )
 
-// A Service answers for one project. It is for one caller at a time, who closes it when what it returned has been shown.
+// A Service answers for one project. It is for one caller at a time, who closes it when what it returned has
+// been shown.
 type Service struct {
 	Project *project.Project
-	Page    *view.Page                       // its commands are those of answers
-	Engine  func() (*engine.Engine, error)   // makes the engine that sends commands to runs
-	From    string                           // who asks, for the records of runs; "" = a user
-	Note    func(format string, args ...any) // takes what is to be printed beside the answer, as [loops/internal/terminal.Say] has it
+	Page    *view.Page                     // its commands are those of answers
+	Engine  func() (*engine.Engine, error) // makes the engine that sends commands to runs
+	From    string                         // who asks, for the records of runs; "" = a user
+	// takes what is to be printed beside the answer, as [loops/internal/terminal.Say] has it
+	Note func(format string, args ...any)
 
 	records *project.Records // nil = not opened yet
 	engine  *engine.Engine   // nil = none was needed; else it owns records

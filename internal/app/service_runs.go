@@ -57,8 +57,8 @@ func (q *HistoryQuery) paused(ctx context.Context, f project.Finder, r persisten
 	return slices.Contains(q.Status, inspect.Paused) && inspect.OutcomeNow(r, lookup.WaitNow(ctx, f, r)) == inspect.Paused
 }
 
-// labelled returns the names of the loops that have one of the labels now; nil where none is asked for. The help on see says more about a
-// label that none has.
+// labelled returns the names of the loops that have one of the labels now; nil where none is asked for. The
+// help on see says more about a label that none has.
 func (s *Service) labelled(labels []string, see engine.Operation) (map[string]bool, error) {
 	if len(labels) == 0 {
 		return nil, nil

@@ -48,8 +48,9 @@ func (s *Service) Signal(ctx context.Context, arg string, event fsm.Signal) (*Se
 	return &Sent{sent, s, lookup.AwaitedEvents(ctx, f, run)}, nil
 }
 
-// Delivered reports whether a run has an event or an answer of this sender on record: the run that arg means, or one of its loop that can
-// still take commands or is the newest. from is a name that no two deliveries share.
+// Delivered reports whether a run has an event or an answer of this sender on record: the run that arg means,
+// or one of its loop that can still take commands or is the newest. from is a name that no two deliveries
+// share.
 func (s *Service) Delivered(ctx context.Context, arg, from string) (bool, error) {
 	_, f, err := s.control(ctx)
 	if err != nil {
@@ -64,7 +65,8 @@ func (s *Service) Delivered(ctx context.Context, arg, from string) (bool, error)
 	}
 	for _, r := range runs {
 		commands, err := f.Store.AllCommands(ctx, r.ID)
-		if err != nil && !errors.Is(err, persistence.ErrNotFound) { // of a run that waits in its first state nothing is on record yet
+		// of a run that waits in its first state nothing is on record yet
+		if err != nil && !errors.Is(err, persistence.ErrNotFound) {
 			return false, f.Store.Failed(err)
 		}
 		if slices.ContainsFunc(commands, func(c persistence.Command) bool {

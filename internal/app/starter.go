@@ -42,7 +42,8 @@ func BadLoopName(name string) string {
 	return ""
 }
 
-// StarterText returns a pattern as a loop of a name. The error is a refusal where the name is not fit for one, or there is no such pattern.
+// StarterText returns a pattern as a loop of a name. The error is a refusal where the name is not fit for one,
+// or there is no such pattern.
 func StarterText(from, name string) (string, error) {
 	if why := BadLoopName(name); why != "" {
 		return "", engine.Misuse("new", "%s cannot be the name of a loop: %s", humanize.Quote(name), why)
@@ -63,7 +64,8 @@ func WriteLoop(p *project.Project, name, text string) (string, error) {
 		return engine.Refuse(engine.Failed, "the loop cannot be written: %v", err)
 	}
 	path := filepath.Join(p.Loops, filepath.FromSlash(name)+".yaml")
-	disk.TidyBeside(filepath.Dir(path)) // also where this one is refused, because the one that was killed gave the loop its name
+	// also where this one is refused, because the one that was killed gave the loop its name
+	disk.TidyBeside(filepath.Dir(path))
 	if there, err := p.Resolve(name); err == nil {
 		return "", engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
 	}

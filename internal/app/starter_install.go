@@ -26,7 +26,8 @@ func (e *IncompleteError) Error() string {
 	return fmt.Sprintf("a copy would miss the files beside %s; install those first, then this one; nothing was written", e.Original)
 }
 
-// InCatalog returns the file of the loop of the catalog that has exactly this name, whether or not the project has one of that name.
+// InCatalog returns the file of the loop of the catalog that has exactly this name, whether or not the project
+// has one of that name.
 func InCatalog(p *project.Project, name string) (string, error) {
 	if _, err := p.Library(); err != nil { // a catalog that is not there
 		return "", err
@@ -39,7 +40,8 @@ func InCatalog(p *project.Project, name string) (string, error) {
 		return file, nil
 	}
 	near := ""
-	names := slices.DeleteFunc(catalog.Near(name, p.Catalog), func(n string) bool { return n == name }) // a file that is no loop
+	// a file that is no loop
+	names := slices.DeleteFunc(catalog.Near(name, p.Catalog), func(n string) bool { return n == name })
 	if base := strings.TrimSuffix(name, ".yaml"); base != name && catalog.Named(base) != "" {
 		names = []string{base}
 	}

@@ -21,7 +21,8 @@ type Status struct {
 	s *Service
 }
 
-// Status finds the run that arg means: the one that is running, else the newest one, else who waits in the queue to begin it.
+// Status finds the run that arg means: the one that is running, else the newest one, else who waits in the
+// queue to begin it.
 func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
 	f, err := s.Finder(ctx)
 	if err != nil {
@@ -52,13 +53,15 @@ func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
 		}
 		return w.Resumes != run.ID
 	})
-	if !project.Alive(run) { // who carries it reads what it needs; its journal is read whole when it is over, and by views of events
+	// who carries it reads what it needs; its journal is read whole when it is over, and by views of events
+	if !project.Alive(run) {
 		run = s.records.CheckEvents(ctx, run)
 	}
 	return &Status{Status: lookup.Status(ctx, f, run, s.resume(ctx, run)), Waiting: waiting, s: s}, nil
 }
 
-// AcceptDamage has no view report any more what is damaged now of the record of the run that arg means, and shows what that is.
+// AcceptDamage has no view report any more what is damaged now of the record of the run that arg means, and
+// shows what that is.
 func (s *Service) AcceptDamage(ctx context.Context, arg string, asJSON bool) error {
 	f, err := s.Finder(ctx)
 	if err != nil {

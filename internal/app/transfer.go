@@ -21,7 +21,8 @@ import (
 	"loops/persistence/archive"
 )
 
-// RecordedRun is a run as it is recorded, and not as it is seen: an import compares with that. One that a process owns is an error.
+// RecordedRun is a run as it is recorded, and not as it is seen: an import compares with that. One that a
+// process owns is an error.
 func RecordedRun(ctx context.Context, store *project.Records, run persistence.Run) (persistence.Run, error) {
 	if project.Alive(run) || run.Held {
 		return run, &persistence.HeldError{ID: run.ID, Owner: run.Owner}
@@ -36,8 +37,8 @@ func RecordedRun(ctx context.Context, store *project.Records, run persistence.Ru
 	return run, nil
 }
 
-// CopyRuns copies the runs that a project has in the store at one location to the store at another, and tells page what became of each. set gets how
-// many of them are done; end is called before page gets anything.
+// CopyRuns copies the runs that a project has in the store at one location to the store at another, and tells
+// page what became of each. set gets how many of them are done; end is called before page gets anything.
 func CopyRuns(ctx context.Context, p *project.Project, fromAt, toAt string, page *view.Page, asJSON bool, set func(done, all int64), end func()) error {
 	from, err := p.RecordsAt(ctx, fromAt, "FROM", false)
 	if err != nil {
@@ -94,8 +95,9 @@ func (a *archiveFile) Write(b []byte) (n int, err error) {
 	return n, err
 }
 
-// ExportRun writes a run with its working folder work into an archive at path, under another name first. through sees what is written; nil = nothing does.
-// A run that is damaged is a *persistence.DamageError, because nothing could import it, and an archive that cannot be written a *WriteError.
+// ExportRun writes a run with its working folder work into an archive at path, under another name first.
+// through sees what is written; nil = nothing does. A run that is damaged is a *persistence.DamageError,
+// because nothing could import it, and an archive that cannot be written a *WriteError.
 func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string) (w archive.Written, size int64, err error) {
 	if err := damageOf(run); err != nil {
 		return w, 0, err

@@ -31,8 +31,8 @@ type Release struct {
 	URL     string    `json:"url"` // where its files are
 }
 
-// FindRelease reads the newest release from a folder, a file or an HTTP URL of either. Redirects are followed; only that file
-// is read.
+// FindRelease reads the newest release from a folder, a file or an HTTP URL of either. Redirects are followed;
+// only that file is read.
 func FindRelease(ctx context.Context, from string) (Release, error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -97,8 +97,8 @@ func limited(r io.Reader, from string) ([]byte, error) {
 	return text, err
 }
 
-// Newer reports whether a release is newer than the version of a program; known is false for a program that has no version of
-// a release, as one that was built from a clone.
+// Newer reports whether a release is newer than the version of a program; known is false for a program that has
+// no version of a release, as one that was built from a clone.
 func (r Release) Newer(than string) (newer, known bool) {
 	than = "v" + strings.TrimPrefix(than, "v")
 	if !semver.IsValid(than) {

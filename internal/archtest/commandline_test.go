@@ -14,8 +14,9 @@ import (
 // wordless are the packages that say what a user can do next in no face's words: see engine.Remedy and engine.Setting.
 var wordless = []string{"loops/engine", "loops/engine/notify", "loops/internal/lookup", "loops/internal/app"}
 
-// ofCommandLines are the files that are about command lines: they complete one, write one into the file of a service manager or
-// into the comments of a new loop, say what to type (doctor), give rights to who types one, or have that of another program.
+// ofCommandLines are the files that are about command lines: they complete one, write one into the file of a
+// service manager or into the comments of a new loop, say what to type (doctor), give rights to who types one,
+// or have that of another program.
 var ofCommandLines = map[string]bool{"completion.go": true, "desktop.go": true, "grants.go": true, "install.go": true, "patterns.go": true}
 
 // ofCommandLine is what only a command line has: a flag, or a command of this program.
@@ -56,8 +57,8 @@ func hasCommand(text *ast.BasicLit) bool {
 	return text.Kind == token.STRING && !strings.Contains(text.Value, ": git ") && ofCommandLine.MatchString(text.Value[1:])
 }
 
-// mayNameCommands are the packages that write for a command line, such as what validate prints: what they refuse may name its
-// commands.
+// mayNameCommands are the packages that write for a command line, such as what validate prints: what they
+// refuse may name its commands.
 var mayNameCommands = []string{"loops/cmd/loops", "loops/internal/live", "loops/internal/terminal", "loops/internal/view", "loops/internal/watch", "loops/internal/check"}
 
 // TestRefusalsNameNoCommand: what a package below the faces refuses can be said by each face in its own words.
@@ -86,7 +87,8 @@ func TestRefusalsNameNoCommand(t *testing.T) {
 	}
 }
 
-// refusalsWithCommands counts the refusals that a file makes, and returns the texts in them that have words of a command line.
+// refusalsWithCommands counts the refusals that a file makes, and returns the texts in them that have words of
+// a command line.
 func refusalsWithCommands(f *ast.File) (calls int, at []token.Pos) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

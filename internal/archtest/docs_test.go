@@ -161,8 +161,8 @@ func TestDecisions(t *testing.T) {
 	})
 }
 
-// TestCommentsNameFilesThatExist: a comment refers to a page of this repository, by its path from the root, from its own
-// folder, or from a folder above it.
+// TestCommentsNameFilesThatExist: a comment refers to a page of this repository, by its path from the root,
+// from its own folder, or from a folder above it.
 func TestCommentsNameFilesThatExist(t *testing.T) {
 	t.Parallel()
 	eachComment(t, func(file, text string) {

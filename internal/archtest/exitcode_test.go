@@ -12,8 +12,8 @@ import (
 // helpTables are the functions and types of the command line that write exit codes into the help of a command.
 var helpTables = map[string]bool{"exitHelp": true, "exitRunHelp": true, "exitHelpOf": true, "exitMeaning": true}
 
-// TestOneFileKnowsExitCodes holds that exitcode.go and exitcode_table.go of the command line are where errors become exit codes: all other files
-// name them in help only.
+// TestOneFileKnowsExitCodes holds that exitcode.go and exitcode_table.go of the command line are where errors
+// become exit codes: all other files name them in help only.
 func TestOneFileKnowsExitCodes(t *testing.T) {
 	t.Parallel()
 	const dir = "cmd/loops/cli"

@@ -13,8 +13,9 @@ import (
 // isCommand is the name of a function that does or makes a command: it reads flags and prints.
 var isCommand = regexp.MustCompile(`^(run[A-Z]\w*|new[A-Z]\w*Command|execute)$`)
 
-// TestMCPRunsNoCommand: a tool of the MCP server calls what a command calls, and returns the object that the command prints. It
-// runs no command, so that nothing has to be taken from what one prints. The server itself is begun by the command mcp.
+// TestMCPRunsNoCommand: a tool of the MCP server calls what a command calls, and returns the object that the
+// command prints. It runs no command, so that nothing has to be taken from what one prints. The server itself
+// is begun by the command mcp.
 func TestMCPRunsNoCommand(t *testing.T) {
 	t.Parallel()
 	calls, face := map[string][]string{}, []string{}

@@ -17,8 +17,8 @@ var startsItself = map[string]string{
 	"loops/bench.leaveDead":        "the program that measures, which makes runs that die in a process of their own",
 }
 
-// A run in the background was a command line in a pipe: whatever was not a flag could not be asked for, and what another version
-// meant by a flag was not known. A run is asked for by an engine.Request.
+// A run in the background was a command line in a pipe: whatever was not a flag could not be asked for, and
+// what another version meant by a flag was not known. A run is asked for by an engine.Request.
 func TestNoCommandLineOfOurOwnIsBuilt(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// mayPrint are the packages that may write to standard output and standard error by themselves, with what lies below them.
-// A program (package main) may as well. All others write to what they are handed.
+// mayPrint are the packages that may write to standard output and standard error by themselves, with what lies
+// below them. A program (package main) may as well. All others write to what they are handed.
 var mayPrint = []string{"loops/cmd/loops/cli", "loops/internal/mcpserver"}
 
 func TestOnlyFacesPrint(t *testing.T) {
@@ -36,8 +36,8 @@ func TestOnlyFacesPrint(t *testing.T) {
 	}
 }
 
-// ofStreams are the names that write to the standard streams of the process, or are them; those with * stand for all that
-// begin so. A logger of log or slog that nothing else was set for writes to standard error.
+// ofStreams are the names that write to the standard streams of the process, or are them; those with * stand
+// for all that begin so. A logger of log or slog that nothing else was set for writes to standard error.
 var ofStreams = map[string][]string{
 	"os":       {"Stdout", "Stderr"},
 	"fmt":      {"Print*"},

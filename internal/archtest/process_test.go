@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// ofProcess are the functions that change what belongs to the whole process. Only a program may call them: a Go program that
-// embeds the engine has signal handlers, a working directory and an environment of its own.
+// ofProcess are the functions that change what belongs to the whole process. Only a program may call them: a Go
+// program that embeds the engine has signal handlers, a working directory and an environment of its own.
 var ofProcess = map[string][]string{
 	"os":                        {"Chdir", "Setenv", "Unsetenv", "Clearenv", "Exit"},
 	"os/signal":                 {"Notify", "NotifyContext", "Ignore", "Reset"},

@@ -18,8 +18,8 @@ const raceFile = "internal/testenv/race.txt"
 // concurrent finds comments that promise use by several goroutines at once.
 var concurrent = regexp.MustCompile(`\bmay be (called|used)( at once| by (several (goroutines|runs)|any))\b`)
 
-// TestRaceList wants the race detector for each package with tests that starts goroutines, or whose comments promise that
-// several may use it at once. -update rewrites the list.
+// TestRaceList wants the race detector for each package with tests that starts goroutines, or whose comments
+// promise that several may use it at once. -update rewrites the list.
 func TestRaceList(t *testing.T) {
 	t.Parallel()
 	tested, listed := map[string]bool{}, map[string]bool{}

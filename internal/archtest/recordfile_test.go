@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// ownFiles are the packages in which files of records are opened, with the files in which something else is: what a user
-// named, or what the system or git keeps. All else goes through disk.Open, which follows no link and
-// never waits for another process.
+// ownFiles are the packages in which files of records are opened, with the files in which something else is:
+// what a user named, or what the system or git keeps. All else goes through disk.Open, which follows no link
+// and never waits for another process.
 var ownFiles = map[string][]string{
 	"persistence/dirstore": {},
 	"persistence":          {},

@@ -19,8 +19,8 @@ import (
 // kindsFile is the one file that spells the kinds of event: a name with a typing error is then found by the compiler.
 const kindsFile = "fsm/events.go"
 
-// homonyms are kinds whose word means something else, too: a key of a loop file, an end of a run, a command of git. They are
-// looked for only where an expression stands for the kind of something.
+// homonyms are kinds whose word means something else, too: a key of a loop file, an end of a run, a command of
+// git. They are looked for only where an expression stands for the kind of something.
 var homonyms = []string{
 	"action_output", "budget_exceeded", "checkpoint", "cycle_detected", "evaluate", "host_budget_exceeded", "host_pressure",
 	"host_pressure_abort", "infra_retry", "note", "route", "stall_detected", "warning", "worktree",
@@ -215,8 +215,8 @@ func f(e fsm.Event, kind string) {
 	}
 }
 
-// TestOneUpdateFlag: -update rewrites every file that holds what tests expect, by way of one package, so that "make golden"
-// misses none.
+// TestOneUpdateFlag: -update rewrites every file that holds what tests expect, by way of one package, so that
+// "make golden" misses none.
 func TestOneUpdateFlag(t *testing.T) {
 	t.Parallel()
 	const home = "internal/testenv/golden.go"
@@ -248,7 +248,8 @@ func TestOneUpdateFlag(t *testing.T) {
 	}
 }
 
-// TestSkips wants every test that is skipped to say what it needs by package testenv, which does not skip where CI is set.
+// TestSkips wants every test that is skipped to say what it needs by package testenv, which does not skip where
+// CI is set.
 func TestSkips(t *testing.T) {
 	t.Parallel()
 	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
@@ -265,8 +266,8 @@ func TestSkips(t *testing.T) {
 	}
 }
 
-// TestSleeps: at most ten lines of the tests sleep for a time. The others wait for what happens, or have the clock of testing/synctest
-// pass.
+// TestSleeps: at most ten lines of the tests sleep for a time. The others wait for what happens, or have the
+// clock of testing/synctest pass.
 func TestSleeps(t *testing.T) {
 	t.Parallel()
 	const most = 10
@@ -349,8 +350,8 @@ func skips(f *ast.File) (found []token.Pos) {
 	return found
 }
 
-// lineTakers are the functions that write each text among their arguments as one line. An error that is an argument itself is joined to one
-// line; its text would show line ends as \n.
+// lineTakers are the functions that write each text among their arguments as one line. An error that is an
+// argument itself is joined to one line; its text would show line ends as \n.
 var lineTakers = []string{"Say", "say", "refuse", "Refuse", "misuse", "Misuse", "textf", "failure", "failureOf"}
 
 // TestErrorsAreArguments wants an error, and not its text, where a message has it as one of its values.

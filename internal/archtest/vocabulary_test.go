@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// vocabulary are wordings that docs/glossary.md replaces, and what is said instead. One is entered here when it is gone everywhere.
+// vocabulary are wordings that docs/glossary.md replaces, and what is said instead. One is entered here when it
+// is gone everywhere.
 var vocabulary = []struct{ not, instead string }{
 	{`\bsays whether\b`, "reports whether"},
 	{`\bgone on with\b`, "resumed"},
@@ -74,7 +75,8 @@ func TestVocabulary(t *testing.T) {
 	}
 }
 
-// literalOf returns the longest text that is in whatever a pattern matches. Looking for it first spares most searches for patterns.
+// literalOf returns the longest text that is in whatever a pattern matches. Looking for it first spares most
+// searches for patterns.
 func literalOf(t *testing.T, pattern string) (longest string) {
 	t.Helper()
 	parsed, err := syntax.Parse(pattern, syntax.Perl)

@@ -11,7 +11,8 @@ import (
 
 var citedFunction = regexp.MustCompile("`([a-z]+\\.(?:[A-Za-z]+\\.)?[A-Za-z]+)`")
 
-// TestWalk: the functions that the walks from run to the disk and from there to status name exist, with their packages and receivers.
+// TestWalk: the functions that the walks from run to the disk and from there to status name exist, with their
+// packages and receivers.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	there := map[string]bool{}

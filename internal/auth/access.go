@@ -12,8 +12,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Role is what a user may do, or what an address asks for. Each role may do what those before it may. The zero value allows nothing: an
-// address with it is for no user.
+// A Role is what a user may do, or what an address asks for. Each role may do what those before it may. The
+// zero value allows nothing: an address with it is for no user.
 type Role int
 
 // The roles, least first.
@@ -66,7 +66,8 @@ func Same(given, wanted string) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && wanted != ""
 }
 
-// CookieOf returns what a browser keeps in the place of a token: it changes with the token, which cannot be found from it.
+// CookieOf returns what a browser keeps in the place of a token: it changes with the token, which cannot be
+// found from it.
 func CookieOf(token string) string {
 	m := hmac.New(sha256.New, []byte(token))
 	m.Write([]byte("loops serve: session"))

@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// mostKept is how many keys an allowance remembers. Where there are more, those that have all of theirs are forgotten, then any.
+// mostKept is how many keys an allowance remembers. Where there are more, those that have all of theirs are
+// forgotten, then any.
 const mostKept = 10_000
 
-// An Allowance lets each key do so much at once, and then so much in a time. It may be used by several goroutines at once.
+// An Allowance lets each key do so much at once, and then so much in a time. It may be used by several
+// goroutines at once.
 type Allowance struct {
 	Burst int           // at once
 	Every time.Duration // in which one more is let

@@ -4,6 +4,7 @@
 //
 // # OpenID
 //
-// A [Provider] signs users in at a provider of OpenID Connect: the code flow with PKCE, a state that is bound to one browser, and a nonce. It
-// answers no request and draws no page. It is the one package that imports go-oidc.
+// A [Provider] signs users in at a provider of OpenID Connect: the code flow with PKCE, a state that is bound
+// to one browser, and a nonce. It answers no request and draws no page. It is the one package that imports
+// go-oidc.
 package auth

@@ -50,7 +50,8 @@ type attempt struct {
 	begun                                  time.Time
 }
 
-// NewProvider returns a provider. It is asked for its keys and addresses when the first user signs in, so a server starts while it is away.
+// NewProvider returns a provider. It is asked for its keys and addresses when the first user signs in, so a
+// server starts while it is away.
 func NewProvider(s ProviderSettings) (*Provider, error) {
 	u, err := url.Parse(s.Issuer)
 	switch {
@@ -83,8 +84,8 @@ func (p *Provider) Host() string {
 	return u.Host
 }
 
-// Begin returns the address to which a browser is sent, and a word for a cookie, without which Finish takes no answer. The provider sends the
-// browser back to redirect; to is where the user wants to be then.
+// Begin returns the address to which a browser is sent, and a word for a cookie, without which Finish takes no
+// answer. The provider sends the browser back to redirect; to is where the user wants to be then.
 func (p *Provider) Begin(ctx context.Context, redirect, to string) (address, browser string, err error) {
 	provider, err := p.provider(ctx)
 	if err != nil {
@@ -106,8 +107,8 @@ func (p *Provider) Begin(ctx context.Context, redirect, to string) (address, bro
 	return p.config(provider, redirect).AuthCodeURL(state, oidc.Nonce(a.nonce), oauth2.S256ChallengeOption(a.verifier)), a.browser, nil
 }
 
-// Finish takes what the provider had the browser say, with the word of Begin that the browser keeps, and returns the user, and where they
-// wanted to be. An answer is taken once.
+// Finish takes what the provider had the browser say, with the word of Begin that the browser keeps, and
+// returns the user, and where they wanted to be. An answer is taken once.
 func (p *Provider) Finish(ctx context.Context, browser string, answer url.Values) (user User, to string, err error) {
 	a := p.take(answer.Get("state"), browser)
 	if a == nil {

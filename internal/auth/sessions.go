@@ -12,8 +12,8 @@ const (
 	mostOpen    = 10_000
 )
 
-// Sessions are those of users who have signed in, by words that their browsers keep. They are in memory only: when the server ends, all do.
-// They may be used by several goroutines at once.
+// Sessions are those of users who have signed in, by words that their browsers keep. They are in memory only:
+// when the server ends, all do. They may be used by several goroutines at once.
 type Sessions struct {
 	mu   sync.Mutex
 	open map[string]*session // guarded by mu

@@ -39,8 +39,8 @@ type Running struct {
 // URL is the address with the token.
 func (r Running) URL() string { return r.Address + "?token=" + url.QueryEscape(r.Token) }
 
-// KeepToken returns the token of a server at an address and keeps it in a file of a folder. An error says why it is in no file; the token holds
-// all the same. The caller ends it with [Token.Close].
+// KeepToken returns the token of a server at an address and keeps it in a file of a folder. An error says why
+// it is in no file; the token holds all the same. The caller ends it with [Token.Close].
 func KeepToken(dir, address, word string) (*Token, error) {
 	t := &Token{word: word}
 	if dir == "" {
@@ -108,7 +108,8 @@ func readRunning(path string) (r Running, err error) {
 	return r, err
 }
 
-// RunningServers returns the servers of this user that are running, by their addresses. What servers that were killed left is removed.
+// RunningServers returns the servers of this user that are running, by their addresses. What servers that were
+// killed left is removed.
 func RunningServers(dir string) ([]Running, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil {
@@ -129,7 +130,8 @@ func RunningServers(dir string) ([]Running, error) {
 	return all, nil
 }
 
-// Rotate gives a running server another token, and returns it. Who had the one before is let in no more, from the next request on.
+// Rotate gives a running server another token, and returns it. Who had the one before is let in no more, from
+// the next request on.
 func (r Running) Rotate() (Running, error) {
 	r.Token = NewWord()
 	text, err := json.Marshal(r)
@@ -139,7 +141,8 @@ func (r Running) Rotate() (Running, error) {
 	return r, err
 }
 
-// Tokens returns the running servers, or the one at an address, which "" does not name. With rotate it replaces the token of that one.
+// Tokens returns the running servers, or the one at an address, which "" does not name. With rotate it replaces
+// the token of that one.
 func Tokens(dir, address string, rotate bool) ([]Running, error) {
 	all, err := RunningServers(dir)
 	if err != nil {

@@ -36,8 +36,9 @@ type Users struct {
 	said  string     // guarded by mu: what say got last
 }
 
-// OpenUsers reads a file of users. It is refused where others may change it, and where no user is in it. say gets what is wrong in it, now and
-// after each change, and that nothing is wrong any more; nil = it is not called.
+// OpenUsers reads a file of users. It is refused where others may change it, and where no user is in it. say
+// gets what is wrong in it, now and after each change, and that nothing is wrong any more; nil = it is not
+// called.
 func OpenUsers(path string, say func(string)) (*Users, error) {
 	u := &Users{path: path}
 	all, bad, err := readUsers(path)
@@ -94,8 +95,8 @@ func (u *Users) tell(bad []error) {
 	}
 }
 
-// readUsers returns the users of a file, and for each line that is wrong an error with its number. Who is in two lines is left out: it is not
-// known which of them holds. err is why nothing of the file counts.
+// readUsers returns the users of a file, and for each line that is wrong an error with its number. Who is in
+// two lines is left out: it is not known which of them holds. err is why nothing of the file counts.
 func readUsers(path string) (all []entry, bad []error, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -189,7 +190,8 @@ var absentHash = sync.OnceValue(func() string {
 	return h
 })
 
-// Listed returns the users of a file, in its order, and what is wrong in it: of a line that is wrong the user is left out.
+// Listed returns the users of a file, in its order, and what is wrong in it: of a line that is wrong the user
+// is left out.
 func Listed(path string) ([]User, error) {
 	all, bad, err := readUsers(path)
 	var users []User
@@ -199,8 +201,9 @@ func Listed(path string) ([]User, error) {
 	return users, errors.Join(append(bad, err)...)
 }
 
-// SetUser adds a user to a file, or changes them; an empty password leaves theirs, and a role of [NoRole] their role. The file is made with mode 0600
-// if need be, and is there whole at each moment; other lines stay as they are.
+// SetUser adds a user to a file, or changes them; an empty password leaves theirs, and a role of [NoRole] their
+// role. The file is made with mode 0600 if need be, and is there whole at each moment; other lines stay as they
+// are.
 func SetUser(path, name, password string, role Role) error {
 	if err := CheckName(name); err != nil {
 		return err

@@ -106,8 +106,8 @@ func wordFolder(l *project.Library, word string) string {
 // mostEntries is how many files and folders are looked at below a folder.
 const mostEntries = 200_000
 
-// folderFiles returns the YAML files below a folder that may be loops, and those that are not. The root of a disk is refused, and so is a folder
-// with more than most files and folders below it.
+// folderFiles returns the YAML files below a folder that may be loops, and those that are not. The root of a
+// disk is refused, and so is a folder with more than most files and folders below it.
 func folderFiles(p *project.Project, root string, most int) (files []File, others []string, err error) {
 	const todo = "name the folder that the loops are in, such as "
 	if filepath.Dir(root) == root {

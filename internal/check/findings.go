@@ -36,12 +36,14 @@ func (c File) Valid(strict bool) bool {
 
 // Findings are what validate found out about all of them.
 type Findings struct {
-	Files    []File
-	Project  []File        // files of the project that no loop starts with
-	problems []fsm.Problem // of all files, sorted, each once: what is in a library is found by every loop that imports it
-	others   []string      // files that were passed over, as they define no loop
+	Files   []File
+	Project []File // files of the project that no loop starts with
+	// of all files, sorted, each once: what is in a library is found by every loop that imports it
+	problems []fsm.Problem
+	others   []string // files that were passed over, as they define no loop
 	Strict   bool
-	explain  func(err error) (text string, missing bool) // why a file was not checked, for a user, and whether it is missing
+	// why a file was not checked, for a user, and whether it is missing
+	explain func(err error) (text string, missing bool)
 }
 
 // New sums up what was found out about files, and about those around them; explain returns why one was not checked, and

@@ -15,8 +15,8 @@ import (
 // EnvActionTypes is the environment variable with further action types, as action_types of a file has them.
 const EnvActionTypes = "LOOPS_ACTION_TYPES"
 
-// An ActionType is an action type that loops of the project may use besides those of the language. It is given to a program,
-// or to an agent host if the name of one is all it says.
+// An ActionType is an action type that loops of the project may use besides those of the language. It is given
+// to a program, or to an agent host if the name of one is all it says.
 type ActionType struct {
 	Name string
 	By   []string // a program with its arguments, or the name of a host

@@ -1,10 +1,11 @@
-// Package config reads what people declare about loops: in .loops/config.yaml about a project, and in a file of their own
-// about all of theirs.
+// Package config reads what people declare about loops: in .loops/config.yaml about a project, and in a file of
+// their own about all of theirs.
 //
 // # Signatures
 //
-// [Sign] signs definitions of loops with ed25519 and [Signature.Verify] verifies, so that a worker can run a definition that is not in its own
-// checkout. A signature says that the owner of the key lets workers run the definition, with any input; who submits it is another matter.
+// [Sign] signs definitions of loops with ed25519 and [Signature.Verify] verifies, so that a worker can run a
+// definition that is not in its own checkout. A signature says that the owner of the key lets workers run the
+// definition, with any input; who submits it is another matter.
 package config
 
 import (
@@ -50,7 +51,8 @@ type Config struct {
 	Durability  string // as persistence.ParseDurability reads it
 	Budget      Budget
 
-	PermanentFailures string // where those lead that no on_error takes: PermanentStop or PermanentVerdict; "" = PermanentStop
+	// where those lead that no on_error takes: PermanentStop or PermanentVerdict; "" = PermanentStop
+	PermanentFailures string
 
 	QueueTimeout time.Duration  // how long run --queue waits; 0 = the default of the command
 	Limits       map[string]int // of submitted runs, by key, queue:NAME and label:NAME; see dispatch.limits
@@ -70,9 +72,11 @@ type Config struct {
 	Hosts        []*agent.CLI                 // in the order of the files
 	ActionTypes  []ActionType                 // in the order of the files, those of the environment last
 
-	Thresholds map[string]int64 // readiness_threshold and outcome_threshold of little-loops' confidence gate, as far as its file has them
+	// readiness_threshold and outcome_threshold of little-loops' confidence gate, as far as its file has them
+	Thresholds map[string]int64
 
-	// At says where each setting is, by its Key.Name; hosts as hosts.NAME, action types as action_types.NAME, and each of Notify as notify.N, from 0.
+	// At says where each setting is, by its Key.Name; hosts as hosts.NAME, action types as action_types.NAME,
+	// and each of Notify as notify.N, from 0.
 	At map[string]Place
 	// Warnings are what is wrong with files that loops may do without.
 	Warnings Problems

@@ -12,8 +12,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestParse reads testdata/*.yaml; those called user... are files of a person. What comes out is in the .out beside each:
-// every mistake, and what could be made out all the same.
+// TestParse reads testdata/*.yaml; those called user... are files of a person. What comes out is in the .out
+// beside each: every mistake, and what could be made out all the same.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.yaml")

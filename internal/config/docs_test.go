@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The page of settings has an example that sets every key, a table of all with their defaults, and all that is known of.
+// The page of settings has an example that sets every key, a table of all with their defaults, and all that is
+// known of.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../docs/config.md")

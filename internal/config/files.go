@@ -11,7 +11,8 @@ import (
 
 // Files say how the files of submitted runs get to workers.
 type Files struct {
-	Mode    string   // persistence.FilesPinned, FilesGit or FilesShared; "" = pinned in the folder of a project, git elsewhere
+	// persistence.FilesPinned, FilesGit or FilesShared; "" = pinned in the folder of a project, git elsewhere
+	Mode    string
 	Remote  string   // the address of a repository of git
 	Branch  string   // where runs begin that name no commit; "" = the HEAD of the remote
 	Include []string // patterns of ignored files that travel too

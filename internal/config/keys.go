@@ -9,8 +9,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// A Key is one setting of the files. The decoder, loops config show, the JSON Schema and the test of docs/config.md read
-// the same list of them.
+// A Key is one setting of the files. The decoder, loops config show, the JSON Schema and the test of
+// docs/config.md read the same list of them.
 type Key struct {
 	Name    string   // with the sections it is in: queue.timeout
 	Means   string   // for a person, one sentence or two

@@ -27,7 +27,8 @@ type Layers struct {
 	Home string // of the person, for paths that begin with ~; "" = not known
 }
 
-// UserFile returns where the file of a person is: in $XDG_CONFIG_HOME, else in .config at home. "" where neither is known.
+// UserFile returns where the file of a person is: in $XDG_CONFIG_HOME, else in .config at home. "" where
+// neither is known.
 func UserFile(getenv func(string) (string, bool)) string {
 	// What is not absolute is to be ignored, as the specification has it.
 	if dir, _ := getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
@@ -39,8 +40,8 @@ func UserFile(getenv func(string) (string, bool)) string {
 	return ""
 }
 
-// StateDir returns the folder where this machine has what is of a user and of no project, of one kind: in $XDG_STATE_HOME, else in .local/state at
-// home. "" where neither is known.
+// StateDir returns the folder where this machine has what is of a user and of no project, of one kind: in
+// $XDG_STATE_HOME, else in .local/state at home. "" where neither is known.
 func StateDir(getenv func(string) (string, bool), kind string) string {
 	if dir, _ := getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "loops", kind)
@@ -59,8 +60,8 @@ type layer struct {
 	home string
 }
 
-// Load reads the files; one that does not exist says nothing. The error is Problems; the Config is then what can be made
-// out all the same.
+// Load reads the files; one that does not exist says nothing. The error is Problems; the Config is then what
+// can be made out all the same.
 func (l Layers) Load() (*Config, error) {
 	c := &Config{}
 	var all Problems
@@ -129,8 +130,8 @@ func (l layer) parse(data []byte, c *Config) Problems {
 	return d.problems
 }
 
-// store reads where runs are recorded. A database holds the runs of one project, so the file of a person may only name one
-// that is another in each of them.
+// store reads where runs are recorded. A database holds the runs of one project, so the file of a person may
+// only name one that is another in each of them.
 func (d *decoder) store(n *yaml.Node, c *Config) {
 	before := len(d.problems)
 	v := d.text(n, "store")
@@ -151,7 +152,8 @@ func (d *decoder) store(n *yaml.Node, c *Config) {
 			return
 		}
 	default:
-		d.say(n, "store is dir, sqlite:PATH or postgres://USER@HOST/NAME") // not what it is: there can be a password in it
+		// not what it is: there can be a password in it
+		d.say(n, "store is dir, sqlite:PATH or postgres://USER@HOST/NAME")
 		return
 	}
 	c.Store = v

@@ -7,8 +7,8 @@ type NotifyKind struct {
 	Unasked bool   // it is on where on is empty
 }
 
-// NotifyEscalated is the kind of an event about a question that is escalated. It is sent to the targets that the question names, whatever
-// their On and Loops are, and to no others.
+// NotifyEscalated is the kind of an event about a question that is escalated. It is sent to the targets that
+// the question names, whatever their On and Loops are, and to no others.
 const NotifyEscalated = "escalated"
 
 // NotifyKinds are all there are, in the order of the documentation.

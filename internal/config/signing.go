@@ -26,8 +26,9 @@ const header = "loops definition v1"
 // SignatureExtension is what the name of the file of a signature has behind that of its loop.
 const SignatureExtension = ".sig"
 
-// NewKey makes a private key in a file, which only its owner can read, and returns the public key as text. It replaces no file: the error is
-// fs.ErrExist then. The file is PKCS #8 in PEM, as openssl genpkey -algorithm ed25519 writes it.
+// NewKey makes a private key in a file, which only its owner can read, and returns the public key as text. It
+// replaces no file: the error is fs.ErrExist then. The file is PKCS #8 in PEM, as openssl genpkey -algorithm
+// ed25519 writes it.
 func NewKey(path string) (public string, err error) {
 	key, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -25,8 +25,9 @@ type Webhook struct {
 	Signal string // the name of an event that is sent
 	Data   string // with it, a program of jq; "" = all that came
 
-	Answer   string // a program of jq whose value is the choice that answers a question
-	Question string // of that, a program of jq whose value is its address; "" = the one question that the run has asked in all
+	Answer string // a program of jq whose value is the choice that answers a question
+	// of that, a program of jq whose value is its address; "" = the one question that the run has asked in all
+	Question string
 
 	To string // the run, or the loop whose newest run, that gets it; with a dot at its beginning a program of jq
 }
@@ -34,7 +35,8 @@ type Webhook struct {
 // The forms of signatures.
 const (
 	WebhookGitHub = "github" // X-Hub-Signature-256, X-GitHub-Event, X-GitHub-Delivery
-	WebhookLoops  = "loops"  // X-Loops-Signature, with the time, X-Loops-Event, X-Loops-Delivery: as loops itself sends webhooks
+	// X-Loops-Signature, with the time, X-Loops-Event, X-Loops-Delivery: as loops itself sends webhooks
+	WebhookLoops = "loops"
 )
 
 var webhookName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`) })

@@ -55,7 +55,8 @@ func (d *drawing) lines(i int) []string {
 	return nil
 }
 
-// A net is what one line joins in the channel between two layers: one item on one side, all it is joined to on the other.
+// A net is what one line joins in the channel between two layers: one item on one side, all it is joined to on
+// the other.
 type net struct {
 	upper, lower []int // columns
 	up           bool

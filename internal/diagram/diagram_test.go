@@ -273,7 +273,8 @@ func TestPicturesHaveNoBlocks(t *testing.T) {
 	}
 }
 
-// TestTones: the states of a run have the colours of how they came out last, and one that is a failure is never a success.
+// TestTones: the states of a run have the colours of how they came out last, and one that is a failure is never
+// a success.
 func TestTones(t *testing.T) {
 	t.Parallel()
 	g := load(t, "testdata/fix.yaml")

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// HTML returns a page with the graph, what its colours mean and a table of the states. It needs nothing else: it runs no
-// script and loads nothing, and its policy says so to the browser.
+// HTML returns a page with the graph, what its colours mean and a table of the states. It needs nothing else:
+// it runs no script and loads nothing, and its policy says so to the browser.
 func (g *Graph) HTML() string {
 	var b strings.Builder
 	heading := html.EscapeString(g.heading())

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// A drawing is a graph in layers, top to bottom. Nodes are in the even layers, the labels of edges in the odd ones between.
-// Edges that come to one node from farther away share a trunk to it: an item in each layer they pass.
+// A drawing is a graph in layers, top to bottom. Nodes are in the even layers, the labels of edges in the odd
+// ones between. Edges that come to one node from farther away share a trunk to it: an item in each layer they
+// pass.
 type drawing struct {
 	g      *Graph
 	items  []item

@@ -40,8 +40,8 @@ const svgStyle = `.loop-graph text{font:13px ui-monospace,Menlo,Consolas,monospa
 // SVG draws the graph as a picture that needs nothing else: no font, no script, no other file.
 func (g *Graph) SVG() string { return g.drawn(true) }
 
-// Picture draws the graph as SVG for a page that brings the style of the classes in it: there is none in the picture itself, which a page
-// with a strict policy refuses.
+// Picture draws the graph as SVG for a page that brings the style of the classes in it: there is none in the
+// picture itself, which a page with a strict policy refuses.
 func (g *Graph) Picture() string { return g.drawn(false) }
 
 func (g *Graph) drawn(styled bool) string {
@@ -166,8 +166,8 @@ func (d *drawing) svgLink(b *strings.Builder, l link, labels [][]string, tops, h
 	fmt.Fprintf(b, "<path%s d=\"%s\"%s/>\n", class, path, arrow)
 }
 
-// carries reports whether an edge of a link was taken, and whether all of them are exceptions. Between a label and a trunk it is the
-// edge of the label that counts.
+// carries reports whether an edge of a link was taken, and whether all of them are exceptions. Between a label
+// and a trunk it is the edge of the label that counts.
 func (d *drawing) carries(l link) (taken, exception bool) {
 	var edges []int
 	for _, i := range []int{l.upper, l.lower} {

@@ -12,8 +12,9 @@ import (
 // besidePrefix begins the names of files that become others when they are whole.
 const besidePrefix = ".loops-"
 
-// CreateBeside makes a file beside the one at path that it is to become: renamed when it is whole, or else removed. Its lock
-// says that a live process writes it. What commands that were killed left in the folder is removed.
+// CreateBeside makes a file beside the one at path that it is to become: renamed when it is whole, or else
+// removed. Its lock says that a live process writes it. What commands that were killed left in the folder is
+// removed.
 func CreateBeside(path string) (*os.File, error) {
 	folder := filepath.Dir(path)
 	TidyBeside(folder)
@@ -82,7 +83,8 @@ func LinkNew(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// WriteWhole writes the file at path, which is there whole or not at all. A pipe or a device that is there is written to and not replaced.
+// WriteWhole writes the file at path, which is there whole or not at all. A pipe or a device that is there is
+// written to and not replaced.
 func WriteWhole(path string, write func(io.Writer) error) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		if info.IsDir() {

@@ -1,6 +1,6 @@
-// Package disk is how files of records are opened, locked, made durable, moved and removed: a file is a regular file, under
-// that very name, and for its user alone. A link is not followed, and no process waits at a named pipe. Errors name the path.
-// Functions may be called by any goroutine at once.
+// Package disk is how files of records are opened, locked, made durable, moved and removed: a file is a regular
+// file, under that very name, and for its user alone. A link is not followed, and no process waits at a named
+// pipe. Errors name the path. Functions may be called by any goroutine at once.
 package disk
 
 import (
@@ -104,8 +104,8 @@ func ReadStamped(path string) (b []byte, s Stamp, err error) {
 	return b, s, err
 }
 
-// ReadLock reads a lock file, as [Read] does, and reports whether a live process holds flock on it, as [Held] does. With heldOnly a file
-// that no process holds is not read, and b is nil.
+// ReadLock reads a lock file, as [Read] does, and reports whether a live process holds flock on it, as [Held]
+// does. With heldOnly a file that no process holds is not read, and b is nil.
 func ReadLock(path string, heldOnly bool) (b []byte, held bool, err error) {
 	var st syscall.Stat_t
 	probe := probeToo
@@ -124,8 +124,9 @@ const (
 	probeFirst         // and reads the file if it is held
 )
 
-// readAll reads a file, and reports whether its flock is held if it is to probe that. A list of runs reads thousands of files, and
-// each call of the system counts there: the package os would ask for every one whether it can be waited for.
+// readAll reads a file, and reports whether its flock is held if it is to probe that. A list of runs reads
+// thousands of files, and each call of the system counts there: the package os would ask for every one whether
+// it can be waited for.
 func readAll(path string, st *syscall.Stat_t, probe probing) (b []byte, held bool, err error) {
 	fd, err := openRaw(path, st)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -247,8 +248,8 @@ func MakeFolder(loops, path string) error {
 	return MkdirAll(path, FolderMode)
 }
 
-// MakeWork makes the working folder of a run in the folder of them all, unless it is there. It lies there: a link in its
-// place, which could lead anywhere, is an error.
+// MakeWork makes the working folder of a run in the folder of them all, unless it is there. It lies there: a
+// link in its place, which could lead anywhere, is an error.
 func MakeWork(runs, path string) error {
 	if err := RealFolder(path); err != nil {
 		return err

@@ -11,10 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Files and folders that root makes in a folder of another user belong to that user: root may send a command to a run, or carry one, in
-// a user's project (sudo, a service, a container with a mounted project), and the user's runner must be able to read what it left. The
-// functions below do as those of the package os, and give what they made to the owner of the folder that it is in. What was there
-// keeps its owner: a user could have put a file of root in its place. For other users than root they are those of os.
+// Files and folders that root makes in a folder of another user belong to that user: root may send a command to
+// a run, or carry one, in a user's project (sudo, a service, a container with a mounted project), and the
+// user's runner must be able to read what it left. The functions below do as those of the package os, and give
+// what they made to the owner of the folder that it is in. What was there keeps its owner: a user could have
+// put a file of root in its place. For other users than root they are those of os.
 
 // OpenFile is [os.OpenFile].
 func OpenFile(path string, flag int, mode fs.FileMode) (*os.File, error) {
@@ -113,8 +114,8 @@ func CreateAt(dir int, name string, flag int) (fd int, err error) {
 	return unix.Openat(dir, name, flag|unix.O_CREAT, uint32(FileMode))
 }
 
-// give makes the owner of a folder that of a file that root made in it. Where the file system does not let root do that, the file stays
-// root's, and who sends a command looks whether it can be read.
+// give makes the owner of a folder that of a file that root made in it. Where the file system does not let root
+// do that, the file stays root's, and who sends a command looks whether it can be read.
 func give(f *os.File, folder string) {
 	of, err := os.Stat(folder)
 	if err != nil {
@@ -146,8 +147,8 @@ func ownerOf(st fs.FileInfo) (uid, gid int, ok bool) {
 	return int(sys.Uid), int(sys.Gid), true
 }
 
-// Reads reports whether the user uid can read a file by its owner and its mode. The groups of that user are not known: a file that only a
-// group can read counts as one that cannot be read.
+// Reads reports whether the user uid can read a file by its owner and its mode. The groups of that user are not
+// known: a file that only a group can read counts as one that cannot be read.
 func Reads(st fs.FileInfo, uid int) bool {
 	of, _, ok := ownerOf(st)
 	return !ok || uid == 0 || of == uid && st.Mode().Perm()&0o400 != 0 || of != uid && st.Mode().Perm()&0o004 != 0

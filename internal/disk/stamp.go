@@ -38,8 +38,8 @@ func FolderStamp(path string) (s Stamp, ok bool) {
 // inWrite is how long a writer of this program may take, however busy the machine is, before its file is whole.
 const inWrite = time.Second
 
-// Whole reports that what was read of a file with this stamp is not in the middle of a write: the file has the same stamp now, and
-// has had it for a second. So if it is damaged, another look finds the same.
+// Whole reports that what was read of a file with this stamp is not in the middle of a write: the file has the
+// same stamp now, and has had it for a second. So if it is damaged, another look finds the same.
 func (s Stamp) Whole(path string) bool {
 	now, _, ok := StampOf(path)
 	return ok && now == s && s.Rested()

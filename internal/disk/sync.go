@@ -59,6 +59,6 @@ func SyncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// SyncFileSystem makes everything on the file system of a folder durable, where the system can do that. It is for what other
-// programs wrote.
+// SyncFileSystem makes everything on the file system of a folder durable, where the system can do that. It is
+// for what other programs wrote.
 func SyncFileSystem(dir string) error { return syncFS(dir) }

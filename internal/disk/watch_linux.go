@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watch returns a channel that is closed once one of these files is removed, replaced, or closed by a process that had it open for
-// writing, as it is when the process dies; and stop, which ends the watch and all that it holds. A process that only
-// reads a file, or probes its lock, does not close the channel. The channel is nil where the system cannot watch: a
-// file is not there, or the user has too many watches. A process that dies closes a file a moment before its flock is
-// free.
+// Watch returns a channel that is closed once one of these files is removed, replaced, or closed by a process
+// that had it open for writing, as it is when the process dies; and stop, which ends the watch and all that it
+// holds. A process that only reads a file, or probes its lock, does not close the channel. The channel is nil
+// where the system cannot watch: a file is not there, or the user has too many watches. A process that dies
+// closes a file a moment before its flock is free.
 func Watch(paths ...string) (changed <-chan struct{}, stop func()) {
 	none := func() {}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)

@@ -10,7 +10,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// BenchmarkTenThousandFiles measures a work tree, a checkpoint after ten changes with its push, one without a change, and a takeover.
+// BenchmarkTenThousandFiles measures a work tree, a checkpoint after ten changes with its push, one without a
+// change, and a takeover.
 func BenchmarkTenThousandFiles(b *testing.B) {
 	testenv.Command(b, "git")
 	git := Command(environ(), 0)

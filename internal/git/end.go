@@ -28,9 +28,9 @@ type TreeReport struct {
 	Why    string    // it was kept although that was not asked for; "" = it was, or it is gone
 }
 
-// End does what is to become of the tree of a run that has finished. Nothing that was not committed is lost unless
-// how is Discard. An End that was killed is finished by another. With an error the tree is kept. merged is what became of the merge
-// where how is Merge; nil = the run did not succeed, so that none was made.
+// End does what is to become of the tree of a run that has finished. Nothing that was not committed is lost
+// unless how is Discard. An End that was killed is finished by another. With an error the tree is kept. merged
+// is what became of the merge where how is Merge; nil = the run did not succeed, so that none was made.
 func (h *Hold) End(ctx context.Context, git Run, how string, merged *MergeReport) (r TreeReport, err error) {
 	if r.State, err = h.State(ctx, git); err != nil {
 		return r, err
@@ -146,8 +146,8 @@ func (h *Hold) remove(ctx context.Context, git Run, tip string, discard bool) (k
 	return h.finish(context.WithoutCancel(ctx), git)
 }
 
-// finish finishes a removal, if there is one to be finished. A tree in which something was changed since it was found empty
-// is kept: who was to remove it may have been killed, and a user have worked in it for hours.
+// finish finishes a removal, if there is one to be finished. A tree in which something was changed since it was
+// found empty is kept: who was to remove it may have been killed, and a user have worked in it for hours.
 func (t Tree) finish(ctx context.Context, git Run) (kept bool, err error) {
 	b, err := os.ReadFile(t.going())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -204,8 +204,8 @@ func (r removal) changed(ctx context.Context, git Run) (bool, error) {
 	return false, nil
 }
 
-// Unfinished returns the trees of a project that no process uses and whose run has not said that it leaves them, after it
-// has finished the removals that were cut short. Their holder is to release them.
+// Unfinished returns the trees of a project that no process uses and whose run has not said that it leaves
+// them, after it has finished the removals that were cut short. Their holder is to release them.
 func Unfinished(ctx context.Context, git Run, project string) (left []*Hold, runs []string, err error) {
 	entries, err := os.ReadDir(filepath.Join(project, TreesFolder))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// foreign are the variables by which git passes its repository on to what it starts. A hook has them, and loops in a hook:
-// with them, git in a work tree would work on the repository around it.
+// foreign are the variables by which git passes its repository on to what it starts. A hook has them, and loops
+// in a hook: with them, git in a work tree would work on the repository around it.
 var foreign = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE", "GIT_REPLACE_REF_BASE", "GIT_NO_REPLACE_OBJECTS",
@@ -40,8 +40,9 @@ func Below(env []string, dir string) string {
 // unsigned are settings under which git asks no program for a signature: that program may ask a person, for ever.
 var unsigned = []string{"commit.gpgSign", "tag.gpgSign", "push.gpgSign"}
 
-// Settings returns the variables of git that the program itself starts, as name and value: it asks for no password, opens no editor and signs
-// nothing, and the bash that starts it reads no file first, prints nothing of its own, and is set as ever. They are added to env, which may have settings for git already.
+// Settings returns the variables of git that the program itself starts, as name and value: it asks for no
+// password, opens no editor and signs nothing, and the bash that starts it reads no file first, prints nothing
+// of its own, and is set as ever. They are added to env, which may have settings for git already.
 func Settings(env []string) (vars [][2]string) {
 	n := 0
 	for _, kv := range env {

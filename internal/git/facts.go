@@ -26,8 +26,8 @@ func Head(ctx context.Context, git Run, dir, branch string) (sha, name string, e
 	return sha, name, nil
 }
 
-// Changes returns what git prints of what is not committed in the repository of dir: the names of files that it does not track, and the
-// differences in those that it does.
+// Changes returns what git prints of what is not committed in the repository of dir: the names of files that it
+// does not track, and the differences in those that it does.
 func Changes(ctx context.Context, git Run, dir string) (string, error) {
 	status, err := git(ctx, dir, "status", "--porcelain")
 	if err != nil || !changesTracked(status) {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// RunEnv runs git in a directory with further variables in its environment, and returns what it printed on standard output, without the last
-// line end. What git refused is a *GitError, and ErrNoGit means that there is none. It may be called by
-// several goroutines at once.
+// RunEnv runs git in a directory with further variables in its environment, and returns what it printed on
+// standard output, without the last line end. What git refused is a *Error, and ErrNoGit means that there is
+// none. It may be called by several goroutines at once.
 type RunEnv func(ctx context.Context, dir string, env []string, args ...string) (string, error)
 
-// Command returns a Git that starts the program git with an environment, as [Settings] says. A command that takes longer than limit
-// is ended; 0 = it may take as long as it likes. The commands have no terminal.
+// Command returns a Git that starts the program git with an environment, as [Settings] says. A command that
+// takes longer than limit is ended; 0 = it may take as long as it likes. The commands have no terminal.
 func Command(env []string, limit time.Duration) RunEnv {
 	base := Untied(env)
 	for _, v := range Settings(base) {
@@ -42,11 +42,11 @@ func Command(env []string, limit time.Duration) RunEnv {
 		case around.Err() != nil:
 			return "", context.Cause(around)
 		case ctx.Err() != nil:
-			return "", &GitError{Command: command(args), Code: -1, Text: TooLong("git "+command(args), limit, text(said.String()))}
+			return "", &Error{Command: command(args), Code: -1, Text: TooLong("git "+command(args), limit, text(said.String()))}
 		case errors.Is(err, exec.ErrNotFound):
 			return "", ErrNoGit
 		case ended:
-			return "", &GitError{Command: command(args), Code: exit.ExitCode(), Text: text(said.String())}
+			return "", &Error{Command: command(args), Code: exit.ExitCode(), Text: text(said.String())}
 		case err != nil:
 			return "", err
 		}
@@ -84,6 +84,6 @@ func text(said string) string {
 
 // isRefGitError reports whether git itself refused.
 func isRefGitError(err error) bool {
-	_, is := errors.AsType[*GitError](err)
+	_, is := errors.AsType[*Error](err)
 	return is
 }

@@ -15,7 +15,8 @@ import (
 
 const run = "fix-20261121T103405"
 
-// environ is the environment of git in tests: nothing has to outlive a loss of power, and the settings of this machine do not matter.
+// environ is the environment of git in tests: nothing has to outlive a loss of power, and the settings of this
+// machine do not matter.
 func environ() []string {
 	return append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.fsync", "GIT_CONFIG_VALUE_0=none")
 }
@@ -103,7 +104,8 @@ func isLost(err error) bool {
 	return is
 }
 
-// What a run changed, committed or made is there on the next machine, although it added nothing; what it ignored is not, unless it is included.
+// What a run changed, committed or made is there on the next machine, although it added nothing; what it
+// ignored is not, unless it is included.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	dir, base := remote(t)
@@ -184,7 +186,8 @@ func TestLeft_34_1_7(t *testing.T) {
 	}
 }
 
-// On a machine that has a tree of the run, a new file is gone that the run removed elsewhere; it is saved where it was never recorded.
+// On a machine that has a tree of the run, a new file is gone that the run removed elsewhere; it is saved where
+// it was never recorded.
 func TestRemovedElsewhere_34_1_7(t *testing.T) {
 	t.Parallel()
 	dir, base := remote(t)

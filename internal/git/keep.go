@@ -33,9 +33,10 @@ func (e *LostError) Error() string {
 	return fmt.Sprintf("another worker has the files of run %s: %s of %s is at %.12s", e.Run, e.Ref, e.Remote, e.Has)
 }
 
-// Claim makes this process the one that keeps the files of the run, from now on: a push of an earlier owner is refused. epoch is the
-// number of the owner, which grows from owner to owner. The tree is brought to the commit that was recorded last ("" = none was), unless
-// it was made so. A *LostError means that a later owner was there before.
+// Claim makes this process the one that keeps the files of the run, from now on: a push of an earlier owner is
+// refused. epoch is the number of the owner, which grows from owner to owner. The tree is brought to the commit
+// that was recorded last ("" = none was), unless it was made so. A *LostError means that a later owner was
+// there before.
 func (t *RefTree) Claim(ctx context.Context, epoch int64, recorded string) error {
 	t.epoch, t.tip = epoch, ""
 	if recorded != "" && recorded != t.as {
@@ -106,9 +107,10 @@ func (t *RefTree) holds(ctx context.Context, tip, commit string) bool {
 	return err == nil
 }
 
-// Keep has the remote keep the files as they are, and returns the commit that holds them. When it returns they are there; the caller
-// records the commit then. Where nothing changed nothing is pushed. A remote that is away is waited for as long as
-// Patience, and then is an *AwayError. A *LostError means that the run has another owner.
+// Keep has the remote keep the files as they are, and returns the commit that holds them. When it returns they
+// are there; the caller records the commit then. Where nothing changed nothing is pushed. A remote that is away
+// is waited for as long as Patience, and then is an *AwayError. A *LostError means that the run has another
+// owner.
 func (t *RefTree) Keep(ctx context.Context) (commit string, err error) {
 	if t.tip == "" {
 		return "", errors.New("the files were not claimed")
@@ -135,7 +137,8 @@ func (t *RefTree) Keep(ctx context.Context) (commit string, err error) {
 	return c, nil
 }
 
-// look finds out what is in the tree. It works on a copy of the index, whose lock a process that was killed may have left.
+// look finds out what is in the tree. It works on a copy of the index, whose lock a process that was killed may
+// have left.
 func (t *RefTree) look(ctx context.Context) (s state, err error) {
 	for try := 0; ; try++ {
 		s, err = t.lookOnce(ctx)
@@ -253,9 +256,11 @@ func (m *Mirror) about(ctx context.Context, commit string) (a about, err error) 
 // gone is the value of a ref that does not exist.
 const gone = "-"
 
-// push puts a commit in the place of tip. "" means that it is there, anything else what is there instead (gone = nothing).
+// push puts a commit in the place of tip. "" means that it is there, anything else what is there instead (gone
+// = nothing).
 func (t *RefTree) push(ctx context.Context, tip, commit string) (has string, err error) {
-	if _, err := t.m.git(ctx, t.m.Dir, nil, "update-ref", RefOf(t.Run), commit); err != nil { // git's own tidying leaves it
+	// git's own tidying leaves it
+	if _, err := t.m.git(ctx, t.m.Dir, nil, "update-ref", RefOf(t.Run), commit); err != nil {
 		return "", err
 	}
 	giveUp, pause := time.Now().Add(Patience), 50*time.Millisecond

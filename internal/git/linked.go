@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// An UnlinkedError means that a folder is no longer the work tree that it was: git in it would act on the repository around it.
+// An UnlinkedError means that a folder is no longer the work tree that it was: git in it would act on the
+// repository around it.
 type UnlinkedError struct {
 	Path string
 	why  string

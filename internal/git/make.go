@@ -11,9 +11,9 @@ import (
 // ignored has git leave the work trees alone in the checkout they lie in.
 const ignored = "# Work trees of git, each with files of its own.\n*\n"
 
-// Make makes the work tree of a run, or continues in it. begun says that actions of the run have been in it: then one that is
-// gone is not made again, because it is not known what was in it. A *Refusal says what to do. What a Make that was killed left
-// half done, the next one of the same run does again.
+// Make makes the work tree of a run, or continues in it. begun says that actions of the run have been in it:
+// then one that is gone is not made again, because it is not known what was in it. A *Refusal says what to do.
+// What a Make that was killed left half done, the next one of the same run does again.
 func (t Tree) Make(ctx context.Context, git Run, run string, begun bool) (*Hold, error) {
 	if _, err := t.finish(ctx, git); err != nil {
 		return nil, err
@@ -43,8 +43,8 @@ func (t Tree) Make(ctx context.Context, git Run, run string, begun bool) (*Hold,
 	return t.hold(run)
 }
 
-// Free refuses what is there already of the tree of a run that begins. The id of a run whose records were removed can be had
-// again within its second, while its work tree still exists.
+// Free refuses what is there already of the tree of a run that begins. The id of a run whose records were
+// removed can be had again within its second, while its work tree still exists.
 func (t Tree) Free(ctx context.Context, git Run) error {
 	if t.Before != "" {
 		return nil

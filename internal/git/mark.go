@@ -153,8 +153,8 @@ func (h *Hold) Release() {
 // guestFile is locked by those who are in the tree of another run.
 const guestFile = "loops-guests"
 
-// Enter says that this process carries on a run in the tree of another one, until what it returns is closed or this process
-// ends. The tree is not removed meanwhile.
+// Enter says that this process carries on a run in the tree of another one, until what it returns is closed or
+// this process ends. The tree is not removed meanwhile.
 func Enter(path string) (io.Closer, error) {
 	f, shut, err := door(path, syscall.LOCK_SH)
 	if err != nil {

@@ -25,7 +25,8 @@ type MergeReport struct {
 	Why      string    // why it was not made; "" = it was
 }
 
-// Merge merges the commits of the tree into the branch of the main checkout; the tree stays as it is. It can be called again.
+// Merge merges the commits of the tree into the branch of the main checkout; the tree stays as it is. It can be
+// called again.
 func (h *Hold) Merge(ctx context.Context, git Run) (r MergeReport) {
 	var err error
 	if r.State, err = h.State(ctx, git); err == nil {
@@ -63,14 +64,15 @@ func (h *Hold) mergeAlone(ctx context.Context, git Run, s TreeState) (why string
 	return h.merge(ctx, git, s)
 }
 
-// merge merges the tree's commits into the branch of the main checkout, or says why it does not. Of runs that end at once
-// one merges at a time.
+// merge merges the tree's commits into the branch of the main checkout, or says why it does not. Of runs that
+// end at once one merges at a time.
 func (h *Hold) merge(ctx context.Context, git Run, s TreeState) (why string, conflict bool, err error) {
 	if why := h.unfit(s); why != "" {
 		return why, false, nil
 	}
 	project := h.Project()
-	dir, err := git(ctx, project, "rev-parse", "--absolute-git-dir") // which has the index and the merge of this checkout
+	// which has the index and the merge of this checkout
+	dir, err := git(ctx, project, "rev-parse", "--absolute-git-dir")
 	if err != nil {
 		return "", false, err
 	}
@@ -103,7 +105,8 @@ func (h *Hold) merge(ctx context.Context, git Run, s TreeState) (why string, con
 		if _, err = git(ctx, project, command...); !isGitError(err) || !strings.Contains(err.Error(), "index.lock") {
 			break
 		}
-		time.Sleep(250 * time.Millisecond) // an editor, or a shell that shows the state of the repository, has the index
+		// an editor, or a shell that shows the state of the repository, has the index
+		time.Sleep(250 * time.Millisecond)
 	}
 	if isGitError(err) || ctx.Err() != nil { // a merge that was stopped may be half done
 		return h.undo(context.WithoutCancel(ctx), git, project, s.Tip, err)
@@ -182,7 +185,8 @@ func (h *Hold) unready(ctx context.Context, git Run, project string) (why string
 	return "", nil
 }
 
-// undo takes back a merge of tip that git refused or stopped in, and says why it did. The merge of another process is not touched.
+// undo takes back a merge of tip that git refused or stopped in, and says why it did. The merge of another
+// process is not touched.
 func (h *Hold) undo(ctx context.Context, git Run, project, tip string, refused error) (why string, conflict bool, err error) {
 	why = "git did not merge it: " + refused.Error()
 	conflicts, err := git(ctx, project, "diff", "--name-only", "--diff-filter=U")

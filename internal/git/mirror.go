@@ -17,7 +17,8 @@ import (
 	"loops/internal/disk"
 )
 
-// A Mirror is a bare repository on this machine with what a remote has. Its methods may be called by several processes at once.
+// A Mirror is a bare repository on this machine with what a remote has. Its methods may be called by several
+// processes at once.
 type Mirror struct {
 	Remote string // its URL, as the settings of the worker have it
 	Dir    string // the bare repository
@@ -26,7 +27,8 @@ type Mirror struct {
 	git RunEnv
 }
 
-// OpenMirror returns the mirror of a remote in a folder of this machine, and makes it where there is none. Nothing is fetched yet.
+// OpenMirror returns the mirror of a remote in a folder of this machine, and makes it where there is none.
+// Nothing is fetched yet.
 func OpenMirror(ctx context.Context, git RunEnv, folder, remote string) (*Mirror, error) {
 	if remote == "" || strings.HasPrefix(remote, "-") {
 		return nil, fmt.Errorf("%q is no address of a repository", remote)
@@ -129,13 +131,14 @@ func (m *Mirror) fetch(ctx context.Context, run, commit string) error {
 	})
 }
 
-// Fetch gets a commit and what there is of a run from the remote, if it is not here. A *NoCommitError means that the remote does not
-// have the commit, an *AwayError that it could not be asked.
+// Fetch gets a commit and what there is of a run from the remote, if it is not here. A *NoCommitError means
+// that the remote does not have the commit, an *AwayError that it could not be asked.
 func (m *Mirror) Fetch(ctx context.Context, run, commit string) error {
 	return m.fetch(ctx, run, commit)
 }
 
-// Tip returns the commit of a branch of the remote; the branch "" is its HEAD. An *AwayError means that it could not be asked.
+// Tip returns the commit of a branch of the remote; the branch "" is its HEAD. An *AwayError means that it
+// could not be asked.
 func (m *Mirror) Tip(ctx context.Context, branch string) (string, error) {
 	ref := "HEAD"
 	if branch != "" {
@@ -227,7 +230,8 @@ func (m *Mirror) Runs() ([]string, error) {
 	return slices.Compact(runs), nil
 }
 
-// Forget deletes the refs of a run on the remote and here, and its work trees that no process uses. That there are none is no error.
+// Forget deletes the refs of a run on the remote and here, and its work trees that no process uses. That there
+// are none is no error.
 func (m *Mirror) Forget(ctx context.Context, run string) error {
 	tip, err := m.remoteTip(ctx, run)
 	if err != nil {
@@ -253,7 +257,8 @@ func (m *Mirror) Forget(ctx context.Context, run string) error {
 	})
 }
 
-// RemoveTrees removes the work trees of a run here that no process uses, with all that is in them and not on the remote.
+// RemoveTrees removes the work trees of a run here that no process uses, with all that is in them and not on
+// the remote.
 func (m *Mirror) RemoveTrees(ctx context.Context, run string) error {
 	return m.alone(ctx, func() error {
 		for n := 1; n <= mostTrees; n++ {

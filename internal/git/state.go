@@ -39,7 +39,7 @@ func (s TreeState) Empty(t Tree) bool {
 	return s.Commits == 0 && s.Files == 0 && s.On == t.Branch && !s.Submodules && !s.Nested
 }
 
-// TreeState looks at the work tree.
+// State looks at the work tree.
 func (t Tree) State(ctx context.Context, git Run) (s TreeState, err error) {
 	own := admin(t.Path)
 	s.Unlinked = t.unlinked()
@@ -83,8 +83,8 @@ func (t Tree) State(ctx context.Context, git Run) (s TreeState, err error) {
 	return s, nil
 }
 
-// ahead counts the commits up to the tips ("" is none) that neither the commit the run began with nor the branch of the main
-// checkout has.
+// ahead counts the commits up to the tips ("" is none) that neither the commit the run began with nor the
+// branch of the main checkout has.
 func (t Tree) ahead(ctx context.Context, git Run, tips ...string) (int, error) {
 	args := []string{"rev-list", "--count", "^" + t.Base}
 	if t.Into != "" {

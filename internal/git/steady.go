@@ -12,9 +12,9 @@ const (
 	steadyPause = 50 * time.Millisecond
 )
 
-// Steady returns git so that commands of several runs can meet. Most commands read git's folders of all work trees, and
-// end with "failed to read .git/worktrees/NAME/commondir" where another git is just making one and has not written that file
-// yet. They look before they act, so the command is given again.
+// Steady returns git so that commands of several runs can meet. Most commands read git's folders of all work
+// trees, and end with "failed to read .git/worktrees/NAME/commondir" where another git is just making one and
+// has not written that file yet. They look before they act, so the command is given again.
 func Steady(git Run) Run {
 	return func(ctx context.Context, dir string, args ...string) (out string, err error) {
 		for range steadyTries {

@@ -11,8 +11,8 @@ import (
 // .git/worktrees/NAME/commondir: Success; nothing was run".
 func TestHalfMadeTreeOfAnotherRun(t *testing.T) {
 	t.Parallel()
-	unmade := &GitError{"worktree", 128, "fatal: failed to read .git/worktrees/other/commondir: Success"}
-	other := &GitError{"worktree", 128, "fatal: 'x' is not a commit"}
+	unmade := &Error{"worktree", 128, "fatal: failed to read .git/worktrees/other/commondir: Success"}
+	other := &Error{"worktree", 128, "fatal: 'x' is not a commit"}
 	for _, c := range []struct {
 		name  string
 		fails int

@@ -14,8 +14,8 @@ import (
 	"loops/internal/disk"
 )
 
-// mostTrees is how many work trees a run can have on one machine: one more for each process that was stopped in its tracks
-// and holds its own still.
+// mostTrees is how many work trees a run can have on one machine: one more for each process that was stopped in
+// its tracks and holds its own still.
 const mostTrees = 9
 
 // A RefTree is the work tree of a run, which this process uses until Close. It is not safe for concurrent use.
@@ -74,9 +74,10 @@ func (t *RefTree) lock() (*os.File, error) {
 	return f, nil
 }
 
-// RefTree makes the work tree of a run, or brings the one that is there to what is recorded: the commit that the record of the run
-// names, or for a run that begins the commit of a branch. What is in it beyond that is kept in the mirror (Saved); files that
-// do not travel are left alone. A *NoCommitError means that the remote does not have the commit, an *AwayError that it could not be asked.
+// Tree makes the work tree of a run, or brings the one that is there to what is recorded: the commit that
+// the record of the run names, or for a run that begins the commit of a branch. What is in it beyond that is
+// kept in the mirror (Saved); files that do not travel are left alone. A *NoCommitError means that the remote
+// does not have the commit, an *AwayError that it could not be asked.
 func (m *Mirror) Tree(ctx context.Context, run, commit string, include, apart []string) (*RefTree, error) {
 	if err := m.fetch(ctx, run, commit); err != nil {
 		return nil, err
@@ -145,7 +146,9 @@ func (t *RefTree) fill(ctx context.Context, is, want state, commit string) error
 		}
 	}
 	for _, args := range [][]string{
-		{"update-ref", "refs/heads/" + t.branch, want.head}, {"symbolic-ref", "HEAD", "refs/heads/" + t.branch}, // the hooks of the repository are not run
+		// the hooks of the repository are not run
+		{"update-ref", "refs/heads/" + t.branch, want.head},
+		{"symbolic-ref", "HEAD", "refs/heads/" + t.branch},
 		{"read-tree", "--reset", "-u", commit},
 	} {
 		if _, err := t.git(ctx, nil, args...); err != nil {
@@ -168,7 +171,8 @@ func (t *RefTree) index(ctx context.Context, tree string) error {
 	if _, err := t.git(ctx, nil, "read-tree", "--reset", tree); err != nil {
 		return err
 	}
-	if _, err := t.git(ctx, nil, "update-index", "-q", "--refresh"); err != nil && !isRefGitError(err) { // 1: some differ
+	// 1: some differ
+	if _, err := t.git(ctx, nil, "update-index", "-q", "--refresh"); err != nil && !isRefGitError(err) {
 		return err
 	}
 	return nil

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// largest is the size of the largest untracked file that travels: servers refuse larger ones, and then nothing would travel.
+// largest is the size of the largest untracked file that travels: servers refuse larger ones, and then nothing
+// would travel.
 const largest = 100 << 20
 
 // mostLeft bounds the names of files that do not travel.
@@ -27,8 +28,8 @@ func (l *leftFiles) add(name, why string) {
 	}
 }
 
-// Left returns what of the tree was not kept by the last Keep: a few names with the reason, and how many there are. A folder
-// in which git ignores all counts as one.
+// Left returns what of the tree was not kept by the last Keep: a few names with the reason, and how many there
+// are. A folder in which git ignores all counts as one.
 func (t *RefTree) Left() (some []string, all int) { return t.left.some, t.left.all }
 
 // untracked returns the files that travel although the index does not name them, and notes those that do not travel.

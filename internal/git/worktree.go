@@ -19,25 +19,26 @@ const TreesFolder = ".worktrees"
 // BranchPrefix is what the names of branches begin with that runs make.
 const BranchPrefix = "loops/"
 
-// Run runs git in a directory and returns what it printed on standard output, without the last line end. What git refused
-// is a *GitError. It may be called by several goroutines at once.
+// Run runs git in a directory and returns what it printed on standard output, without the last line end. What
+// git refused is a *Error. It may be called by several goroutines at once.
 type Run func(ctx context.Context, dir string, args ...string) (string, error)
 
-// A GitError is what git printed when it did not do what it was asked to.
-type GitError struct {
+// An Error is what git printed when it did not do what it was asked to.
+type Error struct {
 	Command string // add, merge, ...
 	Code    int    // its exit code
 	Text    string // one line
 }
 
-func (e *GitError) Error() string {
+func (e *Error) Error() string {
 	if e.Text == "" {
 		return fmt.Sprintf("git %s ended with exit code %d", e.Command, e.Code)
 	}
 	return e.Text
 }
 
-// TooLong says that git was ended because it took longer than a limit. said is what it and the hooks of the repository printed.
+// TooLong says that git was ended because it took longer than a limit. said is what it and the hooks of the
+// repository printed.
 func TooLong(command string, limit time.Duration, said string) string {
 	text := fmt.Sprintf("%s took longer than %s and was ended (setting git.timeout)", command, humanize.Duration(limit))
 	if said != "" {
@@ -126,7 +127,7 @@ func Look(ctx context.Context, git Run, project, branch string) (*Plan, error) {
 
 // noRepository says why git finds no repository.
 func noRepository(project string, err error) error {
-	var said *GitError
+	var said *Error
 	if !errors.As(err, &said) {
 		return err
 	}
@@ -277,7 +278,7 @@ func answer(text string, err error) (string, error) {
 }
 
 func isGitError(err error) bool {
-	_, ok := errors.AsType[*GitError](err)
+	_, ok := errors.AsType[*Error](err)
 	return ok
 }
 

@@ -1,12 +1,14 @@
-// Package humanize words the parts of a message: quotations, lists, the name that may have been meant, amounts and times.
+// Package humanize words the parts of a message: quotations, lists, the name that may have been meant, amounts
+// and times.
 //
 // # Text of others
 //
-// [PlainLine] and a [PlainWriter] keep text of others from acting on a terminal. What a state is called, what a judge answered or what an
-// action printed can hold sequences that move the cursor, write to the clipboard or forge a line of this program; here
-// they become visible characters, in the notation of Go and JSON: \x1b, \r, \u009b, \u202e. Harmful are control characters
-// but tab and line feed, bytes that are no UTF-8, characters that turn the direction of writing, and separators of lines.
-// In JSON, where such characters occur only in strings and those of ASCII never, the notation means the same.
+// [PlainLine] and a [PlainWriter] keep text of others from acting on a terminal. What a state is called, what a
+// judge answered or what an action printed can hold sequences that move the cursor, write to the clipboard or
+// forge a line of this program; here they become visible characters, in the notation of Go and JSON: \x1b, \r,
+// \u009b, \u202e. Harmful are control characters but tab and line feed, bytes that are no UTF-8, characters
+// that turn the direction of writing, and separators of lines. In JSON, where such characters occur only in
+// strings and those of ASCII never, the notation means the same.
 //
 // The styling of this program passes, because it is written with [Style], whose marks no one else can write.
 package humanize

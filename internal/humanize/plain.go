@@ -25,17 +25,19 @@ var mark = sync.OnceValue(func() string {
 
 func marked(code string) string { return mark() + code + string(markEnd) }
 
-// Style returns s in a style of this program, which is the parameters of a sequence SGR, such as "31". [Writer] writes the sequence.
+// Style returns s in a style of this program, which is the parameters of a sequence SGR, such as "31". [Writer]
+// writes the sequence.
 func Style(code, s string) string { return marked(code) + s + marked("0") }
 
-// Ours returns text that this program made, with nothing of others in it that was not made harmless, so that its colours pass.
+// Ours returns text that this program made, with nothing of others in it that was not made harmless, so that
+// its colours pass.
 func Ours(text string) string {
 	text, _ = colours(text, marked)
 	return text
 }
 
-// Colours returns a line that an action wrote, so that its colours pass and end with it, and nothing of it is concealed. A carriage return
-// before the line's end is left out.
+// Colours returns a line that an action wrote, so that its colours pass and end with it, and nothing of it is
+// concealed. A carriage return before the line's end is left out.
 func Colours(line string) string {
 	line, last := colours(strings.TrimSuffix(line, "\r"), func(code string) string {
 		seen := revealed(code)
@@ -128,8 +130,8 @@ func Sequences(s string) string {
 	return string(out)
 }
 
-// PlainLine returns text as one line in which nothing acts on a terminal: a line end becomes \n, a tab becomes blanks. Styles of
-// this program stay.
+// PlainLine returns text as one line in which nothing acts on a terminal: a line end becomes \n, a tab becomes
+// blanks. Styles of this program stay.
 func PlainLine(s string) string {
 	for i := range len(s) {
 		if suspectInLine[s[i]] {
@@ -225,8 +227,8 @@ func ended(buf, b []byte, from, end int) (out []byte, rest int) {
 	return append(buf, b[from:end]...), len(b) - end
 }
 
-// markAt returns the style of the mark at the beginning of b and how long the mark is; 0 = there is none. It is not whole
-// where b ends before that is known.
+// markAt returns the style of the mark at the beginning of b and how long the mark is; 0 = there is none. It is
+// not whole where b ends before that is known.
 func markAt(b []byte) (code string, size int, whole bool) {
 	mark := mark()
 	if len(b) < len(mark) {

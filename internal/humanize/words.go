@@ -82,11 +82,12 @@ func Ago(d time.Duration) string {
 	return Duration(d.Truncate(time.Second)) + " ago"
 }
 
-// OneLine returns an error on one line, as [Joined] does, without the lines of files that it quotes and the marks below them.
+// OneLine returns an error on one line, as [Joined] does, without the lines of files that it quotes and the
+// marks below them.
 func OneLine(err error) string { return joined(err.Error(), isQuoted) }
 
-// Reason returns the first paragraph of the text of an error on one line, as OneLine does: why something was not done, without what was
-// noted before.
+// Reason returns the first paragraph of the text of an error on one line, as OneLine does: why something was
+// not done, without what was noted before.
 func Reason(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n\n")
 	return joined(first, isQuoted)
@@ -110,7 +111,8 @@ func joined(lines string, without func(line string) bool) string {
 	return text
 }
 
-// isQuoted reports whether a line is one of a file behind its number, or the mark of a place in the line above, as messages quote them.
+// isQuoted reports whether a line is one of a file behind its number, or the mark of a place in the line above,
+// as messages quote them.
 func isQuoted(line string) bool {
 	before, after, found := strings.Cut(line, "|")
 	if !found || strings.Trim(before, "0123456789 ") != "" {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A PlainWriter passes on what is written to it, harmless. Text may be cut anywhere between two writes. It may be used by
-// several goroutines at once.
+// A PlainWriter passes on what is written to it, harmless. Text may be cut anywhere between two writes. It may
+// be used by several goroutines at once.
 type PlainWriter struct {
 	w io.Writer
 
@@ -15,8 +15,8 @@ type PlainWriter struct {
 	before func() // guarded by mu; nil = nothing
 }
 
-// Before has do called before each write to the writer behind, instead of what was given before: a line that is drawn on a terminal is erased
-// so. do may not write to w.
+// Before has do called before each write to the writer behind, instead of what was given before: a line that is
+// drawn on a terminal is erased so. do may not write to w.
 func (w *PlainWriter) Before(do func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -29,7 +29,8 @@ func NewPlainWriter(w io.Writer) *PlainWriter { return &PlainWriter{w: w} }
 // Unwrap returns the writer behind w, for what is to be written as it is.
 func (w *PlainWriter) Unwrap() io.Writer { return w.w }
 
-// Write writes b with at most one write to the writer behind. It keeps the beginning of a character whose end is missing.
+// Write writes b with at most one write to the writer behind. It keeps the beginning of a character whose end
+// is missing.
 func (w *PlainWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

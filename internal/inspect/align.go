@@ -12,8 +12,8 @@ const NoStep = -1
 // alignMost is how many steps may differ before two paths are no longer aligned, but only compared from their ends.
 const alignMost = 2000
 
-// CompareSteps aligns the steps of two runs, from a place in each on: as many as possible beside one of the same state with
-// the same result.
+// CompareSteps aligns the steps of two runs, from a place in each on: as many as possible beside one of the
+// same state with the same result.
 func CompareSteps(a, b *StepList, fromA, fromB int) []StepPair {
 	c := comparison{a, b}
 	toA, toB := a.Len(), b.Len()

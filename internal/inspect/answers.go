@@ -25,8 +25,9 @@ type GivenAnswer struct {
 	At       time.Time
 }
 
-// GivenAnswers returns the answers among the commands of a run, in the order in which each decided its question: the first to a question, or
-// of one with a quorum those that agree, as one. votes are the answers so far to the other questions, by their addresses.
+// GivenAnswers returns the answers among the commands of a run, in the order in which each decided its
+// question: the first to a question, or of one with a quorum those that agree, as one. votes are the answers so
+// far to the other questions, by their addresses.
 func GivenAnswers(commands []persistence.Command) (all []GivenAnswer, votes map[string][]fsm.Vote) {
 	type question struct {
 		quorum int

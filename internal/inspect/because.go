@@ -22,8 +22,8 @@ const (
 	mostLately    = 16 << 20
 )
 
-// A Because finds out from the events of a run, in their order, why the run ended. It is given all of them, those before it was resumed
-// included; where some are lost it begins with any event. Its memory is bounded.
+// A Because finds out from the events of a run, in their order, why the run ended. It is given all of them,
+// those before it was resumed included; where some are lost it begins with any event. Its memory is bounded.
 // The zero Because is ready. It is not safe for concurrent use.
 type Because struct {
 	turns [decidingTurns]turn // the newest first
@@ -35,8 +35,9 @@ type Because struct {
 	waits string              // what it waits for; "" = it is not known
 }
 
-// Lately returns a Because of the newest events of a record, in a time that does not grow with the record. newest gives them from the
-// newest backwards until each wants no more; its error is returned. How often a verdict came in a row counts in these events.
+// Lately returns a Because of the newest events of a record, in a time that does not grow with the record.
+// newest gives them from the newest backwards until each wants no more; its error is returned. How often a
+// verdict came in a row counts in these events.
 func Lately(newest func(each func(fsm.Event) bool) error) (*Because, error) {
 	var events []fsm.Event // the newest first
 	visits, output := 0, false
@@ -70,15 +71,16 @@ type turn struct {
 	state                        string
 	step                         int
 	verdict, acted, printed, sub fsm.Event
-	mishap                       fsm.Event // something around the action went wrong, and that was followed, not a verdict
-	led                          fsm.Event // a limit that said where the run went on, whatever the verdict was
-	times                        int
-	to                           string    // the state it led to
-	inner                        *Because  // of the sub-loop that runs
-	inside                       string    // what decided in the one that ended
-	broken                       fsm.Event // the newest action inside a branch that failed
-	part                         string    // the first branch or item that failed, and how
-	items                        int       // items of the state's own list that failed
+	// something around the action went wrong, and that was followed, not a verdict
+	mishap fsm.Event
+	led    fsm.Event // a limit that said where the run went on, whatever the verdict was
+	times  int
+	to     string    // the state it led to
+	inner  *Because  // of the sub-loop that runs
+	inside string    // what decided in the one that ended
+	broken fsm.Event // the newest action inside a branch that failed
+	part   string    // the first branch or item that failed, and how
+	items  int       // items of the state's own list that failed
 }
 
 type streak struct {
@@ -107,7 +109,8 @@ func (b *Because) Add(e fsm.Event) {
 			now.printed = e
 		}
 	case fsm.EventStateEnter:
-		if again, _ := e.Get("resumed").(bool); e.Depth == 0 && !(again && now.state == str(e, "state")) { // what it did before it was resumed counts
+		// what it did before it was resumed counts
+		if again, _ := e.Get("resumed").(bool); e.Depth == 0 && !(again && now.state == str(e, "state")) {
 			b.enter(str(e, "state"), whole(e, "iteration"))
 		}
 	case fsm.EventLoopResume:
@@ -192,8 +195,8 @@ func (b *Because) enter(state string, step int) {
 	b.turns[0] = turn{state: state, step: step}
 }
 
-// Decided returns the step that decided how a run ended, which its reason names, and its state: the last, of a run that came to no terminal
-// state. 0 and "" where none did, or it is not known.
+// Decided returns the step that decided how a run ended, which its reason names, and its state: the last, of a
+// run that came to no terminal state. 0 and "" where none did, or it is not known.
 func (b *Because) Decided(r persistence.Run) (step int, state string) {
 	t := &b.turns[0]
 	if r.Ended == fsm.EndTerminal {
@@ -236,8 +239,9 @@ func (b *Because) judge(now *turn, e fsm.Event) {
 // NotMerged begins the reason of a run that completed and was not merged.
 const NotMerged = "not merged: "
 
-// Reason says in one bounded line of harmless text why a run ended so: the state that decided, its verdict and the evidence for that, or the
-// cap with its number. l is the loop with the limits that held at the end; those that are 0 are not known.
+// Reason says in one bounded line of harmless text why a run ended so: the state that decided, its verdict and
+// the evidence for that, or the cap with its number. l is the loop with the limits that held at the end; those
+// that are 0 are not known.
 func (b *Because) Reason(o fsm.Outcome, l *fsm.Loop) string {
 	return bounded(b.reason(o, l))
 }
@@ -320,8 +324,8 @@ func (b *Because) lastly(text string, l *fsm.Loop) string {
 	return text
 }
 
-// decided returns the visit that decided how the run ended: where it failed, one that failed shortly before the end rather than the ones
-// that led on from there. nil = nothing was decided.
+// decided returns the visit that decided how the run ended: where it failed, one that failed shortly before the
+// end rather than the ones that led on from there. nil = nothing was decided.
 func (b *Because) decided(failed bool, l *fsm.Loop) *turn {
 	var last *turn
 	for i := range b.turns {

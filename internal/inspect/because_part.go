@@ -7,7 +7,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// failedPart says how a branch or an item failed: its name, its exit code and what its action printed last, or the error that kept it from acting; "" = by neither.
+// failedPart says how a branch or an item failed: its name, its exit code and what its action printed last, or
+// the error that kept it from acting; "" = by neither.
 func (t *turn) failedPart(e fsm.Event) string {
 	name, p := "item "+str(e, "key"), turn{acted: e, printed: fsm.Event{Fields: []fsm.Field{{Key: "line", Value: str(e, "output")}}}}
 	if e.Kind == fsm.EventBranchEnd {

@@ -16,8 +16,8 @@ type BranchState struct {
 	Begun   bool
 }
 
-// Branches returns the branches of the state that the run is in, in a sub-loop too: those that began, and behind them those that
-// are known to come.
+// Branches returns the branches of the state that the run is in, in a sub-loop too: those that began, and
+// behind them those that are known to come.
 func (v *Status) Branches() []BranchState {
 	m := v.Memory
 	for m != nil && len(m.Branches) == 0 && m.Child != nil {

@@ -11,7 +11,8 @@ import (
 // A CostSheet adds up what prompts and judges used, state by state, from the events of runs. A state of a sub-loop is
 // named behind the states it ran inside: "fix > review". The zero CostSheet is empty.
 type CostSheet struct {
-	Prices func(model string, u fsm.Usage) (float64, bool) // for what was recorded without a cost; nil: such costs stay unknown
+	// for what was recorded without a cost; nil: such costs stay unknown
+	Prices func(model string, u fsm.Usage) (float64, bool)
 	lines  map[string]*Cost
 	Each   func(Use) // receives each prompt and judge, too; may be nil
 	Order  []string  // of lines: as they came

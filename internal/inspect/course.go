@@ -6,8 +6,8 @@ import (
 	"loops/fsm"
 )
 
-// A Course is the path of a run through the states of its own loop. What a sub-loop did counts for the state that ran it.
-// The zero Course has not begun.
+// A Course is the path of a run through the states of its own loop. What a sub-loop did counts for the state
+// that ran it. The zero Course has not begun.
 type Course struct {
 	Order []string // the states, as the run came to them
 	Taken []Edge   // as they were first taken

@@ -43,8 +43,8 @@ func EndKind(o fsm.Outcome) string {
 	return "failed"
 }
 
-// Succeeded reports whether a run ended as its loop means it to: at a success terminal, and merged where that was asked for, or with a
-// text LOOP_STOP.
+// Succeeded reports whether a run ended as its loop means it to: at a success terminal, and merged where that
+// was asked for, or with a text LOOP_STOP.
 func Succeeded(o fsm.Outcome) bool { return arrived(o) && !o.Unmerged() }
 
 // arrived is Succeeded whether or not the run was merged.
@@ -52,8 +52,8 @@ func arrived(o fsm.Outcome) bool {
 	return o.Signal == "" && !o.Limited && (o.TerminatedBy == fsm.EndInterrupted || o.TerminatedBy == fsm.EndTerminal && !o.Failure)
 }
 
-// Explains reports whether the reason of a run belongs to the line about its end: it does unless the run came to a success terminal, and was
-// merged where that was asked for.
+// Explains reports whether the reason of a run belongs to the line about its end: it does unless the run came
+// to a success terminal, and was merged where that was asked for.
 func Explains(o fsm.Outcome) bool {
 	return o.Unmerged() || o.TerminatedBy != fsm.EndTerminal || o.Failure || o.Signal != ""
 }
@@ -130,8 +130,8 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 	return word
 }
 
-// EndLine says in one line how a run ended, and in more its error, why it ended so, what its terminal state says, and how it would be
-// continued.
+// EndLine says in one line how a run ended, and in more its error, why it ended so, what its terminal state
+// says, and how it would be continued.
 func EndLine(o fsm.Outcome, maxSteps int) string {
 	line := fmt.Sprintf("Loop %s: %s (%s, %s)", humanize.PlainLine(EndWord(o, maxSteps)), humanize.PlainLine(o.FinalState), humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if o.Error != "" {

@@ -17,8 +17,8 @@ type Sentence struct {
 	Source string // lines of a file that it is about, and a caret
 }
 
-// say says something about an event. Those that little-loops recorded carry no number: read from the end of a journal they
-// have none.
+// say says something about an event. Those that little-loops recorded carry no number: read from the end of a
+// journal they have none.
 func say(e fsm.Event, format string, args ...any) Sentence {
 	s := Sentence{Text: fmt.Sprintf(format, args...), Source: Source(e)}
 	if e.Seq > 0 {
@@ -30,8 +30,9 @@ func say(e fsm.Event, format string, args ...any) Sentence {
 // timeoutCode is the exit code of an action that timed out.
 const timeoutCode = 124
 
-// TimedOut reports whether an action was ended by a limit of time, of its action_complete. A program may end with that exit code by itself,
-// as one that coreutils' timeout ended; of little-loops, whose events carry no number, only the code is known.
+// TimedOut reports whether an action was ended by a limit of time, of its action_complete. A program may end
+// with that exit code by itself, as one that coreutils' timeout ended; of little-loops, whose events carry no
+// number, only the code is known.
 func TimedOut(e fsm.Event) bool {
 	return str(e, "timeout_kind") != "" || e.Seq == 0 && whole(e, "exit_code") == timeoutCode
 }

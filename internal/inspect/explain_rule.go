@@ -171,7 +171,8 @@ func plainSlot(st *fsm.State, verdict, what string) (slot, text string) {
 	return "", "no rule"
 }
 
-// listSlot is slot of a state whose route is a list. What the expressions saw is no longer known, but where the run went is.
+// listSlot is slot of a state whose route is a list. What the expressions saw is no longer known, but where the
+// run went is.
 func (x *explainer) listSlot(verdict string) (slot, text string) {
 	if r := x.st.Route; verdict == "error" {
 		return r.Error, "on_error"

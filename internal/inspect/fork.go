@@ -5,7 +5,8 @@ import (
 	"loops/fsm/value"
 )
 
-// A ForkPoint is a place where another run can begin: one step of a run, not of its sub-loops, in which a state was entered.
+// A ForkPoint is a place where another run can begin: one step of a run, not of its sub-loops, in which a state
+// was entered.
 type ForkPoint struct {
 	Step    int
 	State   string
@@ -60,8 +61,8 @@ func (t *ForkTrack) Add(e fsm.Event) *ForkPoint {
 	return now
 }
 
-// Recorded is one of the two memories around the event of a point: the last one before it, or the first with it or behind
-// it.
+// Recorded is one of the two memories around the event of a point: the last one before it, or the first with it
+// or behind it.
 type Recorded struct {
 	Seq    uint64
 	Memory *fsm.Snapshot // nil = none

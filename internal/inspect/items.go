@@ -17,8 +17,8 @@ type Progress struct {
 	Left                         time.Duration // about how long the rest takes; 0 = it is not known
 }
 
-// progress gathers it from the newest events of a run, newest first. Of several lists that branches work on side by side it is that of the
-// newest event.
+// progress gathers it from the newest events of a run, newest first. Of several lists that branches work on
+// side by side it is that of the newest event.
 type progress struct {
 	begun  map[string]int // items that began since newest, by branch
 	left   []string       // branches that went to another state since newest
@@ -88,7 +88,8 @@ func (g *Glance) Items() *Progress {
 	return p
 }
 
-// Items is how far the run has come with the list it works on; nil = it works on none. Of a run that no process carries no item is running.
+// Items is how far the run has come with the list it works on; nil = it works on none. Of a run that no process
+// carries no item is running.
 func (v *Status) Items() *Progress {
 	p := v.Glance.Items()
 	if p != nil && !v.Alive {
@@ -204,7 +205,8 @@ func (x *explainer) moreItems(e fsm.Event) {
 // A Pace is how fast the items of a list end. The zero one has seen none.
 type Pace struct{ first *fsm.Event }
 
-// Left takes the next event of a list, its beginning or the end of an item, and returns about how long the rest takes; 0 = it is not known.
+// Left takes the next event of a list, its beginning or the end of an item, and returns about how long the rest
+// takes; 0 = it is not known.
 func (p *Pace) Left(e fsm.Event) time.Duration {
 	if e.Kind == fsm.EventItemsStart || p.first == nil {
 		p.first = &e

@@ -10,7 +10,8 @@ import (
 	"loops/fsm"
 )
 
-// A lane is what runs one after the other inside a branch or an item. It reads as a run does, inside the visits around it.
+// A lane is what runs one after the other inside a branch or an item. It reads as a run does, inside the visits
+// around it.
 type lane struct {
 	Reader
 	within []string      // the branches and items that lead to it, for each visit around it
@@ -104,8 +105,8 @@ func (r *Reader) endLane(e fsm.Event) {
 	r.closeLanes(path, 0)
 }
 
-// closeLanes ends the lanes with a path, those inside them, and further tries of an item; those alone that were entered below a depth.
-// A path that ends in "/" stands for those inside it. "" is all.
+// closeLanes ends the lanes with a path, those inside them, and further tries of an item; those alone that were
+// entered below a depth. A path that ends in "/" stands for those inside it. "" is all.
 func (r *Reader) closeLanes(path string, depth int) {
 	if len(r.lanes) == 0 {
 		return

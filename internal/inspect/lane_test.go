@@ -10,7 +10,8 @@ import (
 	"loops/fsm"
 )
 
-// Visits inside branches and items have addresses, times without pauses and gaps, and one visit for a step that was cut short.
+// Visits inside branches and items have addresses, times without pauses and gaps, and one visit for a step that
+// was cut short.
 func TestVisitsInside(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 11, 29, 8, 0, 0, 0, time.UTC)

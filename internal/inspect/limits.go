@@ -38,8 +38,8 @@ type Position struct {
 	Silent time.Duration // that it has been silent
 }
 
-// LoopsByMemory are the loop of a run, and those of the sub-loops, branches and items that it is inside of, each by its memory. What is not
-// known is not in it.
+// LoopsByMemory are the loop of a run, and those of the sub-loops, branches and items that it is inside of,
+// each by its memory. What is not known is not in it.
 type LoopsByMemory map[*fsm.Snapshot]*fsm.Loop
 
 // entered yields what a state runs, with the names of branches and items, but for what was not entered yet.

@@ -5,7 +5,8 @@
 //
 // # Two runs beside each other
 //
-// [CompareSteps] sets the steps of two runs beside each other, as many as possible next to one of the same state with the same result.
+// [CompareSteps] sets the steps of two runs beside each other, as many as possible next to one of the same
+// state with the same result.
 package inspect
 
 import (
@@ -23,14 +24,17 @@ type Reader struct {
 	// called for unknown visits.
 	Done func(*Visit)
 
-	// Inside, if not nil, is called in the same manner with each visit inside a branch or an item. They have their places in Index, too.
-	// Without it these visits are not made: branches run at once, so they are no line of visits.
+	// Inside, if not nil, is called in the same manner with each visit inside a branch or an item. They have
+	// their places in Index, too. Without it these visits are not made: branches run at once, so they are no
+	// line of visits.
 	Inside func(*Visit)
 
-	// Each, if not nil, is called with each event and the visit it belongs to; with those inside branches and items where Inside is set.
+	// Each, if not nil, is called with each event and the visit it belongs to; with those inside branches and
+	// items where Inside is set.
 	Each func(fsm.Event, *Visit)
 
-	// Keep has the events of visits kept, up to a thousand each. What else there is to know about a visit is known without.
+	// Keep has the events of visits kept, up to a thousand each. What else there is to know about a visit is
+	// known without.
 	Keep bool
 
 	base  int // so many visits of stack are around what is read: those of a lane
@@ -202,8 +206,8 @@ func (r *Reader) enter(e fsm.Event) *Visit {
 	return v
 }
 
-// sleep has the visits of a loop, and those inside it, get no more time, unless the run continues with them: the loop ended
-// or its process was gone.
+// sleep has the visits of a loop, and those inside it, get no more time, unless the run continues with them:
+// the loop ended or its process was gone.
 func (r *Reader) sleep(depth int) {
 	for i := depth; i < len(r.stack); i++ {
 		r.stack[i].over = true

@@ -43,14 +43,15 @@ func Elapsed(r persistence.Run) time.Duration {
 // Paused is the word for a run that is alive and paused: its status is running.
 const Paused = "paused"
 
-// Unmerged is the word for a run that completed, and was not merged although that was asked for: its status is completed.
+// Unmerged is the word for a run that completed, and was not merged although that was asked for: its status is
+// completed.
 const Unmerged = "unmerged"
 
 // Outcomes are the words by which [Outcome] and [OutcomeNow] distinguish runs that have one status.
 var Outcomes = []string{Unmerged, "capped", "stopped", "killed", "stalled", "budget", "limited", "parked", "handed_off", Paused}
 
-// Outcome is in one word where a run is, or how it ended: its status where that says it, and otherwise what ended it. A run is killed where its
-// process is gone and recorded no end.
+// Outcome is in one word where a run is, or how it ended: its status where that says it, and otherwise what
+// ended it. A run is killed where its process is gone and recorded no end.
 func Outcome(r persistence.Run) string {
 	switch {
 	case r.Status == persistence.UserStopped:

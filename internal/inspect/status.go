@@ -9,8 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// A Status is what is known about where a run is, from its record, its memory and its newest events. It never needs all of its
-// events.
+// A Status is what is known about where a run is, from its record, its memory and its newest events. It never
+// needs all of its events.
 type Status struct {
 	Run      persistence.Run
 	Memory   *fsm.Snapshot       // nil = it was not asked for, or cannot be read
@@ -119,8 +119,8 @@ type Level struct {
 	Step, Most  int // most: 0 = not known
 }
 
-// Levels are where the run is: its state and, where that runs a sub-loop, the states in there. Where branches or items run, they
-// lead on only if it is a single one, which runs a loop.
+// Levels are where the run is: its state and, where that runs a sub-loop, the states in there. Where branches
+// or items run, they lead on only if it is a single one, which runs a loop.
 func (v *Status) Levels() []Level {
 	if v.Memory == nil {
 		return []Level{{v.Run.Loop, v.Run.State, v.Run.Step, v.Run.MaxSteps}}
@@ -176,8 +176,8 @@ func (v *Status) VerdictText() (*Visit, []Sentence) {
 	return alone, Verdict(alone, v.Rules.Main())
 }
 
-// judgedState is the state that the verdict in the memory is of: the one that acted last, if that is one whose result is judged.
-// It is "" where that is not known.
+// judgedState is the state that the verdict in the memory is of: the one that acted last, if that is one whose
+// result is judged. It is "" where that is not known.
 func (v *Status) judgedState() string {
 	if v.Rules == nil || v.Rules.Main() == nil {
 		return ""

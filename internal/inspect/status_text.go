@@ -78,7 +78,8 @@ func WaitLine(w *fsm.Wait) string {
 	return fmt.Sprintf("%s, until %s (%s)", WaitText(w), humanize.Clock(w.Until), left)
 }
 
-// Open are all that the run waits for, in whatever branches, items and sub-loops; nil = nothing, or nothing that is known.
+// Open are all that the run waits for, in whatever branches, items and sub-loops; nil = nothing, or nothing
+// that is known.
 func (v *Status) Open() []fsm.OpenWait {
 	if v.Wait == nil || v.Memory == nil {
 		return nil
@@ -89,7 +90,8 @@ func (v *Status) Open() []fsm.OpenWait {
 // mostWaits is how many waits of a run are told one by one.
 const mostWaits = 5
 
-// WaitLines says what the run waits for: a line for each wait, with its branch or item where there are several, and how many more there are.
+// WaitLines says what the run waits for: a line for each wait, with its branch or item where there are several,
+// and how many more there are.
 func (v *Status) WaitLines() (lines []string) {
 	open := v.Open()
 	if len(open) < 2 && v.Wait != nil {
@@ -122,7 +124,8 @@ func (v *Status) WhereText() string {
 	return out
 }
 
-// ActionText says in one line what the action in flight does: the description of its state, else the beginning of the action itself.
+// ActionText says in one line what the action in flight does: the description of its state, else the beginning
+// of the action itself.
 func (v *Status) ActionText() string {
 	e, m := v.Glance.Acting, v.Memory
 	for i := 0; i < e.Depth && m != nil; i++ {

@@ -41,8 +41,8 @@ func (k *StepKinds) number(kind StepKind) uint32 {
 	return n
 }
 
-// StepList are the visits of one run in the order they were entered, in 32 bytes each. Those of two runs that are compared
-// have the same Kinds. Steps are not safe for concurrent use.
+// StepList are the visits of one run in the order they were entered, in 32 bytes each. Those of two runs that
+// are compared have the same Kinds. Steps are not safe for concurrent use.
 type StepList struct {
 	kinds  *StepKinds
 	chunks [][]stepRow // so that growing copies nothing

@@ -113,17 +113,15 @@ func (x *Story) explain(v *Visit) {
 	x.Parts = append(x.Parts, Part{v, Explain(v, x.Rules.Of(v))})
 }
 
-// Steps explains the visits that the wanted address means, and reports whether there are some; a cap handler can have the number of
-// none.
+// Steps explains the visits that the wanted address means, and reports whether there are some; a cap handler
+// can have the number of none.
 func (x *Story) Steps() bool {
 	if x.Wanted == "last" {
 		x.lastSteps()
 		return true
 	}
 	found := x.seen.found
-	for _, v := range x.seen.beside {
-		x.Parts = append(x.Parts, v)
-	}
+	x.Parts = append(x.Parts, x.seen.beside...)
 	slices.SortFunc(found, func(a, b *Visit) int { return a.Index - b.Index })
 	for _, v := range found {
 		x.explain(v)
@@ -205,7 +203,8 @@ func (x *Story) address() fsm.Address {
 	return *x.seen.wanted
 }
 
-// Hear takes an event and the visit it belongs to: the ends of branches and items say what became of those that are wanted.
+// Hear takes an event and the visit it belongs to: the ends of branches and items say what became of those that
+// are wanted.
 func (x *Story) Hear(e fsm.Event, v *Visit) {
 	switch e.Kind {
 	case fsm.EventBranchStart, fsm.EventBranchEnd, fsm.EventItemStart, fsm.EventItemEnd, fsm.EventItemTaken:
@@ -218,8 +217,8 @@ func (x *Story) Hear(e fsm.Event, v *Visit) {
 	at := v.Address()
 	own := &at.Hops[len(at.Hops)-1]
 	text := ""
-	switch {
-	case e.Kind == fsm.EventBranchStart || e.Kind == fsm.EventBranchEnd:
+	switch e.Kind {
+	case fsm.EventBranchStart, fsm.EventBranchEnd:
 		path := str(e, "branch")
 		own.Branch, text = path[strings.LastIndexByte(path, '/')+1:], branchText(e)
 	default:
@@ -301,5 +300,6 @@ func limitsMet(v *Visit, l *fsm.Loop) []Sentence {
 	return said
 }
 
-// Last returns the last visit of the run itself, or of any loop where there is none; nil = nothing is recorded of its steps.
+// Last returns the last visit of the run itself, or of any loop where there is none; nil = nothing is recorded
+// of its steps.
 func (x *Story) Last() *Visit { return x.seen.last }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A Tally adds up the visits of many runs, state by state, in whatever order those of a run come. The zero Tally is empty. It is not safe for concurrent use.
+// A Tally adds up the visits of many runs, state by state, in whatever order those of a run come. The zero
+// Tally is empty. It is not safe for concurrent use.
 type Tally struct {
 	states map[string]*StateTally
 	order  []*StateTally
@@ -103,7 +104,8 @@ func (s *StateTally) AlwaysYes() (verdict string, always bool) {
 	return "", false
 }
 
-// Percentiles returns the median, the 95th percentile and the longest of some times, by the nearest rank. It sorts them.
+// Percentiles returns the median, the 95th percentile and the longest of some times, by the nearest rank. It
+// sorts them.
 func Percentiles(times []time.Duration) (p50, p95, longest time.Duration) {
 	if len(times) == 0 {
 		return 0, 0, 0

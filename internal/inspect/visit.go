@@ -10,16 +10,18 @@ import (
 	"loops/internal/humanize"
 )
 
-// A Visit is one stay of a run in a state, from its state_enter to the next one. A stay that was interrupted and resumed
-// under the same step number is one Visit.
+// A Visit is one stay of a run in a state, from its state_enter to the next one. A stay that was interrupted
+// and resumed under the same step number is one Visit.
 type Visit struct {
-	State   string
-	Loop    string   // the loop the state belongs to, as its events name it; "" = they do not
-	Step    int      // of its loop
-	Above   []*Visit // the visits that this one ran inside, outermost first
-	Within  []string // of each of Above, the branch or the item that this one ran in, #3 for an item; "" = its sub-loop. nil = all are sub-loops
-	Inline  bool     // it is a branch or an item with an action, and no state of a loop
-	Index   int      // among all visits of the run in the order they were entered, from 0
+	State string
+	Loop  string   // the loop the state belongs to, as its events name it; "" = they do not
+	Step  int      // of its loop
+	Above []*Visit // the visits that this one ran inside, outermost first
+	// of each of Above, the branch or the item that this one ran in, #3 for an item; "" = its sub-loop. nil =
+	// all are sub-loops
+	Within  []string
+	Inline  bool // it is a branch or an item with an action, and no state of a loop
+	Index   int  // among all visits of the run in the order they were entered, from 0
 	Entered fsm.Event
 	Begin   time.Time // of its first event
 	End     time.Time // of its newest event
@@ -70,8 +72,8 @@ func (v *Visit) Apart() string {
 // Depth is 0 for a visit of the run itself, 1 in its sub-loop, and so on.
 func (v *Visit) Depth() int { return len(v.Above) }
 
-// Path is the state behind the states it ran inside, and the branches: "fix > review", "checks > lint > test". It is the same for all
-// items of a list.
+// Path is the state behind the states it ran inside, and the branches: "fix > review", "checks > lint > test".
+// It is the same for all items of a list.
 func (v *Visit) Path() string {
 	if len(v.Above) == 0 {
 		return v.State
@@ -130,8 +132,8 @@ func (v *Visit) Exit() (code int, ended bool) { return v.exit, v.exited }
 // To is the state the visit led to; "" where it led nowhere.
 func (v *Visit) To() string { return v.to }
 
-// Over reports whether the loop of the visit has ended, or nothing carries the run: it gets no more time, unless the run
-// is resumed in it.
+// Over reports whether the loop of the visit has ended, or nothing carries the run: it gets no more time,
+// unless the run is resumed in it.
 func (v *Visit) Over() bool { return v.over }
 
 // Failed reports whether an action of the visit ended with another exit code than 0, or could not be attempted.

@@ -172,8 +172,8 @@ func (l *ActionLog) item(n *lane, e fsm.Event) {
 	l.complete(n, e)
 }
 
-// Live prints what an action wrote to standard error while it runs: whole lines, joined by \n, of its file. Whose it is where several run
-// side by side is not known: it is under the one of them that began last.
+// Live prints what an action wrote to standard error while it runs: whole lines, joined by \n, of its file.
+// Whose it is where several run side by side is not known: it is under the one of them that began last.
 func (l *ActionLog) Live(file, text string) {
 	if l.State != "" && (l.began == nil || !l.began.begun) || l.Raw && !l.Stderr {
 		return
@@ -247,8 +247,8 @@ func (l *ActionLog) complete(n *lane, e fsm.Event) {
 	l.end(n)
 }
 
-// errors prints what an action that has ended wrote to standard error, unless that was printed as it came: from its file, where that holds
-// more than the record.
+// errors prints what an action that has ended wrote to standard error, unless that was printed as it came: from
+// its file, where that holds more than the record.
 func (l *ActionLog) errors(n *lane, e fsm.Event, output string) {
 	errs := strings.TrimSuffix(inspect.Text(e.Get("stderr_preview")), "\n")
 	if errs == "" || l.heard.Covers(errs) || len(errs) >= wholeStderr && l.copy(n, l.errorFile(n, e.Depth, output), true) {
@@ -300,12 +300,12 @@ func (l *ActionLog) copy(n *lane, path string, stderr bool) bool {
 	return true
 }
 
-// A piece of a line that is printed at once has so many bytes at most: some programs write hundreds of megabytes without
-// ending a line.
+// A piece of a line that is printed at once has so many bytes at most: some programs write hundreds of
+// megabytes without ending a line.
 const pieceSize = 64 << 10
 
-// eachPiece calls print for the lines of a text, without their ends; a long one comes in several pieces, of which the last
-// ends it. What is behind the last line end is a line.
+// eachPiece calls print for the lines of a text, without their ends; a long one comes in several pieces, of
+// which the last ends it. What is behind the last line end is a line.
 func eachPiece(r io.Reader, print func(piece string, ends bool)) error {
 	in := bufio.NewReaderSize(r, pieceSize)
 	open, cut := false, "" // a line was begun; the beginning of a sequence at the end of its last piece

@@ -17,7 +17,8 @@ import (
 // An AskTerminal is where a user reads and types.
 type AskTerminal struct {
 	Out io.Writer
-	// Line returns the next line that is typed, without its end. An error means that there is none, as ctx has ended or the terminal is gone.
+	// Line returns the next line that is typed, without its end. An error means that there is none, as ctx has
+	// ended or the terminal is gone.
 	Line func(ctx context.Context) (string, error)
 }
 

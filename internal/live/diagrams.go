@@ -9,8 +9,9 @@ import (
 	"loops/persistence"
 )
 
-// Diagrams returns a function that draws a loop, in so many columns, with the state that its run enters. find returns the loop of a run that
-// another process carries; nil where that is not known, and then nothing is drawn.
+// Diagrams returns a function that draws a loop, in so many columns, with the state that its run enters. find
+// returns the loop of a run that another process carries; nil where that is not known, and then nothing is
+// drawn.
 func Diagrams(width int, colour bool, find func(persistence.ID) *fsm.Loop) Draw {
 	var loop *fsm.Loop
 	return func(l *fsm.Loop, run persistence.ID, previous, state string) []string {
@@ -31,6 +32,7 @@ func Diagrams(width int, colour bool, find func(persistence.ID) *fsm.Loop) Draw 
 			m.Taken = []diagram.Step{{From: previous, To: state, Times: 1}}
 		}
 		g.Measure(m)
-		return strings.Split(humanize.Ours(g.Text(width, colour)), "\n") // the last is blank, and a line below the drawing
+		// the last is blank, and a line below the drawing
+		return strings.Split(humanize.Ours(g.Text(width, colour)), "\n")
 	}
 }

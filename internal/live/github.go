@@ -16,9 +16,9 @@ import (
 	"loops/persistence"
 )
 
-// A GitHub shows a run in the log of a job of GitHub Actions: a group for each step, the state that a run failed in
-// as a note in its file, and a summary. What actions print is no command of the job: while anything but a command of ours
-// is written, commands are off, and only a secret token turns them on again.
+// A GitHub shows a run in the log of a job of GitHub Actions: a group for each step, the state that a run
+// failed in as a note in its file, and a summary. What actions print is no command of the job: while anything
+// but a command of ours is written, commands are off, and only a secret token turns them on again.
 type GitHub struct {
 	*Text
 	job   Job
@@ -32,7 +32,8 @@ type GitHub struct {
 type Job struct {
 	// Root returns the directory that the job names files relative to, "" where that is not known.
 	Root func() string
-	// Summarize adds a report about the run to the summary of the job; next is the command that resumes the run, "" = none.
+	// Summarize adds a report about the run to the summary of the job; next is the command that resumes the
+	// run, "" = none.
 	Summarize func(id persistence.ID, o fsm.Outcome, next string) error
 	// Output adds to the outputs of the job.
 	Output func(write func(io.Writer) error) error
@@ -169,7 +170,8 @@ func clipped(s string) string {
 	return s
 }
 
-// A guardedLog is the log of a job, in which only command writes commands. It may be used by several goroutines at once.
+// A guardedLog is the log of a job, in which only command writes commands. It may be used by several goroutines
+// at once.
 type guardedLog struct {
 	mu    sync.Mutex
 	w     io.Writer // guarded by mu

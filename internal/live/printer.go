@@ -49,16 +49,17 @@ type Header struct {
 	RunDir   string // absolute, with a slash
 	ShortDir string // the same as a person would write it
 	Resumed  bool
-	Attached bool                         // another process carries the run on
-	Elapsed  time.Duration                // before this process took over
-	Begin    time.Time                    // of this process's part
-	Agents   string                       // which it uses, and what they may do; "" = none
-	Wake     string                       // the command that ends a wait of the run; "" = none
-	Explain  string                       // the command that explains how the run ended; "" = none
-	Again    func(failedItems int) string // the command that begins a new run from the step that decided how it ended; nil = none
-	Worktree string                       // of the run, absolute; "" = it is in the main checkout
-	Branch   string                       // of the work tree; "" where another run's is used
-	Where    string                       // of a run that is under way: its state, and those of its sub-loops
+	Attached bool          // another process carries the run on
+	Elapsed  time.Duration // before this process took over
+	Begin    time.Time     // of this process's part
+	Agents   string        // which it uses, and what they may do; "" = none
+	Wake     string        // the command that ends a wait of the run; "" = none
+	Explain  string        // the command that explains how the run ended; "" = none
+	// the command that begins a new run from the step that decided how it ended; nil = none
+	Again    func(failedItems int) string
+	Worktree string // of the run, absolute; "" = it is in the main checkout
+	Branch   string // of the work tree; "" where another run's is used
+	Where    string // of a run that is under way: its state, and those of its sub-loops
 
 	Origin *persistence.Origin // of a fork; nil = it is not one
 	Notes  []string            // what else there is to say, a line each

@@ -12,11 +12,12 @@ import (
 	"loops/persistence"
 )
 
-// A Tail hands the events of a run to each in their order and, while that follows the run, what actions write to standard error to stderr.
+// A Tail hands the events of a run to each in their order and, while that follows the run, what actions write
+// to standard error to stderr.
 type Tail func(r persistence.Run, stderr func(file, text string), each func(fsm.Event)) error
 
-// Show writes the output of the actions of runs to out, side by side where they are followed, and reports for each whether there was an
-// action that was asked for.
+// Show writes the output of the actions of runs to out, side by side where they are followed, and reports for
+// each whether there was an action that was asked for.
 func (o ActionLogOptions) Show(out io.Writer, p *project.Project, runs []persistence.Run, paint terminal.Paint, tail Tail) (acted []bool, err error) {
 	o.Several = len(runs) > 1
 	acted = make([]bool, len(runs))
@@ -52,7 +53,8 @@ func (o ActionLogOptions) show(out io.Writer, p *project.Project, r persistence.
 	return l.Acted, nil
 }
 
-// NewActionLog returns a printer of the output of the actions of a run, which is handed the events of the run in their order.
+// NewActionLog returns a printer of the output of the actions of a run, which is handed the events of the run
+// in their order.
 func NewActionLog(o ActionLogOptions, out io.Writer, p *project.Project, id persistence.ID, paint terminal.Paint) *ActionLog {
 	return &ActionLog{ActionLogOptions: o, run: string(id), lanes: map[string]*lane{}, out: out, p: p, dir: filepath.Join(p.Loops, "runs", string(id)), paint: paint}
 }

@@ -62,8 +62,8 @@ type Text struct {
 	entered string         // the state that was drawn last
 }
 
-// A Draw returns the lines to show before a run enters a state: a diagram of its loop. The loop of a run that another process carries has no
-// states. previous is the state that was entered before, "" = none.
+// A Draw returns the lines to show before a run enters a state: a diagram of its loop. The loop of a run that
+// another process carries has no states. previous is the state that was entered before, "" = none.
 type Draw func(l *fsm.Loop, run persistence.ID, previous, state string) []string
 
 // clearScreen erases a terminal and what was scrolled above it, and moves the cursor to its first line.
@@ -101,8 +101,8 @@ func NewText(out, err io.Writer, v View) *Text {
 	return &Text{out: terminal.NewBatchedSink(out), err: terminal.NewSink(err), quiet: v.Quiet, verbose: v.Verbose, paint: v.Paint, draw: v.Draw, clears: v.Clear}
 }
 
-// OnTerminal is called where lines are written to a terminal. live has the action that runs shown in a line that is drawn in place. out is
-// the terminal as other lines are written.
+// OnTerminal is called where lines are written to a terminal. live has the action that runs shown in a line
+// that is drawn in place. out is the terminal as other lines are written.
 func (p *Text) OnTerminal(onTerminal *os.File, out io.Writer, live bool) {
 	if p.screen = onTerminal; live {
 		p.live, p.out = newLive(onTerminal), terminal.NewSink(out) // both write to the screen, in turn
@@ -239,7 +239,8 @@ func (p *Text) Event(e fsm.Event) {
 	p.remember(e)
 	p.costs.Add(e)
 	p.max = inspect.Raised(e, &fsm.Loop{MaxSteps: p.max}).MaxSteps
-	if p.quiet || e.Kind == fsm.EventCheckpoint || e.Kind == fsm.EventWorktree || e.Kind == fsm.EventFiles { // which only the records need, or the header shows
+	// which only the records need, or the header shows
+	if p.quiet || e.Kind == fsm.EventCheckpoint || e.Kind == fsm.EventWorktree || e.Kind == fsm.EventFiles {
 		return
 	}
 	pad := strings.Repeat("  ", e.Depth)

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookForeground is how often a program in the background of its terminal looks whether it is in the foreground: one that reads there
-// before is stopped.
+// lookForeground is how often a program in the background of its terminal looks whether it is in the
+// foreground: one that reads there before is stopped.
 const lookForeground = 300 * time.Millisecond
 
 // A Keyboard reads what is typed at the terminal that this process belongs to.

@@ -11,9 +11,9 @@ import (
 	"loops/persistence"
 )
 
-// Addressed returns the run that a command is for, which arg means: the one with that id, the running one of the loop, or
-// else its newest one that can be resumed, or its newest. It reports false if there is none, and refuses where several
-// could be meant.
+// Addressed returns the run that a command is for, which arg means: the one with that id, the running one of
+// the loop, or else its newest one that can be resumed, or its newest. It reports false if there is none, and
+// refuses where several could be meant.
 func Addressed(ctx context.Context, f project.Finder, arg string) (persistence.Run, bool, error) {
 	runs, newest, err := f.Live(ctx, arg)
 	switch {

@@ -16,7 +16,8 @@ type Question struct {
 	Question *fsm.OpenQuestion
 }
 
-// Asked returns what the run that arg means asks, or what all runs ask for "": the questions that have no answer yet. A run that asks nothing is an *engine.Refusal.
+// Asked returns what the run that arg means asks, or what all runs ask for "": the questions that have no
+// answer yet. A run that asks nothing is an *engine.Refusal.
 func Asked(ctx context.Context, store *project.Records, arg string) ([]Question, error) {
 	var runs []persistence.Run
 	if arg == "" {

@@ -10,8 +10,8 @@ import (
 	"loops/persistence"
 )
 
-// AwaitedEvents returns the names of the events that states of a run's loop wait for; nil where that is not known: one of them is made by a
-// template, or a sub-loop may wait for others.
+// AwaitedEvents returns the names of the events that states of a run's loop wait for; nil where that is not
+// known: one of them is made by a template, or a sub-loop may wait for others.
 func AwaitedEvents(ctx context.Context, f project.Finder, run persistence.Run) []string {
 	l := RulebookOf(ctx, f, run).Main()
 	if l == nil {

@@ -17,7 +17,8 @@ type Day struct {
 	Outcomes map[string]int
 }
 
-// WithinDays is how long the steps are, at most, in which times have to be told apart to know the day of each in a zone.
+// WithinDays is how long the steps are, at most, in which times have to be told apart to know the day of each
+// in a zone.
 func WithinDays(zone *time.Location) time.Duration {
 	for month := range 12 {
 		if _, offset := time.Date(time.Now().Year(), time.Month(month+1), 1, 0, 0, 0, 0, zone).Zone(); offset%3600 != 0 {

@@ -9,8 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// Graph returns what is to be drawn of a run, or of a loop, which ofLoop draws; note says what it is drawn from. A loop needs no
-// records; whatever looks like a run does.
+// Graph returns what is to be drawn of a run, or of a loop, which ofLoop draws; note says what it is drawn
+// from. A loop needs no records; whatever looks like a run does.
 func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, ofLoop func() (*diagram.Graph, error)) (g *diagram.Graph, note string, err error) {
 	if _, none := p.Resolve(name); by == "" && none == nil {
 		g, err = ofLoop() // also where its name looks like a run

@@ -14,8 +14,8 @@ import (
 	"loops/persistence"
 )
 
-// Nothing matches a name that is mistyped, which must not look like a run in which nothing happened. These are asked only where
-// nothing matched.
+// Nothing matches a name that is mistyped, which must not look like a run in which nothing happened. These are
+// asked only where nothing matched.
 
 // UnknownState is an error where neither the run nor its loop has a state of this name. The help on see says more.
 func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, name string, see engine.Operation) error {
@@ -43,8 +43,8 @@ func UnknownState(ctx context.Context, f project.Finder, run persistence.Run, na
 	return engine.Misuse(see, "%s: loop %s has no such state%s", engine.Setting{Name: "state", Value: humanize.Quote(name)}, run.Loop, suggestion)
 }
 
-// UnknownStateOfAny is an error where no loop of the project, none of whose runs are recorded, and no run that was looked at has a state of
-// this name. recorded are the states that those runs are in.
+// UnknownStateOfAny is an error where no loop of the project, none of whose runs are recorded, and no run that
+// was looked at has a state of this name. recorded are the states that those runs are in.
 func UnknownStateOfAny(ctx context.Context, f project.Finder, recorded []string, name string, see engine.Operation) error {
 	states := slices.Clone(recorded)
 	lib, err := f.Project.Library()

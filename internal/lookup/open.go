@@ -12,7 +12,8 @@ import (
 // OpenRuns is among how many of the newest runs list --running looks for those that can be resumed.
 const OpenRuns = 200
 
-// OpenNow returns the runs that are running or queued for workers, however old, and those among the newest that can be resumed.
+// OpenNow returns the runs that are running or queued for workers, however old, and those among the newest that
+// can be resumed.
 func OpenNow(ctx context.Context, store *project.Records) ([]persistence.Run, error) {
 	runs, err := store.Runs(ctx, persistence.Query{Limit: OpenRuns, LiveToo: true, Open: true, Readings: true})
 	if err != nil {

@@ -51,16 +51,19 @@ func eachEvent(ctx context.Context, f project.Finder, r persistence.Run, tell Te
 	return nil
 }
 
-// A Rulebook has the rules that a run follows from what is recorded with the run, or from the loop files as they are now.
+// A Rulebook has the rules that a run follows from what is recorded with the run, or from the loop files as
+// they are now.
 type Rulebook struct {
-	def  *project.Definition // as recorded with the run; nil = not, or not to be read
-	now  fsm.Library         // the loop files as they are now, of the sub-loops where nothing is recorded; nil = not known
-	main *fsm.Loop           // nil = not known
+	def *project.Definition // as recorded with the run; nil = not, or not to be read
+	// the loop files as they are now, of the sub-loops where nothing is recorded; nil = not known
+	now  fsm.Library
+	main *fsm.Loop // nil = not known
 	subs map[string]*fsm.Loop
 	Note string // what there is to say about where main is from
 }
 
-// RulebookOf returns the definition of a run: the one that is recorded with it, else the file it was made of as it is now.
+// RulebookOf returns the definition of a run: the one that is recorded with it, else the file it was made of as
+// it is now.
 func RulebookOf(ctx context.Context, f project.Finder, r persistence.Run) *Rulebook {
 	b := &Rulebook{def: f.Store.DefinitionOf(ctx, r), subs: map[string]*fsm.Loop{}}
 	l, path := f.Ran(r, b.def)

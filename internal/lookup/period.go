@@ -38,8 +38,8 @@ func Since(setting engine.Setting, see engine.Operation) (time.Time, error) {
 	return parseWhen(setting, see, time.Now(), false)
 }
 
-// parseWhen reads an age before now (30m), a date, or a time of a day. What has no zone is in that of the person. A date
-// that ends a period is the end of that day.
+// parseWhen reads an age before now (30m), a date, or a time of a day. What has no zone is in that of the
+// person. A date that ends a period is the end of that day.
 func parseWhen(setting engine.Setting, see engine.Operation, now time.Time, ends bool) (time.Time, error) {
 	s := setting.Value
 	if age, err := ParseAge(s); err == nil {
@@ -72,8 +72,9 @@ func (p Period) Contains(t time.Time) bool {
 	return !t.Before(p.Since) && (p.until.IsZero() || t.Before(p.until))
 }
 
-// RunsOf returns the newest runs of a loop, or of all loops for the name "", that a filter selects, limit at most (0 = all). Its Keep is asked
-// about runs as they are now. A name that has no runs, and is no loop's, is an error.
+// RunsOf returns the newest runs of a loop, or of all loops for the name "", that a filter selects, limit at
+// most (0 = all). Its Keep is asked about runs as they are now. A name that has no runs, and is no loop's, is
+// an error.
 func RunsOf(ctx context.Context, f project.Finder, name string, limit int, filter persistence.Filter) ([]persistence.Run, error) {
 	if keep := filter.Keep; keep != nil {
 		filter.Keep = func(r persistence.Run) bool { return keep(project.AsNow(r)) }

@@ -19,8 +19,8 @@ type RecordedLoop struct {
 	Run  persistence.Run
 }
 
-// Recorded returns the definition that the newest run of a loop recorded, or the run that is named; nil where there is none. It is asked where no
-// file of the project is meant: the loop may have been run by its path.
+// Recorded returns the definition that the newest run of a loop recorded, or the run that is named; nil where
+// there is none. It is asked where no file of the project is meant: the loop may have been run by its path.
 func Recorded(ctx context.Context, p *project.Project, arg string) (*RecordedLoop, error) {
 	store, err := p.Records(ctx, false)
 	if err != nil {

@@ -90,7 +90,8 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 		}
 	}
 	var err error
-	if v.Answers, err = engine.Given(ctx, f.Store, r.ID); len(r.Damage) == 0 { // or that they cannot be read is said there
+	// or that they cannot be read is said there
+	if v.Answers, err = engine.Given(ctx, f.Store, r.ID); len(r.Damage) == 0 {
 		missed(f, v, err)
 	}
 	look(ctx, f, v, v.Glance.Add)
@@ -107,7 +108,8 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 	return v
 }
 
-// showVotes has the wait of a run show the answers so far to its question: those on record, which the run may not have seen yet.
+// showVotes has the wait of a run show the answers so far to its question: those on record, which the run may
+// not have seen yet.
 func showVotes(v *inspect.Status) {
 	for _, q := range v.Asks {
 		if text := q.Standing(); text != "" && v.Wait != nil && v.Wait.Question == q.Address {

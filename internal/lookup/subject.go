@@ -19,8 +19,8 @@ func OneRun(ctx context.Context, f project.Finder, arg string) (persistence.Run,
 	return run, err
 }
 
-// GraphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that the recorded
-// loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
+// GraphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that
+// the recorded loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
 func GraphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {
 	def, err := f.Store.ReadDefinitionOf(ctx, r)
 	if errors.Is(err, persistence.ErrNotFound) {

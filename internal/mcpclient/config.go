@@ -41,8 +41,8 @@ type target struct {
 	limits     limits
 }
 
-// Names reports whether the configuration at path names the server of the tool SERVER/TOOL. One that is there but cannot
-// be read may name it: Do then says what is wrong.
+// Names reports whether the configuration at path names the server of the tool SERVER/TOOL. One that is there
+// but cannot be read may name it: Do then says what is wrong.
 func Names(path, tool string) bool {
 	servers, err := readConfig(path)
 	if err != nil {

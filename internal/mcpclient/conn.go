@@ -185,7 +185,8 @@ func (c *conn) answer() (json.RawMessage, bool) {
 	return c.result, c.result != nil
 }
 
-// trouble returns a clause about lines that are no messages, and why reading ended if it was not the server that ended it.
+// trouble returns a clause about lines that are no messages, and why reading ended if it was not the server
+// that ended it.
 func (c *conn) trouble() (noise string, fault error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

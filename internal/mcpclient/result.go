@@ -122,7 +122,8 @@ func objectOf(raw json.RawMessage) (object, error) {
 	return o, nil
 }
 
-// read reads a field into v, which stays as it is where there is none. Some languages write null for what they leave out.
+// read reads a field into v, which stays as it is where there is none. Some languages write null for what they
+// leave out.
 func (o object) read(name, want string, v any) error {
 	raw, ok := o[name]
 	if !ok || string(raw) == "null" {

@@ -19,7 +19,8 @@ import (
 
 // limits are the times that a server may take for something.
 type limits struct {
-	input time.Duration // to end after its input was closed; together with term less than what a program has that was asked to end
+	// to end after its input was closed; together with term less than what a program has that was asked to end
+	input time.Duration
 	term  time.Duration // to end after TERM
 	death time.Duration // to end after it has closed its output
 	list  time.Duration // to list its tools after a call has failed

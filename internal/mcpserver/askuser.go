@@ -13,7 +13,8 @@ import (
 	"loops/internal/app"
 )
 
-// askUser has the user of the client answer the question of a run, by a form. It returns their answer; nil where they gave none.
+// askUser has the user of the client answer the question of a run, by a form. It returns their answer; nil
+// where they gave none.
 func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (given bool, err error) {
 	open, err := s.Answer(ctx, run, engine.Answer{})
 	if err != nil {
@@ -57,7 +58,8 @@ func formState(p app.Pending) string { return string(p.Run.ID) + " " + p.Questio
 // choiceField is the name of the choice in a form. No field of a question has it.
 const choiceField = "choice"
 
-// confirmField is the name of the switch that confirms the choice. No field of a question has it: names of fields have no blank.
+// confirmField is the name of the switch that confirms the choice. No field of a question has it: names of
+// fields have no blank.
 const confirmField = "confirm choice"
 
 // formOf is the form of a question, as a JSON Schema.

@@ -26,12 +26,14 @@ type Session struct {
 // A Host is the program that the tools act through.
 type Host struct {
 	Session func() (*Session, error)
-	// Begin has another process carry a run, and returns when it is on record. words are a command line that asks for the same, for messages;
-	// a run that is bound ends with this program.
+	// Begin has another process carry a run, and returns when it is on record. words are a command line that
+	// asks for the same, for messages; a run that is bound ends with this program.
 	Begin func(ctx context.Context, request engine.Request, words []string, bound bool) (*worker.Child, worker.ChildStart, error)
-	Ended func(code int, said string) (meaning, notes string) // what the exit code of such a process means, and what it printed, if anything, for an agent
-	Known []string                                            // the names by which it is known whose agent this is; nil = it is not
-	User  string                                              // who answers through this server
+	// what the exit code of such a process means, and what it printed, if anything, for an agent
+	Ended func(code int, said string) (meaning, notes string)
+	// the names by which it is known whose agent this is; nil = it is not
+	Known []string
+	User  string // who answers through this server
 }
 
 // asked returns a tool that has its answer from a session.

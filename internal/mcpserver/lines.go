@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// messages hands on the lines of an input that are messages of JSON-RPC, and answers the others: the transport of the SDK
-// ends the conversation at the first it cannot read, and with it every call that is under way.
+// messages hands on the lines of an input that are messages of JSON-RPC, and answers the others: the transport
+// of the SDK ends the conversation at the first it cannot read, and with it every call that is under way.
 type messages struct {
 	in   io.ReadCloser
 	read *bufio.Reader
@@ -23,7 +23,8 @@ type messages struct {
 }
 
 func newMessages(in io.ReadCloser, out io.Writer) *messages {
-	return &messages{in: in, read: bufio.NewReader(in), out: out, most: mcp.DefaultMaxLineLength - 1} // and its line end
+	// and its line end
+	return &messages{in: in, read: bufio.NewReader(in), out: out, most: mcp.DefaultMaxLineLength - 1}
 }
 
 func (m *messages) Close() error { return m.in.Close() }

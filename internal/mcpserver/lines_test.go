@@ -47,8 +47,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A script pipes requests and a line that is no JSON into a server, and its input ends at once: what it asked before and
-// after is answered.
+// A script pipes requests and a line that is no JSON into a server, and its input ends at once: what it asked
+// before and after is answered.
 func TestServesOn(t *testing.T) {
 	t.Parallel()
 	tool := all

@@ -1,6 +1,6 @@
-// Package mcpserver serves tools and pages to an agent by the Model Context Protocol. A [Server] knows the protocol and checks arguments.
-// [Tools] are the tools of loops: their names, arguments, results and descriptions for agents, and what each does. How a process for a run
-// is started is passed to them.
+// Package mcpserver serves tools and pages to an agent by the Model Context Protocol. A [Server] knows the
+// protocol and checks arguments. [Tools] are the tools of loops: their names, arguments, results and
+// descriptions for agents, and what each does. How a process for a run is started is passed to them.
 package mcpserver
 
 import (
@@ -33,8 +33,9 @@ type Tool struct {
 	ReadOnly    bool
 	Destructive bool // what it ends or changes may be wanted
 
-	// Call does it, and may be called at once with others. Its result is one JSON object. An error is a result, too: the
-	// agent reads it. The context ends when the agent does not want the answer any more, or when serving ends.
+	// Call does it, and may be called at once with others. Its result is one JSON object. An error is a result,
+	// too: the agent reads it. The context ends when the agent does not want the answer any more, or when
+	// serving ends.
 	Call func(ctx context.Context, values Values) (json.RawMessage, error)
 }
 

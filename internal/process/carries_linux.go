@@ -46,8 +46,8 @@ func CommandLine(pid int) []string {
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
 }
 
-// Catches reports whether a process of this PID namespace is known to handle a signal itself, so that sending it does not end
-// the process.
+// Catches reports whether a process of this PID namespace is known to handle a signal itself, so that sending
+// it does not end the process.
 func Catches(pid int, sig syscall.Signal) bool {
 	st, err := look(pid)
 	if err != nil {

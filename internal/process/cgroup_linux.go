@@ -20,9 +20,9 @@ const (
 	cgroupAttribute = "user.loops.action"
 )
 
-// A Cgroup is a control group of the second version below that of this process, without any controllers: whatever is
-// started in it, and all that descends from that, belongs to it permanently, whatever session or environment it takes. Its
-// processes count as marked by the element that Mark set last.
+// A Cgroup is a control group of the second version below that of this process, without any controllers:
+// whatever is started in it, and all that descends from that, belongs to it permanently, whatever session or
+// environment it takes. Its processes count as marked by the element that Mark set last.
 type Cgroup struct {
 	dir    string
 	fd     int // of the folder; a shared lock on it says that it is in use
@@ -65,8 +65,8 @@ func cgroupOf(pid string) string {
 	return ""
 }
 
-// NewCgroup makes a control group. The error says that this process may not, or that the system has none: that is so for
-// most sessions that systemd did not delegate, and in most containers.
+// NewCgroup makes a control group. The error says that this process may not, or that the system has none: that
+// is so for most sessions that systemd did not delegate, and in most containers.
 func NewCgroup() (*Cgroup, error) {
 	point, _ := cgroupMount()
 	parent := cgroupOf("self")

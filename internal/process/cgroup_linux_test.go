@@ -8,8 +8,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// Two runs began at once: the one removed the control group that the other had just made, which then did without for as long
-// as it ran.
+// Two runs began at once: the one removed the control group that the other had just made, which then did
+// without for as long as it ran.
 func TestControlGroupsMadeAtOnce(t *testing.T) {
 	if g, err := NewCgroup(); err != nil {
 		if os.Getuid() == 0 {

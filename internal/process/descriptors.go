@@ -7,12 +7,13 @@ import (
 	"syscall"
 )
 
-// runtimeDescriptors is how many descriptors the Go runtime takes when a process first opens a pipe, with those of the pipe.
+// runtimeDescriptors is how many descriptors the Go runtime takes when a process first opens a pipe, with those
+// of the pipe.
 const runtimeDescriptors = 4
 
-// CheckDescriptors returns an error if this process has so few descriptors left that the Go runtime would end it at one of the next files it
-// opens. Otherwise the runtime has its own descriptors afterwards, and a file that cannot be opened later is an error of that file. It
-// closes what it opened.
+// CheckDescriptors returns an error if this process has so few descriptors left that the Go runtime would end
+// it at one of the next files it opens. Otherwise the runtime has its own descriptors afterwards, and a file
+// that cannot be opened later is an error of that file. It closes what it opened.
 func CheckDescriptors() error {
 	var held []int
 	defer func() {

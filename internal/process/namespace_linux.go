@@ -28,9 +28,9 @@ func namespace(path string) int64 {
 	return n
 }
 
-// sinceBootOffset is what times since the start of the machine are shifted by for us, in milliseconds: in a time namespace
-// of ours the kernel shows them so. It is not known where we joined another one than our children will be in, because
-// the kernel shows only theirs. It is read once.
+// sinceBootOffset is what times since the start of the machine are shifted by for us, in milliseconds: in a
+// time namespace of ours the kernel shows them so. It is not known where we joined another one than our
+// children will be in, because the kernel shows only theirs. It is read once.
 var sinceBootOffset = sync.OnceValues(func() (ms int64, known bool) {
 	if namespace("/proc/self/ns/time") != namespace("/proc/self/ns/time_for_children") {
 		return 0, false
@@ -53,8 +53,8 @@ var sinceBootOffset = sync.OnceValues(func() (ms int64, known bool) {
 	return 0, false
 })
 
-// otherProc reports whether /proc is that of another PID namespace, as it is in one that was made without a /proc of its
-// own: its numbers are not our pids. It is asked once.
+// otherProc reports whether /proc is that of another PID namespace, as it is in one that was made without a
+// /proc of its own: its numbers are not our pids. It is asked once.
 var otherProc = sync.OnceValue(func() bool {
 	self, err := os.Readlink("/proc/self")
 	return err != nil || self != strconv.Itoa(os.Getpid())

@@ -12,8 +12,8 @@ import (
 // openFails is how long a program that opens a file may take to say that it cannot.
 const openFails = 2 * time.Second
 
-// OpenFile opens a file with the program browser, or, where that is empty, with what the desktop opens it with. The program has
-// the environment env and outlives this process.
+// OpenFile opens a file with the program browser, or, where that is empty, with what the desktop opens it with.
+// The program has the environment env and outlives this process.
 func OpenFile(ctx context.Context, path, browser string, env []string) error {
 	program := browser
 	if program == "" {

@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// children are the processes that this program waits for itself though they have groups of their own: Reap leaves them alone.
+// children are the processes that this program waits for itself though they have groups of their own: Reap
+// leaves them alone.
 var children = struct {
 	sync.Mutex
 	own map[int]bool
 }{own: map[int]bool{}}
 
-// StartChild starts a command in a process group of its own, so that [Orphans.Reap] does not take it for an orphan. WaitChild waits
-// for it.
+// StartChild starts a command in a process group of its own, so that [Orphans.Reap] does not take it for an
+// orphan. WaitChild waits for it.
 func StartChild(cmd *exec.Cmd) error {
 	_, err := Fork(func() (int, error) {
 		if err := cmd.Start(); err != nil {

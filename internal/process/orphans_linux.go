@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AdoptOrphans makes this process the parent of all that descends from it when its own parents end. That is a property of
-// the whole process: only a program may ask for it, and it has to call [Orphans.Reap] from time to time.
+// AdoptOrphans makes this process the parent of all that descends from it when its own parents end. That is a
+// property of the whole process: only a program may ask for it, and it has to call [Orphans.Reap] from time to
+// time.
 func AdoptOrphans() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
 
 // Orphans distinguishes the processes that this one has adopted since an action began from those it had before. Its
@@ -27,8 +28,8 @@ type Orphans struct {
 	known    map[int]int  // all children when before was found, and their sessions; nil = it was not found
 }
 
-// Since returns the live processes that were adopted since the child first started, and all that descend from them. first must
-// not have been waited for.
+// Since returns the live processes that were adopted since the child first started, and all that descend from
+// them. first must not have been waited for.
 func (o *Orphans) Since(first int) ([]Identity, error) {
 	child, err := look(first)
 	if err != nil {
@@ -152,9 +153,9 @@ func adopted(p info) bool {
 	return p.ppid == os.Getpid() && p.pgid != syscall.Getpgrp() && !children.own[p.pid]
 }
 
-// reap waits for the orphans that have ended, but not for the child spared. left reports whether this process may have children
-// left, ended whether any was waited for, or may have been. Where none has ended, which is so nearly always, that takes one system
-// call.
+// reap waits for the orphans that have ended, but not for the child spared. left reports whether this process
+// may have children left, ended whether any was waited for, or may have been. Where none has ended, which is so
+// nearly always, that takes one system call.
 func reap(spared int) (left, ended bool) {
 	var first unix.Siginfo
 	err := unix.Waitid(unix.P_ALL, 0, &first, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)

@@ -11,9 +11,9 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestReapLeavesTheAction: the exit code of an action that has ended but was not waited for is there after orphans were
-// waited for. A command that ended while something else held its output, or while the rest of it was being ended, counted
-// as exit code 0.
+// TestReapLeavesTheAction: the exit code of an action that has ended but was not waited for is there after
+// orphans were waited for. A command that ended while something else held its output, or while the rest of it
+// was being ended, counted as exit code 0.
 func TestReapLeavesTheAction(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "exit 3")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -31,8 +31,8 @@ func TestReapLeavesTheAction(t *testing.T) {
 	}
 }
 
-// While a daemon of an earlier action ran, all processes of the machine were looked at after each action. They are again only
-// where there is another daemon, or one less.
+// While a daemon of an earlier action ran, all processes of the machine were looked at after each action. They
+// are again only where there is another daemon, or one less.
 func TestSettleBesideADaemon(t *testing.T) {
 	if err := AdoptOrphans(); err != nil {
 		t.Fatal(err)

@@ -12,16 +12,20 @@ import (
 
 // An Identity is one process. What is not known of it is empty or zero.
 type Identity struct {
-	Host    string // name of the machine
-	Boot    string // one start of one kernel
-	PIDNS   int64  // PID namespace that PID counts in; 0 = unknown, as in what earlier versions recorded, or the system has none
-	PID     int
-	StartMS int64 // of the process: milliseconds since the machine started, or since the epoch where that is not known; 0 = unknown
+	Host string // name of the machine
+	Boot string // one start of one kernel
+	// PID namespace that PID counts in; 0 = unknown, as in what earlier versions recorded, or the system has
+	// none
+	PIDNS int64
+	PID   int
+	// of the process: milliseconds since the machine started, or since the epoch where that is not known; 0 =
+	// unknown
+	StartMS int64
 }
 
 const (
-	// tolerance is how far two readings of one start time may lie apart where it is derived from the wall clock, which is
-	// adjusted while processes run.
+	// tolerance is how far two readings of one start time may lie apart where it is derived from the wall
+	// clock, which is adjusted while processes run.
 	tolerance = 2 * time.Second
 	// epochMS separates both kinds of start: no machine runs for 30 years, and no process began before 2001.
 	epochMS = 1e12
@@ -65,10 +69,10 @@ func (id Identity) Near() bool {
 	return err == nil && id.Host == this.Host
 }
 
-// Visible reports whether this process can see the process, if it lives: it is near, on a machine of our name, and in our
-// PID namespace. Only of such a process can a look at the pid prove that it is dead. The name is compared too because the
-// copies of a machine that was saved while it ran have one boot id. An Identity without a namespace was recorded by an
-// earlier version, which took all processes of a machine for visible.
+// Visible reports whether this process can see the process, if it lives: it is near, on a machine of our name,
+// and in our PID namespace. Only of such a process can a look at the pid prove that it is dead. The name is
+// compared too because the copies of a machine that was saved while it ran have one boot id. An Identity
+// without a namespace was recorded by an earlier version, which took all processes of a machine for visible.
 func (id Identity) Visible() bool {
 	this, err := here()
 	if id.Host != "" && (err != nil || id.Host != this.Host) {
@@ -83,9 +87,9 @@ func (id Identity) Elsewhere() bool {
 	return id.Host != "" && !id.Near() && (err != nil || id.Host != this.Host)
 }
 
-// Alive reports whether the process runs. A zombie does not, nor does one whose pid was given to another since. known is
-// false where this process cannot find out: the process is not visible (then alive is false too), or it exists but may
-// not be looked at.
+// Alive reports whether the process runs. A zombie does not, nor does one whose pid was given to another since.
+// known is false where this process cannot find out: the process is not visible (then alive is false too), or
+// it exists but may not be looked at.
 func (id Identity) Alive() (alive, known bool) {
 	if id.PID <= 0 {
 		return false, true
@@ -140,8 +144,9 @@ func StartedAfter(pid int, t time.Time) bool {
 }
 
 // Marked returns the live processes of this user whose environment variable has element among its values, which
-// are separated by semicolons, and all that are in a [Cgroup] with that mark. This process and its ancestors are never among them. A process that changed its
-// environment after it began is judged by the one it began with.
+// are separated by semicolons, and all that are in a [Cgroup] with that mark. This process and its ancestors
+// are never among them. A process that changed its environment after it began is judged by the one it began
+// with.
 func Marked(variable, element string) ([]Identity, error) {
 	if element == "" {
 		return nil, nil
@@ -204,11 +209,12 @@ func TreeRSS(pid int) int64 {
 type info struct {
 	pid, ppid, pgid int
 	sid             int // session; 0 where it does not matter
-	name            int // in /proc, where that is another PID namespace's and knows the process by another number; 0 = pid
-	zombie          bool
-	startMS         int64 // by the wall clock of now, since the epoch; 0 = unknown
-	upMS            int64 // when it started, since the machine did, which no setting of clocks changes; 0 = unknown
-	pages           int64 // resident, where the system reports it at no cost
+	// in /proc, where that is another PID namespace's and knows the process by another number; 0 = pid
+	name    int
+	zombie  bool
+	startMS int64 // by the wall clock of now, since the epoch; 0 = unknown
+	upMS    int64 // when it started, since the machine did, which no setting of clocks changes; 0 = unknown
+	pages   int64 // resident, where the system reports it at no cost
 }
 
 // start is the process's StartMS. Without a boot id, a time since the machine started could be one of an earlier boot.

@@ -21,8 +21,8 @@ type Log struct {
 	size int64
 }
 
-// OpenLog continues with the log at path, and makes it and its folder if need be. opened is called with each file that it
-// begins, or continues with.
+// OpenLog continues with the log at path, and makes it and its folder if need be. opened is called with each
+// file that it begins, or continues with.
 func OpenLog(path string, most int64, keep int, opened func(*os.File) error) (*Log, error) {
 	l := &Log{Path: path, most: most, keep: keep, opened: opened}
 	if err := MakeLogFolder(path); err != nil {

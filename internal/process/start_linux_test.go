@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestStartSinceBoot: a live owner was taken for dead when the wall clock had been set by more than two seconds since it
-// was recorded. So the start is what the kernel counts from the start of the machine, to the tick.
+// TestStartSinceBoot: a live owner was taken for dead when the wall clock had been set by more than two seconds
+// since it was recorded. So the start is what the kernel counts from the start of the machine, to the tick.
 func TestStartSinceBoot(t *testing.T) {
 	self, err := Self()
 	if err != nil {

@@ -34,8 +34,9 @@ type followed struct {
 	part []byte   // of a line whose end is still to come
 }
 
-// Read calls each for what was written to a file since the last call: whole lines without the last line end, joined by \n. What cannot be read is
-// left out: the records show of each action what they keep of it when it ends.
+// Read calls each for what was written to a file since the last call: whole lines without the last line end,
+// joined by \n. What cannot be read is left out: the records show of each action what they keep of it when it
+// ends.
 func (t *StderrTail) Read(each func(file, text string)) {
 	t.list()
 	for name, n := range t.known {
@@ -151,7 +152,8 @@ func (s *Said) Add(file, text string) {
 	s.ends[file] = end[max(0, len(end)-saidMost):]
 }
 
-// Covers reports whether the end of what an action wrote, as its record has it, was shown already. That counts for one action.
+// Covers reports whether the end of what an action wrote, as its record has it, was shown already. That counts
+// for one action.
 func (s *Said) Covers(end string) bool {
 	end = strings.TrimSpace(end)
 	for file, shown := range s.ends {

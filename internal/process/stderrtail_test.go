@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// What actions write is read once, line by line, up to the moment their file is removed; files of earlier actions are not read.
+// What actions write is read once, line by line, up to the moment their file is removed; files of earlier
+// actions are not read.
 func TestTail(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

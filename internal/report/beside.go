@@ -7,8 +7,8 @@ import (
 	"loops/internal/inspect"
 )
 
-// beside is what an event from inside a branch or an item adds to the output of the step that runs it: what its actions print, and which
-// of them failed. Each line begins with the label. "" = nothing.
+// beside is what an event from inside a branch or an item adds to the output of the step that runs it: what its
+// actions print, and which of them failed. Each line begins with the label. "" = nothing.
 func beside(e fsm.Event, label string) string {
 	var lines []string
 	switch e.Kind {

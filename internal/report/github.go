@@ -8,8 +8,8 @@ import (
 	"loops/fsm"
 )
 
-// GitHub writes the problems as workflow commands, which show as notes in the changed files of a pull request. Files are
-// relative to the root.
+// GitHub writes the problems as workflow commands, which show as notes in the changed files of a pull request.
+// Files are relative to the root.
 func (p Problems) GitHub(w io.Writer) error {
 	for _, pr := range p.List {
 		if _, err := io.WriteString(w, Annotation(p.Root, pr)); err != nil {

@@ -9,8 +9,8 @@ import (
 	"loops/internal/inspect"
 )
 
-// How much of a run a page keeps: so many of its first steps and of its last ones, and so many bytes of the beginning and
-// of the end of what each printed.
+// How much of a run a page keeps: so many of its first steps and of its last ones, and so many bytes of the
+// beginning and of the end of what each printed.
 const (
 	pageFirst = 1_000
 	pageLast  = 9_000
@@ -40,8 +40,8 @@ type HTML struct {
 	lanes      lanes
 }
 
-// Add takes the next event, with the visit it belongs to as an [inspect.Reader] returns it, and returns the step of that;
-// nil before the first.
+// Add takes the next event, with the visit it belongs to as an [inspect.Reader] returns it, and returns the
+// step of that; nil before the first.
 func (h *HTML) Add(e fsm.Event, v *inspect.Visit) *Step {
 	if !e.Time.IsZero() {
 		if h.begin.IsZero() {

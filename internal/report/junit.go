@@ -35,9 +35,9 @@ type Run struct {
 	Next     string         // the command that continues with it; "" = none
 }
 
-// JUnit writes a run as a test suite in which each state of its loops is a test: one that the run did not come to was
-// skipped. The state that the run was in last has the failure, or the error, of a run that did not end well; how an action
-// in between ended is no failure, because the loop said where to go then.
+// JUnit writes a run as a test suite in which each state of its loops is a test: one that the run did not come
+// to was skipped. The state that the run was in last has the failure, or the error, of a run that did not end
+// well; how an action in between ended is no failure, because the loop said where to go then.
 func (r *Suite) JUnit(w io.Writer, run Run) error {
 	r.close(0)
 	b := bufio.NewWriter(w)
@@ -131,7 +131,8 @@ func (v *visited) how() string {
 	return strings.Join(append([]string{visit}, said...), ", ") + "\n"
 }
 
-// failure writes why the run did not end well. Its message is the reason, where there is one: that is what services show in lists.
+// failure writes why the run did not end well. Its message is the reason, where there is one: that is what
+// services show in lists.
 func failure(b *strings.Builder, run Run, more string) {
 	element := "error"
 	if run.End == Failed {

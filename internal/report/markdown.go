@@ -13,8 +13,9 @@ const (
 	mostWays    = 500
 )
 
-// Markdown writes a run as a section of Markdown for the summary of a job: how it ended, its steps, what the state it was
-// in last printed, and its graph. It has most bytes at most, if that is at least 4,000: what does not fit says so.
+// Markdown writes a run as a section of Markdown for the summary of a job: how it ended, its steps, what the
+// state it was in last printed, and its graph. It has most bytes at most, if that is at least 4,000: what does
+// not fit says so.
 func (r *Suite) Markdown(w io.Writer, run Run, most int) error {
 	r.close(0)
 	var head, foot strings.Builder

@@ -1,6 +1,6 @@
-// Package report writes what a run did, and what is wrong with loop files, in the forms that others read: a page of HTML,
-// JUnit XML, Markdown, SARIF and the commands of a job of GitHub Actions. A file is named by its form. The package is pure,
-// and its memory does not grow with the length of a run.
+// Package report writes what a run did, and what is wrong with loop files, in the forms that others read: a
+// page of HTML, JUnit XML, Markdown, SARIF and the commands of a job of GitHub Actions. A file is named by its
+// form. The package is pure, and its memory does not grow with the length of a run.
 package report
 
 import (

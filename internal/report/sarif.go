@@ -8,8 +8,8 @@ import (
 	"loops/fsm/value"
 )
 
-// SARIF returns the problems in SARIF 2.1.0, the format of code scanning services. Files are relative to the root, which is
-// %SRCROOT%; columns count characters.
+// SARIF returns the problems in SARIF 2.1.0, the format of code scanning services. Files are relative to the
+// root, which is %SRCROOT%; columns count characters.
 func (p Problems) SARIF() *value.Map {
 	known := newSarifRules(p.Rules, p.Help)
 	results := []any{}

@@ -9,8 +9,9 @@ import (
 	"loops/internal/inspect"
 )
 
-// How much of a run a suite keeps: so many of its first steps and of its last ones, so many states of it and its sub-loops, and
-// so many bytes of the beginning and of the end of what a state printed when the run was there last.
+// How much of a run a suite keeps: so many of its first steps and of its last ones, so many states of it and
+// its sub-loops, and so many bytes of the beginning and of the end of what a state printed when the run was
+// there last.
 const (
 	suiteFirst = 50
 	suiteLast  = 950
@@ -37,8 +38,8 @@ type visited struct {
 	output      output // of the last visit
 }
 
-// A Suite makes steps and states, as tests are, of the events of a run and the visits they belong to. The zero Suite has
-// read nothing.
+// A Suite makes steps and states, as tests are, of the events of a run and the visits they belong to. The zero
+// Suite has read nothing.
 type Suite struct {
 	items   inspect.ItemKeys
 	kept    ends[*suiteStep]
@@ -49,8 +50,8 @@ type Suite struct {
 	end     *visited // where the run itself was last
 }
 
-// Add takes the next event, with the visit it belongs to as an [inspect.Reader] returns it, and returns the step of that;
-// nil before the first.
+// Add takes the next event, with the visit it belongs to as an [inspect.Reader] returns it, and returns the
+// step of that; nil before the first.
 func (r *Suite) Add(e fsm.Event, v *inspect.Visit) *Step {
 	if v == nil {
 		return nil

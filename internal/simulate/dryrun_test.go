@@ -20,8 +20,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestSimulate walks the loops of testdata/*.txtar: main.yaml, with the sub-loops beside it. Files whose names begin with
-// "script" are scripts; "want" has the walks with each scenario, two seeds and each script.
+// TestSimulate walks the loops of testdata/*.txtar: main.yaml, with the sub-loops beside it. Files whose names
+// begin with "script" are scripts; "want" has the walks with each scenario, two seeds and each script.
 func TestSimulate(t *testing.T) {
 	t.Parallel()
 	cases, err := filepath.Glob("testdata/*.txtar")

@@ -23,8 +23,8 @@ type Rendered struct {
 	Unknown []Unknown  // references that were left unchanged, each once
 }
 
-// Render expands the action of a state as if a run with the given context had just begun in it. References without a value
-// are left unchanged. The error is a binding of its fragment that does not fit.
+// Render expands the action of a state as if a run with the given context had just begun in it. References
+// without a value are left unchanged. The error is a binding of its fragment that does not fit.
 func Render(l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (string, bool)) (*Rendered, error) {
 	r := renderer{scope: &expr.Scope{Context: values, State: st.Name, Step: 1, Loop: l.Name, Getenv: getenv}}
 	if st.Fragment != nil {

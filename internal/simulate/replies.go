@@ -33,8 +33,8 @@ type scenario struct {
 	n    int
 }
 
-// Scenario returns the exit codes of a scenario: all-pass 0; all-fail 1; all-error 2; first-fail 1, then 0; alternating 1,
-// 0, 1 and so on. It reports false if it has no such name.
+// Scenario returns the exit codes of a scenario: all-pass 0; all-fail 1; all-error 2; first-fail 1, then 0;
+// alternating 1, 0, 1 and so on. It reports false if it has no such name.
 func Scenario(name string) (Replies, bool) {
 	codes := map[string]func(int) int{
 		"all-pass":  func(int) int { return 0 },

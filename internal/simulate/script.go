@@ -28,9 +28,9 @@ type scriptLine struct {
 	verdict string
 }
 
-// ParseScript reads a script: a line for each entry of a state that acts or evaluates, with STATE VERDICT or VERDICT. Empty
-// lines and those that begin with # do not count. loops are the loops whose states it can be about. All mistakes are
-// returned.
+// ParseScript reads a script: a line for each entry of a state that acts or evaluates, with STATE VERDICT or
+// VERDICT. Empty lines and those that begin with # do not count. loops are the loops whose states it can be
+// about. All mistakes are returned.
 func ParseScript(text string, loops []*fsm.Loop) (*Script, []*ScriptError) {
 	states, names := map[string]bool{}, []string{}
 	known := map[string]bool{"yes": true, "no": true, "error": true}

@@ -168,8 +168,8 @@ func (w *walk) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Result,
 	return res, nil
 }
 
-// mostText is how much of an action its made-up output repeats, in bytes. Actions that repeat the output of actions would
-// otherwise double what there is with each step.
+// mostText is how much of an action its made-up output repeats, in bytes. Actions that repeat the output of
+// actions would otherwise double what there is with each step.
 const mostText = 4000
 
 func short(text string) string {

@@ -41,8 +41,8 @@ func (o *DeskSimulation) Describe() {
 	}
 }
 
-// Simulate walks through a loop, and shows the way or adds up the ends of many. With JSON nothing is shown: it returns the object,
-// also beside an error that ended the walk.
+// Simulate walks through a loop, and shows the way or adds up the ends of many. With JSON nothing is shown: it
+// returns the object, also beside an error that ended the walk.
 func (d *Desk) Simulate(ctx context.Context, o *DeskSimulation) (*value.Map, error) {
 	over := project.Overrides{MaxSteps: o.MaxSteps, MaxIterations: o.MaxIterations}
 	r, err := d.Subject(o.Name, o.Input, o.Context, over, o.Quiet)

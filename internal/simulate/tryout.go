@@ -15,10 +15,11 @@ type Desk struct {
 	Options engine.Options
 	Out     *terminal.Sink
 	Paint   terminal.Paint
-	Getenv  func(name string) (string, bool)                         // of the environment of loops
-	Warn    func(quiet bool) engine.Warn                             // takes what a user should know before
-	Shown   func(err error) error                                    // shows the mistakes of a loop that an error is about, and returns it
-	Read    func(flag, name string, limit int64) (string, error)     // reads a file that a flag names
-	Code    func(o fsm.Outcome) int                                  // is the exit code of a run that ends so
-	Guard   func(context.Context, func(context.Context) error) error // does something that a signal ends
+	Getenv  func(name string) (string, bool) // of the environment of loops
+	Warn    func(quiet bool) engine.Warn     // takes what a user should know before
+	// shows the mistakes of a loop that an error is about, and returns it
+	Shown func(err error) error
+	Read  func(flag, name string, limit int64) (string, error)     // reads a file that a flag names
+	Code  func(o fsm.Outcome) int                                  // is the exit code of a run that ends so
+	Guard func(context.Context, func(context.Context) error) error // does something that a signal ends
 }

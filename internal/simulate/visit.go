@@ -21,9 +21,10 @@ type Visited struct {
 	Outcome   fsm.Outcome // of the run that had only this state; it has how the run would end where Next is ""
 }
 
-// VisitState does one state of a loop for real, by the Runner and the Files of cfg, and decides where to go from there, with
-// the given context, as if a run had just begun in it. A state that waits looks once. Nothing is recorded, and evaluators write no files. The state is no
-// end and runs no sub-loop. The error is that of [fsm.Executor.Run].
+// VisitState does one state of a loop for real, by the Runner and the Files of cfg, and decides where to go
+// from there, with the given context, as if a run had just begun in it. A state that waits looks once. Nothing
+// is recorded, and evaluators write no files. The state is no end and runs no sub-loop. The error is that of
+// [fsm.Executor.Run].
 func VisitState(ctx context.Context, cfg fsm.Config, state string, values *value.Map) (Visited, error) {
 	st := cfg.Loop.States[state]
 	v := &visit{runner: cfg.Runner, waits: st.Await != nil, several: st.Each != nil || st.Branches != nil}

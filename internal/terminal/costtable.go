@@ -47,7 +47,8 @@ func WriteCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 // MicroDollars rounds a sum, which adds up to a little more or less than what it is of.
 func MicroDollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
-// CostObject is a line as JSON. A cost that is not known is null; so is a sum with one in it, and known_cost_usd is the rest.
+// CostObject is a line as JSON. A cost that is not known is null; so is a sum with one in it, and
+// known_cost_usd is the rest.
 func CostObject(l *inspect.Cost, key, name string) *value.Map {
 	var cost any
 	if l.Unknown == 0 {
@@ -58,8 +59,8 @@ func CostObject(l *inspect.Cost, key, name string) *value.Map {
 		"cost_usd", cost, "known_cost_usd", MicroDollars(l.CostUSD), "unknown_costs", int64(l.Unknown), "duration_ms", l.Time.Milliseconds())
 }
 
-// CostReport is a sheet as little-loops writes it to a file: its states by name, and all of them. Where a cost is not known, the cost of
-// the state and that of all are null, and has_unknown_model is true.
+// CostReport is a sheet as little-loops writes it to a file: its states by name, and all of them. Where a cost
+// is not known, the cost of the state and that of all are null, and has_unknown_model is true.
 func CostReport(s *inspect.CostSheet) *value.Map {
 	line := func(l *inspect.Cost) *value.Map {
 		m := value.NewMap("iterations", int64(l.Prompts+l.Judges), "input_tokens", l.Input, "output_tokens", l.Output, "cache_read_tokens", l.CacheRead,

@@ -36,7 +36,8 @@ func (f Filter) All(ctx context.Context, from io.Reader, to io.Writer) error {
 	}
 }
 
-// Around calls run and filters what it writes, as it comes. It returns the errors of both. A filter that fails does not hold run up.
+// Around calls run and filters what it writes, as it comes. It returns the errors of both. A filter that fails
+// does not hold run up.
 func (f Filter) Around(ctx context.Context, to io.Writer, run func(to io.Writer) error) (ran, filtered error) {
 	from, in := io.Pipe()
 	over := make(chan error, 1)
@@ -46,8 +47,8 @@ func (f Filter) Around(ctx context.Context, to io.Writer, run func(to io.Writer)
 	return ran, <-over
 }
 
-// JQFilter returns the filter of a program of jq. A text that it yields is written as it is, and any other value as JSON, each on a line of
-// its own. The program sees no environment and no files.
+// JQFilter returns the filter of a program of jq. A text that it yields is written as it is, and any other
+// value as JSON, each on a line of its own. The program sees no environment and no files.
 func JQFilter(program string) (Filter, error) {
 	query, err := gojq.Parse(program)
 	if err != nil {

@@ -17,7 +17,8 @@ const (
 	barWidth  = 24
 )
 
-// A Meter shows how far work has come. A nil Meter shows nothing. End may be called at any time, the other methods by one goroutine.
+// A Meter shows how far work has come. A nil Meter shows nothing. End may be called at any time, the other
+// methods by one goroutine.
 type Meter struct {
 	Out   io.Writer
 	What  string             // is done: "Removing runs"
@@ -79,7 +80,8 @@ func (m *Meter) End() {
 	}
 }
 
-// Above has each write to these writers take the bar away first, as far as they are a [humanize.PlainWriter], and returns m.
+// Above has each write to these writers take the bar away first, as far as they are a [humanize.PlainWriter],
+// and returns m.
 func (m *Meter) Above(writers ...io.Writer) *Meter {
 	for _, w := range writers {
 		if p, ok := w.(*humanize.PlainWriter); ok {

@@ -18,8 +18,9 @@ func ForkedText(o *persistence.Origin) string {
 	return fmt.Sprintf("%s at step %d [%d]", o.ID, o.Step, o.Seq)
 }
 
-// AddOrigin adds to an object where a run comes from, if it is a fork, what started it, if that was not a user, the time of its schedule, its project, if that may be
-// another one, and what workers do about it, if it was submitted and no process owns it.
+// AddOrigin adds to an object where a run comes from, if it is a fork, what started it, if that was not a user,
+// the time of its schedule, its project, if that may be another one, and what workers do about it, if it was
+// submitted and no process owns it.
 func AddOrigin(m *value.Map, r persistence.Run) {
 	if r.Project != "" {
 		m.Set("project", r.Project)

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// ReadPassword asks a terminal for a password twice, and shows nothing of it. Of what is no terminal it reads a line, which may be empty.
+// ReadPassword asks a terminal for a password twice, and shows nothing of it. Of what is no terminal it reads a
+// line, which may be empty.
 func ReadPassword(in io.Reader, ask io.Writer) (string, error) {
 	f, ok := in.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

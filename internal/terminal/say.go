@@ -9,9 +9,9 @@ import (
 	"loops/internal/humanize"
 )
 
-// Say is fmt.Fprintf for people. The texts among args are of others unless they are a [Block]: each is one line, in which
-// nothing acts on a terminal or looks like a line of this program. The format is ours. That a screen is gone is noticed by
-// its sink.
+// Say is fmt.Fprintf for people. The texts among args are of others unless they are a [Block]: each is one
+// line, in which nothing acts on a terminal or looks like a line of this program. The format is ours. That a
+// screen is gone is noticed by its sink.
 func Say(w io.Writer, format string, args ...any) {
 	for i := range args {
 		args[i] = Safe(args[i])

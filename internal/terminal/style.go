@@ -16,8 +16,8 @@ func Terminal(w io.Writer) (*os.File, bool) {
 	return f, ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Verbatim returns the writer behind Out or Err of an app, for what is not for people to read: data, a protocol, or text
-// that another process of this program made harmless.
+// Verbatim returns the writer behind Out or Err of an app, for what is not for people to read: data, a
+// protocol, or text that another process of this program made harmless.
 func Verbatim(w io.Writer) io.Writer {
 	if p, ok := w.(*humanize.PlainWriter); ok {
 		return p.Unwrap()
@@ -59,7 +59,8 @@ func (p Paint) Amber(s string) string { return p.with("33", s) }
 // Cyan returns s in cyan.
 func (p Paint) Cyan(s string) string { return p.with("36", s) }
 
-// Columns returns how many columns a text on w may have: those of the terminal, else the variable COLUMNS if it is at least 20; 0 = any number.
+// Columns returns how many columns a text on w may have: those of the terminal, else the variable COLUMNS if it
+// is at least 20; 0 = any number.
 func Columns(w io.Writer, getenv func(name string) (string, bool)) int {
 	if file, is := Terminal(w); is {
 		return Width(file)

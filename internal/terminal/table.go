@@ -25,8 +25,8 @@ func WriteTable(out io.Writer, rows [][]string) {
 // leastText is how narrow the last column of a table gets, and leastName how narrow those before it.
 const leastText, leastName = 20, 8
 
-// Fit returns the rows of a table for a terminal of so many columns (0 = any): the last cells are cut, and where that leaves them fewer than
-// leastText columns, the widest of the other cells too.
+// Fit returns the rows of a table for a terminal of so many columns (0 = any): the last cells are cut, and
+// where that leaves them fewer than leastText columns, the widest of the other cells too.
 func Fit(rows [][]string, width int) [][]string {
 	if width == 0 || len(rows) == 0 {
 		return rows

@@ -7,7 +7,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// TestListFitsTheTerminal: no line of the list is wider than the terminal, however narrow, and on a wide one nothing is cut.
+// TestListFitsTheTerminal: no line of the list is wider than the terminal, however narrow, and on a wide one
+// nothing is cut.
 func TestListFitsTheTerminal(t *testing.T) {
 	rows := [][]string{
 		{"LOOP", "LAST RUN", "DESCRIPTION"},

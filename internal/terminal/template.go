@@ -13,8 +13,8 @@ import (
 	"loops/internal/humanize"
 )
 
-// TemplateFilter returns the filter of a template of text/template. Besides the functions of that package it has join, json, pluck,
-// tablerow, tablerender, timeago, timefmt and truncate, which do what those of gh do.
+// TemplateFilter returns the filter of a template of text/template. Besides the functions of that package it
+// has join, json, pluck, tablerow, tablerender, timeago, timefmt and truncate, which do what those of gh do.
 func TemplateFilter(text string) (Filter, error) {
 	t, err := template.New("--template").Funcs(functions(&strings.Builder{})).Parse(text)
 	if err != nil {

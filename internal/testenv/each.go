@@ -17,7 +17,8 @@ func EachCLI(t *testing.T, test func(t *testing.T, cli string)) {
 	}
 }
 
-// WithCLI runs test with one of the CLIs, where what is tested is the same with all of them; with each if -every-cli is set.
+// WithCLI runs test with one of the CLIs, where what is tested is the same with all of them; with each if
+// -every-cli is set.
 func WithCLI(t *testing.T, cli string, test func(t *testing.T, cli string)) {
 	if *every {
 		EachCLI(t, test)

@@ -13,10 +13,12 @@ import (
 // The one flag of this name in this module; "make golden" sets it for all packages.
 var update = flag.Bool("update", false, "rewrite the files that hold what tests expect")
 
-// Update reports whether expected output is to be rewritten, for tests that keep it elsewhere than in a file of its own.
+// Update reports whether expected output is to be rewritten, for tests that keep it elsewhere than in a file of
+// its own.
 func Update() bool { return *update }
 
-// Golden reports an error unless the file holds got. With -update it rewrites the file first. Line ends of another system in the file do not matter.
+// Golden reports an error unless the file holds got. With -update it rewrites the file first. Line ends of
+// another system in the file do not matter.
 func Golden(t testing.TB, file, got string) {
 	t.Helper()
 	if *update {

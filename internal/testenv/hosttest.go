@@ -49,8 +49,9 @@ func root(t testing.TB) string {
 	}
 }
 
-// CLIEnv returns the whole environment in which a CLI, and it alone of all, is in the PATH, asks only api, has a key that
-// is worth nothing, and finds nothing of the user's: HOME is the folder home, where Env writes what the CLI needs.
+// CLIEnv returns the whole environment in which a CLI, and it alone of all, is in the PATH, asks only api, has
+// a key that is worth nothing, and finds nothing of the user's: HOME is the folder home, where Env writes what
+// the CLI needs.
 func CLIEnv(t testing.TB, cli string, api *VendorAPI, home string) []string {
 	t.Helper()
 	env := []string{

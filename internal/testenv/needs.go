@@ -27,8 +27,8 @@ func Root(t testing.TB, why string) {
 	}
 }
 
-// Skip skips the test, which needs what is named. Where the variable CI is set, as services for continuous integration do, it
-// fails the test instead: a test that does not look proves nothing.
+// Skip skips the test, which needs what is named. Where the variable CI is set, as services for continuous
+// integration do, it fails the test instead: a test that does not look proves nothing.
 func Skip(t testing.TB, what string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -37,8 +37,8 @@ func Skip(t testing.TB, what string) {
 	t.Skipf("SKIPPED: needs %s", what)
 }
 
-// Parallel has up to n tests of a package run at once, unless the command line says how many. It is called by the TestMain of a package
-// whose tests wait more than they compute.
+// Parallel has up to n tests of a package run at once, unless the command line says how many. It is called by
+// the TestMain of a package whose tests wait more than they compute.
 func Parallel(n int) {
 	flag.Parse()
 	given := false

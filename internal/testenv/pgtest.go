@@ -23,8 +23,8 @@ var ErrNoPostgres = errors.New("initdb, postgres, pg_basebackup, pg_ctl and crea
 // patience is how long a server may take to start or to stop.
 const patience = 3 * time.Minute
 
-// QuickSettings are settings of a server that outlives its machine in no test: it writes what it commits, and does not wait until that is on the
-// disk.
+// QuickSettings are settings of a server that outlives its machine in no test: it writes what it commits, and
+// does not wait until that is on the disk.
 var QuickSettings = []string{"fsync = off", "full_page_writes = off", "autovacuum = off"}
 
 // A PostgresServer is a running server, or one that was stopped.
@@ -90,7 +90,8 @@ func (s *PostgresServer) URL(schema string) string {
 	return "postgres://loops@/" + s.Database + "?" + q.Encode()
 }
 
-// NewDatabase makes a database and returns the server with that one. Only the server that was started can be stopped and removed.
+// NewDatabase makes a database and returns the server with that one. Only the server that was started can be
+// stopped and removed.
 func (s *PostgresServer) NewDatabase(ctx context.Context, name string) (*PostgresServer, error) {
 	if err := s.run(ctx, "createdb", "-h", s.Dir, "-p", strconv.Itoa(s.Port), "-U", "loops", name); err != nil {
 		return nil, err

@@ -18,8 +18,8 @@ var Pictures = flag.String("pictures", "", "folder for the pictures of the READM
 
 var buildDir string // "" = it was not built
 
-// Main runs the tests of a package for its TestMain, and returns the exit code. Six run at once unless -parallel is given: most
-// of them wait for processes that sleep, so six fit on two cores.
+// Main runs the tests of a package for its TestMain, and returns the exit code. Six run at once unless
+// -parallel is given: most of them wait for processes that sleep, so six fit on two cores.
 func Main(m *testing.M) int {
 	Parallel(6)
 	code := m.Run()
@@ -100,8 +100,8 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// ReadText returns a file with a replacement character for what is not UTF-8. A file that does not exist is empty: it can
-// be moved to the archive between a listing and now.
+// ReadText returns a file with a replacement character for what is not UTF-8. A file that does not exist is
+// empty: it can be moved to the archive between a listing and now.
 func ReadText(t testing.TB, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)

@@ -23,8 +23,9 @@ var shared = sync.OnceValue(func() (err error) {
 	})
 })
 
-// OnLastingThread calls start on a thread that lasts as long as this process, and returns its error. A process that is to end with its parent
-// ends with the thread that started it, and a test may end any other thread, which it had locked.
+// OnLastingThread calls start on a thread that lasts as long as this process, and returns its error. A process
+// that is to end with its parent ends with the thread that started it, and a test may end any other thread,
+// which it had locked.
 func OnLastingThread(start func() error) error {
 	started := make(chan error)
 	go func() {
@@ -37,8 +38,8 @@ func OnLastingThread(start func() error) error {
 
 var databases atomic.Int64
 
-// Postgres returns the server of the package with a database of this test's own. The test must not stop it. Where there is no PostgreSQL, the
-// test is skipped.
+// Postgres returns the server of the package with a database of this test's own. The test must not stop it.
+// Where there is no PostgreSQL, the test is skipped.
 func Postgres(t *testing.T) *PostgresServer {
 	t.Helper()
 	err := shared()
@@ -51,7 +52,8 @@ func Postgres(t *testing.T) *PostgresServer {
 	return mine
 }
 
-// OwnPostgres starts a server for a test, with room for many clients. Where there is no PostgreSQL, the test is skipped.
+// OwnPostgres starts a server for a test, with room for many clients. Where there is no PostgreSQL, the test is
+// skipped.
 func OwnPostgres(t *testing.T, settings ...string) *PostgresServer {
 	t.Helper()
 	server, err := StartPostgres(context.Background(), append(settings, "max_connections = 300")...)

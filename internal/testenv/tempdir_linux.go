@@ -5,9 +5,10 @@ import (
 	"syscall"
 )
 
-// TempDir returns the folder in memory for the temporary files of tests, which saves a quarter of the processor time of tests that
-// write many small files. It returns "" where TMPDIR is set, with -torture, and where /dev/shm has less than 4 GiB free or runs
-// no programs: the files are then where they always are. Only a TestMain may set TMPDIR to it, after the flags were parsed.
+// TempDir returns the folder in memory for the temporary files of tests, which saves a quarter of the processor
+// time of tests that write many small files. It returns "" where TMPDIR is set, with -torture, and where
+// /dev/shm has less than 4 GiB free or runs no programs: the files are then where they always are. Only a
+// TestMain may set TMPDIR to it, after the flags were parsed.
 func TempDir() string {
 	const (
 		shm      = "/dev/shm"

@@ -1,4 +1,5 @@
-// Package vectors reads files of test vectors: one JSON object a line, as fsm/testdata/vectors/README.md describes them.
+// Package vectors reads files of test vectors: one JSON object a line, as fsm/testdata/vectors/README.md
+// describes them.
 package vectors
 
 import (

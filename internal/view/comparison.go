@@ -160,8 +160,8 @@ func (d *Comparison) next(side int) *inspect.AlignedStep {
 	return nil
 }
 
-// printSteps prints the steps that differ, or all. There can be very many, so they are gone through twice: to find out how
-// wide the columns are, and to print them.
+// printSteps prints the steps that differ, or all. There can be very many, so they are gone through twice: to
+// find out how wide the columns are, and to print them.
 func (d *Comparison) printSteps(page *Page) error {
 	out := bufio.NewWriter(page.Out)
 	var wide [8]int

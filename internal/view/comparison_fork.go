@@ -10,8 +10,8 @@ import (
 	"loops/internal/inspect"
 )
 
-// begin returns the steps from which on the two runs are compared. What a run did before the other one was forked from it
-// is the path of both, so they begin with the step of the fork.
+// begin returns the steps from which on the two runs are compared. What a run did before the other one was
+// forked from it is the path of both, so they begin with the step of the fork.
 func (d *Comparison) begin() (from [2]int) {
 	for i, p := range d.Sides {
 		other := d.Sides[1-i].Run

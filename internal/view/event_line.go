@@ -10,7 +10,8 @@ import (
 	"loops/internal/terminal"
 )
 
-// PrintEvent prints one event as a line: time, kind, what is worth knowing. A line with the date and the zone precedes the first of a day.
+// PrintEvent prints one event as a line: time, kind, what is worth knowing. A line with the date and the zone
+// precedes the first of a day.
 func (page *Page) PrintEvent(e fsm.Event, verbose bool) {
 	page.Day.Heading(page.Out, e.Time)
 	when := "        "

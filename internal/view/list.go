@@ -16,7 +16,8 @@ import (
 	"loops/persistence"
 )
 
-// ListRows returns loops as lines of a table, with the last run of each by the name in its file, and what live runs wait for.
+// ListRows returns loops as lines of a table, with the last run of each by the name in its file, and what live
+// runs wait for.
 func ListRows(entries []loopfile.Entry, last map[string]persistence.Run, waits map[persistence.ID]*fsm.Wait) [][]string {
 	out := [][]string{{"LOOP", "LAST RUN", "DESCRIPTION"}}
 	for _, e := range entries {

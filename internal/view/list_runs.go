@@ -16,7 +16,8 @@ import (
 	"loops/persistence"
 )
 
-// FailedSince returns the runs that ended badly since then. One that continued for long may have begun before any other.
+// FailedSince returns the runs that ended badly since then. One that continued for long may have begun before
+// any other.
 func FailedSince(ctx context.Context, store *project.Records, since time.Time) ([]persistence.Run, error) {
 	filter := Bad()
 	filter.Since = since
@@ -133,9 +134,9 @@ func ShortTime(d time.Duration) string {
 // leastState is how narrow the column of states gets.
 const leastState = 8
 
-// WriteRuns prints a table of runs: those that are running or queued, and below them those that no process runs. On a terminal of so many
-// columns (0 = none) the names of states are cut so that a line fits; if that is not enough the table goes without pids, and then without
-// the time a run took.
+// WriteRuns prints a table of runs: those that are running or queued, and below them those that no process
+// runs. On a terminal of so many columns (0 = none) the names of states are cut so that a line fits; if that is
+// not enough the table goes without pids, and then without the time a run took.
 func WriteRuns(out io.Writer, lines []RunLine, width int) {
 	head := RunLine{run: "RUN", status: "STATUS", state: "STATE", step: "STEP", elapsed: "ELAPSED", idle: "IDLE", pid: "PID"}
 	columns := []func(*RunLine) *string{

@@ -180,8 +180,9 @@ func Bad() persistence.Filter {
 
 var badStatuses = []persistence.Status{persistence.Failed, persistence.Interrupted, persistence.Running, persistence.TimedOut}
 
-// EndedBadly reports whether a run ended so that a user has to look at it: it failed, timed out, came to its cap or the end
-// of its budget, its process died, it completed and was not merged, or the machine lacked what an action needs to start. One that a person stopped did not.
+// EndedBadly reports whether a run ended so that a user has to look at it: it failed, timed out, came to its
+// cap or the end of its budget, its process died, it completed and was not merged, or the machine lacked what
+// an action needs to start. One that a person stopped did not.
 func EndedBadly(r persistence.Run) bool {
 	switch r.Status {
 	case persistence.Running:

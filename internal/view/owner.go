@@ -9,8 +9,8 @@ import (
 	"loops/reconcile"
 )
 
-// OutOfSight reports whether the process that owns a run cannot be seen from here: it is another machine's, or in another
-// PID namespace, where pids mean other processes.
+// OutOfSight reports whether the process that owns a run cannot be seen from here: it is another machine's, or
+// in another PID namespace, where pids mean other processes.
 func OutOfSight(r persistence.Run) bool {
 	return !project.Seen(r)
 }

@@ -78,8 +78,8 @@ func PlannedContext(l *fsm.Loop, values *value.Map) (lines []string) {
 	return lines
 }
 
-// ownContext leaves out what every run has where it is as it always is: that is of use to loops that read it, and says nothing about
-// this one.
+// ownContext leaves out what every run has where it is as it always is: that is of use to loops that read it,
+// and says nothing about this one.
 func ownContext(l *fsm.Loop, values *value.Map) *value.Map {
 	own := value.NewMap()
 	usual := value.NewMap("input", values.Value("input"))
@@ -96,9 +96,9 @@ func ownContext(l *fsm.Loop, values *value.Map) *value.Map {
 	return own
 }
 
-// A Resolver puts into the definition of a loop, and into those of the loops that its states run, the definition of each of
-// these as "_subloop" of its state. What cannot be found is reported, and left out, as are a loop inside itself and one
-// whose name is a template.
+// A Resolver puts into the definition of a loop, and into those of the loops that its states run, the
+// definition of each of these as "_subloop" of its state. What cannot be found is reported, and left out, as
+// are a loop inside itself and one whose name is a template.
 type Resolver struct {
 	Child    func(name string, from *fsm.Loop) (*fsm.Loop, error) // finds the loop that a state runs
 	Document func(file string) (*value.Map, error)                // returns the definition of a loop

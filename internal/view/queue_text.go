@@ -64,7 +64,8 @@ func WaitsFor(err error) string {
 	return humanize.PlainLine(fmt.Sprintf("Waiting for run %s of loop %s, which has locked %s for %s%s", o.Run, o.Loop, o.Path, Age(o.Since), waits))
 }
 
-// holderWaits says what the run waits for that is in the way, after a word that joins it to a sentence; "" if for nothing.
+// holderWaits says what the run waits for that is in the way, after a word that joins it to a sentence; "" if
+// for nothing.
 func holderWaits(locked *persistence.ConflictError, join string) string {
 	switch w := locked.Waits; {
 	case w == nil:
@@ -76,8 +77,8 @@ func holderWaits(locked *persistence.ConflictError, join string) string {
 	}
 }
 
-// Unblock returns what ends the wait of the run that is in the way: a word for it, and the command, which remedy writes. Both are empty where
-// time or the world ends it.
+// Unblock returns what ends the wait of the run that is in the way: a word for it, and the command, which
+// remedy writes. Both are empty where time or the world ends it.
 func Unblock(locked *persistence.ConflictError, remedy func(engine.Remedy) string) (word, command string) {
 	id := string(locked.Holder)
 	switch w := locked.Waits; {

@@ -103,7 +103,8 @@ func KeptText(k engine.Kept) string {
 	return strings.Join(words, ", ")
 }
 
-// RetainedText says what went and, where the time was too short, who removes the rest; "" where there is nothing to say.
+// RetainedText says what went and, where the time was too short, who removes the rest; "" where there is
+// nothing to say.
 func RetainedText(gone []engine.Removed, late bool) string {
 	const rest = "loops prune does it at once, a later run continues it."
 	switch {

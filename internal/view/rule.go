@@ -75,7 +75,8 @@ func RuleText(r lint.Rule) string {
 	return b.String()
 }
 
-// Fold breaks the lines of paragraphs at so many characters. Paragraphs that begin with "- " or with blanks stay as they are.
+// Fold breaks the lines of paragraphs at so many characters. Paragraphs that begin with "- " or with blanks
+// stay as they are.
 func Fold(text string, width int) string {
 	var out []string
 	for paragraph := range strings.SplitSeq(text, "\n") {

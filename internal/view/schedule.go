@@ -55,7 +55,8 @@ func NextTimesObject(l *fsm.Loop, times []time.Time) *value.Map {
 	return value.NewMap("name", l.Name, "loop", l.Name, "file", l.File, "cron", s.Cron, "timezone", terminal.OrNull(s.Timezone), "except", terminal.Texts(s.Except), "overlap", s.Overlap, "catch_up", s.CatchUp, "catch_up_limit", int64(s.CatchUpLimit), "next", next)
 }
 
-// WriteSchedules writes schedules, whole if they are all: when each comes next, what became of its newest time, and its line.
+// WriteSchedules writes schedules, whole if they are all: when each comes next, what became of its newest time,
+// and its line.
 func WriteSchedules(out io.Writer, all []trigger.ListedSchedule, whole bool, now time.Time) error {
 	if len(all) == 0 {
 		if whole {

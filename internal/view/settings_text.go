@@ -46,7 +46,8 @@ func MistakeObject(p config.Problem) any {
 	return value.NewMap("file", p.File, "line", UnlessZero(p.Line), "column", UnlessZero(p.Col), "message", p.Text)
 }
 
-// SettingsOf are all there are, with the values that hold. outside returns what the command line or the environment sets a key to.
+// SettingsOf are all there are, with the values that hold. outside returns what the command line or the
+// environment sets a key to.
 func SettingsOf(p *project.Project, c *config.Config, outside func(key string) (value any, from Origin, ok bool)) (all []Setting) {
 	for _, k := range config.Keys() {
 		switch k.Form {

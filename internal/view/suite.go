@@ -35,8 +35,10 @@ func Suite(ctx context.Context, page *Page, f project.Finder, run persistence.Ru
 			face.Facts = append(face.Facts, fact)
 		}
 	}
-	if o == nil && run.Ended != "" && !run.Foreign { // the records of little-loops do not distinguish a signal from LOOP_STOP
-		if m, _ := f.Store.Snapshot(ctx, run.ID); m != nil { // what cannot be read is damage, and the list says the most of it
+	// the records of little-loops do not distinguish a signal from LOOP_STOP
+	if o == nil && run.Ended != "" && !run.Foreign {
+		// what cannot be read is damage, and the list says the most of it
+		if m, _ := f.Store.Snapshot(ctx, run.ID); m != nil {
 			o = m.Outcome
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"loops/fsm"
 )
 
-// An answering is the answer that a user types: which question of the run, its choice, and its fields one by one. The questions are those
-// that the run asked when the user began, so that nothing that it asks meanwhile is answered.
+// An answering is the answer that a user types: which question of the run, its choice, and its fields one by
+// one. The questions are those that the run asked when the user began, so that nothing that it asks meanwhile
+// is answered.
 type answering struct {
 	run    string
 	asks   []*fsm.OpenQuestion

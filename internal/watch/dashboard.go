@@ -20,8 +20,9 @@ import (
 
 // A ScreenSource knows what is shown, and does what keys ask for.
 type ScreenSource interface {
-	// View looks at the runs and returns what is to be shown, and whether it has changed since the last look. The selected one is among
-	// them if it is recorded, even if it ended between two looks. Another selection ends ctx.
+	// View looks at the runs and returns what is to be shown, and whether it has changed since the last look.
+	// The selected one is among them if it is recorded, even if it ended between two looks. Another selection
+	// ends ctx.
 	View(ctx context.Context, selected persistence.ID) (v View, changed bool)
 	// Act does what a key asks for, and returns what came of it. It may be called while View runs.
 	Act(ctx context.Context, c Command) (Done, error)
@@ -42,11 +43,12 @@ type ScreenOptions struct {
 	Interval time.Duration // between two looks; one that takes long has a longer rest
 	ASCII    bool          // the terminal has no other characters
 	Colour   bool
-	Terminal *os.File               // whose modes are kept; nil = they are not known
-	Signals  <-chan os.Signal       // those that end it
-	Jobs     <-chan os.Signal       // SIGTSTP and SIGCONT, as they come
-	Stop     func(pid int)          // stops a process, or for 0 all of the group, and returns when it continues; nil = that cannot be done
-	Explain  func(err error) string // as a text for users
+	Terminal *os.File         // whose modes are kept; nil = they are not known
+	Signals  <-chan os.Signal // those that end it
+	Jobs     <-chan os.Signal // SIGTSTP and SIGCONT, as they come
+	// stops a process, or for 0 all of the group, and returns when it continues; nil = that cannot be done
+	Stop    func(pid int)
+	Explain func(err error) string // as a text for users
 }
 
 // ErrGone means that the terminal is gone: no key can be pressed any more.
@@ -66,8 +68,8 @@ func (e *SignalError) Error() string { return "stopped by " + e.Signal.String() 
 // idle is how long watch rests between looks while nothing happens.
 const idle = time.Second
 
-// A board is the screen while it is shown. The goroutine of its run owns it; the looks and what keys do are goroutines that
-// tell it by channels.
+// A board is the screen while it is shown. The goroutine of its run owns it; the looks and what keys do are
+// goroutines that tell it by channels.
 type board struct {
 	src     ScreenSource
 	options ScreenOptions
@@ -92,8 +94,8 @@ type result struct {
 	err error
 }
 
-// Show shows the runs on the terminal until a user leaves or a signal comes. Its error is a *ScreenError, a *SignalError or
-// ErrGone.
+// Show shows the runs on the terminal until a user leaves or a signal comes. Its error is a *ScreenError, a
+// *SignalError or ErrGone.
 func Show(ctx context.Context, src ScreenSource, o ScreenOptions) error {
 	tty, err := tcell.NewDevTty()
 	if err != nil {

@@ -162,7 +162,8 @@ func (row *stepRow) add(e fsm.Event, cost inspect.Cost) {
 	case fsm.EventActionError:
 		row.Bad = true
 	case fsm.EventItemsStart, fsm.EventItemEnd:
-		row.Verdict = cmp.Or(inspect.Text(e.Get("done")), "0") + "/" + inspect.Text(e.Get("items")) // until there is a verdict
+		// until there is a verdict
+		row.Verdict = cmp.Or(inspect.Text(e.Get("done")), "0") + "/" + inspect.Text(e.Get("items"))
 		row.Left = ""
 		if left := row.items.Left(e); left >= time.Second {
 			row.Left = "about " + humanize.Duration(left) + " left"

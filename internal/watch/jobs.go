@@ -42,7 +42,8 @@ func (ui *board) lend(ctx context.Context, c Command) {
 		select {
 		case err = <-done:
 		case s := <-ui.options.Jobs:
-			if s == syscall.SIGTSTP && ui.options.Stop != nil { // so has the program been, with which this one is in a group
+			// so has the program been, with which this one is in a group
+			if s == syscall.SIGTSTP && ui.options.Stop != nil {
 				ui.options.Stop(os.Getpid())
 			}
 			continue
@@ -59,7 +60,8 @@ func (ui *board) lend(ctx context.Context, c Command) {
 	}
 }
 
-// signal hands on the first signal that ends the screen. Ctrl-C and Ctrl-\ are of the pager or editor while that has the terminal.
+// signal hands on the first signal that ends the screen. Ctrl-C and Ctrl-\ are of the pager or editor while
+// that has the terminal.
 func (ui *board) signal(ctx context.Context) <-chan os.Signal {
 	ends := make(chan os.Signal, 1)
 	go func() {

@@ -27,8 +27,8 @@ type MonitorLines struct {
 	day *terminal.Day
 }
 
-// Print writes a line for each change, until none of the runs is running or queued any more, nothing reads on or ctx ends, whose cause
-// is the error.
+// Print writes a line for each change, until none of the runs is running or queued any more, nothing reads on
+// or ctx ends, whose cause is the error.
 func (l *Monitor) Print(ctx context.Context, o MonitorLines) error {
 	wanted := func(w *run) bool {
 		return o.Name == "" || w.ID == l.named || !l.one && w.Loop == l.loop

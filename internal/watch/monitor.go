@@ -20,8 +20,8 @@ const (
 	mostDetail = 6                // details that are kept of runs that are not selected
 )
 
-// A Monitor knows the runs that are running, and those that ended lately. It reads what has changed since it looked last. It is
-// not safe for concurrent use.
+// A Monitor knows the runs that are running, and those that ended lately. It reads what has changed since it
+// looked last. It is not safe for concurrent use.
 type Monitor struct {
 	project.Finder
 	queue   func() ([]persistence.Waiter, error)
@@ -40,9 +40,10 @@ type Monitor struct {
 // A run is a recorded run, and what its memory says.
 type run struct {
 	persistence.Run
-	wait  *fsm.Wait           // it waits for this; nil = it does not
-	asks  []*fsm.OpenQuestion // what it asks
-	path  []string            // the states it is in when its memory was read, those of sub-loops behind it; nil = not known
+	wait *fsm.Wait           // it waits for this; nil = it does not
+	asks []*fsm.OpenQuestion // what it asks
+	// the states it is in when its memory was read, those of sub-loops behind it; nil = not known
+	path  []string
 	cost  inspect.Cost
 	depth int       // how many runs above it in the list started it, one the other
 	asked bool      // it was asked to pause
@@ -53,7 +54,8 @@ type run struct {
 	of   time.Time     // UpdatedAt of what was read
 }
 
-// NewMonitor returns a monitor of the runs that a finder finds. queue returns those that wait for a scope of the project.
+// NewMonitor returns a monitor of the runs that a finder finds. queue returns those that wait for a scope of
+// the project.
 func NewMonitor(f project.Finder, queue func() ([]persistence.Waiter, error)) (*Monitor, error) {
 	known, err := f.Project.Pricer()
 	return &Monitor{Finder: f, queue: queue, known: known, runs: map[persistence.ID]*run{}}, err
@@ -217,8 +219,8 @@ func newestEnd(a, b *run) int {
 	return cmp.Or(b.ended.Compare(a.ended), cmp.Compare(a.ID, b.ID))
 }
 
-// list returns the runs in order: those that are running, the newest first, then those that ended, the latest first; but those that an
-// action of another one started below that.
+// list returns the runs in order: those that are running, the newest first, then those that ended, the latest
+// first; but those that an action of another one started below that.
 func (l *Monitor) list() []*run {
 	all := make([]*run, 0, len(l.runs))
 	for _, w := range l.runs {

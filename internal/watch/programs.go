@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// Programs are the pager and the editor of a user: $PAGER, or else less or more, and $VISUAL, $EDITOR or vi. They have the terminal.
+// Programs are the pager and the editor of a user: $PAGER, or else less or more, and $VISUAL, $EDITOR or vi.
+// They have the terminal.
 type Programs struct {
 	Dir      string
 	Env      []string

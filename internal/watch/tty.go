@@ -35,7 +35,8 @@ func (m ttyModes) set() {
 	}
 }
 
-// restore gives the terminal back, and reports whether it did: one that is gone, or takes nothing any more, is not waited for.
+// restore gives the terminal back, and reports whether it did: one that is gone, or takes nothing any more, is
+// not waited for.
 func restore(screen tcell.Screen) bool {
 	done := make(chan struct{})
 	go func() {

@@ -1,10 +1,10 @@
-// Package watch is the screen of loops watch. A [Model] says what it shows of runs, where, and what a key does: runs come in as a View, keys
-// as Keys; a [Screen] of characters and a [Command] for the program come out. Text may be anything: no control character of it comes out.
-// The Model reads no store, no clock and no terminal.
+// Package watch is the screen of loops watch. A [Model] says what it shows of runs, where, and what a key does:
+// runs come in as a View, keys as Keys; a [Screen] of characters and a [Command] for the program come out. Text
+// may be anything: no control character of it comes out. The Model reads no store, no clock and no terminal.
 //
-// A [Monitor] keeps an eye on the runs of a project: those that are running or wait in the queue, and those that ended lately. It reads of
-// each store only what has changed, and makes of it rows and details for a screen, or lines. [Show] draws the screen on a terminal, and
-// hands keys to it.
+// A [Monitor] keeps an eye on the runs of a project: those that are running or wait in the queue, and those
+// that ended lately. It reads of each store only what has changed, and makes of it rows and details for a
+// screen, or lines. [Show] draws the screen on a terminal, and hands keys to it.
 package watch
 
 import (
@@ -31,8 +31,10 @@ const (
 
 // A Run is a row of the list. All texts are for people.
 type Run struct {
-	ID      string
-	Depth   int // how many of the runs above it, one below the other, started it: 0 = a user did, or its parent is not listed
+	ID string
+	// how many of the runs above it, one below the other, started it: 0 = a user did, or its parent is not
+	// listed
+	Depth   int
 	Loop    string
 	Health  Health
 	Status  string // one or two words
@@ -148,8 +150,8 @@ const (
 	reading
 )
 
-// A scroll is which part of a pane is seen. A following pane shows what is newest: the state the run is in, the last step,
-// the end of the log.
+// A scroll is which part of a pane is seen. A following pane shows what is newest: the state the run is in, the
+// last step, the end of the log.
 type scroll struct {
 	row, column int
 	found       int  // the row that a search found last
@@ -185,7 +187,8 @@ type Model struct {
 	bad     bool // the message is of a failure
 }
 
-// New returns an empty screen. With ascii it holds no other characters. selected is the run to begin on; "" = the first.
+// New returns an empty screen. With ascii it holds no other characters. selected is the run to begin on; "" =
+// the first.
 func New(ascii bool, selected string) *Model { return &Model{ascii: ascii, selected: selected} }
 
 // Show takes what is to be shown from now on. A selected run that is not among it gives way to its neighbour.

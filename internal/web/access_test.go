@@ -84,7 +84,8 @@ func TestEachRouteHasItsRole(t *testing.T) {
 		if count[one.least]++; one.least == auth.NoRole {
 			t.Errorf("%s is for no user", one.pattern)
 		}
-		if method != "GET" && one.least < auth.Operator && one.pattern != "POST /signin" && one.pattern != "POST /signout" && !strings.HasPrefix(one.pattern, "POST /hooks/") && !strings.HasPrefix(one.pattern, "POST /answer/") { // which signatures guard
+		// which signatures guard
+		if method != "GET" && one.least < auth.Operator && one.pattern != "POST /signin" && one.pattern != "POST /signout" && !strings.HasPrefix(one.pattern, "POST /hooks/") && !strings.HasPrefix(one.pattern, "POST /answer/") {
 			t.Errorf("%s writes, and is for each %s", one.pattern, one.least)
 		}
 		for role := auth.Anyone; role <= auth.Author; role++ {
@@ -199,7 +200,8 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
-// TestGuessing: after some wrong passwords none of that name is looked at for a while, not even the right one; others are let in.
+// TestGuessing: after some wrong passwords none of that name is looked at for a while, not even the right one;
+// others are let in.
 func TestGuessing(t *testing.T) {
 	t.Parallel()
 	users, err := auth.OpenUsers(usersFile(t), nil)

@@ -27,8 +27,8 @@ type fields map[string]string
 // fieldPrefix is what is before the name of a context value, and of a field of an answer, in a form.
 const fieldPrefix = "field."
 
-// pairs returns the values whose names have the prefix, as KEY=VALUE: of a page that said what they were those that were changed, else those
-// that were not left empty.
+// pairs returns the values whose names have the prefix, as KEY=VALUE: of a page that said what they were those
+// that were changed, else those that were not left empty.
 func (f fields) pairs() []string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -49,7 +49,8 @@ func flags(flag string, pairs []string) []string {
 	return words
 }
 
-// readFields reads the body of a write. Pages send forms, programs JSON. What a program sends must be as the document of the API says.
+// readFields reads the body of a write. Pages send forms, programs JSON. What a program sends must be as the
+// document of the API says.
 func readFields(r *http.Request) (fields, error) {
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	o, _ := r.Context().Value(operationKey{}).(*operation)

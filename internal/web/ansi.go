@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// coloured is what an action printed, with its colours as classes. All else that acts on a terminal is made visible, and nothing of it
-// is taken for HTML.
+// coloured is what an action printed, with its colours as classes. All else that acts on a terminal is made
+// visible, and nothing of it is taken for HTML.
 func coloured(text string) template.HTML {
 	var b strings.Builder
 	var look []string // the classes that hold now

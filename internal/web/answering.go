@@ -16,8 +16,9 @@ import (
 	"loops/persistence"
 )
 
-// answering has the addresses of links that answer a question. Who opens one proves with its signature what they may do, and has no session.
-// Only a POST answers: programs that show a preview of a message open its links.
+// answering has the addresses of links that answer a question. Who opens one proves with its signature what
+// they may do, and has no session. Only a POST answers: programs that show a preview of a message open its
+// links.
 func (s *Server) answering() []route {
 	return []route{
 		allow(auth.Anyone, "GET "+notify.AnswerPath+"{link}", s.answerPage),
@@ -36,9 +37,9 @@ type linkPage struct {
 	Typed    map[string]string // the fields of what was not taken, by name
 }
 
-// linked opens the project whose key signed the link of a request, and which has its run, and calls do with it. A project whose records are
-// where the link says is preferred; another one has the same run if it names the database in another way, or was
-// moved.
+// linked opens the project whose key signed the link of a request, and which has its run, and calls do with it.
+// A project whose records are where the link says is preferred; another one has the same run if it names the
+// database in another way, or was moved.
 func (s *Server) linked(r *http.Request, do func(p Project, session *Session, key string, page *linkPage) error) (ok bool, err error) {
 	for _, same := range []bool{true, false} {
 		for _, p := range s.Projects {

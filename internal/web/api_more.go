@@ -107,7 +107,9 @@ func draw(w http.ResponseWriter, r *http.Request, g *diagram.Graph) error {
 		return engine.Refuse(engine.Usage, "format: expected svg, mermaid or dot")
 	}
 	w.Header().Set("Content-Type", kind)
-	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox") // a drawing runs nothing, and has its own style
-	_, _ = w.Write([]byte(text))                                                                        // the client may be gone
+	// a drawing runs nothing, and has its own style
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+	// the client may be gone
+	_, _ = w.Write([]byte(text))
 	return nil
 }

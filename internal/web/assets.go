@@ -24,7 +24,8 @@ import (
 //go:embed assets templates
 var files embed.FS
 
-// An asset is a file with the name that it is served under: what it holds is part of the name, so that a browser may keep it.
+// An asset is a file with the name that it is served under: what it holds is part of the name, so that a
+// browser may keep it.
 type asset struct {
 	name   string
 	text   []byte
@@ -104,7 +105,8 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(t.ParseFS(files, "templates/*.html"))
 })
 
-// ago is how long ago a moment was, or in how much time it comes, as roughly as people say it. assets/app.js says the same.
+// ago is how long ago a moment was, or in how much time it comes, as roughly as people say it. assets/app.js
+// says the same.
 func ago(t time.Time) string {
 	d := time.Since(t)
 	text := span(max(d, -d))
@@ -129,7 +131,8 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// navigation is what the pages have in their head: the name of a page, its address and its label. Workers are there for PostgreSQL only.
+// navigation is what the pages have in their head: the name of a page, its address and its label. Workers are
+// there for PostgreSQL only.
 func (s *Server) navigation() [][3]string {
 	s.places.once.Do(func() {
 		for _, p := range s.Projects {
@@ -150,7 +153,8 @@ func (s *Server) navigation() [][3]string {
 	return append(all, [3]string{"cost", "/cost", "Cost"}, [3]string{"doctor", "/doctor", "Doctor"})
 }
 
-// harmless shows texts of others on several lines with what acts on a terminal, or turns the direction of writing, made visible.
+// harmless shows texts of others on several lines with what acts on a terminal, or turns the direction of
+// writing, made visible.
 func harmless(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -159,7 +163,8 @@ func harmless(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// A button is something that can be done to a run: a form that opens, with one field or two, and the command that does the same.
+// A button is something that can be done to a run: a form that opens, with one field or two, and the command
+// that does the same.
 type button struct {
 	Label, To, Field, Value, More, Hint, Class, About, Command string
 }

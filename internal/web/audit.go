@@ -26,8 +26,9 @@ func (s *Server) audit(r *http.Request, p Project, action, run string, f fields,
 	s.tell(r, action, append(pairs, "result", result)...)
 }
 
-// tell writes a line for the audit: time, where the request came from, user, action, and pairs of a name and a value, of which those with an
-// empty value are left out. Every value but the time and the address is quoted as in Go, so none of them can end its line or add a pair.
+// tell writes a line for the audit: time, where the request came from, user, action, and pairs of a name and a
+// value, of which those with an empty value are left out. Every value but the time and the address is quoted as
+// in Go, so none of them can end its line or add a pair.
 func (s *Server) tell(r *http.Request, action string, pairs ...string) {
 	var line strings.Builder
 	line.WriteString(time.Now().UTC().Format(time.RFC3339) + " from=" + r.RemoteAddr)

@@ -10,7 +10,8 @@ import (
 	"loops/internal/auth"
 )
 
-// TestAuditLinesUnquoted_35_2_9: a name with a space or a line break made fields and lines of an audit, which had neither event nor choice.
+// TestAuditLinesUnquoted_35_2_9: a name with a space or a line break made fields and lines of an audit, which
+// had neither event nor choice.
 func TestAuditLinesUnquoted_35_2_9(t *testing.T) {
 	t.Parallel()
 	s, audit := newServer(t, &Access{})

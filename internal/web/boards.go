@@ -67,8 +67,8 @@ type cell struct {
 	Status string    // a word that is shown as one; the text is "" then
 }
 
-// A boardButton does something about what its row is of: it sends the name of that, in a field, to an address of the project. One with Ask says that
-// first, and asks.
+// A boardButton does something about what its row is of: it sends the name of that, in a field, to an address
+// of the project. One with Ask says that first, and asks.
 type boardButton struct{ Label, Address, Field, Name, Command, Ask string }
 
 // board shows what fill finds in each project.

@@ -17,14 +17,17 @@ import (
 )
 
 const (
-	mostChronicles = 64                     // that are kept: fewer than the open pages would have each of these read all of its run again
-	mostKept       = 500_000                // steps in all of them; the newest is kept whatever it has
-	readInline     = 3000                   // steps: with more of them, a chronicle is read beside the page that asks for it
-	readPatience   = 150 * time.Millisecond // that a page waits for it then
+	// that are kept: fewer than the open pages would have each of these read all of its run again
+	mostChronicles = 64
+	mostKept       = 500_000 // steps in all of them; the newest is kept whatever it has
+	// steps: with more of them, a chronicle is read beside the page that asks for it
+	readInline   = 3000
+	readPatience = 150 * time.Millisecond // that a page waits for it then
 )
 
-// A chronicle is what a run did, as far as it was read: a line a step, and how often and how long it was in each state. What was recorded
-// since the last look is added at the next; nothing is read twice. It may be used by several goroutines at once, each of which has its turn.
+// A chronicle is what a run did, as far as it was read: a line a step, and how often and how long it was in
+// each state. What was recorded since the last look is added at the next; nothing is read twice. It may be used
+// by several goroutines at once, each of which has its turn.
 type chronicle struct {
 	turn chan struct{} // who holds it may use the rest
 
@@ -92,8 +95,8 @@ func (c *chronicles) makeRoom() {
 	}
 }
 
-// chronicle brings the chronicle of a run up to date and has look use it. ready is false, and look was not called, where that takes longer
-// than a page may: it is read meanwhile, and ready for one of the next looks.
+// chronicle brings the chronicle of a run up to date and has look use it. ready is false, and look was not
+// called, where that takes longer than a page may: it is read meanwhile, and ready for one of the next looks.
 func (s *Server) chronicle(ctx context.Context, p Project, f project.Finder, run persistence.Run, look func(*chronicle)) (ready bool, err error) {
 	c := s.chronicles.of(p, run)
 	patience := time.NewTimer(readPatience)
@@ -288,7 +291,8 @@ func (c *chronicle) window(state string, until, most int) (steps []step, first, 
 	return steps, first, all
 }
 
-// find returns the newest step with an address. Of one inside a branch or an item it is the step that ran it, which is not in one.
+// find returns the newest step with an address. Of one inside a branch or an item it is the step that ran it,
+// which is not in one.
 func (c *chronicle) find(number string) (s step, ok bool) {
 	if a, is := fsm.ParseAddress(number); is {
 		number = a.String()

@@ -14,7 +14,8 @@ import (
 // examinedFor is how long what doctor found holds: to look again starts programs.
 const examinedFor = 30 * time.Second
 
-// examined remembers what doctor found, by project. The zero value is ready, for several goroutines at once, which wait for one another.
+// examined remembers what doctor found, by project. The zero value is ready, for several goroutines at once,
+// which wait for one another.
 type examined struct {
 	mu  sync.Mutex
 	all map[string]examination // guarded by mu

@@ -169,7 +169,8 @@ func (s *Server) makeForm(w http.ResponseWriter, r *http.Request, p Project, ses
 	return nil
 }
 
-// makeTour gives a project its first loop: always the same one, whose actions keep to the folder of the run, so that it takes no author.
+// makeTour gives a project its first loop: always the same one, whose actions keep to the folder of the run, so
+// that it takes no author.
 func (s *Server) makeTour(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
 	text, err := app.StarterText(app.Tour, app.Tour)
 	if err == nil {
@@ -230,7 +231,8 @@ func (s *Server) saveForm(w http.ResponseWriter, r *http.Request, p Project, ses
 	return err
 }
 
-// showEditor is the one page whose script makes styles, which have a word that is new each time, with small pictures in them.
+// showEditor is the one page whose script makes styles, which have a word that is new each time, with small
+// pictures in them.
 func (s *Server) showEditor(w http.ResponseWriter, r *http.Request, p Project, session *Session, f app.EditedFile, problems []fsm.Problem, page editPage) {
 	page.Project, page.Name, page.File, page.Text, page.Hash, page.Nonce = p.Name, f.Loop, session.Project.Short(f.Path), f.Text, f.Hash, rand.Text()
 	of := s.BasePath + "/api/v1/projects/" + url.PathEscape(p.Name)

@@ -108,7 +108,8 @@ func (e *tooOftenError) Error() string {
 
 var errNotSignedIn = errors.New("name or password is wrong")
 
-// checkPassword returns the user with a name and a password. Failed attempts of one client, and those for one name, are limited.
+// checkPassword returns the user with a name and a password. Failed attempts of one client, and those for one
+// name, are limited.
 func (s *Server) checkPassword(r *http.Request, name, password string) (auth.User, error) {
 	a := s.Access
 	if user, ok := a.proven.find(a.Users, name, password); ok {

@@ -30,8 +30,10 @@ const (
 type asked struct {
 	Status, Loop, Text, Project, Label, Since, Until string
 
-	Waits bool  // for a person
-	Skip  []int // of each project, how many of the newest runs that are asked for are left out; none for those behind the end
+	Waits bool // for a person
+	// of each project, how many of the newest runs that are asked for are left out; none for those behind the
+	// end
+	Skip []int
 }
 
 func askedRuns(r *http.Request) asked {
@@ -73,7 +75,8 @@ func (a asked) Chosen() bool {
 	return slices.ContainsFunc(a.pairs(), func(f [2]string) bool { return f[1] != "" })
 }
 
-// filter returns what selects the runs of a project that are asked for. loops are those with the label, asks those that ask a person.
+// filter returns what selects the runs of a project that are asked for. loops are those with the label, asks
+// those that ask a person.
 func (a asked) filter(ctx context.Context, in project.Finder, period lookup.Period, loops, asks map[string]bool) persistence.Filter {
 	f := period.Filter()
 	if a.Status != "" {
@@ -233,7 +236,8 @@ func (s *Server) fillRow(ctx context.Context, f project.Finder, row *row) {
 
 const mostSpent = 20_000
 
-// spent remembers what runs cost, which changes only with their record. The zero value is ready, for several goroutines at once.
+// spent remembers what runs cost, which changes only with their record. The zero value is ready, for several
+// goroutines at once.
 type spent struct {
 	mu  sync.Mutex
 	all map[string]costOf // guarded by mu; by project and run

@@ -41,7 +41,8 @@ func (a *Access) prepare() {
 	a.requests.Burst, a.requests.Every = 1000, 5*time.Millisecond
 }
 
-// guard answers only requests for this server, from its own pages, and not too many of one client. Who may ask for what: see routes.
+// guard answers only requests for this server, from its own pages, and not too many of one client. Who may ask
+// for what: see routes.
 func (s *Server) guard(next http.Handler) http.Handler {
 	inner := http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// HostsOf returns the values of the header Host for which a server answers: first the one of the address that is printed. anyIP is its port
-// where each address of this machine is meant.
+// HostsOf returns the values of the header Host for which a server answers: first the one of the address that
+// is printed. anyIP is its port where each address of this machine is meant.
 func HostsOf(listening, host string, more []string) (hosts []string, anyIP string) {
 	_, port, _ := net.SplitHostPort(listening)
 	ip := net.ParseIP(host)

@@ -8,11 +8,13 @@ import (
 	"sync"
 )
 
-// HSTSModes are when browsers are told to open a host over HTTPS only, for a year: where that is certain to be right, always, never.
+// HSTSModes are when browsers are told to open a host over HTTPS only, for a year: where that is certain to be
+// right, always, never.
 var HSTSModes = []string{"auto", "always", "never"}
 
-// strict reports whether a browser is told to open the host of a request over HTTPS only. That holds for all ports of a host, and outlives the
-// server. So "auto" is true only for a name with a dot, at the port of HTTPS, for which the certificate is one that the system trusts.
+// strict reports whether a browser is told to open the host of a request over HTTPS only. That holds for all
+// ports of a host, and outlives the server. So "auto" is true only for a name with a dot, at the port of HTTPS,
+// for which the certificate is one that the system trusts.
 func (s *Server) strict(host string) bool {
 	switch s.HSTS {
 	case "always":
@@ -31,7 +33,8 @@ func (s *Server) strict(host string) bool {
 	return err == nil && s.trusted.has(c, name)
 }
 
-// trusted remembers for which hosts a certificate is one that the system trusts. The zero value is ready, for several goroutines at once.
+// trusted remembers for which hosts a certificate is one that the system trusts. The zero value is ready, for
+// several goroutines at once.
 type trusted struct {
 	roots *x509.CertPool // nil = those of the system
 

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// TestHSTSOnAnyHost_35_2_7: a browser that had once opened a server with a certificate of its own could open no other port of that host for a year.
+// TestHSTSOnAnyHost_35_2_7: a browser that had once opened a server with a certificate of its own could open no
+// other port of that host for a year.
 func TestHSTSOnAnyHost_35_2_7(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -113,7 +113,8 @@ func firstOf(text string) string {
 // mostSaid is how many columns of the first line of output are kept of a step.
 const mostSaid = 80
 
-// listen keeps the first line of output of a step, of its standard error where it has no output, and, of a list, how far it has come.
+// listen keeps the first line of output of a step, of its standard error where it has no output, and, of a
+// list, how far it has come.
 func (c *chronicle) listen(e fsm.Event, v *inspect.Visit) {
 	if v == nil || v.Index < 0 || e.Depth != v.Depth() || inspect.InsideBranch(e) != "" {
 		return

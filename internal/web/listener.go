@@ -16,12 +16,13 @@ const (
 	maxOfClient    = 128
 )
 
-// A limited listener has so many connections at once. Where one more is too many, the connection that has had no request for longest is closed:
-// one of the same client if that has too many, else one of the client that has most. If all of them are busy, one more of a client that has too
-// many is closed, and others wait.
+// A limited listener has so many connections at once. Where one more is too many, the connection that has had
+// no request for longest is closed: one of the same client if that has too many, else one of the client that
+// has most. If all of them are busy, one more of a client that has too many is closed, and others wait.
 type limited struct {
 	net.Listener
-	many   func(remote string) bool // reports whether there are many users behind an address, as behind a proxy; nil = there are not
+	// reports whether there are many users behind an address, as behind a proxy; nil = there are not
+	many   func(remote string) bool
 	places chan struct{}
 
 	mu   sync.Mutex
@@ -58,8 +59,8 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
-// closeIdle closes the connection of a client that has been without a request for longest, and reports whether there was one. client ""
-// is the one that has most connections.
+// closeIdle closes the connection of a client that has been without a request for longest, and reports whether
+// there was one. client "" is the one that has most connections.
 func (l *limited) closeIdle(client string) bool {
 	l.mu.Lock()
 	var oldest *placed

@@ -42,7 +42,8 @@ func OpenAPI() ([]byte, error) {
 	type object = map[string]any
 	paths, schemas := object{}, object{}
 	use := func(all []api.Output, prefix, name string) (object, error) {
-		text, err := api.Component(all, name, prefix != "") // keys are added to answers; a request with one that is not known is refused
+		// keys are added to answers; a request with one that is not known is refused
+		text, err := api.Component(all, name, prefix != "")
 		schemas[prefix+name] = text
 		return object{"$ref": "#/components/schemas/" + prefix + name}, err
 	}
@@ -117,8 +118,8 @@ func (p parameter) schema() map[string]any {
 	return s
 }
 
-// wrongQuery returns what is wrong with the query of a request: a name that the operation does not have, one that is there twice, or a value
-// that is none of it. projects are the names of those that are served.
+// wrongQuery returns what is wrong with the query of a request: a name that the operation does not have, one
+// that is there twice, or a value that is none of it. projects are the names of those that are served.
 func (o *operation) wrongQuery(given url.Values, projects []string) error {
 	names := make([]string, len(o.query))
 	for i, p := range o.query {

@@ -9,7 +9,8 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestOpenAPI holds docs/openapi.json to what is served, and the routes of the API to the document: each is in it, and nothing else is.
+// TestOpenAPI holds docs/openapi.json to what is served, and the routes of the API to the document: each is in
+// it, and nothing else is.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	text, err := OpenAPI()

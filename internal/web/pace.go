@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// The headers of a page that a browser reads again by itself: with againHeader it says so, and with restHeader, in milliseconds, it learns how
-// long it is not to do so for progress alone. A run whose status changed is read at once all the same.
+// The headers of a page that a browser reads again by itself: with againHeader it says so, and with restHeader,
+// in milliseconds, it learns how long it is not to do so for progress alone. A run whose status changed is read
+// at once all the same.
 const (
 	againHeader = "X-Loops-Again"
 	restHeader  = "X-Loops-Rest"
@@ -20,7 +21,8 @@ const (
 	mostRest  = 10 * time.Second // however many there are
 )
 
-// A pacer spreads the pages that browsers read again by themselves over time. The zero pacer is ready, for several goroutines at once.
+// A pacer spreads the pages that browsers read again by themselves over time. The zero pacer is ready, for
+// several goroutines at once.
 type pacer struct {
 	mu   sync.Mutex
 	next time.Time // guarded by mu; until then what was read since has its share

@@ -8,7 +8,8 @@ import (
 	"loops/persistence"
 )
 
-// TestPacer: pages that are read as often as they may be take their share of a core, however many there are, and one alone is read soon.
+// TestPacer: pages that are read as often as they may be take their share of a core, however many there are,
+// and one alone is read soon.
 func TestPacer(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
@@ -49,7 +50,8 @@ func TestPacer(t *testing.T) {
 	}
 }
 
-// TestChroniclesAreKept: ten pages that are read in turn have their chronicles kept, and those of long runs are forgotten before there are too many.
+// TestChroniclesAreKept: ten pages that are read in turn have their chronicles kept, and those of long runs are
+// forgotten before there are too many.
 func TestChroniclesAreKept(t *testing.T) {
 	t.Parallel()
 	var c chronicles

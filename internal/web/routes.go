@@ -9,8 +9,8 @@ import (
 	"loops/internal/auth"
 )
 
-// A route is an address that is answered, for those who may. Routes are made by [allow] only, so that none is without a role; one that has the
-// zero role is for no user.
+// A route is an address that is answered, for those who may. Routes are made by [allow] only, so that none is
+// without a role; one that has the zero role is for no user.
 type route struct {
 	pattern string // as [http.ServeMux] has it, without the base path
 	least   auth.Role

@@ -266,7 +266,8 @@ func (page *runPage) addRaise(session *Session, remedy engine.Remedy) {
 	}
 }
 
-// retries reports whether the run, or a branch or an item of it, waits for what retry-now ends; another one may ask a question meanwhile.
+// retries reports whether the run, or a branch or an item of it, waits for what retry-now ends; another one may
+// ask a question meanwhile.
 func retries(v *inspect.Status) bool {
 	return v.Memory != nil && slices.ContainsFunc(v.Memory.Waits(), func(w fsm.OpenWait) bool { return w.Why != fsm.WaitPaused && w.Why != fsm.WaitState })
 }

@@ -41,12 +41,13 @@ func liveStderr(f project.Finder, run persistence.Run) string {
 	return b.String()
 }
 
-// tailOfLog is the end of what the actions of a run printed, at most so many lines and bytes of it, with a heading a step, and whether
-// there is more before it.
+// tailOfLog is the end of what the actions of a run printed, at most so many lines and bytes of it, with a
+// heading a step, and whether there is more before it.
 func tailOfLog(ctx context.Context, f project.Finder, v *inspect.Status, rows, most int) (text string, more bool) {
 	var lines []string
 	size := 0
-	_ = f.Store.Newest(ctx, v.Run.ID, func(e fsm.Event) bool { // what cannot be read is left out; the history reports it
+	// what cannot be read is left out; the history reports it
+	_ = f.Store.Newest(ctx, v.Run.ID, func(e fsm.Event) bool {
 		line := ""
 		switch e.Kind {
 		case fsm.EventActionOutput:
@@ -224,8 +225,8 @@ func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistenc
 	return nil
 }
 
-// A relatedPart are the runs that this one was forked from, and those that were forked from it; the run whose action started it, and those
-// that its own actions started.
+// A relatedPart are the runs that this one was forked from, and those that were forked from it; the run whose
+// action started it, and those that its own actions started.
 type relatedPart struct {
 	Parent  *row
 	Step    int

@@ -114,7 +114,8 @@ func (s step) Class() string {
 	return classOf(s.verdict, s.failed)
 }
 
-// classOf returns the class of a verdict: yes is a success, bad a failure, no neither. Without a verdict the action decides.
+// classOf returns the class of a verdict: yes is a success, bad a failure, no neither. Without a verdict the
+// action decides.
 func classOf(verdict string, failed bool) string {
 	switch tone := inspect.ToneOf(verdict); {
 	case tone == inspect.Failure || verdict == "" && failed:

@@ -23,7 +23,8 @@ import (
 	"loops/persistence"
 )
 
-// memoryInline is how many steps a run has at most whose steps are shown with what they changed: stores find that from the beginning on.
+// memoryInline is how many steps a run has at most whose steps are shown with what they changed: stores find
+// that from the beginning on.
 const memoryInline = 20_000
 
 // A stepsPart is a window of the steps of a run, and one of them in full.
@@ -119,7 +120,8 @@ func (s step) row() stepRow {
 func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []step {
 	var events []fsm.Event
 	entered := 0
-	_ = f.Store.Newest(ctx, run.ID, func(e fsm.Event) bool { // what cannot be read is missing in the window, and reported with the whole
+	// what cannot be read is missing in the window, and reported with the whole
+	_ = f.Store.Newest(ctx, run.ID, func(e fsm.Event) bool {
 		events = append(events, e)
 		if e.Kind == fsm.EventStateEnter && e.Depth == 0 {
 			entered++
@@ -142,16 +144,17 @@ func newestSteps(ctx context.Context, f project.Finder, run persistence.Run) []s
 // A stepDetail is all there is to say about a step.
 type stepDetail struct {
 	stepRow
-	Later          bool // it is shown when the page is fetched again
-	Said           []inspect.Sentence
-	Action         string
-	Prompt         bool
-	Out, Err       template.HTML
-	Live           bool
-	Judged         []judged
-	Items          *itemTable // of a list; nil = it is none
-	Inside         []stepRow  // steps in its branches and items, in the order in which they ended; not more than mostInside
-	MoreInside     int        // that are left out
+	Later    bool // it is shown when the page is fetched again
+	Said     []inspect.Sentence
+	Action   string
+	Prompt   bool
+	Out, Err template.HTML
+	Live     bool
+	Judged   []judged
+	Items    *itemTable // of a list; nil = it is none
+	// steps in its branches and items, in the order in which they ended; not more than mostInside
+	Inside         []stepRow
+	MoreInside     int // that are left out
 	Cost           string
 	Tokens         string
 	Changes        []change

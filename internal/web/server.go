@@ -1,5 +1,6 @@
-// Package web serves the runs and loops of projects over HTTP: pages for people, objects for programs, a stream of what changes. It owns
-// no run: what it starts is carried by processes that outlive it, and what it sends to a run is a command on record.
+// Package web serves the runs and loops of projects over HTTP: pages for people, objects for programs, a stream
+// of what changes. It owns no run: what it starts is carried by processes that outlive it, and what it sends to
+// a run is a command on record.
 //
 // # Pages
 //
@@ -42,12 +43,15 @@ type Session struct {
 
 // A Project is one folder with loops whose runs are served.
 type Project struct {
-	Name  string // in addresses
-	Dir   string
-	Open  func() (*Session, error)
-	Begin func(ctx context.Context, request engine.Request, words []string) (run string, err error) // has another process carry a run
-	Hooks *trigger.Desk                                                                             // takes its webhooks; nil = it takes none
-	Again func() (*project.Project, error)                                                          // opens the folder again, with its files as they are now
+	Name string // in addresses
+	Dir  string
+	Open func() (*Session, error)
+	// has another process carry a run
+	Begin func(ctx context.Context, request engine.Request, words []string) (run string, err error)
+	// takes its webhooks; nil = it takes none
+	Hooks *trigger.Desk
+	// opens the folder again, with its files as they are now
+	Again func() (*project.Project, error)
 
 	Examine func(ctx context.Context) ([]app.Finding, error) // what doctor finds without a prompt
 }
@@ -105,7 +109,8 @@ func New(ctx context.Context, o Options) *Server {
 	return s
 }
 
-// Serve answers what comes to l until the context of the server ends. Streams end with it, and what is being answered gets a few seconds.
+// Serve answers what comes to l until the context of the server ends. Streams end with it, and what is being
+// answered gets a few seconds.
 func (s *Server) Serve(l net.Listener) error {
 	server := &http.Server{
 		Handler: s.Handler(), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,

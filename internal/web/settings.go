@@ -64,7 +64,8 @@ type Post struct {
 	base string // without the token
 }
 
-// Webhooks returns a line for each webhook of the projects: its name, its address, what a message does, and why it is refused.
+// Webhooks returns a line for each webhook of the projects: its name, its address, what a message does, and why
+// it is refused.
 func (p *Post) Webhooks() (lines []string) {
 	listed, count := make([][]trigger.ListedWebhook, len(p.Options.Projects)), map[string]int{}
 	for i, served := range p.Options.Projects {

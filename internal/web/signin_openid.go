@@ -78,7 +78,8 @@ func (s *Server) openidFinish(w http.ResponseWriter, r *http.Request) {
 	s.render(w, r, "signin", "Signed in", signinForm{Next: next})
 }
 
-// holds reports whether a session holds still: its user may sign in now, with the password and the role that they began it with.
+// holds reports whether a session holds still: its user may sign in now, with the password and the role that
+// they began it with.
 func (a *Access) holds(user *auth.User, version string) bool {
 	var ok bool
 	var is string

@@ -34,8 +34,8 @@ const (
 // A usage is what a loop used on one day, of one host and one model.
 type usage struct{ Day, Loop, Host, Model string }
 
-// uses remembers what runs used, which changes only with their record. The zero value is ready, for several goroutines at once, which wait
-// for one another.
+// uses remembers what runs used, which changes only with their record. The zero value is ready, for several
+// goroutines at once, which wait for one another.
 type uses struct {
 	mu   sync.Mutex
 	seed maphash.Seed

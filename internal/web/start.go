@@ -72,7 +72,8 @@ func (s *Server) startPage(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// newStartForm returns the form that starts the loop of given["loop"], with the values of given in it; the loop is nil if it has mistakes.
+// newStartForm returns the form that starts the loop of given["loop"], with the values of given in it; the loop
+// is nil if it has mistakes.
 func newStartForm(p Project, session *Session, given fields) (startForm, *fsm.Loop, error) {
 	name := given["loop"]
 	loaded, _, err := loadLoop(session, name)
@@ -90,8 +91,8 @@ func newStartForm(p Project, session *Session, given fields) (startForm, *fsm.Lo
 	return form, loaded.Loop, nil
 }
 
-// formAgain shows a form that was refused with the reason, and with what was typed: the form that starts a loop as it was sent, of others
-// the fields.
+// formAgain shows a form that was refused with the reason, and with what was typed: the form that starts a loop
+// as it was sent, of others the fields.
 func (s *Server) formAgain(w http.ResponseWriter, r *http.Request, p Project, session *Session, verb string, f fields, refused error) error {
 	why := session.InWords(refused).Error()
 	if verb == "start" {
@@ -169,7 +170,8 @@ func rehearse(r *http.Request, session *Session, l *fsm.Loop, name string, given
 	return out
 }
 
-// inputs are the fields of a form that starts a loop: its parameters, and those values of its context that are no objects.
+// inputs are the fields of a form that starts a loop: its parameters, and those values of its context that are
+// no objects.
 func inputs(l *fsm.Loop, given fields) []input {
 	var all []input
 	named := map[string]bool{}
@@ -199,7 +201,8 @@ func inputs(l *fsm.Loop, given fields) []input {
 	return withRequired(l, all, named, given)
 }
 
-// withRequired marks the required inputs among the fields of a form, and adds those that it lacks. The positional input has a field of its own.
+// withRequired marks the required inputs among the fields of a form, and adds those that it lacks. The
+// positional input has a field of its own.
 func withRequired(l *fsm.Loop, all []input, named map[string]bool, given fields) []input {
 	for _, key := range l.RequiredInputs {
 		if key != cmp.Or(l.InputKey, "input") && !named[key] {

@@ -19,12 +19,15 @@ import (
 )
 
 const (
-	lookEvery  = 700 * time.Millisecond
-	beatEvery  = 15 * time.Second // a comment, so that both sides notice that the other is gone
-	writeTime  = 20 * time.Second // of one message; a reader that takes longer is cut off and comes back
-	burst      = 500              // events that a reader gets at once; behind more than that it gets a message that it missed some
-	watchedNow = 100              // newest runs whose changes are sent
-	passTime   = 2 * time.Second  // that events are read for before some are sent, so that a reader of a run that is quicker than its reader has news all the same
+	lookEvery = 700 * time.Millisecond
+	beatEvery = 15 * time.Second // a comment, so that both sides notice that the other is gone
+	writeTime = 20 * time.Second // of one message; a reader that takes longer is cut off and comes back
+	// events that a reader gets at once; behind more than that it gets a message that it missed some
+	burst      = 500
+	watchedNow = 100 // newest runs whose changes are sent
+	// that events are read for before some are sent, so that a reader of a run that is quicker than its reader
+	// has news all the same
+	passTime = 2 * time.Second
 )
 
 // A hub looks at the runs of all projects while a user listens, and notifies listeners when something is different.
@@ -272,8 +275,8 @@ func (s *Server) follow(ctx context.Context, o outlet, f project.Finder, run per
 	}
 }
 
-// newest returns the last events of those that can be read until a time, and how many before those were left out: memory does not grow with a
-// reader that is slow.
+// newest returns the last events of those that can be read until a time, and how many before those were left
+// out: memory does not grow with a reader that is slow.
 func newest(all func(func(fsm.Event, error) bool), until time.Time) (last []fsm.Event, missed int) {
 	for e, err := range all {
 		if project.IsDamage(err) {

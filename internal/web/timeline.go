@@ -14,8 +14,8 @@ import (
 	"loops/internal/inspect"
 )
 
-// A lane of the timeline has the visits of a state, in thousandths of the time that is shown. Below it are lanes with the branches
-// or the items that ran side by side in these visits.
+// A lane of the timeline has the visits of a state, in thousandths of the time that is shown. Below it are
+// lanes with the branches or the items that ran side by side in these visits.
 type lane struct {
 	State string
 	Part  string // a branch, or "items"; "" = the lane has the visits
@@ -34,8 +34,9 @@ type bar struct {
 // narrow is how wide a bar is at least, so that it can be seen.
 const narrow = 3
 
-// add returns the bars with another one, which begins after the others. Where that is too close to the last one to tell them apart, that one stands for both: it shows the
-// worse of them, has the title that together returns for their number, and the address that all of them have.
+// add returns the bars with another one, which begins after the others. Where that is too close to the last one
+// to tell them apart, that one stands for both: it shows the worse of them, has the title that together returns
+// for their number, and the address that all of them have.
 func add(bars []bar, b bar, together func(n int) string, address string) []bar {
 	n := len(bars)
 	if n == 0 || b.X >= bars[n-1].X+bars[n-1].Width || b.Width > narrow || b.Class != bars[n-1].Class && isOver(b.Class) {
@@ -58,7 +59,8 @@ const (
 
 func isOver(class string) bool { return class == waited || class == tried }
 
-// A part is a branch or an item of a visit, a wait of it, or the beginning of a further attempt. What is inside a branch is part of that.
+// A part is a branch or an item of a visit, a wait of it, or the beginning of a further attempt. What is inside
+// a branch is part of that.
 type part struct {
 	visit      int    // its place among the steps
 	name       string // of a branch; "" = it is none
@@ -177,7 +179,8 @@ func (p *parts) of(first, until int) (some []part) {
 // mostLanes is how many lanes the items of a state have. Where more of them run at once, the last lane has the rest.
 const mostLanes = 8
 
-// lanes lays steps and their parts out in time, a lane for each state in the order in which they came. first is the place of the first of them.
+// lanes lays steps and their parts out in time, a lane for each state in the order in which they came. first is
+// the place of the first of them.
 func lanes(steps []step, sides []part, first int, to string) (all []lane, marks []string) {
 	if len(steps) == 0 {
 		return nil, nil
@@ -257,8 +260,8 @@ func laneOf(below map[string][]lane, path string, side part, x int) *lane {
 	return &below[path][len(below[path])-1]
 }
 
-// markOf is what is written below a timeline so many milliseconds after it begins, of all that it spans: when it begins, and then how
-// many seconds later; times of day in one that is longer than ten minutes.
+// markOf is what is written below a timeline so many milliseconds after it begins, of all that it spans: when
+// it begins, and then how many seconds later; times of day in one that is longer than ten minutes.
 func markOf(begin, after, whole int64) string {
 	t := time.UnixMilli(begin + after)
 	switch {

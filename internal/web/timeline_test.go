@@ -164,8 +164,8 @@ func TestDecidingStepIsRed(t *testing.T) {
 	}
 }
 
-// TestFailedStepIsRed: where nothing says what decided, a run fails in the last step that acted, whatever its verdict, and in the steps around it. Other verdicts than
-// yes and error are neither a success nor a failure.
+// TestFailedStepIsRed: where nothing says what decided, a run fails in the last step that acted, whatever its
+// verdict, and in the steps around it. Other verdicts than yes and error are neither a success nor a failure.
 func TestFailedStepIsRed(t *testing.T) {
 	t.Parallel()
 	run := persistence.Run{Status: persistence.Failed}
@@ -200,7 +200,8 @@ func TestFailedStepIsRed(t *testing.T) {
 func TestChipsAreTheOutcomes(t *testing.T) {
 	t.Parallel()
 	for _, word := range inspect.Words() {
-		if !slices.Contains(slices.Concat(chips, rareChips), word) && !strings.HasPrefix(word, "awaiting") && word != "user_stopped" { // shown as another word
+		// shown as another word
+		if !slices.Contains(slices.Concat(chips, rareChips), word) && !strings.HasPrefix(word, "awaiting") && word != "user_stopped" {
 			t.Errorf("no run can be chosen by %s", word)
 		}
 	}

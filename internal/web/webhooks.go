@@ -16,8 +16,8 @@ import (
 	"loops/internal/auth"
 )
 
-// hooks are the addresses to which others send what webhooks of the settings name. Their senders prove with a signature who they are, and have no
-// session.
+// hooks are the addresses to which others send what webhooks of the settings name. Their senders prove with a
+// signature who they are, and have no session.
 func (s *Server) hooks() []route {
 	return []route{
 		allow(auth.Anyone, "POST /hooks/{name}", s.hook),
@@ -90,7 +90,8 @@ func is[E error](err error) bool {
 	return ok
 }
 
-// answerHook answers the sender, and leaves a line for the audit. The event in it is what the sender says; of a signature that is wrong too.
+// answerHook answers the sender, and leaves a line for the audit. The event in it is what the sender says; of a
+// signature that is wrong too.
 func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, name string, status int, answer *value.Map) {
 	s.tell(r, "webhook", "name", name, "event", cmp.Or(r.Header.Get("X-Loops-Event"), r.Header.Get("X-GitHub-Event")), "result", http.StatusText(status))
 	writeJSON(w, status, answer)

@@ -17,8 +17,8 @@ var (
 	yamlPlain = regexp.MustCompile(`^\s*(true|false|null|~|-?\d[\d_]*(\.\d+)?[smhd]?)\s*$`)
 )
 
-// highlighted returns YAML as HTML, in which keys, texts in quotes, numbers and comments have classes. It looks at lines only; what it
-// does not recognise, and what is in a block of text, has no class.
+// highlighted returns YAML as HTML, in which keys, texts in quotes, numbers and comments have classes. It looks
+// at lines only; what it does not recognise, and what is in a block of text, has no class.
 func highlighted(text string) template.HTML {
 	var b strings.Builder
 	block := -1 // how far the key is indented whose block of text this is; below 0 = it is none

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestHighlighted: keys, texts, numbers and comments of a loop have classes, blocks of text have none, and no text is lost or becomes HTML.
+// TestHighlighted: keys, texts, numbers and comments of a loop have classes, blocks of text have none, and no
+// text is lost or becomes HTML.
 func TestHighlighted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{

@@ -25,7 +25,8 @@ func (s *slow) Beat(context.Context, persistence.WorkerState, time.Duration) err
 	return nil
 }
 
-// TestWorkerBeginsBesideSlowDatabase: a worker that began while the database was busy ended with "context deadline exceeded".
+// TestWorkerBeginsBesideSlowDatabase: a worker that began while the database was busy ended with "context
+// deadline exceeded".
 func TestWorkerBeginsBesideSlowDatabase(t *testing.T) {
 	t.Parallel()
 	late, refused := errors.New("postgres:///x did not answer in time"), errors.New("permission denied")

@@ -27,8 +27,9 @@ type block struct {
 	probing bool // on was blocked as well, and is tried first: when it has begun, the next one may be able to, too
 }
 
-// blocks are the runs that this worker found blocked. To try one costs a process, and a hundred runs of one checkout may wait for each other: so when
-// a run ends that others wait for, they are tried one after the other, in the order in which they came, and only until one is blocked again.
+// blocks are the runs that this worker found blocked. To try one costs a process, and a hundred runs of one
+// checkout may wait for each other: so when a run ends that others wait for, they are tried one after the
+// other, in the order in which they came, and only until one is blocked again.
 type blocks struct {
 	of   map[persistence.ID]block
 	came map[persistence.ID]int // in which order; also of those that are tried just now
@@ -37,7 +38,8 @@ type blocks struct {
 
 func (b *blocks) add(id, on persistence.ID) {
 	if b.of == nil || len(b.came) > mostNotes {
-		b.of, b.came = map[persistence.ID]block{}, map[persistence.ID]int{} // those that are forgotten are tried after their rest
+		// those that are forgotten are tried after their rest
+		b.of, b.came = map[persistence.ID]block{}, map[persistence.ID]int{}
 	}
 	if b.came[id] == 0 {
 		b.last++

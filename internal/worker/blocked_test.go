@@ -8,8 +8,8 @@ import (
 	"loops/persistence"
 )
 
-// TestBlocks: a hundred runs wait for each other's paths. When the first ends, the second is tried, begins, and the third finds that these are locked
-// again: no other one is tried.
+// TestBlocks: a hundred runs wait for each other's paths. When the first ends, the second is tried, begins, and
+// the third finds that these are locked again: no other one is tried.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	var b blocks

@@ -105,8 +105,9 @@ func (e *EarlyError) Text() string {
 	return e.Reason + "\n\n" + notes
 }
 
-// Begin spawns a process for the run and returns when the run is on record. A process that ends before that is an [EarlyError]; one
-// that takes longer than a minute, or than ctx allows, is asked to stop, which undoes what it began.
+// Begin spawns a process for the run and returns when the run is on record. A process that ends before that is
+// an [EarlyError]; one that takes longer than a minute, or than ctx allows, is asked to stop, which undoes what
+// it began.
 func (h Handover) Begin(ctx context.Context, env []string) (*Child, ChildStart, error) {
 	p, err := h.Spawn(env)
 	if err != nil {

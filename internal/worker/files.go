@@ -91,7 +91,8 @@ func (c *carrier) send(ctx context.Context, h *Handover, store persistence.Store
 	}
 	h.Files, h.Project = f, ""
 	run := f.Run
-	if o := p.State.Origin; o != nil && p.State.Status == persistence.Queued { // it begins with the files of the run that it repeats
+	// it begins with the files of the run that it repeats
+	if o := p.State.Origin; o != nil && p.State.Status == persistence.Queued {
 		run = string(o.ID)
 	}
 	return c.mirror.Fetch(ctx, run, f.Commit)
@@ -109,8 +110,8 @@ func (w *worker) sayLeft(ctx context.Context, id persistence.ID) {
 	}
 }
 
-// tidy removes the work trees of runs that are completed, and merged where they asked for it, or were removed. A run that this database does not have may be of another one, as long as
-// the remote keeps something of it.
+// tidy removes the work trees of runs that are completed, and merged where they asked for it, or were removed.
+// A run that this database does not have may be of another one, as long as the remote keeps something of it.
 func (w *worker) tidy(ctx context.Context) error {
 	runs, err := w.files.mirror.Runs()
 	if err != nil {
@@ -143,8 +144,8 @@ type Keeper struct {
 	mirror *git.Mirror
 }
 
-// Settle brings the files of a run to the state in which it begins or continues, and has the handover work in them. A nil Keeper means that they
-// do not travel.
+// Settle brings the files of a run to the state in which it begins or continues, and has the handover work in
+// them. A nil Keeper means that they do not travel.
 func Settle(ctx context.Context, h *Handover, env []string) (*Keeper, error) {
 	f := h.Files
 	if f == nil {

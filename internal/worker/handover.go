@@ -14,12 +14,13 @@ import (
 	"loops/engine"
 )
 
-// HandoverVersion is the form of a Handover. It is one more than before when a process of the former version would misread it.
+// HandoverVersion is the form of a Handover. It is one more than before when a process of the former version
+// would misread it.
 const HandoverVersion = 1
 
-// A Handover is a run that another process of this program is to carry: what is asked for, in which project, and how the run
-// is shown. It goes through a pipe: every user of the machine can read the arguments of a process, and a file could stay
-// behind. The environment, which only its user can read, is inherited.
+// A Handover is a run that another process of this program is to carry: what is asked for, in which project,
+// and how the run is shown. It goes through a pipe: every user of the machine can read the arguments of a
+// process, and a file could stay behind. The environment, which only its user can read, is inherited.
 type Handover struct {
 	Version int            `json:"version"`
 	Dir     string         `json:"dir"`               // working directory, absolute
@@ -57,7 +58,8 @@ type ChildView struct {
 	Diagrams string `json:"diagrams,omitempty"` // of the log; "" = none
 }
 
-// BackgroundCommand is the command of this program that carries a run which was handed over. It is for this program only.
+// BackgroundCommand is the command of this program that carries a run which was handed over. It is for this
+// program only.
 const BackgroundCommand = "background-run"
 
 // The descriptors that its process gets, each of them a pipe.
@@ -65,7 +67,8 @@ const (
 	FDReport   = 3 + iota // to write: one line when the run is on record
 	FDMessages            // to write: what the process says
 	FDRequest             // to read: a Handover
-	FDLife                // to read, of a bound run: ends with the process that handed the run over, or when that releases it
+	// to read, of a bound run: ends with the process that handed the run over, or when that releases it
+	FDLife
 )
 
 // ReadHandover reads a handover, and refuses one that this program may misunderstand.
@@ -96,7 +99,8 @@ type ChildProcess struct {
 	Cmd      *exec.Cmd
 	Report   *os.File // one line when the run is on record
 	Messages *os.File // what the process says, until it closes it
-	Life     *os.File // of a bound run: the run stops when it is closed, or when this process ends; nil = it is not bound
+	// of a bound run: the run stops when it is closed, or when this process ends; nil = it is not bound
+	Life *os.File
 }
 
 // Spawn starts a process that carries the run, in a session of its own: the end of this terminal, or of this group of
@@ -162,7 +166,7 @@ func closeAll(files []*os.File) error {
 	return errors.Join(errs...)
 }
 
-// ChildWait returns the exit code of the process when it has ended, as a shell has it.
+// Wait returns the exit code of the process when it has ended, as a shell has it.
 func (c *ChildProcess) Wait() int {
 	_ = c.Cmd.Wait() // its state says more
 	if state, ok := c.Cmd.ProcessState.Sys().(syscall.WaitStatus); ok && state.Signaled() {

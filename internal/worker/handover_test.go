@@ -33,8 +33,8 @@ func TestHandoverLosesNothing(t *testing.T) {
 	}
 }
 
-// fill sets every field of v, but those that only mean something in one process, to what is not its zero. Of an engine.Request it
-// sets one.
+// fill sets every field of v, but those that only mean something in one process, to what is not its zero. Of an
+// engine.Request it sets one.
 func fill(t *testing.T, v reflect.Value, request string) {
 	t.Helper()
 	switch v.Interface().(type) {

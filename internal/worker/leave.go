@@ -98,7 +98,8 @@ func (w *worker) refused(id persistence.ID, note string) {
 	}
 }
 
-// news notes why a run did not begin here, and reports whether that is of another kind than what was noted of it before.
+// news notes why a run did not begin here, and reports whether that is of another kind than what was noted of
+// it before.
 func (w *worker) news(id persistence.ID, kind, note string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -127,7 +128,8 @@ func (w *worker) wakes(ctx context.Context, id persistence.ID) time.Duration {
 	return max(time.Until(next), time.Second)
 }
 
-// whyOf is the last message of a process among what it said, without the name of the program and without what to do about it.
+// whyOf is the last message of a process among what it said, without the name of the program and without what
+// to do about it.
 func whyOf(said string) string {
 	why := ""
 	for line := range strings.Lines(said) {

@@ -30,8 +30,8 @@ func (k *kept) Found(_ context.Context, _ persistence.ID, f persistence.Finding)
 	return nil
 }
 
-// TestParkedRunIsCarriedAgain: a run that was carried because its time had come, and that parks again, has a time at which it is carried again; so it has
-// where its process did not come to take it.
+// TestParkedRunIsCarriedAgain: a run that was carried because its time had come, and that parks again, has a
+// time at which it is carried again; so it has where its process did not come to take it.
 func TestParkedRunIsCarriedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, parksAgain)

@@ -33,8 +33,9 @@ func placer(ctx context.Context, p *project.Project) (*project.Records, persiste
 	return records, store, nil
 }
 
-// Drain asks workers of the runs of a project to end, so that others have their runs, and returns which it asked. by is who asks. They end on their own, within a
-// second if they are heard of. The first that is not there ends it with an error.
+// Drain asks workers of the runs of a project to end, so that others have their runs, and returns which it
+// asked. by is who asks. They end on their own, within a second if they are heard of. The first that is not
+// there ends it with an error.
 func Drain(ctx context.Context, p *project.Project, workers []string, by string) (asked []string, err error) {
 	records, store, err := placer(ctx, p)
 	if err != nil {

@@ -10,14 +10,16 @@ import (
 	"loops/persistence"
 )
 
-// requestOf is what is asked of the process that carries a run, and where its files begin. unaccepted is why the definition that came with the run is not
-// used, nil if none came or it is: then that of the checkout has to do.
+// requestOf is what is asked of the process that carries a run, and where its files begin. unaccepted is why
+// the definition that came with the run is not used, nil if none came or it is: then that of the checkout has
+// to do.
 func (w *worker) requestOf(p persistence.Placed) (r engine.Request, files *engine.FilesRequest, unaccepted, err error) {
 	var start engine.StartRequest
 	if err := json.Unmarshal(p.Request, &start); err != nil {
 		return r, nil, nil, fmt.Errorf("what was submitted as run %s cannot be read: %w", p.Run, err)
 	}
-	if p.Hash == "" || start.Hash != p.Hash { // loops submit records both; without them any definition that is here would do
+	// loops submit records both; without them any definition that is here would do
+	if p.Hash == "" || start.Hash != p.Hash {
 		return r, nil, nil, fmt.Errorf("what was submitted as run %s does not say which definition it is about: submit it again", p.Run)
 	}
 	start.Shipped, unaccepted, err = w.shipped(start.Shipped)
@@ -37,8 +39,8 @@ func (w *worker) requestOf(p persistence.Placed) (r engine.Request, files *engin
 	return engine.Request{Resume: again}, start.Files, unaccepted, nil
 }
 
-// shipped returns the definition that came with a run if this worker accepts it, and otherwise why not. One whose signature is of another definition is an
-// error: nothing of the run is begun.
+// shipped returns the definition that came with a run if this worker accepts it, and otherwise why not. One
+// whose signature is of another definition is an error: nothing of the run is begun.
 func (w *worker) shipped(s *engine.Shipped) (accepted *engine.Shipped, unaccepted, err error) {
 	if s == nil {
 		return nil, nil, nil

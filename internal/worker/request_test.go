@@ -11,7 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// TestRequestWithoutHash: a row of the database that names no definition, or another one than its request, has nothing executed.
+// TestRequestWithoutHash: a row of the database that names no definition, or another one than its request, has
+// nothing executed.
 func TestRequestWithoutHash(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, hash, request, want string }{
@@ -32,7 +33,8 @@ func TestRequestWithoutHash(t *testing.T) {
 	}
 }
 
-// A definition that came with a run is used where one of the worker's keys signed it, and what was changed after it was signed begins nothing.
+// A definition that came with a run is used where one of the worker's keys signed it, and what was changed
+// after it was signed begins nothing.
 func TestShipped(t *testing.T) {
 	t.Parallel()
 	key := func(name string) (string, func(string) *engine.Shipped) {

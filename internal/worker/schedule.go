@@ -10,8 +10,9 @@ import (
 	"loops/persistence"
 )
 
-// schedules fires the schedules of the loops in the worker's folder until ctx ends: a time that is due is submitted for workers of the default queue, of
-// which one alone records it, with servers beside them. Workers of other queues fire none.
+// schedules fires the schedules of the loops in the worker's folder until ctx ends: a time that is due is
+// submitted for workers of the default queue, of which one alone records it, with servers beside them. Workers
+// of other queues fire none.
 func (w *worker) schedules(ctx context.Context) {
 	open := func() (*project.Project, error) {
 		return project.Open(w.Project, project.Options{Cwd: w.project.Cwd, Env: w.Env, Store: w.Store})

@@ -65,9 +65,10 @@ func place(ctx context.Context, p *project.Project, limits trigger.QueueLimits, 
 	return nil
 }
 
-// Retry has workers do again the step that decided how a submitted run ended, in a new run: in the queue of the other one, with its labels, key,
-// priority and locks. Where files travel, the new run begins with those that the other one kept last. done is false where the request is no retry, or
-// the run was not submitted or cannot be found: then nothing was done.
+// Retry has workers do again the step that decided how a submitted run ended, in a new run: in the queue of the
+// other one, with its labels, key, priority and locks. Where files travel, the new run begins with those that
+// the other one kept last. done is false where the request is no retry, or the run was not submitted or cannot
+// be found: then nothing was done.
 func Retry(ctx context.Context, e *engine.Engine, r engine.ForkRequest) (run persistence.Run, j persistence.Job, done bool, err error) {
 	if !r.Retry {
 		return run, j, false, nil

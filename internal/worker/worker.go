@@ -1,8 +1,9 @@
-// Package worker drives submitted runs: it takes them from a queue, has a process of this program carry each, and takes over those whose
-// owner was not heard of. What becomes of a run is in the store; a worker keeps nothing.
+// Package worker drives submitted runs: it takes them from a queue, has a process of this program carry each,
+// and takes over those whose owner was not heard of. What becomes of a run is in the store; a worker keeps
+// nothing.
 //
-// A [Handover] gives a run to another process of this program: what is asked for, in which project, and how the run is shown. Faces use
-// it too, for a run that is to outlive them.
+// A [Handover] gives a run to another process of this program: what is asked for, in which project, and how the
+// run is shown. Faces use it too, for a run that is to outlive them.
 package worker
 
 import (
@@ -153,7 +154,8 @@ func Run(ctx context.Context, p *project.Project, o Options) error {
 	return errors.Join(err, store.Away(context.WithoutCancel(ctx), w.state.ID))
 }
 
-// channels are those that a worker takes jobs of from the beginning. Those of other combinations of its labels it finds when there is a run for them.
+// channels are those that a worker takes jobs of from the beginning. Those of other combinations of its labels
+// it finds when there is a run for them.
 func channels(queue, files string, labels []string) []string {
 	all := []string{trigger.QueueChannel(queue, files, nil), trigger.QueueChannel(queue, files, labels)}
 	for _, l := range labels {
@@ -272,7 +274,8 @@ func (w *worker) gone(states []persistence.WorkerState, id string, run persisten
 	return i < 0 || states[i].Gone()
 }
 
-// has notes that the worker has a run, or that it left it, and has the store say so soon: `loops workers` is read to see who has a run.
+// has notes that the worker has a run, or that it left it, and has the store say so soon: `loops workers` is
+// read to see who has a run.
 func (w *worker) has(id persistence.ID, has bool) {
 	defer wake(w.changed)
 	w.mu.Lock()
@@ -291,7 +294,8 @@ func (w *worker) has(id persistence.ID, has bool) {
 	w.left[id] = time.Now()
 }
 
-// drive carries a run until it ends, parks or has to be left, and reports whether it is over for this job: otherwise others are to have it at once.
+// drive carries a run until it ends, parks or has to be left, and reports whether it is over for this job:
+// otherwise others are to have it at once.
 func (w *worker) drive(ctx context.Context, id persistence.ID) (over bool) {
 	w.has(id, true)
 	defer func() {

@@ -1,4 +1,5 @@
-// Package archive writes one recorded run into one file, and reads it again: a tar archive, compressed with zstd or gzip.
+// Package archive writes one recorded run into one file, and reads it again: a tar archive, compressed with
+// zstd or gzip.
 //
 //	run.json          what a listing says about the run
 //	definition.yaml   the loop file, if it is recorded

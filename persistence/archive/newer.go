@@ -9,8 +9,9 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// unknown names a key of an archive that this program would not write back; "" = there is none. A later version may write one without
-// another format, because earlier ones can do without it, but what they read is not the whole then.
+// unknown names a key of an archive that this program would not write back; "" = there is none. A later version
+// may write one without another format, because earlier ones can do without it, but what they read is not the
+// whole then.
 func (b *Bundle) unknown(ctx context.Context, run []byte, d persistence.Digest) string {
 	if key := left(run, encodeRun(b.Run, d)); key != "" {
 		return runFile + ": " + key

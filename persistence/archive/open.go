@@ -17,8 +17,8 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// A Bundle is an archive that was unpacked and found to be whole. It is the [persistence.Source] of its one run, and knows
-// its definition. All methods may be called concurrently.
+// A Bundle is an archive that was unpacked and found to be whole. It is the [persistence.Source] of its one
+// run, and knows its definition. All methods may be called concurrently.
 type Bundle struct {
 	Run   persistence.Run
 	Files int // of the working folder
@@ -29,8 +29,8 @@ type Bundle struct {
 	commands   []persistence.Command
 }
 
-// Open unpacks an archive into dir, an empty folder that the caller removes, and checks it. limit is how many bytes it may
-// hold; an archive that is damaged or would do harm is an [*Error].
+// Open unpacks an archive into dir, an empty folder that the caller removes, and checks it. limit is how many
+// bytes it may hold; an archive that is damaged or would do harm is an [*Error].
 func Open(ctx context.Context, r io.Reader, dir string, limit int64) (*Bundle, error) {
 	names, err := unpack(r, dir, limit)
 	if err != nil {

@@ -27,8 +27,8 @@ type Records interface {
 // folderPrefix begins the names of folders that imports unpack to.
 const folderPrefix = ".import-"
 
-// NewFolder makes a folder for an import to unpack to, on the disk where the working folder will be. Its lock says that the import
-// lives; done removes it.
+// NewFolder makes a folder for an import to unpack to, on the disk where the working folder will be. Its lock
+// says that the import lives; done removes it.
 func NewFolder(runs string) (dir string, done func(), err error) {
 	for {
 		if dir, err = disk.MkdirTemp(runs, folderPrefix+"*"); err != nil {
@@ -83,7 +83,8 @@ func WillPlace(store Records, from string, id persistence.ID) error {
 	return disk.WriteFile(filepath.Join(filepath.Dir(from), placingFile), b, 0o600)
 }
 
-// Place gives the files of the folder from their places in a working folder. Those that are there must have the same content.
+// Place gives the files of the folder from their places in a working folder. Those that are there must have the
+// same content.
 func Place(from, work string) error {
 	names, err := filesIn(from)
 	if err != nil {
@@ -125,8 +126,8 @@ func Place(from, work string) error {
 	return nil
 }
 
-// placeFile gives a file a second name, or a copy where the file system has no second names. Which are copies is on record
-// before they are there: TakeBack does not know them by what they are.
+// placeFile gives a file a second name, or a copy where the file system has no second names. Which are copies
+// is on record before they are there: TakeBack does not know them by what they are.
 func placeFile(from, name, to string) error {
 	if err := os.Link(filepath.Join(from, name), to); err == nil || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -153,8 +154,8 @@ func placeFile(from, name, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// copiedFile is the name of the file with the names of those files that were placed as copies, each behind the one before,
-// with a zero byte at its end.
+// copiedFile is the name of the file with the names of those files that were placed as copies, each behind the
+// one before, with a zero byte at its end.
 const copiedFile = ".copied"
 
 func addCopied(from, name string) error {
@@ -216,8 +217,9 @@ func TakeBack(from, work string) {
 	}
 }
 
-// ForgetDead takes back what imports that died placed of a run that then was not recorded, and removes what they unpacked.
-// What was placed for a run of another store only a command with that store can judge; it is left for a day.
+// ForgetDead takes back what imports that died placed of a run that then was not recorded, and removes what
+// they unpacked. What was placed for a run of another store only a command with that store can judge; it is
+// left for a day.
 func ForgetDead(ctx context.Context, store Records, runs string) {
 	folders, _ := filepath.Glob(filepath.Join(runs, folderPrefix+"*"))
 	for _, dir := range folders {

@@ -9,9 +9,9 @@ import (
 	"loops/internal/testenv"
 )
 
-// import failed with "operation not permitted" on a file system that has no second names for files, as exFAT: files are copied
-// there. What is taken back are the copies and nothing that was there before. Two file systems, between which there are no
-// second names either, stand for one without.
+// import failed with "operation not permitted" on a file system that has no second names for files, as exFAT:
+// files are copied there. What is taken back are the copies and nothing that was there before. Two file
+// systems, between which there are no second names either, stand for one without.
 func TestImportWithoutSecondNames(t *testing.T) {
 	t.Parallel()
 	other, err := os.MkdirTemp("/dev/shm", "loops-test-*")

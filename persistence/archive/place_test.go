@@ -8,8 +8,8 @@ import (
 	"loops/engine/project"
 )
 
-// What an import that was killed had placed is taken back from whichever folder the next command works: loops -C PROJECT
-// import calls the store PROJECT/.loops, and loops sweep in the project calls it .loops.
+// What an import that was killed had placed is taken back from whichever folder the next command works: loops
+// -C PROJECT import calls the store PROJECT/.loops, and loops sweep in the project calls it .loops.
 func TestKilledImportSeenFromAnotherFolder(t *testing.T) {
 	t.Parallel()
 	above := t.TempDir()

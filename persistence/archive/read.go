@@ -31,8 +31,8 @@ const (
 	maxWindow  = 128 << 20 // bytes that zstd may want to remember: the most that its own program takes
 )
 
-// unpack checks an archive and writes its files into dir, which is empty. limit is how many bytes they may have together.
-// It returns the names.
+// unpack checks an archive and writes its files into dir, which is empty. limit is how many bytes they may have
+// together. It returns the names.
 func unpack(r io.Reader, dir string, limit int64) (map[string]bool, error) {
 	plain, done, err := decompress(r)
 	if err != nil {

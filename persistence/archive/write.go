@@ -24,8 +24,8 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// window is how far back zstd looks for what it has seen before. It holds a third of its usual memory for that, and histories
-// repeat themselves within a few events.
+// window is how far back zstd looks for what it has seen before. It holds a third of its usual memory for that,
+// and histories repeat themselves within a few events.
 const window = 4 << 20
 
 // A Written says what an archive holds.
@@ -35,8 +35,8 @@ type Written struct {
 	Left   []string // what is in the working folder and no regular file, by path: it was left out
 }
 
-// Write writes an archive of a run that no process owns to w, compressed with zstd, or else with gzip. work is its working
-// folder, which need not be there. A run that changes meanwhile is an error.
+// Write writes an archive of a run that no process owns to w, compressed with zstd, or else with gzip. work is
+// its working folder, which need not be there. A run that changes meanwhile is an error.
 func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source, run persistence.Run, work string) (Written, error) {
 	var z io.WriteCloser = gzip.NewWriter(w)
 	if useZstd {

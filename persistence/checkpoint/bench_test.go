@@ -41,8 +41,8 @@ func against(b *testing.B, op, floor func()) {
 	b.ReportMetric(float64(took[0][len(took[0])/2])/float64(took[1][len(took[1])/2]), "×floor")
 }
 
-// A save in files against the same number of bytes written to a temporary file, synced, renamed over the old one, and the
-// folder synced.
+// A save in files against the same number of bytes written to a temporary file, synced, renamed over the old
+// one, and the folder synced.
 func BenchmarkSave(b *testing.B) {
 	for _, n := range sizes {
 		c := conversation(n)

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Meta says which run a checkpoint is of. Only Run must be set. It must stay the same over restarts. Texts are UTF-8; of
-// others, here and in phases and kinds of events, the bytes that are not come back as U+FFFD.
+// Meta says which run a checkpoint is of. Only Run must be set. It must stay the same over restarts. Texts are
+// UTF-8; of others, here and in phases and kinds of events, the bytes that are not come back as U+FFFD.
 type Meta struct {
 	Run       string `json:"run"`                  // id: UTF-8, at most 200 bytes, of which / \ % and control characters count three times
 	Agent     string `json:"agent,omitempty"`      // who does the work
@@ -22,8 +22,9 @@ type Meta struct {
 	Prompt    string `json:"prompt,omitempty"`     // what was asked
 	ModelTier string `json:"model_tier,omitempty"` // which class of model does it
 
-	// More is whatever else is known of the run. It is kept, and comes back as encoding/json decodes it: numbers as float64.
-	// What a stored checkpoint says of its run beyond the fields above is here, too; for an object of elsewhere, MetaFromMap does that.
+	// More is whatever else is known of the run. It is kept, and comes back as encoding/json decodes it:
+	// numbers as float64. What a stored checkpoint says of its run beyond the fields above is here, too; for an
+	// object of elsewhere, MetaFromMap does that.
 	More map[string]any `json:"more,omitempty"`
 }
 
@@ -38,9 +39,9 @@ type Checkpoint struct {
 	SavedAt   time.Time         `json:"saved_at,omitzero"`  // set by Save; zero = never saved
 }
 
-// Remaining returns those of the phases of a pipeline that are still to be done, in their order. A phase may stand there
-// several times, as in draft, review, draft: as many of a name are left out, from the first, as have been completed. It is
-// asked once, of the checkpoint that was loaded.
+// Remaining returns those of the phases of a pipeline that are still to be done, in their order. A phase may
+// stand there several times, as in draft, review, draft: as many of a name are left out, from the first, as
+// have been completed. It is asked once, of the checkpoint that was loaded.
 func (c *Checkpoint) Remaining(phases ...string) []string {
 	completed := map[string]int{}
 	for _, p := range c.Phases {

@@ -221,8 +221,9 @@ func Numbered(e Event, next uint64) (Event, error) {
 	return e, nil
 }
 
-// EncodeEvent returns the form in which the logs of this package keep an event, one line with its end: for logs of one's
-// own, which number it before, as Numbered does. A zero time becomes now. The error is ErrNotJSON where the event's data is not.
+// EncodeEvent returns the form in which the logs of this package keep an event, one line with its end: for logs
+// of one's own, which number it before, as Numbered does. A zero time becomes now. The error is ErrNotJSON
+// where the event's data is not.
 func EncodeEvent(e Event, now time.Time) ([]byte, error) {
 	stamp(&e, now)
 	return appendEvent(nil, e)

@@ -67,8 +67,8 @@ func child(mode, root string) error {
 
 var everyStep = flag.Bool("every-step", false, "kill at each change of a file, and not only at the first one of each kind")
 
-// killPoints returns the numbers of the changes of a script at which a test kills a process, and how many changes there are. do does the
-// script, with a step that does not fail.
+// killPoints returns the numbers of the changes of a script at which a test kills a process, and how many
+// changes there are. do does the script, with a step that does not fail.
 func killPoints(t *testing.T, do func(step func(string) error) error) (points []int, all int) {
 	t.Helper()
 	var steps []string

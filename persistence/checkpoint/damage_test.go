@@ -112,8 +112,8 @@ func TestSpoiltCheckpoint(t *testing.T) {
 	}
 }
 
-// triesAgain reports whether a step is the one before once more: a lock that is not free, as a process that another test is about to start has
-// a copy of its file for a moment.
+// triesAgain reports whether a step is the one before once more: a lock that is not free, as a process that
+// another test is about to start has a copy of its file for a moment.
 func triesAgain(steps []string, what string) bool {
 	return strings.HasPrefix(what, "lock ") && len(steps) > 0 && steps[len(steps)-1] == what
 }

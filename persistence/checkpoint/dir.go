@@ -21,10 +21,10 @@ import (
 //	events.jsonl      the log
 //	lock              locked while a checkpoint is written or deleted
 //
-// A Dir may be used by several goroutines and several processes at once. It holds nothing open. What it writes replaces
-// what was there in one step, and file and folder are synced before Save, Append, Delete and Clear return. Files are made
-// with mode 0600 and folders with 0700, less umask; the mode of a checkpoint that is replaced is kept. The methods of a
-// nil Dir do nothing and find nothing.
+// A Dir may be used by several goroutines and several processes at once. It holds nothing open. What it writes
+// replaces what was there in one step, and file and folder are synced before Save, Append, Delete and Clear
+// return. Files are made with mode 0600 and folders with 0700, less umask; the mode of a checkpoint that is
+// replaced is kept. The methods of a nil Dir do nothing and find nothing.
 type Dir struct {
 	Clock Clock // for the times of checkpoints and events; set before the first use
 

@@ -1,12 +1,12 @@
-// Package checkpoint lets a pipeline continue after a crash. It is the memory alone, for use in other programs: it needs
-// neither loops nor anything beyond the standard library.
+// Package checkpoint lets a pipeline continue after a crash. It is the memory alone, for use in other programs:
+// it needs neither loops nor anything beyond the standard library.
 //
-// A [Checkpoint] is what a run must remember: its identity, messages, iteration and the phases it has completed. A [Run]
-// saves it as often as is worth it, and deletes it when the run is over; what is still there at the next start was
-// interrupted. A [Store] keeps checkpoints and a [Log] keeps numbered events; [Dir] does both in files and [Memory] in
-// memory. OpenCheckpoints of package loops/persistence/sqlstore does both in a file of SQLite; it is not here, so that
-// no one else has a database among the dependencies. [Stages] are the same idea for shell scripts, behind the command
-// loops stage.
+// A [Checkpoint] is what a run must remember: its identity, messages, iteration and the phases it has
+// completed. A [Run] saves it as often as is worth it, and deletes it when the run is over; what is still there
+// at the next start was interrupted. A [Store] keeps checkpoints and a [Log] keeps numbered events; [Dir] does
+// both in files and [Memory] in memory. OpenCheckpoints of package loops/persistence/sqlstore does both in a
+// file of SQLite; it is not here, so that no one else has a database among the dependencies. [Stages] are the
+// same idea for shell scripts, behind the command loops stage.
 //
 // What holds:
 //
@@ -17,7 +17,7 @@
 //     the newest content that is good, where there is one.
 //   - Events are numbered 1, 2, 3 … without a gap, whichever process appends them.
 //
-// Everything may be used by several goroutines at once. A Dir and a Stages may also be used by several processes at
-// once; they wait for each other with flock, so the folder must be on a file system that has it. Several processes of one
-// machine may use a file of SQLite.
+// Everything may be used by several goroutines at once. A Dir and a Stages may also be used by several
+// processes at once; they wait for each other with flock, so the folder must be on a file system that has it.
+// Several processes of one machine may use a file of SQLite.
 package checkpoint

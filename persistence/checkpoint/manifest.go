@@ -69,8 +69,8 @@ func (s *Stages) writeManifest(m manifest) error {
 // mostAside is how many damaged manifests are kept.
 const mostAside = 99
 
-// putAside keeps the damaged manifest beside those that are kept already, and returns its path. One that is kept already is not
-// kept again. No stage has such a name.
+// putAside keeps the damaged manifest beside those that are kept already, and returns its path. One that is
+// kept already is not kept again. No stage has such a name.
 func (s *Stages) putAside() (string, error) {
 	text, err := readRegular(s.manifest)
 	if err != nil {

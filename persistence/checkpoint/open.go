@@ -11,8 +11,9 @@ import (
 
 var errNotRegular = errors.New("not a regular file")
 
-// openRegular opens a file as os.OpenFile does, if it is a regular file of that very name. A symbolic link is not followed, so
-// nothing elsewhere is read or written, and a named pipe or a device is an error at once and not waited for.
+// openRegular opens a file as os.OpenFile does, if it is a regular file of that very name. A symbolic link is
+// not followed, so nothing elsewhere is read or written, and a named pipe or a device is an error at once and
+// not waited for.
 func openRegular(path string, flag int, mode fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flag|syscall.O_NONBLOCK|syscall.O_NOFOLLOW|syscall.O_NOCTTY, mode)
 	if err != nil {

@@ -22,8 +22,9 @@ type Factory[In any] struct {
 	Clock    Clock            // for the interval; the stores have clocks of their own
 }
 
-// Begin returns the handle of the run with these inputs, and what Resume returns: its checkpoint, or a new one. The error is ErrRunID where
-// Meta gives no id that a run may have, and else that of Resume; the handle is nil then, unless the error is ErrDamaged.
+// Begin returns the handle of the run with these inputs, and what Resume returns: its checkpoint, or a new one.
+// The error is ErrRunID where Meta gives no id that a run may have, and else that of Resume; the handle is nil
+// then, unless the error is ErrDamaged.
 func (f *Factory[In]) Begin(ctx context.Context, in In) (*Run, *Checkpoint, error) {
 	r := f.New(in)
 	if r != nil {
@@ -54,8 +55,9 @@ func (f *Factory[In]) New(in In) *Run {
 	return r
 }
 
-// MetaFromMap is a Factory's Meta for inputs that are a map. Its keys are those of Meta in JSON: run, agent, caller,
-// channel, parent, prompt and model_tier, whose values are written as fmt.Sprint does. All other keys go to More, as they are.
+// MetaFromMap is a Factory's Meta for inputs that are a map. Its keys are those of Meta in JSON: run, agent,
+// caller, channel, parent, prompt and model_tier, whose values are written as fmt.Sprint does. All other keys
+// go to More, as they are.
 func MetaFromMap(in map[string]any) Meta {
 	text := func(key string) string {
 		if v, ok := in[key]; ok && v != nil {
@@ -80,8 +82,9 @@ func MetaFromMap(in map[string]any) Meta {
 	return meta
 }
 
-// A Run is the handle through which one run saves its checkpoints; Factory and NewRun make one. It may be used by several goroutines at once. All
-// methods of a nil Run work and keep nothing, so a pipeline need not ask whether it is checkpointed.
+// A Run is the handle through which one run saves its checkpoints; Factory and NewRun make one. It may be used
+// by several goroutines at once. All methods of a nil Run work and keep nothing, so a pipeline need not ask
+// whether it is checkpointed.
 type Run struct {
 	store    Store
 	meta     Meta // that it was made with
@@ -127,9 +130,10 @@ func (m Meta) over(old Meta) Meta {
 	return m
 }
 
-// Resume returns the run's checkpoint, or a new one, whose SavedAt is zero, if there is none. What that checkpoint says of
-// the run and the run was not made with is saved from then on, so that nobody has to know what others wrote there. An error that is
-// ErrDamaged comes with the checkpoint before the damaged one; it is nil if that is not good either.
+// Resume returns the run's checkpoint, or a new one, whose SavedAt is zero, if there is none. What that
+// checkpoint says of the run and the run was not made with is saved from then on, so that nobody has to know
+// what others wrote there. An error that is ErrDamaged comes with the checkpoint before the damaged one; it is
+// nil if that is not good either.
 func (r *Run) Resume(ctx context.Context) (*Checkpoint, error) {
 	if r == nil {
 		return &Checkpoint{}, nil
@@ -146,9 +150,10 @@ func (r *Run) Resume(ctx context.Context) (*Checkpoint, error) {
 	return c, err
 }
 
-// Save saves c, with the meta of the run (see Meta, whatever c says), unless the last Save that succeeded ended less than the interval ago or
-// another is under way. It reports whether c is durable now. The first Save is always written, and so is the one after an
-// error. After Complete or Fail it is ErrEnded. The caller may change c when Save has returned.
+// Save saves c, with the meta of the run (see Meta, whatever c says), unless the last Save that succeeded ended
+// less than the interval ago or another is under way. It reports whether c is durable now. The first Save is
+// always written, and so is the one after an error. After Complete or Fail it is ErrEnded. The caller may
+// change c when Save has returned.
 func (r *Run) Save(ctx context.Context, c *Checkpoint) (saved bool, err error) {
 	if r == nil || !r.due() {
 		return false, r.over()
@@ -237,8 +242,9 @@ func (r *Run) Fail(ctx context.Context) error { return r.end(ctx) }
 // FailedKind is the kind of the event that FailWith appends.
 const FailedKind = "failed"
 
-// FailWith is Fail with a cause. If the store is a Log it appends an event of FailedKind first, whose data is {"cause": TEXT}, so that a
-// watcher can read why. After an error FailWith may be called again, and the event may be there twice.
+// FailWith is Fail with a cause. If the store is a Log it appends an event of FailedKind first, whose data is
+// {"cause": TEXT}, so that a watcher can read why. After an error FailWith may be called again, and the event
+// may be there twice.
 func (r *Run) FailWith(ctx context.Context, cause error) error {
 	if r == nil {
 		return nil

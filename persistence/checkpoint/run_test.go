@@ -239,8 +239,8 @@ func TestUnknownFieldsOfARunAreKept(t *testing.T) {
 	}
 }
 
-// TestUnknownFieldsSurviveASave: a program that resumed a run by its id alone, and saved it, removed from the checkpoint all
-// that another program had written about the run.
+// TestUnknownFieldsSurviveASave: a program that resumed a run by its id alone, and saved it, removed from the
+// checkpoint all that another program had written about the run.
 func TestUnknownFieldsSurviveASave(t *testing.T) {
 	t.Parallel()
 	s := new(checkpoint.Memory)

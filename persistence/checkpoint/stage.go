@@ -15,14 +15,15 @@ import (
 	"unicode/utf8"
 )
 
-// Stages keep the results of the stages of a script, so that a script that was killed continues with the first stage
-// that was not completed. They are the files of one folder: NAME.json holds the value of a stage, and manifest.json says
-// which stages count. Results are good for one day in UTC.
+// Stages keep the results of the stages of a script, so that a script that was killed continues with the first
+// stage that was not completed. They are the files of one folder: NAME.json holds the value of a stage, and
+// manifest.json says which stages count. Results are good for one day in UTC.
 //
-// Stages may be used by several goroutines and several processes at once; of two Saves of one stage the last wins. Each
-// file is replaced in one step, and file and folder are synced before a method returns, so a crash between any two
-// writes leaves what was there before, with or without a stage that was just being saved. (The file of one that was just
-// being saved for the first time may be left; it counts for nothing until the stage is saved again.)
+// Stages may be used by several goroutines and several processes at once; of two Saves of one stage the last
+// wins. Each file is replaced in one step, and file and folder are synced before a method returns, so a crash
+// between any two writes leaves what was there before, with or without a stage that was just being saved. (The
+// file of one that was just being saved for the first time may be left; it counts for nothing until the stage
+// is saved again.)
 type Stages struct {
 	Clock Clock // for the day of the stages; set before the first use
 
@@ -120,10 +121,11 @@ func also(err, more error) error {
 	return fmt.Errorf("%w; %w", err, more)
 }
 
-// Save records the value of a stage, which must be one JSON value in UTF-8, and with it that the stage is completed.
-// The file keeps these bytes, and its mode if it was there. Without a manifest Save begins one of today. So it does where the
-// manifest is damaged, which is kept aside as manifest.damaged.json, a second one as manifest.damaged.2.json and so on up to
-// 99: then the value is saved, and the error is a *DamageError with that path. Of the stages before, none counts as completed any more.
+// Save records the value of a stage, which must be one JSON value in UTF-8, and with it that the stage is
+// completed. The file keeps these bytes, and its mode if it was there. Without a manifest Save begins one of
+// today. So it does where the manifest is damaged, which is kept aside as manifest.damaged.json, a second one
+// as manifest.damaged.2.json and so on up to 99: then the value is saved, and the error is a *DamageError with
+// that path. Of the stages before, none counts as completed any more.
 func (s *Stages) Save(ctx context.Context, name string, value []byte) error {
 	if err := CheckStage(name); err != nil {
 		return err
@@ -164,8 +166,8 @@ func (s *Stages) Save(ctx context.Context, name string, value []byte) error {
 	return damage
 }
 
-// Load returns the value of a completed stage, byte for byte. It is ErrNotFound if the stage is not completed. It may be
-// called while others save.
+// Load returns the value of a completed stage, byte for byte. It is ErrNotFound if the stage is not completed.
+// It may be called while others save.
 func (s *Stages) Load(ctx context.Context, name string) ([]byte, error) {
 	if err := CheckStage(name); err != nil {
 		return nil, err
@@ -187,9 +189,9 @@ func (s *Stages) Load(ctx context.Context, name string) ([]byte, error) {
 	return value, err
 }
 
-// Done removes the manifest and the values of its stages; the folder stays, and so do other files in it. That there is
-// nothing to remove is no error. If the manifest was damaged the error is ErrDamaged: it was removed too, but the values
-// of its stages are still there as files that count for nothing.
+// Done removes the manifest and the values of its stages; the folder stays, and so do other files in it. That
+// there is nothing to remove is no error. If the manifest was damaged the error is ErrDamaged: it was removed
+// too, but the values of its stages are still there as files that count for nothing.
 func (s *Stages) Done(ctx context.Context) error {
 	if _, err := os.Stat(s.dir); errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"loops/persistence/dirstore/segment"
 )
 
-// archive moves runs that this process has taken to the archive. Of those that would be built in one folder, as copies that
-// a user made by hand would, one follows the other.
+// archive moves runs that this process has taken to the archive. Of those that would be built in one folder, as
+// copies that a user made by hand would, one follows the other.
 func (d *Store) archive(parcels ...*parcel) {
 	for len(parcels) > 0 {
 		var later []*parcel
@@ -38,9 +38,10 @@ func (d *Store) archive(parcels ...*parcel) {
 	}
 }
 
-// archiveTogether moves runs with folders of their own to the archive: each is built under a hidden name, made durable, and
-// renamed into place; then its live files go. A crash before the rename leaves the live run whole, one after it leaves
-// the archive whole and leftovers that Archive removes. What many runs need of the disk they share.
+// archiveTogether moves runs with folders of their own to the archive: each is built under a hidden name, made
+// durable, and renamed into place; then its live files go. A crash before the rename leaves the live run whole,
+// one after it leaves the archive whole and leftovers that Archive removes. What many runs need of the disk
+// they share.
 func (d *Store) archiveTogether(parcels []*parcel) {
 	each := func(f func(p *parcel) error) {
 		spread(len(parcels), func(i int) {
@@ -262,8 +263,8 @@ func (d *Store) clear(id persistence.ID) error {
 	return disk.Remove(p.events)
 }
 
-// leftover reports whether a run has live files, as one that is in the archive should not. Those of a run that is being removed
-// do not count.
+// leftover reports whether a run has live files, as one that is in the archive should not. Those of a run that
+// is being removed do not count.
 func (d *Store) leftover(id persistence.ID) bool {
 	p := d.live(id)
 	return (disk.Exists(p.state) || disk.Exists(p.events) || disk.Exists(p.parts)) && !disk.Exists(p.removed)

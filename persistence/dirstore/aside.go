@@ -113,8 +113,8 @@ func (d *Store) appendFile(path string, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// repair prepares the files of a run that was taken over for continuing: damaged lines are kept aside, an unfinished batch
-// is cut off, and the index names all parts.
+// repair prepares the files of a run that was taken over for continuing: damaged lines are kept aside, an
+// unfinished batch is cut off, and the index names all parts.
 func (d *Store) repair(files livePaths, l *loaded) error {
 	err := errors.Join(d.keepAside(files.aside, l), d.cutTail(files, l), segment.RepairIndex(files.parts))
 	if err == nil && l.before > 0 && !disk.Exists(files.events) { // a crash between two parts

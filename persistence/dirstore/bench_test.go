@@ -79,8 +79,8 @@ func BenchmarkRecordCheckpoint(b *testing.B) {
 	}
 }
 
-// A transition inside sub-loops costs what one outside costs, also where much is remembered around it. Two memories of 20
-// captures and a log of 100 KB stand around the innermost.
+// A transition inside sub-loops costs what one outside costs, also where much is remembered around it. Two
+// memories of 20 captures and a log of 100 KB stand around the innermost.
 func BenchmarkRecordInside(b *testing.B) {
 	for _, depth := range []int{0, 1, 3} {
 		for _, checkpoint := range []bool{false, true} {

@@ -13,8 +13,8 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// archiveIndex is the name of the index of the archive. It does not lie in the archive, whose stamp it has; little-loops looks at no such
-// name.
+// archiveIndex is the name of the index of the archive. It does not lie in the archive, whose stamp it has;
+// little-loops looks at no such name.
 const archiveIndex = ".history.index"
 
 // An archive that is read in a moment has no index. It gets one when so much had to be read in one listing.
@@ -45,8 +45,8 @@ func (d *Store) cached() *cache {
 	return &cache{path: path, history: d.history, eager: d.eager, index: index.Read(path), news: index.News{Began: time.Now(), Read: map[string]index.Entry{}}}
 }
 
-// names returns the names in the archive, but for hidden ones, each with a line end, if the index has them: first those that are no
-// archived runs, then the newest runs first.
+// names returns the names in the archive, but for hidden ones, each with a line end, if the index has them:
+// first those that are no archived runs, then the newest runs first.
 func (c *cache) names() (names string, known bool) {
 	stamp, stamped := disk.FolderStamp(c.history)
 	names, known = c.index.Names(stamp)

@@ -37,7 +37,8 @@ func ended(t testing.TB, d *Store, loop string, n int) persistence.Run {
 	return j.Run()
 }
 
-// settle waits until what was written counts as left alone, so that an index may take it: no program can set the time of the last change.
+// settle waits until what was written counts as left alone, so that an index may take it: no program can set
+// the time of the last change.
 func settle() { time.Sleep(300 * time.Millisecond) }
 
 // listed lists all runs with the index, as small as the archive is, and expects what a listing without any says.
@@ -97,8 +98,8 @@ func indexed(t *testing.T, d *Store) []byte {
 	return b
 }
 
-// Folders and files of the archive are changed by hand, by little-loops, by programs that set times back. The index is never believed
-// over them, whether it is of before or of after.
+// Folders and files of the archive are changed by hand, by little-loops, by programs that set times back. The
+// index is never believed over them, whether it is of before or of after.
 func TestIndexIsNeverBelievedOverTheFolders(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -176,7 +177,8 @@ func TestIndexIsNeverBelievedOverTheFolders(t *testing.T) {
 	}
 }
 
-// A filter reads no run that its digest rejects, and none that is only counted; and every one whose state file is another one now.
+// A filter reads no run that its digest rejects, and none that is only counted; and every one whose state file
+// is another one now.
 func TestFilterReadsWhatItReturns(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -254,8 +256,8 @@ func TestFilterReadsWhatItReturns(t *testing.T) {
 	}
 }
 
-// A process is killed while it writes the index: wherever the file ends, and whatever bit of it is wrong, the list is right, and the next
-// listing makes the index whole.
+// A process is killed while it writes the index: wherever the file ends, and whatever bit of it is wrong, the
+// list is right, and the next listing makes the index whole.
 func TestIndexTorn(t *testing.T) {
 	t.Parallel()
 	d := open(t)

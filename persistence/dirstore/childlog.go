@@ -16,8 +16,8 @@ import (
 // lost stands for a log that can no longer be read.
 const lost = `{"event": "` + fsm.EventLogTruncated + `"}`
 
-// fillLogs puts the logs that are only counted back in their places. What is damaged does not keep the run from continuing: the
-// log says so in its place, and so does the run. A file that cannot be read is an error.
+// fillLogs puts the logs that are only counted back in their places. What is damaged does not keep the run from
+// continuing: the log says so in its place, and so does the run. A file that cannot be read is an error.
 func (l *loaded) fillLogs(flat *value.Map) error {
 	start := int64(-1)
 	snapshot.EachLog(flat, nil, func(_, _ *value.Map, log any) {

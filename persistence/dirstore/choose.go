@@ -29,8 +29,9 @@ type choice struct {
 	out  []persistence.Run
 }
 
-// choose is Runs of a query with a filter. A folder whose digest the filter rejects is not read, if its state file is as it was; its
-// journal is not looked at then. Of a hundred thousand runs those are read that are returned.
+// choose is Runs of a query with a filter. A folder whose digest the filter rejects is not read, if its state
+// file is as it was; its journal is not looked at then. Of a hundred thousand runs those are read that are
+// returned.
 func (d *Store) choose(ctx context.Context, q persistence.Query, live []persistence.Run, folders iter.Seq[folder], used map[string]bool, c *cache) ([]persistence.Run, error) {
 	c.openDigests()
 	defer c.closeDigests()
@@ -193,8 +194,9 @@ func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run, journa
 	}
 }
 
-// noteDamaged keeps what a listing returns of a damaged run, so that the next one need not read all of its journal. It holds as long as the
-// state file and the journal are the files that were read; what another file, or the right to read one, has to do with is not kept.
+// noteDamaged keeps what a listing returns of a damaged run, so that the next one need not read all of its
+// journal. It holds as long as the state file and the journal are the files that were read; what another file,
+// or the right to read one, has to do with is not kept.
 func (c *cache) noteDamaged(p place, state disk.Stamp, r *persistence.Run) {
 	journal, regular, ok := disk.StampOf(p.events)
 	if c == nil || c.digested == nil || state == (disk.Stamp{}) || !ok || !regular || r.Unread != nil || disk.Exists(p.parts) ||

@@ -50,7 +50,8 @@ func TestCommandTornAtEveryByte(t *testing.T) {
 	must(t, err)
 	for n := len(first); n < len(whole); n++ {
 		must(t, os.WriteFile(j.files.commands, whole[:n], 0o600))
-		for _, d := range []*Store{d, {root: d.root, running: d.running, history: d.history, runs: d.runs}} { // which read it before, or did not
+		// which read it before, or did not
+		for _, d := range []*Store{d, {root: d.root, running: d.running, history: d.history, runs: d.runs}} {
 			if got := kinds(t, d, j.id); got != "1 pause" {
 				t.Fatalf("cut at byte %d the commands are %q", n, got)
 			}

@@ -294,8 +294,9 @@ func spoilState(t *testing.T, from, every int) {
 	}
 }
 
-// A journal was cut, or put back from an older copy, beside the state file of the run: its actions ran again, as the first
-// attempt. The newer of both holds, what is missing is reported, and no number is given twice, whatever happens next.
+// A journal was cut, or put back from an older copy, beside the state file of the run: its actions ran again,
+// as the first attempt. The newer of both holds, what is missing is reported, and no number is given twice,
+// whatever happens next.
 func TestStateAheadOfJournal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -378,7 +379,8 @@ func TestStateAheadOfJournal(t *testing.T) {
 	}
 }
 
-// The end of a run was recorded and its state file could not be written: it was said to have stopped, and could not be resumed.
+// The end of a run was recorded and its state file could not be written: it was said to have stopped, and could
+// not be resumed.
 func TestEndWithoutStateFile(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -231,8 +231,8 @@ func (r *soundRun) readEvents(t *testing.T, what string, d *Store) (reports []st
 	return reports, got
 }
 
-// goOn resumes the run, and expects that everything that was shown is still there, or was put aside, and that what comes
-// now is shown too.
+// goOn resumes the run, and expects that everything that was shown is still there, or was put aside, and that
+// what comes now is shown too.
 func (r *soundRun) goOn(t *testing.T, what string, d *Store, want *fsm.Snapshot, shown []uint64) {
 	t.Helper()
 	j, snap, err := d.Resume(t.Context(), r.id, persistence.Spec{Loop: "fix"})
@@ -323,8 +323,8 @@ var lineSpoilers = map[string]func(lines [][]byte, n int) [][]byte{
 	"again at the end": func(l [][]byte, n int) [][]byte { return append(l, l[n]) },
 }
 
-// Whatever happens to one file of a run, nothing that was recorded before the place is lost, nothing is made up, nothing
-// is passed over in silence, and the run continues.
+// Whatever happens to one file of a run, nothing that was recorded before the place is lost, nothing is made
+// up, nothing is passed over in silence, and the run continues.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	for _, archived := range []bool{false, true} {

@@ -11,8 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// A listing read the whole journal of each damaged run of an archive, every time. What is wrong with it is remembered, until one of its
-// files is another one; what a user may not read is not remembered.
+// A listing read the whole journal of each damaged run of an archive, every time. What is wrong with it is
+// remembered, until one of its files is another one; what a user may not read is not remembered.
 func TestDamagedRunsAreRemembered(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -39,7 +39,8 @@ func sumText(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// define sets the text that the run is made of from now on. The next memory in the journal is a whole one if that is another.
+// define sets the text that the run is made of from now on. The next memory in the journal is a whole one if
+// that is another.
 func (j *journal) define(text []byte) {
 	if text == nil {
 		return
@@ -88,8 +89,8 @@ func readDefinitions(dir string) (texts [][]byte, err error) {
 	}
 }
 
-// keepDefinition keeps the text a run continues with, behind those it had before. An empty file is one that a loss of power
-// left, and is written again.
+// keepDefinition keeps the text a run continues with, behind those it had before. An empty file is one that a
+// loss of power left, and is written again.
 func keepDefinition(work string, text []byte) error {
 	if text == nil {
 		return nil
@@ -108,7 +109,8 @@ func keepDefinition(work string, text []byte) error {
 	return disk.Write(definitionFile(work, n+1, definitionSuffix), text)
 }
 
-// restoreDefinition writes what was recorded of a definition to the working folder again, where a loss of power took it.
+// restoreDefinition writes what was recorded of a definition to the working folder again, where a loss of power
+// took it.
 func (p place) restoreDefinition(l *loaded) error {
 	work := p.workOf(l.flat)
 	text, inFile := p.definition(l.flat)
@@ -221,7 +223,8 @@ func findDefinition(f *os.File, b *blobs, sha string) []byte {
 	}
 }
 
-// parseWhole reads a whole memory of the journal, without the text of the definition: what reads memories does not need it.
+// parseWhole reads a whole memory of the journal, without the text of the definition: what reads memories does
+// not need it.
 func parseWhole(b []byte) (*value.Map, error) {
 	flat, err := snapshot.Parse(b)
 	if err == nil {

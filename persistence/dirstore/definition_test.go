@@ -15,8 +15,8 @@ import (
 	"loops/persistence"
 )
 
-// What a loss of power leaves of definition.loop, and what people do to it: the journal has the text all the same, and a
-// resume writes it again.
+// What a loss of power leaves of definition.loop, and what people do to it: the journal has the text all the
+// same, and a resume writes it again.
 func TestDefinitionFileLost(t *testing.T) {
 	t.Parallel()
 	short := "name: fix\n# é \x00 \n"

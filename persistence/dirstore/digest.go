@@ -17,8 +17,9 @@ type digested struct {
 	run     persistence.Run // what filters ask of it, or all that a listing returns of it
 	listed  bool            // all
 	journal int64           // length of its journal, of one part; where listed
-	damage  []string        // of a damaged run, what is wrong: behind the first letter of the file, without its path, which may change
-	stamp   disk.Stamp      // of its journal; where it is damaged
+	// of a damaged run, what is wrong: behind the first letter of the file, without its path, which may change
+	damage []string
+	stamp  disk.Stamp // of its journal; where it is damaged
 }
 
 // Flags of a digest, beside those of the run.
@@ -81,8 +82,9 @@ func (g *digested) in(p place) persistence.Run {
 	return r
 }
 
-// digestedRun returns a run of the archive from its digest, if that says all that is returned of it. The state file is known to be the
-// one that the digest was made of. The rest is as it was if the journal has its length and no damaged lines were put aside.
+// digestedRun returns a run of the archive from its digest, if that says all that is returned of it. The state
+// file is known to be the one that the digest was made of. The rest is as it was if the journal has its length
+// and no damaged lines were put aside.
 func (d *Store) digestedRun(f folder) (persistence.Run, bool) {
 	if f.digest == nil || !f.digest.listed {
 		return persistence.Run{}, false

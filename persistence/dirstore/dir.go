@@ -1,18 +1,21 @@
-// Package dirstore keeps runs in files of a .loops folder, in the layout of little-loops, so that both programs can work in one
-// folder. docs/files.md describes every file, the order in which they are written, and what a crash leaves.
+// Package dirstore keeps runs in files of a .loops folder, in the layout of little-loops, so that both programs
+// can work in one folder. docs/files.md describes every file, the order in which they are written, and what a
+// crash leaves.
 //
-// A [Store] is a [persistence.Store]; it keeps commands, rewinds, reads backwards, imports and tidies too. Any number of
-// processes may use one folder at once, each through a Store of its own; a Store may be used by any number of goroutines.
+// A [Store] is a [persistence.Store]; it keeps commands, rewinds, reads backwards, imports and tidies too. Any
+// number of processes may use one folder at once, each through a Store of its own; a Store may be used by any
+// number of goroutines.
 //
-// When Record returns, what it took has been written to the journal of the run: the death of this process cannot lose it. At a
-// checkpoint, and with an action's result, it is also durable, so neither can the loss of power, unless Store.Durability says
-// otherwise; a decision is durable 50 ms later. Send, Remove, Archive, Interrupt and Import are durable on return.
+// When Record returns, what it took has been written to the journal of the run: the death of this process
+// cannot lose it. At a checkpoint, and with an action's result, it is also durable, so neither can the loss of
+// power, unless Store.Durability says otherwise; a decision is durable 50 ms later. Send, Remove, Archive,
+// Interrupt and Import are durable on return.
 //
-// The owner of a run holds flock on a file as long as it lives, so a file system on which flock does not work, as some network
-// file systems, cannot hold runs.
+// The owner of a run holds flock on a file as long as it lives, so a file system on which flock does not work,
+// as some network file systems, cannot hold runs.
 //
-// A [Ledger] keeps the ledger of a project in files: a folder for each list, a file for each entry. A file is complete and durable
-// before it has its name, so that a crash leaves an entry as it was or as it is to be.
+// A [Ledger] keeps the ledger of a project in files: a folder for each list, a file for each entry. A file is
+// complete and durable before it has its name, so that a crash leaves an entry as it was or as it is to be.
 package dirstore
 
 import (
@@ -31,8 +34,8 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// A Store keeps runs in the files of one .loops folder. It implements [persistence.Store]. Its fields are set before the
-// first use.
+// A Store keeps runs in the files of one .loops folder. It implements [persistence.Store]. Its fields are set
+// before the first use.
 type Store struct {
 	root, running, history, runs string
 
@@ -189,7 +192,8 @@ func (d *Store) reserve(spec persistence.Spec) (persistence.ID, time.Time, *os.F
 	}
 }
 
-// reserveNamed is reserve of an id that is given. What a process left of it that died before it recorded anything is removed.
+// reserveNamed is reserve of an id that is given. What a process left of it that died before it recorded
+// anything is removed.
 func (d *Store) reserveNamed(spec persistence.Spec) (persistence.ID, time.Time, *os.File, error) {
 	at, err := spec.Second()
 	if err != nil {

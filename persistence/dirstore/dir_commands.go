@@ -74,8 +74,8 @@ func (d *Store) wasSent(id persistence.ID, p place, sent persistence.Command) (b
 	return d.wentAlong(id, sent)
 }
 
-// addCommand appends a command to a file of them, durably; see appendDurably for its errors. Called within exclusive. It fails if the
-// user of the process that holds the lock could not read the file.
+// addCommand appends a command to a file of them, durably; see appendDurably for its errors. Called within
+// exclusive. It fails if the user of the process that holds the lock could not read the file.
 func (d *Store) addCommand(path, lock string, c persistence.Command) (persistence.Command, error) {
 	f, st, err := disk.OpenStat(path, os.O_RDWR|os.O_APPEND|os.O_CREATE)
 	if err != nil {
@@ -114,8 +114,8 @@ func (d *Store) keepCommands(path string, all []persistence.Command) error {
 	return d.writeSynced(path, text)
 }
 
-// Commands implements [Controller]. Where nothing came since the last call it looks only for the length of the file; so it does for
-// the owner of a run that was sent nothing yet.
+// Commands implements [Controller]. Where nothing came since the last call it looks only for the length of the
+// file; so it does for the owner of a run that was sent nothing yet.
 func (d *Store) Commands(_ context.Context, id persistence.ID, after uint64) ([]persistence.Command, error) {
 	if !id.Valid() {
 		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
@@ -150,8 +150,8 @@ func (d *Store) readCommands(path string, after uint64) ([]persistence.Command, 
 	return r.commands, errors.Join(err, r.damage)
 }
 
-// clearLeftovers removes the live files of a run that is safe in the archive. Commands that were sent while it went there go
-// along.
+// clearLeftovers removes the live files of a run that is safe in the archive. Commands that were sent while it
+// went there go along.
 func (d *Store) clearLeftovers(id persistence.ID) error {
 	if err := d.carryCommands(id); err != nil {
 		return err
@@ -159,7 +159,8 @@ func (d *Store) clearLeftovers(id persistence.ID) error {
 	return d.clear(id)
 }
 
-// carryCommands takes those commands of an archived run that are only in its live file to the archive, and removes that file.
+// carryCommands takes those commands of an archived run that are only in its live file to the archive, and
+// removes that file.
 func (d *Store) carryCommands(id persistence.ID) error {
 	live := d.live(id).commands
 	if _, ok := disk.IsRegular(live); !ok {
@@ -244,8 +245,8 @@ type commandMarks struct {
 	here map[string]bool        // files of the runs that journals of this store write; guarded by mu
 }
 
-// stay says that a file, if there is one, is where it is until leave: only the owner of a run moves its files, and this process is
-// the owner.
+// stay says that a file, if there is one, is where it is until leave: only the owner of a run moves its files,
+// and this process is the owner.
 func (m *commandMarks) stay(path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -284,8 +285,8 @@ func (m *commandMarks) keep(path string, mark commandMark) {
 	m.of[path] = mark
 }
 
-// nothingNew reports whether a file is as it was when all of it was read, up to after, or whether the run has none yet. It looks
-// at the file once, and at no other.
+// nothingNew reports whether a file is as it was when all of it was read, up to after, or whether the run has
+// none yet. It looks at the file once, and at no other.
 func (m *commandMarks) nothingNew(path string, after uint64) bool {
 	mark, ok := m.get(path)
 	if ok && after < mark.last || !ok && !m.stays(path) {
@@ -370,8 +371,8 @@ func (r *commandReader) take(line []byte) {
 	}
 }
 
-// boundedLine reads a line without its end, of a longer one only the beginning, and says how many bytes it has with its end.
-// Without an end it is io.EOF.
+// boundedLine reads a line without its end, of a longer one only the beginning, and says how many bytes it has
+// with its end. Without an end it is io.EOF.
 func boundedLine(in *bufio.Reader, most int) (line []byte, n int64, err error) {
 	for {
 		part, err := in.ReadSlice('\n')

@@ -25,7 +25,8 @@ func durableNow(d persistence.Durability, b *fsm.Batch) bool {
 	return slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == fsm.EventActionComplete || e.Kind == fsm.EventItemEnd })
 }
 
-// groupDelay is how long after it was recorded a decision begins to be made durable. The disk needs the rest of the 50 ms.
+// groupDelay is how long after it was recorded a decision begins to be made durable. The disk needs the rest of
+// the 50 ms.
 const groupDelay = 40 * time.Millisecond
 
 // A syncer makes the newest file of a journal durable: when it is asked to, or soon. It is used by one goroutine; its

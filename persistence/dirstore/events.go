@@ -25,8 +25,8 @@ func (d *Store) Events(ctx context.Context, id persistence.ID, after uint64) ite
 	}
 }
 
-// events yields the events of a run that was found in a place. Its state file, which is written after the journal, knew of the event
-// with the number want: those up to that one are missing where they are not there.
+// events yields the events of a run that was found in a place. Its state file, which is written after the
+// journal, knew of the event with the number want: those up to that one are missing where they are not there.
 func (d *Store) events(ctx context.Context, p place, want, after uint64) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
 		r := &segment.Forward{After: after, Yield: until(ctx, yield)}
@@ -87,8 +87,9 @@ func (d *Store) readEvents(p place, want uint64, r *segment.Forward) (newest os.
 	return newest, nil
 }
 
-// readPart reads a full part, which the archiving of its run may have moved. One that is gone is damage, behind which reading
-// continues. One that is there and cannot be read is an error: what follows would look like all there is.
+// readPart reads a full part, which the archiving of its run may have moved. One that is gone is damage, behind
+// which reading continues. One that is there and cannot be read is an error: what follows would look like all
+// there is.
 func (d *Store) readPart(id persistence.ID, part segment.Part, r *segment.Forward) error {
 	f, err := disk.Open(part.Path, os.O_RDONLY)
 	if errors.Is(err, fs.ErrNotExist) {

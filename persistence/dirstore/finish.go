@@ -13,8 +13,8 @@ import (
 	"loops/persistence"
 )
 
-// FinishRemovals implements [Store]. It also removes what was half made when its process died: archive folders, and runs that
-// recorded nothing.
+// FinishRemovals implements [Store]. It also removes what was half made when its process died: archive folders,
+// and runs that recorded nothing.
 func (d *Store) FinishRemovals(ctx context.Context) (gone []persistence.ID, err error) {
 	if hidden, marks, stale := d.cutShort(); len(hidden)+len(marks)+len(stale) == 0 {
 		return nil, nil // and no lock is needed to know
@@ -58,8 +58,8 @@ func addID(ids []persistence.ID, id persistence.ID) []persistence.ID {
 	return append(ids, id)
 }
 
-// cutShort looks for what processes that died may have left: hidden folders of the archive, marks of live runs that are gone,
-// and runs of which there is only a lock that no process holds.
+// cutShort looks for what processes that died may have left: hidden folders of the archive, marks of live runs
+// that are gone, and runs of which there is only a lock that no process holds.
 func (d *Store) cutShort() (hidden []string, marks, stale []persistence.ID) {
 	_ = disk.EachName(d.history, func(name string) {
 		if name[0] == '.' {
@@ -99,8 +99,8 @@ func (d *Store) abandoned(id persistence.ID) bool {
 	return st.Size() == 0 || err == nil && l.Flock // it is empty from when it is made until its owner is known
 }
 
-// dropStale removes what there is of a run that was about to begin, or was in the hands of a process that died, and of which
-// there is nothing among the running ones.
+// dropStale removes what there is of a run that was about to begin, or was in the hands of a process that died,
+// and of which there is nothing among the running ones.
 func (d *Store) dropStale(id persistence.ID) error {
 	lock, err := d.claim(id)
 	if err != nil {
@@ -132,7 +132,8 @@ func unlessHeld(err error) error {
 	return err
 }
 
-// finishMarked removes what there is of a live run whose removal was begun. It returns the folder with what is left of it.
+// finishMarked removes what there is of a live run whose removal was begun. It returns the folder with what is
+// left of it.
 func (d *Store) finishMarked(id persistence.ID) (hidden string, err error) {
 	lock, err := d.claim(id)
 	if err != nil {
@@ -146,8 +147,8 @@ func (d *Store) finishMarked(id persistence.ID) (hidden string, err error) {
 	return hidden, d.finishLive(t, hidden)
 }
 
-// finishHidden finishes taking a run out of sight whose removal was begun; done means that the hidden folder can go. A folder
-// that is hidden for another reason is left to dropHalf.
+// finishHidden finishes taking a run out of sight whose removal was begun; done means that the hidden folder
+// can go. A folder that is hidden for another reason is left to dropHalf.
 func (d *Store) finishHidden(name string) (id persistence.ID, done bool, err error) {
 	if !strings.HasSuffix(name, removedSuffix) {
 		return "", false, nil
@@ -209,7 +210,8 @@ func (d *Store) dropHalf() error {
 			folder, ok := strings.CutSuffix(name, suffix)
 			runID, loop, is := splitFolder(strings.TrimPrefix(folder, "."))
 			at, err := persistence.ParseRunID(runID)
-			if !ok || !is || err != nil || name[0] != '.' || d.Owned(persistence.ID(persistence.EncodeLoop(loop))) { // a run of little-loops has the bare name
+			// a run of little-loops has the bare name
+			if !ok || !is || err != nil || name[0] != '.' || d.Owned(persistence.ID(persistence.EncodeLoop(loop))) {
 				continue
 			}
 			lock, err := d.claim(persistence.MakeID(loop, at))

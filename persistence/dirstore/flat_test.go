@@ -221,8 +221,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestCaptureIsTheBeginningOfTheOutput holds that a large output that a state captures, which is the one of prev_result without
-// its last line end, is stored once.
+// TestCaptureIsTheBeginningOfTheOutput holds that a large output that a state captures, which is the one of
+// prev_result without its last line end, is stored once.
 func TestCaptureIsTheBeginningOfTheOutput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -111,8 +111,8 @@ func readEnding(path, current string) ending {
 	return at
 }
 
-// most returns the cap on steps of a run that ended at it: the step to which its states came, if they were entered under that cap. 0 = it is
-// not known.
+// most returns the cap on steps of a run that ended at it: the step to which its states came, if they were
+// entered under that cap. 0 = it is not known.
 func (at ending) most(step int) int {
 	switch {
 	case at.by != fsm.EndMaxSteps:
@@ -125,8 +125,9 @@ func (at ending) most(step int) int {
 	return 0 // it was resumed when its steps were used up, perhaps with a cap that was lower
 }
 
-// interrupted places a run that can continue, and whose process said itself that it was interrupted: at a cap, by Ctrl-C or by LOOP_STOP. Which
-// of the last two it was is not recorded, and neither is an end where Ctrl-C came twice.
+// interrupted places a run that can continue, and whose process said itself that it was interrupted: at a cap,
+// by Ctrl-C or by LOOP_STOP. Which of the last two it was is not recorded, and neither is an end where Ctrl-C
+// came twice.
 func (l *loaded) interrupted(at ending) {
 	if at.routed {
 		// The tool routed the action it had killed: the state it names was never entered.

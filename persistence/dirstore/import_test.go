@@ -34,8 +34,8 @@ func recordedRuns(t *testing.T) (from *Store, runs []persistence.Run) {
 	return from, runs
 }
 
-// TestCrashWhileImporting looks at what a crash before each step of an import would leave: nothing of the run, or all of
-// it, and the import can be done again.
+// TestCrashWhileImporting looks at what a crash before each step of an import would leave: nothing of the run,
+// or all of it, and the import can be done again.
 func TestCrashWhileImporting(t *testing.T) {
 	t.Parallel()
 	from, runs := recordedRuns(t)

@@ -7,8 +7,9 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// The state file is written whole. So that a long run is not slower with each thing it remembers, a large file is only written
-// when the journal grew by as much since it was, or a while later. A reader has the rest from the journal.
+// The state file is written whole. So that a long run is not slower with each thing it remembers, a large file
+// is only written when the journal grew by as much since it was, or a while later. A reader has the rest from
+// the journal.
 const (
 	lagFrom      = 64 << 10 // size of a state file that is large
 	lagDecisions = 4        // how often its size the journal must have grown, where decisions follow each other quickly

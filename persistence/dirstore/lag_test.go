@@ -15,8 +15,8 @@ import (
 	"loops/persistence"
 )
 
-// A run that captures 8 KB under a new name, or adds a message, in each of many steps was slower with each: its state file, with
-// all of them, was written again before each action.
+// A run that captures 8 KB under a new name, or adds a message, in each of many steps was slower with each: its
+// state file, with all of them, was written again before each action.
 func TestLargeStateIsNotWrittenAtEachStep(t *testing.T) {
 	t.Parallel()
 	for what, add := range map[string]func(s *fsm.Snapshot, i int){
@@ -111,7 +111,8 @@ func TestEndOfALargeRun(t *testing.T) {
 	must(t, j.Close(t.Context()))
 }
 
-// A large state file that cannot be written ends the run at the next record. It was tried again once a second, and nobody was told.
+// A large state file that cannot be written ends the run at the next record. It was tried again once a second,
+// and nobody was told.
 func TestLargeStateThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -150,7 +150,8 @@ func (l *Ledger) before(step string) error {
 	return nil
 }
 
-// Entries implements [persistence.Ledger]. A file that cannot be read is an error: what it says might have been done already.
+// Entries implements [persistence.Ledger]. A file that cannot be read is an error: what it says might have been
+// done already.
 func (l *Ledger) Entries(_ context.Context, list string, keys ...string) (all []persistence.Entry, err error) {
 	folder := l.folder(list)
 	if len(keys) == 0 {

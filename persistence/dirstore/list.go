@@ -64,7 +64,8 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 		read, found := make([]persistence.Run, len(next)), make([]bool, len(next))
 		spread(len(next), func(i int) {
 			if !used[next[i].path] {
-				next[i].whole = q.Readings && (q.Loop != "" || q.Limit > 0 && q.Limit <= fewRuns) // all will be asked for
+				// all will be asked for
+				next[i].whole = q.Readings && (q.Loop != "" || q.Limit > 0 && q.Limit <= fewRuns)
 				next[i].unread = q.Open
 				read[i], found[i] = d.archivedRun(next[i], q.Readings, c)
 			}
@@ -118,13 +119,14 @@ func (d *Store) Runs(ctx context.Context, q persistence.Query) ([]persistence.Ru
 	return q.Cut(out), nil
 }
 
-// lists reports whether a query without a filter is for so many runs that their digests are read: no state file is, then.
+// lists reports whether a query without a filter is for so many runs that their digests are read: no state file
+// is, then.
 func lists(q persistence.Query) bool {
 	return !q.Last && !q.Open && !q.Readings && (q.Limit == 0 || q.Limit > manyNames && !q.LiveToo)
 }
 
-// add adds a run of the archive to those that are listed so far, newest first, or puts it in the place of its live record: it came to
-// the archive, perhaps for the second time, while it was listed.
+// add adds a run of the archive to those that are listed so far, newest first, or puts it in the place of its
+// live record: it came to the archive, perhaps for the second time, while it was listed.
 func add(out []persistence.Run, r persistence.Run) []persistence.Run {
 	for i := len(out) - 1; i >= 0 && out[i].RunID == r.RunID; i-- {
 		if !out[i].Archived && out[i].ID == r.ID && out[i].StartedAt.Equal(r.StartedAt) {
@@ -171,10 +173,11 @@ func (d *Store) one(q persistence.Query) []persistence.Run {
 
 // A folder is one archived run as its name describes it.
 type folder struct {
-	key    string    // run id, dash, encoded name of the loop
-	path   string    // relative to the archive
-	whole  bool      // of its state all is read
-	unread bool      // of a run that the cache knows to have finished nothing is read: what is returned of it is not open
+	key   string // run id, dash, encoded name of the loop
+	path  string // relative to the archive
+	whole bool   // of its state all is read
+	// of a run that the cache knows to have finished nothing is read: what is returned of it is not open
+	unread bool
 	digest *digested // what its digest says; nil = nothing
 	when   uint64    // the digits of the run id: numbers are sorted faster than names
 }

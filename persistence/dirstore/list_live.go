@@ -15,7 +15,8 @@ import (
 	"loops/persistence"
 )
 
-// What a walk through the folder of running ones saw of a run. What it did not see was not there when it began; later it may be.
+// What a walk through the folder of running ones saw of a run. What it did not see was not there when it began;
+// later it may be.
 type seen uint8
 
 const (
@@ -74,8 +75,8 @@ func (d *Store) stems(ctx context.Context, stems map[string]seen) error {
 // deepest is how many folders below that of the running ones are looked into.
 const deepest = 8
 
-// stemsIn is stems of an open folder, of which the path below that of the running ones ends in a separator. It closes the folder. A
-// thousand runs that died have five thousand files, so these are looked at in no order.
+// stemsIn is stems of an open folder, of which the path below that of the running ones ends in a separator. It
+// closes the folder. A thousand runs that died have five thousand files, so these are looked at in no order.
 func (d *Store) stemsIn(ctx context.Context, f *os.File, path string, stems map[string]seen) error {
 	defer f.Close()
 	for {
@@ -91,7 +92,8 @@ func (d *Store) stemsIn(ctx context.Context, f *os.File, path string, stems map[
 				if strings.Count(rel, string(filepath.Separator)) >= deepest {
 					continue
 				}
-				if inner, err := disk.OpenRealFolder(filepath.Join(d.running, rel)); err == nil { // one that cannot be read does not hide the others
+				// one that cannot be read does not hide the others
+				if inner, err := disk.OpenRealFolder(filepath.Join(d.running, rel)); err == nil {
 					_ = d.stemsIn(ctx, inner, rel+string(filepath.Separator), stems)
 				}
 				if ctx.Err() != nil {
@@ -114,7 +116,8 @@ func (d *Store) stemsIn(ctx context.Context, f *os.File, path string, stems map[
 	}
 }
 
-// liveRuns reads runs that were seen, with the readings that a query asks for; of those of which nothing was, all is looked for.
+// liveRuns reads runs that were seen, with the readings that a query asks for; of those of which nothing was,
+// all is looked for.
 func (d *Store) liveRuns(stems map[string]seen, q persistence.Query) []persistence.Run {
 	names := make([]string, 0, len(stems))
 	for name, saw := range stems {
@@ -127,7 +130,8 @@ func (d *Store) liveRuns(stems map[string]seen, q persistence.Query) []persisten
 	marks := sync.OnceValue(d.marks)
 	spread(len(names), func(i int) {
 		id := persistence.ID(names[i])
-		if runs[i], found[i] = d.liveRun(id, stems[names[i]], q.Readings || q.HeldReadings); found[i] { // otherwise it was moved since we looked
+		// otherwise it was moved since we looked
+		if runs[i], found[i] = d.liveRun(id, stems[names[i]], q.Readings || q.HeldReadings); found[i] {
 			if runs[i].Status == persistence.Running && !runs[i].Held {
 				marks()[id].interrupted(&runs[i])
 			}
@@ -189,11 +193,12 @@ func (d *Store) liveRun(id persistence.ID, saw seen, keep bool) (persistence.Run
 	return r, true
 }
 
-// loadSeen is load of a run of which a walk saw a state file and nothing unusual. Where what there is now does not agree with that,
-// it returns nothing, and all has to be looked for: the run may just be removed, or moved. A list of runs that died reads a thousand.
+// loadSeen is load of a run of which a walk saw a state file and nothing unusual. Where what there is now does
+// not agree with that, it returns nothing, and all has to be looked for: the run may just be removed, or moved.
+// A list of runs that died reads a thousand.
 //
-// Most of those that died left a state file that is at the end of the journal. Its checksum holds, so it is believed without a look
-// at the events, as in the archive.
+// Most of those that died left a state file that is at the end of the journal. Its checksum holds, so it is
+// believed without a look at the events, as in the archive.
 func (p place) loadSeen(saw seen, whole bool) (*loaded, error) {
 	if saw&sawState == 0 || saw&sawRemoved != 0 {
 		return nil, nil //nolint:nilnil // it is the answer
@@ -211,7 +216,8 @@ func (d *Store) loadLive(p place) (*loaded, error) {
 		return nil, persistence.ErrNotFound
 	}
 	l, err := p.load(false)
-	if l == nil || !l.viewed { // it may not have recorded anything yet: then there is none, and otherwise what it recorded is there now
+	// it may not have recorded anything yet: then there is none, and otherwise what it recorded is there now
+	if l == nil || !l.viewed {
 		if d.unrecorded(p.id) {
 			return nil, persistence.ErrNotFound
 		}
@@ -229,7 +235,8 @@ func (d *Store) addOwner(r *persistence.Run, files livePaths, l *loaded) {
 		r.Owner, _ = d.foreignOwner(r.ID, l.owner, l.updated)
 	}
 	r.Unowned = l.foreign && r.Status == persistence.Running && r.Owner.PID == 0 && !r.Held
-	if err == nil && (lock.PID == r.Owner.PID || r.Held && lock.Flock && lock.PID != 0) { // the memory may be the last owner's
+	// the memory may be the last owner's
+	if err == nil && (lock.PID == r.Owner.PID || r.Held && lock.Flock && lock.PID != 0) {
 		r.Owner = lock.owner()
 		if r.Held { // its record may be the last owner's, too
 			r.Segment = max(r.Segment, lock.Segment)

@@ -90,7 +90,8 @@ func (p place) load(texts bool) (*loaded, error) {
 		if got, err = l.readJournal(log, flat, ours); err == nil {
 			flat = got
 		}
-		if flat == nil || l.archived { // else it was a view that nothing syncs: a loss of power may leave anything in its place
+		// else it was a view that nothing syncs: a loss of power may leave anything in its place
+		if flat == nil || l.archived {
 			l.noteView(p)
 		}
 	}

@@ -55,8 +55,8 @@ func readLock(path string) (scopeLock, error) {
 	return parseLock(path, b, err)
 }
 
-// probeLock is readLock that also reports whether a live process holds the flock of the file. What is in one that no process holds need
-// not be read.
+// probeLock is readLock that also reports whether a live process holds the flock of the file. What is in one
+// that no process holds need not be read.
 func probeLock(path string, heldOnly bool) (l scopeLock, held bool, err error) {
 	b, held, err := disk.ReadLock(path, heldOnly)
 	if err == nil && heldOnly && !held {
@@ -87,8 +87,8 @@ func (d *Store) exclusive(ctx context.Context, f func() error) error {
 	return disk.WhileLocked(ctx, filepath.Join(d.running, ".acquire.lock"), cmp.Or(d.patience, patience), f)
 }
 
-// Owned reports whether a live process of this program owns a run, also one that has not recorded anything yet. It costs next
-// to nothing.
+// Owned reports whether a live process of this program owns a run, also one that has not recorded anything yet.
+// It costs next to nothing.
 func (d *Store) Owned(id persistence.ID) bool { return id.Valid() && disk.Held(d.live(id).lock) }
 
 // LockInfo describes the lock file of a run, which its owner has open as long as it lives.
@@ -150,8 +150,8 @@ const filesLocation = "dir"
 // mostDiscarded is of how many runs that died the locks are removed while another wants to begin.
 const mostDiscarded = 16
 
-// conflict looks for a live run whose scope overlaps, for the run self of the store at a location; "" = this one. Locks of
-// dead runs are removed. Called within exclusive.
+// conflict looks for a live run whose scope overlaps, for the run self of the store at a location; "" = this
+// one. Locks of dead runs are removed. Called within exclusive.
 func (d *Store) conflict(self persistence.ID, location string, spec persistence.Spec, scope []string) error {
 	if len(scope) == 0 && !spec.Singleton && spec.Origin == nil {
 		return nil

@@ -59,7 +59,8 @@ func TestLocksOfTheReferenceTool(t *testing.T) {
 	for _, name := range []string{"x-20261121T090000", "sub/n-20261121T090000", "a/b/c/n-20261121T090000"} {
 		path := filepath.Join(d.running, name+".lock")
 		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		for _, text := range []string{"", "[]", "\xff", `{"loop_name": "n", "scope": ["/p"], "pid": null}`} { // it has no live owner
+		// it has no live owner
+		for _, text := range []string{"", "[]", "\xff", `{"loop_name": "n", "scope": ["/p"], "pid": null}`} {
 			must(t, os.WriteFile(path, []byte(text), 0o644))
 			j, err := d.Create(t.Context(), persistence.Spec{Loop: "x", Scope: []string{"/p/src"}})
 			if err != nil {

@@ -10,8 +10,8 @@ import (
 	"loops/persistence/dirstore/segment"
 )
 
-// An event that no reader would take back was written all the same, and the history was damaged from there on. It is refused,
-// and the run is as it was before.
+// An event that no reader would take back was written all the same, and the history was damaged from there on.
+// It is refused, and the run is as it was before.
 func TestEventThatIsTooLongToBeRead(t *testing.T) {
 	t.Parallel()
 	d := open(t)

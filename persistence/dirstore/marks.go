@@ -15,8 +15,8 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// Moving a run to the archive takes half a dozen changes of folders. Where many runs died, what was found out about them is recorded
-// at once, as a line for each in one file, and they are moved later.
+// Moving a run to the archive takes half a dozen changes of folders. Where many runs died, what was found out
+// about them is recorded at once, as a line for each in one file, and they are moved later.
 const marksName = ".interrupted.jsonl"
 
 // A mark records that a run had no owner any more. It is about one segment: after a later resume it says nothing.

@@ -60,8 +60,8 @@ func plain(todo []persistence.Tidying) (moves []persistence.Tidying) {
 	return moves
 }
 
-// A process dies between any two steps of marking runs and moving them to the archive: each is listed once, at any time, what was found
-// out about it stays, and the next one finishes.
+// A process dies between any two steps of marking runs and moving them to the archive: each is listed once, at
+// any time, what was found out about it stays, and the next one finishes.
 func TestCrashWhileMarkedRunsAreMoved(t *testing.T) {
 	t.Parallel()
 	const runs = 3
@@ -146,8 +146,8 @@ func TestMarksTorn(t *testing.T) {
 	}
 }
 
-// A run that is marked can be resumed as it could before, and the mark is about the segment that died, not about the next one. A run that
-// a process owns is not marked.
+// A run that is marked can be resumed as it could before, and the mark is about the segment that died, not
+// about the next one. A run that a process owns is not marked.
 func TestMarkedRunIsResumed(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -10,7 +10,8 @@ import (
 	"loops/persistence"
 )
 
-// A run that a newer version of the program recorded, in a format of its own, is listed, and neither resumed nor changed.
+// A run that a newer version of the program recorded, in a format of its own, is listed, and neither resumed
+// nor changed.
 func TestRunOfANewerVersion(t *testing.T) {
 	t.Parallel()
 	d := open(t)

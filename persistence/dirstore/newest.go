@@ -10,12 +10,13 @@ import (
 	"loops/persistence"
 )
 
-// newestFile holds the greatest run id of the folder and the boot in which it was written, on one line. The names of a large
-// archive are not read for each run that begins. The file is not synced, so it counts only in the boot that wrote it.
+// newestFile holds the greatest run id of the folder and the boot in which it was written, on one line. The
+// names of a large archive are not read for each run that begins. The file is not synced, so it counts only in
+// the boot that wrote it.
 func (d *Store) newestFile() string { return filepath.Join(d.running, ".newest") }
 
-// newestID returns the greatest run id of the folder, "" if there is none, for a run that owner begins at a time. It believes the
-// file only if that names no later second. Called within exclusive.
+// newestID returns the greatest run id of the folder, "" if there is none, for a run that owner begins at a
+// time. It believes the file only if that names no later second. Called within exclusive.
 func (d *Store) newestID(owner persistence.Owner, at time.Time) (newest string, err error) {
 	if text, err := disk.Read(d.newestFile()); err == nil {
 		id, boot, _ := strings.Cut(strings.TrimSuffix(string(text), "\n"), " ")

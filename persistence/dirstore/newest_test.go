@@ -9,8 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// A clock was ahead and set back: the newest run, by its id, was another than the one just made. What is noted of the newest id is
-// never believed where the names say more. (35 1.14)
+// A clock was ahead and set back: the newest run, by its id, was another than the one just made. What is noted
+// of the newest id is never believed where the names say more. (35 1.14)
 func TestNewestAfterTheNoteIsWrong(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 11, 21, 10, 34, 5, 0, time.UTC)

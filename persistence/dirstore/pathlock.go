@@ -12,8 +12,9 @@ import (
 	"loops/persistence"
 )
 
-// PathLocks returns the locker of the files of this store for runs that are recorded in another, which location names as
-// --store takes it. Their locks are .lock files as those of its own runs; little-loops respects them too.
+// PathLocks returns the locker of the files of this store for runs that are recorded in another, which location
+// names as --store takes it. Their locks are .lock files as those of its own runs; little-loops respects them
+// too.
 func (d *Store) PathLocks(location string) persistence.PathLocker { return pathLocker{d, location} }
 
 type pathLocker struct {
@@ -21,8 +22,8 @@ type pathLocker struct {
 	location string
 }
 
-// A pathLock is a lock file of a run that is recorded in another store. Its name is no run's, so that nothing looks for the
-// run here, or removes its working folder when its owner died.
+// A pathLock is a lock file of a run that is recorded in another store. Its name is no run's, so that nothing
+// looks for the run here, or removes its working folder when its owner died.
 type pathLock struct {
 	d       *Store
 	file    *os.File // nil = unlocked

@@ -37,8 +37,8 @@ func splitFolder(name string) (runID, loop string, ok bool) {
 	return name[:n], persistence.DecodeLoop(name[n+1:]), true
 }
 
-// EventsSize returns the bytes of the events of a run, whose file is known as [persistence.Run] has it: of the file, and of the parts before it.
-// What cannot be looked at counts as nothing.
+// EventsSize returns the bytes of the events of a run, whose file is known as [persistence.Run] has it: of the
+// file, and of the parts before it. What cannot be looked at counts as nothing.
 func EventsSize(events string) (n int64) {
 	n, _ = disk.IsRegular(events)
 	parts, _ := os.ReadDir(strings.TrimSuffix(events, ".jsonl"))

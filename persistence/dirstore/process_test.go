@@ -209,7 +209,8 @@ func TestKilledWaiter(t *testing.T) {
 	}
 }
 
-// A process that is stopped keeps its run for as long as it is: it is not taken for dead, and no process takes the run over.
+// A process that is stopped keeps its run for as long as it is: it is not taken for dead, and no process takes
+// the run over.
 func TestPausedOwner(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join(t.TempDir(), ".loops")

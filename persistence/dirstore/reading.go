@@ -12,8 +12,8 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// A reading is what a listing read of a run. It implements [persistence.Reading]. Where that is not enough, as the run is
-// damaged or was moved meanwhile, the store is asked as others ask it.
+// A reading is what a listing read of a run. It implements [persistence.Reading]. Where that is not enough, as
+// the run is damaged or was moved meanwhile, the store is asked as others ask it.
 type reading struct {
 	d   *Store
 	p   place

@@ -39,7 +39,8 @@ type known struct {
 	take func(r *record, v any) error
 }
 
-// knowns are these keys in their order, each behind the key of the memory that it follows. Those of little-loops are the first four.
+// knowns are these keys in their order, each behind the key of the memory that it follows. Those of
+// little-loops are the first four.
 var knowns = map[string][]known{
 	"started_at": {
 		{

@@ -13,11 +13,13 @@ import (
 	"loops/persistence"
 )
 
-// removedSuffix ends the names of what is being removed: folders of the archive, and of live runs an empty file beside theirs.
+// removedSuffix ends the names of what is being removed: folders of the archive, and of live runs an empty file
+// beside theirs.
 const removedSuffix = ".removed"
 
-// Remove implements [Store]. The run is renamed into a hidden folder of the archive, or marked where it is live. That is the
-// moment it is gone; its logs and its working folder follow. What a crash left of other removals is removed, too.
+// Remove implements [Store]. The run is renamed into a hidden folder of the archive, or marked where it is
+// live. That is the moment it is gone; its logs and its working folder follow. What a crash left of other
+// removals is removed, too.
 func (d *Store) Remove(ctx context.Context, id persistence.ID) error {
 	d.finishing.Do(func() { _, _ = d.FinishRemovals(ctx) })
 	var hidden, folder string
@@ -65,8 +67,8 @@ func remains(id persistence.ID, err error) error {
 	return &persistence.RemainsError{ID: id, Err: err}
 }
 
-// removeArchived takes a run of the archive out of sight. It returns the folder with what is left of it, "" if the run is
-// as it was.
+// removeArchived takes a run of the archive out of sight. It returns the folder with what is left of it, "" if
+// the run is as it was.
 func (d *Store) removeArchived(t *taken) (hidden string, err error) {
 	if err := d.clear(t.id); err != nil { // leftovers
 		return "", err
@@ -102,8 +104,8 @@ func (d *Store) hide(folder string) (hidden string, err error) {
 	return hidden, nil
 }
 
-// removeLive removes a live run: a mark beside its files takes it out of sight, and goes last. It returns the folder with
-// what is left of the run, "" if it is as it was.
+// removeLive removes a live run: a mark beside its files takes it out of sight, and goes last. It returns the
+// folder with what is left of the run, "" if it is as it was.
 func (d *Store) removeLive(t *taken) (hidden string, err error) {
 	if hidden, err = d.removeCopy(t); err != nil {
 		return "", err
@@ -162,8 +164,9 @@ func hiddenName(folder string) string {
 	return folder
 }
 
-// hideFiles removes the logs of a run that is out of sight, and then moves its working folder, if it has one, to where it is
-// hidden. One that cannot be moved is removed at once. As long as the folder has its name, no other run gets that.
+// hideFiles removes the logs of a run that is out of sight, and then moves its working folder, if it has one,
+// to where it is hidden. One that cannot be moved is removed at once. As long as the folder has its name, no
+// other run gets that.
 func (d *Store) hideFiles(id persistence.ID, work, hidden string) error {
 	if err := disk.Remove(persistence.LogFiles(filepath.Join(d.root, "logs"), id)...); err != nil || work == "" {
 		return err

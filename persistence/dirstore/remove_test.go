@@ -14,8 +14,8 @@ import (
 	"loops/persistence"
 )
 
-// TestCrashWhileRemoving looks at what a crash before each step of a removal would leave: the run as it was, or none. The
-// next removal finishes what was begun.
+// TestCrashWhileRemoving looks at what a crash before each step of a removal would leave: the run as it was, or
+// none. The next removal finishes what was begun.
 func TestCrashWhileRemoving(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"archived", "live", "live in parts"} {
@@ -85,8 +85,8 @@ func TestCrashWhileRemoving(t *testing.T) {
 	}
 }
 
-// checkRemoved looks at a directory that a crash left, and reports whether the run is there. What is left of it goes with the
-// next removal, or where removals are finished.
+// checkRemoved looks at a directory that a crash left, and reports whether the run is there. What is left of it
+// goes with the next removal, or where removals are finished.
 func checkRemoved(t *testing.T, when, root string, id, other persistence.ID, captured, steps int, finish bool) bool {
 	t.Helper()
 	d, err := Open(root)
@@ -171,7 +171,8 @@ func TestRemoveUnreadable(t *testing.T) {
 	}
 }
 
-// TestRemoveKeepsSharedFolder: the archive folder of a run was taken by a copy of another, so it was given the next second.
+// TestRemoveKeepsSharedFolder: the archive folder of a run was taken by a copy of another, so it was given the
+// next second.
 func TestRemoveKeepsSharedFolder(t *testing.T) {
 	t.Parallel()
 	d := open(t)
@@ -251,8 +252,8 @@ func TestRemoveTreeTells(t *testing.T) {
 	}
 }
 
-// TestImportAfterARemovalThatWasCutShort: a run that is imported under the ID of one whose removal was cut short keeps its
-// files when the removal is finished.
+// TestImportAfterARemovalThatWasCutShort: a run that is imported under the ID of one whose removal was cut
+// short keeps its files when the removal is finished.
 func TestImportAfterARemovalThatWasCutShort(t *testing.T) {
 	t.Parallel()
 	from, d := open(t), open(t)

@@ -29,11 +29,12 @@ type journalReader struct {
 	lost     bool   // a line that cannot be read may have held a patch: only a whole memory helps
 }
 
-// readLog brings the memory up to date from the place of the state file in the journal on. If it has none there, the
-// memory is built from the newest part alone, which begins with a whole one, or else from the part before it, and so on.
-// If that comes to nothing, what the state file says is all there is. It is written after the journal, so where it is ahead
-// of all events the end of the journal was lost, and what it says holds: else what was done since would be done again. An
-// archived run was whole when it was put there, so there the state file is right in any case.
+// readLog brings the memory up to date from the place of the state file in the journal on. If it has none
+// there, the memory is built from the newest part alone, which begins with a whole one, or else from the part
+// before it, and so on. If that comes to nothing, what the state file says is all there is. It is written after
+// the journal, so where it is ahead of all events the end of the journal was lost, and what it says holds: else
+// what was done since would be done again. An archived run was whole when it was put there, so there the state
+// file is right in any case.
 func (j *journalReader) readLog(log *segment.Log) error {
 	state := j.flat
 	seq, before := uint64(flatInt(state, "seq")), flatInt(state, "part")

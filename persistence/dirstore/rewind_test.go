@@ -15,8 +15,8 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// TestRewindPastDamage spoils one line of a journal: what was remembered before it is known, what was remembered from it on
-// is not, up to the next whole memory, with which a segment begins.
+// TestRewindPastDamage spoils one line of a journal: what was remembered before it is known, what was
+// remembered from it on is not, up to the next whole memory, with which a segment begins.
 func TestRewindPastDamage(t *testing.T) {
 	t.Parallel()
 	d, err := dirstore.Open(filepath.Join(t.TempDir(), ".loops"))

@@ -298,8 +298,9 @@ func TestOnePart(t *testing.T) {
 	}
 }
 
-// A full part that cannot be read was a note: the events without it looked like all there are, a fork began without the memory
-// before it, and a run continued with the memory of an older part, so that it did again what it had done.
+// A full part that cannot be read was a note: the events without it looked like all there are, a fork began
+// without the memory before it, and a run continued with the memory of an older part, so that it did again what
+// it had done.
 func TestUnreadablePart(t *testing.T) {
 	t.Parallel()
 	d := open(t)

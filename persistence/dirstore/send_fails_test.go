@@ -58,7 +58,8 @@ func TestSendWhoseSyncFails(t *testing.T) {
 			if c.unsure {
 				want++
 			}
-			for _, reader := range []*Store{d, {running: d.running, history: d.history, runs: d.runs}} { // one that knows the file, and one that does not
+			// one that knows the file, and one that does not
+			for _, reader := range []*Store{d, {running: d.running, history: d.history, runs: d.runs}} {
 				all, err := reader.Commands(t.Context(), j.id, 0)
 				if err != nil || len(all) != want {
 					t.Errorf("the run takes %d commands, %v; want %d", len(all), err, want)

@@ -11,15 +11,15 @@ import (
 	"loops/internal/disk"
 )
 
-// A stateFile writes state.json beside the journal. It keeps the folder of the journal open: so nothing is ever written to
-// what is at the old path when the project was moved, and no path is walked for each state.
+// A stateFile writes state.json beside the journal. It keeps the folder of the journal open: so nothing is ever
+// written to what is at the old path when the project was moved, and no path is walked for each state.
 type stateFile struct {
 	folder *os.File // nil: it could not be opened
 	path   string   // of state.json, for messages
 }
 
-// openStateFile opens the folder of a journal. journal is what the system says of the open journal: a folder that does not hold
-// it under its name is another one.
+// openStateFile opens the folder of a journal. journal is what the system says of the open journal: a folder
+// that does not hold it under its name is another one.
 func openStateFile(files livePaths, journal *syscall.Stat_t) stateFile {
 	s := stateFile{path: files.state}
 	folder, err := disk.OpenFolder(filepath.Dir(files.events))
@@ -43,8 +43,8 @@ func (s *stateFile) close() {
 	}
 }
 
-// replace makes state.json hold exactly these bytes. They are written to the other file of the two, in the blocks it has,
-// and then the names change places.
+// replace makes state.json hold exactly these bytes. They are written to the other file of the two, in the
+// blocks it has, and then the names change places.
 func (s *stateFile) replace(b []byte) error {
 	if s.folder == nil {
 		return &os.PathError{Op: "open", Path: filepath.Dir(s.path), Err: errors.New("the folder cannot be opened")}

@@ -54,7 +54,8 @@ func (s spoiler) CutEvents(id persistence.ID, n int64) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(filepath.Join(s.root, ".running", string(id)+".state.json")); err != nil { // or it would be newer
+	// or it would be newer
+	if err := os.Remove(filepath.Join(s.root, ".running", string(id)+".state.json")); err != nil {
 		return err
 	}
 	return os.Truncate(s.events(id), st.Size()-n)

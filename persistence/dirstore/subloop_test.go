@@ -102,7 +102,8 @@ func (p *script) until(n int64) (memory string, events int) {
 	return memory, events
 }
 
-// Whatever byte the journal of a run inside sub-loops ends at, it continues at the last step that is whole, at any depth.
+// Whatever byte the journal of a run inside sub-loops ends at, it continues at the last step that is whole, at
+// any depth.
 func TestTornInsideSubLoops(t *testing.T) {
 	t.Parallel()
 	for name, log := range map[string]int{"short logs": 1, "long logs": snapshot.LogFrom / 2} {
@@ -180,7 +181,8 @@ func near(n int64, ends []int64) bool {
 	return false
 }
 
-// A damaged line of the journal ends what is remembered, at any depth, but a state file that is ahead of it is believed.
+// A damaged line of the journal ends what is remembered, at any depth, but a state file that is ahead of it is
+// believed.
 func TestSpoiltInsideSubLoops(t *testing.T) {
 	t.Parallel()
 	for name, log := range map[string]int{"short logs": 1, "long logs": snapshot.LogFrom / 2} {

@@ -77,8 +77,8 @@ func (t *track) all(r *segment.Forward) (os.FileInfo, error) {
 	return t.d.readEvents(p, want, r)
 }
 
-// more reads what was added to the file that was read last. It returns nothing where that is another file now: the run began a new
-// part, or what it was read from was repaired.
+// more reads what was added to the file that was read last. It returns nothing where that is another file now:
+// the run began a new part, or what it was read from was repaired.
 func (t *track) more(r *segment.Forward, last bool) (os.FileInfo, error) {
 	if t.newest == nil {
 		return nil, nil //nolint:nilnil // it is the answer

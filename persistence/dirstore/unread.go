@@ -10,8 +10,9 @@ import (
 	"loops/persistence"
 )
 
-// unread says why the process of a run cannot read the commands that are sent to it; "" = it can. A file that root just made, in a folder
-// of yet another user, becomes that of the process. f is the open file; nil = it is only looked at.
+// unread says why the process of a run cannot read the commands that are sent to it; "" = it can. A file that
+// root just made, in a folder of yet another user, becomes that of the process. f is the open file; nil = it is
+// only looked at.
 func unread(f *os.File, path, lock string) string {
 	runner, ok := disk.Owner(lock) // root's locks are those of the owner of the folder, and root can read all
 	if !ok {

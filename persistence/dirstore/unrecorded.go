@@ -27,8 +27,8 @@ func (d *Store) unrecorded(id persistence.ID) bool {
 	return begunOnly(p.events)
 }
 
-// hasNothing reports whether a file is not there, or is as a loss of power leaves one whose bytes did not come to the disk:
-// empty, or as long as it was and all zero bytes.
+// hasNothing reports whether a file is not there, or is as a loss of power leaves one whose bytes did not come
+// to the disk: empty, or as long as it was and all zero bytes.
 func hasNothing(path string) bool {
 	b, err := disk.Read(path)
 	if err != nil {
@@ -37,7 +37,8 @@ func hasNothing(path string) bool {
 	return len(bytes.Trim(b, "\x00")) == 0
 }
 
-// begunOnly reports whether an event file holds at most a beginning of the first batch, whose memory did not come to it.
+// begunOnly reports whether an event file holds at most a beginning of the first batch, whose memory did not
+// come to it.
 func begunOnly(path string) bool {
 	f, err := disk.Open(path, os.O_RDONLY)
 	if err != nil {
@@ -56,8 +57,9 @@ func begunOnly(path string) bool {
 	}
 }
 
-// discardWork removes the working folder of a run that never recorded anything. All that is in that of a fork was copied, as
-// it records its beginning before it does anything. In another there are only the files of the store.
+// discardWork removes the working folder of a run that never recorded anything. All that is in that of a fork
+// was copied, as it records its beginning before it does anything. In another there are only the files of the
+// store.
 func discardWork(work string, fork bool) {
 	if fork {
 		_ = disk.RemoveTree(work)

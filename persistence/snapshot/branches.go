@@ -9,11 +9,12 @@ import (
 	"loops/fsm/value"
 )
 
-// The branches of a state are the list branches: each has its name and, once it has ended, end, which holds what it left, and
-// before that sub_loop, as a sub-loop has it.
+// The branches of a state are the list branches: each has its name and, once it has ended, end, which holds
+// what it left, and before that sub_loop, as a sub-loop has it.
 //
-// In a patch, branches holds the entries that changed, by name: end is whole, and sub_loop is a patch of it. One that is null is not in
-// the list any more: it was of an item that ended. branches_all is the list of another visit, whole.
+// In a patch, branches holds the entries that changed, by name: end is whole, and sub_loop is a patch of it.
+// One that is null is not in the list any more: it was of an item that ended. branches_all is the list of
+// another visit, whole.
 
 func putBranches(e *Writer, s *fsm.Snapshot) bool {
 	if len(s.Branches) == 0 {

@@ -1,9 +1,10 @@
-// Package snapshot writes the memory of the machine, an [fsm.Snapshot], as text, and reads it again: whole, as one flat JSON
-// object, or as a patch, an object with what changed since the memory before. It sees no disk.
+// Package snapshot writes the memory of the machine, an [fsm.Snapshot], as text, and reads it again: whole, as
+// one flat JSON object, or as a patch, an object with what changed since the memory before. It sees no disk.
 //
-// A store uses an [Encoder] and a [Decoder]: a whole memory and the patches behind it are the memory again. One that lays
-// flat objects between bytes of its own, as the files of package dirstore do, uses a [Writer]. Neither keeps the snapshot it
-// is lent, and each is used by one goroutine at a time; functions may be called by any at once.
+// A store uses an [Encoder] and a [Decoder]: a whole memory and the patches behind it are the memory again. One
+// that lays flat objects between bytes of its own, as the files of package dirstore do, uses a [Writer].
+// Neither keeps the snapshot it is lent, and each is used by one goroutine at a time; functions may be called
+// by any at once.
 //
 // A line of a record ends with a checksum, see [AppendSum]: without one, a flipped bit in a text would be believed.
 package snapshot
@@ -14,8 +15,8 @@ import (
 )
 
 // An Encoder turns the memory of one run into lines of ASCII: whole, or as a patch of what it was. The form is
-// that of the journal of a store in files. Texts of more than 64 KiB are put into Texts once; nil keeps them in the lines. What
-// the methods return is valid until the next call.
+// that of the journal of a store in files. Texts of more than 64 KiB are put into Texts once; nil keeps them in
+// the lines. What the methods return is valid until the next call.
 type Encoder struct {
 	enc  *Writer
 	last fsm.Snapshot

@@ -2,7 +2,8 @@ package snapshot
 
 import "loops/fsm"
 
-// How often each transition was taken. There may be as many as a loop has transitions, so a patch must not look at all of them.
+// How often each transition was taken. There may be as many as a loop has transitions, so a patch must not look
+// at all of them.
 
 func putEdges(e *Writer, s *fsm.Snapshot) bool {
 	if s.Edges.Len() == 0 {

@@ -5,8 +5,8 @@ import (
 	"loops/fsm/value"
 )
 
-// The list that a state works on is written once, and how its items ended beside it: a text of many items each, of which a patch has
-// those that changed.
+// The list that a state works on is written once, and how its items ended beside it: a text of many items each,
+// of which a patch has those that changed.
 
 func putItems(e *Writer, s *fsm.Snapshot) bool {
 	x := s.Items

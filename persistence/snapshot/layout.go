@@ -10,8 +10,8 @@ import (
 	"loops/fsm/value"
 )
 
-// This file is the one place where a Snapshot becomes a flat object and back. The first keys, their order and their meaning
-// are those of little-loops; those after context are ours.
+// This file is the one place where a Snapshot becomes a flat object and back. The first keys, their order and
+// their meaning are those of little-loops; those after context are ours.
 
 // A memory is what is read of the machine's memory.
 type memory struct {
@@ -82,7 +82,8 @@ func fields() []field {
 		number("consecutive_rate_limit_exhaustions", "Storm", false, func(s *fsm.Snapshot) *int { return &s.Storm }),
 		{
 			key: "edge_revisit_counts", name: "Edges", put: putEdges, take: takeEdges, patch: patchEdges, entries: true, dropNull: true,
-			same: func(a, b *fsm.Snapshot) bool { return a.Edges == b.Edges }, // by memory: of others that are equal a patch says nothing,
+			// by memory: of others that are equal a patch says nothing,
+			same: func(a, b *fsm.Snapshot) bool { return a.Edges == b.Edges },
 		},
 		number("iteration_count", "Passes", false, func(s *fsm.Snapshot) *int { return &s.Passes }),
 		{
@@ -285,9 +286,9 @@ func Keys() []string {
 // required are the keys without which a flat object is no memory.
 var required = []string{"loop_name", "current_state", "iteration", "started_at"}
 
-// Take reads a memory from a flat object. Other keys than those of a memory are passed over, and null is as good as absent;
-// a missing key that a memory must have, one of these, and a value of a wrong type, are errors that name the key. The error
-// is about the first one, and what can be read is returned with it.
+// Take reads a memory from a flat object. Other keys than those of a memory are passed over, and null is as
+// good as absent; a missing key that a memory must have, one of these, and a value of a wrong type, are errors
+// that name the key. The error is about the first one, and what can be read is returned with it.
 func Take(m *value.Map, must ...string) (*fsm.Snapshot, error) {
 	r := &memory{}
 	return &r.Snapshot, r.takeAll(m, must...)

@@ -7,12 +7,12 @@ import (
 	"loops/fsm/value"
 )
 
-// Format is the newest format of a memory that this program reads. A memory that earlier programs cannot be trusted with names its
-// format under the key "format"; one that does not name it has format 1.
+// Format is the newest format of a memory that this program reads. A memory that earlier programs cannot be
+// trusted with names its format under the key "format"; one that does not name it has format 1.
 const Format = 2
 
-// formatOf returns the format of a memory: 2 while it waits for a question that several people must answer, which earlier programs would
-// take for answered after the first one, and else 1.
+// formatOf returns the format of a memory: 2 while it waits for a question that several people must answer,
+// which earlier programs would take for answered after the first one, and else 1.
 func formatOf(s *fsm.Snapshot) int {
 	if s.Awaiting.Quorum() > 1 {
 		return 2
@@ -33,14 +33,16 @@ func formatField() field {
 	}
 }
 
-// A NewerError means that a memory was written by a later version of the program, in a format that this one does not read.
+// A NewerError means that a memory was written by a later version of the program, in a format that this one
+// does not read.
 type NewerError struct{ Format int }
 
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("a newer version of loops wrote it, in format %d, and this version reads format %d: use the newer version", e.Format, Format)
 }
 
-// newer reports, as an error, that a memory was written by a later version of the program, which knows things that would be lost.
+// newer reports, as an error, that a memory was written by a later version of the program, which knows things
+// that would be lost.
 func newer(m *value.Map) error {
 	v, _ := m.Get("format")
 	if v == nil {

@@ -15,8 +15,8 @@ func AppendSum(b []byte, start int) []byte { return appendSum(b, start, sumKey) 
 // AppendFirstSum is AppendSum of the first line of a file, and of the first that a process writes.
 func AppendFirstSum(b []byte, start int) []byte { return appendSum(b, start, firstKey) }
 
-// CutSum returns an object without the checksum that AppendSum gave it, or why it cannot be believed. What it returns is
-// in the memory of b, which is changed.
+// CutSum returns an object without the checksum that AppendSum gave it, or why it cannot be believed. What it
+// returns is in the memory of b, which is changed.
 func CutSum(b []byte) ([]byte, error) {
 	text, is := Cut(b)
 	if is != Sound {
@@ -25,9 +25,9 @@ func CutSum(b []byte) ([]byte, error) {
 	return text, nil
 }
 
-// The checksum is CRC-32C of the bytes before it, as the last key of the object. The first line of a part, and the first
-// that a process writes, has it under a key of its own: lines without one may stand before it, as those of the reference
-// tool and old ones of ours have none; before any other they are damaged.
+// The checksum is CRC-32C of the bytes before it, as the last key of the object. The first line of a part, and
+// the first that a process writes, has it under a key of its own: lines without one may stand before it, as
+// those of little-loops and old ones of ours have none; before any other they are damaged.
 const (
 	sumKey   = `, "crc": "`
 	firstKey = `, "crc_first": "`

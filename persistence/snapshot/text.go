@@ -15,8 +15,8 @@ import (
 // LargeFrom is the length in bytes over which a text in the memory is kept apart, in [Texts].
 const LargeFrom = 64 << 10
 
-// Texts keeps the large texts in the memory of one run by the names of their content, which are their SHA-256 in hexadecimal
-// digits. An encoder puts each there before the text that names it.
+// Texts keeps the large texts in the memory of one run by the names of their content, which are their SHA-256
+// in hexadecimal digits. An encoder puts each there before the text that names it.
 type Texts interface {
 	Put(name, text string) error
 	// Get returns the text. It need not check it.
@@ -47,8 +47,8 @@ func (e *Writer) blob(s string) bool {
 	return true
 }
 
-// lineEnds is how many bytes a stored text may have behind one that is named as its beginning: a captured output, without the
-// line ends that the output of the previous result still has.
+// lineEnds is how many bytes a stored text may have behind one that is named as its beginning: a captured
+// output, without the line ends that the output of the previous result still has.
 const lineEnds = 64
 
 // store returns the name of a text that is s, or begins with it.
@@ -84,7 +84,8 @@ func captures(f field) field {
 	return f
 }
 
-// outputFirst stores the output of the last action, if it is a large text: what its state captured is the beginning of it.
+// outputFirst stores the output of the last action, if it is a large text: what its state captured is the
+// beginning of it.
 func (e *Writer) outputFirst(s *fsm.Snapshot) {
 	if e.large == nil {
 		return
@@ -105,8 +106,8 @@ func (e *Writer) outputFirst(s *fsm.Snapshot) {
 	}
 }
 
-// Fill puts the large texts back in the places of a flat object, or of a part of it, that name them, and returns what v is
-// then. It changes v. A text that is missing or damaged is a [*TextError].
+// Fill puts the large texts back in the places of a flat object, or of a part of it, that name them, and
+// returns what v is then. It changes v. A text that is missing or damaged is a [*TextError].
 func Fill(v any, in Texts) (any, error) {
 	switch x := v.(type) {
 	case *value.Map:

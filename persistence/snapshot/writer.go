@@ -10,8 +10,9 @@ import (
 	"loops/fsm/value"
 )
 
-// A Writer appends flat objects and patches to Buf. It is for a store that lays them between bytes of its own, as the lines
-// of a journal are; others use an [Encoder]. It is used by one goroutine, and keeps its buffers and what large records became.
+// A Writer appends flat objects and patches to Buf. It is for a store that lays them between bytes of its own,
+// as the lines of a journal are; others use an [Encoder]. It is used by one goroutine, and keeps its buffers
+// and what large records became.
 type Writer struct {
 	Buf   []byte // what was written; it may be cut and appended to
 	Err   error  // about the first large text that could not be put apart

@@ -9,8 +9,8 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// TestMomentsOfSubmittedRun: the first events of a submitted run were "damaged: the checksum does not hold" for `history --at`, because its worker records its
-// first memory whole, without a patch.
+// TestMomentsOfSubmittedRun: the first events of a submitted run were "damaged: the checksum does not hold" for
+// `history --at`, because its worker records its first memory whole, without a patch.
 func TestMomentsOfSubmittedRun(t *testing.T) {
 	t.Parallel()
 	s := opened(t, postgres(t))
@@ -42,7 +42,8 @@ func TestMomentsOfSubmittedRun(t *testing.T) {
 	}
 }
 
-// TestMemoryReadBesideWriter: who reads the row of a run, and then its memory, was told of damage if the first memory was recorded between the two.
+// TestMemoryReadBesideWriter: who reads the row of a run, and then its memory, was told of damage if the first
+// memory was recorded between the two.
 func TestMemoryReadBesideWriter(t *testing.T) {
 	t.Parallel()
 	beside := func(t *testing.T, s *sqlstore.Store, begin func() persistence.Journal) {

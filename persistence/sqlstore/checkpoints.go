@@ -112,7 +112,8 @@ func (c *Checkpoints) Load(ctx context.Context, run string) (*checkpoint.Checkpo
 
 func noCheckpoint(run string) error { return fmt.Errorf("run %s: %w", run, checkpoint.ErrNotFound) }
 
-// newestGood decodes the newest checkpoint of a run; if it is damaged, the one before comes with the error, if that is good.
+// newestGood decodes the newest checkpoint of a run; if it is damaged, the one before comes with the error, if
+// that is good.
 func newestGood[T any](ctx context.Context, c *Checkpoints, run string, decode func(body []byte, run string) (T, error)) (none T, err error) {
 	if err := checkpoint.CheckRun(run); err != nil {
 		return none, err

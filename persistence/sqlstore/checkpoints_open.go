@@ -18,9 +18,9 @@ import (
 // checkpointMigrations are those of the tables of Checkpoints, which may be beside those of runs: oldest first, only
 // forward, and one that was released is never changed.
 //
-// Of a run, the row of checkpoints with the highest n is the newest one and the other is the one before; a third, marked
-// as damaged, is kept for a person. A log that is cleared and begun again has a new n, so that no reader
-// takes the one for the other.
+// Of a run, the row of checkpoints with the highest n is the newest one and the other is the one before; a
+// third, marked as damaged, is kept for a person. A log that is cleared and begun again has a new n, so that no
+// reader takes the one for the other.
 var checkpointMigrations = []string{
 	`CREATE TABLE checkpoints (
 		n INTEGER PRIMARY KEY,

@@ -53,8 +53,8 @@ func (s spoilable) Damage(run string, log bool, f func([]byte) []byte) error {
 	return err
 }
 
-// damageLog spoils the lines of a log, one after the other, and stores what is left as the rows of the events they were.
-// A line without its end is a transaction that never ended.
+// damageLog spoils the lines of a log, one after the other, and stores what is left as the rows of the events
+// they were. A line without its end is a transaction that never ended.
 func (s spoilable) damageLog(ctx context.Context, run string, f func([]byte) []byte) error {
 	var log, count int64
 	err := sqlstore.AskCheckpoints(ctx, s.Checkpoints, &log, `SELECT n FROM checkpoint_logs WHERE run = ?`, run)

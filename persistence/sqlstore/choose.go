@@ -22,7 +22,8 @@ const (
 	mergeRefused  = `"merge": "` + fsm.MergeRefused + `"`
 )
 
-// narrowed is the part of a filter that the database decides: it keeps all rows that the filter selects, and perhaps others.
+// narrowed is the part of a filter that the database decides: it keeps all rows that the filter selects, and
+// perhaps others.
 func narrowed(f persistence.Filter) (where string, args []any) {
 	among := func(column string, words []string) {
 		where += ` AND ` + column + ` IN (?` + strings.Repeat(`, ?`, len(words)-1) + `)`

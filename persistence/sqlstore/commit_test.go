@@ -14,7 +14,8 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// TestSendWhoseCommitIsLost is issue 35 §1.13: the connection breaks before COMMIT came to the server, or before its answer came back.
+// TestSendWhoseCommitIsLost is issue 35 §1.13: the connection breaks before COMMIT came to the server, or
+// before its answer came back.
 func TestSendWhoseCommitIsLost(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, theServer(t))

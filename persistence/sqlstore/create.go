@@ -94,8 +94,8 @@ type unlocked struct{}
 func (unlocked) Assign(persistence.ID, []string) error { return nil }
 func (unlocked) Unlock() error                         { return nil }
 
-// begin makes the row of a new run and gives it to the caller. Its working folder is made after that: if the process dies
-// between the two, the row shows that it may be there.
+// begin makes the row of a new run and gives it to the caller. Its working folder is made after that: if the
+// process dies between the two, the row shows that it may be there.
 func (s *Store) begin(ctx context.Context, spec persistence.Spec, scope []string, place string) (r *row, err error) {
 	err = s.change(ctx, func(tx *sql.Tx) error {
 		if err := s.d.serialise(ctx, tx); err != nil {
@@ -178,8 +178,8 @@ func (s *Store) newestAfter(ctx context.Context, tx *sql.Tx, at time.Time) (stri
 	return ids[0], nil
 }
 
-// reserveNamed makes sure that no run of the loop has the id that is given, and no working folder. The row and the empty folder of a
-// process that died before it recorded anything go. Called serialised.
+// reserveNamed makes sure that no run of the loop has the id that is given, and no working folder. The row and
+// the empty folder of a process that died before it recorded anything go. Called serialised.
 func (s *Store) reserveNamed(ctx context.Context, tx *sql.Tx, r *row) error {
 	at, err := persistence.Spec{ID: r.ID, Loop: r.Loop}.Second()
 	if err != nil {

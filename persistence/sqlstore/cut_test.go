@@ -11,7 +11,8 @@ import (
 // or an error, never a part as if it were all.
 func TestConnectionsEndWhileReading(t *testing.T) {
 	t.Parallel()
-	at := with(with(dialects[1].location(t), "durability=none"), "application_name=cut") // other tests use the server too
+	// other tests use the server too
+	at := with(with(dialects[1].location(t), "durability=none"), "application_name=cut")
 	s := opened(t, at)
 	j := create(t, s, elsewhere)
 	for n := range 1500 { // more than are read at once

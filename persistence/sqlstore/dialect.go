@@ -122,8 +122,8 @@ const (
 	saveText   = `INSERT INTO texts (run, name, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`
 )
 
-// Passing reports whether an error that the store returned may be gone the next time: the database was busy or could not be
-// reached. What was tried may have been done.
+// Passing reports whether an error that the store returned may be gone the next time: the database was busy or
+// could not be reached. What was tried may have been done.
 func (s *Store) Passing(err error) bool {
 	return errors.Is(err, persistence.ErrBusy) || s.d.unreachable(err)
 }

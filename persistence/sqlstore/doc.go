@@ -14,8 +14,8 @@
 //	snapshot, Checkpoint   durable, and all before it                 the same
 //	snapshot, a result     durable, and all before it                 the same
 //
-// A command for a run is durable when Send returns, whatever the durability. An owner looks for new ones with one query by
-// the key of their table.
+// A command for a run is durable when Send returns, whatever the durability. An owner looks for new ones with
+// one query by the key of their table.
 //
 // With durability=none nothing is durable; a checkpoint and a result are committed, decisions wait as if they were
 // grouped. It is for tests.
@@ -34,8 +34,8 @@
 //
 // # When the connection is lost
 //
-// A save whose answer did not come is looked for by its run and its last event. If it is there it was done, otherwise it
-// is done again, for at most the length of a lease.
+// A save whose answer did not come is looked for by its run and its last event. If it is there it was done,
+// otherwise it is done again, for at most the length of a lease.
 //
 // # Checkpoints
 //

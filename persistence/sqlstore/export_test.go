@@ -37,7 +37,8 @@ func Loose(j persistence.Journal) bool {
 	return k.loose || !k.decided.IsZero()
 }
 
-// Postpone keeps a journal from making its next decisions durable because of the time, until it does so for another reason.
+// Postpone keeps a journal from making its next decisions durable because of the time, until it does so for
+// another reason.
 func Postpone(j persistence.Journal) {
 	k := j.(*journal)
 	k.mu.Lock()

@@ -160,7 +160,8 @@ func TestFencedByInterrupt(t *testing.T) {
 	})
 }
 
-// TestLeaseIsRenewed: a live owner keeps its run although the clock jumps: it renews its lease while others look a second time.
+// TestLeaseIsRenewed: a live owner keeps its run although the clock jumps: it renews its lease while others
+// look a second time.
 func TestLeaseIsRenewed(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
@@ -233,7 +234,8 @@ func TestDeadReservation(t *testing.T) {
 	})
 }
 
-// TestSameScopeElsewhere: a path is another one on another machine, unless it is in a folder that both have; see TestTwoMachinesInOneMount.
+// TestSameScopeElsewhere: a path is another one on another machine, unless it is in a folder that both have;
+// see TestTwoMachinesInOneMount.
 func TestSameScopeElsewhere(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {

@@ -12,8 +12,8 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// FuzzDatabase: a database of SQLite that is torn, or in which bits flipped, is read to the end, and what is believed of it
-// is what was recorded.
+// FuzzDatabase: a database of SQLite that is torn, or in which bits flipped, is read to the end, and what is
+// believed of it is what was recorded.
 func FuzzDatabase(f *testing.F) {
 	const last = 12
 	path := filepath.Join(f.TempDir(), "runs.db")

@@ -40,9 +40,9 @@ func (j *journal) begin(given time.Time) {
 	})
 }
 
-// renew keeps a lease until ctx is done, or until it is lost. Where the database is elsewhere, a lease that could not be
-// renewed in time counts as lost: another machine may take the run over. On this machine a run is taken over only after a
-// wait for us (see SecondLook), so there only the run's new epoch counts.
+// renew keeps a lease until ctx is done, or until it is lost. Where the database is elsewhere, a lease that
+// could not be renewed in time counts as lost: another machine may take the run over. On this machine a run is
+// taken over only after a wait for us (see SecondLook), so there only the run's new epoch counts.
 func (s *Store) renew(ctx context.Context, run, epoch int64, since *atomic.Pointer[time.Time]) (lost bool) {
 	tick := time.NewTicker(min(s.lease/12, time.Second))
 	defer tick.Stop()

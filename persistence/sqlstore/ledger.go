@@ -17,7 +17,8 @@ type Ledger struct {
 	project string
 }
 
-// Ledger returns the ledger of the projects with this name: those with one name share it, on whatever machine they are. It is closed with the store.
+// Ledger returns the ledger of the projects with this name: those with one name share it, on whatever machine
+// they are. It is closed with the store.
 func (s *Store) Ledger(project string) *Ledger { return &Ledger{s, project} }
 
 // Add implements [persistence.Ledger].

@@ -9,8 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// TestDecisionsDoNotEmptyTheLog: a run of 200,000 decisions took 95 s in SQLite, because the log was copied to the file,
-// with two syncs, every 40 decisions.
+// TestDecisionsDoNotEmptyTheLog: a run of 200,000 decisions took 95 s in SQLite, because the log was copied to
+// the file, with two syncs, every 40 decisions.
 func TestDecisionsDoNotEmptyTheLog(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "runs.db")

@@ -190,8 +190,8 @@ func TestWaiting(t *testing.T) {
 	})
 }
 
-// TestDecisionsSoonDurable: a decision is made durable a little later, whether another record follows or not. It stayed at
-// risk until the next checkpoint, which may be hours away. With none it stays so.
+// TestDecisionsSoonDurable: a decision is made durable a little later, whether another record follows or not.
+// It stayed at risk until the next checkpoint, which may be hours away. With none it stays so.
 func TestDecisionsSoonDurable(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
@@ -210,8 +210,8 @@ func TestDecisionsSoonDurable(t *testing.T) {
 	})
 }
 
-// TestResultsOutliveTheProcess: at every level an action's result, and a checkpoint, are with the database when they are
-// recorded, and not only in this process.
+// TestResultsOutliveTheProcess: at every level an action's result, and a checkpoint, are with the database when
+// they are recorded, and not only in this process.
 func TestResultsOutliveTheProcess(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {

@@ -17,8 +17,8 @@ import (
 
 const dieAtStatement = "LOOPS_TEST_MIGRATE"
 
-// TestMigrationKilledAtEachStatement: a process that is killed while it brings a database up to date leaves the version before, and the
-// next one brings it up to date.
+// TestMigrationKilledAtEachStatement: a process that is killed while it brings a database up to date leaves the
+// version before, and the next one brings it up to date.
 func TestMigrationKilledAtEachStatement(t *testing.T) {
 	// Not parallel: the test changes the migrations of the package.
 	if at := os.Getenv(dieAtStatement); at != "" {

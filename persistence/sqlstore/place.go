@@ -67,8 +67,8 @@ func (s *Store) root() string {
 	return persistence.ResolveScope([]string{filepath.Dir(filepath.Dir(s.Folder))})[0]
 }
 
-// shared returns what a scope means to another machine that has the folder of this project, perhaps at another path: its paths inside of the
-// folder, which is / there. What lies outside of it is on this machine alone.
+// shared returns what a scope means to another machine that has the folder of this project, perhaps at another
+// path: its paths inside of the folder, which is / there. What lies outside of it is on this machine alone.
 func (s *Store) shared(scope []string) (inside []string) {
 	root := s.root()
 	for _, p := range scope {

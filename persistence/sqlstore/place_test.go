@@ -9,8 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// TestForkOfAnotherProjectThatNeverBegan: a fork whose process died before anything was recorded is forgotten by whatever
-// project comes first. What was copied for it is removed by its own project, and nowhere else.
+// TestForkOfAnotherProjectThatNeverBegan: a fork whose process died before anything was recorded is forgotten
+// by whatever project comes first. What was copied for it is removed by its own project, and nowhere else.
 func TestForkOfAnotherProjectThatNeverBegan(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {

@@ -9,7 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// TestRunsSayWhatWorkersDo: a listed run that no process owns has its placement, and whether a worker that may take it was heard of.
+// TestRunsSayWhatWorkersDo: a listed run that no process owns has its placement, and whether a worker that may
+// take it was heard of.
 func TestRunsSayWhatWorkersDo(t *testing.T) {
 	t.Parallel()
 	s := opened(t, postgres(t))

@@ -15,7 +15,8 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// Submit implements [persistence.Placer]. The row of the run has what it remembers as event 0, which its first event replaces.
+// Submit implements [persistence.Placer]. The row of the run has what it remembers as event 0, which its first
+// event replaces.
 func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.Snapshot, j persistence.Job) (persistence.Run, error) {
 	if !s.d.remote() {
 		return persistence.Run{}, persistence.ErrNoWorkers
@@ -106,8 +107,8 @@ func (s *Store) Submit(ctx context.Context, spec persistence.Spec, memory *fsm.S
 	return r.Run, nil
 }
 
-// Begin implements [persistence.Placer]. The run says that it is queued until its new owner has recorded something: if that dies before, another
-// one begins it.
+// Begin implements [persistence.Placer]. The run says that it is queued until its new owner has recorded
+// something: if that dies before, another one begins it.
 func (s *Store) Begin(ctx context.Context, id persistence.ID, spec persistence.Spec) (persistence.Journal, error) {
 	if spec.StartedAt.IsZero() {
 		spec.StartedAt = time.Now()
@@ -185,8 +186,9 @@ func (s *Store) beginQueued(ctx context.Context, id persistence.ID, spec persist
 	return j, nil
 }
 
-// hear records what commands a submitted run has as it is taken: what comes later is not known to have been read, and so ends a wait in which the
-// run is parked. When it was to continue holds no longer: if it is parked again, and no worker notes until when, it is due.
+// hear records what commands a submitted run has as it is taken: what comes later is not known to have been
+// read, and so ends a wait in which the run is parked. When it was to continue holds no longer: if it is parked
+// again, and no worker notes until when, it is due.
 func (s *Store) hear(ctx context.Context, tx *sql.Tx, run int64) error {
 	_, err := tx.ExecContext(ctx, s.q(`UPDATE placements SET at = 0, heard = (SELECT coalesce(max(c.n), 0) FROM commands c WHERE c.run = placements.run) WHERE run = ?`), run)
 	return err
@@ -269,8 +271,8 @@ func (s *Store) Placed(ctx context.Context, id persistence.ID, most int) ([]pers
 		return nil, s.explained(err)
 	}
 	where, args = where+ours, append(args, own...)
-	// A run that has an owner, dead or alive, is not one of those that wait for their turn. One whose time has not come, and of which nothing was
-	// asked meanwhile, comes behind those that are due.
+	// A run that has an owner, dead or alive, is not one of those that wait for their turn. One whose time has
+	// not come, and of which nothing was asked meanwhile, comes behind those that are due.
 	rs, err := s.read.QueryContext(ctx, s.q(`SELECT `+columns+`, p.queue, p.key, p.priority, p.at, p.labels, p.files, p.hash, p.request, p.submitted_at, p.open, p.tries, p.note,
 		r.status = 'awaiting_continuation' AND p.at > {now} AND NOT EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n AND c.n > p.heard)
 		FROM (SELECT q.*, row_number() OVER (PARTITION BY queue, key, EXISTS (SELECT 1 FROM leases o WHERE o.run = q.run)

@@ -220,7 +220,8 @@ func TestParkedHears(t *testing.T) {
 	}
 }
 
-// TestAnsweredBehindManyThatWait: however many runs of a key are parked, one that was answered and one that is queued are among the first.
+// TestAnsweredBehindManyThatWait: however many runs of a key are parked, one that was answered and one that is
+// queued are among the first.
 func TestAnsweredBehindManyThatWait(t *testing.T) {
 	t.Parallel()
 	s := opened(t, postgres(t))
@@ -252,7 +253,8 @@ func TestAnsweredBehindManyThatWait(t *testing.T) {
 	}
 }
 
-// TestQueuedRunStaysAmongTheLive: what is queued has not ended, and one that an earlier version archived is live as soon as it begins.
+// TestQueuedRunStaysAmongTheLive: what is queued has not ended, and one that an earlier version archived is
+// live as soon as it begins.
 func TestQueuedRunStaysAmongTheLive(t *testing.T) {
 	t.Parallel()
 	s := opened(t, postgres(t))

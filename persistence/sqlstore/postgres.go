@@ -137,7 +137,8 @@ const postgresSave = `WITH level AS MATERIALIZED (
 func (d *postgresDB) save(ctx context.Context, b *batch) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d.try)
 	defer cancel()
-	for _, t := range behind(b.texts, b.from) { // they are named by their content, so that it does no harm if only they are there
+	// they are named by their content, so that it does no harm if only they are there
+	for _, t := range behind(b.texts, b.from) {
 		if _, err := d.db.ExecContext(ctx, translate(d, saveText), b.run, t.name, []byte(t.body)); err != nil {
 			return false, err
 		}

@@ -378,8 +378,8 @@ func TestStartsInOneSecond(t *testing.T) {
 	})
 }
 
-// TestSyncs counts what makes commits durable: one sync for a checkpoint, one for all decisions of 40 ms, and three each time
-// the log is full.
+// TestSyncs counts what makes commits durable: one sync for a checkpoint, one for all decisions of 40 ms, and
+// three each time the log is full.
 func TestSyncs(t *testing.T) {
 	t.Parallel()
 	strace := testenv.Command(t, "strace")

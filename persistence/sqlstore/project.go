@@ -40,8 +40,8 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	return append(append([]string{""}, s.Projects...), s.moved.names...), nil
 }
 
-// namesBefore returns the paths that the folder of this project had, by the word in it, or has on another machine. Where a folder
-// with that word is at the path, this one is a copy of it, unless the path leads here.
+// namesBefore returns the paths that the folder of this project had, by the word in it, or has on another
+// machine. Where a folder with that word is at the path, this one is a copy of it, unless the path leads here.
 func (s *Store) namesBefore(ctx context.Context) (names []string, err error) {
 	word, err := disk.Read(s.placeFile())
 	if err != nil || !isPlace(word) {
@@ -122,7 +122,8 @@ func (s *Store) project() string {
 	return s.Projects[0]
 }
 
-// carriedBy returns the project of a run from when this process carries it: a worker that carries a run of another project leaves it that.
+// carriedBy returns the project of a run from when this process carries it: a worker that carries a run of
+// another project leaves it that.
 func (s *Store) carriedBy(r *row) string {
 	if adopts, ok := s.admitted()[r.ID]; len(s.Projects) == 0 || ok && !adopts {
 		return r.project
@@ -130,7 +131,8 @@ func (s *Store) carriedBy(r *row) string {
 	return s.project()
 }
 
-// recordProject notes that the project of a run records from this folder, so that its runs are found after the folder was moved.
+// recordProject notes that the project of a run records from this folder, so that its runs are found after the
+// folder was moved.
 func (s *Store) recordProject(ctx context.Context, tx *sql.Tx, r *row, place string) error {
 	if r.project == "" || !slices.Contains(s.Projects, r.project) {
 		return nil

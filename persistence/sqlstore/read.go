@@ -14,8 +14,8 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// newestOfEach is the newest run of each loop. It goes from one loop to the next by the index runs_of_loop: to number the runs of each loop takes 0.2 s with a
-// hundred thousand.
+// newestOfEach is the newest run of each loop. It goes from one loop to the next by the index runs_of_loop: to
+// number the runs of each loop takes 0.2 s with a hundred thousand.
 func newestOfEach(ours string) string {
 	return `WITH RECURSIVE loops (loop) AS (
 		SELECT min(loop) FROM runs WHERE status <> ''` + ours + `
@@ -109,8 +109,8 @@ type reading struct {
 	r *row
 }
 
-// Memory implements [persistence.Reading]: what the row names may be gone by now, because the run continued or was removed; then
-// the row is read again.
+// Memory implements [persistence.Reading]: what the row names may be gone by now, because the run continued or
+// was removed; then the row is read again.
 func (r *reading) Memory(ctx context.Context) (*fsm.Snapshot, error) {
 	m, err := r.s.remembered(ctx, r.r)
 	if err != nil {

@@ -38,8 +38,9 @@ type memoryLine struct {
 	text  string
 }
 
-// memoryLines are the whole memory at an event and the patches behind it. A line without a patch is a whole one, too: the first that the worker of a
-// submitted run records has none, and r.whole names it only since then.
+// memoryLines are the whole memory at an event and the patches behind it. A line without a patch is a whole
+// one, too: the first that the worker of a submitted run records has none, and r.whole names it only since
+// then.
 const memoryLines = `SELECT seq, seq = ? OR patch IS NULL, CASE WHEN seq = ? OR patch IS NULL THEN whole ELSE patch END FROM memory
 	WHERE run = ? AND seq >= ? ORDER BY seq`
 

@@ -13,9 +13,9 @@ import (
 	"loops/persistence"
 )
 
-// Remove implements [persistence.Store]. With the records of the run it records which projects have files of it. Each removes
-// its own: this one now, another with its next FinishRemovals. The database uses the room again for other runs; a file of
-// SQLite does not get shorter by it.
+// Remove implements [persistence.Store]. With the records of the run it records which projects have files of
+// it. Each removes its own: this one now, another with its next FinishRemovals. The database uses the room
+// again for other runs; a file of SQLite does not get shorter by it.
 func (s *Store) Remove(ctx context.Context, id persistence.ID) error {
 	s.finishing.Do(func() { _, _ = s.FinishRemovals(ctx) })
 	removed, ours := false, false
@@ -92,8 +92,8 @@ func (s *Store) dropDefinition(ctx context.Context, tx *sql.Tx, hash string) err
 // hiddenPrefix begins the names of folders beside the working folders that hold what is being removed.
 const hiddenPrefix = ".removed-"
 
-// hideFiles removes the logs of a run, and moves its working folder to a hidden one, "" if there is nothing in it. Then this
-// project has done what a removal asks of it. Called within here.
+// hideFiles removes the logs of a run, and moves its working folder to a hidden one, "" if there is nothing in
+// it. Then this project has done what a removal asks of it. Called within here.
 func (s *Store) hideFiles(ctx context.Context, id persistence.ID, place string) (hidden string, err error) {
 	for _, path := range persistence.LogFiles(s.logs(), id) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -104,7 +104,8 @@ func (s *Store) hideFiles(ctx context.Context, id persistence.ID, place string) 
 		if hidden, err = disk.MkdirTemp(s.Folder, hiddenPrefix+"*"); err != nil {
 			return "", err
 		}
-		if err := os.Rename(s.work(id), filepath.Join(hidden, "work")); err != nil { // its disk, or its mode, forbids it
+		// its disk, or its mode, forbids it
+		if err := os.Rename(s.work(id), filepath.Join(hidden, "work")); err != nil {
 			if err := disk.RemoveTree(s.work(id)); err != nil {
 				return hidden, err
 			}
@@ -123,8 +124,8 @@ func removeHidden(path string) error {
 	return disk.RemoveTree(path)
 }
 
-// FinishRemovals implements [persistence.Store]. It also forgets runs that recorded nothing before their process died, and
-// what an import left that did not come to its end.
+// FinishRemovals implements [persistence.Store]. It also forgets runs that recorded nothing before their
+// process died, and what an import left that did not come to its end.
 func (s *Store) FinishRemovals(ctx context.Context) (gone []persistence.ID, err error) {
 	if err := s.forgetDead(ctx); err != nil {
 		return nil, err
@@ -151,8 +152,8 @@ func (s *Store) FinishRemovals(ctx context.Context) (gone []persistence.ID, err 
 	return gone, errors.Join(append(errs, err)...)
 }
 
-// finishRemoval removes the files that a removed run with this ID left in this project, if there are any: another run is
-// about to have it.
+// finishRemoval removes the files that a removed run with this ID left in this project, if there are any:
+// another run is about to have it.
 func (s *Store) finishRemoval(ctx context.Context, id persistence.ID) error {
 	if _, err := os.Lstat(s.placeFile()); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -200,8 +201,9 @@ func (s *Store) forgetDead(ctx context.Context) error {
 	})
 }
 
-// forgetRow forgets a run that recorded nothing before its process died. The files of a fork, which were copied, are removed
-// by the project that has them: this one now, another with its next FinishRemovals. Called serialised.
+// forgetRow forgets a run that recorded nothing before its process died. The files of a fork, which were
+// copied, are removed by the project that has them: this one now, another with its next FinishRemovals. Called
+// serialised.
 func (s *Store) forgetRow(ctx context.Context, tx *sql.Tx, r *row) error {
 	places, err := s.placesOf(ctx, tx, r.n)
 	if err != nil {
@@ -222,7 +224,8 @@ func (s *Store) forgetRow(ctx context.Context, tx *sql.Tx, r *row) error {
 	switch {
 	case !s.local(r.Owner) || !slices.Contains(places, string(word)): // its owner may be alive, or it is another project's
 	case r.Origin != nil:
-		_ = os.RemoveAll(s.work(r.ID)) // all that is in it was copied: a fork records its beginning before it does anything
+		// all that is in it was copied: a fork records its beginning before it does anything
+		_ = os.RemoveAll(s.work(r.ID))
 	default:
 		_ = os.Remove(s.work(r.ID)) // only if it is empty
 	}

@@ -26,8 +26,9 @@ const (
 // An Allowance lets a user of the database submit runs to a queue, "*" = to any.
 type Allowance struct{ Queue, User string }
 
-// rolesSQL makes the roles, or brings them up to date. A function and views have the rights of their owner, who is the owner of the tables;
-// the function finds nothing but the schema of the tables under any name that it uses.
+// rolesSQL makes the roles, or brings them up to date. A function and views have the rights of their owner, who
+// is the owner of the tables; the function finds nothing but the schema of the tables under any name that it
+// uses.
 const rolesSQL = `DO $$ DECLARE r text; BEGIN
 	FOREACH r IN ARRAY ARRAY['loops_worker', 'loops_submit', 'loops_read'] LOOP
 		IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = r) THEN EXECUTE pg_catalog.format('CREATE ROLE %I NOLOGIN', r); END IF;
@@ -102,8 +103,8 @@ REVOKE INSERT, UPDATE, DELETE ON {schema}.schema_migrations FROM loops_worker;
 --
 REVOKE ALL ON {schema}.submitters FROM loops_worker`
 
-// Roles returns the statements that make the roles in the database at a location, or bring them up to date, and allow and deny users to submit. A
-// *URLError means that it is not one of PostgreSQL.
+// Roles returns the statements that make the roles in the database at a location, or bring them up to date, and
+// allow and deny users to submit. A *URLError means that it is not one of PostgreSQL.
 func Roles(location string, allow, deny []Allowance) ([]string, error) {
 	u, err := url.Parse(location)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
@@ -127,7 +128,8 @@ func Roles(location string, allow, deny []Allowance) ([]string, error) {
 	return all, nil
 }
 
-// SetRoles gives the statements of Roles, all or none. The user of the database has to own the tables, and may make roles.
+// SetRoles gives the statements of Roles, all or none. The user of the database has to own the tables, and may
+// make roles.
 func (s *Store) SetRoles(ctx context.Context, statements []string) error {
 	return s.changeDurably(ctx, func(tx *sql.Tx) error {
 		for _, text := range statements {
@@ -145,7 +147,8 @@ func (s *Store) ownsNothing(ctx context.Context) (only bool, err error) {
 	return only, err
 }
 
-// submitIDs is how many ids are offered for a run that is submitted by the function: one for each second from its start.
+// submitIDs is how many ids are offered for a run that is submitted by the function: one for each second from
+// its start.
 const submitIDs = 120
 
 // submitByFunction is Submit of a user who may only submit.

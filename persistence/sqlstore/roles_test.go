@@ -117,7 +117,8 @@ func TestRoles(t *testing.T) {
 		{"eve", fmt.Sprintf(submit, "../../x-20261121T103405", "{}"), false},
 		{"eve", fmt.Sprintf(submit, "fix", "{}"), false},
 		{"eve", fmt.Sprintf(submit, "fix-20261121T103406", "{}"), false},
-		{"eve", fmt.Sprintf(submit, "fix-20261121T103405", `{"marker": "x"}`), false}, // by which a worker would find processes to end
+		// by which a worker would find processes to end
+		{"eve", fmt.Sprintf(submit, "fix-20261121T103405", `{"marker": "x"}`), false},
 		{"eve", `SET ROLE wim`, false},
 		{"eve", fmt.Sprintf(submit, "fix-20261121T103405", `{"state": "s1"}`), true},
 		{"wim", `INSERT INTO submitters VALUES ('default', 'wim')`, false},

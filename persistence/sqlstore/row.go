@@ -96,7 +96,8 @@ func (s *Store) stand(r *row) {
 	}
 }
 
-// find reads the row of a run of which something is recorded. The run of another project is a [persistence.ElsewhereError].
+// find reads the row of a run of which something is recorded. The run of another project is a
+// [persistence.ElsewhereError].
 func (s *Store) find(ctx context.Context, q queryer, id persistence.ID, behind string) (*row, error) {
 	if !legible(string(id)) {
 		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)

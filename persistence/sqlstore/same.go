@@ -9,8 +9,8 @@ import (
 	"loops/persistence"
 )
 
-// A sameFile is the file of a database that is open. SQLite would continue writing to one that has no name any more, and
-// whatever it took there would be gone with this process.
+// A sameFile is the file of a database that is open. SQLite would continue writing to one that has no name any
+// more, and whatever it took there would be gone with this process.
 type sameFile struct {
 	path   string
 	opened os.FileInfo
@@ -33,8 +33,8 @@ func (f sameFile) there() error {
 	return &fs.PathError{Op: "write", Path: f.path, Err: why}
 }
 
-// descriptor finds the file among those that this process has open, if it has a name. Only SQLite itself may open it: who
-// closes it takes the locks away.
+// descriptor finds the file among those that this process has open, if it has a name. Only SQLite itself may
+// open it: who closes it takes the locks away.
 func (f sameFile) descriptor() (uintptr, bool) {
 	const open = "/proc/self/fd"
 	entries, _ := os.ReadDir(open) // elsewhere than on Linux there is no such folder

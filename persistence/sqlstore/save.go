@@ -10,9 +10,9 @@ import (
 	"loops/persistence"
 )
 
-// save does a save, once. If the answer of the database does not come, the save is looked for, and done again if it is
-// not there, until a try fails that began a lease later: a process that was stopped meanwhile tries once more. The error
-// is a *FencedError if the run was taken over.
+// save does a save, once. If the answer of the database does not come, the save is looked for, and done again
+// if it is not there, until a try fails that began a lease later: a process that was stopped meanwhile tries
+// once more. The error is a *FencedError if the run was taken over.
 func (s *Store) save(ctx context.Context, id persistence.ID, b *batch) error {
 	giveUp := time.Now().Add(s.lease)
 	for wait := 5 * time.Millisecond; ; wait = min(2*wait, time.Second) {

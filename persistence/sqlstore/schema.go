@@ -80,7 +80,8 @@ var migrations = []string{
 	) {clustered};
 	CREATE INDEX removals_of_place ON removals (place);
 	CREATE INDEX removals_of_loop ON removals (loop, run_id)`,
-	// What was asked of runs. The segment that a lease belongs to is in the record of the run only when its owner saved.
+	// What was asked of runs. The segment that a lease belongs to is in the record of the run only when its
+	// owner saved.
 	`CREATE TABLE commands (
 		run {bigint} NOT NULL,
 		n {bigint} NOT NULL,
@@ -88,8 +89,8 @@ var migrations = []string{
 		PRIMARY KEY (run, n)
 	) {clustered};
 	ALTER TABLE leases ADD COLUMN segment {bigint} NOT NULL DEFAULT 0`,
-	// Runs that were submitted for workers, and what workers say of themselves. at is the earliest time to begin or to continue (0 = now), heard the last command
-	// that a run had when it was taken.
+	// Runs that were submitted for workers, and what workers say of themselves. at is the earliest time to
+	// begin or to continue (0 = now), heard the last command that a run had when it was taken.
 	`CREATE TABLE placements (
 		run {bigint} PRIMARY KEY,
 		queue {text} NOT NULL,
@@ -113,7 +114,8 @@ var migrations = []string{
 		heard_at {bigint} NOT NULL,
 		lease {bigint} NOT NULL
 	)`,
-	// What projects do once on their own account, such as the times of schedules that were fired. added is by the clock of who added it.
+	// What projects do once on their own account, such as the times of schedules that were fired. added is by
+	// the clock of who added it.
 	`CREATE TABLE ledger (
 		project {text} NOT NULL,
 		list {text} NOT NULL,
@@ -126,7 +128,8 @@ var migrations = []string{
 	) {clustered}`,
 	// drain is who asked a worker to end.
 	`ALTER TABLE workers ADD COLUMN drain {text} NOT NULL DEFAULT ''`,
-	// project is that of the run, '' in runs of earlier versions; projects are those that ever recorded runs from a folder, by the word in it.
+	// project is that of the run, '' in runs of earlier versions; projects are those that ever recorded runs
+	// from a folder, by the word in it.
 	`ALTER TABLE runs ADD COLUMN project {text} NOT NULL DEFAULT '';
 	CREATE TABLE projects (
 		folder {text} NOT NULL,

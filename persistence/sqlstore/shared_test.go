@@ -10,7 +10,8 @@ import (
 	"loops/persistence/sqlstore"
 )
 
-// TestTwoMachinesInOneMount: two machines had one folder mounted, and runs that change the same files of it ran on both at once.
+// TestTwoMachinesInOneMount: two machines had one folder mounted, and runs that change the same files of it ran
+// on both at once.
 func TestTwoMachinesInOneMount(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, location func(testing.TB) string) {
@@ -31,7 +32,8 @@ func TestTwoMachinesInOneMount(t *testing.T) {
 		word, err := os.ReadFile(filepath.Join(one, ".loops", "runs", ".place"))
 		must(t, err)
 		must(t, os.MkdirAll(filepath.Join(two, ".loops", "runs"), 0o755))
-		must(t, os.WriteFile(filepath.Join(two, ".loops", "runs", ".place"), word, 0o644)) // one folder has one word, wherever it is mounted
+		// one folder has one word, wherever it is mounted
+		must(t, os.WriteFile(filepath.Join(two, ".loops", "runs", ".place"), word, 0o644))
 		for name, c := range map[string]struct {
 			project, host string
 			scope         []string

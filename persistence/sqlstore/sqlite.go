@@ -24,9 +24,10 @@ const (
 	busy         = 10 * time.Second     // how long another process that writes is waited for
 	connectPause = 5 * time.Millisecond // between attempts, see connect
 
-	// How many pages the log has before it is copied to the file and begun again. Where each save is synced, it is done
-	// early: to sync what is written over is cheaper than to sync what makes the file longer, by more than the additional
-	// copying costs. Decisions are not synced one by one, so for them each copying, with its two syncs, is a cost of its own.
+	// How many pages the log has before it is copied to the file and begun again. Where each save is synced, it
+	// is done early: to sync what is written over is cheaper than to sync what makes the file longer, by more
+	// than the additional copying costs. Decisions are not synced one by one, so for them each copying, with
+	// its two syncs, is a cost of its own.
 	shortLog, longLog = 150, 4000
 )
 
@@ -164,8 +165,8 @@ func (d *sqliteDB) prepared(ctx context.Context) error {
 	return d.prepare
 }
 
-// change implements dialect. What is not durable is not synced: it concerns processes of this machine, which do not outlive a
-// loss of power either.
+// change implements dialect. What is not durable is not synced: it concerns processes of this machine, which do
+// not outlive a loss of power either.
 func (d *sqliteDB) change(ctx context.Context, durable bool, f func(tx *sql.Tx) error) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -271,8 +272,8 @@ func (d *sqliteDB) sync(ctx context.Context, full bool) error {
 	return nil
 }
 
-// logLength sets how long the log may get. A save that only makes durable what was saved before, because the time for it
-// has come, leaves that as it is. Called like sync.
+// logLength sets how long the log may get. A save that only makes durable what was saved before, because the
+// time for it has come, leaves that as it is. Called like sync.
 func (d *sqliteDB) logLength(ctx context.Context, b *batch) error {
 	pages := longLog
 	if b.durable {

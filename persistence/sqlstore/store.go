@@ -34,16 +34,17 @@ type Store struct {
 	// and else to .loops/runs.
 	Folder string
 
-	// Projects are the names of the project that the store is opened for. Runs are recorded with the first; those with another name, or
-	// with none, are the project's as well. No other run is listed, read or changed. Empty: all runs of the database are the caller's.
+	// Projects are the names of the project that the store is opened for. Runs are recorded with the first;
+	// those with another name, or with none, are the project's as well. No other run is listed, read or
+	// changed. Empty: all runs of the database are the caller's.
 	Projects []string
 
-	// Admitted returns runs of other projects that the caller may read and carry nevertheless, and whether one becomes a run of this project
-	// when it is carried. nil = none.
+	// Admitted returns runs of other projects that the caller may read and carry nevertheless, and whether one
+	// becomes a run of this project when it is carried. nil = none.
 	Admitted func() map[persistence.ID]bool
 
-	// Paths locks what runs work on in the files of this machine as well, so that those recorded elsewhere respect it. nil:
-	// only runs recorded in this database do.
+	// Paths locks what runs work on in the files of this machine as well, so that those recorded elsewhere
+	// respect it. nil: only runs recorded in this database do.
 	Paths persistence.PathLocker
 
 	// Durability says when what runs record can no longer be lost with the power. Open sets it to what the URL says.
@@ -199,8 +200,9 @@ func inTx(ctx context.Context, db *sql.DB, f func(tx *sql.Tx) error) error {
 	return nil
 }
 
-// rolledBack reports whether a COMMIT that failed with an error changed nothing for certain. A server that refuses it with an error
-// has rolled back; of one that did not answer that is not known, nor of a file whose sync failed: the pages may be read again.
+// rolledBack reports whether a COMMIT that failed with an error changed nothing for certain. A server that
+// refuses it with an error has rolled back; of one that did not answer that is not known, nor of a file whose
+// sync failed: the pages may be read again.
 func rolledBack(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.SeverityUnlocalized == "ERROR"

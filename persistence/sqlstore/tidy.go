@@ -32,7 +32,8 @@ func (s *Store) settleOne(ctx context.Context, todo persistence.Tidying) error {
 	return results[0]
 }
 
-// Tidy implements [persistence.Tidier]: a transaction for each run would be made durable a thousand times where a thousand died.
+// Tidy implements [persistence.Tidier]: a transaction for each run would be made durable a thousand times where
+// a thousand died.
 func (s *Store) Tidy(ctx context.Context, todo []persistence.Tidying) []error {
 	errs := make([]error, 0, len(todo))
 	for batch := range slices.Chunk(todo, tidyBatch) {

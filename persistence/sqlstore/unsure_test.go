@@ -9,8 +9,8 @@ import (
 	"loops/reconcile"
 )
 
-// TestUnsure: the lease of an owner that cannot be seen, on this machine, ran out. It keeps its run, and its action is not
-// ended, if it renews the lease; the run is interrupted if it says nothing.
+// TestUnsure: the lease of an owner that cannot be seen, on this machine, ran out. It keeps its run, and its
+// action is not ended, if it renews the lease; the run is interrupted if it says nothing.
 func TestUnsure(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{"it goes on": 0, "it is silent": 1} {

@@ -76,7 +76,8 @@ func (s *Store) Workers(ctx context.Context) ([]persistence.WorkerState, error) 
 	return all, s.explained(err)
 }
 
-// dropTakenOver removes from workers that are gone the runs that are over, and those that another process or worker has.
+// dropTakenOver removes from workers that are gone the runs that are over, and those that another process or
+// worker has.
 func (s *Store) dropTakenOver(ctx context.Context, all []persistence.WorkerState) error {
 	rs, err := s.read.QueryContext(ctx, s.q(`SELECT r.id FROM placements p JOIN runs r ON r.n = p.run LEFT JOIN leases l ON l.run = r.n
 		WHERE p.open = 1 AND coalesce(l.until, 0) <= {now}`))
@@ -103,8 +104,8 @@ func (s *Store) dropTakenOver(ctx context.Context, all []persistence.WorkerState
 	return nil
 }
 
-// addPlacements adds the placements of the runs that no process owns and that workers may continue. at are their indexes in runs,
-// by number.
+// addPlacements adds the placements of the runs that no process owns and that workers may continue. at are
+// their indexes in runs, by number.
 func (s *Store) addPlacements(ctx context.Context, runs []persistence.Run, at map[int64]int) error {
 	if !s.d.remote() {
 		return nil

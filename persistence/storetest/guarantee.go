@@ -75,7 +75,8 @@ var guaranteeing = []test{
 		s := snap("fix", 1)
 		t.record(j, t.enter(s))
 		s.Phase, s.Result = fsm.PhaseActed, &fsm.Result{Stdout: "done\n", ExitCode: 3, Duration: time.Second}
-		t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventActionComplete)}}) // no checkpoint: a crash of the process must not lose it
+		// no checkpoint: a crash of the process must not lose it
+		t.record(j, &fsm.Batch{Snapshot: s, Events: []fsm.Event{t.event(fsm.EventActionComplete)}})
 		t.close(j)
 		k, got := t.resume(j.Run().ID, "fix")
 		t.same(got, s)

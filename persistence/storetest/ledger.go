@@ -11,8 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// RunLedger runs every case of the contract of [persistence.Ledger]. open opens one more ledger over the same records in a place, which is
-// empty for each name.
+// RunLedger runs every case of the contract of [persistence.Ledger]. open opens one more ledger over the same
+// records in a place, which is empty for each name.
 func RunLedger(t *testing.T, open func(t *testing.T, place string) persistence.Ledger) {
 	for i, c := range []struct {
 		name string

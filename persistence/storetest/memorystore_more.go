@@ -29,7 +29,8 @@ func (m *Memory) Send(_ context.Context, id persistence.ID, c persistence.Comman
 	if n := len(r.commands); n > 0 {
 		c.N = r.commands[n-1].N + 1
 	}
-	if _, err := persistence.AppendCommand(nil, c); err != nil { // what no store can record, this one does not take either
+	// what no store can record, this one does not take either
+	if _, err := persistence.AppendCommand(nil, c); err != nil {
 		return c, err
 	}
 	r.commands = append(r.commands, c)

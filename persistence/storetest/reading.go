@@ -182,7 +182,8 @@ var listing = []test{
 			{persistence.Query{Filter: persistence.Filter{Since: began.Add(-time.Second)}, Loop: "fix", Limit: 1}, all[:1]},
 			{persistence.Query{Filter: persistence.Filter{Since: never}}, nil},
 			{persistence.Query{Filter: persistence.Filter{Text: "oTHER-"}}, others},
-			{persistence.Query{Filter: persistence.Filter{Text: "MAX_STEPS"}}, nil}, // what ended it is not one of the texts
+			// what ended it is not one of the texts
+			{persistence.Query{Filter: persistence.Filter{Text: "MAX_STEPS"}}, nil},
 			{persistence.Query{Filter: persistence.Filter{Text: "100%"}}, nil},
 			{persistence.Query{Filter: persistence.Filter{Text: "\"state\""}}, nil},
 			{persistence.Query{Filter: keep(fixed[1], others[7], fixed[n-1], running.Run().ID)}, []persistence.ID{fixed[1], others[7], fixed[n-1], running.Run().ID}},

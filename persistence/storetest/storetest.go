@@ -1,6 +1,7 @@
-// Package storetest is the contract of [persistence.Store] as a suite that anyone can run against a store: see [Run]. A store
-// is a [persistence.Controller] and a [persistence.Importer] too. What else it can do, such as [persistence.Rewinder], is tried
-// where it has the methods, and damage where it is a [Damager], an [EventSpoiler] or a [CommandSpoiler].
+// Package storetest is the contract of [persistence.Store] as a suite that anyone can run against a store: see
+// [Run]. A store is a [persistence.Controller] and a [persistence.Importer] too. What else it can do, such as
+// [persistence.Rewinder], is tried where it has the methods, and damage where it is a [Damager], an
+// [EventSpoiler] or a [CommandSpoiler].
 package storetest
 
 import (

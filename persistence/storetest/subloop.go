@@ -112,7 +112,8 @@ var nesting = []test{
 			func() { top.Child = nil },
 			func() { top.Child = visit("a", 3) }, // the same loop again
 			func() { messages(top.Child, "other", "words"); top.Child.Log = []string{"u"} },
-			func() { top.Child = visit("a", 4); messages(top.Child, "same", "count"); top.Child.Log = []string{"v"} }, // and again, in one go
+			// and again, in one go
+			func() { top.Child = visit("a", 4); messages(top.Child, "same", "count"); top.Child.Log = []string{"v"} },
 			func() { top.Child = visit("b", 4) },
 			func() { top.Child.Memory.Child = visit("b", 4) },
 			func() { top.Child.Memory.Child = visit("a", 4) },

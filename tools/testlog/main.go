@@ -5,7 +5,8 @@
 //	testlog slowest [-n N] FILE... the N slowest packages, tests, and tests inside tests; default: 10
 //	testlog count FILE...          how many tests passed, failed and were skipped
 //
-// A name of a file that is - stands for standard input. The exit code is 2 if a file cannot be read or the command line is wrong.
+// A name of a file that is - stands for standard input. The exit code is 2 if a file cannot be read or the
+// command line is wrong.
 package main
 
 import (
@@ -145,8 +146,8 @@ func (l *testLog) read(r io.Reader) error {
 	}
 }
 
-// unfinished adds the tests that had not ended when their package failed, and what they printed: what ends a test's process, such as
-// a signal, is in no other line.
+// unfinished adds the tests that had not ended when their package failed, and what they printed: what ends a
+// test's process, such as a signal, is in no other line.
 func (l *testLog) unfinished(running map[string]bool, printed map[string][]string) {
 	for _, name := range slices.Sorted(maps.Keys(running)) {
 		l.stray = append(l.stray, "--- NOT ENDED: "+name)

@@ -81,7 +81,8 @@ func runAttach(ctx context.Context, a *program, o attachOptions) error {
 	}()
 	v := live.NewAttached(p, a.newPrinter(o.view), store, r.ID, a.page())
 	if r, err = v.Show(ctx, r, o.all); err != nil {
-		if stop, detached := errors.AsType[*fsm.Stop](context.Cause(ctx)); detached { // err may be of a call to the store that the signal cut off
+		// err may be of a call to the store that the signal cut off
+		if stop, detached := errors.AsType[*fsm.Stop](context.Cause(ctx)); detached {
 			v.Print.Note(fmt.Sprintf("Detached; run %s is still running. Back to it: %s. Stop it: %s", r.ID, a.command("attach", string(r.ID)), a.command("stop", string(r.ID))))
 			return endedBy(stop.Signal)
 		}

@@ -24,8 +24,8 @@ func checkBackground(background, dryRun bool, command string) error {
 	return nil
 }
 
-// inBackground has a process of its own carry a run, and returns when the run is on record. Where that does not come about it
-// says and returns what the process did.
+// inBackground has a process of its own carry a run, and returns when the run is on record. Where that does not
+// come about it says and returns what the process did.
 func (a *program) inBackground(ctx context.Context, view viewFlags, r engine.Request) error {
 	if err := view.checkBackground("loops " + a.args[0]); err != nil {
 		return err

@@ -88,7 +88,8 @@ func carryDetached(ctx context.Context, a *program, h worker.Handover, report, m
 	return code
 }
 
-// carryWatched carries a run for a process that waits for its end, and reads until then what is said. It returns its exit code.
+// carryWatched carries a run for a process that waits for its end, and reads until then what is said. It
+// returns its exit code.
 func carryWatched(ctx context.Context, a *program, h worker.Handover, report, messages *os.File) int {
 	inner := handedApp(h, IO{In: a.In, Out: io.Discard, Err: messages, Env: a.Env})
 	inner.adopt, inner.keeper = a.adopt, a.keeper
@@ -99,8 +100,8 @@ func carryWatched(ctx context.Context, a *program, h worker.Handover, report, me
 	return inner.carryHandedOver(ctx, h, report)
 }
 
-// carryHandedOver does what a handover asks for, and returns the exit code. A run that did not begin is reported with the reason; report
-// is closed once the run is on record.
+// carryHandedOver does what a handover asks for, and returns the exit code. A run that did not begin is
+// reported with the reason; report is closed once the run is on record.
 func (a *program) carryHandedOver(ctx context.Context, h worker.Handover, report io.Writer) int {
 	end := a.begin()
 	return end(a.carryRequest(ctx, handedFlags(h.View), h.Request), func(reason string) {

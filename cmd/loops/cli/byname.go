@@ -37,7 +37,8 @@ func (a *program) isLoop(dir, name string) bool {
 	return err == nil && p.Loader().Named(name) != ""
 }
 
-// loopsByName offers the loops that [program.byName] runs, once a letter is typed: before that, commands are what is looked for.
+// loopsByName offers the loops that [program.byName] runs, once a letter is typed: before that, commands are
+// what is looked for.
 func (a *program) loopsByName(root *cobra.Command) completeOffer {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 || word == "" {

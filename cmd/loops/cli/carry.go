@@ -29,8 +29,8 @@ func (a *program) engineOptions() engine.Options {
 	return o
 }
 
-// engine returns an engine for the project of this command line, of whose runs those are notified that the settings name. The caller
-// closes it.
+// engine returns an engine for the project of this command line, of whose runs those are notified that the
+// settings name. The caller closes it.
 func (a *program) engine() (*engine.Engine, error) {
 	p, err := a.project()
 	if err != nil {

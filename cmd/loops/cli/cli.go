@@ -1,7 +1,8 @@
-// Package cli is the command line of loops: flags, wiring, printing, signals and exit codes. Each command is a file of its own
-// (newXCommand, xOptions, runX). What several commands share has a prefix: exit (the exit codes, and which one an outcome has), help (the
-// pages of help), flag (flags that mean the same everywhere), complete (what shells are offered at a place of a command line), argv (how the
-// words of a command line may be shown and kept), signal (what asks a command to end), job (Ctrl-Z on a screen), man and roff (the manual).
+// Package cli is the command line of loops: flags, wiring, printing, signals and exit codes. Each command is a
+// file of its own (newXCommand, xOptions, runX). What several commands share has a prefix: exit (the exit
+// codes, and which one an outcome has), help (the pages of help), flag (flags that mean the same everywhere),
+// complete (what shells are offered at a place of a command line), argv (how the words of a command line may be
+// shown and kept), signal (what asks a command to end), job (Ctrl-Z on a screen), man and roff (the manual).
 // Only exitcode.go knows exit codes; what shows the progress of a run is internal/live.
 package cli
 
@@ -38,8 +39,8 @@ type IO struct {
 // System returns the streams, directory and environment of this process.
 func System() IO { return IO{In: os.Stdin, Out: os.Stdout, Err: os.Stderr} }
 
-// A program is one invocation: its IO and the flags that every command has. In it, Out and Err let nothing act on a terminal
-// but the styles of this program: see [humanize.PlainWriter].
+// A program is one invocation: its IO and the flags that every command has. In it, Out and Err let nothing act
+// on a terminal but the styles of this program: see [humanize.PlainWriter].
 type program struct {
 	IO
 	out         *terminal.Sink // Out, for all but the progress of a run
@@ -52,17 +53,22 @@ type program struct {
 	opened *project.Project // what project returned last; nil = nothing yet
 	where  [2]string        // the directory and store that it was for
 
-	args     []string                                            // the command line
-	detached *detached                                           // of the process of a run in the background; else nil
-	keeper   *worker.Keeper                                      // of the files of the run that this process carries; nil = they stay where they are
-	spawn    func(worker.Handover) (*worker.ChildProcess, error) // starts the process of a run in the background; nil = Handover.Spawn
-	onRecord func(live.Header)                                   // is called when the run is on record; nil = no other process waits for that
-	notifier *notify.Notifier                                    // of the first engine; nil = no notifications
-	adopt    func() error                                        // makes this process adopt what its actions leave; nil where it is not ours alone
+	args     []string  // the command line
+	detached *detached // of the process of a run in the background; else nil
+	// of the files of the run that this process carries; nil = they stay where they are
+	keeper *worker.Keeper
+	// starts the process of a run in the background; nil = Handover.Spawn
+	spawn func(worker.Handover) (*worker.ChildProcess, error)
+	// is called when the run is on record; nil = no other process waits for that
+	onRecord func(live.Header)
+	notifier *notify.Notifier // of the first engine; nil = no notifications
+	// makes this process adopt what its actions leave; nil where it is not ours alone
+	adopt func() error
 
 	usual runtime.Cleanup // sets the usual percentage of garbage after the first collection
 
-	endJob func(message string) // of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong
+	// of a run in a job of GitHub Actions: ends what is open in its log; "" = nothing went wrong
+	endJob func(message string)
 }
 
 // Main runs one command line (without the program's name) and returns its exit code. It prints every error it
@@ -119,7 +125,8 @@ func (a *program) begin() (end func(err error, leave func(message string)) int) 
 	}
 }
 
-// explained returns the exit code of an error and the lines to print for it, with commands that work here and no password.
+// explained returns the exit code of an error and the lines to print for it, with commands that work here and
+// no password.
 func (a *program) explained(err error) (int, string) {
 	if several, ok := errors.AsType[engine.Several](err); ok {
 		err = a.refused(several)

@@ -19,7 +19,8 @@ func (a *program) checkColor(cmd *cobra.Command) error {
 	return usageError{fmt.Sprintf("--color %q: expected auto, always or never", a.color), "loops --help"}
 }
 
-// coloured reports whether to use colours on w: as the command line says, the environment, a file, or whether it is a terminal.
+// coloured reports whether to use colours on w: as the command line says, the environment, a file, or whether
+// it is a terminal.
 func (a *program) coloured(w io.Writer) bool {
 	switch a.color {
 	case "always":

@@ -59,8 +59,8 @@ func argvText(words []string) string {
 	return "loops " + strings.Join(quoted, " ")
 }
 
-// argvFirstWord returns the place of the first argument that is not a flag of loops itself, -1 if there is none, and the
-// value of -C before it.
+// argvFirstWord returns the place of the first argument that is not a flag of loops itself, -1 if there is
+// none, and the value of -C before it.
 func argvFirstWord(args []string) (place int, dir string) {
 	flags := pflag.NewFlagSet("loops", pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -78,7 +78,8 @@ func argvFirstWord(args []string) (place int, dir string) {
 // argvValues are the places of arguments that hold a text, which may be empty, and not the name of something.
 var argvValues = []string{"INPUT", "JSON"}
 
-// argvEmptyArgument says which argument is empty and stands for a name, "" = none does. places are those of the command.
+// argvEmptyArgument says which argument is empty and stands for a name, "" = none does. places are those of the
+// command.
 func argvEmptyArgument(args, places []string) string {
 	for i, arg := range args {
 		place := "an argument"

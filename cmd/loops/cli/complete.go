@@ -10,21 +10,23 @@ import (
 	"loops/internal/app"
 )
 
-// A completeOffer lists what is valid at a place of a command line: args are those before it, word is what is typed of it.
-// It finds nothing where something is wrong.
+// A completeOffer lists what is valid at a place of a command line: args are those before it, word is what is
+// typed of it. It finds nothing where something is wrong.
 type completeOffer = cobra.CompletionFunc
 
 // What a shell does besides showing what is NoFiles.
 const (
 	completeNoFiles = cobra.ShellCompDirectiveNoFileComp                                     // nothing
 	completeInOrder = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder // keeps the order
-	completeNoSpace = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace   // lets the word be continued
-	orFiles         = cobra.ShellCompDirectiveDefault                                        // offers files where nothing fits
-	onlyFolders     = cobra.ShellCompDirectiveFilterDirs                                     // offers onlyFolders
+	// lets the word be continued
+	completeNoSpace = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	// offers files where nothing fits
+	orFiles     = cobra.ShellCompDirectiveDefault
+	onlyFolders = cobra.ShellCompDirectiveFilterDirs // offers onlyFolders
 )
 
-// completeSafe leaves out what a shell would not take as a word: bash types what several words begin with as it is, and at the next
-// key expands what is typed. So a loop called $(...) would be run.
+// completeSafe leaves out what a shell would not take as a word: bash types what several words begin with as it
+// is, and at the next key expands what is typed. So a loop called $(...) would be run.
 func completeSafe(offer completeOffer) completeOffer {
 	return func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		found, how := offer(cmd, args, word)
@@ -59,8 +61,8 @@ func completePlacesOf(cmd *cobra.Command) (words []string) {
 	return words
 }
 
-// completePlaces lists what is valid in a place, by its name in the usage. The name of a command before it makes it a place of
-// that command alone; two dashes make it a flag.
+// completePlaces lists what is valid in a place, by its name in the usage. The name of a command before it
+// makes it a place of that command alone; two dashes make it a flag.
 type completePlaces map[string]completeOffer
 
 // completeFound offers what is found in a project; how is what a shell does besides.

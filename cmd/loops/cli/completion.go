@@ -44,7 +44,8 @@ func (a *program) offerCompletions(root *cobra.Command) {
 		for _, flags := range []*pflag.FlagSet{cmd.LocalNonPersistentFlags(), cmd.PersistentFlags()} {
 			flags.VisitAll(func(f *pflag.Flag) {
 				if offer := offers.Flag(cmd, f); offer != nil {
-					_ = cmd.RegisterFlagCompletionFunc(f.Name, completeSafe(offer)) // fails only where it was done before
+					// fails only where it was done before
+					_ = cmd.RegisterFlagCompletionFunc(f.Name, completeSafe(offer))
 				}
 				_, f.Usage = pflag.UnquoteUsage(f) // a shell shows it
 			})

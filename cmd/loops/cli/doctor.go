@@ -130,7 +130,8 @@ func (a *program) newExamination(p *project.Project, o doctorOptions) *examinati
 	return x
 }
 
-// look looks at all that needs no prompt, and returns the agents that it found. Where there is no error, the caller closes the Runner.
+// look looks at all that needs no prompt, and returns the agents that it found. Where there is no error, the
+// caller closes the Runner.
 func (x *examination) look(ctx context.Context) (found []*agent.CLI, err error) {
 	x.Machine(ctx)
 	if x.Runner, err = x.newRunner(); err == nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// refuseEmpty has every command below root refuse names that are empty. A script that writes loops rm "$RUN" where RUN is not
-// set means no run, and above all not the newest one.
+// refuseEmpty has every command below root refuse names that are empty. A script that writes loops rm "$RUN"
+// where RUN is not set means no run, and above all not the newest one.
 func refuseEmpty(root *cobra.Command) {
 	completeVisit(root, func(cmd *cobra.Command) {
 		check := cmd.Args

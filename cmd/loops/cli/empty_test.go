@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// loops rm "$UNSET" removed the newest run. Whatever the command, an empty name is a mistake, at every place and for every
-// flag that takes a text, and nothing is done.
+// loops rm "$UNSET" removed the newest run. Whatever the command, an empty name is a mistake, at every place
+// and for every flag that takes a text, and nothing is done.
 func TestEmptyNames(t *testing.T) {
 	refused := func(args ...string) {
 		t.Helper()

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Every variable that a source file names is in the topic; those of the policy helper are context values like any other.
+// Every variable that a source file names is in the topic; those of the policy helper are context values like
+// any other.
 func TestEnvironmentTopicIsComplete(t *testing.T) {
 	text := helpEnvironment().Long
 	literal := regexp.MustCompile(`"((?:LOOPS|LL)_[A-Z_]*[A-Z]|NO_COLOR|TERM)"`)

@@ -29,7 +29,8 @@ type exitError struct {
 
 func (e exitError) Error() string { return e.text }
 
-// failure returns an error of a kind with a line for a person. The texts among args are of others, as in [terminal.Say].
+// failure returns an error of a kind with a line for a person. The texts among args are of others, as in
+// [terminal.Say].
 func failure(kind engine.Kind, format string, args ...any) error {
 	return failureOf(exitOfKind(kind), format, args...)
 }

@@ -60,8 +60,8 @@ func chosenFilter(cmd *cobra.Command, program, text string) (terminal.Filter, er
 	return nil, nil
 }
 
-// filtered runs a command and prints what a filter makes of the JSON that it writes, as it comes. A filter that fails does not end
-// what the command does.
+// filtered runs a command and prints what a filter makes of the JSON that it writes, as it comes. A filter that
+// fails does not end what the command does.
 func (a *program) filtered(cmd *cobra.Command, f terminal.Filter, run func() error) error {
 	printed, stdout := a.out, a.Out
 	err, bad := f.Around(cmd.Context(), printed, func(to io.Writer) error {

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// differing are the flags that do not look the same on all commands that have them, and why they still mean one thing, or must mean two.
+// differing are the flags that do not look the same on all commands that have them, and why they still mean one
+// thing, or must mean two.
 var differing = map[string]string{
 	"all":         "nothing is left out; its short form is that of little-loops",
 	"at":          "the step of a fork, the time of a run that is submitted: commands that have nothing in common",
@@ -24,7 +25,8 @@ var differing = map[string]string{
 	"queue":       "run waits in that of the project; submit and worker name one of the database",
 }
 
-// TestFlagsMeanOneThing: a flag has one short form, one kind of value and one name of it on all commands, and a short form is of one flag.
+// TestFlagsMeanOneThing: a flag has one short form, one kind of value and one name of it on all commands, and a
+// short form is of one flag.
 func TestFlagsMeanOneThing(t *testing.T) {
 	looks, shorts := map[string]map[string][]string{}, map[string]map[string]bool{}
 	completeVisit(newRootCommand(&program{}, ""), func(c *cobra.Command) {

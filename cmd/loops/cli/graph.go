@@ -110,8 +110,8 @@ func runGraph(ctx context.Context, a *program, o graphOptions) error {
 	})
 }
 
-// graphOfLoop draws a loop that is valid; what is wrong with another one is printed. One that was run by its path is drawn as its newest run
-// recorded it.
+// graphOfLoop draws a loop that is valid; what is wrong with another one is printed. One that was run by its
+// path is drawn as its newest run recorded it.
 func (a *program) graphOfLoop(ctx context.Context, p *project.Project, name string) (*diagram.Graph, error) {
 	lib, err := p.Library()
 	if err != nil {

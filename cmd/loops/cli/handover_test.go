@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// notHanded are the flags that mean nothing to the process of a run, because they are done when it is started, and those that
-// are looked at apart.
+// notHanded are the flags that mean nothing to the process of a run, because they are done when it is started,
+// and those that are looked at apart.
 var notHanded = []string{"background", "dry-run", "help", "color", "output", "items", "builtin", "clear", "follow", "jq", "template"}
 
 // flagValues are values that flags take, where a text does not do.
@@ -74,7 +74,8 @@ func TestEveryFlagIsHandedOver(t *testing.T) {
 	}
 }
 
-// handed is what a command line hands to the process of its run, as that reads it, without the words that only messages quote.
+// handed is what a command line hands to the process of its run, as that reads it, without the words that only
+// messages quote.
 func handed(t *testing.T, args []string) worker.Handover {
 	t.Helper()
 	var wire []byte

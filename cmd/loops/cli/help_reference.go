@@ -55,8 +55,8 @@ func helpNames(topic string) (names []string) {
 	return append(names, "all")
 }
 
-// helpAbout returns what a topic has about a name, and whether it is a text to read in a pager. Without a name it lists the names. A name that
-// the topic lacks is an error.
+// helpAbout returns what a topic has about a name, and whether it is a text to read in a pager. Without a name
+// it lists the names. A name that the topic lacks is an error.
 func helpAbout(topic, name string) (text string, long bool, err error) {
 	name = spelt(name)
 	switch {

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Every command says what it is for, shows usage and examples before prose, and lists its exit codes, on a page that is not wide.
+// Every command says what it is for, shows usage and examples before prose, and lists its exit codes, on a page
+// that is not wide.
 func TestHelpIsComplete(t *testing.T) {
 	seen := 0
 	var check func(cmd *cobra.Command)

@@ -96,7 +96,8 @@ func groups(b *strings.Builder, cmd *cobra.Command) {
 	list("Topics, with loops help TOPIC", (*cobra.Command).IsAdditionalHelpTopicCommand)
 }
 
-// helpOverview returns what a program prints without a command: what it does, examples, and its commands by group, a line each.
+// helpOverview returns what a program prints without a command: what it does, examples, and its commands by
+// group, a line each.
 func helpOverview(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(helpWrap(firstSentence(root.Long)))

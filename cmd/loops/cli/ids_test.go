@@ -43,8 +43,8 @@ var idCommands = map[string]string{
 	"watch":            "watch RUN --once",
 }
 
-// TestOneIDEverywhere: each command means the same run by its id, by a beginning of it that no other has, by the name that little-loops archives it under,
-// and by last: it prints the same and ends with the same code.
+// TestOneIDEverywhere: each command means the same run by its id, by a beginning of it that no other has, by
+// the name that little-loops archives it under, and by last: it prints the same and ends with the same code.
 func TestOneIDEverywhere(t *testing.T) {
 	takes := map[string]bool{}
 	completeVisit(newRootCommand(&program{}, ""), func(c *cobra.Command) {
@@ -145,7 +145,8 @@ func archiveName(t *testing.T, id string) string {
 	return m[2] + "-" + m[3] + "-" + m[4] + "T" + m[5] + "-" + m[1]
 }
 
-// steady is a text without what differs from one call to the next. Where it repeats what was written for the run it has the id.
+// steady is a text without what differs from one call to the next. Where it repeats what was written for the
+// run it has the id.
 func steady(text, form, id string) string {
 	text = regexp.MustCompile(`\b`+regexp.QuoteMeta(form)+`\b`).ReplaceAllString(text, id)
 	return regexp.MustCompile(`\d+(\.\d+)?(ms|s)\b ago|\bjust now\b|\d\d:\d\d:\d\d`).ReplaceAllString(text, "TIME")

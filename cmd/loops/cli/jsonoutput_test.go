@@ -137,8 +137,9 @@ func followsSchema(t *testing.T, command, out, errs string) {
 	}
 }
 
-// What commands print in a project without loops or runs, in one whose run was killed and in one whose records are damaged is what their schemas say, too. A
-// command that has nothing to print says why, and ends with another code than 0.
+// What commands print in a project without loops or runs, in one whose run was killed and in one whose records
+// are damaged is what their schemas say, too. A command that has nothing to print says why, and ends with
+// another code than 0.
 func TestJSONOfAnyProject(t *testing.T) {
 	interrupted := func(t *testing.T, dir string) {
 		t.Helper()

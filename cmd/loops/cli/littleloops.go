@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// noEffect are the flags of little-loops that change only what it shows, by command, and what to do instead here. They are
-// accepted, so that its scripts run.
+// noEffect are the flags of little-loops that change only what it shows, by command, and what to do instead
+// here. They are accepted, so that its scripts run.
 var noEffect = []struct {
 	commands           []string
 	name, short, value string // value = "" of a flag without one
@@ -48,10 +48,12 @@ var closest = map[string]string{
 	"resume --foreground-internal": "to continue in the background: loops resume --background NAME",
 }
 
-// insteadOf returns what comes closest to a flag of little-loops that a command lacks; "" where little-loops has no such flag.
+// insteadOf returns what comes closest to a flag of little-loops that a command lacks; "" where little-loops
+// has no such flag.
 func insteadOf(cmd *cobra.Command, flag string) string { return closest[cmd.Name()+" --"+flag] }
 
-// flagLittleLoops adds the flags that noEffect lists, hidden, to the commands below root. note is called for each that is given.
+// flagLittleLoops adds the flags that noEffect lists, hidden, to the commands below root. note is called for
+// each that is given.
 func flagLittleLoops(root *cobra.Command, note func(string)) {
 	for _, cmd := range root.Commands() {
 		added := map[string]string{} // by flag, what to do instead
@@ -119,7 +121,8 @@ var diagramModes = []string{"detailed", "summary", "clean", "local", "slim", "on
 
 const showDiagrams = "show-diagrams"
 
-// flagDiagrams adds the flags that draw the loop while a run is shown, hidden: they are those of little-loops. loops watch has more.
+// flagDiagrams adds the flags that draw the loop while a run is shown, hidden: they are those of little-loops.
+// loops watch has more.
 func flagDiagrams(flags *pflag.FlagSet, mode *string, clears *bool) {
 	flags.StringVar(mode, showDiagrams, "", "draw the loop at each state; `TEXT` is a mode, for scripts of little-loops")
 	flags.Lookup(showDiagrams).NoOptDefVal = diagramModes[0]
@@ -130,8 +133,8 @@ func flagDiagrams(flags *pflag.FlagSet, mode *string, clears *bool) {
 	}
 }
 
-// flagJoinModes returns the arguments with the mode of --show-diagrams behind "=", as this program reads it, where it is an argument of its own,
-// as little-loops reads it.
+// flagJoinModes returns the arguments with the mode of --show-diagrams behind "=", as this program reads it,
+// where it is an argument of its own, as little-loops reads it.
 func flagJoinModes(args []string) []string {
 	for i, arg := range args {
 		if arg == "--" {

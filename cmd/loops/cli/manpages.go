@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manOf returns the page of every command of a program that users type, in section 1. source names the program and its version.
+// manOf returns the page of every command of a program that users type, in section 1. source names the program
+// and its version.
 func manOf(root *cobra.Command, source string) (pages []roffPage) {
 	root.InitDefaultHelpCmd()
 	completeVisit(root, func(cmd *cobra.Command) {

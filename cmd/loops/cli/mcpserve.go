@@ -125,8 +125,8 @@ func (s *served) env() []string {
 	return env
 }
 
-// runEnv is the environment of a run. One that continues when the server ends outlives the action that this server may be
-// part of, and shares nothing with the run of that.
+// runEnv is the environment of a run. One that continues when the server ends outlives the action that this
+// server may be part of, and shares nothing with the run of that.
 func (s *served) runEnv(bound bool) []string {
 	env := s.env()
 	if bound {

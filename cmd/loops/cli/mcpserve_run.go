@@ -25,7 +25,8 @@ func ended(code int, text string) (meaning, notes string) {
 	return exitText(code), notes
 }
 
-// start starts a run and returns when it is on record. bound has it end with this server, and log has what it says kept as run -b does.
+// start starts a run and returns when it is on record. bound has it end with this server, and log has what it
+// says kept as run -b does.
 func (s *served) start(ctx context.Context, request engine.Request, words []string, bound, log bool) (*worker.Child, worker.ChildStart, error) {
 	p, err := s.app.project()
 	if err != nil {

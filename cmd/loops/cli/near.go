@@ -41,7 +41,8 @@ var helpInsteadOf = map[string]string{
 	"scaffold-verify":     "loops new NAME --from PATTERN; the patterns: loops new --list",
 }
 
-// helpNear returns the commands that a word may mean: one that does what the word means elsewhere, else those spelled like it.
+// helpNear returns the commands that a word may mean: one that does what the word means elsewhere, else those
+// spelled like it.
 func helpNear(cmd *cobra.Command, word string) []string {
 	if meant, ok := helpMeanings[word]; ok && !cmd.HasParent() {
 		return []string{cmd.Name() + " " + meant}

@@ -143,7 +143,8 @@ func (a *program) meter(what string, quiet bool, count func(int64) string) *term
 	return m.Above(a.Out, a.Err)
 }
 
-// reading returns a context with which a command reads records of runs, and shows on a terminal how many were read until end is called.
+// reading returns a context with which a command reads records of runs, and shows on a terminal how many were
+// read until end is called.
 func (a *program) reading(ctx context.Context) (_ context.Context, end func()) {
 	n := new(atomic.Int64)
 	return persistence.WithReads(ctx, n), signalTidied(a.meter("Reading records of runs", terminal.BarWidth(a.Err, a.getenv) == 0, nil).Follow(n))

@@ -34,8 +34,8 @@ var asRecorded = map[string]string{
 	"inProject.Newest":  "takes only its start, which does not change",
 }
 
-// A status that is recorded is that of a dead run, too: what is shown is the one that [project.Current] gives. So a function that
-// asks the store for runs passes them through it, or says above why not.
+// A status that is recorded is that of a dead run, too: what is shown is the one that [project.Current] gives.
+// So a function that asks the store for runs passes them through it, or says above why not.
 func TestRunsAreShownAsTheyAre(t *testing.T) {
 	var files []string
 	for _, dir := range []string{".", "../../../engine", "../../../engine/*", "../../../internal/*", "../../../persistence/archive"} {

@@ -183,7 +183,8 @@ func (s *served) webSession() (*web.Session, error) {
 	return &web.Session{Service: service, InWords: func(err error) error { return a.spoken(err, &said) }}, nil
 }
 
-// beginDetached has another process carry a run, as run -b does, and returns when it is on record, or waits in the queue if it was asked to.
+// beginDetached has another process carry a run, as run -b does, and returns when it is on record, or waits in
+// the queue if it was asked to.
 func (s *served) beginDetached(ctx context.Context, request engine.Request, words []string) (string, error) {
 	switch {
 	case request.Start != nil && !request.Start.Lock.Queue:

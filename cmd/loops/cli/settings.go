@@ -4,8 +4,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// What the files of a project and of a person say holds where the command line and the environment say nothing, and, for
-// what a loop can say of itself, where the loop does not. Here it is brought in.
+// What the files of a project and of a person say holds where the command line and the environment say nothing,
+// and, for what a loop can say of itself, where the loop does not. Here it is brought in.
 
 // configuredColor is what the files say about colours; "" where they do not, or the command line does.
 func (a *program) configuredColor() string {

@@ -2,7 +2,8 @@ package cli
 
 import "github.com/spf13/pflag"
 
-// flagAlias makes another name of a flag mean it too: one that little-loops or an earlier version has. Help shows the flag alone.
+// flagAlias makes another name of a flag mean it too: one that little-loops or an earlier version has. Help
+// shows the flag alone.
 func flagAlias(flags *pflag.FlagSet, other, name string) {
 	before := flags.GetNormalizeFunc()
 	flags.SetNormalizeFunc(func(f *pflag.FlagSet, given string) pflag.NormalizedName {
@@ -13,8 +14,8 @@ func flagAlias(flags *pflag.FlagSet, other, name string) {
 	})
 }
 
-// flagMaxSteps adds the flag for the cap on steps. Its short form -n works, as that of little-loops does, and is not shown: elsewhere
-// -n counts rows.
+// flagMaxSteps adds the flag for the cap on steps. Its short form -n works, as that of little-loops does, and
+// is not shown: elsewhere -n counts rows.
 func flagMaxSteps(flags *pflag.FlagSet, to *int) {
 	flags.IntVar(to, "max-steps", 0, "cap on all state entries of the run, instead of the loop's `N`")
 	flags.VarP(short{flags.Lookup("max-steps")}, "n", "n", "the same as --max-steps `N`")

@@ -202,7 +202,8 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Terminal = true // else failure says nothing
 		return l
 	}
-	// Extension is what the settings make of action_type, and Unproven what a state makes of its learning: neither is a key of a loop.
+	// Extension is what the settings make of action_type, and Unproven what a state makes of its learning:
+	// neither is a key of a loop.
 	placed := map[string]bool{"File": true, "Pos": true, "SHA256": true, "Place": true, "Name": true, "Order": true, "States": true, "HasTarget": true, "HasSource": true, "HasPrevious": true, "Extension": true, "Unproven": true}
 	plain := string(value.AppendJSON(nil, loopfile.ObjectOf(base())))
 	fields := 0

@@ -126,7 +126,8 @@ func checkSignature(loop string, definition []byte) (string, error) {
 	return s.Key, nil
 }
 
-// each has do look at the definition of each loop, and shows the key that it returns. One that is not signed does not keep the others from it.
+// each has do look at the definition of each loop, and shows the key that it returns. One that is not signed
+// does not keep the others from it.
 func (o signOptions) each(a *program, names []string, do func(loop string, definition []byte) (key string, err error)) error {
 	e, err := a.engine()
 	if err != nil {

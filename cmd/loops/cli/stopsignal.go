@@ -11,16 +11,17 @@ import (
 	"loops/fsm"
 )
 
-// signalStops collects the signals that stop a run, the one that wakes it (loops retry-now) and the one that announces a
-// pause (loops pause). Signals that arrive before During was called are kept.
+// signalStops collects the signals that stop a run, the one that wakes it (loops retry-now) and the one that
+// announces a pause (loops pause). Signals that arrive before During was called are kept.
 type signalStops struct {
 	ch   chan os.Signal
 	usr1 chan os.Signal // a person wants the run to wait no longer
 	usr2 chan os.Signal // a person paused the run, or let it continue
 }
 
-// signalEnds are the signals that ask any command to end. Where nothing catches SIGQUIT (Ctrl-\), the Go runtime prints all
-// goroutines and exits, and leaves the children of this process behind; SIGABRT remains for that.
+// signalEnds are the signals that ask any command to end. Where nothing catches SIGQUIT (Ctrl-\), the Go
+// runtime prints all goroutines and exits, and leaves the children of this process behind; SIGABRT remains for
+// that.
 var signalEnds = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
 // signalCatch begins to collect. SIGHUP stays ignored where it is (nohup).
@@ -37,8 +38,8 @@ func signalCatch() *signalStops {
 	return s
 }
 
-// signalDenyTerminal has an action that asks the terminal for a password get an error. It inherits that these are ignored; else, in
-// the background of the terminal as it is, it would be stopped and wait for ever.
+// signalDenyTerminal has an action that asks the terminal for a password get an error. It inherits that these
+// are ignored; else, in the background of the terminal as it is, it would be stopped and wait for ever.
 func signalDenyTerminal() { signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU) }
 
 // Release ends it.
@@ -75,12 +76,13 @@ func (s *signalStops) Before(ctx context.Context, run func(context.Context) erro
 	return stopped, err
 }
 
-// sameSignal is how soon after a signal another one, of whatever kind, is the same request: timeout of coreutils signals its child
-// and then its group, of which the child is a part, and terminals and supervisors send several kinds at once.
+// sameSignal is how soon after a signal another one, of whatever kind, is the same request: timeout of
+// coreutils signals its child and then its group, of which the child is a part, and terminals and supervisors
+// send several kinds at once.
 const sameSignal = 250 * time.Millisecond
 
-// During calls run, and until it returns handle for each signal that stops it, with how many there have been and whether
-// one of them was of this kind. Those that wake the run r, or announce a pause, it passes on.
+// During calls run, and until it returns handle for each signal that stops it, with how many there have been
+// and whether one of them was of this kind. Those that wake the run r, or announce a pause, it passes on.
 func (s *signalStops) During(r *engine.Run, handle func(n int, sig os.Signal, again bool), run func()) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -11,15 +11,15 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestTimeoutSignalsTwice: timeout of coreutils signals its child and then the group of that child, and the second signal
-// within milliseconds counted as another, which kills what cleans up.
+// TestTimeoutSignalsTwice: timeout of coreutils signals its child and then the group of that child, and the
+// second signal within milliseconds counted as another, which kills what cleans up.
 func TestTimeoutSignalsTwice(t *testing.T) {
 	signals(t, []sent{{0, syscall.SIGTERM}, {time.Millisecond, syscall.SIGTERM}, {time.Second, syscall.SIGTERM}},
 		call{1, syscall.SIGTERM, false}, call{2, syscall.SIGTERM, true})
 }
 
-// TestAnotherKindIsNotAgain: SIGINT, and SIGTERM 50 ms later, were taken for two requests, and the message was "Received
-// SIGTERM again".
+// TestAnotherKindIsNotAgain: SIGINT, and SIGTERM 50 ms later, were taken for two requests, and the message was
+// "Received SIGTERM again".
 func TestAnotherKindIsNotAgain(t *testing.T) {
 	signals(t, []sent{{0, os.Interrupt}, {50 * time.Millisecond, syscall.SIGTERM}, {time.Second, syscall.SIGTERM}, {time.Second, syscall.SIGTERM}, {time.Second, os.Interrupt}},
 		call{1, os.Interrupt, false}, call{2, syscall.SIGTERM, false}, call{3, syscall.SIGTERM, true}, call{4, os.Interrupt, true})

@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// signalTidied has a signal call tidy before the signal ends the process, until end is called, which calls tidy too. It is for work that a
-// signal may end at any place. tidy may be called twice, and at once; nil = there is nothing to tidy, and signals are left alone.
+// signalTidied has a signal call tidy before the signal ends the process, until end is called, which calls tidy
+// too. It is for work that a signal may end at any place. tidy may be called twice, and at once; nil = there is
+// nothing to tidy, and signals are left alone.
 func signalTidied(tidy func()) (end func()) {
 	if tidy == nil {
 		return func() {}

@@ -23,14 +23,16 @@ func init() { cobra.EnableCommandSorting = false }
 type branch struct {
 	name  string
 	group string // of the help; "" = none: a topic, or a command that users do not type
-	runs  int    // none, stored: it has the flag --store, or looks: it changes none of them, and also has the flag --all-projects
+	// none, stored: it has the flag --store, or looks: it changes none of them, and also has the flag
+	// --all-projects
+	runs  int
 	build func(*program) *cobra.Command
 }
 
 const none, stored, looks = 0, 1, 2
 
-// tree is all commands and topics, in the order in which they are added. To build them all takes longer than most of them
-// run, so an invocation builds the one that it is for; see needed.
+// tree is all commands and topics, in the order in which they are added. To build them all takes longer than
+// most of them run, so an invocation builds the one that it is for; see needed.
 func tree() []branch {
 	return []branch{
 		{"run", groupRun, stored, newRunCommand},

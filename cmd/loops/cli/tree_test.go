@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestTree: each command is found under the name that the tree has for it, alone as among all others, and looks the same.
+// TestTree: each command is found under the name that the tree has for it, alone as among all others, and looks
+// the same.
 func TestTree(t *testing.T) {
 	var names []string
 	for _, b := range tree() {

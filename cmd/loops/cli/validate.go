@@ -88,7 +88,8 @@ func findingsCode(r check.Findings) int {
 }
 
 func runValidate(a *program, o validateOptions) error {
-	a.collectFrom(64<<20, 100) // a whole catalog of loops fits, and a fifth of the time to check it would go into collecting
+	// a whole catalog of loops fits, and a fifth of the time to check it would go into collecting
+	a.collectFrom(64<<20, 100)
 	p, err := a.project()
 	if err != nil {
 		return err
@@ -115,7 +116,8 @@ func (a *program) checks() check.Request {
 	return check.Request{Options: a.engineOptions(), Explain: explained}
 }
 
-// sourceRoot returns the directory that paths in reports for services are relative to: a service's checkout, else the project's.
+// sourceRoot returns the directory that paths in reports for services are relative to: a service's checkout,
+// else the project's.
 func (a *program) sourceRoot(p *project.Project) string {
 	if dir, _ := a.getenv("GITHUB_WORKSPACE"); filepath.IsAbs(dir) {
 		return filepath.Clean(dir)

@@ -45,7 +45,8 @@ func (a *program) newGitHubPrinter(v viewFlags) live.Printer {
 	return p
 }
 
-// leaveJob is leave for every command line that asked for a job's log, also one that was refused before it had a printer.
+// leaveJob is leave for every command line that asked for a job's log, also one that was refused before it had
+// a printer.
 func (a *program) leaveJob(cmd *cobra.Command, message string) {
 	format := cmd.Flags().Lookup("format")
 	switch {

@@ -15,8 +15,9 @@ import (
 	"loops/persistence/dirstore"
 )
 
-// killedStep records a run of one step that took 1 s in all, in a project at dir: its runner was killed after 0.6 s, and it
-// was resumed 5 s later. Before its second step it was paused for an hour. The step is one of a sub-loop where inside says so.
+// killedStep records a run of one step that took 1 s in all, in a project at dir: its runner was killed after
+// 0.6 s, and it was resumed 5 s later. Before its second step it was paused for an hour. The step is one of a
+// sub-loop where inside says so.
 func killedStep(t *testing.T, dir string, inside bool) {
 	t.Helper()
 	began := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
@@ -70,8 +71,9 @@ func killedStep(t *testing.T, dir string, inside bool) {
 	}
 }
 
-// TestViewsAgree: a step of 1 s that was killed at 0.6 s and resumed 5 s later was "1 visit, 1.0 s" in explain, two rows in
-// the HTML report, "visit 2" in JUnit and 6.6 s in watch; an hour of pause counted as its time as well.
+// TestViewsAgree: a step of 1 s that was killed at 0.6 s and resumed 5 s later was "1 visit, 1.0 s" in explain,
+// two rows in the HTML report, "visit 2" in JUnit and 6.6 s in watch; an hour of pause counted as its time as
+// well.
 func TestViewsAgree(t *testing.T) {
 	for name, inside := range map[string]bool{"in the run": false, "in a sub-loop": true} {
 		dir := t.TempDir()

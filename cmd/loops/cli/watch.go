@@ -107,7 +107,8 @@ func runWatch(ctx context.Context, a *program, o watchOptions) error {
 		}
 	}()
 	err = l.Print(ctx, watch.MonitorLines{Name: o.name, Once: o.once, JSON: o.json, Interval: o.interval, Out: a.out, Err: a.Err})
-	if stop, stopped := errors.AsType[*fsm.Stop](context.Cause(ctx)); stopped && err != nil { // err may be of a call to the store that the signal cut off
+	// err may be of a call to the store that the signal cut off
+	if stop, stopped := errors.AsType[*fsm.Stop](context.Cause(ctx)); stopped && err != nil {
 		return endedBy(stop.Signal)
 	}
 	return err

@@ -25,7 +25,8 @@ type watchScreen struct {
 	app *program
 }
 
-// Act does what stop, pause, unpause, retry-now, resume -b, run -b, answer and explain do, and returns what they would have printed.
+// Act does what stop, pause, unpause, retry-now, resume -b, run -b, answer and explain do, and returns what
+// they would have printed.
 func (l watchScreen) Act(ctx context.Context, c watch.Command) (watch.Done, error) {
 	switch c.Verb {
 	case watch.Resume:

@@ -8,9 +8,9 @@ import (
 // helpWidth is the longest line of a help page in characters, but for words that are longer.
 const helpWidth = 90
 
-// helpWrap breaks text again so that no line is longer than [Width]. Lines without an indent that follow each other are one
-// paragraph. An indented line stays as it is where it fits; else it is a row of a table, and its text continues below
-// the place where its last column begins, as the lines below it do.
+// helpWrap breaks text again so that no line is longer than [Width]. Lines without an indent that follow each
+// other are one paragraph. An indented line stays as it is where it fits; else it is a row of a table, and its
+// text continues below the place where its last column begins, as the lines below it do.
 func helpWrap(text string) string {
 	var b strings.Builder
 	lines := strings.Split(text, "\n")
@@ -76,7 +76,8 @@ func fits(lines []string) bool {
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// lastColumn returns where the last column of a row of a table begins, in characters; that is its indent if it has but one.
+// lastColumn returns where the last column of a row of a table begins, in characters; that is its indent if it
+// has but one.
 func lastColumn(line string) int {
 	in := indent(line)
 	if i := strings.LastIndex(line[in:], "  "); i >= 0 {

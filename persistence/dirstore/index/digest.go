@@ -16,9 +16,10 @@ import (
 	"loops/internal/disk"
 )
 
-// Digests are what filters ask of archived runs and listings return, of all of them and not of the newest only, in a file of its own: a
-// listing of a few does not read it. Each has a checksum, and the stamp of the state file that it was made of. They are in the order of their
-// names, the last name first, and are asked for in that order: the file is read piece by piece. The zero Digests has none.
+// Digests are what filters ask of archived runs and listings return, of all of them and not of the newest only,
+// in a file of its own: a listing of a few does not read it. Each has a checksum, and the stamp of the state
+// file that it was made of. They are in the order of their names, the last name first, and are asked for in
+// that order: the file is read piece by piece. The zero Digests has none.
 type Digests struct {
 	file   io.ReadCloser // of what was not read yet; nil = nothing
 	rest   string        // behind the record that the cursor is at, as far as it was read
@@ -29,8 +30,10 @@ type Digests struct {
 
 // A Digest is made of the state file with that stamp. What is in it only its maker knows.
 type Digest struct {
-	State   disk.Stamp
-	Journal disk.Stamp // of another file that it was made of, whose stamp is in Body; zero = of none. It must be settled to be kept, too
+	State disk.Stamp
+	// of another file that it was made of, whose stamp is in Body; zero = of none. It must be settled to be
+	// kept, too
+	Journal disk.Stamp
 	Body    []byte
 }
 
@@ -182,7 +185,8 @@ func SaveDigests(path string, began time.Time, made map[string]Digest, names str
 	if disk.Flock(f, syscall.LOCK_EX|syscall.LOCK_NB) != nil {
 		return
 	}
-	was, err := io.ReadAll(io.LimitReader(f, 2*mostDigests+1)) // as it is now: a run may have been removed since it was read
+	// as it is now: a run may have been removed since it was read
+	was, err := io.ReadAll(io.LimitReader(f, 2*mostDigests+1))
 	if err != nil || f.Truncate(0) != nil {
 		return
 	}

@@ -1,9 +1,10 @@
-// Package index remembers what listings read of an archive of runs, so that the next one need not read it again: which folders there
-// are, and of the newest runs what a listing shows of their state files.
+// Package index remembers what listings read of an archive of runs, so that the next one need not read it
+// again: which folders there are, and of the newest runs what a listing shows of their state files.
 //
-// It is a copy that may be missing, old or damaged at any time, and is never believed over the folders. The names hold as long as the
-// archive has the stamp it had when they were read, and what was read of a state file holds as long as the file has its stamp. A stamp
-// is only written down if the clock of the file system had advanced since: otherwise a later change might not show in it.
+// It is a copy that may be missing, old or damaged at any time, and is never believed over the folders. The
+// names hold as long as the archive has the stamp it had when they were read, and what was read of a state file
+// holds as long as the file has its stamp. A stamp is only written down if the clock of the file system had
+// advanced since: otherwise a later change might not show in it.
 //
 // Any number of processes may use one index. A writer holds its flock, and one that cannot get it does not write. It is
 // written in place: a process that is killed meanwhile, or one that reads meanwhile, leaves or sees a file whose
@@ -128,7 +129,8 @@ func headOf(rest []byte) string {
 	return fmt.Sprintf("%s%08x %d", magic, crc32.Checksum(rest, table), len(rest))
 }
 
-// A parser takes an index apart. The checksum of what it reads holds, so all it has to do about mistakes is not to fail.
+// A parser takes an index apart. The checksum of what it reads holds, so all it has to do about mistakes is not
+// to fail.
 type parser struct {
 	text string
 	bad  bool
@@ -261,8 +263,9 @@ type named struct {
 	Entry
 }
 
-// newest returns the entries that are kept, newest first: those of runs that are as they were. A run may be removed, and its index
-// with it, while this process lists; the run is gone before the index is, so nothing comes back.
+// newest returns the entries that are kept, newest first: those of runs that are as they were. A run may be
+// removed, and its index with it, while this process lists; the run is gone before the index is, so nothing
+// comes back.
 func (x *Index) newest(c clock, read map[string]Entry, stamp func(string) (disk.Stamp, bool)) []named {
 	all := make([]named, 0, len(x.entries)+len(read))
 	for name, e := range x.entries {

@@ -10,9 +10,9 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// Backward reads the events of a journal from the last to the first: of the newest file, then of each one before it. Like
-// [Forward] it believes lines whose checksum holds, and leaves out those of a batch whose memory never came. The zero value is
-// ready.
+// Backward reads the events of a journal from the last to the first: of the newest file, then of each one
+// before it. Like [Forward] it believes lines whose checksum holds, and leaves out those of a batch whose
+// memory never came. The zero value is ready.
 type Backward struct {
 	settled bool // a line with memory was seen: what is before it was
 	sums    bool // the line before needs a checksum

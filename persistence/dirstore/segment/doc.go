@@ -1,14 +1,15 @@
-// Package segment holds the files that the journal of a run is made of: how their lines are framed, which of them can be
-// believed, how they are read forward and backward, and how a full file becomes a part before the newest one. What the memory in
-// a line means, and who may write when, is the store's.
+// Package segment holds the files that the journal of a run is made of: how their lines are framed, which of
+// them can be believed, how they are read forward and backward, and how a full file becomes a part before the
+// newest one. What the memory in a line means, and who may write when, is the store's.
 //
 // # Lines
 //
-// A journal is text, an event a line. A batch is appended with one write. The last line of a batch that carries the machine's
-// memory has one more key at its end: memory (a patch, see package snapshot) or memory_full (the whole flat object). So the memory
-// of a run is always the memory at some line, whatever byte the file ends at, and what is behind the last line end is no line.
-// Each line ends with a checksum of itself: without one, a flipped bit in a text would be believed. The lines of little-loops have
-// neither checksum nor number; they may be before those of this program, never behind them.
+// A journal is text, an event a line. A batch is appended with one write. The last line of a batch that carries
+// the machine's memory has one more key at its end: memory (a patch, see package snapshot) or memory_full (the
+// whole flat object). So the memory of a run is always the memory at some line, whatever byte the file ends at,
+// and what is behind the last line end is no line. Each line ends with a checksum of itself: without one, a
+// flipped bit in a text would be believed. The lines of little-loops have neither checksum nor number; they may
+// be before those of this program, never behind them.
 //
 // # Parts
 //
@@ -20,6 +21,7 @@
 //
 // # Which process may call what
 //
-// Reading changes nothing and needs no lock: a file that moves while it is read is found again, or is fs.ErrNotExist. [Part.Retire],
-// [Part.Enter] and [RepairIndex] are for the owner of the run alone. Nothing here is made durable; the owner does that.
+// Reading changes nothing and needs no lock: a file that moves while it is read is found again, or is
+// fs.ErrNotExist. [Part.Retire], [Part.Enter] and [RepairIndex] are for the owner of the run alone. Nothing
+// here is made durable; the owner does that.
 package segment

@@ -57,8 +57,8 @@ func lastSeq(path string) (uint64, error) {
 	return seq, err
 }
 
-// Fits reports whether a line ends at an offset, and is that of this event. If it is damaged, its place counts. The error is
-// that of reading.
+// Fits reports whether a line ends at an offset, and is that of this event. If it is damaged, its place counts.
+// The error is that of reading.
 func Fits(f *os.File, at int64, seq uint64) (bool, error) {
 	if ok, err := LineEnds(f, at); !ok {
 		return false, err

@@ -12,9 +12,9 @@ import (
 )
 
 // Forward reads the files of a journal, oldest first, and yields the events in them without their memory, and a
-// [persistence.DamageError] where something cannot be believed or is missing. Events that carry no number, as those of
-// little-loops, are numbered by their place. Lines of a batch whose memory never came are left out, unless it is there and cannot
-// be read.
+// [persistence.DamageError] where something cannot be believed or is missing. Events that carry no number, as
+// those of little-loops, are numbered by their place. Lines of a batch whose memory never came are left out,
+// unless it is there and cannot be read.
 type Forward struct {
 	Yield func(fsm.Event, error) bool // returns whether it wants more
 	After uint64                      // only events with a higher number are yielded
@@ -89,7 +89,8 @@ func (r *Forward) ReadOn(f io.Reader, path string, from Position) error {
 	return r.read(f, path)
 }
 
-// Position returns where in the file that was read last another Forward can read on, if nothing that it read before that is wanted again.
+// Position returns where in the file that was read last another Forward can read on, if nothing that it read
+// before that is wanted again.
 func (r *Forward) Position() (at Position, ok bool) { return r.stand, r.stands && !r.stopped }
 
 func (r *Forward) read(f io.Reader, path string) error {

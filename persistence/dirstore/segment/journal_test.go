@@ -70,8 +70,8 @@ func backward(path string) (list []string, err error) {
 	return list, err
 }
 
-// What a reader believes of a file, forward and backward: whole lines whose checksum holds, in their order, and of a batch whose
-// memory never came nothing but output.
+// What a reader believes of a file, forward and backward: whole lines whose checksum holds, in their order, and
+// of a batch whose memory never came nothing but output.
 func TestWhatIsBelieved(t *testing.T) {
 	t.Parallel()
 	first, second := summed(whole, 1), summed(patch, 2)
@@ -182,7 +182,8 @@ func TestIndex(t *testing.T) {
 			if err := os.WriteFile(full, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			p := Part{N: 1, First: uint64(2*n + 1), Last: uint64(2*n + 2), Bytes: int64(len(text))} // a number that is taken once
+			// a number that is taken once
+			p := Part{N: 1, First: uint64(2*n + 1), Last: uint64(2*n + 2), Bytes: int64(len(text))}
 			if err := errors.Join(p.Retire(full, dir), p.Enter(dir)); err != nil || p.N != n+1 {
 				t.Fatal(p, err)
 			}
@@ -241,7 +242,8 @@ func TestOpenLog(t *testing.T) {
 	}
 }
 
-// What is behind any event of a long file is found whatever the lines before it are, and is what reading all of it yields.
+// What is behind any event of a long file is found whatever the lines before it are, and is what reading all of
+// it yields.
 func TestReadBehind(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -31,8 +31,8 @@ func (l *Log) Before() int {
 	return l.Parts[len(l.Parts)-1].N
 }
 
-// OpenLog opens the journal whose newest file and whose folder of older parts are these. Its owner may just be beginning a new part.
-// It is fs.ErrNotExist if there is none.
+// OpenLog opens the journal whose newest file and whose folder of older parts are these. Its owner may just be
+// beginning a new part. It is fs.ErrNotExist if there is none.
 func OpenLog(newest, older string) (*Log, error) {
 	for try := 0; ; try++ {
 		f, err := disk.Open(newest, os.O_RDONLY)

@@ -121,8 +121,8 @@ func (p Part) sum() string {
 	return string(snapshot.AppendHex(nil, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli))))
 }
 
-// Retire moves a full file to the other parts in a folder, under the first name from the number of the part on that none has,
-// and takes that number. No file is ever replaced.
+// Retire moves a full file to the other parts in a folder, under the first name from the number of the part on
+// that none has, and takes that number. No file is ever replaced.
 func (p *Part) Retire(file, dir string) error {
 	for ; ; p.N++ {
 		p.Name = partName(p.N)
@@ -150,8 +150,8 @@ func (p Part) appendTo(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// RepairIndex writes an index again that is damaged, or lacks a part that a crash came after. What it says of parts that
-// are not as it says stays: it is what is known of them.
+// RepairIndex writes an index again that is damaged, or lacks a part that a crash came after. What it says of
+// parts that are not as it says stays: it is what is known of them.
 func RepairIndex(dir string) error {
 	parts, _, err := Parts(dir)
 	if err != nil || len(parts) == 0 {

@@ -12,9 +12,9 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// A Scanner goes through the whole lines of one file of a journal and reports which of them can be believed: by their
-// checksum, or for lines without one by their form, and by their number, which is one more than that of the line before.
-// What is behind the last line end is not a line.
+// A Scanner goes through the whole lines of one file of a journal and reports which of them can be believed: by
+// their checksum, or for lines without one by their form, and by their number, which is one more than that of
+// the line before. What is behind the last line end is not a line.
 type Scanner struct {
 	Position
 	br    *bufio.Reader
@@ -92,8 +92,8 @@ func (s *Scanner) Next() (Entry, error) {
 // MostKept is how much is kept of one damaged line, in bytes.
 const MostKept = 64 << 10
 
-// MostLine is how long a line of a journal is at most, in bytes. One that is longer, as in a file that is damaged or was put
-// there by others, is not kept in memory; one that would be longer is not written.
+// MostLine is how long a line of a journal is at most, in bytes. One that is longer, as in a file that is
+// damaged or was put there by others, is not kept in memory; one that would be longer is not written.
 const MostLine = 128 << 20
 
 // read returns the next line with its end, and its length. Of one longer than [MostLine] it returns the beginning.
