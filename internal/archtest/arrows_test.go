@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"loops/internal/testenv"
@@ -123,24 +124,32 @@ type goPackage struct {
 	Imports    []string
 }
 
-func packages(t *testing.T) []goPackage {
-	t.Helper()
+// goList asks go for the packages of the module, once for all tests. No test may change one.
+var goList = sync.OnceValues(func() (list []goPackage, err error) {
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports", "./...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v", err)
+		return nil, fmt.Errorf("go list: %w", err)
 	}
-	var list []goPackage
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return list
+			return list, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		list = append(list, p)
 	}
+})
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	list, err := goList()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }
 
 // TestFileLength wants a reason, in the first comment, of every file over 600 lines that is not a test.
