@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"loops/fsm"
+	"loops/internal/git"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -60,5 +61,9 @@ func (s *recording) why(o fsm.Outcome, pending []fsm.Event) (reason string, fail
 	for _, ev := range pending {
 		because.Add(ev)
 	}
-	return because.Reason(o, s.j.loop), because.FailedItems(o)
+	failedItems = because.FailedItems(o)
+	if s.j.tree != nil && s.j.tree.end == git.Discard {
+		failedItems = 0 // what the others changed goes with the work tree, so all are done again
+	}
+	return because.Reason(o, s.j.loop), failedItems
 }

@@ -35,7 +35,7 @@ func (e *Engine) retry(ctx context.Context, look *project.Records, run persisten
 	case run.Carried(), run.Status == persistence.Queued:
 		return refuse(Conflict, "run %s is continued by workers, so there is nothing to do again yet; to stop it: %s", id, Do(OpStop, id))
 	}
-	if r.At == "" && !r.RetryFailed {
+	if r.At == "" && (!r.RetryFailed || run.FailedItems > 0) { // of a list elsewhere the step is looked for
 		step, err := decidingStep(ctx, look, run)
 		if err != nil {
 			return look.Failed(err)

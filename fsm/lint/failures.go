@@ -43,6 +43,9 @@ func (c *checker) leftAlone(s *fsm.State) string {
 	if c.l.Otherwise == "" || s.Name == c.l.Otherwise {
 		return ""
 	}
+	if s.Route == nil && s.On["no"] == c.l.Otherwise && s.On["error"] == c.l.Otherwise && s.On["partial"] == c.l.Otherwise {
+		return " (otherwise covers no, error, timeout and partial only)"
+	}
 	return " (otherwise leaves this state alone, because it has a key for failures)"
 }
 
@@ -53,7 +56,8 @@ func (c *checker) partialOtherwise(s *fsm.State, told bool) {
 	if c.l.Otherwise == "" || s.Name == c.l.Otherwise || s.Terminal || s.Next != "" || c.l.Maintain || !acts || s.Route != nil && s.Route.Cases != nil {
 		return
 	}
-	sure := s.Await != nil || s.Evaluate != nil && s.Evaluate.Type == "exit_code" || isShell(s) && s.Each == nil && !canFail(s.Action)
+	sure := s.Await != nil || s.Evaluate != nil && s.Evaluate.Type == "exit_code" || isShell(s) && s.Each == nil && !canFail(s.Action) ||
+		s.Loop != "" && !strings.Contains(s.Loop, "${") // of which an error leads where no does
 	own, missing := "route", []string{}
 	for _, v := range []string{"partial", "no", "timeout", "error"} {
 		if s.Route == nil && s.On[v] != "" {
@@ -65,7 +69,7 @@ func (c *checker) partialOtherwise(s *fsm.State, told bool) {
 		switch {
 		case takes(s, v), v == "error" && (told || sure), v != "error" && (a.open || !slices.Contains(a.verdicts, v)):
 		case v == "partial" && judged(s) && s.Route == nil: // partial-route says it
-		case v == "timeout" && takes(s, "no"): // leads there
+		case (v == "timeout" || v == "partial" && (s.Each != nil || s.Branches != nil)) && takes(s, "no"): // leads there
 		default:
 			missing = append(missing, v)
 		}

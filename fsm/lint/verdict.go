@@ -211,5 +211,5 @@ func takes(s *fsm.State, verdict string) bool {
 	if s.Route == nil {
 		return s.On[verdict] != "" || verdict == "no" && s.On["error"] != ""
 	}
-	return tableTarget(s.Route, verdict) != "" || s.Route.Default != "" || verdict == "no" && s.Route.Error != ""
+	return tableTarget(s.Route, verdict) != "" || s.Route.Default != "" || (verdict == "no" || verdict == "error") && s.Route.Error != ""
 }

@@ -208,7 +208,7 @@ func (d *decoder) checkAwait(s *stateDecl) {
 	switch {
 	case s.Each != nil || s.branch: // one whose time is up comes to no
 	case timed && !leads && s.On["timeout"] == "" && s.On["no"] == "" && s.On["error"] == "":
-		report("timeout", "no-transition", "the state does not say where to go when its time is up; add on_timeout")
+		report("timeout", "no-transition", "the state does not say where to go when its time is up; add on_timeout%s", d.whyNotOtherwise())
 	case !timed && b.given("on_timeout") && !b.has("timeout"):
 		report("on_timeout", "missing-key", "on_timeout needs timeout, which says how long to wait; without it the wait does not end before it came")
 	case timed && s.Await.For > 0 && s.Timeout <= s.Await.For:
@@ -221,6 +221,6 @@ func (d *decoder) checkAwait(s *stateDecl) {
 		d.warnf(b.keyPos("on_no"), join(b.path, "on_no"), "ignored", "on_no is never followed: a wait for %s without a timeout says yes or does not end", awaitNoun(s.Await.Kind()))
 	}
 	if s.Await.Run != "" && !leads && s.On["no"] == "" && s.On["error"] == "" && s.Await.Status != fsm.RunEnded {
-		report("wait", "no-transition", "the state does not say where to go when the run ends otherwise; add on_no, or wait for status: ended")
+		report("wait", "no-transition", "the state does not say where to go when the run ends otherwise; add on_no, or wait for status: ended%s", d.whyNotOtherwise())
 	}
 }

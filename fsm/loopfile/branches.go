@@ -201,7 +201,7 @@ func (d *decoder) checkBranches(s *stateDecl) {
 		report("merge", "missing-key", "merge needs worktree: true, which gives each branch a work tree of its own")
 	}
 	if s.Next == "" && s.Route == nil && s.On["no"] == "" && s.On["error"] == "" {
-		report("parallel", "no-transition", "the state does not say where to go when branches fail; add on_no")
+		report("parallel", "no-transition", "the state does not say where to go when branches fail; add on_no%s", d.whyNotOtherwise())
 	}
 }
 

@@ -145,6 +145,6 @@ func (d *decoder) checkEach(s *stateDecl) {
 	}
 	leads := s.Next != "" || s.Route != nil
 	if !leads && s.On["no"] == "" && s.On["error"] == "" {
-		report("for_each", "no-transition", "the state does not say where to go when items fail; add on_no")
+		report("for_each", "no-transition", "the state does not say where to go when items fail; add on_no%s", d.whyNotOtherwise())
 	}
 }

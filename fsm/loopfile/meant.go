@@ -11,11 +11,16 @@ import (
 
 // meant says what may be meant by keys of a state that other tools have.
 var meant = map[string]string{
+	"branches":    `branches are the mapping "parallel", such as {lint: {action: make lint}, test: {loop: test-suite}}`,
 	"cmd":         `did you mean "action"?`,
 	"command":     `did you mean "action"?`,
 	"run":         `did you mean "action"?`,
 	"script":      `did you mean "action"?`,
+	"each":        `did you mean "for_each"?`,
+	"foreach":     `did you mean "for_each"?`,
 	"goto":        `did you mean "next"?`,
+	"inputs":      `what a loop that a state runs is given is "with"`,
+	"params":      `what a loop that a state runs is given is "with"`,
 	"retries":     `did you mean "max_retries"?`,
 	"then":        `did you mean "on_yes"?`,
 	"else":        `did you mean "on_no"?`,

@@ -34,6 +34,15 @@ func (d *decoder) otherwise(root *yaml.Node) *yaml.Node {
 	return d.set(root, key, out)
 }
 
+// whyNotOtherwise ends the refusal of a state that does not say where a failure leads: why the otherwise of its loop does not say so,
+// "" where it has none.
+func (d *decoder) whyNotOtherwise() string {
+	if d.aside == "" {
+		return ""
+	}
+	return ": otherwise is for states without on_no, on_error, on_timeout and on_partial"
+}
+
 // guarded returns the body of a state with the keys that lead to the state to.
 func (d *decoder) guarded(state entry, to *yaml.Node) *yaml.Node {
 	body := deref(state.val)

@@ -80,7 +80,8 @@ type turn struct {
 	inside string    // what decided in the one that ended
 	broken fsm.Event // the newest action inside a branch that failed
 	part   string    // the first branch or item that failed, and how
-	items  int       // items of the state's own list that failed
+	items  int       // items of the state's own list that failed and may be done again
+	cut    int       // those that may not: they were cut short, and must not be repeated
 }
 
 type streak struct {
@@ -122,7 +123,10 @@ func (b *Because) Add(e fsm.Event) {
 		}
 	case fsm.EventBranchEnd, fsm.EventItemEnd:
 		if e.Depth == 0 && e.Kind == fsm.EventItemEnd {
-			now.items = whole(e, "failed")
+			if str(e, "verdict") == fsm.ItemInterrupted {
+				now.cut++
+			}
+			now.items = whole(e, "failed") - now.cut
 		}
 		if e.Depth == 0 && now.part == "" && str(e, "verdict") != "yes" {
 			now.part = now.failedPart(e)

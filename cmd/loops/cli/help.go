@@ -12,7 +12,7 @@ func newHelpCommand(a *program, root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:     "help [COMMAND|TOPIC...]",
 		Short:   "Show help for a command or a topic",
-		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate. help language CHAPTER prints a chapter of the language page, on a terminal in $PAGER; help key NAME prints what a key of a loop file means." + exitHelp(exitOK, exitFailed, exitUsage),
+		Long:    "help shows the help of a command, or a topic. help rule NAME explains the rule whose name is in brackets after a\nmessage of validate. help language CHAPTER prints a chapter of the language page, on a terminal in $PAGER; help key NAME prints what a key of a loop file means.\nA NAME that is no command and no topic is looked for in both." + exitHelp(exitOK, exitFailed, exitUsage),
 		Example: "  loops help run\n  loops help exit-codes\n  loops help rule unknown-state\n  loops help language lists\n  loops help key for_each",
 		RunE: func(help *cobra.Command, args []string) error {
 			if len(args) > 0 && args[0] == "rule" {
@@ -23,6 +23,9 @@ func newHelpCommand(a *program, root *cobra.Command) *cobra.Command {
 			}
 			cmd, rest, err := root.Find(args)
 			if err != nil || cmd == nil || len(rest) > 0 || cmd == root && len(args) > 0 {
+				if topic := helpTopicOf(args); topic != "" {
+					return a.printReference(help.Context(), topic, args)
+				}
 				return usageError{"there is no help for " + strings.Join(args, " "), "loops --help"}
 			}
 			cmd.InitDefaultHelpFlag()

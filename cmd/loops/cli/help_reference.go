@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,6 +54,19 @@ func helpNames(topic string) (names []string) {
 		addTitle(spelt(c.Title))
 	}
 	return append(names, "all")
+}
+
+// helpTopicOf returns the topic of which a single word is a name, so that "help branches" and "help for_each" need not say it; "" = none.
+func helpTopicOf(args []string) string {
+	if len(args) != 1 {
+		return ""
+	}
+	for _, topic := range []string{"language", "key"} {
+		if word := spelt(args[0]); word != "all" && slices.Contains(helpNames(topic), word) {
+			return topic
+		}
+	}
+	return ""
 }
 
 // helpAbout returns what a topic has about a name, and whether it is a text to read in a pager. Without a name
