@@ -59,6 +59,11 @@ func TestTwoUsersOfOnePageAnswerOneQuestion(t *testing.T) {
 	if _, text := s.ask("GET", page, "", ""); !strings.Contains(text, "approve by ") || !strings.Contains(text, "Deploy to production?") {
 		t.Errorf("the page does not say who answered:\n%s", text)
 	}
+	for address, shows := range map[string]string{"1/mail": "Step 1/mail", "1:2": "Step 1"} { // a branch without a step that ended, a question
+		if status, text := s.ask("GET", page+"?tab=steps&step="+address, "", ""); status != http.StatusOK || !strings.Contains(text, shows) {
+			t.Errorf("the page of step %s: %d\n%s", address, status, text)
+		}
+	}
 	if m := s.post("/runs/"+run+"/answer", `{"choice": "2", "question": "`+mail+`"}`); m["question"] != "Send the mail?" {
 		t.Errorf("%v", m)
 	}

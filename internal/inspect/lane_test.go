@@ -83,3 +83,46 @@ func TestVisitsInside(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// What is said of an item that ended was that nothing is recorded of its end, where items of two branches were asked for.
+func TestItemsOfTwoBranches(t *testing.T) {
+	t.Parallel()
+	var events []fsm.Event
+	at := func(kind string, depth int, branch string, fields ...any) {
+		e := fsm.Event{Kind: kind, Depth: depth, Seq: uint64(len(events) + 1), Time: time.Date(2026, 11, 29, 8, 0, len(events), 0, time.UTC)}
+		for i := 0; i < len(fields); i += 2 {
+			e.Fields = append(e.Fields, fsm.Field{Key: fields[i].(string), Value: fields[i+1]})
+		}
+		if branch != "" {
+			e.Fields = append(e.Fields, fsm.Field{Key: "branch", Value: branch})
+		}
+		events = append(events, e)
+	}
+	at(fsm.EventLoopStart, 0, "", "loop", "big")
+	at(fsm.EventStateEnter, 0, "", "state", "both", "iteration", int64(1))
+	for _, b := range []string{"a", "b"} {
+		at(fsm.EventBranchStart, 0, b)
+		at(fsm.EventLoopStart, 1, b, "loop", "each")
+		at(fsm.EventStateEnter, 1, b, "state", "list", "iteration", int64(1))
+	}
+	for _, b := range []string{"a", "b"} {
+		at(fsm.EventItemStart, 1, b, "item", int64(1), "key", "p"+b)
+	}
+	at(fsm.EventItemEnd, 1, "a", "item", int64(1), "items", int64(2), "key", "pa", "verdict", "yes")
+	at(fsm.EventItemStart, 1, "a", "item", int64(2), "key", "qa")
+	story := &Story{Wanted: "1/1/#1"}
+	reader := &Reader{Done: story.Add, Inside: story.AddInside, Each: story.Hear, Keep: true}
+	for _, e := range events {
+		reader.Add(e)
+	}
+	var said []string
+	for _, part := range story.seen.beside {
+		for _, s := range part.Said {
+			said = append(said, s.Text)
+		}
+	}
+	want := []string{"Item 1 of 2, pa: yes.", "Item 1, pb began; nothing is recorded of its end."}
+	if !slices.Equal(said, want) {
+		t.Errorf("got %q, want %q", said, want)
+	}
+}

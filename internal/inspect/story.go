@@ -148,11 +148,12 @@ const mostFound = 100
 // explainedSoFar is what is kept of the visits of a run while it is read: those that will be explained, and the limits
 // that the others met.
 type explainedSoFar struct {
-	last   *Visit   // of the run itself; of any loop where there is none
-	newest *Visit   // of any loop
-	found  []*Visit // those that were asked for
-	beside []Part   // what is said of the branch or the item that was asked for, of each visit that had it
-	wanted *fsm.Address
+	last     *Visit            // of the run itself; of any loop where there is none
+	newest   *Visit            // of any loop
+	found    []*Visit          // those that were asked for
+	beside   []Part            // what is said of the branch or the item that was asked for, of each visit that had it
+	besideAt map[besideKey]int // where
+	wanted   *fsm.Address
 
 	met    metLimits // before the last visit of the run itself
 	within metLimits // in that one
@@ -203,6 +204,12 @@ func (x *Story) address() fsm.Address {
 	return *x.seen.wanted
 }
 
+// A besideKey is a branch or an item of a visit.
+type besideKey struct {
+	visit *Visit
+	name  string
+}
+
 // Hear takes an event and the visit it belongs to: the ends of branches and items say what became of those that
 // are wanted.
 func (x *Story) Hear(e fsm.Event, v *Visit) {
@@ -229,12 +236,21 @@ func (x *Story) Hear(e fsm.Event, v *Visit) {
 	}
 	s := &x.seen
 	if e.Kind == fsm.EventBranchStart || e.Kind == fsm.EventItemStart {
-		text = strings.TrimSuffix(text, ": ") + " began; nothing is recorded of its end"
+		text = "branch " + own.Branch
+		if e.Kind == fsm.EventItemStart {
+			text = fmt.Sprintf("item %d, %s", whole(e, "item"), Text(e.Get("key")))
+		}
+		text += " began; nothing is recorded of its end"
 	}
 	said := say(e, "%s.", strings.ToUpper(text[:1])+text[1:])
-	if n := len(s.beside); n > 0 && s.beside[n-1].Visit == v {
-		s.beside[n-1].Said = []Sentence{said}
-	} else if n < mostFound {
+	which := besideKey{v, own.Branch}
+	if i, known := s.besideAt[which]; known {
+		s.beside[i].Said = []Sentence{said} // its end, or its next try
+	} else if n := len(s.beside); n < mostFound {
+		if s.besideAt == nil {
+			s.besideAt = map[besideKey]int{}
+		}
+		s.besideAt[which] = n
 		s.beside = append(s.beside, Part{v, []Sentence{said}})
 	}
 }

@@ -295,6 +295,7 @@ func (c *chronicle) window(state string, until, most int) (steps []step, first, 
 // which is not in one.
 func (c *chronicle) find(number string) (s step, ok bool) {
 	if a, is := fsm.ParseAddress(number); is {
+		a.Question = 0
 		number = a.String()
 		for i, h := range a.Hops {
 			if h.Branch != "" {

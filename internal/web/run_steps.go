@@ -186,6 +186,7 @@ type valueRow struct {
 func describeStep(ctx context.Context, page *runPage, session *Session, f project.Finder, run persistence.Run, s step, wanted string, memory bool) (*stepDetail, error) {
 	t := &stepDetail{stepRow: s.row(), Explain: session.Page.Command("explain", string(run.ID), wanted), ForkAt: wanted}
 	at, typed := fsm.ParseAddress(wanted)
+	at.Question = 0                            // a step is shown with its questions
 	inside := typed && at.String() != s.number // wanted is in a branch or an item of the step
 	if typed {
 		t.ForkAt = strconv.Itoa(at.Hops[0].Step)
@@ -216,7 +217,7 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 		address := v.Address()
 		address.Hops = append(around, address.Hops...)
 		switch {
-		case inside && at.Covers(address) && (visit == nil || v.Index > visit.Index):
+		case inside && at.Step() && at.Covers(address) && (visit == nil || v.Index > visit.Index):
 			visit = v
 		case len(t.Inside) >= mostInside:
 			t.MoreInside++
@@ -240,7 +241,9 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 		t.take(e, &out, &errs)
 	}
 	reader.Close()
-	if inside {
+	if inside && !at.Step() { // a branch or an item: the steps in it, and what its end says
+		t.stepRow = stepRow{Number: at.String(), State: s.path, Over: s.over}
+	} else if inside {
 		if visit == nil {
 			return nil, engine.Refuse(engine.NotFound, "run %s has no step %s", run.ID, humanize.Quote(wanted))
 		}
@@ -253,7 +256,11 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 	if s.depth == 0 && visit != nil && !inside {
 		rules := lookup.RulebookOf(ctx, f, run)
 		t.Said = append(t.Said, inspect.Explain(visit, rules.Main())...)
-	} else if story, err := session.Explain(ctx, string(run.ID), wanted); err == nil { // what it ran inside decides about it
+	} else if story, err := session.Explain(ctx, string(run.ID), wanted); err != nil {
+		if inside && visit == nil {
+			return nil, err
+		}
+	} else { // what it ran inside decides about it
 		for _, part := range story.Parts {
 			if part.Visit != nil {
 				t.Said = append(t.Said, part.Said...)
