@@ -35,7 +35,7 @@ func ExampleExpand() {
 }
 
 // A reference that has neither a value nor a fallback is an error, which names it.
-func ExampleError() {
+func ExampleTemplateError() {
 	_, err := expr.Expand("send ${context.mail}", &expr.Scope{})
 	var unresolved *expr.TemplateError
 	if errors.As(err, &unresolved) {
