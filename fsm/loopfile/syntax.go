@@ -211,6 +211,8 @@ func explain(text, line string) string {
 		what = "inside [...] a text that holds ? must be put in quotation marks"
 	case strings.Contains(text, "expected ',' or '}'") && strings.Contains(line, "??"):
 		what = "inside {...} an expression with ?? must be put in quotation marks"
+	case strings.Contains(text, "expected ',' or '}'") && strings.Contains(line, "?"):
+		what = "inside {...} a text that holds ? must be put in quotation marks"
 	case strings.Contains(text, "expected ',' or ']'"), strings.Contains(text, "expected ',' or '}'"):
 		what = "a list [...] or mapping {...} that begins here has no end or lacks a comma"
 	case strings.Contains(text, "could not find expected ':'"):
