@@ -34,6 +34,7 @@ func remembered(s *fsm.Snapshot) string {
 func play(t *testing.T, d *Store, log int) *script {
 	t.Helper()
 	p := &script{j: begin(t, d)}
+	p.j.lag.timer = time.AfterFunc(time.Hour, func() {}) // no time that passes writes the state file
 	top := step(1).Snapshot
 	visit := func(name string) *fsm.Child {
 		s := step(1).Snapshot
@@ -71,6 +72,7 @@ func play(t *testing.T, d *Store, log int) *script {
 			c.Log = append(c.Log, fmt.Sprint(i, strings.Repeat("-", log)))
 		}
 		b := &fsm.Batch{Snapshot: top, Checkpoint: i%2 == 0, Events: []fsm.Event{{Kind: "state_enter", Time: at, Depth: len(rest)}, {Kind: "route", Time: at}}}
+		p.j.written = time.Now().Add(time.Hour) // decisions follow each other at once
 		if err := p.j.Record(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
