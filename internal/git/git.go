@@ -81,9 +81,3 @@ func text(said string) string {
 	}
 	return t
 }
-
-// isRefGitError reports whether git itself refused.
-func isRefGitError(err error) bool {
-	_, is := errors.AsType[*Error](err)
-	return is
-}

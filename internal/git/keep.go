@@ -142,7 +142,7 @@ func (t *RefTree) Keep(ctx context.Context) (commit string, err error) {
 func (t *RefTree) look(ctx context.Context) (s state, err error) {
 	for try := 0; ; try++ {
 		s, err = t.lookOnce(ctx)
-		if err == nil || !isRefGitError(err) || try == 2 {
+		if err == nil || !isGitError(err) || try == 2 {
 			return s, err
 		}
 		// A file that an action left at work removed while git read it.
@@ -269,7 +269,7 @@ func (t *RefTree) push(ctx context.Context, tip, commit string) (has string, err
 		if err == nil {
 			return "", nil
 		}
-		if !isRefGitError(err) {
+		if !isGitError(err) {
 			return "", err
 		}
 		has, asked := t.m.remoteTip(ctx, t.Run) // the answer may have been lost

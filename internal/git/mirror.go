@@ -269,7 +269,7 @@ func (m *Mirror) RemoveTrees(ctx context.Context, run string) error {
 			}
 			if _, err := os.Lstat(t.Dir); err == nil {
 				_, err = m.git(ctx, m.Dir, nil, "worktree", "remove", "-f", "-f", t.Dir)
-				if isRefGitError(err) {
+				if isGitError(err) {
 					err = os.RemoveAll(t.Dir)
 				}
 				if err != nil {

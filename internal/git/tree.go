@@ -172,7 +172,7 @@ func (t *RefTree) index(ctx context.Context, tree string) error {
 		return err
 	}
 	// 1: some differ
-	if _, err := t.git(ctx, nil, "update-index", "-q", "--refresh"); err != nil && !isRefGitError(err) {
+	if _, err := t.git(ctx, nil, "update-index", "-q", "--refresh"); err != nil && !isGitError(err) {
 		return err
 	}
 	return nil

@@ -277,6 +277,7 @@ func answer(text string, err error) (string, error) {
 	return text, err
 }
 
+// isGitError reports whether git itself refused.
 func isGitError(err error) bool {
 	_, ok := errors.AsType[*Error](err)
 	return ok
