@@ -1,8 +1,6 @@
 package inspect
 
 import (
-	"bufio"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,34 +8,6 @@ import (
 
 	"loops/fsm"
 )
-
-// readStep returns the visits of a file of events, in the order they were entered.
-func readStep(t *testing.T, name string) ([]*Visit, []fsm.Event) {
-	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	var visits []*Visit
-	var events []fsm.Event
-	r := Reader{Keep: true, Done: func(v *Visit) { visits = append(visits, v) }}
-	lines := bufio.NewScanner(f)
-	for n := uint64(1); lines.Scan(); n++ {
-		e, err := fsm.ParseEvent(lines.Bytes())
-		if err != nil {
-			t.Fatalf("%s:%d: %v", name, n, err)
-		}
-		if e.Seq == 0 {
-			e.Seq = n
-		}
-		events = append(events, e)
-		r.Add(e)
-	}
-	r.Close()
-	slices.SortFunc(visits, func(a, b *Visit) int { return a.Index - b.Index })
-	return visits, events
-}
 
 func steps(w *StepKinds, letters string) *StepList {
 	s := NewStepList(w)
@@ -76,7 +46,7 @@ func TestSteps(t *testing.T) {
 	t.Parallel()
 	files, _ := filepath.Glob("testdata/*.jsonl")
 	for _, name := range files {
-		visits, _ := readStep(t, name)
+		visits, _ := read(t, name)
 		s := NewStepList(&StepKinds{})
 		for _, v := range slices.Backward(visits) {
 			s.Add(v)
