@@ -1,7 +1,6 @@
 package value
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"slices"
@@ -12,7 +11,8 @@ import (
 // AppendJSON appends v as one line of JSON in the layout of existing history files: ", " and ": " between
 // things, everything outside ASCII escaped, floats with a point or an exponent. NaN and the infinities become
 // the strings "NaN", "Infinity" and "-Infinity" (D15), invalid UTF-8 becomes U+FFFD. It takes the values of the
-// language and, for the store, also int, uint64, []string and maps of strings to int or string (keys sorted).
+// language and of Go: a struct as encoding/json would, with the keys of its fields in their order; the keys of a map
+// are sorted.
 func AppendJSON(dst []byte, v any) []byte { return appendJSON(dst, v, "", "") }
 
 // AppendJSONIndent is [AppendJSON] with every element on a line of its own, indented by indent per level.
@@ -70,15 +70,8 @@ func appendJSON(dst []byte, v any, indent, newline string) []byte {
 			w.dst = strconv.AppendInt(w.dst, int64(v[k]), 10)
 		}
 		return w.end('}', newline)
-	case map[string]string:
-		w := beginJSON(dst, '{', indent, newline)
-		for _, k := range sortedKeys(v) {
-			w.key(k)
-			w.dst = AppendJSONString(w.dst, v[k])
-		}
-		return w.end('}', newline)
 	}
-	return AppendJSONString(dst, fmt.Sprint(v))
+	return appendGo(dst, v, indent, newline)
 }
 
 func sortedKeys[V any](m map[string]V) []string {

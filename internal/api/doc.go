@@ -1,3 +1,3 @@
-// Package api describes the JSON that commands print with --json: a Go type for each command, of which its JSON Schema
-// and docs/json.md are made.
+// Package api has a Go type for each object that commands, the MCP server and the HTTP API show. Faces write these types
+// as JSON; the JSON Schemas, docs/json.md and the OpenAPI document are made of them too.
 package api

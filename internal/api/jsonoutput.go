@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"loops/fsm/value"
 )
 
 // Version is the version of the schemas. Keys are added within a version; none is removed, and none changes its type.
@@ -60,6 +62,9 @@ func (o Output) Schema() (*jsonschema.Schema, error) {
 		if s.Items != nil { // lists are never null
 			s.Type, s.Types = "array", nil
 		}
+		if s.Comment == neverNull {
+			s.Type, s.Types, s.Comment = "object", nil, ""
+		}
 	})
 	s.Schema = "https://json-schema.org/draft/2020-12/schema"
 	s.ID = fmt.Sprintf("urn:loops:json:%s:%d", strings.ReplaceAll(o.Command, " ", "-"), Version)
@@ -85,17 +90,33 @@ func setWords(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
+// neverNull marks the schema of an object that is {} where Go has nil.
+const neverNull = "never null"
+
 // shape returns the schema of a type. Events have keys that depend on their kind, and findings such that depend
 // on the check.
 func shape(t reflect.Type) (*jsonschema.Schema, error) {
-	open := map[reflect.Type]*jsonschema.Schema{}
-	for _, of := range []reflect.Type{reflect.TypeFor[event](), reflect.TypeFor[finding]()} {
-		s, err := jsonschema.ForType(of, nil)
+	open := map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[Text]():          {Types: []string{"null", "string"}},
+		reflect.TypeFor[Int]():           {Types: []string{"null", "integer"}},
+		reflect.TypeFor[Object]():        {Types: []string{"null", "object"}, AdditionalProperties: &jsonschema.Schema{}},
+		reflect.TypeFor[value.Map]():     {Type: "object", AdditionalProperties: &jsonschema.Schema{}, Comment: neverNull},
+		reflect.TypeFor[Pairs[int]]():    {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "integer"}},
+		reflect.TypeFor[Pairs[any]]():    {Type: "object", AdditionalProperties: &jsonschema.Schema{}},
+		reflect.TypeFor[Pairs[string]](): {Type: "object", AdditionalProperties: &jsonschema.Schema{Type: "string"}},
+	}
+	parameter, err := jsonschema.ForType(reflect.TypeFor[FragmentParameter](), &jsonschema.ForOptions{TypeSchemas: open})
+	if err != nil {
+		return nil, err
+	}
+	open[reflect.TypeFor[Pairs[FragmentParameter]]()] = &jsonschema.Schema{Type: "object", AdditionalProperties: parameter}
+	for _, of := range []reflect.Type{reflect.TypeFor[Event](), reflect.TypeFor[Finding]()} {
+		s, err := jsonschema.ForType(of, &jsonschema.ForOptions{TypeSchemas: open})
 		if err != nil {
 			return nil, err
 		}
 		s.AdditionalProperties = nil
-		if of == reflect.TypeFor[event]() {
+		if of == reflect.TypeFor[Event]() {
 			// which have types of their own
 			s.Properties["event"].Not = &jsonschema.Schema{Enum: []any{"run_info", "queue_wait"}}
 		}

@@ -3,100 +3,112 @@ package api
 import (
 	"reflect"
 	"slices"
+
+	"loops/fsm/value"
 )
 
 func of[T any]() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 
 // Outputs are the commands whose output is described, by name.
 var Outputs = []Output{
-	{"answer", "a list of open questions; one object for the question that was answered", append(of[[]question](), of[answered]()...)},
-	{"attach", "a line of JSON for each event, run_info first; the schema is that of one line", append(of[runInfo](), of[event]()...)},
-	{"config show", "one object", of[settings]()},
-	{"cost", "one object: of one run state by state, or of several runs", append(of[runCostByState](), of[costs]()...)},
-	{"diff", "one object", of[comparison]()},
-	{"doctor", "a list of findings; with --fix a list of repairs", append(of[[]finding](), of[[]repair]()...)},
-	{"events", "a line of JSON for each event; the schema is that of one line", of[event]()},
-	{"explain", "one object", of[explanation]()},
-	{"export", "one object", of[exported]()},
-	{"extend", "a list of the runs whose limits were raised", of[[]extended]()},
-	{"fork", "lines as `run` prints them; with -b or --dry-run one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued](), of[forkPlan]())},
-	{"fragments", "a list", of[[]fragment]()},
-	{"history", "a list of runs; of one run, a list of its events; with --group-by a list of counts", slices.Concat(of[[]run](), of[[]event](), of[[]outcomeGroup](), of[[]dayGroup]())},
-	{"import", "one object", of[imported]()},
-	{"install", "one object", of[installed]()},
-	{"list", "a list of loops; with --running a list of runs, with keys of `status`", append(of[[]listed](), of[[]standing]()...)},
-	{"new", "one object; with --list a list of patterns", append(of[written](), of[[]patternOf]()...)},
-	{"notify test", "a list of the targets", of[[]notified]()},
-	{"pause", "a list of the runs that were asked to pause", of[[]paused]()},
-	{"policy", "one object", of[chosen]()},
-	{"promote-baseline", "a list of the files that were written", of[[]promoted]()},
-	{"prune", "one object", of[pruned]()},
-	{"queue list", "a list of the waiters", of[[]waiter]()},
-	{"queue remove", "a list of the waiters that were removed", of[[]removedWaiter]()},
-	{"render", "one object", of[rendered]()},
-	{"report", "one object", of[reported]()},
-	{"resume", "lines as `run` prints them; with -b one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued]())},
-	{"retry", "lines as `run` prints them; with -b or --dry-run, or of a run that was submitted, one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued](), of[forkPlan](), of[submitted]())},
-	{"retry-now", "a list of the runs whose wait ended", of[[]woken]()},
-	{"rm", "one object", of[removed]()},
-	{"run", "a line of JSON for each event, run_info first, the schema is that of one line; with -b or --dry-run one object", slices.Concat(of[runInfo](), of[queueWait](), of[event](), of[background](), of[backgroundQueued](), of[runPlan]())},
-	{"runs", "a list of runs; with --group-by a list of counts", slices.Concat(of[[]run](), of[[]outcomeGroup](), of[[]dayGroup]())},
-	{"schedule list", "a list of schedules", of[[]listedSchedule]()},
-	{"schedule next", "one object", of[schedule]()},
-	{"schedule pause", "one object; with --all a list of them", of[scheduled]()},
-	{"schedule run-now", "one object, as `run -b` prints it", append(of[background](), of[backgroundQueued]()...)},
-	{"schedule unpause", "one object; with --all a list of them", of[scheduled]()},
+	{"answer", "a list of open questions; one object for the question that was answered", append(of[[]Question](), of[Answered]()...)},
+	{"attach", "a line of JSON for each event, run_info first; the schema is that of one line", append(of[RunInfo](), of[Event]()...)},
+	{"config show", "one object", of[Settings]()},
+	{"cost", "one object: of one run state by state, or of several runs", append(of[RunCostByState](), of[Costs]()...)},
+	{"diff", "one object", of[Comparison]()},
+	{"doctor", "a list of findings; with --fix a list of repairs", append(of[[]Finding](), of[[]Repair]()...)},
+	{"events", "a line of JSON for each event; the schema is that of one line", of[Event]()},
+	{"explain", "one object", of[Explanation]()},
+	{"export", "one object", of[Exported]()},
+	{"extend", "a list of the runs whose limits were raised", of[[]Extended]()},
+	{"fork", "lines as `run` prints them; with -b or --dry-run one object", slices.Concat(of[RunInfo](), of[QueueWait](), of[Event](), of[Background](), of[BackgroundQueued](), of[ForkPlan]())},
+	{"fragments", "a list", of[[]Fragment]()},
+	{"history", "a list of runs; of one run, a list of its events; with --group-by a list of counts", slices.Concat(of[[]Run](), of[[]Event](), of[[]OutcomeGroup](), of[[]DayGroup]())},
+	{"import", "one object", of[Imported]()},
+	{"install", "one object", of[Installed]()},
+	{"list", "a list of loops; with --running a list of runs, with keys of `status`", append(of[[]Listed](), of[[]OpenRun]()...)},
+	{"new", "one object; with --list a list of patterns", append(of[Written](), of[[]Pattern]()...)},
+	{"notify test", "a list of the targets", of[[]Notified]()},
+	{"pause", "a list of the runs that were asked to pause", of[[]Paused]()},
+	{"policy", "one object", of[Chosen]()},
+	{"promote-baseline", "a list of the files that were written", of[[]Promoted]()},
+	{"prune", "one object", of[Pruned]()},
+	{"queue list", "a list of the waiters", of[[]Waiter]()},
+	{"queue remove", "a list of the waiters that were removed", of[[]RemovedWaiter]()},
+	{"render", "one object", of[Rendered]()},
+	{"report", "one object", of[Reported]()},
+	{"resume", "lines as `run` prints them; with -b one object", slices.Concat(of[RunInfo](), of[QueueWait](), of[Event](), of[Background](), of[BackgroundQueued]())},
+	{"retry", "lines as `run` prints them; with -b or --dry-run, or of a run that was submitted, one object", slices.Concat(of[RunInfo](), of[QueueWait](), of[Event](), of[Background](), of[BackgroundQueued](), of[ForkPlan](), of[Submitted]())},
+	{"retry-now", "a list of the runs whose wait ended", of[[]Woken]()},
+	{"rm", "one object", of[Removed]()},
+	{"run", "a line of JSON for each event, run_info first, the schema is that of one line; with -b or --dry-run one object", slices.Concat(of[RunInfo](), of[QueueWait](), of[Event](), of[Background](), of[BackgroundQueued](), of[RunPlan]())},
+	{"runs", "a list of runs; with --group-by a list of counts", slices.Concat(of[[]Run](), of[[]OutcomeGroup](), of[[]DayGroup]())},
+	{"schedule list", "a list of schedules", of[[]ListedSchedule]()},
+	{"schedule next", "one object", of[Schedule]()},
+	{"schedule pause", "one object; with --all a list of them", of[Scheduled]()},
+	{"schedule run-now", "one object, as `run -b` prints it", append(of[Background](), of[BackgroundQueued]()...)},
+	{"schedule unpause", "one object; with --all a list of them", of[Scheduled]()},
 	{"show", "the definition as one object; `loops schema` has its schema", of[map[string]any]()},
-	{"sign", "a list of the loops", of[[]signed]()},
-	{"signal", "one object", of[sent]()},
-	{"simulate", "one object: of one run step by step, or with --runs what many came to", append(of[simulated](), of[simulatedRuns]()...)},
-	{"stats", "one object", of[stats]()},
-	{"status", "one object; without a name a list of them; a shorter one for a waiter in the queue", append(of[status](), append(of[queuedStatus](), of[[]status]()...)...)},
-	{"stop", "a list: waiters that were taken out of the queue, as `queue remove` prints them, then runs that were stopped", append(of[[]stopped](), of[[]removedWaiter]()...)},
-	{"store copy", "a list of runs", of[[]copied]()},
-	{"submit", "one object", of[submitted]()},
-	{"sweep", "a list of changes", of[[]change]()},
-	{"test", "one object", of[tested]()},
-	{"unpause", "a list of the runs that continue", of[[]unpaused]()},
-	{"upgrade", "one object", of[release]()},
-	{"validate", "a list of loops", of[[]checked]()},
-	{"version", "one object", of[version]()},
-	{"watch", "a line of JSON for each change of a run or waiter; the schema is that of one line", append(of[watched](), of[watchedWaiter]()...)},
-	{"workers", "a list", of[[]worker]()},
-	{"workers drain", "a list of the workers that were asked", of[[]drained]()},
+	{"sign", "a list of the loops", of[[]Signed]()},
+	{"signal", "one object", of[Sent]()},
+	{"simulate", "one object: of one run step by step, or with --runs what many came to", append(of[Simulated](), of[SimulatedRuns]()...)},
+	{"stats", "one object", of[Stats]()},
+	{"status", "one object; without a name a list of them; a shorter one for a waiter in the queue", append(of[Status](), append(of[QueuedStatus](), of[[]Status]()...)...)},
+	{"stop", "a list: waiters that were taken out of the queue, as `queue remove` prints them, then runs that were stopped", append(of[[]Stopped](), of[[]RemovedWaiter]()...)},
+	{"store copy", "a list of runs", of[[]Copied]()},
+	{"submit", "one object", of[Submitted]()},
+	{"sweep", "a list of changes", of[[]Change]()},
+	{"test", "one object", of[Tested]()},
+	{"unpause", "a list of the runs that continue", of[[]Unpaused]()},
+	{"upgrade", "one object", of[Release]()},
+	{"validate", "a list of loops", of[[]Checked]()},
+	{"version", "one object", of[VersionInfo]()},
+	{"watch", "a line of JSON for each change of a run or waiter; the schema is that of one line", append(of[Watched](), of[WatchedWaiter]()...)},
+	{"workers", "a list", of[[]Worker]()},
+	{"workers drain", "a list of the workers that were asked", of[[]Drained]()},
 }
 
-type settings struct {
-	Files []struct {
-		File   string `json:"file" jsonschema:"absolute"`
-		Layer  string `json:"layer" jsonschema:"reference (of little-loops), user or project"`
-		Exists bool   `json:"exists"`
-	} `json:"files"`
-	Settings []struct {
-		Key    string `json:"key"`
-		Value  any    `json:"value" jsonschema:"null where it is not set"`
-		Origin string `json:"origin" jsonschema:"what sets it, as default"`
-		Name   string `json:"name,omitempty" jsonschema:"of the variable or flag that sets it"`
-		File   string `json:"file,omitempty" jsonschema:"that sets it"`
-		Line   *int   `json:"line,omitempty"`
-	} `json:"settings"`
-	Mistakes []mistake `json:"mistakes"`
-	Warnings []mistake `json:"warnings"`
+// Settings is what config show prints.
+type Settings struct {
+	Files    []SettingsFile `json:"files"`
+	Settings []Setting      `json:"settings"`
+	Mistakes []Mistake      `json:"mistakes"`
+	Warnings []Mistake      `json:"warnings"`
 }
 
-type mistake struct {
+// SettingsFile is a file with settings.
+type SettingsFile struct {
+	File   string `json:"file" jsonschema:"absolute"`
+	Layer  string `json:"layer" jsonschema:"reference (of little-loops), user or project"`
+	Exists bool   `json:"exists"`
+}
+
+// Setting is a value that holds, and where it comes from.
+type Setting struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value" jsonschema:"null where it is not set"`
+	Origin string `json:"origin" jsonschema:"what sets it, as default"`
+	Name   string `json:"name,omitempty" jsonschema:"of the variable or flag that sets it"`
+	File   string `json:"file,omitempty" jsonschema:"that sets it"`
+	Line   *Int   `json:"line,omitempty"`
+}
+
+// Mistake is a mistake in a file with settings.
+type Mistake struct {
 	File    string `json:"file"`
-	Line    *int   `json:"line"`
-	Column  *int   `json:"column"`
+	Line    Int    `json:"line"`
+	Column  Int    `json:"column"`
 	Message string `json:"message"`
 }
 
-type sentence struct {
-	Text   string `json:"text"`
-	Events []int  `json:"events" jsonschema:"numbers of the events that show it"`
+// Sentence is a sentence about events.
+type Sentence struct {
+	Text   string   `json:"text"`
+	Events []uint64 `json:"events" jsonschema:"numbers of the events that show it"`
 }
 
-type placement struct {
+// Placement is what workers do about a submitted run that no process owns.
+type Placement struct {
 	Queue   string   `json:"queue"`
 	Labels  []string `json:"labels"`
 	Open    bool     `json:"open" jsonschema:"whether workers may take it"`
@@ -105,50 +117,50 @@ type placement struct {
 	Text    string   `json:"text"`
 }
 
-type explanation struct {
-	Instance     string         `json:"instance_id" jsonschema:"the id of the run"`
-	Loop         string         `json:"loop"`
-	Status       *string        `json:"status"`
-	TerminatedBy *string        `json:"terminated_by"`
-	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
-	Ignored      *string        `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
-	Merge        *string        `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
-	Damage       []string       `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
-	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
-	Placement    *placement     `json:"placement,omitempty" jsonschema:"what workers do about a submitted run that no process owns"`
-	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
-	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
-	ScheduledAt  string         `json:"scheduled_at,omitempty" jsonschema:"the time of its schedule that it was started for, in the zone of the schedule; a fork has that of the run it comes from"`
-	Run          []sentence     `json:"run" jsonschema:"about the whole run"`
-	Steps        []struct {
-		Step        int        `json:"step"`
-		Number      string     `json:"number" jsonschema:"the step, with those of its parents before it"`
-		State       string     `json:"state" jsonschema:"with the states of its parents"`
-		Verdict     *string    `json:"verdict"`
-		To          *string    `json:"to" jsonschema:"the next state"`
-		Duration    int        `json:"duration_ms"`
-		Attempts    int        `json:"attempts"`
-		Waited      int        `json:"waited_ms"`
-		Paused      int        `json:"paused_ms"`
-		Interrupted int        `json:"interrupted_ms"`
-		First       int        `json:"first_event"`
-		Last        int        `json:"last_event"`
-		Sentences   []sentence `json:"sentences"`
-	} `json:"steps"`
+// Explanation is why a run is where it is, step by step.
+type Explanation struct {
+	Instance     string `json:"instance_id" jsonschema:"the id of the run"`
+	Loop         string `json:"loop"`
+	Status       Text   `json:"status"`
+	TerminatedBy Text   `json:"terminated_by"`
+	Ending
+	RunOrigin
+	Damage []string        `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
+	Run    []Sentence      `json:"run" jsonschema:"about the whole run"`
+	Steps  []ExplainedStep `json:"steps"`
 }
 
-type exported struct {
+// ExplainedStep is what is said about a step.
+type ExplainedStep struct {
+	Step        int        `json:"step"`
+	Number      string     `json:"number" jsonschema:"the step, with those of its parents before it"`
+	State       string     `json:"state" jsonschema:"with the states of its parents"`
+	Verdict     Text       `json:"verdict"`
+	To          Text       `json:"to" jsonschema:"the next state"`
+	Duration    int64      `json:"duration_ms"`
+	Attempts    int        `json:"attempts"`
+	Waited      int64      `json:"waited_ms"`
+	Paused      int64      `json:"paused_ms"`
+	Interrupted int64      `json:"interrupted_ms"`
+	First       uint64     `json:"first_event"`
+	Last        uint64     `json:"last_event"`
+	Sentences   []Sentence `json:"sentences"`
+}
+
+// Exported is what export prints.
+type Exported struct {
 	Instance string   `json:"instance_id" jsonschema:"the id of the run"`
 	Loop     string   `json:"loop"`
 	File     string   `json:"file" jsonschema:"that was written"`
-	Bytes    int      `json:"bytes"`
+	Bytes    int64    `json:"bytes"`
 	Events   int      `json:"events"`
 	Files    int      `json:"files"`
 	LeftOut  []string `json:"left_out" jsonschema:"files that are not regular"`
 	SHA256   string   `json:"sha256" jsonschema:"of the events"`
 }
 
-type imported struct {
+// Imported is what import prints.
+type Imported struct {
 	Instance string `json:"instance_id" jsonschema:"the id of the run"`
 	Loop     string `json:"loop"`
 	Status   string `json:"status"`
@@ -158,45 +170,52 @@ type imported struct {
 	SHA256   string `json:"sha256" jsonschema:"of the events"`
 }
 
-type fragment struct {
-	Name        string  `json:"name"`
-	Does        *string `json:"does"`
-	Description *string `json:"description"`
-	Parameters  map[string]struct {
-		Type        string  `json:"type"`
-		Required    bool    `json:"required"`
-		Default     any     `json:"default"`
-		Description *string `json:"description"`
-	} `json:"parameters" jsonschema:"by name"`
+// Fragment is a fragment of a library.
+type Fragment struct {
+	Name        string                   `json:"name"`
+	Does        Text                     `json:"does"`
+	Description Text                     `json:"description"`
+	Parameters  Pairs[FragmentParameter] `json:"parameters" jsonschema:"by name"`
 }
 
-type listed struct {
-	Name        string   `json:"name" jsonschema:"by which commands find it"`
-	Loop        string   `json:"loop"`
-	Path        string   `json:"path" jsonschema:"the same as file, as little-loops calls it"`
-	File        string   `json:"file" jsonschema:"absolute"`
-	Description string   `json:"description"`
-	Category    *string  `json:"category"`
-	Labels      []string `json:"labels"`
-	Visibility  *string  `json:"visibility"`
-	Problem     string   `json:"problem,omitempty" jsonschema:"why it cannot run"`
-	LastRun     *struct {
-		Instance string   `json:"instance_id" jsonschema:"the id of the run"`
-		RunID    string   `json:"run_id" jsonschema:"as little-loops calls it"`
-		Status   *string  `json:"status"`
-		Outcome  string   `json:"outcome"`
-		Reason   *string  `json:"reason"`
-		Ignored  *string  `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
-		Merge    *string  `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
-		Started  string   `json:"started_at"`
-		Updated  *string  `json:"updated_at"`
-		Damage   []string `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
-	} `json:"last_run,omitempty" jsonschema:"null where the loop never ran"`
-	Catalog bool `json:"catalog,omitempty" jsonschema:"whether it is of the catalog"`
-	BuiltIn bool `json:"built_in,omitempty" jsonschema:"the same, as little-loops calls it"`
+// FragmentParameter is a parameter of a fragment.
+type FragmentParameter struct {
+	Type        string `json:"type"`
+	Required    bool   `json:"required"`
+	Default     any    `json:"default"`
+	Description Text   `json:"description"`
 }
 
-type paused struct {
+// Listed is a loop of a library.
+type Listed struct {
+	Name        string    `json:"name" jsonschema:"by which commands find it"`
+	Loop        string    `json:"loop"`
+	Path        string    `json:"path" jsonschema:"the same as file, as little-loops calls it"`
+	File        string    `json:"file" jsonschema:"absolute"`
+	Description string    `json:"description"`
+	Category    Text      `json:"category"`
+	Labels      []string  `json:"labels"`
+	Visibility  Text      `json:"visibility"`
+	Problem     string    `json:"problem,omitempty" jsonschema:"why it cannot run"`
+	LastRun     **LastRun `json:"last_run,omitempty" jsonschema:"null where the loop never ran"`
+	Catalog     bool      `json:"catalog,omitempty" jsonschema:"whether it is of the catalog"`
+	BuiltIn     bool      `json:"built_in,omitempty" jsonschema:"the same, as little-loops calls it"`
+}
+
+// LastRun is the newest run of a loop.
+type LastRun struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string `json:"run_id" jsonschema:"as little-loops calls it"`
+	Status   Text   `json:"status"`
+	Outcome  string `json:"outcome"`
+	Ending
+	Started Time     `json:"started_at"`
+	Updated Text     `json:"updated_at"`
+	Damage  []string `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
+}
+
+// Paused is a run that was asked to pause.
+type Paused struct {
 	Instance string `json:"instance_id" jsonschema:"the id of the run"`
 	RunID    string `json:"run_id" jsonschema:"as little-loops calls it"`
 	Loop     string `json:"loop"`
@@ -205,7 +224,8 @@ type paused struct {
 	State    string `json:"current_state"`
 }
 
-type unpaused struct {
+// Unpaused is a run that was asked to continue.
+type Unpaused struct {
 	Instance string `json:"instance_id" jsonschema:"the id of the run"`
 	RunID    string `json:"run_id" jsonschema:"as little-loops calls it"`
 	Loop     string `json:"loop"`
@@ -213,167 +233,190 @@ type unpaused struct {
 	State    string `json:"current_state"`
 }
 
-type waiter struct {
-	ID       string  `json:"queue_id"`
-	Loop     string  `json:"loop"`
-	Resumes  *string `json:"resumes" jsonschema:"the id of the run that it resumes"`
-	Since    string  `json:"since"`
-	Place    int     `json:"place"`
-	WaitsFor struct {
-		Loop     *string `json:"loop"`
-		Instance *string `json:"instance_id"`
-		ID       *string `json:"queue_id"`
-		Path     *string `json:"path"`
-		Since    *string `json:"since"`
-	} `json:"waits_for"`
+// Waiter is a waiter in the queue.
+type Waiter struct {
+	ID        string   `json:"queue_id"`
+	Loop      string   `json:"loop"`
+	Resumes   Text     `json:"resumes" jsonschema:"the id of the run that it resumes"`
+	Since     Time     `json:"since"`
+	Place     int      `json:"place"`
+	WaitsFor  WaitsFor `json:"waits_for"`
 	Scope     []string `json:"scope"`
 	Singleton bool     `json:"singleton"`
 	PID       int      `json:"pid"`
-	Host      *string  `json:"host"`
-	Log       *string  `json:"log" jsonschema:"the file of its output"`
+	Host      Text     `json:"host"`
+	Log       Text     `json:"log" jsonschema:"the file of its output"`
 	Foreign   bool     `json:"reference_tool" jsonschema:"whether little-loops waits"`
 }
 
-type removedWaiter struct {
+// WaitsFor is what a waiter waits for.
+type WaitsFor struct {
+	Loop     Text `json:"loop"`
+	Instance Text `json:"instance_id"`
+	ID       Text `json:"queue_id"`
+	Path     Text `json:"path"`
+	Since    Text `json:"since"`
+}
+
+// RemovedWaiter is a waiter that was taken out of the queue.
+type RemovedWaiter struct {
 	ID    string `json:"queue_id"`
 	Loop  string `json:"loop"`
 	PID   int    `json:"pid"`
 	Ended bool   `json:"ended" jsonschema:"whether its process ended"`
 }
 
-type rendered struct {
+// Rendered is what render prints.
+type Rendered struct {
 	Loop    string         `json:"loop"`
 	State   string         `json:"state"`
-	Type    *string        `json:"action_type"`
+	Type    Text           `json:"action_type"`
 	Action  string         `json:"action"`
-	Params  map[string]any `json:"params,omitempty"`
-	Unknown []struct {
-		Reference string `json:"reference"`
-		Reason    string `json:"reason"`
-	} `json:"unknown" jsonschema:"templates whose value only a run knows"`
+	Params  *value.Map     `json:"params,omitempty"`
+	Unknown []UnknownValue `json:"unknown" jsonschema:"templates whose value only a run knows"`
 }
 
-type removed struct {
-	Removed []struct {
-		Instance string  `json:"instance_id" jsonschema:"the id of the run"`
-		Loop     string  `json:"loop"`
-		Status   *string `json:"status"`
-		Started  string  `json:"started_at"`
-		Bytes    int     `json:"bytes"`
-	} `json:"removed"`
-	Bytes    int      `json:"bytes" jsonschema:"that were freed"`
-	Finished []string `json:"finished" jsonschema:"ids of runs whose removal was begun before"`
+// UnknownValue is a template whose value only a run knows.
+type UnknownValue struct {
+	Reference string `json:"reference"`
+	Reason    string `json:"reason"`
 }
 
-type run struct {
-	RunID        string         `json:"run_id" jsonschema:"as little-loops calls it"`
-	Instance     string         `json:"instance_id" jsonschema:"the id of the run"`
-	Loop         string         `json:"loop"`
-	Status       *string        `json:"status"`
-	Started      string         `json:"started_at"`
-	Iterations   int            `json:"iterations" jsonschema:"the same as iteration, as little-loops calls it"`
-	Iteration    int            `json:"iteration" jsonschema:"the number of the last step"`
-	Duration     int            `json:"duration_ms"`
-	TerminatedBy *string        `json:"terminated_by"`
-	Error        *string        `json:"error"`
-	State        string         `json:"current_state"`
-	Outcome      string         `json:"outcome"`
-	Reason       *string        `json:"reason" jsonschema:"why the run ended"`
-	Ignored      *string        `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
-	Merge        *string        `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
-	Damage       []string       `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
-	ForkedFrom   map[string]any `json:"forked_from,omitempty"`
-	Placement    *placement     `json:"placement,omitempty" jsonschema:"what workers do about a submitted run that no process owns"`
-	Project      string         `json:"project,omitempty" jsonschema:"the project of the run: its name or the path of its folder; with --all-projects"`
-	StartedBy    string         `json:"started_by,omitempty" jsonschema:"what started it: run ID for an action of that run, schedule TIME for a schedule; absent for a user"`
-	ScheduledAt  string         `json:"scheduled_at,omitempty" jsonschema:"the time of its schedule that it was started for, in the zone of the schedule; a fork has that of the run it comes from"`
-	Worktree     *struct {
-		Path   string  `json:"path"`
-		Branch *string `json:"branch"`
-		End    string  `json:"end"`
-		Of     *string `json:"of"`
-	} `json:"worktree,omitempty"`
-	Cost    *float64 `json:"cost_usd,omitempty" jsonschema:"null where a part is not known"`
-	Known   *float64 `json:"known_cost_usd,omitempty"`
-	Unknown *int     `json:"unknown_costs,omitempty" jsonschema:"prompts and judges whose cost is not known"`
+// Removed is what rm prints.
+type Removed struct {
+	Removed  []RemovedRun `json:"removed"`
+	Bytes    int64        `json:"bytes" jsonschema:"that were freed"`
+	Finished []string     `json:"finished" jsonschema:"ids of runs whose removal was begun before"`
 }
 
-type sent struct {
-	Instance string  `json:"instance_id" jsonschema:"the id of the run"`
-	RunID    string  `json:"run_id" jsonschema:"as little-loops calls it"`
-	Event    string  `json:"event"`
-	Number   int     `json:"number"`
-	At       string  `json:"at"`
-	From     *string `json:"from"`
-	Alive    bool    `json:"alive"`
-	Waits    bool    `json:"waits" jsonschema:"whether the run waits for it"`
+// RemovedRun is a run whose record was removed.
+type RemovedRun struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	Loop     string `json:"loop"`
+	Status   Text   `json:"status"`
+	Started  Text   `json:"started_at"`
+	Bytes    int64  `json:"bytes"`
 }
 
-type stats struct {
-	Loop      string         `json:"loop"`
-	Runs      int            `json:"runs"`
-	Open      int            `json:"open"`
-	Ended     int            `json:"ended"`
-	Succeeded int            `json:"succeeded"`
-	Rate      *float64       `json:"success_rate" jsonschema:"of those that ended"`
-	Outcomes  map[string]int `json:"outcomes"`
-	P50       int            `json:"p50_ms"`
-	P95       int            `json:"p95_ms"`
-	Longest   int            `json:"longest_ms"`
-	States    []struct {
-		State     string         `json:"state" jsonschema:"with the states of its parents"`
-		Visits    int            `json:"visits"`
-		Runs      int            `json:"runs"`
-		P50       int            `json:"p50_ms"`
-		P95       int            `json:"p95_ms"`
-		Longest   int            `json:"longest_ms"`
-		Failed    int            `json:"failed_actions"`
-		Evaluator *string        `json:"evaluator"`
-		Verdicts  map[string]int `json:"verdicts"`
-		Never     bool           `json:"never_said_no"`
-	} `json:"states"`
+// Run is a run of a history.
+type Run struct {
+	RunID        string `json:"run_id" jsonschema:"as little-loops calls it"`
+	Instance     string `json:"instance_id" jsonschema:"the id of the run"`
+	Loop         string `json:"loop"`
+	Status       Text   `json:"status"`
+	Started      Time   `json:"started_at"`
+	Iterations   int    `json:"iterations" jsonschema:"the same as iteration, as little-loops calls it"`
+	Iteration    int    `json:"iteration" jsonschema:"the number of the last step"`
+	Duration     int64  `json:"duration_ms"`
+	TerminatedBy Text   `json:"terminated_by"`
+	Error        Text   `json:"error"`
+	State        string `json:"current_state"`
+	Outcome      string `json:"outcome"`
+	Ending
+	Damage []string `json:"damage,omitempty" jsonschema:"what is known to be damaged of its record, and was not accepted"`
+	RunOrigin
+	Worktree *RunTree `json:"worktree,omitempty"`
+	AskedCost
 }
 
-type copied struct {
-	Instance string  `json:"instance_id" jsonschema:"the id of the run"`
-	Loop     string  `json:"loop"`
-	Result   string  `json:"result"`
-	Events   *int    `json:"events"`
-	SHA256   *string `json:"sha256" jsonschema:"of the events"`
-	Error    *string `json:"error"`
+// AskedCost is what runs cost, with --cost.
+type AskedCost struct {
+	Cost    **float64 `json:"cost_usd,omitempty" jsonschema:"with --cost; null where a part is not known"`
+	Known   *float64  `json:"known_cost_usd,omitempty" jsonschema:"with --cost"`
+	Unknown *int      `json:"unknown_costs,omitempty" jsonschema:"with --cost; of so many prompts and judges the cost is not known"`
 }
 
-type change struct {
+// Sent is an event that was sent to a run.
+type Sent struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	RunID    string `json:"run_id" jsonschema:"as little-loops calls it"`
+	Event    string `json:"event"`
+	Number   uint64 `json:"number"`
+	At       Time   `json:"at"`
+	From     Text   `json:"from"`
+	Alive    bool   `json:"alive"`
+	Waits    bool   `json:"waits" jsonschema:"whether the run waits for it"`
+}
+
+// Stats is what runs of a loop did, added up.
+type Stats struct {
+	Loop      string       `json:"loop"`
+	Runs      int          `json:"runs"`
+	Open      int          `json:"open"`
+	Ended     int          `json:"ended"`
+	Succeeded int          `json:"succeeded"`
+	Rate      *float64     `json:"success_rate" jsonschema:"of those that ended"`
+	Outcomes  Pairs[int]   `json:"outcomes"`
+	P50       int64        `json:"p50_ms"`
+	P95       int64        `json:"p95_ms"`
+	Longest   int64        `json:"longest_ms"`
+	States    []StateStats `json:"states"`
+}
+
+// StateStats is what runs did in a state, added up.
+type StateStats struct {
+	State     string     `json:"state" jsonschema:"with the states of its parents"`
+	Visits    int        `json:"visits"`
+	Runs      int        `json:"runs"`
+	P50       int64      `json:"p50_ms"`
+	P95       int64      `json:"p95_ms"`
+	Longest   int64      `json:"longest_ms"`
+	Failed    int        `json:"failed_actions"`
+	Evaluator Text       `json:"evaluator"`
+	Verdicts  Pairs[int] `json:"verdicts"`
+	Never     bool       `json:"never_said_no"`
+}
+
+// Copied is a run that was copied to another store.
+type Copied struct {
+	Instance string `json:"instance_id" jsonschema:"the id of the run"`
+	Loop     string `json:"loop"`
+	Result   string `json:"result"`
+	Events   *int   `json:"events"`
+	SHA256   Text   `json:"sha256" jsonschema:"of the events"`
+	Error    Text   `json:"error"`
+}
+
+// Change is what was found out about a run that died.
+type Change struct {
 	Instance string `json:"instance_id" jsonschema:"the id of the run"`
 	Loop     string `json:"loop"`
 	Kind     string `json:"kind"`
 	Why      string `json:"why"`
 }
 
-type checked struct {
-	Loop       string `json:"loop"`
-	File       string `json:"file,omitempty" jsonschema:"absolute"`
-	Valid      bool   `json:"valid"`
-	Violations []struct {
-		Severity string `json:"severity" jsonschema:"error or warning"`
-		Rule     string `json:"rule"`
-		Path     string `json:"path" jsonschema:"of the key"`
-		Message  string `json:"message"`
-		File     string `json:"file,omitempty"`
-		Line     int    `json:"line,omitempty"`
-		Col      int    `json:"col,omitempty"`
-	} `json:"violations"`
+// Checked is a loop that was checked.
+type Checked struct {
+	Loop       string      `json:"loop"`
+	File       string      `json:"file,omitempty" jsonschema:"absolute"`
+	Valid      bool        `json:"valid"`
+	Violations []Violation `json:"violations"`
 }
 
-type version struct {
-	Version  string  `json:"version"`
-	Commit   *string `json:"commit"`
-	Date     *string `json:"date"`
-	Go       string  `json:"go"`
-	Platform string  `json:"platform"`
-	Modules  []struct {
-		Path    string `json:"path"`
-		Version string `json:"version"`
-		Sum     string `json:"sum"`
-	} `json:"modules"`
+// Violation is a problem of a loop file.
+type Violation struct {
+	Severity string `json:"severity" jsonschema:"error or warning"`
+	Rule     string `json:"rule"`
+	Path     string `json:"path" jsonschema:"of the key"`
+	Message  string `json:"message"`
+	File     string `json:"file,omitempty"`
+	Line     int    `json:"line,omitempty"`
+	Col      *int   `json:"col,omitempty"`
+}
+
+// VersionInfo is what version prints.
+type VersionInfo struct {
+	Version  string   `json:"version"`
+	Commit   Text     `json:"commit"`
+	Date     Text     `json:"date"`
+	Go       string   `json:"go"`
+	Platform string   `json:"platform"`
+	Modules  []Module `json:"modules"`
+}
+
+// Module is a module that the program is built of.
+type Module struct {
+	Path    string `json:"path"`
+	Version string `json:"version"`
+	Sum     string `json:"sum"`
 }

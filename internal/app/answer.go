@@ -9,6 +9,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -64,26 +65,25 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 // Objects returns the questions for a program, with the answer that was given.
 func (a *Asked) Objects() []any {
 	return terminal.List(a.Open, func(p Pending) any {
-		m := p.Object()
 		if a.given == nil {
-			return m
+			return p.Object()
 		}
-		for _, f := range []struct {
-			key string
-			val any
-		}{{"choice", terminal.OrNull(a.given.Choice)}, {"by", terminal.OrNull(a.given.From)}, {"alive", project.Alive(p.Run)}, {"answered", a.given.Standing == ""}} {
-			m.Set(f.key, f.val)
-		}
-		return m
+		return a.answered(p)
 	})
 }
 
 // Object is what a program gets: the list of open questions, or the one that was answered.
 func (a *Asked) Object() any {
 	if a.given != nil {
-		return a.Objects()[0].(*value.Map)
+		return a.answered(a.Open[0])
 	}
 	return a.Objects()
+}
+
+func (a *Asked) answered(p Pending) api.Answered {
+	return api.Answered{
+		Question: p.Object(), Choice: api.Text(a.given.Choice), By: api.Text(a.given.From), Alive: project.Alive(p.Run), Done: a.given.Standing == "",
+	}
 }
 
 // Print prints the questions, or what becomes of the answer.

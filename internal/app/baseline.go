@@ -9,7 +9,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/persistence"
@@ -23,8 +23,8 @@ type BaselineFile struct {
 }
 
 // Object returns the file for a program; run is the id of the run that printed it.
-func (f BaselineFile) Object(run string) *value.Map {
-	return value.NewMap("instance_id", run, "state", f.State, "file", f.Name, "bytes", int64(f.Size))
+func (f BaselineFile) Object(run string) api.Promoted {
+	return api.Promoted{Instance: run, State: f.State, File: f.Name, Bytes: int64(f.Size)}
 }
 
 // PromoteBaseline writes the baseline of each state of a loop that compares its output, from what the run

@@ -9,6 +9,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/api"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/terminal"
@@ -63,7 +64,7 @@ func (s *Service) Stop(ctx context.Context, arg string, how Stopping, out io.Wri
 
 // StopObjects returns those that were taken out of the queue and the runs that were stopped for a program.
 func (t *Told) StopObjects() []any {
-	return append(t.taken, terminal.List(t.Effects, func(e engine.Effect) any { return view.StoppedObject(e) })...)
+	return append(t.taken, terminal.List(t.Effects, func(e engine.Effect) any { return view.Stopped(e) })...)
 }
 
 // Pause has the runs that are running of those that arg means wait before their next state, all of them if it is "".
@@ -81,8 +82,11 @@ func (s *Service) Pause(ctx context.Context, arg string, each Each) (*Told, erro
 }
 
 // PauseObjects returns the runs that were paused for a program.
-func (t *Told) PauseObjects() []any {
-	return terminal.List(t.Effects, func(e engine.Effect) any { return view.PausedObject(e) })
+func (t *Told) PauseObjects() (all []api.Paused) {
+	for _, e := range t.Effects {
+		all = append(all, view.Paused(e))
+	}
+	return all
 }
 
 // Unpause lets the paused runs of those that arg means continue, all of them if it is "".
@@ -126,8 +130,11 @@ func (s *Service) Unpause(ctx context.Context, arg string, each Each) (*Told, er
 }
 
 // UnpauseObjects returns the runs that were unpaused for a program.
-func (t *Told) UnpauseObjects() []any {
-	return terminal.List(t.Effects, func(e engine.Effect) any { return view.UnpausedObject(e) })
+func (t *Told) UnpauseObjects() (all []api.Unpaused) {
+	for _, e := range t.Effects {
+		all = append(all, view.Unpaused(e))
+	}
+	return all
 }
 
 // Wake ends the waits of the runs that are running of those that arg means.

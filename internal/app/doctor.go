@@ -6,7 +6,6 @@ import (
 
 	"loops/engine/action"
 	"loops/engine/project"
-	"loops/fsm/value"
 	"loops/internal/agent"
 	"loops/internal/config"
 )
@@ -23,8 +22,8 @@ type Finding struct {
 	Check string
 	Level string
 	Text  string
-	Todo  string     // "" = nothing
-	More  *value.Map // for programs; nil = nothing
+	Todo  string // "" = nothing
+	More  any    // for programs: a struct of [api] with keys of this check; nil = nothing
 }
 
 const notInstalled = "not installed"
@@ -66,19 +65,4 @@ func AgentNames(hosts []*agent.CLI) string {
 		list[i] = h.Name
 	}
 	return strings.Join(list, ", ")
-}
-
-func orNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-func texts(items []string) []any {
-	list := make([]any, len(items))
-	for i, s := range items {
-		list[i] = s
-	}
-	return list
 }

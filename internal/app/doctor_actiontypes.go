@@ -5,7 +5,7 @@ import (
 
 	"loops/engine/action"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 )
 
@@ -19,7 +19,7 @@ func (x *Examination) actionTypes() {
 		if !ok {
 			continue
 		}
-		f := Finding{"types", FindingOK, typeText(t.Name, by), "", value.NewMap("name", t.Name, "host", orNull(by.Host), "program", texts(by.Program))}
+		f := Finding{"types", FindingOK, typeText(t.Name, by), "", api.FoundType{Name: t.Name, Host: api.Text(by.Host), Program: by.Program}}
 		if by.Host == "" {
 			if _, err := r.FindProgram(by.Program[0]); err != nil {
 				f.Level, f.Text = FindingProblem, f.Text+", which was not found"

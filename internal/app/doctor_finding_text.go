@@ -3,21 +3,14 @@ package app
 import (
 	"fmt"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 	"loops/internal/view"
 )
 
-// FindingObject is a finding for a program.
-func FindingObject(f Finding) any {
-	m := value.NewMap("check", f.Check, "level", f.Level, "text", f.Text, "todo", terminal.OrNull(f.Todo))
-	if f.More != nil {
-		for _, key := range f.More.Keys() {
-			v, _ := f.More.Get(key)
-			m.Set(key, v)
-		}
-	}
-	return m
+// Object returns the finding for a program.
+func (f Finding) Object() api.Finding {
+	return api.Finding{Check: f.Check, Level: f.Level, Text: f.Text, Todo: api.Text(f.Todo), More: f.More}
 }
 
 // PrintFinding writes a finding of doctor at once.

@@ -12,8 +12,8 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
 	"loops/internal/agent"
+	"loops/internal/api"
 	"loops/internal/humanize"
 )
 
@@ -132,10 +132,10 @@ func (x *Examination) declared(h *agent.CLI) bool { return slices.Contains(x.Run
 func (x *Examination) host(h *agent.CLI, v hostVersion, chosen bool) bool {
 	declared := x.declared(h)
 	mapped, ignored := keysOf(h.Has)
-	f := Finding{Check: h.Name, Level: FindingOK, More: value.NewMap(
-		"host", h.Name, "path", orNull(v.path), "version", orNull(v.text), "declared", declared, "from_documentation", h.Documented,
-		"mapped", texts(mapped), "ignored", texts(ignored), "says_usage", h.Has.Usage, "says_cost", h.Has.Cost, "chosen", chosen,
-	)}
+	f := Finding{Check: h.Name, Level: FindingOK, More: api.FoundHost{
+		Host: h.Name, Path: api.Text(v.path), Version: api.Text(v.text), Declared: declared, Documented: h.Documented, Mapped: mapped, Ignored: ignored,
+		Usage: h.Has.Usage, Cost: h.Has.Cost, Chosen: chosen,
+	}}
 	switch {
 	case v.path == "" && declared:
 		f.Level, f.Text, f.Todo = FindingWarning, "declared, but its program "+h.Program+" was not found", "install it, or fix its entry in .loops/config.yaml"
@@ -209,7 +209,7 @@ const (
 // Prompt sends a host the prompt and the question of the self-test.
 func (x *Examination) Prompt(ctx context.Context, h *agent.CLI) {
 	if why := x.refuses(h); why != "" {
-		x.add(Finding{h.Name, FindingWarning, "not tested: " + why, x.withSkip(h), value.NewMap("host", h.Name, "test", nil)})
+		x.add(Finding{h.Name, FindingWarning, "not tested: " + why, x.withSkip(h), api.FoundTest{Host: h.Name}})
 		return
 	}
 	a := fsm.Action{Kind: fsm.KindPrompt, Text: testPrompt, Host: h.Name, Model: x.Model, State: "prompt-" + h.Name, Step: 1, Attempt: 1, Timeout: answerWait}
@@ -264,16 +264,11 @@ func (x *Examination) answer(ctx context.Context, h *agent.CLI, what string, a f
 			f.Level, f.Text, f.Todo = FindingWarning, "it answers, but with no text"+usedText(res), "run it by hand: "+h.Program
 		}
 	}
-	f.More = value.NewMap("host", h.Name, "test", what, "duration_ms", res.Duration.Milliseconds())
+	more := api.FoundTest{Host: h.Name, Test: api.Text(what), Duration: new(res.Duration.Milliseconds())}
 	if r := res.Reply; r != nil {
-		f.More.Set("failure", orNull(string(r.Failure)))
-		f.More.Set("model", orNull(r.Model))
-		f.More.Set("tokens", r.Usage.Total())
-		f.More.Set("cost_usd", nil)
-		if r.Cost != nil {
-			f.More.Set("cost_usd", *r.Cost)
-		}
+		more.FoundReply = &api.FoundReply{Failure: api.Text(r.Failure), Model: api.Text(r.Model), Tokens: r.Usage.Total(), Cost: r.Cost}
 	}
+	f.More = more
 	x.add(f)
 	return f.Level != FindingProblem
 }

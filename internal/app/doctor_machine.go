@@ -14,8 +14,8 @@ import (
 
 	"loops/engine/project"
 	"loops/engine/trigger"
-	"loops/fsm/value"
 	"loops/internal/agent"
+	"loops/internal/api"
 	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/persistence"
@@ -136,7 +136,7 @@ func (x *Examination) room() {
 		return
 	}
 	free := uint64(st.Bavail) * uint64(st.Bsize) //nolint:unconvert // their types are not the same everywhere
-	f := Finding{"disk", FindingOK, fmt.Sprintf("%s free in %s", bytesText(free), p.Short(dir)), "", value.NewMap("free_bytes", int64(min(free, 1<<62)))}
+	f := Finding{"disk", FindingOK, fmt.Sprintf("%s free in %s", bytesText(free), p.Short(dir)), "", api.FoundDisk{Free: int64(min(free, 1<<62))}}
 	switch {
 	case free < roomNone:
 		f.Level, f.Todo = FindingProblem, "free space: runs cannot be recorded without it"
@@ -261,9 +261,9 @@ func (x *Examination) stale(changes []reconcile.Change) {
 	}
 	todo := x.Command("sweep") + ", or the next run does it"
 	if len(died) > 0 {
-		x.add(Finding{"runs", FindingWarning, fmt.Sprintf("the owner of %s died: %s; resume continues from there", humanize.Count(len(died), "run"), humanize.List(died)), todo, value.NewMap("runs", texts(died))})
+		x.add(Finding{"runs", FindingWarning, fmt.Sprintf("the owner of %s died: %s; resume continues from there", humanize.Count(len(died), "run"), humanize.List(died)), todo, api.FoundRuns{Runs: died}})
 	}
 	if len(ended) > 0 {
-		x.add(Finding{"runs", FindingWarning, fmt.Sprintf("%s left its files among those of running runs: %s", humanize.Count(len(ended), "run"), humanize.List(ended)), todo, value.NewMap("runs", texts(ended))})
+		x.add(Finding{"runs", FindingWarning, fmt.Sprintf("%s left its files among those of running runs: %s", humanize.Count(len(ended), "run"), humanize.List(ended)), todo, api.FoundRuns{Runs: ended}})
 	}
 }

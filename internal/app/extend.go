@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"loops/engine"
-	"loops/internal/terminal"
+	"loops/internal/api"
 	"loops/internal/view"
 	"loops/persistence"
 )
@@ -29,6 +29,9 @@ func (s *Service) Extend(ctx context.Context, arg string, by engine.Extend, each
 }
 
 // ExtendObjects returns the runs whose limits were raised for a program.
-func (t *Told) ExtendObjects(page *view.Page) []any {
-	return terminal.List(t.Effects, func(e engine.Effect) any { return view.ExtendedObject(page, e) })
+func (t *Told) ExtendObjects(page *view.Page) (all []api.Extended) {
+	for _, e := range t.Effects {
+		all = append(all, view.Extended(page, e))
+	}
+	return all
 }

@@ -12,6 +12,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -310,13 +311,13 @@ func (s *Service) hasText(ctx context.Context, f project.Finder, r persistence.R
 func (h *History) Objects() []any {
 	switch {
 	case h.Run != nil:
-		return terminal.List(h.Events, func(e fsm.Event) any { return terminal.EventObject(e) })
+		return terminal.List(h.Events, func(e fsm.Event) any { return api.EventOf(e) })
 	case h.group == ByDay:
-		return terminal.List(h.Days, view.DayObject)
+		return terminal.List(h.Days, func(d lookup.Day) any { return view.Day(d) })
 	case h.group != "":
-		return terminal.List(view.Groups(h.Runs), h.Table.GroupObject)
+		return terminal.List(view.Groups(h.Runs), func(g view.Group) any { return h.Table.Group(g) })
 	}
-	return terminal.List(h.Runs, h.Table.RunObject)
+	return terminal.List(h.Runs, func(r persistence.Run) any { return h.Table.Run(r) })
 }
 
 // Counted reports whether there are counts of runs in the place of runs.

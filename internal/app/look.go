@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"loops/engine"
-	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/terminal"
@@ -14,7 +13,7 @@ import (
 )
 
 // Cost returns what a run used, state by state, for a program.
-func (s *Service) Cost(ctx context.Context, arg string) (*value.Map, error) {
+func (s *Service) Cost(ctx context.Context, arg string) (any, error) {
 	f, err := s.Finder(ctx)
 	if err != nil {
 		return nil, err
@@ -31,7 +30,7 @@ func (s *Service) Cost(ctx context.Context, arg string) (*value.Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.RunCostObject(run, sheet), nil
+	return view.RunCost(run, sheet), nil
 }
 
 // Compare puts the steps of two runs beside each other.
@@ -81,5 +80,5 @@ func (s *Service) Queue() ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return terminal.List(line, func(w persistence.Waiter) any { return view.WaiterJSON(w, line) }), nil
+	return terminal.List(line, func(w persistence.Waiter) any { return view.Waiter(w, line) }), nil
 }

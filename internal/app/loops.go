@@ -14,7 +14,7 @@ import (
 	"loops/engine/trigger"
 	"loops/fsm"
 	"loops/fsm/loopfile"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
 	"loops/internal/terminal"
@@ -104,25 +104,23 @@ func (s *Service) NoteUnattended(ctx context.Context, l *Loops) {
 
 // Objects returns the loops for a program.
 func (l *Loops) Objects() []any {
-	return append(terminal.List(l.Own, l.object), terminal.List(l.Catalog, func(e loopfile.Entry) any {
-		m := l.object(e).(*value.Map)
-		m.Set("catalog", true)
-		m.Set("built_in", true) // as little-loops calls it
-		return m
+	return append(terminal.List(l.Own, func(e loopfile.Entry) any { return l.object(e) }), terminal.List(l.Catalog, func(e loopfile.Entry) any {
+		o := l.object(e)
+		o.Catalog, o.BuiltIn = true, true // as little-loops calls it
+		return o
 	})...)
 }
 
-func (l *Loops) object(e loopfile.Entry) any {
-	m := view.EntryObject(e)
+func (l *Loops) object(e loopfile.Entry) api.Listed {
+	o := view.Listed(e)
 	if l.Last == nil {
-		return m
+		return o
 	}
+	o.LastRun = new(*api.LastRun)
 	if r, ok := l.Last[e.Loop]; ok {
-		m.Set("last_run", view.LastRunObject(r, l.Waits[r.ID]))
-	} else {
-		m.Set("last_run", nil)
+		*o.LastRun = view.LastRun(r, l.Waits[r.ID])
 	}
-	return m
+	return o
 }
 
 // Print writes them as tables of at most so many columns (0 = any): those of the project, and those of the

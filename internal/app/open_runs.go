@@ -58,9 +58,9 @@ func (s *Service) OpenRuns(ctx context.Context, asked view.OpenFilter, memory bo
 
 // Objects returns the runs and those in the queue for a program.
 func (o *OpenRuns) Objects() []any {
-	objects := terminal.List(o.Chosen, func(v *inspect.Status) any { return view.ListedObject(o.s.Project, o.s.records, v) })
+	objects := terminal.List(o.Chosen, func(v *inspect.Status) any { return view.OpenRun(o.s.Project, o.s.records, v) })
 	for _, w := range o.Waiting {
-		objects = append(objects, view.WaiterStatus(o.s.Project, w))
+		objects = append(objects, view.QueuedStatus(w))
 	}
 	return objects
 }

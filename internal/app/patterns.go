@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 )
 
@@ -74,5 +74,5 @@ func ListStarters(out io.Writer) error {
 
 // StarterObjects returns the patterns for a program.
 func StarterObjects() []any {
-	return terminal.List(StarterNames, func(name string) any { return value.NewMap("pattern", name, "about", AboutStarter(name)) })
+	return terminal.List(StarterNames, func(name string) any { return api.Pattern{Pattern: name, About: AboutStarter(name)} })
 }

@@ -2,8 +2,7 @@ package app
 
 import (
 	"loops/fsm"
-	"loops/fsm/value"
-	"loops/internal/terminal"
+	"loops/internal/api"
 	"loops/persistence"
 )
 
@@ -13,28 +12,19 @@ type Pending struct {
 	Question *fsm.OpenQuestion
 }
 
-// Object is the question for a program.
-func (p Pending) Object() *value.Map {
+// Object returns the question for a program.
+func (p Pending) Object() api.Question {
 	q := p.Question
-	fields := value.NewMap()
+	o := api.Question{
+		Address: q.Address, Instance: string(p.Run.ID), RunID: p.Run.RunID, Loop: p.Run.Loop, State: q.Wait.State, Text: q.Question, Choices: q.Choices,
+		Show: api.Text(q.Show), Who: q.Who, Confirm: q.Confirm, Since: api.Stamp(q.Wait.Since), Until: api.StampOrNull(q.Wait.Until), Reminded: q.Reminders,
+		RemindAt: api.StampOrNull(q.RemindAt), Quorum: max(1, q.Quorum),
+	}
 	for _, f := range q.Fields {
-		fields.Set(f.Name, f.Type)
+		o.Fields = append(o.Fields, api.Pair[string]{Key: f.Name, Value: f.Type})
 	}
-	m := value.NewMap("address", q.Address, "instance_id", string(p.Run.ID), "run_id", p.Run.RunID, "loop", p.Run.Loop, "state", q.Wait.State, "question", q.Question,
-		"choices", terminal.Texts(q.Choices), "fields", fields, "show", terminal.OrNull(q.Show), "who", terminal.Texts(q.Who), "confirm", terminal.Texts(q.Confirm), "since", terminal.Stamp(q.Wait.Since), "until", nil, "reminders", int64(q.Reminders), "remind_at", nil)
-	if !q.Wait.Until.IsZero() {
-		m.Set("until", terminal.Stamp(q.Wait.Until))
+	for _, v := range q.Votes {
+		o.Votes = append(o.Votes, api.Vote{Choice: v.Choice, By: api.Text(v.By), Fields: v.Fields, At: api.Stamp(v.At)})
 	}
-	m.Set("quorum", int64(max(1, q.Quorum)))
-	m.Set("votes", terminal.List(q.Votes, func(v fsm.Vote) any {
-		fields := v.Fields
-		if fields == nil {
-			fields = value.NewMap()
-		}
-		return value.NewMap("choice", v.Choice, "by", terminal.OrNull(v.By), "fields", fields, "at", terminal.Stamp(v.At))
-	}))
-	if !q.RemindAt.IsZero() {
-		m.Set("remind_at", terminal.Stamp(q.RemindAt))
-	}
-	return m
+	return o
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"loops/engine"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/process"
 	"loops/internal/terminal"
@@ -37,7 +37,7 @@ func TakeOutOfQueue(ctx context.Context, q *persistence.Queue, line []persistenc
 			errs = append(errs, err)
 			continue
 		}
-		removed = append(removed, value.NewMap("queue_id", w.ID, "loop", w.Loop, "pid", int64(w.Owner.PID), "ended", ended))
+		removed = append(removed, api.RemovedWaiter{ID: w.ID, Loop: w.Loop, PID: w.Owner.PID, Ended: ended})
 		end := ""
 		if !ended {
 			end = ", which ends when it notices"

@@ -14,7 +14,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/policy"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 )
 
@@ -134,12 +134,10 @@ func DecideScores(rules []policy.Rule, given map[string]any, folder string, path
 }
 
 // Object returns the decision for a program.
-func (d ScoreDecision) Object() *value.Map {
-	m := value.NewMap("target", nil, "line", nil, "rule", nil, "missing", terminal.List(d.Missing, func(s string) any { return s }))
+func (d ScoreDecision) Object() api.Chosen {
+	o := api.Chosen{Missing: d.Missing}
 	if d.Holds {
-		m.Set("target", d.Rule.Target)
-		m.Set("line", int64(d.Rule.Line))
-		m.Set("rule", d.Rule.String())
+		o.Target, o.Line, o.Rule = api.Text(d.Rule.Target), api.Int(d.Rule.Line), api.Text(d.Rule.String())
 	}
-	return m
+	return o
 }

@@ -10,11 +10,10 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/terminal"
 	"loops/persistence"
 )
 
@@ -82,10 +81,11 @@ func (s *Service) Delivered(ctx context.Context, arg, from string) (bool, error)
 func (t *Sent) waitedFor() bool { return t.Wait != nil && t.Wait.Event == t.Name }
 
 // Object returns what was sent for a program.
-func (t *Sent) Object() *value.Map {
+func (t *Sent) Object() api.Sent {
 	r := t.Run
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "event", t.Name, "number", int64(t.N), //nolint:gosec // there are never so many
-		"at", terminal.Stamp(t.At), "from", terminal.OrNull(t.From), "alive", project.Alive(r), "waits", t.waitedFor())
+	return api.Sent{
+		Instance: string(r.ID), RunID: r.RunID, Event: t.Name, Number: t.N, At: api.Stamp(t.At), From: api.Text(t.From), Alive: project.Alive(r), Waits: t.waitedFor(),
+	}
 }
 
 // Text says what becomes of it.

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
 	"loops/internal/terminal"
@@ -77,7 +77,7 @@ func (s *Service) AcceptDamage(ctx context.Context, arg string, asJSON bool) err
 		return s.records.Failed(err)
 	case asJSON:
 		return terminal.WriteJSON(s.Page.Out, terminal.List(damage, func(text string) any {
-			return value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "kind", "accepted", "why", text)
+			return api.Change{Instance: string(run.ID), Loop: run.Loop, Kind: "accepted", Why: text}
 		}))
 	case len(damage) == 0:
 		terminal.Say(s.Page.Out, "Nothing to accept: no damage of run %s is known that was not accepted.\n", run.ID)
@@ -89,11 +89,11 @@ func (s *Service) AcceptDamage(ctx context.Context, arg string, asJSON bool) err
 }
 
 // Object returns the status for a program.
-func (t *Status) Object() *value.Map {
+func (t *Status) Object() any {
 	if t.Status == nil {
-		return view.WaiterStatus(t.s.Project, t.Waiting[0])
+		return view.QueuedStatus(t.Waiting[0])
 	}
-	return t.s.Page.FullStatusObject(t.s.Project, t.s.records, t.Status, t.Waiting)
+	return t.s.Page.Status(t.s.Project, t.s.records, t.Status, t.Waiting)
 }
 
 // Print shows the status to a user.

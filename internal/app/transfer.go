@@ -12,7 +12,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/disk"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
@@ -244,15 +244,14 @@ func TellCopied(page *view.Page, asJSON bool, from, to *project.Records, results
 	}
 	if asJSON {
 		err := terminal.WriteJSON(page.Out, terminal.List(results, func(c CopiedRun) any {
-			m := value.NewMap("instance_id", string(c.run.ID), "loop", c.run.Loop, "result", c.result, "events", nil, "sha256", nil, "error", nil)
+			o := api.Copied{Instance: string(c.run.ID), Loop: c.run.Loop, Result: c.result, SHA256: api.Text(c.digest.Hash)}
 			if c.digest.Hash != "" {
-				m.Set("events", int64(c.digest.Events))
-				m.Set("sha256", c.digest.Hash)
+				o.Events = &c.digest.Events
 			}
 			if c.err != nil {
-				m.Set("error", humanize.OneLine(c.err))
+				o.Error = api.Text(humanize.OneLine(c.err))
 			}
-			return m
+			return o
 		}))
 		return errors.Join(joinedErrors(errs), err)
 	}

@@ -389,3 +389,19 @@ func calledName(call *ast.CallExpr) string {
 	}
 	return ""
 }
+
+// TestObjectsHaveTypes: what faces show is a type of internal/api, not an object that is written by hand.
+func TestObjectsHaveTypes(t *testing.T) {
+	t.Parallel()
+	eachGoFile(t, func(name string, fset *token.FileSet, f *ast.File) {
+		if strings.HasSuffix(name, "_test.go") || !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "cmd/") {
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "NewMap" {
+				t.Errorf("%s: value.NewMap: use a type of internal/api", fset.Position(n.Pos()))
+			}
+			return true
+		})
+	})
+}

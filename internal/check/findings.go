@@ -12,7 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/engine/trigger"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/report"
 	"loops/internal/terminal"
@@ -139,18 +139,16 @@ func (r Findings) summary(p *project.Project) string {
 	return line
 }
 
-func (r Findings) checkedObject(p *project.Project, c File) *value.Map {
-	m := value.NewMap("loop", c.name)
-	if c.file != "" {
-		m.Set("file", c.file)
-	}
-	m.Set("valid", c.Valid(r.Strict))
+func (r Findings) checked(p *project.Project, c File) api.Checked {
 	problems := c.Problems
 	if c.Failure != nil {
 		problems = []fsm.Problem{r.failureProblem(c)}
 	}
-	m.Set("violations", terminal.List(problems, func(pr fsm.Problem) any { return view.ProblemObject(p, pr) }))
-	return m
+	o := api.Checked{Loop: c.name, File: c.file, Valid: c.Valid(r.Strict)}
+	for _, pr := range problems {
+		o.Violations = append(o.Violations, view.Problem(p, pr))
+	}
+	return o
 }
 
 // failureProblem says what kept a file from being checked, as a problem of it.
@@ -182,8 +180,11 @@ func (r Findings) Valid() bool {
 }
 
 // Objects returns what was found about each file for a program.
-func (r Findings) Objects(p *project.Project) []any {
-	return terminal.List(slices.Concat(r.Files, r.Project), func(c File) any { return r.checkedObject(p, c) })
+func (r Findings) Objects(p *project.Project) (all []api.Checked) {
+	for _, c := range slices.Concat(r.Files, r.Project) {
+		all = append(all, r.checked(p, c))
+	}
+	return all
 }
 
 // Write writes what was found. What is wrong goes beside the answer, in text.

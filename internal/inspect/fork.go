@@ -83,7 +83,7 @@ func (p ForkPoint) Memory(before, after Recorded) *fsm.Snapshot {
 	// The first state was entered with nothing but the context, which never changes.
 	for _, m := range []*fsm.Snapshot{after.Memory, before.Memory} {
 		if m != nil && m.Context != nil {
-			return &fsm.Snapshot{Loop: m.Loop, Phase: fsm.PhasePending, Current: p.State, StartedAt: m.StartedAt, Context: m.Context, Captured: value.NewMap()}
+			return &fsm.Snapshot{Loop: m.Loop, Phase: fsm.PhasePending, Current: p.State, StartedAt: m.StartedAt, Context: m.Context, Captured: new(value.Map)}
 		}
 	}
 	return nil

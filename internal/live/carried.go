@@ -62,7 +62,7 @@ func (v *Carried) Observe(n engine.Notice) {
 		switch lines := view.TreeLines(n.Report); {
 		case !n.Other:
 			v.waitUntilOver()
-			v.Print.Tree(Tree{Lines: lines, Object: view.TreeObject(n.Report), Left: n.Report.Kept || n.Report.Err != nil})
+			v.Print.Tree(Tree{Lines: lines, Object: view.TreeEnd(n.Report), Left: n.Report.Kept || n.Report.Err != nil})
 		case !v.quiet || n.Report.Kept:
 			NoteLines(v.Print, "loops: ", lines)
 		}

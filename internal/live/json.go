@@ -6,7 +6,9 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
+	"loops/internal/view"
 )
 
 // JSON writes one JSON object a line on standard output: run_info first, then every event as it is in the event file.
@@ -29,25 +31,21 @@ func (p *JSON) line(b []byte) {
 
 // Header implements [Printer].
 func (p *JSON) Header(h Header) {
-	m := value.NewMap(
-		"event", "run_info", "ts", terminal.Stamp(h.Begin), "loop", h.Loop.Name, "instance_id", string(h.Run.ID),
-		"run_id", h.Run.RunID, "resumed", h.Resumed, "max_steps", int64(h.Loop.MaxSteps), "file", h.Loop.File,
-		"run_dir", h.RunDir,
-	)
-	terminal.AddOrigin(m, h.Run)
-	if h.Worktree != "" {
-		m.Set("worktree", h.Worktree)
-		m.Set("branch", terminal.OrNull(h.Branch))
+	info := api.RunInfo{
+		Event: "run_info", Time: api.Stamp(h.Begin), Loop: h.Loop.Name, Instance: string(h.Run.ID), RunID: h.Run.RunID, Resumed: h.Resumed,
+		MaxSteps: h.Loop.MaxSteps, File: h.Loop.File, RunDir: h.RunDir, RunOrigin: view.OriginOf(h.Run),
 	}
-	p.line(value.AppendJSON(p.buf[:0], m))
+	if h.Worktree != "" {
+		info.Worktree, info.Branch = h.Worktree, new(api.Text(h.Branch))
+	}
+	p.line(value.AppendJSON(p.buf[:0], info))
 }
 
 // Queued implements [Printer].
 func (p *JSON) Queued(q Queued) {
-	p.line(value.AppendJSON(p.buf[:0], value.NewMap(
-		"event", "queue_wait", "ts", terminal.Stamp(q.Now), "loop", q.Waiter.Loop, "queue_id", q.Waiter.ID, "resumes", terminal.OrNull(string(q.Waiter.Resumes)),
-		"waits_for", terminal.ObstacleObject(q.For),
-	)))
+	p.line(value.AppendJSON(p.buf[:0], api.QueueWait{
+		Event: "queue_wait", Time: api.Stamp(q.Now), Loop: q.Waiter.Loop, QueueID: q.Waiter.ID, Resumes: api.Text(q.Waiter.Resumes), For: view.Obstacle(q.For),
+	}))
 }
 
 // Watch implements [Printer].

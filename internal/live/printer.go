@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/persistence"
 )
 
@@ -29,8 +29,8 @@ type Printer interface {
 // A Tree says what became of the work tree of a run.
 type Tree struct {
 	Lines  []string
-	Object *value.Map // for a program
-	Left   bool       // something is left in it, or it could not be ended
+	Object api.TreeEnd // for a program
+	Left   bool        // something is left in it, or it could not be ended
 }
 
 // NoteLines is [Printer.Note] of several lines, the first behind front.

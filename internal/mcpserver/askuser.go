@@ -10,6 +10,7 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/app"
 )
 
@@ -64,26 +65,34 @@ const confirmField = "confirm choice"
 
 // formOf is the form of a question, as a JSON Schema.
 func formOf(q *fsm.OpenQuestion) json.RawMessage {
-	properties := value.NewMap(choiceField, value.NewMap("type", "string", "title", "Your answer", "enum", anyTexts(q.Choices)))
+	properties := api.Pairs[formField]{{Key: choiceField, Value: formField{Type: "string", Title: "Your answer", Enum: q.Choices}}}
+	add := func(name, kind, title string) {
+		properties = append(properties, api.Pair[formField]{Key: name, Value: formField{Type: kind, Title: title}})
+	}
 	if len(q.Confirm) > 0 {
-		properties.Set(confirmField, value.NewMap("type", "boolean", "title", "I am sure (needed for "+strings.Join(q.Confirm, ", ")+")"))
+		add(confirmField, "boolean", "I am sure (needed for "+strings.Join(q.Confirm, ", ")+")")
 	}
 	for _, f := range q.Fields {
-		typ := f.Type
-		if typ == "text" {
-			typ = "string"
+		kind := f.Type
+		if kind == "text" {
+			kind = "string"
 		}
-		properties.Set(f.Name, value.NewMap("type", typ, "title", f.Name))
+		add(f.Name, kind, f.Name)
 	}
-	return json.RawMessage(value.AppendJSON(nil, value.NewMap("type", "object", "properties", properties, "required", []any{choiceField})))
+	return json.RawMessage(value.AppendJSON(nil, askForm{"object", properties, []string{choiceField}}))
 }
 
-func anyTexts(list []string) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		out[i] = s
-	}
-	return out
+// An askForm is a JSON Schema of an object.
+type askForm struct {
+	Type       string               `json:"type"`
+	Properties api.Pairs[formField] `json:"properties"`
+	Required   []string             `json:"required"`
+}
+
+type formField struct {
+	Type  string   `json:"type"`
+	Title string   `json:"title"`
+	Enum  []string `json:"enum,omitempty"`
 }
 
 // textOf is a value of a form as answers have it.

@@ -8,6 +8,7 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/check"
 	"loops/internal/simulate"
@@ -87,7 +88,7 @@ func list(ctx context.Context, s *Session, _ Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return value.NewMap("loops", loops.Objects(), "runs", runs.Objects()), nil
+	return api.ListedAll{Loops: loops.Objects(), Runs: runs.Objects()}, nil
 }
 
 func status(ctx context.Context, s *Session, v Values) (any, error) {
@@ -103,7 +104,7 @@ func history(ctx context.Context, s *Session, v Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return value.NewMap("runs", h.Objects()), nil
+	return api.History{Runs: h.Objects()}, nil
 }
 
 func explain(ctx context.Context, s *Session, v Values) (any, error) {
@@ -111,7 +112,7 @@ func explain(ctx context.Context, s *Session, v Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.ExplanationObject(story), nil
+	return view.Explanation(story), nil
 }
 
 func stop(ctx context.Context, s *Session, v Values) (any, error) {
@@ -119,7 +120,7 @@ func stop(ctx context.Context, s *Session, v Values) (any, error) {
 	if err != nil {
 		return nil, err // it names those that could not be stopped
 	}
-	return value.NewMap("stopped", told.StopObjects()), nil
+	return api.WereStopped{Stopped: told.StopObjects()}, nil
 }
 
 func pause(ctx context.Context, s *Session, v Values) (any, error) {
@@ -127,7 +128,7 @@ func pause(ctx context.Context, s *Session, v Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return value.NewMap("paused", told.PauseObjects()), nil
+	return api.WerePaused{Paused: told.PauseObjects()}, nil
 }
 
 func extend(ctx context.Context, s *Session, v Values) (any, error) {
@@ -139,7 +140,7 @@ func extend(ctx context.Context, s *Session, v Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return value.NewMap("extended", told.ExtendObjects(s.Page)), nil
+	return api.WereExtended{Extended: told.ExtendObjects(s.Page)}, nil
 }
 
 func unpause(ctx context.Context, s *Session, v Values) (any, error) {
@@ -147,7 +148,7 @@ func unpause(ctx context.Context, s *Session, v Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return value.NewMap("unpaused", told.UnpauseObjects()), nil
+	return api.WereUnpaused{Unpaused: told.UnpauseObjects()}, nil
 }
 
 func signal(ctx context.Context, s *Session, v Values) (any, error) {
@@ -190,5 +191,5 @@ func (h *Host) giveAnswer(ctx context.Context, s *Session, v Values) (any, error
 	if err != nil {
 		return nil, err
 	}
-	return value.NewMap("questions", given.Objects()), nil
+	return api.Questions{Questions: given.Objects()}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/check"
 	"loops/internal/humanize"
 	"loops/internal/simulate"
@@ -22,7 +22,7 @@ func validate(_ context.Context, s *Session, v Values) (any, error) {
 	if err != nil {
 		return nil, err // there was nothing to check
 	}
-	return value.NewMap("valid", found.Valid(), "loops", found.Objects(s.Project)), nil
+	return api.CheckedAll{Valid: found.Valid(), Loops: found.Objects(s.Project)}, nil
 }
 
 func simulateTool(ctx context.Context, s *Session, v Values) (any, error) {

@@ -9,9 +9,9 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/live"
 	"loops/internal/lookup"
-	"loops/internal/terminal"
 	"loops/persistence"
 )
 
@@ -31,33 +31,28 @@ func events(ctx context.Context, s *Session, v Values) (any, error) {
 	return eventsPage(ctx, f.Store, runs[0], v)
 }
 
-func eventsPage(ctx context.Context, store *project.Records, run persistence.Run, v Values) (*value.Map, error) {
-	next, size, more := int64(v.Number("after")), 0, false
-	events, damage := []any{}, []any{}
-	for e, problem := range store.EventsOf(ctx, run, uint64(next)) {
+func eventsPage(ctx context.Context, store *project.Records, run persistence.Run, v Values) (any, error) {
+	page, size := api.EventsPage{Instance: string(run.ID), Next: uint64(v.Number("after"))}, 0
+	for e, problem := range store.EventsOf(ctx, run, page.Next) {
 		if problem != nil {
 			if !project.IsDamage(problem) {
 				return nil, problem
 			}
-			if len(damage) < 10 {
-				damage = append(damage, problem.Error())
+			if len(page.Damage) < 10 {
+				page.Damage = append(page.Damage, problem.Error())
 			}
 			continue
 		}
 		if kind := v.Text("event"); kind == "" || e.Kind == kind {
-			if more = len(events) == v.Number("limit") || size > mcpEventBytes; more {
+			if page.More = len(page.Events) == v.Number("limit") || size > mcpEventBytes; page.More {
 				break
 			}
-			events = append(events, terminal.EventObject(e))
-			size += len(value.AppendJSON(nil, events[len(events)-1]))
+			page.Events = append(page.Events, api.EventOf(e))
+			size += len(value.AppendJSON(nil, api.EventOf(e)))
 		}
-		next = int64(e.Seq)
+		page.Next = e.Seq
 	}
-	answer := value.NewMap("instance_id", string(run.ID), "events", events, "next_after", next, "more", more)
-	if len(damage) > 0 {
-		answer.Set("damage", damage)
-	}
-	return answer, nil
+	return page, nil
 }
 
 // logs returns the end of what the actions of a run wrote.
@@ -84,7 +79,7 @@ func logs(ctx context.Context, s *Session, v Values) (any, error) {
 		return nil, err
 	}
 	l.End()
-	return value.NewMap("instance_id", string(run.ID), "text", strings.ToValidUTF8(string(tail.Kept), "\uFFFD"), "bytes_before", tail.Lost), nil
+	return api.OutputText{Instance: string(run.ID), Text: strings.ToValidUTF8(string(tail.Kept), "\uFFFD"), Before: tail.Lost}, nil
 }
 
 // LastBytes keeps the end of what is written to it.

@@ -14,6 +14,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 )
 
 // run starts a run, in a process of its own.
@@ -131,15 +132,11 @@ func (h *Host) begin(ctx context.Context, v Values, request engine.Request, word
 	if err != nil {
 		return nil, fmt.Errorf("run %s was started (pid %d), but its status cannot be read: %w", info.ID, r.Process.Pid, err)
 	}
-	answer := value.NewMap("instance_id", info.ID, "run_id", info.RunID, "pid", int64(r.Process.Pid), "ended", ended, "status", status)
+	answer := api.StartedRun{Instance: info.ID, RunID: info.RunID, PID: r.Process.Pid, Ended: ended, Status: status}
 	if ended {
 		code, text := r.End()
 		meaning, notes := h.Ended(code, string(bytes.TrimSpace(text)))
-		answer.Set("exit_code", int64(code))
-		answer.Set("exit_meaning", meaning)
-		if notes != "" {
-			answer.Set("notes", notes)
-		}
+		answer.ExitCode, answer.Meaning, answer.Notes = &code, &meaning, notes
 	}
 	return value.AppendJSON(nil, answer), nil
 }

@@ -5,52 +5,104 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/lint"
-	"loops/fsm/value"
 )
 
 // SARIF returns the problems in SARIF 2.1.0, the format of code scanning services. Files are relative to the
 // root, which is %SRCROOT%; columns count characters.
-func (p Problems) SARIF() *value.Map {
+func (p Problems) SARIF() any {
 	known := newSarifRules(p.Rules, p.Help)
-	results := []any{}
-	for _, pr := range p.List {
-		results = append(results, sarifResult(p.Root, known, pr))
+	run := sarifRun{
+		Columns: "unicodeCodePoints", Bases: map[string]sarifFile{"%SRCROOT%": {URI: fileURI(p.Root) + "/"}},
+		Invocations: []sarifInvocation{{p.Complete}},
 	}
-	driver := value.NewMap("name", "loops", "version", p.Version, "rules", known.list)
-	run := value.NewMap(
-		"tool", value.NewMap("driver", driver),
-		"columnKind", "unicodeCodePoints",
-		"originalUriBaseIds", value.NewMap("%SRCROOT%", value.NewMap("uri", fileURI(p.Root)+"/")),
-		"invocations", []any{value.NewMap("executionSuccessful", p.Complete)},
-		"results", results,
-	)
-	return value.NewMap("$schema", "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs", []any{run})
+	for _, pr := range p.List {
+		run.Results = append(run.Results, known.result(p.Root, pr))
+	}
+	run.Tool.Driver = sarifDriver{"loops", p.Version, known.list}
+	return sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}
 }
+
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool struct {
+			Driver sarifDriver `json:"driver"`
+		} `json:"tool"`
+		Columns     string               `json:"columnKind"`
+		Bases       map[string]sarifFile `json:"originalUriBaseIds"`
+		Invocations []sarifInvocation    `json:"invocations"`
+		Results     []sarifResult        `json:"results"`
+	}
+	sarifDriver struct {
+		Name    string      `json:"name"`
+		Version string      `json:"version"`
+		Rules   []sarifRule `json:"rules"`
+	}
+	sarifInvocation struct {
+		Successful bool `json:"executionSuccessful"`
+	}
+	sarifText struct {
+		Text string `json:"text"`
+	}
+	sarifRule struct {
+		ID      string      `json:"id"`
+		Short   *sarifText  `json:"shortDescription,omitempty"`
+		Full    *sarifText  `json:"fullDescription,omitempty"`
+		Help    *sarifText  `json:"help,omitempty"`
+		Default *sarifLevel `json:"defaultConfiguration,omitempty"`
+	}
+	sarifLevel struct {
+		Level string `json:"level"`
+	}
+	sarifResult struct {
+		Rule      string          `json:"ruleId"`
+		Index     int             `json:"ruleIndex"`
+		Level     string          `json:"level"`
+		Message   sarifText       `json:"message"`
+		Locations []sarifLocation `json:"locations,omitempty"`
+	}
+	sarifLocation struct {
+		Physical struct {
+			Artifact sarifFile    `json:"artifactLocation"`
+			Region   *sarifRegion `json:"region,omitempty"`
+		} `json:"physicalLocation"`
+		Logical []sarifName `json:"logicalLocations,omitempty"`
+	}
+	sarifFile struct {
+		URI  string `json:"uri"`
+		Base string `json:"uriBaseId,omitempty"`
+	}
+	sarifRegion struct {
+		Line   int `json:"startLine"`
+		Column int `json:"startColumn"`
+	}
+	sarifName struct {
+		Name string `json:"fullyQualifiedName"`
+	}
+)
 
 // sarifRules are the rules that results refer to, by their place in the list.
 type sarifRules struct {
-	list  []any
+	list  []sarifRule
 	place map[string]int
 }
 
 func newSarifRules(rules []lint.Rule, help func(lint.Rule) string) *sarifRules {
 	known := &sarifRules{place: map[string]int{}}
 	for _, rule := range rules {
-		known.add(rule.Name, value.NewMap(
-			"id", rule.Name,
-			"shortDescription", value.NewMap("text", rule.Summary),
-			"fullDescription", value.NewMap("text", rule.Why),
-			"help", value.NewMap("text", help(rule)),
-			"defaultConfiguration", value.NewMap("level", string(rule.Severity)),
-		))
+		known.add(sarifRule{rule.Name, &sarifText{rule.Summary}, &sarifText{rule.Why}, &sarifText{help(rule)}, &sarifLevel{string(rule.Severity)}})
 	}
 	return known
 }
 
-func (r *sarifRules) add(name string, rule *value.Map) int {
-	r.place[name] = len(r.list)
+func (r *sarifRules) add(rule sarifRule) int {
+	r.place[rule.ID] = len(r.list)
 	r.list = append(r.list, rule)
-	return r.place[name]
+	return r.place[rule.ID]
 }
 
 // index returns the place of a rule, and enters one that has no page.
@@ -58,31 +110,28 @@ func (r *sarifRules) index(name string) int {
 	if i, ok := r.place[name]; ok {
 		return i
 	}
-	return r.add(name, value.NewMap("id", name))
+	return r.add(sarifRule{ID: name})
 }
 
-func sarifResult(root string, known *sarifRules, pr fsm.Problem) any {
-	result := value.NewMap(
-		"ruleId", pr.Rule, "ruleIndex", int64(known.index(pr.Rule)), "level", string(pr.Severity), "message", value.NewMap("text", pr.Message),
-	)
+func (r *sarifRules) result(root string, pr fsm.Problem) sarifResult {
+	result := sarifResult{Rule: pr.Rule, Index: r.index(pr.Rule), Level: string(pr.Severity), Message: sarifText{pr.Message}}
 	if pr.Pos.File != "" {
-		place := value.NewMap("artifactLocation", artifact(root, pr.Pos.File))
-		if pr.Pos.Line > 0 {
-			place.Set("region", value.NewMap("startLine", int64(pr.Pos.Line), "startColumn", int64(max(1, pr.Pos.Col))))
+		var at sarifLocation
+		if at.Physical.Artifact = artifact(root, pr.Pos.File); pr.Pos.Line > 0 {
+			at.Physical.Region = &sarifRegion{pr.Pos.Line, max(1, pr.Pos.Col)}
 		}
-		location := value.NewMap("physicalLocation", place)
 		if pr.Path != "" {
-			location.Set("logicalLocations", []any{value.NewMap("fullyQualifiedName", pr.Path)})
+			at.Logical = []sarifName{{pr.Path}}
 		}
-		result.Set("locations", []any{location})
+		result.Locations = []sarifLocation{at}
 	}
 	return result
 }
 
 // artifact names a file, relative to root where it is inside.
-func artifact(root string, file string) *value.Map {
+func artifact(root string, file string) sarifFile {
 	if path := inside(root, file); path != file {
-		return value.NewMap("uri", (&url.URL{Path: relativePath(path)}).EscapedPath(), "uriBaseId", "%SRCROOT%")
+		return sarifFile{(&url.URL{Path: relativePath(path)}).EscapedPath(), "%SRCROOT%"}
 	}
-	return value.NewMap("uri", fileURI(file))
+	return sarifFile{URI: fileURI(file)}
 }

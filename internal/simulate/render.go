@@ -30,7 +30,7 @@ func Render(l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (
 	if st.Fragment != nil {
 		given, _ := r.value(st.Fragment.Bindings).(*value.Map)
 		if st.Fragment.Bindings == nil {
-			given = value.NewMap()
+			given = new(value.Map)
 		}
 		bound, err := fsm.Bind(st.Fragment.Parameters, given)
 		if err != nil {
@@ -60,7 +60,7 @@ func Render(l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (
 
 // requestParams are the parts of a request beside its method and address; nil = there are none.
 func requestParams(c *fsm.Call) *value.Map {
-	m := value.NewMap()
+	m := new(value.Map)
 	if c.Headers.Len() > 0 {
 		m.Set("headers", c.Headers)
 	}
@@ -137,7 +137,7 @@ func (r *renderer) value(v any) any {
 		}
 		return list
 	case *value.Map:
-		m := value.NewMap()
+		m := new(value.Map)
 		for _, k := range v.Keys() {
 			item, _ := v.Get(k)
 			m.Set(k, r.value(item))

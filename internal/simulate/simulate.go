@@ -155,7 +155,7 @@ func (w *walk) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Result,
 	text := madeUp + short(a.Text) + "]"
 	res := fsm.Result{Stdout: text, ExitCode: w.answer.code, Bytes: int64(len(text))}
 	if a.Kind == fsm.KindHTTP {
-		res.Response = &fsm.Response{Status: [3]int{200, 404, 500}[min(max(res.ExitCode, 0), 2)], Headers: value.NewMap()}
+		res.Response = &fsm.Response{Status: [3]int{200, 404, 500}[min(max(res.ExitCode, 0), 2)], Headers: new(value.Map)}
 	}
 	if a.Kind == fsm.KindPrompt {
 		// Usage without a known price would end a run with a budget.
@@ -222,7 +222,9 @@ func (w *walk) draw(answer *reply) bool {
 }
 
 func simulated(name string) fsm.Verdict {
-	return fsm.Verdict{Name: name, Details: value.NewMap("simulated", true)}
+	details := new(value.Map)
+	details.Set("simulated", true)
+	return fsm.Verdict{Name: name, Details: details}
 }
 
 // Loop implements [fsm.Library]. A sub-loop whose name is made up is one state that acts.

@@ -10,7 +10,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 )
 
@@ -26,24 +26,24 @@ type DeskSimulation struct {
 	MaxSteps, MaxIterations int
 	Quiet, Verbose, JSON    bool
 
-	how *value.Map // of the flags, for JSON
+	how api.Tried // what the flags say
 }
 
 // Describe notes what decides, for JSON.
 func (o *DeskSimulation) Describe() {
 	switch {
 	case o.Scenario != "":
-		o.how = value.NewMap("scenario", o.Scenario)
+		o.how.Scenario = o.Scenario
 	case o.Script != "":
-		o.how = value.NewMap("script", o.Script)
+		o.how.Script = o.Script
 	default:
-		o.how = value.NewMap("seed", int64(o.Seed)) //nolint:gosec // checked above
+		o.how.Seed = new(int64(o.Seed)) //nolint:gosec // checked above
 	}
 }
 
 // Simulate walks through a loop, and shows the way or adds up the ends of many. With JSON nothing is shown: it
-// returns the object, also beside an error that ended the walk.
-func (d *Desk) Simulate(ctx context.Context, o *DeskSimulation) (*value.Map, error) {
+// returns an [api.Simulated] or [api.SimulatedRuns], also beside an error that ended the walk.
+func (d *Desk) Simulate(ctx context.Context, o *DeskSimulation) (any, error) {
 	over := project.Overrides{MaxSteps: o.MaxSteps, MaxIterations: o.MaxIterations}
 	r, err := d.Subject(o.Name, o.Input, o.Context, over, o.Quiet)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/terminal"
@@ -64,7 +65,7 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen Visited, err error) {
 		return seen, fmt.Errorf("no temporary folder could be made: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	pairs := value.NewMap()
+	pairs := new(value.Map)
 	if err := engine.SetPairs(pairs, o.Context); err != nil {
 		return seen, err
 	}
@@ -295,40 +296,32 @@ func shownVerdict(name string) string {
 	return name
 }
 
-func (p *testPrinter) object(v *Visited) *value.Map {
-	m := value.NewMap("loop", p.r.Loop.Name, "file", p.r.Loop.File, "state", p.st.Name)
-	if v.Action != nil {
-		m.Set("kind", string(v.Action.Kind))
-		m.Set("action", v.Action.Text)
-		if v.Action.Params != "" {
-			m.Set("params", v.Action.Params)
+func (p *testPrinter) object(v *Visited) api.Tested {
+	o := api.Tested{Loop: p.r.Loop.Name, File: p.r.Loop.File, State: p.st.Name, Next: api.Text(v.Next)}
+	if a := v.Action; a != nil {
+		o.Kind, o.Action, o.Run = new(string(a.Kind)), &a.Text, new(p.o.Stdin == "")
+		if a.Params != "" {
+			o.Params = &a.Params
 		}
-		m.Set("run", p.o.Stdin == "")
 	}
 	if res := v.Result; res != nil {
-		m.Set("exit_code", int64(res.ExitCode))
-		m.Set("timeout_kind", terminal.OrNull(res.TimeoutKind))
-		m.Set("duration_ms", res.Duration.Milliseconds())
-		m.Set("output", res.Stdout)
-		m.Set("stderr", res.Stderr)
+		o.ExitCode, o.TimeoutKind, o.Duration = &res.ExitCode, new(api.Text(res.TimeoutKind)), new(res.Duration.Milliseconds())
+		o.Output, o.Stderr = &res.Stdout, &res.Stderr
 	}
 	if v.Evaluator != "" {
-		m.Set("evaluator", v.Evaluator)
-		m.Set("verdict", v.Verdict)
-		m.Set("details", v.Details)
+		o.Evaluator, o.Verdict, o.Details = &v.Evaluator, &v.Verdict, view.OrEmpty(v.Details)
 	}
-	m.Set("next", terminal.OrNull(v.Next))
 	if v.Waits != nil {
-		m.Set("waits", view.WaitObject(v.Waits))
+		o.Waits = new(view.Waiting(v.Waits))
 	} else if v.Next == "" {
-		m.Set("end", p.d.endObject(v.Outcome))
+		o.End = new(p.d.endOf(v.Outcome))
 	}
-	m.Set("events", terminal.List(v.Notes, func(e fsm.Event) any {
-		o := value.NewMap("event", e.Kind)
+	for _, e := range v.Notes {
+		note := api.Pairs[any]{{Key: "event", Value: e.Kind}}
 		for _, f := range e.Fields {
-			o.Set(f.Key, f.Value)
+			note = append(note, api.Pair[any]{Key: f.Key, Value: f.Value})
 		}
-		return o
-	}))
-	return m
+		o.Events = append(o.Events, note)
+	}
+	return o
 }

@@ -84,7 +84,7 @@ func (v *visit) Record(_ context.Context, b *fsm.Batch) error {
 		case fsm.EventEvaluate:
 			v.seen.Evaluator, _ = e.Get("type").(string)
 			v.seen.Verdict, _ = e.Get("verdict").(string)
-			v.seen.Details = value.NewMap()
+			v.seen.Details = new(value.Map)
 			for _, f := range e.Fields {
 				if f.Key != "type" && f.Key != "verdict" {
 					v.seen.Details.Set(f.Key, f.Value)

@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"loops/engine"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/live"
@@ -21,9 +20,9 @@ type simulationPrinter struct {
 	o     *DeskSimulation
 	paint terminal.Paint
 
-	head  string       // line of the state entered last, not printed yet
-	more  []string     // lines below that one
-	steps []*value.Map // for JSON
+	head  string              // line of the state entered last, not printed yet
+	more  []string            // lines below that one
+	steps []api.SimulatedStep // for JSON
 
 	verdict string // not printed yet
 	state   string // outermost, entered last
@@ -43,9 +42,13 @@ func (d *Desk) simulationHeader(r *Subject, o *DeskSimulation) {
 		return
 	}
 	terminal.Say(d.Out, "Simulating loop: %s\nMax steps: %d\n  loop: %s\n", r.Loop.Name, r.Loop.MaxSteps, r.project.Short(r.Loop.File))
-	for _, k := range o.how.Keys() {
-		v, _ := o.how.Get(k)
-		terminal.Say(d.Out, "  %s: %s\n", k, inspect.Text(v))
+	switch {
+	case o.how.Seed != nil:
+		terminal.Say(d.Out, "  seed: %d\n", *o.how.Seed)
+	case o.how.Script != "":
+		terminal.Say(d.Out, "  script: %s\n", o.how.Script)
+	case o.how.Scenario != "":
+		terminal.Say(d.Out, "  scenario: %s\n", o.how.Scenario)
 	}
 	fmt.Fprintln(d.Out)
 }
@@ -164,48 +167,50 @@ func (p *simulationPrinter) line(s string) {
 // collect notes an event for JSON.
 func (p *simulationPrinter) collect(e fsm.Event) {
 	if e.Kind == fsm.EventStateEnter {
-		p.steps = append(p.steps, value.NewMap("depth", int64(e.Depth), "step", e.Get("iteration"), "state", e.Get("state")))
+		p.steps = append(p.steps, api.SimulatedStep{Depth: e.Depth, Step: number(e.Get("iteration")), State: inspect.Text(e.Get("state"))})
 		return
 	}
 	i := len(p.steps) - 1
-	for ; i >= 0; i-- { // the step of the loop it is about
-		if depth, _ := p.steps[i].Get("depth"); depth == int64(e.Depth) {
-			break
-		}
+	for i >= 0 && p.steps[i].Depth != e.Depth { // the step of the loop it is about
+		i--
 	}
 	if i < 0 {
 		return
 	}
-	step := p.steps[i]
+	step, text := &p.steps[i], func(key string) *string { return new(inspect.Text(e.Get(key))) }
 	switch e.Kind {
 	case fsm.EventLoopStart, fsm.EventLoopComplete:
 	case fsm.EventActionStart:
-		step.Set("action", e.Get("action"))
-		step.Set("is_prompt", e.Get("is_prompt"))
+		step.Action, step.Prompt = text("action"), new(e.Get("is_prompt") == true)
 	case fsm.EventActionComplete:
-		step.Set("exit_code", e.Get("exit_code"))
-		step.Set("output", e.Get("output_preview"))
+		step.ExitCode, step.Output = new(number(e.Get("exit_code"))), new(*string)
+		if e.Get("output_preview") != nil {
+			*step.Output = text("output_preview")
+		}
 	case fsm.EventEvaluate:
-		step.Set("evaluator", e.Get("type"))
-		step.Set("verdict", e.Get("verdict"))
+		step.Evaluator, step.Verdict = text("type"), text("verdict")
 	case fsm.EventRoute:
-		step.Set("to", e.Get("to"))
+		step.To = text("to")
 	default:
 		if note := view.SimulationNote(e); note != "" {
-			notes, _ := step.Get("notes")
-			all, _ := notes.([]any)
-			step.Set("notes", append(all, note))
+			step.Notes = append(step.Notes, note)
 		}
 	}
 }
 
+// number returns a number of an event.
+func number(v any) int64 {
+	if n, ok := v.(int); ok {
+		return int64(n)
+	}
+	n, _ := v.(int64)
+	return n
+}
+
 // finish says how the run would end; for a program it returns that with the way there.
-func (p *simulationPrinter) finish(o fsm.Outcome) *value.Map {
+func (p *simulationPrinter) finish(o fsm.Outcome) any {
 	if p.o.JSON {
-		m := p.d.simulationObject(p.r, p.o)
-		m.Set("path", terminal.List(p.steps, func(step *value.Map) any { return step }))
-		m.Set("end", p.d.endObject(o))
-		return m
+		return api.Simulated{Tried: tried(p.r, p.o), Path: p.steps, End: p.d.endOf(o)}
 	}
 	p.flush()
 	if !p.o.Quiet {
@@ -228,31 +233,33 @@ func (p *simulationPrinter) finish(o fsm.Outcome) *value.Map {
 	return nil
 }
 
-func (d *Desk) simulationObject(r *Subject, o *DeskSimulation) *value.Map {
-	return engine.Overlay(value.NewMap("loop", r.Loop.Name, "file", r.Loop.File, "max_steps", int64(r.Loop.MaxSteps)), o.how)
+// tried says of what loop results were made up, and how.
+func tried(r *Subject, o *DeskSimulation) api.Tried {
+	t := o.how
+	t.Loop, t.File, t.MaxSteps = r.Loop.Name, r.Loop.File, r.Loop.MaxSteps
+	return t
 }
 
-func (d *Desk) endObject(o fsm.Outcome) *value.Map {
-	return value.NewMap("terminated_by", o.TerminatedBy, "final_state", o.FinalState, "failure", o.Failure, "error", terminal.OrNull(o.Error),
-		"steps", int64(o.Steps), "exit_code", int64(d.Code(o)))
+// endOf returns how a run would end.
+func (d *Desk) endOf(o fsm.Outcome) api.EndOfRun {
+	return api.EndOfRun{End: end(o), Steps: o.Steps, ExitCode: d.Code(o)}
+}
+
+func end(o fsm.Outcome) api.End {
+	return api.End{TerminatedBy: o.TerminatedBy, State: o.FinalState, Failure: o.Failure, Error: api.Text(o.Error)}
 }
 
 // printTally says how often each end was reached; for a program it returns that.
-func (d *Desk) printTally(r *Subject, o *DeskSimulation, t *Tally) *value.Map {
+func (d *Desk) printTally(r *Subject, o *DeskSimulation, t *Tally) any {
 	mean := float64(t.Steps) / float64(t.Runs)
 	if o.JSON {
-		m := d.simulationObject(r, o)
-		m.Set("runs", int64(t.Runs))
-		m.Set("steps", value.NewMap("least", int64(t.Least), "most", int64(t.Most), "mean", mean))
-		m.Set("ends", terminal.List(t.Endings(), func(e *Ending) any {
-			end := d.endObject(e.Outcome)
-			end.Delete("steps")
-			end.Set("runs", int64(e.Runs))
-			end.Set("share", float64(e.Runs)/float64(t.Runs))
-			end.Set("seed", int64(e.Seed)) //nolint:gosec // checked where it was read
-			return end
-		}))
-		return m
+		all := api.SimulatedRuns{Tried: tried(r, o), Runs: t.Runs, Steps: api.StepCounts{Least: t.Least, Most: t.Most, Mean: mean}}
+		for _, e := range t.Endings() {
+			all.Ends = append(all.Ends, api.EndCount{
+				End: end(e.Outcome), ExitCode: d.Code(e.Outcome), Runs: e.Runs, Share: float64(e.Runs) / float64(t.Runs), Seed: e.Seed,
+			})
+		}
+		return all
 	}
 	d.simulationHeader(r, o)
 	terminal.Say(d.Out, "%d runs would take %d to %d steps, %.1f on average, and end so:\n", t.Runs, t.Least, t.Most, mean)

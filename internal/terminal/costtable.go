@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"loops/fsm/value"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 )
@@ -47,40 +46,47 @@ func WriteCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 // MicroDollars rounds a sum, which adds up to a little more or less than what it is of.
 func MicroDollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
-// CostObject is a line as JSON. A cost that is not known is null; so is a sum with one in it, and
-// known_cost_usd is the rest.
-func CostObject(l *inspect.Cost, key, name string) *value.Map {
-	var cost any
-	if l.Unknown == 0 {
-		cost = MicroDollars(l.CostUSD)
-	}
-	return value.NewMap(key, name, "visits", int64(l.Visits), "prompts", int64(l.Prompts), "judges", int64(l.Judges),
-		"input_tokens", l.Input, "output_tokens", l.Output, "cache_read_tokens", l.CacheRead, "cache_creation_tokens", l.CacheWrite,
-		"cost_usd", cost, "known_cost_usd", MicroDollars(l.CostUSD), "unknown_costs", int64(l.Unknown), "duration_ms", l.Time.Milliseconds())
+// A CostReport is a sheet as little-loops writes it to a file: its states by name, and all of them. Where a cost is
+// not known, the cost of the state and that of all are null, and has_unknown_model is true.
+type CostReport struct {
+	States []stateCosts `json:"states"`
+	Totals struct {
+		costs
+		Unknown bool `json:"has_unknown_model"`
+	} `json:"totals"`
 }
 
-// CostReport is a sheet as little-loops writes it to a file: its states by name, and all of them. Where a cost
-// is not known, the cost of the state and that of all are null, and has_unknown_model is true.
-func CostReport(s *inspect.CostSheet) *value.Map {
-	line := func(l *inspect.Cost) *value.Map {
-		m := value.NewMap("iterations", int64(l.Prompts+l.Judges), "input_tokens", l.Input, "output_tokens", l.Output, "cache_read_tokens", l.CacheRead,
-			"cache_creation_tokens", l.CacheWrite, "cost_usd", MicroDollars(l.CostUSD), "wallclock_ms", l.Time.Milliseconds())
-		if l.Unknown > 0 {
-			m.Set("cost_usd", nil)
+type stateCosts struct {
+	State string `json:"state"`
+	costs
+}
+
+type costs struct {
+	Iterations int      `json:"iterations"`
+	Input      int64    `json:"input_tokens"`
+	Output     int64    `json:"output_tokens"`
+	CacheRead  int64    `json:"cache_read_tokens"`
+	CacheWrite int64    `json:"cache_creation_tokens"`
+	Cost       *float64 `json:"cost_usd"`
+	Time       int64    `json:"wallclock_ms"`
+}
+
+// NewCostReport returns the report of a sheet.
+func NewCostReport(s *inspect.CostSheet) (r CostReport) {
+	line := func(l *inspect.Cost) costs {
+		c := costs{
+			Iterations: l.Prompts + l.Judges, Input: l.Input, Output: l.Output, CacheRead: l.CacheRead, CacheWrite: l.CacheWrite, Time: l.Time.Milliseconds(),
 		}
-		return m
+		if l.Unknown == 0 {
+			c.Cost = new(MicroDollars(l.CostUSD))
+		}
+		return c
 	}
-	states := []any{}
 	for _, name := range slices.Sorted(slices.Values(s.Order)) {
 		if l := s.Line(name); l.Prompts+l.Judges > 0 {
-			m := value.NewMap("state", name)
-			for k, v := range line(l).All() {
-				m.Set(k, v)
-			}
-			states = append(states, m)
+			r.States = append(r.States, stateCosts{name, line(l)})
 		}
 	}
-	totals := line(&s.Total)
-	totals.Set("has_unknown_model", s.Total.Unknown > 0)
-	return value.NewMap("states", states, "totals", totals)
+	r.Totals.costs, r.Totals.Unknown = line(&s.Total), s.Total.Unknown > 0
+	return r
 }

@@ -6,10 +6,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
-	"loops/fsm/value"
 	"loops/internal/humanize"
-	"loops/internal/inspect"
-	"loops/internal/terminal"
 	"loops/persistence"
 )
 
@@ -50,12 +47,4 @@ func (page *Page) AnswerCommand(run string, q *fsm.OpenQuestion) string {
 		command += " [--field " + f.Name + "=" + strings.ToUpper(f.Type) + "]"
 	}
 	return command
-}
-
-// AnswersObject is the answers to questions of a run for a program.
-func AnswersObject(all []inspect.GivenAnswer) []any {
-	return terminal.List(all, func(g inspect.GivenAnswer) any {
-		return value.NewMap("address", g.Address, "state", terminal.OrNull(g.State), "path", terminal.OrNull(g.Path), "question", terminal.OrNull(g.Question), "choice", g.Choice, "fields", OrEmpty(g.Fields),
-			"by", terminal.OrNull(g.By), "at", terminal.Stamp(g.At))
-	})
 }

@@ -33,7 +33,9 @@ func (d *Comparison) inFirst(v any) any {
 		dir, _ := OrEmpty(m.Context).Get("run_dir")
 		return strings.TrimRight(inspect.Text(dir), "/")
 	}
-	m := &fsm.Snapshot{Captured: value.NewMap("v", v)}
+	captured := new(value.Map)
+	captured.Set("v", v)
+	m := &fsm.Snapshot{Captured: captured}
 	project.RebasePaths(m, []project.MovedFolder{{From: dir(d.Memory[1]), To: dir(d.Memory[0])}})
 	v, _ = m.Captured.Get("v")
 	return v

@@ -10,6 +10,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
@@ -38,32 +39,20 @@ func FromFile(p *project.Project, c *config.Config, key string) Origin {
 	return Origin{Kind: "file", file: at.File, line: at.Line, Text: p.SettingPlace(c, key)}
 }
 
-// Object is the value for a program.
-func (s Setting) Object() any {
-	m := value.NewMap("key", s.Key, "value", s.Value, "origin", s.From.Kind)
-	if s.From.Name != "" {
-		m.Set("name", s.From.Name)
-	}
+// Object returns the setting for a program.
+func (s Setting) Object() api.Setting {
+	o := api.Setting{Key: s.Key, Value: s.Value, Origin: s.From.Kind, Name: s.From.Name, File: s.From.file}
 	if s.From.file != "" {
-		m.Set("file", s.From.file)
-		m.Set("line", UnlessZero(s.From.line))
+		o.Line = new(api.Int(s.From.line))
 	}
-	return m
-}
-
-// UnlessZero returns a number, or nil for 0.
-func UnlessZero(n int) any {
-	if n == 0 {
-		return nil
-	}
-	return int64(n)
+	return o
 }
 
 // NotifySettings are the elements of notify, of all files.
 func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
 	for i, n := range c.Notify {
 		key := "notify." + strconv.Itoa(i)
-		m, text := value.NewMap(), ""
+		m, text := new(value.Map), ""
 		switch {
 		case n.Desktop:
 			m.Set("desktop", true)
@@ -154,9 +143,9 @@ type ConfigFile struct {
 	Exists             bool
 }
 
-// Object is the value for a program.
-func (f ConfigFile) Object() any {
-	return value.NewMap("file", f.Path, "layer", f.layer, "exists", f.Exists)
+// Object returns the file for a program.
+func (f ConfigFile) Object() api.SettingsFile {
+	return api.SettingsFile{File: f.Path, Layer: f.layer, Exists: f.Exists}
 }
 
 // ConfigFiles are the files that settings are read from, the lowest first.

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -15,27 +15,39 @@ import (
 // CostOfRun shows what a run used, state by state.
 func (page *Page) CostOfRun(r persistence.Run, sheet *inspect.CostSheet, asJSON bool) error {
 	if asJSON {
-		return terminal.WriteJSON(page.Out, RunCostObject(r, sheet))
+		return terminal.WriteJSON(page.Out, RunCost(r, sheet))
 	}
 	terminal.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.Outcome(r), humanize.Duration(inspect.Elapsed(r)))
 	return terminal.WriteCosts(page.Out, sheet, "STATE")
 }
 
-// RunCostObject is what a run used, state by state, as an object.
-func RunCostObject(r persistence.Run, sheet *inspect.CostSheet) *value.Map {
-	m := terminal.CostObject(&sheet.Total, "instance_id", string(r.ID))
-	m.Set("loop", r.Loop)
-	m.Set("status", terminal.OrNull(string(r.Status)))
-	m.Set("states", terminal.List(sheet.Order, func(name string) any { return terminal.CostObject(sheet.Line(name), "state", name) }))
-	return m
+// RunCost returns what a run used, state by state.
+func RunCost(r persistence.Run, sheet *inspect.CostSheet) api.RunCostByState {
+	return api.RunCostByState{
+		RunCost: runCost(r, &sheet.Total),
+		States:  each(sheet.Order, func(name string) api.StateCost { return api.StateCost{State: name, Used: usedOf(sheet.Line(name))} }),
+	}
+}
+
+func runCost(r persistence.Run, l *inspect.Cost) api.RunCost {
+	return api.RunCost{Instance: string(r.ID), Used: usedOf(l), Loop: r.Loop, Status: api.Text(r.Status)}
+}
+
+// usedOf returns what was used. A cost that is not known is null; so is a sum with one in it, and known_cost_usd is
+// the rest.
+func usedOf(l *inspect.Cost) api.Used {
+	return api.Used{
+		Visits: l.Visits, Prompts: l.Prompts, Judges: l.Judges, Input: l.Input, Output: l.Output, CacheRead: l.CacheRead, CacheWrite: l.CacheWrite,
+		Cost: knownCost(l), Known: terminal.MicroDollars(l.CostUSD), Unknown: l.Unknown, Duration: l.Time.Milliseconds(),
+	}
 }
 
 // CostOfRuns shows what runs used, run by run, and what was wasted.
 func (page *Page) CostOfRuns(ctx context.Context, f project.Finder, runs []persistence.Run, known project.Prices, what CostChoice, tell lookup.Tell) error {
 	all := &inspect.CostSheet{Prices: known}
 	var waste inspect.Cost
-	var objects []any
-	n, bad := 0, 0
+	var costs []api.RunCost
+	bad := 0
 	for _, r := range runs {
 		sheet, err := lookup.CostSheet(ctx, f, r, known, tell)
 		if err != nil {
@@ -44,12 +56,7 @@ func (page *Page) CostOfRuns(ctx context.Context, f project.Finder, runs []persi
 		if !sheet.Asked() {
 			continue
 		}
-		n++
-		if objects = append(objects, terminal.CostObject(&sheet.Total, "instance_id", string(r.ID))); what.JSON {
-			m, _ := objects[n-1].(*value.Map)
-			m.Set("loop", r.Loop)
-			m.Set("status", terminal.OrNull(string(r.Status)))
-		}
+		costs = append(costs, runCost(r, &sheet.Total))
 		name := string(r.ID) + " (" + inspect.Outcome(r) + ")"
 		line := sheet.Total
 		all.Line(name).Plus(line)
@@ -61,10 +68,11 @@ func (page *Page) CostOfRuns(ctx context.Context, f project.Finder, runs []persi
 	}
 	what.Read()
 	if what.JSON {
-		m := value.NewMap("runs", append([]any{}, objects...), "total", terminal.CostObject(&all.Total, "what", "all"), "waste", terminal.CostObject(&waste, "what", "failed"))
-		return terminal.WriteJSON(page.Out, m)
+		return terminal.WriteJSON(page.Out, api.Costs{
+			Runs: costs, Total: api.SumOfCosts{What: "all", Used: usedOf(&all.Total)}, Waste: api.SumOfCosts{What: "failed", Used: usedOf(&waste)},
+		})
 	}
-	if n == 0 {
+	if len(costs) == 0 {
 		of := "No run"
 		if what.Loop != "" {
 			of += " of " + what.Loop

@@ -8,18 +8,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/lookup"
 	"loops/internal/terminal"
 )
 
-// DayObject is a day for a program.
-func DayObject(d lookup.Day) any {
-	outcomes := value.NewMap()
-	for _, name := range slices.Sorted(maps.Keys(d.Outcomes)) {
-		outcomes.Set(name, int64(d.Outcomes[name]))
-	}
-	return value.NewMap("day", d.Date, "runs", int64(d.Runs), "outcomes", outcomes)
+// Day returns the runs of a day.
+func Day(d lookup.Day) api.DayGroup {
+	return api.DayGroup{Day: d.Date, Runs: d.Runs, Outcomes: d.Outcomes}
 }
 
 // PrintDays writes a line for each day, with a column for each outcome, the most frequent first.

@@ -16,18 +16,18 @@ const ShownPairs = 2
 // OrEmpty returns an object, an empty one for nil.
 func OrEmpty(m *value.Map) *value.Map {
 	if m == nil {
-		return value.NewMap()
+		return new(value.Map)
 	}
 	return m
 }
 
 // Steady leaves out of captures what is another in every run: how long it took, and where its output is.
 func Steady(captured *value.Map) *value.Map {
-	out := value.NewMap()
+	out := new(value.Map)
 	for _, name := range OrEmpty(captured).Keys() {
 		v, _ := captured.Get(name)
 		if rec, ok := v.(*value.Map); ok {
-			kept := value.NewMap()
+			kept := new(value.Map)
 			for _, k := range rec.Keys() {
 				if k != "duration_ms" && k != "file" {
 					field, _ := rec.Get(k)

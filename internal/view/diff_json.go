@@ -1,29 +1,30 @@
 package view
 
 import (
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/inspect"
 	"loops/internal/terminal"
 )
 
-// PathObject is a path for a program.
-func PathObject(p *inspect.Path) *value.Map {
-	m := value.NewMap("instance_id", string(p.Run.ID), "loop", p.Run.Loop, "status", terminal.OrNull(string(p.Run.Status)), "terminated_by", terminal.OrNull(p.Run.Ended),
-		"current_state", p.Run.State, "iterations", int64(p.Run.Step), "duration_ms", inspect.Elapsed(p.Run).Milliseconds(),
-		"sha256", terminal.OrNull(p.Run.SHA256))
-	AddCost(m, &p.Costs.Total)
-	return m
+// comparedRun returns a path.
+func comparedRun(p *inspect.Path) api.ComparedRun {
+	c := p.Costs.Total
+	return api.ComparedRun{
+		Instance: string(p.Run.ID), Loop: p.Run.Loop, Status: api.Text(p.Run.Status), TerminatedBy: api.Text(p.Run.Ended), State: p.Run.State, Steps: p.Run.Step,
+		Duration: inspect.Elapsed(p.Run).Milliseconds(), SHA256: api.Text(p.Run.SHA256), Cost: knownCost(&c), Known: terminal.MicroDollars(c.CostUSD), Unknown: c.Unknown,
+	}
 }
 
-// StepObject is a step for a program; nil where there is none.
-func StepObject(s *inspect.AlignedStep) any {
+// comparedStep returns a step; nil where there is none.
+func comparedStep(s *inspect.AlignedStep) *api.ComparedStep {
 	if s == nil {
 		return nil
 	}
-	var code any
-	if s.Exited {
-		code = int64(s.Exit)
+	o := &api.ComparedStep{
+		Step: s.Number, State: s.Path, Verdict: api.Text(s.Verdict), To: api.Text(s.To), Duration: s.Took.Milliseconds(), First: uint64(s.First), Last: uint64(s.Last),
 	}
-	return value.NewMap("step", s.Number, "state", s.Path, "exit_code", code, "verdict", terminal.OrNull(s.Verdict), "to", terminal.OrNull(s.To),
-		"duration_ms", s.Took.Milliseconds(), "first_event", int64(s.First), "last_event", int64(s.Last))
+	if s.Exited {
+		o.Exit = &s.Exit
+	}
+	return o
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/engine"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/terminal"
@@ -49,30 +49,26 @@ func brackets(events []uint64) string {
 	return " " + strings.ReplaceAll(fmt.Sprint(events), " ", ", ")
 }
 
-// ExplanationObject is the same for a program.
-func ExplanationObject(x *inspect.Story) *value.Map {
+// Explanation returns what became of a run, or of one step of it.
+func Explanation(x *inspect.Story) api.Explanation {
 	r := x.Path.Run
-	sentences := func(said []inspect.Sentence) any {
-		return terminal.List(said, func(s inspect.Sentence) any {
-			return value.NewMap("text", s.Text, "events", terminal.List(s.Events, func(n uint64) any { return int64(n) }))
-		})
+	sentences := func(said []inspect.Sentence) []api.Sentence {
+		return each(said, func(s inspect.Sentence) api.Sentence { return api.Sentence{Text: s.Text, Events: s.Events} })
 	}
-	m := value.NewMap("instance_id", string(r.ID), "loop", r.Loop, "status", terminal.OrNull(string(r.Status)), "terminated_by", terminal.OrNull(r.Ended), "reason", terminal.OrNull(inspect.Reason(r)), "ignored_failures", terminal.OrNull(r.Ignored), "merge", terminal.OrNull(r.Merge))
-	terminal.AddOrigin(m, r)
-	terminal.AddDamage(m, r)
-	var run any = []any{}
-	steps := []any{}
+	e := api.Explanation{
+		Instance: string(r.ID), Loop: r.Loop, Status: api.Text(r.Status), TerminatedBy: api.Text(r.Ended), Ending: EndingOf(r), RunOrigin: OriginOf(r), Damage: r.Damage,
+	}
 	for _, p := range x.Parts {
-		if p.Visit == nil {
-			run = sentences(p.Said)
+		v := p.Visit
+		if v == nil {
+			e.Run = sentences(p.Said)
 			continue
 		}
-		from, to := p.Visit.Span()
-		steps = append(steps, value.NewMap("step", int64(p.Visit.Step), "number", p.Visit.Number(), "state", p.Visit.Path(), "verdict", terminal.OrNull(p.Visit.Verdict()), "to", terminal.OrNull(p.Visit.To()),
-			"duration_ms", p.Visit.Took().Milliseconds(), "attempts", int64(p.Visit.Attempts), "waited_ms", p.Visit.Waited.Milliseconds(),
-			"paused_ms", p.Visit.Paused.Milliseconds(), "interrupted_ms", p.Visit.Gap.Milliseconds(), "first_event", int64(from), "last_event", int64(to), "sentences", sentences(p.Said)))
+		from, to := v.Span()
+		e.Steps = append(e.Steps, api.ExplainedStep{
+			Step: v.Step, Number: v.Number(), State: v.Path(), Verdict: api.Text(v.Verdict()), To: api.Text(v.To()), Duration: v.Took().Milliseconds(), Attempts: v.Attempts,
+			Waited: v.Waited.Milliseconds(), Paused: v.Paused.Milliseconds(), Interrupted: v.Gap.Milliseconds(), First: from, Last: to, Sentences: sentences(p.Said),
+		})
 	}
-	m.Set("run", run)
-	m.Set("steps", steps)
-	return m
+	return e
 }

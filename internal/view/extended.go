@@ -2,8 +2,7 @@ package view
 
 import (
 	"loops/engine"
-	"loops/fsm/value"
-	"loops/internal/terminal"
+	"loops/internal/api"
 )
 
 // ExtendedLines say which limits of a run were raised.
@@ -18,9 +17,9 @@ func ExtendedLines(page *Page, s engine.Effect) (lines []string) {
 	return lines
 }
 
-// ExtendedObject says the same for a program.
-func ExtendedObject(page *Page, s engine.Effect) *value.Map {
+// Extended returns which limits of a run were raised.
+func Extended(page *Page, s engine.Effect) api.Extended {
 	r := s.Before
-	raised := terminal.List(s.Raised, func(t engine.Text) any { return string(page.Text(t)) })
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "raised", raised, "taken", s.Taken)
+	raised := each(s.Raised, func(t engine.Text) string { return string(page.Text(t)) })
+	return api.Extended{Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, PID: r.Owner.PID, Raised: raised, Taken: s.Taken}
 }

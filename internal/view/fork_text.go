@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"loops/engine"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 )
 
@@ -13,18 +13,7 @@ func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
 	p, l, values, f := planned.Project, planned.Loop, planned.Values, planned.Fork
 	dir, own := f.Folder, f.Own
 	if asJSON {
-		var copied any
-		if own && !f.Empty {
-			copied = dir + "/"
-		}
-		planned := value.NewMap("forked_from", f.Origin.Map(), "loop", l.Name, "file", l.File, "state", f.State, "step", int64(f.Step),
-			"max_steps", int64(l.MaxSteps), "changed", terminal.Texts(f.Changed), "copies", copied, "context", ownContext(l, values), "captured", terminal.List(f.Captured, func(k string) any { return k }))
-		if f.Items != nil {
-			planned.Set("items", terminal.List(f.Items, func(l engine.ForkItems) any {
-				return value.NewMap("state", l.State, "count", int64(l.Count), "taken", int64(l.Taken))
-			}))
-		}
-		return terminal.WriteJSON(page.Out, planned)
+		return terminal.WriteJSON(page.Out, forkPlan(planned))
 	}
 	w := page.Out
 	terminal.Say(w, "Fork of run %s at step %d (behind event %d)\n", f.Run.ID, f.Step, f.Origin.Seq)
@@ -58,4 +47,20 @@ func PrintFork(page *Page, planned *engine.Plan, asJSON bool) error {
 	}
 	terminal.Say(w, "\nNothing was run.\n")
 	return nil
+}
+
+// forkPlan returns from where a fork would continue.
+func forkPlan(planned *engine.Plan) api.ForkPlan {
+	l, f := planned.Loop, planned.Fork
+	plan := api.ForkPlan{
+		ForkedFrom: ForkOf(f.Origin), Loop: l.Name, File: l.File, State: f.State, Step: f.Step, MaxSteps: l.MaxSteps, Changed: f.Changed,
+		Context: ownContext(l, planned.Values), Captured: f.Captured,
+		Items: each(f.Items, func(l engine.ForkItems) api.ForkItems {
+			return api.ForkItems{State: l.State, Count: l.Count, Taken: l.Taken}
+		}),
+	}
+	if f.Own && !f.Empty {
+		plan.Copies = api.Text(f.Folder + "/")
+	}
+	return plan
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/fsm/loopfile"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
 )
@@ -19,10 +19,8 @@ func WriteFragments(out io.Writer, list []loopfile.LibraryFragment) {
 	terminal.WriteTable(out, rows)
 }
 
-// FragmentObjects are the fragments of a library as JSON.
-func FragmentObjects(list []loopfile.LibraryFragment) []any {
-	return terminal.List(list, fragmentObject)
-}
+// Fragments returns the fragments of a library.
+func Fragments(list []loopfile.LibraryFragment) []api.Fragment { return each(list, fragment) }
 
 // parameterNames are the parameters of a fragment, with a star behind those that are required.
 func parameterNames(f loopfile.LibraryFragment) (names []string) {
@@ -36,10 +34,12 @@ func parameterNames(f loopfile.LibraryFragment) (names []string) {
 	return names
 }
 
-func fragmentObject(f loopfile.LibraryFragment) any {
-	parameters := value.NewMap()
+func fragment(f loopfile.LibraryFragment) api.Fragment {
+	o := api.Fragment{Name: f.Name, Does: api.Text(f.Does), Description: api.Text(strings.TrimSpace(f.Description))}
 	for _, p := range f.Parameters {
-		parameters.Set(p.Name, value.NewMap("type", p.Type, "required", p.Required, "default", p.Default, "description", terminal.OrNull(p.Description)))
+		o.Parameters = append(o.Parameters, api.Pair[api.FragmentParameter]{
+			Key: p.Name, Value: api.FragmentParameter{Type: p.Type, Required: p.Required, Default: p.Default, Description: api.Text(p.Description)},
+		})
 	}
-	return value.NewMap("name", f.Name, "does", terminal.OrNull(f.Does), "description", terminal.OrNull(strings.TrimSpace(f.Description)), "parameters", parameters)
+	return o
 }

@@ -5,19 +5,27 @@ import (
 	"slices"
 	"time"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/inspect"
 	"loops/internal/terminal"
 	"loops/persistence"
 )
 
-// AddCost adds what was used to an object, in the words of loops cost.
-func AddCost(m *value.Map, l *inspect.Cost) {
-	cost := terminal.CostObject(l, "", "")
-	for _, key := range []string{"cost_usd", "known_cost_usd", "unknown_costs"} {
-		v, _ := cost.Get(key)
-		m.Set(key, v)
+// askedCost returns what was used, in the words of loops cost; nothing for nil.
+func askedCost(l *inspect.Cost) (c api.AskedCost) {
+	if l == nil {
+		return c
 	}
+	known, cost := terminal.MicroDollars(l.CostUSD), knownCost(l)
+	return api.AskedCost{Cost: &cost, Known: &known, Unknown: &l.Unknown}
+}
+
+// knownCost returns a cost; nil = a part is not known.
+func knownCost(l *inspect.Cost) *float64 {
+	if l.Unknown > 0 {
+		return nil
+	}
+	return new(terminal.MicroDollars(l.CostUSD))
 }
 
 // A Group is the runs that ended in one way.

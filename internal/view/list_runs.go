@@ -37,31 +37,6 @@ func NotMerged(ctx context.Context, store *project.Records) ([]persistence.Run, 
 	return project.Current(runs), nil
 }
 
-// ListedObject is a run of the list as JSON.
-func ListedObject(p *project.Project, store *project.Records, v *inspect.Status) any {
-	m := StatusObject(p, store, v)
-	AddState(m, store, v)
-	if v.Run.Limited {
-		m.Set("error", terminal.OrNull(inspect.HonestError(v.Run)))
-	}
-	m.Set("reason", terminal.OrNull(inspect.Reason(v.Run)))
-	m.Set("ignored_failures", terminal.OrNull(v.Run.Ignored))
-	m.Set("merge", terminal.OrNull(v.Run.Merge))
-	m.Set("idle_ms", nil)
-	if project.Alive(v.Run) {
-		m.Set("idle_ms", v.Idle().Milliseconds())
-	}
-	if v.Run.Unowned {
-		m.Set("owner_unknown", true)
-	}
-	m.Set("owner_elsewhere", OutOfSight(v.Run))
-	addWaits(m, v)
-	if !v.PausedAt.IsZero() {
-		m.Set("pause_asked_at", terminal.Stamp(v.PausedAt))
-	}
-	return m
-}
-
 // A RunLine is one run of the list, and what there is to add below it.
 type RunLine struct {
 	run, status, state, step, elapsed, idle, pid string

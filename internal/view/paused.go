@@ -6,7 +6,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/persistence"
@@ -47,20 +47,23 @@ func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", r.ID, pid, inspect.Outcome(r), r.State)
 }
 
-// StoppedObject is the same for a program.
-func StoppedObject(s engine.Effect) *value.Map {
+// Stopped returns what became of a run that was asked to stop.
+func Stopped(s engine.Effect) api.Stopped {
 	r := s.Run
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(s.Before.Owner.PID), "stopped", r.Status.Resumable() && !project.Alive(r), "killed", s.Killed, "status", string(r.Status), "current_state", r.State)
+	return api.Stopped{
+		Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, PID: s.Before.Owner.PID, Stopped: r.Status.Resumable() && !project.Alive(r), Killed: s.Killed,
+		Status: string(r.Status), State: r.State,
+	}
 }
 
-// PausedObject says for a program that a run was asked to pause, or that it is paused.
-func PausedObject(s engine.Effect) *value.Map {
+// Paused returns that a run was asked to pause, or that it is paused.
+func Paused(s engine.Effect) api.Paused {
 	r := s.Before
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "paused", s.Wait != nil, "current_state", r.State)
+	return api.Paused{Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, PID: r.Owner.PID, Paused: s.Wait != nil, State: r.State}
 }
 
-// UnpausedObject says for a program that a run is paused no more.
-func UnpausedObject(s engine.Effect) *value.Map {
+// Unpaused returns that a run is paused no more.
+func Unpaused(s engine.Effect) api.Unpaused {
 	r := s.Before
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "goes_on", project.Alive(r), "current_state", r.State)
+	return api.Unpaused{Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, GoesOn: project.Alive(r), State: r.State}
 }

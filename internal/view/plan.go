@@ -5,13 +5,12 @@ import (
 	"strings"
 
 	"loops/engine"
-	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/terminal"
 )
 
 // Bindings writes what a state gives a fragment or a loop.
@@ -81,8 +80,9 @@ func PlannedContext(l *fsm.Loop, values *value.Map) (lines []string) {
 // ownContext leaves out what every run has where it is as it always is: that is of use to loops that read it,
 // and says nothing about this one.
 func ownContext(l *fsm.Loop, values *value.Map) *value.Map {
-	own := value.NewMap()
-	usual := value.NewMap("input", values.Value("input"))
+	own := new(value.Map)
+	usual := new(value.Map)
+	usual.Set("input", values.Value("input"))
 	engine.Fill(usual, l, "")
 	usual.Delete("input")
 	usual.Delete("run_dir")
@@ -132,31 +132,32 @@ func (r Resolver) resolve(m *value.Map, l *fsm.Loop, inside []string) {
 	}
 }
 
-// PlanObject is what a run would do, for a program.
-func PlanObject(p *project.Project, l *fsm.Loop, values *value.Map) *value.Map {
-	states := make([]any, 0, len(l.Order))
+// RunPlan returns what a run would do.
+func RunPlan(planned *engine.Plan) api.RunPlan {
+	l := planned.Loop
+	plan := api.RunPlan{Loop: l.Name, File: l.File, Initial: l.Initial, MaxSteps: l.MaxSteps, Context: ownContext(l, planned.Values)}
 	for _, name := range l.Order {
 		s := l.States[name]
 		if s == nil {
 			continue
 		}
-		m := value.NewMap("name", name, "action", terminal.OrNull(s.Action), "terminal", s.Terminal, "failure", s.Terminal && s.Failure)
+		state := api.PlannedState{Name: name, Action: api.Text(s.Action), Terminal: s.Terminal, Failure: s.Terminal && s.Failure, Loop: s.Loop}
 		if s.Loop != "" {
-			m.Set("loop", s.Loop)
-			m.Set("with", s.With)
+			state.With = OrEmpty(s.With)
 		}
 		if s.Fragment != nil {
-			m.Set("fragment", s.Fragment.Name)
+			state.Fragment = s.Fragment.Name
 		}
 		if s.Evaluate != nil {
-			m.Set("evaluate", s.Evaluate.Type)
+			state.Evaluate = s.Evaluate.Type
 		}
-		ways := value.NewMap()
 		for _, e := range Edges(s) {
-			ways.Set(e[0], e[1])
+			state.To = append(state.To, api.Pair[string]{Key: e[0], Value: e[1]})
 		}
-		m.Set("to", ways)
-		states = append(states, m)
+		plan.States = append(plan.States, state)
 	}
-	return value.NewMap("loop", l.Name, "file", l.File, "initial", l.Initial, "max_steps", int64(l.MaxSteps), "context", ownContext(l, values), "states", states)
+	if planned.Tree != nil {
+		plan.Worktree = plannedTree(planned.Tree)
+	}
+	return plan
 }

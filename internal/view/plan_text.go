@@ -15,11 +15,7 @@ import (
 func (page *Page) PrintPlan(planned *engine.Plan, asJSON bool) error {
 	p, l, values, tree := planned.Project, planned.Loop, planned.Values, planned.Tree
 	if asJSON {
-		plan := PlanObject(p, l, values)
-		if tree != nil {
-			plan.Set("worktree", PlannedTreeObject(tree))
-		}
-		return terminal.WriteJSON(page.Out, plan)
+		return terminal.WriteJSON(page.Out, RunPlan(planned))
 	}
 	w := page.Out
 	terminal.Say(w, "Execution plan for: %s\n  file: %s\n", l.Name, p.Short(l.File))

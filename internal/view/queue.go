@@ -4,9 +4,8 @@ import (
 	"strings"
 
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
-	"loops/internal/terminal"
 	"loops/persistence"
 )
 
@@ -18,13 +17,17 @@ func QueuePlace(w persistence.Waiter, line []persistence.Waiter) int {
 	return 1 + len(persistence.Blocking(w, line, nil))
 }
 
-// WaiterJSON is what waits in the queue, with its place in the line, for a program.
-func WaiterJSON(w persistence.Waiter, line []persistence.Waiter) any {
-	return value.NewMap(
-		"queue_id", w.ID, "loop", w.Loop, "resumes", terminal.OrNull(string(w.Resumes)), "since", terminal.Stamp(w.Since), "place", int64(QueuePlace(w, line)),
-		"waits_for", terminal.ObstacleObject(w.For), "scope", terminal.Texts(w.Scope), "singleton", w.Singleton, "pid", int64(w.Owner.PID), "host", terminal.OrNull(w.Owner.Host),
-		"log", terminal.OrNull(w.Log), "reference_tool", w.Foreign,
-	)
+// Waiter returns what waits in the queue, with its place in the line.
+func Waiter(w persistence.Waiter, line []persistence.Waiter) api.Waiter {
+	return api.Waiter{
+		ID: w.ID, Loop: w.Loop, Resumes: api.Text(w.Resumes), Since: api.Stamp(w.Since), Place: QueuePlace(w, line), WaitsFor: Obstacle(w.For), Scope: w.Scope,
+		Singleton: w.Singleton, PID: w.Owner.PID, Host: api.Text(w.Owner.Host), Log: api.Text(w.Log), Foreign: w.Foreign,
+	}
+}
+
+// Obstacle returns what a waiter waits for.
+func Obstacle(o persistence.Obstacle) api.WaitsFor {
+	return api.WaitsFor{Loop: api.Text(o.Loop), Instance: api.Text(o.Run), ID: api.Text(o.Waiter), Path: api.Text(o.Path), Since: api.StampOrNull(o.Since)}
 }
 
 // WaiterLoop names what a waiter waits with. What is read of the queue may have been written by any program.

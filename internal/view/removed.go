@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"loops/engine"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
 	"loops/reconcile"
@@ -30,13 +30,17 @@ func TellFinished(page *Page, finished []engine.Removed) {
 	}
 }
 
-// RemovedObject is a run that was removed, as an object.
-func RemovedObject(r engine.Removed) any {
-	return value.NewMap("instance_id", string(r.Run.ID), "loop", r.Run.Loop, "status", terminal.OrNull(string(r.Run.Status)), "started_at", terminal.Stamp(r.Run.StartedAt), "bytes", r.Bytes)
+// RemovedRuns returns runs that were removed.
+func RemovedRuns(all []engine.Removed) []api.RemovedRun {
+	return each(all, func(r engine.Removed) api.RemovedRun {
+		return api.RemovedRun{Instance: string(r.Run.ID), Loop: r.Run.Loop, Status: api.Text(r.Run.Status), Started: api.StampOrNull(r.Run.StartedAt), Bytes: r.Bytes}
+	})
 }
 
-// RemovedID is the id of a run that was removed.
-func RemovedID(r engine.Removed) any { return string(r.Run.ID) }
+// RemovedIDs returns the ids of runs that were removed.
+func RemovedIDs(all []engine.Removed) []string {
+	return each(all, func(r engine.Removed) string { return string(r.Run.ID) })
+}
 
 // Total is how many bytes runs took.
 func Total(rs []engine.Removed) (n int64) {
@@ -49,10 +53,11 @@ func Total(rs []engine.Removed) (n int64) {
 // TellPruned shows what prune removed, or would, and what stays.
 func TellPruned(page *Page, o PruneShown, p engine.Pruned, gone, finished []engine.Removed) error {
 	if o.JSON {
-		return terminal.WriteJSON(page.Out, value.NewMap(
-			"dry_run", o.DryRun, "removed", terminal.List(gone, RemovedObject), "bytes", Total(gone), "finished", terminal.List(finished, RemovedID), "stay", int64(p.Stay), "kept",
-			value.NewMap("live", int64(p.Kept.Live), "resumable", int64(p.Kept.Resumable), "newest", int64(p.Kept.Newest), "unreadable", int64(p.Kept.Unreadable)),
-		))
+		k := p.Kept
+		return terminal.WriteJSON(page.Out, api.Pruned{
+			DryRun: o.DryRun, Removed: RemovedRuns(gone), Bytes: Total(gone), Finished: RemovedIDs(finished), Stay: p.Stay,
+			Kept: api.KeptRuns{Live: k.Live, Resumable: k.Resumable, Newest: k.Newest, Unreadable: k.Unreadable},
+		})
 	}
 	TellFinished(page, finished)
 	if len(gone) == 0 {
@@ -129,9 +134,9 @@ func TellTrees(page *Page, gone []engine.Removed) {
 	}
 }
 
-// ChangeObject is ChangeLine for a program.
-func ChangeObject(c reconcile.Change) any {
-	return value.NewMap("instance_id", string(c.ID), "loop", c.Loop, "kind", string(c.Kind), "why", c.Why)
+// Change returns what was found out about a run that died.
+func Change(c reconcile.Change) api.Change {
+	return api.Change{Instance: string(c.ID), Loop: c.Loop, Kind: string(c.Kind), Why: c.Why}
 }
 
 // ChangeLine says what was found out about a run that died, and done.

@@ -2,48 +2,11 @@ package view
 
 import (
 	"fmt"
-	"time"
 
 	"loops/engine"
-	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/inspect"
-	"loops/internal/terminal"
 )
-
-// WaitObject is a wait for a program.
-func WaitObject(w *fsm.Wait) *value.Map {
-	m := value.NewMap("for", w.Why, "tier", terminal.OrNull(w.Tier), "state", w.State, "since", terminal.Stamp(w.Since), "until", terminal.Stamp(w.Until),
-		"seconds_left", max(0, int64(time.Until(w.Until).Seconds())), "host", terminal.OrNull(w.Host))
-	if w.Why != fsm.WaitState {
-		return m
-	}
-	if w.Until.IsZero() {
-		m.Set("until", nil)
-		m.Set("seconds_left", nil)
-	}
-	m.Set("what", w.What)
-	m.Set("event", terminal.OrNull(w.Event))
-	m.Set("choices", terminal.OrNull(w.Choices))
-	m.Set("question", terminal.OrNull(w.Question))
-	m.Set("checks", int64(w.Looks))
-	m.Set("seen", terminal.OrNull(w.Seen))
-	return m
-}
-
-// addWaits adds what a run waits for: the first wait, and all of them with their places.
-func addWaits(m *value.Map, v *inspect.Status) {
-	if v.Wait == nil {
-		return
-	}
-	m.Set("waiting", WaitObject(v.Wait))
-	m.Set("waits", terminal.List(v.Open(), func(w fsm.OpenWait) any {
-		o := WaitObject(w.Wait)
-		o.Set("address", w.Address)
-		o.Set("path", terminal.OrNull(w.Path))
-		return o
-	}))
-}
 
 // WokenText says that a wait of a run was ended.
 func WokenText(s engine.Effect) string {
@@ -61,9 +24,10 @@ func WokenText(s engine.Effect) string {
 	return text
 }
 
-// WokenObject returns a wait of a run that was ended, for a program.
-func WokenObject(s engine.Effect) *value.Map {
+// Woken returns a wait of a run that was ended.
+func Woken(s engine.Effect) api.Woken {
 	r := s.Before
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "pid", int64(r.Owner.PID), "path", terminal.OrNull(s.Path),
-		"waited_for", inspect.WaitText(s.Wait), "other_waits", int64(s.Others))
+	return api.Woken{
+		Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, PID: r.Owner.PID, Path: api.Text(s.Path), WaitedFor: inspect.WaitText(s.Wait), Others: s.Others,
+	}
 }

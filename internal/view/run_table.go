@@ -8,7 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -39,20 +39,14 @@ func (t RunTable) AddCosts(ctx context.Context, f project.Finder, runs []persist
 	return nil
 }
 
-// RunObject is a run of the table as an object.
-func (t RunTable) RunObject(r persistence.Run) any {
-	m := value.NewMap(
-		"run_id", r.RunID, "instance_id", string(r.ID), "loop", r.Loop, "status", terminal.OrNull(string(r.Status)), "started_at", terminal.Stamp(r.StartedAt),
-		"iterations", int64(r.Step), "iteration", int64(r.Step), "duration_ms", inspect.Elapsed(r).Milliseconds(), "terminated_by", terminal.OrNull(r.Ended), "error", terminal.OrNull(inspect.HonestError(r)),
-		"current_state", r.State, "outcome", inspect.OutcomeNow(r, t.Waits[r.ID]), "reason", terminal.OrNull(inspect.Reason(r)), "ignored_failures", terminal.OrNull(r.Ignored), "merge", terminal.OrNull(r.Merge),
-	)
-	terminal.AddDamage(m, r)
-	terminal.AddOrigin(m, r)
-	AddTree(m, r)
-	if l := t.Costs[r.ID]; l != nil {
-		AddCost(m, l)
+// Run returns a run of the table.
+func (t RunTable) Run(r persistence.Run) api.Run {
+	return api.Run{
+		RunID: r.RunID, Instance: string(r.ID), Loop: r.Loop, Status: api.Text(r.Status), Started: api.Stamp(r.StartedAt), Iterations: r.Step, Iteration: r.Step,
+		Duration: inspect.Elapsed(r).Milliseconds(), TerminatedBy: api.Text(r.Ended), Error: api.Text(inspect.HonestError(r)), State: r.State,
+		Outcome: inspect.OutcomeNow(r, t.Waits[r.ID]), Ending: EndingOf(r), Damage: r.Damage, RunOrigin: OriginOf(r), Worktree: runTree(r),
+		AskedCost: askedCost(t.Costs[r.ID]),
 	}
-	return m
 }
 
 func (t RunTable) cost(g Group) *inspect.Cost {
@@ -85,15 +79,13 @@ func (t RunTable) PrintGroups(all []Group) error {
 	return w.Flush()
 }
 
-// GroupObject is a line of [RunTable.PrintGroups] as an object.
-func (t RunTable) GroupObject(g Group) any {
+// Group returns a line of [RunTable.PrintGroups].
+func (t RunTable) Group(g Group) api.OutcomeGroup {
 	p50, p95, longest := g.Times()
-	m := value.NewMap("outcome", g.Outcome, "runs", int64(len(g.Runs)), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
-		"longest_ms", longest.Milliseconds(), "newest", string(g.Runs[0].ID))
-	if sum := t.cost(g); sum != nil {
-		AddCost(m, sum)
+	return api.OutcomeGroup{
+		Outcome: g.Outcome, Runs: len(g.Runs), P50: p50.Milliseconds(), P95: p95.Milliseconds(), Longest: longest.Milliseconds(), Newest: string(g.Runs[0].ID),
+		AskedCost: askedCost(t.cost(g)),
 	}
-	return m
 }
 
 // Print writes a line for each run. On a terminal a reason is cut so that its line fits.

@@ -8,7 +8,7 @@ import (
 
 	"loops/engine/trigger"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
 )
@@ -48,11 +48,13 @@ func WriteNextTimes(out io.Writer, times []time.Time, now time.Time) error {
 	return t.Flush()
 }
 
-// NextTimesObject is a schedule and its next times, for programs.
-func NextTimesObject(l *fsm.Loop, times []time.Time) *value.Map {
-	next := terminal.List(times, func(at time.Time) any { return at.Format(time.RFC3339) })
+// NextTimes returns a schedule and its next times.
+func NextTimes(l *fsm.Loop, times []time.Time) api.Schedule {
 	s := l.Schedule
-	return value.NewMap("name", l.Name, "loop", l.Name, "file", l.File, "cron", s.Cron, "timezone", terminal.OrNull(s.Timezone), "except", terminal.Texts(s.Except), "overlap", s.Overlap, "catch_up", s.CatchUp, "catch_up_limit", int64(s.CatchUpLimit), "next", next)
+	return api.Schedule{
+		Name: l.Name, Loop: l.Name, File: l.File, Cron: s.Cron, Timezone: api.Text(s.Timezone), Except: s.Except, Overlap: s.Overlap, CatchUp: s.CatchUp,
+		Limit: s.CatchUpLimit, Next: each(times, func(at time.Time) string { return at.Format(time.RFC3339) }),
+	}
 }
 
 // WriteSchedules writes schedules, whole if they are all: when each comes next, what became of its newest time,
@@ -82,9 +84,9 @@ func WriteSchedules(out io.Writer, all []trigger.ListedSchedule, whole bool, now
 	return t.Flush()
 }
 
-// ScheduledObject returns, for a program, whether a schedule was changed, and the run that began; "" = none.
-func ScheduledObject(loop string, changed bool, run string) *value.Map {
-	return value.NewMap("loop", loop, "changed", changed, "instance_id", terminal.OrNull(run))
+// Scheduled returns whether a schedule was changed, and the run that began; "" = none.
+func Scheduled(loop string, changed bool, run string) api.Scheduled {
+	return api.Scheduled{Loop: loop, Changed: changed, InstanceID: api.Text(run)}
 }
 
 // FiringLine is what became of a time of a schedule in one line.
@@ -101,27 +103,26 @@ func FiringLine(f trigger.Firing) string {
 	return humanize.PlainLine(line)
 }
 
-// SchedulesObject returns schedules for programs.
-func SchedulesObject(all []trigger.ListedSchedule) []any {
-	at := func(t time.Time) any {
+// Schedules returns schedules.
+func Schedules(all []trigger.ListedSchedule) []api.ListedSchedule {
+	at := func(t time.Time) api.Text {
 		if t.IsZero() {
-			return nil
+			return ""
 		}
-		return t.Format(time.RFC3339)
+		return api.Text(t.Format(time.RFC3339))
 	}
-	return terminal.List(all, func(l trigger.ListedSchedule) any {
-		o := value.NewMap("loop", l.Loop, "file", l.File, "cron", l.Schedule.Cron, "timezone", terminal.OrNull(l.Schedule.Timezone),
-			"except", terminal.Texts(l.Schedule.Except), "overlap", l.Schedule.Overlap, "catch_up", l.Schedule.CatchUp, "catch_up_limit", int64(l.Schedule.CatchUpLimit), "next", at(l.Next), "paused_by", nil, "paused_at", nil)
-		if l.Paused != nil {
-			o.Set("paused_by", l.Paused.By)
-			o.Set("paused_at", at(l.Paused.At))
+	return each(all, func(l trigger.ListedSchedule) api.ListedSchedule {
+		s := l.Schedule
+		o := api.ListedSchedule{
+			Loop: l.Loop, File: l.File, Cron: s.Cron, Timezone: api.Text(s.Timezone), Except: s.Except, Overlap: s.Overlap, CatchUp: s.CatchUp, Limit: s.CatchUpLimit,
+			Next: at(l.Next), Heard: at(l.Heard), Attended: l.Attended, Ahead: at(l.Ahead),
+			Times: each(l.Times, func(f trigger.Firing) api.ScheduleTime {
+				return api.ScheduleTime{At: api.Time(at(f.At)), State: f.State, Run: api.Text(f.Run), Why: api.Text(f.Why), Missed: f.Missed}
+			}),
 		}
-		o.Set("times", terminal.List(l.Times, func(f trigger.Firing) any {
-			return value.NewMap("at", at(f.At), "state", f.State, "run", terminal.OrNull(string(f.Run)), "why", terminal.OrNull(f.Why), "missed", int64(f.Missed))
-		}))
-		o.Set("heard_at", at(l.Heard))
-		o.Set("attended", l.Attended)
-		o.Set("ahead_at", at(l.Ahead))
+		if l.Paused != nil {
+			o.PausedBy, o.PausedAt = api.Text(l.Paused.By), at(l.Paused.At)
+		}
 		return o
 	})
 }

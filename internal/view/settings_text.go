@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
@@ -41,9 +41,15 @@ func PrintSettings(page *Page, p *project.Project, settings []Setting, origin bo
 
 var fromDefault = Origin{Kind: "default", Text: "default"}
 
-// MistakeObject is a mistake in a file with settings, as an object.
-func MistakeObject(p config.Problem) any {
-	return value.NewMap("file", p.File, "line", UnlessZero(p.Line), "column", UnlessZero(p.Col), "message", p.Text)
+// Settings returns settings, the files that they are of, and what is wrong there.
+func Settings(p *project.Project, settings []Setting, wrong, warnings []config.Problem) api.Settings {
+	return api.Settings{
+		Files: each(ConfigFiles(p), ConfigFile.Object), Settings: each(settings, Setting.Object), Mistakes: each(wrong, mistake), Warnings: each(warnings, mistake),
+	}
+}
+
+func mistake(p config.Problem) api.Mistake {
+	return api.Mistake{File: p.File, Line: api.Int(p.Line), Column: api.Int(p.Col), Message: p.Text}
 }
 
 // SettingsOf are all there are, with the values that hold. outside returns what the command line or the

@@ -11,7 +11,7 @@ import (
 
 // OriginsOf says for every value of a model where it is.
 func OriginsOf(p *project.Project, l *fsm.Loop, m *value.Map) *value.Map {
-	out := value.NewMap()
+	out := new(value.Map)
 	var walk func(m *value.Map, path []string)
 	walk = func(m *value.Map, path []string) {
 		for _, k := range m.Keys() {

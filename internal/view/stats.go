@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/terminal"
 )
 
 // VerdictShares is how often each verdict was given in a state.
@@ -34,27 +33,29 @@ func SharePercent(n, of int) string {
 	return fmt.Sprintf("%d%%", pct)
 }
 
-// StatsObject is what runs did, added up, for a program.
-func StatsObject(s *inspect.Stats) *value.Map {
-	var rate any
-	if s.Done > 0 {
-		rate = float64(s.Succeeded) / float64(s.Done)
-	}
-	outcomes := value.NewMap()
-	for _, name := range s.Outcomes() {
-		outcomes.Set(name, int64(s.Ended[name]))
-	}
+// Stats returns what runs did, added up.
+func Stats(s *inspect.Stats) api.Stats {
 	p50, p95, longest := inspect.Percentiles(s.Times)
-	states := terminal.List(s.Tally.States(), func(st *inspect.StateTally) any {
-		verdicts := value.NewMap()
-		for _, name := range st.Names() {
-			verdicts.Set(name, int64(st.Verdicts[name]))
-		}
-		_, always := st.AlwaysYes()
-		p50, p95, longest := st.Times()
-		return value.NewMap("state", st.Path, "visits", int64(st.Visits), "runs", int64(st.Runs), "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(),
-			"longest_ms", longest.Milliseconds(), "failed_actions", int64(st.Failed), "evaluator", terminal.OrNull(st.Evaluator), "verdicts", verdicts, "never_said_no", always)
-	})
-	return value.NewMap("loop", s.Name, "runs", int64(s.Runs), "open", int64(s.Open), "ended", int64(s.Done), "succeeded", int64(s.Succeeded), "success_rate", rate,
-		"outcomes", outcomes, "p50_ms", p50.Milliseconds(), "p95_ms", p95.Milliseconds(), "longest_ms", longest.Milliseconds(), "states", states)
+	o := api.Stats{
+		Loop: s.Name, Runs: s.Runs, Open: s.Open, Ended: s.Done, Succeeded: s.Succeeded, P50: p50.Milliseconds(), P95: p95.Milliseconds(),
+		Longest: longest.Milliseconds(), States: each(s.Tally.States(), stateStats), Outcomes: counts(s.Outcomes(), s.Ended),
+	}
+	if s.Done > 0 {
+		o.Rate = new(float64(s.Succeeded) / float64(s.Done))
+	}
+	return o
+}
+
+func stateStats(st *inspect.StateTally) api.StateStats {
+	_, always := st.AlwaysYes()
+	p50, p95, longest := st.Times()
+	return api.StateStats{
+		State: st.Path, Visits: st.Visits, Runs: st.Runs, P50: p50.Milliseconds(), P95: p95.Milliseconds(), Longest: longest.Milliseconds(), Failed: st.Failed,
+		Evaluator: api.Text(st.Evaluator), Verdicts: counts(st.Names(), st.Verdicts), Never: always,
+	}
+}
+
+// counts returns numbers by name in an order.
+func counts(names []string, of map[string]int) api.Pairs[int] {
+	return each(names, func(name string) api.Pair[int] { return api.Pair[int]{Key: name, Value: of[name]} })
 }

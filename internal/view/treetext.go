@@ -6,10 +6,9 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/git"
 	"loops/internal/humanize"
-	"loops/internal/terminal"
 )
 
 // TreeLines returns sentences about what became of a work tree. The first is enough for short output; it is "" where
@@ -155,12 +154,14 @@ func contents(r engine.TreeReport) string {
 	return humanize.And(parts)
 }
 
-// TreeObject is the same for a program.
-func TreeObject(r engine.TreeReport) *value.Map {
-	m := value.NewMap("event", "worktree_end", "instance_id", string(r.Run), "worktree", r.Tree.Path, "branch", r.Tree.Branch, "kept", r.Kept,
-		"merged_into", terminal.OrNull(r.Merged), "commits", int64(r.State.Commits), "changed_files", int64(r.State.Files), "why", terminal.OrNull(r.Why))
-	if r.Err != nil {
-		m.Set("error", humanize.OneLine(r.Err))
+// TreeEnd returns what became of a work tree.
+func TreeEnd(r engine.TreeReport) api.TreeEnd {
+	o := api.TreeEnd{
+		Event: "worktree_end", Instance: string(r.Run), Worktree: r.Tree.Path, Branch: r.Tree.Branch, Kept: r.Kept, Merged: api.Text(r.Merged),
+		Commits: r.State.Commits, Changed: r.State.Files, Why: api.Text(r.Why),
 	}
-	return m
+	if r.Err != nil {
+		o.Error = humanize.OneLine(r.Err)
+	}
+	return o
 }

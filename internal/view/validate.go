@@ -3,18 +3,17 @@ package view
 import (
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 )
 
-// ProblemObject is a problem of a file for a program.
-func ProblemObject(p *project.Project, pr fsm.Problem) *value.Map {
-	m := value.NewMap("severity", string(pr.Severity), "rule", pr.Rule, "path", pr.Path, "message", pr.Message)
+// Problem returns a problem of a file.
+func Problem(p *project.Project, pr fsm.Problem) api.Violation {
+	v := api.Violation{Severity: string(pr.Severity), Rule: pr.Rule, Path: pr.Path, Message: pr.Message}
 	if pr.Pos.File != "" {
-		m.Set("file", p.Short(pr.Pos.File))
+		v.File = p.Short(pr.Pos.File)
 	}
 	if pr.Pos.Line > 0 {
-		m.Set("line", int64(pr.Pos.Line))
-		m.Set("col", int64(pr.Pos.Col))
+		v.Line, v.Col = pr.Pos.Line, &pr.Pos.Col
 	}
-	return m
+	return v
 }

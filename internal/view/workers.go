@@ -6,20 +6,18 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
 	"loops/persistence"
 )
 
-// SubmittedObject is a run that was submitted, as an object of JSON.
-func SubmittedObject(r persistence.Run, j persistence.Job) *value.Map {
-	var at any
-	if !j.At.IsZero() {
-		at = fsm.FormatTime(j.At)
+// Submitted returns a run that was submitted.
+func Submitted(r persistence.Run, j persistence.Job) api.Submitted {
+	return api.Submitted{
+		Instance: string(r.ID), RunID: r.RunID, Loop: r.Loop, Status: string(r.Status), Queue: j.Queue, Key: api.Text(j.Key), Priority: j.Priority, Labels: j.Labels,
+		At: api.StampOrNull(j.At),
 	}
-	return value.NewMap("instance_id", string(r.ID), "run_id", r.RunID, "loop", r.Loop, "status", string(r.Status), "queue", j.Queue, "key", terminal.OrNull(j.Key),
-		"priority", int64(j.Priority), "labels", terminal.List(j.Labels, func(l string) any { return l }), "at", at)
 }
 
 // SubmittedText says what became of a run that was submitted.
@@ -31,12 +29,14 @@ func SubmittedText(page *Page, r persistence.Run, j persistence.Job) string {
 	return text + "\n  follow it: " + page.Command("status", string(r.ID)) + "\n  stop it:   " + page.Command("stop", string(r.ID))
 }
 
-// WorkerObjects are workers as objects of JSON.
-func WorkerObjects(all []persistence.WorkerState) []any {
-	return terminal.List(all, func(w persistence.WorkerState) any {
-		return value.NewMap("worker_id", w.ID, "host", w.Host, "pid", int64(w.PID), "queue", w.Queue, "labels", terminal.List(w.Labels, func(l string) any { return l }),
-			"slots", int64(w.Slots), "runs", terminal.List(w.Runs, func(id persistence.ID) any { return string(id) }), "version", w.Version, "since", fsm.FormatTime(w.Since),
-			"silent_ms", w.Silent.Milliseconds(), "lease_ms", w.Lease.Milliseconds(), "gone", w.Gone(), "drained_by", terminal.OrNull(w.Draining), "last_error", terminal.OrNull(w.LastError))
+// Workers returns workers.
+func Workers(all []persistence.WorkerState) []api.Worker {
+	return each(all, func(w persistence.WorkerState) api.Worker {
+		return api.Worker{
+			ID: w.ID, Host: w.Host, PID: w.PID, Queue: w.Queue, Labels: w.Labels, Slots: w.Slots, Runs: each(w.Runs, func(id persistence.ID) string { return string(id) }),
+			Version: w.Version, Since: fsm.FormatTime(w.Since), SilentMS: w.Silent.Milliseconds(), LeaseMS: w.Lease.Milliseconds(), Gone: w.Gone(),
+			DrainedBy: api.Text(w.Draining), LastError: api.Text(w.LastError),
+		}
 	})
 }
 

@@ -5,8 +5,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
-	"loops/internal/terminal"
+	"loops/internal/api"
 	"loops/persistence"
 )
 
@@ -29,13 +28,15 @@ func PlannedTree(p *project.Project, t *engine.TreePlan) (lines []string) {
 	return lines
 }
 
-// PlannedTreeObject is the same for a program.
-func PlannedTreeObject(t *engine.TreePlan) *value.Map {
+// plannedTree returns the work tree of a plan.
+func plannedTree(t *engine.TreePlan) *api.PlannedTree {
 	if t.Of != "" {
-		return value.NewMap("path", t.Path, "of", t.Of)
+		return &api.PlannedTree{Path: t.Path, Of: t.Of}
 	}
-	return value.NewMap("path", t.Path, "branch", t.Branch, "new_branch", t.New, "commit", t.Commit, "end", t.End,
-		"left_by", terminal.OrNull(t.LeftBy), "changed_files", int64(t.Changed), "submodules", t.Submodules)
+	return &api.PlannedTree{
+		Path: t.Path, Branch: t.Branch, New: &t.New, Commit: t.Commit, End: string(t.End), LeftBy: new(api.Text(t.LeftBy)), Changed: &t.Changed,
+		Submodules: &t.Submodules,
+	}
 }
 
 // TreeText says for a person in which work tree a run is, "" if it is in none.
@@ -48,11 +49,4 @@ func TreeText(p *project.Project, r persistence.Run) string {
 		return p.Short(t.Tree.Path) + " (of run " + t.Of + ")"
 	}
 	return p.Short(t.Tree.Path) + " (branch " + t.Tree.Branch + ")"
-}
-
-// AddTree adds to an object in which work tree a run is, if it is in one.
-func AddTree(m *value.Map, r persistence.Run) {
-	if t := engine.TreeOf(&project.Project{}, r); t != nil {
-		m.Set("worktree", value.NewMap("path", t.Tree.Path, "branch", terminal.OrNull(t.Tree.Branch), "end", t.End, "of", terminal.OrNull(t.Of)))
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/terminal"
@@ -125,25 +126,29 @@ func (o MonitorLines) line(w *run) {
 		terminal.SayLine(o.Out, line)
 		return
 	}
-	m := value.NewMap("time", terminal.Stamp(now), "instance_id", string(w.ID), "run_id", w.RunID, "loop", w.Loop, "status", inspect.StatusWord(w.Run), "outcome", inspect.OutcomeNow(w.Run, w.wait), "alive", row.Live,
-		"current_state", w.State, "iteration", int64(w.Step), "max_steps", view.OrNone(w.MaxSteps), "elapsed_ms", w.elapsed().Milliseconds(), "duration_ms", w.elapsed().Milliseconds(),
-		"cost_usd", nil, "waiting", nil, "terminated_by", terminal.OrNull(w.Ended), "error", terminal.OrNull(w.Error), "reason", terminal.OrNull(inspect.Reason(w.Run)), "ignored_failures", terminal.OrNull(w.Ignored), "merge", terminal.OrNull(w.Merge))
+	line := api.Watched{
+		Time: api.Stamp(now), Instance: string(w.ID), RunID: w.RunID, Loop: w.Loop, Status: inspect.StatusWord(w.Run), Outcome: inspect.OutcomeNow(w.Run, w.wait),
+		Alive: row.Live, State: w.State, Iteration: w.Step, MaxSteps: api.Int(w.MaxSteps), Elapsed: w.elapsed().Milliseconds(), Duration: w.elapsed().Milliseconds(),
+		TerminatedBy: api.Text(w.Ended), Error: api.Text(w.Error), Ending: view.EndingOf(w.Run),
+	}
 	if w.cost.Unknown == 0 {
-		m.Set("cost_usd", terminal.MicroDollars(w.cost.CostUSD))
+		line.Cost = new(terminal.MicroDollars(w.cost.CostUSD))
 	}
 	if w.wait != nil {
-		m.Set("waiting", view.WaitObject(w.wait))
+		line.Waiting = new(view.Waiting(w.wait))
 	}
-	_, _ = o.Out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
+	o.object(line)
+}
+
+func (o MonitorLines) object(v any) {
+	_, _ = o.Out.Write(append(value.AppendJSON(nil, v), '\n')) // a sink never fails
 }
 
 // waiter writes that one waits in the queue.
 func (o MonitorLines) waiter(w persistence.Waiter, p *project.Project) {
 	row, now := queuedRow(p, w), time.Now()
 	if o.JSON {
-		m := view.WaiterStatus(p, w)
-		m.Set("time", terminal.Stamp(now))
-		_, _ = o.Out.Write(append(value.AppendJSON(nil, m), '\n')) // a sink never fails
+		o.object(api.WatchedWaiter{QueuedStatus: view.QueuedStatus(w), Time: api.Stamp(now)})
 		return
 	}
 	o.day.Heading(o.Out, now)

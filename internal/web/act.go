@@ -205,7 +205,7 @@ func (s *Server) runAddress(project, run string) string {
 }
 
 func begun(run string, err error) (done, error) {
-	return done{value.NewMap("instance_id", run), run}, err
+	return done{api.Begun{Instance: run}, run}, err
 }
 
 func start(r *http.Request, p Project, s *Session, f fields, _ string) (done, error) {
@@ -269,7 +269,7 @@ func stop(r *http.Request, _ Project, s *Session, f fields, _ string) (done, err
 	if err != nil {
 		return done{}, err
 	}
-	return done{value.NewMap("stopped", told.StopObjects()), run}, nil
+	return done{api.WereStopped{Stopped: told.StopObjects()}, run}, nil
 }
 
 func pause(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, error) {
@@ -278,7 +278,7 @@ func pause(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, er
 	if err != nil {
 		return done{}, err
 	}
-	return done{value.NewMap("paused", told.PauseObjects()), run}, nil
+	return done{api.WerePaused{Paused: told.PauseObjects()}, run}, nil
 }
 
 func unpause(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, error) {
@@ -287,16 +287,16 @@ func unpause(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, 
 	if err != nil {
 		return done{}, err
 	}
-	return done{value.NewMap("unpaused", told.UnpauseObjects()), run}, nil
+	return done{api.WereUnpaused{Unpaused: told.UnpauseObjects()}, run}, nil
 }
 
 func retryNow(r *http.Request, _ Project, s *Session, _ fields, _ string) (done, error) {
 	run := r.PathValue("run")
-	woken := []any{}
+	woken := []string{}
 	if err := s.Wake(r.Context(), run, func(e engine.Effect) { woken = append(woken, string(e.Before.ID)) }); err != nil {
 		return done{}, err
 	}
-	return done{value.NewMap("woken", woken), run}, nil
+	return done{api.WereWoken{Woken: woken}, run}, nil
 }
 
 // remove removes the record of a run permanently. That it can be resumed is no obstacle: the page asked before.
@@ -314,7 +314,7 @@ func remove(r *http.Request, _ Project, s *Session, f fields, _ string) (done, e
 	if err != nil {
 		return done{}, err
 	}
-	return done{object: value.NewMap("removed", len64(gone))}, nil
+	return done{object: api.WereRemoved{Removed: len(gone)}}, nil
 }
 
 func extend(r *http.Request, _ Project, s *Session, f fields, _ string) (done, error) {
@@ -327,7 +327,7 @@ func extend(r *http.Request, _ Project, s *Session, f fields, _ string) (done, e
 	if err != nil {
 		return done{}, err
 	}
-	return done{value.NewMap("extended", told.ExtendObjects(s.Page)), run}, nil
+	return done{api.WereExtended{Extended: told.ExtendObjects(s.Page)}, run}, nil
 }
 
 func answer(r *http.Request, _ Project, s *Session, f fields, user string) (done, error) {

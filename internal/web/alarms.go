@@ -6,7 +6,7 @@ import (
 
 	"loops/engine/notify"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 )
 
@@ -37,7 +37,8 @@ func (s *Server) listAlarms(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	writeJSON(w, http.StatusOK, terminal.List(all, func(a raised) any {
-		return value.NewMap("project", a.Project, "kind", a.Kind, "instance_id", terminal.OrNull(string(a.Run)), "loop", a.Loop, "text", a.Text, "since", terminal.Stamp(a.Since),
-			"restarts", int64(a.Restarts))
+		return api.ServedAlarm{
+			Project: a.Project, Kind: a.Kind, InstanceID: api.Text(a.Run), Loop: a.Loop, Text: a.Text, Since: api.Stamp(a.Since), Restarts: a.Restarts,
+		}
 	}))
 }

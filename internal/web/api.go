@@ -85,7 +85,7 @@ var verbs = map[string][2]string{
 }
 
 func (s *Server) listProjects(w http.ResponseWriter, _ *http.Request) {
-	writeJSON(w, http.StatusOK, terminal.List(s.Projects, func(p Project) any { return value.NewMap("name", p.Name, "dir", p.Dir) }))
+	writeJSON(w, http.StatusOK, terminal.List(s.Projects, func(p Project) any { return api.ServedProject{Name: p.Name, Dir: p.Dir} }))
 }
 
 // object answers with what ask returns for the project that the address names.
@@ -171,7 +171,7 @@ func explain(r *http.Request, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return view.ExplanationObject(story), nil
+	return view.Explanation(story), nil
 }
 
 func loops(r *http.Request, s *Session) (any, error) {
@@ -195,7 +195,7 @@ func events(r *http.Request, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, next, more := []any{}, int64(after), false //nolint:gosec // no run has so many
+	page := api.ServedEvents{Instance: string(run.ID), Next: after}
 	for e, err := range f.Store.EventsOf(r.Context(), run, after) {
 		if project.IsDamage(err) {
 			continue
@@ -203,12 +203,12 @@ func events(r *http.Request, s *Session) (any, error) {
 		if err != nil {
 			return nil, f.Store.Failed(err)
 		}
-		if more = uint64(len(list)) == limit; more {
+		if page.More = uint64(len(page.Events)) == limit; page.More {
 			break
 		}
-		list, next = append(list, terminal.EventObject(e)), int64(e.Seq) //nolint:gosec // as above
+		page.Events, page.Next = append(page.Events, api.EventOf(e)), e.Seq
 	}
-	return value.NewMap("instance_id", string(run.ID), "events", list, "next_after", next, "more", more), nil
+	return page, nil
 }
 
 // number reads a number of a query; a missing or wrong one is not an error of the user.
@@ -231,13 +231,13 @@ func (s *Server) listRuns(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, statusOf(err), err.Error())
 		return
 	}
-	writeJSON(w, http.StatusOK, value.NewMap("runs", terminal.List(found.rows, func(row row) any {
-		o, _ := view.RunTable{Costs: nil}.RunObject(row.run).(*value.Map)
-		o.Set("project", row.Project)
-		o.Set("alive", project.Alive(row.run))
-		o.Set("outcome", row.Status)
-		return o
-	}), "more", found.next != "", "next", found.next))
+	page := api.ServedRuns{More: found.next != "", Next: found.next}
+	for _, row := range found.rows {
+		o := api.ServedRun{Run: view.RunTable{}.Run(row.run), Project: row.Project, Alive: project.Alive(row.run)}
+		o.Outcome = row.Status
+		page.Runs = append(page.Runs, o)
+	}
+	writeJSON(w, http.StatusOK, page)
 }
 
 // unknownLoop refuses runs of a loop, or of loops with a label, that no project has.
@@ -287,7 +287,7 @@ func writeJSON(w http.ResponseWriter, status int, o any) {
 // refuse says why a request is not answered, as an object or as a page.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	if ofAPI(r) {
-		writeJSON(w, status, value.NewMap("error", why))
+		writeJSON(w, status, api.Refused{Error: why})
 		return
 	}
 	s.refuseForm(w, r, status, why, nil)

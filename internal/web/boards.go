@@ -11,7 +11,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/trigger"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
@@ -208,7 +208,7 @@ func (s *Server) drainWorker(w http.ResponseWriter, r *http.Request) {
 		case err != nil:
 			return err
 		case ofAPI(r):
-			writeJSON(w, http.StatusOK, value.NewMap("worker_id", f["worker"]))
+			writeJSON(w, http.StatusOK, api.Drained{ID: f["worker"]})
 		default:
 			http.Redirect(w, r, s.BasePath+"/workers", http.StatusSeeOther)
 		}
@@ -235,12 +235,12 @@ func drain(ctx context.Context, s *Session, worker, by string) error {
 
 func scheduleObjects(r *http.Request, s *Session) (any, error) {
 	all, _, err := trigger.ListSchedules(r.Context(), s.Project, time.Now())
-	return view.SchedulesObject(all), err
+	return view.Schedules(all), err
 }
 
 func workerObjects(r *http.Request, s *Session) (any, error) {
 	all, err := workersOf(r.Context(), s)
-	return view.WorkerObjects(all), err
+	return view.Workers(all), err
 }
 
 // changeSchedule has a schedule fire no more, or again, or starts a run of its loop.
@@ -265,7 +265,7 @@ func (s *Server) changeSchedule(verb string) http.HandlerFunc {
 			case err != nil:
 				return err
 			case ofAPI(r):
-				writeJSON(w, http.StatusOK, view.ScheduledObject(plan.Loop, changed, run))
+				writeJSON(w, http.StatusOK, view.Scheduled(plan.Loop, changed, run))
 			case run != "":
 				http.Redirect(w, r, s.runAddress(p.Name, run), http.StatusSeeOther)
 			default:

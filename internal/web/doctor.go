@@ -67,7 +67,7 @@ func (s *Server) findingObjects(w http.ResponseWriter, r *http.Request) {
 	s.with(w, r, func(p Project, _ *Session) error {
 		all, err := s.examine(r.Context(), p)
 		if err == nil {
-			writeJSON(w, http.StatusOK, terminal.List(all, app.FindingObject))
+			writeJSON(w, http.StatusOK, terminal.List(all, func(f app.Finding) any { return f.Object() }))
 		}
 		return err
 	})

@@ -10,9 +10,9 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/auth"
-	"loops/internal/terminal"
 )
 
 // editing are the addresses by which authors change loops, where the server lets them.
@@ -62,17 +62,18 @@ func loopText(r *http.Request, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return value.NewMap("loop", f.Loop, "file", f.Path, "text", f.Text, "sha256", f.Hash), nil
+	return api.LoopText{Loop: f.Loop, File: f.Path, Text: f.Text, Hash: f.Hash}, nil
 }
 
-func problemObjects(problems []fsm.Problem, f app.EditedFile) []any {
-	return terminal.List(problems, func(pr fsm.Problem) any {
-		line, column := int64(pr.Pos.Line), int64(pr.Pos.Col)
+func textProblems(problems []fsm.Problem, f app.EditedFile) []api.TextProblem {
+	all := make([]api.TextProblem, len(problems))
+	for i, pr := range problems {
+		all[i] = api.TextProblem{Line: pr.Pos.Line, Column: pr.Pos.Col, Severity: string(pr.Severity), Rule: pr.Rule, Message: pr.Message}
 		if pr.Pos.File != "" && pr.Pos.File != f.Path { // of a file that the loop is made of, too
-			line, column = 0, 0
+			all[i].Line, all[i].Column = 0, 0
 		}
-		return value.NewMap("line", line, "column", column, "severity", string(pr.Severity), "rule", pr.Rule, "message", pr.Message)
-	})
+	}
+	return all
 }
 
 func (s *Server) checkText(w http.ResponseWriter, r *http.Request, _ Project, session *Session) error {
@@ -86,7 +87,7 @@ func (s *Server) checkText(w http.ResponseWriter, r *http.Request, _ Project, se
 	}
 	problems, err := app.CheckText(session.Project, f, given["text"])
 	if err == nil {
-		writeJSON(w, http.StatusOK, problemObjects(problems, f))
+		writeJSON(w, http.StatusOK, textProblems(problems, f))
 	}
 	return err
 }
@@ -107,11 +108,11 @@ func (s *Server) saveText(w http.ResponseWriter, r *http.Request, p Project, ses
 	}
 	f, problems, err := s.save(r, p, session, r.PathValue("loop"), given)
 	if invalid, is := errors.AsType[*app.InvalidError](err); is {
-		writeJSON(w, http.StatusUnprocessableEntity, value.NewMap("error", err.Error(), "problems", problemObjects(invalid.Problems, f)))
+		writeJSON(w, http.StatusUnprocessableEntity, api.InvalidText{Error: err.Error(), Problems: textProblems(invalid.Problems, f)})
 		return nil
 	}
 	if err == nil {
-		writeJSON(w, http.StatusOK, value.NewMap("loop", f.Loop, "sha256", f.Hash, "problems", problemObjects(problems, f)))
+		writeJSON(w, http.StatusOK, api.SavedText{Loop: f.Loop, Hash: f.Hash, Problems: textProblems(problems, f)})
 	}
 	return err
 }
@@ -151,7 +152,7 @@ func (s *Server) make(r *http.Request, p Project, session *Session) (given field
 func (s *Server) makeLoop(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
 	given, path, err := s.make(r, p, session)
 	if err == nil {
-		writeJSON(w, http.StatusOK, value.NewMap("loop", given["loop"], "file", path))
+		writeJSON(w, http.StatusOK, api.MadeLoop{Loop: given["loop"], File: path})
 	}
 	return err
 }

@@ -15,7 +15,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -192,28 +192,21 @@ func (s *Server) costObject(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, statusOf(err), err.Error())
 		return
 	}
-	amounts := func(m *value.Map, c inspect.Cost) *value.Map {
-		m.Set("prompts", int64(c.Prompts))
-		m.Set("judges", int64(c.Judges))
-		m.Set("input_tokens", c.Input)
-		m.Set("output_tokens", c.Output)
-		m.Set("cache_read_tokens", c.CacheRead)
-		m.Set("cache_creation_tokens", c.CacheWrite)
-		m.Set("cost_usd", c.CostUSD)
-		m.Set("unknown", int64(c.Unknown))
-		return m
-	}
-	names := []any{}
-	for _, n := range sp.names {
-		days := []any{}
-		for _, day := range slices.Sorted(maps.Keys(n.Days)) {
-			days = append(days, amounts(value.NewMap("day", day), n.Days[day]))
+	amount := func(c inspect.Cost) api.SpentAmount {
+		return api.SpentAmount{
+			Prompts: c.Prompts, Judges: c.Judges, Input: c.Input, Output: c.Output, CacheRead: c.CacheRead, CacheWrite: c.CacheWrite, CostUSD: c.CostUSD,
+			Unknown: c.Unknown,
 		}
-		m := amounts(value.NewMap("name", n.Name), n.Cost)
-		m.Set("days", days)
-		names = append(names, m)
 	}
-	writeJSON(w, http.StatusOK, value.NewMap("since", sp.since.UTC().Format(time.RFC3339), "by", sp.by, "partly", sp.partly, "total", amounts(value.NewMap(), sp.total), "names", names))
+	spent := api.SpentSince{Since: sp.since.UTC().Format(time.RFC3339), By: sp.by, Partly: sp.partly, Total: amount(sp.total)}
+	for _, n := range sp.names {
+		name := api.SpentName{Name: n.Name, SpentAmount: amount(n.Cost)}
+		for _, day := range slices.Sorted(maps.Keys(n.Days)) {
+			name.Days = append(name.Days, api.SpentDay{Day: day, SpentAmount: amount(n.Days[day])})
+		}
+		spent.Names = append(spent.Names, name)
+	}
+	writeJSON(w, http.StatusOK, spent)
 }
 
 // A costPage shows what was used.

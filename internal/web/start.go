@@ -11,6 +11,7 @@ import (
 	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/simulate"
@@ -148,25 +149,25 @@ func rehearse(r *http.Request, session *Session, l *fsm.Loop, name string, given
 	if err != nil {
 		out.Problem = session.InWords(err).Error()
 	}
-	if o == nil {
+	tried, ok := o.(api.Simulated)
+	if !ok {
 		return out
 	}
-	path, _ := o.Value("path").([]any)
-	for i, at := range path {
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	for i, at := range tried.Path {
 		if i == shownWalked {
-			out.More = len(path) - i
+			out.More = len(tried.Path) - i
 			break
 		}
-		m, ok := at.(*value.Map)
-		if !ok {
-			continue
-		}
-		v := inspect.Text(m.Value("verdict"))
-		out.Steps = append(out.Steps, walked{inspect.Text(m.Value("state")), humanize.FirstLine(inspect.Text(m.Value("action"))), v, step{over: true, verdict: v}.Class()})
+		v := text(at.Verdict)
+		out.Steps = append(out.Steps, walked{at.State, humanize.FirstLine(text(at.Action)), v, step{over: true, verdict: v}.Class()})
 	}
-	if end, ok := o.Value("end").(*value.Map); ok {
-		out.End = fmt.Sprintf("It would end in %s: %s, after %s.", inspect.Text(end.Value("final_state")), inspect.Text(end.Value("terminated_by")), humanize.Count(len(path), "step"))
-	}
+	out.End = fmt.Sprintf("It would end in %s: %s, after %s.", tried.End.State, tried.End.TerminatedBy, humanize.Count(len(tried.Path), "step"))
 	return out
 }
 

@@ -12,9 +12,9 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
-	"loops/internal/terminal"
 	"loops/persistence"
 )
 
@@ -174,7 +174,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 	news, end := s.hub.listen()
 	defer end()
 	last, before := 0, map[string]string{}
-	if !o.send("", "hello", value.NewMap("projects", len64(s.Projects))) {
+	if !o.send("", "hello", api.Hello{Projects: len(s.Projects)}) {
 		return
 	}
 	for {
@@ -184,7 +184,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 		case <-s.done:
 			return
 		case t := <-news:
-			changed, turned := []any{}, []any{}
+			changed, turned := []string{}, []string{}
 			for run, how := range t.runs {
 				if before[run] == how {
 					continue
@@ -198,7 +198,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request) {
 			if last == 0 {
 				missed = 0
 			}
-			if !o.send(strconv.Itoa(t.number), "runs", value.NewMap("changed", changed, "turned", turned, "skipped", int64(missed))) {
+			if !o.send(strconv.Itoa(t.number), "runs", api.Changes{Changed: changed, Turned: turned, Skipped: missed}) {
 				return
 			}
 			last, before = t.number, t.runs
@@ -244,21 +244,21 @@ func (s *Server) follow(ctx context.Context, o outlet, f project.Finder, run per
 	for {
 		now, err := f.Exactly(ctx, string(run.ID)) // before its events: what was recorded before it ended is read
 		events, missed := newest(f.Store.EventsOf(ctx, run, after), time.Now().Add(passTime))
-		if missed > 0 && !o.send("", "skipped", value.NewMap("events", int64(missed))) {
+		if missed > 0 && !o.send("", "skipped", api.Skipped{Events: missed}) {
 			return
 		}
 		for _, e := range events {
-			if !o.send(strconv.FormatUint(e.Seq, 10), "event", terminal.EventObject(e)) {
+			if !o.send(strconv.FormatUint(e.Seq, 10), "event", api.EventOf(e)) {
 				return
 			}
 			after = e.Seq
 		}
 		switch {
 		case err != nil:
-			o.send("", "gone", value.NewMap("error", err.Error()))
+			o.send("", "gone", api.Refused{Error: err.Error()})
 			return
 		case !project.Alive(now) && len(events) == 0:
-			o.send("", "end", value.NewMap("status", inspect.StatusWord(now), "outcome", inspect.Outcome(now)))
+			o.send("", "end", api.Over{Status: inspect.StatusWord(now), Outcome: inspect.Outcome(now)})
 			return
 		case time.Since(beat) > beatEvery:
 			if beat = time.Now(); !o.beat() {
@@ -296,5 +296,3 @@ func newest(all func(func(fsm.Event, error) bool), until time.Time) (last []fsm.
 	}
 	return last, missed
 }
-
-func len64[T any](list []T) int64 { return int64(len(list)) }

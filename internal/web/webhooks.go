@@ -12,7 +12,7 @@ import (
 	"loops/engine"
 	"loops/engine/trigger"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/auth"
 )
 
@@ -39,16 +39,16 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 		if len(at) > 1 {
 			why = "several projects have a webhook of this name; say which: /hooks/PROJECT/NAME"
 		}
-		s.answerHook(w, r, name, http.StatusNotFound, value.NewMap("error", why))
+		s.answerHook(w, r, name, http.StatusNotFound, api.Refused{Error: why})
 		return
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
-		s.answerHook(w, r, name, http.StatusUnsupportedMediaType, value.NewMap("error", "expected JSON: choose the content type application/json where the webhook is set up"))
+		s.answerHook(w, r, name, http.StatusUnsupportedMediaType, api.Refused{Error: "expected JSON: choose the content type application/json where the webhook is set up"})
 		return
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		s.answerHook(w, r, name, statusOf(err), value.NewMap("error", err.Error()))
+		s.answerHook(w, r, name, statusOf(err), api.Refused{Error: err.Error()})
 		return
 	}
 	header := func(name string) string {
@@ -61,27 +61,23 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 	receipt, err := at[0].Hooks.Receive(r.Context(), name, trigger.Message{Header: header, Body: body}, sender{at[0]})
 	switch {
 	case errors.Is(err, trigger.ErrUnknownWebhook):
-		s.answerHook(w, r, name, http.StatusNotFound, value.NewMap("error", err.Error()))
+		s.answerHook(w, r, name, http.StatusNotFound, api.Refused{Error: err.Error()})
 	case is[*trigger.RefusedError](err):
-		s.answerHook(w, r, name, http.StatusUnauthorized, value.NewMap("error", err.Error()))
+		s.answerHook(w, r, name, http.StatusUnauthorized, api.Refused{Error: err.Error()})
 	case is[*trigger.PayloadError](err):
-		s.answerHook(w, r, name, http.StatusUnprocessableEntity, value.NewMap("error", err.Error()))
+		s.answerHook(w, r, name, http.StatusUnprocessableEntity, api.Refused{Error: err.Error()})
 	case errors.As(err, &untold):
-		s.answerHook(w, r, name, untold.status, value.NewMap("error", untold.text))
+		s.answerHook(w, r, name, untold.status, api.Refused{Error: untold.text})
 	case err != nil:
-		s.answerHook(w, r, name, http.StatusServiceUnavailable, value.NewMap("error", err.Error()))
+		s.answerHook(w, r, name, http.StatusServiceUnavailable, api.Refused{Error: err.Error()})
 	case receipt.Ignored != "":
-		s.answerHook(w, r, name, http.StatusOK, value.NewMap("ignored", receipt.Ignored))
+		s.answerHook(w, r, name, http.StatusOK, api.HookIgnored{Ignored: receipt.Ignored})
 	default:
-		answer := value.NewMap("copy", receipt.Copy)
-		if receipt.Run != "" {
-			answer.Set("run", string(receipt.Run))
-		}
 		status := http.StatusAccepted
 		if receipt.Copy {
 			status = http.StatusOK
 		}
-		s.answerHook(w, r, name, status, answer)
+		s.answerHook(w, r, name, status, api.HookTaken{Copy: receipt.Copy, Run: string(receipt.Run)})
 	}
 }
 
@@ -92,7 +88,7 @@ func is[E error](err error) bool {
 
 // answerHook answers the sender, and leaves a line for the audit. The event in it is what the sender says; of a
 // signature that is wrong too.
-func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, name string, status int, answer *value.Map) {
+func (s *Server) answerHook(w http.ResponseWriter, r *http.Request, name string, status int, answer any) {
 	s.tell(r, "webhook", "name", name, "event", cmp.Or(r.Header.Get("X-Loops-Event"), r.Header.Get("X-GitHub-Event")), "result", http.StatusText(status))
 	writeJSON(w, status, answer)
 }

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"loops/engine"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 	"loops/internal/worker"
 )
@@ -54,7 +54,7 @@ func (a *program) inBackground(ctx context.Context, view viewFlags, r engine.Req
 		terminal.Say(a.Err, "loops: run %s was on record when %s came, and was stopped; resume it: %s\n", start.ID, caught, a.command("resume", start.ID))
 		return passOn(c.Wait())
 	case view.json:
-		return terminal.WriteJSON(a.out, value.NewMap("instance_id", start.ID, "run_id", start.RunID, "loop", start.Loop, "pid", int64(start.PID), "log", terminal.OrNull(start.Log)))
+		return terminal.WriteJSON(a.out, api.Background{Instance: start.ID, RunID: start.RunID, Loop: start.Loop, PID: start.PID, Log: api.Text(start.Log)})
 	case view.quiet:
 		terminal.SayLine(a.out, start.ID)
 		return nil

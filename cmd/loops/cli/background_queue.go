@@ -8,7 +8,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/process"
 	"loops/internal/terminal"
@@ -23,7 +23,7 @@ func (a *program) queuedInBackground(p *project.Project, c *worker.ChildProcess,
 		terminal.Say(a.Err, "loops: %s came while the run waited in the queue; nothing was run\n", caught)
 		return passOn(c.Wait())
 	case view.json:
-		return terminal.WriteJSON(a.out, value.NewMap("queue_id", start.Queue.ID, "loop", start.Loop, "pid", int64(start.PID), "log", terminal.OrNull(start.Log), "waits_for", start.Queue.Text))
+		return terminal.WriteJSON(a.out, api.BackgroundQueued{QueueID: start.Queue.ID, Loop: start.Loop, PID: start.PID, Log: api.Text(start.Log), For: start.Queue.Text})
 	case view.quiet:
 		terminal.SayLine(a.out, start.Queue.ID)
 		return nil

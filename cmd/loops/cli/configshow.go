@@ -5,7 +5,6 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
 	"loops/internal/terminal"
 	"loops/internal/view"
 )
@@ -44,8 +43,7 @@ func runConfigShow(a *program, o configShowOptions) error {
 	c, wrong := p.Declared()
 	settings := view.SettingsOf(p, c, a.outside)
 	if o.json {
-		err = terminal.WriteJSON(a.out, value.NewMap("files", terminal.List(view.ConfigFiles(p), view.ConfigFile.Object), "settings", terminal.List(settings, view.Setting.Object),
-			"mistakes", terminal.List(wrong, view.MistakeObject), "warnings", terminal.List(c.Warnings, view.MistakeObject)))
+		err = terminal.WriteJSON(a.out, view.Settings(p, settings, wrong, c.Warnings))
 	} else {
 		view.PrintSettings(a.page(), p, settings, o.origin)
 	}

@@ -112,7 +112,7 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 		return failure(engine.Failed, "stopped before everything was looked at")
 	}
 	if o.json {
-		if err := terminal.WriteJSON(a.out, terminal.List(x.findings, app.FindingObject)); err != nil {
+		if err := terminal.WriteJSON(a.out, terminal.List(x.findings, func(f app.Finding) any { return f.Object() })); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"loops/engine"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/terminal"
 )
@@ -34,9 +34,9 @@ func (x *examination) repair(ctx context.Context) error {
 	}
 	x.Machine(ctx)
 	failed, left := 0, 0
-	done := make([]any, 0, len(x.Repairs))
+	done := make([]api.Repair, 0, len(x.Repairs))
 	for _, r := range x.Repairs {
-		state, why := "left", any(nil)
+		state, why := "left", ""
 		if x.options.yes || x.ask(ctx, "Fix: "+r.Text+"?") {
 			state = "fixed"
 			if err := r.Do(ctx); err != nil {
@@ -46,13 +46,13 @@ func (x *examination) repair(ctx context.Context) error {
 		} else {
 			left++
 		}
-		done = append(done, value.NewMap("check", r.Check, "repair", r.Text, "result", state, "error", why))
+		done = append(done, api.Repair{Check: r.Check, Repair: r.Text, Result: state, Error: api.Text(why)})
 		if x.options.json {
 			continue
 		}
 		line := fmt.Sprintf("%-8s %-10s %s", state, r.Check, r.Text)
-		if why != nil {
-			line += fmt.Sprint(": ", why)
+		if why != "" {
+			line += ": " + why
 		}
 		terminal.SayLine(a.out, line)
 	}

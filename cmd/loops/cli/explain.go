@@ -53,7 +53,7 @@ func runExplain(ctx context.Context, a *program, o explainOptions) error {
 			return err
 		}
 		if o.json {
-			return terminal.WriteJSON(a.out, view.ExplanationObject(story))
+			return terminal.WriteJSON(a.out, view.Explanation(story))
 		}
 		a.page().PrintExplanation(story, o.step != "")
 		return nil

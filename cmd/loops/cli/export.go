@@ -13,7 +13,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/lookup"
@@ -98,8 +98,10 @@ func runExport(ctx context.Context, a *program, o exportOptions, arg string) err
 		terminal.Say(a.Err, "loops: %s is not a regular file and was left out\n", p.Short(left))
 	}
 	if o.json {
-		return terminal.WriteJSON(a.out, value.NewMap("instance_id", string(run.ID), "loop", run.Loop, "file", path, "bytes", size,
-			"events", int64(written.Digest.Events), "files", int64(written.Files), "left_out", terminal.Texts(written.Left), "sha256", written.Digest.Hash))
+		return terminal.WriteJSON(a.out, api.Exported{
+			Instance: string(run.ID), Loop: run.Loop, File: path, Bytes: size, Events: written.Digest.Events, Files: written.Files, LeftOut: written.Left,
+			SHA256: written.Digest.Hash,
+		})
 	}
 	terminal.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, humanize.Count(written.Digest.Events, "event"), humanize.Count(written.Files, "file"), humanize.Bytes(size))
 	return nil

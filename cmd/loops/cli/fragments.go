@@ -56,7 +56,7 @@ func runFragments(a *program, name string, asJSON bool) error {
 		return failure(engine.Invalid, "%s has %s", p.Short(path), humanize.Count(n, "error"))
 	}
 	if asJSON {
-		return terminal.WriteJSON(a.out, view.FragmentObjects(list))
+		return terminal.WriteJSON(a.out, view.Fragments(list))
 	}
 	if len(list) == 0 {
 		terminal.Say(a.out, "%s has no fragments.\n", p.Short(path))

@@ -12,7 +12,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/disk"
 	"loops/internal/humanize"
@@ -112,8 +112,9 @@ func runImport(ctx context.Context, a *program, o importOptions, arg string) err
 	}
 	run := reconcile.View(b.Run, project.Alive(b.Run)) // it may have been exported when its process was dead
 	if o.json {
-		return terminal.WriteJSON(a.out, value.NewMap("instance_id", string(b.Run.ID), "loop", b.Run.Loop, "status", string(run.Status), "result", result,
-			"events", int64(digest.Events), "files", int64(b.Files), "sha256", digest.Hash))
+		return terminal.WriteJSON(a.out, api.Imported{
+			Instance: string(b.Run.ID), Loop: b.Run.Loop, Status: string(run.Status), Result: result, Events: digest.Events, Files: b.Files, SHA256: digest.Hash,
+		})
 	}
 	if result == app.Already {
 		terminal.Say(a.out, "%s already exists and is the same; nothing was imported.\n", b.Run.ID)

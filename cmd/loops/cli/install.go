@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/terminal"
 )
@@ -45,7 +45,7 @@ func runInstall(a *program, name string, json bool) error {
 		return err
 	}
 	if json {
-		return terminal.WriteJSON(a.out, value.NewMap("loop", name, "file", copied.To, "from", copied.From))
+		return terminal.WriteJSON(a.out, api.Installed{Loop: name, File: copied.To, From: copied.From})
 	}
 	terminal.Say(a.out, "Wrote %s, a copy of %s. To run it:\n  %s\n", p.Short(copied.To), p.Short(copied.From), a.command("run", name))
 	return nil

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/terminal"
 )
@@ -79,7 +79,7 @@ func runNew(a *program, o newOptions, named bool) error {
 		return err
 	}
 	if o.json {
-		return terminal.WriteJSON(a.out, value.NewMap("loop", o.name, "file", path, "pattern", o.from))
+		return terminal.WriteJSON(a.out, api.Written{Loop: o.name, File: path, Pattern: o.from})
 	}
 	terminal.Say(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
 		p.Short(path), a.prefixed(app.FirstCommand(text)), a.command("validate", o.name))

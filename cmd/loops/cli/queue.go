@@ -73,7 +73,7 @@ func runQueueList(a *program, o queueListOptions) error {
 		return err
 	}
 	if o.json {
-		return terminal.WriteJSON(a.out, terminal.List(line, func(w persistence.Waiter) any { return view.WaiterJSON(w, line) }))
+		return terminal.WriteJSON(a.out, terminal.List(line, func(w persistence.Waiter) any { return view.Waiter(w, line) }))
 	}
 	if len(line) == 0 {
 		terminal.SayLine(a.out, "The queue is empty.")

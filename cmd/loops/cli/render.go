@@ -9,6 +9,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/simulate"
 	"loops/internal/terminal"
@@ -77,12 +78,10 @@ func runRender(a *program, o *renderOptions) error {
 		return failure(engine.Usage, "the fragment %s of the state %s: %v", st.Fragment.Name, humanize.Quote(st.Name), err)
 	}
 	if o.json {
-		unknown := terminal.List(got.Unknown, func(u simulate.Unknown) any { return value.NewMap("reference", u.Ref, "reason", u.Why) })
-		m := value.NewMap("loop", r.Loop.Name, "state", st.Name, "action_type", terminal.OrNull(st.ActionType), "action", got.Action)
-		if got.Params != nil {
-			m.Set("params", got.Params)
+		m := api.Rendered{Loop: r.Loop.Name, State: st.Name, Type: api.Text(st.ActionType), Action: got.Action, Params: got.Params}
+		for _, u := range got.Unknown {
+			m.Unknown = append(m.Unknown, api.UnknownValue{Reference: u.Ref, Reason: u.Why})
 		}
-		m.Set("unknown", unknown)
 		return terminal.WriteJSON(a.out, m)
 	}
 	text := got.Action

@@ -10,7 +10,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/disk"
 	"loops/internal/inspect"
 	"loops/internal/lookup"
@@ -134,7 +134,7 @@ func (a *program) writeReport(ctx context.Context, p *project.Project, o reportO
 	}
 	switch {
 	case o.json:
-		o := value.NewMap("instance_id", string(run.ID), "file", at(p, file), "format", o.format)
+		o := api.Reported{Instance: string(run.ID), File: at(p, file), Format: o.format}
 		if err := terminal.WriteJSON(a.out, o); err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func runRetryNow(ctx context.Context, a *program, arg string, json bool) error {
 	return a.ask(func(s *app.Service) error {
 		woken := []any{}
 		err := s.Wake(ctx, arg, func(e engine.Effect) {
-			if woken = append(woken, view.WokenObject(e)); !json {
+			if woken = append(woken, view.Woken(e)); !json {
 				terminal.SayLine(a.out, view.WokenText(e))
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
 	"loops/internal/view"
@@ -55,7 +55,7 @@ func runRm(ctx context.Context, a *program, o rmOptions, args []string) error {
 	finished, gone := view.CutShort(gone)
 	view.TellTrees(a.page(), gone)
 	if o.json {
-		return errors.Join(err, terminal.WriteJSON(a.out, value.NewMap("removed", terminal.List(gone, view.RemovedObject), "bytes", view.Total(gone), "finished", terminal.List(finished, view.RemovedID))))
+		return errors.Join(err, terminal.WriteJSON(a.out, api.Removed{Removed: view.RemovedRuns(gone), Bytes: view.Total(gone), Finished: view.RemovedIDs(finished)}))
 	}
 	view.TellFinished(a.page(), finished)
 	for _, r := range gone {

@@ -37,7 +37,7 @@ when clocks are put forward is listed as that moment; one that comes twice is li
 			case err != nil:
 				return a.shown(err)
 			case json:
-				return terminal.WriteJSON(a.out, view.NextTimesObject(l, times))
+				return terminal.WriteJSON(a.out, view.NextTimes(l, times))
 			}
 			return view.WriteNextTimes(a.out, times, time.Now())
 		},
@@ -76,7 +76,7 @@ all times come that are on record.` + exitHelp(exitOK, exitFailed, exitUsage, ex
 				terminal.SayLine(a.Err, "warning: "+line)
 			}
 			if json {
-				return terminal.WriteJSON(a.out, view.SchedulesObject(all))
+				return terminal.WriteJSON(a.out, view.Schedules(all))
 			}
 			return view.WriteSchedules(a.out, all, wrong == nil, time.Now())
 		},
@@ -114,7 +114,7 @@ not made up for. A run that it has started continues.` + exitHelp(exitOK, exitFa
 			if err != nil {
 				return err
 			}
-			if objects = append(objects, view.ScheduledObject(plan.Loop, changed, "")); !json {
+			if objects = append(objects, view.Scheduled(plan.Loop, changed, "")); !json {
 				terminal.Say(a.out, map[bool]string{true: done, false: already}[changed], plan.Loop)
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/config"
 	"loops/internal/disk"
 	"loops/internal/terminal"
@@ -150,7 +150,7 @@ func (o signOptions) each(a *program, names []string, do func(loop string, defin
 			said = project.Cause(wrong).Error()
 			text, unsigned = said, append(unsigned, l.Name)
 		}
-		all = append(all, value.NewMap("loop", l.Name, "file", l.File, "signature", config.SignatureFile(l.File), "key", terminal.OrNull(key), "error", terminal.OrNull(said)))
+		all = append(all, api.Signed{Loop: l.Name, File: l.File, Signature: config.SignatureFile(l.File), Key: api.Text(key), Error: api.Text(said)})
 		if !o.json {
 			terminal.SayLines(a.out, terminal.Block(p.Short(config.SignatureFile(l.File))+": "+text))
 		}

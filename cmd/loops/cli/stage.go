@@ -11,6 +11,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 	"loops/persistence/checkpoint"
 )
@@ -132,7 +133,7 @@ func (o stageOptions) open(a *program) (*checkpoint.Stages, error) {
 }
 
 // answer prints one line of JSON.
-func (a *program) answer(m *value.Map) error {
+func (a *program) answer(m any) error {
 	_, err := a.out.Write(append(value.AppendJSON(nil, m), '\n'))
 	return err
 }
@@ -153,7 +154,7 @@ func runStageBegin(ctx context.Context, a *program, o stageOptions) error {
 	case err != nil:
 		return stageFailure(err)
 	}
-	return a.answer(value.NewMap("resume", b.Resume, "run_date", b.RunDate, "completed", terminal.Texts(b.Completed)))
+	return a.answer(api.StagesBegun{Resume: b.Resume, RunDate: b.RunDate, Completed: b.Completed})
 }
 
 func runStageSave(ctx context.Context, a *program, o stageOptions, name string) error {
@@ -175,7 +176,7 @@ func runStageSave(ctx context.Context, a *program, o stageOptions, name string) 
 	case err != nil:
 		return failure(engine.Failed, "stage %s was not saved: %s", name, oneLine(err))
 	}
-	return a.answer(value.NewMap("saved", name))
+	return a.answer(api.StageSaved{Saved: name})
 }
 
 func runStageLoad(ctx context.Context, a *program, o stageOptions, name string) error {
@@ -209,5 +210,5 @@ func runStageDone(ctx context.Context, a *program, o stageOptions) error {
 	case err != nil:
 		return stageFailure(err)
 	}
-	return a.answer(value.NewMap("cleared", true))
+	return a.answer(api.StagesCleared{Cleared: true})
 }

@@ -79,7 +79,7 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 	}
 	read()
 	if o.json {
-		return terminal.WriteJSON(a.out, view.StatsObject(s))
+		return terminal.WriteJSON(a.out, view.Stats(s))
 	}
 	if len(runs) == 0 {
 		terminal.Say(a.out, "No recorded runs of %s%s.\n", o.name, map[bool]string{true: " in that time"}[o.since+o.until != ""])

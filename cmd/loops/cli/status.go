@@ -84,14 +84,14 @@ func runStatusAll(ctx context.Context, a *program, asJSON bool) error {
 		}
 		shown = append(shown, v)
 		if asJSON {
-			objects = append(objects, a.page().FullStatusObject(p, store, v, nil))
+			objects = append(objects, a.page().Status(p, store, v, nil))
 			continue
 		}
 		a.page().PrintBrief(v)
 	}
 	for _, w := range waiting {
 		if asJSON {
-			objects = append(objects, view.WaiterStatus(p, w))
+			objects = append(objects, view.QueuedStatus(w))
 			continue
 		}
 		a.page().PrintWaiter(p, w)

@@ -92,7 +92,7 @@ func (a *program) eachUnless(json bool, text func(engine.Effect) string) app.Eac
 }
 
 // withJSON prints what was done and returns what failed.
-func (a *program) withJSON(done []any, failed error) error {
+func (a *program) withJSON(done any, failed error) error {
 	if err := terminal.WriteJSON(a.out, done); err != nil {
 		return errors.Join(failed, err)
 	}

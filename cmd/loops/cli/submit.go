@@ -88,7 +88,7 @@ func (a *program) submitted(run persistence.Run, job persistence.Job, err error,
 	case err != nil:
 		return a.refused(err)
 	case json:
-		return terminal.WriteJSON(a.out, view.SubmittedObject(run, job))
+		return terminal.WriteJSON(a.out, view.Submitted(run, job))
 	case quiet:
 		terminal.SayLine(a.out, string(run.ID))
 		return nil

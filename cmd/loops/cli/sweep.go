@@ -99,7 +99,7 @@ func runSweep(ctx context.Context, a *program, o sweepOptions) error {
 	}
 	// What was done is printed even if something else failed.
 	if o.json {
-		return errors.Join(err, terminal.WriteJSON(a.out, terminal.List(changes, view.ChangeObject)))
+		return errors.Join(err, terminal.WriteJSON(a.out, terminal.List(changes, func(c reconcile.Change) any { return view.Change(c) })))
 	}
 	for _, line := range trees {
 		terminal.SayLine(a.out, line)

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/terminal"
 )
@@ -73,11 +73,11 @@ func runUpgrade(ctx context.Context, a *program, o upgradeOptions) error {
 	current := buildVersion()
 	newer, known := r.Newer(current)
 	if o.json {
-		var answer any
+		o := api.Release{Version: current, Latest: r.Version, Date: r.Date.Format(time.RFC3339), URL: api.Text(r.URL), From: from}
 		if known {
-			answer = newer
+			o.Newer = &newer
 		}
-		return terminal.WriteJSON(a.out, value.NewMap("version", current, "latest", r.Version, "newer", answer, "date", r.Date.Format(time.RFC3339), "url", terminal.OrNull(r.URL), "from", from))
+		return terminal.WriteJSON(a.out, o)
 	}
 	where := r.URL
 	if where == "" {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 )
 
@@ -39,8 +39,8 @@ func printVersion(a *program, asJSON bool) error {
 }
 
 // versionObject has null where the program does not know: one that was built by hand outside a clone has no commit.
-func versionObject(v, platform string) *value.Map {
-	at, when, modules := commit, date, []any{}
+func versionObject(v, platform string) api.VersionInfo {
+	at, when, modules := commit, date, []api.Module{}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		if at == "" {
 			at, when = setting(info, "vcs.revision"), setting(info, "vcs.time")
@@ -49,10 +49,10 @@ func versionObject(v, platform string) *value.Map {
 			if m.Replace != nil {
 				m = m.Replace
 			}
-			modules = append(modules, value.NewMap("path", m.Path, "version", m.Version, "sum", m.Sum))
+			modules = append(modules, api.Module{Path: m.Path, Version: m.Version, Sum: m.Sum})
 		}
 	}
-	return value.NewMap("version", v, "commit", terminal.OrNull(at), "date", terminal.OrNull(when), "go", runtime.Version(), "platform", platform, "modules", modules)
+	return api.VersionInfo{Version: v, Commit: api.Text(at), Date: api.Text(when), Go: runtime.Version(), Platform: platform, Modules: modules}
 }
 
 func setting(info *debug.BuildInfo, key string) string {

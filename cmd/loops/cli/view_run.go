@@ -50,5 +50,5 @@ func (p *costPrinter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return p.a.writeFile(pr, p.file, func(w io.Writer) error { return terminal.WriteJSON(w, terminal.CostReport(sheet)) })
+	return p.a.writeFile(pr, p.file, func(w io.Writer) error { return terminal.WriteJSON(w, terminal.NewCostReport(sheet)) })
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/fsm/value"
+	"loops/internal/api"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/internal/worker"
@@ -47,7 +47,7 @@ worker that is heard of ends within two seconds; one that is frozen does when it
 			}
 			asked, err := worker.Drain(cmd.Context(), p, args, cmp.Or(a.sender(), "a user"))
 			if asJSON {
-				return errors.Join(terminal.WriteJSON(a.out, terminal.List(asked, func(id string) any { return value.NewMap("worker_id", id) })), a.refused(err))
+				return errors.Join(terminal.WriteJSON(a.out, terminal.List(asked, func(id string) any { return api.Drained{ID: id} })), a.refused(err))
 			}
 			for _, id := range asked {
 				terminal.SayLine(a.out, "Worker "+id+" is asked to end.")
@@ -69,7 +69,7 @@ func runWorkers(ctx context.Context, a *program, asJSON bool) error {
 		return a.refused(err)
 	}
 	if asJSON {
-		return terminal.WriteJSON(a.out, view.WorkerObjects(all))
+		return terminal.WriteJSON(a.out, view.Workers(all))
 	}
 	a.page().PrintWorkers(all)
 	return nil
