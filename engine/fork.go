@@ -95,6 +95,9 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpFork); err != nil {
 		return nil, err
 	}
+	if err := e.checkSandbox(p, l, conf); err != nil {
+		return nil, err
+	}
 	known, err := e.checkCost(p, l, over.Agents, conf)
 	if err != nil {
 		return nil, err

@@ -105,6 +105,9 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpResume); err != nil {
 		return nil, err
 	}
+	if err := e.checkSandbox(p, l, conf); err != nil {
+		return nil, err
+	}
 	known, err := e.checkCost(p, l, over.Agents, conf)
 	if err != nil {
 		return nil, err

@@ -228,6 +228,7 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 		r.ToolCall = e.o.ToolCall(j.project.Dir)
 	}
 	ConfigureAgents(j.project, r, j.over.Agents, j.config)
+	ConfigureSandbox(r, j.config)
 	return r
 }
 
@@ -235,6 +236,7 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 func (e *Engine) header(j *job, runner *action.Runner) Header {
 	j.header.RunDir, j.header.ShortDir = j.journal.Dir()+"/", j.project.Short(j.journal.Dir())+"/"
 	j.header.Agents = e.agentLine(j.project, j.loop, runner)
+	j.header.Sandbox = sandboxLine(j.loop, runner)
 	j.tree.header(&j.header, j.project)
 	return j.header
 }

@@ -8,6 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/fsm/value"
 	"loops/internal/inspect"
 	"loops/persistence"
@@ -51,6 +52,9 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	}
 	over := r.Over
 	over.Config = conf
+	if r.Tree.Asked && l.Sandbox == nil && over.Sandbox == "" {
+		over.Sandbox = confine.Workspace
+	}
 	l, recorded := over.Apply(l)
 	if by := cmp.Or(r.By, e.parent()); by != "" {
 		recorded = withOption(recorded, inspect.StartedByOption, by)
@@ -77,6 +81,9 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	}
 	e.warnSettings(conf, r.Warn)
 	if err := e.checkHosts(p, l, over.Agents.Host, over, conf, r.Warn.say, OpRun); err != nil {
+		return nil, err
+	}
+	if err := e.checkSandbox(p, l, conf); err != nil {
 		return nil, err
 	}
 	known, err := e.checkCost(p, l, over.Agents, conf)

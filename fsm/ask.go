@@ -70,7 +70,7 @@ func (*noJudge) Error() string { return "there is no judge" }
 func (q *asker) ask(text, schema string, strict bool) (payload *value.Map, failed *Verdict, err error) {
 	e, m := q.e, q.e.mem
 	a := Action{
-		Kind: KindJudge, Text: text, State: q.st.Name, Step: m.Step, Outer: e.outer, Dir: e.dir, Quiet: true,
+		Kind: KindJudge, Text: text, State: q.st.Name, Step: m.Step, Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(q.st), Quiet: true,
 		Host: cmp.Or(q.cfg.Host, q.st.Host, e.cfg.Loop.LLM.Host), Model: q.model,
 		Effort: cmp.Or(q.cfg.Effort, q.st.Effort, e.cfg.Loop.LLM.Effort), Timeout: q.timeout, Schema: schema, Strict: strict,
 	}

@@ -139,7 +139,7 @@ func (x *awaiter) check() (sight, error) {
 		return sight{}, errHalted
 	}
 	res, err := e.attempt(Action{
-		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt, Keep: e.keep.has(x.st.Capture), Outer: e.outer, Dir: e.dir,
+		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt, Keep: e.keep.has(x.st.Capture), Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(x.st),
 		Vars: e.vars(), Timeout: timeout,
 	}, func(string) {})
 	if e.machine.broken != nil || e.ending() {

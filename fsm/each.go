@@ -236,7 +236,7 @@ func (e *Executor) listed(st *State, script string) (string, error) {
 	}
 	wall, idle := timeoutsOf(e.cfg.Loop, &State{Name: st.Name}, KindShell)
 	res, err := e.attempt(Action{
-		Kind: KindShell, Text: script, State: st.Name, Step: m.Step, Attempt: m.Attempt, Outer: e.outer, Dir: e.dir,
+		Kind: KindShell, Text: script, State: st.Name, Step: m.Step, Attempt: m.Attempt, Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(st),
 		Vars: e.vars(), Timeout: wall, Idle: idle, Quiet: true,
 	}, nil)
 	switch {

@@ -237,7 +237,7 @@ func (r *round) begin() func() {
 	m := e.mem
 	wall, idle := timeoutsOf(e.cfg.Loop, r.st, KindShell)
 	a := Action{
-		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Started: n, Outer: e.outer, Dir: e.dir,
+		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Started: n, Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(r.st),
 		Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true,
 	}
 	var out itemResult

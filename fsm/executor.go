@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"loops/fsm/confine"
 	"loops/fsm/value"
 )
 
@@ -58,20 +59,21 @@ type Executor struct {
 	parent   *Executor // that runs this one as a sub-loop; nil in the run itself
 	depth    int       // of parents
 	machine  *machine
-	task     *task      // that it is, or is a sub-loop of
-	life     *life      // how long it may go on
-	crew     *crew      // what the state runs side by side now; nil = nothing
-	branch   string     // that this one is, or the name of its item; "" = it is neither
-	inline   bool       // the same, with an action: it sees what the loop around it remembers
-	item     *itemPlace // that this one is done for; nil = for none
-	slot     *slot      // that it has among the items at work; nil = it has none to share
-	below    *Executor  // the sub-loop that runs in it
-	self     *Child     // that it runs as; nil in the run itself
-	log      *childLog  // of its events; nil in the run itself
-	deadline *deadline  // of a branch or an item with a loop whose state has a timeout; nil = none
-	asking   int        // prompts and judges in flight, here and in what it runs
-	outer    string     // marks of the states this runs inside
-	dir      string     // where actions run, if not where those of the run do
+	task     *task             // that it is, or is a sub-loop of
+	life     *life             // how long it may go on
+	crew     *crew             // what the state runs side by side now; nil = nothing
+	branch   string            // that this one is, or the name of its item; "" = it is neither
+	inline   bool              // the same, with an action: it sees what the loop around it remembers
+	item     *itemPlace        // that this one is done for; nil = for none
+	slot     *slot             // that it has among the items at work; nil = it has none to share
+	below    *Executor         // the sub-loop that runs in it
+	self     *Child            // that it runs as; nil in the run itself
+	log      *childLog         // of its events; nil in the run itself
+	deadline *deadline         // of a branch or an item with a loop whose state has a timeout; nil = none
+	asking   int               // prompts and judges in flight, here and in what it runs
+	outer    string            // marks of the states this runs inside
+	dir      string            // where actions run, if not where those of the run do
+	around   []*confine.Policy // the sandboxes of what this runs inside
 }
 
 // Start prepares a new run with the given context values, which it takes over.

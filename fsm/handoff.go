@@ -1,6 +1,10 @@
 package fsm
 
-import "context"
+import (
+	"context"
+
+	"loops/fsm/confine"
+)
 
 // handoff ends the run so that a later session continues it, for which on_handoff: spawn starts an agent. The
 // loop that was run decides that: an agent resumes runs, not sub-loops.
@@ -14,6 +18,10 @@ func (e *Executor) handoff(payload string) {
 		return
 	}
 	if !e.record(true) { // an agent continues only what is on record
+		return
+	}
+	if layers := e.sandbox(nil); layers != nil {
+		e.end(Outcome{TerminatedBy: EndError, Error: "on_handoff: spawn cannot start an agent outside of the sandbox " + confine.Name(layers) + "; resume the run by hand, with on_handoff: pause", Refused: true})
 		return
 	}
 	var pid int

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/fsm/confine"
 	"loops/fsm/expr"
 	"loops/fsm/value"
 )
@@ -90,11 +91,12 @@ type Loop struct {
 	// what becomes of a work tree that the run was given: keep, merge or discard; "" = nothing is said
 	Worktree        string
 	LLM             LLM
-	Stall           *Stall    // circuit.repeated_failure; nil = off
-	Throttle        *Throttle // of every state that has none of its own; nil = none (D4)
-	SessionMode     string    // of every state that has none of its own: fresh or continue; "" = fresh
-	Permissions     string    // of every prompt whose state does not say: skip or host; "" = skip
-	HostGuard       HostGuard // memory limits
+	Stall           *Stall          // circuit.repeated_failure; nil = off
+	Throttle        *Throttle       // of every state that has none of its own; nil = none (D4)
+	SessionMode     string          // of every state that has none of its own: fresh or continue; "" = fresh
+	Permissions     string          // of every prompt whose state does not say: skip or host; "" = skip
+	Sandbox         *confine.Policy // of every action; nil = none
+	HostGuard       HostGuard       // memory limits
 	PromptSizeGuard PromptSizeGuard
 	Category        string
 	Labels          []string
@@ -192,6 +194,8 @@ type State struct {
 	// not; "" = as the loop says.
 	SessionMode string
 	Permissions string // skip or host; "" = as the loop says
+	// limits what the action may touch, beside what the loop says; nil = nothing more
+	Sandbox *confine.Policy
 
 	Loop        string     // template; the loop to run as this state, "" = none
 	With        *value.Map // values for its parameters; nil = none

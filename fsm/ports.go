@@ -6,6 +6,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"loops/fsm/confine"
 )
 
 // A Kind is how an action is carried out.
@@ -50,6 +52,8 @@ type Action struct {
 	// the work tree that Git looks into; "" = none. If it is there but no longer one, the error is [ErrMoved]
 	Tree string
 	RSS  bool // sample the peak memory of the process tree
+	// what it may touch: that which all of these allow; nil = everything
+	Sandbox []*confine.Policy
 
 	// What follows is of prompts and judges only.
 	Host        string   // agent host; "" = the runner's choice

@@ -26,8 +26,10 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/internal/agent"
 	"loops/internal/process"
+	"loops/internal/sandbox"
 )
 
 // Variable is the environment variable with the markers of the actions a process belongs to, separated by
@@ -92,6 +94,9 @@ type Runner struct {
 	Effort      string // of prompts and judges that name none; "" is the host's own
 	Permissions string // of all prompts and judges, whatever they say; "" leaves it to them
 
+	Sandbox []*confine.Policy // of all actions, besides their own
+	Caches  []string          // that a workspace may change; nil = those of package sandbox
+
 	// Prices returns what a prompt cost whose host does not report it; nil: the cost is not known.
 	Prices func(model string, u fsm.Usage) (usd float64, ok bool)
 
@@ -117,6 +122,8 @@ type Runner struct {
 	nextCall int
 
 	left []*os.File // pipes that processes of ended actions hold
+
+	boxes map[string]*sandbox.Box // by what they allow and where; guarded by mu
 
 	unconfined bool              // no control groups can be made
 	crowded    []*process.Cgroup // control groups that had processes when their action was over
@@ -164,14 +171,31 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 		return fsm.Result{}, err
 	}
 	r.prepare.Do(r.environ)
-	if a.Kind == fsm.KindHTTP {
-		return r.call(ctx, a, out)
-	}
 	dir, err := r.directory(a)
 	if err != nil {
 		return fsm.Result{}, err
 	}
-	c := command{dir: dir, env: r.environment(a, dir)}
+	box, err := r.sandboxOf(a, dir)
+	switch {
+	case err != nil:
+		return fsm.Result{}, err
+	case a.Kind == fsm.KindHTTP && box != nil && a.Call != nil:
+		if err := mayReach(box, a.Call.URL); err != nil {
+			return fsm.Result{}, fmt.Errorf("the request of state %q is not made: %w", a.State, err)
+		}
+		fallthrough
+	case a.Kind == fsm.KindHTTP:
+		return r.call(ctx, a, out)
+	case box == nil:
+		return r.carryOut(ctx, command{dir: dir, env: r.environment(a, dir)}, a, out)
+	}
+	return r.inside(box, a, r.environment(a, dir), func(env []string) (fsm.Result, error) {
+		return r.carryOut(ctx, command{dir: dir, env: env, box: box}, a, out)
+	})
+}
+
+// carryOut starts what an action is, and sees it through to its end.
+func (r *Runner) carryOut(ctx context.Context, c command, a fsm.Action, out func(string)) (fsm.Result, error) {
 	switch a.Kind {
 	case fsm.KindShell:
 		path, err := r.bashPath()
@@ -266,6 +290,9 @@ func (r *Runner) Close() error {
 		s.alarm.close()
 	}
 	r.unconfine(spare...)
+	for _, box := range r.boxes {
+		box.Close()
+	}
 	if r.null != nil {
 		return r.null.Close()
 	}

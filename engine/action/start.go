@@ -14,6 +14,7 @@ import (
 
 	"loops/internal/disk"
 	"loops/internal/process"
+	"loops/internal/sandbox"
 )
 
 // A script of longScript bytes or more goes to bash in a file, because the system limits one argument to 128 KiB.
@@ -52,6 +53,7 @@ type command struct {
 	script *os.File // becomes descriptor 3
 	sweep  bool     // when the process has exited, what it left running is ended
 	group  *process.Cgroup
+	box    *sandbox.Box // limits it; nil = nothing does
 }
 
 // A child is a process that was started. Its pid is ours until reap.
@@ -61,6 +63,7 @@ type child struct {
 	// status is set by a goroutine that waits for the process where watch is -1.
 	status atomic.Pointer[syscall.WaitStatus]
 	usage  syscall.Rusage
+	over   func() // is called when it has ended; nil = nothing
 	reaped bool
 }
 
@@ -75,15 +78,24 @@ func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 		files = append(files, cmd.script.Fd())
 	}
 	c.watch = -1
-	pid, e := process.Fork(func() (int, error) {
-		return syscall.ForkExec(cmd.path, cmd.argv, &syscall.ProcAttr{
-			Dir: cmd.dir, Env: cmd.env, Files: files, Sys: attributes(&c.watch, cmd.group),
+	fork := func() (e error) {
+		c.pid, e = process.Fork(func() (int, error) {
+			return syscall.ForkExec(cmd.path, cmd.argv, &syscall.ProcAttr{
+				Dir: cmd.dir, Env: cmd.env, Files: files, Sys: attributes(&c.watch, cmd.group),
+			})
 		})
-	})
+		return e
+	}
+	limit(cmd.group, cmd.box)
+	var e error
+	if cmd.box == nil {
+		e = fork()
+	} else if c.over, e = cmd.box.Start(fork); e == nil {
+		cmd.box.Limited(c.pid)
+	}
 	if e != nil {
 		return cmd.explain(e)
 	}
-	c.pid = pid
 	if c.watch < 0 {
 		go func() {
 			ws := c.wait()
@@ -145,6 +157,9 @@ func (c *child) wait() syscall.WaitStatus {
 			continue
 		}
 		process.Waited(c.pid)
+		if c.over != nil {
+			c.over()
+		}
 		if err != nil { // another part of this process took its exit code; whatever that was, it is not known to be 0
 			return syscall.WaitStatus(syscall.SIGKILL)
 		}

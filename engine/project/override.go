@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/fsm/value"
 	"loops/internal/config"
 )
@@ -19,6 +20,7 @@ type Overrides struct {
 	Durability    string        `json:"durability,omitempty"` // "" = what the store does anyway
 	Agents        Agents        `json:"agents"`
 	Park          bool          `json:"park,omitempty"`          // release the run where it waits
+	Sandbox       string        `json:"sandbox,omitempty"`       // instead of the loop's own; "" = as the loop says
 	NoHostGuard   bool          `json:"no_host_guard,omitempty"` // memory is not watched: host_guard is off, whatever the loop says
 	Budget        Budget        `json:"budget"`
 	Timeout       time.Duration `json:"timeout,omitempty"` // of the loop, where resume raised it; no flag sets it
@@ -55,6 +57,10 @@ func (o Overrides) Apply(l *fsm.Loop) (*fsm.Loop, *value.Map) {
 		changed.HostGuard.Enabled, changed.HostGuard.BudgetMB = false, 0
 		recorded.Set("no_host_guard", true)
 	}
+	if policy, err := confine.Parse(o.Sandbox); err == nil {
+		changed.Sandbox = policy
+		recorded.Set("sandbox", o.Sandbox)
+	}
 	changed.Budget = o.Budget.apply(changed.Budget)
 	o.Budget.record(recorded)
 	o.Agents.record(recorded)
@@ -86,6 +92,9 @@ func (o Overrides) Over(recorded *value.Map) Overrides {
 	}
 	if v, _ := recorded.Get("no_host_guard"); v == true {
 		o.NoHostGuard = true
+	}
+	if v, _ := recorded.Get("sandbox"); o.Sandbox == "" {
+		o.Sandbox, _ = v.(string)
 	}
 	o.Agents.fill(recorded)
 	o.Budget.fill(recorded)

@@ -28,6 +28,7 @@ const (
 	InForEach         Where = "for_each"
 	InCall            Where = "call"
 	InSchedule        Where = "schedule"
+	InSandbox         Where = "sandbox"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"
 )

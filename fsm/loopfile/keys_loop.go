@@ -1,6 +1,9 @@
 package loopfile
 
-import "loops/fsm"
+import (
+	"loops/fsm"
+	"loops/fsm/confine"
+)
 
 // The top level of a loop file.
 var loopKeys = []Key{
@@ -33,6 +36,7 @@ var loopKeys = []Key{
 	{Name: "llm", In: InLoop, Type: TypeBlock, Block: InLLM, Doc: "Settings of the judge that evaluates by language model."},
 	{Name: "session_mode", In: InLoop, Type: TypeText, Default: "fresh", Values: sessionModes, Doc: "`continue`: a prompt carries on the session of the prompt before; `fresh`: it begins a new one. A state can say otherwise."},
 	{Name: "permissions", In: InLoop, Type: TypeText, Default: "skip", Values: permissions, Doc: "`skip`: agents use their tools without asking anybody; `host`: as their own settings say. A state can say otherwise."},
+	{Name: "sandbox", In: InLoop, Type: TypeBlock, Block: InSandbox, Short: "preset", NotNull: true, Doc: "What actions may touch: `workspace`, `offline`, `strict`, `off`, or a mapping. States, branches and sub-loops can only tighten it. Without it, nothing is limited, unless the project's config or `--sandbox` says otherwise."},
 	{Name: "circuit", In: InLoop, Type: TypeBlock, Block: InCircuit, Doc: "Detectors that stop a run which goes nowhere."},
 	{Name: "host_guard", In: InLoop, Type: TypeBlock, Block: InHostGuard, Doc: "What to do when the machine runs out of memory."},
 	{Name: "prompt_size_guard", In: InLoop, Type: TypeBlock, Block: InPromptSizeGuard, Doc: "Warns about very long prompts."},
@@ -147,6 +151,17 @@ var blockKeys = []Key{
 	{Name: "overlap", In: InSchedule, Type: TypeText, Default: "skip", Values: []string{"skip", "queue"}, Doc: "What happens at a time when the previous run has not ended: the time is skipped, or its run waits."},
 	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one", "all"}, Doc: "What becomes of times that were missed: nothing, one run for all of them, or a run for each, one after the other in their order."},
 	{Name: "catch_up_limit", In: InSchedule, Type: TypeInt, Default: 24, Min: &limit1, Max: &limit100, Doc: "With `catch_up: all`: the most missed times that wait for their runs at once. Of more the newest are chosen, and the others stay missed."},
+
+	{Name: "preset", In: InSandbox, Type: TypeText, Values: confine.Presets, Doc: "`workspace`: writes in the work tree, temporary folders and caches, reads of all but places of secrets; `offline`: no network; `strict`: both, and all of it has to be enforceable; `off`. The other keys replace parts of it."},
+	{Name: "write", In: InSandbox, Type: TypeTexts, Doc: "Files and folders that may be changed, with all below them; a dot is the work tree, and `~` the home folder. Files that others trust (`.git/hooks`, `.loops`, `.github` and others) are protected unless they are named here."},
+	{Name: "read", In: InSandbox, Type: TypeTexts, Doc: "Files and folders that may be read, with all below them. What programs need to start has to be in it."},
+	{Name: "deny", In: InSandbox, Type: TypeTexts, Doc: "Files and folders that may neither be read nor changed."},
+	{Name: "network", In: InSandbox, Type: TypeSpecial, Doc: "`none`, `loopback`, `all`, or a list of `HOST:PORT` that may be reached, by a proxy of the run."},
+	{Name: "env", In: InSandbox, Type: TypeTexts, Doc: "Names of variables that an action gets, besides those of loops; `LC_*` stands for all that begin so."},
+	{Name: "memory", In: InSandbox, Type: TypeText, Doc: "The most memory, such as `4GB` or `512MiB`."},
+	{Name: "cpus", In: InSandbox, Type: TypeNumber, Above: &limit0, Doc: "How many processors may be used, such as 2 or 0.5."},
+	{Name: "pids", In: InSandbox, Type: TypeInt, Min: &limit1, Doc: "How many processes there may be at once."},
+	{Name: "tmp", In: InSandbox, Type: TypeText, Values: []string{confine.Private, "shared"}, Doc: "`private`: an action has a folder of its own for temporary files (`TMPDIR`), which is removed after it, and no other."},
 
 	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
 	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},

@@ -20,6 +20,7 @@ var stateKeys = []Key{
 	{Name: "host", In: InState, Type: TypeText, Doc: "Agent host that a prompt and its judge go to, such as claude or codex; without it, that of `llm`."},
 	{Name: "session_mode", In: InState, Type: TypeText, Values: sessionModes, Doc: "`continue`: the prompt carries on the session of the prompt before, if that one was to continue too; `fresh`: it begins a new one. Without it, as the loop says."},
 	{Name: "permissions", In: InState, Type: TypeText, Values: permissions, Doc: "`skip`: the agent uses its tools without asking anybody; `host`: as its own settings say. Without it, as the loop says."},
+	{Name: "sandbox", In: InState, Type: TypeBlock, Block: InSandbox, Short: "preset", NotNull: true, Doc: "What the action, its judge, or the loop of this state may touch, beside what the loop says: it can only tighten that."},
 
 	{Name: "set", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Keys of the context with the expressions whose values they get, after the action and before the verdict: `set: {tries: context.tries + 1}`. Each sees those before it."},
 	{Name: "wait", In: InState, Type: TypeBlock, Block: InWait, NotNull: true, Doc: "Waits instead of acting, for a time, a script, a file, a URL, another run or an event: `{file: ready.txt}`. The verdict is `yes` when it came."},

@@ -51,6 +51,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	d.identity(b, l, top)
 	l.Schedule = d.schedule(b)
 	l.Throttle = d.throttle(b)
+	l.Sandbox = d.sandbox(b)
 	l.Budget, l.OnBudget = d.budget(b), b.target("on_budget")
 	decls := d.states(b, l)
 	d.check(l, decls, b)

@@ -44,6 +44,7 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 	w.text("worktree", l.Worktree, def.Worktree)
 	w.text("session_mode", l.SessionMode, def.SessionMode)
 	w.text("permissions", l.Permissions, def.Permissions)
+	w.list("sandbox", sandboxModel(l.Sandbox))
 	w.list("throttle", throttleModel(l.Throttle))
 	w.list("budget", budgetModel(l.Budget))
 	w.text("on_budget", l.OnBudget, "")

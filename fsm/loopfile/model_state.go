@@ -89,6 +89,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	}
 	w.text("on_maintain", s.OnMaintain, "")
 	w.list("retry", retryModel(s.Retry))
+	w.list("sandbox", sandboxModel(s.Sandbox))
 	w.count("max_retries", s.MaxRetries, def.MaxRetries)
 	w.text("on_retry_exhausted", s.OnRetryExhausted, "")
 	w.value("retryable_exit_codes", codeList(s.RetryableExitCodes), s.RetryableExitCodes != nil)

@@ -91,6 +91,7 @@ func (d *decoder) state(s *stateDecl) {
 		}
 	}
 	s.Retry = d.retry(b)
+	s.Sandbox = d.sandbox(b)
 	s.Await = d.await(b)
 	if asks := d.ask(s); asks != nil {
 		s.Await = asks

@@ -10,12 +10,14 @@ import (
 // Codex CLI: driven for real at 0.169.0. It has no flag for how often it tries again; left to itself it gives up on
 // its API after 6 to 26 seconds, and on a network that is not there never.
 var codex = &CLI{
-	Name:    "codex",
-	Program: "codex",
-	Stop:    syscall.SIGINT, // at TERM it leaves the processes of its tools
-	Has:     codexHas,
-	Command: codexCommand,
-	Stream:  func(r Request) Stream { return &codexStream{req: r} },
+	State:    []string{"~/.codex", "$CODEX_HOME"},
+	Settings: []string{"~/.codex/config.toml", "~/.codex/AGENTS.md", "~/.codex/rules", "~/.codex/prompts", "$CODEX_HOME/config.toml"},
+	Name:     "codex",
+	Program:  "codex",
+	Stop:     syscall.SIGINT, // at TERM it leaves the processes of its tools
+	Has:      codexHas,
+	Command:  codexCommand,
+	Stream:   func(r Request) Stream { return &codexStream{req: r} },
 }
 
 var codexHas = Features{Model: true, Effort: true, Session: true, Permissions: true, Schema: true, Usage: true}

@@ -10,12 +10,14 @@ import (
 
 // Gemini CLI: driven for real at 0.61.0.
 var gemini = &CLI{
-	Name:    "gemini",
-	Program: "gemini",
-	Stop:    syscall.SIGTERM, // it exits with 0 and leaves the processes of its tools, at INT as well
-	Has:     geminiHas,
-	Command: func(r Request) (Command, error) { return geminiCommand(r, os.Geteuid() == 0) },
-	Stream:  func(r Request) Stream { return &geminiStream{req: r, denied: map[string]string{}} },
+	State:    []string{"~/.gemini"},
+	Settings: []string{"~/.gemini/settings.json", "~/.gemini/GEMINI.md", "~/.gemini/commands", "~/.gemini/extensions"},
+	Name:     "gemini",
+	Program:  "gemini",
+	Stop:     syscall.SIGTERM, // it exits with 0 and leaves the processes of its tools, at INT as well
+	Has:      geminiHas,
+	Command:  func(r Request) (Command, error) { return geminiCommand(r, os.Geteuid() == 0) },
+	Stream:   func(r Request) Stream { return &geminiStream{req: r, denied: map[string]string{}} },
 }
 
 // geminiDefaults are settings that the user's own come before. When to try again is decided by the runner, where the

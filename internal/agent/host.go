@@ -16,6 +16,8 @@ type CLI struct {
 	Hints      map[string]string // the model for each model_hint of a loop file; nil = the settings have to name them
 	Documented bool              // built from its documentation: it was never driven for real
 	Has        Features
+	State      []string // files and folders where it keeps its state, which a sandbox lets it change
+	Settings   []string // those of them that say what it does, which a sandbox protects
 
 	// Command says how it is started. An error says to a person why this request cannot be made to this host.
 	Command func(Request) (Command, error)

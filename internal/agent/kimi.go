@@ -12,6 +12,8 @@ import (
 // Kimi CLI, from the documentation of its print mode. Its successor, Kimi Code, takes prompts as an argument only and
 // knows no --print: there, a host of the user's own configuration is what to use.
 var kimi = &CLI{
+	State:      []string{"~/.kimi"},
+	Settings:   []string{"~/.kimi/config.toml", "~/.kimi/mcp.json"},
 	Name:       "kimi",
 	Aliases:    []string{"kimi-cli"},
 	Program:    "kimi",

@@ -9,6 +9,7 @@ import (
 
 // OpenCode, from its documentation of version 1 (opencode run --format json).
 var opencode = &CLI{
+	State:      []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.cache/opencode"},
 	Name:       "opencode",
 	Program:    "opencode",
 	Stop:       syscall.SIGINT,

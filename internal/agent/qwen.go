@@ -10,12 +10,14 @@ import (
 
 // Qwen Code: driven for real at 0.15.10.
 var qwen = &CLI{
-	Name:    "qwen",
-	Aliases: []string{"qwen-code"},
-	Program: "qwen",
-	Stop:    syscall.SIGINT,
-	Has:     qwenHas,
-	Command: qwenCommand,
+	State:    []string{"~/.qwen"},
+	Settings: []string{"~/.qwen/settings.json", "~/.qwen/QWEN.md", "~/.qwen/commands", "~/.qwen/extensions"},
+	Name:     "qwen",
+	Aliases:  []string{"qwen-code"},
+	Program:  "qwen",
+	Stop:     syscall.SIGINT,
+	Has:      qwenHas,
+	Command:  qwenCommand,
 	Stream: func(r Request) Stream {
 		m := &messages{req: r, name: "qwen", inclusive: true, session: true, hidden: qwenError, exits: map[int]Class{52: Other, 53: AdminLimit}}
 		if r.Judge && r.Schema != "" {

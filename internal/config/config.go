@@ -66,11 +66,14 @@ type Config struct {
 	Worktree     string        // see WorktreeKeep; "" = keep
 	GitTimeout   time.Duration // of one command of git that loops itself starts; 0 = the default
 	Retention    Retention
-	Notify       []Notify                     // of the person's file, then of the project's
-	GitFacts     string                       // one of the words below; "" = on
-	ModelHints   map[string]map[string]string // models by host and model_hint; "" turns one off
-	Hosts        []*agent.CLI                 // in the order of the files
-	ActionTypes  []ActionType                 // in the order of the files, those of the environment last
+	SandboxFloor string // the weakest preset of a sandbox that loops may have; "" = off; of all files the strongest
+	// folders that a workspace may change besides the work tree; nil = the default
+	SandboxCaches []string
+	Notify        []Notify                     // of the person's file, then of the project's
+	GitFacts      string                       // one of the words below; "" = on
+	ModelHints    map[string]map[string]string // models by host and model_hint; "" turns one off
+	Hosts         []*agent.CLI                 // in the order of the files
+	ActionTypes   []ActionType                 // in the order of the files, those of the environment last
 
 	// readiness_threshold and outcome_threshold of little-loops' confidence gate, as far as its file has them
 	Thresholds map[string]int64

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"loops/fsm/confine"
 )
 
 // A Key is one setting of the files. The decoder, loops config show, the JSON Schema and the test of
@@ -111,6 +113,21 @@ var keys = sync.OnceValue(func() []Key {
 		{
 			Name: "answer_links.key_file", Form: FormText, Default: "in .loops", Means: "The file with the key of these links, for machines that share the runs of a database.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.path(n, "key_file", &c.AnswerLinks.File) }, show: text(func(c *Config) *string { return &c.AnswerLinks.File }),
+		},
+		{
+			Name: "sandbox.floor", Default: confine.Off, Form: FormWord, Values: confine.Presets, Means: "The weakest sandbox that actions have, whatever their loop says. Of all files the strongest counts.",
+			read: func(d *decoder, n *yaml.Node, c *Config) {
+				floor := ""
+				if d.words(n, "floor", confine.Presets, &floor); confine.Strength(floor) > confine.Strength(c.SandboxFloor) {
+					c.SandboxFloor = floor
+				}
+			},
+			show: text(func(c *Config) *string { return &c.SandboxFloor }),
+		},
+		{
+			Name: "sandbox.caches", Form: FormTexts, Default: "~/.cache, ~/go/pkg, ~/.npm, ~/.cargo/registry, ~/.cargo/git", Means: "Folders that the sandbox workspace lets actions change besides the work tree.",
+			read: func(d *decoder, n *yaml.Node, c *Config) { c.SandboxCaches = d.texts(n, "caches") },
+			show: func(c *Config) any { return unless(len(c.SandboxCaches) == 0, strings.Join(c.SandboxCaches, " ")) },
 		},
 		textKey("schedule.project", "folder name", "The name of the project in a database: checkouts that give one name share runs and schedules there.", func(c *Config) *string { return &c.LedgerName }),
 		wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),

@@ -144,6 +144,9 @@ func (p *Text) Header(h Header) {
 	if h.Agents != "" {
 		terminal.Say(p.out, "  agents: %s\n", h.Agents)
 	}
+	if h.Sandbox != "" {
+		terminal.Say(p.out, "  sandbox: %s\n", h.Sandbox)
+	}
 	if h.Where != "" {
 		terminal.Say(p.out, "  at: %s, step %d, after %s\n", humanize.PlainLine(h.Where), h.Run.Step, humanize.Duration(h.Elapsed))
 	}

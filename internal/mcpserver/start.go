@@ -13,6 +13,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/fsm/value"
 	"loops/internal/api"
 )
@@ -34,6 +35,11 @@ func (h *Host) run(ctx context.Context, v Values) (json.RawMessage, error) {
 	r := &engine.StartRequest{Loop: v.Text("name"), Context: ContextPairs(v), Lock: projectLock}
 	r.Over.MaxSteps = v.Number("max_steps")
 	r.Over.Agents = project.Agents{Host: v.Text("host"), Model: v.Text("model"), Permissions: v.Text("permissions")}
+	if r.Over.Sandbox = v.Text("sandbox"); r.Over.Sandbox != "" {
+		if _, err := confine.Parse(r.Over.Sandbox); err != nil {
+			return nil, fmt.Errorf("sandbox: %w", err)
+		}
+	}
 	if err := setText(&r.Over.Budget, "budget", v); err != nil {
 		return nil, err
 	}
@@ -87,7 +93,7 @@ func setText(to interface{ Set(text string) error }, name string, v Values) erro
 // overWords is the command that would do the same, with its flags, for messages.
 func overWords(command string, v Values) []string {
 	words := []string{command}
-	for _, name := range []string{"budget", "host", "model", "permissions", "extend", "from", "definition"} {
+	for _, name := range []string{"budget", "host", "model", "permissions", "sandbox", "extend", "from", "definition"} {
 		if value := v.Text(name); value != "" {
 			words = append(words, "--"+name+"="+value)
 		}

@@ -65,6 +65,7 @@ func Tools(h *Host) []Tool {
 				{Name: "host", Kind: Text, About: "agent host of prompts that name none"},
 				{Name: "model", Kind: Text, About: "model of prompts that name none"},
 				{Name: "permissions", Kind: Text, About: "what agents may do, whatever the loop says: skip (all, without asking) or host (what their own settings allow)"},
+				{Name: "sandbox", Kind: Text, About: "what actions may touch, instead of what the loop says: off, offline, workspace or strict"},
 				{Name: "wait_seconds", Kind: Number, Most: 3600, About: "how long to wait for the end of the run, which keeps running after that"},
 				{Name: "stop_with_server", Kind: Flag, About: "stop the run when this server ends; within the action of another run it then shares what that one has locked"},
 			},

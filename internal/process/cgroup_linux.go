@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -149,6 +150,43 @@ func (c *Cgroup) FD() int { return c.fd }
 // Mark gives the processes of the group an element of what [Marked] looks for, in place of the one before.
 func (c *Cgroup) Mark(element string) error {
 	return unix.Fsetxattr(c.fd, cgroupAttribute, []byte(element), 0)
+}
+
+// CgroupControllers returns the controllers that groups which NewCgroup makes have: those that were delegated.
+var CgroupControllers = sync.OnceValue(func() []string {
+	point, _ := cgroupMount()
+	parent := cgroupOf("self")
+	if point == "" || parent == "" {
+		return nil
+	}
+	control := filepath.Join(point, parent, "cgroup.subtree_control")
+	for _, c := range []string{"+memory", "+pids", "+cpu"} { // one by one: those that are not there are refused
+		_ = os.WriteFile(control, []byte(c), 0)
+	}
+	b, err := os.ReadFile(control)
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(b))
+})
+
+// Limit sets what the processes of the group may use together, as far as [CgroupControllers] can; 0 = no limit.
+func (c *Cgroup) Limit(memory int64, pids int, cpus float64) {
+	text := func(n int64) string {
+		if n == 0 {
+			return "max"
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	const period = 100_000
+	for _, f := range []struct{ controller, file, value string }{
+		{"memory", "memory.max", text(memory)}, {"pids", "pids.max", text(int64(pids))},
+		{"cpu", "cpu.max", text(int64(cpus*period)) + " " + strconv.Itoa(period)},
+	} {
+		if slices.Contains(CgroupControllers(), f.controller) {
+			_ = os.WriteFile(filepath.Join(c.dir, f.file), []byte(f.value), 0)
+		}
+	}
 }
 
 // Empty reports whether the group has no processes.

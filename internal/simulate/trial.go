@@ -77,6 +77,7 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen Visited, err error) {
 		RunDir: dir, Grace: engine.Grace, ToolCall: d.Options.ToolCall(r.project.Dir), Prices: known,
 	}
 	engine.ConfigureAgents(r.project, runner, o.Agents, conf)
+	engine.ConfigureSandbox(runner, conf)
 	var watcher engine.Watcher
 	if st.Await != nil && st.Await.Run != "" && r.project.HasRecords() {
 		if watcher.Records, err = r.project.Records(ctx, false); err != nil {

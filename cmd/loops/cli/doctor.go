@@ -14,6 +14,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/internal/agent"
 	"loops/internal/app"
 	"loops/internal/humanize"
@@ -22,6 +23,7 @@ import (
 
 type doctorOptions struct {
 	host, model, permissions, users string
+	sandbox                         string
 	yes, json, fix                  bool
 }
 
@@ -49,6 +51,7 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
 		Example: `  loops doctor
   loops doctor --fix
   loops doctor --host codex --yes
+  loops doctor --sandbox workspace
   loops doctor --json | jq '.[] | select(.level != "ok")'`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,12 +61,18 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
 			if o.permissions != project.PermissionsHost && o.permissions != fsm.PermissionsSkip {
 				return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", o.permissions, project.PermissionsHost, fsm.PermissionsSkip), "loops doctor --help"}
 			}
+			if cmd.Flags().Changed("sandbox") {
+				if _, err := confine.Parse(o.sandbox); err != nil {
+					return usageError{"--sandbox: " + err.Error(), "loops doctor --help"}
+				}
+			}
 			return runDoctor(cmd.Context(), a, o)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.host, "host", "", "look at this agent `HOST` only")
 	flags.StringVar(&o.model, "model", "", "`MODEL` of the test (default: the host's own)")
+	flags.StringVar(&o.sandbox, "sandbox", "", "only try what the sandbox `PRESET` (off, offline, workspace or strict) says, by breaking each of its rules")
 	flags.StringVar(&o.users, "auth", "", "look at the users of serve in `FILE`, too")
 	flags.StringVar(&o.permissions, "permissions", project.PermissionsHost, "what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them unless they say otherwise)")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "send the prompts, or with --fix repair, without asking")
@@ -93,6 +102,9 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 	if o.fix {
 		return x.repair(ctx)
 	}
+	if o.sandbox != "" {
+		return x.trySandbox(ctx)
+	}
 	found, err := x.look(ctx)
 	if err != nil {
 		return err
@@ -108,11 +120,27 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 			x.show(f)
 		}
 	}
+	return x.finish(ctx)
+}
+
+// trySandbox tries the rules of a sandbox, and looks at nothing else.
+func (x *examination) trySandbox(ctx context.Context) error {
+	runner, done, err := x.SandboxRunner()
+	if err != nil {
+		return err
+	}
+	defer done()
+	x.Examination.Sandbox(ctx, runner, x.options.sandbox)
+	return x.finish(ctx)
+}
+
+// finish prints what was found as JSON, if that is asked for, and reports whether there is a problem.
+func (x *examination) finish(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return failure(engine.Failed, "stopped before everything was looked at")
 	}
-	if o.json {
-		if err := terminal.WriteJSON(a.out, terminal.List(x.findings, func(f app.Finding) any { return f.Object() })); err != nil {
+	if x.options.json {
+		if err := terminal.WriteJSON(x.app.out, terminal.List(x.findings, func(f app.Finding) any { return f.Object() })); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/engine/project"
+	"loops/fsm/confine"
 	"loops/persistence"
 )
 
@@ -19,6 +20,7 @@ func addOverrides(o *project.Overrides, flags *pflag.FlagSet) {
 	flags.Var(&o.Budget, "budget", "what the run may use, instead of the loop's limits: "+project.BudgetForms)
 	flags.BoolVar(&o.Park, "park", false, "exit with 10 where the run would wait (wait, ask); resume continues it")
 	flags.BoolVar(&o.NoHostGuard, "no-host-guard", false, "turn host_guard off: do not watch memory")
+	flags.StringVar(&o.Sandbox, "sandbox", "", "what actions may touch, instead of what the loop says: `PRESET` is off, offline, workspace or strict")
 	addAgentFlags(&o.Agents, flags)
 }
 
@@ -34,6 +36,11 @@ func checkOverrides(o *project.Overrides, cmd *cobra.Command) error {
 	if flags.Changed("durability") {
 		if _, err := persistence.ParseDurability(o.Durability); err != nil {
 			return usageError{fmt.Sprintf("--durability %q: expected strict, grouped or none", o.Durability), see}
+		}
+	}
+	if flags.Changed("sandbox") {
+		if _, err := confine.Parse(o.Sandbox); err != nil {
+			return usageError{"--sandbox: " + err.Error(), see}
 		}
 	}
 	o.DelaySet = flags.Changed("delay")

@@ -1,0 +1,160 @@
+package action
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+
+	"loops/fsm"
+	"loops/fsm/confine"
+	"loops/internal/disk"
+	"loops/internal/process"
+	"loops/internal/sandbox"
+)
+
+// exitBreach is the exit code of an action that did all it was to do, and changed protected files.
+const exitBreach = 126
+
+// sandboxOf returns what limits an action; nil = nothing does. Git that the machine itself runs is not limited.
+func (r *Runner) sandboxOf(a fsm.Action, dir string) (*sandbox.Box, error) {
+	layers := confine.Layers(slices.Concat(r.Sandbox, a.Sandbox)...)
+	if len(layers) == 0 || a.Git != "" {
+		return nil, nil
+	}
+	if dir == "" {
+		dir, _ = os.Getwd()
+	}
+	at := sandbox.Place{Dir: dir, RunDir: r.RunDir, Env: r.base, Caches: r.Caches}
+	if a.Kind == fsm.KindPrompt || a.Kind == fsm.KindJudge {
+		if h, _, err := r.chooseHost(a.Host); err == nil {
+			at.State, at.Keep = h.State, h.Settings
+		}
+	}
+	key := fmt.Sprint(dir, at.State)
+	for _, l := range layers {
+		key += fmt.Sprintf("\n%+v", *l)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	box := r.boxes[key]
+	if box == nil {
+		box = sandbox.New(sandbox.Resolve(layers, at))
+		if r.boxes == nil {
+			r.boxes = map[string]*sandbox.Box{}
+		}
+		r.boxes[key] = box
+	}
+	rules := box.Rules()
+	if missing := box.Missing(); rules.Strict && len(missing) > 0 {
+		return nil, fmt.Errorf("the sandbox %s cannot be enforced here: %s; look with: loops doctor --sandbox %s", rules.Name, strings.Join(missing, "; "), triable(rules.Name))
+	}
+	return box, nil
+}
+
+// Unenforced returns what the sandbox of a run is called and what of it cannot be enforced on this machine; "" = there
+// is none.
+func (r *Runner) Unenforced(policies []*confine.Policy) (name string, missing []string) {
+	r.prepare.Do(r.environ)
+	rules := sandbox.Resolve(slices.Concat(r.Sandbox, policies), sandbox.Place{Dir: r.pwd, RunDir: r.RunDir, Env: r.base, Caches: r.Caches})
+	if rules == nil {
+		return "", nil
+	}
+	box := sandbox.New(rules)
+	defer box.Close()
+	return rules.Name, box.Missing()
+}
+
+// inside does an action within its sandbox: do is called with what limits it and its environment.
+func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(env []string) (fsm.Result, error)) (fsm.Result, error) {
+	rules := box.Rules()
+	if rules.Private {
+		dir, err := disk.MkdirTemp(r.RunDir, ".tmp-*")
+		if err != nil {
+			return fsm.Result{}, fmt.Errorf("state %q gets no folder for temporary files: %w", a.State, err)
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		env = setAll(env, []string{"TMPDIR=" + dir})
+	}
+	kept := box.Keep()
+	res, err := do(rules.Environment(env))
+	for _, path := range kept.Restore() {
+		res.Stderr = line(res.Stderr, "loops: %s is protected by the sandbox %s: what the action did to it was undone", path, rules.Name)
+		if res.ExitCode == 0 {
+			res.ExitCode = exitBreach
+		}
+	}
+	if word := refusal(res); err == nil && word != "" {
+		res.Stderr = line(res.Stderr, "loops: the sandbox may have refused: %s; loops doctor --sandbox %s", word, triable(rules.Name))
+	}
+	return res, err
+}
+
+// triable returns the preset that doctor tries for a sandbox of this name.
+func triable(name string) string {
+	if confine.Strength(name) == 0 {
+		return confine.Workspace
+	}
+	return name
+}
+
+func line(text, format string, args ...any) string {
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + fmt.Sprintf(format, args...) + "\n"
+}
+
+// refusals are what programs say of EACCES, EPERM and EROFS.
+var refusals = []string{"Permission denied", "permission denied", "Operation not permitted", "operation not permitted", "EACCES", "EPERM", "Read-only file system", "read-only file system", "EROFS"}
+
+// refusal returns the last line of a failed action in which it says that something was refused; "" = there is none.
+func refusal(res fsm.Result) string {
+	if res.ExitCode == 0 {
+		return ""
+	}
+	for _, text := range slices.Backward(strings.Split(res.Stderr, "\n")) {
+		for _, word := range refusals {
+			if strings.Contains(text, word) {
+				return strings.TrimSpace(text)
+			}
+		}
+	}
+	return ""
+}
+
+// mayReach returns why a request to an address is not made from within a sandbox; nil = it may be.
+func mayReach(box *sandbox.Box, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil //nolint:nilerr // the request says so itself
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	r, target := box.Rules(), net.JoinHostPort(u.Hostname(), port)
+	ip := net.ParseIP(u.Hostname())
+	switch {
+	case r.Network == confine.NetAll, r.Network == "" && slices.Contains(r.Hosts, target),
+		r.Network == confine.NetLoopback && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()):
+		return nil
+	}
+	return errors.New("the sandbox " + r.Name + " does not let it reach " + target)
+}
+
+// limit has the control group of an action limit what its sandbox limits.
+func limit(group *process.Cgroup, box *sandbox.Box) {
+	if group == nil {
+		return
+	}
+	if box == nil {
+		group.Limit(0, 0, 0)
+		return
+	}
+	r := box.Rules()
+	group.Limit(r.Memory, r.PIDs, r.CPUs)
+}

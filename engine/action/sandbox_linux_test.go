@@ -1,0 +1,93 @@
+package action
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loops/fsm"
+	"loops/fsm/confine"
+	"loops/internal/testenv"
+)
+
+// sandboxed returns a runner whose home and work tree are in a folder that no sandbox may change.
+func sandboxed(t *testing.T) (r *Runner, base string) {
+	t.Helper()
+	base, err := os.MkdirTemp("/var/lib", "loops-action-*")
+	if err != nil {
+		base = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(base) })
+	for _, dir := range []string{"home/.ssh", "tree/.loops/runs/x", "tree/.github"} {
+		testenv.Must(t, os.MkdirAll(filepath.Join(base, dir), 0o755))
+	}
+	testenv.WriteText(t, base+"/home/.ssh/id", "secret\n")
+	testenv.WriteText(t, base+"/tree/.loops/fix.yaml", "name: fix\n")
+	r = &Runner{Dir: base + "/tree", RunDir: base + "/tree/.loops/runs/x", Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base + "/home", "SECRET=1"}}
+	t.Cleanup(func() { _ = r.Close() })
+	return r, base
+}
+
+func TestSandboxOfActions(t *testing.T) {
+	t.Parallel()
+	workspace, strict := []*confine.Policy{{Preset: confine.Workspace}}, []*confine.Policy{{Preset: confine.Strict}}
+	for _, c := range []struct {
+		name, script string
+		sandbox      []*confine.Policy
+		code         int
+		out, err     string // parts of what is printed
+	}{
+		{"none", `cat ~/.ssh/id; echo ${LOOPS_SANDBOX-unset}`, nil, 0, "secret\nunset\n", ""},
+		{"off", `echo ${LOOPS_SANDBOX-unset}`, []*confine.Policy{{Preset: confine.Off}}, 0, "unset\n", ""},
+		{"the tree can be changed", `echo a > new && mkdir -p d && cat new; echo $LOOPS_SANDBOX`, workspace, 0, "a\nworkspace\n", ""},
+		{"so can the folder of the run", `echo a > "$LOOPS_RUN_DIR/f" && cat "$LOOPS_RUN_DIR/f"`, workspace, 0, "a\n", ""},
+		{"a secret cannot be read", `cat ~/.ssh/id`, workspace, 1, "", "loops: the sandbox may have refused: cat: "},
+		{"the hint names the command", `cat ~/.ssh/id`, workspace, 1, "", "; loops doctor --sandbox workspace\n"},
+		{"the home cannot be written to", `echo a > ~/f`, workspace, 1, "", "the sandbox may have refused"},
+		{"other failures get no hint", `echo no >&2; exit 3`, workspace, 3, "", "no\n"},
+		{"variables of strict", `echo ${SECRET-gone} $LOOPS_SANDBOX; echo x > "$TMPDIR/f" && cat "$TMPDIR/f"; touch /tmp/loops-no`, strict, 1, "gone strict\nx\n", "refused"},
+		{"layers tighten", `echo ${SECRET-gone}; echo a > new`, []*confine.Policy{{Preset: confine.Workspace}, {Env: []string{"PATH"}, Write: []string{"/tmp"}}}, 1, "gone\n", "refused"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r, _ := sandboxed(t)
+			res, err := r.Run(context.Background(), fsm.Action{Kind: fsm.KindShell, Text: c.script, State: "s", Sandbox: c.sandbox}, nil)
+			if err != nil {
+				if c.sandbox != nil && c.sandbox[0].Preset == confine.Strict {
+					testenv.Skip(t, "what strict needs: "+err.Error())
+				}
+				t.Fatal(err)
+			}
+			if res.ExitCode != c.code || !strings.Contains(res.Stdout, c.out) || !strings.Contains(res.Stderr, c.err) {
+				t.Errorf("exit code %d, want %d\nout %q, want %q\nerr %q, want %q", res.ExitCode, c.code, res.Stdout, c.out, res.Stderr, c.err)
+			}
+		})
+	}
+}
+
+// What could not be mounted is put back after the action, which has failed then.
+func TestProtectedFilesArePutBack(t *testing.T) {
+	t.Parallel()
+	r, base := sandboxed(t)
+	res, err := r.Run(context.Background(), fsm.Action{Kind: fsm.KindShell, Text: `echo '{}' > .mcp.json; mkdir -p .codex; echo x > .codex/config.toml`, State: "s", Sandbox: []*confine.Policy{{Preset: confine.Workspace}}}, nil)
+	testenv.Must(t, err)
+	if res.ExitCode != exitBreach || !strings.Contains(res.Stderr, "/.mcp.json is protected by the sandbox workspace") {
+		t.Errorf("exit code %d, %q", res.ExitCode, res.Stderr)
+	}
+	for _, name := range []string{".mcp.json", ".codex"} {
+		if _, err := os.Lstat(base + "/tree/" + name); err == nil {
+			t.Errorf("%s is still there", name)
+		}
+	}
+}
+
+func TestSandboxOfRequests(t *testing.T) {
+	t.Parallel()
+	r, _ := sandboxed(t)
+	_, err := r.Run(context.Background(), fsm.Action{Kind: fsm.KindHTTP, State: "s", Call: &fsm.Request{Method: "GET", URL: "http://127.0.0.1:1/"}, Sandbox: []*confine.Policy{{Preset: confine.Offline}}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "the sandbox offline does not let it reach 127.0.0.1:1") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+
+	"loops/engine/action"
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/fsm/confine"
+	"loops/internal/config"
+)
+
+// ConfigureSandbox sets what settings say of the sandboxes of all actions.
+func ConfigureSandbox(r *action.Runner, c *config.Config) {
+	if c == nil {
+		return
+	}
+	r.Caches = c.SandboxCaches
+	if floor, err := confine.Parse(c.SandboxFloor); err == nil {
+		r.Sandbox = confine.Layers(floor)
+	}
+}
+
+// checkSandbox refuses a run whose loop has a sandbox that has to be enforced and cannot be on this machine.
+func (e *Engine) checkSandbox(p *project.Project, l *fsm.Loop, conf *config.Config) error {
+	r := &action.Runner{Dir: p.WorkDir(), Env: e.actionEnv()}
+	defer func() { _ = r.Close() }()
+	ConfigureSandbox(r, conf)
+	for _, layers := range sandboxes(l) {
+		if name, missing := r.Unenforced(layers); len(missing) > 0 && strict(append(layers, r.Sandbox...)) {
+			return refuse(Invalid, "the sandbox %s cannot be enforced on this machine: %s", name, strings.Join(missing, "; "))
+		}
+	}
+	return nil
+}
+
+func strict(layers []*confine.Policy) bool {
+	return slices.ContainsFunc(layers, func(p *confine.Policy) bool { return p.Preset == confine.Strict })
+}
+
+// sandboxes returns what limits the actions of a loop: of those states first that say nothing.
+func sandboxes(l *fsm.Loop) [][]*confine.Policy {
+	all := [][]*confine.Policy{confine.Layers(l.Sandbox)}
+	for _, name := range l.Order {
+		if s := l.States[name]; s != nil && s.Sandbox.Limits() {
+			all = append(all, confine.Layers(l.Sandbox, s.Sandbox))
+		}
+	}
+	return all
+}
+
+// sandboxLine says what limits the actions of a loop, and what of it cannot be enforced here; the zero Text where
+// nothing does.
+func sandboxLine(l *fsm.Loop, r *action.Runner) Text {
+	var names, missing []string
+	for _, layers := range sandboxes(l) {
+		name, lacks := r.Unenforced(layers)
+		if name == "" {
+			continue
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		for _, one := range lacks {
+			if !slices.Contains(missing, one) {
+				missing = append(missing, one)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return Text{}
+	}
+	return textf("%s", strings.Join(append([]string{strings.Join(names, ", ")}, missing...), "; "))
+}

@@ -1,0 +1,223 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"loops/fsm/confine"
+)
+
+// onThread calls f on a thread of its own, which ends when f returns. It is never the first thread of the process: by
+// that the process is known, and it cannot end.
+func onThread(f func()) {
+	go func() {
+		runtime.LockOSThread()
+		if unix.Gettid() != unix.Getpid() {
+			f()
+			return // still locked, so that the thread ends
+		}
+		locked := make(chan struct{})
+		go func() {
+			runtime.LockOSThread()
+			close(locked)
+			f()
+		}()
+		<-locked
+		runtime.UnlockOSThread()
+	}()
+}
+
+// A Box starts commands that the rules limit. It may be used by several at once.
+type Box struct {
+	rules  *Rules
+	filter program
+	spaces bool // namespaces are used where the rules need them
+
+	mu      sync.Mutex
+	starter *starter // nil = none
+	groups  []string // control groups of the first version
+}
+
+// A starter is a thread that is limited, and starts commands one by one. It lives until the last of them has ended,
+// because the kernel ends children with the thread that started them.
+type starter struct {
+	set   *ruleset
+	forks chan func()
+	users int // commands that run
+	old   bool
+}
+
+// leave ends the thread when nothing that it started runs.
+func (s *starter) leave() {
+	if s.old && s.users == 0 {
+		close(s.forks)
+	}
+}
+
+// New returns a box for these rules.
+func New(r *Rules) *Box {
+	b := &Box{rules: r, spaces: mayNamespace()}
+	b.choose()
+	return b
+}
+
+// confineHere does without namespaces, as for a user who may make none.
+func (b *Box) confineHere() {
+	b.spaces = false
+	b.choose()
+}
+
+// choose makes the filter of system calls.
+func (b *Box) choose() {
+	r, reach := b.rules, socketsAll
+	switch {
+	case r.Network == confine.NetNone:
+		reach = socketsLocal
+	case r.Network == "" && !b.spaces:
+		reach = socketsTCP
+	}
+	b.filter = filter(reach)
+}
+
+// Rules returns what the box allows.
+func (b *Box) Rules() *Rules { return b.rules }
+
+// Close releases what the box holds. Commands that it started stay limited.
+func (b *Box) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.retire()
+	for _, dir := range b.groups {
+		_ = os.Remove(dir) // one that has processes stays
+	}
+	b.groups = nil
+}
+
+// Missing returns what of the rules cannot be enforced on this machine, in words.
+func (b *Box) Missing() []string {
+	var list []string
+	r, abi := b.rules, landlockABI()
+	if r.limitsFiles() && abi == 0 {
+		list = append(list, "files can be read and changed: the kernel has no Landlock")
+	}
+	if abi > 0 && abi < abiTruncate && r.Write != nil {
+		list = append(list, "files outside can be emptied: Landlock of this kernel is too old for that")
+	}
+	if len(r.Protect) > 0 && !b.spaces {
+		list = append(list, "protected files of the work tree are checked afterwards: no mount namespace can be made")
+	}
+	if len(r.Sockets) > 0 && !b.spaces {
+		list = append(list, "sockets of other programs (docker, ssh-agent, D-Bus) can be reached: no mount namespace can be made")
+	}
+	switch {
+	case r.Network == confine.NetLoopback && !b.spaces:
+		list = append(list, "the network can be reached: no network namespace can be made")
+	case r.Network == "" && !b.spaces && abi < abiNetwork:
+		list = append(list, "other hosts can be reached by programs that use no proxy: no network namespace can be made, and Landlock is too old")
+	case r.Network == "" && !b.spaces:
+		list = append(list, "a program can reach other hosts at the port of the proxy: no network namespace can be made")
+	}
+	return append(list, r.missingLimits()...)
+}
+
+// Start calls fork on a thread that is limited, and returns what to call when the process that fork started has ended.
+func (b *Box) Start(fork func() error) (end func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.starter == nil || !b.starter.set.fresh() {
+		b.retire()
+		if b.starter, err = b.newStarter(); err != nil {
+			return nil, err
+		}
+	}
+	s := b.starter
+	forked := make(chan error, 1)
+	s.forks <- func() { forked <- fork() }
+	if err := <-forked; err != nil {
+		return nil, err
+	}
+	s.users++
+	return sync.OnceFunc(func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		s.users--
+		s.leave()
+	}), nil
+}
+
+// retire has no more commands started by the thread that did.
+func (b *Box) retire() {
+	if s := b.starter; s != nil {
+		s.set.close()
+		s.old = true
+		s.leave()
+		b.starter = nil
+	}
+}
+
+// newStarter limits a new thread, for the files that there are now.
+func (b *Box) newStarter() (*starter, error) {
+	var err error
+	if b.groups == nil {
+		if b.groups, err = b.rules.newGroups(); err != nil {
+			return nil, err
+		}
+	}
+	s := &starter{forks: make(chan func())}
+	if s.set, err = newRuleset(b.rules, 0); err != nil {
+		return nil, err
+	}
+	ready := make(chan error, 1)
+	onThread(func() {
+		err := b.restrict(s.set)
+		ready <- err
+		if err != nil {
+			return
+		}
+		for fork := range s.forks {
+			fork()
+		}
+	})
+	if err := <-ready; err != nil {
+		s.set.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// restrict limits this thread.
+func (b *Box) restrict(set *ruleset) error {
+	r := b.rules
+	if err := join(b.groups); err != nil {
+		return err
+	}
+	if b.spaces && (len(r.Protect) > 0 || len(r.Sockets) > 0) {
+		if err := r.newMounts(r.Write); err != nil {
+			return err
+		}
+	}
+	if b.spaces && (r.Network == confine.NetLoopback || r.Network == "") {
+		if err := newNetwork(); err != nil {
+			return err
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("no_new_privs: %w", err)
+	}
+	dropPowers()
+	if set.fd >= 0 {
+		if err := set.enforce(); err != nil {
+			return err
+		}
+	}
+	return b.filter.enforce()
+}
+
+// Keep remembers the protected files that have to be checked after an action.
+func (b *Box) Keep() *Kept { return b.rules.keep(b.spaces) }

@@ -1,0 +1,34 @@
+//go:build !linux || !(amd64 || arm64)
+
+package sandbox
+
+// A Box starts commands that the rules would limit; this system can enforce none of them.
+type Box struct{ rules *Rules }
+
+// New returns a box for these rules.
+func New(r *Rules) *Box { return &Box{r} }
+
+// Rules returns what the box would allow.
+func (b *Box) Rules() *Rules { return b.rules }
+
+// Close does nothing.
+func (*Box) Close() {}
+
+// Missing returns what of the rules cannot be enforced on this machine, in words.
+func (*Box) Missing() []string {
+	return []string{"nothing of it is enforced, apart from variables of the environment: that needs Linux"}
+}
+
+// Start calls fork.
+func (*Box) Start(fork func() error) (end func(), err error) {
+	if err := fork(); err != nil {
+		return nil, err
+	}
+	return func() {}, nil
+}
+
+// Limited does nothing.
+func (*Box) Limited(int) {}
+
+// Keep remembers protected files, which are checked after an action.
+func (b *Box) Keep() *Kept { return b.rules.keep(false) }

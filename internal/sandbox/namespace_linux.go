@@ -1,0 +1,143 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// mayNamespace reports whether a thread of this process may make namespaces of mounts and networks of its own: root may,
+// in most places.
+var mayNamespace = sync.OnceValue(func() bool {
+	made := make(chan error, 1)
+	onThread(func() {
+		err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWNET)
+		if err == nil {
+			err = unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, "")
+		}
+		made <- err
+	})
+	return <-made == nil
+})
+
+// newMounts gives this thread mounts of its own, in which protected paths cannot be changed, apart from those of write
+// that are below them, and sockets are not there.
+func (r *Rules) newMounts(write []string) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("no mount namespace: %w", err)
+	}
+	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("mounts cannot be made private: %w", err)
+	}
+	var bound []string
+	for _, path := range r.Sockets {
+		st, err := os.Stat(path)
+		if err != nil || st.Mode()&os.ModeSocket == 0 {
+			continue
+		}
+		if err := unix.Mount("/dev/null", path, "", unix.MS_BIND, ""); err != nil {
+			return fmt.Errorf("%s cannot be hidden: %w", path, err)
+		}
+	}
+	protect := slices.Sorted(slices.Values(r.Protect))
+	for _, path := range protect { // a folder above it could else be renamed, and another made in its place
+		for dir := filepath.Dir(path); slices.ContainsFunc(write, func(w string) bool { return within(dir, w) && dir != w }); dir = filepath.Dir(dir) {
+			if !slices.Contains(bound, dir) {
+				bound = append(bound, dir)
+			}
+		}
+	}
+	slices.Sort(bound)
+	for _, dir := range bound {
+		if err := bind(dir, 0); err != nil {
+			return err
+		}
+	}
+	for _, path := range protect {
+		if err := bind(path, unix.MS_RDONLY); err != nil {
+			return err
+		}
+	}
+	for _, path := range write {
+		if slices.ContainsFunc(protect, func(p string) bool { return within(path, p) && path != p }) {
+			if err := bind(path, 0); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bind mounts a path over itself, if it is there.
+func bind(path string, flags uintptr) error {
+	if st, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || err == nil && st.Mode()&os.ModeSymlink != 0 {
+		return nil
+	}
+	err := unix.Mount(path, path, "", unix.MS_BIND|unix.MS_REC, "")
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err == nil {
+		err = unix.Mount("", path, "", unix.MS_BIND|unix.MS_REMOUNT|flags|kept(path), "")
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be protected: %w", path, err)
+	}
+	return nil
+}
+
+// kept returns the flags that the mount of a path has besides that for reading only.
+func kept(path string) uintptr {
+	var st unix.Statfs_t
+	if unix.Statfs(path, &st) != nil {
+		return 0
+	}
+	return uintptr(st.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC)
+}
+
+// newNetwork gives this thread a network that has nothing but the loopback device.
+func newNetwork() error {
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("no network namespace: %w", err)
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var request struct {
+		name  [unix.IFNAMSIZ]byte
+		flags uint16
+		_     [22]byte
+	}
+	copy(request.name[:], "lo")
+	request.flags = unix.IFF_UP
+	if _, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), unix.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&request))); e != 0 {
+		return fmt.Errorf("the loopback device cannot be started: %w", e)
+	}
+	return nil
+}
+
+// powers are the capabilities that a command of root loses: by them it would go around the rest.
+var powers = []uintptr{
+	unix.CAP_SYS_ADMIN, unix.CAP_SYS_RAWIO, unix.CAP_SYS_PTRACE, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT, unix.CAP_SYS_TIME, unix.CAP_MKNOD,
+	unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_DAC_READ_SEARCH, unix.CAP_SYSLOG, unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_LINUX_IMMUTABLE,
+	unix.CAP_SYS_RESOURCE, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE, unix.CAP_AUDIT_CONTROL, unix.CAP_SYS_PACCT, unix.CAP_CHECKPOINT_RESTORE,
+}
+
+// dropPowers has what this thread starts lose them, as far as it had them.
+func dropPowers() {
+	for _, c := range powers {
+		_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
+	}
+	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+}

@@ -1,0 +1,275 @@
+package sandbox
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"loops/fsm/confine"
+	"loops/internal/testenv"
+)
+
+func TestMain(m *testing.M) {
+	if name := os.Getenv("LOOPS_HOSTILE"); name != "" {
+		os.Exit(act(name))
+	}
+	os.Exit(m.Run())
+}
+
+// newVictim makes what programs are after in a folder that no sandbox may change.
+func newVictim(t *testing.T) victim {
+	t.Helper()
+	base, err := os.MkdirTemp("/var", "loops-sandbox-*")
+	if err != nil {
+		base = t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(base) })
+	v := victim{home: base + "/home", tree: base + "/tree", other: base + "/other", runner: os.Getpid()}
+	for path, text := range map[string]string{
+		"home/.ssh/authorized_keys": "mine\n", "home/.ssh/id": "secret\n", "home/.aws/credentials": "secret\n", "home/.netrc": "secret\n",
+		"home/.bashrc": "mine\n", "home/.gitconfig": "[user]\nname = n\nemail = e@example.com\n", "other/file": "mine\n", "tree/file": "text\n",
+		"tree/.git/hooks/sample": "mine\n", "tree/.loops/fix.yaml": "name: fix\n", "tree/.github/workflows/ci.yaml": "mine\n", "tree/.claude/settings.json": "{}\n",
+	} {
+		testenv.Must(t, os.MkdirAll(filepath.Dir(base+"/"+path), 0o755))
+		testenv.WriteText(t, base+"/"+path, text)
+	}
+	if out, err := exec.Command("git", "init", "-q", v.tree).CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v: %s", err, out)
+	}
+	echo := func(l net.Listener) {
+		t.Cleanup(func() { _ = l.Close() })
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = c.Write([]byte("hello"))
+				_ = c.Close()
+			}
+		}()
+	}
+	listen := func(network, address string) string {
+		l, err := net.Listen(network, address)
+		testenv.Must(t, err)
+		echo(l)
+		return l.Addr().String()
+	}
+	v.tcp, v.unix, v.abstract = listen("tcp", "127.0.0.1:0"), listen("unix", base+"/sock"), listen("unix", "@"+base)
+	u, err := net.ListenPacket("udp", "127.0.0.1:0")
+	testenv.Must(t, err)
+	t.Cleanup(func() { _ = u.Close() })
+	go func() {
+		var b [16]byte
+		for {
+			_, from, err := u.ReadFrom(b[:])
+			if err != nil {
+				return
+			}
+			_, _ = u.WriteTo([]byte("hello"), from)
+		}
+	}()
+	v.udp = u.LocalAddr().String()
+	return v
+}
+
+// box returns the box of a policy for a victim, which does without namespaces if it is to.
+func (v victim) box(t *testing.T, p *confine.Policy, spaces bool) *Box {
+	t.Helper()
+	r := Resolve([]*confine.Policy{p}, Place{Dir: v.tree, Env: []string{"HOME=" + v.home, "SSH_AUTH_SOCK=" + v.unix}})
+	b := New(r)
+	if !spaces {
+		b.confineHere()
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+// try runs a program in a box, and returns what it printed; "" = it did what it does.
+func (v victim) try(t *testing.T, b *Box, name string) string {
+	t.Helper()
+	self, err := os.Executable()
+	testenv.Must(t, err)
+	cmd := exec.Command(self)
+	cmd.Dir, cmd.Env = v.tree, v.env(name)
+	var out strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	end, err := b.Start(cmd.Start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	b.Limited(cmd.Process.Pid)
+	if err := cmd.Wait(); err != nil {
+		return err.Error() + ": " + out.String()
+	}
+	return ""
+}
+
+// state returns the texts and modes of all files below folders.
+func state(folders ...string) map[string]string {
+	all := map[string]string{}
+	for _, dir := range folders {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err == nil {
+				st, _ := d.Info()
+				b, _ := os.ReadFile(path)
+				all[path] = fmt.Sprint(st.Mode(), string(b))
+			}
+			return nil
+		})
+	}
+	return all
+}
+
+// Programs by what they are after.
+var (
+	network   = []string{"connect", "connect with bash", "send a datagram", "serve"}
+	otherwise = []string{"connect to an open socket"} // by a path: where no mounts can be made
+	protects  = []string{
+		"write a hook", "change a hook", "remove a hook", "remove the hooks", "make a hook executable", "write .git/config", "replace .git/config",
+		"replace .git", "set an alias", "change a loop", "change a workflow", "change agent settings",
+	}
+	// these are put back in any case: what is not there cannot be mounted
+	added  = []string{"add settings of servers"}
+	system = []string{
+		"raw socket in a namespace",
+		"trace the runner", "kill the runner", "kill everything", "limit the runner", "read the memory of it", "take a file of it", "join its network",
+		"join its mounts", "use keys", "load a program", "load a module", "set the clock", "name the machine", "measure the kernel", "use io_uring",
+		"become root again", "type into the terminal", "raw socket", "packet socket", "audit socket", "vsock socket", "crypto socket", "key socket",
+		"connect to a hidden name", "read the runner's environment", "read the runner's memory", "read the runner's files", "bind mount",
+		"mount a tmpfs", "unmount what protects", "remount writable", "mount in a user namespace", "make a device", "pivot the root", "open by handle",
+		"write through the root of the runner", "read through the runner", "write through the folder of the runner",
+	}
+)
+
+func TestHostilePrograms(t *testing.T) {
+	t.Parallel()
+	if landlockABI() == 0 {
+		testenv.Skip(t, "Landlock")
+	}
+	all := slices.Sorted(maps.Keys(hostile))
+	for _, mode := range []struct {
+		name, preset string
+		spaces       bool
+		allowed      []string // it may do these
+		only         []string // nil = all programs are tried
+	}{
+		{"workspace", confine.Workspace, true, slices.Concat(network, added), nil},
+		{"workspace without namespaces", confine.Workspace, false, slices.Concat(network, otherwise, protects, added), nil},
+		{"offline", confine.Offline, true, nil, slices.Concat(system, network)},
+		{"offline without namespaces", confine.Offline, false, nil, slices.Concat(system, network)},
+		{"strict", confine.Strict, true, added, nil},
+		{"strict without namespaces", confine.Strict, false, slices.Concat(otherwise, protects, added), nil},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			t.Parallel()
+			if mode.spaces && !mayNamespace() {
+				testenv.Skip(t, "leave to make namespaces")
+			}
+			list := mode.only
+			if list == nil {
+				list = all
+			}
+			for _, name := range list {
+				v := newVictim(t)
+				b := v.box(t, &confine.Policy{Preset: mode.preset}, mode.spaces)
+				b.rules.Write = slices.DeleteFunc(b.rules.Write, func(p string) bool { return strings.HasPrefix(p, "/var") && !within(p, v.tree) })
+				outside := state(v.home, v.other)
+				inside := state(b.rules.Protect...)
+				kept := b.Keep()
+				said := v.try(t, b, name)
+				if may := slices.Contains(mode.allowed, name); may && said != "" {
+					t.Errorf("%s: may be done, and was refused: %s", name, said)
+				} else if !may && said == "" {
+					t.Errorf("%s: was not refused", name)
+				}
+				changed := kept.Restore()
+				if mode.preset == confine.Offline {
+					continue
+				}
+				if now := state(v.home, v.other); !maps.Equal(now, outside) {
+					t.Errorf("%s: files outside are not what they were: %q", name, now)
+				}
+				if now := state(b.rules.Protect...); !maps.Equal(now, inside) {
+					t.Errorf("%s: protected files are not what they were: put back %q, now %q", name, changed, now)
+				}
+			}
+		})
+	}
+}
+
+func TestFriendlyPrograms(t *testing.T) {
+	t.Parallel()
+	if landlockABI() == 0 {
+		testenv.Skip(t, "Landlock")
+	}
+	for _, preset := range []string{confine.Workspace, confine.Offline, confine.Strict} {
+		for _, spaces := range []bool{true, false} {
+			v := newVictim(t)
+			b := v.box(t, &confine.Policy{Preset: preset}, spaces)
+			for _, name := range slices.Sorted(maps.Keys(friendly)) {
+				if said := v.try(t, b, name); said != "" {
+					t.Errorf("%s, namespaces %v: %s: %s", preset, spaces, name, said)
+				}
+			}
+		}
+	}
+}
+
+// A fork bomb, a memory eater and a process that stays are held by what limits them.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	b := v.box(t, &confine.Policy{PIDs: 20, Memory: 200 << 20, CPUs: 1}, true)
+	missing := strings.Join(b.Missing(), "; ")
+	for _, c := range []struct{ name, word string }{{"start 100 processes", "processes"}, {"fill the memory", "memory"}} {
+		said := v.try(t, b, c.name)
+		if strings.Contains(missing, c.word) {
+			testenv.Skip(t, "a control group: "+missing)
+		}
+		if said == "" {
+			t.Errorf("%s: was not refused", c.name)
+		}
+	}
+	free := v.box(t, &confine.Policy{Preset: confine.Workspace}, true)
+	if said := v.try(t, free, "start 100 processes"); said != "" {
+		t.Errorf("without a limit: %s", said)
+	}
+}
+
+func BenchmarkStart(b *testing.B) {
+	self := "/bin/true"
+	at := Place{Dir: b.TempDir(), Env: []string{"HOME=/root"}}
+	spawn := func(start func(*exec.Cmd) (func(), error)) func(b *testing.B) {
+		return func(b *testing.B) {
+			for b.Loop() {
+				cmd := exec.Command(self)
+				end, err := start(cmd)
+				if err != nil {
+					b.Fatal(err)
+				}
+				_ = cmd.Wait()
+				end()
+			}
+		}
+	}
+	b.Run("bare", spawn(func(cmd *exec.Cmd) (func(), error) { return func() {}, cmd.Start() }))
+	for _, spaces := range []bool{false, true} {
+		box := New(Resolve([]*confine.Policy{{Preset: confine.Workspace}}, at))
+		if !spaces {
+			box.confineHere()
+		}
+		b.Run(fmt.Sprintf("workspace/namespaces=%v", spaces), spawn(func(cmd *exec.Cmd) (func(), error) { return box.Start(cmd.Start) }))
+		box.Close()
+	}
+}
