@@ -298,7 +298,10 @@ var greedy = map[string]func(v victim) error{
 			}
 			all = append(all, b)
 		}
-		return read("/proc/self/stat")
+		if len(all) != 300 {
+			return errors.New("some are missing")
+		}
+		return nil
 	},
 }
 
