@@ -18,7 +18,6 @@ import (
 	"loops/internal/disk"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/persistence"
 )
 
@@ -95,7 +94,7 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 	for _, r := range project.Current(runs) {
 		switch {
 		case project.Alive(r) && (conf.Alarm.Stuck > 0 || conf.Spend != config.Spend{}):
-			v := lookup.Glimpse(ctx, f, r)
+			v := engine.Glimpse(ctx, f, r)
 			if v.Wait != nil && v.Wait.Why == fsm.WaitSpend {
 				text := fmt.Sprintf("run %s waits in state %s: %s", r.ID, v.Wait.State, v.Wait.What)
 				add(string(r.ID), Alarm{Kind: Spend, Run: r.ID, Loop: r.Loop, Since: v.Wait.Since, Text: text})
@@ -110,7 +109,7 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 		}
 	}
 	if conf.Alarm.Waiting > 0 {
-		asked, err := lookup.Asked(ctx, f.Store, "")
+		asked, err := engine.AllQuestions(ctx, f.Store)
 		if err != nil {
 			return nil, err
 		}

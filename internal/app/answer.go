@@ -12,7 +12,6 @@ import (
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 )
 
@@ -33,7 +32,7 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 	}
 	said.Address = fsm.RecordedAddress(said.Address)
 	if said.Choice == "" && !said.Withdraw {
-		open, err := lookup.Asked(ctx, f.Store, arg)
+		open, err := OpenQuestions(ctx, f.Store, arg)
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +47,7 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 		}
 		return a, nil
 	}
-	run, ok, err := lookup.Addressed(ctx, f, arg)
+	run, ok, err := Addressed(ctx, f, arg)
 	if err != nil {
 		return nil, err
 	}

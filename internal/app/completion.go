@@ -17,7 +17,6 @@ import (
 	"loops/internal/agent"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/view"
 	"loops/persistence"
 )
@@ -57,7 +56,7 @@ func (s *CompletionSource) Loops(_ context.Context, _ []string, word string) (fo
 		return nil, false
 	}
 	entries, _ := lib.Files.List(p.Loops) // a folder that cannot be read offers nothing
-	more, _ := lookup.CatalogOnly(lib, entries)
+	more, _ := CatalogOnly(lib, entries)
 	for _, e := range append(entries, more...) {
 		if !strings.HasPrefix(e.Name, word) {
 			continue
@@ -82,7 +81,7 @@ func (s *CompletionSource) CatalogLoops(_ context.Context, _ []string, word stri
 		return nil, false
 	}
 	entries, _ := lib.Files.List(p.Loops) // a folder that cannot be read offers nothing
-	more, _ := lookup.CatalogOnly(lib, entries)
+	more, _ := CatalogOnly(lib, entries)
 	for _, e := range more {
 		if strings.HasPrefix(e.Name, word) {
 			found = append(found, described(e.Name, humanize.FirstLine(e.Title)))
@@ -103,7 +102,7 @@ func (s *CompletionSource) LoopWords(of func(loopfile.Entry) []string) Completio
 			return nil, false
 		}
 		entries, _ := lib.Files.List(p.Loops) // a folder that cannot be read offers nothing
-		more, _ := lookup.CatalogOnly(lib, entries)
+		more, _ := CatalogOnly(lib, entries)
 		var words []string
 		for _, e := range append(entries, more...) {
 			words = append(words, of(e)...)
@@ -153,7 +152,7 @@ func (s *CompletionSource) loopOf(ctx context.Context, arg string) *fsm.Loop {
 		return nil
 	}
 	defer done()
-	run, err := lookup.OneRun(ctx, *f, arg)
+	run, err := OneRun(ctx, *f, arg)
 	if err != nil {
 		return nil
 	}
@@ -227,7 +226,7 @@ func (s *CompletionSource) Steps(ctx context.Context, args []string, word string
 		return nil, false
 	}
 	defer done()
-	run, err := lookup.OneRun(ctx, *f, args[0])
+	run, err := OneRun(ctx, *f, args[0])
 	if err != nil {
 		return nil, false
 	}
@@ -236,7 +235,7 @@ func (s *CompletionSource) Steps(ctx context.Context, args []string, word string
 	}
 	var steps []*inspect.Visit // those inside branches and items, too
 	add := func(v *inspect.Visit) { steps = append(steps, v) }
-	if _, err := lookup.Path(ctx, *f, run, &inspect.Reader{Done: add, Inside: add}, func(error, string) {}); err != nil {
+	if _, err := Path(ctx, *f, run, &inspect.Reader{Done: add, Inside: add}, func(error, string) {}); err != nil {
 		return found, true
 	}
 	slices.SortFunc(steps, func(a, b *inspect.Visit) int { return a.Index - b.Index })

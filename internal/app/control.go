@@ -11,7 +11,6 @@ import (
 	"loops/engine/project"
 	"loops/internal/api"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -49,7 +48,7 @@ func (s *Service) Stop(ctx context.Context, arg string, how Stopping, out io.Wri
 		return nil, err
 	}
 	// Those that wait would begin when the runs end.
-	line, _ := lookup.InQueue(s.Project) // a queue that cannot be read is not what stop is about
+	line, _ := InQueue(s.Project) // a queue that cannot be read is not what stop is about
 	line = slices.DeleteFunc(line, func(w persistence.Waiter) bool { return arg != "" && !f.IsWaiter(w, arg) })
 	taken, err := TakeOutOfQueue(ctx, s.Project.Queue(), line, out)
 	errs := []error{err}
@@ -97,7 +96,7 @@ func (s *Service) Unpause(ctx context.Context, arg string, each Each) (*Told, er
 	}
 	var runs []persistence.Run
 	if arg == "" {
-		runs, err = f.Store.Runs(ctx, persistence.Query{Limit: lookup.OpenRuns})
+		runs, err = f.Store.Runs(ctx, persistence.Query{Limit: engine.NewestRuns})
 		runs = project.Current(runs)
 	} else {
 		runs, err = f.Runs(ctx, arg, engine.RecentRuns)

@@ -7,7 +7,6 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/view"
 )
 
@@ -20,14 +19,14 @@ func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story
 	if err != nil {
 		return nil, err
 	}
-	run, err := lookup.OneRun(ctx, f, arg)
+	run, err := OneRun(ctx, f, arg)
 	if err != nil {
 		return nil, err
 	}
-	rules := lookup.RulebookOf(ctx, f, run)
-	story := &inspect.Story{Wanted: step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Wait: lookup.WaitNow(ctx, f, run), Resume: s.resume(ctx, run)}
+	rules := RulebookOf(ctx, f, run)
+	story := &inspect.Story{Wanted: step, Rules: rules, Note: rules.Note, Alive: project.Alive(run), Wait: WaitNow(ctx, f, run), Resume: s.resume(ctx, run)}
 	damaged := false
-	if story.Path, err = lookup.Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add, Inside: story.AddInside, Each: story.Hear}, func(err error, then string) { damaged = true; s.damaged(err, then) }); err != nil {
+	if story.Path, err = Path(ctx, f, run, &inspect.Reader{Keep: true, Done: story.Add, Inside: story.AddInside, Each: story.Hear}, func(err error, then string) { damaged = true; s.damaged(err, then) }); err != nil {
 		return nil, err
 	}
 	if damaged { // it is on record now

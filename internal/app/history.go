@@ -15,7 +15,6 @@ import (
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -54,7 +53,7 @@ type History struct {
 	Runs  []persistence.Run // newest first
 	Limit int               // of runs; 0 = none
 	Table view.RunTable
-	Days  []lookup.Day // newest first, where runs are counted by day
+	Days  []inspect.Day // newest first, where runs are counted by day
 
 	group string
 }
@@ -101,7 +100,7 @@ func (q *HistoryQuery) check(see engine.Operation) error {
 
 // History returns the runs of a loop or the events of a run.
 func (s *Service) History(ctx context.Context, q HistoryQuery) (*History, error) {
-	when, err := lookup.NewPeriod(q.Since, q.Until, engine.OpHistory)
+	when, err := NewPeriod(q.Since, q.Until, engine.OpHistory)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +113,7 @@ func (s *Service) History(ctx context.Context, q HistoryQuery) (*History, error)
 		return nil, err
 	}
 	if q.Run != "" {
-		run, err := lookup.PickRun(ctx, f, q.Loop, q.Run)
+		run, err := PickRun(ctx, f, q.Loop, q.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +136,7 @@ func (s *Service) History(ctx context.Context, q HistoryQuery) (*History, error)
 }
 
 // keeps returns what chooses among events.
-func (q *HistoryQuery) keeps(when lookup.Period) func(fsm.Event) bool {
+func (q *HistoryQuery) keeps(when Period) func(fsm.Event) bool {
 	return func(e fsm.Event) bool {
 		switch {
 		case q.Event != "" && e.Kind != q.Event,
@@ -152,13 +151,13 @@ func (q *HistoryQuery) keeps(when lookup.Period) func(fsm.Event) bool {
 }
 
 // events returns events of a run.
-func (s *Service) events(ctx context.Context, f project.Finder, run persistence.Run, q HistoryQuery, when lookup.Period) (*History, error) {
+func (s *Service) events(ctx context.Context, f project.Finder, run persistence.Run, q HistoryQuery, when Period) (*History, error) {
 	limit := q.Limit
 	if limit < 0 {
 		limit = lastEvents
 	}
 	all, keeps := 0, q.keeps(when)
-	events, damage, err := lookup.LastEvents(f.Store.EventsOf(ctx, run, 0), func(e fsm.Event) bool {
+	events, damage, err := LastEvents(f.Store.EventsOf(ctx, run, 0), func(e fsm.Event) bool {
 		keep := keeps(e)
 		if keep {
 			all++
@@ -172,12 +171,12 @@ func (s *Service) events(ctx context.Context, f project.Finder, run persistence.
 		return nil, err
 	}
 	if all == 0 && q.Event != "" {
-		if err := lookup.UnknownEvent(ctx, f, run, q.Event, engine.OpHistory); err != nil {
+		if err := UnknownEvent(ctx, f, run, q.Event, engine.OpHistory); err != nil {
 			return nil, err
 		}
 	}
 	if all == 0 && q.State != "" {
-		if err := lookup.UnknownState(ctx, f, run, q.State, engine.OpHistory); err != nil {
+		if err := UnknownState(ctx, f, run, q.State, engine.OpHistory); err != nil {
 			return nil, err
 		}
 	}
@@ -189,7 +188,7 @@ func (s *Service) events(ctx context.Context, f project.Finder, run persistence.
 }
 
 // runs returns runs of a loop. The help on see explains what is refused.
-func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, when lookup.Period, see engine.Operation) (*History, error) {
+func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, when Period, see engine.Operation) (*History, error) {
 	h := &History{Limit: q.Limit, Table: view.RunTable{Page: s.Page, Costs: map[persistence.ID]*inspect.Cost{}}, group: q.Group}
 	switch {
 	case q.Limit < 0 && h.group != "":
@@ -199,7 +198,7 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	}
 	if counter, ok := f.Store.Store.(persistence.Counter); ok && q.Group == ByDay && h.Limit == 0 && !q.narrows() {
 		of := persistence.Query{Loop: q.Loop, Filter: when.Filter()}
-		counts, err := counter.Count(ctx, of, lookup.WithinDays(time.Local))
+		counts, err := counter.Count(ctx, of, inspect.WithinDays(time.Local))
 		if err != nil {
 			return nil, f.Store.Failed(err)
 		}
@@ -208,7 +207,7 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 		if err != nil {
 			return nil, f.Store.Failed(err)
 		}
-		h.Days = lookup.Days(project.Current(live), counts, time.Local)
+		h.Days = inspect.Days(project.Current(live), counts, time.Local)
 		return h, nil
 	}
 	labelled, err := s.labelled(q.Labels, see)
@@ -243,34 +242,34 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	}
 	filter.Statuses, filter.Ends = inspect.RecordedAs(q.Status...)
 	if q.Failed && len(q.Status) == 0 {
-		bad := view.Bad()
+		bad := Bad()
 		filter.Statuses, filter.Unmerged = bad.Statuses, bad.Unmerged
 	}
-	runs, err := lookup.RunsOf(ctx, f, q.Loop, h.Limit, filter)
+	runs, err := RunsOf(ctx, f, q.Loop, h.Limit, filter)
 	if err == nil {
 		err = problem
 	}
 	if err == nil && len(runs) == 0 && q.Loop == "" && q.State != "" {
-		err = lookup.UnknownStateOfAny(ctx, f, slices.Collect(maps.Keys(states)), q.State, see)
+		err = UnknownStateOfAny(ctx, f, slices.Collect(maps.Keys(states)), q.State, see)
 	}
 	if err == nil && len(runs) == 0 && q.Loop != "" && q.State != "" {
 		var newest []persistence.Run
 		if newest, err = f.Store.Runs(ctx, persistence.Query{Loop: q.Loop, Limit: 1}); err == nil && len(newest) > 0 {
-			err = lookup.UnknownState(ctx, f, project.Current(newest)[0], q.State, see)
+			err = UnknownState(ctx, f, project.Current(newest)[0], q.State, see)
 		}
 	}
 	if err != nil {
 		return nil, err
 	}
 	if q.Group == ByDay {
-		h.Days = lookup.Days(runs, nil, time.Local)
+		h.Days = inspect.Days(runs, nil, time.Local)
 		return h, nil
 	}
 	if h.Runs = runs; h.group == "" {
-		h.Table.Waits = lookup.Waits(ctx, f, runs...)
+		h.Table.Waits = Waits(ctx, f, runs...)
 	}
 	if q.Cost {
-		if err := h.Table.AddCosts(ctx, f, runs, s.damaged); err != nil {
+		if err := s.addCosts(ctx, f, &h.Table, runs); err != nil {
 			return nil, err
 		}
 	}
@@ -313,7 +312,7 @@ func (h *History) Objects() []any {
 	case h.Run != nil:
 		return terminal.List(h.Events, func(e fsm.Event) any { return api.EventOf(e) })
 	case h.group == ByDay:
-		return terminal.List(h.Days, func(d lookup.Day) any { return view.Day(d) })
+		return terminal.List(h.Days, func(d inspect.Day) any { return view.Day(d) })
 	case h.group != "":
 		return terminal.List(view.Groups(h.Runs), func(g view.Group) any { return h.Table.Group(g) })
 	}

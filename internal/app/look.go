@@ -6,7 +6,6 @@ import (
 
 	"loops/engine"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -18,7 +17,7 @@ func (s *Service) Cost(ctx context.Context, arg string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := lookup.OneRun(ctx, f, arg)
+	run, err := OneRun(ctx, f, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +25,7 @@ func (s *Service) Cost(ctx context.Context, arg string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	sheet, err := lookup.CostSheet(ctx, f, run, known, s.damaged)
+	sheet, err := CostSheet(ctx, f, run, known, s.damaged)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +41,7 @@ func (s *Service) Compare(ctx context.Context, first, second string) (*view.Comp
 	var kinds inspect.StepKinds
 	d := &view.Comparison{}
 	for i, name := range []string{first, second} {
-		run, err := lookup.OneRun(ctx, f, name)
+		run, err := OneRun(ctx, f, name)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +49,7 @@ func (s *Service) Compare(ctx context.Context, first, second string) (*view.Comp
 			return nil, engine.Misuse("diff", "%s and %s are the same run, %s", first, second, run.ID)
 		}
 		d.Steps[i] = inspect.NewStepList(&kinds)
-		if d.Sides[i], err = lookup.Path(ctx, f, run, &inspect.Reader{Done: d.Steps[i].Add}, s.damaged); err != nil {
+		if d.Sides[i], err = Path(ctx, f, run, &inspect.Reader{Done: d.Steps[i].Add}, s.damaged); err != nil {
 			return nil, err
 		}
 		if d.Memory[i], err = s.records.MemoryOf(ctx, run); err != nil {
@@ -67,16 +66,16 @@ func (s *Service) Questions(ctx context.Context, arg string) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	open, err := lookup.Asked(ctx, f.Store, arg)
+	open, err := OpenQuestions(ctx, f.Store, arg)
 	if err != nil {
 		return nil, err
 	}
-	return terminal.List(open, func(q lookup.Question) any { return Pending(q).Object() }), nil
+	return terminal.List(open, func(q engine.Question) any { return Pending(q).Object() }), nil
 }
 
 // Queue returns who waits in the queue of the project for a program, in the order of their places.
 func (s *Service) Queue() ([]any, error) {
-	line, err := lookup.InQueue(s.Project)
+	line, err := InQueue(s.Project)
 	if err != nil {
 		return nil, err
 	}

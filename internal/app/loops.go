@@ -16,7 +16,6 @@ import (
 	"loops/fsm/loopfile"
 	"loops/internal/api"
 	"loops/internal/humanize"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -56,7 +55,7 @@ func (s *Service) Loops(chosen LoopFilter) (*Loops, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, s.Project.CannotOpen(err)
 	}
-	more, err := lookup.CatalogOnly(lib, own)
+	more, err := CatalogOnly(lib, own)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +84,7 @@ func (s *Service) AddLast(ctx context.Context, l *Loops) error {
 	for _, r := range current {
 		l.Last[r.Loop] = r
 	}
-	l.Waits = lookup.Waits(ctx, f, current...)
+	l.Waits = Waits(ctx, f, current...)
 	return nil
 }
 

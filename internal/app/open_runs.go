@@ -2,9 +2,12 @@ package app
 
 import (
 	"context"
+	"slices"
+	"time"
 
+	"loops/engine"
+	"loops/engine/project"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -20,7 +23,7 @@ type OpenRuns struct {
 }
 
 // OpenRuns returns the runs that are asked for. memory reports whether their memory and newest events are shown too.
-func (s *Service) OpenRuns(ctx context.Context, asked view.OpenFilter, memory bool) (*OpenRuns, error) {
+func (s *Service) OpenRuns(ctx context.Context, asked OpenFilter, memory bool) (*OpenRuns, error) {
 	f, err := s.Finder(ctx)
 	if err != nil {
 		return nil, err
@@ -28,28 +31,28 @@ func (s *Service) OpenRuns(ctx context.Context, asked view.OpenFilter, memory bo
 	var runs []persistence.Run
 	switch {
 	case !asked.Failed.IsZero():
-		runs, err = view.FailedSince(ctx, s.records, asked.Failed)
+		runs, err = failedSince(ctx, s.records, asked.Failed)
 	case asked.Unmerged:
-		runs, err = view.NotMerged(ctx, s.records)
+		runs, err = notMerged(ctx, s.records)
 	default:
-		runs, err = lookup.OpenNow(ctx, s.records)
+		runs, err = engine.OpenRuns(ctx, s.records)
 	}
 	if err != nil {
 		return nil, err
 	}
 	o := &OpenRuns{s: s}
 	for _, r := range runs {
-		v := lookup.Glimpse(ctx, f, r)
+		v := engine.Glimpse(ctx, f, r)
 		o.looked = append(o.looked, v)
 		if asked.Keeps(v) {
 			if memory {
-				lookup.Remember(ctx, f, v)
+				Remember(ctx, f, v)
 			}
 			o.Chosen = append(o.Chosen, v)
 		}
 	}
 	if asked.Queued() {
-		if o.Waiting, err = lookup.InQueue(s.Project); err != nil {
+		if o.Waiting, err = InQueue(s.Project); err != nil {
 			return nil, err
 		}
 	}
@@ -78,4 +81,25 @@ func (o *OpenRuns) Lines() []view.RunLine {
 }
 
 // Unread is the error for runs that could not be read whole.
-func (o *OpenRuns) Unread() error { return lookup.UnreadRuns(o.looked) }
+func (o *OpenRuns) Unread() error { return UnreadRuns(o.looked) }
+
+// failedSince returns the runs that ended badly since then. One that continued for long may have begun before
+// any other.
+func failedSince(ctx context.Context, store *project.Records, since time.Time) ([]persistence.Run, error) {
+	filter := Bad()
+	filter.Since = since
+	runs, err := store.Runs(ctx, persistence.Query{Filter: filter})
+	if err != nil {
+		return nil, store.Failed(err)
+	}
+	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !EndedBadly(r) || r.UpdatedAt.Before(since) }), nil
+}
+
+// notMerged returns the runs that completed and were not merged.
+func notMerged(ctx context.Context, store *project.Records) ([]persistence.Run, error) {
+	runs, err := store.Runs(ctx, persistence.Query{Filter: persistence.Filter{Unmerged: true}})
+	if err != nil {
+		return nil, store.Failed(err)
+	}
+	return project.Current(runs), nil
+}

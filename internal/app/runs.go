@@ -11,7 +11,6 @@ import (
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/view"
 	"loops/persistence"
 )
@@ -33,7 +32,7 @@ var (
 		return paused
 	}}
 	IsWaiting = RunFilter{live: true, fits: IsLive.fits, also: func(ctx context.Context, f project.Finder, r persistence.Run) bool {
-		w := lookup.WaitNow(ctx, f, r)
+		w := WaitNow(ctx, f, r)
 		return w != nil && w.Why != fsm.WaitPaused
 	}}
 	IsEnded     = RunFilter{fits: func(_ persistence.Run, alive bool) bool { return !alive }}

@@ -6,7 +6,6 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/lookup"
 	"loops/internal/view"
 	"loops/persistence"
 )
@@ -53,7 +52,7 @@ func (s *Service) LoopFile(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	run, err := lookup.OneRun(ctx, f, name)
+	run, err := OneRun(ctx, f, name)
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +79,7 @@ func (s *Service) control(ctx context.Context) (*engine.Engine, project.Finder, 
 
 // resume is the command that continues a run.
 func (s *Service) resume(ctx context.Context, r persistence.Run) string {
-	return view.GoOn(ctx, s.Page, s.records, r)
+	return s.Page.Remedy(engine.GoOnRemedy(ctx, s.records, r))
 }
 
 // continues says what continues a run that no process carries.

@@ -10,8 +10,6 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
-	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -20,7 +18,7 @@ func (s *Service) AllRuns(ctx context.Context, q HistoryQuery) (*History, error)
 	if err := q.check(engine.OpRuns); err != nil {
 		return nil, err
 	}
-	when, err := lookup.NewPeriod(q.Since, q.Until, engine.OpRuns)
+	when, err := NewPeriod(q.Since, q.Until, engine.OpRuns)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +43,7 @@ func (q *HistoryQuery) narrows() bool {
 func (q *HistoryQuery) chooses(ctx context.Context, f project.Finder, r persistence.Run) bool {
 	switch {
 	case len(q.Status) > 0 && !slices.Contains(q.Status, inspect.StatusWord(r)) && !slices.Contains(q.Status, inspect.Outcome(r)) && !q.paused(ctx, f, r),
-		q.Failed && !view.EndedBadly(r),
+		q.Failed && !EndedBadly(r),
 		q.Reason != "" && !strings.Contains(strings.ToLower(inspect.Reason(r)), strings.ToLower(q.Reason)):
 		return false
 	}
@@ -54,7 +52,7 @@ func (q *HistoryQuery) chooses(ctx context.Context, f project.Finder, r persiste
 
 // paused reports whether paused runs are asked for, and a run is.
 func (q *HistoryQuery) paused(ctx context.Context, f project.Finder, r persistence.Run) bool {
-	return slices.Contains(q.Status, inspect.Paused) && inspect.OutcomeNow(r, lookup.WaitNow(ctx, f, r)) == inspect.Paused
+	return slices.Contains(q.Status, inspect.Paused) && inspect.OutcomeNow(r, WaitNow(ctx, f, r)) == inspect.Paused
 }
 
 // labelled returns the names of the loops that have one of the labels now; nil where none is asked for. The
@@ -71,7 +69,7 @@ func (s *Service) labelled(labels []string, see engine.Operation) (map[string]bo
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, s.Project.CannotOpen(err)
 	}
-	more, err := lookup.CatalogOnly(lib, entries)
+	more, err := CatalogOnly(lib, entries)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/persistence"
 )
 
@@ -33,7 +32,7 @@ func (s *Service) Signal(ctx context.Context, arg string, event fsm.Signal) (*Se
 	if err != nil {
 		return nil, err
 	}
-	run, ok, err := lookup.Addressed(ctx, f, arg)
+	run, ok, err := Addressed(ctx, f, arg)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +43,7 @@ func (s *Service) Signal(ctx context.Context, arg string, event fsm.Signal) (*Se
 	if err != nil {
 		return nil, several([]error{err})
 	}
-	return &Sent{sent, s, lookup.AwaitedEvents(ctx, f, run)}, nil
+	return &Sent{sent, s, AwaitedEvents(ctx, f, run)}, nil
 }
 
 // Delivered reports whether a run has an event or an answer of this sender on record: the run that arg means,

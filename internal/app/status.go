@@ -4,10 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/api"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -33,7 +33,7 @@ func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
 	if err != nil {
 		return nil, s.records.Failed(err)
 	}
-	waiting, err := lookup.InQueue(s.Project)
+	waiting, err := InQueue(s.Project)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
 		if i := slices.IndexFunc(waiting, func(w persistence.Waiter) bool { return f.IsWaiter(w, arg) }); i >= 0 {
 			return &Status{Waiting: waiting[i : i+1], s: s}, nil
 		}
-		return nil, lookup.NoSuchRun(ctx, f, arg)
+		return nil, NoSuchRun(ctx, f, arg)
 	}
 	run := *newest
 	if i := slices.IndexFunc(live, project.Alive); i >= 0 {
@@ -57,7 +57,7 @@ func (s *Service) Status(ctx context.Context, arg string) (*Status, error) {
 	if !project.Alive(run) {
 		run = s.records.CheckEvents(ctx, run)
 	}
-	return &Status{Status: lookup.Status(ctx, f, run, s.resume(ctx, run)), Waiting: waiting, s: s}, nil
+	return &Status{Status: runStatus(ctx, f, run, s.resume(ctx, run)), Waiting: waiting, s: s}, nil
 }
 
 // AcceptDamage has no view report any more what is damaged now of the record of the run that arg means, and
@@ -67,7 +67,7 @@ func (s *Service) AcceptDamage(ctx context.Context, arg string, asJSON bool) err
 	if err != nil {
 		return err
 	}
-	run, err := lookup.OneRun(ctx, f, arg)
+	run, err := OneRun(ctx, f, arg)
 	if err != nil {
 		return err
 	}
@@ -110,5 +110,67 @@ func (t *Status) Unread() error {
 	if t.Status == nil {
 		return nil
 	}
-	return lookup.UnreadRuns([]*inspect.Status{t.Status})
+	return UnreadRuns([]*inspect.Status{t.Status})
 }
+
+// A StatusList has all open runs, and who waits in the queue.
+type StatusList struct {
+	Runs    []*inspect.Status
+	Waiting []persistence.Waiter
+
+	s *Service
+}
+
+// briefRuns is the number of runs that can be resumed of which status prints everything: that takes its time.
+const briefRuns = 20
+
+// Statuses finds the status of every run that is open. memory reports whether their memory is shown too.
+func (s *Service) Statuses(ctx context.Context, memory bool) (*StatusList, error) {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	open, err := engine.OpenRuns(ctx, s.records)
+	if err != nil {
+		return nil, err
+	}
+	all := &StatusList{s: s}
+	if all.Waiting, err = InQueue(s.Project); err != nil {
+		return nil, err
+	}
+	for i, r := range open {
+		v := engine.Glimpse(ctx, f, r)
+		if project.Alive(r) || i < briefRuns {
+			v = runStatus(ctx, f, r, s.resume(ctx, r))
+		} else if memory {
+			Remember(ctx, f, v)
+		}
+		all.Runs = append(all.Runs, v)
+	}
+	return all, nil
+}
+
+// Objects returns them for a program.
+func (a *StatusList) Objects() []any {
+	objects := terminal.List(a.Runs, func(v *inspect.Status) any { return a.s.Page.Status(a.s.Project, a.s.records, v, nil) })
+	for _, w := range a.Waiting {
+		objects = append(objects, view.QueuedStatus(w))
+	}
+	return objects
+}
+
+// Print shows them to a user, a few lines each.
+func (a *StatusList) Print() {
+	for _, v := range a.Runs {
+		a.s.Page.PrintBrief(v)
+	}
+	for _, w := range a.Waiting {
+		a.s.Page.PrintWaiter(a.s.Project, w)
+	}
+	if len(a.Runs)+len(a.Waiting) == 0 {
+		terminal.SayLine(a.s.Page.Out, view.NoneOpen)
+	}
+}
+
+// Unread is the error for runs that could not be read whole.
+func (a *StatusList) Unread() error { return UnreadRuns(a.Runs) }

@@ -12,7 +12,7 @@ import (
 )
 
 // wordless are the packages that say what a user can do next in no face's words: see engine.Remedy and engine.Setting.
-var wordless = []string{"loops/engine", "loops/engine/notify", "loops/internal/lookup", "loops/internal/app"}
+var wordless = []string{"loops/engine", "loops/engine/notify", "loops/internal/app"}
 
 // ofCommandLines are the files that are about command lines: they complete one, write one into the file of a
 // service manager or into the comments of a new loop, say what to type (doctor), give rights to who types one,

@@ -139,7 +139,7 @@ func (v *Attached) End(ctx context.Context, r persistence.Run) (*fsm.Outcome, er
 		hint = "; " + place
 	}
 	if continues && !r.Carried() {
-		resume = view.GoOn(ctx, v.page, v.Store, r)
+		resume = v.page.Remedy(engine.GoOnRemedy(ctx, v.Store, r))
 		hint += "; resume it: " + resume
 	}
 	switch o := m.Outcome; {

@@ -74,7 +74,7 @@ func (s *Session) checkNames(v Values) error {
 }
 
 func list(ctx context.Context, s *Session, _ Values) (any, error) {
-	runs, err := s.OpenRuns(ctx, view.OpenFilter{}, true)
+	runs, err := s.OpenRuns(ctx, app.OpenFilter{}, true)
 	if err == nil {
 		err = runs.Unread()
 	}

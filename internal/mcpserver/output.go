@@ -10,8 +10,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/live"
-	"loops/internal/lookup"
 	"loops/persistence"
 )
 
@@ -61,7 +61,7 @@ func logs(ctx context.Context, s *Session, v Values) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := lookup.OneRun(ctx, f, v.Text("run"))
+	run, err := app.OneRun(ctx, f, v.Text("run"))
 	if err != nil {
 		return nil, err
 	}

@@ -1,24 +1,23 @@
 package view
 
 import (
-	"context"
-
-	"loops/engine/project"
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/persistence"
 )
 
 // CostOfRun shows what a run used, state by state.
-func (page *Page) CostOfRun(r persistence.Run, sheet *inspect.CostSheet, asJSON bool) error {
-	if asJSON {
-		return terminal.WriteJSON(page.Out, RunCost(r, sheet))
-	}
+func (page *Page) CostOfRun(r persistence.Run, sheet *inspect.CostSheet) error {
 	terminal.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.Outcome(r), humanize.Duration(inspect.Elapsed(r)))
 	return terminal.WriteCosts(page.Out, sheet, "STATE")
+}
+
+// A RunUse is what a run used.
+type RunUse struct {
+	Run  persistence.Run
+	Cost inspect.Cost
 }
 
 // RunCost returns what a run used, state by state.
@@ -42,61 +41,52 @@ func usedOf(l *inspect.Cost) api.Used {
 	}
 }
 
-// CostOfRuns shows what runs used, run by run, and what was wasted.
-func (page *Page) CostOfRuns(ctx context.Context, f project.Finder, runs []persistence.Run, known project.Prices, what CostChoice, tell lookup.Tell) error {
-	all := &inspect.CostSheet{Prices: known}
-	var waste inspect.Cost
-	var costs []api.RunCost
-	bad := 0
-	for _, r := range runs {
-		sheet, err := lookup.CostSheet(ctx, f, r, known, tell)
-		if err != nil {
-			return err
-		}
-		if !sheet.Asked() {
-			continue
-		}
-		costs = append(costs, runCost(r, &sheet.Total))
-		name := string(r.ID) + " (" + inspect.Outcome(r) + ")"
-		line := sheet.Total
-		all.Line(name).Plus(line)
-		all.Total.Plus(line)
-		if inspect.Wasted(r) {
-			bad++
-			waste.Plus(line)
+// Costs returns what runs used, run by run, and what was wasted.
+func Costs(used []RunUse) api.Costs {
+	all, waste, _ := sums(used)
+	return api.Costs{
+		Runs:  each(used, func(u RunUse) api.RunCost { return runCost(u.Run, &u.Cost) }),
+		Total: api.SumOfCosts{What: "all", Used: usedOf(&all)}, Waste: api.SumOfCosts{What: "failed", Used: usedOf(&waste)},
+	}
+}
+
+// sums adds up what runs used, and what those used that failed, which it counts.
+func sums(used []RunUse) (all, waste inspect.Cost, failed int) {
+	for _, u := range used {
+		all.Plus(u.Cost)
+		if inspect.Wasted(u.Run) {
+			failed++
+			waste.Plus(u.Cost)
 		}
 	}
-	what.Read()
-	if what.JSON {
-		return terminal.WriteJSON(page.Out, api.Costs{
-			Runs: costs, Total: api.SumOfCosts{What: "all", Used: usedOf(&all.Total)}, Waste: api.SumOfCosts{What: "failed", Used: usedOf(&waste)},
-		})
-	}
-	if len(costs) == 0 {
+	return all, waste, failed
+}
+
+// CostOfRuns shows the same to a user. loop says whose runs they are, "" = all; since whether they are of some time only.
+func (page *Page) CostOfRuns(used []RunUse, loop string, since bool) error {
+	if len(used) == 0 {
 		of := "No run"
-		if what.Loop != "" {
-			of += " of " + what.Loop
+		if loop != "" {
+			of += " of " + loop
 		}
-		terminal.Say(page.Out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[what.Since])
+		terminal.Say(page.Out, "%s has asked an agent%s.\n", of, map[bool]string{true: " in that time"}[since])
 		return nil
 	}
-	if err := terminal.WriteCosts(page.Out, all, "RUN"); err != nil {
+	sheet := &inspect.CostSheet{}
+	for _, u := range used {
+		sheet.Line(string(u.Run.ID) + " (" + inspect.Outcome(u.Run) + ")").Plus(u.Cost)
+	}
+	all, waste, failed := sums(used)
+	sheet.Total = all
+	if err := terminal.WriteCosts(page.Out, sheet, "RUN"); err != nil {
 		return err
 	}
-	if bad > 0 {
-		terminal.Say(page.Out, "\nWasted on %s that failed: %s", humanize.Count(bad, "run"), waste.Text())
-		if all.Total.CostUSD > 0 {
-			terminal.Say(page.Out, " (%.0f%%)", 100*waste.CostUSD/all.Total.CostUSD)
+	if failed > 0 {
+		terminal.Say(page.Out, "\nWasted on %s that failed: %s", humanize.Count(failed, "run"), waste.Text())
+		if all.CostUSD > 0 {
+			terminal.Say(page.Out, " (%.0f%%)", 100*waste.CostUSD/all.CostUSD)
 		}
 		terminal.Say(page.Out, ", %s tokens, %s\n", humanize.Tokens(waste.Tokens()), humanize.Duration(waste.Time))
 	}
 	return nil
-}
-
-// A CostChoice says which runs were chosen whose costs are shown.
-type CostChoice struct {
-	Loop  string // of them; "" = all
-	Since bool   // only those of some time
-	JSON  bool   // they are shown as an object
-	Read  func() // is called before anything is shown
 }

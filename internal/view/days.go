@@ -9,17 +9,17 @@ import (
 	"text/tabwriter"
 
 	"loops/internal/api"
-	"loops/internal/lookup"
+	"loops/internal/inspect"
 	"loops/internal/terminal"
 )
 
 // Day returns the runs of a day.
-func Day(d lookup.Day) api.DayGroup {
+func Day(d inspect.Day) api.DayGroup {
 	return api.DayGroup{Day: d.Date, Runs: d.Runs, Outcomes: d.Outcomes}
 }
 
 // PrintDays writes a line for each day, with a column for each outcome, the most frequent first.
-func (t RunTable) PrintDays(days []lookup.Day) error {
+func (t RunTable) PrintDays(days []inspect.Day) error {
 	sums := map[string]int{}
 	for _, d := range days {
 		for name, n := range d.Outcomes {

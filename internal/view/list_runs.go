@@ -2,7 +2,6 @@ package view
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -15,27 +14,6 @@ import (
 	"loops/internal/terminal"
 	"loops/persistence"
 )
-
-// FailedSince returns the runs that ended badly since then. One that continued for long may have begun before
-// any other.
-func FailedSince(ctx context.Context, store *project.Records, since time.Time) ([]persistence.Run, error) {
-	filter := Bad()
-	filter.Since = since
-	runs, err := store.Runs(ctx, persistence.Query{Filter: filter})
-	if err != nil {
-		return nil, store.Failed(err)
-	}
-	return slices.DeleteFunc(project.Current(runs), func(r persistence.Run) bool { return !EndedBadly(r) || r.UpdatedAt.Before(since) }), nil
-}
-
-// NotMerged returns the runs that completed and were not merged.
-func NotMerged(ctx context.Context, store *project.Records) ([]persistence.Run, error) {
-	runs, err := store.Runs(ctx, persistence.Query{Filter: persistence.Filter{Unmerged: true}})
-	if err != nil {
-		return nil, store.Failed(err)
-	}
-	return project.Current(runs), nil
-}
 
 // A RunLine is one run of the list, and what there is to add below it.
 type RunLine struct {

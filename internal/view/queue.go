@@ -62,3 +62,9 @@ func ShortScope(p *project.Project, w persistence.Waiter) string {
 
 // ShortWaiter is the beginning of the id of a place in the queue.
 func ShortWaiter(id string) string { return humanize.PlainLine(id[:min(len(id), shortID)]) }
+
+// NoneOpen says that there is no open run.
+const NoneOpen = "No active or resumable runs."
+
+// StatusQueued is what a run that waits in the queue shows as: it is no run yet, so no store knows the word.
+const StatusQueued = "queued"

@@ -1,17 +1,14 @@
 package view
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
-	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/persistence"
 )
@@ -21,22 +18,6 @@ type RunTable struct {
 	Page  *Page
 	Costs map[persistence.ID]*inspect.Cost // of each run, where they were asked for
 	Waits map[persistence.ID]*fsm.Wait     // what live runs wait for
-}
-
-// AddCosts reads what runs cost.
-func (t RunTable) AddCosts(ctx context.Context, f project.Finder, runs []persistence.Run, tell lookup.Tell) error {
-	known, err := f.Project.Pricer()
-	if err != nil {
-		return err
-	}
-	for _, r := range runs {
-		sheet, err := lookup.CostSheet(ctx, f, r, known, tell)
-		if err != nil {
-			return err
-		}
-		t.Costs[r.ID] = &sheet.Total
-	}
-	return nil
 }
 
 // Run returns a run of the table.

@@ -14,7 +14,6 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/app"
-	"loops/internal/lookup"
 	"loops/persistence"
 )
 
@@ -45,7 +44,7 @@ func (s *Server) again(verb string) http.HandlerFunc {
 			if err != nil {
 				return err
 			}
-			run, err := lookup.OneRun(r.Context(), f, r.PathValue("run"))
+			run, err := app.OneRun(r.Context(), f, r.PathValue("run"))
 			if err != nil {
 				return err
 			}
@@ -148,7 +147,7 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		run, err := lookup.OneRun(r.Context(), f, r.PathValue("run"))
+		run, err := app.OneRun(r.Context(), f, r.PathValue("run"))
 		if err != nil {
 			return err
 		}

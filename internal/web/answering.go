@@ -9,10 +9,10 @@ import (
 	"loops/engine"
 	"loops/engine/notify"
 	"loops/fsm"
+	"loops/internal/app"
 	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/persistence"
 )
 
@@ -96,12 +96,12 @@ func (page *linkPage) stand(ctx context.Context, session *Session, key string) e
 	if err != nil {
 		return err
 	}
-	open, err := lookup.Asked(ctx, f.Store, page.Run)
+	open, err := app.OpenQuestions(ctx, f.Store, page.Run)
 	if refusal, is := err.(*engine.Refusal); err != nil && (!is || refusal.Kind != engine.NotFound) { //nolint:errorlint // it is not wrapped
 		return err
 	}
 	var q *fsm.OpenQuestion
-	if i := slices.IndexFunc(open, func(o lookup.Question) bool { return o.Question.Address == page.SignedLink.Question }); i >= 0 {
+	if i := slices.IndexFunc(open, func(o engine.Question) bool { return o.Question.Address == page.SignedLink.Question }); i >= 0 {
 		q = open[i].Question
 	}
 	var said []string

@@ -17,7 +17,6 @@ import (
 	"loops/internal/app"
 	"loops/internal/auth"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -191,7 +190,7 @@ func events(r *http.Request, s *Session) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := lookup.OneRun(r.Context(), f, r.PathValue("run"))
+	run, err := app.OneRun(r.Context(), f, r.PathValue("run"))
 	if err != nil {
 		return nil, err
 	}

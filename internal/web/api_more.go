@@ -5,9 +5,9 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/app"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 )
 
 func cost(r *http.Request, s *Session) (any, error) { return s.Cost(r.Context(), r.PathValue("run")) }
@@ -69,7 +69,7 @@ func (s *Server) runGraph(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		run, err := lookup.OneRun(r.Context(), f, r.PathValue("run"))
+		run, err := app.OneRun(r.Context(), f, r.PathValue("run"))
 		if err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *Server) runGraph(w http.ResponseWriter, r *http.Request) {
 				account.Take(e)
 			}
 		}
-		graph, note, err := lookup.GraphOfRun(r.Context(), f, run, account, inspect.ByVisits)
+		graph, note, err := app.GraphOfRun(r.Context(), f, run, account, inspect.ByVisits)
 		if graph == nil {
 			return engine.Refuse(engine.NotFound, "no definition is recorded with this run: %s %v", note, err)
 		}

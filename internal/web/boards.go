@@ -12,9 +12,9 @@ import (
 	"loops/engine/project"
 	"loops/engine/trigger"
 	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/auth"
 	"loops/internal/humanize"
-	"loops/internal/lookup"
 	"loops/internal/view"
 	"loops/persistence"
 )
@@ -129,7 +129,7 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 
 // waiters are those that wait in the queue of a project.
 func waiters(_ context.Context, _ Project, s *Session, b *board) error {
-	line, err := lookup.InQueue(s.Project)
+	line, err := app.InQueue(s.Project)
 	b.Head = []string{"Place", "Loop", "Waits for", "Since", "Process"}
 	for i, w := range line {
 		waits := cell{Text: "its turn"}

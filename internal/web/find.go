@@ -13,11 +13,12 @@ import (
 	"sync"
 	"time"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm/loopfile"
+	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/persistence"
 )
 
@@ -77,7 +78,7 @@ func (a asked) Chosen() bool {
 
 // filter returns what selects the runs of a project that are asked for. loops are those with the label, asks
 // those that ask a person.
-func (a asked) filter(ctx context.Context, in project.Finder, period lookup.Period, loops, asks map[string]bool) persistence.Filter {
+func (a asked) filter(ctx context.Context, in project.Finder, period app.Period, loops, asks map[string]bool) persistence.Filter {
 	f := period.Filter()
 	if a.Status != "" {
 		f.Statuses, f.Ends = inspect.RecordedAs(a.Status)
@@ -97,7 +98,7 @@ func (a asked) filter(ctx context.Context, in project.Finder, period lookup.Peri
 		r = project.AsNow(r)
 		outcome := inspect.Outcome(r)
 		if a.Status == inspect.Paused {
-			outcome = inspect.OutcomeNow(r, lookup.WaitNow(ctx, in, r))
+			outcome = inspect.OutcomeNow(r, app.WaitNow(ctx, in, r))
 		}
 		return (a.Status == "" || a.Status == inspect.StatusWord(r) || a.Status == outcome) && (!a.Waits || asks[string(r.ID)]) &&
 			(text == "" || f.Text != "" || strings.Contains(outcome, text) || (&persistence.Filter{Text: text}).Matches(r))
@@ -133,7 +134,7 @@ type candidate struct {
 
 // find returns one page of the runs of all projects, newest first.
 func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error) {
-	period, err := lookup.NewPeriod(a.Since, a.Until, "list")
+	period, err := app.NewPeriod(a.Since, a.Until, "list")
 	if err != nil {
 		return found, err
 	}
@@ -193,7 +194,7 @@ func (s *Server) find(ctx context.Context, a asked) (found foundRuns, err error)
 
 // asking are the runs that ask a person. Where that cannot be read none are.
 func asking(ctx context.Context, f project.Finder) map[string]bool {
-	open, _ := lookup.Asked(ctx, f.Store, "")
+	open, _ := app.OpenQuestions(ctx, f.Store, "")
 	all := map[string]bool{}
 	for _, q := range open {
 		all[string(q.Run.ID)] = true
@@ -219,8 +220,8 @@ func (s *Server) fillRow(ctx context.Context, f project.Finder, row *row) {
 	if !row.Alive {
 		return
 	}
-	v := lookup.Glimpse(ctx, f, row.run)
-	lookup.Remember(ctx, f, v)
+	v := engine.Glimpse(ctx, f, row.run)
+	app.Remember(ctx, f, v)
 	if where := v.WhereText(); where != "" {
 		row.Where = where
 	}

@@ -16,7 +16,6 @@ import (
 	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -120,7 +119,7 @@ func (s *Server) readRun(r *http.Request, p Project, session *Session) (*runPage
 		}
 	}
 	page.addCan(session, v)
-	page.addRaise(session, view.GoOnRemedy(ctx, f.Store, v.Run))
+	page.addRaise(session, engine.GoOnRemedy(ctx, f.Store, v.Run))
 	if !may(r, auth.Operator) {
 		page.Can = nil
 	}

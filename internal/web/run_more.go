@@ -16,9 +16,9 @@ import (
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
 	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/process"
 	"loops/internal/report"
 	"loops/internal/view"
@@ -300,7 +300,7 @@ func (s *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		run, err := lookup.OneRun(ctx, f, r.PathValue("run"))
+		run, err := app.OneRun(ctx, f, r.PathValue("run"))
 		if err != nil {
 			return err
 		}
@@ -310,17 +310,17 @@ func (s *Server) reportFile(w http.ResponseWriter, r *http.Request) {
 		}
 		page := report.Page{Title: "Run " + string(run.ID), More: session.Page.Command("history -v -n 0", string(run.ID))}
 		steps, account := &report.HTML{}, inspect.NewAccount(prices)
-		if page.Notes, err = view.ReadSteps(ctx, f.Store, run, account, steps); err != nil {
+		if page.Notes, err = app.ReadSteps(ctx, f.Store, run, account, steps); err != nil {
 			return err
 		}
-		graph, note, err := lookup.GraphOfRun(ctx, f, run, account, inspect.ByVisits)
+		graph, note, err := app.GraphOfRun(ctx, f, run, account, inspect.ByVisits)
 		if err != nil {
 			note = err.Error()
 		}
 		if page.Graph = graph; note != "" {
 			page.Notes = append(page.Notes, note)
 		}
-		page.Facts = view.ReportFacts(f.Project, f.Store, run, account.Costs.Total)
+		page.Facts = app.ReportFacts(f.Project, f.Store, run, account.Costs.Total)
 		var b bytes.Buffer
 		if err := page.Write(&b, steps); err != nil {
 			return err

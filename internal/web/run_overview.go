@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"loops/engine/project"
+	"loops/internal/app"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/persistence"
 )
 
@@ -85,7 +85,7 @@ func (page *runPage) drawGraph(ctx context.Context, f project.Finder, run persis
 		account = c.account
 		page.addNote(c.damage)
 	}
-	g, note, err := lookup.GraphOfRun(ctx, f, run, account, page.Overview.By)
+	g, note, err := app.GraphOfRun(ctx, f, run, account, page.Overview.By)
 	if err != nil {
 		note = err.Error()
 	}

@@ -16,9 +16,9 @@ import (
 	"loops/fsm"
 	"loops/fsm/loopfile"
 	"loops/fsm/value"
+	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/view"
 	"loops/persistence"
 )
@@ -254,7 +254,7 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 		}
 	}
 	if s.depth == 0 && visit != nil && !inside {
-		rules := lookup.RulebookOf(ctx, f, run)
+		rules := app.RulebookOf(ctx, f, run)
 		t.Said = append(t.Said, inspect.Explain(visit, rules.Main())...)
 	} else if story, err := session.Explain(ctx, string(run.ID), wanted); err != nil {
 		if inside && visit == nil {

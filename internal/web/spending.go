@@ -16,9 +16,9 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/persistence"
 )
 
@@ -104,7 +104,7 @@ func (s *Server) spending(ctx context.Context, r *http.Request) (*spending, erro
 	if !slices.Contains(spentBy, out.by) {
 		return nil, engine.Refuse(engine.Usage, "by: expected %s", strings.Join(spentBy, ", "))
 	}
-	period, err := lookup.NewPeriod(cmp.Or(strings.TrimSpace(r.FormValue("since")), "30d"), "", "cost")
+	period, err := app.NewPeriod(cmp.Or(strings.TrimSpace(r.FormValue("since")), "30d"), "", "cost")
 	if err != nil {
 		return nil, err
 	}

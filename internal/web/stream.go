@@ -13,8 +13,8 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/persistence"
 )
 
@@ -217,7 +217,7 @@ func (s *Server) streamRun(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			return err
 		}
-		run, err := lookup.OneRun(r.Context(), f, r.PathValue("run"))
+		run, err := app.OneRun(r.Context(), f, r.PathValue("run"))
 		if err != nil {
 			return err
 		}

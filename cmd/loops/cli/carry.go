@@ -8,9 +8,9 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/live"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -123,7 +123,7 @@ func (a *program) refused(err error) error {
 		return nothingTo(context.Background(), nothing.Finder, nothing.Verb, nothing.Arg, string(a.text(nothing.More)))
 	}
 	if no, ok := errors.AsType[*project.NoRunError](err); ok {
-		return lookup.NoSuchRun(context.Background(), no.Finder, no.Arg)
+		return app.NoSuchRun(context.Background(), no.Finder, no.Arg)
 	}
 	refusal, ok := errors.AsType[*engine.Refusal](err)
 	if !ok {

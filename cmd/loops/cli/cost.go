@@ -2,14 +2,11 @@ package cli
 
 import (
 	"context"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"loops/engine/project"
-	"loops/internal/lookup"
-	"loops/internal/view"
-	"loops/persistence"
+	"loops/internal/app"
+	"loops/internal/terminal"
 )
 
 type costOptions struct {
@@ -54,46 +51,19 @@ A table of prices is YAML, in USD for a million tokens:
 }
 
 func runCost(ctx context.Context, a *program, o costOptions) error {
-	period, err := lookup.NewPeriod(o.since, "", "cost")
-	if err != nil {
-		return err
-	}
-	p, store, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	known, err := p.PricedBy(o.prices)
-	if err != nil {
-		return err
-	}
-	f := store.Finder()
-	ctx, read := a.reading(ctx)
-	defer read()
-	var runs []persistence.Run
-	if o.name == "" {
-		runs, err = store.Runs(ctx, persistence.Query{Filter: period.Filter()})
-		runs = project.Current(runs)
-	} else {
-		runs, err = f.Runs(ctx, o.name, 0)
-	}
-	if err != nil {
-		return store.Failed(err)
-	}
-	if len(runs) == 0 && o.name != "" {
-		if _, err := p.Resolve(o.name); err != nil {
-			return lookup.NoSuchRun(ctx, f, o.name)
-		}
-	}
-	if len(runs) == 1 && f.IsNamed(runs[0], o.name) {
-		sheet, err := lookup.CostSheet(ctx, f, runs[0], known, a.damaged)
-		if err != nil {
+	return a.ask(func(s *app.Service) error {
+		ctx, read := a.reading(ctx)
+		defer read()
+		c, err := s.Costs(ctx, o.name, o.since, o.prices)
+		if read(); err != nil {
 			return err
 		}
-		read()
-		return a.page().CostOfRun(runs[0], sheet, o.json)
-	}
-	filter := period.Filter()
-	chosen := slices.DeleteFunc(runs, func(r persistence.Run) bool { return !filter.Matches(r) })
-	return a.page().CostOfRuns(ctx, f, chosen, known, view.CostChoice{Loop: o.name, Since: o.since != "", JSON: o.json, Read: read}, a.damaged)
+		switch {
+		case o.json:
+			return terminal.WriteJSON(a.out, c.Object())
+		case c.Run != nil:
+			return a.page().CostOfRun(*c.Run, c.Sheet)
+		}
+		return a.page().CostOfRuns(c.Used, o.name, o.since != "")
+	})
 }

@@ -8,7 +8,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/api"
-	"loops/internal/lookup"
+	"loops/internal/app"
 	"loops/internal/terminal"
 )
 
@@ -56,12 +56,12 @@ func runEvents(ctx context.Context, a *program, o eventsOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := lookup.OneRun(ctx, f, o.name)
+	run, err := app.OneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
 	if o.after > 0 {
-		if err := lookup.PastTheEnd(ctx, f, run, o.after, "events"); err != nil {
+		if err := app.PastTheEnd(ctx, f, run, o.after, "events"); err != nil {
 			return err
 		}
 	}

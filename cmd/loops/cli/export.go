@@ -16,7 +16,6 @@ import (
 	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/humanize"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/persistence"
 )
@@ -72,7 +71,7 @@ func runExport(ctx context.Context, a *program, o exportOptions, arg string) err
 	} else if len(runs) == 1 {
 		run = runs[0]
 	} else if run, err = f.Exactly(ctx, arg); err != nil {
-		return lookup.NoSuchRun(ctx, f, arg)
+		return app.NoSuchRun(ctx, f, arg)
 	}
 	if run, err = app.RecordedRun(ctx, store, run); err != nil {
 		return err

@@ -11,10 +11,10 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/internal/app"
 	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 )
 
@@ -81,7 +81,7 @@ func runGraph(ctx context.Context, a *program, o graphOptions) error {
 	if err != nil {
 		return err
 	}
-	g, note, err := lookup.Graph(ctx, p, o.name, o.by, a.damaged, func() (*diagram.Graph, error) { return a.graphOfLoop(ctx, p, o.name) })
+	g, note, err := app.Graph(ctx, p, o.name, o.by, a.damaged, func() (*diagram.Graph, error) { return a.graphOfLoop(ctx, p, o.name) })
 	if err != nil {
 		return err
 	}

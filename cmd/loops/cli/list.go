@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/internal/app"
 	"loops/internal/terminal"
-	"loops/internal/view"
 )
 
 type listOptions struct {
 	running, json, whole bool
-	runs                 view.OpenFilter
+	runs                 app.OpenFilter
 	loops                loopFilter
 }
 

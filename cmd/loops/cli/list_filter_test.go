@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"loops/internal/view"
+	"loops/internal/app"
 )
 
 // Filters that no run can match together are refused, and so are unknown statuses.
@@ -38,7 +38,7 @@ func TestOpenFilter(t *testing.T) {
 		"--failed-since 1d --status running":     `--failed-since and --status running: no run is both; --failed-since lists failed, timed_out and interrupted`,
 	} {
 		cmd := newListCommand(&program{})
-		var f view.OpenFilter
+		var f app.OpenFilter
 		got := ""
 		flags := cmd.Flags()
 		err := flags.Parse(strings.Fields(line))

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/app"
 	"loops/internal/live"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/persistence"
 )
@@ -64,7 +64,7 @@ func runLogs(ctx context.Context, a *program, names []string, o live.ActionLogOp
 	f := store.Finder()
 	var runs []persistence.Run
 	for i, name := range names {
-		run, err := lookup.OneRun(ctx, f, name)
+		run, err := app.OneRun(ctx, f, name)
 		if at, is := fsm.ParseAddress(name); err != nil && is && i > 0 && i == len(names)-1 {
 			o.At = at
 			continue
@@ -94,7 +94,7 @@ func runLogs(ctx context.Context, a *program, names []string, o live.ActionLogOp
 			what = "failed action"
 		}
 		if o.State != "" {
-			if err := lookup.UnknownState(ctx, f, run, o.State, "logs"); err != nil {
+			if err := app.UnknownState(ctx, f, run, o.State, "logs"); err != nil {
 				return err
 			}
 			what += " of " + o.State

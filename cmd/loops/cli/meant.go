@@ -6,7 +6,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/internal/lookup"
+	"loops/internal/app"
 	"loops/internal/terminal"
 )
 
@@ -29,6 +29,6 @@ func nothingTo(ctx context.Context, f project.Finder, verb, arg, more string) er
 			return failure(engine.NotFound, "nothing to %s: %s has no recorded run%s", verb, arg, more)
 		}
 	}
-	code, text := explain(lookup.NoSuchRun(ctx, f, arg))
+	code, text := explain(app.NoSuchRun(ctx, f, arg))
 	return failureOf(code, "nothing to %s: %s", verb, terminal.Block(text))
 }

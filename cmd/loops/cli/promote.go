@@ -8,7 +8,6 @@ import (
 	"loops/engine"
 	"loops/internal/app"
 	"loops/internal/humanize"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 )
 
@@ -42,7 +41,7 @@ func runPromoteBaseline(ctx context.Context, a *program, arg string, json bool) 
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := lookup.OneRun(ctx, f, arg)
+	run, err := app.OneRun(ctx, f, arg)
 	if err != nil {
 		return err
 	}

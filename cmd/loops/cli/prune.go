@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine"
+	"loops/internal/app"
 	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/internal/live"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -89,7 +89,7 @@ func (o pruneOptions) policy(cmd *cobra.Command) (p *engine.Policy, err error) {
 	}
 	p = &engine.Policy{KeepLast: o.keepLast, MaxSize: -1}
 	if given("older-than") {
-		if p.OlderThan, err = lookup.ParseAge(o.olderThan); err != nil || p.OlderThan == 0 {
+		if p.OlderThan, err = app.ParseAge(o.olderThan); err != nil || p.OlderThan == 0 {
 			return p, usageError{fmt.Sprintf("--older-than %q: expected a number above 0 and s, m, h or d, such as 30d", o.olderThan), pruneHelp}
 		}
 	}
@@ -128,7 +128,7 @@ func runPrune(ctx context.Context, a *program, o pruneOptions, policy *engine.Po
 
 // parseBytes reads a number of bytes: 512, 20M, 1.5G, 2GiB. The letters mean powers of 1024.
 func parseBytes(flag, s, see string) (int64, error) {
-	if n, ok := lookup.ParseSize(s); ok {
+	if n, ok := humanize.ParseSize(s); ok {
 		return n, nil
 	}
 	return 0, usageError{fmt.Sprintf("%s %q: expected a size such as 500M or 2G", flag, s), see}

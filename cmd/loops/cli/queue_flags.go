@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"loops/engine"
-	"loops/internal/lookup"
+	"loops/internal/app"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,7 +48,7 @@ func parseWait(s string) (time.Duration, bool) {
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
 		return time.Duration(n) * time.Second, true
 	}
-	if d, err := lookup.ParseAge(s); err == nil {
+	if d, err := app.ParseAge(s); err == nil {
 		return d, true
 	}
 	d, err := time.ParseDuration(s)

@@ -11,13 +11,12 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/disk"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/process"
 	"loops/internal/report"
 	"loops/internal/terminal"
-	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -89,7 +88,7 @@ func runReport(ctx context.Context, a *program, o reportOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := lookup.OneRun(ctx, f, o.name)
+	run, err := app.OneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
@@ -99,19 +98,19 @@ func runReport(ctx context.Context, a *program, o reportOptions) error {
 	}
 	page := report.Page{Title: fmt.Sprintf("Run %s", run.ID), More: a.command("history -v -n 0", string(run.ID))}
 	steps, t := &report.HTML{}, inspect.NewAccount(known)
-	page.Notes, err = view.ReadSteps(ctx, store, run, t, steps)
+	page.Notes, err = app.ReadSteps(ctx, store, run, t, steps)
 	if err != nil {
 		return err
 	}
 	for _, n := range page.Notes {
 		terminal.Say(a.Err, "loops: %s\n", n)
 	}
-	graph, note, damage := lookup.GraphOfRun(ctx, f, run, t, o.by)
+	graph, note, damage := app.GraphOfRun(ctx, f, run, t, o.by)
 	page.Graph = graph
 	if note != "" {
 		page.Notes = append(page.Notes, note)
 	}
-	page.Facts = view.ReportFacts(p, store, run, t.Costs.Total)
+	page.Facts = app.ReportFacts(p, store, run, t.Costs.Total)
 	if err := a.writeReport(ctx, p, o, run, func(w io.Writer) error { return page.Write(w, steps) }); err != nil {
 		return err
 	}

@@ -9,11 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
+	"loops/internal/app"
 	"loops/internal/live"
-	"loops/internal/lookup"
 	"loops/internal/report"
 	"loops/internal/terminal"
-	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -114,12 +113,12 @@ func (a *program) faceOf(ctx context.Context, id persistence.ID, o *fsm.Outcome,
 	f := store.Finder()
 	run, err := f.Named(ctx, string(id))
 	if err == nil && run == nil {
-		err = lookup.NoSuchRun(ctx, f, string(id))
+		err = app.NoSuchRun(ctx, f, string(id))
 	}
 	if err != nil {
 		return err
 	}
-	r, face, err := view.Suite(ctx, a.page(), f, *run, o)
+	r, face, err := app.Suite(ctx, a.page(), f, *run, o)
 	if r == nil {
 		return err
 	}
@@ -138,11 +137,11 @@ func runFaceReport(cmd *cobra.Command, a *program, o reportOptions) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := lookup.OneRun(ctx, f, o.name)
+	run, err := app.OneRun(ctx, f, o.name)
 	if err != nil {
 		return err
 	}
-	r, face, damage := view.Suite(ctx, a.page(), f, run, nil)
+	r, face, damage := app.Suite(ctx, a.page(), f, run, nil)
 	if r == nil {
 		return damage
 	}

@@ -11,7 +11,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/trigger"
-	"loops/internal/lookup"
+	"loops/internal/app"
 	"loops/internal/terminal"
 	"loops/internal/view"
 )
@@ -24,7 +24,7 @@ in .loops while it is running, each time once, however many servers look after t
 which the run before has not ended, catch_up what becomes of times at which no server was running.` + exitHelp(exitOK, exitUsage),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	o, json := lookup.NextTimes{Project: a.project}, false
+	o, json := app.NextTimes{Project: a.project}, false
 	next := &cobra.Command{
 		Use: "next NAME", Short: "List the next times of a loop's schedule", Args: arguments(1, 1, "NAME of a loop"),
 		Long: `next lists the next times of the schedule of a loop, in its time zone, without running anything. A time that is skipped

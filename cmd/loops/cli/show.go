@@ -11,9 +11,9 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/app"
 	"loops/internal/diagram"
 	"loops/internal/humanize"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 )
@@ -111,7 +111,7 @@ func runShow(ctx context.Context, a *program, name string, o showOptions) error 
 }
 
 // showRecorded shows a loop as a run recorded it.
-func (a *program) showRecorded(p *project.Project, r *lookup.RecordedLoop, o showOptions) error {
+func (a *program) showRecorded(p *project.Project, r *app.RecordedLoop, o showOptions) error {
 	switch {
 	case o.effective:
 		_, err := a.out.Write(r.Def.Main().Text())
@@ -149,11 +149,11 @@ func (a *program) showLoop(p *project.Project, l *fsm.Loop, others view.Resolver
 }
 
 // orRecorded is [program.recorded] where err says that there is no file of that name; else it returns err.
-func (a *program) orRecorded(ctx context.Context, p *project.Project, arg string, err error) (*lookup.RecordedLoop, error) {
+func (a *program) orRecorded(ctx context.Context, p *project.Project, arg string, err error) (*app.RecordedLoop, error) {
 	if _, missing := errors.AsType[*project.LoopNotFoundError](err); !missing {
 		return nil, err
 	}
-	r, problem := lookup.Recorded(ctx, p, arg)
+	r, problem := app.Recorded(ctx, p, arg)
 	switch {
 	case problem != nil:
 		return nil, problem

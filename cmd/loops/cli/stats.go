@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loops/internal/app"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/view"
 )
@@ -52,7 +52,7 @@ that cannot say no. Time is that of the run itself: what passed between an inter
 }
 
 func runStats(ctx context.Context, a *program, o statsOptions) error {
-	period, err := lookup.NewPeriod(o.since, o.until, "stats")
+	period, err := app.NewPeriod(o.since, o.until, "stats")
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 	f := store.Finder()
 	ctx, read := a.reading(ctx)
 	defer read()
-	runs, err := lookup.RunsOf(ctx, f, o.name, o.limit, period.Filter())
+	runs, err := app.RunsOf(ctx, f, o.name, o.limit, period.Filter())
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 		s.Add(r)
 		add := func(v *inspect.Visit) { s.Tally.Add(i, v) }
 		visits := inspect.Reader{Done: add, Inside: add}
-		if _, err := lookup.Path(ctx, f, r, &visits, a.damaged); err != nil {
+		if _, err := app.Path(ctx, f, r, &visits, a.damaged); err != nil {
 			return err
 		}
 	}

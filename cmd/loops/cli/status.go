@@ -5,12 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/engine/project"
 	"loops/internal/app"
-	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
-	"loops/internal/view"
 )
 
 func newStatusCommand(a *program) *cobra.Command {
@@ -59,51 +55,16 @@ func runStatus(ctx context.Context, a *program, arg string, asJSON bool) error {
 
 // runStatusAll prints the status of every run that is open.
 func runStatusAll(ctx context.Context, a *program, asJSON bool) error {
-	p, store, err := a.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	f := store.Finder()
-	open, err := lookup.OpenNow(ctx, store)
-	if err != nil {
-		return err
-	}
-	waiting, err := lookup.InQueue(p)
-	if err != nil {
-		return err
-	}
-	objects := []any{}
-	var shown []*inspect.Status
-	for i, r := range open {
-		v := lookup.Glimpse(ctx, f, r)
-		if project.Alive(r) || i < briefRuns {
-			v = lookup.Status(ctx, f, r, view.GoOn(ctx, a.page(), store, r))
-		} else if asJSON {
-			lookup.Remember(ctx, f, v)
+	return a.ask(func(s *app.Service) error {
+		all, err := s.Statuses(ctx, asJSON)
+		if err != nil {
+			return err
 		}
-		shown = append(shown, v)
 		if asJSON {
-			objects = append(objects, a.page().Status(p, store, v, nil))
-			continue
+			err = terminal.WriteJSON(a.out, all.Objects())
+		} else {
+			all.Print()
 		}
-		a.page().PrintBrief(v)
-	}
-	for _, w := range waiting {
-		if asJSON {
-			objects = append(objects, view.QueuedStatus(w))
-			continue
-		}
-		a.page().PrintWaiter(p, w)
-	}
-	switch {
-	case asJSON:
-		err = terminal.WriteJSON(a.out, objects)
-	case len(open)+len(waiting) == 0:
-		terminal.SayLine(a.out, view.NoneOpen)
-	}
-	return joined([]error{err, lookup.UnreadRuns(shown)})
+		return joined([]error{err, all.Unread()})
+	})
 }
-
-// briefRuns is the number of runs that can be resumed of which status prints everything: that takes its time.
-const briefRuns = 20

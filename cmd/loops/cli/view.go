@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/fsm"
+	"loops/internal/app"
 	"loops/internal/live"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/persistence"
 )
@@ -77,7 +77,7 @@ func (a *program) viewOf(v viewFlags) live.View {
 	view := live.View{Quiet: v.quiet, Verbose: v.verbose, Paint: terminal.Paint(colour), Clear: v.clears}
 	if v.diagrams != "" {
 		view.Draw = live.Diagrams(cmp.Or(terminal.Columns(a.Out, a.getenv), graphColumns), colour, func(id persistence.ID) *fsm.Loop {
-			return lookup.LoopOf(context.Background(), a.project, id)
+			return app.LoopOf(context.Background(), a.project, id)
 		})
 	}
 	return view

@@ -5,8 +5,8 @@ import (
 	"io"
 
 	"loops/fsm"
+	"loops/internal/app"
 	"loops/internal/live"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/persistence"
 )
@@ -38,7 +38,7 @@ func (p *costPrinter) write(ctx context.Context) error {
 	}
 	defer store.Close()
 	f := store.Finder()
-	run, err := lookup.OneRun(ctx, f, string(p.id))
+	run, err := app.OneRun(ctx, f, string(p.id))
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (p *costPrinter) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sheet, err := lookup.CostSheet(ctx, f, run, known, p.a.damaged)
+	sheet, err := app.CostSheet(ctx, f, run, known, p.a.damaged)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
+	"loops/internal/app"
 	"loops/internal/humanize"
-	"loops/internal/lookup"
 	"loops/internal/terminal"
 	"loops/internal/watch"
 	"loops/persistence"
@@ -78,7 +78,7 @@ func runWatch(ctx context.Context, a *program, o watchOptions) error {
 		return err
 	}
 	defer store.Close()
-	l, err := watch.NewMonitor(store.Finder(), func() ([]persistence.Waiter, error) { return lookup.InQueue(p) })
+	l, err := watch.NewMonitor(store.Finder(), func() ([]persistence.Waiter, error) { return app.InQueue(p) })
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package lookup
+package inspect
 
 import (
 	"slices"
@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"loops/fsm"
-	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -39,14 +38,14 @@ func Days(runs []persistence.Run, counts []persistence.Count, zone *time.Locatio
 		by[date][outcome] += n
 	}
 	for _, r := range runs {
-		add(r.StartedAt, inspect.Outcome(r), 1)
+		add(r.StartedAt, Outcome(r), 1)
 	}
 	for _, c := range counts {
 		r := persistence.Run{Status: c.Status, Ended: c.Ended, Limited: c.Limited}
 		if c.Unmerged {
 			r.Merge = fsm.MergeRefused
 		}
-		add(c.Began, inspect.Outcome(r), c.Runs)
+		add(c.Began, Outcome(r), c.Runs)
 	}
 	var days []Day
 	for date, outcomes := range by {

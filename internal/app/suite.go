@@ -1,20 +1,21 @@
-package view
+package app
 
 import (
 	"cmp"
 	"context"
 	"slices"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
 	"loops/internal/report"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
 // Suite reads the events of a run for services. With a Reader, an error says that the recorded loop cannot be read.
-func Suite(ctx context.Context, page *Page, f project.Finder, run persistence.Run, o *fsm.Outcome) (*report.Suite, report.Run, error) {
+func Suite(ctx context.Context, page *view.Page, f project.Finder, run persistence.Run, o *fsm.Outcome) (*report.Suite, report.Run, error) {
 	face := report.Run{ID: string(run.ID), Loop: run.Loop, EndedBy: run.Ended, Reason: cmp.Or(inspect.Reason(run), run.Error), Begun: run.StartedAt, Took: inspect.Elapsed(run)}
 	known, err := f.Project.Pricer()
 	if err != nil {
@@ -25,7 +26,7 @@ func Suite(ctx context.Context, page *Page, f project.Finder, run persistence.Ru
 	if err != nil {
 		return nil, face, err
 	}
-	graph, note, damage := lookup.GraphOfRun(ctx, f, run, t, inspect.ByVisits)
+	graph, note, damage := GraphOfRun(ctx, f, run, t, inspect.ByVisits)
 	face.Graph = graph
 	if note != "" {
 		face.Notes = append(face.Notes, note)
@@ -43,7 +44,7 @@ func Suite(ctx context.Context, page *Page, f project.Finder, run persistence.Ru
 		}
 	}
 	if run.Resumable {
-		face.Next = GoOn(ctx, page, f.Store, run)
+		face.Next = page.Remedy(engine.GoOnRemedy(ctx, f.Store, run))
 	}
 	SetEnding(&face, run, o, r.At())
 	return r, face, damage

@@ -1,8 +1,7 @@
-package lookup
+package app
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"loops/engine"
@@ -13,34 +12,13 @@ import (
 	"loops/persistence"
 )
 
-// Glimpse finds out what a list of runs shows: what a running run waits for, and when it was heard of last.
-func Glimpse(ctx context.Context, f project.Finder, r persistence.Run) *inspect.Status {
-	v := &inspect.Status{Run: r, Now: time.Now(), Alive: project.Alive(r)}
-	missed(f, v, r.Unread)
-	if at, paused := f.Store.PausedSince(ctx, r); paused && r.Resumable {
-		v.PausedAt = at
-	}
-	if !v.Alive {
-		return v
-	}
-	v.Stderr = process.Heard(f.Project.RunDir(r.ID))
-	if m := snapshotOf(ctx, f, v); m != nil {
-		v.Memory, v.Wait = m, m.Waiting()
-	}
-	look(ctx, f, v, func(e fsm.Event) bool {
-		v.Glance.Add(e)
-		return false
-	})
-	return v
-}
-
 // Remember adds to a glimpse what a program gets besides: the memory of the run, and its newest event.
 func Remember(ctx context.Context, f project.Finder, v *inspect.Status) {
 	if v.Memory == nil {
-		v.Memory = snapshotOf(ctx, f, v)
+		v.Memory = engine.SnapshotOf(ctx, f, v)
 	}
 	if v.Glance.Newest == nil {
-		look(ctx, f, v, func(e fsm.Event) bool {
+		engine.LookBack(ctx, f, v, func(e fsm.Event) bool {
 			v.Glance.Newest = &e
 			return false
 		})
@@ -70,14 +48,14 @@ func WaitNow(ctx context.Context, f project.Finder, r persistence.Run) *fsm.Wait
 	return m.Waiting()
 }
 
-// Status finds out all that status shows. resume is the command that continues with the run.
-func Status(ctx context.Context, f project.Finder, r persistence.Run, resume string) *inspect.Status {
+// runStatus finds out all that status shows. resume is the command that continues with the run.
+func runStatus(ctx context.Context, f project.Finder, r persistence.Run, resume string) *inspect.Status {
 	v := &inspect.Status{Run: r, Now: time.Now(), Alive: project.Alive(r)}
-	missed(f, v, r.Unread)
+	engine.KeepUnread(f, v, r.Unread)
 	if at, paused := f.Store.PausedSince(ctx, r); paused && r.Resumable {
 		v.PausedAt = at
 	}
-	if m := snapshotOf(ctx, f, v); m != nil {
+	if m := engine.SnapshotOf(ctx, f, v); m != nil {
 		v.Memory = m
 		if r.Status == persistence.Running || !r.Archived || r.Resumable {
 			v.Wait = m.Waiting()
@@ -92,9 +70,9 @@ func Status(ctx context.Context, f project.Finder, r persistence.Run, resume str
 	var err error
 	// or that they cannot be read is said there
 	if v.Answers, err = engine.Given(ctx, f.Store, r.ID); len(r.Damage) == 0 {
-		missed(f, v, err)
+		engine.KeepUnread(f, v, err)
 	}
-	look(ctx, f, v, v.Glance.Add)
+	engine.LookBack(ctx, f, v, v.Glance.Add)
 	if v.Alive {
 		v.Stderr = process.Heard(f.Project.RunDir(r.ID))
 	}
@@ -117,25 +95,6 @@ func showVotes(v *inspect.Status) {
 			w.Seen = text
 			v.Wait = &w
 		}
-	}
-}
-
-// snapshotOf returns the memory of a run, nil where there is none to show. Damage is reported with the run.
-func snapshotOf(ctx context.Context, f project.Finder, v *inspect.Status) *fsm.Snapshot {
-	m, err := f.Store.MemoryOf(ctx, v.Run)
-	missed(f, v, err)
-	return m
-}
-
-// look gives the newest events of a run, until each wants no more.
-func look(ctx context.Context, f project.Finder, v *inspect.Status, each func(fsm.Event) bool) {
-	missed(f, v, f.Store.Newest(ctx, v.Run.ID, each))
-}
-
-// missed keeps the first error of reading a run. Damage, and a run that was removed meanwhile, are no errors.
-func missed(f project.Finder, v *inspect.Status, err error) {
-	if err != nil && v.Unread == nil && !project.IsDamage(err) && !errors.Is(err, persistence.ErrNotFound) {
-		v.Unread = f.Store.Failed(err)
 	}
 }
 

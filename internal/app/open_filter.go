@@ -1,4 +1,4 @@
-package view
+package app
 
 import (
 	"fmt"
@@ -6,12 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
-	"loops/internal/lookup"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -39,7 +38,7 @@ func (f *OpenFilter) Chooses() bool {
 // whether a run with it is open.
 var OpenStatuses = []struct {
 	Name string
-	open bool
+	Open bool
 }{
 	{string(persistence.Running), true},
 	{string(persistence.Interrupted), true},
@@ -54,7 +53,7 @@ var OpenStatuses = []struct {
 	{"killed", true},
 	{"budget", true},
 	{"limited", true},
-	{StatusQueued, true},
+	{view.StatusQueued, true},
 	{"unreadable", true},
 	{inspect.UnknownOwner, true},
 	{string(persistence.Starting), true},
@@ -64,64 +63,16 @@ var OpenStatuses = []struct {
 	{inspect.Unmerged, false},
 }
 
-// badly are the statuses, and the words, of runs that ended badly.
-var badly = []string{string(persistence.Failed), string(persistence.TimedOut), string(persistence.Interrupted), "capped", "killed", "stalled", "budget", "limited", inspect.Unmerged}
-
 // ParseSpan reads a time above 0.
 func ParseSpan(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil {
-		d, err = lookup.ParseAge(s)
+		d, err = ParseAge(s)
 	}
 	if err == nil && d <= 0 {
 		err = fmt.Errorf("%s is not above 0", s)
 	}
 	return d, err
-}
-
-// Contradiction refuses what no run is at once.
-func (f *OpenFilter) Contradiction() error {
-	never := func(format string, args ...any) error { return engine.Misuse("list", format, args...) }
-	switch {
-	case f.Silent > 0 && f.Waiting:
-		return never("--stuck and --waiting: no run is both, because one that waits is silent on purpose")
-	case f.Silent > 0 && !f.Failed.IsZero():
-		return never("--stuck and --failed-since: no run is both, because one that is stuck has not ended")
-	case f.Waiting && !f.Failed.IsZero():
-		return never("--waiting and --failed-since: no run is both, because one that failed waits for nothing")
-	}
-	if f.Unmerged {
-		switch {
-		case f.Silent > 0:
-			return never("--stuck and --unmerged: no run is both, because one that is stuck has not ended")
-		case f.Waiting:
-			return never("--waiting and --unmerged: no run is both, because one that was not merged has completed")
-		case len(f.Status) > 0:
-			return never("--unmerged and --status: runs that were not merged are all completed; leave --status out")
-		}
-	}
-	var names []string
-	for _, s := range OpenStatuses {
-		names = append(names, s.Name)
-	}
-	for _, name := range f.Status {
-		i := slices.Index(names, name)
-		if i < 0 {
-			return never("--status %s: there is no such status%s; they are %s", humanize.Quote(name), humanize.DidYouMean(name, names), humanize.List(names))
-		}
-		status := persistence.Status(name)
-		switch {
-		case !f.Failed.IsZero() && !slices.Contains(badly, name):
-			return never("--failed-since and --status %s: no run is both; --failed-since lists failed, timed_out and interrupted", name)
-		case f.Silent > 0 && status != persistence.Running:
-			return never("--stuck and --status %s: no run is both, because only a running run can be stuck", name)
-		case f.Waiting && (status == persistence.Failed || name == "unreadable"):
-			return never("--waiting and --status %s: no run is both", name)
-		case f.Failed.IsZero() && !OpenStatuses[i].open:
-			return never("--status %s: such a run is not open; loops history NAME --status %s lists those that ended", name, name)
-		}
-	}
-	return nil
 }
 
 // has reports whether a status is asked for.
@@ -147,7 +98,7 @@ func (f *OpenFilter) Keeps(v *inspect.Status) bool {
 
 // Queued reports whether those in the queue are asked for.
 func (f *OpenFilter) Queued() bool {
-	return f.Silent == 0 && f.Failed.IsZero() && !f.Unmerged && f.has(StatusQueued)
+	return f.Silent == 0 && f.Failed.IsZero() && !f.Unmerged && f.has(view.StatusQueued)
 }
 
 // None says that there is no such run.
@@ -164,14 +115,8 @@ func (f *OpenFilter) None() string {
 	case len(f.Status) > 0:
 		return "No open run is " + strings.Join(f.Status, " or ") + "."
 	}
-	return NoneOpen
+	return view.NoneOpen
 }
-
-// NoneOpen says that there is no open run.
-const NoneOpen = "No active or resumable runs."
-
-// StatusQueued is what a run that waits in the queue shows as: it is no run yet, so no store knows the word.
-const StatusQueued = "queued"
 
 // Bad selects at least the runs that [EndedBadly].
 func Bad() persistence.Filter {
