@@ -11,6 +11,9 @@
 // the folder of the project's loops. [PromoteBaseline] makes what a run printed what later runs are compared
 // with; [DecideScores] reads the rules of a policy and the scores of a run.
 //
+// [Check] checks loop files and the files of a project for mistakes; its [Findings] are written as text, as objects and
+// as reports for services.
+//
 // A [CompletionSource] offers what may be at a place of a command line; whatever is wrong, nothing is offered.
 // A [UnitPlan] has systemd, launchd or cron start loops. [FindRelease] finds a newer release, and installs
 // nothing. [ApplyGrants] gives the users of a database of runs their rights.

@@ -10,7 +10,6 @@ import (
 	"loops/fsm/value"
 	"loops/internal/api"
 	"loops/internal/app"
-	"loops/internal/check"
 	"loops/internal/simulate"
 	"loops/internal/view"
 	"loops/internal/worker"
@@ -19,7 +18,7 @@ import (
 // A Session is what one call works with.
 type Session struct {
 	*app.Service
-	Checks  check.Request                               // how loops are checked
+	Checks  app.CheckRequest                            // how loops are checked
 	Desk    func(script string) (*simulate.Desk, error) // tries loops out, with verdicts from a script
 	InWords func(err error) error                       // says an error, and what was noted before it, to an agent
 }

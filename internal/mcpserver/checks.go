@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"loops/internal/api"
-	"loops/internal/check"
+	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/simulate"
 )
@@ -18,7 +18,7 @@ import (
 func validate(_ context.Context, s *Session, v Values) (any, error) {
 	q := s.Checks
 	q.Words, q.Strict = v.Texts("names"), v.Flag("strict")
-	found, err := check.Run(s.Project, q)
+	found, err := app.Check(s.Project, q)
 	if err != nil {
 		return nil, err // there was nothing to check
 	}

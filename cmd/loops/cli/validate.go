@@ -10,7 +10,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/internal/check"
+	"loops/internal/app"
 )
 
 type validateOptions struct {
@@ -74,7 +74,7 @@ workflow commands, which show as notes in a pull request.` + exitHelpOf(
 }
 
 // code is the exit code of the worst that was found.
-func findingsCode(r check.Findings) int {
+func findingsCode(r app.Findings) int {
 	var code int
 	for _, c := range slices.Concat(r.Project, r.Files) {
 		if c.Failure != nil {
@@ -96,11 +96,11 @@ func runValidate(a *program, o validateOptions) error {
 	}
 	q := a.checks()
 	q.Words, q.Strict, q.All = o.names, o.strict, o.all
-	r, err := check.Run(p, q)
+	r, err := app.Check(p, q)
 	if err != nil {
 		return err
 	}
-	if err := r.Write(a.page(), p, check.Output{
+	if err := r.Write(a.page(), p, app.FindingsOutput{
 		Format: o.format, Root: a.sourceRoot(p), Version: buildVersion(), Render: func(problems []fsm.Problem) string { return a.render(p, problems) },
 	}); err != nil {
 		return err
@@ -112,8 +112,8 @@ func runValidate(a *program, o validateOptions) error {
 }
 
 // checks is how this command line checks loops.
-func (a *program) checks() check.Request {
-	return check.Request{Options: a.engineOptions(), Explain: explained}
+func (a *program) checks() app.CheckRequest {
+	return app.CheckRequest{Options: a.engineOptions(), Explain: explained}
 }
 
 // sourceRoot returns the directory that paths in reports for services are relative to: a service's checkout,

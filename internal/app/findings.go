@@ -1,6 +1,4 @@
-// Package check checks loop files and the files of a project for mistakes, and reports what it found: as text, as
-// objects, and as reports for services.
-package check
+package app
 
 import (
 	"context"
@@ -9,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/engine/trigger"
 	"loops/fsm"
@@ -19,8 +18,8 @@ import (
 	"loops/internal/view"
 )
 
-// A File is what validate found out about one loop.
-type File struct {
+// A CheckedFile is what validate found out about one loop.
+type CheckedFile struct {
 	name     string // as it was asked for
 	file     string // "" where none was found
 	Loop     *fsm.Loop
@@ -30,14 +29,14 @@ type File struct {
 }
 
 // Valid reports whether a file was checked and has no errors; strict, whether it has no warnings either.
-func (c File) Valid(strict bool) bool {
+func (c CheckedFile) Valid(strict bool) bool {
 	return c.Failure == nil && project.CountErrors(c.Problems) == 0 && (!strict || len(c.Problems) == 0)
 }
 
 // Findings are what validate found out about all of them.
 type Findings struct {
-	Files   []File
-	Project []File // files of the project that no loop starts with
+	Files   []CheckedFile
+	Project []CheckedFile // files of the project that no loop starts with
 	// of all files, sorted, each once: what is in a library is found by every loop that imports it
 	problems []fsm.Problem
 	others   []string // files that were passed over, as they define no loop
@@ -46,9 +45,9 @@ type Findings struct {
 	explain func(err error) (text string, missing bool)
 }
 
-// New sums up what was found out about files, and about those around them; explain returns why one was not checked, and
+// newFindings sums up what was found out about files, and about those around them; explain returns why one was not checked, and
 // whether it is missing.
-func New(files, around []File, others []string, strict bool, explain func(error) (string, bool)) Findings {
+func newFindings(files, around []CheckedFile, others []string, strict bool, explain func(error) (string, bool)) Findings {
 	r := Findings{Files: files, Project: around, others: others, Strict: strict, explain: explain}
 	seen := map[fsm.Problem]bool{}
 	for _, c := range slices.Concat(around, files) {
@@ -99,17 +98,17 @@ func (r Findings) writeText(page *view.Page, p *project.Project, render func([]f
 	if !r.Valid() {
 		w = page.Err
 	}
-	if line := r.summary(p); line != "" {
+	if line := r.summary(page, p); line != "" {
 		terminal.SayLine(w, line)
 	}
 }
 
 // summary is the last line for people; "" where all was said.
-func (r Findings) summary(p *project.Project) string {
+func (r Findings) summary(page *view.Page, p *project.Project) string {
 	errors := project.CountErrors(r.problems)
 	found := humanize.Count(errors, "error") + ", " + humanize.Count(len(r.problems)-errors, "warning")
 	if r.Strict && len(r.problems) > errors {
-		found += " (with --strict, warnings count)"
+		found += string(page.Text(engine.Text{Format: " (with %s, warnings count)", Args: []any{engine.Setting{Name: "strict"}}}))
 	}
 	if len(r.Files) != 1 {
 		unchecked := 0
@@ -139,7 +138,7 @@ func (r Findings) summary(p *project.Project) string {
 	return line
 }
 
-func (r Findings) checked(p *project.Project, c File) api.Checked {
+func (r Findings) checked(p *project.Project, c CheckedFile) api.Checked {
 	problems := c.Problems
 	if c.Failure != nil {
 		problems = []fsm.Problem{r.failureProblem(c)}
@@ -152,7 +151,7 @@ func (r Findings) checked(p *project.Project, c File) api.Checked {
 }
 
 // failureProblem says what kept a file from being checked, as a problem of it.
-func (r Findings) failureProblem(c File) fsm.Problem {
+func (r Findings) failureProblem(c CheckedFile) fsm.Problem {
 	text, missing := r.explain(c.Failure)
 	rule := view.RuleUnreadable
 	if missing {
@@ -161,8 +160,8 @@ func (r Findings) failureProblem(c File) fsm.Problem {
 	return fsm.Problem{Pos: fsm.Pos{File: c.file}, Severity: fsm.SeverityError, Rule: rule, Message: text}
 }
 
-// An Output says how findings are written.
-type Output struct {
+// An FindingsOutput says how findings are written.
+type FindingsOutput struct {
 	Format  string                              // text, json, sarif or github
 	Root    string                              // of files in reports for services
 	Version string                              // of loops
@@ -188,7 +187,7 @@ func (r Findings) Objects(p *project.Project) (all []api.Checked) {
 }
 
 // Write writes what was found. What is wrong goes beside the answer, in text.
-func (r Findings) Write(page *view.Page, p *project.Project, o Output) error {
+func (r Findings) Write(page *view.Page, p *project.Project, o FindingsOutput) error {
 	switch o.Format {
 	case "json":
 		return terminal.WriteJSON(page.Out, r.Objects(p))
@@ -198,7 +197,7 @@ func (r Findings) Write(page *view.Page, p *project.Project, o Output) error {
 		return r.forServices(o.Root, o.Version).GitHub(page.Out)
 	}
 	r.writeText(page, p, o.Render)
-	if slices.ContainsFunc(r.Files, func(c File) bool { return c.Loop != nil && c.Loop.Schedule != nil }) {
+	if slices.ContainsFunc(r.Files, func(c CheckedFile) bool { return c.Loop != nil && c.Loop.Schedule != nil }) {
 		now := time.Now()
 		all, _, err := trigger.ListSchedules(context.Background(), p, now)
 		if notice := trigger.Notice(all, now, page.Command("schedule", "install")); err == nil && notice != "" {

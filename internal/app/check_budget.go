@@ -1,4 +1,4 @@
-package check
+package app
 
 import (
 	"slices"
@@ -9,10 +9,10 @@ import (
 	"loops/fsm/lint"
 )
 
-// AdviseCosts warns of the loops whose cost is limited and not known as things are here: run refuses those with
+// adviseCosts warns of the loops whose cost is limited and not known as things are here: run refuses those with
 // a budget in dollars, and the cost_ceiling of a state counts nothing. Where the config or the prices have
 // mistakes, which are reported, it does nothing.
-func AdviseCosts(p *project.Project, files []File, o engine.Options) {
+func adviseCosts(p *project.Project, files []CheckedFile, o engine.Options) {
 	conf, wrong := p.Declared()
 	known, err := p.Pricer()
 	if len(wrong) > 0 || err != nil {

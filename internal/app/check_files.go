@@ -1,4 +1,4 @@
-package check
+package app
 
 import (
 	"errors"
@@ -18,9 +18,9 @@ import (
 	"loops/internal/humanize"
 )
 
-// Loops checks the loops that words on the command line mean, or all of the project if there are none. A word is a
+// chosenFiles checks the loops that words on the command line mean, or all of the project if there are none. A word is a
 // loop, or else a folder. Others are the files below folders that were passed over.
-func Loops(l *project.Library, words []string) (files []File, others []string, err error) {
+func chosenFiles(l *project.Library, words []string) (files []CheckedFile, others []string, err error) {
 	if len(words) == 0 {
 		files, err = projectLoops(l)
 	}
@@ -28,7 +28,7 @@ func Loops(l *project.Library, words []string) (files []File, others []string, e
 	for _, word := range words {
 		root := wordFolder(l, word)
 		if root == "" {
-			files = append(files, File{name: word})
+			files = append(files, CheckedFile{name: word})
 			continue
 		}
 		folders = append(folders, l.Project.Short(root))
@@ -42,7 +42,7 @@ func Loops(l *project.Library, words []string) (files []File, others []string, e
 		return nil, nil, err
 	}
 	checkLoops(l, files)
-	files = slices.DeleteFunc(files, func(c File) bool {
+	files = slices.DeleteFunc(files, func(c CheckedFile) bool {
 		if c.partOnly() {
 			others = append(others, c.name)
 			return true
@@ -61,22 +61,22 @@ func noLoops(folders, others []string) error {
 	if len(others) > 0 {
 		text += fmt.Sprintf(", only %s", humanize.List(others))
 	}
-	return engine.Refuse(engine.NotFound, "%s; loops new writes one", text)
+	return engine.Refuse(engine.NotFound, "%s; %s writes one", text, engine.Do("new", ""))
 }
 
 // projectLoops returns the loops that list shows.
-func projectLoops(l *project.Library) ([]File, error) {
+func projectLoops(l *project.Library) ([]CheckedFile, error) {
 	p := l.Project
 	entries, err := l.Files.List(p.Loops)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, p.CannotOpen(err)
 	}
 	if len(entries) == 0 {
-		return nil, engine.Refuse(engine.NotFound, "there is no loop in %s; loops new writes one", p.Short(p.Loops))
+		return nil, engine.Refuse(engine.NotFound, "there is no loop in %s; %s writes one", p.Short(p.Loops), engine.Do("new", ""))
 	}
-	files := make([]File, len(entries))
+	files := make([]CheckedFile, len(entries))
 	for i, e := range entries {
-		files[i] = File{name: e.Name, file: e.Path}
+		files[i] = CheckedFile{name: e.Name, file: e.Path}
 	}
 	return files, nil
 }
@@ -108,7 +108,7 @@ const mostEntries = 200_000
 
 // folderFiles returns the YAML files below a folder that may be loops, and those that are not. The root of a
 // disk is refused, and so is a folder with more than most files and folders below it.
-func folderFiles(p *project.Project, root string, most int) (files []File, others []string, err error) {
+func folderFiles(p *project.Project, root string, most int) (files []CheckedFile, others []string, err error) {
 	const todo = "name the folder that the loops are in, such as "
 	if filepath.Dir(root) == root {
 		return nil, nil, engine.Refuse(engine.Usage, "%s is a whole disk; %s%s", root, todo, p.Short(p.Loops))
@@ -120,14 +120,14 @@ func folderFiles(p *project.Project, root string, most int) (files []File, other
 		case seen > most:
 			return engine.Refuse(engine.Usage, "more than %d files and folders are below %s; %s%s", most, p.Short(root), todo, p.Short(p.Loops))
 		case err != nil:
-			files = append(files, File{name: p.Short(path), file: path, Failure: project.Unreadable(p, path, err)})
+			files = append(files, CheckedFile{name: p.Short(path), file: path, Failure: project.Unreadable(p, path, err)})
 		case d.IsDir() && path != root && holdsNoLoops(p, path):
 			return fs.SkipDir
 		case d.IsDir() || filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml":
 		case !loopfile.IsLoop(path):
 			others = append(others, p.Short(path))
 		default:
-			files = append(files, File{name: p.Short(path), file: path, inLib: strings.Contains(filepath.ToSlash(path), "/lib/")})
+			files = append(files, CheckedFile{name: p.Short(path), file: path, inLib: strings.Contains(filepath.ToSlash(path), "/lib/")})
 		}
 		return nil
 	})
@@ -136,7 +136,7 @@ func folderFiles(p *project.Project, root string, most int) (files []File, other
 
 // partOnly reports whether a file that was found in a folder of libraries is there for others to inherit from: it is
 // complete but for what makes a loop of its own.
-func (c File) partOnly() bool {
+func (c CheckedFile) partOnly() bool {
 	if !c.inLib || project.CountErrors(c.Problems) == 0 {
 		return false
 	}
@@ -158,9 +158,9 @@ func holdsNoLoops(p *project.Project, path string) bool {
 }
 
 // checkLoops fills in what there is to say about each file. It works on several at once.
-func checkLoops(l *project.Library, files []File) {
+func checkLoops(l *project.Library, files []CheckedFile) {
 	var wait sync.WaitGroup
-	next := make(chan *File)
+	next := make(chan *CheckedFile)
 	for range min(len(files), runtime.GOMAXPROCS(0)) {
 		wait.Go(func() {
 			for c := range next {
@@ -176,7 +176,7 @@ func checkLoops(l *project.Library, files []File) {
 }
 
 // checkLoop fills in what there is to say about a file.
-func checkLoop(l *project.Library, c *File) {
+func checkLoop(l *project.Library, c *CheckedFile) {
 	if c.Failure != nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package check
+package app
 
 import (
 	"bytes"
@@ -21,7 +21,7 @@ func TestSarifIsComplete(t *testing.T) {
 	}
 	problems = append(problems, fsm.Problem{Severity: fsm.SeverityError, Rule: "a-rule-without-page", Message: "y"},
 		fsm.Problem{Pos: fsm.Pos{File: "/elsewhere/ü.yaml", Line: 1}, Severity: fsm.SeverityWarning, Rule: "yaml", Message: "z"})
-	r := New([]File{{name: "a", file: "/p/a b%.yaml", Problems: problems}, {name: "b", Failure: errors.New("gone")}}, nil, nil, false, unexplained)
+	r := newFindings([]CheckedFile{{name: "a", file: "/p/a b%.yaml", Problems: problems}, {name: "b", Failure: errors.New("gone")}}, nil, nil, false, unexplained)
 	var doc struct {
 		Version string
 		Schema  string `json:"$schema"`
@@ -104,7 +104,7 @@ func TestSarifIsComplete(t *testing.T) {
 func TestGitHubCommands(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	err := New([]File{{name: "a", Problems: []fsm.Problem{
+	err := newFindings([]CheckedFile{{name: "a", Problems: []fsm.Problem{
 		{Pos: fsm.Pos{File: "/p/a,b:100%.yaml", Line: 2, Col: 3}, Severity: fsm.SeverityWarning, Rule: "r", Message: "100%: one,\r\ntwo"},
 		{Severity: fsm.SeverityError, Rule: "nowhere", Message: "::error::x"},
 	}}}, nil, nil, false, unexplained).forServices("/p", "1.0").GitHub(&out)

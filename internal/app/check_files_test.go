@@ -1,4 +1,4 @@
-package check
+package app
 
 import (
 	"fmt"
@@ -45,7 +45,7 @@ states:
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkedFiles, others, err := Loops(lib, nil)
+	checkedFiles, others, err := chosenFiles(lib, nil)
 	if err != nil || len(checkedFiles) != n || len(others) != 0 {
 		t.Fatalf("%d files, %v, %v", len(checkedFiles), others, err)
 	}
@@ -55,7 +55,7 @@ states:
 		}
 	}
 	own := len(checkedFiles[0].Problems)
-	if r := New(checkedFiles, nil, nil, false, nil); len(r.problems) < own || len(r.problems) >= n*own {
+	if r := newFindings(checkedFiles, nil, nil, false, nil); len(r.problems) < own || len(r.problems) >= n*own {
 		t.Errorf("%d problems of %d loops with %d each", len(r.problems), n, own)
 	}
 }

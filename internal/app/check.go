@@ -1,4 +1,4 @@
-package check
+package app
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 	"loops/fsm/lint"
 )
 
-// A Request says what is checked, and how.
-type Request struct {
+// A CheckRequest says what is checked, and how.
+type CheckRequest struct {
 	Words   []string                                    // loops, files and folders; none = all loops of the project
 	Strict  bool                                        // warnings count as errors
 	All     bool                                        // style rules are reported too
@@ -17,13 +17,13 @@ type Request struct {
 	Explain func(err error) (text string, missing bool) // why a file was not checked, and whether it is missing
 }
 
-// Run checks what is asked for. The error says that there is nothing to check.
-func Run(p *project.Project, q Request) (Findings, error) {
+// Check checks what is asked for. The error says that there is nothing to check.
+func Check(p *project.Project, q CheckRequest) (Findings, error) {
 	lib, err := p.Library()
 	if err != nil {
 		return Findings{}, err
 	}
-	files, others, err := Loops(lib, q.Words)
+	files, others, err := chosenFiles(lib, q.Words)
 	if err != nil {
 		return Findings{}, err
 	}
@@ -35,6 +35,6 @@ func Run(p *project.Project, q Request) (Findings, error) {
 			}
 		}
 	}
-	AdviseCosts(p, files, q.Options)
-	return New(files, Project(p, q.Explain), others, q.Strict, q.Explain), nil
+	adviseCosts(p, files, q.Options)
+	return newFindings(files, projectFiles(p, q.Explain), others, q.Strict, q.Explain), nil
 }
