@@ -271,6 +271,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			History: func(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error] {
 				return j.store.Events(ctx, r.id, after)
 			},
+			Boot:    process.Boot(),
 			Observe: seen.observe,
 			Why:     seen.why,
 			Verify:  verify == "1",

@@ -55,6 +55,9 @@ type Journal struct {
 	// EndsEvery is how many items of a list end before the memory takes them in: what a resumed run reads of
 	// its history is no longer than that. 0 means 250.
 	EndsEvery int
+	// Boot names the start of the operating system that this process runs on. Where it is set and Recorder is a
+	// [Syncer], an item of a list begins while the result of the one before it becomes durable. "" = unknown.
+	Boot string
 	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
 	// Why, if not nil, says why the run itself ends so, for its record. pending are events that Observe has not

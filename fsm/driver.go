@@ -55,8 +55,10 @@ func drive(ctx context.Context, x *Executor, run func()) error {
 		m.step(time.Now(), in)
 		d.record()
 		if len(m.tasks) == 0 {
+			d.await()
 			return m.broken
 		}
+		m.flush()
 		in = d.next(changed)
 	}
 }
@@ -164,6 +166,35 @@ func (d *driver) start() {
 	d.machine.begun = d.machine.begun[:0]
 }
 
+// await waits for the effects that no task waits for: what was written becomes durable.
+func (d *driver) await() {
+	d.cancel(nil)
+	for len(d.flying) > 0 {
+		x := <-d.ended
+		delete(d.flying, x)
+	}
+}
+
+// syncer is the recorder where it can make durable what it has recorded while it records more; nil = it cannot.
+func (d *driver) syncer() Syncer {
+	s, _ := d.cfg.Recorder.(Syncer)
+	return s
+}
+
+// gathering is how long results of items gather that become durable together.
+const gathering = 5 * time.Millisecond
+
+// sync makes durable what was recorded, and what gathers until then. A stop does not end it.
+func (d *driver) sync(ctx context.Context) error {
+	t := time.NewTimer(gathering)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	return d.syncer().Sync(context.WithoutCancel(ctx))
+}
+
 // end ends the effects whose branch or item is to end.
 func (d *driver) end() {
 	for x, cancel := range d.flying {
@@ -221,6 +252,7 @@ func (d *driver) record() {
 			err = d.cfg.Recorder.Record(context.WithoutCancel(d.ctx), b)
 		}
 		if m.broken = err; err == nil {
+			m.recorded(b)
 			d.observe(b.Events)
 		}
 	}
@@ -233,9 +265,6 @@ func (d *driver) record() {
 
 // observe shows what was recorded.
 func (d *driver) observe(events []Event) {
-	if n := len(events); n > 0 {
-		d.machine.seq = events[n-1].Seq
-	}
 	if d.cfg.Observe != nil {
 		for _, ev := range events {
 			d.cfg.Observe(ev)

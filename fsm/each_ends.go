@@ -52,6 +52,7 @@ func (r *round) remember() {
 	items := *m.Items // what was recorded is not changed
 	items.Ends, items.Starts, items.Through = encodeEnds(m.Step, r.ends), encodeStarts(m.Step, r.starts), r.e.machine.numbered()
 	m.Items, r.fresh, r.kept = &items, 0, r.e.now()
+	r.window.close()
 }
 
 // started returns how often an item was started; of one that has ended, 1.

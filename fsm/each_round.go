@@ -28,6 +28,8 @@ type round struct {
 	results []itemResult // of items that have ended, which were not taken yet
 	crew    *crew        // of items with a memory of their own; nil = they have none
 	path    string       // of the branches that the loop is in
+	window  window
+	taken   bool // the memory took in the ends, and was not recorded yet
 }
 
 // An itemResult is what came of one item.
@@ -49,6 +51,7 @@ func newRound(e *Executor, st *State) (*round, error) {
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
 	}
+	r.window.on = !st.Once && e.flows()
 	if st.Each.inside(st) {
 		r.crew = newCrew(e, st)
 		r.crew.most = st.Each.Parallel
@@ -60,6 +63,7 @@ func newRound(e *Executor, st *State) (*round, error) {
 // memory has taken in.
 func (r *round) recall() error {
 	from := r.e.mem.Items
+	r.window.forget()
 	if err := decodeEnds(from.Ends, from.Step, r.ends); err != nil {
 		return err
 	}
@@ -75,6 +79,7 @@ func (r *round) recall() error {
 		}
 		r.learn(ev)
 	}
+	r.window.suspect(r)
 	return nil
 }
 
@@ -91,9 +96,11 @@ func (r *round) learn(ev Event) {
 			r.done, r.failed = 0, 0
 		}
 	case EventItemsStart:
+		r.window.forget()
 		r.reopen(againOf(ev))
 	case EventItemStart:
 		if i, ok := r.indexOf(ev); ok && !r.ends[i].over() {
+			r.window.learn(i, ev, r.e.cfg.Boot)
 			n, _ := ev.Get("attempt").(int64)
 			r.start(i, max(int(n), r.started(i), 1))
 		}
@@ -180,7 +187,9 @@ func (r *round) work() {
 	e := r.e
 	for {
 		var jobs []func()
-		for r.running+len(jobs) < r.st.Each.Parallel && r.mayBegin() {
+		r.window.open(e.machine)
+		r.taken = r.takeIn() // before items begin: their start has to be after what the memory has
+		for r.running+len(jobs) < r.st.Each.Parallel && r.mayBegin() && !r.window.shut(r.next) {
 			if job := r.begin(); job != nil {
 				jobs = append(jobs, job)
 			} else if len(e.batch.Events) >= mostAtOnce && r.save() {
@@ -194,10 +203,11 @@ func (r *round) work() {
 		for _, job := range jobs {
 			job()
 		}
-		if r.running == 0 {
+		shut := r.running < r.st.Each.Parallel && r.mayBegin() && r.window.shut(r.next)
+		if r.running == 0 && !shut {
 			return
 		}
-		e.rest(func() bool { return len(r.results) > 0 }, nil)
+		e.rest(func() bool { return len(r.results) > 0 || shut && r.window.opens(e.machine) }, nil)
 		for _, res := range r.results {
 			r.ended(res)
 		}
@@ -340,13 +350,28 @@ func shortKey(key string) string {
 // save has the events so far made durable before anything is started. The memory takes in the ends of items,
 // and with them how long the run took, only when there are many that it does not have, or some for long: until
 // then they are in the history alone, and the memory has not changed.
+//
+// Where all items that begin are in the window, nothing waits until the events are durable.
 func (r *round) save() bool {
 	e := r.e
-	if e.machine.broken == nil && r.due() {
-		r.remember()
+	flows, announced := r.window.announce(r)
+	if announced {
+		defer func() { r.window.at = e.machine.numbered() }()
+	}
+	if r.taken || r.takeIn() {
+		r.taken = false
 		return e.record(true)
 	}
-	return e.save()
+	return e.save(flows)
+}
+
+// takeIn has the memory take in the ends that it does not have, if that is due.
+func (r *round) takeIn() bool {
+	if r.e.machine.broken != nil || !r.due() {
+		return false
+	}
+	r.remember()
+	return true
 }
 
 // due reports whether the memory is to take in the ends that it does not have.
@@ -360,13 +385,14 @@ func (r *round) due() bool {
 
 // save has the events so far made durable before anything is started, without the memory, which has not
 // changed. It reports whether something can be recorded.
-func (e *Executor) save() bool {
+// With flows, the events become durable while items are at work.
+func (e *Executor) save(flows bool) bool {
 	if e.machine.broken != nil {
 		return false
 	}
 	if len(e.batch.Events) == 0 {
 		return true
 	}
-	e.batch.Snapshot, e.batch.Checkpoint = nil, true
+	e.batch.Snapshot, e.batch.Checkpoint, e.batch.Written = nil, !flows, flows
 	return e.write(&e.batch)
 }

@@ -50,7 +50,9 @@ const (
 	// state, items, parallel [pattern, done, failed, resumed]: the state begins with a list, or continues with
 	// it
 	EventItemsStart = "items_start"
-	EventItemStart  = "item_start" // item, key: durable before the item's action is started
+	// item, key [attempt, ahead, boot]: written before the item's action is started, and durable unless an
+	// earlier one with ahead is: items up to that number may begin, on the system whose start is named boot
+	EventItemStart = "item_start"
 	// item, key, verdict, done, failed, running, items [exit_code, duration_ms, retries, timeout_kind, output,
 	// output_file, output_bytes, stderr_preview, error]
 	EventItemEnd = "item_end"

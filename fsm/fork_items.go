@@ -180,7 +180,7 @@ func (e *Executor) takeOver() bool {
 			size += len(text)
 		}
 		if len(e.batch.Events) >= takenAtOnce || size >= takenBytes {
-			if size = 0; !e.save() || !e.settle() {
+			if size = 0; !e.save(false) || !e.settle() {
 				return false
 			}
 		}

@@ -30,6 +30,9 @@ type machine struct {
 	news   int       // counts the changes that were reported (Config.Changed)
 	now    time.Time // of the step that it makes
 	seq    uint64    // number of the last event that was recorded
+	safe   uint64    // number of the last event that is durable
+	flows  bool      // something was written that is to become durable while tasks continue
+	syncs  bool      // that is being done
 	broken error     // the first failed record; nothing is done after it
 	driver *driver
 }
@@ -129,6 +132,40 @@ func (m *machine) put(b *Batch) {
 		m.out.Snapshot = b.Snapshot
 	}
 	m.out.Checkpoint = m.out.Checkpoint || b.Checkpoint
+	m.out.Written = m.out.Written || b.Written
+}
+
+// recorded notes that a batch was.
+func (m *machine) recorded(b *Batch) {
+	if n := len(b.Events); n > 0 {
+		m.seq = b.Events[n-1].Seq
+	}
+	if b.Checkpoint {
+		m.safe, m.flows = m.seq, false
+	} else {
+		m.flows = m.flows || b.Written
+	}
+}
+
+// flush has the world make durable what was written, while tasks continue. One effect at a time does so: the
+// next one takes all that was written meanwhile.
+func (m *machine) flush() {
+	if !m.flows || m.syncs || m.broken != nil {
+		return
+	}
+	var err error
+	upTo := m.seq
+	m.flows, m.syncs = false, true
+	m.begun = append(m.begun, &effect{
+		do:   func(ctx context.Context) { err = m.driver.sync(ctx) },
+		life: m.life,
+		then: func() {
+			if m.syncs = false; err != nil && m.broken == nil {
+				m.broken = err
+			}
+			m.safe = max(m.safe, upTo)
+		},
+	})
 }
 
 // settle gives way until what is to be recorded so far is. It reports whether that worked.

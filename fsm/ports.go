@@ -189,6 +189,9 @@ type Batch struct {
 	// Checkpoint asks for durability, of the events alone where there is no snapshot. It is set before
 	// everything that cannot be undone or may take long.
 	Checkpoint bool
+	// Written asks that the death of this process cannot lose the events, also without a snapshot. They need not
+	// be durable before [Syncer.Sync] returns. It is only set where the Recorder is a Syncer.
+	Written bool
 }
 
 // A Recorder remembers. It is called by one goroutine at a time.
@@ -198,4 +201,12 @@ type Batch struct {
 // batch with neither may be written later. After an error the run must stop: nothing more is recorded.
 type Recorder interface {
 	Record(ctx context.Context, b *Batch) error
+}
+
+// A Syncer is a Recorder that makes durable what it has recorded, while it records more.
+type Syncer interface {
+	Recorder
+	// Sync returns when the loss of power cannot lose what was recorded before it was called. It is called by one
+	// goroutine at a time, and may run at the same time as Record. After an error the run must stop.
+	Sync(ctx context.Context) error
 }

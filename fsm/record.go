@@ -54,7 +54,7 @@ func (e *Executor) write(b *Batch) bool {
 		e.machine.put(b)
 	}
 	clear(b.Events)
-	b.Events, b.Snapshot, b.Checkpoint = b.Events[:0], nil, false
+	b.Events, b.Snapshot, b.Checkpoint, b.Written = b.Events[:0], nil, false, false
 	return e.machine.broken == nil
 }
 

@@ -20,7 +20,7 @@ func (e *Executor) pass(b *Batch) {
 		p.batch.Events = append(p.batch.Events, ev)
 	}
 	if b.Snapshot == nil {
-		p.batch.Checkpoint = b.Checkpoint
+		p.batch.Checkpoint, p.batch.Written = b.Checkpoint, b.Written
 		p.write(&p.batch)
 	} else {
 		p.record(b.Checkpoint)

@@ -17,6 +17,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -319,6 +320,9 @@ func (m *maker) list(s *State, depth int) {
 			s.Keys[i] = fmt.Sprintf("item_retries: %d", 1+m.r.IntN(2))
 		}
 	}
+	if i := slices.Index(s.Keys, "action: do it"); i >= 0 && !s.has("action_type") && m.chance(2) {
+		s.Keys[i] = "action: " + quick
+	}
 	items := []string{"[x]", "[x, y, z]", "[a, b, c, d, e]", "{command: list}"}
 	s.Keys = append(s.Keys, "for_each: "+m.pick(items...), fmt.Sprintf("parallel: %d", 1+m.r.IntN(3)))
 	if !m.timed || m.chance(2) {
@@ -350,6 +354,7 @@ const (
 	Drain     What = "drain"  // by loops stop --after-item
 	CrashOver What = "crash"  // at any time
 	CrashLost What = "lost"   // the batch is lost with the process; Delay is 0
+	PowerCut  What = "power"  // at any time; what is not durable is lost with the process
 	CrashKept What = "kept"   // the batch is durable, and the process dies before it knows; Delay is 0
 	// max_steps of the run is After, and three more at each resume, up to what the loop says; before all others
 	Cap    What = "cap"
@@ -363,7 +368,7 @@ func RandomDisturbances(r *rand.Rand, n int) []Disturbance {
 	if r.IntN(3) == 0 {
 		all = append(all, Disturbance{After: 1 + r.IntN(5), What: Cap})
 	}
-	kinds := []What{Pause, Pause, Pause, Extend, Wake, Send, Stop, UserStop, Drain, CrashOver, CrashOver, CrashOver, CrashLost, CrashLost, CrashKept, Broken}
+	kinds := []What{Pause, Pause, Pause, Extend, Wake, Send, Stop, UserStop, Drain, CrashOver, CrashOver, CrashOver, CrashLost, CrashLost, CrashKept, PowerCut, PowerCut, Broken}
 	for range r.IntN(n + 1) {
 		at += 1 + r.IntN(6)
 		d := Disturbance{After: at, What: kinds[r.IntN(len(kinds))]}

@@ -44,8 +44,15 @@ func (r recorder) Record(_ context.Context, b *fsm.Batch) error {
 	if b.Snapshot != nil {
 		w.remember(b.Snapshot)
 	}
+	if b.Checkpoint {
+		w.safe = mark{len(w.events), len(w.lines)}
+	}
 	for _, d := range due {
 		switch {
+		case d.What == PowerCut && d.Delay == 0:
+			w.cutPower()
+			r.die()
+			return errDied
 		case d.What == CrashKept:
 			r.die()
 			return errDied
@@ -63,6 +70,40 @@ func (r recorder) Record(_ context.Context, b *fsm.Batch) error {
 		}
 	}
 	return nil
+}
+
+// Sync implements [fsm.Syncer].
+func (r recorder) Sync(context.Context) error {
+	w := r.w
+	w.mu.Lock()
+	upTo := mark{len(w.events), len(w.lines)}
+	d := time.Duration(1 + w.hash("sync", upTo)%500_000_000)
+	w.mu.Unlock()
+	time.Sleep(d)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if r.life.dead {
+		return errDied
+	}
+	if upTo.events > w.safe.events {
+		w.safe = upTo
+	}
+	return nil
+}
+
+// A mark is how much of the record is durable.
+type mark struct{ events, lines int }
+
+// cutPower loses what is not durable.
+func (w *World) cutPower() {
+	w.boots++
+	w.events, w.lines, w.whole = w.events[:w.safe.events], w.lines[:w.safe.lines], nil
+	w.elapsed = 0
+	clear(w.results)
+	clear(w.asked)
+	for _, ev := range w.events {
+		w.count(ev)
+	}
 }
 
 func (r recorder) die() {
@@ -178,6 +219,20 @@ func member(st *fsm.State, name string) string {
 
 // check looks at an event that is being recorded.
 func (w *World) check(ev fsm.Event) {
+	w.count(ev)
+	switch ev.Kind {
+	case fsm.EventHandoffDetected:
+		clear(w.marks) // what hands over was done: it begins again as if it was not
+		clear(w.started)
+	case fsm.EventStateEnter, fsm.EventBranchStart, fsm.EventItemStart:
+		if w.hold != nil && ev.Time.After(w.heldAt) && ev.Get("resumed") == nil {
+			w.fault(fmt.Sprintf("a paused run begins something: %s", ev.AppendJSON(nil)))
+		}
+	}
+}
+
+// count counts the result that an event has.
+func (w *World) count(ev fsm.Event) {
 	switch ev.Kind {
 	case fsm.EventActionComplete:
 		text, _ := ev.Get("output_preview").(string)
@@ -188,12 +243,6 @@ func (w *World) check(ev fsm.Event) {
 	case fsm.EventActionError: // it could not be started, which is a result
 		if ev.Get("error") != fsm.ErrScarce.Error() {
 			w.results["error "+fmt.Sprint(ev.Depth, ev.Get("branch"), ev.Get("state"))]++
-		}
-	case fsm.EventHandoffDetected:
-		clear(w.marks) // what hands over was done: it begins again as if it was not
-	case fsm.EventStateEnter, fsm.EventBranchStart, fsm.EventItemStart:
-		if w.hold != nil && ev.Time.After(w.heldAt) && ev.Get("resumed") == nil {
-			w.fault(fmt.Sprintf("a paused run begins something: %s", ev.AppendJSON(nil)))
 		}
 	}
 }

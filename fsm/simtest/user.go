@@ -125,6 +125,12 @@ func (w *World) does(d Disturbance) {
 			l.dead = true
 			l.cancel(errDied)
 		}
+	case PowerCut:
+		if !l.dead {
+			w.cutPower()
+			l.dead = true
+			l.cancel(errDied)
+		}
 	case CrashLost, CrashKept, Broken: // where a batch is recorded
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"iter"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -31,9 +32,13 @@ type World struct {
 	lines   [][]byte // of the memory: the first one whole, patches behind it
 	enc     *snapshot.Encoder
 	batches int
+	safe    mark
+	boots   int            // how often the power was cut
 	steps   int            // batches, and results
 	results map[string]int // on record, by place
 	marks   map[string]bool
+	started map[string]int // how often an item was, by place
+	exact   bool           // what is on record of that is neither too high nor lost
 	flying  map[string]int // actions in flight, by the list or state that they belong to
 	most    map[string]int // items at work at once, by the mark of their list
 	asked   map[string]bool
@@ -74,7 +79,8 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib fsm.Library, plan []Disturbance) 
 		plan = plan[1:]
 	}
 	return &World{
-		seed: seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{},
+		exact: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == PowerCut || d.What == CrashKept || d.What == Broken }),
+		seed:  seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{},
 		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{},
 	}
 }
@@ -178,7 +184,8 @@ func (w *World) config(n int) fsm.Config {
 			Recorder:  recorder{w, l},
 			Verify:    true,
 			History:   w.history,
-			EndsEvery: 3,
+			EndsEvery: 3 + int(w.hash("every")%2)*20,
+			Boot:      w.boot(),
 		},
 		Control: fsm.Control{
 			Park:  w.hash("park", n)%3 == 0,
@@ -204,6 +211,14 @@ func (w *World) config(n int) fsm.Config {
 			},
 		},
 	}
+}
+
+// boot names the system since the power was cut last. "" = it has no name, in some worlds.
+func (w *World) boot() string {
+	if w.hash("boot")%4 == 0 {
+		return ""
+	}
+	return strconv.Itoa(w.boots + 1)
 }
 
 func (w *World) hash(parts ...any) uint64 {
@@ -243,6 +258,7 @@ func (w *World) memory() (*fsm.Snapshot, error) {
 		w.fault(fmt.Sprintf("the patches came to another memory:\n%s\n%s", whole, w.whole))
 	}
 	w.lines = [][]byte{slices.Clone(whole)}
+	w.safe = mark{len(w.events), len(w.lines)}
 	return m, err
 }
 

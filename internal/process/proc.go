@@ -27,6 +27,7 @@ const (
 	// tolerance is how far two readings of one start time may lie apart where it is derived from the wall
 	// clock, which is adjusted while processes run.
 	tolerance = 2 * time.Second
+	bootLen   = 8 // of the name that Boot returns
 	// epochMS separates both kinds of start: no machine runs for 30 years, and no process began before 2001.
 	epochMS = 1e12
 )
@@ -39,6 +40,15 @@ var here = sync.OnceValues(func() (Identity, error) {
 	host, err := os.Hostname()
 	return Identity{Host: host, Boot: bootID(), PIDNS: pidNamespace()}, err
 })
+
+// Boot returns a short name of the start of the system that this process runs on, "" where the system has none.
+func Boot() string {
+	id, err := here()
+	if err != nil || len(id.Boot) < bootLen {
+		return ""
+	}
+	return id.Boot[:bootLen]
+}
 
 // Self returns the identity of this process.
 func Self() (Identity, error) {

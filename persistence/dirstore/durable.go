@@ -22,7 +22,7 @@ func durableNow(d persistence.Durability, b *fsm.Batch) bool {
 	case b.Checkpoint && d == persistence.Strict, b.Snapshot != nil && b.Snapshot.Outcome != nil:
 		return true
 	}
-	return slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == fsm.EventActionComplete || e.Kind == fsm.EventItemEnd })
+	return !b.Written && slices.ContainsFunc(b.Events, func(e fsm.Event) bool { return e.Kind == fsm.EventActionComplete || e.Kind == fsm.EventItemEnd })
 }
 
 // groupDelay is how long after it was recorded a decision begins to be made durable. The disk needs the rest of
@@ -74,15 +74,20 @@ func (s *syncer) soon() {
 
 func (s *syncer) fire() {
 	s.armed.Store(false) // what is written from here on needs another turn
+	_ = s.beside()       // failed returns it
+}
+
+// beside makes what was written durable while more is written. Whatever is written after an error is refused.
+func (s *syncer) beside() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil || s.err != nil {
-		return
+		return s.err
 	}
-	if err := s.sync(); err != nil {
-		s.err = err
+	if s.err = s.sync(); s.err != nil {
 		s.spoil.Store(true)
 	}
+	return s.err
 }
 
 // failed returns what went wrong while no caller waited.

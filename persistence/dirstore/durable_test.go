@@ -62,6 +62,40 @@ func batch(snapshot, checkpoint bool, kinds ...string) *fsm.Batch {
 	return b
 }
 
+// Results of items are written by Record, and all that gathered is durable when Sync returns; an error of Sync
+// ends the run.
+func TestSync(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := open(t)
+		s := count(d)
+		j := begin(t, d, step(1))
+		s.take()
+		item := batch(false, false, fsm.EventItemEnd, fsm.EventItemStart)
+		item.Written = true
+		for range 3 {
+			if err := j.Record(t.Context(), item); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := s.take(); n != 0 {
+			t.Errorf("synced %d times before Sync", n)
+		}
+		if err := j.Sync(t.Context()); err != nil || s.take() != 1 {
+			t.Errorf("not synced once: %v", err)
+		}
+		s.failWith(errors.New("no more"))
+		if err := j.Sync(t.Context()); err == nil {
+			t.Error("the error of Sync is lost")
+		}
+		if err := j.Record(t.Context(), item); err == nil {
+			t.Error("recorded after an error of Sync")
+		}
+		s.failWith(nil)
+		_ = j.Close(t.Context())
+	})
+}
+
 // What is durable when Record returns, and what 50 ms later.
 func TestDurability(t *testing.T) {
 	t.Parallel()

@@ -170,6 +170,9 @@ func (j *journal) ready() error {
 	return nil
 }
 
+// Sync implements [fsm.Syncer].
+func (j *journal) Sync(context.Context) error { return j.sync.beside() }
+
 // keep makes what was recorded durable, now or soon.
 func (j *journal) keep(b *fsm.Batch) error {
 	if !j.dirty {
