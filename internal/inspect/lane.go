@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -111,13 +110,17 @@ func (r *Reader) closeLanes(path string, depth int) {
 	if len(r.lanes) == 0 {
 		return
 	}
-	for _, name := range slices.Backward(slices.Sorted(maps.Keys(r.lanes))) { // those inside another one first
-		l := r.lanes[name]
+	var names []string
+	for name, l := range r.lanes {
 		rest, below := strings.CutPrefix(name, path)
 		if !below || l.base <= depth && depth > 0 || path != "" && !strings.HasSuffix(path, "/") && rest != "" && rest[0] != '/' && rest[0] != '.' {
 			continue
 		}
-		l.close(l.base)
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range slices.Backward(names) { // those inside another one first
+		r.lanes[name].close(r.lanes[name].base)
 		delete(r.lanes, name)
 	}
 }

@@ -105,7 +105,7 @@ func row(w *bufio.Writer, s *htmlStep, share int) {
 	if s.bad() {
 		class = " class=\"bad\""
 	}
-	fmt.Fprintf(w, "<tr%s><td>%s%d<td>", class, strings.Repeat("&#8627;", min(s.Depth, 8)), s.Number)
+	fmt.Fprintf(w, "<tr%s><td>%s%s<td>", class, strings.Repeat("&#8627;", min(s.Depth, 8)), s.Number)
 	put(s.State, 120)
 	w.WriteString("<td>") //nolint:errcheck // as above
 	if !s.begin.IsZero() {

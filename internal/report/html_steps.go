@@ -83,7 +83,7 @@ func (h *HTML) step(v *inspect.Visit) *htmlStep {
 	for i := len(h.open); i < depth; i++ { // the events around it are lost
 		h.open = append(h.open, &htmlStep{Step: Step{Depth: i, visit: v.Above[i]}})
 	}
-	s := &htmlStep{Step: Step{Number: v.Step, Depth: depth, State: v.State, visit: v}, begin: v.Begin, since: v.Begin}
+	s := &htmlStep{Step: Step{Number: v.Number(), Depth: depth, State: v.State, visit: v}, begin: v.Begin, since: v.Begin}
 	h.open = append(h.open, s)
 	if v.Index < 0 {
 		return s

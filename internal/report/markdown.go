@@ -109,7 +109,7 @@ func (s *suiteStep) row() string {
 	if s.Exit != "" && s.Exit != "0" {
 		verdict = strings.TrimPrefix(verdict+", exit "+s.Exit, ", ")
 	}
-	return fmt.Sprintf("| %d | %s%s | %s | %s | %s | %s |\n", s.Number, strings.Repeat("↳ ", min(s.Depth, 10)), md(line(s.State, 100)),
+	return fmt.Sprintf("| %s | %s%s | %s | %s | %s | %s |\n", s.Number, strings.Repeat("↳ ", min(s.Depth, 10)), md(line(s.State, 100)),
 		md(line(verdict, 60)), md(line(s.To, 100)), rounded(s.Took), md(line(s.Cost, 40)))
 }
 

@@ -12,8 +12,8 @@ import (
 
 // A Step is one visit of a state, as every form has it.
 type Step struct {
-	Number  int // in its loop, from 1
-	Depth   int // 0 in the run itself, 1 in its sub-loop …
+	Number  string // its address: 3, and 3/1 in a sub-loop of it
+	Depth   int    // 0 in the run itself, 1 in its sub-loop …
 	State   string
 	Exit    string // exit code of its action; "" where nothing was done
 	Verdict string

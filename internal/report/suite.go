@@ -88,7 +88,7 @@ func (r *Suite) step(v *inspect.Visit) *suiteStep {
 	for i := len(r.open); i < depth; i++ { // the events around it are lost
 		r.open = append(r.open, &suiteStep{Step: Step{Depth: i, visit: v.Above[i]}, of: &visited{}})
 	}
-	s := &suiteStep{Step: Step{Number: v.Step, Depth: depth, State: v.State, visit: v}}
+	s := &suiteStep{Step: Step{Number: v.Number(), Depth: depth, State: v.State, visit: v}}
 	r.open = append(r.open, s)
 	if v.Index < 0 {
 		s.of = &visited{}
