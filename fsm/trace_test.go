@@ -295,7 +295,7 @@ func clone(s *fsm.Snapshot) *fsm.Snapshot {
 
 func loadTrace(t *testing.T, file string) *fsm.Loop {
 	t.Helper()
-	loop, problems, err := loopfile.Load(file)
+	loop, problems, err := new(loopfile.Loader).Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}

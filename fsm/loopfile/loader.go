@@ -56,9 +56,6 @@ func (l *Loader) Load(path string) (*fsm.Loop, []fsm.Problem, error) {
 	return u.loop, u.problems, nil
 }
 
-// Load reads one loop file with a [Loader] of its own, which knows neither a project nor a catalog.
-func Load(path string) (*fsm.Loop, []fsm.Problem, error) { return new(Loader).Load(path) }
-
 func (l *Loader) unit(path string) *unit {
 	path = filepath.Clean(path)
 	l.mu.Lock()

@@ -414,3 +414,6 @@ func TestCatalog(t *testing.T) {
 		}
 	}
 }
+
+// Load reads one loop file with a Loader of its own.
+func Load(path string) (*fsm.Loop, []fsm.Problem, error) { return new(Loader).Load(path) }

@@ -47,15 +47,6 @@ func (r Rule) String() string {
 
 func (p Predicate) String() string { return p.Dimension + ":" + p.Operator + p.Value }
 
-// Format returns the table as text that [Parse] reads: a rule a line, no newline at the end.
-func Format(rules []Rule) string {
-	lines := make([]string, len(rules))
-	for i, r := range rules {
-		lines[i] = r.String()
-	}
-	return strings.Join(lines, "\n")
-}
-
 // Evaluate returns the first rule that holds for the scores, by dimension. Scores are values of the loop language.
 func Evaluate(rules []Rule, scores map[string]any) (Rule, bool) {
 	for _, r := range rules {

@@ -223,3 +223,12 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// Format returns the table as text that [Parse] reads: a rule a line, no newline at the end.
+func Format(rules []Rule) string {
+	lines := make([]string, len(rules))
+	for i, r := range rules {
+		lines[i] = r.String()
+	}
+	return strings.Join(lines, "\n")
+}

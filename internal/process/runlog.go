@@ -86,5 +86,3 @@ func (l *Log) rotate() error {
 	}
 	return full.Close()
 }
-
-func (l *Log) close() error { return l.file.Close() }

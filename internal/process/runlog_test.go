@@ -21,7 +21,7 @@ func TestRunLog(t *testing.T) {
 				t.Fatalf("%q: %d, %v", text, n, err)
 			}
 		}
-		if err := l.close(); err != nil {
+		if err := l.file.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestRunLogTakenAway(t *testing.T) {
 	if b, err := os.ReadFile(path); string(b) != "more" || err != nil {
 		t.Errorf("%q, %v", b, err)
 	}
-	if err := l.close(); err != nil {
+	if err := l.file.Close(); err != nil {
 		t.Fatal(err)
 	}
 }

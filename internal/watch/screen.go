@@ -50,19 +50,6 @@ func newScreen(w, h int, ascii bool) *Screen {
 // At is the cell in a column of a row, both from 0.
 func (s *Screen) At(x, y int) Cell { return s.Cells[y*s.Width+x] }
 
-// Lines returns the rows as text, without blanks at their ends.
-func (s *Screen) Lines() []string {
-	out := make([]string, s.Height)
-	for y := range out {
-		var b strings.Builder
-		for x := range s.Width {
-			b.WriteString(s.At(x, y).Text)
-		}
-		out[y] = strings.TrimRight(b.String(), " ")
-	}
-	return out
-}
-
 // put writes text from column x up to column end, and returns the column behind it. What does not fit is left out, with
 // a mark if mark is true.
 func (s *Screen) put(x, y, end int, text string, st Style, mark bool) int {

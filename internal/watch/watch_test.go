@@ -234,3 +234,16 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// Lines returns the rows as text, without blanks at their ends.
+func (s *Screen) Lines() []string {
+	out := make([]string, s.Height)
+	for y := range out {
+		var b strings.Builder
+		for x := range s.Width {
+			b.WriteString(s.At(x, y).Text)
+		}
+		out[y] = strings.TrimRight(b.String(), " ")
+	}
+	return out
+}

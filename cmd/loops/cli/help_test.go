@@ -97,3 +97,9 @@ func TestMeaningsAreCommands(t *testing.T) {
 		}
 	}
 }
+
+// helpProse returns the text of a command between its examples and its flags.
+func helpProse(cmd *cobra.Command) string {
+	prose, _, _ := strings.Cut(cmd.Long, exitCodes)
+	return helpWrap(prose)
+}

@@ -54,12 +54,6 @@ func helpPrint(cmd *cobra.Command) {
 	_, _ = io.WriteString(cmd.OutOrStdout(), helpPage(cmd)) // a sink, whose Close returns a failure
 }
 
-// helpProse returns the text of a command between its examples and its flags.
-func helpProse(cmd *cobra.Command) string {
-	prose, _, _ := strings.Cut(cmd.Long, exitCodes)
-	return helpWrap(prose)
-}
-
 func usage(cmd *cobra.Command) string {
 	switch path := cmd.CommandPath(); {
 	case cmd.HasAvailableSubCommands() && slices.Contains(strings.Split(cmd.Example, "\n"), "  "+path): // an example has it alone

@@ -1,51 +1,25 @@
-// Command gen writes docs/json.md, docs/language.md and a page for each chapter below docs/language: the
-// sections of this folder, with the tables of keys, evaluators and rules filled in from the tables that the
-// program itself reads and checks loop files by.
-package main
+package docs_test
 
 import (
 	"bytes"
 	"embed"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/template"
 
 	"loops/docs"
-	"loops/internal/api"
 )
 
-//go:generate go run . ..
-
-//go:embed sections/*.md
+// sections are those of the language, with places for the tables of keys, evaluators and rules that the program itself
+// reads and checks loop files by.
+//
+//go:embed gen/sections/*.md
 var sections embed.FS
-
-func main() {
-	if len(os.Args) != 2 {
-		fail(fmt.Errorf("usage: gen FOLDER"))
-	}
-	all, err := pages()
-	if err != nil {
-		fail(err)
-	}
-	if err := os.RemoveAll(filepath.Join(os.Args[1], "language")); err != nil { // with chapters that are none any more
-		fail(err)
-	}
-	if err := os.Mkdir(filepath.Join(os.Args[1], "language"), 0o755); err != nil {
-		fail(err)
-	}
-	for name, text := range all {
-		if err := os.WriteFile(filepath.Join(os.Args[1], name), []byte(text), 0o644); err != nil {
-			fail(err)
-		}
-	}
-}
 
 // pages returns all pages by their paths below docs.
 func pages() (map[string]string, error) {
-	json, err := api.Page()
+	json, err := jsonPage()
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +38,11 @@ func pages() (map[string]string, error) {
 	return all, nil
 }
 
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "gen:", err)
-	os.Exit(1)
-}
-
 // language returns the page of the loop language: the sections in the order of their names. It fails if a key of
 // the language has no row in any table, so that a new key cannot be forgotten.
 func language() ([]byte, error) {
 	t := newTables()
-	names, err := fs.Glob(sections, "sections/*.md")
+	names, err := fs.Glob(sections, "gen/sections/*.md")
 	if err != nil {
 		return nil, err
 	}
