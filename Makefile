@@ -57,10 +57,10 @@ generate: ## everything made by go:generate
 	go generate ./...
 
 bench: build ## the numbers, measured in one run and written to docs/performance.md, three of them to README.md
-	go run ./bench -bin $(BIN) -write docs/performance.md -front README.md
+	go -C tools/bench build -o $(CURDIR)/bin/bench . && bin/bench -bin $(BIN) -write docs/performance.md -front README.md
 
 release: bin/nfpm ## everything that users install, in dist/; IMAGE=1 adds the image for containers; RELEASE_URL is where dist will be found
-	go run ./release -out dist -nfpm bin/nfpm $(if $(IMAGE),-image)
+	go -C tools/release build -o $(CURDIR)/bin/release . && bin/release -out dist -nfpm bin/nfpm $(if $(IMAGE),-image)
 
 bin/nfpm: tools/release/go.mod tools/release/go.sum
 	GOBIN=$(CURDIR)/bin go -C tools/release install tool

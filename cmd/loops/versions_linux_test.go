@@ -15,7 +15,7 @@ import (
 	"loops/internal/testenv"
 )
 
-// TestVersions reads what earlier versions recorded, as release/fixture.sh let them: every run is listed, explained,
+// TestVersions reads what earlier versions recorded, as tools/release/fixture.sh let them: every run is listed, explained,
 // exported into another project, forked and resumed, on the store it was recorded in. What is expected is beside it, in
 // want. `make torture` does so on all stores; otherwise each version is read from files and from one kind of database.
 func TestVersions(t *testing.T) {

@@ -2,7 +2,7 @@
 set -euo pipefail
 [ -n "$LOOPS_VERSION" ] || exit 0 # the one that is on the PATH is used
 if [ ! -x "$LOOPS_PREFIX/bin/loops" ]; then
-  installer=$GITHUB_ACTION_PATH/release/install.sh
+  installer=$GITHUB_ACTION_PATH/tools/release/install.sh
   flags=(--to "$LOOPS_PREFIX" --version "$LOOPS_VERSION")
   [ -z "$LOOPS_FROM" ] || flags+=(--from "$LOOPS_FROM")
   sh "$installer" "${flags[@]}"

@@ -14,7 +14,6 @@ var startsItself = map[string]string{
 	"loops/internal/worker.Spawn":  "the process of a run: it gets the name of one command, and reads what it is to do from a pipe",
 	"loops/cmd/loops/cli.toolCall": "one call of a tool of an MCP server, of which the process must not be the one that carries the run",
 	"loops/internal/app.UnitJobOf": "the service manager of the system starts a server, or what fires schedules, as a user does",
-	"loops/bench.leaveDead":        "the program that measures, which makes runs that die in a process of their own",
 }
 
 // A run in the background was a command line in a pipe: whatever was not a flag could not be asked for, and

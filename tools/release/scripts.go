@@ -17,7 +17,7 @@ func (r *release) scripts(context.Context) error {
 	if err := r.cask(); err != nil {
 		return err
 	}
-	text, err := os.ReadFile("release/install.sh")
+	text, err := os.ReadFile("tools/release/install.sh")
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@
 # pages in place, and leaves nothing but records when it is removed. Then the same commit is built again at another path,
 # and must give the same bytes. It wants root for the mount namespaces, and changes nothing outside them.
 #
-#   release/try.sh DIST [REBUILD-FLAG...]
+#   tools/release/try.sh DIST [REBUILD-FLAG...]
 set -euo pipefail
 fail() { echo "FAIL: $*" >&2; exit 1; }
 ok() { echo "ok    $*"; }
@@ -18,7 +18,7 @@ rebuild() {
   fi
   again=$(mktemp -d)
   git clone -q . "$again/clone"
-  (cd "$again/clone" && go run ./release -out dist -nfpm "$nfpm" "$@")
+  (cd "$again/clone" && mkdir bin && go -C tools/release build -o "$PWD/bin/release" . && bin/release -out dist -nfpm "$nfpm" "$@")
   sums=$(cd "$dist" && echo loops_*_checksums.txt)
   [ -e "$again/clone/dist/${sums%_checksums.txt}_oci.tar" ] || left=_oci.tar
   diff <(grep -v "$left" "$dist/$sums") "$again/clone/dist/$sums" || fail "another build of the same commit gave other bytes"
@@ -26,9 +26,9 @@ rebuild() {
   ok "the same bytes, built at another path"
 }
 
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 if [ "${1-}" != --inside ]; then
-  unshare --mount --net release/try.sh --inside "$1"
+  unshare --mount --net tools/release/try.sh --inside "$1"
   rebuild "$@"
   exit
 fi
@@ -95,7 +95,7 @@ ok "npm"
 if [ -f "$dist/loops_${version}_oci.tar" ]; then
   umount --recursive --lazy "$work" && mount -t tmpfs none "$work" && mkdir "$work/oci" "$work/root"
   tar -xf "$dist/loops_${version}_oci.tar" -C "$work/oci"
-  python3 release/unpack.py "$work/oci" "$arch" "$work/root"
+  python3 tools/release/unpack.py "$work/oci" "$arch" "$work/root"
   cp .loops.example/hello.yaml "$work/root/work/"
   mount --rbind /dev "$work/root/dev" && mount -t proc none "$work/root/proc"
   env -i PATH=/usr/local/bin:/usr/bin:/bin HOME=/home/loops /usr/sbin/chroot --userspec=65532:65532 "$work/root" \

@@ -10,7 +10,7 @@ import (
 // The table of the documentation left out rows that are measured, and had targets of its own.
 func TestPageHasEveryRow(t *testing.T) {
 	t.Parallel()
-	doc, err := os.ReadFile("../docs/performance.md")
+	doc, err := os.ReadFile("../../docs/performance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,11 +32,11 @@ func TestPageHasEveryRow(t *testing.T) {
 // TestReadmeNumbers: the README has three of the rows, with the figures of docs/performance.md.
 func TestReadmeNumbers(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("../docs/performance.md")
+	page, err := os.ReadFile("../../docs/performance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	readme, err := os.ReadFile("../README.md")
+	readme, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
 	}

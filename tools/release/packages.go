@@ -105,7 +105,7 @@ func (r *release) npm(context.Context) error {
 		"bin": map[string]string{"loops": "bin/loops.js"}, "files": []string{"bin"}, "engines": map[string]string{"node": ">=18"},
 		"optionalDependencies": optional,
 	}
-	return r.npmTarball(npmName, manifest, member{"package/bin/loops.js", "release/npm/loops.js", 0o755})
+	return r.npmTarball(npmName, manifest, member{"package/bin/loops.js", "tools/release/npm/loops.js", 0o755})
 }
 
 const (

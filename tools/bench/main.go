@@ -3,10 +3,10 @@
 // rounds; in each round the baseline and the subject take turns, so that a busy machine slows both.
 //
 //	make bench
-//	go run ./bench -bin bin/loops -rounds 9
-//	go run ./bench -only "a million"
-//	go run ./bench -long
-//	go run ./bench -write docs/performance.md -front README.md
+//	bin/bench -bin bin/loops -rounds 9
+//	bin/bench -only "a million"
+//	bin/bench -long
+//	bin/bench -write docs/performance.md -front README.md
 //
 // With -write the table in the section Numbers of that file becomes what was measured, with every row, when all
 // is done. With -front the rows that a table of that file already has get the new figures. What needs a server

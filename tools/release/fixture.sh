@@ -2,7 +2,7 @@
 # Lets a program record runs that end in every way, on files, SQLite and PostgreSQL, as a project at /srv/p on the host "fixture":
 # what later versions must read. FOLDER gets the project and a dump of each database.
 #
-#   release/fixture.sh PROGRAM FOLDER
+#   tools/release/fixture.sh PROGRAM FOLDER
 set -euo pipefail
 if [ "${1-}" != --inside ]; then
   program=$(realpath "$1")
