@@ -141,7 +141,7 @@ func TestExampleLinksOfProject(t *testing.T) {
 	d := newExampleDir(t)
 	must(t, os.RemoveAll(filepath.Join(d.cwd, "docs")))
 	must(t, os.CopyFS(filepath.Join(d.cwd, "docs"), os.DirFS("../../docs")))
-	must(t, os.CopyFS(filepath.Join(d.cwd, "contrib"), os.DirFS("../../contrib")))
+	must(t, os.CopyFS(filepath.Join(d.cwd, ".github"), os.DirFS("../../.github")))
 	docs, err := filepath.Glob("../../*.md")
 	must(t, err)
 	for _, f := range append(docs, "../../action.yml", "../../.pre-commit-hooks.yaml") {

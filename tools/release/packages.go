@@ -57,7 +57,7 @@ func (r *release) packageConfig(t target) ([]byte, error) {
 	for _, name := range []string{"loops.bash", "loops.fish", "loops.zsh"} {
 		add(filepath.Join(r.work, "completions", name), completionDirs[name])
 	}
-	units, err := filepath.Glob("contrib/systemd/*")
+	units, err := filepath.Glob("docs/contrib/systemd/*")
 	if err != nil {
 		return nil, err
 	}

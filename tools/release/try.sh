@@ -67,7 +67,7 @@ clean "cp -r /tmp/dist /tmp/bad; for f in /tmp/bad/loops_*.tar.gz; do printf x >
 ok "install.sh"
 
 fresh
-mkdir "$work/root/tmp/feature" && cp contrib/devcontainer/src/loops/install.sh "$work/root/tmp/feature/"
+mkdir "$work/root/tmp/feature" && cp docs/contrib/devcontainer/src/loops/install.sh "$work/root/tmp/feature/"
 clean "FROM=/tmp/dist VERSION= sh /tmp/feature/install.sh > /dev/null; test -x /usr/local/bin/loops; $try"
 ok "devcontainer feature"
 
