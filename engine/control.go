@@ -188,6 +188,9 @@ func (a *asking) record(ctx context.Context, c persistence.Command) (persistence
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendWait)
 	defer cancel()
+	if path, _ := a.e.getenv(EnvControl); path != "" {
+		return sendOut(ctx, path, a.id, c)
+	}
 	return store.Send(ctx, a.id, c)
 }
 

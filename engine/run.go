@@ -177,6 +177,16 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	site := openSite(j.project, j.journal.Dir())
 	defer site.close()
 	r.runner = e.runner(j, site)
+	control := &controlSocket{run: r.id, send: func(ctx context.Context, c persistence.Command) (persistence.Command, error) {
+		store, ok := j.store.Store.(persistence.Controller)
+		if !ok {
+			return c, errors.ErrUnsupported
+		}
+		defer r.Look()
+		return store.Send(ctx, r.id, c)
+	}}
+	defer control.close()
+	r.runner.Control = control.path
 	r.header = e.header(j, r.runner)
 	seen, next := newRecording(j, r), &successor{}
 	kept := e.keeping(j, r)

@@ -96,6 +96,8 @@ type Runner struct {
 
 	Sandbox []*confine.Policy // of all actions, besides their own
 	Caches  []string          // that a workspace may change; nil = those of package sandbox
+	// Control returns the socket by which actions in a sandbox reach the run, in LOOPS_CONTROL; nil: they do not
+	Control func() (string, error)
 
 	// Prices returns what a prompt cost whose host does not report it; nil: the cost is not known.
 	Prices func(model string, u fsm.Usage) (usd float64, ok bool)
@@ -305,8 +307,11 @@ const envReferenceRunID = "LL_LOOP_RUN_ID"
 // envScheduledAt has the time of the schedule that the run was started for.
 const envScheduledAt = "LOOPS_SCHEDULED_AT"
 
+// envControl has the socket of the run, in a sandbox.
+const envControl = "LOOPS_CONTROL"
+
 // own are the variables that environ drops and environment sets.
-var own = []string{envReferenceRunID, "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", envScheduledAt, Variable}
+var own = []string{envReferenceRunID, "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", envScheduledAt, envControl, sandbox.Variable, Variable}
 
 // environ prepares what all actions share.
 func (r *Runner) environ() {

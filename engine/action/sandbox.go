@@ -79,13 +79,27 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 		defer func() { _ = os.RemoveAll(dir) }()
 		env = setAll(env, []string{"TMPDIR=" + dir})
 	}
+	if r.Control != nil {
+		path, err := r.Control()
+		if err != nil {
+			return fsm.Result{}, fmt.Errorf("state %q gets no socket to its run: %w", a.State, err)
+		}
+		env = setAll(env, []string{envControl + "=" + path})
+	}
+	vars, err := box.Proxy()
+	if err != nil {
+		return fsm.Result{}, fmt.Errorf("state %q gets no proxy: %w", a.State, err)
+	}
 	kept := box.Keep()
-	res, err := do(rules.Environment(env))
+	res, err := do(append(rules.Environment(env), vars...))
 	for _, path := range kept.Restore() {
 		res.Stderr = line(res.Stderr, "loops: %s is protected by the sandbox %s: what the action did to it was undone", path, rules.Name)
 		if res.ExitCode == 0 {
 			res.ExitCode = exitBreach
 		}
+	}
+	for _, target := range box.Refused() {
+		res.Stderr = line(res.Stderr, "loops: the sandbox %s did not let it reach %s", rules.Name, target)
 	}
 	if word := refusal(res); err == nil && word != "" {
 		res.Stderr = line(res.Stderr, "loops: the sandbox may have refused: %s; loops doctor --sandbox %s", word, triable(rules.Name))
@@ -139,7 +153,7 @@ func mayReach(box *sandbox.Box, address string) error {
 	r, target := box.Rules(), net.JoinHostPort(u.Hostname(), port)
 	ip := net.ParseIP(u.Hostname())
 	switch {
-	case r.Network == confine.NetAll, r.Network == "" && slices.Contains(r.Hosts, target),
+	case r.Network == confine.NetAll, r.Reaches(target),
 		r.Network == confine.NetLoopback && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()):
 		return nil
 	}

@@ -98,8 +98,9 @@ func CheckNetwork(network []string) error {
 			}
 			continue
 		}
-		host, port, ok := strings.Cut(one, ":")
-		if n, err := strconv.Atoi(port); !ok || err != nil || n < 1 || n > math.MaxUint16 || host == "" || strings.ContainsAny(host, "/ @") {
+		colon := max(strings.LastIndexByte(one, ':'), 0)
+		host, port := one[:colon], strings.TrimPrefix(one[colon:], ":")
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > math.MaxUint16 || host == "" || strings.ContainsAny(host, "/ @") {
 			return fmt.Errorf("%q is neither HOST:PORT nor %s, %s or %s", one, NetNone, NetLoopback, NetAll)
 		}
 	}

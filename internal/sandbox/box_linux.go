@@ -4,8 +4,10 @@ package sandbox
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"runtime"
+	"strconv"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -42,6 +44,8 @@ type Box struct {
 	mu      sync.Mutex
 	starter *starter // nil = none
 	groups  []string // control groups of the first version
+	proxy   *proxy   // nil = none
+	port    int      // of the proxy, where no network namespace can be made
 }
 
 // A starter is a thread that is limited, and starts commands one by one. It lives until the last of them has ended,
@@ -97,6 +101,42 @@ func (b *Box) Close() {
 		_ = os.Remove(dir) // one that has processes stays
 	}
 	b.groups = nil
+	if b.proxy != nil {
+		b.proxy.close()
+	}
+}
+
+// proxyPort is that of the proxy in a network of its own, where nothing else listens.
+const proxyPort = 3128
+
+// Proxy returns the variables by which a command finds the proxy that reaches hosts for it; nil = it needs none.
+func (b *Box) Proxy() ([]string, error) {
+	if b.rules.Network != "" {
+		return nil, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.proxy == nil {
+		b.proxy = &proxy{hosts: b.rules.Hosts}
+		b.port = proxyPort
+		if !b.spaces {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				b.proxy = nil
+				return nil, err
+			}
+			b.port = l.Addr().(*net.TCPAddr).Port
+			b.proxy.serve(l)
+		}
+	}
+	return proxyVars(net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port))), nil
+}
+
+// Refused returns the hosts that the proxy was asked for in vain since the last call.
+func (b *Box) Refused() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.proxy.takeRefused()
 }
 
 // Missing returns what of the rules cannot be enforced on this machine, in words.
@@ -170,7 +210,11 @@ func (b *Box) newStarter() (*starter, error) {
 		}
 	}
 	s := &starter{forks: make(chan func())}
-	if s.set, err = newRuleset(b.rules, 0); err != nil {
+	port := 0
+	if b.rules.Network == "" && !b.spaces {
+		port = max(b.port, 1) // without a proxy nothing is reached
+	}
+	if s.set, err = newRuleset(b.rules, port); err != nil {
 		return nil, err
 	}
 	ready := make(chan error, 1)
@@ -205,6 +249,13 @@ func (b *Box) restrict(set *ruleset) error {
 	if b.spaces && (r.Network == confine.NetLoopback || r.Network == "") {
 		if err := newNetwork(); err != nil {
 			return err
+		}
+		if b.proxy != nil {
+			l, err := listenHere(proxyPort)
+			if err != nil {
+				return fmt.Errorf("the proxy cannot listen: %w", err)
+			}
+			b.proxy.serve(l)
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {

@@ -27,6 +27,12 @@ func (*Box) Start(fork func() error) (end func(), err error) {
 	return func() {}, nil
 }
 
+// Proxy returns nothing.
+func (*Box) Proxy() ([]string, error) { return nil, nil }
+
+// Refused returns nothing.
+func (*Box) Refused() []string { return nil }
+
 // Limited does nothing.
 func (*Box) Limited(int) {}
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -305,6 +306,12 @@ var greedy = map[string]func(v victim) error{
 	},
 }
 
+// asking are programs that reach hosts as they are to.
+var asking = map[string]func(v victim) error{
+	"ask the proxy":             func(v victim) error { return askProxy("localhost" + v.tcp[strings.LastIndex(v.tcp, ":"):]) },
+	"ask the proxy for another": func(v victim) error { return askProxy(v.tcp) },
+}
+
 // friendly are programs that have to work in every sandbox.
 var friendly = map[string]func(v victim) error{
 	"write in the tree":     func(v victim) error { return write(v.tree + "/new") },
@@ -324,6 +331,24 @@ var friendly = map[string]func(v victim) error{
 		return err
 	},
 	"lock a file": func(v victim) error { return bash(`cd "$V_TREE" && exec 9>lock && flock 9`) },
+}
+
+// askProxy connects to a host and port by the proxy of the environment.
+func askProxy(target string) error {
+	c, err := net.DialTimeout("tcp", strings.TrimPrefix(os.Getenv("HTTPS_PROXY"), "http://"), 5*time.Second)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+	if _, err := fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target); err != nil {
+		return err
+	}
+	b, _ := io.ReadAll(c)
+	if !strings.HasSuffix(string(b), "\r\n\r\nhello") {
+		return fmt.Errorf("the proxy says %q", b)
+	}
+	return nil
 }
 
 func bash(script string) error {
@@ -444,7 +469,7 @@ func replaceGit(v victim) error {
 // act does what a program is called, and says what came of it.
 func act(name string) int {
 	f := hostile[name]
-	for _, more := range []map[string]func(victim) error{friendly, greedy} {
+	for _, more := range []map[string]func(victim) error{friendly, greedy, asking} {
 		if f == nil {
 			f = more[name]
 		}

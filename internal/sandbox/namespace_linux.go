@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,6 +126,23 @@ func newNetwork() error {
 		return fmt.Errorf("the loopback device cannot be started: %w", e)
 	}
 	return nil
+}
+
+// listenHere listens at a port of this thread's network.
+func listenHere(port int) (net.Listener, error) {
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "proxy")
+	defer func() { _ = f.Close() }()
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return nil, err
+	}
+	if err := unix.Listen(fd, unix.SOMAXCONN); err != nil {
+		return nil, err
+	}
+	return net.FileListener(f)
 }
 
 // powers are the capabilities that a command of root loses: by them it would go around the rest.

@@ -176,6 +176,9 @@ func (r *Rules) reach(network []string) {
 	}
 }
 
+// Reaches reports whether HOST:PORT is one of the hosts that may be reached.
+func (r *Rules) Reaches(target string) bool { return r.Network == "" && reaches(r.Hosts, target) }
+
 func least[N int | int64 | float64](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b

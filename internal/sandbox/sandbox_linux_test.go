@@ -100,6 +100,9 @@ func (v victim) try(t *testing.T, b *Box, name string) string {
 	testenv.Must(t, err)
 	cmd := exec.Command(self)
 	cmd.Dir, cmd.Env = v.tree, v.env(name)
+	vars, err := b.Proxy()
+	testenv.Must(t, err)
+	cmd.Env = append(cmd.Env, vars...)
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -244,6 +247,34 @@ func TestLimits(t *testing.T) {
 	free := v.box(t, &confine.Policy{Preset: confine.Workspace}, true)
 	if said := v.try(t, free, "start 100 processes"); said != "" {
 		t.Errorf("without a limit: %s", said)
+	}
+}
+
+// A list of hosts is reached by the proxy, and nothing else is.
+func TestHostsByName(t *testing.T) {
+	t.Parallel()
+	if landlockABI() < abiNetwork {
+		testenv.Skip(t, "Landlock of networks")
+	}
+	for _, spaces := range []bool{true, false} {
+		v := newVictim(t)
+		_, port, _ := net.SplitHostPort(v.tcp)
+		b := v.box(t, &confine.Policy{Preset: confine.Workspace, Network: []string{"LOCALHOST:" + port, "*.example.com:443"}}, spaces)
+		for name, allowed := range map[string]bool{
+			"ask the proxy": true, "ask the proxy for another": false, "connect": false, "send a datagram": false, "raw socket": false, "connect with bash": false,
+		} {
+			if said := v.try(t, b, name); (said == "") != allowed {
+				t.Errorf("namespaces %v: %s: allowed: %v, and it says %q", spaces, name, allowed, said)
+			}
+		}
+		if got := b.Refused(); !slices.Equal(got, []string{"127.0.0.1:" + port}) {
+			t.Errorf("refused: %q", got)
+		}
+	}
+	for target, want := range map[string]bool{"a.example.com:443": true, "a.b.EXAMPLE.com:443": true, "example.com:443": false, "a.example.com:80": false, "evilexample.com:443": false} {
+		if reaches([]string{"*.example.com:443"}, target) != want {
+			t.Errorf("%s: want %v", target, want)
+		}
 	}
 }
 

@@ -74,6 +74,7 @@ Agent CLIs have variables of their own, such as for keys; they get the whole env
 
 Environment variables that actions get:
 
+  LOOPS_SANDBOX, LOOPS_CONTROL   in a sandbox: its preset, and the socket by which loops stop, signal, answer reach the run
   LOOPS_RUN_ID, LOOPS_RUN_DIR    the run, and a folder of its own; LL_LOOP_RUN_ID is the run too
   LOOPS_STATE, LOOPS_STEP        the state, and the number of this step, from 1
   LOOPS_ATTEMPT                  how often this step was started; more than 1 after a crash

@@ -1,0 +1,137 @@
+package sandbox
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A proxy lets commands reach some hosts, by CONNECT and by requests over plain HTTP.
+type proxy struct {
+	hosts   []string // HOST:PORT
+	mu      sync.Mutex
+	refused []string // since the last look
+	servers []*http.Server
+}
+
+const dialTimeout = 30 * time.Second
+
+// serve serves what comes to a listener, until close.
+func (p *proxy) serve(l net.Listener) {
+	s := &http.Server{Handler: p, ReadHeaderTimeout: dialTimeout}
+	p.mu.Lock()
+	p.servers = append(p.servers, s)
+	p.mu.Unlock()
+	go func() { _ = s.Serve(l) }()
+}
+
+func (p *proxy) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.servers {
+		_ = s.Close()
+	}
+	p.servers = nil
+}
+
+// takeRefused returns what was refused since the last call, each once.
+func (p *proxy) takeRefused() []string {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.refused
+	p.refused = nil
+	return list
+}
+
+// mostRefused bounds what is remembered of a program that tries everything.
+const mostRefused = 20
+
+func (p *proxy) lets(target string) bool {
+	if reaches(p.hosts, target) {
+		return true
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.refused) < mostRefused && !slices.Contains(p.refused, target) {
+		p.refused = append(p.refused, target)
+	}
+	return false
+}
+
+// reaches reports whether HOST:PORT is in a list, where *.HOST stands for all below it.
+func reaches(hosts []string, target string) bool {
+	target = strings.ToLower(target)
+	return slices.ContainsFunc(hosts, func(h string) bool {
+		h = strings.ToLower(h)
+		below, any := strings.CutPrefix(h, "*")
+		return h == target || any && strings.HasPrefix(below, ".") && strings.HasSuffix(target, below)
+	})
+}
+
+// ServeHTTP implements [http.Handler].
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	target := r.Host
+	if r.Method != http.MethodConnect {
+		if target = r.URL.Host; r.URL.Port() == "" {
+			target = net.JoinHostPort(r.URL.Hostname(), "80")
+		}
+	}
+	if !p.lets(target) {
+		http.Error(w, "the sandbox does not let this reach "+target, http.StatusForbidden)
+		return
+	}
+	if r.Method == http.MethodConnect {
+		tunnel(w, r)
+		return
+	}
+	(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}).ServeHTTP(w, r)
+}
+
+// tunnel passes bytes between the command and the host.
+func tunnel(w http.ResponseWriter, r *http.Request) {
+	out, err := net.DialTimeout("tcp", r.Host, dialTimeout)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer func() { _ = out.Close() }()
+	in, buffered, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer func() { _ = in.Close() }()
+	if _, err := io.WriteString(in, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() {
+		_, _ = io.Copy(out, buffered)
+		_ = out.(*net.TCPConn).CloseWrite()
+	})
+	both.Go(func() {
+		_, _ = io.Copy(in, out)
+		if t, ok := in.(*net.TCPConn); ok {
+			_ = t.CloseWrite()
+		}
+	})
+	both.Wait()
+}
+
+// proxyVars are the variables by which programs find a proxy.
+func proxyVars(address string) []string {
+	url := "http://" + address
+	local := "localhost,127.0.0.1,::1"
+	return []string{
+		"HTTP_PROXY=" + url, "HTTPS_PROXY=" + url, "http_proxy=" + url, "https_proxy=" + url, "NO_PROXY=" + local, "no_proxy=" + local,
+		"NODE_USE_ENV_PROXY=1",
+	}
+}
