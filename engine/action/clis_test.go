@@ -5,6 +5,7 @@ package action
 import (
 	"context"
 	"errors"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/fsm/value"
 	"loops/internal/testenv"
 )
@@ -178,6 +180,27 @@ func TestCLIToolAndSession(t *testing.T) {
 		all := api.Requests()
 		if body := all[len(all)-1].Body; !strings.Contains(body, "the first thing") || !strings.Contains(body, "the second thing") {
 			t.Error("the session was not carried on")
+		}
+	})
+}
+
+// An agent works in a sandbox that reaches its vendor alone, the first time in a home, and so does its tool.
+func TestCLIInASandbox(t *testing.T) {
+	t.Parallel()
+	testenv.EachCLI(t, func(t *testing.T, cli string) {
+		r, api, a := realCLI(t, cli, "- the first thing [[tool]]")
+		home, err := os.MkdirTemp("/var/lib", "loops-cli-*") // which the sandbox does not let it change
+		if err != nil {
+			home = t.TempDir()
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(home) })
+		r.Env = testenv.CLIEnv(t, cli, api, home)
+		vendor, err := url.Parse(api.URL)
+		testenv.Must(t, err)
+		a.Sandbox = []*confine.Policy{{Preset: confine.Workspace, Network: []string{vendor.Host}}}
+		succeeded(t, do(t, r, a), cli, testenv.ToolFirst+"\n"+testenv.ToolDone, 2)
+		if made, err := os.ReadFile(filepath.Join(r.Dir, testenv.ToolMakes)); string(made) != "made\n" {
+			t.Errorf("the tool made %q: %v", made, err)
 		}
 	})
 }

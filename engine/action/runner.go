@@ -126,6 +126,7 @@ type Runner struct {
 	left []*os.File // pipes that processes of ended actions hold
 
 	boxes map[string]*sandbox.Box // by what they allow and where; guarded by mu
+	stay  []string                // markers of actions in a sandbox that left processes; guarded by mu
 
 	unconfined bool              // no control groups can be made
 	crowded    []*process.Cgroup // control groups that had processes when their action was over
@@ -277,7 +278,8 @@ func (r *Runner) Force() {
 	}
 }
 
-// Close closes what ended actions left behind: their processes continue, but get SIGPIPE if they print.
+// Close closes what ended actions left behind: their processes continue, but get SIGPIPE if they print. Those of actions
+// in a sandbox are ended.
 // It is called once, when no action runs any more.
 func (r *Runner) Close() error {
 	r.mu.Lock()
@@ -291,6 +293,7 @@ func (r *Runner) Close() error {
 	for _, s := range spare {
 		s.alarm.close()
 	}
+	r.endStaying()
 	r.unconfine(spare...)
 	for _, box := range r.boxes {
 		box.Close()

@@ -1,16 +1,20 @@
 package action
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"loops/fsm"
 	"loops/fsm/confine"
+	"loops/internal/agent"
 	"loops/internal/disk"
 	"loops/internal/process"
 	"loops/internal/sandbox"
@@ -32,6 +36,7 @@ func (r *Runner) sandboxOf(a fsm.Action, dir string) (*sandbox.Box, error) {
 	if a.Kind == fsm.KindPrompt || a.Kind == fsm.KindJudge {
 		if h, _, err := r.chooseHost(a.Host); err == nil {
 			at.State, at.Keep = h.State, h.Settings
+			r.makeState(h)
 		}
 	}
 	key := fmt.Sprint(dir, at.State)
@@ -53,6 +58,21 @@ func (r *Runner) sandboxOf(a fsm.Action, dir string) (*sandbox.Box, error) {
 		return nil, fmt.Errorf("the sandbox %s cannot be enforced here: %s; look with: loops doctor --sandbox %s", rules.Name, strings.Join(missing, "; "), triable(rules.Name))
 	}
 	return box, nil
+}
+
+// makeState makes the folders where an agent keeps its state, which it could not make in a sandbox.
+func (r *Runner) makeState(h *agent.CLI) {
+	home := ""
+	for _, e := range r.base {
+		if dir, ok := strings.CutPrefix(e, "HOME="); ok {
+			home = dir
+		}
+	}
+	for _, path := range h.State {
+		if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" && filepath.Ext(rest) != ".json" {
+			_ = os.MkdirAll(filepath.Join(home, rest), 0o700) // where it cannot be made, the agent says so
+		}
+	}
 }
 
 // Unenforced returns what the sandbox of a run is called and what of it cannot be enforced on this machine; "" = there
@@ -92,6 +112,11 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 	}
 	kept := box.Keep()
 	res, err := do(append(rules.Environment(env), vars...))
+	if res.Background > 0 {
+		r.mu.Lock()
+		r.stay = append(r.stay, r.marker(a))
+		r.mu.Unlock()
+	}
 	for _, path := range kept.Restore() {
 		res.Stderr = line(res.Stderr, "loops: %s is protected by the sandbox %s: what the action did to it was undone", path, rules.Name)
 		if res.ExitCode == 0 {
@@ -113,6 +138,21 @@ func triable(name string) string {
 		return confine.Workspace
 	}
 	return name
+}
+
+const endingRounds = 10
+
+// endStaying ends what actions in a sandbox left running.
+func (r *Runner) endStaying() {
+	for _, marker := range r.stay {
+		for range endingRounds { // one that ends may have started others meanwhile
+			left, err := process.Marked(Variable, marker)
+			if err != nil || len(left) == 0 {
+				break
+			}
+			_, _ = process.End(context.Background(), left, cmp.Or(r.Grace, DefaultGrace))
+		}
+	}
 }
 
 func line(text, format string, args ...any) string {

@@ -4,11 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"loops/fsm"
 	"loops/fsm/confine"
+	"loops/internal/process"
 	"loops/internal/testenv"
 )
 
@@ -26,7 +29,6 @@ func sandboxed(t *testing.T) (r *Runner, base string) {
 	testenv.WriteText(t, base+"/home/.ssh/id", "secret\n")
 	testenv.WriteText(t, base+"/tree/.loops/fix.yaml", "name: fix\n")
 	r = &Runner{Dir: base + "/tree", RunDir: base + "/tree/.loops/runs/x", Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + base + "/home", "SECRET=1"}}
-	t.Cleanup(func() { _ = r.Close() })
 	return r, base
 }
 
@@ -80,6 +82,27 @@ func TestProtectedFilesArePutBack(t *testing.T) {
 		if _, err := os.Lstat(base + "/tree/" + name); err == nil {
 			t.Errorf("%s is still there", name)
 		}
+	}
+}
+
+// What an action in a sandbox leaves running is ended with the run, in another session and without its variables too.
+func TestStayingProcessesEnd(t *testing.T) {
+	t.Parallel()
+	r, _ := sandboxed(t)
+	r.Mark = "staying-" + strconv.Itoa(os.Getpid())
+	r.Grace = time.Minute
+	a := fsm.Action{Kind: fsm.KindShell, Text: `setsid sleep 300 > /dev/null 2>&1 & env -i setsid bash -c 'sleep 301 & wait' > /dev/null 2>&1 & echo left`, State: "s", Step: 1, Attempt: 1, Sandbox: []*confine.Policy{{Preset: confine.Workspace}}}
+	res, err := r.Run(context.Background(), a, nil)
+	testenv.Must(t, err)
+	if res.Stdout != "left\n" || res.Background == 0 {
+		t.Fatalf("%d processes are left, and it printed %q", res.Background, res.Stdout)
+	}
+	testenv.Must(t, r.Close())
+	left, err := process.Marked(Variable, r.marker(a))
+	testenv.Must(t, err)
+	if len(left) > 0 {
+		t.Errorf("%v are alive", left)
+		end(t, left)
 	}
 }
 

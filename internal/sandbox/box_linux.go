@@ -129,7 +129,7 @@ func (b *Box) Proxy() ([]string, error) {
 			b.proxy.serve(l)
 		}
 	}
-	return proxyVars(net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port))), nil
+	return proxyVars(net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port)), b.rules.Hosts), nil
 }
 
 // Refused returns the hosts that the proxy was asked for in vain since the last call.

@@ -127,9 +127,15 @@ func tunnel(w http.ResponseWriter, r *http.Request) {
 }
 
 // proxyVars are the variables by which programs find a proxy.
-func proxyVars(address string) []string {
+func proxyVars(address string, hosts []string) []string {
 	url := "http://" + address
-	local := "localhost,127.0.0.1,::1"
+	local := "localhost,127.0.0.1,::1" // of the command's own network
+	for _, h := range hosts {
+		if name, _, _ := net.SplitHostPort(h); slices.Contains(strings.Split(local, ","), name) {
+			local = ""
+			break
+		}
+	}
 	return []string{
 		"HTTP_PROXY=" + url, "HTTPS_PROXY=" + url, "http_proxy=" + url, "https_proxy=" + url, "NO_PROXY=" + local, "no_proxy=" + local,
 		"NODE_USE_ENV_PROXY=1",
