@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -61,7 +60,7 @@ type portAttr struct{ allowed, port uint64 }
 type ruleset struct {
 	fd     int // -1: Landlock has nothing to do, or is not there
 	handle uint64
-	looked map[string]time.Time // folders whose entries are allowed one by one, and when they last changed
+	looked map[string]unix.Timespec // folders whose entries are allowed one by one, and when they last changed
 	roots  map[string]uint64    // what is named, and its number on the disk; 0 = it was not there
 }
 
@@ -74,7 +73,8 @@ func (s *ruleset) close() {
 // fresh reports whether what the ruleset was made from is the same.
 func (s *ruleset) fresh() bool {
 	for dir, at := range s.looked {
-		if st, err := os.Stat(dir); err != nil || !st.ModTime().Equal(at) {
+		var st unix.Stat_t
+		if unix.Stat(dir, &st) != nil || st.Mtim != at {
 			return false
 		}
 	}
@@ -101,7 +101,7 @@ func (r *Rules) limitsFiles() bool { return r.Write != nil || r.Read != nil || l
 // network is not limited here.
 func newRuleset(r *Rules, port int) (*ruleset, error) {
 	abi := landlockABI()
-	s := &ruleset{fd: -1, looked: map[string]time.Time{}, roots: map[string]uint64{}}
+	s := &ruleset{fd: -1, looked: map[string]unix.Timespec{}, roots: map[string]uint64{}}
 	attr := rulesetAttr{}
 	if r.limitsFiles() {
 		attr.fs = mayRead | mayWrite | makeDevice
@@ -194,14 +194,14 @@ func (s *ruleset) allow(path string, access uint64, deny []string) error {
 	if !split {
 		return s.rule(path, access)
 	}
-	st, err := os.Stat(path)
-	if err != nil {
-		return nil //nolint:nilerr // what is not there is not allowed
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil {
+		return nil // what is not there is not allowed
 	}
-	if !st.IsDir() {
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return s.rule(path, access)
 	}
-	s.looked[path] = st.ModTime()
+	s.looked[path] = st.Mtim
 	if err := s.rule(path, unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
 		return err
 	}
