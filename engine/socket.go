@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"loops/internal/disk"
 	"loops/persistence"
 )
 
@@ -41,7 +42,7 @@ func (c *controlSocket) path() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.server == nil {
-		dir, err := os.MkdirTemp("", "loops-control-*")
+		dir, err := disk.MkdirTemp("", "loops-control-*")
 		if err != nil {
 			return "", err
 		}

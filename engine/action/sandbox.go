@@ -70,7 +70,7 @@ func (r *Runner) makeState(h *agent.CLI) {
 	}
 	for _, path := range h.State {
 		if rest, ok := strings.CutPrefix(path, "~/"); ok && home != "" && filepath.Ext(rest) != ".json" {
-			_ = os.MkdirAll(filepath.Join(home, rest), 0o700) // where it cannot be made, the agent says so
+			_ = disk.MkdirAll(filepath.Join(home, rest), 0o700) // where it cannot be made, the agent says so
 		}
 	}
 }
