@@ -23,6 +23,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	testenv.Parallel(8)
 	code := m.Run()
 	if serverUsed.Load() {
 		if s, err := server(); err == nil {

@@ -1,0 +1,345 @@
+package mask
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// leastValue is how many bytes a secret has at least: a shorter text is part of many that have nothing to do with it.
+const leastValue = 6
+
+// A needle is a text that is replaced where it stands.
+type needle struct {
+	text  []byte
+	label string // of its placeholder
+}
+
+// A Masker masks secrets. The zero Masker, and nil, find nothing; one that [New] makes finds tokens by their shape.
+// Its methods may be called at once.
+type Masker struct {
+	mu      sync.RWMutex
+	first   [1 << 16 / 64]uint64 // a bit for the hash of each three bytes that what is looked for begins with
+	needles map[[3]byte][]needle
+	shapes  map[[3]byte][]*Shape
+	held    map[string]string // what was replaced, by its placeholder
+	labels  map[string]string // placeholders of what was found by its shape
+	news    bool              // something was replaced for the first time since Taken
+}
+
+// New returns a Masker that finds tokens by their shape.
+func New() *Masker {
+	m := &Masker{shapes: map[[3]byte][]*Shape{}}
+	for i := range shapes {
+		s := &shapes[i]
+		at := [3]byte([]byte(s.Prefix))
+		m.shapes[at] = append(m.shapes[at], s)
+		m.set(at)
+	}
+	m.set([3]byte([]byte(foreignMark)))
+	return m
+}
+
+// foreignMark is how placeholders begin.
+const foreignMark = "***("
+
+func hash(n uint32) uint32 { return n * 2654435761 >> 16 }
+
+func (m *Masker) set(at [3]byte) {
+	n := hash(uint32(at[0])<<16 | uint32(at[1])<<8 | uint32(at[2]))
+	m.first[n/64] |= 1 << (n % 64)
+}
+
+// Placeholder is what stands for the value of a name.
+func Placeholder(name string) string { return foreignMark + name + ")" }
+
+// Add declares the value of a name as secret. It reports whether the value can be masked: one that is shorter than
+// six bytes cannot.
+func (m *Masker) Add(name, secret string) bool {
+	if len(secret) < leastValue {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.needles == nil {
+		m.needles, m.held = map[[3]byte][]needle{}, cmpMap(m.held)
+	}
+	for _, n := range forms(name, secret) {
+		at := [3]byte(n.text)
+		list := m.needles[at]
+		if slices.ContainsFunc(list, func(o needle) bool { return bytes.Equal(o.text, n.text) }) {
+			continue
+		}
+		list = append(list, n)
+		// the longest first: others may be parts of it
+		slices.SortStableFunc(list, func(a, b needle) int { return len(b.text) - len(a.text) })
+		m.needles[at] = list
+		m.set(at)
+	}
+	m.held[Placeholder(name)] = secret
+	return true
+}
+
+func cmpMap(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
+}
+
+// forms are the texts that a secret is printed as.
+func forms(name, secret string) (list []needle) {
+	add := func(form, text string) {
+		if len(text) >= leastValue && !slices.ContainsFunc(list, func(n needle) bool { return string(n.text) == text }) {
+			label := name
+			if form != "" {
+				label += ":" + form
+			}
+			list = append(list, needle{[]byte(text), label})
+		}
+	}
+	add("", secret)
+	if quoted, err := json.Marshal(secret); err == nil {
+		add("json", string(quoted[1:len(quoted)-1]))
+	}
+	var plain bytes.Buffer
+	enc := json.NewEncoder(&plain)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(secret) == nil {
+		text := strings.TrimSuffix(plain.String(), "\n")
+		add("json-2", text[1:len(text)-1])
+	}
+	if utf8.ValidString(secret) {
+		ascii := strconv.QuoteToASCII(secret)
+		add("json-3", ascii[1:len(ascii)-1])
+	}
+	add("query", url.QueryEscape(secret))
+	add("path", url.PathEscape(secret))
+	add("hex", hex.EncodeToString([]byte(secret)))
+	// What stands before it moves it by 0, 1 or 2 bytes; the letters that depend on what is around it are left out.
+	for shift := range 3 {
+		b := base64.StdEncoding.EncodeToString(append(make([]byte, shift), secret...))
+		from, to := (shift*8+5)/6, (shift+len(secret))*8/6
+		if to-from < 8 {
+			continue
+		}
+		form := "base64"
+		if shift > 0 {
+			form += "-" + strconv.Itoa(shift+1)
+		}
+		add(form, b[from:to])
+		add(form+"url", strings.NewReplacer("+", "-", "/", "_").Replace(b[from:to]))
+	}
+	// Output is masked line by line.
+	if strings.Contains(secret, "\n") {
+		for i, line := range strings.Split(secret, "\n") {
+			if line = strings.TrimSuffix(line, "\r"); len(line) >= 8 {
+				add("line-"+strconv.Itoa(i+1), line)
+			}
+		}
+	}
+	return list
+}
+
+// Text returns a text with its secrets masked. A placeholder that stands in it already, of a secret that is known
+// here, becomes ***[NAME]: what others wrote is never taken for a secret.
+func (m *Masker) Text(s string) string {
+	if m == nil || s == "" {
+		return s
+	}
+	b, changed := m.mask([]byte(s))
+	if !changed {
+		return s
+	}
+	return string(b)
+}
+
+// Bytes is [Masker.Text] for bytes. It returns b itself where there is nothing to mask.
+func (m *Masker) Bytes(b []byte) []byte {
+	if m == nil {
+		return b
+	}
+	b, _ = m.mask(b)
+	return b
+}
+
+// A hit is a part of a text that is to be replaced.
+type hit struct {
+	from, to int
+	label    string // "" = of a shape, or of the placeholder of others
+	shape    *Shape
+}
+
+func (m *Masker) mask(b []byte) (masked []byte, changed bool) {
+	m.mu.RLock()
+	hits := m.find(b)
+	m.mu.RUnlock()
+	if len(hits) == 0 {
+		return b, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]byte, 0, len(b)+64)
+	done := 0
+	for _, h := range hits {
+		out = append(out, b[done:h.from]...)
+		out = append(out, m.replacement(string(b[h.from:h.to]), h)...)
+		done = h.to
+	}
+	return append(out, b[done:]...), true
+}
+
+// find returns the parts of b that are to be replaced, in order.
+func (m *Masker) find(b []byte) (hits []hit) {
+	if len(b) < 3 {
+		return nil
+	}
+	next, done := uint32(b[0])<<8|uint32(b[1]), 0
+	for k, c := range b[2:] {
+		next = next<<8&0xffffff | uint32(c)
+		if n := hash(next); m.first[n/64%uint32(len(m.first))]&(1<<(n%64)) == 0 || k < done {
+			continue
+		}
+		if h, ok := m.at(b, k); ok {
+			hits = append(hits, h)
+			done = h.to
+		}
+	}
+	return hits
+}
+
+// at returns what is to be replaced where it may begin.
+func (m *Masker) at(b []byte, i int) (hit, bool) {
+	at := [3]byte(b[i:])
+	if at[0] == foreignMark[0] {
+		if h, ok := m.foreign(b, i); ok {
+			return h, true
+		}
+	}
+	for _, n := range m.needles[at] {
+		if bytes.HasPrefix(b[i:], n.text) {
+			return hit{from: i, to: i + len(n.text), label: n.label}, true
+		}
+	}
+	if i > 0 && word[b[i-1]] && at[0] != ':' && at[0] != '-' {
+		return hit{}, false // inside a word
+	}
+	for _, s := range m.shapes[at] {
+		if !bytes.HasPrefix(b[i:], []byte(s.Prefix)) {
+			continue
+		}
+		if from, to, ok := s.match(b[i:]); ok {
+			return hit{from: i + from, to: i + to, shape: s}, true
+		}
+	}
+	return hit{}, false
+}
+
+// foreign finds a placeholder of ours that somebody else wrote.
+func (m *Masker) foreign(b []byte, i int) (hit, bool) {
+	if !bytes.HasPrefix(b[i:], []byte(foreignMark)) {
+		return hit{}, false
+	}
+	end := bytes.IndexByte(b[i:min(len(b), i+200)], ')')
+	if end < 0 {
+		return hit{}, false
+	}
+	_, ok := m.held[string(b[i:i+end+1])]
+	return hit{from: i, to: i + end + 1}, ok
+}
+
+// replacement returns the placeholder of a text, and holds the text for it.
+func (m *Masker) replacement(text string, h hit) string {
+	switch {
+	case h.label != "":
+		return m.hold(Placeholder(h.label), text)
+	case h.shape == nil:
+		return "***[" + text[len(foreignMark):len(text)-1] + "]"
+	}
+	if p, known := m.labels[text]; known {
+		return p
+	}
+	p := Placeholder(h.shape.Name)
+	for n := 2; m.held[p] != ""; n++ {
+		p = Placeholder(fmt.Sprintf("%s:%d", h.shape.Name, n))
+	}
+	if m.labels == nil {
+		m.labels = map[string]string{}
+	}
+	m.labels[text] = p
+	return m.hold(p, text)
+}
+
+func (m *Masker) hold(placeholder, text string) string {
+	m.held = cmpMap(m.held)
+	if m.held[placeholder] != text {
+		m.held[placeholder], m.news = text, true
+	}
+	return placeholder
+}
+
+// Reveal returns a text with the secrets in place of their placeholders.
+func (m *Masker) Reveal(s string) string {
+	if m == nil || !strings.Contains(s, foreignMark) {
+		return s
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, foreignMark)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		name, rest, closed := strings.Cut(after, ")")
+		secret, known := m.held[Placeholder(name)]
+		if !closed || !known {
+			b.WriteString(foreignMark)
+			s = after
+			continue
+		}
+		b.WriteString(secret)
+		s = rest
+	}
+}
+
+// Taken returns what was masked, by placeholder, if something was masked for the first time since the last call.
+func (m *Masker) Taken() (held map[string]string, news bool) {
+	if m == nil {
+		return nil, false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.news {
+		return nil, false
+	}
+	m.news = false
+	return maps.Clone(m.held), true
+}
+
+// Restore takes back what [Masker.Taken] returned. A name that was declared again keeps its new value.
+func (m *Masker) Restore(held map[string]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.held = cmpMap(m.held)
+	for placeholder, text := range held {
+		if _, known := m.held[placeholder]; known {
+			continue
+		}
+		m.held[placeholder] = text
+		if m.labels == nil {
+			m.labels = map[string]string{}
+		}
+		m.labels[text] = placeholder
+	}
+}

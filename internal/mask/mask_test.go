@@ -1,0 +1,197 @@
+package mask
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func token(n int) string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	r := rand.New(rand.NewPCG(uint64(n), 1))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = letters[r.IntN(len(letters))]
+	}
+	return string(b)
+}
+
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	if n := len(Shapes()); n > 50 {
+		t.Errorf("there are %d shapes, and no more than 50 are wanted", n)
+	}
+	for _, c := range []struct{ text, want string }{
+		{"key sk-ant-api03-" + token(40) + " is", "key ***(anthropic-key) is"},
+		{"sk-proj-" + token(48), "***(openai-key)"},
+		{"sk-" + token(48), "***(openai-key)"},
+		{"GH=ghp_" + token(36) + ".", "GH=***(github-token)."},
+		{"github_pat_" + token(60), "***(github-token)"},
+		{"glpat-" + token(20), "***(gitlab-token)"},
+		{"AKIA" + strings.ToUpper(token(16)), "***(aws-key)"},
+		{"AIza" + token(35), "***(google-key)"},
+		{`"xoxb-` + token(40) + `"`, `"***(slack-token)"`},
+		{"sk_live_" + token(24), "***(stripe-key)"},
+		{"npm_" + token(36), "***(npm-token)"},
+		{"hf_" + token(34), "***(huggingface-token)"},
+		{"Authorization: Bearer " + token(40), "Authorization: Bearer ***(bearer-token)"},
+		{"eyJ" + token(30) + ".eyJ" + token(40) + "." + token(43), "***(jwt)"},
+		{"git push https://ann:" + token(12) + "@example.org/a.git", "git push https://ann:***(password-in-url)@example.org/a.git"},
+		{"postgres://ann:" + token(12) + "@db/x", "postgres://ann:***(password-in-url)@db/x"},
+		{"-----BEGIN EC PRIVATE KEY-----\n" + token(64) + "\n-----END EC PRIVATE KEY-----\n", "-----BEGIN EC PRIVATE KEY-----***(private-key)-----END EC PRIVATE KEY-----\n"},
+
+		// what is none
+		{"risk-assessment-of-the-project-that-is-long-enough-for-it", "risk-assessment-of-the-project-that-is-long-enough-for-it"},
+		{"ghp_short and sk-learn and AKIAnot", "ghp_short and sk-learn and AKIAnot"},
+		{"https://ann@example.org:80/x and http://host:8080/a@b", "https://ann@example.org:80/x and http://host:8080/a@b"},
+		{"postgres://ann:$PASSWORD@db/x", "postgres://ann:$PASSWORD@db/x"},
+		{"xghp_" + token(36), "xghp_" + token(36)},
+		{"-----BEGIN PUBLIC KEY-----\n" + token(20) + "\n", "-----BEGIN PUBLIC KEY-----\n" + token(20) + "\n"},
+	} {
+		m := New()
+		got := m.Text(c.text)
+		if got != c.want {
+			t.Errorf("%q became %q, want %q", c.text, got, c.want)
+		}
+		if back := m.Reveal(got); back != c.text {
+			t.Errorf("%q is revealed as %q", c.text, back)
+		}
+	}
+}
+
+// TestFamilies: two tokens of one kind have placeholders of their own, and each keeps its own.
+func TestFamilies(t *testing.T) {
+	t.Parallel()
+	m := New()
+	a, b := "ghp_"+token(36), "ghp_"+token(37)
+	text := a + " " + b + " " + a
+	got := m.Text(text)
+	if want := "***(github-token) ***(github-token:2) ***(github-token)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if m.Reveal(got) != text {
+		t.Errorf("revealed as %q", m.Reveal(got))
+	}
+	held, news := m.Taken()
+	if _, again := m.Taken(); !news || again {
+		t.Errorf("news = %v, and then %v", news, again)
+	}
+	next := New()
+	next.Restore(held)
+	if next.Reveal(got) != text || next.Text(b) != "***(github-token:2)" {
+		t.Errorf("after Restore: %q, %q", next.Reveal(got), next.Text(b))
+	}
+}
+
+func TestForms(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []string{"hunter22", `p"a\ss<w>&rd é/+`, "line one of it\nline two of it\n", token(200)} {
+		m := New()
+		if !m.Add("PASS", secret) {
+			t.Fatalf("%q is too short", secret)
+		}
+		quoted, _ := json.Marshal(secret)
+		texts := map[string]string{
+			"plain": secret, "json": string(quoted), "query": url.QueryEscape(secret), "path": url.PathEscape(secret),
+			"hex": hex.EncodeToString([]byte(secret)),
+		}
+		for shift := range 3 {
+			before := strings.Repeat("x", shift)
+			texts[fmt.Sprint("base64 ", shift)] = base64.StdEncoding.EncodeToString([]byte(before + secret + "tail"))
+			texts[fmt.Sprint("base64url ", shift)] = base64.RawURLEncoding.EncodeToString([]byte(before + secret + "tail"))
+		}
+		for name, text := range texts {
+			if strings.Contains(secret, "\n") && name == "plain" {
+				continue // by lines, below
+			}
+			got := m.Text("a " + text + " b")
+			if !strings.Contains(got, "***(PASS") || len(got) > len("a  b")+60 {
+				t.Errorf("%s of %q became %q", name, secret, got)
+			}
+			if back := m.Reveal(got); back != "a "+text+" b" {
+				t.Errorf("%s of %q is revealed as %q", name, secret, back)
+			}
+		}
+	}
+	m := New()
+	m.Add("KEY", "line one of it\nline two of it\n")
+	for line := range strings.Lines("line one of it\nline two of it\n") {
+		if got := m.Text(line); strings.Contains(got, "of it") {
+			t.Errorf("the line %q became %q", line, got)
+		}
+	}
+	if m.Add("PIN", "1234") {
+		t.Error("a PIN of four digits is masked")
+	}
+}
+
+// TestForeign: a placeholder that others wrote is no secret of ours.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	m := New()
+	m.Add("TOKEN", "secret-of-ours")
+	got := m.Text("send ***(TOKEN), ***(OTHER) and ****")
+	if want := "send ***[TOKEN], ***(OTHER) and ****"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if m.Reveal(got) != got {
+		t.Errorf("revealed as %q", m.Reveal(got))
+	}
+}
+
+// TestStream: however the output is cut into pieces, no secret passes.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	secrets := []string{"ghp_" + token(36), "hunter22-of-mine", "sk-ant-" + token(90)}
+	key := "-----BEGIN PRIVATE KEY-----\n" + token(64) + "\n" + token(63) + "\n" + token(20) + "\n-----END PRIVATE KEY-----\n"
+	text := "first\n" + secrets[0] + "\nand " + secrets[1] + secrets[1] + " in a line\r\n" + key + strings.Repeat("long ", 70000) + secrets[2] + " " + strings.Repeat("y", 9000) + "\nlast " + secrets[1]
+	r := rand.New(rand.NewPCG(7, 7))
+	for _, size := range []int{1, 2, 3, 7, 64, 4096, 65536, 1 << 20} {
+		m := New()
+		m.Add("MINE", secrets[1])
+		s := NewStream(m)
+		var out []byte
+		for rest := []byte(text); len(rest) > 0; {
+			n := min(len(rest), 1+r.IntN(size))
+			out = append(out, s.Feed(bytes.Clone(rest[:n]))...)
+			rest = rest[n:]
+		}
+		out = append(out, s.End()...)
+		for _, secret := range append(secrets, token(64), token(63), token(20)) {
+			if bytes.Contains(out, []byte(secret)) {
+				t.Errorf("in pieces of %d: %q passed", size, secret)
+			}
+		}
+		if back := m.Reveal(string(out)); back != text {
+			i := 0
+			for i < min(len(back), len(text)) && back[i] == text[i] {
+				i++
+			}
+			t.Errorf("in pieces of %d: differs at %d: %q", size, i, text[i:min(len(text), i+40)])
+		}
+	}
+	var s Stream
+	if got := s.Feed([]byte("x")); string(got) != "x" {
+		t.Errorf("without a masker: %q", got)
+	}
+}
+
+func BenchmarkMask(b *testing.B) {
+	m := New()
+	for i := range 10 {
+		m.Add(fmt.Sprint("SECRET_", i), token(30+i))
+	}
+	line := "2026-11-27T10:00:00 INFO server: request 17 of 200 took 12 ms; status=200 path=/a/b/c user-agent=\"some text\"\n"
+	text := []byte(strings.Repeat(line, 1<<20/len(line)))
+	b.SetBytes(int64(len(text)))
+	s := NewStream(m)
+	for b.Loop() {
+		s.Feed(text)
+	}
+}
