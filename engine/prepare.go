@@ -28,6 +28,7 @@ type job struct {
 	over    project.Overrides
 	config  *config.Config
 	prices  project.Prices
+	secrets *secrets // what it keeps off its record, once it is carried
 	tree    *runTree // nil = the run is in the main checkout
 	begun   bool     // its actions have been in the tree
 	lock    Lock

@@ -210,7 +210,10 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		shown := j.journal.Run()
 		shown.State, shown.Step, shown.Damage = memory.Current, memory.Step, lasting
 		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began, Notes: raised}
-		return func(cfg fsm.Config) *fsm.Executor { return fsm.Resume(cfg, memory) }, nil
+		return func(cfg fsm.Config) *fsm.Executor {
+			memory.Context = j.secrets.values(memory.Context)
+			return fsm.Resume(cfg, memory)
+		}, nil
 	}
 	return j, nil
 }

@@ -109,12 +109,20 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 		}
 		e.bus.tell(n)
 	}
+	var err error
+	if j.secrets, err = e.openSecrets(ctx, j); err != nil {
+		endTell()
+		return nil, err
+	}
 	r, err := e.taken(ctx, j)
 	if err != nil {
 		endTell()
 		return nil, err
 	}
 	start, err := j.ready(ctx)
+	if err == nil {
+		err = j.secrets.restore(j.project, j.journal.Dir(), j.journal.Run().Origin)
+	}
 	if err != nil {
 		err = errors.Join(err, j.journal.Close(context.WithoutCancel(ctx)))
 		endTell()
@@ -191,6 +199,9 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	seen, next := newRecording(j, r), &successor{}
 	kept := e.keeping(j, r)
 	executor := start(e.config(j, r, site, seen, next, kept))
+	if err := j.secrets.seal(); err != nil {
+		j.tell(Said{Run: r.id, Text: textf("%v", err), Problem: true})
+	}
 	j.tell(Began{j.header})
 	r.retain = e.retain(r.id, j.tell)
 	if r.hold.held() != nil {
@@ -233,6 +244,7 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 		Prices:  j.prices,
 		Adopt:   e.o.Adopt,
 	}
+	r.Mask, r.Seal = j.secrets.mask, j.secrets.seal
 	r.Before = before(j.project.Main(), r.Env, j.project.Tree, r.RunDir)
 	if e.o.ToolCall != nil {
 		r.ToolCall = e.o.ToolCall(j.project.Dir)
@@ -261,18 +273,19 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		PermanentVerdicts: j.config != nil && j.config.PermanentFailures == config.PermanentVerdict,
 		World: fsm.World{
 			Runner:     kept.runner(r.runner),
-			Files:      action.Files{Dir: j.project.WorkDir(), There: site.there},
+			Files:      maskedFiles{action.Files{Dir: j.project.WorkDir(), There: site.there}, j.secrets},
 			Prepare:    kept.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())),
 			Keep:       kept.keep(),
 			Facts:      e.facts(j, r.id),
 			Gone:       j.project.TreeGone,
-			Library:    j.library,
+			Library:    secretLibrary{j.library, j.secrets},
 			MemoryUsed: process.MemoryUsed,
-			Getenv:     e.getenv,
+			Getenv:     j.secrets.getenv,
+			Secret:     j.secrets.lookup,
 			Circuit:    persistence.ProjectCircuit(j.project.Loops),
 			Purse:      e.purse(j, r.id),
-			Watcher:    Watcher{j.store},
-			Inbox:      r.inbox,
+			Watcher:    maskedWatcher{Watcher{j.store}, j.secrets},
+			Inbox:      maskedInbox{r.inbox, j.secrets},
 			Spawn:      next.spawn(e, j, r.runner, r.id),
 			Merge:      j.tree.merge(j.project, r.id),
 		},

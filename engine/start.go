@@ -113,7 +113,7 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	j.begin(func(journal persistence.Journal, began time.Time) (func(fsm.Config) *fsm.Executor, error) {
 		Fill(values, l, journal.Dir())
 		j.header = Header{Loop: l, File: p.Short(l.File), Run: journal.Run(), Begin: began}
-		return func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, values, began) }, nil
+		return func(cfg fsm.Config) *fsm.Executor { return fsm.Start(cfg, j.secrets.values(values), began) }, nil
 	})
 	return &Plan{Project: p, Loop: l, Values: planned, Tree: tree.planned(p), job: j}, nil
 }

@@ -39,6 +39,9 @@ type World struct {
 	MemoryUsed func() (float64, bool)
 	// Getenv looks up ${env.*}; nil means that nothing is set.
 	Getenv func(name string) (string, bool)
+	// Secret returns what stands for ${secret.NAME} in texts and on the record; the Runner puts the secret in its
+	// place. Nil: a placeholder does for every name.
+	Secret func(name string) (string, bool)
 	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
 	Random func() float64
 	// Verdict, if not nil, is asked before an evaluator looks at its evidence. Where it reports true, its

@@ -88,6 +88,7 @@ type Loop struct {
 	RequiredInputs  []string
 	Scope           []string // paths this loop locks; empty means the project directory
 	Singleton       bool
+	Secrets         []string // names whose values are kept off the record
 	// what becomes of a work tree that the run was given: keep, merge or discard; "" = nothing is said
 	Worktree        string
 	LLM             LLM

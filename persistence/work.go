@@ -13,9 +13,12 @@ import (
 	"loops/internal/disk"
 )
 
+// SealedFile is in the working folder of a run, and holds what was masked in its record. It is never exported.
+const SealedFile = ".sealed"
+
 // StoreOwned reports whether a path in a working folder is a store's, and not of the actions of the run.
 func StoreOwned(rel string) bool {
-	if rel == "blobs" {
+	if rel == "blobs" || rel == SealedFile {
 		return true
 	}
 	n, ok := strings.CutPrefix(rel, "definition.")

@@ -17,8 +17,10 @@ func (j *job) finish() (fsm.Result, error) {
 	held := false
 	for i := range j.streams {
 		s := &j.streams[i]
+		j.got(s, s.mask.End())
 		if j.talk != nil && i == 0 {
 			j.talk.end(j.now, j.said)
+			j.spoke(j.talk.mask.End())
 		}
 		j.take(s, nil, s.text.End())
 		if s.fd >= 0 {

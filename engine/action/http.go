@@ -41,7 +41,7 @@ func (r *Runner) call(ctx context.Context, a fsm.Action, out func(string)) (fsm.
 	case scarce(err): // no connection was made
 		return res, err
 	default:
-		res.ExitCode, res.Stderr = fsm.CallFailed, err.Error()
+		res.ExitCode, res.Stderr = fsm.CallFailed, r.Mask.Text(err.Error())
 	}
 	return res, nil
 }
@@ -82,8 +82,9 @@ func requestOf(a fsm.Action) *HTTPCall {
 // responded makes the result of a response, of which the body is the output.
 func (r *Runner) responded(res *fsm.Result, a fsm.Action, got *HTTPResponse, out func(string)) error {
 	res.Response.Status, res.Response.RetryAfter = got.Status, got.RetryAfter
+	got.Body, got.Reason = r.Mask.Bytes(got.Body), r.Mask.Text(got.Reason)
 	for _, name := range slices.Sorted(maps.Keys(got.Headers)) {
-		res.Response.Headers.Set(name, got.Headers[name])
+		res.Response.Headers.Set(name, r.Mask.Text(got.Headers[name]))
 	}
 	switch {
 	case got.Status >= 200 && got.Status < 300:

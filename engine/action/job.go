@@ -13,6 +13,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/mask"
 	"loops/internal/process"
 )
 
@@ -50,6 +51,7 @@ type scratch struct {
 // A stream is one output of an action.
 type stream struct {
 	fd    int // -1 after its end
+	mask  mask.Stream
 	text  *value.OutputDecoder
 	keep  *keeper
 	lines *lines // nil: not passed on
@@ -132,7 +134,7 @@ func (r *Runner) start(c command, a fsm.Action, out func(string)) (*job, error) 
 	if a.Kind == fsm.KindPrompt || a.Kind == fsm.KindJudge {
 		widen(outW)
 	}
-	j.streams = [2]stream{{outR, &s.outText, &s.out, &s.lines}, {errR, &s.errText, &s.err, nil}}
+	j.streams = [2]stream{{outR, mask.NewStream(r.Mask), &s.outText, &s.out, &s.lines}, {errR, mask.NewStream(r.Mask), &s.errText, &s.err, nil}}
 
 	r.mu.Lock()
 	if r.busy == nil {
@@ -307,16 +309,21 @@ func (j *job) read(s *stream, events int16) error {
 	if j.exited {
 		j.sinceEnd += int64(n)
 	}
-	if j.talk != nil && s == &j.streams[0] {
-		j.talk.feed(j.buf[:n], j.now, j.said)
-		return nil
-	}
-	if j.talk != nil && j.ending.on {
-		j.talk.late = append(j.talk.late, j.buf[:min(n, lateMost-len(j.talk.late))]...)
-		return nil
-	}
-	j.take(s, j.buf[:n], s.text.Decode(j.buf[:n]))
+	j.got(s, s.mask.Feed(j.buf[:n]))
 	return nil
+}
+
+// got takes what a stream says, without secrets.
+func (j *job) got(s *stream, b []byte) {
+	switch {
+	case len(b) == 0:
+	case j.talk != nil && s == &j.streams[0]:
+		j.talk.feed(b, j.now, j.said)
+	case j.talk != nil && j.ending.on:
+		j.talk.late = append(j.talk.late, b[:min(len(b), lateMost-len(j.talk.late))]...)
+	default:
+		j.take(s, b, s.text.Decode(b))
+	}
 }
 
 func (j *job) shut(s *stream) {
@@ -324,8 +331,10 @@ func (j *job) shut(s *stream) {
 	s.fd = -1
 }
 
-// said takes a piece of the text that a host's stream holds.
-func (j *job) said(b []byte) {
+// said takes a piece of the text that a host's stream holds. A secret may be in several lines of the stream.
+func (j *job) said(b []byte) { j.spoke(j.talk.mask.Feed(b)) }
+
+func (j *job) spoke(b []byte) {
 	s := &j.streams[0]
 	j.take(s, b, s.text.Decode(b))
 }

@@ -75,7 +75,7 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 	if err != nil {
 		return notAsked(p.host.Name, fsm.FailOther, err), nil
 	}
-	j.talk = newTalk(p, r.outputFile(a, ".log"))
+	j.talk = newTalk(p, r.Mask, r.outputFile(a, ".log"))
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, j.alarm.ring)()
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loops/internal/agent"
+	"loops/internal/mask"
 )
 
 const (
@@ -21,6 +22,7 @@ const (
 type talk struct {
 	*prompt
 	stream agent.Stream
+	mask   mask.Stream // of the text in it
 	log    rawLog
 
 	pend    []byte // a line whose end has not come
@@ -35,8 +37,8 @@ type talk struct {
 	chunk   [32 << 10]byte
 }
 
-func newTalk(p *prompt, create func() (*os.File, error)) *talk {
-	return &talk{prompt: p, stream: p.host.Stream(p.req), log: rawLog{create: create}}
+func newTalk(p *prompt, m *mask.Masker, create func() (*os.File, error)) *talk {
+	return &talk{prompt: p, stream: p.host.Stream(p.req), mask: mask.NewStream(m), log: rawLog{create: create}}
 }
 
 // feed takes the next piece of standard output, and calls take with the text in it.

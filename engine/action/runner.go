@@ -28,6 +28,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/confine"
 	"loops/internal/agent"
+	"loops/internal/mask"
 	"loops/internal/process"
 	"loops/internal/sandbox"
 )
@@ -84,6 +85,12 @@ type Runner struct {
 	// Before is called before an action begins. It returns what to do instead, and what to call when that is
 	// over. After an error nothing is started. nil: actions begin as they are.
 	Before func(fsm.Action) (fsm.Action, func(), error)
+
+	// masks what is secret in all that an action prints, and puts it back into what an action gets, but for
+	// prompts; nil: nothing is
+	Mask *mask.Masker
+	// Seal is called after an action whose output may have had secrets; its error is that of the action. nil: nothing is kept
+	Seal func() error
 
 	// models by host and model_hint, before those that a host has; "" turns one off
 	ModelHints map[string]map[string]string
@@ -150,6 +157,7 @@ func (r *Runner) time() time.Time {
 // times.
 func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
 	res, err := patiently(ctx, func() (fsm.Result, error) {
+		a := r.revealed(a)
 		if r.Before == nil {
 			return r.do(ctx, a, out)
 		}
@@ -160,6 +168,9 @@ func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (
 		defer done()
 		return r.do(ctx, changed, out)
 	})
+	if r.Seal != nil {
+		err = errors.Join(err, r.Seal())
+	}
 	return res, diskError(err)
 }
 

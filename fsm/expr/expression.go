@@ -124,6 +124,9 @@ func Compile(text string) (*Program, error) {
 		if r.Namespace == "env" && len(r.Path) == 0 {
 			return nil, &Error{Line: 1, Col: r.Col + 1, Message: "env needs the name of a variable: env.HOME"}
 		}
+		if r.Namespace == "secret" && len(r.Path) == 0 {
+			return nil, &Error{Line: 1, Col: r.Col + 1, Message: "secret needs the name of one: secret.TOKEN"}
+		}
 	}
 	return p, nil
 }

@@ -29,6 +29,8 @@ type Scope struct {
 	ScheduledAt string
 	Messages    []string
 	Getenv      func(name string) (string, bool) // nil = nothing is set
+	// what stands for a secret, and whether there is one of that name; nil = a placeholder does for every name
+	Secret func(name string) (string, bool)
 	// reads the file of an output, as text; nil = it cannot be read
 	ReadText func(file string) (string, error)
 	// references stand for data: for all of an output that is cut, or they are an error
@@ -39,7 +41,7 @@ type Scope struct {
 
 // Namespaces are the names that a reference begins with, in the order of the documentation. The caller may keep it.
 func Namespaces() []string {
-	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "messages", "param", "item", "event"}
+	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "secret", "messages", "param", "item", "event"}
 }
 
 // A TemplateError reports a reference that has no value and no fallback, or whose value cannot be read.
@@ -291,10 +293,22 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 			}
 		}
 		return nil, "Environment variable '" + path + "' not set"
+	case "secret":
+		if v, ok := s.secret(path); ok {
+			return v, ""
+		}
+		return nil, "Secret '" + path + "' is not set: name it under secrets in the loop, and say in config.yaml or the environment what it is"
 	case "messages":
 		return s.messages(path)
 	}
 	return nil, "Unknown namespace: " + namespace
+}
+
+func (s *Scope) secret(name string) (string, bool) {
+	if s.Secret == nil {
+		return "***(" + name + ")", true
+	}
+	return s.Secret(name)
 }
 
 // Visited is how often the state was entered.

@@ -29,17 +29,21 @@ func (p *Program) namespace(s *Scope, name string, keys []string) (any, error) {
 			run["scheduled_at"] = s.ScheduledAt
 		}
 		return run, nil
-	case "env":
-		env := map[string]any{}
+	case "env", "secret":
+		find := s.secret
+		if name == "env" {
+			find = s.Getenv
+		}
+		found := map[string]any{}
 		for _, k := range keys {
-			if s.Getenv == nil {
+			if find == nil {
 				break
 			}
-			if v, ok := s.Getenv(k); ok {
-				env[k] = v
+			if v, ok := find(k); ok {
+				found[k] = v
 			}
 		}
-		return env, nil
+		return found, nil
 	}
 	if output, ok := s.Prev.Value("output").(string); ok && name == "prev" { // as that of a capture
 		prev := s.Prev.Clone()

@@ -13,7 +13,7 @@ import (
 
 // properties are the names each namespace of templates has; nil for those that are open.
 var properties = map[string][]string{
-	"context": nil, "captured": nil, "param": nil, "env": nil, "item": nil, "event": nil,
+	"context": nil, "captured": nil, "param": nil, "env": nil, "secret": nil, "item": nil, "event": nil,
 	"prev":     {"output", "exit_code", "state", "timeout_kind"},
 	"result":   {"verdict", "details"},
 	"state":    {"name", "iteration", "visits"},
@@ -91,8 +91,20 @@ func (c *checker) reference(s *fsm.State, t text, r expr.Reference, hits map[str
 		say("unknown-namespace", "%s (templates know %s)", what, humanize.List(namespaces))
 	case r.Namespace == "param":
 		c.param(s, r, say)
+	case r.Namespace == "secret":
+		c.secret(s, t, r, say)
 	case known != nil:
 		c.property(s, t, r, known, say)
+	}
+}
+
+// secret checks a reference to a secret.
+func (c *checker) secret(s *fsm.State, t text, r expr.Reference, say sayer) {
+	if !slices.Contains(c.l.Secrets, r.Path) {
+		say("unknown-secret", "%s is not among the secrets of this loop%s; name it on the top level: secrets: [%s]", humanize.Clip(r.Text), c.didYouMean(r.Path, c.l.Secrets), humanize.Clip(r.Path))
+	}
+	if t.action && isPrompt(s) {
+		say("secret-in-prompt", "the agent gets %s as ***(%s), and not the secret: what is in a prompt goes to the provider of a model. Let it use the variable of the environment", humanize.Clip(r.Text), humanize.Clip(r.Path))
 	}
 }
 

@@ -28,6 +28,7 @@ var loopKeys = []Key{
 	{Name: "input_key", In: InLoop, Type: TypeText, Default: "input", Doc: "The context key that receives the input given on the command line."},
 	{Name: "required_inputs", In: InLoop, Type: TypeTexts, Doc: "Context keys that must be set, and not empty, before a run starts."},
 	{Name: "scope", In: InLoop, Type: TypeTexts, Doc: "Paths that no other run may work on at the same time; without it, the project directory. `${context.NAME}` is replaced."},
+	{Name: "secrets", In: InLoop, Type: TypeTexts, Doc: "Names whose values are kept off the record: variables of the environment, or what `secrets` of config.yaml says. `${secret.NAME}` is the value of one; see Secrets."},
 	{Name: "singleton", In: InLoop, Type: TypeBool, Default: false, Doc: "Refuse a second run of this loop, whatever its scope."},
 	{Name: "worktree", In: InLoop, Type: TypeText, Values: worktreeEnds, Doc: "What happens to the work tree of `run --worktree` when the run has ended: `keep` it if there is something in it, `merge` what was committed if the run succeeded, or `discard` it. Without it the project's config says so, or it is `keep`."},
 	{Name: "throttle", In: InLoop, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Throttle of every state that declares none itself."},

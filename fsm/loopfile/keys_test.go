@@ -10,7 +10,7 @@ import (
 const languageKeys = `
 loop: name description initial states context parameters scope max_steps on_max_steps max_iterations on_max_iterations
 loop: max_edge_revisits backoff timeout default_timeout default_idle_timeout maintain llm on_handoff input_key required_inputs
-loop: config category labels visibility commands targets circuit import fragments from flow state_defs singleton pruning_profile
+loop: config category labels visibility commands targets circuit import fragments from flow state_defs secrets singleton pruning_profile
 loop: tamper_guard prepatch_check session_mode artifact_versioning artifact_versioning_ok meta_self_eval_ok shared_state_ok
 loop: partial_route_ok generator_fix_ok bash_default_ok shell_pid_ok parse_swallow_ok policy_dims_scored_ok
 loop: unsafe_context_interpolation_ok pruning_profile_ok tamper_guard_ok prepatch_check_ok session_mode_ok haiku_generator_ok

@@ -30,7 +30,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 		MaxEdgeRevisits: b.int("max_edge_revisits"), Backoff: b.duration("backoff"), Timeout: b.duration("timeout"),
 		DefaultTimeout: b.duration("default_timeout"), DefaultIdle: b.duration("default_idle_timeout"),
 		Maintain: b.bool("maintain"), OnHandoff: b.text("on_handoff"), InputKey: b.text("input_key"),
-		RequiredInputs: b.texts("required_inputs"), Scope: b.texts("scope"), Singleton: b.bool("singleton"), Worktree: b.text("worktree"),
+		RequiredInputs: b.texts("required_inputs"), Scope: b.texts("scope"), Secrets: b.texts("secrets"), Singleton: b.bool("singleton"), Worktree: b.text("worktree"),
 		SessionMode: b.text("session_mode"), Permissions: b.text("permissions"),
 		LLM: d.llm(b.sub("llm")), Stall: d.stall(b.sub("circuit")), HostGuard: d.hostGuard(b.sub("host_guard")),
 		PromptSizeGuard: promptSizeGuard(b.sub("prompt_size_guard")),

@@ -40,6 +40,7 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 	w.flag("maintain", l.Maintain, def.Maintain)
 	w.text("on_handoff", l.OnHandoff, def.OnHandoff)
 	w.texts("scope", l.Scope)
+	w.texts("secrets", l.Secrets)
 	w.flag("singleton", l.Singleton, def.Singleton)
 	w.text("worktree", l.Worktree, def.Worktree)
 	w.text("session_mode", l.SessionMode, def.SessionMode)

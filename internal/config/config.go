@@ -62,6 +62,7 @@ type Config struct {
 	Alarm        Alarm
 	AnswerLinks  AnswerLinks
 	Webhooks     []Webhook     // that loops serve takes, by name
+	Secrets      []NamedSecret // in the order of the files
 	LedgerName   string        // by which projects share the ledger of a database; "" = the name of the folder
 	Worktree     string        // see WorktreeKeep; "" = keep
 	GitTimeout   time.Duration // of one command of git that loops itself starts; 0 = the default

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -31,7 +30,8 @@ type Masker struct {
 	first   [1 << 16 / 64]uint64 // a bit for the hash of each three bytes that what is looked for begins with
 	needles map[[3]byte][]needle
 	shapes  map[[3]byte][]*Shape
-	held    map[string]string // what was replaced, by its placeholder
+	held    map[string]string // what placeholders stand for
+	used    map[string]bool   // the placeholders of what was replaced
 	labels  map[string]string // placeholders of what was found by its shape
 	news    bool              // something was replaced for the first time since Taken
 }
@@ -156,7 +156,19 @@ func (m *Masker) Text(s string) string {
 	if m == nil || s == "" {
 		return s
 	}
-	b, changed := m.mask([]byte(s))
+	b, changed := m.mask([]byte(s), true)
+	if !changed {
+		return s
+	}
+	return string(b)
+}
+
+// Again returns a text that may have been masked before: the placeholders in it are ours.
+func (m *Masker) Again(s string) string {
+	if m == nil {
+		return s
+	}
+	b, changed := m.mask([]byte(s), false)
 	if !changed {
 		return s
 	}
@@ -168,7 +180,7 @@ func (m *Masker) Bytes(b []byte) []byte {
 	if m == nil {
 		return b
 	}
-	b, _ = m.mask(b)
+	b, _ = m.mask(b, true)
 	return b
 }
 
@@ -179,10 +191,13 @@ type hit struct {
 	shape    *Shape
 }
 
-func (m *Masker) mask(b []byte) (masked []byte, changed bool) {
+func (m *Masker) mask(b []byte, foreign bool) (masked []byte, changed bool) {
 	m.mu.RLock()
 	hits := m.find(b)
 	m.mu.RUnlock()
+	if !foreign {
+		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.label == "" && h.shape == nil })
+	}
 	if len(hits) == 0 {
 		return b, false
 	}
@@ -244,7 +259,7 @@ func (m *Masker) at(b []byte, i int) (hit, bool) {
 	return hit{}, false
 }
 
-// foreign finds a placeholder of ours that somebody else wrote.
+// foreign finds a placeholder of ours that others wrote.
 func (m *Masker) foreign(b []byte, i int) (hit, bool) {
 	if !bytes.HasPrefix(b[i:], []byte(foreignMark)) {
 		return hit{}, false
@@ -268,6 +283,13 @@ func (m *Masker) replacement(text string, h hit) string {
 	if p, known := m.labels[text]; known {
 		return p
 	}
+	if len(text) >= leastValue {
+		for _, n := range m.needles[[3]byte([]byte(text))] {
+			if string(n.text) == text {
+				return m.hold(Placeholder(n.label), text)
+			}
+		}
+	}
 	p := Placeholder(h.shape.Name)
 	for n := 2; m.held[p] != ""; n++ {
 		p = Placeholder(fmt.Sprintf("%s:%d", h.shape.Name, n))
@@ -281,8 +303,12 @@ func (m *Masker) replacement(text string, h hit) string {
 
 func (m *Masker) hold(placeholder, text string) string {
 	m.held = cmpMap(m.held)
-	if m.held[placeholder] != text {
-		m.held[placeholder], m.news = text, true
+	m.held[placeholder] = text
+	if !m.used[placeholder] {
+		if m.used == nil {
+			m.used = map[string]bool{}
+		}
+		m.used[placeholder], m.news = true, true
 	}
 	return placeholder
 }
@@ -324,7 +350,11 @@ func (m *Masker) Taken() (held map[string]string, news bool) {
 		return nil, false
 	}
 	m.news = false
-	return maps.Clone(m.held), true
+	held = make(map[string]string, len(m.used))
+	for p := range m.used {
+		held[p] = m.held[p]
+	}
+	return held, true
 }
 
 // Restore takes back what [Masker.Taken] returned. A name that was declared again keeps its new value.
@@ -332,7 +362,11 @@ func (m *Masker) Restore(held map[string]string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held = cmpMap(m.held)
+	if m.used == nil {
+		m.used = map[string]bool{}
+	}
 	for placeholder, text := range held {
+		m.used[placeholder] = true
 		if _, known := m.held[placeholder]; known {
 			continue
 		}

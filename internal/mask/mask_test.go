@@ -44,7 +44,7 @@ func TestShapes(t *testing.T) {
 		{"eyJ" + token(30) + ".eyJ" + token(40) + "." + token(43), "***(jwt)"},
 		{"git push https://ann:" + token(12) + "@example.org/a.git", "git push https://ann:***(password-in-url)@example.org/a.git"},
 		{"postgres://ann:" + token(12) + "@db/x", "postgres://ann:***(password-in-url)@db/x"},
-		{"-----BEGIN EC PRIVATE KEY-----\n" + token(64) + "\n-----END EC PRIVATE KEY-----\n", "-----BEGIN EC PRIVATE KEY-----***(private-key)-----END EC PRIVATE KEY-----\n"},
+		{"-----BEGIN EC PRIVATE KEY-----\n" + token(64) + "\n-----END EC PRIVATE KEY-----\n", "-----BEGIN EC PRIVATE KEY-----\n***(private-key)\n-----END EC PRIVATE KEY-----\n"},
 
 		// what is none
 		{"risk-assessment-of-the-project-that-is-long-enough-for-it", "risk-assessment-of-the-project-that-is-long-enough-for-it"},
@@ -128,6 +128,16 @@ func TestForms(t *testing.T) {
 	}
 	if m.Add("PIN", "1234") {
 		t.Error("a PIN of four digits is masked")
+	}
+}
+
+// TestNamedPassword: a password in an address has its name, if it has one.
+func TestNamedPassword(t *testing.T) {
+	t.Parallel()
+	m := New()
+	m.Add("DB", "secret-of-ours")
+	if got, want := m.Text("postgres://ann:secret-of-ours@db/x"), "postgres://ann:***(DB)@db/x"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -141,5 +141,8 @@ func keyIn(b []byte) (from, to int, ok bool) {
 	if end < 0 {
 		end = len(b) - from
 	}
-	return from, from + end, end > 0
+	lines := b[from : from+end]
+	text := bytes.Trim(lines, "\r\n")
+	from += len(lines) - len(bytes.TrimLeft(lines, "\r\n"))
+	return from, from + len(text), len(text) >= leastValue
 }
