@@ -80,7 +80,7 @@ func TestViewsAgree(t *testing.T) {
 		killedStep(t, dir, inside)
 		step, path, row := "1", "work", "<tr><td>1<td>work"
 		if inside {
-			step, path, row = "1/1", "outer > work", "<tr><td>&#8627;1<td>work"
+			step, path, row = "1/1", "outer > work", "<tr><td>&#8627;1/1<td>work"
 		}
 		command := func(store string, args ...string) string {
 			t.Helper()
