@@ -17,7 +17,7 @@ func masker() *mask.Masker {
 }
 
 // TestSecretsOfAPrompt: the agent gets the placeholder, and what it says comes without the secret: in its answer,
-// which it gives in pieces, in its log and in its last words.
+// which it gives in pieces, in its log and on standard error.
 func TestSecretsOfAPrompt(t *testing.T) {
 	t.Parallel()
 	res, r := prompted(t, `read -r p; echo "say got $p"; printf 'delta secret-\ndelta of-the\ndelta -test\n'; echo "raw secret-of-the-test"; echo secret-of-the-test >&2; echo done`, func(r *Runner, a *fsm.Action) {
