@@ -7,7 +7,7 @@ CRASHES ?= 2000
 FUZZTIME ?= 10s
 TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestCrashOfFork|TestJobsSurviveKills|TestArchivesOfTheReference|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile|TestVersions|TestSignalMatrix|TestPasswordOfTheStore|TestPagesInABrowser)$$
 
-.PHONY: all help check build test test-times flake race lint format tools golden generate bench release torture pictures fuzz clean
+.PHONY: all help check build test test-times flake race lint format tools golden generate bench release torture pictures fuzz mutants clean
 
 all: build lint test
 
@@ -55,6 +55,9 @@ golden: ## all files that hold what tests expect, rewritten: look at the differe
 
 generate: ## everything made by go:generate
 	go generate ./...
+
+mutants: ## takes each rule of fsm/testdata/mutants.txt out of the machine in turn, and names the test that notices; half an hour
+	go -C tools build -o ../bin/mutants ./mutants && bin/mutants fsm/testdata/mutants.txt
 
 bench: build ## the numbers, measured in one run and written to docs/performance.md, three of them to README.md
 	go -C tools/bench build -o $(CURDIR)/bin/bench . && bin/bench -bin $(BIN) -write docs/performance.md -front README.md
