@@ -1,6 +1,6 @@
 // Command mutants takes rules out of the machine, one at a time, and reports which test notices.
 //
-//	mutants [-only TEXT] LIST    run in the root of the repository; LIST says how it is written
+//	mutants [-only TEXT] [-part N/OF] LIST    run in the root of the repository; LIST says how it is written
 //
 // The tree is not changed: the compiler gets the changed file in place of the real one (go test -overlay). It
 // prints a table in Markdown. The exit code is 1 where a rule is missed by no test, and 2 where the list is
@@ -31,8 +31,9 @@ var packages = []string{"./fsm", "./fsm/simtest"}
 
 func main() {
 	only := flag.String("only", "", "the rules whose group, text or file contains this")
+	part := flag.String("part", "1/1", "each OFth rule, from the Nth on, for several processes")
 	flag.Parse()
-	survived, err := run(flag.Arg(0), *only)
+	survived, err := run(flag.Arg(0), *only, *part)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -43,7 +44,11 @@ func main() {
 	}
 }
 
-func run(list, only string) (survived int, err error) {
+func run(list, only, part string) (survived int, err error) {
+	var first, of int
+	if _, err := fmt.Sscanf(part, "%d/%d", &first, &of); err != nil || first < 1 || first > of {
+		return 0, fmt.Errorf("-part %s: want N/OF", part)
+	}
 	text, err := os.ReadFile(list)
 	if err != nil {
 		return 0, err
@@ -58,8 +63,8 @@ func run(list, only string) (survived int, err error) {
 	}
 	defer os.RemoveAll(dir)
 	fmt.Println("| group | rule | noticed by |\n|---|---|---|")
-	for _, m := range all {
-		if !strings.Contains(m.group+m.rule+m.file, only) {
+	for i, m := range all {
+		if i%of != first-1 || !strings.Contains(m.group+m.rule+m.file, only) {
 			continue
 		}
 		overlay, err := m.overlay(dir)
@@ -139,30 +144,45 @@ func (m *mutant) overlay(dir string) (path string, err error) {
 
 var failed = regexp.MustCompile(`(?m)^--- FAIL: (\S+)|^\s+(Test\w+)[^\n]* \(\d+m?\d*s\)$|^panic: (?:test )?(timed out)`)
 
-// noticed names the tests that fail, up to three; "" = none does.
+// noticed names the tests that fail, up to three; "" = none does. The traces are asked first, because they take
+// no time and notice most.
 func noticed(overlay string) (string, error) {
 	for _, p := range packages {
-		out, err := exec.Command("go", "test", "-overlay", overlay, "-vet=off", "-timeout=90s", p).CombinedOutput()
-		if err == nil {
-			continue
-		}
-		if _, ended := errors.AsType[*exec.ExitError](err); !ended || strings.Contains(string(out), "[build failed]") {
+		binary := filepath.Join(filepath.Dir(overlay), "mutant.test")
+		// without optimizing: most of the time goes into compiling
+		out, err := exec.Command("go", "test", "-c", "-o", binary, "-overlay", overlay, "-vet=off", "-gcflags=loops/...=-N -l", p).CombinedOutput()
+		if err != nil {
 			return "", fmt.Errorf("%w\n%s", err, out)
 		}
-		var names []string
-		for _, m := range failed.FindAllStringSubmatch(string(out), -1) {
-			if name := m[1] + m[2] + m[3]; !slices.Contains(names, name) {
-				names = append(names, name)
+		for _, tests := range []string{"^TestTraces$", "."} {
+			cmd := exec.Command(binary, "-test.timeout=90s", "-test.run="+tests)
+			cmd.Dir = p
+			out, err := cmd.CombinedOutput()
+			if err == nil {
+				continue
 			}
+			if _, ended := errors.AsType[*exec.ExitError](err); !ended {
+				return "", err
+			}
+			return strings.TrimPrefix(p, "./") + ": " + failures(string(out)), nil
 		}
-		if len(names) == 0 { // the process of the tests ended: the stack names the test
-			names = regexp.MustCompile(`\.(Test\w+)`).FindAllString(string(out), 1)
-		}
-		by := strings.TrimPrefix(p, "./") + ": " + strings.Join(names[:min(3, len(names))], ", ")
-		if more := len(names) - 3; more > 0 {
-			by += fmt.Sprintf(" and %d more", more)
-		}
-		return by, nil
 	}
 	return "", nil
+}
+
+// failures names the tests that failed in an output, up to three.
+func failures(out string) string {
+	var names []string
+	for _, m := range failed.FindAllStringSubmatch(out, -1) {
+		if name := m[1] + m[2] + m[3]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 { // the process of the tests ended: the stack names the test
+		names = regexp.MustCompile(`Test\w+`).FindAllString(out, 1)
+	}
+	if more := len(names) - 3; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), more)
+	}
+	return strings.Join(names, ", ")
 }
