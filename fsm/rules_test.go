@@ -1,6 +1,7 @@
 package fsm_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -85,6 +86,95 @@ states:
 				}
 				if got, took := strings.Join(ends, ", "), time.Since(begun).String(); out.FinalState != c.end || got != c.ends || took != c.took {
 					t.Errorf("it ended in %s after %s with %s, want %s after %s with %s", out.FinalState, took, got, c.end, c.took, c.ends)
+				}
+			})
+		})
+	}
+}
+
+// A run that is resumed with a higher budget warns again, and follows on_budget again.
+func TestRaisedBudgetRoutesAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		text := func(prompts int) string {
+			return fmt.Sprintf(`name: budget
+initial: work
+budget: {prompts: %d}
+on_budget: rest
+host_guard: {enabled: false}
+states:
+  work: {action: used 1 0.1, action_type: prompt, next: work}
+  rest: {action: "try 1: stop", next: work}
+  done: {terminal: true}
+`, prompts)
+		}
+		rec := &tape{}
+		cfg, _, ctx := config(loadLoop(t, text(2)), rec)
+		if _, err := fsm.Start(cfg, value.NewMap(), time.Now()).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		last := clone(rec.saved[len(rec.saved)-1])
+		cfg, _, ctx = config(loadLoop(t, text(4)), rec)
+		if _, err := fsm.Resume(cfg, last).Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		kinds := map[string]int{}
+		for _, e := range rec.events {
+			kinds[e.Kind]++
+		}
+		if kinds[fsm.EventBudgetWarning] != 2 || kinds[fsm.EventBudgetExceeded] != 2 {
+			t.Errorf("%d warnings and %d routes, want 2 each:\n%s", kinds[fsm.EventBudgetWarning], kinds[fsm.EventBudgetExceeded], show(rec.events))
+		}
+	})
+}
+
+// A sleeper is a runner whose actions take so long, and succeed.
+type sleeper time.Duration
+
+func (s sleeper) Run(ctx context.Context, _ fsm.Action, _ func(string)) (fsm.Result, error) {
+	select {
+	case <-time.After(time.Duration(s)):
+	case <-ctx.Done():
+	}
+	return fsm.Result{}, nil
+}
+
+// No item begins once the time of a budget is up, and no branch once the run is to stop after what is at work.
+func TestNothingBegins(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, state, kind, end string }{
+		{"an item after the budget", "budget: {wall: 3}\n    for_each: [a, b, c, d]\n    action: sleep 2s", fsm.EventItemStart, fsm.EndBudget},
+		{"a branch after a drain", "parallel: {a: {action: sleep 5s}, b: {action: sleep 2s}, c: {action: out}}\n    max_parallel: 2\n    join: settled", fsm.EventBranchStart, fsm.EndUserStopped},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				state, budget := c.state, ""
+				if text, rest, found := strings.Cut(state, "\n    for_each"); found {
+					budget, state = text, "for_each"+rest
+				}
+				loop := loadLoop(t, fmt.Sprintf("name: begins\ninitial: work\n%s\nstates:\n  work:\n    %s\n    on_yes: done\n    on_no: done\n    on_partial: done\n  done: {terminal: true}\n", budget, state))
+				rec := &ledger{}
+				cfg, _, _ := config(loop, rec)
+				drain := make(chan struct{})
+				cfg.Drain, cfg.History = drain, rec.history
+				if budget != "" {
+					cfg.Runner = sleeper(2 * time.Second)
+				} else {
+					time.AfterFunc(time.Second, func() { close(drain) })
+				}
+				out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(t.Context())
+				if err != nil || out.TerminatedBy != c.end {
+					t.Fatalf("it ended by %+v, %v\n%s", out, err, show(rec.events))
+				}
+				begun := 0
+				for _, e := range rec.events {
+					if e.Kind == c.kind {
+						begun++
+					}
+				}
+				if begun != 2 {
+					t.Errorf("%d began, want 2:\n%s", begun, show(rec.events))
 				}
 			})
 		})
