@@ -196,3 +196,6 @@ func FinishRemovals(ctx context.Context, store *project.Records) ([]persistence.
 	}
 	return ids, err
 }
+
+// A Change is what was found out about a run that died, and done.
+type Change = reconcile.Change

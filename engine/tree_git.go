@@ -153,3 +153,13 @@ func gitText(said string) string {
 	}
 	return humanize.Cut(strings.Join(words, " "), 400)
 }
+
+// TreeEnds are what may become of a work tree at the end of its run.
+var TreeEnds = []string{git.Keep, git.Merge, git.Discard}
+
+// IsBranch reports whether the repository of a project has a branch of this name.
+func IsBranch(ctx context.Context, p *project.Project, o Options, name string) (bool, error) {
+	runGit, done := Git(p, o, "")
+	defer done()
+	return git.IsBranch(ctx, runGit, p.Dir, name)
+}

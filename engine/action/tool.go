@@ -12,7 +12,7 @@ import (
 // JSON arguments behind argv; arguments too long for a command line come from descriptor 3, and the word
 // --arguments-fd=3 says so. known reports whether it knows the server: if not, a program mcp-call in PATH is
 // asked instead.
-type ToolCall func(dir, tool string) (argv []string, known bool)
+type ToolCall = func(dir, tool string) (argv []string, known bool)
 
 // toolScarce is the exit code of a program that ToolCall found where the machine had no process, memory or
 // descriptor for the server.

@@ -116,3 +116,12 @@ func number(m *value.Map, key string) float64 {
 	}
 	return 0
 }
+
+// CheckSandbox returns what is wrong with the word for a sandbox.
+func CheckSandbox(word string) error {
+	_, err := confine.Parse(word)
+	return err
+}
+
+// SandboxPresets returns the words for sandboxes.
+func SandboxPresets() []string { return confine.Presets }

@@ -50,7 +50,7 @@ func (p *Project) Locate(given, from string) (string, error) {
 	case scheme == "postgres", scheme == "postgresql":
 		return given, nil
 	}
-	return "", &StoreURLError{from, sqlstore.Redacted(given) + ": expected dir, sqlite:PATH or postgres://USER@HOST/NAME"}
+	return "", &StoreURLError{from, persistence.Redacted(given) + ": expected dir, sqlite:PATH or postgres://USER@HOST/NAME"}
 }
 
 // Location returns where the runs of the project are recorded, and what says so: the caller, the environment or a file.
@@ -113,7 +113,7 @@ func (p *Project) RecordsAt(ctx context.Context, location, from string, create b
 		return nil, errors.Join(p.CannotOpen(err), store.Close())
 	}
 	files.Liveness = reconcile.OwnerAlive
-	store.Paths = files.PathLocks(sqlstore.Redacted(location))
+	store.Paths = files.PathLocks(persistence.Redacted(location))
 	return &Records{Store: Database{store}, Project: p, Name: store.Name(), Logs: p.LogsDir(), damage: new(damageMarks)}, nil
 }
 
@@ -390,5 +390,5 @@ func (p *Project) RecordsMark() string {
 	if path, ok := SQLiteFile(location); ok {
 		return markOf("sqlite:", path)
 	}
-	return markOf("", sqlstore.Redacted(location))
+	return markOf("", persistence.Redacted(location))
 }

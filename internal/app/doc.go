@@ -2,7 +2,7 @@
 // returns holds all that is to be shown: a command prints it, or its object of JSON, and a tool of the MCP
 // server returns that object.
 //
-// A [Service] has the runs, loops and questions. [ExportRun], [ImportRun] and [CopyRuns] move whole runs into a
+// A [Service] has the runs, loops and questions. [ExportRun], [ImportFile] and [CopyRuns] move whole runs into a
 // file, out of one, and from store to store. [FindWaiters] and [TakeOutOfQueue] are for those who wait for
 // files that another run locks.
 //

@@ -40,13 +40,13 @@ func (f Finding) Mark() string {
 // An Examination looks at one project, and at the machine it is on. It is not safe for concurrent use.
 type Examination struct {
 	Project *project.Project
-	Runner  *action.Runner // does prompts as runs do; Hosts and Prompt need it
+	Runner  *action.Runner // does prompts as runs do; Look sets it
 	Config  *config.Config // what is configured for the project, once Machine found it out
 
 	Host        string // look at this agent host only; "" = at all
 	Model       string // of the test; "" = the host's own
 	Permissions string // of the test: project.PermissionsHost or fsm.PermissionsSkip
-	Prompts     bool   // declared hosts may be started
+	Start       bool   // declared hosts may be started
 
 	Repairs []Repair                        // what Machine found that can be put right
 	Sweep   func(ctx context.Context) error // tidies up after dead runs; nil = that is not offered
@@ -54,6 +54,8 @@ type Examination struct {
 	Found   func(Finding)                // is called with each finding at once: some take their time
 	Command func(words ...string) string // a command of this program, as the user would give it
 	Said    func(err error) string       // an error, as a command of this program would say it, on one line
+
+	found []*agent.CLI
 }
 
 func (x *Examination) add(f Finding) { x.Found(f) }

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"loops/engine"
+	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/agent"
@@ -23,8 +25,8 @@ const (
 	answerWait  = 2 * time.Minute
 )
 
-// Hosts looks at the agent hosts with the Runner, and returns those that can be started.
-func (x *Examination) Hosts(ctx context.Context) []*agent.CLI {
+// hosts looks at the agent hosts with the Runner, and returns those that can be started.
+func (x *Examination) hosts(ctx context.Context) []*agent.CLI {
 	chosen, _, err := x.Runner.FindHost("")
 	if err != nil && x.Runner.Host != "" {
 		x.add(Finding{"host", FindingProblem, humanize.OneLine(err), x.chooseOther(), nil})
@@ -97,7 +99,7 @@ func (x *Examination) version(ctx context.Context, h *agent.CLI) hostVersion {
 	}
 	if x.declared(h) {
 		v := hostVersion{path: path}
-		if !x.Prompts {
+		if !x.Start {
 			v.why = "declared; not started: --yes tries it"
 		}
 		return v
@@ -206,8 +208,8 @@ const (
 		`"reason": {"type": "string"}, "evidence": {"type": "string"}}, "required": ["verdict", "confidence", "reason", "evidence"], "additionalProperties": false}`
 )
 
-// Prompt sends a host the prompt and the question of the self-test.
-func (x *Examination) Prompt(ctx context.Context, h *agent.CLI) {
+// prompt sends a host the prompt and the question of the self-test.
+func (x *Examination) prompt(ctx context.Context, h *agent.CLI) {
 	if why := x.refuses(h); why != "" {
 		x.add(Finding{h.Name, FindingWarning, "not tested: " + why, x.withSkip(h), api.FoundTest{Host: h.Name}})
 		return
@@ -323,4 +325,43 @@ func failedAnswer(h *agent.CLI, what string, res fsm.Result) Finding {
 		f.Todo = byHand
 	}
 	return f
+}
+
+// Look looks at all that needs no prompt, and returns the names of the agents that it found. Where there is no error, the
+// caller closes the Runner.
+func (x *Examination) Look(ctx context.Context, options engine.Options) (found []string, err error) {
+	x.Machine(ctx)
+	if x.Runner, err = x.newRunner(options); err != nil {
+		return nil, err
+	}
+	x.found = x.hosts(ctx)
+	for _, h := range x.found {
+		found = append(found, h.Name)
+	}
+	return found, nil
+}
+
+// Test sends the prompt and the question of the self-test to each agent that was found.
+func (x *Examination) Test(ctx context.Context) {
+	for _, h := range x.found {
+		x.prompt(ctx, h)
+	}
+}
+
+// newRunner returns what does prompts as runs do.
+func (x *Examination) newRunner(options engine.Options) (*action.Runner, error) {
+	owner, err := engine.Self()
+	if err != nil {
+		return nil, err
+	}
+	known, err := x.Project.Pricer()
+	if err != nil {
+		known = nil // it is a finding already
+	}
+	r := &action.Runner{
+		Dir: x.Project.Dir, Env: engine.ActionEnv(x.Project, options), Grace: engine.Grace, Prices: known,
+		Mark: fmt.Sprintf("%sdoctor/%d/%d", x.Project.Mark(), owner.PID, owner.Start),
+	}
+	engine.ConfigureAgents(x.Project, r, project.Agents{Host: x.Host, Permissions: x.Permissions}, x.Config)
+	return r, nil
 }

@@ -4,17 +4,17 @@ import (
 	"context"
 
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/diagram"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
 
-// Graph returns what is to be drawn of a run, or of a loop, which ofLoop draws; note says what it is drawn
+// Graph returns what is to be drawn of a run, or of a loop, which ofLoop returns; note says what it is drawn
 // from. A loop needs no records; whatever looks like a run does.
-func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, ofLoop func() (*diagram.Graph, error)) (g *diagram.Graph, note string, err error) {
+func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, ofLoop func() (*fsm.Loop, error)) (g *diagram.Graph, note string, err error) {
 	if _, none := p.Resolve(name); by == "" && none == nil {
-		g, err = ofLoop() // also where its name looks like a run
-		return g, "", err
+		return graphOf(ofLoop()) // also where its name looks like a run
 	}
 	store, err := p.Records(ctx, false)
 	if err != nil {
@@ -28,8 +28,7 @@ func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, 
 	} else {
 		named, problem := f.Named(ctx, name)
 		if err = problem; err == nil && named == nil && project.LoopOf(name) == "" {
-			g, err = ofLoop() // a loop that was run by its path
-			return g, "", err
+			return graphOf(ofLoop()) // a loop that was run by its path
 		} else if err == nil && named == nil {
 			err = NoSuchRun(ctx, f, name)
 		} else if named != nil {
@@ -58,4 +57,11 @@ func Graph(ctx context.Context, p *project.Project, name, by string, tell Tell, 
 		by = inspect.ByVisits
 	}
 	return GraphOfRun(ctx, f, run, t, by)
+}
+
+func graphOf(l *fsm.Loop, err error) (*diagram.Graph, string, error) {
+	if err != nil {
+		return nil, "", err
+	}
+	return diagram.Of(l), "", nil
 }

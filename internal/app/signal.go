@@ -10,6 +10,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/value"
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -75,6 +76,9 @@ func (s *Service) Delivered(ctx context.Context, arg, from string) (bool, error)
 	}
 	return false, nil
 }
+
+// SignalData reads the data of an event, which is JSON.
+func SignalData(text string) (any, error) { return value.ParseJSON([]byte(text)) }
 
 // waitedFor reports whether the run waited for the event when it was sent.
 func (t *Sent) waitedFor() bool { return t.Wait != nil && t.Wait.Event == t.Name }

@@ -19,6 +19,7 @@ import (
 	"loops/internal/view"
 	"loops/persistence"
 	"loops/persistence/archive"
+	"loops/reconcile"
 )
 
 // RecordedRun is a run as it is recorded, and not as it is seen: an import compares with that. One that a
@@ -140,8 +141,53 @@ func damageOf(r persistence.Run) error {
 	return &persistence.DamageError{File: r.Log, Offset: -1, What: r.Damage[0]}
 }
 
-// ImportRun imports a run whose working folder will be work. The files go there first: a run that is listed has them.
-func ImportRun(ctx context.Context, store *project.Records, b *archive.Bundle, work string) (d persistence.Digest, result string, err error) {
+// ImportFile imports the run of an archive, which may be so large. read is called when it has been read.
+func ImportFile(ctx context.Context, store *project.Records, file io.Reader, limit int64, read func()) (api.Imported, error) {
+	p := store.Finder().Project
+	runs := p.RunsDir()
+	if err := disk.MakeFolder(p.Loops, runs); err != nil {
+		return api.Imported{}, err
+	}
+	if _, err := engine.FinishRemovals(ctx, store); err != nil { // it could remove what is about to be placed
+		return api.Imported{}, err
+	}
+	dir, done, err := archive.NewFolder(runs)
+	if err != nil {
+		return api.Imported{}, err
+	}
+	defer done()
+	b, err := archive.Open(ctx, file, dir, limit)
+	if read(); err != nil {
+		return api.Imported{}, &notImportedError{err}
+	}
+	digest, result, err := importRun(ctx, store, b, filepath.Join(runs, filepath.FromSlash(string(b.Run.ID))))
+	if err != nil {
+		return api.Imported{}, &notImportedError{err}
+	}
+	run := reconcile.View(b.Run, project.Alive(b.Run)) // it may have been exported when its process was dead
+	return api.Imported{
+		Instance: string(b.Run.ID), Loop: b.Run.Loop, Status: string(run.Status), Result: result, Events: digest.Events, Files: b.Files, SHA256: digest.Hash,
+	}, nil
+}
+
+// A notImportedError is one of the archive, or of a run that could not be placed.
+type notImportedError struct{ error }
+
+func (e *notImportedError) Unwrap() error { return e.error }
+
+// NotImported names the file whose run was not imported in an error of [ImportFile].
+func NotImported(name string, err error) error {
+	if bad, ok := errors.AsType[*archive.Error](err); ok {
+		return engine.Refuse(engine.Failed, "%s was not imported: %v", name, bad)
+	}
+	if not, ok := errors.AsType[*notImportedError](err); ok {
+		return fmt.Errorf("%s was not imported: %w", name, not.error)
+	}
+	return err
+}
+
+// importRun imports a run whose working folder will be work. The files go there first: a run that is listed has them.
+func importRun(ctx context.Context, store *project.Records, b *archive.Bundle, work string) (d persistence.Digest, result string, err error) {
 	there, err := store.Runs(ctx, persistence.Query{ID: b.Run.ID})
 	if err != nil {
 		return d, "", store.Failed(err)

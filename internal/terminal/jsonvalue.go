@@ -15,6 +15,12 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
+// WriteJSONLine prints a value on one line.
+func WriteJSONLine(w io.Writer, v any) error {
+	_, err := w.Write(append(value.AppendJSON(nil, v), '\n'))
+	return err
+}
+
 // WriteLongJSON is WriteJSON of an object whose list under key, which is empty, gets n items, made one by one.
 func WriteLongJSON(w io.Writer, object any, key string, n int, item func(int) any) error {
 	if n == 0 {

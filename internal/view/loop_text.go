@@ -8,6 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
 )
@@ -59,4 +60,9 @@ func ScopeText(l *fsm.Loop) string {
 		return "the whole project"
 	}
 	return strings.Join(l.Scope, ", ")
+}
+
+// Drawing returns a loop as a drawing of so many columns.
+func Drawing(l *fsm.Loop, columns int, coloured bool) string {
+	return humanize.Ours(diagram.Of(l).Text(columns, coloured))
 }

@@ -10,7 +10,7 @@ import (
 	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
-	"loops/persistence/sqlstore"
+	"loops/persistence"
 )
 
 // PrintSettings writes a line for each setting; origin adds where its value comes from, and the files there are.
@@ -86,7 +86,7 @@ func SettingsOf(p *project.Project, c *config.Config, outside func(key string) (
 				s.Value = terminal.OrNull(k.Default)
 			}
 		case k.Name == "store":
-			s.Text = sqlstore.Redacted(text)
+			s.Text = persistence.Redacted(text)
 			s.Value = s.Text
 		default:
 			s.Text = amountText(s.Value)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"loops/engine/project"
-	"loops/fsm/value"
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -141,7 +140,7 @@ func (o MonitorLines) line(w *run) {
 }
 
 func (o MonitorLines) object(v any) {
-	_, _ = o.Out.Write(append(value.AppendJSON(nil, v), '\n')) // a sink never fails
+	_ = terminal.WriteJSONLine(o.Out, v) // a sink never fails
 }
 
 // waiter writes that one waits in the queue.

@@ -139,7 +139,7 @@ func (e *URLError) Error() string {
 }
 
 func badURL(location, problem string) error {
-	return &URLError{Location: Redacted(location), Problem: problem}
+	return &URLError{Location: persistence.Redacted(location), Problem: problem}
 }
 
 // configure takes our parameters out of a URL.

@@ -5,7 +5,7 @@ import (
 
 	"loops/engine"
 	"loops/internal/humanize"
-	"loops/persistence/sqlstore"
+	"loops/persistence"
 )
 
 // oneLine is an error on one line.
@@ -18,7 +18,7 @@ func (a *program) command(words ...string) string {
 		line += "-C " + quote(a.dir) + " "
 	}
 	if a.store != "" {
-		line += "--store " + quote(sqlstore.Redacted(a.store)) + " "
+		line += "--store " + quote(persistence.Redacted(a.store)) + " "
 	}
 	quoted := make([]string, len(words))
 	for i, w := range words {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/internal/humanize"
-	"loops/persistence/sqlstore"
+	"loops/persistence"
 )
 
 // argvShown are the words of a command line as they may be shown and kept: without the passwords of stores.
@@ -19,9 +19,9 @@ func argvShown(args []string) []string {
 		name, value, has := strings.Cut(arg, "=")
 		switch {
 		case has && name == "--store":
-			arg = name + "=" + sqlstore.Redacted(value)
+			arg = name + "=" + persistence.Redacted(value)
 		case i > 0 && args[i-1] == "--store", argvIsPostgres(arg):
-			arg = sqlstore.Redacted(arg)
+			arg = persistence.Redacted(arg)
 		}
 		shown[i] = arg
 	}

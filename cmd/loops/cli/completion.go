@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/engine"
+	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/confine"
 	"loops/fsm/loopfile"
 	"loops/internal/api"
 	"loops/internal/app"
@@ -72,7 +72,7 @@ func (a *program) places(root *cobra.Command) completePlaces {
 		"LEVEL": completeFixed(persistence.Strict.String(), persistence.Grouped.String(), persistence.None.String()),
 		"KIND":  completeFixed(fsm.EventKinds...), "STATUS": completeListed(app.Statuses...), "list --status": listStatuses, "CATEGORY": words(func(e loopfile.Entry) []string { return []string{e.Category} }),
 		"LABEL": words(func(e loopfile.Entry) []string { return e.Labels }), "TIER": completeFixed(append(app.Tiers, allTiers)...), "PATTERN": completeFixed(app.StarterNames...),
-		"BRANCH": completeFound(completeInOrder, from.Branches), "PRESET": completeFixed(confine.Presets...), "MODEL": completeNothing, "EFFORT": completeFixed("low", "medium", "high"), "N": completeNothing, "EXPR": completeNothing, "AGE": completeNothing, "WHEN": completeNothing, "SIZE": completeNothing, "TIME": completeNothing, "SECONDS": completeNothing, "COLUMNS": completeNothing, "DURATION": completeNothing, "DIR": completeFolder,
+		"BRANCH": completeFound(completeInOrder, from.Branches), "PRESET": completeFixed(project.SandboxPresets()...), "MODEL": completeNothing, "EFFORT": completeFixed("low", "medium", "high"), "N": completeNothing, "EXPR": completeNothing, "AGE": completeNothing, "WHEN": completeNothing, "SIZE": completeNothing, "TIME": completeNothing, "SECONDS": completeNothing, "COLUMNS": completeNothing, "DURATION": completeNothing, "DIR": completeFolder,
 		"NUMBER": completeNothing, "CODE": completeNothing, "ID": completeNothing, "MANAGER": completeFixed(app.Systemd, app.Cron, app.Launchd), "CLAIM": completeFixed("email", "preferred_username", "sub"), "ADDR": completeFixed("127.0.0.1:8080"), "PREFIX": completeNothing, "AUTHORITY": completeNothing, "NETWORK": completeNothing, "ROLE": completeFixed(auth.Roles...), "TEXT": completeNothing, "NAME=SCORE": completeNothing, "QUEUE=USER": completeNothing, "SERVER/TOOL": completeNothing, "JSON": completeNothing, "EVENT": completeNothing, "ADDRESS": completeNothing, "CHOICE": completeNothing, "NAME=TEXT": completeNothing,
 
 		"attach RUN": live, "attach NAME": completeNothing, "stop RUN": live, "stop NAME": completeNothing, "pause RUN": live, "pause NAME": completeNothing,
@@ -83,7 +83,7 @@ func (a *program) places(root *cobra.Command) completePlaces {
 
 		"--hsts": completeFixed(web.HSTSModes...), "--color": completeFixed("auto", "always", "never"), "--dir": completeFolder, "--run-dir": completeFolder, "--permissions": completeFixed("host", "skip"),
 		"--by": completeFixed(inspect.Measures()...), "--definition": completeFixed(engine.RecordedDefinition), "--group-by": completeFixed(app.Groups...),
-		"--worktree-end": completeFixed(flagTreeEnds...), "graph --format": completeFixed("text", "mermaid", "dot", "svg", "html"), "validate --format": completeFixed(formats...),
+		"--worktree-end": completeFixed(engine.TreeEnds...), "graph --format": completeFixed("text", "mermaid", "dot", "svg", "html"), "validate --format": completeFixed(formats...),
 		"run --format": completeFixed(runFormats...), "resume --format": completeFixed(runFormats...), "retry --format": completeFixed(runFormats...), "fork --format": completeFixed(runFormats...), "report --format": completeFixed("html", "junit", "markdown"),
 		"--key": completeNothing, "--priority": completeFixed("1", "2", "3", "4"), "submit --queue": completeNothing, "submit --label": completeNothing, "worker --queue": completeNothing, "worker --label": completeNothing,
 		"simulate --scenario": completeFixed(simulate.Scenarios()...), "schema --json-output": completeFixed(api.Commands()...),

@@ -11,11 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
-	"loops/fsm/confine"
-	"loops/internal/agent"
 	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
@@ -62,7 +59,7 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
 				return usageError{fmt.Sprintf("--permissions %q: expected %s or %s", o.permissions, project.PermissionsHost, fsm.PermissionsSkip), "loops doctor --help"}
 			}
 			if cmd.Flags().Changed("sandbox") {
-				if _, err := confine.Parse(o.sandbox); err != nil {
+				if err := project.CheckSandbox(o.sandbox); err != nil {
 					return usageError{"--sandbox: " + err.Error(), "loops doctor --help"}
 				}
 			}
@@ -105,15 +102,13 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 	if o.sandbox != "" {
 		return x.trySandbox(ctx)
 	}
-	found, err := x.look(ctx)
+	found, err := x.Look(ctx, x.app.engineOptions())
 	if err != nil {
 		return err
 	}
 	defer x.Runner.Close() //nolint:errcheck // nothing is behind it
 	if len(found) > 0 && x.mayPrompt(ctx, found) {
-		for _, h := range found {
-			x.Prompt(ctx, h)
-		}
+		x.Test(ctx)
 	}
 	if o.users != "" {
 		for _, f := range app.CheckUsers(a.at(o.users)) {
@@ -153,19 +148,9 @@ func (x *examination) finish(ctx context.Context) error {
 func (a *program) newExamination(p *project.Project, o doctorOptions) *examination {
 	x := &examination{app: a, options: o}
 	x.Examination = app.Examination{
-		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Prompts: o.yes, Found: x.show, Command: a.command, Said: onOneLine,
+		Project: p, Host: o.host, Model: o.model, Permissions: o.permissions, Start: o.yes, Found: x.show, Command: a.command, Said: onOneLine,
 	}
 	return x
-}
-
-// look looks at all that needs no prompt, and returns the agents that it found. Where there is no error, the
-// caller closes the Runner.
-func (x *examination) look(ctx context.Context) (found []*agent.CLI, err error) {
-	x.Machine(ctx)
-	if x.Runner, err = x.newRunner(); err == nil {
-		found = x.Hosts(ctx)
-	}
-	return found, err
 }
 
 // examine returns what doctor finds without a prompt.
@@ -176,7 +161,7 @@ func (s *served) examine(ctx context.Context) ([]app.Finding, error) {
 		return nil, err
 	}
 	x := a.newExamination(p, doctorOptions{permissions: project.PermissionsHost, json: true})
-	if _, err = x.look(ctx); err == nil {
+	if _, err = x.Look(ctx, a.engineOptions()); err == nil {
 		err = x.Runner.Close()
 	}
 	return x.findings, err
@@ -192,11 +177,7 @@ func (x *examination) show(f app.Finding) {
 }
 
 // mayPrompt reports whether prompts may be sent, and asks where a user can answer.
-func (x *examination) mayPrompt(ctx context.Context, hosts []*agent.CLI) bool {
-	names := make([]string, len(hosts))
-	for i, h := range hosts {
-		names[i] = h.Name
-	}
+func (x *examination) mayPrompt(ctx context.Context, names []string) bool {
 	a := x.app
 	if ctx.Err() != nil {
 		return false
@@ -213,24 +194,6 @@ func (x *examination) mayPrompt(ctx context.Context, hosts []*agent.CLI) bool {
 	}
 	x.show(app.Finding{Check: "login", Level: app.FindingWarning, Text: "not tested whether prompts work with " + humanize.And(names), Todo: a.command(words)})
 	return false
-}
-
-// newRunner returns what does prompts as runs do.
-func (x *examination) newRunner() (*action.Runner, error) {
-	owner, err := engine.Self()
-	if err != nil {
-		return nil, err
-	}
-	known, err := x.Project.Pricer()
-	if err != nil {
-		known = nil // it is a finding already
-	}
-	r := &action.Runner{
-		Dir: x.Project.Dir, Env: engine.ActionEnv(x.Project, x.app.engineOptions()), Grace: engine.Grace, Prices: known,
-		Mark: fmt.Sprintf("%sdoctor/%d/%d", x.Project.Mark(), owner.PID, owner.Start),
-	}
-	engine.ConfigureAgents(x.Project, r, project.Agents{Host: x.options.host, Permissions: x.options.permissions}, x.Config)
-	return r, nil
 }
 
 // onOneLine is an error as a command would say it, on one line.

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/fsm"
-	"loops/fsm/value"
 	"loops/internal/api"
 	"loops/internal/app"
 	"loops/internal/terminal"
@@ -69,7 +68,7 @@ func runEvents(ctx context.Context, a *program, o eventsOptions) error {
 	return a.tail(ctx, f, run, o.after, o.follow, nil, func(e fsm.Event) {
 		switch {
 		case o.json:
-			_, _ = a.out.Write(append(value.AppendJSON(nil, api.EventOf(e)), '\n')) // a sink never fails
+			_ = terminal.WriteJSONLine(a.out, api.EventOf(e)) // a sink never fails
 		case o.verbose || e.Kind != fsm.EventActionOutput:
 			page.Day.Heading(page.Out, e.Time)
 			terminal.Say(page.Out, "%6d  ", e.Seq)

@@ -11,8 +11,8 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/app"
-	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/internal/terminal"
@@ -81,7 +81,7 @@ func runGraph(ctx context.Context, a *program, o graphOptions) error {
 	if err != nil {
 		return err
 	}
-	g, note, err := app.Graph(ctx, p, o.name, o.by, a.damaged, func() (*diagram.Graph, error) { return a.graphOfLoop(ctx, p, o.name) })
+	g, note, err := app.Graph(ctx, p, o.name, o.by, a.damaged, func() (*fsm.Loop, error) { return a.drawnLoop(ctx, p, o.name) })
 	if err != nil {
 		return err
 	}
@@ -110,9 +110,9 @@ func runGraph(ctx context.Context, a *program, o graphOptions) error {
 	})
 }
 
-// graphOfLoop draws a loop that is valid; what is wrong with another one is printed. One that was run by its
-// path is drawn as its newest run recorded it.
-func (a *program) graphOfLoop(ctx context.Context, p *project.Project, name string) (*diagram.Graph, error) {
+// drawnLoop returns a loop that is valid; what is wrong with another one is printed. One that was run by its
+// path is as its newest run recorded it.
+func (a *program) drawnLoop(ctx context.Context, p *project.Project, name string) (*fsm.Loop, error) {
 	lib, err := p.Library()
 	if err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (a *program) graphOfLoop(ctx context.Context, p *project.Project, name stri
 		if err != nil {
 			return nil, err
 		}
-		return diagram.Of(r.Loop), nil
+		return r.Loop, nil
 	}
 	f, err := lib.Load(path)
 	if err != nil {
@@ -133,7 +133,7 @@ func (a *program) graphOfLoop(ctx context.Context, p *project.Project, name stri
 		fmt.Fprint(a.Err, a.render(p, f.All()))
 		return nil, failure(engine.Invalid, "%s has %s; nothing was drawn", p.Short(path), humanize.Count(project.CountErrors(f.All()), "error"))
 	}
-	return diagram.Of(f.Loop), nil
+	return f.Loop, nil
 }
 
 // checkBy refuses a word that --by does not support.

@@ -6,7 +6,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/internal/worker"
-	"loops/persistence/sqlstore"
+	"loops/persistence"
 )
 
 // handOver returns what another process needs to carry a run that this command line asks for.
@@ -51,7 +51,7 @@ func (a *program) discreet(message string) string {
 		}
 	}
 	for _, url := range given {
-		if shown := sqlstore.Redacted(url); shown != url {
+		if shown := persistence.Redacted(url); shown != url {
 			message = strings.ReplaceAll(message, url, shown)
 		}
 	}

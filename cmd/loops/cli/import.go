@@ -3,22 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/engine/project"
-	"loops/internal/api"
 	"loops/internal/app"
-	"loops/internal/disk"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
-	"loops/persistence/archive"
-	"loops/reconcile"
 )
 
 type importOptions struct {
@@ -85,41 +78,18 @@ func runImport(ctx context.Context, a *program, o importOptions, arg string) err
 		return err
 	}
 	defer store.Close()
-	runs := p.RunsDir()
-	if err := disk.MakeFolder(p.Loops, runs); err != nil {
-		return err
-	}
-	if _, err := engine.FinishRemovals(ctx, store); err != nil { // it could remove what is about to be placed
-		return err
-	}
-	dir, done, err := archive.NewFolder(runs)
-	if err != nil {
-		return err
-	}
-	defer done()
 	shown := a.meter("Importing", o.quiet || o.json, humanize.Bytes)
-	b, err := archive.Open(ctx, &terminal.MeterStream{Reader: file, Meter: shown, Total: size}, dir, limit)
-	shown.End()
-	if bad, ok := errors.AsType[*archive.Error](err); ok {
-		return failure(engine.Failed, "%s was not imported: %v", arg, bad)
-	}
+	run, err := app.ImportFile(ctx, store, &terminal.MeterStream{Reader: file, Meter: shown, Total: size}, limit, shown.End)
 	if err != nil {
-		return fmt.Errorf("%s was not imported: %w", arg, err)
+		return app.NotImported(arg, err)
 	}
-	digest, result, err := app.ImportRun(ctx, store, b, filepath.Join(runs, filepath.FromSlash(string(b.Run.ID))))
-	if err != nil {
-		return fmt.Errorf("%s was not imported: %w", arg, err)
-	}
-	run := reconcile.View(b.Run, project.Alive(b.Run)) // it may have been exported when its process was dead
 	if o.json {
-		return terminal.WriteJSON(a.out, api.Imported{
-			Instance: string(b.Run.ID), Loop: b.Run.Loop, Status: string(run.Status), Result: result, Events: digest.Events, Files: b.Files, SHA256: digest.Hash,
-		})
+		return terminal.WriteJSON(a.out, run)
 	}
-	if result == app.Already {
-		terminal.Say(a.out, "%s already exists and is the same; nothing was imported.\n", b.Run.ID)
+	if run.Result == app.Already {
+		terminal.Say(a.out, "%s already exists and is the same; nothing was imported.\n", run.Instance)
 		return nil
 	}
-	terminal.Say(a.out, "Imported %s (%s, %s, %s).\n", b.Run.ID, run.Status, humanize.Count(digest.Events, "event"), humanize.Count(b.Files, "file"))
+	terminal.Say(a.out, "Imported %s (%s, %s, %s).\n", run.Instance, run.Status, humanize.Count(run.Events, "event"), humanize.Count(run.Files, "file"))
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"loops/internal/app"
 	"loops/internal/terminal"
 	"loops/internal/view"
-	"loops/persistence/sqlstore"
+	"loops/persistence"
 )
 
 type unitOptions struct {
@@ -85,7 +85,7 @@ func (o *unitOptions) install(cmd *cobra.Command, a *program, what string, args 
 	}
 	if !o.yes {
 		var shown strings.Builder
-		harmless, err := plan(j.Shown(sqlstore.Redacted, argvShown(j.Args)), o.manager)
+		harmless, err := plan(j.Shown(persistence.Redacted, argvShown(j.Args)), o.manager)
 		if err != nil {
 			return failure(engine.Failed, "%s", oneLine(err))
 		}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"loops/engine/action"
 	"loops/internal/mcpclient"
 )
 
@@ -96,7 +95,7 @@ func runMCPCall(ctx context.Context, a *program, o mcpCallOptions, args []string
 }
 
 // toolCall returns how the actions of a run in project call tools: by this program, in a process of their own.
-func toolCall(project string) action.ToolCall {
+func toolCall(project string) func(dir, tool string) (argv []string, known bool) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil // then it is mcp-call, or an action that says what is missing

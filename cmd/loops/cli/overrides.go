@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/engine/project"
-	"loops/fsm/confine"
 	"loops/persistence"
 )
 
@@ -39,7 +38,7 @@ func checkOverrides(o *project.Overrides, cmd *cobra.Command) error {
 		}
 	}
 	if flags.Changed("sandbox") {
-		if _, err := confine.Parse(o.Sandbox); err != nil {
+		if err := project.CheckSandbox(o.Sandbox); err != nil {
 			return usageError{"--sandbox: " + err.Error(), see}
 		}
 	}

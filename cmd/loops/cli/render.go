@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,7 +9,6 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
-	"loops/fsm/value"
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/simulate"
@@ -88,10 +88,10 @@ func runRender(a *program, o *renderOptions) error {
 	if !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	if got.Params != nil {
-		text += string(value.AppendJSON(nil, got.Params)) + "\n"
-	}
 	_, err = fmt.Fprint(a.out, text)
+	if got.Params != nil {
+		err = errors.Join(err, terminal.WriteJSONLine(a.out, got.Params))
+	}
 	for _, u := range got.Unknown {
 		terminal.Say(a.Err, "loops: %s is left as it is: %s\n", humanize.Clip(u.Ref), u.Why)
 	}

@@ -28,7 +28,7 @@ var asRecorded = map[string]string{
 	"Server.spending":   "adds up what is recorded",
 	"Notifier.dead":     "tells of a run that was just interrupted",
 	"FinishTrees":       "asks whether its process lives",
-	"ImportRun":         "asks whether it is there",
+	"importRun":         "asks whether it is there",
 	"forgetDead":        "asks whether it is there",
 	"inProject.Started": "asks whether it is there",
 	"inProject.Newest":  "takes only its start, which does not change",

@@ -12,7 +12,6 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/app"
-	"loops/internal/diagram"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
 	"loops/internal/view"
@@ -130,7 +129,7 @@ func (a *program) showLoop(p *project.Project, l *fsm.Loop, others view.Resolver
 			terminal.WriteActions(a.out, terminal.Paint(a.coloured(a.Out)), l)
 		}
 		if o.diagrams != "" {
-			terminal.Say(a.out, "\n%s", terminal.Block(humanize.Ours(diagram.Of(l).Text(cmp.Or(terminal.Columns(a.Out, a.getenv), graphColumns), a.coloured(a.Out)))))
+			terminal.Say(a.out, "\n%s", terminal.Block(view.Drawing(l, cmp.Or(terminal.Columns(a.Out, a.getenv), graphColumns), a.coloured(a.Out))))
 		}
 		return nil
 	}

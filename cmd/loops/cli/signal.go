@@ -9,7 +9,7 @@ import (
 
 	"loops/engine"
 	"loops/fsm"
-	"loops/fsm/value"
+	"loops/internal/app"
 	"loops/internal/terminal"
 )
 
@@ -46,7 +46,7 @@ func runSignal(ctx context.Context, a *program, o signalOptions) error {
 	event := fsm.Signal{Name: o.name, From: a.sender()}
 	if o.hasData {
 		var err error
-		if event.Data, err = value.ParseJSON([]byte(o.data)); err != nil {
+		if event.Data, err = app.SignalData(o.data); err != nil {
 			return usageError{fmt.Sprintf("--data is not JSON: %v; a text needs its own quotation marks: --data '\"text\"'", err), "loops signal --help"}
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"loops/engine"
-	"loops/fsm/value"
 	"loops/internal/api"
 	"loops/internal/terminal"
 	"loops/persistence/checkpoint"
@@ -134,8 +133,7 @@ func (o stageOptions) open(a *program) (*checkpoint.Stages, error) {
 
 // answer prints one line of JSON.
 func (a *program) answer(m any) error {
-	_, err := a.out.Write(append(value.AppendJSON(nil, m), '\n'))
-	return err
+	return terminal.WriteJSONLine(a.out, m)
 }
 
 func runStageBegin(ctx context.Context, a *program, o stageOptions) error {

@@ -12,7 +12,6 @@ import (
 	"loops/internal/live"
 	"loops/internal/terminal"
 	"loops/internal/view"
-	"loops/reconcile"
 )
 
 type sweepOptions struct {
@@ -60,12 +59,12 @@ func runSweep(ctx context.Context, a *program, o sweepOptions) error {
 		return err
 	}
 	defer e.Close()
-	var changes []reconcile.Change
+	var changes []engine.Change
 	var trees []string
 	if o.dryRun {
 		changes, err = e.PlanReconcile(ctx)
 		if o.unowned && err == nil {
-			var more []reconcile.Change
+			var more []engine.Change
 			more, err = e.PlanUnowned(ctx)
 			changes = append(changes, more...)
 		}
@@ -79,7 +78,7 @@ func runSweep(ctx context.Context, a *program, o sweepOptions) error {
 		changes, err = e.Reconcile(ctx)
 		shown()
 		if o.unowned && err == nil {
-			var more []reconcile.Change
+			var more []engine.Change
 			more, err = e.TakeUnowned(ctx)
 			changes = append(changes, more...)
 		}
@@ -93,13 +92,13 @@ func runSweep(ctx context.Context, a *program, o sweepOptions) error {
 			due, failed = trigger.WakeDue(ctx, r, o.dryRun, (&served{app: a}).beginDetached)
 		}
 		for _, d := range due {
-			changes = append(changes, reconcile.Change{ID: d.Run.ID, Loop: d.Run.Loop, Kind: "wake", Why: d.Why})
+			changes = append(changes, engine.Change{ID: d.Run.ID, Loop: d.Run.Loop, Kind: "wake", Why: d.Why})
 		}
 		err = errors.Join(err, failed)
 	}
 	// What was done is printed even if something else failed.
 	if o.json {
-		return errors.Join(err, terminal.WriteJSON(a.out, terminal.List(changes, func(c reconcile.Change) any { return view.Change(c) })))
+		return errors.Join(err, terminal.WriteJSON(a.out, terminal.List(changes, func(c engine.Change) any { return view.Change(c) })))
 	}
 	for _, line := range trees {
 		terminal.SayLine(a.out, line)

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"loops/engine"
-	"loops/internal/git"
 )
 
 // flagWorkTree are the flags of run and fork that choose a work tree. It is the value of --worktree.
@@ -56,13 +55,10 @@ func (f *flagWorkTree) Request() engine.TreeRequest {
 	return engine.TreeRequest{Asked: f.Asked, Branch: f.Branch, End: f.end}
 }
 
-// flagTreeEnds are the values of --worktree-end.
-var flagTreeEnds = []string{git.Keep, git.Merge, git.Discard}
-
 // Check reports what is wrong with what was given.
 func (f *flagWorkTree) Check() error {
 	switch {
-	case f.end != "" && !slices.Contains(flagTreeEnds, f.end):
+	case f.end != "" && !slices.Contains(engine.TreeEnds, f.end):
 		return fmt.Errorf("--worktree-end %q: expected keep, merge or discard", f.end)
 	case f.end != "" && !f.Asked:
 		return errors.New("--worktree-end needs --worktree")

@@ -8,7 +8,6 @@ import (
 
 	"loops/engine"
 
-	"loops/internal/git"
 	"loops/internal/terminal"
 )
 
@@ -22,9 +21,7 @@ func (a *program) checkTreeInput(ctx context.Context, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	runGit, done := engine.Git(p, a.engineOptions(), "")
-	defer done()
-	is, err := git.IsBranch(ctx, runGit, p.Dir, *o.input)
+	is, err := engine.IsBranch(ctx, p, a.engineOptions(), *o.input)
 	if err != nil {
 		return a.refused(engine.TreeError(err))
 	}
