@@ -2,6 +2,7 @@ package action
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"syscall"
 
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/internal/agent"
 	"loops/internal/disk"
 )
@@ -36,6 +38,9 @@ type Detached struct {
 
 // Detach starts an agent that begins its work when it is released.
 func (r *Runner) Detach(d Detachment) (*Detached, error) {
+	if name := confine.Name(r.Sandbox); name != confine.Off {
+		return nil, errors.New("it would be outside of the sandbox " + name + ", which the settings ask for")
+	}
 	h, path, err := r.FindHost(d.Host)
 	if err != nil {
 		return nil, err

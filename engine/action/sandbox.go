@@ -117,7 +117,12 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 		r.stay = append(r.stay, r.marker(a))
 		r.mu.Unlock()
 	}
+	said := ""
 	for _, path := range kept.Restore() {
+		if said != "" && strings.HasPrefix(path, said+"/") {
+			continue // its folder says so
+		}
+		said = path
 		res.Stderr = line(res.Stderr, "loops: %s is protected by the sandbox %s: what the action did to it was undone", path, rules.Name)
 		if res.ExitCode == 0 {
 			res.ExitCode = exitBreach

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"loops/engine/action"
@@ -65,14 +66,18 @@ func (x *Examination) Sandbox(ctx context.Context, r *action.Runner, preset stri
 		}
 		x.add(f)
 	}
+	_ = os.Remove(filepath.Join(r.Dir, ".loops", doctorMark(os.Getpid())+".yaml")) // where it was not refused
 }
+
+// doctorMark is what files are called that are tried to be made.
+func doctorMark(pid int) string { return fmt.Sprintf(".loops-doctor-%d", pid) }
 
 // sandboxUntried is the exit code of a script that finds nothing to try.
 const sandboxUntried = 77
 
 // sandboxTrials returns what is tried, with a port of this machine that answers and a process outside.
 func sandboxTrials(port, pid int) []sandboxTrial {
-	mark := fmt.Sprintf(".loops-doctor-%d", pid)
+	mark := doctorMark(pid)
 	return []sandboxTrial{
 		{"files of the work tree can be changed", `: > "` + mark + `" && rm "` + mark + `"`, true, confine.Workspace},
 		{"temporary files can be made", `f=$(mktemp) && rm "$f"`, true, confine.Off},
@@ -82,7 +87,7 @@ func sandboxTrials(port, pid int) []sandboxTrial {
   cat "$f" > /dev/null; exit
 done
 exit 77`, false, confine.Workspace},
-		{"settings that others trust cannot be changed", `[ -d .loops ] || exit 77; : > ".loops/` + mark + `.yaml" && rm ".loops/` + mark + `.yaml"`, false, confine.Workspace},
+		{"settings that others trust cannot be changed", `[ -d .loops ] || exit 77; : > ".loops/` + mark + `.yaml"`, false, confine.Workspace},
 		{"other processes cannot be looked into", fmt.Sprintf(`cat /proc/%d/environ > /dev/null`, pid), false, confine.Off},
 		{"other processes cannot be sent signals", fmt.Sprintf(`kill -0 %d`, pid), false, confine.Off},
 		{"nothing can be mounted", `command -v mount > /dev/null || exit 77; mount -t tmpfs none /mnt && umount /mnt`, false, confine.Off},

@@ -3,12 +3,14 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"runtime"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -92,13 +94,21 @@ func (b *Box) choose() {
 // Rules returns what the box allows.
 func (b *Box) Rules() *Rules { return b.rules }
 
+// leavingTries is how often Close looks whether the thread has left its control groups.
+const leavingTries = 50
+
 // Close releases what the box holds. Commands that it started stay limited.
 func (b *Box) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.retire()
-	for _, dir := range b.groups {
-		_ = os.Remove(dir) // one that has processes stays
+	for _, dir := range b.groups { // one that has processes stays
+		for range leavingTries { // the thread that was in it is about to end
+			if err := os.Remove(dir); err == nil || !errors.Is(err, unix.EBUSY) {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
 	}
 	b.groups = nil
 	if b.proxy != nil {
