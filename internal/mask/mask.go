@@ -184,6 +184,20 @@ func (m *Masker) Bytes(b []byte) []byte {
 	return b
 }
 
+// Names returns what kinds of secrets are in a text, by the names that their placeholders would have.
+func (m *Masker) Names(b []byte) (names []string) {
+	for _, h := range m.hits(b) {
+		name := h.label
+		if h.shape != nil {
+			name = h.shape.Name
+		}
+		if name, _, _ = strings.Cut(name, ":"); name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // A hit is a part of a text that is to be replaced.
 type hit struct {
 	from, to int

@@ -180,7 +180,8 @@ func (c *Cgroup) Limit(memory int64, pids int, cpus float64) {
 	}
 	const period = 100_000
 	for _, f := range []struct{ controller, file, value string }{
-		{"memory", "memory.max", text(memory)}, {"pids", "pids.max", text(int64(pids))},
+		{"memory", "memory.max", text(memory)},
+		{"pids", "pids.max", text(int64(pids))},
 		{"cpu", "cpu.max", text(int64(cpus*period)) + " " + strconv.Itoa(period)},
 	} {
 		if slices.Contains(CgroupControllers(), f.controller) {

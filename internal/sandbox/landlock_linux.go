@@ -61,7 +61,7 @@ type ruleset struct {
 	fd     int // -1: Landlock has nothing to do, or is not there
 	handle uint64
 	looked map[string]unix.Timespec // folders whose entries are allowed one by one, and when they last changed
-	roots  map[string]uint64    // what is named, and its number on the disk; 0 = it was not there
+	roots  map[string]uint64        // what is named, and its number on the disk; 0 = it was not there
 }
 
 func (s *ruleset) close() {

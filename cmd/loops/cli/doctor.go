@@ -21,7 +21,7 @@ import (
 type doctorOptions struct {
 	host, model, permissions, users string
 	sandbox                         string
-	yes, json, fix                  bool
+	yes, json, fix, secrets         bool
 }
 
 func newDoctorCommand(a *program) *cobra.Command {
@@ -49,6 +49,7 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
   loops doctor --fix
   loops doctor --host codex --yes
   loops doctor --sandbox workspace
+  loops doctor --secrets
   loops doctor --json | jq '.[] | select(.level != "ok")'`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -70,6 +71,7 @@ uses your account and costs about a cent. On a terminal it asks first; elsewhere
 	flags.StringVar(&o.host, "host", "", "look at this agent `HOST` only")
 	flags.StringVar(&o.model, "model", "", "`MODEL` of the test (default: the host's own)")
 	flags.StringVar(&o.sandbox, "sandbox", "", "only try what the sandbox `PRESET` (off, offline, workspace or strict) says, by breaking each of its rules")
+	flags.BoolVar(&o.secrets, "secrets", false, "only look for secrets in what is recorded of all runs")
 	flags.StringVar(&o.users, "auth", "", "look at the users of serve in `FILE`, too")
 	flags.StringVar(&o.permissions, "permissions", project.PermissionsHost, "what agents may do in the test: `host` (what their own settings allow) or skip (all, as runs let them unless they say otherwise)")
 	flags.BoolVarP(&o.yes, "yes", "y", false, "send the prompts, or with --fix repair, without asking")
@@ -102,6 +104,10 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 	if o.sandbox != "" {
 		return x.trySandbox(ctx)
 	}
+	if o.secrets {
+		x.Secrets(ctx, a.getenv)
+		return x.finish(ctx)
+	}
 	found, err := x.Look(ctx, x.app.engineOptions())
 	if err != nil {
 		return err
@@ -125,7 +131,7 @@ func (x *examination) trySandbox(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	x.Examination.Sandbox(ctx, runner, x.options.sandbox)
+	x.Sandbox(ctx, runner, x.options.sandbox)
 	return x.finish(ctx)
 }
 
