@@ -144,6 +144,7 @@ func TestNothingBegins(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, state, kind, end string }{
 		{"an item after the budget", "budget: {wall: 3}\n    for_each: [a, b, c, d]\n    action: sleep 2s", fsm.EventItemStart, fsm.EndBudget},
+		{"an item after a drain", "for_each: [a, b, c, d]\n    parallel: 2\n    action: sleep 2s", fsm.EventItemStart, fsm.EndUserStopped},
 		{"a branch after a drain", "parallel: {a: {action: sleep 5s}, b: {action: sleep 2s}, c: {action: out}}\n    max_parallel: 2\n    join: settled", fsm.EventBranchStart, fsm.EndUserStopped},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -158,9 +159,10 @@ func TestNothingBegins(t *testing.T) {
 				cfg, _, _ := config(loop, rec)
 				drain := make(chan struct{})
 				cfg.Drain, cfg.History = drain, rec.history
-				if budget != "" {
+				if c.kind == fsm.EventItemStart {
 					cfg.Runner = sleeper(2 * time.Second)
-				} else {
+				}
+				if budget == "" {
 					time.AfterFunc(time.Second, func() { close(drain) })
 				}
 				out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(t.Context())
@@ -179,4 +181,61 @@ func TestNothingBegins(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What a run comes to whose branches, items and actions do what is not usual.
+func TestRulesOfEnds(t *testing.T) {
+	t.Parallel()
+	const spender = "name: spender\ninitial: one\nbudget: {prompts: 1}\nhost_guard: {enabled: false}\nstates:\n  one: {action: used 1 0.1, action_type: prompt, next: two}\n  two: {action: used 1 0.1, action_type: prompt, next: done}\n  done: {terminal: true}\n"
+	routes := "\n    on_yes: \"yes\"\n    on_no: \"no\"\n    on_error: error\n"
+	for _, c := range []struct {
+		name, head, state string
+		runner            fsm.Runner // nil = the fake
+		by, end           string
+		begun             int // items
+	}{
+		{"a branch hands over", "", "parallel: {a: {action: \"out CONTEXT_HANDOFF: go\"}, b: {action: sleep 2s}}" + routes, nil, fsm.EndHandoff, "work", 0},
+		{"a branch used up its own budget", "", "parallel: {a: {loop: spender}, b: {action: out}}\n    join: settled\n    on_partial: partial" + routes, nil, fsm.EndTerminal, "partial", 0},
+		{"an item failed", "", "for_each: [a, b, c]\n    action: out\n    on_partial: partial" + routes, failing{}, fsm.EndTerminal, "no", 1},
+		{"a list is empty", "", "for_each: \"${context.none}\"\n    action: out\n    on_empty: empty" + routes, nil, fsm.EndTerminal, "empty", 0},
+		{"the memory of actions is used up", "host_guard: {enabled: true, max_cumulative_subproc_mb: 100, on_budget_exceeded: abort}\n", "action: out\n    next: work\n", hungry{}, fsm.EndHostBudget, "work", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				loop, library := loadLoops(t, "name: ends\ninitial: work\ncontext: {none: \"\"}\nmax_edge_revisits: 1000\n"+c.head+"states:\n  work:\n    "+c.state+
+					"  \"yes\": {terminal: true}\n  \"no\": {terminal: true}\n  partial: {terminal: true}\n  error: {terminal: true}\n  empty: {terminal: true}\n", spender)
+				rec := &ledger{}
+				cfg, _, _ := config(loop, rec)
+				cfg.Library, cfg.History = library, rec.history
+				if c.runner != nil {
+					cfg.Runner = c.runner
+				}
+				out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(t.Context())
+				begun := 0
+				for _, e := range rec.events {
+					if e.Kind == fsm.EventItemStart {
+						begun++
+					}
+				}
+				if err != nil || out.TerminatedBy != c.by || out.FinalState != c.end || begun != c.begun {
+					t.Errorf("it ended by %s in %s with %d items (%v), want %s in %s with %d\n%s", out.TerminatedBy, out.FinalState, begun, err, c.by, c.end, c.begun, show(rec.events))
+				}
+			})
+		})
+	}
+}
+
+// failing is a runner whose actions fail.
+type failing struct{}
+
+func (failing) Run(context.Context, fsm.Action, func(string)) (fsm.Result, error) {
+	return fsm.Result{ExitCode: 1}, nil
+}
+
+// hungry is a runner whose actions need 60 MB.
+type hungry struct{}
+
+func (hungry) Run(context.Context, fsm.Action, func(string)) (fsm.Result, error) {
+	return fsm.Result{PeakRSS: 60 << 20}, nil
 }
