@@ -52,12 +52,13 @@ func TestJoins(t *testing.T) {
 		{"all: none begins after a failure", "parallel: {a: {action: exit 1}, b: {action: out}}\n    max_parallel: 1", "no", "a no", "0s"},
 		{"all, on_branch_failure: continue", "parallel: {a: {action: sleep 1s; exit 1}, b: {action: sleep 3s}}\n    on_branch_failure: continue", "partial", "a no, b yes", "3s"},
 		{"settled waits for all", "parallel: {a: {action: exit 1}, b: {action: sleep 2s}}\n    join: settled", "partial", "a no, b yes", "2s"},
+		{"a loop whose time is up is an error", "parallel: {a: {loop: slow}, b: {action: out}}\n    join: settled", "partial", "b yes, a error", "4s"},
 		{"all that come to yes are a yes", "parallel: {a: {action: out}, b: {action: sleep 2s}}", "yes", "a yes, b yes", "2s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				loop := loadLoop(t, fmt.Sprintf(`name: joins
+				loop, library := loadLoops(t, fmt.Sprintf(`name: joins
 initial: work
 states:
   work:
@@ -70,9 +71,10 @@ states:
   "no": {terminal: true}
   partial: {terminal: true}
   error: {terminal: true}
-`, c.keys))
+`, c.keys), "name: slow\ninitial: a\ntimeout: 2\nstates:\n  a: {action: sleep 3s, next: b}\n  b: {action: sleep 1s, next: done}\n  done: {terminal: true}\n")
 				rec := &tape{}
 				cfg, _, _ := config(loop, rec)
+				cfg.Library = library
 				begun := time.Now()
 				out, err := fsm.Start(cfg, loop.Context.Clone(), begun).Run(t.Context())
 				if err != nil {
@@ -198,16 +200,19 @@ func TestRulesOfEnds(t *testing.T) {
 		{"a branch used up its own budget", "", "parallel: {a: {loop: spender}, b: {action: out}}\n    join: settled\n    on_partial: partial" + routes, nil, fsm.EndTerminal, "partial", 0},
 		{"an item failed", "", "for_each: [a, b, c]\n    action: out\n    on_partial: partial" + routes, failing{}, fsm.EndTerminal, "no", 1},
 		{"a list is empty", "", "for_each: \"${context.none}\"\n    action: out\n    on_empty: empty" + routes, nil, fsm.EndTerminal, "empty", 0},
+		{"a state waits", "", "wait: {for: 60m}\n    next: \"yes\"\n", nil, fsm.EndParked, "work", 0},
+		{"a sub-loop waits", "", "loop: waiter" + routes, nil, fsm.EndParked, "work", 0},
+		{"a branch waits", "", "parallel: {a: {loop: waiter}, b: {action: out}}" + routes, nil, fsm.EndParked, "work", 0},
 		{"the memory of actions is used up", "host_guard: {enabled: true, max_cumulative_subproc_mb: 100, on_budget_exceeded: abort}\n", "action: out\n    next: work\n", hungry{}, fsm.EndHostBudget, "work", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				loop, library := loadLoops(t, "name: ends\ninitial: work\ncontext: {none: \"\"}\nmax_edge_revisits: 1000\n"+c.head+"states:\n  work:\n    "+c.state+
-					"  \"yes\": {terminal: true}\n  \"no\": {terminal: true}\n  partial: {terminal: true}\n  error: {terminal: true}\n  empty: {terminal: true}\n", spender)
+					"  \"yes\": {terminal: true}\n  \"no\": {terminal: true}\n  partial: {terminal: true}\n  error: {terminal: true}\n  empty: {terminal: true}\n", spender, "name: waiter\ninitial: a\nstates:\n  a: {wait: {for: 60m}, next: done}\n  done: {terminal: true}\n")
 				rec := &ledger{}
 				cfg, _, _ := config(loop, rec)
-				cfg.Library, cfg.History = library, rec.history
+				cfg.Library, cfg.History, cfg.Park = library, rec.history, true
 				if c.runner != nil {
 					cfg.Runner = c.runner
 				}
