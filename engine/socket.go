@@ -17,8 +17,8 @@ import (
 	"loops/persistence"
 )
 
-// EnvControl is set for actions in a sandbox: the socket by which commands reach the run that they belong to, whose
-// records they cannot write.
+// EnvControl is set for actions in a sandbox: the socket that takes commands for their run, whose records they cannot
+// write.
 const EnvControl = "LOOPS_CONTROL"
 
 // fromInside are the commands that an action in a sandbox may give its own run. It cannot raise a limit.
@@ -92,7 +92,7 @@ type (
 
 const longestCommand = 1 << 20
 
-// take takes one command, and says what became of it.
+// take takes one command and replies.
 func (c *controlSocket) take(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(sendWait))

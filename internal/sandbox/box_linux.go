@@ -119,7 +119,7 @@ func (b *Box) Close() {
 // proxyPort is that of the proxy in a network of its own, where nothing else listens.
 const proxyPort = 3128
 
-// Proxy returns the variables by which a command finds the proxy that reaches hosts for it; nil = it needs none.
+// Proxy returns the variables that name the proxy to a command. The proxy reaches hosts for it; nil = it needs none.
 func (b *Box) Proxy() ([]string, error) {
 	if b.rules.Network != "" {
 		return nil, nil

@@ -221,8 +221,8 @@ var hostile = map[string]func(v victim) error{
 	"limit the runner":      func(v victim) error { return unix.Prlimit(v.runner, unix.RLIMIT_CORE, &unix.Rlimit{}, nil) },
 	"read the memory of it": func(v victim) error { return call(unix.SYS_PROCESS_VM_READV, uintptr(v.runner)) },
 	"take a file of it":     func(v victim) error { return takeFile(v.runner) },
-	"join its network":      func(v victim) error { return join1(v.runner, "net") },
-	"join its mounts":       func(v victim) error { return join1(v.runner, "mnt") },
+	"join its network":      func(v victim) error { return joinSpace(v.runner, "net") },
+	"join its mounts":       func(v victim) error { return joinSpace(v.runner, "mnt") },
 	"use keys": func(victim) error {
 		return call(unix.SYS_ADD_KEY, chars("user"), chars("loops"), chars("x"), 1, ^uintptr(3))
 	},
@@ -420,7 +420,7 @@ func takeFile(pid int) error {
 	return err
 }
 
-func join1(pid int, kind string) error {
+func joinSpace(pid int, kind string) error {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/ns/%s", pid, kind))
 	if err != nil {
 		return err
@@ -466,7 +466,7 @@ func replaceGit(v victim) error {
 	return errors.Join(os.MkdirAll(v.tree+"/.git/hooks", 0o755), write(v.tree+"/.git/hooks/pre-commit"))
 }
 
-// act does what a program is called, and says what came of it.
+// act runs the program of this name, prints its error, and returns its exit code.
 func act(name string) int {
 	f := hostile[name]
 	for _, more := range []map[string]func(victim) error{friendly, greedy, asking} {

@@ -97,8 +97,8 @@ func inode(path string) uint64 {
 // limitsFiles reports whether the rules say anything about files.
 func (r *Rules) limitsFiles() bool { return r.Write != nil || r.Read != nil || len(r.Deny) > 0 }
 
-// newRuleset makes the ruleset of these rules. port is that of the proxy, by which alone hosts are reached; 0 = the
-// network is not limited here.
+// newRuleset makes the ruleset of these rules. port is that of the proxy, the only one that can be connected
+// to; 0 = the network is not limited here.
 func newRuleset(r *Rules, port int) (*ruleset, error) {
 	abi := landlockABI()
 	s := &ruleset{fd: -1, looked: map[string]unix.Timespec{}, roots: map[string]uint64{}}

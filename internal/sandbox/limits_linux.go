@@ -58,7 +58,7 @@ var hierarchies = sync.OnceValue(func() map[string]string {
 // cpuPeriod is the time in which a share of the processors is counted.
 const cpuPeriod = 100_000
 
-// amounts returns what each controller is told, by its file.
+// amounts returns the limits of each controller, by its file.
 func (r *Rules) amounts() map[string]map[string]string {
 	all := map[string]map[string]string{}
 	if r.Memory > 0 {
@@ -107,7 +107,7 @@ func join(groups []string) error {
 	return nil
 }
 
-// Limited limits a process that was just started, as far as no control group does.
+// Limited limits a process that was just started where no control group does.
 func (b *Box) Limited(pid int) {
 	if r := b.rules; r.Memory > 0 && !controlled("memory") {
 		limit := unix.Rlimit{Cur: uint64(r.Memory), Max: uint64(r.Memory)}

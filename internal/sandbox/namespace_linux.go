@@ -152,7 +152,7 @@ var powers = []uintptr{
 	unix.CAP_SYS_RESOURCE, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE, unix.CAP_AUDIT_CONTROL, unix.CAP_SYS_PACCT, unix.CAP_CHECKPOINT_RESTORE,
 }
 
-// dropPowers has what this thread starts lose them, as far as it had them.
+// dropPowers has what this thread starts lose them.
 func dropPowers() {
 	for _, c := range powers {
 		_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)

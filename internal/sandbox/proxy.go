@@ -126,7 +126,7 @@ func tunnel(w http.ResponseWriter, r *http.Request) {
 	both.Wait()
 }
 
-// proxyVars are the variables by which programs find a proxy.
+// proxyVars are the variables that name a proxy to programs.
 func proxyVars(address string, hosts []string) []string {
 	url := "http://" + address
 	local := "localhost,127.0.0.1,::1" // of the command's own network

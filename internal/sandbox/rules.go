@@ -47,7 +47,7 @@ var sockets = []string{
 	"$XDG_RUNTIME_DIR/systemd/private", "$SSH_AUTH_SOCK",
 }
 
-// hiddenVars are variables by which such a socket is found; basicVars all that strict leaves.
+// hiddenVars name such sockets to programs. basicVars are all that strict leaves.
 var (
 	hiddenVars = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST"}
 	basicVars  = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TERM", "TMPDIR", "PWD"}
@@ -135,7 +135,7 @@ func (p *places) add(r *Rules, l *confine.Policy) {
 	}
 	if write != nil {
 		named := p.paths(write)
-		may := slices.Concat(named, p.paths(p.State), p.git(), real1(p.RunDir), devices)
+		may := slices.Concat(named, p.paths(p.State), p.git(), realPaths(p.RunDir), devices)
 		if !private {
 			may = append(may, p.paths([]string{"/tmp", "/var/tmp", lookup(p.Env, "TMPDIR")})...)
 		}
@@ -236,7 +236,7 @@ func (p *places) paths(list []string) []string {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(p.Dir, path)
 		}
-		for _, one := range real1(path) {
+		for _, one := range realPaths(path) {
 			if !slices.Contains(out, one) {
 				out = append(out, one)
 			}
@@ -245,8 +245,8 @@ func (p *places) paths(list []string) []string {
 	return out
 }
 
-// real1 returns a path, and the one it leads to if that is another.
-func real1(path string) []string {
+// realPaths returns a path, and the one it leads to if that is another.
+func realPaths(path string) []string {
 	if path == "" {
 		return nil
 	}
@@ -278,7 +278,7 @@ func (p *places) git() []string {
 		st, err := os.Lstat(path)
 		switch {
 		case err == nil && st.IsDir():
-			return real1(path)
+			return realPaths(path)
 		case err == nil:
 			b, _ := os.ReadFile(path)
 			own, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: ")
@@ -294,7 +294,7 @@ func (p *places) git() []string {
 					common = filepath.Join(own, common)
 				}
 			}
-			return slices.Concat(real1(own), real1(common))
+			return slices.Concat(realPaths(own), realPaths(common))
 		case dir == filepath.Dir(dir):
 			return nil
 		}
