@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -11,8 +10,8 @@ import (
 
 	"loops/engine"
 	"loops/internal/api"
+	"loops/internal/app"
 	"loops/internal/terminal"
-	"loops/persistence/checkpoint"
 )
 
 const envStageDir = "LOOPS_STAGE_DIR"
@@ -97,7 +96,7 @@ func stageArguments(n int) cobra.PositionalArgs {
 			return badStageUse(cmd, "unexpected argument %s", quote(args[n]))
 		}
 		for _, name := range args {
-			if err := checkpoint.CheckStage(name); err != nil {
+			if err := app.CheckStage(name); err != nil {
 				return stageFailure(err)
 			}
 		}
@@ -117,18 +116,18 @@ func stageFailure(err error) error {
 	return failure(engine.Failed, "%s", oneLine(err))
 }
 
-func (o stageOptions) open(a *program) (*checkpoint.Stages, error) {
+func (o stageOptions) open(a *program) (s app.Stages, err error) {
 	dir := o.dir
 	if dir == "" {
 		dir, _ = a.getenv(envStageDir)
 	}
 	if dir == "" {
-		return nil, failure(engine.Failed, "which directory? Give --dir DIR or set %s", envStageDir)
+		return s, failure(engine.Failed, "which directory? Give --dir DIR or set %s", envStageDir)
 	}
 	if a.Dir != "" && !filepath.IsAbs(dir) {
 		dir = filepath.Join(a.Dir, dir)
 	}
-	return checkpoint.OpenStages(dir), nil
+	return app.OpenStages(dir), nil
 }
 
 // answer prints one line of JSON.
@@ -141,18 +140,19 @@ func runStageBegin(ctx context.Context, a *program, o stageOptions) error {
 	if err != nil {
 		return err
 	}
-	b, err := s.Begin(ctx)
-	switch {
-	case errors.Is(err, checkpoint.ErrDamaged):
-		then := "; starting afresh"
-		if b.Resume {
-			then = "; to be done again"
-		}
-		terminal.SayLine(a.Err, "loops: "+oneLine(err)+then)
-	case err != nil:
+	b, note, err := s.Begin(ctx)
+	if err != nil {
 		return stageFailure(err)
 	}
-	return a.answer(api.StagesBegun{Resume: b.Resume, RunDate: b.RunDate, Completed: b.Completed})
+	a.stageNote(note)
+	return a.answer(b)
+}
+
+// stageNote says what is damaged, if anything is.
+func (a *program) stageNote(note string) {
+	if note != "" {
+		terminal.SayLine(a.Err, "loops: "+note)
+	}
 }
 
 func runStageSave(ctx context.Context, a *program, o stageOptions, name string) error {
@@ -164,16 +164,11 @@ func runStageSave(ctx context.Context, a *program, o stageOptions, name string) 
 	if err != nil {
 		return failure(engine.Failed, "stdin cannot be read: %s", oneLine(err))
 	}
-	err = s.Save(ctx, name, val)
-	damage, _ := errors.AsType[*checkpoint.DamageError](err)
-	switch {
-	case errors.Is(err, checkpoint.ErrNotJSON):
-		return failure(engine.Failed, "stage %s was not saved, its value is %s", name, oneLine(err))
-	case damage != nil && damage.Kept != "":
-		terminal.Say(a.Err, "loops: %s; it is kept as %s, and a new one begins with stage %s\n", oneLine(err), filepath.Base(damage.Kept), name)
-	case err != nil:
-		return failure(engine.Failed, "stage %s was not saved: %s", name, oneLine(err))
+	note, err := s.Save(ctx, name, val)
+	if err != nil {
+		return stageFailure(err)
 	}
+	a.stageNote(note)
 	return a.answer(api.StageSaved{Saved: name})
 }
 
@@ -182,14 +177,12 @@ func runStageLoad(ctx context.Context, a *program, o stageOptions, name string) 
 	if err != nil {
 		return err
 	}
-	value, err := s.Load(ctx, name)
+	value, done, err := s.Load(ctx, name)
 	switch {
-	case errors.Is(err, checkpoint.ErrNotFound):
-		return stageMissing(name)
-	case errors.Is(err, checkpoint.ErrDamaged):
-		return failure(engine.Failed, "%s; after loops stage begin it can be done again", oneLine(err))
 	case err != nil:
 		return stageFailure(err)
+	case !done:
+		return stageMissing(name)
 	}
 	data := terminal.NewSink(terminal.Verbatim(a.Out)) // it is not for people
 	_, _ = data.Write(value)                           // close says what went wrong
@@ -201,12 +194,10 @@ func runStageDone(ctx context.Context, a *program, o stageOptions) error {
 	if err != nil {
 		return err
 	}
-	err = s.Done(ctx)
-	switch {
-	case errors.Is(err, checkpoint.ErrDamaged):
-		terminal.SayLine(a.Err, "loops: "+oneLine(err)+"; it is removed, but the values of its stages stay as files that count for nothing")
-	case err != nil:
+	note, err := s.Done(ctx)
+	if err != nil {
 		return stageFailure(err)
 	}
+	a.stageNote(note)
 	return a.answer(api.StagesCleared{Cleared: true})
 }
