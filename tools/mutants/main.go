@@ -179,7 +179,7 @@ func failures(out string) string {
 		}
 	}
 	if len(names) == 0 { // the process of the tests ended: the stack names the test
-		names = regexp.MustCompile(`Test\w+`).FindAllString(out, 1)
+		names = regexp.MustCompile(`\bTest[A-Z]\w+`).FindAllString(out, 1)
 	}
 	if more := len(names) - 3; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:3], ", "), more)
