@@ -151,7 +151,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Begin: began, Origin: j.spec.Origin, Notes: notes}
 		return func(cfg fsm.Config) *fsm.Executor {
 			made.changes.adopt(from.memory, "")
-			from.memory.Context = j.secrets.values(from.memory.Context)
+			from.memory.Context = j.secrets.remembered(from.memory.Context)
 			x := fsm.Fork(cfg, from.memory, began, fsm.Field{Key: "forked_from", Value: j.spec.Origin.Map()})
 			if from.items != nil {
 				x.TakeOver(from.items.events(context.WithoutCancel(ctx), from.folders))

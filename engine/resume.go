@@ -211,7 +211,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		shown.State, shown.Step, shown.Damage = memory.Current, memory.Step, lasting
 		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Resumed: true, Where: where(memory), Elapsed: memory.Elapsed, Begin: began, Notes: raised}
 		return func(cfg fsm.Config) *fsm.Executor {
-			memory.Context = j.secrets.values(memory.Context)
+			memory.Context = j.secrets.remembered(memory.Context)
 			return fsm.Resume(cfg, memory)
 		}, nil
 	}

@@ -121,7 +121,7 @@ func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
 	}
 	start, err := j.ready(ctx)
 	if err == nil {
-		err = j.secrets.restore(j.project, j.journal.Dir(), j.journal.Run().Origin)
+		j.secrets.restore(j.project, j.journal.Dir(), j.journal.Run().Origin, j.tell, j.journal.Run().ID)
 	}
 	if err != nil {
 		err = errors.Join(err, j.journal.Close(context.WithoutCancel(ctx)))
@@ -245,6 +245,7 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 		Adopt:   e.o.Adopt,
 	}
 	r.Mask, r.Seal = j.secrets.mask, j.secrets.seal
+	r.Env = append(r.Env[:len(r.Env):len(r.Env)], j.secrets.missing(j.loop.Secrets)...)
 	r.Before = before(j.project.Main(), r.Env, j.project.Tree, r.RunDir)
 	if e.o.ToolCall != nil {
 		r.ToolCall = e.o.ToolCall(j.project.Dir)

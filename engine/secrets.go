@@ -10,8 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"loops/engine/action"
@@ -38,21 +38,29 @@ type secrets struct {
 	env   []string
 	dir   string
 	names map[string]bool // those that are declared; true = it has a value
-	file  string          // where what was masked is kept for a process that resumes the run
+	run   string          // the working folder of the run
+	mu    sync.Mutex      // for the file that keeps what was masked
 }
 
 // openSecrets reads the secrets that a run's loop names, and those of the settings that no command prints.
 func (e *Engine) openSecrets(ctx context.Context, j *job) (*secrets, error) {
 	s := &secrets{mask: mask.New(), conf: j.config, env: e.o.Env, dir: j.project.Dir, names: map[string]bool{}}
-	names := slices.Clone(j.loop.Secrets)
-	if j.config != nil {
+	err := s.declare(ctx, j.loop.Secrets)
+	for _, name := range j.loop.Secrets {
+		if s.names[name] {
+			s.mask.Keep(name)
+		}
+	}
+	if j.config != nil && err == nil {
+		var names []string
 		for _, known := range j.config.Secrets {
 			if known.Command == "" {
 				names = append(names, known.Name)
 			}
 		}
+		err = s.declare(ctx, names)
 	}
-	if err := s.declare(ctx, names); err != nil {
+	if err != nil {
 		return nil, refuse(Invalid, "%v", err)
 	}
 	return s, nil
@@ -117,15 +125,17 @@ func (s *secrets) printed(ctx context.Context, command string) (string, error) {
 }
 
 // restore takes back what earlier processes of the run masked, and what was masked in the run that it was forked
-// from. What is masked from here on is kept in dir.
-func (s *secrets) restore(p *project.Project, dir string, origin *persistence.Origin) error {
-	s.file = filepath.Join(dir, persistence.SealedFile)
-	files := []string{s.file}
+// from. What is masked from here on is kept in the working folder dir. A file that cannot be read is told of: the run
+// continues, and has placeholders where it would have what was masked.
+func (s *secrets) restore(p *project.Project, dir string, origin *persistence.Origin, tell func(Notice), id persistence.ID) {
+	s.run = dir
+	folders := []string{dir}
 	if origin != nil {
-		files = append(files, filepath.Join(p.RunDir(origin.ID), persistence.SealedFile))
+		folders = append(folders, p.RunDir(origin.ID))
 	}
-	for _, file := range files {
-		b, err := os.ReadFile(file)
+	for _, folder := range folders {
+		file := filepath.Join(folder, persistence.SealedFile)
+		b, err := disk.Read(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -134,33 +144,61 @@ func (s *secrets) restore(p *project.Project, dir string, origin *persistence.Or
 			err = json.Unmarshal(b, &held)
 		}
 		if err != nil {
-			return refuse(Failed, "the secrets that were masked in the record are in %s, and cannot be read: %v", file, err)
+			tell(Said{Run: id, Text: textf("What was masked in the record is in %s, and cannot be read: %v. Actions get placeholders instead", file, err), Problem: true})
+			continue
 		}
 		s.mask.Restore(held)
 	}
-	return nil
 }
 
-// seal keeps what was masked since the last call.
+// seal keeps what was masked since the last call. It may be called at once.
 func (s *secrets) seal() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	held, news := s.mask.Taken()
 	if !news {
 		return nil
 	}
+	if err := s.write(held); err != nil {
+		s.mask.Unkept()
+		return fmt.Errorf("what was masked cannot be kept for a later process: %w", err)
+	}
+	return nil
+}
+
+func (s *secrets) write(held map[string]string) error {
 	b, err := json.Marshal(held)
 	if err != nil {
 		return err
 	}
-	tmp := s.file + ".tmp"
-	if err := errors.Join(disk.MkdirAll(filepath.Dir(tmp), 0o700), disk.WriteFile(tmp, b, 0o600)); err != nil {
-		return fmt.Errorf("what was masked cannot be kept for a later process: %w", err)
+	if err := disk.MkdirAll(s.run, 0o700); err != nil {
+		return err
 	}
-	return os.Rename(tmp, s.file)
+	file := filepath.Join(s.run, persistence.SealedFile)
+	f, err := disk.OpenFile(file+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file+".tmp", file)
+}
+
+// missing are variables of the environment that this process lacks, and an earlier one of the run had.
+func (s *secrets) missing(names []string) (env []string) {
+	for _, name := range names {
+		if from := s.conf.Secret(name); from.Env == name && !s.names[name] && s.mask.Knows(mask.Placeholder(name)) {
+			env = append(env, name+"="+s.mask.Reveal(mask.Placeholder(name)))
+		}
+	}
+	return env
 }
 
 // lookup fits fsm.World.Secret.
 func (s *secrets) lookup(name string) (string, bool) {
-	return mask.Placeholder(name), s.names[name]
+	return mask.Placeholder(name), s.names[name] || s.mask.Knows(mask.Placeholder(name))
 }
 
 // getenv is a look-up of the environment whose values are masked.
@@ -169,8 +207,14 @@ func (s *secrets) getenv(name string) (string, bool) {
 	return s.mask.Text(text), ok
 }
 
-// values returns a context without secrets. What is in it from an earlier process is masked already.
+// values returns the context of a new run without secrets.
 func (s *secrets) values(m *value.Map) *value.Map {
+	masked, _ := changedTexts(m, s.mask.Text).(*value.Map)
+	return masked
+}
+
+// remembered is [secrets.values] of a context that was recorded: the placeholders in it are ours.
+func (s *secrets) remembered(m *value.Map) *value.Map {
 	masked, _ := changedTexts(m, s.mask.Again).(*value.Map)
 	return masked
 }
@@ -234,7 +278,10 @@ type maskedFiles struct {
 // ReadFile implements [fsm.Files].
 func (f maskedFiles) ReadFile(name string) ([]byte, error) {
 	b, err := f.Files.ReadFile(name)
-	return []byte(f.s.mask.Again(string(b))), err
+	if rel, e := filepath.Rel(filepath.Join(f.s.run, "output"), name); e == nil && filepath.IsLocal(rel) { // masked as it was written
+		return []byte(f.s.mask.Again(string(b))), err
+	}
+	return f.s.mask.Bytes(b), err
 }
 
 type secretLibrary struct {
@@ -242,11 +289,17 @@ type secretLibrary struct {
 	s *secrets
 }
 
-// Loop implements [fsm.Library]: the secrets of a sub-loop are read when it is found.
+// Loop implements [fsm.Library]: the secrets of a sub-loop are read when it is found, but for those that a command
+// prints. It may take its time, and nothing can stop it here.
 func (l secretLibrary) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	found, err := l.Library.Loop(name, from)
-	if err == nil {
-		err = l.s.declare(context.Background(), found.Secrets)
+	if err != nil {
+		return found, err
 	}
-	return found, err
+	for _, secret := range found.Secrets {
+		if _, known := l.s.names[secret]; !known && l.s.conf.Secret(secret).Command != "" {
+			return nil, fmt.Errorf("the secret %s of the loop %s is printed by a command, which is called before a run begins: name it under secrets of the loop that is run, too", secret, found.Name)
+		}
+	}
+	return found, l.s.declare(context.Background(), found.Secrets)
 }

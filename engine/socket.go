@@ -27,6 +27,9 @@ var fromInside = []persistence.CommandKind{
 	persistence.CommandUnpause, persistence.CommandWake,
 }
 
+// longTempDir is how long the path of the temporary folder may be for a socket in it: that of a socket has 108 bytes.
+const longTempDir = 70
+
 // A controlSocket takes commands for a run. It is made when the first action in a sandbox begins.
 type controlSocket struct {
 	run    persistence.ID
@@ -42,7 +45,11 @@ func (c *controlSocket) path() (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.server == nil {
-		dir, err := disk.MkdirTemp("", "loops-control-*")
+		parent := ""
+		if len(os.TempDir()) > longTempDir {
+			parent = "/tmp"
+		}
+		dir, err := disk.MkdirTemp(parent, "loops-control-*")
 		if err != nil {
 			return "", err
 		}

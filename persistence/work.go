@@ -18,7 +18,7 @@ const SealedFile = ".sealed"
 
 // StoreOwned reports whether a path in a working folder is a store's, and not of the actions of the run.
 func StoreOwned(rel string) bool {
-	if rel == "blobs" || rel == SealedFile {
+	if rel == "blobs" || rel == SealedFile || rel == SealedFile+".tmp" {
 		return true
 	}
 	n, ok := strings.CutPrefix(rel, "definition.")

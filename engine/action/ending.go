@@ -65,6 +65,9 @@ func (j *job) mustEnd(ctx context.Context, ready bool) bool {
 		return false
 	}
 	grace := cmp.Or(j.r.Grace, DefaultGrace)
+	if s := &j.streams[1]; j.talk != nil { // what comes from here on is about the end
+		j.got(s, s.mask.End())
+	}
 	j.ending = ending{on: true, kind: kind, termAt: j.now, killAt: j.now.Add(grace), told: map[int]bool{}}
 	if j.r.forced.Load() {
 		return true

@@ -38,7 +38,7 @@ type talk struct {
 }
 
 func newTalk(p *prompt, m *mask.Masker, create func() (*os.File, error)) *talk {
-	return &talk{prompt: p, stream: p.host.Stream(p.req), mask: mask.NewStream(m), log: rawLog{create: create}}
+	return &talk{prompt: p, stream: p.host.Stream(p.req), mask: mask.NewAgain(m), log: rawLog{create: create}}
 }
 
 // feed takes the next piece of standard output, and calls take with the text in it.

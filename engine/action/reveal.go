@@ -18,12 +18,6 @@ func (r *Runner) revealed(a fsm.Action) fsm.Action {
 		a.Text = m.Reveal(a.Text)
 	}
 	a.Params = m.Reveal(a.Params)
-	if i := slices.IndexFunc(a.Vars, func(v fsm.Var) bool { return m.Reveal(v.Value) != v.Value }); i >= 0 {
-		a.Vars = slices.Clone(a.Vars)
-		for ; i < len(a.Vars); i++ {
-			a.Vars[i].Value = m.Reveal(a.Vars[i].Value)
-		}
-	}
 	if a.Call != nil {
 		a.Call = revealedCall(m, *a.Call)
 	}

@@ -168,11 +168,28 @@ func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (
 		defer done()
 		return r.do(ctx, changed, out)
 	})
+	if r.Mask == nil {
+		return res, diskError(err)
+	}
+	// what was added after the output was masked
+	res.Stderr = r.Mask.Again(res.Stderr)
+	if err != nil && r.Mask.Again(err.Error()) != err.Error() {
+		err = maskedError{err, r.Mask.Again(err.Error())}
+	}
 	if r.Seal != nil {
 		err = errors.Join(err, r.Seal())
 	}
 	return res, diskError(err)
 }
+
+// A maskedError is an error whose text had a secret.
+type maskedError struct {
+	err  error
+	text string
+}
+
+func (e maskedError) Error() string { return e.text }
+func (e maskedError) Unwrap() error { return e.err }
 
 func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
 	if err := ctx.Err(); err != nil {

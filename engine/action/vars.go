@@ -56,7 +56,7 @@ func (r *Runner) variables(a fsm.Action) (entries []string, done func(), err err
 			return nil, nil, fmt.Errorf("state %q: %q cannot be the name of an environment variable", a.State, v.Name)
 		}
 		if inFile == nil || !inFile[i] {
-			entries = append(entries, v.Name+"="+v.Value)
+			entries = append(entries, v.Name+"="+r.Mask.Reveal(v.Value)) // a file keeps the placeholders: it stays
 			continue
 		}
 		f, err := r.vars.hold(r.RunDir, v, r.settler())

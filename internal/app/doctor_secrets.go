@@ -3,12 +3,14 @@ package app
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"loops/engine/project"
+	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/humanize"
 	"loops/internal/mask"
@@ -64,6 +66,9 @@ func declareSecrets(m *mask.Masker, c *config.Config, getenv func(string) (strin
 	}
 }
 
+// mostSearched is how long a file may be that is searched.
+const mostSearched = 256 << 20
+
 // secretsOf returns what was found of one run: which kinds, and where the first is.
 func (x *Examination) secretsOf(ctx context.Context, store *project.Records, id persistence.ID, m *mask.Masker) (f Finding, has bool) {
 	var kinds []string
@@ -84,12 +89,24 @@ func (x *Examination) secretsOf(ctx context.Context, store *project.Records, id 
 		}
 		note(ev.AppendJSON(nil), func() string { return fmt.Sprintf("event %d", ev.Seq) })
 	}
-	files, _ := filepath.Glob(filepath.Join(x.Project.RunDir(id), "output", "*"))
-	for _, file := range files {
+	if control, ok := store.Store.(persistence.Controller); ok {
+		commands, _ := control.Commands(ctx, id, 0)
+		for _, c := range commands {
+			note(value.AppendJSON(nil, c.Args), func() string { return fmt.Sprintf("the %s that was sent to it", c.Kind) })
+		}
+	}
+	_ = filepath.WalkDir(x.Project.RunDir(id), func(file string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() || e.Name() == persistence.SealedFile {
+			return nil //nolint:nilerr // what cannot be read is looked at by others
+		}
+		if info, err := e.Info(); err != nil || info.Size() > mostSearched {
+			return nil //nolint:nilerr // it went
+		}
 		if b, err := os.ReadFile(file); err == nil {
 			note(b, func() string { return x.Project.Short(file) })
 		}
-	}
+		return nil
+	})
 	if len(kinds) == 0 {
 		return f, false
 	}

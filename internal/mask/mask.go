@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -33,6 +32,7 @@ type Masker struct {
 	held    map[string]string // what placeholders stand for
 	used    map[string]bool   // the placeholders of what was replaced
 	labels  map[string]string // placeholders of what was found by its shape
+	next    map[string]int    // the number of the last of each shape
 	news    bool              // something was replaced for the first time since Taken
 }
 
@@ -124,7 +124,13 @@ func forms(name, secret string) (list []needle) {
 	}
 	add("query", url.QueryEscape(secret))
 	add("path", url.PathEscape(secret))
-	add("hex", hex.EncodeToString([]byte(secret)))
+	spaces := strings.ReplaceAll(url.QueryEscape(secret), "+", "%20")
+	add("query-2", spaces)
+	add("query-3", strings.ReplaceAll(spaces, "%2F", "/"))
+	add("query-4", strings.NewReplacer("%21", "!", "%2A", "*", "%27", "'", "%28", "(", "%29", ")").Replace(spaces))
+	digits := hex.EncodeToString([]byte(secret))
+	add("hex", digits)
+	add("hex-2", strings.ToUpper(digits))
 	// What stands before it moves it by 0, 1 or 2 bytes; the letters that depend on what is around it are left out.
 	for shift := range 3 {
 		b := base64.StdEncoding.EncodeToString(append(make([]byte, shift), secret...))
@@ -138,6 +144,14 @@ func forms(name, secret string) (list []needle) {
 		}
 		add(form, b[from:to])
 		add(form+"url", strings.NewReplacer("+", "-", "/", "_").Replace(b[from:to]))
+		// base64 and PEM break lines after 76 and 64 letters
+		for _, width := range []int{76, 64} {
+			for at := 0; len(b) > width && at < to; at += width {
+				if part := b[max(at, from):min(at+width, to)]; len(part) >= 8 {
+					add(form+"-line", part)
+				}
+			}
+		}
 	}
 	// Output is masked line by line.
 	if strings.Contains(secret, "\n") {
@@ -150,8 +164,8 @@ func forms(name, secret string) (list []needle) {
 	return list
 }
 
-// Text returns a text with its secrets masked. A placeholder that stands in it already, of a secret that is known
-// here, becomes ***[NAME]: what others wrote is never taken for a secret.
+// Text returns a text with its secrets masked. A placeholder that stands in it already becomes ***[NAME]: what
+// others wrote is never taken for a secret.
 func (m *Masker) Text(s string) string {
 	if m == nil || s == "" {
 		return s
@@ -273,17 +287,19 @@ func (m *Masker) at(b []byte, i int) (hit, bool) {
 	return hit{}, false
 }
 
-// foreign finds a placeholder of ours that others wrote.
+// foreign finds a placeholder that others wrote.
 func (m *Masker) foreign(b []byte, i int) (hit, bool) {
 	if !bytes.HasPrefix(b[i:], []byte(foreignMark)) {
 		return hit{}, false
 	}
-	end := bytes.IndexByte(b[i:min(len(b), i+200)], ')')
-	if end < 0 {
+	end := i + len(foreignMark)
+	for end < len(b) && end < i+200 && (word[b[end]] || b[end] == '-' || b[end] == ':') {
+		end++
+	}
+	if end == i+len(foreignMark) || end == len(b) || b[end] != ')' {
 		return hit{}, false
 	}
-	_, ok := m.held[string(b[i:i+end+1])]
-	return hit{from: i, to: i + end + 1}, ok
+	return hit{from: i, to: end + 1}, true
 }
 
 // replacement returns the placeholder of a text, and holds the text for it.
@@ -304,16 +320,27 @@ func (m *Masker) replacement(text string, h hit) string {
 			}
 		}
 	}
-	p := Placeholder(h.shape.Name)
-	for n := 2; m.held[p] != ""; n++ {
-		p = Placeholder(fmt.Sprintf("%s:%d", h.shape.Name, n))
+	if len(m.labels) >= mostHeld {
+		return Placeholder(h.shape.Name + ":gone")
 	}
 	if m.labels == nil {
-		m.labels = map[string]string{}
+		m.labels, m.next = map[string]string{}, map[string]int{}
+	}
+	p := ""
+	for p == "" || m.held[p] != "" {
+		if m.next[h.shape.Name]++; m.next[h.shape.Name] == 1 {
+			p = Placeholder(h.shape.Name)
+		} else {
+			p = Placeholder(h.shape.Name + ":" + strconv.Itoa(m.next[h.shape.Name]))
+		}
 	}
 	m.labels[text] = p
 	return m.hold(p, text)
 }
+
+// mostHeld is how many tokens that nobody named are put back where an action gets them: a run that finds more reads
+// a list of them, and uses none.
+const mostHeld = 1000
 
 func (m *Masker) hold(placeholder, text string) string {
 	m.held = cmpMap(m.held)
@@ -386,8 +413,31 @@ func (m *Masker) Restore(held map[string]string) {
 		}
 		m.held[placeholder] = text
 		if m.labels == nil {
-			m.labels = map[string]string{}
+			m.labels, m.next = map[string]string{}, map[string]int{}
 		}
 		m.labels[text] = placeholder
 	}
+	m.news = true // a fork keeps what it has from its origin
+}
+
+// Knows reports whether there is a secret for a placeholder.
+func (m *Masker) Knows(placeholder string) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	_, known := m.held[placeholder]
+	return known
+}
+
+// Keep has Taken return the value of a name, although it was not masked yet.
+func (m *Masker) Keep(name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hold(Placeholder(name), m.held[Placeholder(name)])
+}
+
+// Unkept has Taken return again what it returned: it could not be kept.
+func (m *Masker) Unkept() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.news = true
 }

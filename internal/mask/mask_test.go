@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,8 @@ func TestShapes(t *testing.T) {
 		{"ghp_short and sk-learn and AKIAnot", "ghp_short and sk-learn and AKIAnot"},
 		{"https://ann@example.org:80/x and http://host:8080/a@b", "https://ann@example.org:80/x and http://host:8080/a@b"},
 		{"postgres://ann:$PASSWORD@db/x", "postgres://ann:$PASSWORD@db/x"},
+		{"http://localhost:3000?mail=joe@example.org and http://h:80#x@y", "http://localhost:3000?mail=joe@example.org and http://h:80#x@y"},
+		{"postgres://ann:xxxxx@db/x, ann:*****@", "postgres://ann:xxxxx@db/x, ann:*****@"},
 		{"xghp_" + token(36), "xghp_" + token(36)},
 		{"-----BEGIN PUBLIC KEY-----\n" + token(20) + "\n", "-----BEGIN PUBLIC KEY-----\n" + token(20) + "\n"},
 	} {
@@ -99,7 +102,8 @@ func TestForms(t *testing.T) {
 		quoted, _ := json.Marshal(secret)
 		texts := map[string]string{
 			"plain": secret, "json": string(quoted), "query": url.QueryEscape(secret), "path": url.PathEscape(secret),
-			"hex": hex.EncodeToString([]byte(secret)),
+			"hex": hex.EncodeToString([]byte(secret)), "upper hex": strings.ToUpper(hex.EncodeToString([]byte(secret))),
+			"python": strings.ReplaceAll(strings.ReplaceAll(url.QueryEscape(secret), "+", "%20"), "%2F", "/"),
 		}
 		for shift := range 3 {
 			before := strings.Repeat("x", shift)
@@ -116,6 +120,20 @@ func TestForms(t *testing.T) {
 			}
 			if back := m.Reveal(got); back != "a "+text+" b" {
 				t.Errorf("%s of %q is revealed as %q", name, secret, back)
+			}
+		}
+	}
+	wrapped := New()
+	long := token(120)
+	wrapped.Add("LONG", long)
+	for shift := range 3 {
+		b := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + long))
+		for _, width := range []int{64, 76} {
+			for at := 0; at < len(b); at += width {
+				line := b[at:min(at+width, len(b))]
+				if got := wrapped.Text(line + "\n"); len(line) > 20 && !strings.Contains(got, "***(LONG") {
+					t.Errorf("the line %q of base64 became %q", line, got)
+				}
 			}
 		}
 	}
@@ -147,11 +165,50 @@ func TestForeign(t *testing.T) {
 	m := New()
 	m.Add("TOKEN", "secret-of-ours")
 	got := m.Text("send ***(TOKEN), ***(OTHER) and ****")
-	if want := "send ***[TOKEN], ***(OTHER) and ****"; got != want {
+	if want := "send ***[TOKEN], ***[OTHER] and ****"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if m.Reveal(got) != got {
 		t.Errorf("revealed as %q", m.Reveal(got))
+	}
+}
+
+// TestWordsAboutKeys: a text that speaks of a private key hides nothing of what follows.
+func TestWordsAboutKeys(t *testing.T) {
+	t.Parallel()
+	text := "see -----BEGIN RSA PRIVATE KEY----- in the docs\nVERDICT ok\n\"-----BEGIN PRIVATE KEY-----\"\nmore of it\n-----BEGIN PRIVATE KEY-----\nthis is only a sample\nand goes on\n"
+	for _, size := range []int{1, 7, 1000} {
+		s := NewStream(New())
+		var out []byte
+		for rest := []byte(text); len(rest) > 0; {
+			n := min(len(rest), size)
+			out = append(out, s.Feed(bytes.Clone(rest[:n]))...)
+			rest = rest[n:]
+		}
+		if out = append(out, s.End()...); string(out) != text {
+			t.Errorf("in pieces of %d it became %q", size, out)
+		}
+	}
+	// in JSON
+	m := New()
+	if got, want := m.Text(`{"key": "-----BEGIN PRIVATE KEY-----\n`+token(64)+`\n-----END PRIVATE KEY-----\n", "more": 1}`), `{"key": "-----BEGIN PRIVATE KEY-----\n***(private-key)\n-----END PRIVATE KEY-----\n", "more": 1}`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestManyTokens: more tokens than anything needs take no time, and are masked.
+func TestManyTokens(t *testing.T) {
+	t.Parallel()
+	m := New()
+	for i := range 20000 {
+		text := fmt.Sprintf("https://ann:password-%d@example.org", i)
+		if got := m.Text(text); strings.Contains(got, "password-"+strconv.Itoa(i)) || i < mostHeld && m.Reveal(got) != text {
+			t.Fatalf("%q became %q", text, got)
+		}
+	}
+	held, _ := m.Taken()
+	if len(held) != mostHeld {
+		t.Errorf("%d are held", len(held))
 	}
 }
 

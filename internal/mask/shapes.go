@@ -121,8 +121,8 @@ func passwordIn(b []byte) (from, to int, ok bool) {
 		case c == ':' && from == 0:
 			from = i + 1
 		case c == '@':
-			return from, i, from > 0 && i-from >= leastValue && b[from] != '$' && b[from] != '*' && b[from] != 'x'
-		case c == '/' || c <= ' ' || c == '"' || c == '\'' || c == '<':
+			return from, i, from > 0 && i-from >= leastValue && b[from] != '$' && !bytes.HasPrefix(b[from:], []byte("***")) && len(bytes.Trim(b[from:i], "x")) > 0
+		case c == '/' || c == '?' || c == '#' || c <= ' ' || c == '"' || c == '\'' || c == '<':
 			return 0, 0, false
 		}
 	}
@@ -131,18 +131,56 @@ func passwordIn(b []byte) (from, to int, ok bool) {
 
 // keyIn finds the lines of a private key in PEM form. One whose end has not come is a key up to there.
 func keyIn(b []byte) (from, to int, ok bool) {
+	from, ok = keyHead(b)
+	if !ok {
+		return 0, 0, false
+	}
+	// the line ends may be written as \n, in JSON
+	text := b[from:]
+	if end := bytes.Index(text[:min(len(text), mostKey)], []byte("-----END ")); end >= 0 {
+		text = text[:end]
+	} else {
+		n := 0
+		for n < len(text) && (keyText[text[n]]) {
+			n++
+		}
+		text = text[:n]
+	}
+	for again := true; again; {
+		again = false
+		for _, end := range []string{"\n", "\r", `\n`, `\r`} {
+			if bytes.HasPrefix(text, []byte(end)) {
+				text, from, again = text[len(end):], from+len(end), true
+			}
+			if bytes.HasSuffix(text, []byte(end)) {
+				text, again = text[:len(text)-len(end)], true
+			}
+		}
+	}
+	if len(text) < leastValue {
+		return 0, 0, false
+	}
+	for _, c := range text[:min(len(text), 40)] { // words after the header are no key
+		if c == ' ' && !bytes.Contains(text, []byte("Proc-Type")) {
+			return 0, 0, false
+		}
+	}
+	return from, from + len(text), true
+}
+
+// mostKey is how many bytes the text of a private key has at most.
+const mostKey = 16 << 10
+
+// keyText are the letters of the lines of a key, and of their ends.
+var keyText = set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\\\n\r")
+
+// keyHead returns where the header of a private key ends, with which b begins. The end of its line follows.
+func keyHead(b []byte) (end int, ok bool) {
 	head := b[:min(len(b), 64)]
 	i := bytes.Index(head, []byte("PRIVATE KEY-----"))
 	if i < 0 || bytes.IndexByte(head[:i], '\n') >= 0 {
-		return 0, 0, false
+		return 0, false
 	}
-	from = i + len("PRIVATE KEY-----")
-	end := bytes.Index(b[from:], []byte("-----END "))
-	if end < 0 {
-		end = len(b) - from
-	}
-	lines := b[from : from+end]
-	text := bytes.Trim(lines, "\r\n")
-	from += len(lines) - len(bytes.TrimLeft(lines, "\r\n"))
-	return from, from + len(text), len(text) >= leastValue
+	end = i + len("PRIVATE KEY-----")
+	return end, end < len(b) && (b[end] == '\n' || b[end] == '\r' || b[end] == '\\')
 }

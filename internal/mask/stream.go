@@ -9,15 +9,20 @@ const (
 	overlap     = 8 << 10
 )
 
-// A Stream masks bytes that come in pieces. It holds back the end of a line until the line is whole.
+// A Stream masks bytes that come in pieces. It holds back the end of a line until the line is whole, and the lines
+// of a private key until the first that is none of them.
 type Stream struct {
 	masker *Masker
+	again  bool // what comes was masked before: the placeholders in it are ours
 	pend   []byte
-	inKey  bool // the lines of a private key come
+	key    int // lines of a private key that came
 }
 
 // NewStream returns a Stream; of a nil Masker, it passes everything on.
 func NewStream(m *Masker) Stream { return Stream{masker: m} }
+
+// NewAgain returns a Stream for what was masked before: the placeholders in it are ours.
+func NewAgain(m *Masker) Stream { return Stream{masker: m, again: true} }
 
 // Feed takes the next piece and returns what may be passed on. It is valid until the next call.
 func (s *Stream) Feed(b []byte) []byte {
@@ -63,25 +68,55 @@ func (m *Masker) hits(b []byte) []hit {
 	return m.find(b)
 }
 
+// mostKeyLines is how many lines a private key has at most.
+const mostKeyLines = 200
+
 // whole masks lines that are whole.
 func (s *Stream) whole(b []byte) []byte {
 	var out []byte
-	if s.inKey {
-		end := bytes.Index(b, []byte("-----END "))
-		if end < 0 {
-			return s.keyLines(b)
+	for s.key > 0 && len(b) > 0 {
+		line, rest, ended := bytes.Cut(b, []byte("\n"))
+		text := bytes.TrimRight(line, "\r")
+		if !isKeyLine(text) || s.key > mostKeyLines {
+			s.key = 0
+			break
 		}
-		s.inKey = false
-		out, b = append(out, s.keyLines(b[:end])...), b[end:]
+		s.key++
+		if len(text) > 0 {
+			s.masker.mu.Lock()
+			out = append(out, s.masker.replacement(string(text), hit{shape: keyShape})...)
+			s.masker.mu.Unlock()
+		}
+		out = append(out, line[len(text):]...)
+		if ended {
+			out = append(out, '\n')
+		}
+		b = rest
 	}
-	if i := lastIndex(b, "PRIVATE KEY-----"); i >= 0 && bytes.Contains(b[max(0, i-40):i], []byte("-----BEGIN ")) {
-		s.inKey = !bytes.Contains(b[i:], []byte("-----END "))
+	if i := lastIndex(b, "PRIVATE KEY-----"); i >= 0 {
+		if begin := bytes.LastIndex(b[max(0, i-48):i], []byte("-----BEGIN ")); begin >= 0 && !bytes.Contains(b[i:], []byte("-----END ")) {
+			after := b[i+len("PRIVATE KEY-----"):]
+			lines := bytes.TrimLeft(after, "\r\n")
+			if len(lines) < len(after) && !bytes.ContainsFunc(lines, func(r rune) bool { return r > 127 || !keyText[byte(r)] }) {
+				s.key = 1
+			}
+		}
 	}
-	masked := s.masker.Bytes(b)
+	masked, _ := s.masker.mask(b, !s.again)
 	if out == nil {
 		return masked
 	}
 	return append(out, masked...)
+}
+
+// isKeyLine reports whether a line may be one of a private key: base64 alone.
+func isKeyLine(line []byte) bool {
+	for _, c := range line {
+		if !keyText[c] || c == '\\' {
+			return false
+		}
+	}
+	return len(line) == 0 || len(line) >= 16 || bytes.HasSuffix(line, []byte("="))
 }
 
 // lastIndex is [bytes.LastIndex] for what is rarely there: looking forward is twenty times faster.
@@ -95,21 +130,6 @@ func lastIndex(b []byte, text string) int {
 		last = from + i
 		from = last + len(text)
 	}
-}
-
-// keyLines replaces lines of a private key, and keeps their ends.
-func (s *Stream) keyLines(b []byte) []byte {
-	var out []byte
-	for line := range bytes.Lines(b) {
-		text := bytes.TrimRight(line, "\r\n")
-		if len(text) > 0 {
-			s.masker.mu.Lock()
-			out = append(out, s.masker.replacement(string(text), hit{shape: keyShape})...)
-			s.masker.mu.Unlock()
-		}
-		out = append(out, line[len(text):]...)
-	}
-	return out
 }
 
 var keyShape = &shapes[len(shapes)-1]

@@ -137,6 +137,16 @@ func WebhookSettings(p *project.Project, c *config.Config) (all []Setting) {
 	return all
 }
 
+// SecretSettings returns which values are kept off the record, and where they are found.
+func SecretSettings(p *project.Project, c *config.Config) (all []Setting) {
+	for _, s := range c.Secrets {
+		key := "secrets." + s.Name
+		all = append(all, Setting{key, s.Where(), s.Where(), FromFile(p, c, key)})
+	}
+	slices.SortFunc(all, func(a, b Setting) int { return strings.Compare(a.Key, b.Key) })
+	return all
+}
+
 // A ConfigFile is one that settings are read from.
 type ConfigFile struct {
 	Path, layer, Whose string

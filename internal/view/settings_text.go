@@ -66,6 +66,9 @@ func SettingsOf(p *project.Project, c *config.Config, outside func(key string) (
 		case config.FormWebhooks:
 			all = append(all, WebhookSettings(p, c)...)
 			continue
+		case config.FormSecrets:
+			all = append(all, SecretSettings(p, c)...)
+			continue
 		case config.FormTypes:
 			all = append(all, TypeSettings(p, c)...)
 			continue
