@@ -141,7 +141,7 @@ func keyIn(b []byte) (from, to int, ok bool) {
 		text = text[:end]
 	} else {
 		n := 0
-		for n < len(text) && (keyText[text[n]]) {
+		for n < len(text) && keyText[text[n]] {
 			n++
 		}
 		text = text[:n]
