@@ -92,7 +92,7 @@ func (l *factsLook) look(ctx context.Context, dir string, do func(context.Contex
 	}
 	ctx, cancel := context.WithTimeout(ctx, factsWait)
 	defer cancel()
-	git, done := Git(l.j.project.Main(), l.e.o, string(l.id))
+	git, done := Git(l.j.project.Main(), l.e.o, string(l.id), l.j.boxed())
 	defer done()
 	return do(ctx, git) == nil
 }

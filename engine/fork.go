@@ -111,6 +111,9 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 		return nil, err
 	}
 	j := &job{project: p, loop: l, keeper: &project.Keeper{}, over: over, config: conf, prices: known, tree: tree, lock: r.Lock, leave: run.ID}
+	if tree != nil {
+		tree.boxed = j.boxed()
+	}
 	j.library = made.changes.library(lib, l, over, j.keeper)
 	if j.spec, err = e.spec(p, l, j.keeper.Def, planned, recorded); err != nil {
 		return nil, err

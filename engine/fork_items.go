@@ -52,7 +52,7 @@ func branchOf(ctx context.Context, p *project.Project, run persistence.Run) []Se
 	if old == nil || old.of != "" {
 		return nil
 	}
-	git, done := Git(p, Options{Env: p.Env}, "")
+	git, done := Git(p, Options{Env: p.Env}, "", true)
 	defer done()
 	if s, err := old.tree.State(ctx, git); err != nil || s.Tip == "" {
 		return nil
@@ -225,7 +225,7 @@ func (f *forkPlace) checkTree(ctx context.Context, p *project.Project, o Options
 	if f.items == nil || old == nil || old.of != "" {
 		return nil
 	}
-	runGit, done := Git(p, o, "")
+	runGit, done := Git(p, o, "", true)
 	defer done()
 	s, err := old.tree.State(ctx, runGit)
 	switch {

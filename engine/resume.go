@@ -121,6 +121,9 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		return nil, err
 	}
 	j := &job{again: fsm.ItemsAgain{Failed: r.RetryFailed, Interrupted: r.Rerun}, project: p, loop: l, keeper: &project.Keeper{}, store: store, over: over, config: conf, prices: known, tree: tree, lock: r.Lock, resumes: run.ID, leave: run.ID}
+	if tree != nil {
+		tree.boxed = j.boxed()
+	}
 	j.library = changed.library(loops, l, over, j.keeper)
 	if r.From == "" {
 		err = checkInterrupted(j.library, l, run, memory, r.Rerun)

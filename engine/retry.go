@@ -43,7 +43,7 @@ func (e *Engine) retry(ctx context.Context, look *project.Records, run persisten
 		r.At = step
 	}
 	if old := recordedTree(e.p, run); old != nil && old.of == "" && !r.Tree.Asked {
-		git, done := Git(e.p, e.o, "")
+		git, done := Git(e.p, e.o, "", true)
 		defer done()
 		state, err := old.tree.State(ctx, git)
 		if err != nil {

@@ -246,7 +246,7 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 	}
 	r.Mask, r.Seal = j.secrets.mask, j.secrets.seal
 	r.Env = append(r.Env[:len(r.Env):len(r.Env)], j.secrets.missing(j.loop.Secrets)...)
-	r.Before = before(j.project.Main(), r.Env, j.project.Tree, r.RunDir)
+	r.Before = before(j.project.Main(), r.Env, j.project.Tree, r.RunDir, j.boxed())
 	if e.o.ToolCall != nil {
 		r.ToolCall = e.o.ToolCall(j.project.Dir)
 	}

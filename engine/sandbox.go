@@ -35,6 +35,12 @@ func (e *Engine) checkSandbox(p *project.Project, l *fsm.Loop, conf *config.Conf
 	return nil
 }
 
+// boxed reports whether the loop of a run, one of its states or the settings have a sandbox.
+func (j *job) boxed() bool {
+	return j.config != nil && confine.Strength(j.config.SandboxFloor) > 0 ||
+		slices.ContainsFunc(sandboxes(j.loop), func(layers []*confine.Policy) bool { return len(layers) > 0 })
+}
+
 func strict(layers []*confine.Policy) bool {
 	return slices.ContainsFunc(layers, func(p *confine.Policy) bool { return p.Preset == confine.Strict })
 }

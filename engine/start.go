@@ -95,6 +95,9 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 		return nil, err
 	}
 	j := &job{project: p, loop: l, keeper: &project.Keeper{}, over: over, config: conf, prices: known, tree: tree, lock: r.Lock}
+	if tree != nil {
+		tree.boxed = j.boxed()
+	}
 	if j.library = lib.Subloops(over, j.keeper); shipped != nil {
 		j.keeper.Def, j.library = shipped, recordedLoops{lib.Subloops(over, j.keeper), shipped}
 	} else {

@@ -25,10 +25,11 @@ type TreeRequest struct {
 
 // A runTree is the work tree of a run. Nil means no work tree: the run is in the main checkout.
 type runTree struct {
-	o    Options
-	tree git.Tree // before the run has an id, see git.Tree.Own
-	end  string
-	of   string // the run whose work tree it is, where that is another: this one does not end it
+	o     Options
+	tree  git.Tree // before the run has an id, see git.Tree.Own
+	end   string
+	boxed bool   // the run has a sandbox
+	of    string // the run whose work tree it is, where that is another: this one does not end it
 
 	plan   *git.Plan        // of a run that begins; nil = it continues
 	hold   *git.Hold        // nil = it was never used
@@ -48,7 +49,7 @@ func (e *Engine) planTree(ctx context.Context, p *project.Project, l *fsm.Loop, 
 	if p.Tree != "" {
 		return nil, misuse(OpRun, "this is the work tree of run %s already; without %s the run is in it, too, and with %s it gets one of its own", p.Run, Setting{Name: SetWorktree}, Setting{SetDir, p.Dir})
 	}
-	runGit, done := Git(p, e.o, "")
+	runGit, done := Git(p, e.o, "", false)
 	defer done()
 	plan, err := git.Look(ctx, runGit, p.Dir, f.Branch)
 	if err != nil {
@@ -146,7 +147,7 @@ func (t *runTree) prepare(p *project.Project, id persistence.ID, begun, durable 
 	return func(ctx context.Context) (fsm.Event, error) {
 		tree := t.own(p, id)
 		if t.of == "" {
-			git, done := Git(p, t.o, string(id))
+			git, done := Git(p, t.o, string(id), t.boxed)
 			defer done()
 			if _, err := endMarked(ctx, p, gitMark(string(id))+fsm.AttemptMark(1, 1)); err != nil {
 				return fsm.Event{}, treeFailure{err}

@@ -16,7 +16,7 @@ func (t *runTree) leave(ctx context.Context, p *project.Project, id persistence.
 	if t == nil || t.hold == nil || !persistence.StatusOf(o).CanGoOn(o.Retriable()) {
 		return
 	}
-	git, done := Git(p, t.o, string(id))
+	git, done := Git(p, t.o, string(id), t.boxed)
 	defer done()
 	r := t.report(p, id)
 	r.Stays = true
@@ -38,7 +38,7 @@ func (t *runTree) finish(ctx context.Context, p *project.Project, id persistence
 	default:
 		defer t.hold.Release()
 		defer beginPhase(p.RunDir(id), "looking at the work tree "+t.hold.Path)()
-		git, done := Git(p, t.o, string(id))
+		git, done := Git(p, t.o, string(id), t.boxed)
 		defer done()
 		r := t.report(p, id)
 		r.TreeReport, r.Err = t.hold.End(ctx, git, t.end, t.merged)
@@ -53,7 +53,7 @@ func (t *runTree) merge(p *project.Project, id persistence.ID) func(context.Cont
 	}
 	return func(ctx context.Context) (how, why string) {
 		defer beginPhase(p.RunDir(id), "merging "+t.hold.Branch+" into "+t.hold.Into)()
-		git, done := Git(p, t.o, string(id))
+		git, done := Git(p, t.o, string(id), t.boxed)
 		defer done()
 		m := t.hold.Merge(ctx, git)
 		t.merged = &m
@@ -78,7 +78,7 @@ func (t *runTree) report(p *project.Project, id persistence.ID) TreeReport {
 
 // FinishTrees finishes what processes that were killed left undone about work trees.
 func FinishTrees(ctx context.Context, p *project.Project, o Options, store persistence.Store, print func(TreeReport)) error {
-	runGit, done := Git(p, o, "")
+	runGit, done := Git(p, o, "", true)
 	defer done()
 	left, runs, err := git.Unfinished(ctx, runGit, p.Dir)
 	for i, h := range left {
@@ -128,7 +128,7 @@ func TreeLeft(ctx context.Context, p *project.Project, o Options, run persistenc
 	if m, err := git.ReadMark(t.tree.Path); err != nil || m.Run != string(run.ID) {
 		return r, false // there is none, or another run has it
 	}
-	git, done := Git(p, o, "")
+	git, done := Git(p, o, "", true)
 	defer done()
 	r = TreeReport{Project: p, Tree: t.tree, Run: run.ID, How: t.end}
 	r.State, r.Err = t.tree.State(ctx, git)

@@ -13,6 +13,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/internal/git"
 	"loops/internal/humanize"
 	"loops/internal/process"
@@ -33,8 +34,9 @@ func GitWait(p *project.Project) time.Duration {
 
 // before fits action.Runner.Before. What git does for the program itself has a limit, signs nothing, asks
 // nobody, and is known to status. An action in a work tree begins only if that is one still, and git in it does
-// not find the repository around it. tree is the work tree of the run; "" = it is in the main checkout.
-func before(p *project.Project, env []string, tree, dir string) func(fsm.Action) (fsm.Action, func(), error) {
+// not find the repository around it. tree is the work tree of the run; "" = it is in the main checkout. boxed says that
+// the run has a sandbox.
+func before(p *project.Project, env []string, tree, dir string, boxed bool) func(fsm.Action) (fsm.Action, func(), error) {
 	limit := GitWait(p)
 	return func(a fsm.Action) (fsm.Action, func(), error) {
 		if err := lostTree(a.Tree); err != nil {
@@ -57,7 +59,7 @@ func before(p *project.Project, env []string, tree, dir string) func(fsm.Action)
 		if a.Git == "" {
 			return a, func() {}, nil
 		}
-		for _, v := range git.Settings(env) {
+		for _, v := range git.Settings(env, boxed) {
 			a.Vars = append(a.Vars, fsm.Var{Name: v[0], Value: v[1]})
 		}
 		if a.Timeout == 0 || a.Timeout > limit {
@@ -109,23 +111,37 @@ func (e treeLost) Unwrap() error { return e.error }
 // gitMark is how the processes are found that git left when the process died that started it for a run.
 func gitMark(run string) string { return "worktree/" + run }
 
-// Git returns a way to run git for the work tree of a run ("" = none yet), and what ends it.
-func Git(p *project.Project, o Options, run string) (runGit git.Run, done func()) {
+// looks are commands of git that look at files. They start programs that settings of a submodule name, and what an
+// action wrote may be such settings: for a run with a sandbox they are in one, too.
+var looks = []string{"status", "diff"}
+
+var lookPolicy = &confine.Policy{
+	Preset: confine.Workspace, Network: []string{confine.NetNone},
+	Env: []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_*", "TMPDIR", "TERM", "GIT_*", "XDG_*"},
+}
+
+// Git returns a way to run git for the work tree of a run ("" = none yet), and what ends it. boxed says that the run has
+// a sandbox, or may have one.
+func Git(p *project.Project, o Options, run string, boxed bool) (runGit git.Run, done func()) {
 	if run == "" {
 		run = fmt.Sprintf("-%d", time.Now().UnixNano())
 	}
 	// a look at the files must not be in the way of a user's git
 	env := append(git.Untied(ActionEnv(p, o)), "GIT_OPTIONAL_LOCKS=0")
 	r := &action.Runner{
-		Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Before: before(p.Main(), env, "", ""),
+		Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Before: before(p.Main(), env, "", "", boxed),
 	}
 	return git.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
 		words := make([]string, len(args))
 		for i, arg := range args {
 			words[i] = humanize.ShellWord(arg)
 		}
+		var sandbox []*confine.Policy
+		if boxed && slices.Contains(looks, args[0]) {
+			sandbox = []*confine.Policy{lookPolicy}
+		}
 		res, err := r.Run(ctx, fsm.Action{
-			Kind: fsm.KindShell, Text: "exec git " + strings.Join(words, " "), Dir: dir, Step: 1, Attempt: 1, Quiet: true, Git: args[0],
+			Kind: fsm.KindShell, Text: "exec git " + strings.Join(words, " "), Dir: dir, Step: 1, Attempt: 1, Quiet: true, Git: args[0], Sandbox: sandbox,
 		}, nil)
 		switch command := words[0]; {
 		case err != nil:
@@ -159,7 +175,7 @@ var TreeEnds = []string{git.Keep, git.Merge, git.Discard}
 
 // IsBranch reports whether the repository of a project has a branch of this name.
 func IsBranch(ctx context.Context, p *project.Project, o Options, name string) (bool, error) {
-	runGit, done := Git(p, o, "")
+	runGit, done := Git(p, o, "", true)
 	defer done()
 	return git.IsBranch(ctx, runGit, p.Dir, name)
 }

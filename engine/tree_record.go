@@ -90,7 +90,7 @@ func (t *runTree) there(ctx context.Context, p *project.Project, id persistence.
 	if t == nil || !begun || t.of != "" {
 		return nil
 	}
-	runGit, done := Git(p, t.o, "")
+	runGit, done := Git(p, t.o, "", true)
 	defer done()
 	if err := t.tree.Gone(ctx, runGit); err != nil {
 		if _, is := err.(*git.Refusal); is { //nolint:errorlint // it is made there

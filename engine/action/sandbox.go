@@ -23,10 +23,11 @@ import (
 // exitBreach is the exit code of an action that did all it was to do, and changed protected files.
 const exitBreach = 126
 
-// sandboxOf returns what limits an action; nil = nothing does. Git that the machine itself runs is not limited.
+// sandboxOf returns what limits an action; nil = nothing does. Git that the machine itself runs is limited only where
+// it looks at files.
 func (r *Runner) sandboxOf(a fsm.Action, dir string) (*sandbox.Box, error) {
 	layers := confine.Layers(slices.Concat(r.Sandbox, a.Sandbox)...)
-	if len(layers) == 0 || a.Git != "" {
+	if len(layers) == 0 || a.Git != "" && len(a.Sandbox) == 0 {
 		return nil, nil
 	}
 	if dir == "" {
@@ -110,7 +111,10 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 	if err != nil {
 		return fsm.Result{}, fmt.Errorf("state %q gets no proxy: %w", a.State, err)
 	}
-	kept := box.Keep()
+	var kept *sandbox.Kept
+	if a.Git == "" {
+		kept = box.Keep()
+	}
 	res, err := do(append(rules.Environment(env), vars...))
 	if res.Background > 0 {
 		r.mu.Lock()
@@ -118,12 +122,19 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 		r.mu.Unlock()
 	}
 	said := ""
-	for _, path := range kept.Restore() {
-		if said != "" && strings.HasPrefix(path, said+"/") {
+	for _, b := range kept.Restore(r.RunDir, fmt.Sprintf("%d-%d", a.Step, a.Attempt)) {
+		if said != "" && strings.HasPrefix(b.Path, said+"/") && b.Left == "" && b.Copy == "" {
 			continue // its folder says so
 		}
-		said = path
-		res.Stderr = line(res.Stderr, "loops: %s is protected by the sandbox %s: what the action did to it was undone", path, rules.Name)
+		said = b.Path
+		what := "it had changed, and is again as it was before"
+		switch {
+		case b.Left != "":
+			what = "it has changed, and is left as it is: " + b.Left
+		case b.Copy != "":
+			what += "; what was there instead is in " + b.Copy
+		}
+		res.Stderr = line(res.Stderr, "loops: %s is protected by the sandbox %s: %s", b.Path, rules.Name, what)
 		if res.ExitCode == 0 {
 			res.ExitCode = exitBreach
 		}

@@ -73,10 +73,16 @@ func TestSandboxOfActions(t *testing.T) {
 func TestProtectedFilesArePutBack(t *testing.T) {
 	t.Parallel()
 	r, base := sandboxed(t)
-	res, err := r.Run(context.Background(), fsm.Action{Kind: fsm.KindShell, Text: `echo '{}' > .mcp.json; mkdir -p .codex; echo x > .codex/config.toml`, State: "s", Sandbox: []*confine.Policy{{Preset: confine.Workspace}}}, nil)
+	res, err := r.Run(context.Background(), fsm.Action{Kind: fsm.KindShell, Text: `echo '{}' > .mcp.json; mkdir -p .codex; echo x > .codex/config.toml`, State: "s", Step: 3, Attempt: 1, Sandbox: []*confine.Policy{{Preset: confine.Workspace}}}, nil)
 	testenv.Must(t, err)
-	if res.ExitCode != exitBreach || !strings.Contains(res.Stderr, "/.mcp.json is protected by the sandbox workspace") {
+	breach := r.RunDir + "/breach/3-1/"
+	if res.ExitCode != exitBreach || !strings.Contains(res.Stderr, "/.mcp.json is protected by the sandbox workspace") || !strings.Contains(res.Stderr, " is in "+breach) {
 		t.Errorf("exit code %d, %q", res.ExitCode, res.Stderr)
+	}
+	for _, name := range []string{"1-codex/config.toml", "2-mcp.json"} {
+		if _, err := os.Lstat(breach + name); err != nil {
+			t.Error(err)
+		}
 	}
 	for _, name := range []string{".mcp.json", ".codex"} {
 		if _, err := os.Lstat(base + "/tree/" + name); err == nil {

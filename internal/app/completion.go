@@ -345,7 +345,7 @@ func (s *CompletionSource) Branches(ctx context.Context, _ []string, word string
 	if err != nil {
 		return nil, false
 	}
-	git, done := engine.Git(p, s.options, "")
+	git, done := engine.Git(p, s.options, "", true)
 	defer done()
 	list, err := git(ctx, p.Dir, "for-each-ref", "--format=%(refname:short)", "refs/heads/")
 	if err != nil {

@@ -37,22 +37,32 @@ func Below(env []string, dir string) string {
 	return dir
 }
 
-// unsigned are settings under which git asks no program for a signature: that program may ask a person, for ever.
-var unsigned = []string{"commit.gpgSign", "tag.gpgSign", "push.gpgSign"}
+// quiet are settings under which git asks no program for a signature, which may ask a person, for ever, and none for
+// the files that changed.
+var quiet = []string{"commit.gpgSign=false", "tag.gpgSign=false", "push.gpgSign=false", "core.fsmonitor=false"}
+
+// hookless are settings under which git starts no hook, and takes no folder for a repository that has no .git.
+var hookless = []string{"core.hooksPath=/dev/null", "safe.bareRepository=explicit"}
 
 // Settings returns the variables of git that the program itself starts, as name and value: it asks for no
 // password, opens no editor and signs nothing, and the bash that starts it reads no file first, prints nothing
-// of its own, and is set as ever. They are added to env, which may have settings for git already.
-func Settings(env []string) (vars [][2]string) {
+// of its own, and is set as ever. For a run with a sandbox it starts no hooks either: actions may have changed what
+// they call. The variables are added to env, which may have settings for git already.
+func Settings(env []string, boxed bool) (vars [][2]string) {
+	settings := quiet
+	if boxed {
+		settings = slices.Concat(quiet, hookless)
+	}
 	n := 0
 	for _, kv := range env {
 		if count, ok := strings.CutPrefix(kv, "GIT_CONFIG_COUNT="); ok {
 			n, _ = strconv.Atoi(count) // git refuses one that is no number; ours takes its place
 		}
 	}
-	vars = [][2]string{{"BASH_ENV", ""}, {"SHELLOPTS", ""}, {"BASHOPTS", ""}, {"CDPATH", ""}, {"GIT_TERMINAL_PROMPT", "0"}, {"GIT_EDITOR", "true"}, {"GIT_SEQUENCE_EDITOR", "true"}, {"GIT_CONFIG_COUNT", strconv.Itoa(n + len(unsigned))}}
-	for i, key := range unsigned {
-		vars = append(vars, [2]string{fmt.Sprintf("GIT_CONFIG_KEY_%d", n+i), key}, [2]string{fmt.Sprintf("GIT_CONFIG_VALUE_%d", n+i), "false"})
+	vars = [][2]string{{"BASH_ENV", ""}, {"SHELLOPTS", ""}, {"BASHOPTS", ""}, {"CDPATH", ""}, {"GIT_TERMINAL_PROMPT", "0"}, {"GIT_EDITOR", "true"}, {"GIT_SEQUENCE_EDITOR", "true"}, {"GIT_CONFIG_COUNT", strconv.Itoa(n + len(settings))}}
+	for i, setting := range settings {
+		key, value, _ := strings.Cut(setting, "=")
+		vars = append(vars, [2]string{fmt.Sprintf("GIT_CONFIG_KEY_%d", n+i), key}, [2]string{fmt.Sprintf("GIT_CONFIG_VALUE_%d", n+i), value})
 	}
 	return vars
 }

@@ -264,12 +264,15 @@ var hostile = map[string]func(v victim) error{
 	"replace .git/config": func(v victim) error {
 		return errors.Join(write(v.tree+"/c"), os.Rename(v.tree+"/c", v.tree+"/.git/config"))
 	},
-	"replace .git":            replaceGit,
-	"set an alias":            func(v victim) error { return bash(`git -C "$V_TREE" config alias.st '!echo hacked'`) },
-	"change a loop":           func(v victim) error { return write(v.tree + "/.loops/fix.yaml") },
-	"change a workflow":       func(v victim) error { return write(v.tree + "/.github/workflows/ci.yaml") },
-	"change agent settings":   func(v victim) error { return write(v.tree + "/.claude/settings.json") },
-	"add settings of servers": func(v victim) error { return write(v.tree + "/.mcp.json") },
+	"replace .git":                    replaceGit,
+	"write .git/commondir":            func(v victim) error { return write(v.tree + "/.git/commondir") },
+	"write commondir of another tree": func(v victim) error { return write(v.tree + "/.git/worktrees/other/commondir") },
+	"write config of a submodule":     func(v victim) error { return write(v.tree + "/.git/modules/a/config") },
+	"set an alias":                    func(v victim) error { return bash(`git -C "$V_TREE" config alias.st '!echo hacked'`) },
+	"change a loop":                   func(v victim) error { return write(v.tree + "/.loops/fix.yaml") },
+	"change a workflow":               func(v victim) error { return write(v.tree + "/.github/workflows/ci.yaml") },
+	"change agent settings":           func(v victim) error { return write(v.tree + "/.claude/settings.json") },
+	"add settings of servers":         func(v victim) error { return write(v.tree + "/.mcp.json") },
 }
 
 // greedy are programs that use too much.

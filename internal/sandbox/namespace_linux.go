@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -39,7 +40,6 @@ func (r *Rules) newMounts(write []string) error {
 	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("mounts cannot be made private: %w", err)
 	}
-	var bound []string
 	for _, path := range r.Sockets {
 		st, err := os.Stat(path)
 		if err != nil || st.Mode()&os.ModeSocket == 0 {
@@ -49,30 +49,24 @@ func (r *Rules) newMounts(write []string) error {
 			return fmt.Errorf("%s cannot be hidden: %w", path, err)
 		}
 	}
-	protect := slices.Sorted(slices.Values(r.Protect))
+	binds := map[string]uintptr{}
+	protect := slices.Concat(r.Protect, r.Frozen)
 	for _, path := range protect { // a folder above it could else be renamed, and another made in its place
 		for dir := filepath.Dir(path); slices.ContainsFunc(write, func(w string) bool { return within(dir, w) && dir != w }); dir = filepath.Dir(dir) {
-			if !slices.Contains(bound, dir) {
-				bound = append(bound, dir)
-			}
-		}
-	}
-	slices.Sort(bound)
-	for _, dir := range bound {
-		if err := bind(dir, 0); err != nil {
-			return err
+			binds[dir] = 0
 		}
 	}
 	for _, path := range protect {
-		if err := bind(path, unix.MS_RDONLY); err != nil {
-			return err
-		}
+		binds[path] = unix.MS_RDONLY
 	}
 	for _, path := range write {
 		if slices.ContainsFunc(protect, func(p string) bool { return within(path, p) && path != p }) {
-			if err := bind(path, 0); err != nil {
-				return err
-			}
+			binds[path] = 0
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(binds)) { // one that is below another after it
+		if err := bind(path, binds[path]); err != nil {
+			return err
 		}
 	}
 	return nil

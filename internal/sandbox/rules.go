@@ -5,7 +5,6 @@
 package sandbox
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -36,7 +35,7 @@ var secrets = []string{
 
 // protected are what may not be changed in a work tree.
 var protected = []string{
-	".git/hooks", ".git/config", ".loops", ".github", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json",
+	".loops", ".github", ".claude/settings.json", ".claude/settings.local.json", ".claude/hooks", ".mcp.json",
 	".codex", ".gemini/settings.json", ".qwen/settings.json", "opencode.json", ".kimi", ".vscode/settings.json", ".vscode/tasks.json",
 }
 
@@ -67,6 +66,7 @@ type Rules struct {
 	Read    []string // absolute; nil = everywhere
 	Deny    []string // absolute
 	Protect []string // absolute, in what may be changed
+	Frozen  []string // the same, where mounts can be made; they are not checked
 	Sockets []string // absolute, that are hidden where they can be
 	Network string   // one of the words, or "" for a list of hosts
 	Hosts   []string // HOST:PORT
@@ -84,7 +84,7 @@ func Resolve(layers []*confine.Policy, at Place) *Rules {
 	if len(layers) == 0 {
 		return nil
 	}
-	p := places{Place: at, home: lookup(at.Env, "HOME")}
+	p := places{Place: at, home: lookup(at.Env, "HOME"), repo: findRepository(at.Dir)}
 	r := &Rules{Name: confine.Name(layers), Network: confine.NetAll}
 	for _, l := range layers {
 		p.add(r, l)
@@ -95,6 +95,7 @@ func Resolve(layers []*confine.Policy, at Place) *Rules {
 type places struct {
 	Place
 	home string
+	repo repository
 }
 
 // add limits rules by a policy.
@@ -135,16 +136,17 @@ func (p *places) add(r *Rules, l *confine.Policy) {
 	}
 	if write != nil {
 		named := p.paths(write)
-		may := slices.Concat(named, p.paths(p.State), p.git(), realPaths(p.RunDir), devices)
+		may := slices.Concat(named, p.paths(p.State), p.repo.writes(), realPaths(p.RunDir), devices)
 		if !private {
 			may = append(may, p.paths([]string{"/tmp", "/var/tmp", lookup(p.Env, "TMPDIR")})...)
 		}
 		r.Write = intersect(r.Write, may)
-		for _, path := range p.protected() {
-			if !slices.ContainsFunc(named, func(w string) bool { return within(w, path) }) && !slices.Contains(r.Protect, path) {
-				r.Protect = append(r.Protect, path)
-			}
+		protected, frozen := p.protected()
+		isNamed := func(path string) bool {
+			return slices.ContainsFunc(named, func(w string) bool { return within(w, path) })
 		}
+		r.Protect = append(r.Protect, slices.DeleteFunc(protected, func(path string) bool { return isNamed(path) || slices.Contains(r.Protect, path) })...)
+		r.Frozen = append(r.Frozen, slices.DeleteFunc(frozen, func(path string) bool { return isNamed(path) || slices.Contains(r.Frozen, path) })...)
 	}
 	if read != nil {
 		r.Read = intersect(r.Read, slices.Concat(p.paths(read), p.paths(write)))
@@ -271,50 +273,17 @@ func realPaths(path string) []string {
 	return []string{path, real}
 }
 
-// git returns the folders of the repository that the work tree belongs to, which commits are written to.
-func (p *places) git() []string {
-	for dir := p.Dir; ; dir = filepath.Dir(dir) {
-		path := filepath.Join(dir, ".git")
-		st, err := os.Lstat(path)
-		switch {
-		case err == nil && st.IsDir():
-			return realPaths(path)
-		case err == nil:
-			b, _ := os.ReadFile(path)
-			own, ok := strings.CutPrefix(strings.TrimSpace(string(b)), "gitdir: ")
-			if !ok {
-				return nil
-			}
-			if !filepath.IsAbs(own) {
-				own = filepath.Join(dir, own)
-			}
-			common := own
-			if b, err := os.ReadFile(filepath.Join(own, "commondir")); err == nil {
-				if common = strings.TrimSpace(string(b)); !filepath.IsAbs(common) {
-					common = filepath.Join(own, common)
-				}
-			}
-			return slices.Concat(realPaths(own), realPaths(common))
-		case dir == filepath.Dir(dir):
-			return nil
+// protected returns what may not be changed in the work tree, its repository and the settings of agents; see
+// [repository.protected].
+func (p *places) protected() (out, frozen []string) {
+	out = p.paths(protected)
+	git, frozen := p.repo.protected(p.Dir)
+	for _, path := range git {
+		if !slices.Contains(out, path) {
+			out = append(out, path)
 		}
 	}
-}
-
-// protected returns what may not be changed in the work tree, its repository and the settings of agents.
-func (p *places) protected() []string {
-	out := p.paths(protected)
-	if st, err := os.Lstat(filepath.Join(p.Dir, ".git")); err != nil || !st.IsDir() { // a repository may be made
-		out = slices.DeleteFunc(out, func(path string) bool { return strings.Contains(path, "/.git/") })
-	}
-	for _, dir := range p.git() {
-		for _, name := range []string{"hooks", "config", "config.worktree"} {
-			if path := filepath.Join(dir, name); !slices.Contains(out, path) {
-				out = append(out, path)
-			}
-		}
-	}
-	return append(out, p.paths(p.Keep)...)
+	return append(out, p.paths(p.Keep)...), frozen
 }
 
 func lookup(env []string, name string) string {
