@@ -2,7 +2,9 @@ package mask
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
@@ -20,15 +22,22 @@ const leastValue = 6
 type needle struct {
 	text  []byte
 	label string // of its placeholder
+	shape *Shape // whose prefix it is; nil = it is replaced itself
+}
+
+// A mark is where in a needle two bytes are that the text is searched for.
+type mark struct {
+	*needle
+	at int
 }
 
 // A Masker masks secrets. The zero Masker, and nil, find nothing; one that [New] makes finds tokens by their shape.
 // Its methods may be called at once.
 type Masker struct {
 	mu      sync.RWMutex
-	first   [1 << 16 / 64]uint64 // a bit for the hash of each three bytes that what is looked for begins with
-	needles map[[3]byte][]needle
-	shapes  map[[3]byte][]*Shape
+	pairs   [1 << 16]uint16   // the number of what is looked for that has these two bytes at its mark, 0 = nothing
+	marks   [][]mark          // by number
+	needles map[string]string // labels by text
 	held    map[string]string // what placeholders stand for
 	used    map[string]bool   // the placeholders of what was replaced
 	labels  map[string]string // placeholders of what was found by its shape
@@ -38,25 +47,54 @@ type Masker struct {
 
 // New returns a Masker that finds tokens by their shape.
 func New() *Masker {
-	m := &Masker{shapes: map[[3]byte][]*Shape{}}
+	m := &Masker{}
 	for i := range shapes {
-		s := &shapes[i]
-		at := [3]byte([]byte(s.Prefix))
-		m.shapes[at] = append(m.shapes[at], s)
-		m.set(at)
+		m.look(&needle{text: []byte(shapes[i].Prefix), shape: &shapes[i]})
 	}
-	m.set([3]byte([]byte(foreignMark)))
+	m.look(&needle{text: []byte(foreignMark)})
 	return m
 }
 
 // foreignMark is how placeholders begin.
 const foreignMark = "***("
 
-func hash(n uint32) uint32 { return n * 2654435761 >> 16 }
+// look has a needle looked for, by two bytes of it that are rare. The text is searched at each second byte, so it is
+// marked at two places side by side.
+func (m *Masker) look(n *needle) {
+	best := 0
+	for at := range len(n.text) - 2 {
+		if common(n.text[at:]) < common(n.text[best:]) {
+			best = at
+		}
+	}
+	if m.marks == nil {
+		m.marks = make([][]mark, 1)
+	}
+	for _, at := range []int{best, best + 1} {
+		number := &m.pairs[binary.LittleEndian.Uint16(n.text[at:])]
+		if *number == 0 {
+			*number = uint16(len(m.marks))
+			m.marks = append(m.marks, nil)
+		}
+		m.marks[*number] = append(m.marks[*number], mark{n, at})
+	}
+}
 
-func (m *Masker) set(at [3]byte) {
-	n := hash(uint32(at[0])<<16 | uint32(at[1])<<8 | uint32(at[2]))
-	m.first[n/64] |= 1 << (n % 64)
+// common is how often three bytes side by side are in texts, roughly.
+func common(b []byte) (cost int) {
+	for _, pair := range [][]byte{b[:2], b[1:3]} {
+		for _, c := range pair {
+			switch {
+			case c >= 'a' && c <= 'z' && c != 'j' && c != 'q' && c != 'x' && c != 'z', c == ' ':
+				cost += 4
+			case c >= '0' && c <= '9', c == '/', c == '-':
+				cost += 2
+			default:
+				cost++
+			}
+		}
+	}
+	return cost
 }
 
 // Placeholder is what stands for the value of a name.
@@ -71,19 +109,13 @@ func (m *Masker) Add(name, secret string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.needles == nil {
-		m.needles, m.held = map[[3]byte][]needle{}, cmpMap(m.held)
+		m.needles, m.held = map[string]string{}, cmpMap(m.held)
 	}
 	for _, n := range forms(name, secret) {
-		at := [3]byte(n.text)
-		list := m.needles[at]
-		if slices.ContainsFunc(list, func(o needle) bool { return bytes.Equal(o.text, n.text) }) {
-			continue
+		if _, known := m.needles[string(n.text)]; !known {
+			m.needles[string(n.text)] = n.label
+			m.look(&n)
 		}
-		list = append(list, n)
-		// the longest first: others may be parts of it
-		slices.SortStableFunc(list, func(a, b needle) int { return len(b.text) - len(a.text) })
-		m.needles[at] = list
-		m.set(at)
 	}
 	m.held[Placeholder(name)] = secret
 	return true
@@ -104,7 +136,7 @@ func forms(name, secret string) (list []needle) {
 			if form != "" {
 				label += ":" + form
 			}
-			list = append(list, needle{[]byte(text), label})
+			list = append(list, needle{text: []byte(text), label: label})
 		}
 	}
 	add("", secret)
@@ -243,55 +275,66 @@ func (m *Masker) mask(b []byte, foreign bool) (masked []byte, changed bool) {
 
 // find returns the parts of b that are to be replaced, in order.
 func (m *Masker) find(b []byte) (hits []hit) {
-	if len(b) < 3 {
-		return nil
-	}
-	next, done := uint32(b[0])<<8|uint32(b[1]), 0
-	for k, c := range b[2:] {
-		next = next<<8&0xffffff | uint32(c)
-		if n := hash(next); m.first[n/64%uint32(len(m.first))]&(1<<(n%64)) == 0 || k < done {
+	q := 0
+	for ; q+8 <= len(b); q += 8 {
+		v := binary.LittleEndian.Uint64(b[q:])
+		if m.pairs[uint16(v)]|m.pairs[uint16(v>>16)]|m.pairs[uint16(v>>32)]|m.pairs[uint16(v>>48)] == 0 {
 			continue
 		}
-		if h, ok := m.at(b, k); ok {
-			hits = append(hits, h)
-			done = h.to
+		for i := q; i < q+8; i += 2 {
+			hits = m.at(b, i, hits)
+		}
+	}
+	for ; q+2 <= len(b); q += 2 {
+		hits = m.at(b, q, hits)
+	}
+	if len(hits) < 2 {
+		return hits
+	}
+	// the first that begins counts, and of those the longest
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(a.from-b.from, b.to-a.to) })
+	done := 0
+	return slices.DeleteFunc(hits, func(h hit) bool {
+		if h.from < done {
+			return true
+		}
+		done = h.to
+		return false
+	})
+}
+
+// at adds what has its mark at i.
+func (m *Masker) at(b []byte, i int, hits []hit) []hit {
+	number := m.pairs[binary.LittleEndian.Uint16(b[i:])]
+	if number == 0 {
+		return hits
+	}
+	for _, n := range m.marks[number] {
+		from := i - n.at
+		if from < 0 || !bytes.HasPrefix(b[from:], n.text) {
+			continue
+		}
+		switch {
+		case n.shape != nil:
+			if from > 0 && word[b[from-1]] && word[n.text[0]] {
+				continue // inside a word
+			}
+			if f, t, ok := n.shape.match(b[from:]); ok {
+				hits = append(hits, hit{from: from + f, to: from + t, shape: n.shape})
+			}
+		case n.label == "":
+			if h, ok := m.foreign(b, from); ok {
+				hits = append(hits, h)
+			}
+		default:
+			hits = append(hits, hit{from: from, to: from + len(n.text), label: n.label})
 		}
 	}
 	return hits
 }
 
-// at returns what is to be replaced where it may begin.
-func (m *Masker) at(b []byte, i int) (hit, bool) {
-	at := [3]byte(b[i:])
-	if at[0] == foreignMark[0] {
-		if h, ok := m.foreign(b, i); ok {
-			return h, true
-		}
-	}
-	for _, n := range m.needles[at] {
-		if bytes.HasPrefix(b[i:], n.text) {
-			return hit{from: i, to: i + len(n.text), label: n.label}, true
-		}
-	}
-	if i > 0 && word[b[i-1]] && at[0] != ':' && at[0] != '-' {
-		return hit{}, false // inside a word
-	}
-	for _, s := range m.shapes[at] {
-		if !bytes.HasPrefix(b[i:], []byte(s.Prefix)) {
-			continue
-		}
-		if from, to, ok := s.match(b[i:]); ok {
-			return hit{from: i + from, to: i + to, shape: s}, true
-		}
-	}
-	return hit{}, false
-}
-
 // foreign finds a placeholder that others wrote.
 func (m *Masker) foreign(b []byte, i int) (hit, bool) {
-	if !bytes.HasPrefix(b[i:], []byte(foreignMark)) {
-		return hit{}, false
-	}
 	end := i + len(foreignMark)
 	for end < len(b) && end < i+200 && (word[b[end]] || b[end] == '-' || b[end] == ':') {
 		end++
@@ -313,12 +356,8 @@ func (m *Masker) replacement(text string, h hit) string {
 	if p, known := m.labels[text]; known {
 		return p
 	}
-	if len(text) >= leastValue {
-		for _, n := range m.needles[[3]byte([]byte(text))] {
-			if string(n.text) == text {
-				return m.hold(Placeholder(n.label), text)
-			}
-		}
+	if label, named := m.needles[text]; named {
+		return m.hold(Placeholder(label), text)
 	}
 	if len(m.labels) >= mostHeld {
 		return Placeholder(h.shape.Name + ":gone")
