@@ -11,13 +11,14 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/sandbox"
 )
 
 // errForced ends requests when everything is to end at once.
 var errForced = errors.New("stopped at once")
 
 // call makes a request over HTTP, in this process: it ends with it, so nothing of it has to be found after a kill.
-func (r *Runner) call(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+func (r *Runner) call(ctx context.Context, box *sandbox.Box, a fsm.Action, out func(string)) (fsm.Result, error) {
 	ctx, release := r.forcible(ctx)
 	defer release()
 	began := time.Now()
@@ -26,7 +27,11 @@ func (r *Runner) call(ctx context.Context, a fsm.Action, out func(string)) (fsm.
 		limited, cancel = context.WithTimeout(ctx, a.Timeout)
 	}
 	defer cancel()
-	got, err := requestOf(a).Do(limited)
+	call := requestOf(a)
+	if box != nil {
+		call.Refuse = func(address string) error { return mayReach(box, address) }
+	}
+	got, err := call.Do(limited)
 	res := fsm.Result{Response: &fsm.Response{Headers: value.NewMap()}, Duration: time.Since(began)}
 	switch {
 	case err == nil:

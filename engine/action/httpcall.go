@@ -32,7 +32,8 @@ type HTTPCall struct {
 	Body        string
 	HasBody     bool
 	Secrets     []HTTPSecret
-	Idle        time.Duration // longest time in which nothing comes; 0 = none
+	Idle        time.Duration              // longest time in which nothing comes; 0 = none
+	Refuse      func(address string) error // why a redirect to an address is not followed; nil = all may be
 }
 
 // A HTTPResponse is what a server answered.
@@ -76,7 +77,7 @@ func (c *HTTPCall) do(ctx context.Context) (*HTTPResponse, error) {
 	}
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: mostHeaders}
 	defer transport.CloseIdleConnections()
-	guard := redirects{first: req.URL}
+	guard := redirects{first: req.URL, refuse: c.Refuse}
 	client := http.Client{Transport: transport, CheckRedirect: guard.check}
 	res, err := client.Do(req)
 	if err != nil {
@@ -176,6 +177,7 @@ func retryAfter(text string, now time.Time) time.Duration {
 // redirects decides which redirects of a request are followed, and with what.
 type redirects struct {
 	first   *url.URL
+	refuse  func(address string) error
 	refused string // why one was not
 }
 
@@ -188,6 +190,9 @@ func (r *redirects) check(req *http.Request, via []*http.Request) error {
 		return http.ErrUseLastResponse
 	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
 		r.refused = "a redirect to something else than a web address is not followed"
+		return http.ErrUseLastResponse
+	case r.refuse != nil && r.refuse(req.URL.String()) != nil:
+		r.refused = "the redirect was not followed: " + r.refuse(req.URL.String()).Error()
 		return http.ErrUseLastResponse
 	case sameServer(r.first, req.URL):
 		return nil

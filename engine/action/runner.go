@@ -216,7 +216,7 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 		}
 		fallthrough
 	case a.Kind == fsm.KindHTTP:
-		return r.call(ctx, a, out)
+		return r.call(ctx, box, a, out)
 	case box == nil:
 		return r.carryOut(ctx, command{dir: dir, env: r.environment(a, dir)}, a, out)
 	}

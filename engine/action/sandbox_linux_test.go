@@ -2,6 +2,8 @@ package action
 
 import (
 	"context"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -118,5 +120,24 @@ func TestSandboxOfRequests(t *testing.T) {
 	_, err := r.Run(context.Background(), fsm.Action{Kind: fsm.KindHTTP, State: "s", Call: &fsm.Request{Method: "GET", URL: "http://127.0.0.1:1/"}, Sandbox: []*confine.Policy{{Preset: confine.Offline}}}, nil)
 	if err == nil || !strings.Contains(err.Error(), "the sandbox offline does not let it reach 127.0.0.1:1") {
 		t.Errorf("the error is %v", err)
+	}
+}
+
+// A redirect leads to no address that the sandbox does not let a request reach.
+func TestRedirectInASandbox(t *testing.T) {
+	t.Parallel()
+	reached := false
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached = true }))
+	t.Cleanup(other.Close)
+	first := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusFound))
+	t.Cleanup(first.Close)
+	r, _ := sandboxed(t)
+	res, err := r.Run(context.Background(), fsm.Action{
+		Kind: fsm.KindHTTP, State: "s", Call: &fsm.Request{Method: "GET", URL: first.URL},
+		Sandbox: []*confine.Policy{{Network: []string{strings.TrimPrefix(first.URL, "http://")}}},
+	}, nil)
+	testenv.Must(t, err)
+	if reached || res.Response == nil || res.Response.Status != http.StatusFound || !strings.Contains(res.Stderr, "does not let it reach "+strings.TrimPrefix(other.URL, "http://")) {
+		t.Errorf("reached: %v, %+v", reached, res)
 	}
 }

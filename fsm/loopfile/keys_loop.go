@@ -153,10 +153,10 @@ var blockKeys = []Key{
 	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one", "all"}, Doc: "What becomes of times that were missed: nothing, one run for all of them, or a run for each, one after the other in their order."},
 	{Name: "catch_up_limit", In: InSchedule, Type: TypeInt, Default: 24, Min: &limit1, Max: &limit100, Doc: "With `catch_up: all`: the most missed times that wait for their runs at once. Of more the newest are chosen, and the others stay missed."},
 
-	{Name: "preset", In: InSandbox, Type: TypeText, Values: confine.Presets, Doc: "`workspace`: writes in the work tree, temporary folders and caches, reads of all but places of secrets; `offline`: no network; `strict`: both, and all of it has to be enforceable; `off`. The other keys replace parts of it."},
+	{Name: "preset", In: InSandbox, Type: TypeText, Values: confine.Presets, Doc: "`workspace`: writes in the work tree, temporary folders and caches, reads of all but places of secrets; `offline`: no network; `strict`: both, and all of it has to be enforceable; `off`. The other keys replace parts of it; `deny` adds to it."},
 	{Name: "write", In: InSandbox, Type: TypeTexts, Doc: "Files and folders that may be changed, with all below them; a dot is the work tree, and `~` the home folder. Files that others trust (`.git/hooks`, `.loops`, `.github` and others) are protected unless they are named here."},
 	{Name: "read", In: InSandbox, Type: TypeTexts, Doc: "Files and folders that may be read, with all below them. What programs need to start has to be in it."},
-	{Name: "deny", In: InSandbox, Type: TypeTexts, Doc: "Files and folders that may neither be read nor changed."},
+	{Name: "deny", In: InSandbox, Type: TypeTexts, Doc: "Files and folders that may neither be read nor changed, besides the places of secrets that the preset denies."},
 	{Name: "network", In: InSandbox, Type: TypeSpecial, Doc: "`none`, `loopback`, `all`, or a list of `HOST:PORT` that may be reached, by a proxy of the run."},
 	{Name: "env", In: InSandbox, Type: TypeTexts, Doc: "Names of variables that an action gets, besides those of loops; `LC_*` stands for all that begin so."},
 	{Name: "memory", In: InSandbox, Type: TypeText, Doc: "The most memory, such as `4GB` or `512MiB`."},

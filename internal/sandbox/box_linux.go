@@ -5,7 +5,9 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"runtime"
 	"strconv"
@@ -44,10 +46,12 @@ type Box struct {
 	spaces bool // namespaces are used where the rules need them
 
 	mu      sync.Mutex
-	starter *starter // nil = none
-	groups  []string // control groups of the first version
-	proxy   *proxy   // nil = none
-	port    int      // of the proxy, where no network namespace can be made
+	starter *starter     // nil = none
+	groups  []string     // control groups of the first version
+	proxy   *proxy       // nil = none
+	server  *http.Server // of the proxy, where no network namespace can be made; else nil
+	abi     int          // version of Landlock
+	port    int          // of the proxy, where no network namespace can be made
 }
 
 // A starter is a thread that is limited, and starts commands one by one. It lives until the last of them has ended,
@@ -55,7 +59,8 @@ type Box struct {
 type starter struct {
 	set   *ruleset
 	forks chan func()
-	users int // commands that run
+	users int       // commands that run
+	proxy io.Closer // of its network; nil = none
 	old   bool
 }
 
@@ -63,12 +68,15 @@ type starter struct {
 func (s *starter) leave() {
 	if s.old && s.users == 0 {
 		close(s.forks)
+		if s.proxy != nil {
+			_ = s.proxy.Close()
+		}
 	}
 }
 
 // New returns a box for these rules.
 func New(r *Rules) *Box {
-	b := &Box{rules: r, spaces: mayNamespace()}
+	b := &Box{rules: r, spaces: mayNamespace(), abi: landlockABI()}
 	b.choose()
 	return b
 }
@@ -111,8 +119,8 @@ func (b *Box) Close() {
 		}
 	}
 	b.groups = nil
-	if b.proxy != nil {
-		b.proxy.close()
+	if b.server != nil {
+		_ = b.server.Close()
 	}
 }
 
@@ -136,7 +144,7 @@ func (b *Box) Proxy() ([]string, error) {
 				return nil, err
 			}
 			b.port = l.Addr().(*net.TCPAddr).Port
-			b.proxy.serve(l)
+			b.server = b.proxy.serve(l)
 		}
 	}
 	return proxyVars(net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port)), b.rules.Hosts), nil
@@ -152,18 +160,24 @@ func (b *Box) Refused() []string {
 // Missing returns what of the rules cannot be enforced on this machine, in words.
 func (b *Box) Missing() []string {
 	var list []string
-	r, abi := b.rules, landlockABI()
+	r, abi := b.rules, b.abi
 	if r.limitsFiles() && abi == 0 {
 		list = append(list, "files can be read and changed: the kernel has no Landlock")
 	}
 	if abi > 0 && abi < abiTruncate && r.Write != nil {
 		list = append(list, "files outside can be emptied: Landlock of this kernel is too old for that")
 	}
+	switch {
+	case abi == 0:
+		list = append(list, "other processes can be looked into and sent signals, and their abstract sockets be reached: the kernel has no Landlock")
+	case abi < abiScope:
+		list = append(list, "other processes can be sent signals, and their abstract sockets be reached: Landlock of this kernel is too old for that")
+	}
 	if len(r.Protect) > 0 && !b.spaces {
 		list = append(list, "protected files of the work tree are checked afterwards: no mount namespace can be made")
 	}
 	if len(r.Sockets) > 0 && !b.spaces {
-		list = append(list, "sockets of other programs (docker, ssh-agent, D-Bus) can be reached: no mount namespace can be made")
+		list = append(list, "sockets of other programs (docker, ssh-agent, tmux, D-Bus, displays) can be reached: no mount namespace can be made")
 	}
 	switch {
 	case r.Network == confine.NetLoopback && !b.spaces:
@@ -224,12 +238,12 @@ func (b *Box) newStarter() (*starter, error) {
 	if b.rules.Network == "" && !b.spaces {
 		port = max(b.port, 1) // without a proxy nothing is reached
 	}
-	if s.set, err = newRuleset(b.rules, port); err != nil {
+	if s.set, err = newRuleset(b.rules, port, b.abi); err != nil {
 		return nil, err
 	}
 	ready := make(chan error, 1)
 	onThread(func() {
-		err := b.restrict(s.set)
+		err := b.restrict(s)
 		ready <- err
 		if err != nil {
 			return
@@ -240,14 +254,17 @@ func (b *Box) newStarter() (*starter, error) {
 	})
 	if err := <-ready; err != nil {
 		s.set.close()
+		if s.proxy != nil {
+			_ = s.proxy.Close()
+		}
 		return nil, err
 	}
 	return s, nil
 }
 
 // restrict limits this thread.
-func (b *Box) restrict(set *ruleset) error {
-	r := b.rules
+func (b *Box) restrict(s *starter) error {
+	r, set := b.rules, s.set
 	if err := join(b.groups); err != nil {
 		return err
 	}
@@ -265,7 +282,7 @@ func (b *Box) restrict(set *ruleset) error {
 			if err != nil {
 				return fmt.Errorf("the proxy cannot listen: %w", err)
 			}
-			b.proxy.serve(l)
+			s.proxy = b.proxy.serve(l)
 		}
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {

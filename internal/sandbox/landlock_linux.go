@@ -98,11 +98,14 @@ func inode(path string) uint64 {
 func (r *Rules) limitsFiles() bool { return r.Write != nil || r.Read != nil || len(r.Deny) > 0 }
 
 // newRuleset makes the ruleset of these rules. port is that of the proxy, the only one that can be connected
-// to; 0 = the network is not limited here.
-func newRuleset(r *Rules, port int) (*ruleset, error) {
-	abi := landlockABI()
+// to; 0 = the network is not limited here. Rules that limit no files forbid to make devices: any ruleset keeps a command
+// from looking into other processes.
+func newRuleset(r *Rules, port, abi int) (*ruleset, error) {
 	s := &ruleset{fd: -1, looked: map[string]unix.Timespec{}, roots: map[string]uint64{}}
-	attr := rulesetAttr{}
+	attr := rulesetAttr{fs: makeDevice | unix.LANDLOCK_ACCESS_FS_REFER}
+	if abi < abiRefer {
+		attr.fs = makeDevice
+	}
 	if r.limitsFiles() {
 		attr.fs = mayRead | mayWrite | makeDevice
 		if abi < abiRefer {
@@ -130,7 +133,11 @@ func newRuleset(r *Rules, port int) (*ruleset, error) {
 	for _, path := range r.Protect {
 		s.roots[path] = inode(path)
 	}
-	if attr == (rulesetAttr{}) || abi == 0 {
+	if r.RunDir != "" {
+		path := filepath.Join(r.RunDir, sealedFile)
+		s.roots[path] = inode(path)
+	}
+	if abi == 0 {
 		return s, nil
 	}
 	s.handle = attr.fs
@@ -156,8 +163,8 @@ func newRuleset(r *Rules, port int) (*ruleset, error) {
 
 // fill allows what the rules allow.
 func (s *ruleset) fill(r *Rules) error {
-	if s.handle == 0 {
-		return nil
+	if !r.limitsFiles() {
+		return s.rule("/", mayWrite)
 	}
 	write, read := r.Write, r.Read
 	if write == nil {

@@ -40,14 +40,8 @@ func (r *Rules) newMounts(write []string) error {
 	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("mounts cannot be made private: %w", err)
 	}
-	for _, path := range r.Sockets {
-		st, err := os.Stat(path)
-		if err != nil || st.Mode()&os.ModeSocket == 0 {
-			continue
-		}
-		if err := unix.Mount("/dev/null", path, "", unix.MS_BIND, ""); err != nil {
-			return fmt.Errorf("%s cannot be hidden: %w", path, err)
-		}
+	if err := r.hide(); err != nil {
+		return err
 	}
 	binds := map[string]uintptr{}
 	protect := slices.Concat(r.Protect, r.Frozen)
@@ -70,6 +64,47 @@ func (r *Rules) newMounts(write []string) error {
 		}
 	}
 	return nil
+}
+
+// hide mounts something empty over what is not to be seen.
+func (r *Rules) hide() error {
+	for _, path := range found(r.Sockets) {
+		if st, err := os.Stat(path); err == nil && st.Mode()&os.ModeSocket != 0 {
+			if err := unix.Mount("/dev/null", path, "", unix.MS_BIND, ""); err != nil {
+				return fmt.Errorf("%s cannot be hidden: %w", path, err)
+			}
+		}
+	}
+	for _, path := range r.sealed() {
+		if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() {
+			if err := unix.Mount("/dev/null", path, "", unix.MS_BIND|unix.MS_RDONLY, ""); err != nil {
+				return fmt.Errorf("%s cannot be hidden: %w", path, err)
+			}
+		}
+	}
+	for _, path := range found(r.Covered) {
+		st, err := os.Lstat(path)
+		if err != nil || !st.IsDir() || slices.ContainsFunc(r.Write, func(w string) bool { return within(w, path) && w != path }) {
+			continue
+		}
+		if err := unix.Mount("none", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=0700"); err != nil {
+			return fmt.Errorf("%s cannot be hidden: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// found returns what patterns match.
+func found(patterns []string) (all []string) {
+	for _, pattern := range patterns {
+		if _, err := os.Lstat(pattern); err == nil {
+			all = append(all, pattern)
+			continue
+		}
+		list, _ := filepath.Glob(pattern)
+		all = append(all, list...)
+	}
+	return all
 }
 
 // bind mounts a path over itself, if it is there.

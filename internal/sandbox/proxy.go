@@ -16,27 +16,15 @@ type proxy struct {
 	hosts   []string // HOST:PORT
 	mu      sync.Mutex
 	refused []string // since the last look
-	servers []*http.Server
 }
 
 const dialTimeout = 30 * time.Second
 
-// serve serves what comes to a listener, until close.
-func (p *proxy) serve(l net.Listener) {
+// serve serves what comes to a listener, until the server is closed.
+func (p *proxy) serve(l net.Listener) *http.Server {
 	s := &http.Server{Handler: p, ReadHeaderTimeout: dialTimeout}
-	p.mu.Lock()
-	p.servers = append(p.servers, s)
-	p.mu.Unlock()
 	go func() { _ = s.Serve(l) }()
-}
-
-func (p *proxy) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, s := range p.servers {
-		_ = s.Close()
-	}
-	p.servers = nil
+	return s
 }
 
 // takeRefused returns what was refused since the last call, each once.

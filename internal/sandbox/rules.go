@@ -5,6 +5,7 @@
 package sandbox
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,19 +44,44 @@ var protected = []string{
 var sockets = []string{
 	"/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock", "/run/dbus/system_bus_socket", "/run/systemd/private",
 	"~/.docker/run/docker.sock", "$XDG_RUNTIME_DIR/bus", "$XDG_RUNTIME_DIR/docker.sock", "$XDG_RUNTIME_DIR/podman/podman.sock",
-	"$XDG_RUNTIME_DIR/systemd/private", "$SSH_AUTH_SOCK",
+	"$XDG_RUNTIME_DIR/systemd/private", "$SSH_AUTH_SOCK", "~/.gnupg/S.*",
 }
+
+// socketFolders have the sockets of terminals, displays and the session of the user: they are empty in a sandbox.
+var socketFolders = []string{"$XDG_RUNTIME_DIR", "$TMUX_TMPDIR/tmux-*", "/tmp/tmux-*", "/run/tmux", "/tmp/screens", "/run/screen", "/tmp/.X11-unix", "/tmp/.ICE-unix"}
 
 // hiddenVars name such sockets to programs. basicVars are all that strict leaves.
 var (
-	hiddenVars = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST"}
-	basicVars  = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TERM", "TMPDIR", "PWD"}
-	ownVars    = []string{"LOOPS_*", "LL_LOOP_RUN_ID"}
+	hiddenVars = []string{
+		"SSH_AUTH_SOCK", "SSH_AGENT_PID", "DBUS_SESSION_BUS_ADDRESS", "DOCKER_HOST", "TMUX", "STY", "DISPLAY", "WAYLAND_DISPLAY", "LOOPS_SERVE_TOKEN",
+	}
+	basicVars = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TZ", "TERM", "TMPDIR", "PWD"}
+	// ownVars are those that a run sets
+	ownVars = []string{
+		"LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", "LOOPS_ACTION", "LOOPS_ANCESTORS", "LOOPS_SCHEDULED_AT",
+		"LOOPS_CONTROL", "LOOPS_CONTEXT_*", "LOOPS_CAPTURED_*", "LOOPS_EVENT_*", "LOOPS_PREV_OUTPUT*", "LOOPS_ITEM*", "LL_LOOP_RUN_ID",
+	}
 )
 
 // devices are the files of /dev that a command may write to when it may not write everywhere.
 var devices = []string{
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm",
+}
+
+// sealedFile has what was masked in the record of a run.
+const sealedFile = ".sealed"
+
+// sealed returns these files of the run and of those beside it.
+func (r *Rules) sealed() (all []string) {
+	if r.RunDir == "" {
+		return nil
+	}
+	runs := filepath.Dir(r.RunDir)
+	entries, _ := os.ReadDir(runs)
+	for _, e := range entries {
+		all = append(all, filepath.Join(runs, e.Name(), sealedFile))
+	}
+	return all
 }
 
 // Rules are what a sandbox allows, worked out for a place.
@@ -67,7 +93,9 @@ type Rules struct {
 	Deny    []string // absolute
 	Protect []string // absolute, in what may be changed
 	Frozen  []string // the same, where mounts can be made; they are not checked
-	Sockets []string // absolute, that are hidden where they can be
+	Sockets []string // absolute patterns, that are hidden where they can be
+	Covered []string // absolute patterns of folders that are empty where they can be
+	RunDir  string   // the folder of the run; in it and beside it, sealed files are empty where they can be
 	Network string   // one of the words, or "" for a list of hosts
 	Hosts   []string // HOST:PORT
 	Env     []string // names; nil = all
@@ -118,15 +146,15 @@ func (p *places) add(r *Rules, l *confine.Policy) {
 				write = append(write, caches...)
 			}
 		}
-		if deny == nil {
-			deny = secrets
-		}
+		deny = slices.Concat(secrets, deny)
 		for _, v := range hiddenVars {
 			if !slices.Contains(env, v) {
 				r.Hide = append(r.Hide, v)
 			}
 		}
 		r.Sockets = append(r.Sockets, p.paths(sockets)...)
+		r.Covered = append(r.Covered, p.paths(socketFolders)...)
+		r.RunDir = p.RunDir
 	}
 	if network == nil && (l.Preset == confine.Offline || strict) {
 		network = []string{confine.NetNone}

@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -280,6 +282,100 @@ func TestHostsByName(t *testing.T) {
 	for target, want := range map[string]bool{"a.example.com:443": true, "a.b.EXAMPLE.com:443": true, "example.com:443": false, "a.example.com:80": false, "evilexample.com:443": false} {
 		if reaches([]string{"*.example.com:443"}, target) != want {
 			t.Errorf("%s: want %v", target, want)
+		}
+	}
+}
+
+// What an older Landlock does not limit is said, and it keeps commands from looking into other processes all the same.
+func TestOlderLandlock(t *testing.T) {
+	t.Parallel()
+	if landlockABI() == 0 {
+		testenv.Skip(t, "Landlock")
+	}
+	for _, preset := range []string{confine.Offline, confine.Workspace} {
+		for _, abi := range []int{1, abiNetwork} {
+			v := newVictim(t)
+			b := v.box(t, &confine.Policy{Preset: preset}, true)
+			b.abi = abi
+			if missing := strings.Join(b.Missing(), "; "); !strings.Contains(missing, "other processes can be sent signals") {
+				t.Errorf("%s, %d: missing: %s", preset, abi, missing)
+			}
+			for _, name := range []string{"read the runner's environment", "read through the runner", "read the runner's files"} {
+				if said := v.try(t, b, name); said == "" {
+					t.Errorf("%s, %d: %s: was not refused", preset, abi, name)
+				}
+			}
+			if said := v.try(t, b, "make a folder"); said != "" {
+				t.Errorf("%s, %d: make a folder: %s", preset, abi, said)
+			}
+		}
+	}
+}
+
+// Sockets of terminals and displays, and what is sealed in the folders of runs, are not there.
+func TestCoveredPlaces(t *testing.T) {
+	t.Parallel()
+	if landlockABI() == 0 || !mayNamespace() {
+		testenv.Skip(t, "leave to make namespaces")
+	}
+	v := newVictim(t)
+	session, runs := filepath.Dir(v.home)+"/session", v.tree+"/.loops/runs"
+	for _, dir := range []string{session, runs + "/a", runs + "/b"} {
+		testenv.Must(t, os.MkdirAll(dir, 0o700))
+	}
+	testenv.WriteText(t, session+"/wayland-0", "x")
+	testenv.WriteText(t, runs+"/b/"+sealedFile, "secret")
+	r := Resolve([]*confine.Policy{{Preset: confine.Workspace}}, Place{Dir: v.tree, RunDir: runs + "/a", Env: []string{"HOME=" + v.home, "XDG_RUNTIME_DIR=" + session}})
+	b := New(r)
+	t.Cleanup(b.Close)
+	run := func() string {
+		cmd := exec.Command("bash", "-c", `ls "$S"; cat "$R"/*/.sealed; echo x > "$R/b/.sealed"; rm -f "$R/b/.sealed"; echo y > "$R/a/f"; cat "$R/a/f"`)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "S=" + session, "R=" + runs}
+		var out strings.Builder
+		cmd.Stdout = &out
+		end, err := b.Start(cmd.Start)
+		testenv.Must(t, err)
+		defer end()
+		_ = cmd.Wait()
+		return out.String()
+	}
+	if got := run(); got != "y\n" {
+		t.Errorf("it printed %q", got)
+	}
+	testenv.WriteText(t, runs+"/a/"+sealedFile, "own secret")
+	if got := run(); got != "y\n" {
+		t.Errorf("with a file of its own, it printed %q", got)
+	}
+	for path, want := range map[string]string{runs + "/a/": "own secret", runs + "/b/": "secret"} {
+		if got := textOf(t, path+sealedFile); got != want {
+			t.Errorf("%s is %q", path, got)
+		}
+	}
+}
+
+// A thread that is renewed leaves no server.
+func TestRenewedStarters(t *testing.T) {
+	t.Parallel()
+	if landlockABI() == 0 || !mayNamespace() {
+		testenv.Skip(t, "leave to make namespaces")
+	}
+	v := newVictim(t)
+	b := v.box(t, &confine.Policy{Preset: confine.Workspace, Network: []string{"localhost:1"}}, true)
+	var before []*http.Server
+	for n := range 3 {
+		testenv.WriteText(t, v.tree+"/.mcp.json", fmt.Sprint(n))
+		testenv.Must(t, os.Rename(v.tree+"/.mcp.json", v.tree+"/.claude/settings.json"))
+		if said := v.try(t, b, "make a folder"); said != "" {
+			t.Fatal(said)
+		}
+		before = append(before, b.starter.proxy.(*http.Server))
+	}
+	for n, s := range before[:2] {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		testenv.Must(t, err)
+		_ = l.Close() // a server that is not closed says so
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("server %d: %v", n, err)
 		}
 	}
 }
