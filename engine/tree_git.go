@@ -59,7 +59,11 @@ func before(p *project.Project, env []string, tree, dir string, boxed bool) func
 		if a.Git == "" {
 			return a, func() {}, nil
 		}
-		for _, v := range git.Settings(env, boxed) {
+		hooks := ""
+		if boxed {
+			hooks = filepath.Join(p.Dir, ".git", "hooks")
+		}
+		for _, v := range git.Settings(env, hooks) {
 			a.Vars = append(a.Vars, fsm.Var{Name: v[0], Value: v[1]})
 		}
 		if a.Timeout == 0 || a.Timeout > limit {

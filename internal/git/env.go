@@ -41,17 +41,15 @@ func Below(env []string, dir string) string {
 // the files that changed.
 var quiet = []string{"commit.gpgSign=false", "tag.gpgSign=false", "push.gpgSign=false", "core.fsmonitor=false"}
 
-// hookless are settings under which git starts no hook, and takes no folder for a repository that has no .git.
-var hookless = []string{"core.hooksPath=/dev/null", "safe.bareRepository=explicit"}
 
 // Settings returns the variables of git that the program itself starts, as name and value: it asks for no
 // password, opens no editor and signs nothing, and the bash that starts it reads no file first, prints nothing
-// of its own, and is set as ever. For a run with a sandbox it starts no hooks either: actions may have changed what
-// they call. The variables are added to env, which may have settings for git already.
-func Settings(env []string, boxed bool) (vars [][2]string) {
+// of its own, and is set as ever. For a run with a sandbox hooks is the folder of the hooks
+// that no action can change, the only ones that it starts; "" = there is no sandbox. The variables are added to env, which may have settings for git already.
+func Settings(env []string, hooks string) (vars [][2]string) {
 	settings := quiet
-	if boxed {
-		settings = slices.Concat(quiet, hookless)
+	if hooks != "" {
+		settings = slices.Concat(quiet, []string{"core.hooksPath=" + hooks, "safe.bareRepository=explicit"})
 	}
 	n := 0
 	for _, kv := range env {

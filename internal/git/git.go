@@ -19,7 +19,7 @@ type RunEnv func(ctx context.Context, dir string, env []string, args ...string) 
 // takes longer than limit is ended; 0 = it may take as long as it likes. The commands have no terminal.
 func Command(env []string, limit time.Duration) RunEnv {
 	base := Untied(env)
-	for _, v := range Settings(base, false) {
+	for _, v := range Settings(base, "") {
 		base = append(base, v[0]+"="+v[1])
 	}
 	base = append(base, "LC_ALL=C")
