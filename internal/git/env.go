@@ -41,7 +41,6 @@ func Below(env []string, dir string) string {
 // the files that changed.
 var quiet = []string{"commit.gpgSign=false", "tag.gpgSign=false", "push.gpgSign=false", "core.fsmonitor=false"}
 
-
 // Settings returns the variables of git that the program itself starts, as name and value: it asks for no
 // password, opens no editor and signs nothing, and the bash that starts it reads no file first, prints nothing
 // of its own, and is set as ever. For a run with a sandbox hooks is the folder of the hooks
