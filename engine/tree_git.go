@@ -119,10 +119,7 @@ func gitMark(run string) string { return "worktree/" + run }
 // action wrote may be such settings: for a run with a sandbox they are in one, too.
 var looks = []string{"status", "diff"}
 
-var lookPolicy = &confine.Policy{
-	Preset: confine.Workspace, Network: []string{confine.NetNone},
-	Env: []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_*", "TMPDIR", "TERM", "GIT_*", "XDG_*"},
-}
+var lookPolicy = &confine.Policy{Preset: confine.Workspace, Network: []string{confine.NetNone}}
 
 // Git returns a way to run git for the work tree of a run ("" = none yet), and what ends it. boxed says that the run has
 // a sandbox, or may have one.
