@@ -89,7 +89,8 @@ type Runner struct {
 	// masks what is secret in all that an action prints, and puts it back into what an action gets, but for
 	// prompts; nil: nothing is
 	Mask *mask.Masker
-	// Seal is called after an action whose output may have had secrets; its error is that of the action. nil: nothing is kept
+	// Seal is called after each action where Mask is set; its error is that of the action. nil: what was masked is
+	// not kept
 	Seal func() error
 
 	// models by host and model_hint, before those that a host has; "" turns one off
@@ -173,8 +174,10 @@ func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (
 	}
 	// what was added after the output was masked
 	res.Stderr = r.Mask.Again(res.Stderr)
-	if err != nil && r.Mask.Again(err.Error()) != err.Error() {
-		err = maskedError{err, r.Mask.Again(err.Error())}
+	if err != nil {
+		if text := r.Mask.Again(err.Error()); text != err.Error() {
+			err = maskedError{err, text}
+		}
 	}
 	if r.Seal != nil {
 		err = errors.Join(err, r.Seal())

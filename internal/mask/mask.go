@@ -109,7 +109,7 @@ func (m *Masker) Add(name, secret string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.needles == nil {
-		m.needles, m.held = map[string]string{}, cmpMap(m.held)
+		m.needles = map[string]string{}
 	}
 	for _, n := range forms(name, secret) {
 		if _, known := m.needles[string(n.text)]; !known {
@@ -117,15 +117,8 @@ func (m *Masker) Add(name, secret string) bool {
 			m.look(&n)
 		}
 	}
-	m.held[Placeholder(name)] = secret
+	m.set(Placeholder(name), secret)
 	return true
-}
-
-func cmpMap(m map[string]string) map[string]string {
-	if m == nil {
-		return map[string]string{}
-	}
-	return m
 }
 
 // forms are the texts that a secret is printed as.
@@ -377,13 +370,21 @@ func (m *Masker) replacement(text string, h hit) string {
 	return m.hold(p, text)
 }
 
-// mostHeld is how many tokens that nobody named are put back where an action gets them: a run that finds more reads
+// mostHeld is how many tokens that no loop names are put back where an action gets them: a run that finds more reads
 // a list of them, and uses none.
 const mostHeld = 1000
 
-func (m *Masker) hold(placeholder, text string) string {
-	m.held = cmpMap(m.held)
+// set has a placeholder stand for a text.
+func (m *Masker) set(placeholder, text string) {
+	if m.held == nil {
+		m.held = map[string]string{}
+	}
 	m.held[placeholder] = text
+}
+
+// hold is set of a text that was replaced.
+func (m *Masker) hold(placeholder, text string) string {
+	m.set(placeholder, text)
 	if !m.used[placeholder] {
 		if m.used == nil {
 			m.used = map[string]bool{}
@@ -441,7 +442,6 @@ func (m *Masker) Taken() (held map[string]string, news bool) {
 func (m *Masker) Restore(held map[string]string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.held = cmpMap(m.held)
 	if m.used == nil {
 		m.used = map[string]bool{}
 	}
@@ -450,7 +450,7 @@ func (m *Masker) Restore(held map[string]string) {
 		if _, known := m.held[placeholder]; known {
 			continue
 		}
-		m.held[placeholder] = text
+		m.set(placeholder, text)
 		if m.labels == nil {
 			m.labels, m.next = map[string]string{}, map[string]int{}
 		}

@@ -25,7 +25,7 @@ func token(n int) string {
 
 func TestShapes(t *testing.T) {
 	t.Parallel()
-	if n := len(Shapes()); n > 50 {
+	if n := len(shapes); n > 50 {
 		t.Errorf("there are %d shapes, and no more than 50 are wanted", n)
 	}
 	for _, c := range []struct{ text, want string }{

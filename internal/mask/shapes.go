@@ -31,9 +31,7 @@ func set(letters string) *[256]bool {
 	return &s
 }
 
-// Shapes are the tokens that are found although nobody declared them. The caller may not change it.
-func Shapes() []Shape { return shapes }
-
+// shapes are the tokens that are found although no name was declared for them.
 var shapes = []Shape{
 	{"anthropic-key", "sk-ant-", "docs.anthropic.com", dash, 20, 200},
 	{"openai-key", "sk-proj-", "platform.openai.com", dash, 20, 200},

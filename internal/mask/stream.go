@@ -58,7 +58,7 @@ func (s *Stream) pass(n int) []byte {
 		}
 	}
 	out := s.whole(text)
-	s.pend = append([]byte(nil), rest...)
+	s.pend = rest
 	return out
 }
 
