@@ -7,6 +7,11 @@
 // of, and has a mark in git's own folder for it, which goes when the tree goes. A process that uses a tree
 // holds a kernel lock on its mark.
 //
+// # Trees of a folder
+//
+// A [Walk] names what is in a folder by trees of git, compares two of them, and brings the folder back to one,
+// without the index and the settings of the user.
+//
 // # Files on a ref
 //
 // A [Mirror] carries the files of a run from machine to machine through a repository: a mirror of the remote

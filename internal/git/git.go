@@ -18,12 +18,23 @@ type RunEnv func(ctx context.Context, dir string, env []string, args ...string) 
 // Command returns a Git that starts the program git with an environment, as [Settings] says. A command that
 // takes longer than limit is ended; 0 = it may take as long as it likes. The commands have no terminal.
 func Command(env []string, limit time.Duration) RunEnv {
+	run := withInput(env, limit)
+	return func(ctx context.Context, dir string, env []string, args ...string) (string, error) {
+		return run(ctx, dir, env, "", args...)
+	}
+}
+
+// A runInput is a RunEnv with what git reads on standard input.
+type runInput func(ctx context.Context, dir string, env []string, input string, args ...string) (string, error)
+
+// withInput is [Command] for git that reads.
+func withInput(env []string, limit time.Duration) runInput {
 	base := Untied(env)
 	for _, v := range Settings(base, "") {
 		base = append(base, v[0]+"="+v[1])
 	}
 	base = append(base, "LC_ALL=C")
-	return func(around context.Context, dir string, env []string, args ...string) (string, error) {
+	return func(around context.Context, dir string, env []string, input string, args ...string) (string, error) {
 		ctx, done := around, context.CancelFunc(func() {})
 		if limit > 0 {
 			ctx, done = context.WithTimeout(around, limit)
@@ -34,6 +45,9 @@ func Command(env []string, limit time.Duration) RunEnv {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal, and with all it starts in one group
 		cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 		cmd.WaitDelay = 5 * time.Second
+		if input != "" {
+			cmd.Stdin = strings.NewReader(input)
+		}
 		var out, said strings.Builder
 		cmd.Stdout, cmd.Stderr = &out, &said
 		err := cmd.Run()

@@ -1,0 +1,116 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// changes compares two trees.
+func (w *Walk) changes(ctx context.Context, from, to string) (all []Change, err error) {
+	out, err := w.in(ctx, w.home.top, "", "diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-abbrev", from, to)
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]int{}
+	fields := split(out)
+	for i := 0; i < len(fields); i++ {
+		field := fields[i]
+		if strings.HasPrefix(field, ":") && i+1 < len(fields) && strings.Count(field, " ") == 4 {
+			words := strings.Fields(field)
+			i++
+			c := Change{Path: strings.TrimPrefix(fields[i], w.home.sub), Kind: Changed, Was: words[0][1:], Mode: words[1]}
+			switch words[4] {
+			case "A":
+				c.Kind = Added
+			case "D":
+				c.Kind = Deleted
+			}
+			at[fields[i]] = len(all)
+			all = append(all, c)
+			continue
+		}
+		added, rest, _ := strings.Cut(field, "\t")
+		removed, name, ok := strings.Cut(rest, "\t")
+		n, known := at[name]
+		if !ok || !known {
+			return nil, fmt.Errorf("git printed %q for a difference", field)
+		}
+		a, _ := strconv.Atoi(added) // of a binary file it is -
+		r, _ := strconv.Atoi(removed)
+		all[n].Lines = a + r
+	}
+	slices.SortFunc(all, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	return all, nil
+}
+
+// restore makes the changes that lead to a tree.
+func (w *Walk) restore(ctx context.Context, tree string, changes []Change) error {
+	root, err := os.OpenRoot(w.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	w.seen = nil // whatever stops this, the next look is a whole one
+	var write []string
+	modes := map[string]fs.FileMode{}
+	for _, c := range changes {
+		if c.Kind == Deleted {
+			if err := root.Remove(c.Path); err != nil && !isMissing(err) {
+				return err
+			}
+			continue
+		}
+		write = append(write, w.home.sub+c.Path)
+		if info, err := root.Lstat(c.Path); err == nil && info.Mode().IsRegular() && c.Mode != linkMode {
+			modes[c.Path] = executable(info.Mode().Perm(), c.Mode == "100755")
+		}
+	}
+	for _, c := range changes {
+		for dir := path.Dir(c.Path); c.Kind == Deleted && dir != "."; dir = path.Dir(dir) {
+			if root.Remove(dir) != nil {
+				break // something is in it
+			}
+		}
+	}
+	if _, err := w.in(ctx, w.home.top, "", "read-tree", "-m", tree); err != nil {
+		return err
+	}
+	if len(write) > 0 {
+		if _, err := w.in(ctx, w.home.top, nul(write), "checkout-index", "-f", "-u", "-q", "-z", "--stdin"); err != nil {
+			return err
+		}
+	}
+	for name, mode := range modes {
+		if err := root.Chmod(name, mode); err != nil && !isMissing(err) {
+			return err
+		}
+	}
+	w.last = tree
+	w.note()
+	return nil
+}
+
+const linkMode = "120000"
+
+// executable returns a mode with or without the right to execute for those who may read.
+func executable(mode fs.FileMode, may bool) fs.FileMode {
+	if may {
+		return mode | mode&0o444>>2
+	}
+	return mode &^ 0o111
+}
+
+// isMissing reports whether a path is not there, or is below something that is no folder.
+func isMissing(err error) bool {
+	return os.IsNotExist(err) || strings.Contains(err.Error(), "not a directory")
+}
+
+// Same reports whether dir is the folder of the Walk.
+func (w *Walk) Same(dir string) bool { return filepath.Clean(dir) == filepath.Clean(w.Dir) }
