@@ -106,6 +106,8 @@ var browserStarts = sync.OnceValue(func() error {
 			return err
 		}
 		options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.UserDataDir(b.profile), chromedp.Flag("disable-quic", true),
+			// else most pages have a process of their own
+			chromedp.Flag("disable-features", "site-per-process,Translate,BackForwardCache,SpareRendererForSitePerProcess"),
 			// else a live page is painted 60 times a second
 			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("force-prefers-reduced-motion", true),
 			chromedp.WSURLReadTimeout(testenv.Patience))
@@ -142,26 +144,38 @@ func startChromium(t *testing.T) context.Context {
 // page opens a page of a server, in a window that shares no cookies with the others.
 func (s *webServer) page(t *testing.T, chromium context.Context, path string) *browser {
 	t.Helper()
-	direct := cdp.WithExecutor(chromium, chromedp.FromContext(chromium).Browser)
-	cookies, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(direct)
-	must(t, err)
-	window, err := target.CreateTarget("about:blank").WithBrowserContextID(cookies).WithNewWindow(true).Do(direct)
-	must(t, err)
-	ctx, cancel := chromedp.NewContext(chromium, chromedp.WithTargetID(window))
-	t.Cleanup(cancel)
-	ctx, stop := context.WithTimeout(ctx, testenv.Patience)
-	t.Cleanup(stop)
-	b := &browser{t, ctx, s}
+	b := &browser{t, newWindow(t, chromium), s}
 	b.do(chromedp.EmulateViewport(1280, 900))
 	b.open(path)
 	return b
 }
 
+// newWindow returns a window without cookies, which the end of the test closes.
+func newWindow(t *testing.T, chromium context.Context) context.Context {
+	t.Helper()
+	direct := cdp.WithExecutor(chromium, chromedp.FromContext(chromium).Browser)
+	cookies, err := target.CreateBrowserContext().WithDisposeOnDetach(true).Do(direct)
+	must(t, err)
+	id, err := target.CreateTarget("about:blank").WithBrowserContextID(cookies).WithNewWindow(true).Do(direct)
+	must(t, err)
+	window, closed := chromedp.NewContext(chromium, chromedp.WithTargetID(id))
+	t.Cleanup(closed)
+	must(t, chromedp.Run(window)) // the window lives as long as the context of its first call
+	return window
+}
+
 func (b *browser) do(actions ...chromedp.Action) {
 	b.t.Helper()
-	if err := chromedp.Run(b.ctx, actions...); err != nil {
+	if err := b.run(actions...); err != nil {
 		b.t.Fatalf("%v\n%s", err, b.text())
 	}
+}
+
+// run has the page do something within [testenv.Patience].
+func (b *browser) run(actions ...chromedp.Action) error {
+	ctx, cancel := context.WithTimeout(b.ctx, testenv.Patience)
+	defer cancel()
+	return chromedp.Run(ctx, actions...)
 }
 
 // open goes to a page. The token is in each address, as in the one that is printed.
@@ -176,7 +190,7 @@ func (b *browser) open(path string) {
 
 // text is what the page says now.
 func (b *browser) text() (text string) {
-	_ = chromedp.Run(b.ctx, chromedp.Evaluate(`document.body.innerText`, &text)) // it is for a message
+	_ = b.run(chromedp.Evaluate(`document.body.innerText`, &text)) // it is for a message
 	return text
 }
 
@@ -185,7 +199,7 @@ func (b *browser) sees(expression string) time.Duration {
 	b.t.Helper()
 	begun := time.Now()
 	var ok bool
-	if !testenv.Within(testenv.Patience, func() bool { return chromedp.Run(b.ctx, chromedp.Evaluate(expression, &ok)) == nil && ok }) {
+	if !testenv.Within(testenv.Patience, func() bool { return b.run(chromedp.Evaluate(expression, &ok)) == nil && ok }) {
 		b.t.Fatalf("the page does not come to %s:\n%s", expression, b.text())
 	}
 	return time.Since(begun)
@@ -207,7 +221,7 @@ func (b *browser) click(selector string) {
 	gesture := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithUserGesture(true) }
 	said := ""
 	if !testenv.Within(testenv.Patience, func() bool {
-		err := chromedp.Run(b.ctx, chromedp.Evaluate(click, &said, gesture))
+		err := b.run(chromedp.Evaluate(click, &said, gesture))
 		return err == nil && said == ""
 	}) {
 		b.t.Fatalf("%s cannot be clicked: %s\n%s", selector, said, b.text())
@@ -517,37 +531,5 @@ func TestPagesInABrowser(t *testing.T) {
 	t.Run("the editor takes the place of the text", func(t *testing.T) {
 		b := s.page(t, chromium, "/p/shop/edit?loop=ship")
 		b.sees(`document.querySelector(".cm-editor") !== null && !document.getElementById("text").checkVisibility()`)
-	})
-
-	t.Run("axe-core finds nothing serious, light and dark", func(t *testing.T) {
-		axe, err := os.ReadFile("../../internal/testenv/testdata/node_modules/axe-core/axe.min.js")
-		if err != nil {
-			testenv.Skip(t, "axe-core: npm --prefix internal/testenv/testdata run setup")
-		}
-		run := start(t)
-		b := s.page(t, chromium, "/")
-		of := "/p/shop/runs/" + run
-		paths := []string{ // first a table of runs, a page with lamps, a form, a run that asks, a step, and the editor
-			"/", "/doctor", "/p/shop/start?loop=count&dry=1", of, of + "?step=1", "/p/shop/edit?loop=ship",
-			"/?q=none", "/loops", "/schedule", "/queue", "/workers", "/cost", "/p/shop/loop?loop=ship", "/p/shop/new", of + "?tab=logs", of + "?tab=context",
-			of + "?tab=definition", of + "?tab=events", of + "?tab=related", of + "/fork", of + "/resume", "/p/shop/loop?loop=ship&view=effective", "/p/shop/compare?a=" + run + "&b=count", "/nothing",
-		}
-		for _, path := range paths {
-			b.open(path)
-			b.do(chromedp.Evaluate(string(axe), nil))
-			// only they depend on it
-			for scheme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast", "link-in-text-block"]`} {
-				b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
-				var found []struct {
-					ID, Impact, Help string
-					Nodes            []struct{ HTML, FailureSummary string }
-				}
-				b.do(chromedp.Evaluate(`axe.run({resultTypes: ["violations"]`+rules+`}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical"))`, &found,
-					func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
-				for _, v := range found {
-					t.Errorf("%s, %s: %s (%s): %s\n%+v", path, scheme, v.ID, v.Impact, v.Help, v.Nodes[0])
-				}
-			}
-		}
 	})
 }

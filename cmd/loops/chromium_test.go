@@ -7,23 +7,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
 
 	"loops/internal/testenv"
 )
-
-// consoleLine is a message in the console of Chromium: an error, a refused request, or what a script says.
-var consoleLine = regexp.MustCompile(`(?m)^.*:CONSOLE[:(].*$`)
 
 // TestPagesInChromium opens the pages that loops writes in a browser: no console message, no request, no
 // script. The loop and its output try to bring all three about.
 func TestPagesInChromium(t *testing.T) {
 	t.Parallel()
-	browser := testenv.Command(t, "chromium")
+	window := newWindow(t, startChromium(t))
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer server.Close()
@@ -56,7 +57,7 @@ states:
 	loops("graph", "page", "--format", "html", "-o", "graph.html")
 	loops("graph", "page", "--by", "time", "--format", "svg", "-o", "graph.svg")
 	for _, name := range []string{"report.html", "graph.html", "graph.svg"} {
-		dom, console := chromium(t, browser, filepath.Join(dir, name))
+		dom, console := chromium(t, window, filepath.Join(dir, name))
 		if len(console) > 0 {
 			t.Errorf("%s: the console says %q", name, console)
 		}
@@ -70,27 +71,34 @@ states:
 
 	// What the test looks for can be seen.
 	writeText(t, filepath.Join(dir, "control.html"), "<!DOCTYPE html><p>control</p>"+attack)
-	if _, console := chromium(t, browser, filepath.Join(dir, "control.html")); len(console) == 0 || requests.Load() == 0 {
+	if _, console := chromium(t, window, filepath.Join(dir, "control.html")); len(console) == 0 || requests.Load() == 0 {
 		t.Errorf("a page that runs a script and loads a picture: console %q, %d requests", console, requests.Load())
 	}
 }
 
 // chromium opens a file and returns what the page became and what the console says.
-func chromium(t *testing.T, browser, file string) (dom string, console []string) {
+func chromium(t *testing.T, window context.Context, file string) (dom string, console []string) {
 	t.Helper()
-	profile, err := os.MkdirTemp("", "chromium")
-	must(t, err)
-	defer os.RemoveAll(profile) //nolint:errcheck // a helper of the browser may still write there
-	ctx, cancel := context.WithTimeout(context.Background(), testenv.Patience)
+	var mu sync.Mutex
+	listening, done := context.WithCancel(window)
+	defer done()
+	chromedp.ListenTarget(listening, func(event any) {
+		mu.Lock()
+		defer mu.Unlock()
+		switch e := event.(type) {
+		case *log.EventEntryAdded: // a refused request
+			console = append(console, e.Entry.Text)
+		case *runtime.EventConsoleAPICalled:
+			console = append(console, e.Type.String())
+		case *runtime.EventExceptionThrown:
+			console = append(console, e.ExceptionDetails.Text)
+		}
+	})
+	ctx, cancel := context.WithTimeout(window, testenv.Patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-		"--user-data-dir="+profile, "--enable-logging=stderr", "--virtual-time-budget=2000", "--dump-dom", "file://"+file)
-	var out, errs strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = 5 * time.Second
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("chromium %s: %v\n%s", file, err, errs.String())
-	}
-	return out.String(), consoleLine.FindAllString(errs.String(), -1)
+	// Messages come in order, so those of the page are there before the answer to the last question.
+	must(t, chromedp.Run(ctx, chromedp.Navigate("file://"+file), chromedp.Evaluate(`document.documentElement.outerHTML`, &dom)))
+	mu.Lock()
+	defer mu.Unlock()
+	return dom, slices.Clone(console)
 }

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"loops/internal/testenv"
 )
 
 // TestPicturesOfPages makes pictures of all pages, as wide as a phone, a tablet and a screen. No page is wider
-// than its window.
+// than its window, and axe-core finds nothing serious on any.
 func TestPicturesOfPages(t *testing.T) {
 	t.Parallel()
 	out := *testenv.Pictures
@@ -42,11 +44,15 @@ func TestPicturesOfPages(t *testing.T) {
 	running := strings.TrimSpace(f.output("status", "metric", "--jq", ".instance_id"))
 	s.until(running, `"step": 12,`)
 
+	axe, err := os.ReadFile("../../internal/testenv/testdata/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		testenv.Skip(t, "axe-core: npm --prefix internal/testenv/testdata run setup")
+	}
 	b := s.page(t, startChromium(t), "/")
 	of := func(run string) string { return "/p/shop/runs/" + run }
 	for name, path := range map[string]string{
 		"runs": "/", "no-runs": "/?q=none", "loops": "/loops", "schedule": "/schedule", "queue": "/queue", "workers": "/workers", "cost": "/cost", "doctor": "/doctor",
-		"loop": "/p/shop/loop?loop=ship", "new": "/p/shop/new", "edit": "/p/shop/edit?loop=ship", "start": "/p/shop/start?loop=ship&dry=1",
+		"loop": "/p/shop/loop?loop=ship", "new": "/p/shop/new", "edit": "/p/shop/edit?loop=ship", "start": "/p/shop/start?loop=ship&dry=1", "effective": "/p/shop/loop?loop=ship&view=effective",
 		"run": of(fixed), "run-failed": of(failed), "run-running": of(running), "run-asks": of(ship),
 		"steps": of(fixed) + "?tab=steps", "step": of(fixed) + "?step=1", "logs": of(fixed) + "?tab=logs", "context": of(ship) + "?tab=context", "definition": of(fixed) + "?tab=definition",
 		"events": of(fixed) + "?tab=events", "related": of(fixed) + "?tab=related", "fork": of(fixed) + "/fork", "resume": of(failed) + "/resume",
@@ -66,12 +72,32 @@ func TestPicturesOfPages(t *testing.T) {
 				b.picture(filepath.Join(out, "pages", fmt.Sprintf("%s-%d.png", name, width)))
 			}
 		}
+		b.accessible(string(axe), path)
 	}
 
 	b.do(chromedp.EmulateViewport(1280, 960))
 	b.open(of(fixed))
 	b.sees(`document.querySelector("#graph svg") !== null && document.getElementById("live").textContent === "live"`)
 	b.picture(filepath.Join(out, "run.png"))
+}
+
+// accessible has axe-core look at the page, light and dark. It finds nothing serious.
+func (b *browser) accessible(axe, path string) {
+	b.t.Helper()
+	b.do(chromedp.Evaluate(axe, nil))
+	for scheme, rules := range map[string]string{"light": "", "dark": `, runOnly: ["color-contrast", "link-in-text-block"]`} { // only they depend on it
+		b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		var found []struct {
+			ID, Impact, Help string
+			Nodes            []struct{ HTML, FailureSummary string }
+		}
+		b.do(chromedp.Evaluate(`axe.run({resultTypes: ["violations"]`+rules+`}).then((r) => r.violations.filter((v) => v.impact === "serious" || v.impact === "critical"))`, &found,
+			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+		for _, v := range found {
+			b.t.Errorf("%s, %s: %s (%s): %s\n%+v", path, scheme, v.ID, v.Impact, v.Help, v.Nodes[0])
+		}
+	}
+	b.do(emulation.SetEmulatedMedia()) // as it was
 }
 
 // picture takes a picture of what the window shows.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/gdamore/tcell/v3/color"
 	"github.com/gdamore/tcell/v3/vt"
 
@@ -42,15 +43,11 @@ func TestPictures(t *testing.T) {
 	page := filepath.Join(dir, "report.html")
 	loopsIn(t, dir, env, "report", "fix", "-o", page)
 	png := filepath.Join(out, "report.png")
-	profile := t.TempDir()
-	cmd := exec.Command(testenv.Command(t, "chromium"), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-		"--user-data-dir="+profile, "--window-size=1000,900", "--screenshot="+png, "file://"+page)
-	if said, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("chromium: %v\n%s", err, said)
-	}
-	if b, err := os.ReadFile(png); err != nil || !bytes.HasPrefix(b, []byte("\x89PNG\r\n")) || len(b) < 10_000 || len(b) > 400<<10 {
-		t.Errorf("report.png has %d bytes, %v", len(b), err)
+	var picture []byte
+	must(t, chromedp.Run(newWindow(t, startChromium(t)), chromedp.EmulateViewport(1000, 900), chromedp.Navigate("file://"+page), chromedp.CaptureScreenshot(&picture)))
+	must(t, os.WriteFile(png, picture, 0o644))
+	if !bytes.HasPrefix(picture, []byte("\x89PNG\r\n")) || len(picture) < 10_000 || len(picture) > 400<<10 {
+		t.Errorf("report.png has %d bytes", len(picture))
 	}
 
 	w := startWatch(t, dir, append(env, "NO_COLOR=", "TERM=xterm-256color"), 32, 146, "metric")
