@@ -29,14 +29,16 @@ type round struct {
 	crew    *crew        // of items with a memory of their own; nil = they have none
 	path    string       // of the branches that the loop is in
 	window  window
-	taken   bool // the memory took in the ends, and was not recorded yet
+	taken   bool         // the memory took in the ends, and was not recorded yet
+	again   []itemResult // of items that are tried once more, as soon as the run is not paused
+	retries bool         // such tries begin now: unlike first ones they are in no window
 }
 
 // An itemResult is what came of one item.
 type itemResult struct {
 	item  int
-	tries int // after the first
-	took  time.Duration
+	tries int           // after the first
+	took  time.Duration // of all tries
 	res   Result
 	left  *value.Map // by an item with a memory of its own, in place of res
 	err   error      // it could not be attempted
@@ -143,7 +145,7 @@ func (r *round) run() (decision, bool) {
 		case r.crew != nil && r.crew.refused != nil:
 			r.remember()
 			return e.unanswered(r.st, r.crew.refused), true
-		case r.done == r.list.count() || r.failed > 0 && !r.st.Each.Continue:
+		case len(r.again) == 0 && (r.done == r.list.count() || r.failed > 0 && !r.st.Each.Continue):
 			return decision{}, false
 		case e.drained():
 			r.remember()
@@ -189,7 +191,15 @@ func (r *round) work() {
 		var jobs []func()
 		r.window.open(e.machine)
 		r.taken = r.takeIn() // before items begin: their start has to be after what the memory has
-		for r.running+len(jobs) < r.st.Each.Parallel && r.mayBegin() && !r.window.shut(r.next) {
+		if r.retries = len(r.again) > 0 && !e.isHeld(); r.retries {
+			for _, out := range r.again {
+				if job := r.try(out); job != nil {
+					jobs = append(jobs, job)
+				}
+			}
+			r.again = nil
+		}
+		for r.running+len(jobs)+len(r.again) < r.st.Each.Parallel && r.mayBegin() && !r.window.shut(r.next) {
 			if job := r.begin(); job != nil {
 				jobs = append(jobs, job)
 			} else if len(e.batch.Events) >= mostAtOnce && r.save() {
@@ -209,7 +219,9 @@ func (r *round) work() {
 		}
 		e.rest(func() bool { return len(r.results) > 0 || shut && r.window.opens(e.machine) }, nil)
 		for _, res := range r.results {
-			r.ended(res)
+			if r.ended(res) {
+				r.again = append(r.again, res)
+			}
 		}
 		r.results = r.results[:0]
 	}
@@ -223,7 +235,7 @@ func (r *round) mayBegin() bool {
 
 // begin reports that the next item begins, and returns what is to be done for it; nil = nothing.
 func (r *round) begin() func() {
-	e, i := r.e, r.next
+	i := r.next
 	r.next++
 	if r.ends[i].over() {
 		return nil
@@ -232,6 +244,14 @@ func (r *round) begin() func() {
 		r.tell(itemResult{item: i, err: errCutShort}, ItemInterrupted)
 		return nil
 	}
+	return r.try(itemResult{item: i, tries: -1})
+}
+
+// try reports that a try of an item begins, and returns what is to be done for it; nil = nothing. out is the result of
+// the one before: each is on record, so that the next process knows how often the item was started.
+func (r *round) try(out itemResult) func() {
+	e, i := r.e, out.item
+	out = itemResult{item: i, tries: out.tries + 1, took: out.took}
 	n := r.started(i) + 1
 	r.start(i, n)
 	fields := []Field{{"item", int64(i + 1)}, {"key", shortKey(r.list.key(i))}}
@@ -241,33 +261,21 @@ func (r *round) begin() func() {
 	e.emit(EventItemStart, fields...)
 	text, err := expr.Expand(r.st.Action, r.itemScope(i))
 	if err != nil {
-		r.tell(itemResult{item: i, err: err}, "error")
+		out.err = err
+		r.tell(out, "error")
 		return nil
 	}
 	m := e.mem
 	wall, idle := timeoutsOf(e.cfg.Loop, r.st, KindShell)
 	a := Action{
-		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Started: n, Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(r.st),
-		Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true,
+		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Item: AttemptMark(i+1, out.tries+1), Started: n, Outer: e.outer, Dir: e.dir,
+		Sandbox: e.sandbox(r.st), Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true,
 	}
-	var out itemResult
 	return func() {
-		x := e.start(func(ctx context.Context) { out = r.do(ctx, a, i) })
+		x := e.start(func(ctx context.Context) { out.res, out.err = e.cfg.Runner.Run(ctx, a, nil) })
 		x.then = func() {
-			out.took = x.took
+			out.took += x.took
 			r.results = append(r.results, out)
-		}
-	}
-}
-
-// do does an item. It uses nothing that the run remembers.
-func (r *round) do(ctx context.Context, a Action, i int) itemResult {
-	out := itemResult{item: i}
-	for started := a.Started; ; out.tries++ {
-		a.Item, a.Started = AttemptMark(i+1, out.tries+1), started+out.tries
-		out.res, out.err = r.e.cfg.Runner.Run(ctx, a, nil)
-		if ctx.Err() != nil || errors.Is(out.err, ErrScarce) || out.tries >= r.st.Each.Retries || out.err == nil && r.judge(out.res) == "yes" {
-			return out
 		}
 	}
 }
@@ -286,22 +294,27 @@ func (r *round) judge(res Result) string {
 	return v.Name
 }
 
-// ended notes the result of an item. What a stop cut short is not remembered.
-func (r *round) ended(out itemResult) {
+// ended notes the result of an item, and reports whether it is to be tried once more. What a stop cut short is not
+// remembered.
+func (r *round) ended(out itemResult) (again bool) {
 	r.running--
 	r.e.breaks(out.err)
 	if errors.Is(out.err, ErrScarce) {
 		r.open(out.item, r.started(out.item)-1) // it has not begun
-		return
+		return false
 	}
 	if r.e.ending() || r.e.machine.broken != nil {
-		return
+		return false
 	}
 	verdict := "error"
 	if out.err == nil {
 		verdict = r.judge(out.res)
 	}
+	if verdict != "yes" && out.tries < r.st.Each.Retries {
+		return true
+	}
 	r.tell(out, verdict)
+	return false
 }
 
 // tell reports how an item ended.
@@ -351,7 +364,7 @@ func shortKey(key string) string {
 // and with them how long the run took, only when there are many that it does not have, or some for long: until
 // then they are in the history alone, and the memory has not changed.
 //
-// Where all items that begin are in the window, nothing waits until the events are durable.
+// Where all items that begin are in the window, and none is tried again, nothing waits until the events are durable.
 func (r *round) save() bool {
 	e := r.e
 	flows, announced := r.window.announce(r)
@@ -362,7 +375,7 @@ func (r *round) save() bool {
 		r.taken = false
 		return e.record(true)
 	}
-	return e.save(flows)
+	return e.save(flows && !r.retries)
 }
 
 // takeIn has the memory take in the ends that it does not have, if that is due.

@@ -144,31 +144,31 @@ func TestATryOfAnItemIsToldItsStart(t *testing.T) {
 func TestStartsOfItemsAtEveryLostRecord(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		loop := loadLoop(t, guardedLoop)
-		for die := 2; die < 12; die++ {
-			for again := range 16 {
-				for _, every := range []int{0, 1, 3} {
-					rec, told := &ledger{dieAt: die, after: again%2 == 0}, map[string][]int{}
-					for i := range 3 {
-						cfg, _, _ := config(loop, rec)
-						cfg.History, cfg.EndsEvery, cfg.Runner = rec.history, every, &guarded{told: told, rec: rec, wrong: func(item string, told, want int) {
-							t.Errorf("records %d and %d lost, every %d: %s was told start %d, want %d", die, again, every, item, told, want)
-						}}
-						x := fsm.Start(cfg, loop.Context.Clone(), time.Now())
-						if i > 0 {
-							x = fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1]))
-						}
-						_, err := x.Run(context.Background())
-						if err == nil {
-							break
-						}
-						if !errors.Is(err, errDied) {
-							t.Fatal(err)
-						}
-						if rec.dieAt = rec.n + 1 + again/2; i == 1 {
-							rec.dieAt = 0
-						}
-					}
+		for variant := range 10 * 16 * 3 * 2 {
+			die, again, every := 2+variant%10, variant/10%16, []int{0, 1, 3}[variant/160%3]
+			loop, fails := loadLoop(t, guardedLoop), map[string]bool{}
+			if variant >= 480 {
+				loop, fails["b"] = loadLoop(t, strings.Replace(guardedLoop, "action:", "item_retries: 2, action:", 1)), true
+			}
+			rec, told := &ledger{dieAt: die, after: again%2 == 0}, map[string][]int{}
+			for i := range 3 {
+				cfg, _, _ := config(loop, rec)
+				cfg.History, cfg.EndsEvery, cfg.Runner = rec.history, every, &guarded{told: told, fails: fails, rec: rec, wrong: func(item string, told, want int) {
+					t.Errorf("records %d and %d lost, every %d: %s was told start %d, want %d", die, again, every, item, told, want)
+				}}
+				x := fsm.Start(cfg, loop.Context.Clone(), time.Now())
+				if i > 0 {
+					x = fsm.Resume(cfg, clone(rec.saved[len(rec.saved)-1]))
+				}
+				_, err := x.Run(context.Background())
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, errDied) {
+					t.Fatal(err)
+				}
+				if rec.dieAt = rec.n + 1 + again/2; i == 1 {
+					rec.dieAt = 0
 				}
 			}
 		}

@@ -53,7 +53,7 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 			w.fault("started twice under one name: " + mark)
 		}
 		w.marks[mark] = true
-		if a.Started > 0 && strings.HasSuffix(a.Item, "/1") { // further tries in the same process are not on record
+		if a.Started > 0 {
 			if a.Started <= w.started[at] {
 				w.fault(fmt.Sprintf("%s starts again, and LOOPS_ATTEMPT is %d as before", at, a.Started))
 			}
