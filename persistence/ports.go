@@ -71,6 +71,25 @@ type Counter interface {
 	Count(ctx context.Context, q Query, within time.Duration) ([]Count, error)
 }
 
+// A Summarizer is a [Store] that keeps what readers work out from the events of archived runs, so that these are read
+// once.
+type Summarizer interface {
+	Store
+	// Summaries returns the texts that are kept now. Close is to be called.
+	Summaries() Summaries
+}
+
+// Summaries are texts, one for a run, that hold as long as what is recorded of the run is as it was. They belong to
+// one goroutine.
+type Summaries interface {
+	// Of returns the text of a run. It is false where there is none, or where the record has changed since.
+	Of(r Run) (text string, ok bool)
+	// Keep keeps the text of a run whose events were read, all of them and without damage, after Summaries returned.
+	Keep(r Run, text string)
+	// Close has the texts that were kept found by the next reader, as far as that saves it much.
+	Close()
+}
+
 // A Count is how many runs are recorded alike.
 type Count struct {
 	Status   Status

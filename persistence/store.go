@@ -142,6 +142,9 @@ type Run struct {
 	// when it was read nothing had ever been asked of it: it has no commands. false = it may have some
 	Unasked bool
 	Unread  error // what kept its journal from being read; Damage names it, too. nil = it was read
+	// of a run in the archive, which files its events were in when it was listed, in a form that only the store knows, for
+	// [Summaries]; "" = that was not looked at
+	Version string
 
 	// of a submitted run that no process owned when it was read; nil = it has none, or that was not read
 	Placement *Placement

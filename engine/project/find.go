@@ -213,10 +213,11 @@ func (f Finder) NameIn(arg string) string {
 }
 
 // Current returns runs as they are now, each once: a live record hides an archived copy of itself.
+// It takes over runs: there may be twenty thousand of them.
 func Current(runs []persistence.Run) []persistence.Run {
 	type key struct{ loop, run string }
 	place := make(map[key]int, len(runs))
-	kept := make([]persistence.Run, 0, len(runs))
+	kept := runs[:0]
 	for _, r := range runs {
 		k := key{r.Loop, r.RunID}
 		if i, twice := place[k]; twice && r.RunID != "" {

@@ -9,13 +9,21 @@ import (
 	"loops/persistence"
 )
 
+// notCounted is what damage means for costs.
+const notCounted = "what was used there is not counted"
+
+// costSums returns the summaries of runs whose costs are wanted.
+func (s *Service) costSums(f project.Finder) *Summaries {
+	return NewSummaries(f, func(err error, _ string) { s.damaged(err, notCounted) })
+}
+
 // CostSheet reads what a run used.
 func CostSheet(ctx context.Context, f project.Finder, r persistence.Run, known project.Prices, tell Tell) (*inspect.CostSheet, error) {
 	persistence.CountReads(ctx, 1)
 	sheet := &inspect.CostSheet{Prices: known}
 	for e, err := range f.Store.EventsOf(ctx, r, 0) {
 		if project.IsDamage(err) {
-			tell(err, "what was used there is not counted")
+			tell(err, notCounted)
 			continue
 		}
 		if err != nil {
@@ -32,12 +40,14 @@ func (s *Service) addCosts(ctx context.Context, f project.Finder, t *view.RunTab
 	if err != nil {
 		return err
 	}
+	sums := s.costSums(f)
+	defer sums.Close()
 	for _, r := range runs {
-		sheet, err := CostSheet(ctx, f, r, known, s.damaged)
+		sum, err := sums.Of(ctx, r)
 		if err != nil {
 			return err
 		}
-		t.Costs[r.ID] = &sheet.Total
+		t.Costs[r.ID] = new(sum.Cost(known))
 	}
 	return nil
 }
@@ -83,17 +93,18 @@ func (s *Service) Costs(ctx context.Context, name, since, prices string) (*Costs
 		sheet, err := CostSheet(ctx, f, runs[0], known, s.damaged)
 		return &Costs{Run: &runs[0], Sheet: sheet}, err
 	}
-	c, filter := &Costs{}, period.Filter()
+	c, filter, sums := &Costs{}, period.Filter(), s.costSums(f)
+	defer sums.Close()
 	for _, r := range runs {
 		if !filter.Matches(r) {
 			continue
 		}
-		sheet, err := CostSheet(ctx, f, r, known, s.damaged)
+		sum, err := sums.Of(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		if sheet.Asked() {
-			c.Used = append(c.Used, view.RunUse{Run: r, Cost: sheet.Total})
+		if used := sum.Cost(known); used.Asked() {
+			c.Used = append(c.Used, view.RunUse{Run: r, Cost: used})
 		}
 	}
 	return c, nil

@@ -218,6 +218,8 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	states := map[string]bool{}       // of the runs that were looked at, where one is asked for
 	seen := map[persistence.ID]bool{} // whether a run has the state and the text: it is read once
 	filter := when.Filter()
+	sums := NewSummaries(f, s.damaged)
+	defer sums.Close()
 	filter.Keep = func(r persistence.Run) bool {
 		if q.State != "" && len(states) < mostStates {
 			states[r.State] = true
@@ -232,7 +234,10 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 		if _, known := seen[r.ID]; !known {
 			seen[r.ID] = true
 			if inside {
-				seen[r.ID], problem = s.wasInside(ctx, f, r, q.State)
+				var sum *inspect.Summary
+				if sum, problem = sums.Of(ctx, r); problem == nil {
+					seen[r.ID] = sum.WasInside(q.State)
+				}
 			}
 			if q.Text != "" && seen[r.ID] && problem == nil {
 				seen[r.ID], problem = s.hasText(ctx, f, r, q.Text)
@@ -274,21 +279,6 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 		}
 	}
 	return h, nil
-}
-
-// wasInside reports whether a run was in a state inside one of its own: of a sub-loop, a branch or an item.
-func (s *Service) wasInside(ctx context.Context, f project.Finder, r persistence.Run, state string) (bool, error) {
-	for e, err := range f.Store.EventsOf(ctx, r, 0) {
-		switch {
-		case project.IsDamage(err):
-			s.Note("%v; reading continues after it", err)
-		case err != nil:
-			return false, f.Store.Failed(err)
-		case e.Depth > 0 && e.Kind == fsm.EventStateEnter && e.Get("state") == state:
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // hasText reports whether a text is in an event of a run.

@@ -24,6 +24,7 @@ func Path(ctx context.Context, f project.Finder, r persistence.Run, reader *insp
 		return nil, err
 	}
 	p := &inspect.Path{Run: r, Costs: &inspect.CostSheet{Prices: known}}
+	persistence.CountReads(ctx, 1)
 	err = eachEvent(ctx, f, r, tell, func(e fsm.Event) { p.Add(e, reader.Add(e)) })
 	if err != nil {
 		return nil, err
@@ -34,7 +35,6 @@ func Path(ctx context.Context, f project.Finder, r persistence.Run, reader *insp
 
 // eachEvent goes through the events of a run, past what is damaged.
 func eachEvent(ctx context.Context, f project.Finder, r persistence.Run, tell Tell, each func(fsm.Event)) error {
-	persistence.CountReads(ctx, 1)
 	damage := 0
 	for e, err := range f.Store.EventsOf(ctx, r, 0) {
 		if project.IsDamage(err) {

@@ -20,6 +20,8 @@ type CostSheet struct {
 	visits Reader // of add
 
 	Resumed bool // the first event was not that of the run, but of a resume
+
+	used func(use) // receives each prompt and judge as it was recorded; may be nil
 }
 
 // A Cost is what one state used, or all.
@@ -61,53 +63,85 @@ func (s *CostSheet) AddTo(v *Visit, e fsm.Event) {
 	case fsm.EventLoopResume:
 		s.Resumed = s.Resumed || v == nil
 	case fsm.EventStateEnter:
-		if again, _ := e.Get("resumed").(bool); !again && v.Resumed == 0 { // a resumed visit was counted
+		if again, _ := e.Get("resumed").(bool); !again && (v == nil || v.Resumed == 0) { // a resumed visit was counted
 			s.count(v, func(l *Cost) { l.Visits++ })
 		}
 	case fsm.EventActionComplete, fsm.EventActionKilled: // the latter of a prompt that a stop ended
-		took := time.Duration(Whole(e.Get("duration_ms"))) * time.Millisecond
 		if prompt, _ := e.Get("is_prompt").(bool); !prompt {
+			took := time.Duration(Whole(e.Get("duration_ms"))) * time.Millisecond
 			s.count(v, func(l *Cost) { l.Time += took })
 			return
 		}
-		s.used(v, e.Time, e.Get, func(l *Cost) { l.Prompts++; l.Time += took })
+		s.use(v, e.Time, e.Get, false)
 	default:
 		judges, _ := e.Get("judges").([]any)
 		for _, j := range judges {
 			if m, ok := j.(*value.Map); ok {
 				get := func(key string) any { v, _ := m.Get(key); return v }
-				took := time.Duration(Whole(get("duration_ms"))) * time.Millisecond
-				s.used(v, e.Time, get, func(l *Cost) { l.Judges++; l.Time += took })
+				s.use(v, e.Time, get, true)
 			}
 		}
 	}
 }
 
-// used counts one prompt or judge.
-func (s *CostSheet) used(v *Visit, at time.Time, get func(string) any, more func(*Cost)) {
-	u := fsm.Usage{
-		Input: Whole(get("input_tokens")), Output: Whole(get("output_tokens")),
-		CacheRead: Whole(get("cache_read_tokens")), CacheWrite: Whole(get("cache_creation_tokens")),
+// A use is one prompt or judge as it was recorded. Its cost may follow from a table of prices.
+type use struct {
+	model     string // "" = it is not on record
+	tokens    fsm.Usage
+	usd       float64
+	took      time.Duration
+	judge     bool
+	known     bool // usd was recorded, or it is known that nothing was used
+	abandoned bool // it was never sent: it does not count as a prompt or a judge
+}
+
+// useOf returns the use that an event, or a judge of an event, records.
+func useOf(get func(string) any, judge bool) use {
+	u := use{
+		model: Text(get("model")), judge: judge, took: time.Duration(Whole(get("duration_ms"))) * time.Millisecond,
+		tokens: fsm.Usage{
+			Input: Whole(get("input_tokens")), Output: Whole(get("output_tokens")),
+			CacheRead: Whole(get("cache_read_tokens")), CacheWrite: Whole(get("cache_creation_tokens")),
+		},
 	}
-	usd, known := Number(get("cost_usd"))
 	failure := fsm.Failure(Text(get("failure")))
-	switch {
-	case known:
-	case u.Total() > 0 && s.Prices != nil:
-		usd, known = s.Prices(Text(get("model")), u)
-	case u.Total() == 0: // nothing was used, if a user says so
-		known = Text(get("coverage")) == fsm.CoverageComplete || failure == fsm.FailMissing || failure == fsm.FailAuth || failure == fsm.FailModel
+	u.abandoned = failure == fsm.FailMissing
+	if u.usd, u.known = Number(get("cost_usd")); !u.known && u.tokens.Total() == 0 { // nothing was used, if a user says so
+		u.known = Text(get("coverage")) == fsm.CoverageComplete || u.abandoned || failure == fsm.FailAuth || failure == fsm.FailModel
 	}
-	one := Cost{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, CostUSD: usd}
-	if failure != fsm.FailMissing { // that one was never sent
-		more(&one)
+	return u
+}
+
+// cost returns what was used. prices is asked where the cost was not recorded; nil = it stays unknown.
+func (u *use) cost(prices func(model string, u fsm.Usage) (float64, bool)) Cost {
+	usd, known := u.usd, u.known
+	if !known && u.tokens.Total() > 0 && prices != nil {
+		usd, known = prices(u.model, u.tokens)
+	}
+	c := Cost{Input: u.tokens.Input, Output: u.tokens.Output, CacheRead: u.tokens.CacheRead, CacheWrite: u.tokens.CacheWrite, CostUSD: usd}
+	switch {
+	case u.abandoned:
+	case u.judge:
+		c.Judges, c.Time = 1, u.took
+	default:
+		c.Prompts, c.Time = 1, u.took
 	}
 	if !known {
-		one.Unknown = 1
+		c.Unknown = 1
 	}
+	return c
+}
+
+// use counts one prompt or judge.
+func (s *CostSheet) use(v *Visit, at time.Time, get func(string) any, judge bool) {
+	u := useOf(get, judge)
+	one := u.cost(s.Prices)
 	s.count(v, func(l *Cost) { l.Plus(one) })
+	if s.used != nil {
+		s.used(u)
+	}
 	if s.Each != nil {
-		s.Each(Use{at, Text(get("host")), Text(get("model")), one})
+		s.Each(Use{at, Text(get("host")), u.model, one})
 	}
 }
 
@@ -136,7 +170,7 @@ func (s *CostSheet) Line(name string) *Cost {
 }
 
 // Asked reports whether anything was asked of an agent.
-func (s *CostSheet) Asked() bool { return s.Total.Prompts+s.Total.Judges > 0 }
+func (l *Cost) Asked() bool { return l.Prompts+l.Judges > 0 }
 
 // Number returns a value of an event as a number, and reports whether it is one.
 func Number(v any) (float64, bool) {

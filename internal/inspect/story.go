@@ -71,7 +71,7 @@ func (x *Story) WholeRun() {
 	if r.Error != "" && x.Path.end == nil {
 		add("Its error: %s.", strings.TrimRight(HonestError(r), "."))
 	}
-	if x.Path.Costs.Asked() {
+	if x.Path.Costs.Total.Asked() {
 		t := x.Path.Costs.Total
 		add("%s and %s cost %s and used %s tokens.", humanize.Count(t.Prompts, "prompt"), humanize.Count(t.Judges, "judge"), t.Text(),
 			humanize.Tokens(t.Tokens()))

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,23 +29,7 @@ type StateTally struct {
 
 // Add takes a visit of the run with that number; the visits of a run come together.
 func (t *Tally) Add(run int, v *Visit) {
-	path := v.Path()
-	s := t.states[path]
-	if s == nil {
-		s = &StateTally{Path: path, Verdicts: map[string]int{}, run: run - 1, first: [2]int{run, v.Index}}
-		if t.states == nil {
-			t.states = map[string]*StateTally{}
-		}
-		t.states[path] = s
-		t.order = append(t.order, s)
-	}
-	if s.first[0] == run {
-		s.first[1] = min(s.first[1], v.Index)
-	}
-	if s.run != run {
-		s.Runs++
-		s.run = run
-	}
+	s := t.state(run, v.Path(), v.Index)
 	s.Visits++
 	s.times = append(s.times, v.Took())
 	if code, ended := v.Exit(); ended && code != 0 {
@@ -54,6 +39,44 @@ func (t *Tally) Add(run int, v *Visit) {
 		s.Evaluator = v.evaluator
 		s.Verdicts[v.verdict]++
 	}
+}
+
+// AddRun takes all visits of the run with that number.
+func (t *Tally) AddRun(run int, of *Summary) {
+	for i := range of.states {
+		m := &of.states[i]
+		s := t.state(run, m.path, m.first)
+		s.Visits += len(m.times)
+		s.times = append(s.times, m.times...)
+		s.Failed += m.failed
+		if len(m.verdicts) > 0 {
+			s.Evaluator = m.evaluator
+		}
+		for _, v := range m.verdicts {
+			s.Verdicts[v.name] += v.n
+		}
+	}
+}
+
+// state returns the sum of a state that a run visits, at that place among its visits.
+func (t *Tally) state(run int, path string, at int) *StateTally {
+	s := t.states[path]
+	if s == nil {
+		s = &StateTally{Path: strings.Clone(path), Verdicts: map[string]int{}, run: run - 1, first: [2]int{run, at}}
+		if t.states == nil {
+			t.states = map[string]*StateTally{}
+		}
+		t.states[s.Path] = s
+		t.order = append(t.order, s)
+	}
+	if s.first[0] == run {
+		s.first[1] = min(s.first[1], at)
+	}
+	if s.run != run {
+		s.Runs++
+		s.run = run
+	}
+	return s
 }
 
 // States returns what was added up, in the order the states were first seen.

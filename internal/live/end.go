@@ -28,7 +28,7 @@ func (p *Text) Finish(o fsm.Outcome, resume string) {
 	if failed && !p.shown {
 		p.showFailure(out)
 	}
-	if !p.quiet && p.costs.Asked() {
+	if !p.quiet && p.costs.Total.Asked() {
 		fmt.Fprintln(out)
 		_ = terminal.WriteCosts(out, &p.costs, "STATE") // a screen that is gone is noticed by the sink
 	}

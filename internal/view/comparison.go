@@ -74,7 +74,7 @@ func (d *Comparison) Print(page *Page) error {
 	row("Ended", func(p *inspect.Path) string { return inspect.Outcome(p.Run) + ", in " + humanize.Dash(p.Run.State) })
 	row("Steps", func(p *inspect.Path) string { return fmt.Sprint(p.Run.Step) })
 	row("Time", func(p *inspect.Path) string { return humanize.Duration(inspect.Elapsed(p.Run)) })
-	if x.Costs.Asked() || y.Costs.Asked() {
+	if x.Costs.Total.Asked() || y.Costs.Total.Asked() {
 		row("Cost", func(p *inspect.Path) string { return p.Costs.Total.Text() })
 		row("Tokens", func(p *inspect.Path) string {
 			t := p.Costs.Total

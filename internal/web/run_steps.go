@@ -282,7 +282,7 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 	if t.Live && errs.Len() == 0 {
 		t.Err = coloured(liveStderr(f, run))
 	}
-	if sheet.Asked() {
+	if sheet.Total.Asked() {
 		t.Cost, t.Tokens = sheet.Total.Text(), humanize.Tokens(sheet.Total.Tokens())
 	}
 	if inside {

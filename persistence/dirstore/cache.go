@@ -134,13 +134,17 @@ func (c *cache) close() {
 	})
 }
 
-// forget removes a run that is gone from the index and the digests; folder is that of the archive. The index is
-// removed: the next listing makes another. Digests of others stay, because there may be a hundred thousand; "" = they
-// go, too.
+// forget removes a run that is gone from the index, the digests and the summaries; folder is that of the archive. The
+// index is removed: the next listing makes another. Digests and summaries of others stay, because there may be a
+// hundred thousand; "" = they go, too.
 func (d *Store) forget(folder string) error {
-	digests := filepath.Join(d.running, archiveDigests)
-	if err := index.Drop(filepath.Join(d.running, archiveIndex)); err != nil || folder == "" {
-		return errors.Join(err, index.Drop(digests))
+	err := index.Drop(filepath.Join(d.running, archiveIndex))
+	for _, path := range []string{filepath.Join(d.running, archiveDigests), d.summariesPath()} {
+		if err != nil || folder == "" {
+			err = errors.Join(err, index.Drop(path))
+		} else {
+			err = index.Forget(path, folder)
+		}
 	}
-	return index.Forget(digests, folder)
+	return err
 }

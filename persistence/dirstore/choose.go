@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"loops/internal/disk"
 	"loops/persistence"
@@ -26,6 +27,7 @@ type choice struct {
 	live []persistence.Run // those that are not only in the archive and were not looked at yet, newest first
 	used map[string]bool   // the folders of the archive that are among them
 	skip int               // of those that match, so many are still left out
+	all  int               // runs that there may be, where the index knows; 0 = it does not
 	out  []persistence.Run
 }
 
@@ -36,6 +38,11 @@ func (d *Store) choose(ctx context.Context, q persistence.Query, live []persiste
 	c.openDigests()
 	defer c.closeDigests()
 	ch := choice{d: d, q: q, c: c, live: live, used: used, skip: q.Skip}
+	if names, known := c.names(); known && q.Loop != "" {
+		ch.all = len(live) + strings.Count(names, "-"+persistence.EncodeLoop(q.Loop)+"\n")
+	} else if known {
+		ch.all = len(live) + strings.Count(names, "\n")
+	}
 	var next []folder
 	size := fewChosen
 	for f := range folders {
@@ -70,7 +77,11 @@ func (ch *choice) take(r persistence.Run) {
 		ch.skip--
 	default:
 		if len(ch.out) == cap(ch.out) { // a run is large, and append would copy twenty thousand of them often
-			ch.out = slices.Grow(ch.out, len(ch.out)+fewChosen)
+			more := len(ch.out) + fewChosen
+			if len(ch.out) > 0 && ch.q.Limit == 0 { // perhaps it matches all of them
+				more = max(more, ch.all-len(ch.out))
+			}
+			ch.out = slices.Grow(ch.out, more)
 		}
 		ch.out = add(ch.out, r)
 	}
@@ -151,6 +162,7 @@ func (ch *choice) sift(folders []folder) ([]verdict, []digested) {
 				damaged[i] = g.stamp
 			}
 			if states[i], verdicts[i] = state, rejected; ch.q.Matches(g.run) {
+				g.state = state
 				digests[i], verdicts[i] = g, matches
 			}
 		}
@@ -187,10 +199,14 @@ func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run, journa
 	if c == nil || c.digested == nil || state == (disk.Stamp{}) || strings.ContainsRune(p.folder, filepath.Separator) || !old(state) {
 		return
 	}
-	if body := digestOf(p, r, journal, part); len(body) <= mostDigest {
+	folder, _, ok := disk.StampOf(filepath.Dir(p.state))
+	if disk.Exists(p.parts) { // though its state file knows of none
+		part = max(part, 1)
+	}
+	if body := digestOf(p, r, folder, journal, part); ok && len(body) <= mostDigest {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.digested[p.folder] = index.Digest{State: state, Body: body}
+		c.digested[p.folder] = index.Digest{State: state, Others: []disk.Stamp{folder}, Body: body}
 	}
 }
 
@@ -199,14 +215,15 @@ func (c *cache) noteDigest(p place, state disk.Stamp, r *persistence.Run, journa
 // or the right to read one, has to do with is not kept.
 func (c *cache) noteDamaged(p place, state disk.Stamp, r *persistence.Run) {
 	journal, regular, ok := disk.StampOf(p.events)
-	if c == nil || c.digested == nil || state == (disk.Stamp{}) || !ok || !regular || r.Unread != nil || disk.Exists(p.parts) ||
+	folder, _, there := disk.StampOf(filepath.Dir(p.state))
+	if c == nil || c.digested == nil || state == (disk.Stamp{}) || !ok || !regular || !there || r.Unread != nil || disk.Exists(p.parts) ||
 		strings.ContainsRune(p.folder, filepath.Separator) || !old(state) || !old(journal) {
 		return
 	}
-	if body, ok := digestOfDamaged(p, r, journal); ok {
+	if body, ok := digestOfDamaged(p, r, folder, journal); ok {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.digested[p.folder] = index.Digest{State: state, Journal: journal, Body: body}
+		c.digested[p.folder] = index.Digest{State: state, Others: []disk.Stamp{folder, journal}, Body: body}
 	}
 }
 
@@ -216,11 +233,16 @@ func (c *cache) closeDigests() {
 	if len(c.digested) < manyStates && (!c.eager || len(c.digested) == 0) {
 		return
 	}
+	c.saveDigests(c.digestsPath(), c.news.Began, c.digested)
+}
+
+// saveDigests adds digests that were made since began to a file.
+func (c *cache) saveDigests(path string, began time.Time, made map[string]index.Digest) {
 	names, known := c.names()
 	if first, _, _ := strings.Cut(names, "\n"); !known || !isFolder(first) {
 		names = ""
 	}
-	index.SaveDigests(c.digestsPath(), c.news.Began, c.digested, names, func(name string) (disk.Stamp, bool) {
+	index.SaveDigests(path, began, made, names, func(name string) (disk.Stamp, bool) {
 		s, _, ok := disk.StampOf(c.statePath(name))
 		return s, ok
 	})

@@ -3,6 +3,7 @@ package dirstore
 import (
 	"encoding/binary"
 	"math"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"loops/fsm/value"
 	"loops/internal/disk"
 	"loops/persistence"
+	"loops/persistence/dirstore/index"
 )
 
 // A digested run is one as its digest says.
@@ -20,6 +22,8 @@ type digested struct {
 	// of a damaged run, what is wrong: behind the first letter of the file, without its path, which may change
 	damage []string
 	stamp  disk.Stamp // of its journal; where it is damaged
+	folder disk.Stamp // where listed: it changes with the names in it
+	state  disk.Stamp // of its state file, which is as it was; not in the digest
 }
 
 // Flags of a digest, beside those of the run.
@@ -29,12 +33,12 @@ const (
 )
 
 // digestOf writes what filters ask of a run in the archive, and what else a listing returns of it, if that can be said.
-func digestOf(p place, r *persistence.Run, journal int64, part int) []byte {
+func digestOf(p place, r *persistence.Run, folder disk.Stamp, journal int64, part int) []byte {
 	b := appendDigest(nil, r)
 	if part != 0 {
 		return b
 	}
-	whole := appendListed(b[:len(b):len(b)], r, journal)
+	whole := appendListed(b[:len(b):len(b)], r, folder, journal)
 	whole[0] |= flagListed // the flags are one byte
 	f := makeFolder(p.folder, p.folder)
 	if g, ok := f.ofDigest(string(whole)); ok && len(whole) <= mostDigest {
@@ -46,12 +50,10 @@ func digestOf(p place, r *persistence.Run, journal int64, part int) []byte {
 }
 
 // digestOfDamaged writes what a listing returns of a damaged run whose journal has that stamp, if that can be said.
-func digestOfDamaged(p place, r *persistence.Run, journal disk.Stamp) ([]byte, bool) {
-	b := appendListed(appendDigest(nil, r), r, journal.Size)
+func digestOfDamaged(p place, r *persistence.Run, folder, journal disk.Stamp) ([]byte, bool) {
+	b := appendListed(appendDigest(nil, r), r, folder, journal.Size)
 	b[0] |= flagListed | flagDamaged
-	for _, n := range []uint64{journal.Dev, journal.Ino, uint64(journal.Modified), uint64(journal.Changed)} { //nolint:gosec // they are read so
-		b = binary.AppendUvarint(b, n)
-	}
+	b = index.AppendStamp(b, journal)
 	b = binary.AppendUvarint(b, uint64(len(r.Damage)))
 	for _, d := range r.Damage {
 		what, file := "", ""
@@ -83,23 +85,24 @@ func (g *digested) in(p place) persistence.Run {
 }
 
 // digestedRun returns a run of the archive from its digest, if that says all that is returned of it. The state
-// file is known to be the one that the digest was made of. The rest is as it was if the journal has its length
-// and no damaged lines were put aside.
+// file is known to be the one that the digest was made of. The rest is as it was if the journal has its length,
+// and the folder has the same names.
 func (d *Store) digestedRun(f folder) (persistence.Run, bool) {
 	if f.digest == nil || !f.digest.listed {
 		return persistence.Run{}, false
 	}
 	p := d.archivedPlace(f.digest.run.ID, f.path)
-	if len(f.digest.damage) > 0 {
-		if now, regular, ok := disk.StampOf(p.events); !ok || !regular || now != f.digest.stamp || disk.Exists(p.aside) || disk.Exists(p.parts) {
-			return persistence.Run{}, false
-		}
-		return f.digest.in(p), true
-	}
-	if size, ok := disk.IsRegular(p.events); !ok || size != f.digest.journal || disk.Exists(p.aside) {
+	folder, _, there := disk.StampOf(filepath.Dir(p.state))
+	journal, regular, ok := disk.StampOf(p.events)
+	if !there || folder != f.digest.folder || !ok || !regular || journal.Size != f.digest.journal {
 		return persistence.Run{}, false
 	}
-	return f.digest.in(p), true
+	r := f.digest.in(p)
+	if len(r.Damage) == 0 {
+		r.Version = versionOf(f.digest.state, journal)
+		return r, true
+	}
+	return r, journal == f.digest.stamp
 }
 
 // appendDigest writes what filters ask of a run.
@@ -124,7 +127,8 @@ func appendDigest(b []byte, r *persistence.Run) []byte {
 const mostDigest = 4 << 10
 
 // appendListed writes what else a listing returns of it.
-func appendListed(b []byte, r *persistence.Run, journal int64) []byte {
+func appendListed(b []byte, r *persistence.Run, folder disk.Stamp, journal int64) []byte {
+	b = index.AppendStamp(b, folder)
 	for _, n := range []int64{journal, int64(r.Segment), r.Reconciled.UnixNano(), r.Owner.PIDNS, r.Owner.Start} {
 		b = binary.AppendVarint(b, n)
 	}
@@ -152,6 +156,7 @@ func (f *folder) ofDigest(body string) (g digested, ok bool) {
 	r.State, r.Ended, r.Error, r.Message, r.Reason, r.Why = p.string(), p.string(), p.string(), p.string(), p.string(), p.string()
 	r.Ignored, r.Merge = p.string(), p.string()
 	if g.listed {
+		g.folder = p.stamp()
 		g.journal, r.Segment, r.Reconciled, r.Owner.PIDNS, r.Owner.Start = p.signed(), int(p.signed()), p.time(), p.signed(), p.signed()
 		r.Earlier, r.Continuation, r.File, r.SHA256, r.Marker = persistence.ID(p.string()), p.string(), p.string(), p.string(), p.string()
 		r.Owner.Host, r.Owner.Boot = p.string(), p.string()
@@ -162,7 +167,7 @@ func (f *folder) ofDigest(body string) (g digested, ok bool) {
 		}
 	}
 	if flags&flagDamaged != 0 {
-		g.stamp = disk.Stamp{Dev: p.number(), Ino: p.number(), Size: g.journal, Modified: int64(p.number()), Changed: int64(p.number())} //nolint:gosec // they were written so
+		g.stamp = p.stamp()
 		for range min(p.number(), mostDigest) {
 			d := p.string()
 			if p.bad = p.bad || d == "" || d[0] != 's' && d[0] != 'e'; p.bad {
@@ -191,6 +196,12 @@ func (p *digestReader) number() (n uint64) {
 	}
 	p.bad = true
 	return 0
+}
+
+func (p *digestReader) stamp() disk.Stamp {
+	s, rest, ok := index.CutStamp(p.text)
+	p.text, p.bad = rest, p.bad || !ok
+	return s
 }
 
 func (p *digestReader) signed() int64 {

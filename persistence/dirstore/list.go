@@ -327,6 +327,9 @@ func (d *Store) archivedRun(f folder, keep bool, c *cache) (persistence.Run, boo
 	case len(r.Damage) == 0 && l.whole:
 		c.noteDigest(p, l.stamp, &r, l.journal, l.part)
 	}
+	if state, journal, ok := p.stamps(); ok && len(r.Damage) == 0 && state == l.stamp {
+		r.Version = versionOf(state, journal)
+	}
 	if keep {
 		r.Reading = &reading{d, p, l, err}
 	}

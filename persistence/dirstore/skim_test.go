@@ -32,7 +32,7 @@ func TestSkim(t *testing.T) {
 	}
 	l.runID = runs[0].RunID
 	whole := p.run(l)
-	whole.Damage, whole.Options = runs[0].Damage, runs[0].Options
+	whole.Damage, whole.Options, whole.Version = runs[0].Damage, runs[0].Options, runs[0].Version
 	if a, b := fmt.Sprintf("%+v", whole), fmt.Sprintf("%+v", runs[0]); a != b {
 		t.Errorf("the list says\n%s\nand the run\n%s", b, a)
 	}

@@ -84,7 +84,7 @@ func Main(args []string, streams IO) int {
 
 func (a *program) execute(ctx context.Context, args []string) int {
 	end := a.begin()
-	a.collectFrom(16<<20, 100)
+	a.collectFrom(16<<20, 40)
 	root := newRootCommand(a, needed(args))
 	args = a.byName(root, flagJoinModes(args))
 	a.args = args

@@ -69,13 +69,15 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 		return err
 	}
 	s := &inspect.Stats{Name: o.name, Ended: map[string]int{}}
+	sums := app.NewSummaries(f, a.damaged)
+	defer sums.Close()
 	for i, r := range runs {
 		s.Add(r)
-		add := func(v *inspect.Visit) { s.Tally.Add(i, v) }
-		visits := inspect.Reader{Done: add, Inside: add}
-		if _, err := app.Path(ctx, f, r, &visits, a.damaged); err != nil {
+		sum, err := sums.Of(ctx, r)
+		if err != nil {
 			return err
 		}
+		s.Tally.AddRun(i, sum)
 	}
 	read()
 	if o.json {

@@ -30,15 +30,13 @@ type Digests struct {
 
 // A Digest is made of the state file with that stamp. What is in it only its maker knows.
 type Digest struct {
-	State disk.Stamp
-	// of another file that it was made of, whose stamp is in Body; zero = of none. It must be settled to be
-	// kept, too
-	Journal disk.Stamp
-	Body    []byte
+	State  disk.Stamp
+	Others []disk.Stamp // of what else it was made of, which are in Body: they must be settled to be kept, too
+	Body   []byte
 }
 
 const (
-	digestMagic = "loops archive digests 4\n"
+	digestMagic = "loops archive digests 5\n"
 	mostDigests = 64 << 20 // bytes; older runs are read from their files
 	mostRecord  = 1 << 20
 	piece       = 256 << 10
@@ -138,22 +136,46 @@ func (d *Digests) Seek(name string) (state disk.Stamp, body string, ok bool) {
 	if d.name != name || name == "" {
 		return state, "", false
 	}
-	p := d.body
-	for _, to := range []*int64{nil, nil, &state.Size, &state.Modified, &state.Changed} {
-		n, used := uvarint(p)
-		if used <= 0 {
-			return state, "", false
-		}
-		switch p = p[used:]; {
-		case to != nil:
-			*to = int64(n) //nolint:gosec // it was written so
-		case state.Dev == 0:
-			state.Dev = n
-		default:
-			state.Ino = n
+	return CutStamp(d.body)
+}
+
+// ReadDigests returns the digests of a file by their names.
+func ReadDigests(path string) map[string]Kept {
+	d, all := OpenDigests(path), map[string]Kept{}
+	defer d.Close()
+	for ; d.name != ""; d.next() {
+		if state, body, ok := CutStamp(d.body); ok {
+			all[d.name] = Kept{state, body}
 		}
 	}
-	return state, p, true
+	return all
+}
+
+// A Kept is a [Digest] as it is in a file.
+type Kept struct {
+	State disk.Stamp
+	Body  string
+}
+
+// AppendStamp appends a stamp, which [CutStamp] takes off.
+func AppendStamp(b []byte, s disk.Stamp) []byte {
+	for _, n := range []uint64{s.Dev, s.Ino, uint64(s.Size), uint64(s.Modified), uint64(s.Changed)} { //nolint:gosec // they are read so
+		b = binary.AppendUvarint(b, n)
+	}
+	return b
+}
+
+// CutStamp returns the stamp that a text begins with, and the rest.
+func CutStamp(text string) (s disk.Stamp, rest string, ok bool) {
+	var n [5]uint64
+	for i := range n {
+		used := 0
+		if n[i], used = uvarint(text); used <= 0 {
+			return s, "", false
+		}
+		text = text[used:]
+	}
+	return disk.Stamp{Dev: n[0], Ino: n[1], Size: int64(n[2]), Modified: int64(n[3]), Changed: int64(n[4])}, text, true //nolint:gosec // they were written so
 }
 
 // uvarint is [binary.Uvarint] of a text.
@@ -164,10 +186,7 @@ func uvarint(s string) (n uint64, used int) {
 func appendRecord(b []byte, name string, d Digest) []byte {
 	body := binary.AppendUvarint(nil, uint64(len(name)))
 	body = append(body, name...)
-	for _, n := range []uint64{d.State.Dev, d.State.Ino, uint64(d.State.Size), uint64(d.State.Modified), uint64(d.State.Changed)} { //nolint:gosec // they are read so
-		body = binary.AppendUvarint(body, n)
-	}
-	body = append(body, d.Body...)
+	body = append(AppendStamp(body, d.State), d.Body...)
 	b = binary.AppendUvarint(b, uint64(len(body)+4))
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(body, table))
 	return append(b, body...)
@@ -215,7 +234,7 @@ func SaveDigests(path string, began time.Time, made map[string]Digest, names str
 		if old.name == name {
 			old.next()
 		}
-		if now, ok := stamp(name); ok && now == made[name].State && c.settled(now) && (made[name].Journal == disk.Stamp{} || c.settled(made[name].Journal)) && there(name) && len(out) < mostDigests {
+		if now, ok := stamp(name); ok && now == made[name].State && c.settled(append(made[name].Others, now)...) && there(name) && len(out) < mostDigests {
 			out = appendRecord(out, name, made[name])
 		}
 	}

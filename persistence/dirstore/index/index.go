@@ -226,13 +226,18 @@ func clockOf(f *os.File, began time.Time) (clock, bool) {
 	return clock{s.Dev, s.Changed - int64(took)}, err == nil
 }
 
-// settled reports whether any change since the listing began gives another stamp.
-func (c clock) settled(s disk.Stamp) bool {
-	wait := tick
-	if s.Changed%int64(time.Second) == 0 {
-		wait = coarseTick
+// settled reports whether any change since the listing began gives other stamps.
+func (c clock) settled(stamps ...disk.Stamp) bool {
+	for _, s := range stamps {
+		wait := tick
+		if s.Changed%int64(time.Second) == 0 {
+			wait = coarseTick
+		}
+		if s.Dev != c.dev || s.Changed+int64(wait) > c.began {
+			return false
+		}
 	}
-	return s.Dev == c.dev && s.Changed+int64(wait) <= c.began
+	return true
 }
 
 // with is the text of an index that has what x has and what was read.

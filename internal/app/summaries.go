@@ -1,0 +1,54 @@
+package app
+
+import (
+	"context"
+
+	"loops/engine/project"
+	"loops/internal/inspect"
+	"loops/persistence"
+)
+
+// Summaries returns what statistics and costs need of runs, from what the store keeps of them or else from their
+// events. Damage is passed to tell, and reading continues after it. It belongs to one goroutine.
+type Summaries struct {
+	f    project.Finder
+	tell Tell
+	kept persistence.Summaries // those that the store keeps; nil = it keeps none, or none was asked for yet
+}
+
+// NewSummaries returns the summaries of the runs of a store. Close is to be called.
+func NewSummaries(f project.Finder, tell Tell) *Summaries {
+	return &Summaries{f: f, tell: tell}
+}
+
+// Of returns the summary of a run.
+func (s *Summaries) Of(ctx context.Context, r persistence.Run) (*inspect.Summary, error) {
+	persistence.CountReads(ctx, 1)
+	if store, ok := s.f.Store.Store.(persistence.Summarizer); ok && s.kept == nil {
+		s.kept = store.Summaries()
+	}
+	if s.kept != nil {
+		if text, ok := s.kept.Of(r); ok {
+			if m, ok := inspect.ParseSummary(text); ok {
+				return &m, nil
+			}
+		}
+	}
+	reader, damaged := inspect.NewSummaryReader(), false
+	err := eachEvent(ctx, s.f, r, func(err error, then string) { damaged = true; s.tell(err, then) }, reader.Add)
+	if err != nil {
+		return nil, err
+	}
+	m := reader.Close()
+	if s.kept != nil && !damaged {
+		s.kept.Keep(r, m.Text())
+	}
+	return m, nil
+}
+
+// Close writes the summaries that were made, for the next reader.
+func (s *Summaries) Close() {
+	if s.kept != nil {
+		s.kept.Close()
+	}
+}
