@@ -71,37 +71,35 @@ func (r *Runner) variables(a fsm.Action) (entries []string, done func(), err err
 }
 
 // tooLong reports which variables go to files: those that are too long, those that no environment can hold, and the
-// longest of the others, so that all fit. Nil means no variable.
+// longest of the others, so that all fit. Nil means no variable. A run may have megabytes of texts, most of them in files:
+// only those that fit into the environment are looked through.
 func tooLong(vars []fsm.Var) (inFile []bool) {
 	sum := 0
+	file := func(i int) {
+		if inFile == nil {
+			inFile = make([]bool, len(vars))
+		}
+		inFile[i] = true
+		sum -= varSize(vars[i])
+	}
+	var order []int // those in the environment, the longest first
 	for i, v := range vars {
-		if len(v.Value) > longVar || strings.Contains(v.Value, "\x00") {
-			if inFile == nil {
-				inFile = make([]bool, len(vars))
-			}
-			inFile[i] = true
+		if sum += varSize(v); len(v.Value) > longVar {
+			file(i)
 			continue
 		}
-		sum += varSize(v)
+		order = append(order, i)
 	}
-	if sum <= longVars {
-		return inFile
+	if sum > longVars {
+		slices.SortStableFunc(order, func(i, k int) int { return varSize(vars[k]) - varSize(vars[i]) })
 	}
-	if inFile == nil {
-		inFile = make([]bool, len(vars))
+	for len(order) > 0 && sum > longVars {
+		file(order[0])
+		order = order[1:]
 	}
-	order := make([]int, len(vars))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, k int) int { return varSize(vars[k]) - varSize(vars[i]) })
 	for _, i := range order {
-		if sum <= longVars {
-			break
-		}
-		if !inFile[i] {
-			inFile[i] = true
-			sum -= varSize(vars[i])
+		if strings.Contains(vars[i].Value, "\x00") {
+			file(i)
 		}
 	}
 	return inFile
