@@ -151,7 +151,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 		}
 		shown := journal.Run()
 		shown.State, shown.Step = from.point.State, from.point.Step-1
-		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Begin: began, Origin: j.spec.Origin, Notes: notes}
+		j.header = Header{Loop: l, File: p.Short(l.File), Run: shown, Begin: began, Origin: j.spec.Origin, Retry: r.Retry, Notes: notes}
 		return func(cfg fsm.Config) *fsm.Executor {
 			made.changes.adopt(from.memory, "")
 			from.memory.Context = j.secrets.remembered(from.memory.Context)

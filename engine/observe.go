@@ -62,6 +62,7 @@ type Header struct {
 	Where    string        // of a run that is resumed: its state, and those of its sub-loops
 
 	Origin *persistence.Origin // of a fork; nil = it is not a fork
+	Retry  bool                // the fork is from the step that decided how the other run ended
 	Notes  []Text              // what else there is to say, a line each
 }
 

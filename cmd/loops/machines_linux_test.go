@@ -95,7 +95,7 @@ func TestMachinesTutorial(t *testing.T) {
 	from := func(address string) string {
 		return setting.ReplaceAllString(each, fmt.Sprintf("postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&connect_timeout=2&lease=2s", address, f.server.Port))
 	}
-	f.store = fmt.Sprintf("postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&lease=2s", one.ours, f.server.Port)
+	f.store = fmt.Sprintf("postgres://loops@%s:%d/postgres?sslmode=disable&search_path=fleet&connect_timeout=30&lease=2s", one.ours, f.server.Port)
 	start := func(h *host) *exec.Cmd {
 		t.Helper()
 		log, err := os.OpenFile(filepath.Join(f.dir, "worker."+h.name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

@@ -69,6 +69,6 @@ func TestScriptPostgres(t *testing.T) {
 	server := startPostgres(t)
 	var schemas atomic.Int64
 	runScripts(t, "postgres", scriptsOfStores(t, "postgres"), func(*testscript.Env) (location, name string) {
-		return server.URL(fmt.Sprintf("s%d", schemas.Add(1))), "postgres:///" + server.Database
+		return server.URL(fmt.Sprintf("s%d", schemas.Add(1))) + "&connect_timeout=30", "postgres:///" + server.Database
 	})
 }

@@ -161,6 +161,12 @@ func TestWebhooks(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d %s", c.what, status, text, c.status, c.says)
 		}
 	}
+	_, bare := s.hook("deploy", signed("github", webhookSecret, "push", "id-0", "{}", now), "{}")
+	s.until(bare["run"].(string), `"completed"`)
+	if got := greeted(dir); len(got) != 1 || got[0] != "hello nobody, 0" {
+		t.Errorf("a body without the keys that are mapped: greeted %q, not what the loop says", got)
+	}
+	must(t, os.Remove(filepath.Join(dir, "greeted")))
 	status, first := s.hook("deploy", signed("github", webhookSecret, "push", "id-1", push(hostile, 7), now), push(hostile, 7))
 	run, _ := first["run"].(string)
 	if status != http.StatusAccepted || run == "" {

@@ -67,7 +67,7 @@ func (h *hook) text(name string, payload any) (string, error) {
 	return expr.JqText(v), err
 }
 
-// context is the context of the run that is to begin.
+// context is the context of the run that is to begin. A program that yields null leaves what the loop says.
 func (h *hook) context(payload any) (*value.Map, error) {
 	values := value.NewMap()
 	for _, c := range h.Context {
@@ -75,7 +75,9 @@ func (h *hook) context(payload any) (*value.Map, error) {
 		if err != nil {
 			return nil, err
 		}
-		values.Set(c[0], v)
+		if v != nil {
+			values.Set(c[0], v)
+		}
 	}
 	return values, nil
 }

@@ -20,7 +20,7 @@ func (x *explainer) rule(route fsm.Event) string {
 		return strings.ReplaceAll(reason, "_", " ")
 	}
 	if text := x.forced(to); text != "" {
-		return text
+		return x.written(text, to)
 	}
 	verdict, judged := "yes", false
 	if e := x.v.find(fsm.EventEvaluate); e != nil {
@@ -33,6 +33,7 @@ func (x *explainer) rule(route fsm.Event) string {
 		return "by a definition that is not known"
 	}
 	slot, text := x.slot(fsm.Followed(x.st, verdict), judged)
+	text = x.written(text, slot)
 	switch {
 	case slot == to, slot == fsm.Current && to == x.v.State:
 		return text
@@ -43,9 +44,21 @@ func (x *explainer) rule(route fsm.Event) string {
 		return "none of its routes applies, and its loop has maintain: true"
 	}
 	if text := x.promptFailed(to); text != "" {
-		return text
+		return x.written(text, to)
 	}
 	return "the definition that was found says otherwise, so it is not the one that the run used"
+}
+
+// written says of a key that leads where otherwise of the loop does that it may not be in the file.
+func (x *explainer) written(rule, to string) string {
+	if x.l != nil && to != "" && to == x.l.Otherwise {
+		for _, key := range []string{"on_no", "on_error", "on_timeout", "on_partial"} {
+			if rest, ok := strings.CutPrefix(rule, key); ok && (rest == "" || rest[0] == ',') {
+				return key + " (as otherwise says)" + rest
+			}
+		}
+	}
+	return rule
 }
 
 // promptFailed names the rule of a prompt that led on without a look at its verdict, because its host failed.

@@ -63,5 +63,6 @@ type Header struct {
 	Where    string // of a run that is under way: its state, and those of its sub-loops
 
 	Origin *persistence.Origin // of a fork; nil = it is not one
+	Retry  bool                // the fork is from the step that decided how the other run ended
 	Notes  []string            // what else there is to say, a line each
 }

@@ -127,6 +127,8 @@ func (p *Text) Header(h Header) {
 		doing = "Attached to"
 	case h.Resumed:
 		doing = "Resuming"
+	case h.Retry:
+		doing = "Retrying"
 	case h.Origin != nil:
 		doing = "Forking"
 	}
