@@ -71,7 +71,9 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	over.Config = conf
+	if over.Config = conf; r.Files && over.Snapshots == "" {
+		over.Snapshots = fsm.SnapshotsGit
+	}
 	l, recorded := over.Apply(made.loop)
 	recorded = keepOptions(recorded, run, inspect.ScheduledAtOption)
 	if n := from.point.Step; l.MaxSteps > 0 && n > l.MaxSteps {
@@ -98,6 +100,9 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if err := e.checkSandbox(p, l, conf); err != nil {
 		return nil, err
 	}
+	if err := e.checkSnapshots(p, l); err != nil {
+		return nil, err
+	}
 	known, err := e.checkCost(p, l, over.Agents, conf)
 	if err != nil {
 		return nil, err
@@ -105,6 +110,13 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	tree, err := e.planTree(ctx, p, l, r.Tree, conf)
 	if err != nil {
 		return nil, err
+	}
+	files, err := e.forkFiles(ctx, from, &r, tree)
+	if err != nil {
+		return nil, err
+	}
+	if files.Tree != "" {
+		recorded = withOption(recorded, filesOption, files.Tree)
 	}
 	lib, err := p.Library()
 	if err != nil {
@@ -146,6 +158,9 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 		}
 		Fill(from.memory.Context, l, journal.Dir())
 		notes = append(append(notes, from.notes()...), from.spent()...)
+		if files.Tree != "" {
+			notes = append(notes, textf("files: as they were before step %d of run %s; to have those back that are here now: %s", from.point.Step, run.ID, Do(OpUndo, string(journal.Run().ID))))
+		}
 		if old := recordedTree(p, run); old != nil && tree == nil {
 			notes = append(notes, textf("run %s worked in the work tree %s, this one works in %s; a tree of its own: %s", run.ID, p.Short(old.tree.Path), p.Dir, Setting{Name: SetWorktree}))
 		}

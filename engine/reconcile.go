@@ -191,7 +191,7 @@ func planUnowned(ctx context.Context, store *project.Records) ([]reconcile.Chang
 func FinishRemovals(ctx context.Context, store *project.Records) ([]persistence.ID, error) {
 	archive.ForgetDead(ctx, store, store.Project.RunsDir())
 	ids, err := store.FinishRemovals(ctx)
-	if err != nil {
+	if err = several(err, forgetUndo(ctx, store.Project, ids)); err != nil {
 		err = &Refusal{Kind: Failed, Err: err, Text: textf("what removals that were cut short left is not all gone: %s; remove it by hand, or try again: %s", err, Do(OpSweep, ""))}
 	}
 	return ids, err

@@ -21,6 +21,7 @@ const (
 	OpRuns     Operation = "runs"
 	OpShow     Operation = "show"
 	OpSweep    Operation = "sweep"
+	OpUndo     Operation = "undo"
 )
 
 // A Setting is a field of the request of an operation, and what it is set to. As a value of a [Text] it stands
@@ -62,6 +63,9 @@ const (
 	SetQuestion      = "question"
 	SetWithdraw      = "withdraw"
 	SetYes           = "yes"
+	SetSnapshots     = "snapshots"
+	SetTo            = "to"
+	SetFiles         = "files"
 )
 
 // A Remedy is an operation that a user can ask for next. A face writes it as what a user does there, such as a

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"loops/engine/project"
+	"loops/internal/git"
 	"loops/persistence"
 )
 
@@ -136,12 +137,25 @@ func (e *Engine) remove(ctx context.Context, store *project.Records, todo []Remo
 
 // forget drops the files that were kept of runs that are gone.
 func (e *Engine) forget(ctx context.Context, gone []Removed) error {
-	if e.o.Forget == nil || len(gone) == 0 {
+	if len(gone) == 0 {
 		return nil
 	}
 	ids := make([]persistence.ID, len(gone))
 	for i, g := range gone {
 		ids[i] = g.Run.ID
 	}
-	return e.o.Forget(ctx, ids)
+	err := forgetUndo(ctx, e.p, ids)
+	if e.o.Forget != nil {
+		err = several(err, e.o.Forget(ctx, ids))
+	}
+	return err
+}
+
+// forgetUndo deletes the snapshots of runs that are gone.
+func forgetUndo(ctx context.Context, p *project.Project, gone []persistence.ID) error {
+	runs := make([]string, len(gone))
+	for i, id := range gone {
+		runs[i] = string(id)
+	}
+	return git.ForgetUndo(ctx, git.Command(undoEnv(p, Options{Env: p.Env}), GitWait(p)), p.Dir, runs)
 }

@@ -178,6 +178,8 @@ type ForkRequest struct {
 	Rerun      bool              `json:"rerun,omitempty"` // do the step again although its state says idempotent: false
 	Empty      bool              `json:"empty,omitempty"` // copy nothing of the working folder
 
+	Files bool `json:"files,omitempty"` // begin with the files as they were before that step
+
 	Queued  persistence.ID `json:"queued,omitempty"`  // the run that SubmitFork recorded, which begins now; "" = a new one
 	Hash    string         `json:"hash,omitempty"`    // the definition must have it, see SubmitFork; "" = any
 	Shipped *Shipped       `json:"shipped,omitempty"` // the definition, whatever the files of the project say; nil = as Definition says

@@ -100,12 +100,15 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 		over.Config = conf
 	}
 	l, recorded := over.Apply(l)
-	recorded = keepOptions(recorded, run, inspect.StartedByOption, inspect.ScheduledAtOption)
+	recorded = keepOptions(recorded, run, inspect.StartedByOption, inspect.ScheduledAtOption, filesOption)
 	e.warnSettings(conf, r.Warn)
 	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpResume); err != nil {
 		return nil, err
 	}
 	if err := e.checkSandbox(p, l, conf); err != nil {
+		return nil, err
+	}
+	if err := e.checkSnapshots(p, l); err != nil {
 		return nil, err
 	}
 	known, err := e.checkCost(p, l, over.Agents, conf)

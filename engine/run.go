@@ -198,7 +198,8 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	r.header = e.header(j, r.runner)
 	seen, next := newRecording(j, r), &successor{}
 	kept := e.keeping(j, r)
-	executor := start(e.config(j, r, site, seen, next, kept))
+	shots := e.snapshots(j, r, kept != nil)
+	executor := start(e.config(j, r, site, seen, next, kept, shots))
 	if err := j.secrets.seal(); err != nil {
 		j.tell(Said{Run: r.id, Text: textf("%v", err), Problem: true})
 	}
@@ -265,7 +266,7 @@ func (e *Engine) header(j *job, runner *action.Runner) Header {
 }
 
 // config is what the machine of a run works with.
-func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping) fsm.Config {
+func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping, shots *snapshots) fsm.Config {
 	verify, _ := e.getenv(EnvVerify)
 	return fsm.Config{
 		Run:               fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1, ScheduledAt: inspect.ScheduledAt(j.journal.Run())},
@@ -273,9 +274,9 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Dir:               j.project.WorkDir(),
 		PermanentVerdicts: j.config != nil && j.config.PermanentFailures == config.PermanentVerdict,
 		World: fsm.World{
-			Runner:     kept.runner(r.runner),
+			Runner:     shots.runner(r.runner, kept.runner(r.runner)),
 			Files:      maskedFiles{action.Files{Dir: j.project.WorkDir(), There: site.there}, j.secrets},
-			Prepare:    kept.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())),
+			Prepare:    kept.prepare(shots.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable()))),
 			Keep:       kept.keep(),
 			Facts:      e.facts(j, r.id),
 			Gone:       j.project.TreeGone,

@@ -86,6 +86,9 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	if err := e.checkSandbox(p, l, conf); err != nil {
 		return nil, err
 	}
+	if err := e.checkSnapshots(p, l); err != nil {
+		return nil, err
+	}
 	known, err := e.checkCost(p, l, over.Agents, conf)
 	if err != nil {
 		return nil, err

@@ -52,6 +52,9 @@ func (e *Engine) SubmitFork(ctx context.Context, r ForkRequest, files *FilesRequ
 	if !ok {
 		return persistence.Run{}, because(Usage, persistence.ErrNoWorkers, "cannot submit")
 	}
+	if r.Files {
+		return persistence.Run{}, refuse(Usage, "the files of a run are kept in the repository of the machine that it ran on, and a worker may have another one; begin the new run here: %s", Do(OpFork, r.Run, Setting{Name: SetFiles}))
+	}
 	plan, err := e.PlanFork(ctx, r)
 	if err != nil {
 		return persistence.Run{}, err

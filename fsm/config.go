@@ -16,7 +16,7 @@ type World struct {
 	Circuit Circuit // shares rate limits among runs; nil = there is none
 	Purse   Purse   // limits what this run and others spend together; nil = nothing does
 	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before
-	// anything else is done: it makes what the actions need. What it returns is recorded. Its error ends Run as
+	// anything else is done: it makes what the actions need. What it returns is recorded, unless it has no kind. Its error ends Run as
 	// a failed Record does, unless ctx has ended. It has to be repeatable: it is called again when the run is
 	// resumed.
 	Prepare func(ctx context.Context) (Event, error)

@@ -268,8 +268,8 @@ func (r *round) try(out itemResult) func() {
 	m := e.mem
 	wall, idle := timeoutsOf(e.cfg.Loop, r.st, KindShell)
 	a := Action{
-		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Item: AttemptMark(i+1, out.tries+1), Started: n, Outer: e.outer, Dir: e.dir,
-		Sandbox: e.sandbox(r.st), Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true,
+		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Item: AttemptMark(i+1, out.tries+1), Started: n, Outer: e.outer, At: e.visitAddress() + branchSign + itemName(i+1, 1),
+		Dir: e.dir, Sandbox: e.sandbox(r.st), Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true,
 	}
 	return func() {
 		x := e.start(func(ctx context.Context) { out.res, out.err = e.cfg.Runner.Run(ctx, a, nil) })

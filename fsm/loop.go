@@ -97,6 +97,7 @@ type Loop struct {
 	SessionMode     string          // of every state that has none of its own: fresh or continue; "" = fresh
 	Permissions     string          // of every prompt whose state does not say: skip or host; "" = skip
 	Sandbox         *confine.Policy // of every action; nil = none
+	Snapshots       *FileSnapshots  // of the files of a run; nil = nothing is said
 	HostGuard       HostGuard       // memory limits
 	PromptSizeGuard PromptSizeGuard
 	Category        string
@@ -125,6 +126,19 @@ type Parameter struct {
 	Description string
 	Values      []any // what an enum allows
 }
+
+// FileSnapshots say whether the files of a run are kept as they are before and after its actions, for loops undo.
+type FileSnapshots struct {
+	Keep    string   // [SnapshotsGit] or [SnapshotsOff]; "" = git
+	Include []string // patterns of ignored files that are kept as well
+	MaxFile int64    // larger files that git does not track are left out, in bytes; 0 = a default
+}
+
+// What [FileSnapshots] can say.
+const (
+	SnapshotsGit = "git"
+	SnapshotsOff = "off"
+)
 
 // LLM holds the settings of the judge.
 type LLM struct {

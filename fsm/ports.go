@@ -40,6 +40,7 @@ type Action struct {
 	Started int
 	// marks of the states this loop runs inside, outermost first (see AttemptMark); "" in the run itself
 	Outer   string
+	At      string        // address of the visit or the item that it is done for, as recorded; "" = it changes nothing, or only looks
 	Dir     string        // working directory; "" is that of the run
 	Vars    []Var         // text the action finds in its environment
 	Timeout time.Duration // wall clock; 0 = none

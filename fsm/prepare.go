@@ -11,6 +11,7 @@ func (e *Executor) prepare() {
 	var err error
 	e.do(func(ctx context.Context) { ev, err = e.cfg.Prepare(ctx) })
 	switch {
+	case err == nil && ev.Kind == "":
 	case err == nil:
 		e.emit(ev.Kind, ev.Fields...)
 	case !e.ending():

@@ -99,7 +99,7 @@ func (e *Executor) act(st *State) (Result, error) {
 	}
 	a := Action{
 		Kind: mode, Text: text, Call: call, State: st.Name, Step: m.Step, Keep: e.keep.has(st.Capture), Model: st.Model, Agent: st.Agent, Tools: st.Tools,
-		RSS: e.budgeted(), Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(st),
+		RSS: e.budgeted(), Outer: e.outer, At: e.visitAddress(), Dir: e.dir, Sandbox: e.sandbox(st),
 	}
 	switch mode {
 	case KindProgram:

@@ -16,9 +16,12 @@ import (
 // SealedFile is in the working folder of a run, and holds what was masked in its record. It is never exported.
 const SealedFile = ".sealed"
 
+// WalkFolder is in the working folder of a run, and has what git needs to look at the files that actions change.
+const WalkFolder = ".trees"
+
 // StoreOwned reports whether a path in a working folder is a store's, and not of the actions of the run.
 func StoreOwned(rel string) bool {
-	if rel == "blobs" || rel == SealedFile || rel == SealedFile+".tmp" {
+	if rel == "blobs" || rel == WalkFolder || rel == SealedFile || rel == SealedFile+".tmp" {
 		return true
 	}
 	n, ok := strings.CutPrefix(rel, "definition.")

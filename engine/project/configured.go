@@ -31,6 +31,9 @@ func (o Overrides) configured(l *fsm.Loop) fsm.Loop {
 	if changed.Backoff == 0 {
 		changed.Backoff = o.Config.Delay
 	}
+	if changed.Snapshots == nil && o.Config.Snapshots != "" {
+		changed.Snapshots = &fsm.FileSnapshots{Keep: o.Config.Snapshots}
+	}
 	limits := o.Config.Budget
 	var own fsm.Budget
 	if l.Budget != nil {

@@ -2,6 +2,7 @@ package project
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"loops/fsm"
@@ -21,6 +22,7 @@ type Overrides struct {
 	Agents        Agents        `json:"agents"`
 	Park          bool          `json:"park,omitempty"`          // release the run where it waits
 	Sandbox       string        `json:"sandbox,omitempty"`       // instead of the loop's own; "" = as the loop says
+	Snapshots     string        `json:"snapshots,omitempty"`     // git or off, instead of what the loop says; "" = as the loop says
 	NoHostGuard   bool          `json:"no_host_guard,omitempty"` // memory is not watched: host_guard is off, whatever the loop says
 	Budget        Budget        `json:"budget"`
 	Timeout       time.Duration `json:"timeout,omitempty"` // of the loop, where resume raised it; no flag sets it
@@ -61,6 +63,14 @@ func (o Overrides) Apply(l *fsm.Loop) (*fsm.Loop, *value.Map) {
 		changed.Sandbox = policy
 		recorded.Set("sandbox", o.Sandbox)
 	}
+	if o.Snapshots != "" {
+		s := fsm.FileSnapshots{}
+		if l.Snapshots != nil {
+			s = *l.Snapshots
+		}
+		s.Keep, changed.Snapshots = o.Snapshots, &s
+		recorded.Set("snapshots", o.Snapshots)
+	}
 	changed.Budget = o.Budget.apply(changed.Budget)
 	o.Budget.record(recorded)
 	o.Agents.record(recorded)
@@ -96,6 +106,11 @@ func (o Overrides) Over(recorded *value.Map) Overrides {
 	if v, _ := recorded.Get("sandbox"); o.Sandbox == "" {
 		o.Sandbox, _ = v.(string)
 	}
+	if v, _ := recorded.Get("snapshots"); o.Snapshots == "" {
+		if word, _ := v.(string); slices.Contains(SnapshotWords, word) {
+			o.Snapshots = word
+		}
+	}
 	o.Agents.fill(recorded)
 	o.Budget.fill(recorded)
 	if _, ok := recorded.Get("delay"); ok && !o.DelaySet {
@@ -122,6 +137,9 @@ func CheckSandbox(word string) error {
 	_, err := confine.Parse(word)
 	return err
 }
+
+// SnapshotWords are the words for where the files of a run are kept.
+var SnapshotWords = []string{fsm.SnapshotsGit, fsm.SnapshotsOff}
 
 // SandboxPresets returns the words for sandboxes.
 func SandboxPresets() []string { return confine.Presets }

@@ -29,6 +29,7 @@ const (
 	InCall            Where = "call"
 	InSchedule        Where = "schedule"
 	InSandbox         Where = "sandbox"
+	InSnapshots       Where = "snapshots"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"
 )

@@ -38,6 +38,7 @@ var loopKeys = []Key{
 	{Name: "session_mode", In: InLoop, Type: TypeText, Default: "fresh", Values: sessionModes, Doc: "`continue`: a prompt carries on the session of the prompt before; `fresh`: it begins a new one. A state can say otherwise."},
 	{Name: "permissions", In: InLoop, Type: TypeText, Default: "skip", Values: permissions, Doc: "`skip`: agents use their tools without asking anybody; `host`: as their own settings say. A state can say otherwise."},
 	{Name: "sandbox", In: InLoop, Type: TypeBlock, Block: InSandbox, Short: "preset", NotNull: true, Doc: "What actions may touch: `workspace`, `offline`, `strict`, `off`, or a mapping. States, branches and sub-loops can only tighten it. Without it, nothing is limited, unless the project's config or `--sandbox` says otherwise."},
+	{Name: "snapshots", In: InLoop, Type: TypeBlock, Block: InSnapshots, Short: "keep", NotNull: true, Doc: "`git`: the files are kept as they are before and after each action, so that `loops undo` can put them back; `off`; or a mapping. Without it, `git` for a run with a work tree of its own, and `off` for others, unless the project's config or `--snapshots` says otherwise."},
 	{Name: "circuit", In: InLoop, Type: TypeBlock, Block: InCircuit, Doc: "Detectors that stop a run which goes nowhere."},
 	{Name: "host_guard", In: InLoop, Type: TypeBlock, Block: InHostGuard, Doc: "What to do when the machine runs out of memory."},
 	{Name: "prompt_size_guard", In: InLoop, Type: TypeBlock, Block: InPromptSizeGuard, Doc: "Warns about very long prompts."},
@@ -163,6 +164,10 @@ var blockKeys = []Key{
 	{Name: "cpus", In: InSandbox, Type: TypeNumber, Above: &limit0, Doc: "How many processors may be used, such as 2 or 0.5."},
 	{Name: "pids", In: InSandbox, Type: TypeInt, Min: &limit1, Doc: "How many processes there may be at once."},
 	{Name: "tmp", In: InSandbox, Type: TypeText, Values: []string{confine.Private, "shared"}, Doc: "`private`: an action has a folder of its own for temporary files (`TMPDIR`), which is removed after it, and no other."},
+
+	{Name: "keep", In: InSnapshots, Type: TypeText, Default: fsm.SnapshotsGit, Values: []string{fsm.SnapshotsGit, fsm.SnapshotsOff}, Doc: "`git`: in commits on the ref `refs/loops-undo/RUN` of the repository; `off`: nowhere."},
+	{Name: "include", In: InSnapshots, Type: TypeTexts, Doc: "Patterns of files that git ignores and that are kept as well, such as `dist/**`, from the top of the repository."},
+	{Name: "max_file", In: InSnapshots, Type: TypeText, Default: "20MB", Doc: "Files that git does not track and that are larger are left out: they are neither kept nor put back."},
 
 	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
 	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},

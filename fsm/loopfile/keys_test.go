@@ -39,6 +39,8 @@ loop: permissions worktree
 state: host permissions sandbox
 loop: sandbox
 sandbox: preset write read deny network env memory cpus pids tmp
+loop: snapshots
+snapshots: keep include max_file
 evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source previous
 evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line
 evaluate: error_patterns key evidence votes quorum model host effort timeout yes no expression filter

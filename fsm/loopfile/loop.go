@@ -52,6 +52,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	l.Schedule = d.schedule(b)
 	l.Throttle = d.throttle(b)
 	l.Sandbox = d.sandbox(b)
+	l.Snapshots = d.snapshots(b)
 	l.Budget, l.OnBudget = d.budget(b), b.target("on_budget")
 	decls := d.states(b, l)
 	d.check(l, decls, b)

@@ -59,6 +59,7 @@ var Outputs = []Output{
 	{"submit", "one object", of[Submitted]()},
 	{"sweep", "a list of changes", of[[]Change]()},
 	{"test", "one object", of[Tested]()},
+	{"undo", "one object; with --list a list of snapshots", append(of[Undone](), of[[]Snapshot]()...)},
 	{"unpause", "a list of the runs that continue", of[[]Unpaused]()},
 	{"upgrade", "one object", of[Release]()},
 	{"validate", "a list of loops", of[[]Checked]()},
@@ -157,6 +158,8 @@ type Exported struct {
 	Files    int      `json:"files"`
 	LeftOut  []string `json:"left_out" jsonschema:"files that are not regular"`
 	SHA256   string   `json:"sha256" jsonschema:"of the events"`
+	// what loops undo needs
+	Snapshots bool `json:"snapshots,omitempty" jsonschema:"whether it has the snapshots of the files of the project"`
 }
 
 // Imported is what import prints.
@@ -168,6 +171,9 @@ type Imported struct {
 	Events   int    `json:"events"`
 	Files    int    `json:"files"`
 	SHA256   string `json:"sha256" jsonschema:"of the events"`
+	// what loops undo needs
+	Snapshots     bool   `json:"snapshots,omitempty" jsonschema:"whether the snapshots of its files were taken into the repository"`
+	SnapshotsLost string `json:"snapshots_lost,omitempty" jsonschema:"why they were not, although FILE has some"`
 }
 
 // Fragment is a fragment of a library.
@@ -280,6 +286,34 @@ type Rendered struct {
 type UnknownValue struct {
 	Reference string `json:"reference"`
 	Reason    string `json:"reason"`
+}
+
+// Undone is what undo prints.
+type Undone struct {
+	Instance string        `json:"instance_id" jsonschema:"the id of the run"`
+	Loop     string        `json:"loop"`
+	Folder   string        `json:"folder" jsonschema:"absolute, whose files were put back"`
+	To       string        `json:"to" jsonschema:"the snapshot that was put back, as 3 before"`
+	Commit   string        `json:"commit" jsonschema:"of that snapshot"`
+	DryRun   bool          `json:"dry_run"`
+	Changes  []ChangedFile `json:"changes"`
+	Others   []string      `json:"others" jsonschema:"files that differed from the last snapshot of the run"`
+	Found    Text          `json:"found" jsonschema:"the commit with the files as they were before; null where nothing was changed"`
+}
+
+// ChangedFile is a file that undo changed.
+type ChangedFile struct {
+	Path   string `json:"path" jsonschema:"from the folder"`
+	Change string `json:"change" words:"added,changed,deleted"`
+}
+
+// Snapshot is a commit with the files of a run as they were at a time.
+type Snapshot struct {
+	To     string `json:"to" jsonschema:"what undo --to takes for it"`
+	Step   Text   `json:"step" jsonschema:"null of the files as an undo or a fork found or left them"`
+	When   string `json:"when" words:"before,after,found,restored"`
+	Time   Time   `json:"time"`
+	Commit string `json:"commit"`
 }
 
 // Removed is what rm prints.

@@ -77,6 +77,15 @@ func (s *Service) control(ctx context.Context) (*engine.Engine, project.Finder, 
 	return e, r.Finder(), nil
 }
 
+// StepDiff is [engine.Engine.StepDiff].
+func (s *Service) StepDiff(ctx context.Context, run persistence.Run, step string) (*engine.StepDiff, error) {
+	e, _, err := s.control(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.StepDiff(ctx, run, step)
+}
+
 // resume is the command that continues a run.
 func (s *Service) resume(ctx context.Context, r persistence.Run) string {
 	return s.Page.Remedy(engine.GoOnRemedy(ctx, s.records, r))

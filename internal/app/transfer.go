@@ -113,7 +113,17 @@ func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.W
 	if through != nil {
 		out = through(f)
 	}
-	w, err = archive.Write(ctx, out, useZstd, store.Importer(), run, work)
+	undo := file.Name() + ".undo"
+	defer os.Remove(undo) //nolint:errcheck // the archive has it
+	kept, err := engine.WriteSnapshots(ctx, store.Project, run.ID, undo)
+	if err != nil {
+		return w, 0, fmt.Errorf("the snapshots of its files cannot be read: %w", err)
+	}
+	if !kept {
+		undo = ""
+	}
+	w, err = archive.Write(ctx, out, useZstd, store.Importer(), run, work, undo)
+	w.Snapshots = kept
 	if err == nil {
 		f.failed = f.Sync()
 	}
@@ -164,9 +174,17 @@ func ImportFile(ctx context.Context, store *project.Records, file io.Reader, lim
 	if err != nil {
 		return api.Imported{}, &notImportedError{err}
 	}
+	snapshots, lost := false, ""
+	if file := b.Undo(); file != "" {
+		if err := engine.ReadSnapshots(ctx, p, b.Run.ID, file); err != nil {
+			lost = humanize.OneLine(err)
+		}
+		snapshots = lost == ""
+	}
 	run := reconcile.View(b.Run, project.Alive(b.Run)) // it may have been exported when its process was dead
 	return api.Imported{
 		Instance: string(b.Run.ID), Loop: b.Run.Loop, Status: string(run.Status), Result: result, Events: digest.Events, Files: b.Files, SHA256: digest.Hash,
+		Snapshots: snapshots, SnapshotsLost: lost,
 	}, nil
 }
 

@@ -70,6 +70,7 @@ type Config struct {
 	SandboxFloor string // the weakest preset of a sandbox that loops may have; "" = off; of all files the strongest
 	// folders that a workspace may change besides the work tree; nil = the default
 	SandboxCaches []string
+	Snapshots     string                       // of the files of runs: git or off; "" = as the loop says
 	Notify        []Notify                     // of the person's file, then of the project's
 	GitFacts      string                       // one of the words below; "" = on
 	ModelHints    map[string]map[string]string // models by host and model_hint; "" turns one off

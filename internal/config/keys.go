@@ -130,6 +130,7 @@ var keys = sync.OnceValue(func() []Key {
 			read: func(d *decoder, n *yaml.Node, c *Config) { c.SandboxCaches = d.texts(n, "caches") },
 			show: func(c *Config) any { return unless(len(c.SandboxCaches) == 0, strings.Join(c.SandboxCaches, " ")) },
 		},
+		wordKey("snapshots", "git with a work tree", "Whether the files of a run are kept before and after each action, for loops undo, where its loop does not say.", []string{"git", "off"}, func(c *Config) *string { return &c.Snapshots }),
 		textKey("schedule.project", "folder name", "The name of the project in a database: checkouts that give one name share runs and schedules there.", func(c *Config) *string { return &c.LedgerName }),
 		wordKey("worktree", WorktreeKeep, "What becomes of the work tree of a run when the run is over.", []string{WorktreeKeep, WorktreeMerge, WorktreeDiscard}, func(c *Config) *string { return &c.Worktree }),
 		durationKey("git.timeout", "10m", "How long one command of git may take that loops itself starts: a checkout, a commit or a merge, with the hooks of the repository.", false, func(c *Config) *time.Duration { return &c.GitTimeout }),

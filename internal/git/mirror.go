@@ -246,7 +246,7 @@ func (m *Mirror) Forget(ctx context.Context, run string) error {
 		return err
 	}
 	return m.alone(ctx, func() error {
-		refs, err := m.git(ctx, m.Dir, nil, "for-each-ref", "--format=%(refname)", RefOf(run), theirs(run), left(run),
+		refs, err := m.git(ctx, m.Dir, nil, "for-each-ref", "--format=%(refname)", RefOf(run), theirs(run), left(run), UndoRef(run),
 			"refs/heads/"+BranchPrefix+refName(run), "refs/heads/"+BranchPrefix+refName(run)+".*")
 		for ref := range strings.Lines(refs) {
 			if _, e := m.git(ctx, m.Dir, nil, "update-ref", "-d", strings.TrimSpace(ref)); e != nil {

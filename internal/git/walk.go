@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -34,6 +35,9 @@ type Walk struct {
 	Dir string // absolute; only what is below it is walked
 	// absolute; of this Walk alone; made by the first call. It has to be the same for all processes of a run
 	Place string
+
+	Include []string // patterns of ignored files that are walked as well, as git's :(glob)
+	Largest int64    // size of the largest new file that is in a tree, in bytes; 0 = 100 MiB
 
 	git  runInput
 	mu   sync.Mutex
@@ -354,6 +358,11 @@ func (w *Walk) look(ctx context.Context, known []string) (f found, err error) {
 			out = append(out, "C "+name)
 		}
 	}
+	included, err := w.included(ctx)
+	if err != nil {
+		return f, err
+	}
+	out = append(out, included...)
 	done := make(map[string]bool, len(out))
 	folders := map[string]bool{}
 	for _, line := range out {
@@ -407,7 +416,7 @@ func (w *Walk) kind(name string, isNew bool, folders map[string]bool) bool {
 		return false
 	case info.Mode()&fs.ModeSymlink != 0:
 		return true
-	case !info.Mode().IsRegular() || isNew && info.Size() > largestNew:
+	case !info.Mode().IsRegular() || isNew && info.Size() > cmp.Or(w.Largest, largestNew):
 		return false
 	}
 	return unix.Access(path, unix.R_OK) == nil
@@ -437,6 +446,24 @@ func (w *Walk) tracked(ctx context.Context) ([]string, error) {
 	}
 	out, err := w.git(ctx, w.Dir, []string{"GIT_OPTIONAL_LOCKS=0"}, "", append(slices.Clip(walkArgs), "ls-files", "-z")...)
 	return split(out), err
+}
+
+// included returns the ignored files that are walked, as look reads them.
+func (w *Walk) included(ctx context.Context) (lines []string, err error) {
+	if len(w.Include) == 0 {
+		return nil, nil
+	}
+	args := append(slices.Clip(walkArgs), "ls-files", "-z", "-o", "--")
+	for _, p := range w.Include {
+		args = append(args, ":(top,glob)"+p)
+	}
+	out, err := w.git(ctx, w.Dir, w.home.env, "", args...)
+	for _, name := range split(out) {
+		if !strings.HasSuffix(name, "/") {
+			lines = append(lines, "? "+name)
+		}
+	}
+	return lines, err
 }
 
 // nested returns the files of a repository inside the folder. name ends in a slash.

@@ -154,7 +154,10 @@ type stepDetail struct {
 	Items    *itemTable // of a list; nil = it is none
 	// steps in its branches and items, in the order in which they ended; not more than mostInside
 	Inside         []stepRow
-	MoreInside     int // that are left out
+	MoreInside     int    // that are left out
+	Files          string // how many files it changed; "" = none, or it is not known
+	Diff           string
+	Undo           string // the command that takes them back
 	Cost           string
 	Tokens         string
 	Changes        []change
@@ -267,6 +270,7 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 			}
 		}
 	}
+	t.addFiles(ctx, session, run)
 	if t.Items != nil {
 		failed := t.Items.show(func(items string) string {
 			return page.To + query("tab", "steps", "step", wanted, "items", items) + "#step"
@@ -295,6 +299,16 @@ func describeStep(ctx context.Context, page *runPage, session *Session, f projec
 	}
 	t.addChanges(ctx, f, run, s)
 	return t, nil
+}
+
+// addFiles adds what the step changed in files, where that was kept.
+func (t *stepDetail) addFiles(ctx context.Context, session *Session, run persistence.Run) {
+	diff, err := session.StepDiff(ctx, run, t.Number)
+	if err != nil || diff == nil {
+		return // the step can be shown without it
+	}
+	t.Files, t.Diff = humanize.Count(diff.Files, "file"), cut(diff.Text)
+	t.Undo = session.Page.CommandWith("undo", []string{"--to=" + t.Number}, string(run.ID))
 }
 
 // take keeps what an event of the step says.

@@ -17,6 +17,7 @@ const (
 	eventsFile     = "events.jsonl"
 	commandsFile   = "commands.jsonl"
 	workFolder     = "work"
+	undoFile       = "undo.bundle"
 	sumsFile       = "SHA256SUMS"
 )
 

@@ -60,9 +60,16 @@ func recorded(t *testing.T) (*dirstore.Store, persistence.Run, string) {
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	d, run, work := recorded(t)
+	undo := filepath.Join(t.TempDir(), "undo")
+	if err := os.WriteFile(undo, []byte("snapshots"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, z := range []bool{true, false} {
+		if !z {
+			undo = ""
+		}
 		var b bytes.Buffer
-		w, err := Write(t.Context(), &b, z, d, run, work)
+		w, err := Write(t.Context(), &b, z, d, run, work, undo)
 		if err != nil || w.Files != 1 || len(w.Left) != 1 || filepath.Base(w.Left[0]) != "link" {
 			t.Fatalf("%+v, %v", w, err)
 		}
@@ -72,6 +79,9 @@ func TestRoundTrip(t *testing.T) {
 		}
 		if sum, err := persistence.Sum(t.Context(), got, got.Run); err != nil || sum != w.Digest {
 			t.Errorf("%v, %v, want %v", sum, err, w.Digest)
+		}
+		if text, _ := os.ReadFile(got.Undo()); (got.Undo() != "") != z || z && string(text) != "snapshots" {
+			t.Errorf("the snapshots are in %q: %q", got.Undo(), text)
 		}
 		kept := filepath.Join(got.Work(), "out", "kept é")
 		if text, err := os.ReadFile(kept); err != nil || string(text) != "content" {
@@ -93,7 +103,7 @@ func TestDamaged(t *testing.T) {
 	d, run, work := recorded(t)
 	for _, z := range []bool{true, false} {
 		var whole bytes.Buffer
-		if _, err := Write(t.Context(), &whole, z, d, run, work); err != nil {
+		if _, err := Write(t.Context(), &whole, z, d, run, work, ""); err != nil {
 			t.Fatal(err)
 		}
 		text := whole.Bytes()
@@ -165,7 +175,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	d, run, work := recorded(t)
 	var whole bytes.Buffer
-	if _, err := Write(t.Context(), &whole, true, d, run, work); err != nil {
+	if _, err := Write(t.Context(), &whole, true, d, run, work, ""); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()

@@ -27,6 +27,7 @@ type Bundle struct {
 	memory     []byte
 	definition []byte
 	commands   []persistence.Command
+	undo       bool // there is a bundle
 }
 
 // Open unpacks an archive into dir, an empty folder that the caller removes, and checks it. limit is how many
@@ -54,6 +55,9 @@ func Open(ctx context.Context, r io.Reader, dir string, limit int64) (*Bundle, e
 			return nil, err
 		}
 	}
+	if b.undo = names[undoFile]; b.undo {
+		b.Files--
+	}
 	if names[commandsFile] {
 		b.Files--
 		if err := b.readCommands(); err != nil {
@@ -68,6 +72,14 @@ func Open(ctx context.Context, r io.Reader, dir string, limit int64) (*Bundle, e
 		}
 	}
 	return b, err
+}
+
+// Undo is the bundle of git with the snapshots of the run's files; "" = there is none.
+func (b *Bundle) Undo() string {
+	if !b.undo {
+		return ""
+	}
+	return b.path(undoFile)
 }
 
 // Work is the folder with the files of the working folder; it need not be there.

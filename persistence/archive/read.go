@@ -119,7 +119,7 @@ func (u *unpacking) entry(h *tar.Header, r io.Reader) error {
 	if h.Size > u.left {
 		return bad("it holds more than %d bytes when it is unpacked (%q is too large); --max-size raises that", u.limit, name)
 	}
-	inMemory := name != eventsFile && !strings.HasPrefix(name, workFolder+"/")
+	inMemory := name != eventsFile && name != undoFile && !strings.HasPrefix(name, workFolder+"/")
 	if inMemory && h.Size > maxText {
 		return bad("%q has %d bytes, more than the %d that it may have", name, h.Size, int64(maxText))
 	}
@@ -145,7 +145,7 @@ func checkName(name string) error {
 		return bad("%q leads out of the archive", name)
 	case path.Clean(name) != name || strings.ContainsAny(name, "\x00\\\n") || !filepath.IsLocal(name) || len(name) > 4096:
 		return bad("%q is not a valid name of a file in it", name)
-	case name == runFile, name == definitionFile, name == memoryFile, name == eventsFile, name == commandsFile, name == sumsFile:
+	case name == runFile, name == definitionFile, name == memoryFile, name == eventsFile, name == commandsFile, name == undoFile, name == sumsFile:
 		return nil
 	case !work:
 		return bad("%q does not belong into the archive of a run", name)

@@ -31,13 +31,16 @@ const window = 4 << 20
 // A Written says what an archive holds.
 type Written struct {
 	Digest persistence.Digest
-	Files  int      // of the working folder
-	Left   []string // what is in the working folder and no regular file, by path: it was left out
+	Files  int // of the working folder
+	// whether it has the snapshots of the files of the project
+	Snapshots bool
+	Left      []string // what is in the working folder and no regular file, by path: it was left out
 }
 
 // Write writes an archive of a run that no process owns to w, compressed with zstd, or else with gzip. work is
-// its working folder, which need not be there. A run that changes meanwhile is an error.
-func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source, run persistence.Run, work string) (Written, error) {
+// its working folder, which need not be there, undo a bundle of git with the snapshots of its files; "" = there are none. A
+// run that changes meanwhile is an error.
+func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source, run persistence.Run, work, undo string) (Written, error) {
 	var z io.WriteCloser = gzip.NewWriter(w)
 	if useZstd {
 		e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
@@ -47,7 +50,7 @@ func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source,
 		z = e
 	}
 	o := &writer{ctx: ctx, tar: tar.NewWriter(z), at: run.UpdatedAt}
-	err := o.run(s, run, work)
+	err := o.run(s, run, work, undo)
 	return o.Written, errors.Join(err, o.tar.Close(), z.Close())
 }
 
@@ -59,7 +62,7 @@ type writer struct {
 	sums strings.Builder
 }
 
-func (o *writer) run(s persistence.Source, run persistence.Run, work string) (err error) {
+func (o *writer) run(s persistence.Source, run persistence.Run, work, undo string) (err error) {
 	if o.Digest, err = persistence.Sum(o.ctx, s, run); err != nil {
 		return err
 	}
@@ -96,6 +99,11 @@ func (o *writer) run(s persistence.Source, run persistence.Run, work string) (er
 	}
 	if err := o.folder(work); err != nil {
 		return err
+	}
+	if undo != "" {
+		if err := o.copy(undoFile, undo); err != nil {
+			return err
+		}
 	}
 	again, err := persistence.Sum(o.ctx, s, run)
 	if err == nil && again != o.Digest {
@@ -186,18 +194,23 @@ func (o *writer) folder(work string) error {
 			o.Left = append(o.Left, p)
 			return nil
 		}
-		f, err := disk.Open(p, os.O_RDONLY)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		st, err := f.Stat()
-		if err != nil {
-			return err
-		}
 		o.Files++
-		return o.add(path.Join(workFolder, filepath.ToSlash(rel)), st.Mode().Perm(), st.Size(), f)
+		return o.copy(path.Join(workFolder, filepath.ToSlash(rel)), p)
 	})
+}
+
+// copy writes a file as it is.
+func (o *writer) copy(name, from string) error {
+	f, err := disk.Open(from, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return o.add(name, st.Mode().Perm(), st.Size(), f)
 }
 
 // add writes one file, which must have just this length.

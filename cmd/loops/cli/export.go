@@ -37,7 +37,10 @@ and then sha256sum -c SHA256SUMS checks it.
 The file is compressed with zstd, or with gzip where its name ends in .tar.gz. It is there whole or not at all, and an
 existing one is replaced only with --force. A running run is not exported: stop it first, or wait. Symlinks,
 pipes and the like in the working folder are left out, and export says so. What is recorded may hold secrets that actions
-printed.` +
+printed.
+
+Where the files of the project were kept (see undo), FILE has these snapshots: every file of the project that git does not ignore, as
+it was. Other files of the project, its commits and a work tree do not travel.` +
 			exitHelpOf(exitMeaning{Code: exitOK, Text: "the file is there"}, exitMeaning{Code: exitFailed, Text: "the file already exists, or cannot be written"},
 				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
 				exitMeaning{Code: exitConflict, Text: "the run is running"}, exitMeaning{Code: exitRecord, Text: "the run is damaged, or a file of it cannot be read"}),
@@ -99,7 +102,7 @@ func runExport(ctx context.Context, a *program, o exportOptions, arg string) err
 	if o.json {
 		return terminal.WriteJSON(a.out, api.Exported{
 			Instance: string(run.ID), Loop: run.Loop, File: path, Bytes: size, Events: written.Digest.Events, Files: written.Files, LeftOut: written.Left,
-			SHA256: written.Digest.Hash,
+			SHA256: written.Digest.Hash, Snapshots: written.Snapshots,
 		})
 	}
 	terminal.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, humanize.Count(written.Digest.Events, "event"), humanize.Count(written.Files, "file"), humanize.Bytes(size))

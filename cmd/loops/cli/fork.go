@@ -26,6 +26,7 @@ type forkOptions struct {
 	rerun      bool
 	retry      bool // only the failed items of the list in that step
 	empty      bool // nothing of the working folder is copied
+	files      bool // as they were before that step
 	dryRun     bool
 	background bool
 	view       viewFlags
@@ -44,7 +45,7 @@ repeats that step with the loop file as it is now. The other run is not changed;
 
 Captures, messages, the context, retries, edges and the memory of evaluators are as they were; steps and passes count on.
 Money, tokens, prompts, time and memory start from zero. The session of an agent is not continued. The files of the project
-stay as they are now.
+stay as they are now; with --files they are as they were before that step, if they were kept (see loops undo).
 
 The new run has a working folder of its own, with a copy of the files and links that are now in the other run's folder
 (none with --empty). In its memory, the path of the old folder is replaced by that of the new one. Where the other run
@@ -128,6 +129,7 @@ func (o *forkOptions) add(a *program, cmd *cobra.Command) {
 	flags.BoolVar(&o.rerun, "rerun", false, "do the step again although its state says idempotent: false")
 	flags.BoolVar(&o.retry, "retry-failed", false, "take over the items of the step's for_each that came to yes, and repeat the others only")
 	flags.BoolVar(&o.empty, "empty", false, "begin with an empty working folder")
+	flags.BoolVar(&o.files, "files", false, "begin with the files of the project as they were before that step, where they were kept (see loops undo)")
 	flags.BoolVarP(&o.background, "background", "b", false, "run in a process and session of its own, and return when the run is on record")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "print from where the run would continue, and do nothing")
 	o.lock.addFlags(flags)
@@ -139,7 +141,7 @@ func (o *forkOptions) add(a *program, cmd *cobra.Command) {
 // request is what the flags ask for.
 func (o *forkOptions) request() *engine.ForkRequest {
 	return &engine.ForkRequest{
-		Run: o.name, At: o.at, Retry: o.again, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, RetryFailed: o.retry, Empty: o.empty, Lock: o.lock.lock(), Tree: o.tree.Request(),
+		Run: o.name, At: o.at, Retry: o.again, Set: o.set, Definition: o.definition, Over: o.over, Rerun: o.rerun, RetryFailed: o.retry, Empty: o.empty, Files: o.files, Lock: o.lock.lock(), Tree: o.tree.Request(),
 	}
 }
 

@@ -20,7 +20,7 @@ var notHanded = []string{"background", "dry-run", "help", "color", "output", "it
 
 // flagValues are values that flags take, where a text does not do.
 var flagValues = map[string]string{
-	"sandbox": "strict", "store": "sqlite:x.db", "budget": "cost=3", "permissions": "skip", "durability": "none", "extend": "steps=2", "format": "json", "context": "a=b", "set": "a=b",
+	"sandbox": "strict", "snapshots": "git", "store": "sqlite:x.db", "budget": "cost=3", "permissions": "skip", "durability": "none", "extend": "steps=2", "format": "json", "context": "a=b", "set": "a=b",
 	"definition": "recorded", "queue-timeout": "90s", "worktree-end": "merge", "at": "3",
 }
 

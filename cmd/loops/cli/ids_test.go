@@ -39,6 +39,7 @@ var idCommands = map[string]string{
 	"signal":           "signal RUN news",
 	"status":           "status RUN --json",
 	"stop":             "stop RUN",
+	"undo":             "undo RUN",
 	"unpause":          "unpause RUN",
 	"watch":            "watch RUN --once",
 }

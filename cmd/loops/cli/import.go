@@ -26,6 +26,7 @@ func newImportCommand(a *program) *cobra.Command {
 		Short: "Import an exported run",
 		Long: `import adds the run in FILE, which loops export wrote, to the store: with its id, history, memory, loop file and
 the files of its working folder. It can be inspected and resumed as if it had run here. It is imported whole or not at all.
+The snapshots of its files, if FILE has any, go into the repository of the project (see undo).
 
 Nothing is overwritten. A run that exists already is compared: if it is the same, import says so and does nothing; if
 it differs, or a file in its working folder does, that is an error.
@@ -82,6 +83,9 @@ func runImport(ctx context.Context, a *program, o importOptions, arg string) err
 	run, err := app.ImportFile(ctx, store, &terminal.MeterStream{Reader: file, Meter: shown, Total: size}, limit, shown.End)
 	if err != nil {
 		return app.NotImported(arg, err)
+	}
+	if run.SnapshotsLost != "" {
+		terminal.Say(a.Err, "loops: the snapshots of its files were left out, so loops undo has nothing of it: %s\n", run.SnapshotsLost)
 	}
 	if o.json {
 		return terminal.WriteJSON(a.out, run)

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -20,6 +21,7 @@ func addOverrides(o *project.Overrides, flags *pflag.FlagSet) {
 	flags.BoolVar(&o.Park, "park", false, "exit with 10 where the run would wait (wait, ask); resume continues it")
 	flags.BoolVar(&o.NoHostGuard, "no-host-guard", false, "turn host_guard off: do not watch memory")
 	flags.StringVar(&o.Sandbox, "sandbox", "", "what actions may touch, instead of what the loop says: `PRESET` is off, offline, workspace or strict")
+	flags.StringVar(&o.Snapshots, "snapshots", "", "whether files are kept before and after each action, for loops undo: `WHERE` is git or off")
 	addAgentFlags(&o.Agents, flags)
 }
 
@@ -41,6 +43,9 @@ func checkOverrides(o *project.Overrides, cmd *cobra.Command) error {
 		if err := project.CheckSandbox(o.Sandbox); err != nil {
 			return usageError{"--sandbox: " + err.Error(), see}
 		}
+	}
+	if flags.Changed("snapshots") && !slices.Contains(project.SnapshotWords, o.Snapshots) {
+		return usageError{fmt.Sprintf("--snapshots %q: expected git or off", o.Snapshots), see}
 	}
 	o.DelaySet = flags.Changed("delay")
 	if o.DelaySet && (math.IsNaN(o.Delay) || o.Delay < 0 || o.Delay > project.MaxDelay) {

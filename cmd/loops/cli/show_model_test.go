@@ -196,6 +196,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Await = &fsm.Await{Every: time.Second, Ask: &fsm.Ask{}}
 		s.Each, s.Branches = &fsm.Each{Parallel: 1}, &fsm.Branches{Join: fsm.JoinAll, Most: 2}
 		s.Sandbox, l.Sandbox = &confine.Policy{Preset: confine.Offline}, &confine.Policy{Preset: confine.Offline}
+		l.Snapshots = &fsm.FileSnapshots{Keep: fsm.SnapshotsGit}
 		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		s.CostCeiling = &fsm.CostCeiling{Most: new(float64), Warn: new(float64)}
@@ -232,6 +233,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return l.States["plain"].Branches },
 		func(l *fsm.Loop) any { return l.States["plain"].Call },
 		func(l *fsm.Loop) any { return l.States["plain"].Sandbox },
+		func(l *fsm.Loop) any { return l.Snapshots },
 		func(l *fsm.Loop) any { return &l.States["plain"].Fragment.Parameters[0] },
 	} {
 		typ := reflect.TypeOf(part(base())).Elem()

@@ -45,6 +45,7 @@ func tree() []branch {
 		{"signal", groupRun, stored, newSignalCommand},
 		{"retry", groupRun, stored, newRetryCommand},
 		{"fork", groupRun, stored, newForkCommand},
+		{"undo", groupRun, stored, newUndoCommand},
 		{"extend", groupRun, stored, newExtendCommand},
 		{"retry-now", groupRun, stored, newRetryNowCommand},
 		{"status", groupLook, looks, newStatusCommand},

@@ -1,0 +1,373 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/disk"
+	"loops/internal/git"
+	"loops/internal/humanize"
+	"loops/persistence"
+)
+
+// What an UndoRequest can go back to besides a step.
+const (
+	UndoStart = "start"  // the files as they were before the first action
+	UndoLast  = "last"   // as they were after the last action
+	UndoFound = "found"  // as they were before the last undo
+	UndoAfter = ":after" // behind a step: after it
+)
+
+// An UndoRequest asks that the files of a run become what they were.
+type UndoRequest struct {
+	Run    string // id of a run, or name of a loop: then its newest
+	To     string // the address of a step: before it; with :after, after it; or one of the words above; "" = [UndoStart]
+	Force  bool   // although the files were changed since by others
+	DryRun bool   // only say what would change
+}
+
+// An Undone says how files became what they were, or would.
+type Undone struct {
+	Run     persistence.Run
+	Dir     string // the folder whose files they are
+	To      git.Snapshot
+	Changes []git.Change
+	Others  []git.Change // changes since the last snapshot, which are taken back as well
+	Found   string       // the commit that has the files as they were found; "" = nothing was changed
+}
+
+// An undoing is what Undo works with.
+type undoing struct {
+	run   persistence.Run
+	dir   string
+	walk  *git.Walk
+	chain *git.Chain
+	all   []git.Snapshot
+	to    git.Snapshot
+	now   string // the tree of the files
+}
+
+// Undo brings the files of a run to what they were before a step. The files as they are now are kept first. A run that
+// is running is refused, and so is one whose files others changed since its last snapshot, unless the request says Force.
+// Nothing but files is changed: neither HEAD nor the index of the repository, nor the record of the run.
+func (e *Engine) Undo(ctx context.Context, r UndoRequest) (*Undone, error) {
+	if err := unnamed(r.Run); err != nil {
+		return nil, err
+	}
+	store, err := e.records(ctx, false, "")
+	if err != nil {
+		return nil, err
+	}
+	run, err := store.Finder().One(ctx, r.Run)
+	if err != nil {
+		return nil, err
+	}
+	if alive(run) {
+		return nil, refuse(Conflict, "run %s is running (pid %d) and works on these files; stop it first: %s", run.ID, run.Owner.PID, Do(OpStop, string(run.ID)))
+	}
+	u, err := e.undoing(ctx, run, r.To)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(u.walk.Place) //nolint:errcheck // an index of this process alone
+	if err := e.unused(ctx, store, u.dir, run.ID); err != nil && !r.Force {
+		return nil, err
+	}
+	done := &Undone{Run: run, Dir: u.dir, To: u.to}
+	if done.Others, err = u.others(ctx); err != nil {
+		return nil, u.failed(err)
+	}
+	if len(done.Others) > 0 && !r.Force && !r.DryRun {
+		return done, u.changed(done.Others)
+	}
+	if done.Changes, err = u.walk.Changes(ctx, u.now, u.to.Tree); err != nil {
+		return nil, u.failed(err)
+	}
+	if len(done.Changes) == 0 || r.DryRun {
+		return done, nil
+	}
+	if done.Found, err = u.put(ctx); err != nil {
+		return nil, u.failed(err)
+	}
+	return done, nil
+}
+
+// undoing finds the snapshots of a run that has ended, and the one that is asked for.
+func (e *Engine) undoing(ctx context.Context, run persistence.Run, to string) (*undoing, error) {
+	p := e.p.Main()
+	u := &undoing{run: run, dir: p.Dir}
+	if tree := recordedTree(p, run); tree != nil {
+		u.dir = tree.tree.Dir()
+		if err := git.Linked(tree.tree.Path); err != nil {
+			return nil, refuse(NotFound, "the files of run %s were in a work tree of their own: %v. A new run can begin with them: %s", run.ID, err,
+				Do(OpFork, string(run.ID), Setting{SetAt, "STEP"}, Setting{SetFiles, ""}, Setting{SetWorktree, ""}))
+		}
+	}
+	env, limit := undoEnv(p, e.o), GitWait(p)
+	var err error
+	if u.chain, u.all, err = e.chain(ctx, run); err != nil {
+		return nil, err
+	}
+	if u.to, err = snapshotAt(u.all, to); err != nil {
+		return nil, noSnapshot(run.ID, err)
+	}
+	tmp := filepath.Join(p.Loops, "tmp") // no walk looks there
+	if err := disk.MakeFolder(p.Loops, tmp); err != nil {
+		return nil, err
+	}
+	place := filepath.Join(tmp, fmt.Sprintf("undo-%d", time.Now().UnixNano()))
+	if err := disk.MkdirAll(place, 0o700); err != nil {
+		return nil, err
+	}
+	u.walk = git.NewWalk(env, limit, u.dir, place)
+	u.walk.Include, u.walk.Largest = walked(e.ranSnapshots(ctx, run))
+	if u.now, err = u.walk.Tree(ctx, u.all[len(u.all)-1].Tree, u.to.Tree); err != nil {
+		return nil, errors.Join(u.failed(err), os.RemoveAll(place))
+	}
+	return u, nil
+}
+
+// ranSnapshots returns what the loop of a run says of snapshots, as it was recorded; nil = nothing, or it cannot be read.
+func (e *Engine) ranSnapshots(ctx context.Context, run persistence.Run) *fsm.FileSnapshots {
+	store, err := e.records(ctx, false, "")
+	if err != nil {
+		return nil
+	}
+	if def := store.Definition(ctx, run.ID); def != nil {
+		if l, err := def.Main().Load(); err == nil {
+			return l.Snapshots
+		}
+	}
+	return nil
+}
+
+// chain returns the snapshots of a run, oldest first. That there are none is a refusal.
+func (e *Engine) chain(ctx context.Context, run persistence.Run) (*git.Chain, []git.Snapshot, error) {
+	p := e.p.Main()
+	var all []git.Snapshot
+	if !git.InGit(p.Dir) {
+		return nil, nil, refuse(NotFound, "%s is in no repository of git, so the files of run %s were not kept", p.Dir, run.ID)
+	}
+	c, err := git.OpenChain(ctx, git.Command(undoEnv(p, e.o), GitWait(p)), p.Dir, string(run.ID))
+	if err == nil {
+		all, err = c.List(ctx)
+	}
+	if err != nil {
+		return nil, nil, refuse(Failed, "the snapshots of run %s cannot be read: %s", run.ID, humanize.OneLine(err))
+	}
+	if len(all) == 0 {
+		return nil, nil, refuse(NotFound, "no files of run %s were kept: that is done where the loop says snapshots: git, or the run was started with %s or %s", run.ID, Setting{SetSnapshots, fsm.SnapshotsGit}, Setting{Name: SetWorktree})
+	}
+	return c, all, nil
+}
+
+// failed is the error of git that neither found nor changed files.
+func (u *undoing) failed(err error) error {
+	return refuse(Failed, "the files of run %s cannot be put back in %s: %s", u.run.ID, u.dir, humanize.OneLine(err))
+}
+
+// errNoSnapshot is the error of a step that has no snapshot.
+var errNoSnapshot = errors.New("no snapshot")
+
+// noSnapshot is the refusal for an error of snapshotAt.
+func noSnapshot(run persistence.ID, err error) error {
+	if errors.Is(err, errNoSnapshot) {
+		return refuse(NotFound, "run %s: %v", run, err)
+	}
+	return misuse(OpUndo, "%v", err)
+}
+
+// snapshotAt returns the snapshot that a word or an address asks for.
+func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
+	steps := func(s git.Snapshot) bool { return s.When == git.Before || s.When == git.After }
+	newest := func(is func(git.Snapshot) bool) (git.Snapshot, error) {
+		for _, s := range slices.Backward(all) {
+			if is(s) {
+				return s, nil
+			}
+		}
+		return git.Snapshot{}, fmt.Errorf("%w is %s", errNoSnapshot, to)
+	}
+	switch to {
+	case "", UndoStart:
+		return all[0], nil
+	case UndoLast:
+		return newest(steps)
+	case UndoFound:
+		return newest(func(s git.Snapshot) bool { return s.When == git.Found })
+	}
+	text, after := strings.CutSuffix(to, UndoAfter)
+	at, ok := fsm.ParseAddress(text)
+	if !ok || at.Question > 0 {
+		return git.Snapshot{}, fmt.Errorf("%s: expected a step such as 3, 2/lint/1 or 3%s, or %s, %s or %s", humanize.Quote(to), UndoAfter, UndoStart, UndoLast, UndoFound)
+	}
+	// The steps of the run are done one after the other: what has no snapshot changed nothing.
+	first, last, earlier := -1, -1, 0
+	for i, s := range all {
+		of, is := fsm.ParseAddress(s.Step)
+		if !is || !steps(s) {
+			continue
+		}
+		if at.Contains(of) {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+		if of.Hops[0].Step < at.Hops[0].Step || after && of.Hops[0].Step == at.Hops[0].Step {
+			earlier = i
+		}
+	}
+	switch {
+	case first < 0 && len(at.Hops) == 1 && at.Hops[0].Branch == "":
+		return all[earlier], nil
+	case first < 0:
+		return git.Snapshot{}, fmt.Errorf("%w is of step %s: it changed no file, worked in a work tree of its own, or ended when another step had kept what it changed; go back to step %d", errNoSnapshot, text, at.Hops[0].Step)
+	case after:
+		return all[last], nil
+	case all[first].When == git.Before || first == 0:
+		return all[first], nil
+	case all[first].Began != "":
+		return newest(func(s git.Snapshot) bool { return s.Commit == all[first].Began })
+	}
+	return all[first-1], nil
+}
+
+// others returns how the files differ from the last snapshot. What an undo that was cut short changed is no difference, and
+// neither is that a guard put back what the last action changed: it kept a commit of its own.
+func (u *undoing) others(ctx context.Context) ([]git.Change, error) {
+	last := u.all[len(u.all)-1]
+	changes, err := u.walk.Changes(ctx, last.Tree, u.now)
+	if err != nil || len(changes) == 0 || last.When != git.Restored && !u.chain.Aside() || len(u.all) < 2 {
+		return changes, err
+	}
+	since, err := u.walk.Changes(ctx, u.all[len(u.all)-2].Tree, u.now)
+	return slices.DeleteFunc(changes, func(c git.Change) bool {
+		return !slices.ContainsFunc(since, func(s git.Change) bool { return s.Path == c.Path })
+	}), err
+}
+
+// mostOthers is how many files a refusal names.
+const mostOthers = 5
+
+// changed refuses to take back what others changed.
+func (u *undoing) changed(others []git.Change) error {
+	var names []string
+	for _, c := range others[:min(len(others), mostOthers)] {
+		names = append(names, c.Path)
+	}
+	if n := len(others) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("and %s more", humanize.Count(n, "file")))
+	}
+	last := u.all[len(u.all)-1]
+	why := "others may have changed them"
+	if last.When == git.Before {
+		why = "the action that was cut short may have changed them, or others"
+	}
+	return refuse(Conflict, "files of run %s differ from its last snapshot (%s), %s: %s. To take these changes back as well (%s has them back): %s", u.run.ID, last.Label(), why,
+		Lines{"", []string{strings.Join(names, ", ")}}, Setting{SetTo, UndoFound}, Do(OpUndo, string(u.run.ID), Setting{Name: SetForce}))
+}
+
+// put keeps the files as they are, and brings them to the snapshot. It returns the commit that has them as they were.
+func (u *undoing) put(ctx context.Context) (found string, err error) {
+	step, last := u.to.Step, u.chain.Last()
+	if u.to.When == git.Found || u.to.When == git.Restored {
+		step = ""
+	}
+	if found = last.Commit; last.Tree != u.now || last.When == git.Restored {
+		if found, err = u.chain.Add(ctx, u.now, git.Snapshot{Step: step, When: git.Found}); err != nil {
+			return "", err
+		}
+	}
+	// What a kill leaves half done is finished by the next undo, which finds this.
+	if _, err = u.chain.Add(ctx, u.to.Tree, git.Snapshot{Step: step, When: git.Restored}); err != nil {
+		return "", err
+	}
+	return found, u.walk.Restore(context.WithoutCancel(ctx), u.to.Tree)
+}
+
+// unused refuses files that a live run works on.
+func (e *Engine) unused(ctx context.Context, store *project.Records, dir string, but persistence.ID) error {
+	runs, err := store.Runs(ctx, persistence.Query{})
+	if err != nil {
+		return store.Failed(err)
+	}
+	p := e.p.Main()
+	for _, r := range project.Current(runs) {
+		if r.ID == but || !alive(r) {
+			continue
+		}
+		works := p.Dir
+		if tree := recordedTree(p, r); tree != nil {
+			works = tree.tree.Dir()
+		}
+		if filepath.Clean(works) == filepath.Clean(dir) {
+			return refuse(Conflict, "run %s is running (pid %d) and works on the same files; wait for it, or: %s", r.ID, cmp.Or(r.Owner.PID, 0), Do(OpStop, string(r.ID)))
+		}
+	}
+	return nil
+}
+
+// Snapshots returns the snapshots of a run, oldest first. That there are none is a refusal.
+func (e *Engine) Snapshots(ctx context.Context, id string) ([]git.Snapshot, error) {
+	store, err := e.records(ctx, false, "")
+	if err != nil {
+		return nil, err
+	}
+	run, err := store.Finder().One(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	_, all, err := e.chain(ctx, run)
+	return all, err
+}
+
+// A StepDiff is what a step of a run changed in its files.
+type StepDiff struct {
+	Files int
+	Text  string // as git diff prints it; of files over 1 MB only the names
+}
+
+// StepDiff returns what a step of a run changed, with its branches and items; nil where that is not known, or nothing.
+// Where others worked in the same files meanwhile, it has what they changed as well.
+func (e *Engine) StepDiff(ctx context.Context, run persistence.Run, step string) (*StepDiff, error) {
+	c, all, err := e.chain(ctx, run)
+	if _, none := errors.AsType[*Refusal](err); none {
+		return nil, nil //nolint:nilnil // it is not known
+	}
+	if err != nil {
+		return nil, err
+	}
+	from, err := snapshotAt(all, step)
+	if err != nil {
+		return nil, nil //nolint:nilnil,nilerr // nothing was changed, or nothing kept
+	}
+	to, err := snapshotAt(all, step+UndoAfter)
+	if err != nil || from.Tree == to.Tree {
+		return nil, err
+	}
+	files, text, err := c.Diff(ctx, from.Tree, to.Tree)
+	return &StepDiff{files, text}, err
+}
+
+// WriteSnapshots writes the snapshots of a run into a new file, a bundle of git. It reports whether there are any.
+func WriteSnapshots(ctx context.Context, p *project.Project, id persistence.ID, file string) (bool, error) {
+	return git.WriteBundle(ctx, git.Command(undoEnv(p, Options{Env: p.Env}), GitWait(p)), p.Main().Dir, string(id), file)
+}
+
+// ReadSnapshots adds the snapshots of a run in such a file to the repository of a project.
+func ReadSnapshots(ctx context.Context, p *project.Project, id persistence.ID, file string) error {
+	dir := p.Main().Dir
+	if !git.InGit(dir) {
+		return fmt.Errorf("%s is in no repository of git", dir)
+	}
+	return git.ReadBundle(ctx, git.Command(undoEnv(p, Options{Env: p.Env}), GitWait(p)), dir, string(id), file)
+}

@@ -1,0 +1,220 @@
+package git
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// undoRefs is where the snapshots of runs are. Nothing is pushed from there but by git push --mirror.
+const undoRefs = "refs/loops-undo/"
+
+// UndoRef is the ref with the snapshots of a run: commits in a row, each with the files as they were.
+func UndoRef(run string) string { return undoRefs + refName(run) }
+
+// When a snapshot was made.
+const (
+	Before   = "before"   // a step
+	After    = "after"    // a step
+	Found    = "found"    // an undo or a fork: the files as it found them
+	Restored = "restored" // an undo or a fork: the files as it leaves them
+)
+
+// A Snapshot is a commit with the files of a run as they were at a time.
+type Snapshot struct {
+	Commit, Tree string
+	Time         time.Time
+	Step         string // address as users read it; of Found and Restored the one that was asked for
+	When         string
+	// the commit with the files as they were when the step began, where another step changed some since; else ""
+	Began string
+}
+
+// Label says when a snapshot was made, such as "2/b/1 after".
+func (s Snapshot) Label() string { return strings.TrimSpace(s.Step + " " + s.When) }
+
+// The trailers of snapshots.
+const (
+	stepTrailer  = "Loops-Step"  // address, and Before or After
+	undoTrailer  = "Loops-Undo"  // address, and Found or Restored
+	beganTrailer = "Loops-Began" // Snapshot.Began
+)
+
+func (s Snapshot) message(run string) string {
+	key := stepTrailer
+	if s.When == Found || s.When == Restored {
+		key = undoTrailer
+	}
+	text := fmt.Sprintf("Files of a run\n\nLoops-Run: %s\n%s: %s\n", refName(run), key, s.Label())
+	if s.Began != "" {
+		text += beganTrailer + ": " + s.Began + "\n"
+	}
+	return text
+}
+
+// alone has git start no program that the settings of the repository name, and not tidy up.
+var alone = []string{"-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false"}
+
+// A Chain is the snapshots of one run. It is not safe for concurrent use.
+type Chain struct {
+	git      RunEnv
+	dir, run string
+	tip      string   // what the ref has; "" = it is not there
+	last     Snapshot // the newest snapshot; zero = there is none
+}
+
+// OpenChain returns the snapshots of a run in the repository of dir.
+func OpenChain(ctx context.Context, git RunEnv, dir, run string) (*Chain, error) {
+	c := &Chain{git: git, dir: dir, run: run}
+	return c, c.read(ctx)
+}
+
+// read finds out what the ref has.
+func (c *Chain) read(ctx context.Context) (err error) {
+	if c.tip, err = answer(c.git(ctx, c.dir, nil, "rev-parse", "-q", "--verify", UndoRef(c.run)+"^{commit}")); err != nil || c.tip == "" {
+		return err
+	}
+	for _, most := range []string{"-20", "-1000000000"} { // others may have put commits of their own there
+		all, err := c.list(ctx, most)
+		if err != nil {
+			return err
+		}
+		if len(all) > 0 {
+			c.last = all[len(all)-1]
+			return nil
+		}
+	}
+	return nil
+}
+
+// Last returns the newest snapshot; the zero Snapshot where there is none.
+func (c *Chain) Last() Snapshot { return c.last }
+
+// Aside reports whether the newest commit on the ref is no snapshot: a guard put something aside after the last one.
+func (c *Chain) Aside() bool { return c.tip != c.last.Commit }
+
+// List returns the snapshots, oldest first.
+func (c *Chain) List(ctx context.Context) ([]Snapshot, error) {
+	if c.tip == "" {
+		return nil, nil
+	}
+	return c.list(ctx, "-1000000000")
+}
+
+func (c *Chain) list(ctx context.Context, most string) (all []Snapshot, err error) {
+	out, err := c.git(ctx, c.dir, nil, "log", most, "--first-parent", "--no-show-signature", "--no-notes", "--format=%H%x00%T%x00%ct%x00%B%x01", c.tip, "--")
+	if err != nil {
+		return nil, err
+	}
+	for entry := range strings.SplitSeq(out, "\x01") {
+		if part := strings.SplitN(strings.TrimPrefix(entry, "\n"), "\x00", 4); len(part) == 4 {
+			at, _ := strconv.ParseInt(part[2], 10, 64)
+			if s := (Snapshot{Commit: part[0], Tree: part[1], Time: time.Unix(at, 0)}); s.parse(part[3]) {
+				all = append(all, s)
+			}
+		}
+	}
+	slices.Reverse(all)
+	return all, nil
+}
+
+// parse reads a message. It reports whether it is one of a snapshot.
+func (s *Snapshot) parse(message string) bool {
+	for line := range strings.Lines(message) {
+		switch key, v, _ := strings.Cut(strings.TrimSpace(line), ": "); key {
+		case stepTrailer, undoTrailer:
+			at := strings.LastIndexByte(v, ' ')
+			s.Step, s.When = v[:max(at, 0)], v[at+1:]
+		case beganTrailer:
+			s.Began = v
+		}
+	}
+	return slices.Contains([]string{Before, After, Found, Restored}, s.When)
+}
+
+// Add adds a snapshot with a tree, and returns its commit. When it returns the ref has it; before, nothing of it
+// counts. Where others put a commit on the ref meanwhile, it is added after that.
+func (c *Chain) Add(ctx context.Context, tree string, s Snapshot) (commit string, err error) {
+	for try := 0; ; try++ {
+		args := append(slices.Clone(alone), "commit-tree", tree, "-m", s.message(c.run))
+		was := strings.Repeat("0", len(tree))
+		if c.tip != "" {
+			args, was = append(args, "-p", c.tip), c.tip
+		}
+		if commit, err = c.git(ctx, c.dir, who, args...); err != nil {
+			return "", err
+		}
+		_, err = c.git(ctx, c.dir, nil, append(slices.Clone(alone), "update-ref", UndoRef(c.run), commit, was)...)
+		if err == nil {
+			s.Commit, s.Tree, s.Time = commit, tree, time.Now()
+			c.tip, c.last = commit, s
+			return commit, nil
+		}
+		if !isGitError(err) || try == 5 {
+			return "", err
+		}
+		if err := c.read(ctx); err != nil {
+			return "", err
+		}
+	}
+}
+
+// Diff returns how two trees differ, as git diff prints it, and in how many files. Files over 1 MB are only named.
+func (c *Chain) Diff(ctx context.Context, from, to string) (files int, text string, err error) {
+	args := append(slices.Clone(alone), "-c", "core.bigFileThreshold=1m", "diff-tree", "-r", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames")
+	names, err := c.git(ctx, c.dir, nil, append(slices.Clone(args), "--name-only", "-z", from, to, "--")...)
+	if err == nil {
+		text, err = c.git(ctx, c.dir, nil, append(args, "-p", from, to, "--")...)
+	}
+	return strings.Count(names, "\x00"), text, err
+}
+
+// ForgetUndo deletes the snapshots of runs from the repository of dir. That there are none is no error, nor that dir is
+// in no repository.
+func ForgetUndo(ctx context.Context, git RunEnv, dir string, runs []string) error {
+	if len(runs) == 0 || !InGit(dir) {
+		return nil
+	}
+	out, err := git(ctx, dir, nil, "for-each-ref", "--format=%(refname)", strings.TrimSuffix(undoRefs, "/"))
+	if err != nil {
+		return notRefused(err)
+	}
+	gone := map[string]bool{}
+	for _, run := range runs {
+		gone[UndoRef(run)] = true
+	}
+	for ref := range strings.Lines(out) {
+		if ref = strings.TrimSpace(ref); !gone[ref] {
+			continue
+		}
+		if _, err := git(ctx, dir, nil, append(slices.Clone(alone), "update-ref", "-d", ref)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// WriteBundle writes the snapshots of a run into a new file, from which [ReadBundle] takes them. It reports whether
+// there are any.
+func WriteBundle(ctx context.Context, git RunEnv, dir, run, file string) (bool, error) {
+	if !InGit(dir) {
+		return false, nil
+	}
+	tip, err := answer(git(ctx, dir, nil, "rev-parse", "-q", "--verify", UndoRef(run)+"^{commit}"))
+	if err != nil || tip == "" {
+		return false, err
+	}
+	_, err = git(ctx, dir, nil, "bundle", "create", "-q", file, UndoRef(run))
+	return err == nil, err
+}
+
+// ReadBundle adds the snapshots of a run in a file to the repository of dir. Those that are there already stay: others
+// in the file are an error.
+func ReadBundle(ctx context.Context, git RunEnv, dir, run, file string) error {
+	ref := UndoRef(run)
+	_, err := git(ctx, dir, nil, append(slices.Clone(alone), "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--end-of-options", file, ref+":"+ref)...)
+	return err
+}
