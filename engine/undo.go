@@ -54,6 +54,8 @@ type undoing struct {
 	all   []git.Snapshot
 	to    git.Snapshot
 	now   string // the tree of the files
+
+	acting int // the step whose action was cut short; 0 = none was
 }
 
 // Undo brings the files of a run to what they were before a step. The files as they are now are kept first. A run that
@@ -130,6 +132,11 @@ func (e *Engine) undoing(ctx context.Context, run persistence.Run, to string) (*
 	}
 	u.walk = git.NewWalk(env, limit, u.dir, place)
 	u.walk.Include, u.walk.Largest = walked(e.ranSnapshots(ctx, run))
+	if store, err := e.records(ctx, false, ""); err == nil {
+		if m, err := store.Snapshot(ctx, run.ID); err == nil && m != nil && m.InFlight() { // else it is not known
+			u.acting = m.Step
+		}
+	}
 	if u.now, err = u.walk.Tree(ctx, u.all[len(u.all)-1].Tree, u.to.Tree); err != nil {
 		return nil, errors.Join(u.failed(err), os.RemoveAll(place))
 	}
@@ -269,8 +276,8 @@ func (u *undoing) changed(others []git.Change) error {
 	}
 	last := u.all[len(u.all)-1]
 	why := "others may have changed them"
-	if last.When == git.Before {
-		why = "the action that was cut short may have changed them, or others"
+	if u.acting > 0 {
+		why = fmt.Sprintf("step %d was cut short and may have changed them, or others", u.acting)
 	}
 	return refuse(Conflict, "files of run %s differ from its last snapshot (%s), %s: %s. To take these changes back as well (%s has them back): %s", u.run.ID, last.Label(), why,
 		Lines{"", []string{strings.Join(names, ", ")}}, Setting{SetTo, UndoFound}, Do(OpUndo, string(u.run.ID), Setting{Name: SetForce}))

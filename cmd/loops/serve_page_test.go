@@ -3,9 +3,12 @@ package main_test
 import (
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"loops/internal/testenv"
 )
 
 // TestPageOfARunAtItsLimit: the button that resumes a run that came to its limit raises that limit.
@@ -25,4 +28,24 @@ func TestPageOfARunAtItsLimit(t *testing.T) {
 		t.Errorf("resume: %d\n%s", status, text)
 	}
 	s.until(run, `"completed"`)
+}
+
+// TestPageOfAStepThatChangedFiles: the page of a step shows what it changed in files, and the command that takes it back.
+func TestPageOfAStepThatChangedFiles(t *testing.T) {
+	t.Parallel()
+	testenv.Command(t, "git")
+	dir := serveDir(t)
+	must(t, exec.Command("git", "init", "-q", dir).Run())
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
+	writeText(t, filepath.Join(dir, ".loops/files.yaml"), "name: files\ndescription: Files.\ninitial: a\nsnapshots: git\nstates:\n  a: {action: 'echo \"<b>\" >made', next: b}\n  b: {action: 'true', next: done}\n  done: {terminal: true}\n")
+	s := startServe(t, dir)
+	run := s.post("/runs", `{"loop": "files"}`)["instance_id"].(string)
+	s.until(run, `"completed"`)
+	page := "/p/shop/runs/" + run
+	if _, text := s.ask("GET", page+"?step=1", "", ""); !strings.Contains(text, "Files <small>1 file changed</small>") || !strings.Contains(text, "diff --git a/made b/made") || !strings.Contains(text, "&lt;b&gt;</pre>") || !strings.Contains(text, "undo --to=1 "+run) {
+		t.Errorf("the page does not show what step 1 changed:\n%s", text)
+	}
+	if _, text := s.ask("GET", page+"?step=2", "", ""); strings.Contains(text, `id="files"`) {
+		t.Errorf("the page shows changes of step 2, which made none:\n%s", text)
+	}
 }
