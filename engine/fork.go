@@ -97,7 +97,7 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpFork); err != nil {
 		return nil, err
 	}
-	if err := e.checkSandbox(p, l, conf); err != nil {
+	if err := e.checkLimits(p, l, conf); err != nil {
 		return nil, err
 	}
 	if err := e.checkSnapshots(p, l); err != nil {

@@ -56,6 +56,7 @@ type Header struct {
 	Elapsed  time.Duration // before this process took over
 	Begin    time.Time     // of this process's part
 	Agents   Text          // which it uses, and what they may do; without a format it uses none
+	Guard    Text          // what actions may change; without a format nothing limits that
 	Sandbox  Text          // what limits actions, and what of that is not enforced; without a format nothing does
 	Worktree string        // of the run, absolute; "" = it is in the main checkout
 	Branch   string        // of the work tree; "" where another run's is used

@@ -105,7 +105,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if err := e.checkHosts(p, l, r.Over.Agents.Host, over, conf, r.Warn.say, OpResume); err != nil {
 		return nil, err
 	}
-	if err := e.checkSandbox(p, l, conf); err != nil {
+	if err := e.checkLimits(p, l, conf); err != nil {
 		return nil, err
 	}
 	if err := e.checkSnapshots(p, l); err != nil {

@@ -261,6 +261,7 @@ func (e *Engine) header(j *job, runner *action.Runner) Header {
 	j.header.RunDir, j.header.ShortDir = j.journal.Dir()+"/", j.project.Short(j.journal.Dir())+"/"
 	j.header.Agents = e.agentLine(j.project, j.loop, runner)
 	j.header.Sandbox = sandboxLine(j.loop, runner)
+	j.header.Guard = guardLine(j.loop)
 	j.tree.header(&j.header, j.project)
 	return j.header
 }
@@ -279,6 +280,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			Prepare:    kept.prepare(shots.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable()))),
 			Keep:       kept.keep(),
 			Facts:      e.facts(j, r.id),
+			Trees:      guardedTrees{e.walks(j)},
 			Gone:       j.project.TreeGone,
 			Library:    secretLibrary{j.library, j.secrets},
 			MemoryUsed: process.MemoryUsed,

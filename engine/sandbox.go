@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"loops/fsm"
 	"loops/fsm/confine"
 	"loops/internal/config"
+	"loops/internal/git"
 )
 
 // ConfigureSandbox sets what settings say of the sandboxes of all actions.
@@ -22,8 +24,14 @@ func ConfigureSandbox(r *action.Runner, c *config.Config) {
 	}
 }
 
-// checkSandbox refuses a run whose loop has a sandbox that has to be enforced and cannot be on this machine.
-func (e *Engine) checkSandbox(p *project.Project, l *fsm.Loop, conf *config.Config) error {
+// checkLimits refuses a run whose loop has a sandbox that has to be enforced and cannot be on this machine, or a guard
+// where there is no git.
+func (e *Engine) checkLimits(p *project.Project, l *fsm.Loop, conf *config.Config) error {
+	if guarded(l) {
+		if _, err := exec.LookPath("git"); err != nil {
+			return refuse(Invalid, "the guard of loop %s needs git to see what actions change, and %s", l.Name, git.ErrNoGit)
+		}
+	}
 	r := &action.Runner{Dir: p.WorkDir(), Env: e.actionEnv()}
 	defer func() { _ = r.Close() }()
 	ConfigureSandbox(r, conf)

@@ -63,6 +63,7 @@ func (e *Engine) snapshots(j *job, r *Run, elsewhere bool) *snapshots {
 	}
 	env, limit := undoEnv(j.project, e.o), GitWait(j.project)
 	s := &snapshots{run: r.id, dir: j.project.WorkDir(), asked: asked, first: filesOf(j.journal.Run()), tell: j.tell, walk: git.NewWalk(env, limit, j.project.WorkDir(), undoPlace(j.project, r.id))}
+	s.walk.Apart = recordFiles(j.project)
 	s.walk.Include, s.walk.Largest = walked(j.loop.Snapshots)
 	s.open = func(ctx context.Context) (*git.Chain, error) {
 		return git.OpenChain(ctx, git.Command(env, limit), s.dir, string(r.id))

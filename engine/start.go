@@ -83,7 +83,7 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	if err := e.checkHosts(p, l, over.Agents.Host, over, conf, r.Warn.say, OpRun); err != nil {
 		return nil, err
 	}
-	if err := e.checkSandbox(p, l, conf); err != nil {
+	if err := e.checkLimits(p, l, conf); err != nil {
 		return nil, err
 	}
 	if err := e.checkSnapshots(p, l); err != nil {

@@ -38,6 +38,11 @@ func (e *Executor) branches(st *State) decision {
 		return e.exception(st, fmt.Errorf("parallel: states nest more than %d deep", MaxDepth))
 	}
 	f := &fork{crew: newCrew(e, st), tried: map[string]bool{}}
+	if !st.Branches.HasTrees() {
+		if err := e.watch(st); err != nil {
+			return e.exception(st, err)
+		}
+	}
 	f.startVisit()
 	m.Attempt++
 	e.rerunBranches()
@@ -56,6 +61,9 @@ func (e *Executor) branches(st *State) decision {
 	}
 	defer f.assemble()()
 	f.run()
+	if err := e.inspect(st); err != nil && e.machine.broken == nil && !e.ending() {
+		return e.exception(st, err)
+	}
 	return f.leave()
 }
 

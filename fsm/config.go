@@ -22,6 +22,7 @@ type World struct {
 	Prepare func(ctx context.Context) (Event, error)
 	// keeps what actions did to files where a later owner of the run finds it; nil = nothing does
 	Keep  Keep
+	Trees Trees // looks at files for guards; nil = guards do nothing
 	Facts Facts // returns what is recorded of the files that the run works on; nil = nothing is
 	// reports whether the folder is gone that actions run in, "" = that of the run; nil = it never is
 	Gone func(dir string) bool

@@ -56,6 +56,7 @@ func (c *crew) launch(m *BranchMemory, loop *Loop, st *State, n int) *member {
 	m.Child.Timeout = e.memberTime(m.Child, st, loop)
 	x := e.childOf(m.Child, loop, st)
 	x.branch, x.inline = m.Name, st.Loop == ""
+	x.beside = m.Child.Worktree == "" && (e.beside || c.st.Each == nil || c.st.Each.judgesItems(c.st))
 	x.keep = e.keep.inside(c.st.Capture + ".")
 	if !x.inline {
 		x.keep = x.keep.inside(m.Name + ".")

@@ -34,6 +34,12 @@ func (d decision) unanswered() Outcome {
 
 // exception sends what went wrong around an action to on_error, or to _error of the route table (D11).
 func (e *Executor) exception(st *State, err error) decision {
+	if b, ok := errors.AsType[*breachError](err); ok {
+		return e.guarded(st, b)
+	}
+	if _, ok := errors.AsType[unguardedError](err); ok && !errors.Is(err, ErrScarce) {
+		return decision{refused: err.Error()}
+	}
 	e.breaks(err)
 	if errors.Is(err, errHalted) || errors.Is(err, ErrScarce) || e.machine.broken != nil {
 		return decision{halted: true}

@@ -89,6 +89,11 @@ func (e *Executor) each(st *State) decision {
 			return e.eachJudged(st, v.Name, Result{}, v.Details, nil)
 		}
 	}
+	if st.Each.judgesItems(st) {
+		if err := e.watch(st); err != nil {
+			return e.exception(st, err)
+		}
+	}
 	again := m.Items != nil && m.Items.State == st.Name && m.Items.Step == m.Step
 	if !again {
 		list, n, err := e.list(st)
@@ -123,7 +128,11 @@ func (e *Executor) each(st *State) decision {
 	if !e.record(true) || !e.settle() { // the items can be done again from here
 		return decision{halted: true}
 	}
-	if d, left := r.run(); left {
+	d, left := r.run()
+	if err := e.inspect(st); err != nil && !d.halted {
+		return e.exception(st, err)
+	}
+	if left {
 		return d
 	}
 	res, rec, err := r.result()

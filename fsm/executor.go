@@ -74,6 +74,8 @@ type Executor struct {
 	outer    string            // marks of the states this runs inside
 	dir      string            // where actions run, if not where those of the run do
 	around   []*confine.Policy // the sandboxes of what this runs inside
+	guarding []*Guard          // the guards of what this runs inside
+	beside   bool              // others change the same files meanwhile: the state that runs them all judges that
 }
 
 // Start prepares a new run with the given context values, which it takes over.
@@ -184,6 +186,12 @@ func (e *Executor) turn() {
 		}
 		interrupted := m.Attempt > 0 && acts(st)
 		e.enter(false)
+		if m.Guard != nil && (interrupted && st.OnInterrupted != "" || m.Guard.Breach != nil) {
+			if err := e.inspect(st); err != nil {
+				e.leave(st, e.exception(st, err))
+				return
+			}
+		}
 		if interrupted && st.OnInterrupted != "" {
 			e.leave(st, e.interrupted(st))
 			return
@@ -212,6 +220,9 @@ func (e *Executor) turn() {
 // acted decides on the result on record, or waits the rest of what it led to.
 func (e *Executor) acted(st *State) decision {
 	m := e.mem
+	if err := e.inspect(st); err != nil {
+		return e.exception(st, err)
+	}
 	switch {
 	case m.Wait == nil, m.Wait.Why == WaitRetry && st.Retry == nil: // the definition was changed
 		m.Wait = nil
@@ -289,6 +300,9 @@ func (e *Executor) leave(st *State, d decision) {
 	}
 	m.Result, m.Answers, m.Asking, m.Awaiting = nil, nil, false, nil
 	m.Phase = PhaseActing // whatever ends the run now ended it in this state
+	if d.refused == "" {
+		m.Guard = nil // else the guard could not look, and does so when the run is resumed
+	}
 	request, payload := m.PendingRequest, m.PendingPayload
 	if request != "stop" {
 		m.PendingRequest, m.PendingPayload = "", ""

@@ -25,7 +25,7 @@ func (m *Snapshot) BeforeStep(step int, state string) bool {
 	}
 	m.Flushing = false
 	m.Tries = 0
-	m.Attempt, m.Answers, m.Asking, m.Result, m.Param, m.Items = 0, nil, false, nil, nil, nil
+	m.Attempt, m.Answers, m.Asking, m.Result, m.Param, m.Items, m.Guard = 0, nil, false, nil, nil, nil, nil
 	m.forgetInside()
 	m.Wait, m.Awaiting, m.Raised, m.Outcome, m.CappedAt, m.PendingRequest, m.PendingPayload, m.Continuation = nil, nil, nil, nil, "", "", "", ""
 	return true
@@ -48,7 +48,7 @@ func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
 
 // anew makes nothing spent of what a run spent, and its sub-loops and branches that have not ended.
 func (m *Snapshot) anew(at time.Time) {
-	m.StartedAt, m.Elapsed, m.VisitBegan, m.Session = at, 0, 0, nil
+	m.StartedAt, m.Elapsed, m.VisitBegan, m.Session, m.Guard = at, 0, 0, nil, nil
 	m.Spent = Spent{Steps: m.Spent.Steps}
 	spent := make(map[string]Spent, len(m.StateSpent))
 	for state, s := range m.StateSpent {

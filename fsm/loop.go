@@ -98,6 +98,7 @@ type Loop struct {
 	Permissions     string          // of every prompt whose state does not say: skip or host; "" = skip
 	Sandbox         *confine.Policy // of every action; nil = none
 	Snapshots       *FileSnapshots  // of the files of a run; nil = nothing is said
+	Guard           *Guard          // of every action; nil = none
 	HostGuard       HostGuard       // memory limits
 	PromptSizeGuard PromptSizeGuard
 	Category        string
@@ -211,6 +212,8 @@ type State struct {
 	Permissions string // skip or host; "" = as the loop says
 	// limits what the action may touch, beside what the loop says; nil = nothing more
 	Sandbox *confine.Policy
+	// limits what the action may change, beside what the loop says; nil = nothing more
+	Guard *Guard
 
 	Loop        string     // template; the loop to run as this state, "" = none
 	With        *value.Map // values for its parameters; nil = none
@@ -245,6 +248,7 @@ type State struct {
 	OnBudget             string       // where to go when a budget is used up; "" = where the loop's says
 	Throttle             *Throttle    // nil = none (D4)
 	OnThrottleHard       string
+	OnGuarded            string // where to go when a guard does not allow what the action changed; "" = the run ends
 	OnInterrupted        string // where to go instead of acting again after an interruption; "" = act again
 	Once                 bool   // idempotent: false: the action is not started again unless a user asks for it
 }

@@ -102,6 +102,9 @@ type Snapshot struct {
 	// timeout. 0 means that Current has none, or that a former version entered it.
 	VisitBegan time.Duration
 
+	// Guard is what a guard remembers of the action of Current; nil = none limits it, or it was judged.
+	Guard *Guarded
+
 	// Outcome is how the run ended, nil before. Phase and Current still hold where it was, so that a run that can be
 	// resumed continues from there.
 	Outcome *Outcome

@@ -177,10 +177,11 @@ func (e *Executor) childOf(c *Child, loop *Loop, st *State) *Executor {
 	if c.Worktree != "" {
 		cfg.Files = filesIn{e.cfg.Files, c.Worktree}
 	}
-	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, self: c, task: e.task, machine: e.machine, life: e.life, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir, around: e.sandboxBelow(st)}
+	x := &Executor{cfg: cfg, mem: c.Memory, parent: e, self: c, task: e.task, machine: e.machine, life: e.life, depth: e.depth + 1, outer: e.outer + AttemptMark(e.mem.Step, e.mem.Attempt), dir: e.dir, around: e.sandboxBelow(st), guarding: e.guardsBelow(st)}
 	if c.Worktree != "" {
 		x.dir = c.Worktree
 	}
+	x.beside = e.beside && c.Worktree == ""
 	x.resumed = c.Memory.Step > 0 || c.Memory.Outcome != nil
 	log := &childLog{on: st.Capture != "", child: c}
 	for _, line := range c.Log {

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -130,6 +131,11 @@ func (e *Executor) act(st *State) (Result, error) {
 		defer settle()
 		e.address(st, &a)
 	}
+	if mode != KindHTTP {
+		if err := e.watch(st); err != nil {
+			return Result{}, err
+		}
+	}
 	e.countTry(st)
 	e.warnSize(st, text)
 	m.Attempt++
@@ -147,10 +153,11 @@ func (e *Executor) act(st *State) (Result, error) {
 		e.cutShort(st, res)
 	}
 	if e.machine.broken != nil || e.ending() {
+		_ = e.inspect(st) // a breach is on record: the state is left by it when the run is resumed
 		return Result{}, errHalted
 	}
 	if err != nil {
-		return Result{}, err
+		return Result{}, cmp.Or(e.inspect(st), err)
 	}
 	e.completed(st, mode, res, out.dropped)
 	if kind, payload, found := signals.Signal(); found {
@@ -168,7 +175,10 @@ func (e *Executor) act(st *State) (Result, error) {
 	if err := e.capture(st, res); err != nil {
 		return res, err
 	}
-	return res, nil
+	if m.Guard != nil && !e.record(true) {
+		return res, errHalted
+	}
+	return res, e.inspect(st)
 }
 
 // run has something done, if there is room and a place for it. Without that nothing is decided, as no state can

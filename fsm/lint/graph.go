@@ -82,6 +82,7 @@ func everyTarget(s *fsm.State) []string {
 	add(s.OnRateLimitExhausted)
 	add(s.OnThrottleHard)
 	add(s.OnInterrupted)
+	add(s.OnGuarded)
 	add(s.OnBudget)
 	return out
 }

@@ -14,7 +14,7 @@ import (
 // properties are the names each namespace of templates has; nil for those that are open.
 var properties = map[string][]string{
 	"context": nil, "captured": nil, "param": nil, "env": nil, "secret": nil, "item": nil, "event": nil,
-	"prev":     {"output", "exit_code", "state", "timeout_kind"},
+	"prev":     {"output", "exit_code", "state", "timeout_kind", "guarded"},
 	"result":   {"verdict", "details"},
 	"state":    {"name", "iteration", "visits"},
 	"loop":     {"name", "started_at", "elapsed_ms", "elapsed"},

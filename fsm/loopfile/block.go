@@ -335,14 +335,14 @@ func (b *block) sub(name string) *block {
 	return s
 }
 
-// unknown warns about the keys that the table does not have. In a sandbox they are errors.
+// unknown warns about the keys that the table does not have. In a sandbox and in a guard they are errors.
 func (b *block) unknown() {
 	for _, e := range b.other {
 		if b.d.lostText(b.at, e) {
 			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s has no value and is not a key of %s; the comma before it ended a text: put that text in quotes", quote(e.name), b.in.phrase())
 			continue
 		}
-		if b.in == InSandbox { // it would limit nothing
+		if b.in == InSandbox || b.in == InGuard { // it would limit nothing
 			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in))
 			continue
 		}

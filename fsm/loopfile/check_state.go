@@ -15,6 +15,7 @@ func (d *decoder) checkState(s *stateDecl) {
 		}
 	}
 	d.checkRetry(s)
+	d.checkGuard(s)
 	if b.has("call") {
 		d.checkCall(s)
 	} else {

@@ -30,6 +30,7 @@ const (
 	InSchedule        Where = "schedule"
 	InSandbox         Where = "sandbox"
 	InSnapshots       Where = "snapshots"
+	InGuard           Where = "guard"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"
 )

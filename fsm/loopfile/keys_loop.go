@@ -39,6 +39,8 @@ var loopKeys = []Key{
 	{Name: "permissions", In: InLoop, Type: TypeText, Default: "skip", Values: permissions, Doc: "`skip`: agents use their tools without asking anybody; `host`: as their own settings say. A state can say otherwise."},
 	{Name: "sandbox", In: InLoop, Type: TypeBlock, Block: InSandbox, Short: "preset", NotNull: true, Doc: "What actions may touch: `workspace`, `offline`, `strict`, `off`, or a mapping. States, branches and sub-loops can only tighten it. Without it, nothing is limited, unless the project's config or `--sandbox` says otherwise."},
 	{Name: "snapshots", In: InLoop, Type: TypeBlock, Block: InSnapshots, Short: "keep", NotNull: true, Doc: "`git`: the files are kept as they are before and after each action, so that `loops undo` can put them back; `off`; or a mapping. Without it, `git` for a run with a work tree of its own, and `off` for others, unless the project's config or `--snapshots` says otherwise."},
+
+	{Name: "guard", In: InLoop, Type: TypeBlock, Block: InGuard, NotNull: true, Doc: "What actions may change in their folder: `{protect: [\"**/*_test.go\"], only: [src/**], max_files: 50}`. What else one changes is put back, and its verdict is `guarded`. States, branches and sub-loops can only tighten it."},
 	{Name: "circuit", In: InLoop, Type: TypeBlock, Block: InCircuit, Doc: "Detectors that stop a run which goes nowhere."},
 	{Name: "host_guard", In: InLoop, Type: TypeBlock, Block: InHostGuard, Doc: "What to do when the machine runs out of memory."},
 	{Name: "prompt_size_guard", In: InLoop, Type: TypeBlock, Block: InPromptSizeGuard, Doc: "Warns about very long prompts."},
@@ -57,7 +59,7 @@ var loopKeys = []Key{
 	{Name: "config", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: "no project setting is changed", Doc: "Overrides of project settings."},
 	{Name: "commands", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: "the usual commands are shown", Doc: "Commands to show for this loop."},
 	{Name: "targets", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: "no prompt is optimised", Doc: "Files and states for a prompt optimiser."},
-	{Name: "tamper_guard", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: tamper, Doc: "What to do when an action changes tests."},
+	{Name: "tamper_guard", In: InLoop, Type: TypeText, Values: tamperPolicies, Advisory: true, Doc: "Another spelling of a `guard` of tests, for every state: `revert` or `fail`; with `fail` the verdict `guarded` leads to `on_no`, or a state that ends as failed. `allow`: none."},
 	{Name: "prepatch_check", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: prepatch, Doc: "What to do when tests pass without the change."},
 	{Name: "pruning_profile", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: pruning, Doc: "What an agent may leave out of its session."},
 
@@ -88,6 +90,8 @@ var loopKeys = []Key{
 var (
 	sessionModes = []string{"fresh", "continue"}
 	permissions  = []string{"skip", "host"}
+
+	tamperPolicies = []string{"revert", "fail", "allow"}
 )
 
 // worktreeEnds are what can become of a run's work tree.
@@ -95,7 +99,6 @@ var worktreeEnds = []string{"keep", "merge", "discard"}
 
 // What happens instead of keys that both loops and states have.
 const (
-	tamper   = "changes to tests are not noticed"
 	prepatch = "tests are not tried without the change"
 	pruning  = "an agent gets its whole session"
 )
@@ -168,6 +171,12 @@ var blockKeys = []Key{
 	{Name: "keep", In: InSnapshots, Type: TypeText, Default: fsm.SnapshotsGit, Values: []string{fsm.SnapshotsGit, fsm.SnapshotsOff}, Doc: "`git`: in commits on the ref `refs/loops-undo/RUN` of the repository; `off`: nowhere."},
 	{Name: "include", In: InSnapshots, Type: TypeTexts, Doc: "Patterns of files that git ignores and that are kept as well, such as `dist/**`, from the top of the repository."},
 	{Name: "max_file", In: InSnapshots, Type: TypeText, Default: "20MB", Doc: "Files that git does not track and that are larger are left out: they are neither kept nor put back."},
+
+	{Name: "protect", In: InGuard, Type: TypeTexts, Doc: "Patterns of paths that may not be changed, made or deleted: `Makefile`, `.github/**`, `**/*_test.go`. A folder stands for all below it."},
+	{Name: "only", In: InGuard, Type: TypeTexts, Doc: "Patterns of paths: nothing else may be changed."},
+	{Name: "max_files", In: InGuard, Type: TypeInt, Min: &limit1, Doc: "How many files one action may change."},
+	{Name: "max_lines", In: InGuard, Type: TypeInt, Min: &limit1, Doc: "How many lines one action may add and remove, together. Files without lines count 0."},
+	{Name: "no_delete", In: InGuard, Type: TypeBool, Default: false, Doc: "Whether no file may be deleted. A file that was renamed counts as deleted."},
 
 	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
 	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},

@@ -21,6 +21,7 @@ var stateKeys = []Key{
 	{Name: "session_mode", In: InState, Type: TypeText, Values: sessionModes, Doc: "`continue`: the prompt carries on the session of the prompt before, if that one was to continue too; `fresh`: it begins a new one. Without it, as the loop says."},
 	{Name: "permissions", In: InState, Type: TypeText, Values: permissions, Doc: "`skip`: the agent uses its tools without asking anybody; `host`: as its own settings say. Without it, as the loop says."},
 	{Name: "sandbox", In: InState, Type: TypeBlock, Block: InSandbox, Short: "preset", NotNull: true, Doc: "What the action, its judge, or the loop of this state may touch, beside what the loop says: it can only tighten that."},
+	{Name: "guard", In: InState, Type: TypeBlock, Block: InGuard, NotNull: true, Doc: "What the action, or the loop, list or branches of this state, may change, beside what the loop says: it can only tighten that."},
 
 	{Name: "set", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Keys of the context with the expressions whose values they get, after the action and before the verdict: `set: {tries: context.tries + 1}`. Each sees those before it."},
 	{Name: "wait", In: InState, Type: TypeBlock, Block: InWait, NotNull: true, Doc: "Waits instead of acting, for a time, a script, a file, a URL, another run or an event: `{file: ready.txt}`. The verdict is `yes` when it came."},
@@ -68,6 +69,7 @@ var stateKeys = []Key{
 	{Name: "cost_ceiling", In: InState, Type: TypeBlock, Block: InCostCeiling, NotNull: true, Doc: "What all visits to this state together may cost: `{cost_ceiling_per_state: 2.50, cost_warn_at: 1}`. The run ends as failed after the prompt that exceeds it."},
 	{Name: "on_budget", In: InState, Type: TypeTarget, Doc: "Where to go when a budget is used up; without it, where the loop's `on_budget` says."},
 
+	{Name: "on_guarded", In: InState, Type: TypeTarget, Doc: "Where to go when the action changed what a `guard` does not allow; without it, the run ends and can be resumed."},
 	{Name: "on_interrupted", In: InState, Type: TypeTarget, Doc: "Where a resumed run goes if it was stopped or killed while the action ran; without it, the action runs again."},
 	{Name: "idempotent", In: InState, Type: TypeBool, Default: true, Doc: "false: an action that was interrupted does not run again unless `loops resume --rerun` says so."},
 
@@ -80,7 +82,7 @@ var stateKeys = []Key{
 
 	{Name: "type", In: InState, Type: TypeText, Status: StatusUnsupported, Instead: "a learning state is an ordinary one", Values: []string{"learning"}, Advisory: true, Doc: "Kind of state; only `learning` means anything."},
 	{Name: "learning", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "nothing is proven: the verdict is `yes` where there are no targets, else `blocked`, or else `no` or `error`, as the state has routes", Doc: "Settings of a learning state."},
-	{Name: "tamper_guard", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: tamper, Doc: "What to do when the action changes tests."},
+	{Name: "tamper_guard", In: InState, Type: TypeText, Values: tamperPolicies, Advisory: true, Doc: "The same as that of the loop, for this state."},
 	{Name: "prepatch_check", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: prepatch, Doc: "What to do when tests pass without the change."},
 	{Name: "request_path", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "prompts are sent by the agent's program", Doc: "How a prompt is sent."},
 	{Name: "pruning_profile", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: pruning, Doc: "What an agent may leave out of its session."},
@@ -99,5 +101,5 @@ var caseKeys = []Key{
 // Keys that begin with on_ and are no verdicts.
 var notVerdicts = map[string]bool{
 	"on_maintain": true, "on_retry_exhausted": true, "on_rate_limit_exhausted": true, "on_throttle_hard": true,
-	"on_interrupted": true, "on_budget": true, "on_item_failure": true, "on_branch_failure": true,
+	"on_guarded": true, "on_interrupted": true, "on_budget": true, "on_item_failure": true, "on_branch_failure": true,
 }

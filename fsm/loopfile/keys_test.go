@@ -37,7 +37,9 @@ route[]: when to
 budget: cost_usd tokens wall steps prompts allow_unknown_cost
 loop: permissions worktree
 state: host permissions sandbox
-loop: sandbox
+loop: sandbox guard
+guard: protect only max_files max_lines no_delete
+state: guard on_guarded
 sandbox: preset write read deny network env memory cpus pids tmp
 loop: snapshots
 snapshots: keep include max_file

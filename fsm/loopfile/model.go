@@ -47,6 +47,7 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 	w.text("permissions", l.Permissions, def.Permissions)
 	w.list("sandbox", sandboxModel(l.Sandbox))
 	w.list("snapshots", snapshotsModel(l.Snapshots))
+	w.list("guard", guardKeys(l.Guard))
 	w.list("throttle", throttleModel(l.Throttle))
 	w.list("budget", budgetModel(l.Budget))
 	w.text("on_budget", l.OnBudget, "")

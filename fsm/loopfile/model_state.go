@@ -90,6 +90,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.text("on_maintain", s.OnMaintain, "")
 	w.list("retry", retryModel(s.Retry))
 	w.list("sandbox", sandboxModel(s.Sandbox))
+	w.list("guard", guardKeys(s.Guard))
 	w.count("max_retries", s.MaxRetries, def.MaxRetries)
 	w.text("on_retry_exhausted", s.OnRetryExhausted, "")
 	w.value("retryable_exit_codes", codeList(s.RetryableExitCodes), s.RetryableExitCodes != nil)
@@ -109,6 +110,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.list("budget", budgetModel(s.Budget))
 	w.text("on_budget", s.OnBudget, "")
 	w.list("cost_ceiling", ceilingModel(s.CostCeiling))
+	w.text("on_guarded", s.OnGuarded, "")
 	w.text("on_interrupted", s.OnInterrupted, "")
 	w.flag("idempotent", !s.Once, true)
 	return w.m

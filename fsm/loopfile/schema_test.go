@@ -105,7 +105,7 @@ func TestSchemaProblems(t *testing.T) {
 	t.Parallel()
 	schema := compileSchema(t)
 	var rows strings.Builder
-	for _, file := range glob(t, "testdata/problems/*.yaml") {
+	for _, file := range globbed(t, "testdata/problems/*.yaml") {
 		says, rules := judge(t, schema, file), errorRules(t, file)
 		switch {
 		case rules == nil && says != "":
@@ -122,7 +122,7 @@ func TestSchemaProblems(t *testing.T) {
 `+rows.String())
 
 	// The rules of lint are about what texts hold and how states lead to each other: little of that shows in a schema.
-	for _, file := range glob(t, "../lint/testdata/*.yaml") {
+	for _, file := range globbed(t, "../lint/testdata/*.yaml") {
 		if says := judge(t, schema, file); says != "" && errorRules(t, file) == nil {
 			t.Errorf("%s: the schema rejects what loads: %s", file, says)
 		}
@@ -132,7 +132,7 @@ func TestSchemaProblems(t *testing.T) {
 	}
 }
 
-func glob(t *testing.T, pattern string) []string {
+func globbed(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {

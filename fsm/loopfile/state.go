@@ -92,6 +92,7 @@ func (d *decoder) state(s *stateDecl) {
 	}
 	s.Retry = d.retry(b)
 	s.Sandbox = d.sandbox(b)
+	s.Guard = d.guard(b)
 	s.Await = d.await(b)
 	if asks := d.ask(s); asks != nil {
 		s.Await = asks
@@ -114,6 +115,7 @@ func (d *decoder) state(s *stateDecl) {
 		s.RateLimitLadder = append(s.RateLimitLadder, waits(n))
 	}
 	s.OnThrottleHard = to("on_throttle_hard")
+	s.OnGuarded = to("on_guarded")
 	s.OnInterrupted, s.Once = to("on_interrupted"), !b.bool("idempotent")
 	s.Throttle = d.throttle(b)
 	s.Budget, s.OnBudget = d.budget(b), to("on_budget")

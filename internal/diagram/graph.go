@@ -136,6 +136,7 @@ func (g *Graph) ways(s *fsm.State) {
 	add("retries exhausted", s.OnRetryExhausted, true)
 	add("rate limit exhausted", s.OnRateLimitExhausted, true)
 	add("throttled", s.OnThrottleHard, true)
+	add("guarded", s.OnGuarded, true)
 	add("interrupted", s.OnInterrupted, true)
 	add("budget used up", s.OnBudget, true)
 }

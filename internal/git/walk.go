@@ -35,6 +35,8 @@ type Walk struct {
 	Dir string // absolute; only what is below it is walked
 	// absolute; of this Walk alone; made by the first call. It has to be the same for all processes of a run
 	Place string
+	// absolute paths of files that are in no tree, with those beside them that have their names and a dash: a database
+	Apart []string
 
 	Include []string // patterns of ignored files that are walked as well, as git's :(glob)
 	Largest int64    // size of the largest new file that is in a tree, in bytes; 0 = 100 MiB
@@ -149,7 +151,7 @@ var walkArgs = []string{
 const walkAttributes = "* -text -ident -filter !eol !diff !working-tree-encoding\n"
 
 // ownRecords are what loops records below a folder, as patterns of git.
-var ownRecords = []string{"**/.loops/.*/", "**/.loops/runs/", "**/.loops/logs/", "**/.loops/tmp/", TreesFolder + "/"}
+var ownRecords = []string{"**/.loops/.*", "**/.loops/runs/", "**/.loops/logs/", "**/.loops/tmp/", TreesFolder + "/"}
 
 // A walkHome is where a Walk finds things.
 type walkHome struct {
@@ -207,15 +209,17 @@ func (w *Walk) find(ctx context.Context) error {
 // make makes Place as git wants a repository, and begins with an empty index.
 func (w *Walk) make() error {
 	h := w.home
-	if err := os.MkdirAll(filepath.Join(w.Place, "objects"), 0o700); err != nil {
-		return err
+	for _, dir := range []string{filepath.Dir(w.Place), w.Place, filepath.Join(w.Place, "objects"), filepath.Join(w.Place, "refs")} {
+		if err := ownFolder(dir); err != nil {
+			return err
+		}
 	}
 	entries, err := os.ReadDir(w.Place)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != "objects" && name != "refs" && name != "logs" {
+		if name := e.Name(); name != "objects" && name != "refs" {
 			if err := os.RemoveAll(filepath.Join(w.Place, name)); err != nil {
 				return err
 			}
@@ -233,10 +237,8 @@ func (w *Walk) make() error {
 			exclude = string(b)
 		}
 	}
-	for _, dir := range []string{"info", "refs"} {
-		if err := os.MkdirAll(filepath.Join(w.Place, dir), 0o700); err != nil {
-			return err
-		}
+	if err := os.Mkdir(filepath.Join(w.Place, "info"), 0o700); err != nil {
+		return err
 	}
 	for _, f := range []struct{ name, text string }{
 		{"HEAD", "ref: refs/heads/none\n"}, {"config", config}, {"info/attributes", walkAttributes}, {"info/exclude", exclude},
@@ -247,6 +249,16 @@ func (w *Walk) make() error {
 	}
 	w.last = ""
 	return nil
+}
+
+// ownFolder makes a folder. Whatever else is there, such as a link to another folder, is removed.
+func ownFolder(dir string) error {
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		if err := os.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(dir, 0o700)
 }
 
 // placed are the files and folders of Place that decide what git does.
@@ -371,6 +383,9 @@ func (w *Walk) look(ctx context.Context, known []string) (f found, err error) {
 		}
 		done[line] = true
 		tag, name := line[0], line[2:]
+		if w.isApart(name) {
+			continue
+		}
 		done["C "+name], done["R "+name], done["? "+name] = true, true, true
 		if tag == '?' && strings.HasSuffix(name, "/") {
 			inner, err := w.nested(ctx, name)
@@ -388,6 +403,19 @@ func (w *Walk) look(ctx context.Context, known []string) (f found, err error) {
 		}
 	}
 	return f, nil
+}
+
+// isApart reports whether a path is of what loops records. It may be tracked.
+func (w *Walk) isApart(name string) bool {
+	parts := strings.Split(name, "/")
+	for i, part := range parts[:len(parts)-1] {
+		next := parts[i+1]
+		if part == TreesFolder || part == ".loops" && (strings.HasPrefix(next, ".") || next == "runs" || next == "logs" || next == "tmp") {
+			return true
+		}
+	}
+	path := filepath.Join(w.Dir, name)
+	return slices.ContainsFunc(w.Apart, func(apart string) bool { return path == apart || strings.HasPrefix(path, apart+"-") })
 }
 
 // kind reports whether a path is a file or link that belongs into a tree. folders remembers which folders are no links.
@@ -481,7 +509,7 @@ func (w *Walk) nested(ctx context.Context, name string) (files []string, err err
 				return nil, err
 			}
 			files = append(files, inner...)
-		} else if w.kind(path, true, nil) {
+		} else if !w.isApart(path) && w.kind(path, true, nil) {
 			files = append(files, path)
 		}
 	}

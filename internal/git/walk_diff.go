@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,6 +96,47 @@ func (w *Walk) restore(ctx context.Context, tree string, changes []Change) error
 	return nil
 }
 
+// InRepository reports whether the folder is in a repository, which has what [Walk.Keep] keeps.
+func (w *Walk) InRepository() bool { return InGit(w.Dir) }
+
+// Export writes the files of a tree that another tree does not have, or has otherwise, to a new folder below parent,
+// whose name begins with name, and returns its path.
+func (w *Walk) Export(ctx context.Context, from, tree, parent, name string) (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.open(ctx); err != nil {
+		return "", err
+	}
+	changes, err := w.changes(ctx, from, tree)
+	if err != nil {
+		return "", err
+	}
+	var paths []string
+	for _, c := range changes {
+		if c.Kind != Deleted {
+			paths = append(paths, w.home.sub+c.Path)
+		}
+	}
+	if err := ownFolder(parent); err != nil {
+		return "", err
+	}
+	to, err := os.MkdirTemp(parent, name+"-")
+	if err != nil || len(paths) == 0 {
+		return to, err
+	}
+	w.seen = nil // Place has an index of another tree for a moment
+	index := []string{"GIT_INDEX_FILE=" + w.home.index + ".export"}
+	for _, step := range []struct {
+		input string
+		args  []string
+	}{{"", []string{"read-tree", tree}}, {nul(paths), []string{"checkout-index", "-z", "--stdin", "--prefix=" + to + "/"}}} {
+		if _, err := w.git(ctx, w.home.top, append(slices.Clip(w.home.env), index...), step.input, append(slices.Clip(walkArgs), step.args...)...); err != nil {
+			return to, err
+		}
+	}
+	return to, nil
+}
+
 const linkMode = "120000"
 
 // executable returns a mode with or without the right to execute for those who may read.
@@ -111,6 +151,3 @@ func executable(mode fs.FileMode, may bool) fs.FileMode {
 func isMissing(err error) bool {
 	return os.IsNotExist(err) || strings.Contains(err.Error(), "not a directory")
 }
-
-// Same reports whether dir is the folder of the Walk.
-func (w *Walk) Same(dir string) bool { return filepath.Clean(dir) == filepath.Clean(w.Dir) }

@@ -117,7 +117,7 @@ printf 'ignored/\n*.log\nkept.log\n' > .gitignore
 echo a > src/a; echo b > src/deep/b; echo t > tests/t_test.go
 printf '#!/bin/sh\n' > run.sh; chmod 755 run.sh
 ln -s src/a link
-printf 'x' > $'line\nend "q" \303\244'
+echo d > runs.db; printf 'x' > $'line\nend "q" \303\244'
 mkdir ignored; echo i > ignored/i; echo l > some.log
 echo f > data.flt
 echo u > untracked; chmod 600 untracked
@@ -148,7 +148,7 @@ func TestWalkSeesAndRestores(t *testing.T) {
 		{"a repository", `cd src && git init -q && git add a && git commit -qm inner && echo n > n && echo z > a`, "M \"src/a\" 2\nA \"src/n\" 1"},
 		{"an empty repository", `mkdir inner && cd inner && git init -q && echo n > n && mkdir e && cd e && git init -q`, `A "inner/n" 1`},
 		{"a filter", `git config --global -l >/dev/null 2>&1 || :; [ ! -d .git ] || git config filter.evil.clean 'touch ran; cat'; echo g > data.flt`, `M "data.flt" 2`},
-		{"records", `mkdir -p .loops/.running .loops/runs/r .worktrees/w; touch .loops/.running/x .loops/runs/r/y .worktrees/w/z; echo l > .loops/l.yaml`, `A ".loops/l.yaml" 1`},
+		{"records", `echo d > runs.db-wal; echo d > runs.db; mkdir -p .loops/.running .loops/runs/r .worktrees/w; touch .loops/.running/x .loops/runs/r/y .worktrees/w/z; echo l > .loops/l.yaml`, `A ".loops/l.yaml" 1`},
 		{"special", `mkfifo pipe; mkdir empty`, ""},
 	}
 	for _, repository := range []bool{true, false} {
@@ -163,6 +163,7 @@ func TestWalkSeesAndRestores(t *testing.T) {
 				if repository {
 					p.sh("echo k > kept.log; git add -A -- ':!untracked'; git add -f kept.log; git commit -qm start; git stash list")
 				}
+				p.walk.Apart = []string{filepath.Join(p.dir, "runs.db")}
 				before, was := p.tree(), content(t, p.dir)
 				if again := p.tree(); again != before {
 					t.Errorf("an unchanged folder has tree %s, then %s", before, again)
@@ -201,6 +202,7 @@ func TestWalkSeesAndRestores(t *testing.T) {
 				}
 				// another process begins with the same trees
 				other := NewWalk(environ(), 0, p.dir, p.walk.Place)
+				other.Apart = p.walk.Apart
 				if now, err := other.Tree(t.Context(), before); err != nil || now != before {
 					t.Errorf("another process sees %s (%v), want %s", now, err, before)
 				}
@@ -240,6 +242,7 @@ func TestWalkTrustsNothingInItsPlace(t *testing.T) {
 		"git config --file $W/config filter.evil.clean 'touch '$PWD'/ran; cat'; echo '* filter=evil' > $W/info/attributes",
 		"mkdir -p $W/hooks; printf '#!/bin/sh\ntouch '$PWD'/ran\n' > $W/hooks/post-index-change; chmod +x $W/hooks/post-index-change",
 		"printf '*\n' > $W/info/exclude", "rm $W/index*", "echo broken > $W/HEAD", "rm -rf $W", "rm $W/config; ln -s $PWD/src/a $W/config",
+		"rm -r $W; ln -s $PWD/tests $W",
 	} {
 		p.sh("W=" + p.walk.Place + "; " + spoil + "; echo changed > src/a; echo new > new")
 		if got, want := p.changes(before, p.tree()), "A \"new\" 1\nM \"src/a\" 2"; got != want {

@@ -178,6 +178,8 @@ func plainSlot(st *fsm.State, verdict, what string) (slot, text string) {
 		return st.On[verdict], "on_" + verdict + what
 	case verdict == "no" && st.On["error"] != "":
 		return st.On["error"], "on_error, because there is no on_no"
+	case verdict == fsm.VerdictGuarded && st.OnGuarded != "":
+		return st.OnGuarded, "on_guarded"
 	case verdict == "interrupted" && st.OnInterrupted != "":
 		return st.OnInterrupted, "on_interrupted"
 	}

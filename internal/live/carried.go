@@ -94,7 +94,7 @@ func (v *Carried) catchUp(m engine.Missed) {
 func (v *Carried) headerOf(h engine.Header) Header {
 	out := Header{
 		Loop: h.Loop, File: h.File, Run: h.Run, RunDir: h.RunDir, ShortDir: h.ShortDir, Resumed: h.Resumed, Elapsed: h.Elapsed, Begin: h.Begin,
-		Agents: string(v.page.Text(h.Agents)), Sandbox: string(v.page.Text(h.Sandbox)), Wake: v.page.Command("retry-now", string(h.Run.ID)), Explain: v.page.Command("explain", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin, Retry: h.Retry,
+		Agents: string(v.page.Text(h.Agents)), Sandbox: string(v.page.Text(h.Sandbox)), Guard: string(v.page.Text(h.Guard)), Wake: v.page.Command("retry-now", string(h.Run.ID)), Explain: v.page.Command("explain", string(h.Run.ID)), Worktree: h.Worktree, Branch: h.Branch, Where: h.Where, Origin: h.Origin, Retry: h.Retry,
 	}
 	out.Again = func(failedItems int) string { return v.page.Remedy(engine.AgainAfter(h.Run.ID, failedItems)) }
 	for _, n := range h.Notes {

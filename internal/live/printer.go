@@ -53,6 +53,7 @@ type Header struct {
 	Elapsed  time.Duration // before this process took over
 	Begin    time.Time     // of this process's part
 	Agents   string        // which it uses, and what they may do; "" = none
+	Guard    string        // what actions may change; "" = nothing limits that
 	Sandbox  string        // what limits actions, and what of that is not enforced; "" = nothing does
 	Wake     string        // the command that ends a wait of the run; "" = none
 	Explain  string        // the command that explains how the run ended; "" = none

@@ -149,6 +149,9 @@ func (p *Text) Header(h Header) {
 	if h.Sandbox != "" {
 		terminal.Say(p.out, "  sandbox: %s\n", h.Sandbox)
 	}
+	if h.Guard != "" {
+		terminal.Say(p.out, "  guard: %s\n", h.Guard)
+	}
 	if h.Where != "" {
 		terminal.Say(p.out, "  at: %s, step %d, after %s\n", humanize.PlainLine(h.Where), h.Run.Step, humanize.Duration(h.Elapsed))
 	}

@@ -59,6 +59,7 @@ func Edges(s *fsm.State) [][2]string {
 		{"on_retry_exhausted", s.OnRetryExhausted},
 		{"on_rate_limit_exhausted", s.OnRateLimitExhausted},
 		{"on_throttle_hard", s.OnThrottleHard},
+		{"on_guarded", s.OnGuarded},
 		{"on_interrupted", s.OnInterrupted},
 		{"on_budget", s.OnBudget},
 	} {

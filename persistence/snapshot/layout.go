@@ -143,6 +143,10 @@ func fields() []field {
 			same: func(a, b *fsm.Snapshot) bool { return same(a.Awaiting, b.Awaiting) },
 		},
 		{
+			key: "guard", name: "Guard", put: putGuard, take: takeGuard,
+			same: func(a, b *fsm.Snapshot) bool { return a.Guard == b.Guard },
+		},
+		{
 			key: "items", name: "Items", put: putItems, take: takeItems, same: sameItems,
 		},
 		{

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"loops/engine/project"
+	"loops/fsm"
+	"loops/internal/git"
+	"loops/persistence"
+)
+
+// walks are the folders that a run's actions change, by their paths: one [git.Walk] each. Methods may be called at once.
+type walks struct {
+	p   *project.Project
+	env []string
+	id  persistence.ID
+	dir string // the working folder of the run
+
+	mu  sync.Mutex
+	all map[string]*git.Walk
+}
+
+func (e *Engine) walks(j *job) *walks {
+	return &walks{p: j.project, env: e.actionEnv(), id: j.journal.Run().ID, dir: j.journal.Dir(), all: map[string]*git.Walk{}}
+}
+
+// recordFiles returns the files that runs of a project are recorded in and that may be among those of a user: a database
+// of SQLite.
+func recordFiles(p *project.Project) []string {
+	location, _, _ := p.Main().Location() // the store is open
+	if path, ok := project.SQLiteFile(location); ok {
+		return []string{path}
+	}
+	return nil
+}
+
+// of returns the Walk of a folder; "" is that of the run.
+func (w *walks) of(dir string) *git.Walk {
+	if dir == "" {
+		dir = w.p.WorkDir()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	walk := w.all[dir]
+	if walk == nil {
+		sum := sha256.Sum256([]byte(dir))
+		walk = git.NewWalk(w.env, GitWait(w.p), dir, filepath.Join(w.dir, persistence.WalkFolder, hex.EncodeToString(sum[:6])))
+		walk.Apart = recordFiles(w.p)
+		w.all[dir] = walk
+	}
+	return walk
+}
+
+// A guardedTrees is what fsm.World.Trees is.
+type guardedTrees struct{ *walks }
+
+// guarded reports whether a loop, one of its states or a branch has a guard.
+func guarded(l *fsm.Loop) bool {
+	if l.Guard.Limits() {
+		return true
+	}
+	for _, st := range l.States {
+		if st.Guard.Limits() {
+			return true
+		}
+		if st.Branches != nil {
+			for _, b := range st.Branches.List {
+				if b.State.Guard.Limits() {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// guardLine says what the actions of a loop may change; the zero Text where nothing limits that. What single states
+// tighten is in their definition.
+func guardLine(l *fsm.Loop) Text {
+	switch text := l.Guard.String(); {
+	case !guarded(l):
+		return Text{}
+	case text == "":
+		return textf("of single states")
+	default:
+		return textf("%s", text)
+	}
+}
+
+// Tree implements [fsm.Trees].
+func (g guardedTrees) Tree(ctx context.Context, dir string) (string, error) {
+	return g.of(dir).Tree(ctx)
+}
+
+// Changes implements [fsm.Trees].
+func (g guardedTrees) Changes(ctx context.Context, dir, from string) (string, []fsm.FileChange, error) {
+	ctx = context.WithoutCancel(ctx)
+	w := g.of(dir)
+	now, err := w.Tree(ctx, from)
+	if err != nil {
+		return "", nil, err
+	}
+	changes, err := w.Changes(ctx, from, now)
+	if err != nil {
+		return "", nil, err
+	}
+	files := make([]fsm.FileChange, len(changes))
+	for i, c := range changes {
+		files[i] = fsm.FileChange{Path: c.Path, Deleted: c.Kind == git.Deleted, Lines: c.Lines}
+	}
+	return now, files, nil
+}
+
+// PutBack implements [fsm.Trees].
+func (g guardedTrees) PutBack(ctx context.Context, dir string, b fsm.Breach) (string, error) {
+	ctx = context.WithoutCancel(ctx)
+	w := g.of(dir)
+	message := fmt.Sprintf("guarded\n\n%s\n\nLoops-Run: %s\nLoops-Step: %s\n", b.Reason, g.id, b.At)
+	kept, err := w.Keep(ctx, git.UndoRef(string(g.id)), b.After, message)
+	if err == nil && !w.InRepository() {
+		kept, err = w.Export(ctx, b.Before, b.After, filepath.Join(g.dir, "breach"), "guard")
+	}
+	if err != nil {
+		return "", err
+	}
+	return kept, w.Restore(ctx, b.Before)
+}
