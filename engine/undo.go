@@ -211,7 +211,15 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 	case UndoLast:
 		return newest(steps)
 	case UndoFound:
-		return newest(func(s git.Snapshot) bool { return s.When == git.Found })
+		for i, s := range slices.Backward(all) {
+			switch {
+			case s.When == git.Found:
+				return s, nil
+			case s.When == git.Restored && i > 0: // the files were those of the snapshot before it
+				return all[i-1], nil
+			}
+		}
+		return git.Snapshot{}, fmt.Errorf("%w is %s", errNoSnapshot, to)
 	}
 	text, after := strings.CutSuffix(to, UndoAfter)
 	at, ok := fsm.ParseAddress(text)
