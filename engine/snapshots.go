@@ -120,7 +120,7 @@ func (r snapshotRunner) Run(ctx context.Context, a fsm.Action, out func(text str
 	defer func() {
 		longer, done := beyondStop(ctx) // what an action did before it was stopped can be undone
 		defer done()
-		r.s.after(longer, step, began)
+		r.s.after(longer, step, began, a.Item != "")
 	}()
 	return r.next.Run(ctx, a, out)
 }
@@ -157,11 +157,14 @@ func (s *snapshots) release() {
 	s.busy--
 }
 
-// after keeps the files as they are after an action that began with the files of a commit.
-func (s *snapshots) after(ctx context.Context, step, began string) {
+// after keeps the files as they are after an action that began with the files of a commit. Items of a list that are
+// scripts may be many and short: side by side they share a snapshot, once none is at work.
+func (s *snapshots) after(ctx context.Context, step, began string, item bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy--
+	if s.busy--; item && s.busy > 0 {
+		return
+	}
 	_, _ = s.keep(ctx, git.Snapshot{Step: step, When: git.After, Began: began}) // it was said
 }
 

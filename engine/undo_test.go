@@ -225,3 +225,58 @@ func snapshotsOf(t *testing.T, e *Engine, id persistence.ID) *snapshots {
 	}
 	return s
 }
+
+// What runs side by side changes the same files: scripts of a list share a snapshot, and the beginning of a step is known
+// although others kept what they changed since.
+func TestSnapshotsSideBySide(t *testing.T) {
+	t.Parallel()
+	testenv.Command(t, "git")
+	p := newLifeProject(t, "")
+	p.Env = gitEnv()
+	e := New(p, Options{})
+	defer e.Close()
+	shell(t, p.Dir, "git init -q")
+	s, ctx := snapshotsOf(t, e, "life-20260101T000000"), t.Context()
+	begin := func(step string) string {
+		t.Helper()
+		commit, err := s.before(ctx, step, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return commit
+	}
+	end := func(step, began string, item bool) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(p.Dir, strings.ReplaceAll(step, "/", "-")), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.after(ctx, step, began, item)
+	}
+	one, two := begin("1/#1"), begin("1/#2")
+	end("1/#1", one, true)
+	end("1/#2", two, true)
+	a, b := begin("2/a/1"), begin("2/b/1")
+	end("2/a/1", a, false)
+	end("2/b/1", b, false)
+	all, err := s.chain.List(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []string
+	for _, shot := range all {
+		labels = append(labels, shot.Label())
+	}
+	if got := strings.Join(labels, ", "); got != "1/#1 before, 1/#2 after, 2/a/1 after, 2/b/1 after" {
+		t.Fatalf("it has %s", got)
+	}
+	for to, want := range map[string]int{"": 0, "1": 0, "2": 1, "2/a/1": 1, "2/b/1": 1, "2/a/1:after": 2, "2:after": 3, "3": 3, "1/#2": 0, UndoLast: 3} {
+		if shot, err := snapshotAt(all, to); err != nil || shot.Commit != all[want].Commit {
+			t.Errorf("%q is %s, %v, want %s", to, shot.Label(), err, all[want].Label())
+		}
+	}
+	for _, to := range []string{"2/c/1", "x", "1:2", UndoFound} {
+		if shot, err := snapshotAt(all, to); err == nil {
+			t.Errorf("%q is %s", to, shot.Label())
+		}
+	}
+}

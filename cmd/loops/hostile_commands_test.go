@@ -147,6 +147,8 @@ func (p *hostileProject) ended() {
 			{"pause"},
 			{"unpause"},
 			{"retry-now"},
+			{"undo", "--list"},
+			{"undo", "--to", hostile},
 			{"signal", hostile, "--data", `"x"`},
 			{"answer", hostile},
 			{"resume", "--from", hostile},
