@@ -198,8 +198,9 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	r.header = e.header(j, r.runner)
 	seen, next := newRecording(j, r), &successor{}
 	kept := e.keeping(j, r)
-	shots := e.snapshots(j, r, kept != nil)
-	executor := start(e.config(j, r, site, seen, next, kept, shots))
+	folders := e.walks(j)
+	shots := e.snapshots(j, r, folders, kept != nil)
+	executor := start(e.config(j, r, site, seen, next, kept, shots, folders))
 	if err := j.secrets.seal(); err != nil {
 		j.tell(Said{Run: r.id, Text: textf("%v", err), Problem: true})
 	}
@@ -267,7 +268,7 @@ func (e *Engine) header(j *job, runner *action.Runner) Header {
 }
 
 // config is what the machine of a run works with.
-func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping, shots *snapshots) fsm.Config {
+func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping, shots *snapshots, folders *walks) fsm.Config {
 	verify, _ := e.getenv(EnvVerify)
 	return fsm.Config{
 		Run:               fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1, ScheduledAt: inspect.ScheduledAt(j.journal.Run())},
@@ -280,7 +281,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			Prepare:    kept.prepare(shots.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable()))),
 			Keep:       kept.keep(),
 			Facts:      e.facts(j, r.id),
-			Trees:      guardedTrees{e.walks(j)},
+			Trees:      guardedTrees{folders},
 			Gone:       j.project.TreeGone,
 			Library:    secretLibrary{j.library, j.secrets},
 			MemoryUsed: process.MemoryUsed,

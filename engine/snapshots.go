@@ -50,7 +50,7 @@ type snapshots struct {
 
 // snapshots returns what keeps the files of a run; nil = nothing does. elsewhere says that they are kept for other
 // machines.
-func (e *Engine) snapshots(j *job, r *Run, elsewhere bool) *snapshots {
+func (e *Engine) snapshots(j *job, r *Run, folders *walks, elsewhere bool) *snapshots {
 	keep, asked := j.keepsSnapshots()
 	if !keep {
 		return nil
@@ -62,7 +62,7 @@ func (e *Engine) snapshots(j *job, r *Run, elsewhere bool) *snapshots {
 		return nil
 	}
 	env, limit := undoEnv(j.project, e.o), GitWait(j.project)
-	s := &snapshots{run: r.id, dir: j.project.WorkDir(), asked: asked, first: filesOf(j.journal.Run()), tell: j.tell, walk: git.NewWalk(env, limit, j.project.WorkDir(), undoPlace(j.project, r.id))}
+	s := &snapshots{run: r.id, dir: j.project.WorkDir(), asked: asked, first: filesOf(j.journal.Run()), tell: j.tell, walk: folders.of("")}
 	s.walk.Apart = recordFiles(j.project)
 	s.walk.Include, s.walk.Largest = walked(j.loop.Snapshots)
 	s.open = func(ctx context.Context) (*git.Chain, error) {
@@ -85,11 +85,6 @@ func walked(s *fsm.FileSnapshots) (include []string, largest int64) {
 // undoEnv is the environment of git that keeps and puts back files.
 func undoEnv(p *project.Project, o Options) []string {
 	return append(git.Untied(ActionEnv(p, o)), "GIT_OPTIONAL_LOCKS=0")
-}
-
-// undoPlace is the folder of the private index of a run.
-func undoPlace(p *project.Project, id persistence.ID) string {
-	return filepath.Join(p.RunDir(id), persistence.WalkFolder, "undo")
 }
 
 // A snapshotRunner keeps files around what an action does.
