@@ -46,7 +46,7 @@ func Compile(text string) (Pattern, error) {
 		var parts []part
 		for _, name := range strings.Split(one, "/") {
 			if name == "" || name == "." || name == ".." {
-				return Pattern{}, fmt.Errorf("%q is no pattern of paths below a folder: it is absolute, or has a part that is empty, . or ..", text)
+				return Pattern{}, fmt.Errorf("%q is no pattern of paths below a folder: it is absolute, or one of its parts is ., .. or empty", text)
 			}
 			if name == "**" {
 				parts = append(parts, part{any: true})

@@ -160,7 +160,6 @@ type walkHome struct {
 	common string   // folder of the repository that has the objects and refs
 	index  string   // of this process
 	env    []string // of git in Place
-	first  []string // paths that the repository tracks, as the first walk is to see them
 }
 
 // A fileID tells whether a file of Place was changed by others.

@@ -42,12 +42,12 @@ func PrintUndone(page *Page, u *engine.Undone, dryRun, asJSON bool) error {
 
 // SnapshotTo returns what undo --to takes for a snapshot.
 func SnapshotTo(s git.Snapshot) string {
-	switch {
-	case s.When == git.After:
+	switch s.When {
+	case git.After:
 		return s.Step + engine.UndoAfter
-	case s.When == git.Found:
+	case git.Found:
 		return engine.UndoFound
-	case s.When == git.Before:
+	case git.Before:
 		return s.Step
 	}
 	return ""
