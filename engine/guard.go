@@ -117,16 +117,16 @@ func (g guardedTrees) Changes(ctx context.Context, dir, from string) (string, []
 }
 
 // PutBack implements [fsm.Trees].
-func (g guardedTrees) PutBack(ctx context.Context, dir string, b fsm.Breach) (string, error) {
+func (g guardedTrees) PutBack(ctx context.Context, dir, before string, b fsm.Breach) (string, error) {
 	ctx = context.WithoutCancel(ctx)
 	w := g.of(dir)
 	message := fmt.Sprintf("guarded\n\n%s\n\nLoops-Run: %s\nLoops-Step: %s\n", b.Reason, g.id, b.At)
 	kept, err := w.Keep(ctx, git.UndoRef(string(g.id)), b.After, message)
 	if err == nil && !w.InRepository() {
-		kept, err = w.Export(ctx, b.Before, b.After, filepath.Join(g.dir, "breach"), "guard")
+		kept, err = w.Export(ctx, before, b.After, filepath.Join(g.dir, "breach"), "guard")
 	}
 	if err != nil {
 		return "", err
 	}
-	return kept, w.Restore(ctx, b.Before)
+	return kept, w.Restore(ctx, before)
 }

@@ -67,17 +67,16 @@ type Trees interface {
 	Tree(ctx context.Context, dir string) (tree string, err error)
 	// Changes returns what is in a folder now, and how that differs from a tree, sorted by path.
 	Changes(ctx context.Context, dir, from string) (tree string, changes []FileChange, err error)
-	// PutBack keeps a tree where a person finds it, and brings the folder back to another one. It returns where the
-	// first is kept. It is repeated where it was cut short.
-	PutBack(ctx context.Context, dir string, b Breach) (kept string, err error)
+	// PutBack keeps what a breach left where a person finds it, and brings the folder back to the tree before. It
+	// returns where the breach is kept. It is repeated where it was cut short.
+	PutBack(ctx context.Context, dir, before string, b Breach) (kept string, err error)
 }
 
 // A Breach is a change that a guard does not allow.
 type Breach struct {
 	State  string
 	At     string // the visit to the state, as 2/1 of the second step and the first one inside it
-	Before string // the tree that the action found
-	After  string // the tree that it left
+	After  string // the tree that the action left
 	Reason string
 	Files  []string // that break a rule, a few of them
 }
@@ -215,7 +214,7 @@ func (e *Executor) inspect(st *State) error {
 		if err != nil {
 			return unguardedError{st.Name, err}
 		}
-		b := &Breach{State: st.Name, At: strings.TrimPrefix(e.visitAddress(), "/"), Before: before, After: tree}
+		b := &Breach{State: st.Name, At: strings.TrimPrefix(e.visitAddress(), "/"), After: tree}
 		for _, g := range e.guards(st) {
 			if b.Reason, b.Files = g.breach(changes); b.Reason != "" {
 				break
@@ -235,10 +234,10 @@ func (e *Executor) inspect(st *State) error {
 	if !e.record(true) {
 		return errHalted
 	}
-	b := *m.Guard.Breach
+	before, b := m.Guard.Before, *m.Guard.Breach
 	var kept string
 	var err error
-	e.do(func(ctx context.Context) { kept, err = e.cfg.Trees.PutBack(ctx, e.dir, b) })
+	e.do(func(ctx context.Context) { kept, err = e.cfg.Trees.PutBack(ctx, e.dir, before, b) })
 	if e.breaks(err); e.machine.broken != nil {
 		return errHalted
 	}

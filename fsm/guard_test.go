@@ -38,10 +38,10 @@ func (d *desk) Changes(_ context.Context, _, from string) (string, []fsm.FileCha
 	return d.files, changes, d.fail
 }
 
-func (d *desk) PutBack(_ context.Context, _ string, b fsm.Breach) (string, error) {
+func (d *desk) PutBack(_ context.Context, _, before string, b fsm.Breach) (string, error) {
 	if d.fail == nil {
 		d.kept = append(d.kept, b.At+": "+b.After)
-		d.files = b.Before
+		d.files = before
 	}
 	return "kept", d.fail
 }

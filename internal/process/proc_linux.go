@@ -122,7 +122,8 @@ func environ(pid int) string {
 	// A process that is becoming another program has none to be read. That lasts for a part of a millisecond, or longer
 	// where many want the processor. One that has none permanently has it at the same place when it is looked at again.
 	var empty uint64
-	for pause := 50 * time.Microsecond; pause < 50*time.Millisecond; pause *= 2 {
+	pause := 50 * time.Microsecond
+	for range 200 { // at most a second: a slow machine spends more time there than elsewhere
 		b, ok := readEnviron(pid)
 		if !ok || len(b) > 0 {
 			return b
@@ -133,6 +134,7 @@ func environ(pid int) string {
 		}
 		empty = start
 		time.Sleep(pause)
+		pause = min(2*pause, 5*time.Millisecond)
 	}
 	return ""
 }

@@ -24,7 +24,7 @@ func putGuard(e *Writer, s *fsm.Snapshot) bool {
 func takeGuard(r *memory, v any) error {
 	g := &fsm.Guarded{}
 	r.Guard = g
-	err := TakeParts(v, map[string]func(any) error{
+	return TakeParts(v, map[string]func(any) error{
 		"before": func(v any) error { return TakeText(&g.Before, v) },
 		"breach": func(v any) error {
 			b := &fsm.Breach{}
@@ -38,8 +38,4 @@ func takeGuard(r *memory, v any) error {
 			})
 		},
 	})
-	if g.Breach != nil {
-		g.Breach.Before = g.Before
-	}
-	return err
 }
