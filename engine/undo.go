@@ -204,7 +204,7 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 				return s, nil
 			}
 		}
-		return git.Snapshot{}, fmt.Errorf("%w is %s", errNoSnapshot, to)
+		return git.Snapshot{}, fmt.Errorf("%w was made by a step of it", errNoSnapshot)
 	}
 	switch to {
 	case "", UndoStart:
@@ -220,7 +220,7 @@ func snapshotAt(all []git.Snapshot, to string) (git.Snapshot, error) {
 				return all[i-1], nil
 			}
 		}
-		return git.Snapshot{}, fmt.Errorf("%w is %s", errNoSnapshot, to)
+		return git.Snapshot{}, fmt.Errorf("%w was made by an undo of it", errNoSnapshot)
 	}
 	text, after := strings.CutSuffix(to, UndoAfter)
 	at, ok := fsm.ParseAddress(text)
