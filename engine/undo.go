@@ -132,7 +132,6 @@ func (e *Engine) undoing(ctx context.Context, run persistence.Run, to string) (*
 	}
 	u.walk = git.NewWalk(env, limit, u.dir, place)
 	u.walk.Apart = recordFiles(p)
-	u.walk.Apart = recordFiles(p)
 	u.walk.Include, u.walk.Largest = walked(e.ranSnapshots(ctx, run))
 	if store, err := e.records(ctx, false, ""); err == nil {
 		if m, err := store.Snapshot(ctx, run.ID); err == nil && m != nil && m.InFlight() { // else it is not known

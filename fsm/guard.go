@@ -74,7 +74,6 @@ type Trees interface {
 
 // A Breach is a change that a guard does not allow.
 type Breach struct {
-	State  string
 	At     string // the visit to the state, as 2/1 of the second step and the first one inside it
 	After  string // the tree that the action left
 	Reason string
@@ -214,7 +213,7 @@ func (e *Executor) inspect(st *State) error {
 		if err != nil {
 			return unguardedError{st.Name, err}
 		}
-		b := &Breach{State: st.Name, At: strings.TrimPrefix(e.visitAddress(), "/"), After: tree}
+		b := &Breach{At: strings.TrimPrefix(e.visitAddress(), "/"), After: tree}
 		for _, g := range e.guards(st) {
 			if b.Reason, b.Files = g.breach(changes); b.Reason != "" {
 				break

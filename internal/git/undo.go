@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -138,28 +139,44 @@ func (s *Snapshot) parse(message string) bool {
 // Add adds a snapshot with a tree, and returns its commit. When it returns the ref has it; before, nothing of it
 // counts. Where others put a commit on the ref meanwhile, it is added after that.
 func (c *Chain) Add(ctx context.Context, tree string, s Snapshot) (commit string, err error) {
-	for try := 0; ; try++ {
-		args := append(slices.Clone(alone), "commit-tree", tree, "-m", s.message(c.run))
-		was := strings.Repeat("0", len(tree))
-		if c.tip != "" {
-			args, was = append(args, "-p", c.tip), c.tip
-		}
-		if commit, err = c.git(ctx, c.dir, who, args...); err != nil {
-			return "", err
-		}
-		_, err = c.git(ctx, c.dir, nil, append(slices.Clone(alone), "update-ref", UndoRef(c.run), commit, was)...)
+	for try := 1; ; try++ {
+		commit, err = addCommit(ctx, c.inRepository, UndoRef(c.run), c.tip, tree, s.message(c.run))
 		if err == nil {
 			s.Commit, s.Tree, s.Time = commit, tree, time.Now()
 			c.tip, c.last = commit, s
 			return commit, nil
 		}
-		if !isGitError(err) || try == 5 {
+		if !isGitError(err) || try == refTries {
 			return "", err
 		}
 		if err := c.read(ctx); err != nil {
 			return "", err
 		}
 	}
+}
+
+func (c *Chain) inRepository(ctx context.Context, args ...string) (string, error) {
+	return c.git(ctx, c.dir, who, append(slices.Clone(alone), args...)...)
+}
+
+// refTries is how often a commit is put on a ref to which others add commits, too.
+const refTries = 6
+
+// addCommit puts a commit of a tree on a ref, after the commit tip that it has; "" = it is not there. git runs git in its
+// repository. Git refuses where the ref has another commit meanwhile.
+func addCommit(ctx context.Context, git func(context.Context, ...string) (string, error), ref, tip, tree, message string) (string, error) {
+	args := []string{"commit-tree", tree, "-m", message}
+	if tip != "" {
+		args = append(args, "-p", tip)
+	}
+	commit, err := git(ctx, args...)
+	if err == nil {
+		_, err = git(ctx, "update-ref", ref, commit, tip)
+	}
+	if err != nil {
+		return "", err
+	}
+	return commit, nil
 }
 
 // Diff returns how two trees differ, as git diff prints it, and in how many files. Files over 1 MB are only named.
@@ -173,12 +190,15 @@ func (c *Chain) Diff(ctx context.Context, from, to string) (files int, text stri
 }
 
 // ForgetUndo deletes the snapshots of runs from the repository of dir. That there are none is no error, nor that dir is
-// in no repository.
+// in no repository. Without the program git nothing is deleted: where it never was, there are no snapshots.
 func ForgetUndo(ctx context.Context, git RunEnv, dir string, runs []string) error {
 	if len(runs) == 0 || !InGit(dir) {
 		return nil
 	}
 	out, err := git(ctx, dir, nil, "for-each-ref", "--format=%(refname)", strings.TrimSuffix(undoRefs, "/"))
+	if errors.Is(err, ErrNoGit) {
+		return nil
+	}
 	if err != nil {
 		return notRefused(err)
 	}
@@ -198,12 +218,15 @@ func ForgetUndo(ctx context.Context, git RunEnv, dir string, runs []string) erro
 }
 
 // WriteBundle writes the snapshots of a run into a new file, from which [ReadBundle] takes them. It reports whether
-// there are any.
+// there are any, which is not found out without the program git.
 func WriteBundle(ctx context.Context, git RunEnv, dir, run, file string) (bool, error) {
 	if !InGit(dir) {
 		return false, nil
 	}
 	tip, err := answer(git(ctx, dir, nil, "rev-parse", "-q", "--verify", UndoRef(run)+"^{commit}"))
+	if errors.Is(err, ErrNoGit) {
+		return false, nil
+	}
 	if err != nil || tip == "" {
 		return false, err
 	}

@@ -13,10 +13,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"loops/internal/disk"
 )
 
-// A Walk names what is in a folder by trees of git, compares two of them, and brings the folder back to one. The guard,
-// snapshots and receipts of a run share one for each folder that its actions work in.
+// A Walk names what is in a folder by trees of git, compares two of them, and brings the folder back to one. The guard
+// and the snapshots of a run share one for each folder that its actions work in.
 //
 // Where the folder is in a repository, objects and refs are those of the repository. Its index, HEAD, stash and
 // settings are neither read for content nor changed: a Walk has an index and settings of its own in Place. Elsewhere
@@ -29,7 +31,7 @@ import (
 // or are neither files nor links. A repository inside the folder, such as a submodule, counts as its files. Of the mode
 // nothing else is in it.
 //
-// An unchanged folder costs one process of git, a changed one three or four. Methods may be called at once; they wait
+// An unchanged folder costs one process of git, one more with Include; a changed one up to three more. Methods may be called at once; they wait
 // for each other. An error is that of git, or ErrNoGit.
 type Walk struct {
 	Dir string // absolute; only what is below it is walked
@@ -43,9 +45,9 @@ type Walk struct {
 
 	git  runInput
 	mu   sync.Mutex
-	home *walkHome         // nil = nothing was walked
-	seen map[string]fileID // what Place had after the last call
-	last string            // the tree of that
+	home *walkHome             // nil = nothing was walked
+	seen map[string]disk.Stamp // what Place had after the last call
+	last string                // the tree of that
 }
 
 // A Change is how a path differs between two trees.
@@ -117,28 +119,23 @@ func (w *Walk) Keep(ctx context.Context, ref, tree, message string) (string, err
 	if err := w.open(ctx); err != nil {
 		return "", err
 	}
-	tip, err := answer(w.inRepository(ctx, "rev-parse", "-q", "--verify", ref+"^{commit}"))
-	if err != nil {
-		return "", err
-	}
-	args := []string{"commit-tree", tree, "-m", message}
-	if tip != "" {
-		has, err := w.inRepository(ctx, "log", "-1", "--format=%T %B", tip, "--")
-		if err != nil || strings.TrimSpace(has) == tree+" "+strings.TrimSpace(message) {
-			return tip, err
+	for try := 1; ; try++ {
+		tip, err := answer(w.inRepository(ctx, "rev-parse", "-q", "--verify", ref+"^{commit}"))
+		if err != nil {
+			return "", err
 		}
-		args = append(args, "-p", tip)
+		if tip != "" {
+			has, err := w.inRepository(ctx, "log", "-1", "--format=%T %B", tip, "--")
+			if err != nil || strings.TrimSpace(has) == tree+" "+strings.TrimSpace(message) {
+				return tip, err
+			}
+		}
+		commit, err := addCommit(ctx, w.inRepository, ref, tip, tree, message)
+		if err == nil || !isGitError(err) || try == refTries {
+			return commit, err
+		}
 	}
-	commit, err := w.inRepository(ctx, args...)
-	if err != nil {
-		return "", err
-	}
-	_, err = w.inRepository(ctx, "update-ref", ref, commit, tip)
-	return commit, err
 }
-
-// largestNew is the size of the largest new file that is in a tree.
-const largestNew = largest
 
 // walkArgs are settings that nothing in the folder or in the settings of a user overrides.
 var walkArgs = []string{
@@ -160,12 +157,6 @@ type walkHome struct {
 	common string   // folder of the repository that has the objects and refs
 	index  string   // of this process
 	env    []string // of git in Place
-}
-
-// A fileID tells whether a file of Place was changed by others.
-type fileID struct {
-	ino           uint64
-	size, changed int64
 }
 
 // open finds the repository and makes Place. What others changed there is made again.
@@ -267,25 +258,18 @@ func (w *Walk) placed() []string {
 
 // note remembers what Place has.
 func (w *Walk) note() {
-	w.seen = map[string]fileID{}
+	w.seen = map[string]disk.Stamp{}
 	for _, name := range w.placed() {
-		w.seen[name] = identify(filepath.Join(w.Place, name))
+		w.seen[name], _, _ = disk.StampOf(filepath.Join(w.Place, name))
 	}
 }
 
 // untouched reports whether Place is as the last call left it.
 func (w *Walk) untouched() bool {
 	return w.seen != nil && !slices.ContainsFunc(w.placed(), func(name string) bool {
-		return identify(filepath.Join(w.Place, name)) != w.seen[name]
+		now, _, _ := disk.StampOf(filepath.Join(w.Place, name))
+		return now != w.seen[name]
 	})
-}
-
-func identify(path string) fileID {
-	var st unix.Stat_t
-	if unix.Lstat(path, &st) != nil {
-		return fileID{}
-	}
-	return fileID{st.Ino, st.Size, st.Ctim.Nano()}
 }
 
 // in runs git with the index and settings of the Walk, in a folder.
@@ -443,7 +427,7 @@ func (w *Walk) kind(name string, isNew bool, folders map[string]bool) bool {
 		return false
 	case info.Mode()&fs.ModeSymlink != 0:
 		return true
-	case !info.Mode().IsRegular() || isNew && info.Size() > cmp.Or(w.Largest, largestNew):
+	case !info.Mode().IsRegular() || isNew && info.Size() > cmp.Or(w.Largest, largest):
 		return false
 	}
 	return unix.Access(path, unix.R_OK) == nil

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // changes compares two trees.
@@ -149,5 +152,5 @@ func executable(mode fs.FileMode, may bool) fs.FileMode {
 
 // isMissing reports whether a path is not there, or is below something that is no folder.
 func isMissing(err error) bool {
-	return os.IsNotExist(err) || strings.Contains(err.Error(), "not a directory")
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
 }

@@ -8,7 +8,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"loops/internal/testenv"
@@ -284,6 +286,28 @@ func TestWalkKeeps(t *testing.T) {
 		if got := p.run("git", "-C", in, "log", "--format=%T %P", "refs/loops-undo/run"); got != fmt.Sprintf("%s %s\n%s \n", two, commits[0], one) {
 			t.Errorf("the ref has\n%s", got)
 		}
+	}
+}
+
+// Guards of branches and the snapshots of a run add commits to one ref at once: none is refused, none is lost.
+func TestWalksKeepAtOnce(t *testing.T) {
+	t.Parallel()
+	p := newPlot(t, true)
+	p.sh("echo a > a")
+	tree, ref := p.tree(), UndoRef("run")
+	const writers = 4 // fewer than refTries: each refusal is the success of another
+	var all sync.WaitGroup
+	for n := range writers {
+		w := NewWalk(environ(), 0, p.dir, filepath.Join(t.TempDir(), "walk"))
+		all.Go(func() {
+			if _, err := w.Keep(t.Context(), ref, tree, fmt.Sprintf("guarded\n\nLoops-Step: %d\n", n)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := strings.TrimSpace(p.run("git", "rev-list", "--count", ref)); n != strconv.Itoa(writers) {
+		t.Errorf("%s commits are on the ref, want %d", n, writers)
 	}
 }
 

@@ -16,7 +16,7 @@ func putGuard(e *Writer, s *fsm.Snapshot) bool {
 		for i, f := range b.Files {
 			files[i] = f
 		}
-		m.Set("breach", value.NewMap("state", b.State, "at", b.At, "after", b.After, "reason", b.Reason, "files", files))
+		m.Set("breach", value.NewMap("at", b.At, "after", b.After, "reason", b.Reason, "files", files))
 	}
 	return e.Value(m)
 }
@@ -30,7 +30,6 @@ func takeGuard(r *memory, v any) error {
 			b := &fsm.Breach{}
 			g.Breach = b
 			return TakeParts(v, map[string]func(any) error{
-				"state":  func(v any) error { return TakeText(&b.State, v) },
 				"at":     func(v any) error { return TakeText(&b.At, v) },
 				"after":  func(v any) error { return TakeText(&b.After, v) },
 				"reason": func(v any) error { return TakeText(&b.Reason, v) },
