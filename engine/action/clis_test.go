@@ -36,11 +36,14 @@ const cliVerdict = `{
 // patient is how long a CLI may take on a machine that is busy.
 const patient = 10 * time.Minute
 
-// realCLI returns a Runner with a CLI in its PATH alone, and a prompt for it.
+// realCLI returns a Runner with a CLI in its PATH alone, and a prompt for it. A CLI may leave processes of its own in
+// the background, such as the shells that codex asks for their settings: they stay as long as the run, so they are
+// ended before newRunner looks for what is alive.
 func realCLI(t *testing.T, cli, text string) (*Runner, *testenv.VendorAPI, fsm.Action) {
 	t.Helper()
 	r := newRunner(t)
 	r.Grace = 10 * time.Second
+	t.Cleanup(func() { end(t, r.alive(t, 1)) })
 	api := testenv.ServeVendor(t, cli)
 	r.Env = testenv.CLIEnv(t, cli, api, t.TempDir())
 	a := fsm.Action{
