@@ -13,6 +13,7 @@ func of[T any]() []reflect.Type { return []reflect.Type{reflect.TypeFor[T]()} }
 var Outputs = []Output{
 	{"answer", "a list of open questions; one object for the question that was answered", append(of[[]Question](), of[Answered]()...)},
 	{"attach", "a line of JSON for each event, run_info first; the schema is that of one line", append(of[RunInfo](), of[Event]()...)},
+	{"blame", "one object", of[Blamed]()},
 	{"config show", "one object", of[Settings]()},
 	{"cost", "one object: of one run state by state, or of several runs", append(of[RunCostByState](), of[Costs]()...)},
 	{"diff", "one object", of[Comparison]()},
@@ -314,6 +315,19 @@ type Snapshot struct {
 	When   string `json:"when" words:"before,after,found,restored"`
 	Time   Time   `json:"time"`
 	Commit string `json:"commit"`
+}
+
+// Blamed is a line of a file, and the step that wrote it.
+type Blamed struct {
+	File        string      `json:"file" jsonschema:"absolute"`
+	Line        int         `json:"line" jsonschema:"counted from 1"`
+	Text        string      `json:"text" jsonschema:"the line as it is now"`
+	Instance    string      `json:"instance_id" jsonschema:"the id of the run"`
+	Loop        string      `json:"loop"`
+	Step        string      `json:"step" jsonschema:"as explain and undo take it"`
+	Time        Time        `json:"time" jsonschema:"when the files were kept after the step"`
+	Commit      string      `json:"commit" jsonschema:"with the files as they were then"`
+	Explanation Explanation `json:"explanation" jsonschema:"of the step, as explain prints it"`
 }
 
 // Removed is what rm prints.

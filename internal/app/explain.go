@@ -42,6 +42,20 @@ func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story
 	return story, nil
 }
 
+// Blame finds the step that wrote a line of a file, as [engine.Engine.Blame] does, and what is to be said of it.
+func (s *Service) Blame(ctx context.Context, file string, line int) (*engine.Blamed, *inspect.Story, error) {
+	e, _, err := s.control(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := e.Blame(ctx, file, line)
+	if err != nil {
+		return nil, nil, err
+	}
+	story, err := s.Explain(ctx, string(b.Run.ID), b.Snapshot.Step)
+	return b, story, err
+}
+
 // checkStep refuses what is no step.
 func checkStep(step string) error {
 	if _, ok := fsm.ParseAddress(step); ok || step == "" || step == "last" {

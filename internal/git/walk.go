@@ -215,10 +215,9 @@ func (w *Walk) make() error {
 			}
 		}
 	}
-	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+	format := ""
 	if i := slices.IndexFunc(h.env, func(v string) bool { return strings.HasPrefix(v, "GIT_DEFAULT_HASH=") }); i >= 0 {
-		_, format, _ := strings.Cut(h.env[i], "=")
-		config = "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + format + "\n"
+		_, format, _ = strings.Cut(h.env[i], "=")
 	}
 	exclude := ""
 	if h.common != w.Place {
@@ -231,7 +230,7 @@ func (w *Walk) make() error {
 		return err
 	}
 	for _, f := range []struct{ name, text string }{
-		{"HEAD", "ref: refs/heads/none\n"}, {"config", config}, {"info/attributes", walkAttributes}, {"info/exclude", exclude},
+		{"HEAD", "ref: refs/heads/none\n"}, {"config", walkConfig(format)}, {"info/attributes", walkAttributes}, {"info/exclude", exclude},
 	} {
 		if err := os.WriteFile(filepath.Join(w.Place, f.name), []byte(f.text), 0o600); err != nil {
 			return err
@@ -239,6 +238,14 @@ func (w *Walk) make() error {
 	}
 	w.last = ""
 	return nil
+}
+
+// walkConfig returns the settings of a repository whose objects have hashes of a format; "" = sha1.
+func walkConfig(format string) string {
+	if format == "" || format == "sha1" {
+		return "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
+	}
+	return "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + format + "\n"
 }
 
 // ownFolder makes a folder. Whatever else is there, such as a link to another folder, is removed.

@@ -65,7 +65,7 @@ func (a *program) places(root *cobra.Command) completePlaces {
 	stores := completeFoundOr(completeNoSpace, completeNoSpace, from.Stores)
 	limits := completeUnfinished("steps=", "passes=", "cost=", "tokens=", "prompts=", "time=")
 	return completePlaces{
-		"NAME": completeFound(completeNoFiles, from.Loops), "PATH": completeFiles, "FOLDER": completeFiles, "FILE": completeFiles, "RUN": runs(app.IsAny), "WORKER": completeFound(completeInOrder, from.Workers), "STATE": completeFound(completeInOrder, from.States), "STEP": completeFound(completeInOrder, from.Steps),
+		"NAME": completeFound(completeNoFiles, from.Loops), "PATH": completeFiles, "FOLDER": completeFiles, "FILE": completeFiles, "FILE:LINE": completeFiles, "RUN": runs(app.IsAny), "WORKER": completeFound(completeInOrder, from.Workers), "STATE": completeFound(completeInOrder, from.States), "STEP": completeFound(completeInOrder, from.Steps),
 		"INPUT": completeNothing, "COMMAND": commands(root), "TOPIC": topics(root), "FROM": stores, "TO": stores, "URL": stores,
 		"HOST": completeFound(completeInOrder, from.Hosts), "KEY=VALUE": completeFoundOr(completeNoSpace, completeNoSpace, from.ContextKeys), "LIMIT=N": completeUnfinished("cost=", "tokens=", "wall=", "steps=", "prompts="),
 		"--extend": limits, "extend LIMIT=N": limits, "extend RUN": live, "extend NAME": completeNothing,

@@ -54,6 +54,7 @@ func tree() []branch {
 		{"runs", groupLook, looks, newRunsCommand},
 		{"logs", groupLook, looks, newLogsCommand},
 		{"explain", groupLook, looks, newExplainCommand},
+		{"blame", groupLook, looks, newBlameCommand},
 		{"report", groupLook, looks, newReportCommand},
 		{"graph", groupLook, looks, newGraphCommand},
 		{"stats", groupLook, looks, newStatsCommand},

@@ -1,0 +1,110 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"loops/engine/project"
+	"loops/internal/disk"
+	"loops/internal/git"
+	"loops/internal/humanize"
+	"loops/persistence"
+)
+
+// A Blamed says which step of a run wrote a line of a file.
+type Blamed struct {
+	File     string // absolute
+	Line     int    // from 1
+	Text     string // the line as it is now, without its end
+	Run      persistence.Run
+	Snapshot git.Snapshot // after the step
+}
+
+// Blame finds the step that wrote a line of a file, whose name is absolute, among the runs whose files were kept, the
+// newest first. Lines count from 1. A line that no recorded step wrote is a refusal, NotFound.
+func (e *Engine) Blame(ctx context.Context, file string, line int) (*Blamed, error) {
+	b, err := lineOf(file, line)
+	if err != nil {
+		return nil, err
+	}
+	p := e.p.Main()
+	if !git.InGit(filepath.Dir(b.File)) {
+		return nil, refuse(NotFound, "%s is in no repository of git, so no run kept it", b.File)
+	}
+	store, err := e.records(ctx, false, "")
+	if err != nil {
+		return nil, err
+	}
+	runs, err := store.Runs(ctx, persistence.Query{})
+	if err != nil {
+		return nil, store.Failed(err)
+	}
+	known := map[string]persistence.Run{}
+	for _, r := range project.Current(runs) {
+		known[git.UndoRef(string(r.ID))] = r
+	}
+	tmp := filepath.Join(p.Loops, "tmp")
+	if err := disk.MakeFolder(p.Loops, tmp); err != nil {
+		return nil, err
+	}
+	own := filepath.Join(tmp, fmt.Sprintf("blame-%d", time.Now().UnixNano()))
+	defer os.RemoveAll(own) //nolint:errcheck // of this call alone
+	run := git.Command(undoEnv(p, e.o), GitWait(p))
+	failed := func(err error) error {
+		return refuse(Failed, "git cannot say where %s has line %d from: %s", b.File, b.Line, humanize.OneLine(err))
+	}
+	refs, err := git.UndoRuns(ctx, run, filepath.Dir(b.File))
+	if err != nil {
+		return nil, failed(err)
+	}
+	at, err := git.NewBlamer(ctx, run, b.File, own)
+	if err != nil {
+		return nil, failed(err)
+	}
+	for _, ref := range refs {
+		r, ok := known[ref]
+		if !ok {
+			continue
+		}
+		_, all, err := e.chain(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		last, err := snapshotAt(all, UndoLast) // what an undo wrote is what a step wrote before
+		if err != nil {
+			continue
+		}
+		commit, err := at.Line(ctx, last.Commit, b.Line)
+		if err != nil {
+			return nil, failed(err)
+		}
+		for _, s := range all {
+			if s.Commit == commit && s.When == git.After {
+				b.Run, b.Snapshot = r, s
+				return b, nil
+			}
+		}
+	}
+	return nil, refuse(NotFound, "no step of a recorded run is known to have written line %d of %s: its files were not kept, "+
+		"or it was written otherwise. Who committed it: git blame -L %d,%d -- %s", b.Line, b.File, b.Line, b.Line, b.File)
+}
+
+// lineOf reads a line of a file.
+func lineOf(file string, n int) (*Blamed, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return nil, refuse(NotFound, "%s", humanize.OneLine(err))
+	}
+	lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+	if len(b) == 0 {
+		lines = nil
+	}
+	if n > len(lines) {
+		return nil, refuse(NotFound, "%s has %s, and no line %d", file, humanize.Count(len(lines), "line"), n)
+	}
+	return &Blamed{File: file, Line: n, Text: lines[n-1]}, nil
+}
