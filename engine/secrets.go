@@ -44,26 +44,36 @@ type secrets struct {
 
 // openSecrets reads the secrets that a run's loop names, and those of the settings that no command prints.
 func (e *Engine) openSecrets(ctx context.Context, j *job) (*secrets, error) {
-	s := &secrets{mask: mask.New(), conf: j.config, env: e.o.Env, dir: j.project.Dir, names: map[string]bool{}}
+	s := newSecrets(j.config, e.o.Env, j.project.Dir)
 	err := s.declare(ctx, j.loop.Secrets)
 	for _, name := range j.loop.Secrets {
 		if s.names[name] {
 			s.mask.Keep(name)
 		}
 	}
-	if j.config != nil && err == nil {
-		var names []string
-		for _, known := range j.config.Secrets {
-			if known.Command == "" {
-				names = append(names, known.Name)
-			}
-		}
-		err = s.declare(ctx, names)
+	if err == nil {
+		err = s.declare(ctx, s.settled())
 	}
 	if err != nil {
 		return nil, refuse(Invalid, "%v", err)
 	}
 	return s, nil
+}
+
+func newSecrets(c *config.Config, env []string, dir string) *secrets {
+	return &secrets{mask: mask.New(), conf: c, env: env, dir: dir, names: map[string]bool{}}
+}
+
+// settled returns the names of the settings whose values no command prints.
+func (s *secrets) settled() (names []string) {
+	if s.conf != nil {
+		for _, known := range s.conf.Secrets {
+			if known.Command == "" {
+				names = append(names, known.Name)
+			}
+		}
+	}
+	return names
 }
 
 // declare reads the values of names. A variable that is not set is no error: nothing is to be masked then.

@@ -27,6 +27,19 @@ type Rewinder interface {
 	Around(ctx context.Context, id ID, seq uint64) (before, after Moment, err error)
 }
 
+// A Scrubber is a [Store] that can change the texts of what it has recorded.
+type Scrubber interface {
+	Store
+	// Scrub replaces each text of the record of a run (events, memory, definition, commands) by what change returns
+	// for it, and reports whether any became another one. The record is as it was or as it is to be, whenever this
+	// process dies. Keys, names and numbers stay. The working folder is not among what is recorded, and neither are
+	// copies that a file system or a server keeps of what was overwritten. beside is called once while no process can
+	// take the run over; its error is returned. A live owner is a *HeldError, an unknown run
+	// ErrNotFound; a run that was not archived yet, or that little-loops wrote, errors.ErrUnsupported. change may be
+	// called more than once for a text, and never at once.
+	Scrub(ctx context.Context, id ID, change func(text string) string, beside func() error) (bool, error)
+}
+
 // A Tailer is a [Store] that can be read from its newest event backwards, for those who ask the status of a run
 // and not what it did in all its life.
 type Tailer interface {

@@ -3,11 +3,12 @@ package action
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/url"
 	"slices"
 	"strings"
+
+	"loops/internal/mask"
 )
 
 // leastSecret is the least length of a text that is hidden: a shorter one is in many texts that have nothing to do with
@@ -79,16 +80,8 @@ func hidden(text, server string) []string {
 
 // hide has a text replaced in the forms in which it may come back.
 func (h *hider) hide(text, shown string) {
-	quoted, _ := json.Marshal(text)
-	for _, form := range []string{text, string(bytes.Trim(quoted, `"`)), url.QueryEscape(text), url.PathEscape(text)} {
-		if len(form) < leastSecret {
-			continue
-		}
-		known := false
-		for _, p := range h.pairs {
-			known = known || string(p[0]) == form
-		}
-		if !known {
+	for _, form := range mask.Forms(text, leastSecret) {
+		if !slices.ContainsFunc(h.pairs, func(p [2][]byte) bool { return string(p[0]) == form }) {
 			h.pairs = append(h.pairs, [2][]byte{[]byte(form), []byte(shown)})
 		}
 	}

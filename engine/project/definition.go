@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"iter"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 
 	"loops/fsm"
 	"loops/fsm/lint"
@@ -225,6 +227,38 @@ func ParseDefinition(text []byte, p *Project) (*Definition, error) {
 	}
 	return d, nil
 }
+
+// yamlStar is a plain scalar of YAML that begins as a placeholder does, and would be read as an alias.
+var yamlStar = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)((?:[:,-] +|[\[{] *))(\*\*\*\([^)"\n]*\)[^\s,"\]}]*)`)
+})
+
+// ChangedDefinition returns what encode wrote with the text of each loop changed.
+func ChangedDefinition(text string, p *Project, change func(string) string) string {
+	d, err := ParseDefinition([]byte(text), p)
+	if err != nil {
+		return change(text)
+	}
+	changed := false
+	for _, r := range d.Loops {
+		was := string(r.text)
+		is := change(was)
+		if is == was {
+			continue
+		}
+		changed, r.text = true, []byte(is)
+		if _, err := r.Load(); err != nil {
+			r.text = yamlStar().ReplaceAll(r.text, []byte(`$1"$2"`))
+		}
+	}
+	if !changed {
+		return text
+	}
+	return string(d.Encode())
+}
+
+// IsDefinition reports whether a text is one that encode wrote.
+func IsDefinition(text string) bool { return strings.HasPrefix(text, documentMark) }
 
 func headValue(m *value.Map, key string) any {
 	v, _ := m.Get(key)

@@ -49,6 +49,7 @@ var Outputs = []Output{
 	{"schedule pause", "one object; with --all a list of them", of[Scheduled]()},
 	{"schedule run-now", "one object, as `run -b` prints it", append(of[Background](), of[BackgroundQueued]()...)},
 	{"schedule unpause", "one object; with --all a list of them", of[Scheduled]()},
+	{"scrub", "a list of runs", of[[]Scrubbed]()},
 	{"show", "the definition as one object; `loops schema` has its schema", of[map[string]any]()},
 	{"sign", "a list of the loops", of[[]Signed]()},
 	{"signal", "one object", of[Sent]()},
@@ -328,6 +329,28 @@ type Blamed struct {
 	Time        Time        `json:"time" jsonschema:"when the files were kept after the step"`
 	Commit      string      `json:"commit" jsonschema:"with the files as they were then"`
 	Explanation Explanation `json:"explanation" jsonschema:"of the step, as explain prints it"`
+}
+
+// Scrubbed is what scrub found of a run.
+type Scrubbed struct {
+	Instance string        `json:"instance_id" jsonschema:"the id of the run"`
+	Loop     string        `json:"loop"`
+	DryRun   bool          `json:"dry_run"`
+	Found    []FoundSecret `json:"found"`
+	Left     []LeftFile    `json:"left" jsonschema:"files that were left as they are"`
+}
+
+// FoundSecret is a kind of secret in a part of what is recorded of a run. It has no value.
+type FoundSecret struct {
+	Where string `json:"where" jsonschema:"events, memory, commands or definition, or the absolute path of a file"`
+	Kind  string `json:"kind" jsonschema:"a declared name, or the shape of a token as in github-token"`
+	Count int    `json:"count"`
+}
+
+// LeftFile is a file that scrub left as it is.
+type LeftFile struct {
+	File string `json:"file" jsonschema:"absolute"`
+	Why  string `json:"why"`
 }
 
 // Removed is what rm prints.

@@ -111,7 +111,7 @@ func (m *Masker) Add(name, secret string) bool {
 	if m.needles == nil {
 		m.needles = map[string]string{}
 	}
-	for _, n := range forms(name, secret) {
+	for _, n := range forms(name, secret, leastValue) {
 		if _, known := m.needles[string(n.text)]; !known {
 			m.needles[string(n.text)] = n.label
 			m.look(&n)
@@ -121,10 +121,18 @@ func (m *Masker) Add(name, secret string) bool {
 	return true
 }
 
-// forms are the texts that a secret is printed as.
-func forms(name, secret string) (list []needle) {
+// Forms returns the texts that programs print for a secret, itself first, but for those with fewer than least bytes.
+func Forms(secret string, least int) (texts []string) {
+	for _, n := range forms("", secret, least) {
+		texts = append(texts, string(n.text))
+	}
+	return texts
+}
+
+// forms are [Forms] with the labels of their placeholders.
+func forms(name, secret string, least int) (list []needle) {
 	add := func(form, text string) {
-		if len(text) >= leastValue && !slices.ContainsFunc(list, func(n needle) bool { return string(n.text) == text }) {
+		if len(text) >= least && !slices.ContainsFunc(list, func(n needle) bool { return string(n.text) == text }) {
 			label := name
 			if form != "" {
 				label += ":" + form
@@ -223,18 +231,17 @@ func (m *Masker) Bytes(b []byte) []byte {
 	return b
 }
 
-// Names returns what kinds of secrets are in a text, by the names that their placeholders would have.
-func (m *Masker) Names(b []byte) (names []string) {
+// Count adds to found how often which kinds of secrets are in a text, by the names that their placeholders would have.
+func (m *Masker) Count(b []byte, found map[string]int) {
 	for _, h := range m.hits(b) {
 		name := h.label
 		if h.shape != nil {
 			name = h.shape.Name
 		}
-		if name, _, _ = strings.Cut(name, ":"); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
+		if name, _, _ = strings.Cut(name, ":"); name != "" {
+			found[name]++
 		}
 	}
-	return names
 }
 
 // A hit is a part of a text that is to be replaced.
@@ -309,7 +316,7 @@ func (m *Masker) at(b []byte, i int, hits []hit) []hit {
 		}
 		switch {
 		case n.shape != nil:
-			if from > 0 && word[b[from-1]] && word[n.text[0]] {
+			if from > 0 && word[b[from-1]] && word[n.text[0]] && !escaped(b[:from]) {
 				continue // inside a word
 			}
 			if f, t, ok := n.shape.match(b[from:]); ok {
@@ -324,6 +331,12 @@ func (m *Masker) at(b []byte, i int, hits []hit) []hit {
 		}
 	}
 	return hits
+}
+
+// escaped reports whether a text ends with an end of a line, or another sign, as JSON and Go write it: \n.
+func escaped(b []byte) bool {
+	n := len(b)
+	return n > 1 && b[n-2] == '\\' && strings.IndexByte("nrtbf", b[n-1]) >= 0
 }
 
 // foreign finds a placeholder that others wrote.
@@ -479,4 +492,19 @@ func (m *Masker) Unkept() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.news = true
+}
+
+// Spread has the lines of what was found on several lines looked for one by one, too, as in the record of an output.
+func (m *Masker) Spread() {
+	m.mu.RLock()
+	found := map[string]string{}
+	for p := range m.used {
+		if text := m.held[p]; strings.Contains(text, "\n") {
+			found[strings.TrimSuffix(strings.TrimPrefix(p, foreignMark), ")")] = text
+		}
+	}
+	m.mu.RUnlock()
+	for name, text := range found {
+		m.Add(name, text)
+	}
 }

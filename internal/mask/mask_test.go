@@ -262,3 +262,17 @@ func BenchmarkMask(b *testing.B) {
 		s.Feed(text)
 	}
 }
+
+// TestEscapedLineEnds: a token after a line end is found in JSON as well.
+func TestEscapedLineEnds(t *testing.T) {
+	t.Parallel()
+	key := "ghp_" + token(36)
+	if got, want := New().Text(`{"said": "one\n`+key+`\ttwo"}`), `{"said": "one\n***(github-token)\ttwo"}`; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	found := map[string]int{}
+	New().Count([]byte(key+" "+key+" not_"+key), found)
+	if found["github-token"] != 2 || len(found) != 1 {
+		t.Errorf("counted %v", found)
+	}
+}

@@ -97,7 +97,11 @@ func (d *postgresDB) words() []string {
 func (d *postgresDB) numbered() bool  { return true }
 func (d *postgresDB) lockRow() string { return " FOR UPDATE OF r" }
 func (d *postgresDB) remote() bool    { return true }
-func (d *postgresDB) there() error    { return nil } // the server says so
+
+// erasing implements dialect. What the server keeps of rows until they are vacuumed is its own.
+func (d *postgresDB) erasing(_ context.Context, f func() error) error { return f() }
+
+func (d *postgresDB) there() error { return nil } // the server says so
 
 func (d *postgresDB) tables() string {
 	return `SELECT (count(*) FILTER (WHERE tablename IN ('schema_migrations', 'leases')) = 2)::int, count(*) FROM pg_tables

@@ -179,6 +179,23 @@ func (d *sqliteDB) change(ctx context.Context, durable bool, f func(tx *sql.Tx) 
 	return d.there()
 }
 
+// erasing implements dialect. The log is copied to the file and cut, unless others read from it for so long.
+func (d *sqliteDB) erasing(ctx context.Context, f func() error) error {
+	pragma := func(text string) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		_, err := d.db.ExecContext(ctx, "PRAGMA "+text)
+		return err
+	}
+	if err := pragma("secure_delete = ON"); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return errors.Join(err, pragma("secure_delete = OFF"))
+	}
+	return errors.Join(pragma("wal_checkpoint(TRUNCATE)"), pragma("secure_delete = OFF"))
+}
+
 func (d *sqliteDB) there() error { return d.file.there() }
 
 // save implements dialect. The statements are prepared and the transaction is begun by hand, because this is what a run

@@ -60,6 +60,9 @@ func run(t *testing.T, open func(t *testing.T) persistence.Store, nth int) {
 	if _, ok := s.(persistence.Rewinder); ok {
 		cases = append(cases, rewinding...)
 	}
+	if _, ok := s.(persistence.Scrubber); ok {
+		cases = append(cases, scrubbing...)
+	}
 	if _, ok := s.(EventSpoiler); ok {
 		cases = append(cases, spoiling...)
 	}

@@ -105,7 +105,7 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 		return x.trySandbox(ctx)
 	}
 	if o.secrets {
-		x.Secrets(ctx, a.getenv)
+		x.Secrets(ctx, a.engineOptions().Env)
 		return x.finish(ctx)
 	}
 	found, err := x.Look(ctx, x.app.engineOptions())

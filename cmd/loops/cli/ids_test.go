@@ -35,6 +35,7 @@ var idCommands = map[string]string{
 	"retry-now":        "retry-now RUN",
 	"retry":            "retry RUN --dry-run",
 	"rm":               "rm RUN", // last: the run is gone then
+	"scrub":            "scrub RUN",
 	"show":             "show RUN --json",
 	"signal":           "signal RUN news",
 	"status":           "status RUN --json",

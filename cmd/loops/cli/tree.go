@@ -75,6 +75,7 @@ func tree() []branch {
 		{"history", groupKeep, looks, newHistoryCommand},
 		{"prune", groupKeep, stored, newPruneCommand},
 		{"rm", groupKeep, stored, newRmCommand},
+		{"scrub", groupKeep, stored, newScrubCommand},
 		{"export", groupKeep, looks, newExportCommand},
 		{"import", groupKeep, stored, newImportCommand},
 		{"store", groupKeep, none, newStoreCommand},
