@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/inspect"
@@ -81,7 +80,7 @@ func (e *Engine) keeping(j *job, r *Run) *keeping {
 
 // A countedRunner counts what may change files.
 type countedRunner struct {
-	*action.Runner
+	fsm.Runner
 	k *keeping
 }
 
@@ -96,7 +95,7 @@ func (r countedRunner) Run(ctx context.Context, a fsm.Action, out func(text stri
 	return r.Runner.Run(ctx, a, out)
 }
 
-func (k *keeping) runner(r *action.Runner) fsm.Runner {
+func (k *keeping) runner(r fsm.Runner) fsm.Runner {
 	if k == nil {
 		return r
 	}

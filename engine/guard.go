@@ -21,6 +21,8 @@ type walks struct {
 	id  persistence.ID
 	dir string // the working folder of the run
 
+	below []string // see [git.Walk.Below]
+
 	mu  sync.Mutex
 	all map[string]*git.Walk
 }
@@ -50,7 +52,7 @@ func (w *walks) of(dir string) *git.Walk {
 	if walk == nil {
 		sum := sha256.Sum256([]byte(dir))
 		walk = git.NewWalk(w.env, GitWait(w.p), dir, filepath.Join(w.dir, persistence.WalkFolder, hex.EncodeToString(sum[:6])))
-		walk.Apart = recordFiles(w.p)
+		walk.Apart, walk.Below = recordFiles(w.p), w.below
 		w.all[dir] = walk
 	}
 	return walk
@@ -58,6 +60,19 @@ func (w *walks) of(dir string) *git.Walk {
 
 // A guardedTrees is what fsm.World.Trees is.
 type guardedTrees struct{ *walks }
+
+// needsGit returns what of a loop needs git to look at files; "" = nothing.
+func needsGit(l *fsm.Loop) string {
+	if guarded(l) {
+		return "guard"
+	}
+	for _, st := range l.States {
+		if st.Check != nil && (st.Check.Files != nil || st.Check.FailFirst) {
+			return "check"
+		}
+	}
+	return ""
+}
 
 // guarded reports whether a loop, one of its states or a branch has a guard.
 func guarded(l *fsm.Loop) bool {

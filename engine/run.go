@@ -199,8 +199,9 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	seen, next := newRecording(j, r), &successor{}
 	kept := e.keeping(j, r)
 	folders := e.walks(j)
+	check := e.checks(j, folders)
 	shots := e.snapshots(j, r, folders, kept != nil)
-	executor := start(e.config(j, r, site, seen, next, kept, shots, folders))
+	executor := start(e.config(j, r, site, seen, next, kept, shots, check))
 	if err := j.secrets.seal(); err != nil {
 		j.tell(Said{Run: r.id, Text: textf("%v", err), Problem: true})
 	}
@@ -268,7 +269,7 @@ func (e *Engine) header(j *job, runner *action.Runner) Header {
 }
 
 // config is what the machine of a run works with.
-func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping, shots *snapshots, folders *walks) fsm.Config {
+func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *successor, kept *keeping, shots *snapshots, check *checks) fsm.Config {
 	verify, _ := e.getenv(EnvVerify)
 	return fsm.Config{
 		Run:               fsm.RunName{ID: string(r.id), Attempt: j.journal.Run().Segment + 1, ScheduledAt: inspect.ScheduledAt(j.journal.Run())},
@@ -276,12 +277,13 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		Dir:               j.project.WorkDir(),
 		PermanentVerdicts: j.config != nil && j.config.PermanentFailures == config.PermanentVerdict,
 		World: fsm.World{
-			Runner:     shots.runner(r.runner, kept.runner(r.runner)),
+			Runner:     shots.runner(r.runner, kept.runner(check.runner(r.runner))),
 			Files:      maskedFiles{action.Files{Dir: j.project.WorkDir(), There: site.there}, j.secrets},
-			Prepare:    kept.prepare(shots.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable()))),
+			Prepare:    check.prepare(kept.prepare(shots.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())))),
 			Keep:       kept.keep(),
 			Facts:      e.facts(j, r.id),
-			Trees:      guardedTrees{folders},
+			Trees:      guardedTrees{check.folders},
+			Start:      check.start,
 			Gone:       j.project.TreeGone,
 			Library:    secretLibrary{j.library, j.secrets},
 			MemoryUsed: process.MemoryUsed,

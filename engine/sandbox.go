@@ -27,9 +27,9 @@ func ConfigureSandbox(r *action.Runner, c *config.Config) {
 // checkLimits refuses a run whose loop has a sandbox that has to be enforced and cannot be on this machine, or a guard
 // where there is no git.
 func (e *Engine) checkLimits(p *project.Project, l *fsm.Loop, conf *config.Config) error {
-	if guarded(l) {
+	if what := needsGit(l); what != "" {
 		if _, err := exec.LookPath("git"); err != nil {
-			return refuse(Invalid, "the guard of loop %s needs git to see what actions change, and %s", l.Name, git.ErrNoGit)
+			return refuse(Invalid, "the %s of loop %s needs git to see what actions change, and %s", what, l.Name, git.ErrNoGit)
 		}
 	}
 	r := &action.Runner{Dir: p.WorkDir(), Env: e.actionEnv()}

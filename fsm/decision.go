@@ -21,6 +21,8 @@ type decision struct {
 
 	unjudged bool // the same, of a judge: the result still waits for it
 
+	nothing string // what the run says that ends here as completed, because there is nothing to do; "" = it does not
+
 	overrun *overrun // the budget that ends the run here, before anything else was done
 }
 

@@ -59,6 +59,9 @@ const (
 	// item, key, verdict, items [what item_end has of its result]: a fork took the item over from the other run
 	EventItemTaken = "item_taken"
 
+	// state, exit_code, verdict, fault, passes: a check that has to fail before the first prompt was done
+	EventCheckFirst = "check_first"
+
 	EventEvaluate      = "evaluate"       // type, verdict, and the details of the evaluator
 	EventStallDetected = "stall_detected" // state, exit_code, verdict, consecutive or recurrent, action
 

@@ -320,6 +320,9 @@ func (e *Executor) leave(st *State, d decision) {
 	case d.stall != "":
 		e.finish(EndStall, d.stall)
 		return
+	case d.nothing != "":
+		e.end(Outcome{TerminatedBy: EndTerminal, Message: d.nothing})
+		return
 	case request == "handoff":
 		e.handoff(payload)
 		return

@@ -125,19 +125,11 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 		label = cfg.Type
 	}
 	scope := e.scope(nil)
-	ev := Evidence{Scope: scope, Files: e.cfg.Files, Memory: m.Evaluators[st.Name]}
-	if res != nil {
-		ev.Output, ev.ExitCode, ev.Acted, ev.Cut = res.Stdout, res.ExitCode, true, res.Truncated
+	ev, err := e.evidence(cfg, scope, res)
+	if err != nil {
+		return Verdict{}, false, err
 	}
-	if cfg.HasSource {
-		text, err := expr.Expand(cfg.Source, asData(scope))
-		if _, unread := errors.AsType[*expr.UnreadableError](err); unread || err != nil && cfg.Type == EvaluateLearning {
-			return Verdict{}, false, err // targets that are not known are not none
-		}
-		if err == nil {
-			ev.Output, ev.Cut = text, false
-		}
-	}
+	ev.Memory = m.Evaluators[st.Name]
 	if cfg.Expression != nil && res != nil {
 		scope.Prev = prevResult(st, res) // as set and the conditions of a route see it; a source does not
 	}
@@ -146,7 +138,6 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 	}
 	var v Verdict
 	var q *asker
-	var err error
 	decided := false
 	if e.cfg.Verdict != nil {
 		v, decided = e.cfg.Verdict(e.cfg.Loop, st, cfg, ev)
@@ -195,6 +186,24 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 	e.emit(EventEvaluate, q.tell(fields)...)
 	m.LastResult = value.NewMap("verdict", v.Name, "details", v.Details)
 	return v, true, nil
+}
+
+// evidence returns what an evaluator looks at.
+func (e *Executor) evidence(cfg *Evaluate, scope *expr.Scope, res *Result) (Evidence, error) {
+	ev := Evidence{Scope: scope, Files: e.cfg.Files}
+	if res != nil {
+		ev.Output, ev.ExitCode, ev.Acted, ev.Cut = res.Stdout, res.ExitCode, true, res.Truncated
+	}
+	if cfg.HasSource {
+		text, err := expr.Expand(cfg.Source, asData(scope))
+		if _, unread := errors.AsType[*expr.UnreadableError](err); unread || err != nil && cfg.Type == EvaluateLearning {
+			return ev, err // targets that are not known are not none
+		}
+		if err == nil {
+			ev.Output, ev.Cut = text, false
+		}
+	}
+	return ev, nil
 }
 
 func defaultEvaluator(mode Kind) string {

@@ -214,6 +214,7 @@ type State struct {
 	Sandbox *confine.Policy
 	// limits what the action may change, beside what the loop says; nil = nothing more
 	Guard *Guard
+	Check *Check // says that its verdict decides; nil = nothing is said
 
 	Loop        string     // template; the loop to run as this state, "" = none
 	With        *value.Map // values for its parameters; nil = none

@@ -55,6 +55,7 @@ type Action struct {
 	RSS  bool // sample the peak memory of the process tree
 	// what it may touch: that which all of these allow; nil = everything
 	Sandbox []*confine.Policy
+	Check   *CheckRun // with which files it runs; nil = as they are
 
 	// What follows is of prompts and judges only.
 	Host        string   // agent host; "" = the runner's choice

@@ -68,7 +68,7 @@ func (e *Executor) end(as Outcome) {
 	m, by, text := e.mem, as.TerminatedBy, as.Error
 	o := &as
 	o.FinalState, o.Steps, o.Continuation = m.Current, m.Step, m.Continuation
-	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil {
+	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil && st.Terminal {
 		o.Failure, o.Message = st.Failure, e.message(st)
 	}
 	unmerged := ""

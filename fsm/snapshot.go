@@ -102,6 +102,12 @@ type Snapshot struct {
 	// timeout. 0 means that Current has none, or that a former version entered it.
 	VisitBegan time.Duration
 
+	// StartTree is the tree of the files with which the run began, in the run itself only; "" = no check needs it.
+	StartTree string
+
+	// FailedFirst says that the checks that have to fail before the first prompt did.
+	FailedFirst bool
+
 	// Guard is what a guard remembers of the action of Current; nil = none limits it, or it was judged.
 	Guard *Guarded
 

@@ -35,6 +35,9 @@ func (e *Executor) visit(st *State) decision {
 	if err := e.bindParam(st); err != nil {
 		return e.exception(st, err)
 	}
+	if d, ok := e.failFirst(st); !ok {
+		return d
+	}
 	switch {
 	case st.Each != nil:
 		return e.each(st)
@@ -108,6 +111,9 @@ func (e *Executor) act(st *State) (Result, error) {
 		fallthrough
 	case KindShell:
 		a.Vars = e.vars()
+	}
+	if a.Check, err = e.checkRun(st); err != nil {
+		return Result{}, err
 	}
 	a.Timeout, a.Idle = timeoutsOf(e.cfg.Loop, st, mode)
 	if st.Params.Len() > 0 || mode == KindMCP {

@@ -16,6 +16,7 @@ func (d *decoder) checkState(s *stateDecl) {
 	}
 	d.checkRetry(s)
 	d.checkGuard(s)
+	d.checkCheck(s)
 	if b.has("call") {
 		d.checkCall(s)
 	} else {

@@ -109,18 +109,18 @@ func guardKeys(g *fsm.Guard) *value.Map {
 		return nil
 	}
 	w := objectOf{value.NewMap()}
-	for _, l := range []struct {
-		key  string
-		list []glob.Pattern
-	}{{"protect", g.Protect}, {"only", g.Only}} {
-		texts := make([]any, len(l.list))
-		for i, p := range l.list {
-			texts[i] = p.String()
-		}
-		w.value(l.key, texts, l.list != nil)
-	}
+	w.patterns("protect", g.Protect)
+	w.patterns("only", g.Only)
 	w.count("max_files", g.MaxFiles, 0)
 	w.count("max_lines", g.MaxLines, 0)
 	w.flag("no_delete", g.NoDelete, false)
 	return w.m
+}
+
+func (w objectOf) patterns(key string, list []glob.Pattern) {
+	texts := make([]any, len(list))
+	for i, p := range list {
+		texts[i] = p.String()
+	}
+	w.value(key, texts, list != nil)
 }

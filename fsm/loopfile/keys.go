@@ -31,6 +31,7 @@ const (
 	InSandbox         Where = "sandbox"
 	InSnapshots       Where = "snapshots"
 	InGuard           Where = "guard"
+	InCheck           Where = "check"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"
 )

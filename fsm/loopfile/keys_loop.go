@@ -60,7 +60,7 @@ var loopKeys = []Key{
 	{Name: "commands", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: "the usual commands are shown", Doc: "Commands to show for this loop."},
 	{Name: "targets", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: "no prompt is optimised", Doc: "Files and states for a prompt optimiser."},
 	{Name: "tamper_guard", In: InLoop, Type: TypeText, Values: tamperPolicies, Advisory: true, Doc: "Another spelling of a `guard` of tests, for every state: `revert` or `fail`; with `fail` the verdict `guarded` leads to `on_no`, or a state that ends as failed. `allow`: none."},
-	{Name: "prepatch_check", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: prepatch, Doc: "What to do when tests pass without the change."},
+	{Name: "prepatch_check", In: InLoop, Type: TypeText, Values: prepatchPolicies, Advisory: true, Doc: "Another spelling of `must_fail_first`: with `fail`, of each script that a prompt leads to and whose verdict is followed. `warn`, `allow`: of none."},
 	{Name: "pruning_profile", In: InLoop, Type: TypeSpecial, Status: StatusUnsupported, Instead: pruning, Doc: "What an agent may leave out of its session."},
 
 	offSwitch("artifact_versioning", "", "Declares that the loop keeps copies of what it writes."),
@@ -91,7 +91,8 @@ var (
 	sessionModes = []string{"fresh", "continue"}
 	permissions  = []string{"skip", "host"}
 
-	tamperPolicies = []string{"revert", "fail", "allow"}
+	tamperPolicies   = []string{"revert", "fail", "allow"}
+	prepatchPolicies = []string{"fail", "warn", "allow"}
 )
 
 // worktreeEnds are what can become of a run's work tree.
@@ -99,8 +100,7 @@ var worktreeEnds = []string{"keep", "merge", "discard"}
 
 // What happens instead of keys that both loops and states have.
 const (
-	prepatch = "tests are not tried without the change"
-	pruning  = "an agent gets its whole session"
+	pruning = "an agent gets its whole session"
 )
 
 // offSwitch is a key that switches off checks, or, if there are none, is accepted for the sake of other tools.
@@ -177,6 +177,10 @@ var blockKeys = []Key{
 	{Name: "max_files", In: InGuard, Type: TypeInt, Min: &limit1, Doc: "How many files one action may change."},
 	{Name: "max_lines", In: InGuard, Type: TypeInt, Min: &limit1, Doc: "How many lines one action may add and remove, together. Files without lines count 0."},
 	{Name: "no_delete", In: InGuard, Type: TypeBool, Default: false, Doc: "Whether no file may be deleted. A file that was renamed counts as deleted."},
+
+	{Name: "from", In: InCheck, Type: TypeText, Default: "start", Values: []string{"start"}, Doc: "Whose `files` the check is done with: those with which the run began."},
+	{Name: "files", In: InCheck, Type: TypeTexts, Doc: "Patterns of the files that the check is made of: `tests/**`, `Makefile`, `**/*_test.go`. While the action runs they are as they were when the run began; after it they are as they were before it. A folder stands for all below it."},
+	{Name: "must_fail_first", In: InCheck, Type: TypeBool, Default: false, Doc: "Whether the check has to fail before the first prompt. Where it passes there is nothing to do, and the run ends; one that cannot fail is an error."},
 
 	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
 	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},

@@ -22,6 +22,7 @@ var stateKeys = []Key{
 	{Name: "permissions", In: InState, Type: TypeText, Values: permissions, Doc: "`skip`: the agent uses its tools without asking anybody; `host`: as its own settings say. Without it, as the loop says."},
 	{Name: "sandbox", In: InState, Type: TypeBlock, Block: InSandbox, Short: "preset", NotNull: true, Doc: "What the action, its judge, or the loop of this state may touch, beside what the loop says: it can only tighten that."},
 	{Name: "guard", In: InState, Type: TypeBlock, Block: InGuard, NotNull: true, Doc: "What the action, or the loop, list or branches of this state, may change, beside what the loop says: it can only tighten that."},
+	{Name: "check", In: InState, Type: TypeBlock, Block: InCheck, NotNull: true, Doc: "Says that the verdict of this script decides what the run is worth, and keeps it from being bought: `{files: [tests/**], must_fail_first: true}`."},
 
 	{Name: "set", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Keys of the context with the expressions whose values they get, after the action and before the verdict: `set: {tries: context.tries + 1}`. Each sees those before it."},
 	{Name: "wait", In: InState, Type: TypeBlock, Block: InWait, NotNull: true, Doc: "Waits instead of acting, for a time, a script, a file, a URL, another run or an event: `{file: ready.txt}`. The verdict is `yes` when it came."},
@@ -83,7 +84,7 @@ var stateKeys = []Key{
 	{Name: "type", In: InState, Type: TypeText, Status: StatusUnsupported, Instead: "a learning state is an ordinary one", Values: []string{"learning"}, Advisory: true, Doc: "Kind of state; only `learning` means anything."},
 	{Name: "learning", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "nothing is proven: the verdict is `yes` where there are no targets, else `blocked`, or else `no` or `error`, as the state has routes", Doc: "Settings of a learning state."},
 	{Name: "tamper_guard", In: InState, Type: TypeText, Values: tamperPolicies, Advisory: true, Doc: "The same as that of the loop, for this state."},
-	{Name: "prepatch_check", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: prepatch, Doc: "What to do when tests pass without the change."},
+	{Name: "prepatch_check", In: InState, Type: TypeText, Values: prepatchPolicies, Advisory: true, Doc: "The same as that of the loop, for this state."},
 	{Name: "request_path", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: "prompts are sent by the agent's program", Doc: "How a prompt is sent."},
 	{Name: "pruning_profile", In: InState, Type: TypeSpecial, Status: StatusUnsupported, Instead: pruning, Doc: "What an agent may leave out of its session."},
 

@@ -39,6 +39,8 @@ loop: permissions worktree
 state: host permissions sandbox
 loop: sandbox guard
 guard: protect only max_files max_lines no_delete
+state: check
+check: from files must_fail_first
 state: guard on_guarded
 sandbox: preset write read deny network env memory cpus pids tmp
 loop: snapshots

@@ -57,6 +57,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	l.Budget, l.OnBudget = d.budget(b), b.target("on_budget")
 	decls := d.states(b, l)
 	d.tamperGuards(b, l, decls)
+	d.prepatchChecks(b, l, decls)
 	d.check(l, decls, b)
 	d.tellNotSupported()
 	return l

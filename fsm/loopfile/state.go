@@ -93,6 +93,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.Retry = d.retry(b)
 	s.Sandbox = d.sandbox(b)
 	s.Guard = d.guard(b)
+	s.Check = d.verdictCheck(b)
 	s.Await = d.await(b)
 	if asks := d.ask(s); asks != nil {
 		s.Await = asks

@@ -189,13 +189,13 @@ func (c *Chain) Diff(ctx context.Context, from, to string) (files int, text stri
 	return strings.Count(names, "\x00"), text, err
 }
 
-// ForgetUndo deletes the snapshots of runs from the repository of dir. That there are none is no error, nor that dir is
+// ForgetUndo deletes the snapshots of runs, and the other trees that are kept of them, from the repository of dir. That there are none is no error, nor that dir is
 // in no repository. Without the program git nothing is deleted: where it never was, there are no snapshots.
 func ForgetUndo(ctx context.Context, git RunEnv, dir string, runs []string) error {
 	if len(runs) == 0 || !InGit(dir) {
 		return nil
 	}
-	out, err := git(ctx, dir, nil, "for-each-ref", "--format=%(refname)", strings.TrimSuffix(undoRefs, "/"))
+	out, err := git(ctx, dir, nil, "for-each-ref", "--format=%(refname)", strings.TrimSuffix(undoRefs, "/"), strings.TrimSuffix(proofRefs, "/"))
 	if errors.Is(err, ErrNoGit) {
 		return nil
 	}
@@ -204,7 +204,7 @@ func ForgetUndo(ctx context.Context, git RunEnv, dir string, runs []string) erro
 	}
 	gone := map[string]bool{}
 	for _, run := range runs {
-		gone[UndoRef(run)] = true
+		gone[UndoRef(run)], gone[ProofRef(run, AtStart)], gone[ProofRef(run, AtEnd)] = true, true, true
 	}
 	for ref := range strings.Lines(out) {
 		if ref = strings.TrimSpace(ref); !gone[ref] {

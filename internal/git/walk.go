@@ -40,7 +40,8 @@ type Walk struct {
 	// absolute paths of files that are in no tree, with those beside them that have their names and a dash: a database
 	Apart []string
 
-	Include []string // patterns of ignored files that are walked as well, as git's :(glob)
+	Include []string // patterns of ignored files that are walked as well, as git's :(glob), from the top of the repository
+	Below   []string // the same, from the folder
 	Largest int64    // size of the largest new file that is in a tree, in bytes; 0 = 100 MiB
 
 	git  runInput
@@ -57,6 +58,8 @@ type Change struct {
 	Mode  string // before and after, as git has them: 100644, 100755 or 120000 (a link); 000000 = it is not there
 	Was   string
 	Lines int // that were added or removed; 0 where git takes the file for binary
+
+	id string // of the object after; zeros = it is not there
 }
 
 // A ChangeKind is what happened to a path. A file that was renamed is deleted and added.
@@ -468,12 +471,15 @@ func (w *Walk) tracked(ctx context.Context) ([]string, error) {
 
 // included returns the ignored files that are walked, as look reads them.
 func (w *Walk) included(ctx context.Context) (lines []string, err error) {
-	if len(w.Include) == 0 {
+	if len(w.Include)+len(w.Below) == 0 {
 		return nil, nil
 	}
 	args := append(slices.Clip(walkArgs), "ls-files", "-z", "-o", "--")
 	for _, p := range w.Include {
 		args = append(args, ":(top,glob)"+p)
+	}
+	for _, p := range w.Below {
+		args = append(args, ":(glob)"+p)
 	}
 	out, err := w.git(ctx, w.Dir, w.home.env, "", args...)
 	for _, name := range split(out) {

@@ -27,7 +27,7 @@ func (w *Walk) changes(ctx context.Context, from, to string) (all []Change, err 
 		if strings.HasPrefix(field, ":") && i+1 < len(fields) && strings.Count(field, " ") == 4 {
 			words := strings.Fields(field)
 			i++
-			c := Change{Path: strings.TrimPrefix(fields[i], w.home.sub), Kind: Changed, Was: words[0][1:], Mode: words[1]}
+			c := Change{Path: strings.TrimPrefix(fields[i], w.home.sub), Kind: Changed, Was: words[0][1:], Mode: words[1], id: words[3]}
 			switch words[4] {
 			case "A":
 				c.Kind = Added
@@ -127,17 +127,31 @@ func (w *Walk) Export(ctx context.Context, from, tree, parent, name string) (str
 	if err != nil || len(paths) == 0 {
 		return to, err
 	}
-	w.seen = nil // Place has an index of another tree for a moment
-	index := []string{"GIT_INDEX_FILE=" + w.home.index + ".export"}
-	for _, step := range []struct {
-		input string
-		args  []string
-	}{{"", []string{"read-tree", tree}}, {nul(paths), []string{"checkout-index", "-z", "--stdin", "--prefix=" + to + "/"}}} {
-		if _, err := w.git(ctx, w.home.top, append(slices.Clip(w.home.env), index...), step.input, append(slices.Clip(walkArgs), step.args...)...); err != nil {
-			return to, err
-		}
+	return to, w.write(ctx, tree, paths, to)
+}
+
+// write writes files of a tree, whose paths are from the top, below a folder.
+func (w *Walk) write(ctx context.Context, tree string, paths []string, to string) error {
+	if err := w.beside(ctx, tree, nil); err != nil {
+		return err
 	}
-	return to, nil
+	_, err := w.inBeside(ctx, nul(paths), "checkout-index", "-z", "--stdin", "--prefix="+to+"/")
+	return err
+}
+
+// beside makes an index beside that of the Walk: that of a tree, with some entries as update-index reads them.
+func (w *Walk) beside(ctx context.Context, tree string, entries []string) error {
+	w.seen = nil // Place has that index for a moment
+	_, err := w.inBeside(ctx, "", "read-tree", tree)
+	if err == nil && len(entries) > 0 {
+		_, err = w.inBeside(ctx, nul(entries), "update-index", "-z", "--index-info")
+	}
+	return err
+}
+
+func (w *Walk) inBeside(ctx context.Context, input string, args ...string) (string, error) {
+	env := append(slices.Clip(w.home.env), "GIT_INDEX_FILE="+w.home.index+".beside")
+	return w.git(ctx, w.home.top, env, input, append(slices.Clip(walkArgs), args...)...)
 }
 
 const linkMode = "120000"

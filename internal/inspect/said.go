@@ -193,6 +193,15 @@ func EventText(e fsm.Event) string {
 			line += "; the run stops here"
 		}
 		return line
+	case fsm.EventCheckFirst:
+		what, where := "fails", map[string]string{
+			"": "before the first prompt", string(fsm.FaultNone): "in a clean copy of the folder",
+			string(fsm.FaultBroken): "where all files that actions may change are broken", string(fsm.FaultRemoved): "without the files that actions may change",
+		}
+		if passes, _ := e.Get("passes").(bool); passes {
+			what = "passes"
+		}
+		return fmt.Sprintf("the check of state %v %s %s (exit code %v)", e.Get("state"), what, where[fmt.Sprint(e.Get("fault"))], e.Get("exit_code"))
 	case fsm.EventCostCeilingWarn:
 		return "state " + Text(e.Get("state")) + " has cost " + Text(e.Get("cost_usd")) + " US dollars (cost_warn_at " + Text(e.Get("cost_warn_at")) + ")"
 	case fsm.EventCostCeilingUnknown:

@@ -177,6 +177,8 @@ func fields() []field {
 			same: func(a, b *fsm.Snapshot) bool { return sameValue(a.Param, b.Param) },
 		},
 		boolean("under_pressure", "UnderPressure", func(s *fsm.Snapshot) *bool { return &s.UnderPressure }),
+		text("start_tree", "StartTree", false, func(s *fsm.Snapshot) *string { return &s.StartTree }),
+		boolean("failed_first", "FailedFirst", func(s *fsm.Snapshot) *bool { return &s.FailedFirst }),
 		boolean("flushing", "Flushing", func(s *fsm.Snapshot) *bool { return &s.Flushing }),
 		boolean("just_routed", "JustRouted", func(s *fsm.Snapshot) *bool { return &s.JustRouted }),
 		boolean("steps_capped", "StepsCapped", func(s *fsm.Snapshot) *bool { return &s.StepsCapped }),

@@ -198,6 +198,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Sandbox, l.Sandbox = &confine.Policy{Preset: confine.Offline}, &confine.Policy{Preset: confine.Offline}
 		l.Snapshots = &fsm.FileSnapshots{Keep: fsm.SnapshotsGit}
 		s.Guard, l.Guard = &fsm.Guard{MaxFiles: 1}, &fsm.Guard{MaxFiles: 1}
+		s.Check = &fsm.Check{FailFirst: true}
 		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		s.CostCeiling = &fsm.CostCeiling{Most: new(float64), Warn: new(float64)}

@@ -1,0 +1,165 @@
+package fsm
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"loops/fsm/glob"
+)
+
+// A Check says that the verdict of a state decides what a run is worth, and what an agent cannot change of it.
+type Check struct {
+	Files     []glob.Pattern // are those with which the run began while the action runs; nil = all are as they are
+	FailFirst bool           // it has to fail before the first prompt
+}
+
+// A CheckRun says with which files an action runs.
+type CheckRun struct {
+	// of the folder of the action: they are those with which the run began, and after the action as they were before
+	Start []glob.Pattern
+	Begin string // the tree with which the run began, as [World.Start] named it
+	// "" = it runs in its folder; else in a copy of that folder, as a tree of git has it, with a fault in its files
+	Fault Fault
+	Only  []glob.Pattern // files that a fault may change; nil = all
+	Spare []glob.Pattern // files that no fault changes
+}
+
+// A Fault is what is done to the files of a copy of a folder to see whether a check can fail.
+type Fault string
+
+// The faults, in the order in which they are tried.
+const (
+	FaultNone    Fault = "none"    // nothing: what passes only where the copy was made from is found out by it
+	FaultBroken  Fault = "broken"  // each file has another content
+	FaultRemoved Fault = "removed" // there are no files
+)
+
+// RepeatableEvaluators returns the evaluators that find the same verdict on the same output and exit code, without a model.
+func RepeatableEvaluators() []string {
+	return []string{"exit_code", "output_contains", "output_numeric", "output_json", "jq", "expression", "classify"}
+}
+
+// ErrNoFault is the error of a Runner that found no file to which a fault could be done.
+var ErrNoFault = errors.New("there is no file that a fault could be planted in")
+
+// mayPrompt reports whether a state has a prompt sent, or may have: of its sub-loop that is not known.
+func mayPrompt(st *State) bool {
+	if st.Loop != "" || st.Action != "" && KindOf(st) == KindPrompt {
+		return true
+	}
+	return st.Branches != nil && slices.ContainsFunc(st.Branches.List, func(b *Branch) bool { return mayPrompt(b.State) })
+}
+
+// failFirst has the checks that have to fail before the first prompt done, where a state may be that prompt. It reports
+// false where the decision ends the run.
+func (e *Executor) failFirst(st *State) (decision, bool) {
+	if e.mem.FailedFirst || e.inline || e.cfg.Trees == nil || !mayPrompt(st) {
+		return decision{}, true
+	}
+	for _, name := range e.cfg.Loop.Order {
+		check := e.cfg.Loop.States[name]
+		if check.Check == nil || !check.Check.FailFirst {
+			continue
+		}
+		passed, note, err := e.canFail(check, st)
+		switch {
+		case errors.Is(err, errHalted), errors.Is(err, ErrScarce), e.machine.broken != nil:
+			return decision{halted: true}, false
+		case errors.Is(err, errCannotFail):
+			return decision{fatal: fmt.Sprintf("this gate cannot fail: the check of state %s %v", name, err)}, false
+		case err != nil:
+			return decision{fatal: fmt.Sprintf("the check of state %s, which has to fail before the first prompt, cannot be done: %v", name, err)}, false
+		case passed:
+			return decision{nothing: fmt.Sprintf("nothing to do: the check of state %s passes already%s", name, note)}, false
+		}
+	}
+	e.mem.FailedFirst = true
+	return decision{}, true
+}
+
+// errCannotFail is why a check proves nothing.
+var errCannotFail = errors.New("also passes in a copy of the folder in which all files that actions may change are broken, and in one without them. " +
+	"Have it look at what the actions are to do, or leave out must_fail_first")
+
+// canFail does a check before the first prompt, of a state. It reports whether the check passes, with what was not found
+// out about it. The error is that it cannot be done, or that it cannot fail.
+func (e *Executor) canFail(check, prompt *State) (passed bool, note string, err error) {
+	if passed, err = e.probe(check, prompt, ""); err != nil || !passed {
+		return passed, "", err
+	}
+	for _, fault := range []Fault{FaultNone, FaultBroken, FaultRemoved} {
+		passes, err := e.probe(check, prompt, fault)
+		switch {
+		case errors.Is(err, ErrNoFault):
+			return true, "; whether it can fail is not known, because " + err.Error(), nil
+		case err != nil:
+			return false, "", err
+		case fault == FaultNone && !passes:
+			return true, "; whether it can fail is not known, because it fails in a clean copy of the folder", nil
+		case fault != FaultNone && !passes:
+			return true, "", nil
+		}
+	}
+	return false, "", errCannotFail
+}
+
+// probe does a check once and reports whether its verdict is yes.
+func (e *Executor) probe(check, prompt *State, fault Fault) (passed bool, err error) {
+	scope := e.scope(nil)
+	text, call, err := expandAction(check, scope)
+	if err != nil {
+		return false, err
+	}
+	run := &CheckRun{Start: check.Check.Files, Begin: e.root().mem.StartTree, Fault: fault}
+	if fault != "" {
+		run.Spare = slices.Clone(check.Check.Files)
+		for _, g := range append(e.guards(prompt), e.guards(check)...) {
+			run.Only, run.Spare = append(run.Only, g.Only...), append(run.Spare, g.Protect...)
+		}
+	}
+	a := Action{
+		Kind: KindOf(check), Text: text, Call: call, State: check.Name, Step: e.mem.Step, Attempt: 1, Item: "/first" + string(fault), Outer: e.outer, Dir: e.dir, Vars: e.vars(),
+		Sandbox: e.sandbox(check), Quiet: true, Check: run,
+	}
+	a.Timeout, a.Idle = timeoutsOf(e.cfg.Loop, check, a.Kind)
+	res, err := e.run(a, nil)
+	switch {
+	case e.machine.broken != nil || e.ending():
+		return false, errHalted
+	case err != nil:
+		return false, err
+	}
+	cfg := check.Evaluate
+	if cfg == nil {
+		d := DefaultEvaluate(defaultEvaluator(a.Kind))
+		cfg = &d
+	}
+	ev, err := e.evidence(cfg, scope, &res)
+	if err == nil {
+		ev, err = e.whole(check, cfg, ev, &res)
+	}
+	if err != nil {
+		return false, err
+	}
+	v, _, err := Judge(cfg, ev)
+	if err != nil {
+		return false, err
+	}
+	e.emit(EventCheckFirst, Field{"state", check.Name}, Field{"exit_code", int64(res.ExitCode)}, Field{"verdict", v.Name}, Field{"fault", string(fault)}, Field{"passes", v.Name == "yes"})
+	return v.Name == "yes", nil
+}
+
+// checkRun returns with which files the action of a state runs; nil = as they are.
+func (e *Executor) checkRun(st *State) (*CheckRun, error) {
+	if st.Check == nil || st.Check.Files == nil || e.cfg.Trees == nil {
+		return nil, nil
+	}
+	if e.beside {
+		return nil, fmt.Errorf("state %s: %w", st.Name, errLaidBeside)
+	}
+	return &CheckRun{Start: st.Check.Files, Begin: e.root().mem.StartTree}, nil
+}
+
+// errLaidBeside is why the files of a check cannot be those with which the run began.
+var errLaidBeside = errors.New("the files of its check are also those of what runs beside it; give each a work tree (worktree: true), or do the check after them")
