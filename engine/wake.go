@@ -24,7 +24,7 @@ type Due struct {
 }
 
 // DueRuns returns the parked runs of a project that can continue: the time that they wait for has come, it is
-// time to look for what they wait for, or something was sent to them. A run that is paused is not due, nor one
+// time to look for what they wait for, or something was sent to them; and the suspended ones whose agent can be used again. A run that is paused is not due, nor one
 // that workers are to carry. It reads the memory of each parked run. What cannot be read of one is in the
 // error, and the others are returned all the same.
 func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due, err error) {
@@ -35,7 +35,7 @@ func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due,
 	}
 	var errs []error
 	for _, run := range project.Current(runs) {
-		if run.Status != persistence.Awaiting || run.Ended != fsm.EndParked || run.Held {
+		if run.Status != persistence.Awaiting || run.Ended != fsm.EndParked && run.Ended != fsm.EndSuspended || run.Held {
 			continue
 		}
 		if workers, err := ForWorkers(ctx, r, run.ID); err != nil || workers {
@@ -89,6 +89,9 @@ func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now ti
 	if err != nil {
 		return "", err
 	}
+	if run.Ended == fsm.EndSuspended {
+		return suspendedDue(r, run, memory, now), nil
+	}
 	switch at, looks := Wakes(memory, run.UpdatedAt); {
 	case at.IsZero() || at.After(now):
 		return "", nil
@@ -106,6 +109,9 @@ func Wakes(m *fsm.Snapshot, parked time.Time) (at time.Time, looks bool) {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
 			at, looks = t, look
 		}
+	}
+	if o := m.Outcome; o != nil && o.TerminatedBy == fsm.EndSuspended && (&fsm.Suspension{By: o.SuspendedBy, Cause: o.Cause}).Shared() {
+		return parked.Add(probeEach), true
 	}
 	if a := m.Awaiting; a != nil {
 		take(a.Deadline, false)

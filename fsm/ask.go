@@ -102,6 +102,9 @@ func (q *asker) ask(text, schema string, strict bool) (payload *value.Map, faile
 func (q *asker) put(a Action) (Result, error) {
 	e := q.e
 	for {
+		if s := e.blocked(q.st, a.Host, a.Model); s != nil {
+			return Result{ExitCode: 1, Reply: &Reply{Host: s.By, Coverage: CoverageNone, Failure: s.Cause, Reason: s.Why}}, nil
+		}
 		if !e.awaitCircuit(q.st, a.Host) || !e.awaitPurse(q.st) {
 			return Result{}, errHalted
 		}
@@ -109,7 +112,10 @@ func (q *asker) put(a Action) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		e.clearCircuit(res)
+		e.clearCircuit(res, a.Model)
+		if r := res.Reply; r != nil && r.Failure.permanent() {
+			e.tellBlocked(&Suspension{By: r.suspends(a.Model), Cause: r.Failure, Why: r.refusal(res.Stderr)})
+		}
 		wait, err := e.judgeAgain(q.st, &res)
 		if err != nil || !wait {
 			return res, err

@@ -171,7 +171,7 @@ func inlineLoop(state *State, around *Loop) *Loop {
 	if st.Each != nil {
 		st.CostCeiling = nil // it is of the state with the list
 	}
-	st.On, st.Capture, st.Next, st.Route, st.Each, st.OnRateLimitExhausted = map[string]string{}, st.Name, "", nil, nil, ""
+	st.On, st.Capture, st.Next, st.Route, st.Each, st.OnRateLimitExhausted, st.OnSuspended = map[string]string{}, st.Name, "", nil, nil, "", ""
 	own := *around
 	own.Initial, own.Order = st.Name, append([]string{st.Name}, BranchVerdicts...)
 	own.States = map[string]*State{st.Name: &st}

@@ -14,6 +14,12 @@ type Circuit interface {
 	// Refused returns which host refused ("" = it is not known) and until when no run should ask it. The time
 	// is zero, or past, if host may be asked. An unknown host on either side may be the same.
 	Refused(host string) (by string, until time.Time)
+	// Block notes that no run can use an agent, or a model of one, until a person does something. An error means that
+	// others are not notified.
+	Block(s Suspension) error
+	// Blocked returns what was noted of an agent or a model by its name ([Suspension.By]), nil for nothing. try is
+	// true for one run a minute: it asks the agent, for all of them, whether that still holds.
+	Blocked(by string) (s *Suspension, try bool)
 }
 
 // A HostFinder is a Runner that knows beforehand to which host a prompt goes.
@@ -94,12 +100,16 @@ func (e *Executor) tellCircuit(host string) {
 }
 
 // clearCircuit lets other runs know that the host answers.
-func (e *Executor) clearCircuit(res Result) {
+func (e *Executor) clearCircuit(res Result, model string) {
 	r := res.Reply
 	if e.cfg.Circuit == nil || r == nil || r.Host == "" || r.Failure != "" || res.ExitCode != 0 {
 		return
 	}
-	if err := e.cfg.Circuit.Answered(r.Host, e.wall().Add(-res.Duration)); err != nil {
+	err := e.cfg.Circuit.Answered(r.Host, e.wall().Add(-res.Duration))
+	if err == nil && model != "" {
+		err = e.cfg.Circuit.Answered(ModelOf(r.Host, model), e.wall().Add(-res.Duration))
+	}
+	if err != nil {
 		e.emit(EventWarning, Field{"state", e.mem.Current}, Field{"message", "other runs do not learn that " + r.Host + " answers again: " + err.Error()})
 	}
 }

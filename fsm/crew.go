@@ -132,7 +132,7 @@ func (c *crew) came(r *member) int {
 		return memberHandsOver
 	case o.TerminatedBy == EndBudget && e.affordable() == nil: // its own is used up
 		return memberOver
-	case o.TerminatedBy == EndError && (o.Limited || o.Refused && !e.cfg.PermanentVerdicts):
+	case o.TerminatedBy == EndSuspended, o.TerminatedBy == EndError && (o.Limited || o.Refused && !e.cfg.PermanentVerdicts):
 		if c.refused == nil {
 			c.refused = o
 		}

@@ -15,9 +15,11 @@ type decision struct {
 	died    bool   // the action was killed by a signal that this program did not send
 	limited bool   // a rate limit was waited out without success, and no route takes that
 	refused string // why an action or a judge failed permanently, where no route takes that; "" = none did
-	retry   bool   // the action is to be done again: the wait before that is in the memory
-	halted  bool   // stopped while acting, or not recorded: nothing was decided
-	parked  bool   // the same, because it waits and the run is not to be carried meanwhile
+	// the same, as what the run waits for; nil = it ends as an error
+	suspended *Suspension
+	retry     bool // the action is to be done again: the wait before that is in the memory
+	halted    bool // stopped while acting, or not recorded: nothing was decided
+	parked    bool // the same, because it waits and the run is not to be carried meanwhile
 
 	unjudged bool // the same, of a judge: the result still waits for it
 
@@ -28,6 +30,9 @@ type decision struct {
 
 // unanswered is how a run ends whose host refused: it can be resumed once the limit is over, or the cause is removed.
 func (d decision) unanswered() Outcome {
+	if s := d.suspended; s != nil && s.By != "" {
+		return Outcome{TerminatedBy: EndSuspended, Error: d.refused, Refused: true, SuspendedBy: s.By, Cause: s.Cause}
+	}
 	if d.refused != "" {
 		return Outcome{TerminatedBy: EndError, Error: d.refused, Refused: true}
 	}
@@ -41,6 +46,9 @@ func (e *Executor) exception(st *State, err error) decision {
 	}
 	if _, ok := errors.AsType[unguardedError](err); ok && !errors.Is(err, ErrScarce) {
 		return decision{refused: err.Error()}
+	}
+	if s, ok := errors.AsType[*Suspension](err); ok {
+		return e.suspends(st, s)
 	}
 	e.breaks(err)
 	if errors.Is(err, errHalted) || errors.Is(err, ErrScarce) || e.machine.broken != nil {

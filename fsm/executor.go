@@ -52,6 +52,7 @@ type Executor struct {
 	keep     keptFiles
 	startAt  string // of the run, as templates see it
 	untold   []any  // questions to judges that no event reports
+	asksAll  bool   // prompts begin although other runs note that they cannot succeed; of the run itself
 	shortage error  // the first [ErrScarce], of the run itself; nothing begins after it
 	stopping bool   // an action asked the run to stop; of the run itself only
 	woken    bool   // a user ended a wait: the next prompt does not wait for others either
@@ -123,6 +124,7 @@ func (e *Executor) loop() (Outcome, error) {
 func (e *Executor) begin() {
 	m := e.mem
 	e.clock = clock{used: m.Elapsed, since: e.now()}
+	e.asksAll = e.resumed && !e.cfg.Park && e.parent == nil
 	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
 		e.emit(EventLoopStart, e.facts(e.forked, false)...)

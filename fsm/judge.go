@@ -15,8 +15,8 @@ import (
 func (e *Executor) judged(st *State, res *Result) decision {
 	m := e.mem
 	why := e.permanent(st, res)
-	if why != "" && e.permanentSlot(st, res) == "" {
-		return decision{refused: why}
+	if why != nil && e.permanentSlot(st, res) == "" {
+		return decision{refused: why.Why, suspended: why}
 	}
 	v, evaluated, err := e.evaluate(st, res)
 	if err != nil {
@@ -41,7 +41,7 @@ func (e *Executor) judged(st *State, res *Result) decision {
 	if res != nil {
 		code = res.ExitCode
 	}
-	if why != "" {
+	if why != nil {
 		target, err := e.target(e.permanentSlot(st, res), e.scope(value.NewMap("verdict", v.Name, "details", v.Details)))
 		if err != nil {
 			return e.exception(st, err)
@@ -106,7 +106,7 @@ func (e *Executor) judged(st *State, res *Result) decision {
 	case target != "":
 		return decision{target: target}
 	case e.refusedAsVerdict(st, res):
-		return decision{refused: permanentFailure(st, res)}
+		return decision{refused: permanentFailure(st, res).Why}
 	}
 	return decision{unjudged: limited}
 }
@@ -148,7 +148,7 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 	}
 	switch {
 	case decided:
-	case cfg.Type != "exit_code" && cfg.Type != "mcp_result" && e.permanent(st, res) != "":
+	case cfg.Type != "exit_code" && cfg.Type != "mcp_result" && e.permanent(st, res) != nil:
 		v = exitedBadly(res.ExitCode)
 	case cfg.Type == "llm_structured" && !e.cfg.Loop.LLM.Enabled:
 		v = errorVerdict("error", errNoLLM)

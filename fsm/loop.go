@@ -250,6 +250,7 @@ type State struct {
 	Throttle             *Throttle    // nil = none (D4)
 	OnThrottleHard       string
 	OnGuarded            string // where to go when a guard does not allow what the action changed; "" = the run ends
+	OnSuspended          string // where to go when a person has to do something first; "" = the run is suspended
 	OnInterrupted        string // where to go instead of acting again after an interruption; "" = act again
 	Once                 bool   // idempotent: false: the action is not started again unless a user asks for it
 }

@@ -36,23 +36,48 @@ const (
 	toolMissing  = 127
 )
 
+// refusedCall are texts with which servers refuse, with the status 403, what no request can get until a person does
+// something: each is known of an API.
+var refusedCall = []string{
+	"insufficient_quota", "billing", "payment required", "credit balance", "quota exceeded for", "account is suspended", "account suspended",
+	"bad credentials", "expired token", "token expired", "token has expired", "invalid api key", "invalid_api_key", "api key not valid",
+	"api key expired", "resource not accessible by", "permission_denied", "insufficient_scope",
+}
+
+// callRefused reports whether a request cannot succeed until a person does something.
+func callRefused(res *Result) bool {
+	if res.Response == nil {
+		return false
+	}
+	body := strings.ToLower(res.Stdout)
+	return slices.Contains([]int{401, 402, 407}, res.Response.Status) ||
+		res.Response.Status == 403 && slices.ContainsFunc(refusedCall, func(text string) bool { return strings.Contains(body, text) })
+}
+
 // permanentFailure returns why the action of a state cannot succeed until a user does something: a prompt by
-// what its host says, a request by its status, a tool by its exit code. It returns "" if the action worked, or
+// what its host says, a request by its status, a tool by its exit code. It returns nil if the action worked, or
 // may work the next time. Scripts are never judged (D5).
-func permanentFailure(st *State, res *Result) string {
+func permanentFailure(st *State, res *Result) *Suspension {
 	if res == nil || res.ExitCode == 0 || res.TimeoutKind != "" {
-		return ""
+		return nil
 	}
 	switch kind := KindOf(st); {
 	case kind == KindPrompt && res.Reply != nil && res.Reply.Failure.permanent():
-		return "the prompt of state " + st.Name + " cannot succeed: " + res.Reply.refusal(res.Stderr)
-	case kind == KindHTTP && res.Response != nil && slices.Contains([]int{401, 402, 407}, res.Response.Status):
-		return "the call of state " + st.Name + " cannot succeed: the server answered " + value.Truncate(strings.TrimSpace(res.Stderr), 300)
+		return &Suspension{
+			By: res.Reply.suspends(st.Model), Cause: res.Reply.Failure,
+			Why: "the prompt of state " + st.Name + " cannot succeed: " + res.Reply.refusal(res.Stderr),
+		}
+	case kind == KindHTTP && callRefused(res):
+		return &Suspension{
+			Cause: FailServer,
+			Why:   "the call of state " + st.Name + " cannot succeed: the server answered " + value.Truncate(strings.TrimSpace(res.Stderr), 300),
+		}
 	case kind == KindMCP && (res.ExitCode == toolMissing || res.ExitCode == toolUnusable):
-		return "the tool of state " + st.Name + " cannot be called: " +
-			cmp.Or(value.Truncate(strings.TrimSpace(res.Stderr), 300), st.Action+" was not found")
+		server, _, _ := strings.Cut(st.Action, "/")
+		return &Suspension{By: "mcp:" + server, Cause: FailServer, Why: "the tool of state " + st.Name + " cannot be called: " +
+			cmp.Or(value.Truncate(strings.TrimSpace(res.Stderr), 300), st.Action+" was not found")}
 	}
-	return ""
+	return nil
 }
 
 // refusal says what a user has to see to, and what the host said of it.
@@ -73,11 +98,15 @@ func (r *Reply) refusal(stderr string) string {
 }
 
 // permanent is [permanentFailure] of a machine that does not treat such failures as verdicts.
-func (e *Executor) permanent(st *State, res *Result) string {
+func (e *Executor) permanent(st *State, res *Result) *Suspension {
 	if e.cfg.PermanentVerdicts {
-		return ""
+		return nil
 	}
-	return permanentFailure(st, res)
+	s := permanentFailure(st, res)
+	if s != nil && KindOf(st) == KindHTTP {
+		s.By = e.serverOf(st)
+	}
+	return s
 }
 
 // errorSlot returns where the author of a state leads errors: on_error, or error or _error of the route table;
@@ -106,7 +135,7 @@ func declared(st *State, verdict string) string {
 // permanentSlot returns where a permanent failure of an action leads: as an error does, or where a key names
 // what a tool came to.
 func (e *Executor) permanentSlot(st *State, res *Result) string {
-	if KindOf(st) == KindMCP && !e.inline {
+	if KindOf(st) == KindMCP && !e.inline && st.OnSuspended == "" {
 		name := "tool_error"
 		if res.ExitCode == toolMissing {
 			name = "not_found"
@@ -115,20 +144,24 @@ func (e *Executor) permanentSlot(st *State, res *Result) string {
 			return to
 		}
 	}
-	return e.errorSlot(st)
+	by := ""
+	if s := e.permanent(st, res); s != nil {
+		by = s.By
+	}
+	return e.suspendedSlot(st, by)
 }
 
 // judgeRefused decides where a verdict leads that stands for a permanent failure of a judge. It reports false
 // for any other verdict. Without a route for errors, the result waits: a resumed run asks again, and does not
 // act again.
 func (e *Executor) judgeRefused(st *State, v Verdict) (decision, bool) {
-	text, _ := v.Details.Value("failure").(string)
-	if v.Name != "error" || !Failure(text).permanent() || e.cfg.PermanentVerdicts {
+	s := e.judgeSuspension(st, v)
+	if s == nil {
 		return decision{}, false
 	}
-	slot := e.errorSlot(st)
+	slot := e.suspendedSlot(st, s.By)
 	if slot == "" {
-		return decision{unjudged: true, refused: "the judge of state " + st.Name + " cannot answer: " + value.Text(v.Details.Value("error"))}, true
+		return decision{unjudged: true, refused: s.Why, suspended: s}, true
 	}
 	target, err := e.target(slot, e.scope(value.NewMap("verdict", v.Name, "details", v.Details)))
 	if err != nil {
@@ -144,7 +177,9 @@ func (e *Executor) unanswered(st *State, o *Outcome) decision {
 	case !e.takesUnanswered(st, o):
 		return unansweredInside("", o)
 	case o.Limited && st.OnRateLimitExhausted != "":
-		return e.limitsInside(st)
+		return e.leadsInside(st, st.OnRateLimitExhausted)
+	case o.TerminatedBy == EndSuspended && st.OnSuspended != "":
+		return e.leadsInside(st, st.OnSuspended)
 	case o.Limited:
 		return e.exception(st, errors.New("the agent host is still rate-limited, and the waits for that are used up"))
 	}
@@ -157,12 +192,16 @@ func unansweredInside(what string, o *Outcome) decision {
 	if o.Limited {
 		return decision{limited: true}
 	}
-	return decision{refused: what + o.Error}
+	d := decision{refused: what + o.Error}
+	if o.TerminatedBy == EndSuspended {
+		d.suspended = &Suspension{By: o.SuspendedBy, Cause: o.Cause, Why: d.refused}
+	}
+	return d
 }
 
-// limitsInside follows on_rate_limit_exhausted of a state that runs a loop, branches or items.
-func (e *Executor) limitsInside(st *State) decision {
-	target, err := e.target(st.OnRateLimitExhausted, e.scope(nil))
+// leadsInside follows a key of a state that runs a loop, branches or items, for what ended one of these.
+func (e *Executor) leadsInside(st *State, slot string) decision {
+	target, err := e.target(slot, e.scope(nil))
 	if err != nil {
 		return e.exception(st, err)
 	}
@@ -172,7 +211,7 @@ func (e *Executor) limitsInside(st *State) decision {
 // refusedAsVerdict reports whether a prompt failed permanently by the rules of D28, which hold where such
 // failures are verdicts.
 func (e *Executor) refusedAsVerdict(st *State, res *Result) bool {
-	return e.cfg.PermanentVerdicts && KindOf(st) == KindPrompt && permanentFailure(st, res) != "" && res.Reply.Failure != FailPermission
+	return e.cfg.PermanentVerdicts && KindOf(st) == KindPrompt && permanentFailure(st, res) != nil && res.Reply.Failure != FailPermission
 }
 
 // judgesFailure reports whether the author of a state looks at the exit code of its prompt, and so has said
@@ -184,6 +223,9 @@ func judgesFailure(st *State) bool { return st.Evaluate != nil && st.Evaluate.Ty
 func (e *Executor) takesUnanswered(st *State, o *Outcome) bool {
 	if o.Limited {
 		return st.OnRateLimitExhausted != "" || e.errorSlot(st) != ""
+	}
+	if o.TerminatedBy == EndSuspended {
+		return e.suspendedSlot(st, o.SuspendedBy) != ""
 	}
 	if st.Loop == "" || st.Each != nil || !e.cfg.PermanentVerdicts || st.Next != "" {
 		return e.errorSlot(st) != ""

@@ -81,6 +81,9 @@ func (e *Executor) end(as Outcome) {
 	if stop := e.stopCause(); stop != nil && (by == EndInterrupted || by == EndUserStopped) {
 		o.Signal = stop.Signal
 	}
+	if by == EndSuspended && e.parent == nil {
+		e.suspend(o)
+	}
 	o.Duration = e.elapsed()
 	fields := []Field{
 		{"final_state", o.FinalState},
@@ -96,6 +99,12 @@ func (e *Executor) end(as Outcome) {
 	}
 	if o.Message != "" {
 		fields = append(fields, Field{"message", o.Message})
+	}
+	if by == EndSuspended {
+		fields = append(fields, Field{"suspended_by", o.SuspendedBy}, Field{"cause", string(o.Cause)})
+	}
+	if o.Remedy != "" {
+		fields = append(fields, Field{"remedy", o.Remedy})
 	}
 	if e.parent == nil {
 		o.Ignored = m.IgnoredText()

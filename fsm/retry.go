@@ -115,7 +115,7 @@ func (e *Executor) failed(st *State, res *Result) (decision, bool) {
 		}
 		return decision{target: target}, true
 	case st.Next != "" && e.refusedAsVerdict(st, res):
-		return decision{refused: permanentFailure(st, res)}, true
+		return decision{refused: permanentFailure(st, res).Why}, true
 	}
 	m.forgive(st.Name)
 	return decision{}, false

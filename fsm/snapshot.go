@@ -198,7 +198,8 @@ const (
 	EndSystemSignal  = "system_signal"
 	EndError         = "error"
 	EndHandoff       = "handoff"
-	EndParked        = "parked" // it waits, and nothing carries it: a run that is resumed waits the rest
+	EndParked        = "parked"    // it waits, and nothing carries it: a run that is resumed waits the rest
+	EndSuspended     = "suspended" // a person has to do something first: see [Outcome.SuspendedBy]
 	EndCycle         = "cycle_detected"
 	EndStall         = "stall_detected"
 	EndHostPressure  = "host_pressure_abort"
@@ -229,7 +230,11 @@ type Outcome struct {
 	Continuation string // payload of a handoff
 	Limited      bool   // a rate limit, or a lack of processes or descriptors, lasted: it can be resumed later
 	Refused      bool   // something failed permanently (D29): it can be resumed once the cause is removed
-	Duration     time.Duration
+	// of EndSuspended: what the run waits for, as [Suspension.By], and what is wrong with it
+	SuspendedBy string
+	Cause       Failure
+	Remedy      string // of EndSuspended: what a person does first; "" = that is not known
+	Duration    time.Duration
 }
 
 // What [Outcome.Merge] may say.

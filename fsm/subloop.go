@@ -77,7 +77,10 @@ func (e *Executor) subloop(st *State) decision {
 	e.captureChild(st, o)
 	m.Child = nil
 	if o.Limited && st.OnRateLimitExhausted != "" {
-		return e.limitsInside(st)
+		return e.leadsInside(st, st.OnRateLimitExhausted)
+	}
+	if o.TerminatedBy == EndSuspended && st.OnSuspended != "" {
+		return e.leadsInside(st, st.OnSuspended)
 	}
 	key, good := outcomeKey(o)
 	return e.routeOutcome(st, key, good)
@@ -278,7 +281,7 @@ func (e *Executor) captureChild(st *State, o *Outcome) {
 	m, c := e.mem, e.mem.Child
 	verdict := "no"
 	switch {
-	case o.TerminatedBy == EndError:
+	case o.TerminatedBy == EndError, o.TerminatedBy == EndSuspended:
 		verdict = "error"
 	case o.TerminatedBy == EndTerminal && !o.Failure:
 		verdict = "yes"
@@ -303,7 +306,7 @@ func (e *Executor) captureChild(st *State, o *Outcome) {
 	if st.Capture == st.Name {
 		rec.Set("verdict", verdict)
 	}
-	if o.TerminatedBy == EndError {
+	if o.TerminatedBy == EndError || o.TerminatedBy == EndSuspended {
 		rec.Set("error", o.Error)
 	}
 	m.setCapture(st.Name, rec)
@@ -316,7 +319,7 @@ func outcomeKey(o *Outcome) (key string, good bool) {
 		if !o.Failure {
 			return "yes", true
 		}
-	case EndError:
+	case EndError, EndSuspended:
 		return "error", false
 	case EndTimeout, EndMaxSteps, EndMaxIterations:
 		return "timeout", false

@@ -169,6 +169,8 @@ type circuit struct {
 	until    time.Time
 	host     string
 	answered []string
+	blocks   []fsm.Suspension
+	try      bool // the run is to find out whether a block still holds
 }
 
 func (c *circuit) Limited(host string, until time.Time) error {
@@ -181,6 +183,24 @@ func (c *circuit) Limited(host string, until time.Time) error {
 func (c *circuit) Answered(host string, _ time.Time) error {
 	c.answered = append(c.answered, host)
 	return nil
+}
+
+func (c *circuit) Block(s fsm.Suspension) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.blocks = append(c.blocks, s)
+	return nil
+}
+
+func (c *circuit) Blocked(by string) (*fsm.Suspension, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.blocks {
+		if s.By == by {
+			return &s, c.try
+		}
+	}
+	return nil, false
 }
 
 func (c *circuit) Refused(host string) (string, time.Time) {

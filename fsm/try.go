@@ -32,7 +32,7 @@ func (r *Retry) wait(n int) time.Duration {
 // due returns what a try came to, if the state retries that; "" = it does not.
 func (r *Retry) due(st *State, res *Result, verdict string) string {
 	switch {
-	case r == nil || res == nil || KindOf(st) == KindPrompt && permanentFailure(st, res) != "":
+	case r == nil || res == nil || KindOf(st) == KindPrompt && permanentFailure(st, res) != nil:
 		return ""
 	case res.TimeoutKind != "" && verdict != "yes":
 		verdict = RetryTimeout

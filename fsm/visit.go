@@ -127,6 +127,9 @@ func (e *Executor) act(st *State) (Result, error) {
 		a.Params = string(value.AppendJSON(nil, params))
 	}
 	if mode == KindPrompt {
+		if s := e.blocked(st, e.cfg.Loop.PromptHost(st), st.Model); s != nil {
+			return Result{}, s
+		}
 		if !e.awaitCircuit(st, e.cfg.Loop.PromptHost(st)) || !e.awaitPurse(st) {
 			return Result{}, errHalted
 		}
@@ -172,7 +175,7 @@ func (e *Executor) act(st *State) (Result, error) {
 	m.Phase, m.Result = PhaseActed, &res
 	if mode == KindPrompt {
 		e.spend(spentOn(res))
-		e.clearCircuit(res)
+		e.clearCircuit(res, st.Model)
 		e.keepSession(st, res)
 	}
 	if a.RSS {
@@ -352,8 +355,9 @@ func (e *Executor) capture(st *State, res Result) error {
 // afterAction decides on the result of an action.
 func (e *Executor) afterAction(st *State, res Result) decision {
 	why := e.permanent(st, &res)
-	if why != "" && e.permanentSlot(st, &res) == "" {
-		return decision{refused: why}
+	e.tellBlocked(why)
+	if why != nil && e.permanentSlot(st, &res) == "" {
+		return decision{refused: why.Why, suspended: why}
 	}
 	if d, done := e.throttle(st); done {
 		return d
@@ -366,16 +370,18 @@ func (e *Executor) afterAction(st *State, res Result) decision {
 		return e.judged(st, &res)
 	}
 	e.mem.PrevResult = prev
-	if d, done := e.failed(st, &res); done {
-		return d
+	if why == nil {
+		if d, done := e.failed(st, &res); done {
+			return d
+		}
 	}
-	if res.ExitCode != 0 && why == "" && e.planRetry(st, &res, RetryError) {
+	if res.ExitCode != 0 && why == nil && e.planRetry(st, &res, RetryError) {
 		return decision{retry: true}
 	}
 	scope := e.scope(nil)
 	slot, onError := st.Next, st.On["error"]
 	switch {
-	case why != "":
+	case why != nil:
 		slot = e.permanentSlot(st, &res)
 	case res.ExitCode < 0 && onError == "":
 		return decision{died: true}

@@ -8,7 +8,7 @@ func (r *Run) SetOutcome(o *fsm.Outcome) {
 		o = &fsm.Outcome{}
 	}
 	r.Ended, r.Error, r.Message, r.Reason, r.Ignored, r.Merge, r.Limited, r.Refused = o.TerminatedBy, o.Error, o.Message, o.Reason, o.Ignored, o.Merge, o.Limited, o.Refused
-	r.FailedItems = o.FailedItems
+	r.FailedItems, r.SuspendedBy, r.Remedy = o.FailedItems, o.SuspendedBy, o.Remedy
 }
 
 // Unmerged reports whether a run completed, and the merge that it asked for was not made.

@@ -26,7 +26,7 @@ func (r Run) Due() bool {
 		// "" = its process died, EndInterrupted = it was asked to end: by its worker, or with its machine.
 		return r.Ended == "" || r.Ended == fsm.EndInterrupted
 	case Awaiting:
-		return r.Ended == fsm.EndParked
+		return r.Ended == fsm.EndParked || r.Ended == fsm.EndSuspended
 	}
 	return false
 }

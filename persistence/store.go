@@ -55,7 +55,7 @@ func StatusOf(o fsm.Outcome) Status {
 		return UserStopped
 	case fsm.EndTimeout:
 		return TimedOut
-	case fsm.EndHandoff, fsm.EndParked:
+	case fsm.EndHandoff, fsm.EndParked, fsm.EndSuspended:
 		return Awaiting
 	}
 	return Failed
@@ -109,6 +109,9 @@ type Run struct {
 	Limited     bool // it failed because a rate limit lasted, so it can be resumed all the same
 	// it failed because something failed permanently (D29), so it can be resumed once the cause is removed
 	Refused bool
+	// of a suspended run, what it waits for, as [fsm.Outcome] has it
+	SuspendedBy string
+	Remedy      string // what a person does first; "" = that is not known
 
 	Owner Owner    // zero where unknown
 	Held  bool     // a process owns it: a live process on this host holds its lock, or its lease

@@ -15,7 +15,7 @@ import (
 )
 
 // scriptServe starts a web server on this machine until the script ends. Its address is in $SERVER, and each
-// request adds a line to the file requests. What it answers is in the path: /status/N, /echo, /late (429 and
+// request adds a line to the file requests. What it answers is in the path: /status/N, /forbidden (403 with what GitHub says), /echo, /late (429 and
 // Retry-After, then 200), /hang (nothing), /picture (bytes that are no text).
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
@@ -23,6 +23,10 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	log := &requestLog{path: ts.MkAbs("requests")}
 	mux := http.NewServeMux()
+	mux.HandleFunc("/forbidden", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"message": "Resource not accessible by personal access token"}`))
+	})
 	mux.HandleFunc("/status/", func(w http.ResponseWriter, r *http.Request) {
 		n, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/status/"))
 		w.WriteHeader(n)

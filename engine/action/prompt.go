@@ -27,7 +27,7 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 	p := &prompt{}
 	var err error
 	if p.host, c.path, err = r.chooseHost(a.Host); err != nil {
-		return notAsked(a.Host, fsm.FailMissing, err), nil
+		return notAsked(cmp.Or(a.Host, r.Host), fsm.FailMissing, err), nil
 	}
 	if a.Kind == fsm.KindJudge && a.Schema != "" {
 		if p.schema, err = agent.ParseSchema([]byte(a.Schema)); err != nil {
@@ -167,6 +167,18 @@ func (r *Runner) HostFor(name string) (string, bool) {
 		return "", false
 	}
 	return h.Name, true
+}
+
+// Remedy implements [fsm.Remedier].
+func (r *Runner) Remedy(host string, cause fsm.Failure) string {
+	h := findHost(r.hosts(), host)
+	switch {
+	case h == nil:
+		return "name another agent, or declare " + host + " in the settings"
+	case cause == fsm.FailMissing:
+		return "install " + h.Program + ", or add its directory to PATH"
+	}
+	return h.Remedy(agent.Class(cause))
 }
 
 // hosts are those that can be named, in the order in which they are looked for.

@@ -152,7 +152,7 @@ func TestWants(t *testing.T) {
 		target config.Notify
 		want   string // kinds of the loop fix-ui
 	}{
-		{config.Notify{}, "completed unmerged failed timed_out capped stalled budget limited interrupted awaiting alarm all_clear"},
+		{config.Notify{}, "completed unmerged failed timed_out capped stalled budget limited interrupted suspended awaiting alarm all_clear"},
 		{config.Notify{On: []string{"started", "waiting"}}, "started waiting"},
 		{config.Notify{On: []string{"failed"}, Loops: []string{"x", "fix-*"}}, "failed"},
 		{config.Notify{Loops: []string{"fix"}}, ""},

@@ -134,6 +134,9 @@ func (r *run) ended(n engine.Ended) {
 	if o.TerminatedBy == fsm.EndParked && r.h.Resumed && !r.moved && r.remind == 0 {
 		return // it was looked at, and is parked as before
 	}
+	if o.TerminatedBy == fsm.EndSuspended && !persistence.ProjectCircuit(r.p.Loops).Alarm(o.SuspendedBy) {
+		return // people know that from the first run that needs the same
+	}
 	line := fmt.Sprintf("%s: %s in %s (%s, %s)", r.h.Run.Loop, inspect.EndWord(o, r.h.Loop.MaxSteps), o.FinalState, humanize.Count(o.Steps, "step"), humanize.Duration(o.Duration))
 	if why := humanize.FirstLine(cmp.Or(o.Error, o.Message)); why != "" && (!inspect.Explains(o) || o.Reason == "") {
 		line += ": " + why

@@ -118,6 +118,8 @@ func (w inProject) Busy(ctx context.Context, loop string) (string, error) {
 			return "run " + string(r.ID) + " is running", nil
 		case r.Status == persistence.Queued:
 			return "run " + string(r.ID) + " is queued", nil
+		case r.Status == persistence.Awaiting && r.Ended == fsm.EndSuspended:
+			return "run " + string(r.ID) + " is suspended", nil
 		case r.Status == persistence.Awaiting && r.Ended == fsm.EndParked:
 			return "run " + string(r.ID) + " waits", nil
 		}

@@ -62,15 +62,18 @@ func (w *Waker) wake(ctx context.Context) error {
 // WakeDue has the parked runs of a project continue that can, or with only nothing but finds them, and returns
 // them; see [engine.DueRuns] and [engine.Wake].
 func WakeDue(ctx context.Context, r *project.Records, only bool, begin Begin) (due []engine.Due, err error) {
+	if !only {
+		err = engine.Probe(ctx, r)
+	}
 	due, wrong := engine.DueRuns(ctx, r, time.Now())
 	if only {
 		return due, wrong
 	}
-	woken, err := engine.Wake(ctx, due, func(ctx context.Context, request engine.Request) error {
+	woken, failed := engine.Wake(ctx, due, func(ctx context.Context, request engine.Request) error {
 		_, err := begin(ctx, request, []string{"resume", request.Resume.Run, "--park"})
 		return err
 	})
-	return woken, errors.Join(wrong, err)
+	return woken, errors.Join(err, wrong, failed)
 }
 
 func (w *Waker) say(text string) {

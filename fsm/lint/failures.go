@@ -250,7 +250,7 @@ func (c *checker) edges(s *fsm.State) (out []edge) {
 		}
 		add(s.Route.Error, "error")
 	}
-	for _, to := range []string{s.OnRetryExhausted, s.OnRateLimitExhausted, s.OnThrottleHard, s.OnBudget, s.OnGuarded} {
+	for _, to := range []string{s.OnRetryExhausted, s.OnRateLimitExhausted, s.OnThrottleHard, s.OnBudget, s.OnGuarded, s.OnSuspended} {
 		add(to, "error")
 	}
 	add(s.OnInterrupted, "")

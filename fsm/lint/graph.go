@@ -83,6 +83,7 @@ func everyTarget(s *fsm.State) []string {
 	add(s.OnThrottleHard)
 	add(s.OnInterrupted)
 	add(s.OnGuarded)
+	add(s.OnSuspended)
 	add(s.OnBudget)
 	return out
 }

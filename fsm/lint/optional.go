@@ -36,12 +36,12 @@ func Optional(l *fsm.Loop) []fsm.Problem {
 	return c.sorted()
 }
 
-// unguarded reports once where prompts that fail permanently end the run.
+// unguarded reports once where prompts that fail permanently suspend the run.
 func (c *checker) unguarded() {
 	var names []string
 	var first *fsm.State
 	for _, s := range c.states {
-		if !s.Terminal && s.Loop == "" && s.Next != "" && s.On["error"] == "" && isPrompt(s) {
+		if !s.Terminal && s.Loop == "" && s.Next != "" && s.On["error"] == "" && s.OnSuspended == "" && isPrompt(s) {
 			if first == nil {
 				first = s
 			}
@@ -56,7 +56,7 @@ func (c *checker) unguarded() {
 	if more := len(names) - most; more > 0 {
 		which = strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", more)
 	}
-	c.warnf("prompt-refused", ofState(first, "next"), "a prompt that no host can answer (login, billing, unknown model, no host) ends the run here as an error, because %s %s next and no on_error; the run can be resumed there; to go elsewhere, add on_error",
+	c.warnf("prompt-refused", ofState(first, "next"), "a prompt that no host can answer (login, billing, unknown model, no host) suspends the run here, because %s %s next, no on_suspended and no on_error; to go elsewhere, add on_suspended",
 		which, map[bool]string{true: "has", false: "have"}[len(names) == 1])
 }
 

@@ -70,6 +70,7 @@ var stateKeys = []Key{
 	{Name: "cost_ceiling", In: InState, Type: TypeBlock, Block: InCostCeiling, NotNull: true, Doc: "What all visits to this state together may cost: `{cost_ceiling_per_state: 2.50, cost_warn_at: 1}`. The run ends as failed after the prompt that exceeds it."},
 	{Name: "on_budget", In: InState, Type: TypeTarget, Doc: "Where to go when a budget is used up; without it, where the loop's `on_budget` says."},
 
+	{Name: "on_suspended", In: InState, Type: TypeTarget, Doc: "Where to go when the action or the judge cannot succeed until a person does something, such as a login; without it, `on_error`, and else the run is suspended."},
 	{Name: "on_guarded", In: InState, Type: TypeTarget, Doc: "Where to go when the action changed what a `guard` does not allow; without it, the run ends and can be resumed."},
 	{Name: "on_interrupted", In: InState, Type: TypeTarget, Doc: "Where a resumed run goes if it was stopped or killed while the action ran; without it, the action runs again."},
 	{Name: "idempotent", In: InState, Type: TypeBool, Default: true, Doc: "false: an action that was interrupted does not run again unless `loops resume --rerun` says so."},
@@ -102,5 +103,5 @@ var caseKeys = []Key{
 // Keys that begin with on_ and are no verdicts.
 var notVerdicts = map[string]bool{
 	"on_maintain": true, "on_retry_exhausted": true, "on_rate_limit_exhausted": true, "on_throttle_hard": true,
-	"on_guarded": true, "on_interrupted": true, "on_budget": true, "on_item_failure": true, "on_branch_failure": true,
+	"on_guarded": true, "on_suspended": true, "on_interrupted": true, "on_budget": true, "on_item_failure": true, "on_branch_failure": true,
 }

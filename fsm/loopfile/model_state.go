@@ -112,6 +112,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.text("on_budget", s.OnBudget, "")
 	w.list("cost_ceiling", ceilingModel(s.CostCeiling))
 	w.text("on_guarded", s.OnGuarded, "")
+	w.text("on_suspended", s.OnSuspended, "")
 	w.text("on_interrupted", s.OnInterrupted, "")
 	w.flag("idempotent", !s.Once, true)
 	return w.m

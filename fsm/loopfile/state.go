@@ -116,7 +116,7 @@ func (d *decoder) state(s *stateDecl) {
 		s.RateLimitLadder = append(s.RateLimitLadder, waits(n))
 	}
 	s.OnThrottleHard = to("on_throttle_hard")
-	s.OnGuarded = to("on_guarded")
+	s.OnGuarded, s.OnSuspended = to("on_guarded"), to("on_suspended")
 	s.OnInterrupted, s.Once = to("on_interrupted"), !b.bool("idempotent")
 	s.Throttle = d.throttle(b)
 	s.Budget, s.OnBudget = d.budget(b), to("on_budget")

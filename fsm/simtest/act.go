@@ -245,6 +245,12 @@ func (w *World) Refused(string) (by string, until time.Time) {
 	return "fake", w.refused["fake"]
 }
 
+// Block implements [fsm.Circuit].
+func (w *World) Block(fsm.Suspension) error { return nil }
+
+// Blocked implements [fsm.Circuit].
+func (w *World) Blocked(string) (*fsm.Suspension, bool) { return nil, false }
+
 type noFiles struct{}
 
 func (noFiles) ReadFile(string) ([]byte, error)                     { return nil, fs.ErrNotExist }

@@ -16,6 +16,7 @@ var claude = &CLI{
 	Name:     "claude",
 	Aliases:  []string{"claude-code"},
 	Program:  "claude",
+	Login:    "claude auth login",
 	// As with little-loops.
 	JudgeModel: "sonnet",
 	Hints:      map[string]string{"coding": "sonnet", "reasoning": "opus", "burst": "haiku"},

@@ -14,6 +14,7 @@ var codex = &CLI{
 	Settings: []string{"~/.codex/config.toml", "~/.codex/AGENTS.md", "~/.codex/rules", "~/.codex/prompts", "$CODEX_HOME/config.toml"},
 	Name:     "codex",
 	Program:  "codex",
+	Login:    "codex login",
 	Stop:     syscall.SIGINT, // at TERM it leaves the processes of its tools
 	Has:      codexHas,
 	Command:  codexCommand,

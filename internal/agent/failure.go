@@ -71,6 +71,24 @@ func classify(status int, text string) Class {
 	return Other
 }
 
+// Remedy returns what a person does before a prompt to the host can succeed that failed so; "" = that is not known. It
+// continues a sentence.
+func (h *CLI) Remedy(c Class) string {
+	switch {
+	case c == Auth && h.Login != "":
+		return "run `" + h.Login + "`"
+	case c == Auth:
+		return "log in to " + h.Name + ", or set its key"
+	case c == Billing:
+		return "pay for the account of " + h.Name + ", or raise its limit"
+	case c == NoModel:
+		return "choose a model that " + h.Name + " has for this account"
+	case c == Permission:
+		return "give the permission in the settings of " + h.Name + ", or in the loop"
+	}
+	return ""
+}
+
 func refusedForRate(text string) bool {
 	return exhausted(text) || has(text, "rate limit", "rate_limit", "ratelimit", "usage limit", "hit your limit", "limit reached",
 		"quota limitations", "out of extra usage")

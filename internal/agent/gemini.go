@@ -14,6 +14,7 @@ var gemini = &CLI{
 	Settings: []string{"~/.gemini/settings.json", "~/.gemini/GEMINI.md", "~/.gemini/commands", "~/.gemini/extensions"},
 	Name:     "gemini",
 	Program:  "gemini",
+	Login:    "gemini",
 	Stop:     syscall.SIGTERM, // it exits with 0 and leaves the processes of its tools, at INT as well
 	Has:      geminiHas,
 	Command:  func(r Request) (Command, error) { return geminiCommand(r, os.Geteuid() == 0) },

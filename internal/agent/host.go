@@ -11,6 +11,7 @@ type CLI struct {
 	Name       string            // as people write it
 	Aliases    []string          // other names for it, such as little-loops'
 	Program    string            // looked up in PATH
+	Login      string            // the command that a person logs in with; "" = not known
 	Stop       syscall.Signal    // the one it ends best at; whatever is left gets TERM and KILL anyway
 	JudgeModel string            // that judges where nothing names one; "" = the host's own
 	Hints      map[string]string // the model for each model_hint of a loop file; nil = the settings have to name them

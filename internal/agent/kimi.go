@@ -17,6 +17,7 @@ var kimi = &CLI{
 	Name:       "kimi",
 	Aliases:    []string{"kimi-cli"},
 	Program:    "kimi",
+	Login:      "kimi",
 	Stop:       syscall.SIGINT,
 	Documented: true,
 	Has:        kimiHas,

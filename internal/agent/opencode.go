@@ -12,6 +12,7 @@ var opencode = &CLI{
 	State:      []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.cache/opencode"},
 	Name:       "opencode",
 	Program:    "opencode",
+	Login:      "opencode auth login",
 	Stop:       syscall.SIGINT,
 	Documented: true,
 	Has:        opencodeHas,

@@ -15,6 +15,7 @@ var qwen = &CLI{
 	Name:     "qwen",
 	Aliases:  []string{"qwen-code"},
 	Program:  "qwen",
+	Login:    "qwen auth",
 	Stop:     syscall.SIGINT,
 	Has:      qwenHas,
 	Command:  qwenCommand,

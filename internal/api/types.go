@@ -61,6 +61,7 @@ var Outputs = []Output{
 	{"submit", "one object", of[Submitted]()},
 	{"sweep", "a list of changes", of[[]Change]()},
 	{"test", "one object", of[Tested]()},
+	{"unblock", "one object", of[Unblocked]()},
 	{"undo", "one object; with --list a list of snapshots", append(of[Undone](), of[[]Snapshot]()...)},
 	{"unpause", "a list of the runs that continue", of[[]Unpaused]()},
 	{"upgrade", "one object", of[Release]()},
@@ -351,6 +352,12 @@ type FoundSecret struct {
 type LeftFile struct {
 	File string `json:"file" jsonschema:"absolute"`
 	Why  string `json:"why"`
+}
+
+// Unblocked is what unblock prints.
+type Unblocked struct {
+	Agents []string `json:"agents" jsonschema:"agents, and models of agents, that runs use again"`
+	Runs   []string `json:"runs" jsonschema:"ids of the runs that continue"`
 }
 
 // Removed is what rm prints.

@@ -50,6 +50,7 @@ var OpenStatuses = []struct {
 	{inspect.Paused, true},
 	{"parked", true},
 	{"handed_off", true},
+	{inspect.Suspended, true},
 	{"killed", true},
 	{"budget", true},
 	{"limited", true},

@@ -30,7 +30,7 @@ const Name = "config.yaml"
 
 // What run.permanent_failures can be.
 const (
-	PermanentStop    = "stop"    // the run ends, and can be resumed at that state
+	PermanentStop    = "stop"    // the run is suspended at that state
 	PermanentVerdict = "verdict" // the routes of the state take them
 )
 

@@ -66,7 +66,7 @@ var keys = sync.OnceValue(func() []Key {
 		wordKey("run.git_facts", GitFactsOn, "Whether the record of a run says which commit and branch it worked on, and a digest of what was not committed as it began and as it ended.", []string{GitFactsOn, GitFactsOff}, func(c *Config) *string { return &c.GitFacts }),
 		durationKey("run.delay", "0s", "Pause between the states of loops without a backoff.", true, func(c *Config) *time.Duration { return &c.Delay }),
 		wordKey("run.durability", "strict", "What a power failure may cost, as --durability.", []string{"strict", "grouped", "none"}, func(c *Config) *string { return &c.Durability }),
-		wordKey("run.permanent_failures", PermanentStop, "Where a permanent failure (login, billing, not installed) leads without on_error: stop: the run ends, and can be resumed there; verdict: the other routes of the state take it.", []string{PermanentStop, PermanentVerdict}, func(c *Config) *string { return &c.PermanentFailures }),
+		wordKey("run.permanent_failures", PermanentStop, "Where a permanent failure (login, billing, not installed) leads without on_error: stop: the run is suspended there; verdict: the other routes of the state take it.", []string{PermanentStop, PermanentVerdict}, func(c *Config) *string { return &c.PermanentFailures }),
 		dollarsKey("run.budget.cost", "US dollars that a run may use whose loop sets no such limit.", func(c *Config) *float64 { return &c.Budget.Cost }),
 		{
 			Name: "run.budget.tokens", Form: FormTokens, None: true, Means: "Tokens that a run may use whose loop sets no such limit.",

@@ -137,6 +137,7 @@ func (g *Graph) ways(s *fsm.State) {
 	add("rate limit exhausted", s.OnRateLimitExhausted, true)
 	add("throttled", s.OnThrottleHard, true)
 	add("guarded", s.OnGuarded, true)
+	add("suspended", s.OnSuspended, true)
 	add("interrupted", s.OnInterrupted, true)
 	add("budget used up", s.OnBudget, true)
 }

@@ -283,6 +283,8 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 		return "the action of state " + state + " was ended by a signal"
 	case fsm.EndHandoff:
 		return "state " + state + " handed off" + quotation(o.Continuation)
+	case fsm.EndSuspended:
+		return suspendedText(o)
 	case fsm.EndParked:
 		return "parked in state " + state + ", which waits" + strings.TrimSuffix(" for "+b.waits, " for ")
 	case fsm.EndError:
@@ -290,6 +292,18 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	}
 	return b.limited(o)
 }
+
+// suspendedText says who has to do what before a run can continue.
+func suspendedText(o fsm.Outcome) string {
+	what := map[fsm.Failure]string{
+		fsm.FailAuth: "the login expired or is refused", fsm.FailBilling: "the account is unpaid or out of credit",
+		fsm.FailModel: "there is no such model for this account", fsm.FailMissing: "its program is missing", fsm.FailPermission: "it needs a permission",
+	}[o.Cause]
+	return o.SuspendedBy + ": " + cmp.Or(what, o.Error) + "; " + cmp.Or(o.Remedy, "see to it") + ", then `loops unblock " + unblockName(o.SuspendedBy) + "`"
+}
+
+// unblockName returns what loops unblock is given to continue the runs that wait for something.
+func unblockName(by string) string { return humanize.ShellWord(by) }
 
 // limited says which limit ended a run.
 func (b *Because) limited(o fsm.Outcome) string {

@@ -33,6 +33,8 @@ func EndKind(o fsm.Outcome) string {
 		return "stalled"
 	case fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget:
 		return "budget"
+	case fsm.EndSuspended:
+		return Suspended
 	case fsm.EndHandoff, fsm.EndParked:
 		return "awaiting"
 	case fsm.EndError:
@@ -107,7 +109,7 @@ func EndWord(o fsm.Outcome, maxSteps int) string {
 		fsm.EndTerminal: "completed", fsm.EndMaxSteps: "stopped at its cap of " + steps,
 		fsm.EndMaxIterations: "stopped at its cap of passes", fsm.EndTimeout: "timed out", fsm.EndInterrupted: "interrupted",
 		fsm.EndUserStopped: "stopped", fsm.EndSystemSignal: "ended by a signal to its action", fsm.EndError: "ended with an error",
-		fsm.EndHandoff: "handed off", fsm.EndParked: "parked", fsm.EndCycle: "stopped in a cycle", fsm.EndStall: "stopped without progress",
+		fsm.EndHandoff: "handed off", fsm.EndParked: "parked", fsm.EndSuspended: "suspended (blocked: needs you)", fsm.EndCycle: "stopped in a cycle", fsm.EndStall: "stopped without progress",
 		fsm.EndHostPressure: "stopped for lack of memory", fsm.EndHostBudget: "stopped at its memory budget",
 		fsm.EndBudget: "stopped at its budget", fsm.EndCostCeiling: "stopped at a cost ceiling",
 		fsm.EndWorkdirVanished: "stopped without its working directory", endNoRoute: "ended with an error",

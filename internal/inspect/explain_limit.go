@@ -198,6 +198,8 @@ func Ending(e fsm.Event, l *fsm.Loop) Sentence {
 		text = fmt.Sprintf("It was stopped in %s, because a user asked for that", final)
 	case fsm.EndSystemSignal:
 		text = fmt.Sprintf("It ended in %s because its action was killed by a signal", final)
+	case fsm.EndSuspended:
+		text = fmt.Sprintf("It was suspended in %s, because a person has to do something first", final)
 	case fsm.EndParked:
 		text = fmt.Sprintf("It was parked in %s, which waits", final)
 	case fsm.EndHandoff:

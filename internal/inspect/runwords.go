@@ -43,12 +43,15 @@ func Elapsed(r persistence.Run) time.Duration {
 // Paused is the word for a run that is alive and paused: its status is running.
 const Paused = "paused"
 
+// Suspended is the word for a run that a person has to do something for first: its status is awaiting_continuation.
+const Suspended = "suspended"
+
 // Unmerged is the word for a run that completed, and was not merged although that was asked for: its status is
 // completed.
 const Unmerged = "unmerged"
 
 // Outcomes are the words by which [Outcome] and [OutcomeNow] distinguish runs that have one status.
-var Outcomes = []string{Unmerged, "capped", "stopped", "killed", "stalled", "budget", "limited", "parked", "handed_off", Paused}
+var Outcomes = []string{Unmerged, "capped", "stopped", "killed", "stalled", "budget", "limited", "parked", "handed_off", Suspended, Paused}
 
 // Outcome is in one word where a run is, or how it ended: its status where that says it, and otherwise what
 // ended it. A run is killed where its process is gone and recorded no end.
@@ -75,6 +78,8 @@ func awaits(r persistence.Run) string {
 		return "parked"
 	case fsm.EndHandoff:
 		return "handed_off"
+	case fsm.EndSuspended:
+		return Suspended
 	}
 	return StatusWord(r)
 }
@@ -107,7 +112,7 @@ var statuses = []persistence.Status{
 // endings are what a record may say that ended a run, but for what newer programs say.
 var endings = []string{
 	"", fsm.EndTerminal, fsm.EndMaxSteps, fsm.EndMaxIterations, fsm.EndTimeout, fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndSystemSignal, fsm.EndError,
-	fsm.EndHandoff, fsm.EndParked, fsm.EndCycle, fsm.EndStall, fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget, fsm.EndCostCeiling,
+	fsm.EndHandoff, fsm.EndParked, fsm.EndSuspended, fsm.EndCycle, fsm.EndStall, fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget, fsm.EndCostCeiling,
 	fsm.EndWorkdirVanished, endNoRoute,
 }
 

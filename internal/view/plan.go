@@ -60,6 +60,7 @@ func Edges(s *fsm.State) [][2]string {
 		{"on_rate_limit_exhausted", s.OnRateLimitExhausted},
 		{"on_throttle_hard", s.OnThrottleHard},
 		{"on_guarded", s.OnGuarded},
+		{"on_suspended", s.OnSuspended},
 		{"on_interrupted", s.OnInterrupted},
 		{"on_budget", s.OnBudget},
 	} {

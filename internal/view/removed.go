@@ -8,6 +8,7 @@ import (
 	"loops/internal/api"
 	"loops/internal/humanize"
 	"loops/internal/terminal"
+	"loops/persistence"
 	"loops/reconcile"
 )
 
@@ -40,6 +41,11 @@ func RemovedRuns(all []engine.Removed) []api.RemovedRun {
 // RemovedIDs returns the ids of runs that were removed.
 func RemovedIDs(all []engine.Removed) []string {
 	return each(all, func(r engine.Removed) string { return string(r.Run.ID) })
+}
+
+// RunIDs are the ids of runs.
+func RunIDs(all []persistence.Run) []string {
+	return each(all, func(r persistence.Run) string { return string(r.ID) })
 }
 
 // Total is how many bytes runs took.

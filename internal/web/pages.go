@@ -77,7 +77,7 @@ type homePage struct {
 
 // chips are what the page of runs offers to choose by: words for where a run is, or how it ended.
 var (
-	chips     = []string{"running", "completed", "failed", inspect.Paused, "parked", "stopped", "interrupted", "queued"}
+	chips     = []string{"running", "completed", "failed", inspect.Suspended, inspect.Paused, "parked", "stopped", "interrupted", "queued"}
 	rareChips = []string{inspect.Unmerged, "timed_out", "capped", "stalled", "killed", "budget", "limited", "handed_off", "starting", inspect.UnknownOwner, "unreadable"}
 )
 

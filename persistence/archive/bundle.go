@@ -53,6 +53,12 @@ func encodeRun(r persistence.Run, d persistence.Digest) []byte {
 	if r.Reason != "" {
 		m.Set("reason", r.Reason)
 	}
+	if r.SuspendedBy != "" {
+		m.Set("suspended_by", r.SuspendedBy)
+	}
+	if r.Remedy != "" {
+		m.Set("remedy", r.Remedy)
+	}
 	if r.Options != nil {
 		m.Set("options", r.Options)
 	}
@@ -79,7 +85,7 @@ func decodeRun(text []byte) (r persistence.Run, d persistence.Digest, err error)
 		StartedAt: f.time("started_at"), UpdatedAt: f.time("updated_at"), Elapsed: time.Duration(f.number("elapsed_ns")), Ended: f.text("ended"),
 		Error: f.text("error"), Message: later[string](&f, "message"), Reason: later[string](&f, "reason"), Limited: f.flag("rate_limited"), Refused: later[bool](&f, "refused"), Archived: f.flag("archived"), Foreign: f.flag("foreign"),
 		Reconciled: f.time("reconciled_at"), Why: f.text("why"), Continuation: f.text("continuation"), File: f.text("file"),
-		SHA256: f.text("sha256"), Segment: int(f.number("segment")),
+		SHA256: f.text("sha256"), Segment: int(f.number("segment")), SuspendedBy: later[string](&f, "suspended_by"), Remedy: later[string](&f, "remedy"),
 	}
 	if v, _ := m.Get("options"); v != nil {
 		if r.Options, ok = v.(*value.Map); !ok {

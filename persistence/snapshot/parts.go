@@ -100,6 +100,11 @@ func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	if o.Merge != "" {
 		m.Set("merge", o.Merge)
 	}
+	for _, f := range []struct{ key, text string }{{"suspended_by", o.SuspendedBy}, {"cause", string(o.Cause)}, {"remedy", o.Remedy}} {
+		if f.text != "" {
+			m.Set(f.key, f.text)
+		}
+	}
 	if o.FailedItems > 0 {
 		m.Set("failed_items", o.FailedItems)
 	}
@@ -125,6 +130,9 @@ func TakeOutcome(to **fsm.Outcome, v any) error {
 		"ignored_failures": func(v any) error { return TakeText(&x.Ignored, v) },
 		"merge":            func(v any) error { return TakeText(&x.Merge, v) },
 		"failed_items":     func(v any) error { return TakeInt(&x.FailedItems, v) },
+		"suspended_by":     func(v any) error { return TakeText(&x.SuspendedBy, v) },
+		"cause":            func(v any) error { return TakeText(&x.Cause, v) },
+		"remedy":           func(v any) error { return TakeText(&x.Remedy, v) },
 		"refused":          func(v any) error { return takeBool(&x.Refused, v) },
 		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
 	})

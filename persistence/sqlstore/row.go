@@ -123,6 +123,8 @@ func appendAbout(dst []byte, r *persistence.Run) []byte {
 		{"file", r.File},
 		{"sha256", r.SHA256},
 		{"why", r.Why},
+		{"suspended_by", r.SuspendedBy},
+		{"remedy", r.Remedy},
 	} {
 		if f.value != "" {
 			m.Set(f.key, f.value)
@@ -196,6 +198,7 @@ func readAbout(r *persistence.Run, about string) error {
 	r.State, r.Step, r.Passes, r.Elapsed = text("state"), int(number("step")), int(number("passes")), time.Duration(number("elapsed_ns"))
 	r.Ended, r.Error, r.Message, r.Continuation, r.Marker = text("ended"), text("error"), text("message"), text("continuation"), text("marker")
 	r.Reason, r.Ignored, r.Merge = text("reason"), text("ignored_failures"), text("merge")
+	r.SuspendedBy, r.Remedy = text("suspended_by"), text("remedy")
 	r.FailedItems = int(number("failed_items"))
 	r.File, r.SHA256, r.Why, r.MaxSteps, r.Segment = text("file"), text("sha256"), text("why"), int(number("max_steps")), int(number("segment"))
 	if at := text("reconciled_at"); at != "" {

@@ -26,6 +26,7 @@ const (
 	exitHost        = 8
 	exitConflict    = 9
 	exitAwaiting    = 10
+	exitSuspended   = 11
 	exitUnmerged    = 12
 	exitRecord      = 74
 	exitLimited     = 75
@@ -54,6 +55,7 @@ var table = []struct {
 	{exitHost, "a budget is used up, or the memory limits of the host were reached", "loops resume NAME --extend cost=2 (or tokens, prompts, steps, time); raise the limits of host_guard", ""},
 	{exitConflict, "a live run has locked the same files, or owns the run", "--queue waits for it, loops stop stops it, --no-lock ignores the lock", "another process has the records of runs for too long"},
 	{exitAwaiting, "the run handed off or was parked, and waits to be resumed", "loops resume NAME", ""},
+	{exitSuspended, "the run is suspended: a person has to do something first, such as a login, which the reason names", "loops unblock NAME continues all runs that wait for the same; loops resume RUN continues one", ""},
 	{exitUnmerged, "completed but not merged: the work tree or its branch stays, with what the run committed", "loops status RUN says why; git merge BRANCH; loops list --unmerged", ""},
 	{exitRecord, "the run could not be recorded, so it was stopped", "free or repair the disk, then loops resume NAME", "the records of runs cannot be used"},
 	{exitLimited, "an agent host was rate-limited for longer than the run may wait, or the machine had no process, memory or descriptor for an action", "loops resume NAME, later", ""},
@@ -92,6 +94,8 @@ func exitOf(o fsm.Outcome) int {
 		return exitStalled
 	case fsm.EndHostPressure, fsm.EndHostBudget, fsm.EndBudget:
 		return exitHost
+	case fsm.EndSuspended:
+		return exitSuspended
 	case fsm.EndHandoff, fsm.EndParked:
 		return exitAwaiting
 	case fsm.EndError, fsm.EndInterrupted:
@@ -201,6 +205,6 @@ func exitTopic() *cobra.Command {
 			fmt.Fprintf(&b, "\n       -> %s", row.hint)
 		}
 	}
-	b.WriteString("\n\nA run that ends with 5, 8, 10, 74, 75, 129, 130, 131 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
+	b.WriteString("\n\nA run that ends with 5, 8, 10, 11, 74, 75, 129, 130, 131 or 143 can be resumed. So can one that ends with 0 by LOOP_STOP.")
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
 }

@@ -40,9 +40,8 @@ These choose among the runs, also without --running; given together, all must ho
   --waiting        waits: paused, for a rate limit, between states, handed off, or in the queue
   --failed-since   ended badly since WHEN: failed, timed out, capped, budget used up, not merged, or found dead, but not
                    stopped by a user; whether it can be resumed or not; every run of the project is looked at
-  --unmerged       completed, and its worktree: merge was not done when it ended
-  --status         has one of these: running, paused, parked, handed_off, interrupted, stopped, killed, capped, budget,
-                   limited, failed, queued, starting, "unknown owner", unreadable; with --failed-since such as ended badly` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
+  --status         has one of these: running, paused, parked, handed_off, suspended (--suspended), interrupted, stopped,
+                   killed, capped, budget, limited, failed, queued, starting, "unknown owner", unreadable` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops list
   loops list --category quality --label python
   loops list --visibility public --json

@@ -19,6 +19,7 @@ func addOpenFlags(f *app.OpenFilter, flags *pflag.FlagSet) {
 	flags.StringVar(&f.Stuck, "stuck", "", "list running runs that have been silent for `DURATION` (default 10m)")
 	flags.Lookup("stuck").NoOptDefVal = app.StuckAfter.String()
 	flags.BoolVar(&f.Waiting, "waiting", false, "list runs that wait")
+	flags.Bool("suspended", false, "list runs that need you first, such as a login (--status suspended)")
 	flags.BoolVar(&f.Unmerged, "unmerged", false, "list runs that completed and were not merged, though their worktree: merge asked for it")
 	flags.StringVar(&f.FailedSince, "failed-since", "", "list runs that ended badly since `WHEN`: 45s, 30m, 1h, 2d, or a date")
 	flags.StringSliceVar(&f.Status, "status", nil, "list open runs with this `STATUS`, or one of several: interrupted,queued")
@@ -70,6 +71,9 @@ func checkOpen(f *app.OpenFilter, cmd *cobra.Command, args []string) error {
 	}
 	if flags.Changed("status") && len(f.Status) == 0 {
 		return usageError{"--status: expected a status, such as running", seeList}
+	}
+	if alone, _ := flags.GetBool("suspended"); alone {
+		f.Status = append(f.Status, inspect.Suspended)
 	}
 	return contradiction(f)
 }

@@ -42,6 +42,7 @@ func tree() []branch {
 		{"pause", groupRun, stored, newPauseCommand},
 		{"unpause", groupRun, stored, newUnpauseCommand},
 		{"answer", groupRun, stored, newAnswerCommand},
+		{"unblock", groupRun, stored, newUnblockCommand},
 		{"signal", groupRun, stored, newSignalCommand},
 		{"retry", groupRun, stored, newRetryCommand},
 		{"fork", groupRun, stored, newForkCommand},
