@@ -278,6 +278,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 		PermanentVerdicts: j.config != nil && j.config.PermanentFailures == config.PermanentVerdict,
 		World: fsm.World{
 			Runner:     shots.runner(r.runner, kept.runner(check.runner(r.runner))),
+			Agents:     r.runner,
 			Files:      maskedFiles{action.Files{Dir: j.project.WorkDir(), There: site.there}, j.secrets},
 			Prepare:    check.prepare(kept.prepare(shots.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())))),
 			Keep:       kept.keep(),

@@ -22,11 +22,14 @@ type Circuit interface {
 	Blocked(by string) (s *Suspension, try bool)
 }
 
-// A HostFinder is a Runner that knows beforehand to which host a prompt goes.
-type HostFinder interface {
+// Agents know the agents that a Runner may ask. It is not part of the Runner, which may be wrapped.
+type Agents interface {
 	// HostFor returns the name of the host of a prompt that names this one ("" = none), as in [Reply.Host]. It reports
 	// false where there is none, so that the prompt is refused at once.
 	HostFor(name string) (host string, found bool)
+	// Remedy returns what a person does about an agent that cannot be used, as "run `claude login`"; "" = nothing is
+	// known.
+	Remedy(host string, cause Failure) string
 }
 
 // circuitLook is how often a run that waits for others looks whether the host answers again.
@@ -34,7 +37,7 @@ const circuitLook = 5 * time.Second
 
 // refused returns which host refuses prompts that name this host, and until when, as other runs have noted.
 func (e *Executor) refused(name string) (by string, until time.Time) {
-	if f, ok := e.cfg.Runner.(HostFinder); ok {
+	if f := e.cfg.Agents; f != nil {
 		found := false
 		if name, found = f.HostFor(name); !found {
 			return "", time.Time{}

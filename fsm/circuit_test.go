@@ -9,13 +9,11 @@ import (
 	"loops/fsm"
 )
 
-// finder is a runner that says to which host prompts go; "" = to none.
-type finder struct {
-	*fake
-	host string
-}
+// A finder is the host to which all prompts go; "" = to none.
+type finder string
 
-func (f finder) HostFor(string) (string, bool) { return f.host, f.host != "" }
+func (f finder) HostFor(string) (string, bool)     { return string(f), f != "" }
+func (f finder) Remedy(string, fsm.Failure) string { return "" }
 
 // A run asked the host that it uses, and not the one that refused another run; it waited all the same.
 func TestOnlyPromptsToTheHostThatRefusedWait(t *testing.T) {
@@ -37,7 +35,7 @@ func TestOnlyPromptsToTheHostThatRefusedWait(t *testing.T) {
 				rec, _, _ := waitCase(t, "budget-end", func(cfg *fsm.Config) {
 					cfg.Circuit = &circuit{host: c.refused, until: begun.Add(time.Minute)}
 					if !c.unknown {
-						cfg.Runner = finder{&fake{}, c.to}
+						cfg.Agents = finder(c.to)
 					}
 				})
 				if got := firstPrompt(rec).Sub(begun).Round(time.Second); got != c.want {

@@ -21,8 +21,9 @@ type World struct {
 	// resumed.
 	Prepare func(ctx context.Context) (Event, error)
 	// keeps what actions did to files where a later owner of the run finds it; nil = nothing does
-	Keep  Keep
-	Trees Trees // looks at files for guards; nil = guards do nothing, and neither do checks
+	Keep   Keep
+	Agents Agents // that prompts may go to; nil = they are not known beforehand
+	Trees  Trees  // looks at files for guards; nil = guards do nothing, and neither do checks
 	// Start, if not nil, is called once after Prepare. It is given the tree of the files with which the run began, ""
 	// where it is not on record, and returns it: it keeps that where states have checks. Its error is as that of Prepare.
 	Start func(ctx context.Context, known string) (tree string, err error)

@@ -36,12 +36,6 @@ func (s *Suspension) outside() bool { return s.Cause == FailServer }
 // FailServer is the Cause of a [Suspension] by a tool or an address. No reply has it.
 const FailServer Failure = "server"
 
-// A Remedier is a Runner that knows what a person does about an agent that cannot be used.
-type Remedier interface {
-	// Remedy returns the command or the step for a person, such as "run `claude login`"; "" = nothing is known.
-	Remedy(host string, cause Failure) string
-}
-
 // ModelOf is the name by which a model of an agent is suspended, and not the agent.
 func ModelOf(host, model string) string { return host + "/" + cmp.Or(model, OwnModel) }
 
@@ -85,7 +79,7 @@ func (e *Executor) blocked(st *State, host, model string) *Suspension {
 	if e.cfg.Circuit == nil || e.cfg.PermanentVerdicts || root.asksAll {
 		return nil
 	}
-	if f, ok := e.cfg.Runner.(HostFinder); ok {
+	if f := e.cfg.Agents; f != nil {
 		found := false
 		if host, found = f.HostFor(host); !found {
 			return nil // which costs nothing to find out
@@ -153,14 +147,13 @@ func (e *Executor) serverOf(st *State) string {
 // suspend adds to the outcome of the run itself what a person does.
 func (e *Executor) suspend(o *Outcome) {
 	s := Suspension{By: o.SuspendedBy, Cause: o.Cause, Why: o.Error}
-	r, ok := e.cfg.Runner.(Remedier)
 	switch server, tool := strings.CutPrefix(s.By, "mcp:"); {
 	case s.outside() && tool:
 		o.Remedy = "see that the server " + server + " is declared and can be started"
 	case s.outside():
 		o.Remedy = "give the call a login that " + s.By + " takes"
-	case ok:
+	case e.cfg.Agents != nil:
 		host, _, _ := strings.Cut(s.By, "/")
-		o.Remedy = r.Remedy(host, s.Cause)
+		o.Remedy = e.cfg.Agents.Remedy(host, s.Cause)
 	}
 }

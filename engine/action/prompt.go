@@ -160,7 +160,7 @@ func (r *Runner) FindHost(name string) (*agent.CLI, string, error) {
 	return r.chooseHost(name)
 }
 
-// HostFor implements [fsm.HostFinder].
+// HostFor implements [fsm.Agents].
 func (r *Runner) HostFor(name string) (string, bool) {
 	h, _, err := r.FindHost(name)
 	if err != nil {
@@ -169,7 +169,7 @@ func (r *Runner) HostFor(name string) (string, bool) {
 	return h.Name, true
 }
 
-// Remedy implements [fsm.Remedier].
+// Remedy implements [fsm.Agents].
 func (r *Runner) Remedy(host string, cause fsm.Failure) string {
 	h := findHost(r.hosts(), host)
 	switch {
