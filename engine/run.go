@@ -249,6 +249,7 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 	}
 	r.Mask, r.Seal = j.secrets.mask, j.secrets.seal
 	r.Env = append(r.Env[:len(r.Env):len(r.Env)], j.secrets.missing(j.loop.Secrets)...)
+	r.Env, r.Egress = j.secrets.hidden(r.Env), j.secrets.egress
 	r.Before = before(j.project.Main(), r.Env, j.project.Tree, r.RunDir, j.boxed())
 	if e.o.ToolCall != nil {
 		r.ToolCall = e.o.ToolCall(j.project.Dir)
@@ -264,6 +265,9 @@ func (e *Engine) header(j *job, runner *action.Runner) Header {
 	j.header.Agents = e.agentLine(j.project, j.loop, runner)
 	j.header.Sandbox = sandboxLine(j.loop, runner)
 	j.header.Guard = guardLine(j.loop)
+	if text := j.secrets.useless(j.loop); text.Format != "" {
+		j.tell(Said{Run: j.journal.Run().ID, Text: text, Problem: true})
+	}
 	j.tree.header(&j.header, j.project)
 	return j.header
 }

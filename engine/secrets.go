@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/fsm/value"
 	"loops/internal/config"
 	"loops/internal/disk"
@@ -38,8 +40,10 @@ type secrets struct {
 	env   []string
 	dir   string
 	names map[string]bool // those that are declared; true = it has a value
-	run   string          // the working folder of the run
-	mu    sync.Mutex      // for the file that keeps what was masked
+	// those that leave for some hosts only: actions have a stand-in
+	egress []confine.Egress
+	run    string     // the working folder of the run
+	mu     sync.Mutex // for the file that keeps what was masked
 }
 
 // openSecrets reads the secrets that a run's loop names, and those of the settings that no command prints.
@@ -95,8 +99,38 @@ func (s *secrets) declare(ctx context.Context, names []string) error {
 			return fmt.Errorf("the secret %s, from %s, has fewer than 6 bytes: a value as short as that is in many texts by chance and cannot be kept off the record. Use a longer one, or do not call it a secret", name, from.Where())
 		}
 		s.names[name] = true
+		if len(from.Hosts) > 0 {
+			e := confine.NewEgress(name, secret, from.Hosts)
+			s.mask.Add(name, e.StandIn) // from here on the placeholder stands for it
+			s.egress = append(s.egress, e)
+		}
 	}
 	return nil
+}
+
+// hidden returns an environment with stand-ins of the secrets that leave for some hosts only.
+func (s *secrets) hidden(env []string) []string {
+	env = slices.Clone(env)
+	for i := range env {
+		for _, e := range s.egress {
+			env[i] = strings.ReplaceAll(env[i], e.Value, e.StandIn)
+		}
+	}
+	return env
+}
+
+// useless names the secrets that leave for some hosts only where no action of a loop has a proxy that writes them; the
+// zero Text where there are none.
+func (s *secrets) useless(l *fsm.Loop) Text {
+	if slices.ContainsFunc(sandboxes(l), confine.Lists) || len(s.egress) == 0 {
+		return Text{}
+	}
+	var names []string
+	for _, e := range s.egress {
+		names = append(names, e.Name)
+	}
+	return textf("actions get a stand-in of %s: it is written into requests by the proxy of a sandbox with a list of hosts, and this loop has none",
+		strings.Join(names, " and "))
 }
 
 // read returns the value of a secret; "" where the variable of the environment is not set.

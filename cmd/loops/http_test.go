@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,11 +16,14 @@ import (
 )
 
 // scriptServe starts a web server on this machine until the script ends. Its address is in $SERVER, and each
-// request adds a line to the file requests. What it answers is in the path: /status/N, /forbidden (403 with what GitHub says), /echo, /late (429 and
-// Retry-After, then 200), /hang (nothing), /picture (bytes that are no text).
+// request adds a line to the file requests. What it answers is in the path: /status/N, /forbidden (403 with what GitHub
+// says), /echo, /late (429 and Retry-After, then 200), /hang (nothing), /picture (bytes that are no text), /who (401 to
+// whom does not say it, else 200; the file who has what was said). With "tls" it speaks TLS: $SERVER_HOST is its host and
+// port, and SSL_CERT_FILE has programs accept it.
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 0 {
-		ts.Fatalf("usage: serve")
+	secure := len(args) == 1 && args[0] == "tls"
+	if neg || len(args) != 0 && !secure {
+		ts.Fatalf("usage: serve [tls]")
 	}
 	log := &requestLog{path: ts.MkAbs("requests")}
 	mux := http.NewServeMux()
@@ -45,7 +49,24 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	mux.HandleFunc("/picture", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "\x89PNG\r\n\xff\xfe\r") })
 	mux.HandleFunc("/hang", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	who := &requestLog{path: ts.MkAbs("who")}
+	mux.HandleFunc("/who/", func(w http.ResponseWriter, r *http.Request) {
+		said := strings.TrimSpace(r.Header.Get("X-Api-Key") + " " + r.Header.Get("Authorization"))
+		if said == "" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="test"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		if _, password, ok := r.BasicAuth(); ok {
+			said = "password " + password
+		}
+		who.write(r.Host + ": " + said)
+	})
+	listen := httptest.NewServer
+	if secure {
+		listen = httptest.NewTLSServer
+	}
+	server := listen(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		log.add(r)
 		mux.ServeHTTP(w, r)
 	}))
@@ -54,6 +75,12 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 		server.Close()
 	})
 	ts.Setenv("SERVER", server.URL)
+	ts.Setenv("SERVER_HOST", server.Listener.Addr().String())
+	if c := server.Certificate(); c != nil {
+		file := ts.MkAbs("server.pem")
+		ts.Check(os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}), 0o600))
+		ts.Setenv("SSL_CERT_FILE", file)
+	}
 }
 
 // A requestLog is a file with a line for each request.
@@ -70,11 +97,16 @@ func (l *requestLog) add(r *http.Request) {
 		l.seen = map[string]int{}
 	}
 	l.seen[r.URL.Path]++
+	l.write(r.Method + " " + r.URL.Path)
+}
+
+// write adds a line to the file.
+func (l *requestLog) write(line string) {
 	f, err := os.OpenFile(l.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return // the script misses the line
 	}
-	_, _ = fmt.Fprintf(f, "%s %s\n", r.Method, r.URL.Path)
+	_, _ = fmt.Fprintln(f, line)
 	_ = f.Close()
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/fsm/confine"
 	"loops/fsm/value"
 	"loops/internal/sandbox"
 )
@@ -27,7 +28,7 @@ func (r *Runner) call(ctx context.Context, box *sandbox.Box, a fsm.Action, out f
 		limited, cancel = context.WithTimeout(ctx, a.Timeout)
 	}
 	defer cancel()
-	call := requestOf(a)
+	call := r.requestOf(a)
 	if box != nil {
 		call.Refuse = func(address string) error { return mayReach(box, address) }
 	}
@@ -73,9 +74,13 @@ func (r *Runner) forcible(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-func requestOf(a fsm.Action) *HTTPCall {
+func (r *Runner) requestOf(a fsm.Action) *HTTPCall {
 	c := &HTTPCall{Method: a.Call.Method, URL: a.Call.URL, Body: a.Call.Body, HasBody: a.Call.HasBody, Idle: a.Idle}
+	target, secure := targetOf(c.URL)
 	for _, h := range a.Call.Headers {
+		if secure {
+			h.Value = confine.Write(r.Egress, target, h.Name, h.Value)
+		}
 		c.Headers = append(c.Headers, HTTPHeader(h))
 	}
 	for _, s := range a.Call.Secrets {

@@ -104,6 +104,8 @@ type Runner struct {
 
 	Sandbox []*confine.Policy // of all actions, besides their own
 	Caches  []string          // that a workspace may change; nil = those of package sandbox
+	// secrets that leave for some hosts only: in requests of actions in a sandbox with a list of hosts, and in those of call
+	Egress []confine.Egress
 	// Control returns the socket by which actions in a sandbox reach the run, in LOOPS_CONTROL; nil: they do not
 	Control func() (string, error)
 

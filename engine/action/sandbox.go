@@ -33,7 +33,7 @@ func (r *Runner) sandboxOf(a fsm.Action, dir string) (*sandbox.Box, error) {
 	if dir == "" {
 		dir, _ = os.Getwd()
 	}
-	at := sandbox.Place{Dir: dir, RunDir: r.RunDir, Env: r.base, Caches: r.Caches}
+	at := sandbox.Place{Dir: dir, RunDir: r.RunDir, Env: r.base, Caches: r.Caches, Egress: r.Egress}
 	if a.Kind == fsm.KindPrompt || a.Kind == fsm.KindJudge {
 		if h, _, err := r.chooseHost(a.Host); err == nil {
 			at.State, at.Keep = h.State, h.Settings
@@ -115,7 +115,7 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 	if a.Git == "" {
 		kept = box.Keep()
 	}
-	res, err := do(append(rules.Environment(env), vars...))
+	res, err := do(setAll(rules.Environment(env), vars))
 	if res.Background > 0 {
 		r.mu.Lock()
 		r.stay = append(r.stay, r.marker(a))
@@ -196,21 +196,31 @@ func refusal(res fsm.Result) string {
 	return ""
 }
 
-// mayReach returns why a request to an address is not made from within a sandbox; nil = it may be.
-func mayReach(box *sandbox.Box, address string) error {
+// targetOf returns HOST:PORT of an address, and whether it is asked over TLS.
+func targetOf(address string) (target string, secure bool) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil //nolint:nilerr // the request says so itself
+		return "", false // the request says so itself
 	}
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
-	r, target := box.Rules(), net.JoinHostPort(u.Hostname(), port)
-	ip := net.ParseIP(u.Hostname())
+	return net.JoinHostPort(u.Hostname(), port), u.Scheme == "https"
+}
+
+// mayReach returns why a request to an address is not made from within a sandbox; nil = it may be.
+func mayReach(box *sandbox.Box, address string) error {
+	target, _ := targetOf(address)
+	if target == "" {
+		return nil
+	}
+	r := box.Rules()
+	host, _, _ := net.SplitHostPort(target)
+	ip := net.ParseIP(host)
 	switch {
 	case r.Network == confine.NetAll, r.Reaches(target),
-		r.Network == confine.NetLoopback && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()):
+		r.Network == confine.NetLoopback && (host == "localhost" || ip != nil && ip.IsLoopback()):
 		return nil
 	}
 	return errors.New("the sandbox " + r.Name + " does not let it reach " + target)

@@ -98,13 +98,19 @@ func CheckNetwork(network []string) error {
 			}
 			continue
 		}
-		colon := max(strings.LastIndexByte(one, ':'), 0)
-		host, port := one[:colon], strings.TrimPrefix(one[colon:], ":")
-		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > math.MaxUint16 || host == "" || strings.ContainsAny(host, "/ @") {
+		if !isTarget(one) {
 			return fmt.Errorf("%q is neither HOST:PORT nor %s, %s or %s", one, NetNone, NetLoopback, NetAll)
 		}
 	}
 	return nil
+}
+
+// isTarget reports whether a text is HOST:PORT.
+func isTarget(text string) bool {
+	colon := max(strings.LastIndexByte(text, ':'), 0)
+	host, port := text[:colon], strings.TrimPrefix(text[colon:], ":")
+	n, err := strconv.Atoi(port)
+	return err == nil && n >= 1 && n <= math.MaxUint16 && host != "" && !strings.ContainsAny(host, "/ @")
 }
 
 var units = []struct {

@@ -27,7 +27,7 @@ func TestPage(t *testing.T) {
 	if len(c.Notify) != 3 || len(c.Hosts) != 1 {
 		t.Errorf("the example has %d notify and %d hosts", len(c.Notify), len(c.Hosts))
 	}
-	if len(c.Secrets) != 2 {
+	if len(c.Secrets) != 3 {
 		t.Errorf("the example has the secrets %v", c.Secrets)
 	}
 	rows := map[string]string{}

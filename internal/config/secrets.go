@@ -7,6 +7,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"loops/fsm/confine"
 	"loops/internal/humanize"
 )
 
@@ -14,9 +15,10 @@ import (
 // is set.
 type NamedSecret struct {
 	Name    string
-	Env     string // a variable of the environment
-	File    string // absolute; its text is the value, without line ends after it
-	Command string // a bash script that prints the value
+	Env     string   // a variable of the environment
+	File    string   // absolute; its text is the value, without line ends after it
+	Command string   // a bash script that prints the value
+	Hosts   []string // the only ones that get it, HOST or HOST:PORT; nil = actions have it
 }
 
 // secrets reads which values are kept off the record. One that a lower file declares, too, is replaced.
@@ -54,7 +56,21 @@ func (d *decoder) secretFrom(n *yaml.Node, s *NamedSecret) {
 				d.say(n, "command is empty")
 			}
 		}},
+		{"hosts", func(n *yaml.Node) {
+			s.Hosts = d.texts(n, "hosts")
+			if len(s.Hosts) == 0 && n.Kind == yaml.SequenceNode {
+				d.say(n, "hosts is empty; name one such as api.anthropic.com, or leave it out: then actions have the value")
+			}
+			d.each(n, func(n *yaml.Node) {
+				if !confine.IsHost(n.Value) {
+					d.say(n, "%s is no host; expected one such as api.anthropic.com, *.example.com or example.com:8443", humanize.Quote(n.Value))
+				}
+			})
+		}},
 	})
+	if s.Env+s.File+s.Command == "" && s.Hosts != nil {
+		s.Env = s.Name
+	}
 	given := 0
 	for _, from := range []string{s.Env, s.File, s.Command} {
 		if from != "" {

@@ -122,6 +122,9 @@ func (b *Box) Close() {
 	if b.server != nil {
 		_ = b.server.Close()
 	}
+	if b.proxy != nil {
+		b.proxy.secrets.close()
+	}
 }
 
 // proxyPort is that of the proxy in a network of its own, where nothing else listens.
@@ -135,11 +138,14 @@ func (b *Box) Proxy() ([]string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.proxy == nil {
-		b.proxy = &proxy{hosts: b.rules.Hosts}
+		if err := b.intercept(); err != nil {
+			return nil, err
+		}
 		b.port = proxyPort
 		if !b.spaces {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
+				b.proxy.secrets.close()
 				b.proxy = nil
 				return nil, err
 			}
@@ -147,7 +153,23 @@ func (b *Box) Proxy() ([]string, error) {
 			b.server = b.proxy.serve(l)
 		}
 	}
-	return proxyVars(net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port)), b.rules.Hosts), nil
+	vars := proxyVars(net.JoinHostPort("127.0.0.1", strconv.Itoa(b.port)), b.rules.Hosts)
+	if b.proxy.secrets != nil {
+		vars = append(vars, b.proxy.secrets.vars...)
+	}
+	return vars, nil
+}
+
+// intercept makes the proxy.
+func (b *Box) intercept() (err error) {
+	p := &proxy{hosts: b.rules.Hosts}
+	if len(b.rules.Egress) > 0 {
+		if p.secrets, err = newInterceptor(b.rules.Egress, b.rules.Scratch, b.rules.User); err != nil {
+			return err
+		}
+	}
+	b.proxy = p
+	return nil
 }
 
 // Refused returns the hosts that the proxy was asked for in vain since the last call.

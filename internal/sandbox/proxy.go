@@ -9,11 +9,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"loops/fsm/confine"
 )
 
 // A proxy lets commands reach some hosts, by CONNECT and by requests over plain HTTP.
 type proxy struct {
-	hosts   []string // HOST:PORT
+	hosts   []string     // HOST:PORT
+	secrets *interceptor // nil = no host gets a secret
 	mu      sync.Mutex
 	refused []string // since the last look
 }
@@ -43,7 +46,7 @@ func (p *proxy) takeRefused() []string {
 const mostRefused = 20
 
 func (p *proxy) lets(target string) bool {
-	if reaches(p.hosts, target) {
+	if confine.Reaches(p.hosts, target) {
 		return true
 	}
 	p.mu.Lock()
@@ -52,16 +55,6 @@ func (p *proxy) lets(target string) bool {
 		p.refused = append(p.refused, target)
 	}
 	return false
-}
-
-// reaches reports whether HOST:PORT is in a list, where *.HOST stands for all below it.
-func reaches(hosts []string, target string) bool {
-	target = strings.ToLower(target)
-	return slices.ContainsFunc(hosts, func(h string) bool {
-		h = strings.ToLower(h)
-		below, any := strings.CutPrefix(h, "*")
-		return h == target || any && strings.HasPrefix(below, ".") && strings.HasSuffix(target, below)
-	})
 }
 
 // ServeHTTP implements [http.Handler].
@@ -77,20 +70,24 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodConnect {
-		tunnel(w, r)
+		p.tunnel(w, r)
 		return
 	}
 	(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}).ServeHTTP(w, r)
 }
 
-// tunnel passes bytes between the command and the host.
-func tunnel(w http.ResponseWriter, r *http.Request) {
-	out, err := net.DialTimeout("tcp", r.Host, dialTimeout)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadGateway)
-		return
+// tunnel passes bytes between the command and the host, or requests where the host gets a secret.
+func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
+	secret := p.secrets.covers(r.Host)
+	var out net.Conn
+	if !secret {
+		var err error
+		if out, err = net.DialTimeout("tcp", r.Host, dialTimeout); err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer func() { _ = out.Close() }()
 	}
-	defer func() { _ = out.Close() }()
 	in, buffered, err := w.(http.Hijacker).Hijack()
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
@@ -98,6 +95,10 @@ func tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = in.Close() }()
 	if _, err := io.WriteString(in, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	if secret {
+		p.secrets.serve(in, buffered.Reader, r.Host)
 		return
 	}
 	var both sync.WaitGroup

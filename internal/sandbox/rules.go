@@ -21,6 +21,8 @@ type Place struct {
 	Caches []string // folders that a workspace may change; nil = [Caches]
 	State  []string // files and folders where the agents in use keep their state
 	Keep   []string // settings of these agents: they may be read, and not changed
+	// secrets that the proxy writes into requests to some hosts
+	Egress []confine.Egress
 }
 
 // Caches are the folders that a workspace may change unless settings name others.
@@ -104,6 +106,10 @@ type Rules struct {
 	CPUs    float64
 	PIDs    int
 	Private bool // temporary files are its own
+
+	Egress  []confine.Egress // that the proxy writes into requests
+	Scratch string           // folder for what the proxy gives to commands; "" = that of temporary files
+	User    []string         // environment in which variables name certificates that the user trusts
 }
 
 // Resolve returns what layers of policies allow together; nil = all.
@@ -113,7 +119,7 @@ func Resolve(layers []*confine.Policy, at Place) *Rules {
 		return nil
 	}
 	p := places{Place: at, home: lookup(at.Env, "HOME"), repo: findRepository(at.Dir)}
-	r := &Rules{Name: confine.Name(layers), Network: confine.NetAll}
+	r := &Rules{Name: confine.Name(layers), Network: confine.NetAll, Egress: at.Egress, Scratch: at.RunDir, User: at.Env}
 	for _, l := range layers {
 		p.add(r, l)
 	}
@@ -207,7 +213,9 @@ func (r *Rules) reach(network []string) {
 }
 
 // Reaches reports whether HOST:PORT is one of the hosts that may be reached.
-func (r *Rules) Reaches(target string) bool { return r.Network == "" && reaches(r.Hosts, target) }
+func (r *Rules) Reaches(target string) bool {
+	return r.Network == "" && confine.Reaches(r.Hosts, target)
+}
 
 func least[N int | int64 | float64](a, b N) N {
 	if a == 0 || b != 0 && b < a {

@@ -280,7 +280,7 @@ func TestHostsByName(t *testing.T) {
 		}
 	}
 	for target, want := range map[string]bool{"a.example.com:443": true, "a.b.EXAMPLE.com:443": true, "example.com:443": false, "a.example.com:80": false, "evilexample.com:443": false} {
-		if reaches([]string{"*.example.com:443"}, target) != want {
+		if confine.Reaches([]string{"*.example.com:443"}, target) != want {
 			t.Errorf("%s: want %v", target, want)
 		}
 	}

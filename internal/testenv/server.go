@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -16,7 +17,8 @@ import (
 
 // A VendorAPI stands in for the API of a vendor. It is safe for concurrent use.
 type VendorAPI struct {
-	URL string // http://127.0.0.1:port
+	URL string // http://127.0.0.1:port, or https
+	CA  []byte // of its certificate, as PEM; nil where it has none
 
 	mu       sync.Mutex
 	requests []VendorRequest // guarded by mu
@@ -27,6 +29,8 @@ type VendorRequest struct {
 	Path string
 	Does string // the mark that counted, see mark
 	Body string
+
+	Header http.Header
 }
 
 // An object of JSON.
@@ -43,15 +47,25 @@ type vendor interface {
 }
 
 // ServeVendor starts what stands in for the vendor of a CLI, until the test ends.
-func ServeVendor(t testing.TB, cli string) *VendorAPI {
+func ServeVendor(t testing.TB, cli string) *VendorAPI { return serveVendor(t, cli, httptest.NewServer) }
+
+// ServeVendorTLS is ServeVendor over TLS.
+func ServeVendorTLS(t testing.TB, cli string) *VendorAPI {
+	return serveVendor(t, cli, httptest.NewTLSServer)
+}
+
+func serveVendor(t testing.TB, cli string, listen func(http.Handler) *httptest.Server) *VendorAPI {
 	t.Helper()
 	v, ok := map[string]vendor{"claude": anthropic{}, "codex": responses{}, "gemini": gemini{}, "qwen": chat{}}[cli]
 	if !ok {
 		t.Fatalf("no CLI is called %s", cli)
 	}
 	api := &VendorAPI{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.serve(w, r, v) }))
+	server := listen(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.serve(w, r, v) }))
 	api.URL = server.URL
+	if c := server.Certificate(); c != nil {
+		api.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})
+	}
 	t.Cleanup(func() {
 		server.CloseClientConnections() // an answer that hangs ends with its client
 		server.Close()
@@ -93,7 +107,7 @@ func (a *VendorAPI) serve(w http.ResponseWriter, r *http.Request, v vendor) {
 	}
 	a.mu.Lock()
 	first := !slices.ContainsFunc(a.requests, func(r VendorRequest) bool { return r.Does == t.name })
-	a.requests = append(a.requests, VendorRequest{Path: r.URL.Path, Does: t.name, Body: body})
+	a.requests = append(a.requests, VendorRequest{Path: r.URL.Path, Does: t.name, Body: body, Header: r.Header.Clone()})
 	a.mu.Unlock()
 	if t.name == "stuck" && first {
 		<-r.Context().Done()
