@@ -27,8 +27,8 @@ const probePrompt = "This is a test of the connection. Use no tools. Answer with
 
 // Probe asks the agents of a project that no run can use whether that is over, each at most every five minutes, and
 // notes it where it is. Only one process at a time asks. An agent that refuses still costs nothing; one that answers
-// costs its smallest question.
-func Probe(ctx context.Context, r *project.Records) error {
+// costs its smallest question. It returns those that answered, as [fsm.Suspension.By].
+func Probe(ctx context.Context, r *project.Records) (answered []string, _ error) {
 	circuit := persistence.ProjectCircuit(r.Project.Loops)
 	var errs []error
 	for _, b := range circuit.Blocks() {
@@ -38,10 +38,11 @@ func Probe(ctx context.Context, r *project.Records) error {
 		answers, err := probe(ctx, r.Project, b)
 		if err == nil && answers {
 			_, err = circuit.Unblock(func(by string) bool { return by == b.By })
+			answered = append(answered, b.By)
 		}
 		errs = append(errs, err)
 	}
-	return errors.Join(errs...)
+	return answered, errors.Join(errs...)
 }
 
 // probe reports whether an agent answers.
@@ -78,8 +79,8 @@ func probe(ctx context.Context, p *project.Project, b persistence.Block) (bool, 
 }
 
 // suspendedDue says why a suspended run is to continue; "" = it is not.
-func suspendedDue(r *project.Records, run persistence.Run, m *fsm.Snapshot, now time.Time) string {
-	if m.Outcome == nil || now.Sub(run.UpdatedAt) < wakeEach {
+func suspendedDue(r *project.Records, run persistence.Run, m *fsm.Snapshot, now time.Time, answered []string) string {
+	if m.Outcome == nil || now.Sub(run.UpdatedAt) < wakeEach && !slices.Contains(answered, m.Outcome.SuspendedBy) {
 		return ""
 	}
 	s := fsm.Suspension{By: m.Outcome.SuspendedBy, Cause: m.Outcome.Cause}

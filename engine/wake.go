@@ -24,10 +24,11 @@ type Due struct {
 }
 
 // DueRuns returns the parked runs of a project that can continue: the time that they wait for has come, it is
-// time to look for what they wait for, or something was sent to them; and the suspended ones whose agent can be used again. A run that is paused is not due, nor one
+// time to look for what they wait for, or something was sent to them; and the suspended ones whose agent can be used again,
+// at once where it is among those that have just answered. A run that is paused is not due, nor one
 // that workers are to carry. It reads the memory of each parked run. What cannot be read of one is in the
 // error, and the others are returned all the same.
-func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due, err error) {
+func DueRuns(ctx context.Context, r *project.Records, now time.Time, answered []string) (due []Due, err error) {
 	// not all of a large archive is read
 	runs, err := r.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}})
 	if err != nil {
@@ -44,7 +45,7 @@ func DueRuns(ctx context.Context, r *project.Records, now time.Time) (due []Due,
 			}
 			continue
 		}
-		why, err := dueNow(ctx, r, run, now)
+		why, err := dueNow(ctx, r, run, now, answered)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -66,7 +67,7 @@ func ForWorkers(ctx context.Context, r *project.Records, id persistence.ID) (boo
 }
 
 // dueNow says why a parked run is to continue; "" = it is not.
-func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now time.Time) (string, error) {
+func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now time.Time, answered []string) (string, error) {
 	back := run.UpdatedAt.Sub(now) > wakeRaced // then it cannot be compared with what was sent since
 	if c, ok := r.Store.(persistence.Controller); ok {
 		commands, err := c.Commands(ctx, run.ID, 0)
@@ -90,7 +91,7 @@ func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now ti
 		return "", err
 	}
 	if run.Ended == fsm.EndSuspended {
-		return suspendedDue(r, run, memory, now), nil
+		return suspendedDue(r, run, memory, now, answered), nil
 	}
 	switch at, looks := Wakes(memory, run.UpdatedAt); {
 	case at.IsZero() || at.After(now):

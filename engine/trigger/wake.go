@@ -62,10 +62,11 @@ func (w *Waker) wake(ctx context.Context) error {
 // WakeDue has the parked runs of a project continue that can, or with only nothing but finds them, and returns
 // them; see [engine.DueRuns] and [engine.Wake].
 func WakeDue(ctx context.Context, r *project.Records, only bool, begin Begin) (due []engine.Due, err error) {
+	var answered []string
 	if !only {
-		err = engine.Probe(ctx, r)
+		answered, err = engine.Probe(ctx, r)
 	}
-	due, wrong := engine.DueRuns(ctx, r, time.Now())
+	due, wrong := engine.DueRuns(ctx, r, time.Now(), answered)
 	if only {
 		return due, wrong
 	}

@@ -76,6 +76,27 @@ var living = []test{
 			t.Errorf("failed for another reason: run = %+v", r)
 		}
 	}},
+	{"a suspended run can be resumed, and says what it waits for until then", func(t *T) {
+		j := t.create("fix")
+		b := t.ended(snap("fix", 1), fsm.EndSuspended)
+		o := b.Snapshot.Outcome
+		o.Refused, o.SuspendedBy, o.Cause, o.Remedy = true, "claude", fsm.FailAuth, "log in"
+		t.record(j, b)
+		t.close(j)
+		id := j.Run().ID
+		if r := t.one(id); r.Status != persistence.Awaiting || r.Ended != fsm.EndSuspended || r.SuspendedBy != "claude" || r.Remedy != "log in" || !r.Resumable {
+			t.Errorf("run = %+v", r)
+		}
+		j, s := t.resume(id, "fix")
+		if s.Outcome == nil || *s.Outcome != *o {
+			t.Errorf("outcome = %+v, want %+v", s.Outcome, o)
+		}
+		t.record(j, t.enter(snap("fix", 2)))
+		if r := t.one(id); r.SuspendedBy != "" || r.Remedy != "" {
+			t.Errorf("resumed, and it waits for %q (%q)", r.SuspendedBy, r.Remedy)
+		}
+		t.close(j)
+	}},
 	{"why a run ended is listed, and forgotten when the run is resumed", func(t *T) {
 		j := t.create("fix")
 		b := t.ended(snap("fix", 1), fsm.EndError)
