@@ -42,11 +42,7 @@ func (e *Executor) judged(st *State, res *Result) decision {
 		code = res.ExitCode
 	}
 	if why != nil {
-		target, err := e.target(e.permanentSlot(st, res), e.scope(value.NewMap("verdict", v.Name, "details", v.Details)))
-		if err != nil {
-			return e.exception(st, err)
-		}
-		return decision{target: target}
+		return e.leadsSuspended(st, e.permanentSlot(st, res), why.Why, e.scope(value.NewMap("verdict", v.Name, "details", v.Details)))
 	}
 	if d, done := e.failed(st, res); done {
 		return d // it is tried again: that is not going in circles

@@ -163,11 +163,7 @@ func (e *Executor) judgeRefused(st *State, v Verdict) (decision, bool) {
 	if slot == "" {
 		return decision{unjudged: true, refused: s.Why, suspended: s}, true
 	}
-	target, err := e.target(slot, e.scope(value.NewMap("verdict", v.Name, "details", v.Details)))
-	if err != nil {
-		return e.exception(st, err), true
-	}
-	return decision{target: target}, true
+	return e.leadsSuspended(st, slot, s.Why, e.scope(value.NewMap("verdict", v.Name, "details", v.Details))), true
 }
 
 // unanswered decides where a branch or an item leads whose host does not answer: to on_error, of a rate limit
@@ -177,9 +173,9 @@ func (e *Executor) unanswered(st *State, o *Outcome) decision {
 	case !e.takesUnanswered(st, o):
 		return unansweredInside("", o)
 	case o.Limited && st.OnRateLimitExhausted != "":
-		return e.leadsInside(st, st.OnRateLimitExhausted)
+		return e.limitsInside(st)
 	case o.TerminatedBy == EndSuspended && st.OnSuspended != "":
-		return e.leadsInside(st, st.OnSuspended)
+		return e.leadsSuspended(st, st.OnSuspended, o.Error, e.scope(nil))
 	case o.Limited:
 		return e.exception(st, errors.New("the agent host is still rate-limited, and the waits for that are used up"))
 	}
@@ -199,9 +195,9 @@ func unansweredInside(what string, o *Outcome) decision {
 	return d
 }
 
-// leadsInside follows a key of a state that runs a loop, branches or items, for what ended one of these.
-func (e *Executor) leadsInside(st *State, slot string) decision {
-	target, err := e.target(slot, e.scope(nil))
+// limitsInside follows on_rate_limit_exhausted of a state that runs a loop, branches or items.
+func (e *Executor) limitsInside(st *State) decision {
+	target, err := e.target(st.OnRateLimitExhausted, e.scope(nil))
 	if err != nil {
 		return e.exception(st, err)
 	}

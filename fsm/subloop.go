@@ -77,10 +77,10 @@ func (e *Executor) subloop(st *State) decision {
 	e.captureChild(st, o)
 	m.Child = nil
 	if o.Limited && st.OnRateLimitExhausted != "" {
-		return e.leadsInside(st, st.OnRateLimitExhausted)
+		return e.limitsInside(st)
 	}
 	if o.TerminatedBy == EndSuspended && st.OnSuspended != "" {
-		return e.leadsInside(st, st.OnSuspended)
+		return e.leadsSuspended(st, st.OnSuspended, o.Error, e.scope(nil))
 	}
 	key, good := outcomeKey(o)
 	return e.routeOutcome(st, key, good)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"loops/fsm/expr"
 	"loops/fsm/value"
 )
 
@@ -49,12 +50,24 @@ func (e *Executor) suspends(st *State, s *Suspension) decision {
 	if slot == "" {
 		return decision{refused: s.Why, suspended: s}
 	}
-	target, err := e.target(slot, e.scope(nil))
+	return e.leadsSuspended(st, slot, s.Why, e.scope(nil))
+}
+
+// leadsSuspended follows where a state leads an action or a judge that cannot succeed. on_suspended is on record, with
+// why: no verdict says that it was followed.
+func (e *Executor) leadsSuspended(st *State, slot, why string, scope *expr.Scope) decision {
+	target, err := e.target(slot, scope)
 	if err != nil {
 		return e.exception(st, err)
 	}
+	if slot == st.OnSuspended {
+		e.emit(EventActionError, Field{"state", st.Name}, Field{"error", why}, Field{"route", RouteSuspended})
+	}
 	return decision{target: target}
 }
+
+// RouteSuspended is the route of an [EventActionError] where on_suspended was followed.
+const RouteSuspended = "on_suspended"
 
 // suspendedSlot returns where the author of a state leads an action or a judge that cannot succeed until a person does
 // something: on_suspended, or as an error. The state that otherwise names is for failures, and this is none.

@@ -382,7 +382,7 @@ func (e *Executor) afterAction(st *State, res Result) decision {
 	slot, onError := st.Next, st.On["error"]
 	switch {
 	case why != nil:
-		slot = e.permanentSlot(st, &res)
+		return e.leadsSuspended(st, e.permanentSlot(st, &res), why.Why, scope)
 	case res.ExitCode < 0 && onError == "":
 		return decision{died: true}
 	case res.ExitCode < 0:

@@ -93,7 +93,9 @@ func (x *explainer) forced(to string) string {
 				return "on_repeated of circuit.repeated_failure"
 			}
 		case fsm.EventActionError:
-			if route := str(e, "route"); route != "" {
+			if route := str(e, "route"); route == fsm.RouteSuspended {
+				return route + ", because a person has to do something first"
+			} else if route != "" {
 				return route + ", because something went wrong around the action"
 			}
 		case fsm.EventActionInterrupted:
