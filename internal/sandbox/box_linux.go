@@ -186,6 +186,9 @@ func (b *Box) Missing() []string {
 	if r.limitsFiles() && abi == 0 {
 		list = append(list, "files can be read and changed: the kernel has no Landlock")
 	}
+	if r.Write != nil && (!b.spaces || !mayFreeze()) {
+		list = append(list, "modes, owners and dates of files outside can be changed: no mount namespace can be made")
+	}
 	if abi > 0 && abi < abiTruncate && r.Write != nil {
 		list = append(list, "files outside can be emptied: Landlock of this kernel is too old for that")
 	}
@@ -290,7 +293,7 @@ func (b *Box) restrict(s *starter) error {
 	if err := join(b.groups); err != nil {
 		return err
 	}
-	if b.spaces && (len(r.Protect) > 0 || len(r.Sockets) > 0) {
+	if b.spaces && (len(r.Protect) > 0 || len(r.Sockets) > 0 || r.Write != nil) {
 		if err := r.newMounts(r.Write); err != nil {
 			return err
 		}

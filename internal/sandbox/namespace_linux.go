@@ -31,14 +31,25 @@ var mayNamespace = sync.OnceValue(func() bool {
 	return <-made == nil
 })
 
-// newMounts gives this thread mounts of its own, in which protected paths cannot be changed, apart from those of write
-// that are below them, and sockets are not there.
+// mayFreeze reports whether the kernel can make all mounts of a namespace read-only at once (5.12).
+var mayFreeze = sync.OnceValue(func() bool {
+	_, _, e := unix.Syscall6(unix.SYS_MOUNT_SETATTR, ^uintptr(0), 0, 0, 0, 0, 0)
+	return e != unix.ENOSYS
+})
+
+// newMounts gives this thread mounts of its own, in which nothing but write can be changed, protected paths in there
+// cannot either, apart from those of write that are below them, and sockets are not there.
 func (r *Rules) newMounts(write []string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("no mount namespace: %w", err)
 	}
 	if err := unix.Mount("", "/", "", unix.MS_SLAVE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("mounts cannot be made private: %w", err)
+	}
+	if write != nil && mayFreeze() {
+		if err := freeze(write); err != nil {
+			return err
+		}
 	}
 	if err := r.hide(); err != nil {
 		return err
@@ -61,6 +72,39 @@ func (r *Rules) newMounts(write []string) error {
 	for _, path := range slices.Sorted(maps.Keys(binds)) { // one that is below another after it
 		if err := bind(path, binds[path]); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// freeze makes all mounts of this thread read-only but for paths. Landlock looks at what is in files and folders; it lets
+// modes, owners, dates and attributes of all files be changed.
+func freeze(paths []string) error {
+	kept := map[string]int{}
+	defer func() {
+		for _, fd := range kept {
+			_ = unix.Close(fd)
+		}
+	}()
+	for _, path := range paths {
+		around := func(other string) bool { return other != path && within(path, other) }
+		st, err := os.Stat(path)
+		if err != nil || st.Mode()&os.ModeDevice != 0 || slices.ContainsFunc(paths, around) {
+			continue // devices can be written to all the same
+		}
+		fd, err := unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+		if err != nil {
+			return fmt.Errorf("%s cannot be kept writable: %w", path, err)
+		}
+		kept[path] = fd
+	}
+	read := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
+	if err := unix.MountSetattr(unix.AT_FDCWD, "/", unix.AT_RECURSIVE, &read); err != nil {
+		return fmt.Errorf("what is outside cannot be made read-only: %w", err)
+	}
+	for _, path := range slices.Sorted(maps.Keys(kept)) {
+		if err := unix.MoveMount(kept[path], "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_SYMLINKS); err != nil {
+			return fmt.Errorf("%s cannot be kept writable: %w", path, err)
 		}
 	}
 	return nil
