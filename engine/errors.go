@@ -18,6 +18,7 @@ const (
 	NotRecorded             // records cannot be read or written
 	TakenOut                // it was taken out of the queue
 	Scarce                  // the machine has no process, memory or descriptor for it now
+	Untrusted               // its user has to see the loop first, which others wrote
 )
 
 // A Refusal is why something was not done, with what a user can do about it.

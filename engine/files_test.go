@@ -96,11 +96,11 @@ func TestFilesTravel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tree.Close()
-		p, err := project.Open(tree.Dir, project.Options{Store: store})
+		p, err := project.Open(tree.Dir, project.Options{Store: store, Env: append(os.Environ(), "EMAIL=t@localhost")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := engine.New(p, engine.Options{Env: append(os.Environ(), "LOOPS_VERIFY=1"), Files: func(persistence.ID) engine.Files { return &dying{tree, 0, at, after} }})
+		e := engine.New(p, engine.Options{Env: append(os.Environ(), "LOOPS_VERIFY=1", "EMAIL=t@localhost"), Files: func(persistence.ID) engine.Files { return &dying{tree, 0, at, after} }})
 		defer e.Close()
 		request := engine.Request{Start: &engine.StartRequest{Loop: "travel"}}
 		if id != "" {

@@ -127,6 +127,9 @@ func (e *Engine) PlanFork(ctx context.Context, r ForkRequest) (*Plan, error) {
 		tree.boxed = j.boxed()
 	}
 	j.library = made.changes.library(lib, l, over, j.keeper)
+	if !made.changes.recorded {
+		j.vet = l.File
+	}
 	if j.spec, err = e.spec(p, l, j.keeper.Def, planned, recorded); err != nil {
 		return nil, err
 	}

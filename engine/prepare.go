@@ -34,6 +34,7 @@ type job struct {
 	lock    Lock
 	again   fsm.ItemsAgain // of the list that a resumed run is in
 	resumes persistence.ID // the run that is resumed; "" = a new one
+	vet     string         // the loop file whose author matters; "" = what runs is recorded, or came with the request
 	queued  persistence.ID // the submitted run that begins; "" = none
 	leave   persistence.ID // a run that is not reconciled; "" = none
 

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"path/filepath"
 	"slices"
@@ -158,6 +159,9 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	}
 	if j.spec, err = e.spec(p, l, j.keeper.Def, values, recorded); err != nil {
 		return nil, err
+	}
+	if !changed.recorded && (def == nil || !bytes.Equal(j.spec.Definition, def.Encode())) { // else it goes on as it began
+		j.vet = l.File
 	}
 	tree.keep(&j.spec)
 	j.begun = memory.Step > 0 && (run.Origin == nil || memory.Step >= run.Origin.Step)

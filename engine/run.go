@@ -98,6 +98,9 @@ func (r *Run) Look() {
 
 // carry takes a run and drives it to its end, on a goroutine. It returns when the run is on record.
 func (e *Engine) carry(ctx context.Context, j *job, o Observer) (*Run, error) {
+	if err := e.trusts(ctx, j); err != nil {
+		return nil, err
+	}
 	endTell := func() {}
 	mine := &subscription{}
 	if o != nil {
@@ -290,7 +293,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			Trees:      guardedTrees{check.folders},
 			Start:      check.start,
 			Gone:       j.project.TreeGone,
-			Library:    secretLibrary{j.library, j.secrets},
+			Library:    secretLibrary{j.library, j.secrets, j.trustOf(context.Background())},
 			MemoryUsed: process.MemoryUsed,
 			Getenv:     j.secrets.getenv,
 			Secret:     j.secrets.lookup,

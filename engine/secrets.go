@@ -330,15 +330,19 @@ func (f maskedFiles) ReadFile(name string) ([]byte, error) {
 
 type secretLibrary struct {
 	fsm.Library
-	s *secrets
+	s     *secrets
+	trust func(*fsm.Loop) error
 }
 
-// Loop implements [fsm.Library]: the secrets of a sub-loop are read when it is found, but for those that a command
+// Loop implements [fsm.Library]: a loop of others needs the word of the user, and the secrets of a sub-loop are read when it is found, but for those that a command
 // prints. It may take its time, and nothing can stop it here.
 func (l secretLibrary) Loop(name string, from *fsm.Loop) (*fsm.Loop, error) {
 	found, err := l.Library.Loop(name, from)
 	if err != nil {
 		return found, err
+	}
+	if err := l.trust(found); err != nil {
+		return nil, err
 	}
 	for _, secret := range found.Secrets {
 		if _, known := l.s.names[secret]; !known && l.s.conf.Secret(secret).Command != "" {

@@ -101,6 +101,9 @@ func (e *Engine) Plan(ctx context.Context, r StartRequest) (*Plan, error) {
 	if tree != nil {
 		tree.boxed = j.boxed()
 	}
+	if shipped == nil {
+		j.vet = l.File
+	}
 	if j.library = lib.Subloops(over, j.keeper); shipped != nil {
 		j.keeper.Def, j.library = shipped, recordedLoops{lib.Subloops(over, j.keeper), shipped}
 	} else {

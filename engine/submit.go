@@ -87,6 +87,9 @@ func portable(loop string, spec persistence.Spec) string {
 
 // submit records a planned run for workers, which begins in a state.
 func (e *Engine) submit(ctx context.Context, placer persistence.Placer, plan *Plan, r StartRequest, j persistence.Job, state string) (run persistence.Run, err error) {
+	if err := e.trusts(ctx, plan.job); err != nil {
+		return run, err
+	}
 	spec := plan.job.spec
 	spec.Owner, spec.StartedAt = persistence.Owner{}, time.Now()
 	j.Hash = definitionHash(spec)

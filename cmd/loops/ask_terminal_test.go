@@ -45,10 +45,17 @@ type typist struct {
 // newTypist starts the program on a terminal.
 func newTypist(t *testing.T, args ...string) *typist {
 	t.Helper()
-	x := &typist{t: t, bin: binary(t), dir: t.TempDir(), done: make(chan struct{})}
-	must(t, os.Mkdir(filepath.Join(x.dir, ".loops"), 0o755))
-	must(t, os.WriteFile(filepath.Join(x.dir, ".loops", "ship.yaml"), []byte(asking), 0o644))
-	must(t, os.WriteFile(filepath.Join(x.dir, ".loops", "two.yaml"), []byte(strings.ReplaceAll(twoQuestionsLoop, `?"`, `?", confirm: [approve]`)), 0o644))
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, ".loops"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "ship.yaml"), []byte(asking), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, ".loops", "two.yaml"), []byte(strings.ReplaceAll(twoQuestionsLoop, `?"`, `?", confirm: [approve]`)), 0o644))
+	return typistIn(t, dir, args...)
+}
+
+// typistIn starts the program on a terminal, in a folder.
+func typistIn(t *testing.T, dir string, args ...string) *typist {
+	t.Helper()
+	x := &typist{t: t, bin: binary(t), dir: dir, done: make(chan struct{})}
 	x.cmd = exec.Command(x.bin, args...)
 	if args[0] == "sh" {
 		x.cmd = exec.Command(args[0], args[1:]...)

@@ -32,6 +32,7 @@ func newGitFleet(t *testing.T) gitFleet {
 	t.Helper()
 	testenv.Command(t, "git")
 	f := gitFleet{newFleet(t, workerLease), filepath.Join(t.TempDir(), "remote.git"), filepath.Join(t.TempDir(), "go")}
+	f.env = append(f.env, "EMAIL=t@localhost") // the loops are its user's
 	f.write(".loops/three.yaml", travelSteps)
 	f.write(".loops/config.yaml", "files: {mode: git, remote: "+f.remote+"}\n")
 	f.write(".gitignore", ".loops/*\n!.loops/*.yaml\nworker*\n")
@@ -76,7 +77,7 @@ func (f gitFleet) machine() machine {
 	f.t.Helper()
 	m := machine{f.fleet}
 	m.dir = f.t.TempDir()
-	m.env = []string{"HOME=" + m.dir, "XDG_STATE_HOME=" + filepath.Join(m.dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(m.dir, "config"), "WAITS=" + f.waits}
+	m.env = []string{"HOME=" + m.dir, "XDG_STATE_HOME=" + filepath.Join(m.dir, "state"), "XDG_CONFIG_HOME=" + filepath.Join(m.dir, "config"), "WAITS=" + f.waits, "EMAIL=t@localhost"}
 	must(f.t, os.MkdirAll(filepath.Join(m.dir, "config/loops"), 0o700))
 	m.write("config/loops/config.yaml", "files: {remote: "+f.remote+"}\n")
 	return m

@@ -131,6 +131,10 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 			text := fmt.Sprintf("the schedule of %s did not start its run of %s: %s", p.Loop, last.At.UTC().Format(time.RFC3339), humanize.Reason(last.Why))
 			add(p.Loop, Alarm{Kind: Schedule, Loop: p.Loop, Since: last.At, Text: text})
 		}
+		if why := trigger.Untrusted(ctx, f.Store, p); why != "" {
+			text := fmt.Sprintf("the schedule of %s is not going to start: %s. Look at it, then have it run: loops trust %s", p.Loop, why, humanize.ShellWord(p.Loop))
+			add(p.Loop+"/trust", Alarm{Kind: Schedule, Loop: p.Loop, Since: now, Text: text})
+		}
 		ahead, err := trigger.Ahead(ctx, f.Store.Ledger(), p.Loop, now)
 		if err != nil {
 			return nil, err
@@ -182,7 +186,8 @@ func (w *AlarmWatch) Look(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if p.HasRecords() {
+	plans, _ := trigger.Plans(p) // a schedule may be wrong before anything ran
+	if p.HasRecords() || len(plans) > 0 {
 		if err := w.look(ctx, p, conf, now); err != nil {
 			return err
 		}

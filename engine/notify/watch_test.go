@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"loops/engine/project"
 	"loops/engine/trigger"
+	"loops/internal/git"
 	"loops/persistence"
 	"loops/persistence/dirstore"
 )
@@ -125,6 +127,37 @@ func TestToldAfterAKill(t *testing.T) {
 	s.expect("that it is over", "all_clear")
 	s.must(next.Look(t.Context(), noon.Add(70*time.Minute)))
 	s.expect("afterwards")
+}
+
+// TestUntrustedScheduleRaisesAnAlarm: a scheduled loop of others is an alarm before its time, until its user trusts it, also
+// in a checkout where nothing ran yet.
+func TestUntrustedScheduleRaisesAnAlarm(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.must(os.Remove(filepath.Join(s.dir, ".loops", "runs")))
+	var env []string
+	for _, kv := range os.Environ() {
+		if !strings.HasPrefix(kv, project.EnvTrust+"=") {
+			env = append(env, kv)
+		}
+	}
+	env = append(env, "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=me@x", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=me@x", "XDG_STATE_HOME="+t.TempDir())
+	run := git.Command(env, time.Minute)
+	for _, args := range [][]string{{"init", "-q"}, {"remote", "add", "origin", "nowhere"}, {"add", "-A"}, {"commit", "-qm", "x", "--author", "eve <eve@x>"}} {
+		_, err := run(t.Context(), s.dir, nil, args...)
+		s.must(err)
+	}
+	w := s.watch(nil)
+	open := func() (*project.Project, error) { return project.Open(s.dir, project.Options{Cwd: s.dir, Env: env}) }
+	w.Open = open
+	s.must(w.Look(t.Context(), noon))
+	s.expect("before it is trusted", "alarm")
+	p, err := open()
+	s.must(err)
+	_, err = p.Trust(t.Context(), filepath.Join(s.dir, ".loops", "nightly.yaml"))
+	s.must(err)
+	s.must(w.Look(t.Context(), noon.Add(time.Hour)))
+	s.expect("when it is trusted", "all_clear")
 }
 
 // Times that come faster than a failing start takes are skipped, and hid the failure from the alarm.

@@ -22,6 +22,9 @@ type ListedSchedule struct {
 	Attended bool      // its sign is not too old, nor of a clock that was ahead
 	Ahead    time.Time // its newest time on record that is still to come, because the clock was ahead; zero = none
 
+	// why it is not going to start, because others wrote the loop; "" = it is, or that was not looked for. See [Vet]
+	Untrusted string
+
 	overdue Firing // its newest time that has passed and is not on record
 }
 
@@ -80,6 +83,32 @@ func ListSchedules(ctx context.Context, p *project.Project, now time.Time) (all 
 		}
 	}
 	return all, wrong, nil
+}
+
+// Vet finds out which schedules are not going to start because others wrote their loops, or changed them. Those that
+// are paused are left out.
+func Vet(ctx context.Context, p *project.Project, all []ListedSchedule) {
+	for i := range all {
+		if all[i].Paused == nil {
+			all[i].Untrusted = all[i].untrusted(ctx, p)
+		}
+	}
+}
+
+// untrusted returns why the loop does not start; "" = it does.
+func (p Plan) untrusted(ctx context.Context, in *project.Project) string {
+	if e, ok := errors.AsType[*project.UntrustedError](in.CheckTrust(ctx, p.File)); ok {
+		return e.Error()
+	}
+	return ""
+}
+
+// Untrusted returns why a schedule is not going to start because others wrote its loop, and is not paused; "" = it is.
+func Untrusted(ctx context.Context, r *project.Records, p Plan) string {
+	if s, _, err := ScheduleStateOf(ctx, r.Ledger(), p.Loop); err != nil || s.Paused != nil {
+		return ""
+	}
+	return p.untrusted(ctx, r.Project)
 }
 
 // FindPlan returns the schedule of the loop that a user names, by file or name. The error is a refusal where it

@@ -2,6 +2,7 @@ package loopfile
 
 import (
 	"bytes"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
@@ -91,6 +92,19 @@ func (l *Loader) source(path string) (*source, error) {
 	}
 	l.mu.Unlock()
 	return get()
+}
+
+// Read returns the SHA-256 of each file that the loader has read, by its path.
+func (l *Loader) Read() map[string]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sums := map[string]string{}
+	for path, get := range l.sources {
+		if s, err := get(); err == nil {
+			sums[path] = hex.EncodeToString(s.sum[:])
+		}
+	}
+	return sums
 }
 
 // With has the loader read a text in the place of the file at path, which is there, and which it has not read yet.

@@ -61,6 +61,7 @@ var Outputs = []Output{
 	{"submit", "one object", of[Submitted]()},
 	{"sweep", "a list of changes", of[[]Change]()},
 	{"test", "one object", of[Tested]()},
+	{"trust", "one object; with --list a list of them, with --forget one object", slices.Concat(of[TrustedLoop](), of[[]TrustedLoop](), of[ForgottenTrust]())},
 	{"unblock", "one object", of[Unblocked]()},
 	{"undo", "one object; with --list a list of snapshots", append(of[Undone](), of[[]Snapshot]()...)},
 	{"unpause", "a list of the runs that continue", of[[]Unpaused]()},
@@ -330,6 +331,21 @@ type Blamed struct {
 	Time        Time        `json:"time" jsonschema:"when the files were kept after the step"`
 	Commit      string      `json:"commit" jsonschema:"with the files as they were then"`
 	Explanation Explanation `json:"explanation" jsonschema:"of the step, as explain prints it"`
+}
+
+// TrustedLoop is a loop of others that may run as it was.
+type TrustedLoop struct {
+	Loop  string            `json:"loop"`
+	File  string            `json:"file" jsonschema:"from the project, or absolute"`
+	Why   string            `json:"why" words:"asked,command,ran" jsonschema:"it was shown before a run, loops trust was given, or it had completed a run before loops asked"`
+	Time  Time              `json:"time"`
+	Files map[string]string `json:"files" jsonschema:"SHA-256 of each file that it is made of, by its path"`
+}
+
+// ForgottenTrust is what trust --forget did.
+type ForgottenTrust struct {
+	Name      string `json:"name"`
+	Forgotten bool   `json:"forgotten" jsonschema:"whether it was trusted"`
 }
 
 // Scrubbed is what scrub found of a run.

@@ -240,15 +240,18 @@ type Schedule struct {
 
 // ListedSchedule is a schedule, its next time and what became of the last.
 type ListedSchedule struct {
-	Loop     string         `json:"loop"`
-	File     string         `json:"file" jsonschema:"absolute"`
-	Cron     string         `json:"cron"`
-	Timezone Text           `json:"timezone"`
-	Except   []string       `json:"except" jsonschema:"dates at which no time comes, and ranges of dates"`
-	Overlap  string         `json:"overlap"`
-	CatchUp  string         `json:"catch_up"`
-	Limit    int            `json:"catch_up_limit" jsonschema:"with catch_up all: the most missed times that wait for their runs at once; else 0"`
-	Next     Text           `json:"next" jsonschema:"null where it is paused, or no time comes"`
+	Loop     string   `json:"loop"`
+	File     string   `json:"file" jsonschema:"absolute"`
+	Cron     string   `json:"cron"`
+	Timezone Text     `json:"timezone"`
+	Except   []string `json:"except" jsonschema:"dates at which no time comes, and ranges of dates"`
+	Overlap  string   `json:"overlap"`
+	CatchUp  string   `json:"catch_up"`
+	Limit    int      `json:"catch_up_limit" jsonschema:"with catch_up all: the most missed times that wait for their runs at once; else 0"`
+	Next     Text     `json:"next" jsonschema:"null where it is paused, or no time comes"`
+
+	Untrusted Text `json:"untrusted" jsonschema:"why it is not going to start, where others wrote the loop and its user has not trusted it; else null"`
+
 	PausedBy Text           `json:"paused_by"`
 	PausedAt Text           `json:"paused_at"`
 	Times    []ScheduleTime `json:"times" jsonschema:"the last that are on record, oldest first; then one that has passed while nothing fired schedules"`

@@ -238,6 +238,12 @@ func (x *Examination) store(ctx context.Context) {
 func (x *Examination) schedules(ctx context.Context) {
 	now := time.Now()
 	all, _, err := trigger.ListSchedules(ctx, x.Project, now) // what is wrong with loop files is a matter of validate
+	trigger.Vet(ctx, x.Project, all)
+	for _, l := range all {
+		if l.Untrusted != "" {
+			x.add(Finding{"schedules", FindingWarning, fmt.Sprintf("the schedule of %s is not going to start: %s", l.Loop, l.Untrusted), x.Command("trust", l.Loop), nil})
+		}
+	}
 	if err != nil {
 		x.add(Finding{"schedules", FindingProblem, x.Said(err), "see: loops help store", nil})
 	} else if why := trigger.Unattended(all, now); why != "" {

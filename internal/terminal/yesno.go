@@ -16,9 +16,15 @@ type YesNo struct {
 	lines chan string // of the user, once one was asked for
 }
 
+// CanAsk reports whether a user is there who can answer a question.
+func CanAsk(in io.Reader, errs io.Writer) bool {
+	_, shown := Terminal(errs)
+	return shown && Interactive(in)
+}
+
 // Ask asks a question, and reports whether the answer is yes. Where no user can answer, the answer is no.
 func (y *YesNo) Ask(ctx context.Context, question string) bool {
-	if _, shown := Terminal(y.Err); !shown || !Interactive(y.In) {
+	if !CanAsk(y.In, y.Err) {
 		return false
 	}
 	Say(y.Err, "%s [y/N] ", question)

@@ -115,7 +115,7 @@ func Schedules(all []trigger.ListedSchedule) []api.ListedSchedule {
 		s := l.Schedule
 		o := api.ListedSchedule{
 			Loop: l.Loop, File: l.File, Cron: s.Cron, Timezone: api.Text(s.Timezone), Except: s.Except, Overlap: s.Overlap, CatchUp: s.CatchUp, Limit: s.CatchUpLimit,
-			Next: at(l.Next), Heard: at(l.Heard), Attended: l.Attended, Ahead: at(l.Ahead),
+			Next: at(l.Next), Untrusted: api.Text(l.Untrusted), Heard: at(l.Heard), Attended: l.Attended, Ahead: at(l.Ahead),
 			Times: each(l.Times, func(f trigger.Firing) api.ScheduleTime {
 				return api.ScheduleTime{At: api.Time(at(f.At)), State: f.State, Run: api.Text(f.Run), Why: api.Text(f.Why), Missed: f.Missed}
 			}),

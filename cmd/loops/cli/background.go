@@ -34,6 +34,9 @@ func (a *program) inBackground(ctx context.Context, view viewFlags, r engine.Req
 	if err != nil {
 		return err
 	}
+	if err := a.vet(ctx, r); err != nil {
+		return err
+	}
 	h := a.handOver(p, view, r)
 	h.Log = true
 	spawn := a.spawn

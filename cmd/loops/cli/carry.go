@@ -143,7 +143,14 @@ func (a *program) carryRequest(ctx context.Context, view viewFlags, r engine.Req
 		return err
 	}
 	r.Tell(a.warner(e.Project(), view.quiet))
-	return a.carry(ctx, e, view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) { return e.Carry(ctx, r, to) })
+	return a.carry(ctx, e, view, func(ctx context.Context, to engine.Observer) (*engine.Run, error) {
+		run, err := e.Carry(ctx, r, to)
+		if a.showForeign(ctx, err) {
+			r.Tell(nil) // that was printed
+			run, err = e.Carry(ctx, r, to)
+		}
+		return run, err
+	})
 }
 
 // carry begins a run by start, shows it until it has ended, and returns what the exit code of the command is.

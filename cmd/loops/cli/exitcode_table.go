@@ -28,6 +28,7 @@ const (
 	exitAwaiting    = 10
 	exitSuspended   = 11
 	exitUnmerged    = 12
+	exitUntrusted   = 13
 	exitRecord      = 74
 	exitLimited     = 75
 	exitHangup      = 129
@@ -57,6 +58,7 @@ var table = []struct {
 	{exitAwaiting, "the run handed off or was parked, and waits to be resumed", "loops resume NAME", ""},
 	{exitSuspended, "the run is suspended: a person has to do something first, such as a login, which the reason names", "loops unblock NAME continues all runs that wait for the same; loops resume RUN continues one", ""},
 	{exitUnmerged, "completed but not merged: the work tree or its branch stays, with what the run committed", "loops status RUN says why; git merge BRANCH; loops list --unmerged", ""},
+	{exitUntrusted, "others wrote the loop, or changed it, and its user has not seen it yet; nothing was run", "loops trust NAME shows it and has it run; LOOPS_TRUST=1 in CI", "others wrote the loop, and its user has not seen it yet"},
 	{exitRecord, "the run could not be recorded, so it was stopped", "free or repair the disk, then loops resume NAME", "the records of runs cannot be used"},
 	{exitLimited, "an agent host was rate-limited for longer than the run may wait, or the machine had no process, memory or descriptor for an action", "loops resume NAME, later", ""},
 	{exitHangup, "stopped by SIGHUP", "loops resume NAME", ""},
@@ -129,6 +131,8 @@ func exitOfKind(k engine.Kind) int {
 		return exitTerminated
 	case engine.Scarce:
 		return exitLimited
+	case engine.Untrusted:
+		return exitUntrusted
 	}
 	return exitFailed
 }

@@ -75,6 +75,12 @@ all times come that are on record.` + exitHelp(exitOK, exitFailed, exitUsage, ex
 			if line := trigger.Notice(all, time.Now(), a.command("schedule install")); line != "" {
 				terminal.SayLine(a.Err, "warning: "+line)
 			}
+			trigger.Vet(cmd.Context(), p, all)
+			for _, l := range all {
+				if l.Untrusted != "" {
+					terminal.Say(a.Err, "warning: %s is not going to start: %s; %s\n", l.Loop, l.Untrusted, a.command("trust", l.Loop))
+				}
+			}
 			if json {
 				return terminal.WriteJSON(a.out, view.Schedules(all))
 			}

@@ -54,6 +54,7 @@ variables that loops reads. A flag wins over the variable, and the variable over
 help config").
 
   LOOPS_STORE      where runs are recorded, as --store: dir, sqlite:PATH or postgres://USER@HOST/NAME
+  LOOPS_TRUST      1: run loops that others wrote without asking, as in CI; see loops trust --help
   LOOPS_CATALOG    a folder of loops that every project may use
   LOOPS_SERVE_TOKEN  the token that loops serve asks for, 32 characters or more (default: another one each time)
   LOOPS_HOST       agent CLI of prompts and judges that name none, as --host: claude, codex, gemini, qwen, kimi, opencode,

@@ -81,6 +81,7 @@ func tree() []branch {
 		{"import", groupKeep, stored, newImportCommand},
 		{"store", groupKeep, none, newStoreCommand},
 		{"sweep", groupKeep, stored, newSweepCommand},
+		{"trust", groupSetUp, none, newTrustCommand},
 		{"doctor", groupSetUp, stored, newDoctorCommand},
 		{"config", groupSetUp, none, newConfigCommand},
 		{"notify", groupSetUp, none, newNotifyCommand},

@@ -1,0 +1,86 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loops/internal/testenv"
+)
+
+// cloned returns a clone of a repository with a loop, or an example, that eve committed.
+func cloned(t *testing.T, name, text string) string {
+	t.Helper()
+	testenv.Command(t, "git")
+	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", args...)
+		cmd.Dir, cmd.Env = origin, append(cleanEnv(binary(t), origin), "GIT_AUTHOR_EMAIL=eve@example.org")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	must(t, os.MkdirAll(filepath.Dir(filepath.Join(origin, name)), 0o755))
+	must(t, os.WriteFile(filepath.Join(origin, name), []byte(text), 0o644))
+	git("init", "-q")
+	git("add", "-A")
+	git("commit", "-qm", "first")
+	git("clone", "-q", origin, clone)
+	return clone
+}
+
+const foreignLoop = `name: fix
+description: of another author
+initial: a
+states:
+  a: {action: echo it ran, next: done}
+  done: {terminal: true}
+`
+
+// TestTrustAtATerminal: the user is shown the loop and asked once; no is no.
+func TestTrustAtATerminal(t *testing.T) {
+	t.Parallel()
+	dir := cloned(t, ".loops/fix.yaml", foreignLoop)
+	ask := func(answer string, args ...string) string {
+		t.Helper()
+		x := typistIn(t, dir, args...)
+		x.until("may write", 1)
+		x.until("echo it ran", 1)
+		x.until("Run it, now and whenever it is as it is now?", 1)
+		x.types(answer + "\n")
+		return x.ends()
+	}
+	if out := ask("", "run", "fix"); !strings.Contains(out, "loops trust fix") || strings.Contains(out, "Loop completed") {
+		t.Errorf("after no:\n%s", out)
+	}
+	if out := ask("y", "run", "fix"); !strings.Contains(out, "Loop completed: done") {
+		t.Errorf("after yes:\n%s", out)
+	}
+	x := typistIn(t, dir, "run", "fix")
+	if out := x.ends(); !strings.Contains(out, "Loop completed: done") || strings.Contains(out, "[y/N]") {
+		t.Errorf("the second time:\n%s", out)
+	}
+	// in the background it is asked about before
+	testenv.Loops(t, dir, cleanEnv(binary(t), dir), "trust", "--forget", "fix")
+	if out := ask("yes", "run", "-b", "fix"); !strings.Contains(out, "is running in the background") {
+		t.Errorf("in the background:\n%s", out)
+	}
+}
+
+// TestTrustOfExamples: an example of this repository runs unasked in a fresh clone, one with other bytes does not.
+func TestTrustOfExamples(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../.loops.example/hello.yaml")
+	must(t, err)
+	dir := cloned(t, ".loops.example/hello.yaml", string(text))
+	testenv.Loops(t, dir, cleanEnv(binary(t), dir), "run", ".loops.example/hello.yaml")
+	dir = cloned(t, ".loops.example/hello.yaml", string(text)+"# more\n")
+	cmd := exec.Command(binary(t), "run", ".loops.example/hello.yaml")
+	cmd.Dir, cmd.Env = dir, cleanEnv(binary(t), dir)
+	if out, _ := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 13 || !strings.Contains(string(out), "loops trust .loops.example/hello.yaml") {
+		t.Errorf("exit code %d:\n%s", cmd.ProcessState.ExitCode(), out)
+	}
+}

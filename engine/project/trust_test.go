@@ -1,0 +1,29 @@
+package project
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"loops/internal/testenv"
+)
+
+// TestExamplesAreKnown: each loop of .loops.example runs in a fresh clone, because the program knows it by its bytes.
+func TestExamplesAreKnown(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../../.loops.example/*.yaml")
+	if err != nil || len(files) < 10 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	want := ""
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want += fmt.Sprintf("%x  .loops.example/%s\n", sha256.Sum256(b), filepath.Base(file))
+	}
+	testenv.Golden(t, "examples.sum", want)
+}
