@@ -302,6 +302,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			Watcher:    maskedWatcher{Watcher{j.store}, j.secrets},
 			Inbox:      maskedInbox{r.inbox, j.secrets},
 			Spawn:      next.spawn(e, j, r.runner, r.id),
+			Receipt:    e.receipt(j, r, check),
 			Merge:      j.tree.merge(j.project, r.id),
 		},
 		Journal: fsm.Journal{

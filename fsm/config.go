@@ -30,6 +30,9 @@ type World struct {
 	Facts Facts // returns what is recorded of the files that the run works on; nil = nothing is
 	// reports whether the folder is gone that actions run in, "" = that of the run; nil = it never is
 	Gone func(dir string) bool
+	// Receipt, if not nil, returns the receipt of a run that completes, before its end is recorded: nil = there is none.
+	// pending are events that were not recorded yet.
+	Receipt func(ctx context.Context, spent Spent, pending []Event) *Receipt
 	// Merge, if not nil, makes the merge that a run asks for when it completes, before its end is recorded, and
 	// returns what became of it and, unless it was made, why. It has to be repeatable: a run whose process died
 	// meanwhile calls it again when it is resumed.

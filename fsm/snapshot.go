@@ -226,10 +226,11 @@ type Outcome struct {
 	Merge   string // what became of the merge that the run asked for when it completed; "" = none was to be made
 	// items that failed of the list that decided how it ended, as [Config.Why] says; 0 = no list did
 	FailedItems  int
-	Signal       string // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
-	Continuation string // payload of a handoff
-	Limited      bool   // a rate limit, or a lack of processes or descriptors, lasted: it can be resumed later
-	Refused      bool   // something failed permanently (D29): it can be resumed once the cause is removed
+	Signal       string   // SIGINT, SIGTERM, SIGHUP or SIGQUIT if one stopped the run
+	Continuation string   // payload of a handoff
+	Receipt      *Receipt // of a run that completed; nil = there is none
+	Limited      bool     // a rate limit, or a lack of processes or descriptors, lasted: it can be resumed later
+	Refused      bool     // something failed permanently (D29): it can be resumed once the cause is removed
 	// of EndSuspended: what the run waits for, as [Suspension.By], and what is wrong with it
 	SuspendedBy string
 	Cause       Failure

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 
+	"loops/fsm"
 	"loops/fsm/value"
 )
 
@@ -36,6 +37,7 @@ var Outputs = []Output{
 	{"prune", "one object", of[Pruned]()},
 	{"queue list", "a list of the waiters", of[[]Waiter]()},
 	{"queue remove", "a list of the waiters that were removed", of[[]RemovedWaiter]()},
+	{"receipt", "one object", of[RunReceipt]()},
 	{"render", "one object", of[Rendered]()},
 	{"report", "one object", of[Reported]()},
 	{"resume", "lines as `run` prints them; with -b one object", slices.Concat(of[RunInfo](), of[QueueWait](), of[Event](), of[Background](), of[BackgroundQueued]())},
@@ -374,6 +376,14 @@ type LeftFile struct {
 type Unblocked struct {
 	Agents []string `json:"agents" jsonschema:"agents, and models of agents, that runs use again"`
 	Runs   []string `json:"runs" jsonschema:"ids of the runs that continue"`
+}
+
+// RunReceipt is what receipt prints.
+type RunReceipt struct {
+	Instance  string       `json:"instance_id" jsonschema:"the id of the run"`
+	Loop      string       `json:"loop"`
+	Signature string       `json:"signature" words:"none,accepted,unknown,forged" jsonschema:"accepted: by a key of dispatch.keys or that of the user; unknown: by another one; forged: not of this receipt"`
+	Receipt   *fsm.Receipt `json:"receipt" jsonschema:"null of a run that did not complete, and of one of an earlier version"`
 }
 
 // Removed is what rm prints.

@@ -20,8 +20,22 @@ import (
 // prefix begins the text of a public key.
 const prefix = "ed25519:"
 
-// header begins the text of a signature, and what is signed: a signature for something else is not one of a definition.
-const header = "loops definition v1"
+// What begins what is signed, so that a signature of one kind is none of another. header also begins the text of the
+// signature of a definition.
+const (
+	header        = "loops definition v1"
+	receiptHeader = "loops receipt v1"
+)
+
+// KeyFile is where the private key of a user is, unless a command says otherwise; "" = neither XDG_CONFIG_HOME nor HOME
+// says so.
+func KeyFile(getenv func(string) (string, bool)) string {
+	user := UserFile(getenv)
+	if user == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(user), "signing.key")
+}
 
 // SignatureExtension is what the name of the file of a signature has behind that of its loop.
 const SignatureExtension = ".sig"
@@ -105,13 +119,20 @@ type Signature struct {
 }
 
 // Sign signs the text of a definition.
-func Sign(key ed25519.PrivateKey, definition []byte) Signature {
-	return Signature{PublicKey(key), base64.StdEncoding.EncodeToString(ed25519.Sign(key, message(definition)))}
+func Sign(key ed25519.PrivateKey, definition []byte) Signature { return sign(key, header, definition) }
+
+// SignReceipt signs the text of a receipt.
+func SignReceipt(key ed25519.PrivateKey, receipt []byte) Signature {
+	return sign(key, receiptHeader, receipt)
+}
+
+func sign(key ed25519.PrivateKey, header string, text []byte) Signature {
+	return Signature{PublicKey(key), base64.StdEncoding.EncodeToString(ed25519.Sign(key, message(header, text)))}
 }
 
 // message is what is signed.
-func message(definition []byte) []byte {
-	sum := sha256.Sum256(definition)
+func message(header string, text []byte) []byte {
+	sum := sha256.Sum256(text)
 	return []byte(header + "\n" + hex.EncodeToString(sum[:]) + "\n")
 }
 
@@ -123,11 +144,20 @@ var (
 
 // Verify returns nil if the signature is of a definition, by one of the keys.
 func (s Signature) Verify(definition []byte, keys []string) error {
+	return s.verify(header, definition, keys)
+}
+
+// VerifyReceipt is Verify of the signature of a receipt.
+func (s Signature) VerifyReceipt(receipt []byte, keys []string) error {
+	return s.verify(receiptHeader, receipt, keys)
+}
+
+func (s Signature) verify(header string, text []byte, keys []string) error {
 	key, err := parseKey(s.Key)
 	if err != nil {
 		return ErrForged
 	}
-	if value, err := base64.StdEncoding.DecodeString(s.Value); err != nil || !ed25519.Verify(key, message(definition), value) {
+	if value, err := base64.StdEncoding.DecodeString(s.Value); err != nil || !ed25519.Verify(key, message(header, text), value) {
 		return ErrForged
 	}
 	if !slices.Contains(keys, s.Key) {

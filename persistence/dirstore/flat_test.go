@@ -51,7 +51,13 @@ func example() *record {
 		Raised:       &fsm.Raised{N: 4, Attempt: 2, By: fsm.Raise{Steps: 1, Passes: 2, CostUSD: 0.5, Tokens: 3, Prompts: 4, Time: 5 * time.Minute}},
 		Items:        &fsm.Items{State: "a", Step: 3, List: `["x", "y"]`, Count: 2, Since: 1, Through: 9, Ends: map[string]string{"3/1": "yb"}, Starts: map[string]int{"3/2": 3}},
 		Continuation: "go on", PendingRequest: "stop", PendingPayload: "p",
-		Outcome: &fsm.Outcome{TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Message: "m", Signal: "SIGINT", Continuation: "c", Limited: true, Refused: true, Duration: time.Second},
+		Outcome: &fsm.Outcome{
+			TerminatedBy: "error", FinalState: "judge", Steps: 3, Failure: true, Error: "e", Message: "m", Signal: "SIGINT", Continuation: "c", Limited: true, Refused: true, Duration: time.Second,
+			Receipt: &fsm.Receipt{
+				Run: "r", Loop: "l", Completed: "2026-01-02T03:04:05Z", Tree: "t", Kept: true, Prompts: 1, Tokens: 1 << 60, CostUSD: 0.1, Unpriced: 1, Guard: "g", Sandbox: "s", Key: "k", Signature: "v",
+				Checks: []fsm.CheckResult{{State: "s", Path: "a > s", Step: "1/2", Loop: "i", Marked: true, Files: []string{"f"}, Command: "c\n", ExitCode: 1, Output: "o", Evaluator: "e", Verdict: "no", Judges: []string{"j"}}},
+			},
+		},
 	}
 	return r
 }

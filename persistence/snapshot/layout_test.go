@@ -35,7 +35,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		{reflect.TypeFor[fsm.Reply](), 18},
 		{reflect.TypeFor[fsm.Usage](), 4},
 		{reflect.TypeFor[fsm.Spent](), 6},
-		{reflect.TypeFor[fsm.Outcome](), 19},
+		{reflect.TypeFor[fsm.Outcome](), 20},
 		{reflect.TypeFor[fsm.StallRecord](), 3},
 		{reflect.TypeFor[fsm.Repeat](), 3},
 		{reflect.TypeFor[fsm.Answer](), 2},

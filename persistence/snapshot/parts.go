@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -108,7 +109,21 @@ func putOutcome(e *Writer, s *fsm.Snapshot) bool {
 	if o.FailedItems > 0 {
 		m.Set("failed_items", o.FailedItems)
 	}
+	if o.Receipt != nil {
+		if v, err := jsonValue(o.Receipt); err == nil {
+			m.Set("receipt", v)
+		}
+	}
 	return e.Value(m)
+}
+
+// jsonValue returns what a struct is as a value.
+func jsonValue(of any) (any, error) {
+	text, err := json.Marshal(of)
+	if err != nil {
+		return nil, err
+	}
+	return value.ParseJSON(text)
 }
 
 // TakeOutcome reads how a run ended.
@@ -135,6 +150,10 @@ func TakeOutcome(to **fsm.Outcome, v any) error {
 		"remedy":           func(v any) error { return TakeText(&x.Remedy, v) },
 		"refused":          func(v any) error { return takeBool(&x.Refused, v) },
 		"duration_ns":      func(v any) error { return TakeInt(&x.Duration, v) },
+		"receipt": func(v any) error {
+			x.Receipt = &fsm.Receipt{}
+			return json.Unmarshal(value.AppendJSON(nil, v), x.Receipt)
+		},
 	})
 }
 

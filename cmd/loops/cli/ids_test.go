@@ -30,6 +30,7 @@ var idCommands = map[string]string{
 	"logs":             "logs RUN",
 	"pause":            "pause RUN",
 	"promote-baseline": "promote-baseline RUN",
+	"receipt":          "receipt RUN --json",
 	"report":           "report RUN --format markdown -o -",
 	"resume":           "resume RUN",
 	"retry-now":        "retry-now RUN",

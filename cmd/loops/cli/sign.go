@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -104,11 +103,11 @@ func (o signOptions) keyFile(a *program) (string, error) {
 	if o.key != "" {
 		return o.key, nil
 	}
-	user := config.UserFile(a.getenv)
-	if user == "" {
+	file := config.KeyFile(a.getenv)
+	if file == "" {
 		return "", usageError{"neither XDG_CONFIG_HOME nor HOME says where the key is: give --private-key FILE", "loops sign --help"}
 	}
-	return filepath.Join(filepath.Dir(user), "signing.key"), nil
+	return file, nil
 }
 
 // checkSignature returns the key that signed a loop file, whose definition this is.

@@ -56,6 +56,7 @@ func tree() []branch {
 		{"logs", groupLook, looks, newLogsCommand},
 		{"explain", groupLook, looks, newExplainCommand},
 		{"blame", groupLook, looks, newBlameCommand},
+		{"receipt", groupLook, looks, newReceiptCommand},
 		{"report", groupLook, looks, newReportCommand},
 		{"graph", groupLook, looks, newGraphCommand},
 		{"stats", groupLook, looks, newStatsCommand},

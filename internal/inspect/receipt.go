@@ -1,0 +1,139 @@
+package inspect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"loops/fsm"
+	"loops/fsm/value"
+)
+
+// mostChecks is how many verdicts a receipt has.
+const mostChecks = 50
+
+// Deciding returns the verdicts that decided how a run completed: those of states with check, or else all after the last
+// prompt; of a run without prompts the last one. Newest gives events from the newest backwards until each wants no more.
+// A run whose loop has checks is read further back. Read reads a file with a long output.
+func Deciding(checks bool, read func(file string) (string, error), newest func(each func(fsm.Event) bool) error) ([]fsm.CheckResult, error) {
+	var events []fsm.Event // the newest first
+	n, prompt, judged := 0, false, false
+	err := newest(func(e fsm.Event) bool {
+		n += eventBytes + len(str(e, "line"))
+		events = append(events, e)
+		top := e.Depth == 0 && !insideBranch(e)
+		switch is, _ := e.Get("is_prompt").(bool); {
+		case e.Kind == fsm.EventActionStart && is:
+			prompt = true
+		case e.Kind == fsm.EventEvaluate && top:
+			judged = true
+		case e.Kind == fsm.EventStateEnter && top && (prompt || judged && !checks && n > leastLately):
+			return false
+		}
+		return n < mostLately
+	})
+	d := &deciders{read: read, acts: map[*Visit]*act{}}
+	r := &Reader{Each: d.take, Inside: func(v *Visit) { delete(d.acts, v) }, Done: func(v *Visit) { delete(d.acts, v) }}
+	for _, e := range slices.Backward(events) {
+		r.Add(e)
+	}
+	return d.chosen(), err
+}
+
+// deciders are the verdicts that may have decided.
+type deciders struct {
+	read     func(file string) (string, error)
+	checks   []fsm.CheckResult
+	prompted bool
+	acts     map[*Visit]*act
+}
+
+// An act is an action of a visit.
+type act struct {
+	text   string
+	prompt bool
+	lines  []string
+	ended  fsm.Event
+}
+
+func (d *deciders) take(e fsm.Event, v *Visit) {
+	if v == nil || slices.ContainsFunc(v.Within, func(name string) bool { return fsm.ItemOf(name) > 0 }) {
+		return
+	}
+	a := d.acts[v]
+	switch e.Kind {
+	case fsm.EventActionStart:
+		a = &act{text: str(e, "action")}
+		if a.prompt, _ = e.Get("is_prompt").(bool); a.prompt {
+			d.prompted, d.checks = true, nil
+		}
+		d.acts[v] = a
+	case fsm.EventActionOutput:
+		if a != nil {
+			a.lines = append(a.lines, str(e, "line"))
+		}
+	case fsm.EventActionComplete:
+		if a != nil {
+			a.ended = e
+		}
+	case fsm.EventEvaluate:
+		d.judge(e, v, a)
+	}
+}
+
+func (d *deciders) judge(e fsm.Event, v *Visit, a *act) {
+	if str(e, "verdict") == fsm.VerdictGuarded {
+		return
+	}
+	c := fsm.CheckResult{State: v.State, Path: v.Path(), Step: v.Number(), Evaluator: str(e, "type"), Verdict: str(e, "verdict")}
+	if v.Depth() > 0 && !v.Inline {
+		c.Loop = v.Loop
+	}
+	files, marked := e.Get("check").([]any)
+	c.Marked = marked
+	for _, f := range files {
+		c.Files = append(c.Files, Text(f))
+	}
+	if a != nil {
+		c.ExitCode = whole(a.ended, "exit_code")
+		if !a.prompt {
+			if c.Evaluator == "default" {
+				c.Evaluator = "exit_code"
+			}
+			c.Command, c.Output = a.text, OutputSHA256(strings.Join(a.lines, "\n"))
+			if cut, _ := a.ended.Get("output_truncated").(bool); cut {
+				text, err := d.read(str(a.ended, "output_file"))
+				if c.Output = OutputSHA256(text); err != nil {
+					c.Output = ""
+				}
+			}
+		}
+	}
+	judges, _ := e.Get("judges").([]any)
+	for _, j := range judges {
+		if m, ok := j.(*value.Map); ok {
+			c.Judges = append(c.Judges, strings.Trim(Text(m.Value("host"))+" "+Text(m.Value("model")), " -"))
+		}
+	}
+	d.checks = slices.DeleteFunc(d.checks, func(old fsm.CheckResult) bool { return old.Path == c.Path })
+	d.checks = append(d.checks[max(0, len(d.checks)+1-mostChecks):], c)
+}
+
+// chosen returns those that decided.
+func (d *deciders) chosen() []fsm.CheckResult {
+	isMarked := func(c fsm.CheckResult) bool { return c.Marked }
+	switch {
+	case slices.ContainsFunc(d.checks, isMarked):
+		return slices.DeleteFunc(d.checks, func(c fsm.CheckResult) bool { return !isMarked(c) })
+	case !d.prompted && len(d.checks) > 1:
+		return d.checks[len(d.checks)-1:]
+	}
+	return d.checks
+}
+
+// OutputSHA256 returns the hash of an output, without line ends at its end.
+func OutputSHA256(text string) string {
+	sum := sha256.Sum256([]byte(strings.TrimRight(text, "\n")))
+	return hex.EncodeToString(sum[:])
+}
