@@ -301,6 +301,9 @@ func (e *Executor) completed(st *State, mode Kind, res Result, dropped bool) {
 	if res.Background > 0 {
 		fields = append(fields, Field{"background", int64(res.Background)})
 	}
+	if res.Refused != "" {
+		fields = append(fields, Field{"refused", anyTexts(strings.Fields(res.Refused))})
+	}
 	if mode == KindPrompt {
 		fields = append(fields, e.replyFields(res.Reply)...)
 	}

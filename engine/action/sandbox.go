@@ -139,7 +139,9 @@ func (r *Runner) inside(box *sandbox.Box, a fsm.Action, env []string, do func(en
 			res.ExitCode = exitBreach
 		}
 	}
-	for _, target := range box.Refused() {
+	refused := box.Refused()
+	res.Refused = strings.Join(refused, " ")
+	for _, target := range refused {
 		res.Stderr = line(res.Stderr, "loops: the sandbox %s did not let it reach %s", rules.Name, target)
 	}
 	if word := refusal(res); err == nil && word != "" {

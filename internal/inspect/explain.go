@@ -193,6 +193,9 @@ func (x *explainer) action(e fsm.Event) {
 			text += " Last lines of standard error: " + humanize.Quote(errs) + "."
 		}
 	}
+	if refused := Listed(e.Get("refused")); refused != "" {
+		text += " Its sandbox did not let it reach " + refused + "."
+	}
 	x.add(Sentence{Text: text, Events: events})
 }
 

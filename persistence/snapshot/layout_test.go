@@ -30,7 +30,7 @@ func TestLayoutHasEveryField(t *testing.T) {
 		of   reflect.Type
 		want int
 	}{
-		{reflect.TypeFor[fsm.Result](), 13},
+		{reflect.TypeFor[fsm.Result](), 14},
 		{reflect.TypeFor[fsm.Response](), 3},
 		{reflect.TypeFor[fsm.Reply](), 18},
 		{reflect.TypeFor[fsm.Usage](), 4},

@@ -24,6 +24,9 @@ func resultValue(v *fsm.Result) *value.Map {
 	m := value.NewMap("output", v.Stdout, "stderr", v.Stderr, "exit_code", v.ExitCode, "duration_ns", int64(v.Duration),
 		"timeout_kind", v.TimeoutKind, "bytes", v.Bytes, "truncated", v.Truncated, "file", v.File, "stderr_truncated", v.StderrCut,
 		"background", v.Background, "peak_rss", v.PeakRSS)
+	if v.Refused != "" {
+		m.Set("refused", v.Refused)
+	}
 	if v.Reply != nil {
 		m.Set("reply", replyValue(v.Reply))
 	}
@@ -51,6 +54,7 @@ func takeResultTo(x *fsm.Result, v any) error {
 		"stderr_truncated": func(v any) error { return takeBool(&x.StderrCut, v) },
 		"background":       func(v any) error { return TakeInt(&x.Background, v) },
 		"peak_rss":         func(v any) error { return TakeInt(&x.PeakRSS, v) },
+		"refused":          func(v any) error { return TakeText(&x.Refused, v) },
 		"reply":            func(v any) error { return takeReply(&x.Reply, v) },
 		"response":         func(v any) error { return takeResponse(&x.Response, v) },
 	})
