@@ -69,7 +69,8 @@ func (f *fork) gather(rec *value.Map) error {
 				continue
 			}
 			script := ownTree + `tree=` + value.ShellQuote(path) + ` branch=` + value.ShellQuote(fmt.Sprint(end.Value(treeCommit))) +
-				` message=` + value.ShellQuote(fmt.Sprintf("%s: branch %s of run %s", f.st.Name, b.Name, f.e.cfg.Run.ID)) + treeScript
+				` message=` + value.ShellQuote(fmt.Sprintf("%s: branch %s of run %s", f.st.Name, b.Name, f.e.cfg.Run.ID)) +
+				` trailer=` + value.ShellQuote(fmt.Sprintf("Loops-Run: %s/%s", f.e.cfg.Run.ID, ShownAddress(f.e.visitAddress()+branchSign+b.Name))) + treeScript
 			doing := "looking at the work tree of branch " + b.Name
 			if merge {
 				doing = "merging branch " + b.Name
@@ -120,7 +121,7 @@ git config user.email > /dev/null || me="-c user.name=loops -c user.email=loops@
 const mergeTree = `
 if ! finish "$tree" && [ -e "$tree" ]; then
   git -C "$tree" add -A || exit
-  git -C "$tree" diff --cached --quiet || git -C "$tree" $me commit -q --no-verify -m "$message" || exit
+  git -C "$tree" diff --cached --quiet || git -C "$tree" $me commit -q --no-verify -m "$message" -m "$trailer" || exit
 fi
 tip=$(git rev-parse "refs/heads/$branch") && head=$(git rev-parse HEAD) || exit
 if git merge-base --is-ancestor "$tip" "$head"; then echo "$tip"; exit; fi
@@ -132,7 +133,7 @@ if ! git merge-base --is-ancestor "$head" "$tip"; then
   1) echo "conflicts in $(echo "$made" | sed '1d;/^$/d' | head -n 5 | tr '\n' ' ')" >&2; exit 1 ;;
   *) exit 1 ;;
   esac
-  to=$(git $me commit-tree "$made" -p "$head" -p "$tip" -m "Merge $message") || exit
+  to=$(git $me commit-tree "$made" -p "$head" -p "$tip" -m "Merge $message" -m "$trailer") || exit
 fi
 git merge -q --ff-only "$to" >&2 && echo "$to"`
 

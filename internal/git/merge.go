@@ -100,7 +100,7 @@ func (h *Hold) merge(ctx context.Context, git Run, s TreeState) (why string, con
 	}
 	defer turn.Truncate(0) //nolint:errcheck // the mark counts only while git is in the middle of that merge
 	// What the config of the repository says of merges (branch.NAME.mergeOptions) must not leave the commits out.
-	command := []string{"merge", "-q", "--no-edit", "--commit", "--no-squash", "-m", "Merge branch '" + h.Branch + "' of run " + h.mark.Run, "refs/heads/" + h.Branch}
+	command := []string{"merge", "-q", "--no-edit", "--commit", "--no-squash", "-m", "Merge branch '" + h.Branch + "' of run " + h.mark.Run, "-m", "Loops-Run: " + h.mark.Run, "refs/heads/" + h.Branch}
 	for range 20 {
 		if _, err = git(ctx, project, command...); !isGitError(err) || !strings.Contains(err.Error(), "index.lock") {
 			break
