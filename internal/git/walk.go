@@ -359,9 +359,11 @@ func (w *Walk) look(ctx context.Context, known []string) (f found, err error) {
 			}
 			tracked = append(tracked, split(had)...)
 		}
-		for _, name := range tracked {
-			out = append(out, "C "+name)
+		lines := make([]string, len(tracked), len(tracked)+len(out))
+		for i, name := range tracked {
+			lines[i] = "C " + name
 		}
+		out = append(lines, out...) // first: to an empty index all files are new, and new ones may be too large
 	}
 	included, err := w.included(ctx)
 	if err != nil {
