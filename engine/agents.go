@@ -85,6 +85,11 @@ func (e *Engine) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) Te
 			found = append(found, h.Name)
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(u.spare)) {
+		if h, _, err := r.FindHost(name); err == nil && !slices.Contains(found, h.Name) {
+			found = append(found, h.Name)
+		}
+	}
 	gone := ""
 	if len(missing) > 0 {
 		if missing = slices.DeleteFunc(missing, func(name string) bool { return name == "" }); len(missing) > 0 {
@@ -107,7 +112,7 @@ func (e *Engine) agentLine(p *project.Project, l *fsm.Loop, r *action.Runner) Te
 
 // agentsOf looks through a loop and the loops it runs, with these overrides, for the agents they use.
 func (e *Engine) agentsOf(p *project.Project, l *fsm.Loop, over project.Overrides) *agentUse {
-	u := &agentUse{files: map[string]bool{}, hosts: map[string]bool{}}
+	u := &agentUse{files: map[string]bool{}, hosts: map[string]bool{}, spare: map[string]bool{}}
 	if lib, err := p.Library(); err == nil {
 		u.loops = lib.Subloops(over, nil)
 		u.loop(l)
@@ -120,6 +125,7 @@ type agentUse struct {
 	loops project.Subloops
 	files map[string]bool // of loops that were looked at
 	hosts map[string]bool // as they are named; "" where none is
+	spare map[string]bool // that take over from these
 	acts  bool            // some do more than judge
 	skips bool            // some of these use tools without asking, as far as the loops say
 }
@@ -142,11 +148,20 @@ func (u *agentUse) loop(l *fsm.Loop) {
 		}
 		if fsm.Prompts(s) {
 			u.acts, u.hosts[l.PromptHost(s)] = true, true
+			u.others(l.PromptHosts(s))
 			u.skips = u.skips || cmp.Or(s.Permissions, l.Permissions, fsm.PermissionsSkip) == fsm.PermissionsSkip
 		}
 		if ev := s.Evaluate; ev != nil && l.LLM.Enabled && slices.Contains([]string{"llm_structured", "comparator", "contract"}, ev.Type) {
 			u.hosts[cmp.Or(ev.Host, s.Host, l.LLM.Host)] = true
+			u.others(l.JudgeHosts(s, ev))
 		}
+	}
+}
+
+// others notes the agents of a list that take over from the first.
+func (u *agentUse) others(list []fsm.AgentChoice) {
+	for _, c := range list[min(1, len(list)):] {
+		u.spare[c.Host] = true
 	}
 }
 

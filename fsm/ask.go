@@ -100,8 +100,11 @@ func (q *asker) ask(text, schema string, strict bool) (payload *value.Map, faile
 
 // put has the judge asked, and asked again as long as that is worth the wait.
 func (q *asker) put(a Action) (Result, error) {
-	e := q.e
+	e, first := q.e, AgentChoice{a.Host, a.Model}
 	for {
+		list := e.cfg.Loop.JudgeHosts(q.st, q.cfg)
+		c := e.choose(q.st, list, first.Host, first.Model)
+		a.Host, a.Model = c.Host, c.Model
 		if s := e.blocked(q.st, a.Host, a.Model); s != nil {
 			return Result{ExitCode: 1, Reply: &Reply{Host: s.By, Coverage: CoverageNone, Failure: s.Cause, Reason: s.Why}}, nil
 		}
@@ -115,6 +118,11 @@ func (q *asker) put(a Action) (Result, error) {
 		e.clearCircuit(res, a.Model)
 		if r := res.Reply; r != nil && r.Failure.permanent() {
 			e.tellBlocked(&Suspension{By: r.suspends(a.Model), Cause: r.Failure, Why: r.refusal(res.Stderr)})
+		}
+		if over, err := e.failsOver(q.st, list, c, &res, true); err != nil {
+			return res, err
+		} else if over {
+			continue
 		}
 		wait, err := e.judgeAgain(q.st, &res)
 		if err != nil || !wait {

@@ -67,7 +67,9 @@ const (
 
 	EventRetryExhausted = "retry_exhausted" // state, retries, next: max_retries is used up
 	// edge, from, to, count, max: max_edge_revisits is used up
-	EventCycleDetected   = "cycle_detected"
+	EventCycleDetected = "cycle_detected"
+	// state, from, to, failure, reason, files (or judge): another agent of a list takes over
+	EventFailover        = "agent_failover"
 	EventMaxStepsSummary = "max_steps_summary" // summary_state, iterations: max_steps is used up
 	// summary_state, iteration_count: max_iterations is used up
 	EventMaxIterationsSummary = "max_iterations_reached_summary"

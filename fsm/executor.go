@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"time"
 
 	"loops/fsm/confine"
@@ -125,6 +126,9 @@ func (e *Executor) begin() {
 	m := e.mem
 	e.clock = clock{used: m.Elapsed, since: e.now()}
 	e.asksAll = e.resumed && !e.cfg.Park && e.parent == nil
+	if e.asksAll || e.parent != nil && e.root().asksAll {
+		maps.DeleteFunc(m.AgentsOut, func(_ string, until int) bool { return until == untilMended })
+	}
 	e.keep, e.startAt = keptFilesOf(e.cfg.Loop, e.keep), FormatTime(m.StartedAt)
 	if e.forked != nil {
 		e.emit(EventLoopStart, e.facts(e.forked, false)...)
@@ -246,6 +250,9 @@ func (e *Executor) step() {
 	}
 	e.mem.Step++
 	e.mem.Attempt, e.mem.Tries = 0, 0
+	if e.mem.Spared != e.mem.Current {
+		e.mem.Handover = ""
+	}
 	e.spendStep()
 	e.enter(false)
 	e.visitAndLeave(e.cfg.Loop.States[e.mem.Current])

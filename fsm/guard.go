@@ -172,7 +172,7 @@ var errBeside = errors.New("its guard cannot tell its changes from those of what
 func (e *Executor) watch(st *State) error {
 	m := e.mem
 	switch guards := e.guards(st); {
-	case e.cfg.Trees == nil || len(guards) == 0 || m.Guard != nil:
+	case e.cfg.Trees == nil || len(guards) == 0 && !(e.failover(st).Reset && KindOf(st) == KindPrompt) || m.Guard != nil:
 		return nil
 	case e.beside && len(guards) > len(e.guarding):
 		return fmt.Errorf("state %s: %w", st.Name, errBeside)

@@ -81,10 +81,11 @@ type Loop struct {
 	DefaultTimeout  time.Duration // of an action whose state has none; 0 = the fallback of its kind
 	DefaultIdle     time.Duration // longest silence of an action whose state sets none; 0 = off
 	Maintain        bool
-	Budget          *Budget // nil = none
-	OnBudget        string  // state entered once when a budget is used up; "" = the run ends
-	OnHandoff       string  // pause (default), spawn or terminate
-	InputKey        string  // context key of the positional input; "input" unless set
+	Budget          *Budget   // nil = none
+	OnBudget        string    // state entered once when a budget is used up; "" = the run ends
+	Failover        *Failover // nil = the default, where host is a list
+	OnHandoff       string    // pause (default), spawn or terminate
+	InputKey        string    // context key of the positional input; "input" unless set
 	RequiredInputs  []string
 	Scope           []string // paths this loop locks; empty means the project directory
 	Singleton       bool
@@ -145,6 +146,7 @@ const (
 type LLM struct {
 	Enabled bool          // true unless set
 	Host    string        // "" = as for prompts
+	Hosts   []AgentChoice // of Host, where it is a list; the first is Host
 	Model   string        // "" = DefaultJudge
 	Effort  string        // "" = the model's own
 	Timeout time.Duration // of a judge without an evaluate block
@@ -249,10 +251,12 @@ type State struct {
 	OnBudget             string       // where to go when a budget is used up; "" = where the loop's says
 	Throttle             *Throttle    // nil = none (D4)
 	OnThrottleHard       string
-	OnGuarded            string // where to go when a guard does not allow what the action changed; "" = the run ends
-	OnSuspended          string // where to go when a person has to do something first; "" = the run is suspended
-	OnInterrupted        string // where to go instead of acting again after an interruption; "" = act again
-	Once                 bool   // idempotent: false: the action is not started again unless a user asks for it
+	OnGuarded            string        // where to go when a guard does not allow what the action changed; "" = the run ends
+	Hosts                []AgentChoice // of Host, where it is a list; the first is Host
+	Failover             *Failover     // nil = that of the loop
+	OnSuspended          string        // where to go when a person has to do something first; "" = the run is suspended
+	OnInterrupted        string        // where to go instead of acting again after an interruption; "" = act again
+	Once                 bool          // idempotent: false: the action is not started again unless a user asks for it
 }
 
 // An Extension is what the settings of a project make of an action type that is not of the language: a host,
@@ -331,6 +335,7 @@ type Evaluate struct {
 	// Who judges, and how; of llm_structured, comparator and contract.
 	Model    string        // "" = that of the state, or of the loop
 	Host     string        // the same
+	Hosts    []AgentChoice // of Host, where it is a list
 	Effort   string        // "" = that of the loop
 	Timeout  time.Duration // of one question
 	Votes    int           // of llm_structured: how often the same question is asked; 1 unless set

@@ -88,6 +88,9 @@ type Snapshot struct {
 	Taken map[string]int // the number of the last signal of each name that a wait took; in the run itself only
 	Event *value.Map     // ${event.*}: the signal that this loop took last; nil = none
 
+	AgentsOut map[string]int // until when agents of a list are not asked, in seconds since 1970, by AgentChoice.Name
+	Handover  string         // what the next prompt ends with, because another agent takes over
+
 	// Items is the list that Current works on, until its verdict was followed; nil = none.
 	Items *Items
 

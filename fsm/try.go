@@ -52,7 +52,7 @@ func (r *Retry) due(st *State, res *Result, verdict string) string {
 // try carries out the action of an entered state and decides where to go. Where the state says so, it does that again
 // when a try failed.
 func (e *Executor) try(st *State) decision {
-	res, err := e.act(st)
+	res, err := e.perform(st)
 	if err != nil {
 		return e.exception(st, err)
 	}
@@ -63,7 +63,7 @@ func (e *Executor) try(st *State) decision {
 func (e *Executor) again(st *State, d decision) decision {
 	for d.retry {
 		if d = e.retry(st); d.retry {
-			res, err := e.act(st)
+			res, err := e.perform(st)
 			if err != nil {
 				if d = e.exception(st, err); !d.halted && d.overrun == nil {
 					e.mem.Wait = nil

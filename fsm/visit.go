@@ -126,11 +126,16 @@ func (e *Executor) act(st *State) (Result, error) {
 		}
 		a.Params = string(value.AppendJSON(nil, params))
 	}
+	var chosen AgentChoice
 	if mode == KindPrompt {
-		if s := e.blocked(st, e.cfg.Loop.PromptHost(st), st.Model); s != nil {
+		if chosen = e.choose(st, e.cfg.Loop.PromptHosts(st), e.cfg.Loop.PromptHost(st), st.Model); chosen != (AgentChoice{}) {
+			a.Model = chosen.Model
+		}
+		a.Text += m.Handover
+		if s := e.blocked(st, chosen.Host, chosen.Model); s != nil {
 			return Result{}, s
 		}
-		if !e.awaitCircuit(st, e.cfg.Loop.PromptHost(st)) || !e.awaitPurse(st) {
+		if !e.awaitCircuit(st, chosen.Host) || !e.awaitPurse(st) {
 			return Result{}, errHalted
 		}
 		settle, err := e.reserve(&a)
@@ -139,6 +144,7 @@ func (e *Executor) act(st *State) (Result, error) {
 		}
 		defer settle()
 		e.address(st, &a)
+		a.Host = chosen.Host
 	}
 	if mode != KindHTTP {
 		if err := e.watch(st); err != nil {
@@ -175,8 +181,12 @@ func (e *Executor) act(st *State) (Result, error) {
 	m.Phase, m.Result = PhaseActed, &res
 	if mode == KindPrompt {
 		e.spend(spentOn(res))
-		e.clearCircuit(res, st.Model)
+		e.clearCircuit(res, chosen.Model)
 		e.keepSession(st, res)
+		if over, err := e.failsOver(st, e.cfg.Loop.PromptHosts(st), chosen, &res, false); err != nil || over {
+			return res, cmp.Or(err, errFailover)
+		}
+		m.Handover = ""
 	}
 	if a.RSS {
 		e.countMemory(st, res)

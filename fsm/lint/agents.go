@@ -22,13 +22,19 @@ func CheckAgents(l *fsm.Loop, hosts []string, schema func(text []byte) error) []
 		c.errorf("unknown-host", at, "there is no agent host %s%s; known are %s, and what .loops/config.yaml declares",
 			humanize.Quote(name), humanize.DidYouMean(name, hosts), humanize.And(hosts))
 	}
-	host(valueAt("llm", "host"), l.LLM.Host)
+	all := func(at spot, first string, list []fsm.AgentChoice) {
+		host(at, first)
+		for _, x := range list[min(1, len(list)):] {
+			host(at, x.Host)
+		}
+	}
+	all(valueAt("llm", "host"), l.LLM.Host, l.LLM.Hosts)
 	for _, s := range c.states {
-		host(valueAt("states", s.Name, "host"), s.Host)
+		all(valueAt("states", s.Name, "host"), s.Host, s.Hosts)
 		if s.Evaluate == nil {
 			continue
 		}
-		host(valueAt("states", s.Name, "evaluate", "host"), s.Evaluate.Host)
+		all(valueAt("states", s.Name, "evaluate", "host"), s.Evaluate.Host, s.Evaluate.Hosts)
 		if s.Evaluate.Type != "llm_structured" || s.Evaluate.Schema == nil {
 			continue
 		}

@@ -104,6 +104,10 @@ func (w *documenter) field(in Where, e entry, key *Key) any {
 			return w.each(n, w.in(InState))
 		case "parameters", "fragment_parameters":
 			return w.each(n, w.in(InParameter))
+		case "host":
+			if n.Kind == yaml.ScalarNode {
+				return w.text(n)
+			}
 		case "set":
 			return w.each(n, w.text)
 		case "worktree":

@@ -45,7 +45,8 @@ func (d *decoder) evaluate(s *stateDecl) {
 	ev.Track, ev.MaxRepeat = b.texts("track"), b.int("max_repeat")
 	ev.BaselinePath, ev.AutoPromote, ev.MinPairs = b.text("baseline_path"), b.bool("auto_promote"), max(1, b.int("min_pairs"))
 	ev.Pairs = list(b.get("pairs"))
-	ev.Model, ev.Host, ev.Effort, ev.Timeout = b.text("model"), b.text("host"), b.text("effort"), b.duration("timeout")
+	ev.Host, ev.Hosts = d.hosts(b)
+	ev.Model, ev.Effort, ev.Timeout = b.text("model"), b.text("effort"), b.duration("timeout")
 	ev.Votes, ev.Quorum, ev.Verbatim = max(1, b.int("votes")), b.int("quorum"), b.text("evidence") == "verbatim"
 	if b.has("line") { // the evaluate event says null where nothing was set
 		ev.Line = b.get("line")

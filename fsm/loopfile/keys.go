@@ -22,6 +22,7 @@ const (
 	InCostCeiling     Where = "cost_ceiling"
 	InBudget          Where = "budget"
 	InRetry           Where = "retry"
+	InFailover        Where = "failover"
 	InWait            Where = "wait"
 	InAsk             Where = "ask"
 	InEscalate        Where = "ask.escalate"

@@ -80,7 +80,7 @@ var evaluateKeys = []Key{
 	{Name: "votes", In: InEvaluate, Type: TypeInt, Default: 1, Min: &limit1, Max: &limit99, For: []string{"llm_structured"}, Doc: "How often the judge is asked the same. It is not asked more often than it takes to decide."},
 	{Name: "quorum", In: InEvaluate, Type: TypeInt, Min: &limit1, For: []string{"llm_structured"}, Doc: "How many votes a verdict needs: more than half of them, unless set. Where none has that many it is `cannot_judge`."},
 	{Name: "model", In: InEvaluate, Type: TypeText, For: judgeTypes, Doc: "Model of the judge, instead of that of the state or of `llm`."},
-	{Name: "host", In: InEvaluate, Type: TypeText, For: judgeTypes, Doc: "Agent host of the judge, instead of that of the state or of `llm`."},
+	{Name: "host", In: InEvaluate, Type: TypeSpecial, For: judgeTypes, Doc: "Agent host of the judge, or a list of them, instead of that of the state or of `llm`."},
 	{Name: "effort", In: InEvaluate, Type: TypeText, For: judgeTypes, Doc: "Reasoning effort of the judge, instead of that of `llm`."},
 	{Name: "timeout", In: InEvaluate, Type: TypeSeconds, Default: 1800, Above: &limit0, For: judgeTypes, Doc: "Seconds one question to the judge may take."},
 	{Name: "baseline_path", In: InEvaluate, Type: TypeText, For: []string{"comparator"}, Doc: "Directory of the output to compare with."},

@@ -37,6 +37,7 @@ var loopKeys = []Key{
 	{Name: "llm", In: InLoop, Type: TypeBlock, Block: InLLM, Doc: "Settings of the judge that evaluates by language model."},
 	{Name: "session_mode", In: InLoop, Type: TypeText, Default: "fresh", Values: sessionModes, Doc: "`continue`: a prompt carries on the session of the prompt before; `fresh`: it begins a new one. A state can say otherwise."},
 	{Name: "permissions", In: InLoop, Type: TypeText, Default: "skip", Values: permissions, Doc: "`skip`: agents use their tools without asking anybody; `host`: as their own settings say. A state can say otherwise."},
+	{Name: "failover", In: InLoop, Type: TypeBlock, Block: InFailover, NotNull: true, Doc: "When another agent takes over, where `host` is a list; for all states that do not say it themselves."},
 	{Name: "sandbox", In: InLoop, Type: TypeBlock, Block: InSandbox, Short: "preset", NotNull: true, Doc: "What actions may touch: `workspace`, `offline`, `strict`, `off`, or a mapping. States, branches and sub-loops can only tighten it. Without it, nothing is limited, unless the project's config or `--sandbox` says otherwise."},
 	{Name: "snapshots", In: InLoop, Type: TypeBlock, Block: InSnapshots, Short: "keep", NotNull: true, Doc: "`git`: the files are kept as they are before and after each action, so that `loops undo` can put them back; `off`; or a mapping. Without it, `git` for a run with a work tree of its own, and `off` for others, unless the project's config or `--snapshots` says otherwise."},
 
@@ -118,7 +119,7 @@ func offSwitch(name, silences, doc string) Key {
 // The mappings inside the top level.
 var blockKeys = []Key{
 	{Name: "enabled", In: InLLM, Type: TypeBool, Default: true, Doc: "false: every judgement by language model gives the verdict `error`."},
-	{Name: "host", In: InLLM, Type: TypeText, Doc: "Agent host that prompts and judges go to, unless the state names one; else the one that `--host` names, or the first that is installed."},
+	{Name: "host", In: InLLM, Type: TypeSpecial, Doc: "Agent host, or a list of them, that prompts and judges go to, unless the state names one; else the one that `--host` names, or the first that is installed."},
 	{Name: "model", In: InLLM, Type: TypeText, Doc: "Model of the judge, unless the state names one. Without any it is `sonnet` on claude, and their own on other hosts."},
 	{Name: "model_hint", In: InLLM, Type: TypeText, Values: fsm.ModelHints, Doc: "What the model of the judge is to be good at, instead of `model`; see `model_hint` of a state."},
 	{Name: "timeout", In: InLLM, Type: TypeSeconds, Default: 1800, Above: &limit0, Doc: "Seconds a judgement may take where a prompt state has no `evaluate`."},
@@ -181,6 +182,10 @@ var blockKeys = []Key{
 	{Name: "from", In: InCheck, Type: TypeText, Default: "start", Values: []string{"start"}, Doc: "Whose `files` the check is done with: those with which the run began."},
 	{Name: "files", In: InCheck, Type: TypeTexts, Doc: "Patterns of the files that the check is made of: `tests/**`, `Makefile`, `**/*_test.go`. While the action runs they are as they were when the run began; after it they are as they were before it. A folder stands for all below it."},
 	{Name: "must_fail_first", In: InCheck, Type: TypeBool, Default: false, Doc: "Whether the check has to fail before the first prompt. Where it passes there is nothing to do, and the run ends; one that cannot fail is an error."},
+
+	{Name: "on", In: InFailover, Type: TypeTexts, Doc: "What another agent takes over for: `suspended` (only a person can mend it), `rate_limited`, or `rate_limited > 10m`, for a limit that lasts longer. Without it `[suspended, rate_limited > 10m]`."},
+	{Name: "return", In: InFailover, Type: TypeBool, Default: true, Doc: "An agent is asked again, in the order of the list, when its time has come; `false`: not in this run."},
+	{Name: "files", In: InFailover, Type: TypeText, Default: "keep", Values: []string{"keep", "reset"}, Doc: "`keep`: the next agent finds the files as they were left; `reset`: as the step found them."},
 
 	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
 	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},

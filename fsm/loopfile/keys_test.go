@@ -41,7 +41,9 @@ loop: sandbox guard
 guard: protect only max_files max_lines no_delete
 state: check
 check: from files must_fail_first
-state: guard on_guarded on_suspended
+state: guard on_guarded on_suspended failover
+loop: failover
+failover: on return files
 sandbox: preset write read deny network env memory cpus pids tmp
 loop: snapshots
 snapshots: keep include max_file

@@ -51,6 +51,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	d.identity(b, l, top)
 	l.Schedule = d.schedule(b)
 	l.Throttle = d.throttle(b)
+	l.Failover = d.failover(b)
 	l.Sandbox = d.sandbox(b)
 	l.Snapshots = d.snapshots(b)
 	l.Guard = d.guard(b)
@@ -125,8 +126,9 @@ func (d *decoder) parameters(b *block, key, at string) []fsm.Parameter {
 func list(v any) []any { l, _ := v.([]any); return l }
 
 func (d *decoder) llm(b *block) fsm.LLM {
+	host, hosts := d.hosts(b)
 	return fsm.LLM{
-		Enabled: b.bool("enabled"), Host: b.text("host"), Model: d.model(b), Effort: b.text("effort"),
+		Enabled: b.bool("enabled"), Host: host, Hosts: hosts, Model: d.model(b), Effort: b.text("effort"),
 		Timeout: b.duration("timeout"),
 	}
 }

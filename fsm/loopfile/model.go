@@ -45,6 +45,7 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 	w.text("worktree", l.Worktree, def.Worktree)
 	w.text("session_mode", l.SessionMode, def.SessionMode)
 	w.text("permissions", l.Permissions, def.Permissions)
+	w.list("failover", failoverModel(l.Failover))
 	w.list("sandbox", sandboxModel(l.Sandbox))
 	w.list("snapshots", snapshotsModel(l.Snapshots))
 	w.list("guard", guardKeys(l.Guard))
@@ -53,7 +54,7 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 	w.text("on_budget", l.OnBudget, "")
 	llm := objectOf{value.NewMap()}
 	llm.flag("enabled", l.LLM.Enabled, def.LLM.Enabled)
-	llm.text("host", l.LLM.Host, "")
+	llm.value("host", hostModel(l.LLM.Host, l.LLM.Hosts), l.LLM.Host != "")
 	llm.model(l.LLM.Model)
 	llm.text("effort", l.LLM.Effort, "")
 	llm.seconds("timeout", l.LLM.Timeout, def.LLM.Timeout)

@@ -137,6 +137,8 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("fragment"))
 	case "loop parameters":
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("parameter"))
+	case "state host", "llm host", "evaluate host":
+		return hostSchema()
 	case "sandbox network":
 		return object("anyOf", []any{reference("text"), object("type", "array", "items", object("type", "string", "pattern", "^[^/ @:]+:[0-9]+$"))})
 	case "retry backoff":

@@ -47,6 +47,8 @@ func (x *explainer) limit(e fsm.Event) string {
 			return fmt.Sprintf("The budget of %s limits %s, and what a prompt cost is not known.", whose(e), val("limit"))
 		}
 		return fmt.Sprintf("The budget of %s was used up: %s %s of %s.", whose(e), val("limit"), val("spent"), val("budget"))
+	case fsm.EventFailover:
+		return humanize.PlainLine(failoverText(e)) + "."
 	case fsm.EventCostCeilingWarn:
 		return fmt.Sprintf("The visits to %s had cost %s US dollars: a warning comes from %s on (cost_warn_at).", state, val("cost_usd"), val("cost_warn_at"))
 	case fsm.EventCostCeilingUnknown:

@@ -187,6 +187,8 @@ func EventText(e fsm.Event) string {
 		n, _ := e.Get("retries").(int64)
 		so, _ := Number(e.Get("total_wait_seconds"))
 		return fmt.Sprintf("the waits for the rate limit are used up: %s, %s in all", humanize.Count(int(n), "wait"), humanize.InSeconds(so))
+	case fsm.EventFailover:
+		return failoverText(e)
 	case fsm.EventBudgetExceeded:
 		line := whoseBudget(e) + " is used up: " + budgetLine(e)
 		if Text(e.Get("next")) == "" {
@@ -287,4 +289,13 @@ func Raised(e fsm.Event, l *fsm.Loop) *fsm.Loop {
 		raised.MaxIterations = int(to)
 	}
 	return &raised
+}
+
+// failoverText says which agent took over from which, and why.
+func failoverText(e fsm.Event) string {
+	text := fmt.Sprintf("%s takes over from %s, which failed (%s): %s", Text(e.Get("to")), Text(e.Get("from")), Text(e.Get("failure")), humanize.FirstLine(Text(e.Get("reason"))))
+	if Text(e.Get("files")) == "reset" {
+		text += "; the files are as the step found them"
+	}
+	return text
 }

@@ -124,6 +124,8 @@ func fields() []field {
 		counts("api_error_retries", "APIErrors", func(s *fsm.Snapshot) *map[string]int { return &s.APIErrors }),
 		counts("infra_retries", "InfraErrors", func(s *fsm.Snapshot) *map[string]int { return &s.InfraErrors }),
 		counts("ignored_failures", "Ignored", func(s *fsm.Snapshot) *map[string]int { return &s.Ignored }),
+		counts("agents_out", "AgentsOut", func(s *fsm.Snapshot) *map[string]int { return &s.AgentsOut }),
+		text("handover", "Handover", false, func(s *fsm.Snapshot) *string { return &s.Handover }),
 		text("rate_in_flight", "Spared", false, func(s *fsm.Snapshot) *string { return &s.Spared }),
 		{
 			key: "session", name: "Session", put: putSession, take: takeSession,
