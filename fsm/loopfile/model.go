@@ -54,7 +54,7 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 	w.text("on_budget", l.OnBudget, "")
 	llm := objectOf{value.NewMap()}
 	llm.flag("enabled", l.LLM.Enabled, def.LLM.Enabled)
-	llm.value("host", hostModel(l.LLM.Host, l.LLM.Hosts), l.LLM.Host != "")
+	llm.value("host", hostModel(l.LLM.Host, l.LLM.Hosts), l.LLM.Host != "" || l.LLM.Hosts != nil)
 	llm.model(l.LLM.Model)
 	llm.text("effort", l.LLM.Effort, "")
 	llm.seconds("timeout", l.LLM.Timeout, def.LLM.Timeout)

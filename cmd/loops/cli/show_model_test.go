@@ -199,6 +199,7 @@ func TestModelHasEveryField(t *testing.T) {
 		l.Snapshots = &fsm.FileSnapshots{Keep: fsm.SnapshotsGit}
 		s.Guard, l.Guard = &fsm.Guard{MaxFiles: 1}, &fsm.Guard{MaxFiles: 1}
 		s.Check = &fsm.Check{FailFirst: true}
+		s.Failover, l.Failover = &fsm.Failover{}, &fsm.Failover{}
 		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		s.CostCeiling = &fsm.CostCeiling{Most: new(float64), Warn: new(float64)}
@@ -230,6 +231,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return l.States["plain"].Fragment },
 		func(l *fsm.Loop) any { return l.States["plain"].Throttle },
 		func(l *fsm.Loop) any { return l.States["plain"].Retry },
+		func(l *fsm.Loop) any { return l.States["plain"].Failover },
 		func(l *fsm.Loop) any { return l.States["plain"].Await },
 		func(l *fsm.Loop) any { return l.States["plain"].Each },
 		func(l *fsm.Loop) any { return l.States["plain"].Branches },
@@ -303,6 +305,8 @@ func change(t *testing.T, name string, f reflect.Value) {
 		*v = map[string]string{"x": "y"}
 	case *map[string]bool:
 		*v = map[string]bool{"x_ok": true}
+	case *[]fsm.AgentChoice:
+		*v = []fsm.AgentChoice{{Host: "x"}}
 	case *[]fsm.Assignment:
 		*v = []fsm.Assignment{{Key: "x", Value: one(t)}}
 	case *[]fsm.Case:
