@@ -160,7 +160,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	if j.spec, err = e.spec(p, l, j.keeper.Def, values, recorded); err != nil {
 		return nil, err
 	}
-	if !changed.recorded && (def == nil || !bytes.Equal(j.spec.Definition, def.Encode())) { // else it goes on as it began
+	if !changed.recorded && (def == nil || len(folders) > 0 || !bytes.Equal(j.spec.Definition, def.Encode())) { // else it continues as it began here
 		j.vet = l.File
 	}
 	tree.keep(&j.spec)

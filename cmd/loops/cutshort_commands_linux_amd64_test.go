@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,6 +88,28 @@ func (p cutProject) there(name string) bool {
 // more reports whether there is a run that was not there at first.
 func (r cutRun) more() bool { return len(r.begun()) > 0 }
 
+// declared is a secret that the runs of good have on record.
+var declared = strings.Repeat("x", 500)
+
+// declaring declares it.
+func declaring(t *testing.T, p cutProject) {
+	must(t, os.WriteFile(filepath.Join(p.cwd, "value"), []byte(declared), 0o600))
+	must(t, os.WriteFile(filepath.Join(p.cwd, ".loops", "config.yaml"), []byte("secrets: {BIG: {file: value}}\n"), 0o600))
+}
+
+// masked reports whether no file of the records has the secret. What a database has, events show.
+func (r cutRun) masked() bool {
+	found := false
+	must(r.t, filepath.WalkDir(filepath.Join(r.cwd, ".loops"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() && !strings.HasPrefix(filepath.Base(path), "runs.db") {
+			b, err := os.ReadFile(path)
+			found = found || err == nil && strings.Contains(string(b), declared)
+		}
+		return err
+	}))
+	return !found
+}
+
 // begun is what there is of runs that were not there at first.
 func (r cutRun) begun() (sums []string) {
 	for id, sum := range r.now {
@@ -122,6 +145,7 @@ var cutCommands = []cutCommand{
 	{args: "rm ID(good)", codes: []float64{4}, touches: []string{"good"}, done: func(r cutRun) bool { return r.gone("good") }},
 	{args: "rm ID(dead) --force", codes: []float64{4}, touches: []string{"dead"}, done: func(r cutRun) bool { return r.gone("dead") }},
 	{args: "prune --keep-last 0", touches: []string{"good", "first"}, done: func(r cutRun) bool { return r.gone("good", "first") }},
+	{args: "scrub --all", setUp: declaring, touches: []string{"first", "good", "open", "dead"}, done: func(r cutRun) bool { return r.statusOf("good") == "completed" && r.masked() }},
 	{args: "sweep", touches: []string{"dead"}, done: func(r cutRun) bool { return r.statusOf("dead") == "interrupted" }},
 	{args: "import away.tar.gz", touches: []string{"away"}, done: func(r cutRun) bool { return r.statusOf("away") == "completed" }},
 	{args: "export ID(good) -o new.tar.gz --force", done: func(r cutRun) bool { return r.there("new.tar.gz") }},

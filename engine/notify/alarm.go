@@ -254,7 +254,11 @@ func (w *AlarmWatch) look(ctx context.Context, p *project.Project, conf *config.
 		events, told = append(events, k.event("all_clear", text)), append(told, k)
 	}
 	if len(events) > 0 && w.Tell != nil {
-		w.Tell(ctx, p, events...)
+		if why := p.ForeignSettings(ctx); why != "" {
+			w.say("not sent: " + why + "; loops trust NAME, for any loop of the project, has their notifications sent")
+		} else {
+			w.Tell(ctx, p, events...)
+		}
 	}
 	for _, a := range told {
 		a.Told, a.Until = true, time.Time{}

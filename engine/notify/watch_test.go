@@ -158,6 +158,20 @@ func TestUntrustedScheduleRaisesAnAlarm(t *testing.T) {
 	s.must(err)
 	s.must(w.Look(t.Context(), noon.Add(time.Hour)))
 	s.expect("when it is trusted", "all_clear")
+
+	// settings of others start no commands
+	s.must(os.WriteFile(filepath.Join(s.dir, ".loops", "config.yaml"), []byte("retention: {keep_last: 5}\n"), 0o600))
+	for _, args := range [][]string{{"add", "-A"}, {"commit", "-qm", "y", "--author", "eve <eve@x>"}} {
+		_, err := run(t.Context(), s.dir, nil, args...)
+		s.must(err)
+	}
+	said := ""
+	w.Say = func(text string) { said += text + "\n" }
+	s.must(w.Look(t.Context(), noon.Add(2*time.Hour)))
+	s.expect("with settings of others")
+	if !strings.Contains(said, "not sent: the settings ") || !strings.Contains(said, "(eve@x)") {
+		t.Errorf("it said %q", said)
+	}
 }
 
 // Times that come faster than a failing start takes are skipped, and hid the failure from the alarm.

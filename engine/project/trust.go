@@ -167,6 +167,28 @@ func (p *Project) CheckTrust(ctx context.Context, file string) error {
 	return e
 }
 
+// ForeignSettings returns why the settings of the project must start no command on their own, such as one that takes
+// alarms: others wrote them, and the user trusted no loop with them. "" = they may.
+func (p *Project) ForeignSettings(ctx context.Context) string {
+	if all, _ := p.getenv(EnvTrust); all == "1" {
+		return ""
+	}
+	p = p.Main()
+	b, err := os.ReadFile(p.Layers.Project)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(b)
+	list, _ := p.trustList()
+	if list.has(p.Relative(p.Layers.Project), hex.EncodeToString(sum[:])) {
+		return ""
+	}
+	if f, _ := (&owners{ctx: ctx, p: p}).foreign(p.Layers.Project); f != nil {
+		return fmt.Sprintf("the settings %s are not yours (%s)", p.Short(f.Path), f.By)
+	}
+	return ""
+}
+
 // differences are how the loops of a definition differ from those of an earlier one, a line each.
 func differences(before, after *Definition) (lines []string) {
 	for _, r := range after.Loops {
