@@ -84,3 +84,22 @@ func TestTrustOfExamples(t *testing.T) {
 		t.Errorf("exit code %d:\n%s", cmd.ProcessState.ExitCode(), out)
 	}
 }
+
+// TestTrustOfServe: the page and the API of a server begin no loop that others wrote, until the user of the server
+// trusts it.
+func TestTrustOfServe(t *testing.T) {
+	t.Parallel()
+	dir := cloned(t, ".loops/fix.yaml", foreignLoop)
+	s := startServe(t, dir)
+	begin := func() (int, string) {
+		return s.ask("POST", "/api/v1/projects/clone/runs", "application/json", `{"loop": "fix"}`)
+	}
+	if status, text := begin(); status < 400 || !strings.Contains(text, " trust fix") {
+		t.Errorf("before: %d %s", status, text)
+	}
+	testenv.Loops(t, dir, append(cleanEnv(binary(t), dir), "XDG_STATE_HOME="+s.state), "trust", "fix")
+	if status, text := begin(); status >= 300 {
+		t.Errorf("after: %d %s", status, text)
+	}
+	testenv.Loops(t, dir, cleanEnv(binary(t), dir), "attach", "fix")
+}
