@@ -173,7 +173,7 @@ func (c *checks) over(ctx context.Context, next fsm.Runner, a fsm.Action, out fu
 	if err := writeLaying(c.file(), laying{a.Dir, before, laid}); err != nil {
 		return fsm.Result{}, checkError(a, err)
 	}
-	if err := w.Restore(ctx, laid); err != nil {
+	if err := w.Lay(ctx, before, laid); err != nil {
 		return fsm.Result{}, errors.Join(checkError(a, err), c.finish(context.WithoutCancel(ctx)))
 	}
 	res, err := next.Run(ctx, a, out)
@@ -227,24 +227,7 @@ func (c *checks) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w := c.folders.of(l.Dir)
-	changes, err := w.Changes(ctx, l.Before, l.Laid)
-	if err != nil {
-		return err
-	}
-	mine := map[string]bool{}
-	for _, change := range changes {
-		mine[change.Path] = true
-	}
-	now, err := w.Tree(ctx, l.Before, l.Laid)
-	if err != nil {
-		return err
-	}
-	back, err := w.Replace(ctx, now, l.Before, func(path string) bool { return mine[path] })
-	if err == nil {
-		err = w.Restore(ctx, back)
-	}
-	if err != nil {
+	if err := c.folders.of(l.Dir).Lay(ctx, l.Laid, l.Before); err != nil {
 		return err
 	}
 	return os.Remove(c.file())

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strings"
+	"slices"
 	"time"
 
 	"loops/fsm"
@@ -164,20 +164,20 @@ func (e *Engine) Receipt(ctx context.Context, id string) (*RunReceipt, error) {
 		r.Receipt = m.Outcome.Receipt
 	}
 	if r.Receipt != nil && r.Receipt.Signature != "" {
-		r.Signed = e.signedBy(r.Receipt)
+		var keys []string
+		if conf, err := e.p.Config(); err == nil {
+			keys = conf.Accept.Keys
+		}
+		r.Signed = e.signatureOf(r.Receipt, keys)
 	}
 	return r, nil
 }
 
-// signedBy returns what is known of the signature of a receipt.
-func (e *Engine) signedBy(r *fsm.Receipt) string {
-	var keys []string
-	if conf, err := e.p.Config(); err == nil {
-		keys = append(keys, conf.Accept.Keys...)
-	}
+// signatureOf returns what is known of the signature of a receipt. Accepted are these keys and that of the user.
+func (e *Engine) signatureOf(r *fsm.Receipt, keys []string) string {
 	if file := config.KeyFile(e.getenv); file != "" {
 		if key, err := config.ReadKey(file); err == nil {
-			keys = append(keys, config.PublicKey(key))
+			keys = append(slices.Clip(keys), config.PublicKey(key))
 		}
 	}
 	text, err := signedText(r)
@@ -191,12 +191,4 @@ func (e *Engine) signedBy(r *fsm.Receipt) string {
 		return SignedUnknown
 	}
 	return SignedForged
-}
-
-// JudgedBy says in words what gave a verdict.
-func JudgedBy(c fsm.CheckResult) string {
-	if len(c.Judges) > 0 {
-		return c.Evaluator + " (" + strings.Join(c.Judges, ", ") + ")"
-	}
-	return c.Evaluator
 }

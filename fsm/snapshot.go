@@ -258,10 +258,28 @@ func (o Outcome) Retriable() bool { return o.Limited || o.Refused }
 // Expand returns a text with its templates expanded by what the snapshot remembers, as they are in a state. The
 // environment, and what only a machine that runs knows, is not there.
 func (m *Snapshot) Expand(text, state string) (string, error) {
-	return expr.Expand(text, &expr.Scope{
+	return expr.Expand(text, m.scope(state))
+}
+
+func (m *Snapshot) scope(state string) *expr.Scope {
+	return &expr.Scope{
 		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Event: m.Event, State: state, Step: m.Step, Loop: m.Loop,
 		StartedAt: FormatTime(m.StartedAt), ElapsedMS: m.Elapsed.Milliseconds(), Messages: m.Messages,
-	})
+	}
+}
+
+// Rejudge returns the verdict of a state on another result of its script, whose whole output is given. The evaluator
+// has to be one of [RepeatableEvaluators].
+func (m *Snapshot) Rejudge(st *State, res Result, output string, files Files) (Verdict, error) {
+	cfg := st.Evaluate
+	if cfg == nil {
+		d := DefaultEvaluate(defaultEvaluator(KindOf(st)))
+		cfg = &d
+	}
+	scope := m.scope(st.Name)
+	scope.Prev = prevResult(st, &res)
+	v, _, err := Judge(cfg, Evidence{Output: output, ExitCode: res.ExitCode, Acted: true, Scope: scope, Files: files})
+	return v, err
 }
 
 // Unrepeatable names the state whose action was cut short and must not run again unasked (idempotent: false), or "".

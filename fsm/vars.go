@@ -18,7 +18,17 @@ const (
 // vars are the variables of a shell action: every context value and the output of every capture as ${...} would
 // insert it, and the output of the state before. Where two names become one variable, the first has it.
 func (e *Executor) vars() []Var {
-	m, captured := e.mem, e.captured()
+	vars := e.mem.vars(e.captured())
+	if p := e.place(); p != nil {
+		vars = append(vars, p.round.itemVars(p.item)...)
+	}
+	return vars
+}
+
+// Vars returns the variables of a shell action after what the memory remembers.
+func (m *Snapshot) Vars() []Var { return m.vars(m.Captured) }
+
+func (m *Snapshot) vars(captured *value.Map) []Var {
 	vars := make([]Var, 0, m.Context.Len()+captured.Len()+1)
 	for _, k := range m.Context.Keys() {
 		v, _ := m.Context.Get(k)
@@ -43,9 +53,6 @@ func (e *Executor) vars() []Var {
 		} else {
 			vars = append(vars, Var{varPrev, inserted(m.PrevResult.Value("output"))})
 		}
-	}
-	if p := e.place(); p != nil {
-		vars = append(vars, p.round.itemVars(p.item)...)
 	}
 	return vars
 }

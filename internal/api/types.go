@@ -69,6 +69,7 @@ var Outputs = []Output{
 	{"unpause", "a list of the runs that continue", of[[]Unpaused]()},
 	{"upgrade", "one object", of[Release]()},
 	{"validate", "a list of loops", of[[]Checked]()},
+	{"verify", "one object", of[Verified]()},
 	{"version", "one object", of[VersionInfo]()},
 	{"watch", "a line of JSON for each change of a run or waiter; the schema is that of one line", append(of[Watched](), of[WatchedWaiter]()...)},
 	{"workers", "a list", of[[]Worker]()},
@@ -384,6 +385,25 @@ type RunReceipt struct {
 	Loop      string       `json:"loop"`
 	Signature string       `json:"signature" words:"none,accepted,unknown,forged" jsonschema:"accepted: by a key of dispatch.keys or that of the user; unknown: by another one; forged: not of this receipt"`
 	Receipt   *fsm.Receipt `json:"receipt" jsonschema:"null of a run that did not complete, and of one of an earlier version"`
+}
+
+// Verified is what verify prints.
+type Verified struct {
+	Instance   string          `json:"instance_id" jsonschema:"the id of the run"`
+	Loop       string          `json:"loop"`
+	Same       bool            `json:"same" jsonschema:"whether each check that was repeated came to the same verdict and exit code"`
+	Tree       string          `json:"tree" jsonschema:"the files, a tree of git"`
+	Unenforced []string        `json:"unenforced" jsonschema:"what would have kept the scripts offline and from changing other files, and cannot be enforced here"`
+	Checks     []RepeatedCheck `json:"checks"`
+}
+
+// RepeatedCheck is a check of a receipt, and what it came to now.
+type RepeatedCheck struct {
+	Was        fsm.CheckResult  `json:"was"`
+	Now        *fsm.CheckResult `json:"now" jsonschema:"null of one that was not repeated"`
+	Why        Text             `json:"not_repeated" jsonschema:"why it was not"`
+	Same       bool             `json:"same"`
+	SameOutput bool             `json:"same_output"`
 }
 
 // Removed is what rm prints.

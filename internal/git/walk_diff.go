@@ -54,12 +54,30 @@ func (w *Walk) changes(ctx context.Context, from, to string) (all []Change, err 
 
 // restore makes the changes that lead to a tree.
 func (w *Walk) restore(ctx context.Context, tree string, changes []Change) error {
+	w.seen = nil // whatever stops this, the next look is a whole one
+	err := w.apply(changes, func(write []string) error {
+		// others may change files meanwhile, which a merge would refuse
+		if _, err := w.in(ctx, w.home.top, "", "read-tree", "--reset", tree); err != nil || len(write) == 0 {
+			return err
+		}
+		_, err := w.in(ctx, w.home.top, nul(write), "checkout-index", "-f", "-u", "-q", "-z", "--stdin")
+		return err
+	})
+	if err == nil {
+		w.last = tree
+		w.note()
+	}
+	return err
+}
+
+// apply removes what changes remove, has the files from the top of the repository written that they write, and gives them
+// their modes.
+func (w *Walk) apply(changes []Change, checkOut func(write []string) error) error {
 	root, err := os.OpenRoot(w.Dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	w.seen = nil // whatever stops this, the next look is a whole one
 	var write []string
 	modes := map[string]fs.FileMode{}
 	for _, c := range changes {
@@ -81,21 +99,14 @@ func (w *Walk) restore(ctx context.Context, tree string, changes []Change) error
 			}
 		}
 	}
-	if _, err := w.in(ctx, w.home.top, "", "read-tree", "-m", tree); err != nil {
+	if err := checkOut(write); err != nil {
 		return err
-	}
-	if len(write) > 0 {
-		if _, err := w.in(ctx, w.home.top, nul(write), "checkout-index", "-f", "-u", "-q", "-z", "--stdin"); err != nil {
-			return err
-		}
 	}
 	for name, mode := range modes {
 		if err := root.Chmod(name, mode); err != nil && !isMissing(err) {
 			return err
 		}
 	}
-	w.last = tree
-	w.note()
 	return nil
 }
 

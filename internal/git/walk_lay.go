@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -48,7 +49,39 @@ func (w *Walk) Replace(ctx context.Context, tree, from string, covers func(path 
 	if err := w.beside(ctx, tree, entries); err != nil {
 		return "", err
 	}
-	return w.inBeside(ctx, "", "write-tree")
+	replaced, err := w.inBeside(ctx, "", "write-tree")
+	if err == nil {
+		w.note()
+	}
+	return replaced, err
+}
+
+// Lay changes those files of the folder in which two trees differ to what they are in the second one. All others, which
+// another process may change meanwhile, stay as they are. It may be repeated after it was cut short.
+func (w *Walk) Lay(ctx context.Context, from, to string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.open(ctx); err != nil {
+		return err
+	}
+	changes, err := w.changes(ctx, from, to)
+	if err == nil {
+		err = w.beside(ctx, to, nil)
+	}
+	if err != nil {
+		return err
+	}
+	err = w.apply(changes, func(write []string) error {
+		if len(write) == 0 {
+			return nil
+		}
+		_, err := w.inBeside(ctx, nul(write), "checkout-index", "-f", "-q", "-z", "--stdin")
+		return err
+	})
+	if err == nil {
+		w.note()
+	}
+	return err
 }
 
 // noEntry has update-index remove a path, with an object name as long as that of a change.
@@ -78,6 +111,16 @@ func (w *Walk) CheckOut(ctx context.Context, tree, to string) (dir string, files
 		return to, nil, nil
 	}
 	return filepath.Join(to, w.home.sub), files, w.write(ctx, tree, paths, to)
+}
+
+// InitRepository makes a folder a repository of its own with one commit, which has all its files.
+func (w *Walk) InitRepository(ctx context.Context, dir string) error {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A", "-f", "."}, {"commit", "-q", "--allow-empty", "-m", "Files of a run"}} {
+		if _, err := w.git(ctx, dir, who, "", append(slices.Clip(walkArgs), args...)...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // proofRefs is where the trees are that what a run came to depends on: those of no snapshot.

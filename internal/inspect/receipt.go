@@ -1,8 +1,10 @@
 package inspect
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -136,4 +138,27 @@ func (d *deciders) chosen() []fsm.CheckResult {
 func OutputSHA256(text string) string {
 	sum := sha256.Sum256([]byte(strings.TrimRight(text, "\n")))
 	return hex.EncodeToString(sum[:])
+}
+
+// CheckText says what decided in a step.
+func CheckText(c fsm.CheckResult) string {
+	text := fmt.Sprintf("%s (step %s): %s by %s", c.Path, c.Step, c.Verdict, judgedBy(c))
+	if c.Command != "" {
+		text += fmt.Sprintf(", exit code %d, output sha256 %s", c.ExitCode, cmp.Or(c.Output, "-"))
+	}
+	if len(c.Files) > 0 {
+		text += ", with " + strings.Join(c.Files, ", ") + " as the run began"
+	}
+	if c.Command != "" {
+		text += "\n" + strings.TrimRight(c.Command, "\n")
+	}
+	return text
+}
+
+// judgedBy says in words what gave a verdict.
+func judgedBy(c fsm.CheckResult) string {
+	if len(c.Judges) > 0 {
+		return c.Evaluator + " (" + strings.Join(c.Judges, ", ") + ")"
+	}
+	return c.Evaluator
 }

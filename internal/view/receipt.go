@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"loops/engine"
-	"loops/fsm"
 	"loops/internal/api"
 	"loops/internal/humanize"
+	"loops/internal/inspect"
 	"loops/internal/terminal"
 )
 
@@ -51,27 +51,12 @@ func ReceiptLines(r *engine.RunReceipt) []ReceiptLine {
 		{"signed", signed},
 	}
 	for _, check := range c.Checks {
-		lines = append(lines, ReceiptLine{"check", checkText(check)})
+		lines = append(lines, ReceiptLine{"check", inspect.CheckText(check)})
 	}
 	if len(c.Checks) == 0 {
 		lines = append(lines, ReceiptLine{"check", "- (nothing was checked after the last prompt)"})
 	}
 	return lines
-}
-
-// checkText says what decided in a step.
-func checkText(c fsm.CheckResult) string {
-	text := fmt.Sprintf("%s (step %s): %s by %s", c.Path, c.Step, c.Verdict, engine.JudgedBy(c))
-	if c.Command != "" {
-		text += fmt.Sprintf(", exit code %d, output sha256 %s", c.ExitCode, orDash(c.Output))
-	}
-	if len(c.Files) > 0 {
-		text += ", with " + strings.Join(c.Files, ", ") + " as the run began"
-	}
-	if c.Command != "" {
-		text += "\n" + strings.TrimRight(c.Command, "\n")
-	}
-	return text
 }
 
 // PrintReceipt shows the receipt of a run.
@@ -81,6 +66,39 @@ func PrintReceipt(page *Page, r *engine.RunReceipt, asJSON bool) error {
 	}
 	for _, line := range ReceiptLines(r) {
 		terminal.Say(page.Out, "%-10s %s\n", line.Name, terminal.Block(strings.ReplaceAll(line.Text, "\n", "\n           ")))
+	}
+	return nil
+}
+
+// PrintVerification shows what the checks of a receipt came to when they were repeated.
+func PrintVerification(page *Page, v *engine.Verification, asJSON bool) error {
+	if asJSON {
+		return terminal.WriteJSON(page.Out, api.Verified{
+			Instance: string(v.Run.ID), Loop: v.Run.Loop, Same: v.Same(), Tree: v.Receipt.Tree, Unenforced: append([]string{}, v.Unenforced...),
+			Checks: each(v.Checks, func(r engine.Repeated) api.RepeatedCheck {
+				return api.RepeatedCheck{Was: r.CheckResult, Now: r.Now, Why: api.Text(r.Why), Same: r.Same(), SameOutput: r.Now != nil && r.Now.Output == r.Output}
+			}),
+		})
+	}
+	for _, missing := range v.Unenforced {
+		terminal.Say(page.Out, "not enforced on this machine: %s\n", terminal.Block(missing))
+	}
+	for _, r := range v.Checks {
+		text := fmt.Sprintf("%s (step %s): ", r.Path, r.Step)
+		switch {
+		case r.Now == nil:
+			text += "not repeated: " + r.Why
+		case !r.Same():
+			text += fmt.Sprintf("different: %s (exit code %d), and the receipt has %s (exit code %d)", r.Now.Verdict, r.Now.ExitCode, r.Verdict, r.ExitCode)
+		case r.Now.Output != r.Output:
+			text += fmt.Sprintf("same: %s (exit code %d); the output has another hash", r.Verdict, r.ExitCode)
+		default:
+			text += fmt.Sprintf("same: %s (exit code %d), with the same output", r.Verdict, r.ExitCode)
+		}
+		terminal.Say(page.Out, "%s\n", terminal.Block(text))
+	}
+	if v.Same() {
+		terminal.Say(page.Out, "same\n")
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ var idCommands = map[string]string{
 	"pause":            "pause RUN",
 	"promote-baseline": "promote-baseline RUN",
 	"receipt":          "receipt RUN --json",
+	"verify":           "verify RUN --json",
 	"report":           "report RUN --format markdown -o -",
 	"resume":           "resume RUN",
 	"retry-now":        "retry-now RUN",

@@ -22,7 +22,7 @@ var helpMeanings = map[string]string{
 	"tail": "logs -f", "log": "logs", "output": "logs", "cat": "show", "describe": "show", "view": "show", "inspect": "explain", "why": "explain", "debug": "explain",
 	"follow": "attach", "dashboard": "watch", "ui": "watch", "info": "status", "state": "status",
 	"init": "new", "create": "new", "add": "new", "generate": "new", "edit": "show", "copy": "install",
-	"lint": "validate", "check": "validate", "verify": "validate", "compare": "diff", "draw": "graph", "plot": "graph",
+	"lint": "validate", "check": "validate", "compare": "diff", "draw": "graph", "plot": "graph",
 	"delete": "rm", "remove": "rm", "clean": "prune", "gc": "prune", "cleanup": "sweep", "reap": "sweep", "repair": "sweep",
 	"backup": "export", "dump": "export", "restore": "import", "load": "import", "cron": "schedule", "price": "cost", "usage": "cost",
 	"trace": "events", "journal": "events", "metrics": "stats", "waiters": "queue list", "health": "doctor",

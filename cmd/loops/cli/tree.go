@@ -57,6 +57,7 @@ func tree() []branch {
 		{"explain", groupLook, looks, newExplainCommand},
 		{"blame", groupLook, looks, newBlameCommand},
 		{"receipt", groupLook, looks, newReceiptCommand},
+		{"verify", groupLook, looks, newVerifyCommand},
 		{"report", groupLook, looks, newReportCommand},
 		{"graph", groupLook, looks, newGraphCommand},
 		{"stats", groupLook, looks, newStatsCommand},
