@@ -270,6 +270,26 @@ func (s *CompletionSource) Workers(ctx context.Context, _ []string, word string)
 	return found, true
 }
 
+// Suspended offers what runs are suspended by, as loops unblock takes it.
+func (s *CompletionSource) Suspended(ctx context.Context, _ []string, word string) ([]string, bool) {
+	f, done := s.look(ctx)
+	if f == nil {
+		return nil, false
+	}
+	defer done()
+	runs, err := f.Store.Runs(ctx, persistence.Query{Filter: persistence.Filter{Statuses: []persistence.Status{persistence.Awaiting}}})
+	if err != nil {
+		return nil, false
+	}
+	var names []string
+	for _, r := range project.Current(runs) {
+		if r.SuspendedBy != "" && !slices.Contains(names, r.SuspendedBy) {
+			names = append(names, r.SuspendedBy)
+		}
+	}
+	return StartingWith(word, names), true
+}
+
 // Hosts offers the agent hosts that are known or declared.
 func (s *CompletionSource) Hosts(_ context.Context, _ []string, word string) ([]string, bool) {
 	all := agent.Hosts()
