@@ -17,7 +17,12 @@ func (e *Engine) trusts(ctx context.Context, j *job) error {
 	if j.vet == "" {
 		return nil
 	}
-	return vetted(e.p.CheckTrust(ctx, j.vet))
+	return VetLoop(ctx, e.p, j.vet)
+}
+
+// VetLoop refuses to start anything of a loop in a file that others wrote, until its user has seen it.
+func VetLoop(ctx context.Context, p *project.Project, file string) error {
+	return vetted(p.CheckTrust(ctx, file))
 }
 
 // Vet is what [Engine.Start] does first, for callers that have another process begin the run.
@@ -33,7 +38,7 @@ func (e *Engine) Vet(ctx context.Context, r StartRequest) error {
 	if err != nil {
 		return err
 	}
-	return vetted(e.p.CheckTrust(ctx, file))
+	return VetLoop(ctx, e.p, file)
 }
 
 // vetted is an error of CheckTrust as a refusal.
@@ -63,7 +68,7 @@ func (j *job) trustOf(ctx context.Context) func(*fsm.Loop) error {
 		if known[l.File+l.SHA256] {
 			return nil
 		}
-		err := vetted(p.CheckTrust(ctx, l.File))
+		err := VetLoop(ctx, p, l.File)
 		if err == nil {
 			known[l.File+l.SHA256] = true
 		}

@@ -46,6 +46,9 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen Visited, err error) {
 	if err := o.refuse(r, st); err != nil {
 		return seen, err
 	}
+	if err := engine.VetLoop(ctx, r.project, r.Loop.File); err != nil {
+		return seen, err
+	}
 	given := ""
 	if o.Stdin != "" {
 		if given, err = d.Read("stdin", o.Stdin, action.DefaultCap); err != nil {

@@ -142,7 +142,7 @@ func newScheduleRunNowCommand(a *program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "run-now NAME", Short: "Start a run of a scheduled loop at once", Args: arguments(1, 1, "NAME of a loop"), Example: "  loops schedule run-now nightly",
 		Long: `run-now starts a run in the background, as its schedule would, also where that is paused. The times of the schedule stay as they are:
-while this run has not ended, overlap says what becomes of them.` + exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
+while this run has not ended, overlap says what becomes of them.` + exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitUntrusted, exitRecord),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, plan, err := a.scheduled(args[0], "schedule run-now")
 			if err != nil {

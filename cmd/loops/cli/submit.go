@@ -34,7 +34,7 @@ another one continues it when that one dies. Runs are shared through PostgreSQL:
 A worker takes a run only if it has all of its labels, and has the same definition of the loop in its own checkout or accepts
 the key that signed it (loops sign). Runs with a --key take turns with those of other keys, and dispatch.limits in the settings
 says how many of one key are carried at once. TIME is a time such as 2026-11-21T22:00 or from now such as 30m; the run does not
-begin before. stop takes a queued run out of its queue; status, history, logs -f and attach work from anywhere.` + exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitRecord),
+begin before. stop takes a queued run out of its queue; status, history, logs -f and attach work from anywhere.` + exitHelp(exitOK, exitFailed, exitUsage, exitInvalid, exitNotFound, exitUntrusted, exitRecord),
 		Example: `  loops submit fix
   loops submit fix "the login page" --queue nightly --label gpu --key api --priority 1
   loops submit fix --at 22:00

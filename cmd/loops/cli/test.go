@@ -29,7 +29,7 @@ A state whose action is a prompt, or whose verdict is that of a judge, uses your
 this needs --yes.` + exitHelpOf(
 			exitMeaning{Code: exitOK, Text: "done, whatever the verdict, unless it is error"}, exitMeaning{Code: exitFailed, Text: "the verdict is error, or there is none"},
 			exitMeaning{Code: exitUsage, Text: "bad command line, or --yes is missing"}, exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"},
-			exitMeaning{Code: exitNotFound, Text: "no such loop"}, exitMeaning{Code: exitHangup, Text: "stopped by SIGHUP"}, exitMeaning{Code: exitInterrupted, Text: "stopped by SIGINT (Ctrl-C)"},
+			exitMeaning{Code: exitNotFound, Text: "no such loop"}, exitMeaning{Code: exitUntrusted, Text: "others wrote the loop, and you have not seen it yet"}, exitMeaning{Code: exitHangup, Text: "stopped by SIGHUP"}, exitMeaning{Code: exitInterrupted, Text: "stopped by SIGINT (Ctrl-C)"},
 			exitMeaning{Code: exitQuit, Text: "stopped by SIGQUIT (Ctrl-\\)"}, exitMeaning{Code: exitTerminated, Text: "stopped by SIGTERM"}),
 		Example: `  loops test fix --state check
   loops test fix --state check --stdin failed.log --exit-code 1
@@ -68,9 +68,12 @@ func runTest(ctx context.Context, a *program, o *simulate.Trial) error {
 		return err
 	}
 	seen, err := d.Test(ctx, o)
+	if a.showForeign(ctx, err) {
+		seen, err = d.Test(ctx, o)
+	}
 	switch {
 	case err != nil:
-		return err
+		return a.refused(err)
 	case seen.Outcome.Signal != "":
 		return endedBy(seen.Outcome.Signal)
 	case seen.Verdict == "error" || seen.Next == "" && seen.Outcome.TerminatedBy == fsm.EndError:
