@@ -154,7 +154,7 @@ func TestMCPTools(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	a.same("tools", names, []string{"answer", "events", "explain", "extend", "history", "list", "logs", "pause", "resume", "run", "signal", "simulate", "status", "stop", "unpause", "validate"})
+	a.same("tools", names, []string{"answer", "events", "explain", "extend", "history", "list", "logs", "pause", "receipt", "resume", "run", "signal", "simulate", "status", "stop", "unpause", "validate"})
 
 	listed := a.ask("list", nil)
 	a.same("loops", listed["loops"], a.loops("list", "--json"))
@@ -195,6 +195,7 @@ func TestMCPLooksInside(t *testing.T) {
 	a := newAgent(t)
 	id := a.ask("run", map[string]any{"name": "quick", "wait_seconds": 60})["instance_id"].(string)
 	a.same("explain", a.ask("explain", map[string]any{"run": "quick"}), a.loops("explain", id, "--json"))
+	a.same("receipt", a.ask("receipt", map[string]any{"run": "quick"}), a.loops("receipt", id, "--json"))
 	a.same("explain a step", a.ask("explain", map[string]any{"run": id, "step": "1"}), a.loops("explain", id, "1", "--json"))
 
 	const all = "==> step 1, say: echo \"none\"\nnone\n"
@@ -273,6 +274,7 @@ func TestMCPMistakes(t *testing.T) {
 		{"resume", map[string]any{"run": "quick"}, "nothing to resume"},
 		{"resume", map[string]any{}, "run is missing"},
 		{"explain", map[string]any{"run": "quick"}, "quick has no recorded run"},
+		{"receipt", map[string]any{"run": "quick"}, "there is no run quick"},
 		{"explain", map[string]any{"run": "quick", "step": "x"}, `"x" is no step: expected a number from 1`},
 		{"logs", map[string]any{"run": "quick"}, "quick has no recorded run"},
 		{"logs", map[string]any{}, "run is missing"},

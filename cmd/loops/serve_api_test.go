@@ -227,6 +227,7 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			for _, run := range []string{first, asks} {
 				ask("GET", all+"/runs/"+run, "", "status")
 				ask("GET", all+"/runs/"+run+"/explain", "", "explanation")
+				ask("GET", all+"/runs/"+run+"/receipt", "", "receipt")
 				ask("GET", all+"/runs/"+run+"/events?limit=3", "", "events")
 				ask("GET", all+"/runs/"+run+"/cost", "", "cost")
 			}

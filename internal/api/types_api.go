@@ -15,6 +15,7 @@ var Answers = []Output{
 	{"loops", "the loops of a project, as `list` prints them", of[[]Listed]()},
 	{"definition", "a loop, as `show` prints it; `loops schema` has its schema", of[map[string]any]()},
 	{"status", "the status of a run, as `status` prints it; a shorter object for a waiter in the queue", append(of[Status](), of[QueuedStatus]()...)},
+	{"receipt", "what a run completed by, as `receipt` prints it", of[RunReceipt]()},
 	{"explanation", "why a run is where it is, as `explain` prints it", of[Explanation]()},
 	{"events", "events of a run, in their order", of[ServedEvents]()},
 	{"cost", "what a run used, as `cost` prints it", of[RunCostByState]()},

@@ -42,6 +42,15 @@ func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story
 	return story, nil
 }
 
+// Receipt returns the receipt of a run.
+func (s *Service) Receipt(ctx context.Context, run string) (*engine.RunReceipt, error) {
+	e, _, err := s.control(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.Receipt(ctx, run)
+}
+
 // Blame finds the step that wrote a line of a file, as [engine.Engine.Blame] does, and what is to be said of it.
 func (s *Service) Blame(ctx context.Context, file string, line int) (*engine.Blamed, *inspect.Story, error) {
 	e, _, err := s.control(ctx)

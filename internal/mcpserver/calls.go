@@ -114,6 +114,14 @@ func explain(ctx context.Context, s *Session, v Values) (any, error) {
 	return view.Explanation(story), nil
 }
 
+func receipt(ctx context.Context, s *Session, v Values) (any, error) {
+	r, err := s.Receipt(ctx, v.Text("run"))
+	if err != nil {
+		return nil, err
+	}
+	return view.Receipt(r), nil
+}
+
 func stop(ctx context.Context, s *Session, v Values) (any, error) {
 	told, err := s.Stop(ctx, v.Text("run"), app.Stopping{Grace: engine.StopGrace, AfterItem: v.Flag("after_item")}, nil, nil)
 	if err != nil {

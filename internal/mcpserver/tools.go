@@ -152,6 +152,13 @@ func Tools(h *Host) []Tool {
 			Call:   h.asked(explain),
 		},
 		{
+			Name: "receipt", Title: "Show what a run completed by", ReadOnly: true,
+			About:     "Returns the receipt of a run that completed: the checks that decided, the tree of its files, who judged, what it spent and what was protected. The same object as loops receipt --json.",
+			Arguments: []Argument{run},
+			Result:    []Field{{Name: "instance_id", Type: "string"}, {Name: "loop", Type: "string"}, {Name: "signature", Type: "string"}},
+			Call:      h.asked(receipt),
+		},
+		{
 			Name: "logs", Title: "Read what actions wrote", ReadOnly: true,
 			About: "Returns the end of what the actions of a run wrote, under a line for each that names its step and state.",
 			Arguments: []Argument{

@@ -55,6 +55,7 @@ func (s *Server) api() []route {
 		allow(auth.Viewer, "GET "+project+"/questions", s.object(questions)).documented(operation{says: "Open questions", answer: "questions", query: []parameter{{name: "run", about: "only those of a run", kind: "string"}}}),
 		allow(auth.Viewer, "GET "+project+"/queue", s.object(queue)).documented(operation{says: "Who waits in the queue", answer: "queue"}),
 		allow(auth.Viewer, "GET "+run, s.object(status)).documented(operation{says: "How a run stands", answer: "status"}),
+		allow(auth.Viewer, "GET "+run+"/receipt", s.object(receipt)).documented(operation{says: "What a run completed by: the checks that decided, and the tree of its files", answer: "receipt"}),
 		allow(auth.Viewer, "GET "+run+"/explain", s.object(explain)).documented(operation{says: "Why a run is where it is, or what a step did", answer: "explanation", query: []parameter{{name: "step", about: "an address such as 3, 3/2 or 2/lint/1, or last", kind: "string"}}}),
 		allow(auth.Viewer, "GET "+run+"/events", s.object(events)).documented(operation{says: "Events of a run", answer: "events", query: []parameter{after, {name: "limit", about: "how many at most, up to 2000", kind: "integer"}}}),
 		allow(auth.Viewer, "GET "+run+"/cost", s.object(cost)).documented(operation{says: "What a run used, state by state", answer: "cost"}),
@@ -163,6 +164,14 @@ func status(r *http.Request, s *Session) (any, error) {
 		return nil, err
 	}
 	return status.Object(), nil
+}
+
+func receipt(r *http.Request, s *Session) (any, error) {
+	found, err := s.Receipt(r.Context(), r.PathValue("run"))
+	if err != nil {
+		return nil, err
+	}
+	return view.Receipt(found), nil
 }
 
 func explain(r *http.Request, s *Session) (any, error) {

@@ -16,6 +16,7 @@ import (
 	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
+	"loops/internal/view"
 	"loops/persistence"
 )
 
@@ -44,6 +45,7 @@ type runPage struct {
 	Lead          string
 	Doing         string
 	Facts         []fact
+	Receipt       []view.ReceiptLine // of its overview; nil = it has none
 	Gauges        []gauge
 	Alarms        []raised              // about the run, that are not over
 	Questions     []question            // that have no answer
@@ -155,9 +157,24 @@ func (s *Server) addTab(ctx context.Context, r *http.Request, page *runPage, p P
 		return page.addRelated(ctx, p, f, v.Run)
 	default:
 		page.Tab = ""
+		if err := page.addReceipt(ctx, session, v.Run); err != nil {
+			return err
+		}
 		return s.addOverview(r, page, p, f, v)
 	}
 	return nil
+}
+
+// addReceipt adds the receipt of a run that completed, if it has one.
+func (page *runPage) addReceipt(ctx context.Context, session *Session, run persistence.Run) error {
+	if run.Status != persistence.Completed {
+		return nil
+	}
+	r, err := session.Receipt(ctx, string(run.ID))
+	if err == nil && r.Receipt != nil {
+		page.Receipt = view.ReceiptLines(r)
+	}
+	return err
 }
 
 // mostGauges is how many limits a page shows, the nearest first.
