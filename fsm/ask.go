@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"loops/fsm/value"
@@ -106,7 +107,8 @@ func (q *asker) put(a Action) (Result, error) {
 		c := e.choose(q.st, list, first.Host, first.Model)
 		a.Host, a.Model = c.Host, c.Model
 		if s := e.blocked(q.st, a.Host, a.Model); s != nil {
-			return Result{ExitCode: 1, Reply: &Reply{Host: s.By, Coverage: CoverageNone, Failure: s.Cause, Reason: s.Why}}, nil
+			host, _, _ := strings.Cut(s.By, "/")
+			return Result{ExitCode: 1, Reply: &Reply{Host: host, Coverage: CoverageNone, Failure: s.Cause, Reason: s.Why}}, nil
 		}
 		if !e.awaitCircuit(q.st, a.Host) || !e.awaitPurse(q.st) {
 			return Result{}, errHalted

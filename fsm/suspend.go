@@ -125,9 +125,13 @@ func (e *Executor) judgeSuspension(st *State, v Verdict) *Suspension {
 		return nil
 	}
 	s := &Suspension{Cause: Failure(text), Why: "the judge of state " + st.Name + " cannot answer: " + value.Text(v.Details.Value("error"))}
+	model := cmp.Or(st.Model, e.cfg.Loop.LLM.Model)
+	if st.Evaluate != nil {
+		model = cmp.Or(st.Evaluate.Model, model)
+	}
 	for _, a := range e.mem.Answers {
 		if r := a.Result.Reply; r != nil && r.Failure == s.Cause {
-			s.By = r.suspends("")
+			s.By = r.suspends(model)
 		}
 	}
 	return s
