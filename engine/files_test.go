@@ -82,6 +82,7 @@ func TestFilesTravel(t *testing.T) {
 	must(work, "push", "-q", remote, "HEAD:refs/heads/main")
 	base := must(work, "rev-parse", "HEAD")
 
+	state := "XDG_STATE_HOME=" + t.TempDir()
 	store := "sqlite:" + filepath.Join(t.TempDir(), "runs.db")
 	machines := []string{t.TempDir(), t.TempDir()}
 	// carry has a machine carry a run ("" = a new one) until it ends.
@@ -96,7 +97,7 @@ func TestFilesTravel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tree.Close()
-		p, err := project.Open(tree.Dir, project.Options{Store: store, Env: append(os.Environ(), "EMAIL=t@localhost")})
+		p, err := project.Open(tree.Dir, project.Options{Store: store, Env: append(os.Environ(), "EMAIL=t@localhost", state)})
 		if err != nil {
 			t.Fatal(err)
 		}

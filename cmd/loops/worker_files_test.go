@@ -32,7 +32,7 @@ func newGitFleet(t *testing.T) gitFleet {
 	t.Helper()
 	testenv.Command(t, "git")
 	f := gitFleet{newFleet(t, workerLease), filepath.Join(t.TempDir(), "remote.git"), filepath.Join(t.TempDir(), "go")}
-	f.env = append(f.env, "EMAIL=t@localhost") // the loops are its user's
+	f.env = append(f.env, "EMAIL=t@localhost", "XDG_STATE_HOME="+t.TempDir()) // the loops are its user's
 	f.write(".loops/three.yaml", travelSteps)
 	f.write(".loops/config.yaml", "files: {mode: git, remote: "+f.remote+"}\n")
 	f.write(".gitignore", ".loops/*\n!.loops/*.yaml\nworker*\n")
