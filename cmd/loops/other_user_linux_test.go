@@ -134,8 +134,13 @@ func TestRootRunsForUser(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := newUserProject(t, c.store)
-			if out, ok := p.root("run", "long"); !ok {
-				t.Fatal(out)
+			if out, ok := p.root("run", "long"); ok || !strings.Contains(out, "loop long is not yours") {
+				t.Fatalf("root runs what a user wrote without being asked: %s", out)
+			}
+			for _, args := range [][]string{{"trust", "long"}, {"run", "long"}} {
+				if out, ok := p.root(args...); !ok {
+					t.Fatal(out)
+				}
 			}
 			if out, ok := p.root("run", "-b", "long"); !ok {
 				t.Fatal(out)
