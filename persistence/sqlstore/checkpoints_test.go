@@ -370,13 +370,14 @@ func TestCheckpointsKilled(t *testing.T) {
 		for last := 1 + rand.IntN(40); acked < last; acked++ {
 			o.want("saved")
 		}
-		o.kill()
-		for { // what it said before it was killed
+		must(t, o.cmd.Process.Kill())
+		for { // what it said before it was killed; Wait would close the pipe with what is still in it
 			if _, ok := o.line("saved"); !ok {
 				break
 			}
 			acked++
 		}
+		_ = o.cmd.Wait()
 		c := openCheckpoints(t, path)
 		p, err := c.Load(t.Context(), "r1")
 		if err != nil || p.Iteration < acked || p.Iteration > acked+1 {
