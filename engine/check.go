@@ -23,6 +23,7 @@ import (
 type checks struct {
 	folders *walks
 	needed  bool // a state wants files with which the run began
+	any     bool // a state is a check, as far as that is known
 
 	mu sync.Mutex // held while the files of a check are laid over others
 }
@@ -30,16 +31,17 @@ type checks struct {
 // checks returns what gives the checks of a run their files.
 func (e *Engine) checks(j *job, folders *walks) *checks {
 	c := &checks{folders: folders}
-	c.needed, folders.below = startFiles(j.loop, j.library, map[string]bool{})
+	c.needed, folders.below = c.startFiles(j.loop, j.library, map[string]bool{})
 	return c
 }
 
 // startFiles reports whether a state of a loop, or of those that it runs, may want files with which the run began, and
 // returns the patterns of them as git reads them. What a sub-loop wants is not known if its name has a template.
-func startFiles(l *fsm.Loop, lib fsm.Library, seen map[string]bool) (wanted bool, patterns []string) {
+func (c *checks) startFiles(l *fsm.Loop, lib fsm.Library, seen map[string]bool) (wanted bool, patterns []string) {
 	seen[l.File+"\x00"+l.Name] = true
 	var look func(st *fsm.State)
 	look = func(st *fsm.State) {
+		c.any = c.any || st.Check != nil
 		if st.Check != nil && st.Check.Files != nil {
 			wanted, patterns = true, append(patterns, gitPatterns(st.Check.Files)...)
 		}
@@ -57,7 +59,7 @@ func startFiles(l *fsm.Loop, lib fsm.Library, seen map[string]bool) (wanted bool
 			if err != nil || seen[sub.File+"\x00"+sub.Name] {
 				return // the state that runs it says so
 			}
-			inner, more := startFiles(sub, lib, seen)
+			inner, more := c.startFiles(sub, lib, seen)
 			wanted, patterns = wanted || inner, append(patterns, more...)
 		}
 	}

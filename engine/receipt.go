@@ -29,7 +29,7 @@ func (e *Engine) receipt(j *job, r *Run, c *checks) func(context.Context, fsm.Sp
 			Guard: plainText(guardLine(j.loop)), Sandbox: plainText(j.header.Sandbox),
 		}
 		var err error
-		receipt.Checks, err = inspect.Deciding(needsGit(j.loop) == "check", readOutput, func(each func(fsm.Event) bool) error {
+		receipt.Checks, err = inspect.Deciding(c.any, readOutput, func(each func(fsm.Event) bool) error {
 			for i := len(pending) - 1; i >= 0; i-- {
 				if !each(pending[i]) {
 					return nil
@@ -44,7 +44,7 @@ func (e *Engine) receipt(j *job, r *Run, c *checks) func(context.Context, fsm.Sp
 			receipt.Checks = []fsm.CheckResult{}
 		}
 		keep, _ := j.keepsSnapshots()
-		left := c.left(ctx, receipt, keep || spent.Prompts > 0 || needsGit(j.loop) != "")
+		left := c.left(ctx, receipt, keep || spent.Prompts > 0 || c.any || guarded(j.loop))
 		unsigned := e.sign(receipt)
 		for _, problem := range []error{err, left, unsigned} {
 			if problem != nil {
@@ -64,28 +64,23 @@ func readOutput(file string) (string, error) {
 // plainText is a text without the looks that a face gives it.
 func plainText(t Text) string { return t.With(func(arg any) any { return arg }) }
 
-// mostIndex is the size of the index of a repository, in bytes, up to which the files of a run of scripts alone are named:
-// some 3,000 files, which takes about 0.1 s.
-const mostIndex = 256 << 10
-
-// left names the files as the run leaves them, and keeps them.
+// left names the files as the run leaves them, and keeps them. Those of a run of scripts alone, which nothing depends on,
+// are not named: the walk takes longer than such a run.
 func (c *checks) left(ctx context.Context, r *fsm.Receipt, keep bool) error {
 	w := c.folders.of("")
-	if !w.InRepository() || !keep && git.IndexSize(w.Dir) > mostIndex {
+	if !keep || !w.InRepository() {
 		return nil
 	}
 	tree, err := w.Tree(ctx)
-	if err != nil && (!keep || errors.Is(err, git.ErrNoGit)) {
-		return nil //nolint:nilerr // nothing of the run depends on the files
+	if errors.Is(err, git.ErrNoGit) {
+		return nil
 	}
 	if err != nil {
 		return err
 	}
 	r.Tree = tree
-	if keep {
-		_, err = w.Keep(ctx, git.ProofRef(string(c.folders.id), git.AtEnd), tree, proofMessage(c.folders.id, "Files that a run left"))
-		r.Kept = err == nil
-	}
+	_, err = w.Keep(ctx, git.ProofRef(string(c.folders.id), git.AtEnd), tree, proofMessage(c.folders.id, "Files that a run left"))
+	r.Kept = err == nil
 	return err
 }
 

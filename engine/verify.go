@@ -59,7 +59,7 @@ func (e *Engine) Verify(ctx context.Context, id string) (*Verification, error) {
 	case r.Signed == SignedForged:
 		return nil, r.Forged()
 	case r.Receipt.Tree == "":
-		return nil, refuse(NotFound, "the receipt of run %s names no files, because it was in no repository of git, or in a large one with scripts alone; there is nothing to repeat its checks on", r.Run.ID)
+		return nil, refuse(NotFound, "the receipt of run %s names no files, because it was in no repository of git, or had no prompts, check, guard or snapshots; there is nothing to repeat its checks on", r.Run.ID)
 	}
 	v := &verifying{e: e, r: r, done: &Verification{RunReceipt: r}}
 	if err := v.open(ctx); err != nil {
