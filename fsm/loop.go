@@ -83,6 +83,7 @@ type Loop struct {
 	Maintain        bool
 	Budget          *Budget   // nil = none
 	OnBudget        string    // state entered once when a budget is used up; "" = the run ends
+	Velocity        *Velocity // of every prompt; nil = none
 	Failover        *Failover // nil = the default, where host is a list
 	OnHandoff       string    // pause (default), spawn or terminate
 	InputKey        string    // context key of the positional input; "input" unless set
@@ -253,6 +254,7 @@ type State struct {
 	OnThrottleHard       string
 	OnGuarded            string        // where to go when a guard does not allow what the action changed; "" = the run ends
 	Hosts                []AgentChoice // of Host, where it is a list; the first is Host
+	Velocity             *Velocity     // of its prompts, beside that of the loop; nil = none
 	Failover             *Failover     // nil = that of the loop
 	OnSuspended          string        // where to go when a person has to do something first; "" = the run is suspended
 	OnInterrupted        string        // where to go instead of acting again after an interruption; "" = act again

@@ -68,6 +68,7 @@ type Action struct {
 	Counted     Usage    // what Session had used when it was left, as its host counts
 	Permissions string   // "" = PermissionsSkip
 	MaxCost     float64  // USD; a host that supports it is asked to stop above it; 0 = no limit
+	Velocity    Velocity // what it may use within a minute; the Runner ends it above that
 	Schema      string   // JSON Schema that the answer of a judge is to match
 	Strict      bool     // an answer that does not match Schema is a failure
 }
@@ -91,7 +92,7 @@ type Result struct {
 	Stdout, Stderr string
 	ExitCode       int           // negative: ended by that signal; 124: timed out
 	Duration       time.Duration // wall clock
-	TimeoutKind    string        // "", "wall" or "idle"
+	TimeoutKind    string        // "", "wall", "idle" or TimeoutVelocity
 	Bytes          int64         // of standard output, before the cap
 	Truncated      bool          // Stdout is not the full text
 	File           string        // holds the full standard output; "" where none was written

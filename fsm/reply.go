@@ -64,6 +64,7 @@ const (
 	FailSchema      Failure = "schema"        // the answer of a judge does not match, or there is none
 	FailMissing     Failure = "host_missing"  // no such host is installed
 	FailTimeout     Failure = "timeout"       // ended by our clock
+	FailVelocity    Failure = "velocity"      // ended because it used too much within a minute
 	FailTruncated   Failure = "truncated"     // the host ended without a result
 	FailOther       Failure = "failed"        // anything else
 )

@@ -23,6 +23,9 @@ func failureOf(res Result) (class, kind string) {
 	if res.Reply != nil {
 		host, complete = res.Reply.Failure, res.Reply.Complete
 	}
+	if res.TimeoutKind == TimeoutVelocity {
+		return FailureReal, "real"
+	}
 	if res.TimeoutKind != "" {
 		return FailureTransient, "timeout"
 	}

@@ -28,6 +28,7 @@ import (
 //	out TEXT      print a line        err TEXT    print to standard error
 //	exit N        end with N          sleep 2s    take that long
 //	timeout       be timed out        fail TEXT   could not be attempted
+//	fast          be ended for its velocity
 //	step N: ...   only in step N      big N       print N bytes of lines
 //	try N: ...    only in attempt N of a step
 //	agent A: ...  only where the prompt goes to that agent
@@ -127,6 +128,10 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 			res.Reply.Host, res.Reply.Session = "other", "elsewhere"
 		case "timeout":
 			res.ExitCode, res.TimeoutKind, res.Stderr = 124, "wall", "Action timed out"
+		case "fast":
+			res.ExitCode, res.TimeoutKind, res.Stderr = 124, fsm.TimeoutVelocity, "Action was ended"
+			res.Reply.Failure, res.Reply.Reason, res.Reply.Usage, res.Reply.Coverage = fsm.FailVelocity, "it was too fast", fsm.Usage{Input: 70}, fsm.CoveragePartial
+			lines = append(lines, fmt.Sprintf("limits %v", a.Velocity))
 		case "fail":
 			return fsm.Result{}, errors.New(arg)
 		case "stopin":

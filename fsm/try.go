@@ -34,6 +34,8 @@ func (r *Retry) due(st *State, res *Result, verdict string) string {
 	switch {
 	case r == nil || res == nil || KindOf(st) == KindPrompt && permanentFailure(st, res) != nil:
 		return ""
+	case res.TimeoutKind == TimeoutVelocity && verdict != "yes":
+		verdict = RetryError
 	case res.TimeoutKind != "" && verdict != "yes":
 		verdict = RetryTimeout
 	case verdict == "no" && res.Response.Passing():

@@ -143,6 +143,7 @@ func (e *Executor) act(st *State) (Result, error) {
 			return Result{}, err
 		}
 		defer settle()
+		a.Velocity = e.velocity()
 		e.address(st, &a)
 		a.Host = chosen.Host
 	}
@@ -405,6 +406,8 @@ func (e *Executor) afterAction(st *State, res Result) decision {
 		if st.RetryableExitCodes != nil && !slices.Contains(st.RetryableExitCodes, res.ExitCode) && st.OnRetryExhausted != "" {
 			slot = st.OnRetryExhausted
 		}
+	case res.TimeoutKind == TimeoutVelocity:
+		e.ignored(st, "used too much within a minute")
 	case res.TimeoutKind != "":
 		e.ignored(st, "timed out")
 	case res.ExitCode != 0:

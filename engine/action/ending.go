@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"loops/fsm"
 	"loops/internal/process"
 )
 
@@ -18,7 +19,7 @@ const hopeless = 5 * time.Second
 // An ending is how far a job has come with ending its action before its time.
 type ending struct {
 	on     bool
-	kind   string        // "wall" or "idle" for a timeout, overdue, else ""
+	kind   string        // that of a Result.TimeoutKind, overdue, else ""
 	termAt time.Time     // when TERM is due
 	termed bool          // TERM was sent to the group and to all with the marker
 	killAt time.Time     // when KILL is due
@@ -56,12 +57,14 @@ func (j *job) mustEnd(ctx context.Context, ready bool) bool {
 		kind = overdue
 	case j.a.Timeout > 0 && j.ran() >= j.a.Timeout:
 		kind = "wall"
+	case j.talk.tooFast():
+		kind = fsm.TimeoutVelocity
 	case j.a.Idle > 0 && !ready && j.now.Sub(j.heard) >= j.a.Idle:
 		kind = "idle"
 	default:
 		return false
 	}
-	if (kind == "wall" || kind == "idle") && j.gone() {
+	if kind != "" && kind != overdue && j.gone() {
 		return false
 	}
 	grace := cmp.Or(j.r.Grace, DefaultGrace)

@@ -94,8 +94,11 @@ func (j *job) exit(res *fsm.Result) {
 		if j.a.Kind == fsm.KindMCP {
 			what = "MCP call"
 		}
-		if res.TimeoutKind == "idle" {
+		switch res.TimeoutKind {
+		case "idle":
 			how = "idle-timed out"
+		case fsm.TimeoutVelocity:
+			how = "was " + j.talk.pace.why
 		}
 		res.Stderr = what + " " + how
 	}

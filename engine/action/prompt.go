@@ -76,6 +76,9 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 		return notAsked(p.host.Name, fsm.FailOther, err), nil
 	}
 	j.talk = newTalk(p, r.Mask, r.outputFile(a, ".log"))
+	var more []string
+	j.talk.pace, more = r.newPace(j.talk, a.Velocity)
+	p.ignored = append(p.ignored, more...)
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, j.alarm.ring)()
 	}

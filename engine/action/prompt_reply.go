@@ -2,6 +2,7 @@ package action
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,9 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 			rep.Cost, rep.Priced = &usd, "table"
 		}
 	}
+	if limit := t.pace.unmeasured(); limit != "" {
+		rep.Ignored = append(slices.Clip(rep.Ignored), limit)
+	}
 	if a.Kind == fsm.KindJudge {
 		rep.Model = cmp.Or(rep.Model, t.req.Model)
 		rep.Text, rep.Raw = o.Text, strings.ToValidUTF8(string(t.raw), value.Replacement)
@@ -39,6 +43,9 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	switch {
 	case res.TimeoutKind != "":
 		rep.Failure, rep.Reason = fsm.FailTimeout, timedOut(a, res.TimeoutKind)
+		if res.TimeoutKind == fsm.TimeoutVelocity {
+			rep.Failure, rep.Reason = fsm.FailVelocity, t.pace.why
+		}
 		if rep.Coverage == fsm.CoverageComplete {
 			rep.Coverage = fsm.CoveragePartial
 		}

@@ -24,6 +24,7 @@ type talk struct {
 	stream agent.Stream
 	mask   mask.Stream // of the text in it
 	log    rawLog
+	pace   *pace
 
 	pend    []byte // a line whose end has not come
 	dropped int64  // bytes of a line that is too long
@@ -74,6 +75,7 @@ func (t *talk) feed(b []byte, now time.Time, take func([]byte)) {
 	if !t.isDone && t.stream.Done() {
 		t.isDone, t.doneAt = true, now
 	}
+	t.pace.look(now)
 }
 
 // hold keeps a part of a line until the rest comes. The memory of a long line is used for the next, and is as much as

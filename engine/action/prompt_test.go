@@ -15,11 +15,15 @@ import (
 )
 
 // fakeStream reads lines of one word and the rest: "say TEXT", "delta TEXT", "final TEXT", "answer JSON",
-// "fail CLASS REASON", "model NAME", "done".
+// "fail CLASS REASON", "model NAME", "used TOKENS [USD]" so far, "done".
 type fakeStream struct {
 	o    agent.Outcome
 	exit *agent.Exit // where End puts its argument
+	used agent.Usage
+	cost *float64
 }
+
+func (s *fakeStream) Used() (agent.Usage, *float64, string) { return s.used, s.cost, s.o.Model }
 
 func (s *fakeStream) Line(line []byte) (text string, known bool) {
 	word, rest, _ := strings.Cut(string(line), " ")
@@ -34,6 +38,13 @@ func (s *fakeStream) Line(line []byte) (text string, known bool) {
 		s.o.Answer = []byte(rest)
 	case "model":
 		s.o.Model = rest
+	case "used":
+		n, usd, priced := strings.Cut(rest, " ")
+		s.used.Output, _ = strconv.ParseInt(n, 10, 64)
+		if v, err := strconv.ParseFloat(usd, 64); priced && err == nil {
+			s.cost = &v
+		}
+		s.o.Coverage, s.o.Usage = agent.Partial, s.used
 	case "after":
 		n, _ := strconv.Atoi(rest)
 		s.o.Failure.After = time.Duration(n) * time.Second

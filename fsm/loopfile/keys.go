@@ -23,6 +23,7 @@ const (
 	InBudget          Where = "budget"
 	InRetry           Where = "retry"
 	InFailover        Where = "failover"
+	InVelocity        Where = "velocity"
 	InWait            Where = "wait"
 	InAsk             Where = "ask"
 	InEscalate        Where = "ask.escalate"

@@ -33,6 +33,7 @@ var loopKeys = []Key{
 	{Name: "worktree", In: InLoop, Type: TypeText, Values: worktreeEnds, Doc: "What happens to the work tree of `run --worktree` when the run has ended: `keep` it if there is something in it, `merge` what was committed if the run succeeded, or `discard` it. Without it the project's config says so, or it is `keep`."},
 	{Name: "throttle", In: InLoop, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Throttle of every state that declares none itself."},
 	{Name: "budget", In: InLoop, Type: TypeBlock, Block: InBudget, NotNull: true, Doc: "Limits what a run may use, with all its sub-loops and over all resumes. It is looked at before every prompt and judge, steps and time before every state."},
+	{Name: "velocity", In: InLoop, Type: TypeBlock, Block: InVelocity, NotNull: true, Doc: "Ends a prompt that uses too much within a minute, by what its agent reports while it runs; of all prompts, those of sub-loops too."},
 	{Name: "on_budget", In: InLoop, Type: TypeTarget, Doc: "State to go to, once, when a budget is used up; it cannot prompt. Without it the run ends, and can be resumed with a higher budget."},
 	{Name: "llm", In: InLoop, Type: TypeBlock, Block: InLLM, Doc: "Settings of the judge that evaluates by language model."},
 	{Name: "session_mode", In: InLoop, Type: TypeText, Default: "fresh", Values: sessionModes, Doc: "`continue`: a prompt carries on the session of the prompt before; `fresh`: it begins a new one. A state can say otherwise."},
@@ -186,6 +187,9 @@ var blockKeys = []Key{
 	{Name: "on", In: InFailover, Type: TypeTexts, Doc: "What another agent takes over for: `suspended` (only a person can mend it), `rate_limited`, or `rate_limited > 10m`, for a limit that lasts longer. Without it `[suspended, rate_limited > 10m]`."},
 	{Name: "return", In: InFailover, Type: TypeBool, Default: true, Doc: "An agent is asked again, in the order of the list, when its time has come; `false`: not in this run."},
 	{Name: "files", In: InFailover, Type: TypeText, Default: "keep", Values: []string{"keep", "reset"}, Doc: "`keep`: the next agent finds the files as they were left; `reset`: as the step found them."},
+
+	{Name: "cost_per_minute", In: InVelocity, Type: TypeNumber, Above: &limit0, Doc: "US dollars that a prompt may cost within a minute."},
+	{Name: "tokens_per_minute", In: InVelocity, Type: TypeSpecial, Doc: "Tokens that a prompt may use within a minute, input, output and cache together: `200000` or `200k`."},
 
 	{Name: "times", In: InRetry, Type: TypeInt, Required: true, Min: &limit1, Doc: "How often the action is tried again after the first try."},
 	{Name: "backoff", In: InRetry, Type: TypeSpecial, Doc: "The wait before each of these: always the same (`10s`, or a number of seconds), or the first and the longest, doubled from one to the other. Without it `1s..1m`."},

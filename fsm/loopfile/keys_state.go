@@ -69,6 +69,7 @@ var stateKeys = []Key{
 
 	{Name: "budget", In: InState, Type: TypeBlock, Block: InBudget, NotNull: true, Doc: "Limits what all visits to this state together may use."},
 	{Name: "cost_ceiling", In: InState, Type: TypeBlock, Block: InCostCeiling, NotNull: true, Doc: "What all visits to this state together may cost: `{cost_ceiling_per_state: 2.50, cost_warn_at: 1}`. The run ends as failed after the prompt that exceeds it."},
+	{Name: "velocity", In: InState, Type: TypeBlock, Block: InVelocity, NotNull: true, Doc: "Ends a prompt of this state that uses too much within a minute. Where the loop has one too, the lower limit holds."},
 	{Name: "on_budget", In: InState, Type: TypeTarget, Doc: "Where to go when a budget is used up; without it, where the loop's `on_budget` says."},
 
 	{Name: "on_suspended", In: InState, Type: TypeTarget, Doc: "Where to go when the action or the judge cannot succeed until a person does something, such as a login; without it, `on_error`, and else the run is suspended."},

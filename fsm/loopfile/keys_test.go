@@ -44,6 +44,9 @@ check: from files must_fail_first
 state: guard on_guarded on_suspended failover
 loop: failover
 failover: on return files
+loop: velocity
+state: velocity
+velocity: cost_per_minute tokens_per_minute
 sandbox: preset write read deny network env memory cpus pids tmp
 loop: snapshots
 snapshots: keep include max_file

@@ -51,6 +51,7 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 	w.list("guard", guardKeys(l.Guard))
 	w.list("throttle", throttleModel(l.Throttle))
 	w.list("budget", budgetModel(l.Budget))
+	w.list("velocity", velocityModel(l.Velocity))
 	w.text("on_budget", l.OnBudget, "")
 	llm := objectOf{value.NewMap()}
 	llm.flag("enabled", l.LLM.Enabled, def.LLM.Enabled)

@@ -110,6 +110,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.list("throttle", throttleModel(s.Throttle))
 	w.text("on_throttle_hard", s.OnThrottleHard, "")
 	w.list("budget", budgetModel(s.Budget))
+	w.list("velocity", velocityModel(s.Velocity))
 	w.text("on_budget", s.OnBudget, "")
 	w.list("cost_ceiling", ceilingModel(s.CostCeiling))
 	w.text("on_guarded", s.OnGuarded, "")

@@ -139,6 +139,8 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("parameter"))
 	case "state host", "llm host", "evaluate host":
 		return hostSchema()
+	case "velocity tokens_per_minute":
+		return object("anyOf", []any{object("type", "integer", "exclusiveMinimum", 0), object("type", "string", "pattern", amountPattern), object("type", "null")})
 	case "sandbox network":
 		return object("anyOf", []any{reference("text"), object("type", "array", "items", object("type", "string", "pattern", "^[^/ @:]+:[0-9]+$"))})
 	case "retry backoff":

@@ -79,6 +79,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.Agent, s.Tools, s.Model, s.Effort = b.text("agent"), b.texts("tools"), d.model(b), b.text("effort")
 	s.Host, s.Hosts = d.hosts(b)
 	s.Failover = d.failover(b)
+	s.Velocity = d.velocity(b)
 	s.SessionMode, s.Permissions = b.text("session_mode"), b.text("permissions")
 	s.Loop, s.With, s.Passthrough = b.text("loop"), b.mapping("with"), b.bool("context_passthrough")
 	s.Extension = d.extension(s)

@@ -23,7 +23,7 @@ var claude = &CLI{
 	Stop:       syscall.SIGINT, // at TERM it leaves the processes of its tools
 	Has: Features{
 		Model: true, Agent: true, Tools: true, Effort: true, Session: true, Permissions: true,
-		Schema: true, MaxCost: true, Cost: true, Usage: true,
+		Schema: true, MaxCost: true, Cost: true, Usage: true, Live: true,
 	},
 	Command: func(r Request) (Command, error) { return claudeCommand(r, os.Geteuid() == 0) },
 	Stream:  func(r Request) Stream { return &messages{req: r, name: "claude"} },

@@ -38,6 +38,7 @@ func (s *Spec) host() *CLI {
 		Model: s.mentions("model"), Agent: s.mentions("agent"), Tools: s.mentions("tools"), Effort: s.mentions("effort"),
 		Session: s.mentions("session"), Permissions: s.SkipArgs != nil, Schema: s.mentions("schema") || s.mentions("schema_file"),
 		MaxCost: s.mentions("max_cost"), Cost: !f.Cost.zero(), Usage: !f.Input.zero() || !f.Output.zero(),
+		Live: s.Format == FormatJSONL && (!f.Input.zero() || !f.Output.zero() || !f.Cost.zero()),
 	}
 	return &CLI{
 		Name: s.Name, Program: s.Program, Stop: signals[cmp.Or(s.Stop, "TERM")], Has: has,

@@ -112,6 +112,13 @@ func (c *commandStream) count(v any) bool {
 	return true
 }
 
+// Used implements [Meter].
+func (c *commandStream) Used() (Usage, *float64, string) {
+	var o Outcome
+	c.tokens(&o)
+	return o.Usage, c.o.Cost, c.o.Model
+}
+
 func (c *commandStream) Done() bool { return c.done }
 
 func (c *commandStream) End(x Exit) Outcome {

@@ -36,6 +36,7 @@ type Features struct {
 	MaxCost                                           bool // it can stop at a cost by itself
 	Cost                                              bool // it says what a prompt cost
 	Usage                                             bool // it says what a prompt used
+	Live                                              bool // it says so while the prompt runs: its Stream is a Meter
 }
 
 // A Request is one prompt to an agent, or one question to a judge.
@@ -74,6 +75,13 @@ type Stream interface {
 	Done() bool
 	// End says what came of it all, once: the host has exited.
 	End(Exit) Outcome
+}
+
+// A Meter is a Stream that knows what was used before the end.
+type Meter interface {
+	// Used returns what was used so far, as far as the host reported it, what that cost (nil = not said) and the model
+	// ("" = not said).
+	Used() (u Usage, usd *float64, model string)
 }
 
 // An Exit is how a host's process ended.

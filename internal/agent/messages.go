@@ -29,6 +29,7 @@ type messages struct {
 	tool    string // id of the tool call that came last
 	seen    Usage  // of the messages so far
 	message string // id of the one counted last
+	counted Usage  // of that one
 	reset   time.Time
 	refused bool // a limit was said to be reached
 	result  *event
@@ -145,9 +146,16 @@ func (m *messages) say(e *event) string {
 		m.first.model = model
 	}
 	// A message comes in several lines, each with the usage of all of it so far.
-	if u := e.Message.Usage; u != nil && (e.Message.ID == "" || e.Message.ID != m.message) {
-		m.seen = m.seen.plus(m.usage(*u))
-		m.message = head(e.Message.ID, maxWord)
+	if u := e.Message.Usage; u != nil {
+		now := m.usage(*u)
+		switch {
+		case e.Message.ID == "" || e.Message.ID != m.message:
+			m.seen = m.seen.plus(now)
+			m.message, m.counted = head(e.Message.ID, maxWord), now
+		case now.total() > m.counted.total():
+			m.seen = m.seen.plus(now.minus(m.counted))
+			m.counted = now
+		}
 	}
 	text := strings.Join(texts, "\n\n")
 	if text == "" {
@@ -184,6 +192,9 @@ func (m *messages) usage(t tokens) Usage {
 	}
 	return u
 }
+
+// Used implements [Meter]. What sub-agents use is only in the result.
+func (m *messages) Used() (Usage, *float64, string) { return m.seen, nil, m.first.model }
 
 func (m *messages) Done() bool { return m.result != nil }
 

@@ -20,7 +20,7 @@ var opencode = &CLI{
 	Stream:     func(r Request) Stream { return &opencodeStream{req: r} },
 }
 
-var opencodeHas = Features{Model: true, Agent: true, Effort: true, Session: true, Permissions: true, Cost: true, Usage: true}
+var opencodeHas = Features{Model: true, Agent: true, Effort: true, Session: true, Permissions: true, Cost: true, Usage: true, Live: true}
 
 func opencodeCommand(r Request) (Command, error) {
 	if err := checkWords("opencode", r); err != nil {
@@ -135,6 +135,15 @@ func (s *opencodeStream) Line(line []byte) (string, bool) {
 	}
 	s.started = true
 	return text, true
+}
+
+// Used implements [Meter].
+func (s *opencodeStream) Used() (Usage, *float64, string) {
+	if s.cost > 0 {
+		cost := s.cost
+		return s.usage, &cost, ""
+	}
+	return s.usage, nil, ""
 }
 
 func (s *opencodeStream) Done() bool { return s.over }

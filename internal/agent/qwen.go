@@ -28,7 +28,7 @@ var qwen = &CLI{
 	},
 }
 
-var qwenHas = Features{Model: true, Tools: true, Session: true, Permissions: true, Schema: true, Usage: true}
+var qwenHas = Features{Model: true, Tools: true, Session: true, Permissions: true, Schema: true, Usage: true, Live: true}
 
 // qwenSettings have a lower priority than those of the user and of the system, who may have reasons of their own.
 // Without them it asks the model again after every prompt what to remember, sends statistics, and retries inside its

@@ -112,7 +112,7 @@ func (t *turn) exit() string {
 	case code == 0:
 		return ""
 	case TimedOut(t.acted):
-		text = "timed out after " + humanize.Duration(time.Duration(whole(t.acted, "duration_ms"))*time.Millisecond)
+		text = Timeout(t.acted) + " after " + humanize.Duration(time.Duration(whole(t.acted, "duration_ms"))*time.Millisecond)
 	case code < 0:
 		text = fmt.Sprintf("ended by signal %d", -code)
 	}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -35,6 +36,14 @@ const timeoutCode = 124
 // number, only the code is known.
 func TimedOut(e fsm.Event) bool {
 	return str(e, "timeout_kind") != "" || e.Seq == 0 && whole(e, "exit_code") == timeoutCode
+}
+
+// Timeout says which kind of limit ended an action that [TimedOut].
+func Timeout(e fsm.Event) string {
+	if str(e, "timeout_kind") == fsm.TimeoutVelocity {
+		return "used too much within a minute"
+	}
+	return "timed out"
 }
 
 // Explain says what happened in a visit and why it led where it led. l is the loop the state belongs to, or nil where
@@ -173,6 +182,8 @@ func (x *explainer) action(e fsm.Event) {
 	switch kind := str(e, "timeout_kind"); {
 	case kind == "idle":
 		text = fmt.Sprintf("Its action%s was ended after %s: it had been silent for longer than %s.", what, took, x.idle())
+	case kind == fsm.TimeoutVelocity:
+		text = fmt.Sprintf("Its prompt%s was ended after %s: %s.", what, took, cmp.Or(strings.TrimPrefix(str(e, "failure_reason"), "ended because "), "it "+Timeout(e)))
 	case TimedOut(e):
 		text = fmt.Sprintf("Its action%s was ended after %s: it took longer than %s.", what, took, x.wall())
 	case code < 0:
@@ -185,7 +196,7 @@ func (x *explainer) action(e fsm.Event) {
 	if code == timeoutCode && !TimedOut(e) {
 		text += " It was not ended by a limit of time."
 	}
-	if failure := str(e, "failure"); failure != "" {
+	if failure := str(e, "failure"); failure != "" && !TimedOut(e) {
 		text += fmt.Sprintf(" The host calls that %s%s.", strings.ReplaceAll(failure, "_", " "), because(str(e, "reason")))
 	}
 	if code != 0 {

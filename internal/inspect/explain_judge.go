@@ -60,8 +60,10 @@ func (x *explainer) reason(kind, verdict string, e fsm.Event) string {
 		case 0, 1:
 			return fmt.Sprintf("exit code %s means that", val("exit_code"))
 		case timeoutCode:
-			if acted := x.v.find(fsm.EventActionComplete); acted == nil || TimedOut(*acted) {
+			if acted := x.v.find(fsm.EventActionComplete); acted == nil || TimedOut(*acted) && str(*acted, "timeout_kind") != fsm.TimeoutVelocity {
 				return "the action timed out"
+			} else if TimedOut(*acted) {
+				return "the action " + Timeout(*acted)
 			}
 			return "exit code 124 stands for an action that timed out"
 		}

@@ -86,7 +86,7 @@ func (p *GitHub) Event(e fsm.Event) {
 	p.Text.Event(e)
 	if e.Kind == fsm.EventActionComplete && e.Depth == 0 && inspect.TimedOut(e) && p.notes < mostWarnings {
 		p.notes++
-		p.annotate(fsm.SeverityWarning, "Loop "+p.h.Loop.Name, "the action of state "+p.state+" timed out")
+		p.annotate(fsm.SeverityWarning, "Loop "+p.h.Loop.Name, "the action of state "+p.state+" "+inspect.Timeout(e))
 	}
 }
 

@@ -76,7 +76,7 @@ func (p *Text) endAction(e fsm.Event, pad string) {
 	failed := code != "0" && code != ""
 	switch {
 	case inspect.TimedOut(e):
-		line += " " + p.paint.Red("timed out")
+		line += " " + p.paint.Red(inspect.Timeout(e))
 	case code == "1": // an ordinary no, as its verdict
 		line += " " + p.paint.Amber("exit: "+code)
 	case failed:
