@@ -136,7 +136,7 @@ func (q *asker) put(a Action) (Result, error) {
 // putOnce has the judge asked, if the budgets leave something, and counts what it used.
 func (q *asker) putOnce(a Action) (Result, error) {
 	e, m := q.e, q.e.mem
-	settle, err := e.reserve(&a)
+	_, settle, err := e.reserve(&a)
 	if err != nil {
 		return Result{}, err
 	}

@@ -16,6 +16,7 @@ type Budget struct {
 	Steps        int           // state entries; of a state, those of the sub-loops it ran
 	Prompts      int           // prompts and judges
 	AllowUnknown bool          // the run continues although the cost of a prompt is not known
+	Silent       bool          // prompts are not told what is left
 }
 
 // Spent is what prompts and judges have used.
@@ -112,9 +113,10 @@ func (b *Budget) Lines(s Spent, wall time.Duration, steps int) []BudgetLine {
 
 // A limit is one line of a budget, and whose it is.
 type limit struct {
-	of    *Executor
-	state string // "" = of the whole loop
-	ended int    // prompts and judges whose use is in Spent
+	of     *Executor
+	state  string // "" = of the whole loop
+	ended  int    // prompts and judges whose use is in Spent
+	silent bool   // prompts are not told what is left of it
 	BudgetLine
 }
 
@@ -170,7 +172,7 @@ func (e *Executor) limits(yield func(*limit) bool) {
 
 func budgetLimits(x *Executor, state string, b *Budget, s Spent, wall time.Duration, steps int, yield func(*limit) bool) bool {
 	for _, l := range b.Lines(s, wall, steps) {
-		if !yield(&limit{x, state, s.Prompts, l}) {
+		if !yield(&limit{x, state, s.Prompts, b.Silent, l}) {
 			return false
 		}
 	}
@@ -211,24 +213,27 @@ func (l *limit) inFlight() float64 {
 
 // reserve takes from the budgets what a prompt or a judge is expected to use, until settle is called, and sets
 // what it may cost. Where others in flight leave nothing, it waits until one of them has settled, and may have
-// used less. The error is an *overrun, or errHalted.
-func (e *Executor) reserve(a *Action) (settle func(), err error) {
+// used less. The error is an *overrun, or errHalted. told is what a prompt is told of what is left; "" = nothing.
+func (e *Executor) reserve(a *Action) (told string, settle func(), err error) {
 	for {
 		if err := e.affordable(); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		if !e.nothingLeft() {
 			break
 		}
 		if !e.awaitSettled() {
-			return nil, errHalted
+			return "", nil, errHalted
 		}
 	}
 	a.MaxCost = e.costLeft()
+	if a.Kind == KindPrompt {
+		told = e.steer(a)
+	}
 	for x := e; x != nil; x = x.parent {
 		x.asking++
 	}
-	return func() {
+	return told, func() {
 		for x := e; x != nil; x = x.parent {
 			x.asking--
 		}

@@ -22,7 +22,7 @@ func (e *Executor) ceiling() *limit {
 		return nil
 	}
 	s := e.mem.StateSpent[e.mem.Current]
-	return &limit{e, st.Name, s.Prompts, BudgetLine{Name: ceilingName, Spent: s.CostUSD, Most: *st.CostCeiling.Most}}
+	return &limit{e, st.Name, s.Prompts, true, BudgetLine{Name: ceilingName, Spent: s.CostUSD, Most: *st.CostCeiling.Most}}
 }
 
 // noteCeiling records once of the state that this loop is in that its cost came near its ceiling, and once that

@@ -69,7 +69,11 @@ func (f *fake) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Res
 			lines = append(lines, fmt.Sprintf("goes on with %s of %s at %d", a.Session, a.SessionHost, a.Counted.Input))
 		}
 	}
-	for word := range strings.SplitSeq(a.Text, "; ") {
+	text, told, _ := strings.Cut(a.Text, "\n\n(") // what the budgets leave is none of its words
+	if told != "" {
+		lines = append(lines, "("+strings.TrimSpace(told))
+	}
+	for word := range strings.SplitSeq(text, "; ") {
 		if rest, ok := strings.CutPrefix(word, "step "); ok {
 			n, then, _ := strings.Cut(rest, ": ")
 			if strconv.Itoa(a.Step) != n {

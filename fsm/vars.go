@@ -18,7 +18,7 @@ const (
 // vars are the variables of a shell action: every context value and the output of every capture as ${...} would
 // insert it, and the output of the state before. Where two names become one variable, the first has it.
 func (e *Executor) vars() []Var {
-	vars := e.mem.vars(e.captured())
+	vars := append(e.mem.vars(e.captured()), e.leftVars()...)
 	if p := e.place(); p != nil {
 		vars = append(vars, p.round.itemVars(p.item)...)
 	}

@@ -127,6 +127,7 @@ func (e *Executor) act(st *State) (Result, error) {
 		a.Params = string(value.AppendJSON(nil, params))
 	}
 	var chosen AgentChoice
+	told := ""
 	if mode == KindPrompt {
 		if chosen = e.choose(st, e.cfg.Loop.PromptHosts(st), e.cfg.Loop.PromptHost(st), st.Model); chosen != (AgentChoice{}) {
 			a.Model = chosen.Model
@@ -138,11 +139,12 @@ func (e *Executor) act(st *State) (Result, error) {
 		if !e.awaitCircuit(st, chosen.Host) || !e.awaitPurse(st) {
 			return Result{}, errHalted
 		}
-		settle, err := e.reserve(&a)
+		line, settle, err := e.reserve(&a)
 		if err != nil {
 			return Result{}, err
 		}
 		defer settle()
+		told = line
 		a.Velocity = e.velocity()
 		e.address(st, &a)
 		a.Host = chosen.Host
@@ -157,7 +159,11 @@ func (e *Executor) act(st *State) (Result, error) {
 	m.Attempt++
 	a.Attempt, m.Answers, m.Asking = m.Attempt, nil, false
 	m.Phase, m.Result = PhaseActing, nil // also where the try before failed
-	e.emit(EventActionStart, Field{"action", text}, Field{"is_prompt", mode == KindPrompt})
+	started := []Field{{"action", text}, {"is_prompt", mode == KindPrompt}}
+	if told != "" {
+		started = append(started, Field{"budget_left", told})
+	}
+	e.emit(EventActionStart, started...)
 	if !e.record(true) {
 		return Result{}, errHalted
 	}

@@ -21,7 +21,7 @@ const (
 )
 
 // textVars are how the names of [fsm.Action.Vars] begin. Those that an outer run has set are not passed on.
-var textVars = []string{"LOOPS_CAPTURED_", "LOOPS_ITEM", "LOOPS_CONTEXT_", "LOOPS_PREV_OUTPUT"}
+var textVars = []string{"LOOPS_BUDGET_LEFT", "LOOPS_CAPTURED_", "LOOPS_ITEM", "LOOPS_CONTEXT_", "LOOPS_PREV_OUTPUT"}
 
 func isTextVar(name string) bool {
 	return slices.ContainsFunc(textVars, func(prefix string) bool { return strings.HasPrefix(name, prefix) })

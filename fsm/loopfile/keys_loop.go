@@ -234,6 +234,7 @@ var blockKeys = []Key{
 	{Name: "steps", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "State entries, those of sub-loops too; of a state only those of the sub-loops it ran."},
 	{Name: "prompts", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Prompts and questions to judges."},
 	{Name: "allow_unknown_cost", In: InBudget, Type: TypeBool, Default: false, Doc: "Continue although the cost of a prompt is not known; it counts as nothing."},
+	{Name: "steer", In: InBudget, Type: TypeBool, Default: true, Doc: "Prompts are told what is left, once half of a limit is used."},
 
 	{Name: "cost_ceiling_per_state", In: InCostCeiling, Type: TypeNumber, Min: &limit0, Doc: "US dollars that all visits to the state may cost together. A cost that is not known counts as nothing."},
 	{Name: "cost_warn_at", In: InCostCeiling, Type: TypeNumber, Min: &limit0, Doc: "US dollars from which on a warning is recorded, once."},

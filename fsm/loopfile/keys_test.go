@@ -34,7 +34,7 @@ retry: times backoff on
 loop: schedule otherwise
 schedule: cron timezone except overlap catch_up catch_up_limit
 route[]: when to
-budget: cost_usd tokens wall steps prompts allow_unknown_cost
+budget: cost_usd tokens wall steps prompts allow_unknown_cost steer
 loop: permissions worktree
 state: host permissions sandbox
 loop: sandbox guard

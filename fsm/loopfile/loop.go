@@ -204,7 +204,7 @@ func (d *decoder) budget(of *block) *fsm.Budget {
 	}
 	return &fsm.Budget{
 		CostUSD: b.number("cost_usd"), Tokens: int64(b.int("tokens")), Wall: b.duration("wall"), Steps: b.int("steps"), Prompts: b.int("prompts"),
-		AllowUnknown: b.bool("allow_unknown_cost"),
+		AllowUnknown: b.bool("allow_unknown_cost"), Silent: !b.bool("steer"),
 	}
 }
 

@@ -240,6 +240,7 @@ func budgetModel(b *fsm.Budget) *value.Map {
 	w.count("steps", b.Steps, 0)
 	w.count("prompts", b.Prompts, 0)
 	w.flag("allow_unknown_cost", b.AllowUnknown, false)
+	w.flag("steer", !b.Silent, true)
 	return w.m
 }
 
