@@ -102,6 +102,44 @@ func (k *keeping) runner(r fsm.Runner) fsm.Runner {
 	return countedRunner{r, k}
 }
 
+// A keptLessons writes memories that are among the files that are kept.
+type keptLessons struct {
+	*persistence.LessonFolder
+	k *keeping
+}
+
+func (k *keeping) lessons(f *persistence.LessonFolder) fsm.Lessons {
+	if k == nil {
+		return f
+	}
+	return keptLessons{f, k}
+}
+
+// LessonsToRead returns the memories of a project for what is only tried: nothing is written to them.
+func LessonsToRead(p *project.Project) fsm.Lessons {
+	return readLessons{persistence.ProjectLessons(p.Loops)}
+}
+
+type readLessons struct{ *persistence.LessonFolder }
+
+// Write implements [fsm.Lessons].
+func (readLessons) Write(context.Context, string, fsm.Lesson) error { return nil }
+
+// Ended implements [fsm.Lessons].
+func (readLessons) Ended(context.Context, string, fsm.LessonUse) error { return nil }
+
+// Write implements [fsm.Lessons].
+func (l keptLessons) Write(ctx context.Context, name string, fact fsm.Lesson) error {
+	defer l.k.turns.Add(1)
+	return l.LessonFolder.Write(ctx, name, fact)
+}
+
+// Ended implements [fsm.Lessons].
+func (l keptLessons) Ended(ctx context.Context, name string, u fsm.LessonUse) error {
+	defer l.k.turns.Add(1)
+	return l.LessonFolder.Ended(ctx, name, u)
+}
+
 // prepare fits fsm.Config.Prepare: the files are claimed when it is on record that this process has the run.
 func (k *keeping) prepare(more func(context.Context) (fsm.Event, error)) func(context.Context) (fsm.Event, error) {
 	if k == nil {

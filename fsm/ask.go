@@ -70,11 +70,7 @@ func (*noJudge) Error() string { return "there is no judge" }
 // errHalted, an [*oddAnswer], a [*noJudge], or why the judge could not be asked.
 func (q *asker) ask(text, schema string, strict bool) (payload *value.Map, failed *Verdict, err error) {
 	e, m := q.e, q.e.mem
-	a := Action{
-		Kind: KindJudge, Text: text, State: q.st.Name, Step: m.Step, Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(q.st), Quiet: true,
-		Host: cmp.Or(q.cfg.Host, q.st.Host, e.cfg.Loop.LLM.Host), Model: q.model,
-		Effort: cmp.Or(q.cfg.Effort, q.st.Effort, e.cfg.Loop.LLM.Effort), Timeout: q.timeout, Schema: schema, Strict: strict,
-	}
+	a := q.action(text, schema, strict)
 	id := fingerprint(a)
 	if q.next >= len(m.Answers) || m.Answers[q.next].Question != id {
 		// What was answered to another question, because a file has changed since, is of no use from here on.
@@ -97,6 +93,16 @@ func (q *asker) ask(text, schema string, strict bool) (payload *value.Map, faile
 		return nil, nil, &noJudge{*failed}
 	}
 	return payload, failed, err
+}
+
+// action returns the question as an action.
+func (q *asker) action(text, schema string, strict bool) Action {
+	e := q.e
+	return Action{
+		Kind: KindJudge, Text: text, State: q.st.Name, Step: e.mem.Step, Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(q.st), Quiet: true,
+		Host: cmp.Or(q.cfg.Host, q.st.Host, e.cfg.Loop.LLM.Host), Model: q.model,
+		Effort: cmp.Or(q.cfg.Effort, q.st.Effort, e.cfg.Loop.LLM.Effort), Timeout: q.timeout, Schema: schema, Strict: strict,
+	}
 }
 
 // put has the judge asked, and asked again as long as that is worth the wait.

@@ -172,7 +172,9 @@ func inlineLoop(state *State, around *Loop) *Loop {
 		st.CostCeiling = nil // it is of the state with the list
 	}
 	st.On, st.Capture, st.Next, st.Route, st.Each, st.OnRateLimitExhausted, st.OnSuspended = map[string]string{}, st.Name, "", nil, nil, "", ""
+	st.Remember = nil
 	own := *around
+	own.Lessons = nil // what it sees is that of the loop around it
 	own.Initial, own.Order = st.Name, append([]string{st.Name}, BranchVerdicts...)
 	own.States = map[string]*State{st.Name: &st}
 	for _, verdict := range BranchVerdicts {

@@ -137,6 +137,8 @@ func (e *Executor) terminal() result {
 		return pass
 	}
 	if !e.cfg.Loop.Maintain {
+		e.lastBefore, e.outcome = m.LastResult, ""
+		e.remember(st)
 		e.finish(EndTerminal, "")
 		return ended
 	}

@@ -27,7 +27,9 @@ type World struct {
 	// Start, if not nil, is called once after Prepare. It is given the tree of the files with which the run began, ""
 	// where it is not on record, and returns it: it keeps that where states have checks. Its error is as that of Prepare.
 	Start func(ctx context.Context, known string) (tree string, err error)
-	Facts Facts // returns what is recorded of the files that the run works on; nil = nothing is
+	// Lessons are the memories of loops; nil = they are empty, and nothing is written
+	Lessons Lessons
+	Facts   Facts // returns what is recorded of the files that the run works on; nil = nothing is
 	// reports whether the folder is gone that actions run in, "" = that of the run; nil = it never is
 	Gone func(dir string) bool
 	// Receipt, if not nil, returns the receipt of a run that completes, before its end is recorded: nil = there is none.

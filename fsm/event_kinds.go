@@ -4,7 +4,7 @@ package fsm
 var EventKinds = []string{
 	EventLoopStart, EventLoopResume, EventLoopComplete, EventStateEnter, EventRoute, EventCheckpoint, EventNote,
 	EventWarning, EventActionStart, EventActionOutput, EventActionComplete, EventActionError, EventActionInterrupted,
-	EventActionKilled, EventPromptSizeWarn, EventMessagesAppend, EventSet, EventWaitCheck, EventHumanRequested, EventHumanResponse, EventHumanVote, EventHumanReminded, EventHumanEscalated, EventBranchesStart, EventBranchStart, EventBranchEnd, EventItemsStart, EventItemStart, EventItemEnd, EventItemTaken, EventCheckFirst, EventEvaluate, EventStallDetected,
+	EventActionKilled, EventPromptSizeWarn, EventMessagesAppend, EventSet, EventWaitCheck, EventHumanRequested, EventHumanResponse, EventHumanVote, EventHumanReminded, EventHumanEscalated, EventBranchesStart, EventBranchStart, EventBranchEnd, EventItemsStart, EventItemStart, EventItemEnd, EventItemTaken, EventMemoryRead, EventRemember, EventCheckFirst, EventEvaluate, EventStallDetected,
 	EventRetryExhausted, EventCycleDetected, EventFailover, EventMaxStepsSummary, EventMaxIterationsSummary, EventBudgetWarning, EventLimitRaised,
 	EventBudgetExceeded, EventCostCeilingWarn, EventCostCeilingUnknown, EventCostCeilingExceeded, EventThrottleWarn, EventThrottleHard, EventThrottleStop, EventRateLimitWaiting,
 	EventRateLimitExhausted, EventRateLimitStorm, EventActionRetry, EventActionRetriesSpent, EventAPIErrorRetry, EventAPIErrorExhausted, EventInfraRetry,

@@ -59,6 +59,11 @@ const (
 	// item, key, verdict, items [what item_end has of its result]: a fork took the item over from the other run
 	EventItemTaken = "item_taken"
 
+	// memory, facts, tokens [left]: the loop begins with these facts of its memory
+	EventMemoryRead = "memory_read"
+	// state, memory, id, fact, failed [judges]: a state leaves a fact for later runs
+	EventRemember = "memory_written"
+
 	// state, exit_code, verdict, fault, passes: a check that has to fail before the first prompt was done
 	EventCheckFirst = "check_first"
 

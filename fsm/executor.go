@@ -61,23 +61,26 @@ type Executor struct {
 	parent   *Executor // that runs this one as a sub-loop; nil in the run itself
 	depth    int       // of parents
 	machine  *machine
-	task     *task             // that it is, or is a sub-loop of
-	life     *life             // how long it may go on
-	crew     *crew             // what the state runs side by side now; nil = nothing
-	branch   string            // that this one is, or the name of its item; "" = it is neither
-	inline   bool              // the same, with an action: it sees what the loop around it remembers
-	item     *itemPlace        // that this one is done for; nil = for none
-	slot     *slot             // that it has among the items at work; nil = it has none to share
-	below    *Executor         // the sub-loop that runs in it
-	self     *Child            // that it runs as; nil in the run itself
-	log      *childLog         // of its events; nil in the run itself
-	deadline *deadline         // of a branch or an item with a loop whose state has a timeout; nil = none
-	asking   int               // prompts and judges in flight, here and in what it runs
-	outer    string            // marks of the states this runs inside
-	dir      string            // where actions run, if not where those of the run do
-	around   []*confine.Policy // the sandboxes of what this runs inside
-	guarding []*Guard          // the guards of what this runs inside
-	beside   bool              // others change the same files meanwhile: the state that runs them all judges that
+	task     *task      // that it is, or is a sub-loop of
+	life     *life      // how long it may go on
+	crew     *crew      // what the state runs side by side now; nil = nothing
+	branch   string     // that this one is, or the name of its item; "" = it is neither
+	inline   bool       // the same, with an action: it sees what the loop around it remembers
+	item     *itemPlace // that this one is done for; nil = for none
+	slot     *slot      // that it has among the items at work; nil = it has none to share
+	below    *Executor  // the sub-loop that runs in it
+	self     *Child     // that it runs as; nil in the run itself
+	log      *childLog  // of its events; nil in the run itself
+	deadline *deadline  // of a branch or an item with a loop whose state has a timeout; nil = none
+	// LastResult before the visit, and how a sub-loop ended ("" = the visit ran none): what the visit came to is known by them
+	lastBefore *value.Map
+	outcome    string
+	asking     int               // prompts and judges in flight, here and in what it runs
+	outer      string            // marks of the states this runs inside
+	dir        string            // where actions run, if not where those of the run do
+	around     []*confine.Policy // the sandboxes of what this runs inside
+	guarding   []*Guard          // the guards of what this runs inside
+	beside     bool              // others change the same files meanwhile: the state that runs them all judges that
 }
 
 // Start prepares a new run with the given context values, which it takes over.
@@ -112,7 +115,9 @@ func (e *Executor) Run(ctx context.Context) (o Outcome, err error) {
 func (e *Executor) loop() (Outcome, error) {
 	e.begin()
 	e.prepare()
+	e.recall()
 	for e.mem.Outcome == nil && e.machine.broken == nil {
+		e.keepLesson()
 		e.turn()
 		e.settle() // one transition is one record: a run can be forked at each
 	}
@@ -226,8 +231,15 @@ func (e *Executor) turn() {
 // acted decides on the result on record, or waits the rest of what it led to.
 func (e *Executor) acted(st *State) decision {
 	m := e.mem
+	e.lastBefore, e.outcome = m.LastResult, ""
 	if err := e.inspect(st); err != nil {
 		return e.exception(st, err)
+	}
+	if st.Next != "" && m.Wait == nil && m.Result != nil { // its verdict is not looked at
+		if m.Asking || len(m.Answers) > 0 { // a judge is asked what to remember, when all else was done
+			return e.onNext(st, *m.Result, e.permanent(st, m.Result))
+		}
+		return e.again(st, e.afterAction(st, *m.Result))
 	}
 	switch {
 	case m.Wait == nil, m.Wait.Why == WaitRetry && st.Retry == nil: // the definition was changed
@@ -305,6 +317,10 @@ func (e *Executor) leave(st *State, d decision) {
 	if d.unjudged && m.PendingRequest == "" {
 		m.Answers = nil // the refusal is no answer: a resumed run asks again, and does not act again
 		e.end(d.unanswered())
+		return
+	}
+	if d.fatal == "" && d.stall == "" && d.nothing == "" && d.refused == "" && !d.limited && !d.died && m.PendingRequest != "error" && m.PendingRequest != "handoff" && !e.remember(st) {
+		e.finishHalted(decision{halted: true})
 		return
 	}
 	m.Result, m.Answers, m.Asking, m.Awaiting = nil, nil, false, nil

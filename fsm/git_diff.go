@@ -29,7 +29,7 @@ empty=$(git hash-object -t tree /dev/null) && git rev-parse --git-dir >/dev/null
 base=$(git rev-parse -q --verify HEAD || echo "$empty")
 if [ $# -gt 0 ]; then git diff-tree -r "$empty" "$base" -- "$@" | git hash-object --stdin || exit; else echo "$base"; fi
 git diff --no-ext-diff --no-textconv --no-color --full-index --binary "$base" -- "$@" | git hash-object --stdin || exit
-git ls-files -z --others --exclude-standard -x '**/.loops/.*/' -x '**/.loops/runs/' -x '**/.loops/logs/' -x '**/.loops/tmp/' -x .worktrees/ -- "$@" | {
+git ls-files -z --others --exclude-standard -x '**/.loops/.*/' -x '**/.loops/runs/' -x '**/.loops/logs/' -x '**/.loops/tmp/' -x '**/.loops/memory/' -x .worktrees/ -- "$@" | {
 	held=() files=() open=() root=$(pwd -P)
 	pg=$(cut -d ' ' -f 5 "/proc/$PPID/stat" 2>/dev/null)
 	for p in /proc/[0-9]*; do

@@ -339,7 +339,7 @@ func (e *Executor) scope(result *value.Map) *expr.Scope {
 		Context: m.Context, Captured: e.captured(), Param: m.Param, Prev: m.PrevResult, Event: m.Event, Result: result, State: m.Current, Step: m.Step,
 		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt), ScheduledAt: e.cfg.Run.ScheduledAt,
 		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv, Secret: e.cfg.Secret,
-		MadeUp: e.cfg.Verdict != nil, ReadText: e.readText,
+		MadeUp: e.cfg.Verdict != nil, ReadText: e.readText, Memory: e.memoryScope(),
 	}
 }
 

@@ -101,6 +101,7 @@ type Loop struct {
 	Sandbox         *confine.Policy // of every action; nil = none
 	Snapshots       *FileSnapshots  // of the files of a run; nil = nothing is said
 	Guard           *Guard          // of every action; nil = none
+	Lessons         *LessonBook     // its memory; nil = it has none
 	HostGuard       HostGuard       // memory limits
 	PromptSizeGuard PromptSizeGuard
 	Category        string
@@ -218,6 +219,8 @@ type State struct {
 	// limits what the action may change, beside what the loop says; nil = nothing more
 	Guard *Guard
 	Check *Check // says that its verdict decides; nil = nothing is said
+	// what it leaves for later runs; nil = nothing
+	Remember *Remember
 
 	Loop        string     // template; the loop to run as this state, "" = none
 	With        *value.Map // values for its parameters; nil = none

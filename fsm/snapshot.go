@@ -111,6 +111,12 @@ type Snapshot struct {
 	// FailedFirst says that the checks that have to fail before the first prompt did.
 	FailedFirst bool
 
+	// Recalled is what the loop knows of its memory since it began; nil = it has none.
+	Recalled *Recalled
+
+	// Lesson is a fact that the state before left, until it was written; nil = there is none.
+	Lesson *PendingLesson
+
 	// Guard is what a guard remembers of the action of Current; nil = none limits it, or it was judged.
 	Guard *Guarded
 
@@ -262,7 +268,12 @@ func (m *Snapshot) Expand(text, state string) (string, error) {
 }
 
 func (m *Snapshot) scope(state string) *expr.Scope {
+	var memory expr.Memory
+	if m.Recalled != nil {
+		memory = m.Recalled
+	}
 	return &expr.Scope{
+		Memory:  memory,
 		Context: m.Context, Captured: m.Captured, Param: m.Param, Prev: m.PrevResult, Event: m.Event, State: state, Step: m.Step, Loop: m.Loop,
 		StartedAt: FormatTime(m.StartedAt), ElapsedMS: m.Elapsed.Milliseconds(), Messages: m.Messages,
 	}

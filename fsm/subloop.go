@@ -330,6 +330,7 @@ func outcomeKey(o *Outcome) (key string, good bool) {
 // routeOutcome follows the outcome of a sub-loop. Without a route of their own, errors and timeouts count as no; a
 // next takes whatever nothing else takes.
 func (e *Executor) routeOutcome(st *State, key string, good bool) decision {
+	e.outcome = key
 	if err := e.assign(st, e.mem.PrevResult); err != nil {
 		return e.exception(st, err)
 	}

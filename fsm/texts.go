@@ -56,6 +56,11 @@ func (s *State) EachText(found func(text string, path ...string)) {
 	}
 	found(s.Append, "append_to_messages")
 	found(s.Message, "message")
+	if r := s.Remember; r != nil {
+		found(r.Fact, "remember", "fact")
+		found(r.Judge, "remember", "judge")
+		found(r.Source, "remember", "source")
+	}
 	s.eachEvaluated(found)
 	s.eachTarget(found)
 }
@@ -124,6 +129,9 @@ func (s *State) EachExpression(found func(p *expr.Program, path ...string)) {
 		for i, row := range s.Route.Cases {
 			add(row.When, "route", strconv.Itoa(i), "when")
 		}
+	}
+	if s.Remember != nil {
+		add(s.Remember.When, "remember", "when")
 	}
 	if s.Evaluate != nil {
 		add(s.Evaluate.Expression, "evaluate", "expression")

@@ -32,6 +32,7 @@ func acts(st *State) bool {
 
 // visit carries out an entered state and decides where to go.
 func (e *Executor) visit(st *State) decision {
+	e.lastBefore, e.outcome = e.mem.LastResult, ""
 	if err := e.bindParam(st); err != nil {
 		return e.exception(st, err)
 	}
@@ -389,7 +390,12 @@ func (e *Executor) afterAction(st *State, res Result) decision {
 	if st.Next == "" {
 		return e.judged(st, &res)
 	}
-	e.mem.PrevResult = prev
+	return e.onNext(st, res, why)
+}
+
+// onNext leaves a state by next, after its action; why is what only a person can mend.
+func (e *Executor) onNext(st *State, res Result, why *Suspension) decision {
+	e.mem.PrevResult = prevResult(st, &res)
 	if why == nil {
 		if d, done := e.failed(st, &res); done {
 			return d

@@ -137,7 +137,7 @@ func options() []expr.Option {
 	for _, n := range Namespaces() {
 		names[n] = map[string]any{}
 	}
-	names["messages"] = []any{}
+	names["messages"], names["memory"] = []any{}, []any{}
 	return append(operators(),
 		expr.Env(names), expr.MaxNodes(maxNodes), expr.Optimize(false),
 		expr.DisableBuiltin("fromJSON"), expr.Function("fromJSON", fromJSON, new(func(string) any)),

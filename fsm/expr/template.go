@@ -33,15 +33,22 @@ type Scope struct {
 	Secret func(name string) (string, bool)
 	// reads the file of an output, as text; nil = it cannot be read
 	ReadText func(file string) (string, error)
+	Memory   Memory // nil = the loop has none
 	// references stand for data: for all of an output that is cut, or they are an error
 	AsData bool
 	// captures and what came before are made up: what a program or a header would be is, too
 	MadeUp bool
 }
 
+// A Memory is what earlier runs of a loop left.
+type Memory interface {
+	Text() string  // as ${memory} inserts it
+	Values() []any // the facts, a mapping each
+}
+
 // Namespaces are the names that a reference begins with, in the order of the documentation. The caller may keep it.
 func Namespaces() []string {
-	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "secret", "messages", "param", "item", "event"}
+	return []string{"context", "captured", "prev", "result", "state", "loop", "run", "env", "secret", "messages", "param", "item", "event", "memory"}
 }
 
 // A TemplateError reports a reference that has no value and no fallback, or whose value cannot be read.
@@ -180,7 +187,7 @@ func (s *Scope) expandReference(ref string) (string, error) {
 		return "", &TemplateError{Ref: ref, Message: r.problem}
 	}
 	namespace, path, dotted := strings.Cut(r.name, ".")
-	if !dotted && namespace != "messages" {
+	if !dotted && namespace != "messages" && namespace != "memory" {
 		return "", &TemplateError{Ref: ref, Message: ref + " is not a template; for bash write $" + ref}
 	}
 	v, problem := s.resolve(namespace, path)
@@ -300,6 +307,14 @@ func (s *Scope) resolve(namespace, path string) (v any, problem string) {
 		return nil, "Secret '" + path + "' is not set: name it under secrets in the loop, and say in config.yaml or the environment what it is"
 	case "messages":
 		return s.messages(path)
+	case "memory":
+		switch {
+		case s.Memory == nil:
+			return nil, "This loop has no memory: give it one on its top level (memory: {})"
+		case path != "":
+			return nil, "Unknown memory property: '" + path + "'; write ${memory}"
+		}
+		return s.Memory.Text(), ""
 	}
 	return nil, "Unknown namespace: " + namespace
 }

@@ -19,6 +19,11 @@ func (p *Program) namespace(s *Scope, name string, keys []string) (any, error) {
 	switch name {
 	case "messages":
 		return fromValue(s.Messages)
+	case "memory":
+		if s.Memory == nil {
+			return []any{}, nil
+		}
+		return fromValue(s.Memory.Values())
 	case "state":
 		return map[string]any{"name": s.State, "iteration": s.Step, "visits": s.Visited()}, nil
 	case "loop":

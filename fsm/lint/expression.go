@@ -75,7 +75,7 @@ func (c *checker) expressionRules() {
 				switch fixed := properties[r.Namespace]; {
 				case r.Namespace == "context" && !known[name]:
 					c.gather("unknown-context", name, s.Name, at, "nothing in the loop %s gives context.%s a value%s; add it to context, or write (context.%s ?? 0)", humanize.Quote(c.l.Name), humanize.Clip(name), c.didYouMean(name, names), humanize.Clip(name))
-				case fixed != nil && r.Namespace != "messages" && !slices.Contains(fixed, name):
+				case fixed != nil && r.Namespace != "messages" && r.Namespace != "memory" && !slices.Contains(fixed, name):
 					c.gather("unknown-property", name, s.Name, at, "%s has no %s%s (it has %s)", r.Namespace, humanize.Quote(name), c.didYouMean(name, fixed), humanize.List(fixed))
 				}
 			}

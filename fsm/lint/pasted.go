@@ -96,6 +96,9 @@ func (c *checker) pasted(p *pastes, s *fsm.State, m mark) {
 		}
 		c.gather("unquoted-input", "event\x00"+name, s.Name, at, "%s came from outside and is pasted into the script, where quotation marks, $ and ; of its text become code; write %s",
 			humanize.Clip(m.ref.Text), instead("EVENT", name))
+	case "memory":
+		c.gather("unquoted-input", "\x00memory", s.Name, at, "%s is what earlier runs left and is pasted into the script, where quotation marks, $ and ; of its text become code; write ${memory:shell}",
+			humanize.Clip(m.ref.Text))
 	case "captured":
 		if field != "output" && field != "stderr" || !p.made[name] {
 			return

@@ -20,6 +20,7 @@ var properties = map[string][]string{
 	"loop":     {"name", "started_at", "elapsed_ms", "elapsed"},
 	"run":      {"id", "attempt", "scheduled_at"},
 	"messages": {"output", "summary", "last(N)"},
+	"memory":   {},
 }
 
 var namespaces = expr.Namespaces()
@@ -69,11 +70,12 @@ func (c *checker) reference(s *fsm.State, t text, r expr.Reference, hits map[str
 		say("not-a-template", "%s has no } of its own, so it ends at the next one; write ${%s.%s}", humanize.Clip(r.Text), r.Namespace, humanize.Clip(pathStart().FindString(r.Path)))
 		return
 	}
-	if !strings.Contains(inner, ".") && r.Namespace != "messages" && !plainName().MatchString(name) {
+	whole := r.Namespace == "messages" || r.Namespace == "memory"
+	if !strings.Contains(inner, ".") && !whole && !plainName().MatchString(name) {
 		say("no-namespace", "${%s} is not a template; for bash write $${%s}", humanize.Clip(inner), humanize.Clip(inner))
 		return
 	}
-	if !strings.Contains(inner, ".") && r.Namespace != "messages" {
+	if !strings.Contains(inner, ".") && !whole {
 		say("no-namespace", "${%s} is not a template; for bash write $${%s}; a template is ${env.%s} or ${context.%s}",
 			humanize.Clip(inner), humanize.Clip(inner), humanize.Clip(name), humanize.Clip(name))
 		return
@@ -93,6 +95,12 @@ func (c *checker) reference(s *fsm.State, t text, r expr.Reference, hits map[str
 		c.param(s, r, say)
 	case r.Namespace == "secret":
 		c.secret(s, t, r, say)
+	case r.Namespace == "memory":
+		if c.l.Lessons == nil && !guarded(r) {
+			say("unknown-property", "%s has no value: this loop has no memory; write memory: {} on its top level", humanize.Clip(r.Text))
+		} else if r.Path != "" {
+			say("unknown-property", "%s has no value: memory is one text; write ${memory}", humanize.Clip(r.Text))
+		}
 	case known != nil:
 		c.property(s, t, r, known, say)
 	}

@@ -69,6 +69,8 @@ func usedAt(path []string) text {
 		t.path = path
 	case first == "append_to_messages":
 		t.use = after
+	case first == "remember":
+		t.use, t.target = tolerant, true // it sees the verdict, as a target does
 	case first == "evaluate":
 		t.source = path[1] == "source"
 		if t.use = after; t.source || path[1] == "previous" || path[1] == "prompt" {

@@ -342,7 +342,7 @@ func (b *block) unknown() {
 			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s has no value and is not a key of %s; the comma before it ended a text: put that text in quotes", quote(e.name), b.in.phrase())
 			continue
 		}
-		if b.in == InSandbox || b.in == InGuard || b.in == InCheck || b.in == InVelocity { // it would limit nothing
+		if slices.Contains([]Where{InSandbox, InGuard, InCheck, InVelocity, InMemory, InRemember}, b.in) { // it would limit or keep nothing
 			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in))
 			continue
 		}

@@ -34,6 +34,8 @@ const (
 	InSnapshots       Where = "snapshots"
 	InGuard           Where = "guard"
 	InCheck           Where = "check"
+	InMemory          Where = "memory"
+	InRemember        Where = "remember"
 	InParameter       Where = "parameter"
 	InCase            Where = "route[]"
 )

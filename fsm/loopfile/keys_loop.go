@@ -43,6 +43,7 @@ var loopKeys = []Key{
 	{Name: "snapshots", In: InLoop, Type: TypeBlock, Block: InSnapshots, Short: "keep", NotNull: true, Doc: "`git`: the files are kept as they are before and after each action, so that `loops undo` can put them back; `off`; or a mapping. Without it, `git` for a run with a work tree of its own, and `off` for others, unless the project's config or `--snapshots` says otherwise."},
 
 	{Name: "guard", In: InLoop, Type: TypeBlock, Block: InGuard, NotNull: true, Doc: "What actions may change in their folder: `{protect: [\"**/*_test.go\"], only: [src/**], max_files: 50}`. What else one changes is put back, and its verdict is `guarded`. States, branches and sub-loops can only tighten it."},
+	{Name: "memory", In: InLoop, Type: TypeBlock, Block: InMemory, Short: "name", NotNull: true, Doc: "What runs of this loop leave for later ones, in `.loops/memory/NAME.jsonl`: `{}` for a memory with the name of the loop, or the name of one. States write it by `remember`, prompts have it as `${memory}`."},
 	{Name: "circuit", In: InLoop, Type: TypeBlock, Block: InCircuit, Doc: "Detectors that stop a run which goes nowhere."},
 	{Name: "host_guard", In: InLoop, Type: TypeBlock, Block: InHostGuard, Doc: "What to do when the machine runs out of memory."},
 	{Name: "prompt_size_guard", In: InLoop, Type: TypeBlock, Block: InPromptSizeGuard, Doc: "Warns about very long prompts."},
@@ -183,6 +184,15 @@ var blockKeys = []Key{
 	{Name: "from", In: InCheck, Type: TypeText, Default: "start", Values: []string{"start"}, Doc: "Whose `files` the check is done with: those with which the run began."},
 	{Name: "files", In: InCheck, Type: TypeTexts, Doc: "Patterns of the files that the check is made of: `tests/**`, `Makefile`, `**/*_test.go`. While the action runs they are as they were when the run began; after it they are as they were before it. A folder stands for all below it."},
 	{Name: "must_fail_first", In: InCheck, Type: TypeBool, Default: false, Doc: "Whether the check has to fail before the first prompt. Where it passes there is nothing to do, and the run ends; one that cannot fail is an error."},
+
+	{Name: "name", In: InMemory, Type: TypeText, Doc: "The file `.loops/memory/NAME.jsonl`. Loops that name the same share it. Without it, the name of the loop."},
+	{Name: "tokens", In: InMemory, Type: TypeInt, Default: fsm.DefaultLessonTokens, Min: &limit100, Doc: "The most that `${memory}` takes of a prompt; a token counts as four characters. The newest facts that fit are in it."},
+
+	{Name: "fact", In: InRemember, Type: TypeText, Doc: "The fact, a template. What is longer than 2,000 characters is cut; an empty one is not kept."},
+	{Name: "judge", In: InRemember, Type: TypeText, Doc: "Instead of `fact`: a template of what a model is asked, such as `What about this repository was not obvious?`. It may find that there is nothing to remember."},
+	{Name: "source", In: InRemember, Type: TypeText, Doc: "What the judge looks at, a template. Without it, the output of the state."},
+	{Name: "when", In: InRemember, Type: TypeExpression, Doc: "Something is remembered only if this is true: `result.verdict == 'no'`."},
+	{Name: "failed", In: InRemember, Type: TypeBool, Doc: "Whether the fact is about an attempt that failed. Without it, whether the verdict of the state says so (`no`, `error`, `timeout`, `blocked`, `interrupted`, `guarded`), a script with `next` failed, or the terminal state is a failure."},
 
 	{Name: "on", In: InFailover, Type: TypeTexts, Doc: "What another agent takes over for: `suspended` (only a person can mend it), `rate_limited`, or `rate_limited > 10m`, for a limit that lasts longer. Without it `[suspended, rate_limited > 10m]`."},
 	{Name: "return", In: InFailover, Type: TypeBool, Default: true, Doc: "An agent is asked again, in the order of the list, when its time has come; `false`: not in this run."},

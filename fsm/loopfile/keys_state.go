@@ -24,6 +24,7 @@ var stateKeys = []Key{
 	{Name: "sandbox", In: InState, Type: TypeBlock, Block: InSandbox, Short: "preset", NotNull: true, Doc: "What the action, its judge, or the loop of this state may touch, beside what the loop says: it can only tighten that."},
 	{Name: "guard", In: InState, Type: TypeBlock, Block: InGuard, NotNull: true, Doc: "What the action, or the loop, list or branches of this state, may change, beside what the loop says: it can only tighten that."},
 	{Name: "check", In: InState, Type: TypeBlock, Block: InCheck, NotNull: true, Doc: "Says that the verdict of this script decides what the run is worth, and keeps it from being bought: `{files: [tests/**], must_fail_first: true}`."},
+	{Name: "remember", In: InState, Type: TypeBlock, Block: InRemember, Short: "fact", NotNull: true, Doc: "A fact for later runs, when the state is left: `remember: \"the port is ${captured.port.output}\"`, or a mapping. The loop needs `memory`."},
 
 	{Name: "set", In: InState, Type: TypeSpecial, NotNull: true, Doc: "Keys of the context with the expressions whose values they get, after the action and before the verdict: `set: {tries: context.tries + 1}`. Each sees those before it."},
 	{Name: "wait", In: InState, Type: TypeBlock, Block: InWait, NotNull: true, Doc: "Waits instead of acting, for a time, a script, a file, a URL, another run or an event: `{file: ready.txt}`. The verdict is `yes` when it came."},

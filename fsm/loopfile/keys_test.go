@@ -48,7 +48,10 @@ loop: velocity
 state: velocity
 velocity: cost_per_minute tokens_per_minute
 sandbox: preset write read deny network env memory cpus pids tmp
-loop: snapshots
+loop: snapshots memory
+memory: name tokens
+state: remember
+remember: fact judge source when failed
 snapshots: keep include max_file
 evaluate: type operator target tolerance pattern negate path prompt schema min_confidence uncertain_suffix source previous
 evaluate: direction scope max_stall history_file epsilon track max_repeat baseline_path auto_promote min_pairs pairs line

@@ -56,10 +56,12 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	l.Sandbox = d.sandbox(b)
 	l.Snapshots = d.snapshots(b)
 	l.Guard = d.guard(b)
+	l.Lessons = d.memory(b)
 	l.Budget, l.OnBudget = d.budget(b), b.target("on_budget")
 	decls := d.states(b, l)
 	d.tamperGuards(b, l, decls)
 	d.prepatchChecks(b, l, decls)
+	d.checkMemory(l, decls)
 	d.check(l, decls, b)
 	d.tellNotSupported()
 	return l

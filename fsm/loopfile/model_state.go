@@ -93,6 +93,7 @@ func stateModel(s, def *fsm.State) *value.Map {
 	w.list("sandbox", sandboxModel(s.Sandbox))
 	w.list("guard", guardKeys(s.Guard))
 	w.value("check", checkKeys(s.Check), s.Check != nil)
+	w.value("remember", rememberKeys(s.Remember), s.Remember != nil)
 	w.count("max_retries", s.MaxRetries, def.MaxRetries)
 	w.text("on_retry_exhausted", s.OnRetryExhausted, "")
 	w.value("retryable_exit_codes", codeList(s.RetryableExitCodes), s.RetryableExitCodes != nil)

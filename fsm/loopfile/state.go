@@ -97,6 +97,7 @@ func (d *decoder) state(s *stateDecl) {
 	s.Sandbox = d.sandbox(b)
 	s.Guard = d.guard(b)
 	s.Check = d.verdictCheck(b)
+	s.Remember = d.remember(b)
 	s.Await = d.await(b)
 	if asks := d.ask(s); asks != nil {
 		s.Await = asks

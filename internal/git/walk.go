@@ -151,7 +151,7 @@ var walkArgs = []string{
 const walkAttributes = "* -text -ident -filter !eol !diff !working-tree-encoding\n"
 
 // ownRecords are what loops records below a folder, as patterns of git.
-var ownRecords = []string{"**/.loops/.*", "**/.loops/runs/", "**/.loops/logs/", "**/.loops/tmp/", TreesFolder + "/"}
+var ownRecords = []string{"**/.loops/.*", "**/.loops/runs/", "**/.loops/logs/", "**/.loops/tmp/", "**/.loops/memory/", TreesFolder + "/"}
 
 // A walkHome is where a Walk finds things.
 type walkHome struct {
@@ -405,7 +405,7 @@ func (w *Walk) isApart(name string) bool {
 	parts := strings.Split(name, "/")
 	for i, part := range parts[:len(parts)-1] {
 		next := parts[i+1]
-		if part == TreesFolder || part == ".loops" && (strings.HasPrefix(next, ".") || next == "runs" || next == "logs" || next == "tmp") {
+		if part == TreesFolder || part == ".loops" && (strings.HasPrefix(next, ".") || next == "runs" || next == "logs" || next == "tmp" || next == "memory") {
 			return true
 		}
 	}

@@ -195,6 +195,19 @@ func EventText(e fsm.Event) string {
 			line += "; the run stops here"
 		}
 		return line
+	case fsm.EventMemoryRead:
+		facts, _ := e.Get("facts").([]any)
+		line := fmt.Sprintf("memory %s: begins with %s", Text(e.Get("memory")), humanize.Count(len(facts), "fact"))
+		if left, _ := e.Get("left").(int64); left > 0 {
+			line += fmt.Sprintf("; %d older ones do not fit", left)
+		}
+		return line
+	case fsm.EventRemember:
+		what := "remembers: "
+		if failed, _ := e.Get("failed").(bool); failed {
+			what = "remembers as failed: "
+		}
+		return what + Text(e.Get("fact"))
 	case fsm.EventCheckFirst:
 		what, where := "fails", map[string]string{
 			"": "before the first prompt", string(fsm.FaultNone): "in a clean copy of the folder",

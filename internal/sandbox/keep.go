@@ -20,7 +20,7 @@ const (
 )
 
 // ownFolders are those of .loops that runs write to while an action is at work.
-var ownFolders = []string{".history", ".ledger", ".queue", ".running", ".schema", "logs", "runs", "tmp"}
+var ownFolders = []string{".history", ".ledger", ".queue", ".running", ".schema", "logs", "memory", "runs", "tmp"}
 
 // Kept is how protected files were before an action.
 type Kept struct {

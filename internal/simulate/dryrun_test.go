@@ -254,7 +254,7 @@ func TestRender(t *testing.T) {
 		"${state.name} ${state.iteration}":   "s 1",
 		"${env.HOME} ${nowhere.x}":           "/home ${nowhere.x} | ${nowhere.x}: ${nowhere.x} is not a template; for bash write $${nowhere.x}",
 	} {
-		got, err := simulate.Render(l, &fsm.State{Name: "s", Action: text}, values, func(name string) (string, bool) { return "/home", name == "HOME" })
+		got, err := simulate.Render(t.Context(), l, &fsm.State{Name: "s", Action: text}, values, func(name string) (string, bool) { return "/home", name == "HOME" }, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +269,7 @@ func TestRender(t *testing.T) {
 	st := &fsm.State{Name: "s", Action: "${param.who} ${param.n}", Fragment: &fsm.Fragment{
 		Name: "f", Bindings: value.NewMap("who", "${context.a}", "n", "${captured.x.output}"), Parameters: []fsm.Parameter{{Name: "who", Type: "string"}, {Name: "n", Type: "string"}},
 	}}
-	got, err := simulate.Render(l, st, values, nil)
+	got, err := simulate.Render(t.Context(), l, st, values, nil, nil)
 	if err != nil || got.Action != "1 ${captured.x.output}" || len(got.Unknown) != 1 {
 		t.Errorf("%+v %v", got, err)
 	}

@@ -1,10 +1,13 @@
 package simulate
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"loops/engine"
 	"loops/fsm"
 	"loops/fsm/expr"
 	"loops/fsm/value"
@@ -24,9 +27,17 @@ type Rendered struct {
 }
 
 // Render expands the action of a state as if a run with the given context had just begun in it. References
-// without a value are left unchanged. The error is a binding of its fragment that does not fit.
-func Render(l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (string, bool)) (*Rendered, error) {
+// without a value are left unchanged. The error is a binding of its fragment that does not fit, or that the memory of
+// the loop cannot be read; lessons may be nil.
+func Render(ctx context.Context, l *fsm.Loop, st *fsm.State, values *value.Map, getenv func(string) (string, bool), lessons fsm.Lessons) (*Rendered, error) {
 	r := renderer{scope: &expr.Scope{Context: values, State: st.Name, Step: 1, Loop: l.Name, Getenv: getenv}}
+	if name := l.MemoryName(); name != "" && lessons != nil {
+		all, err := lessons.Read(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("the memory %s cannot be read: %w", name, err)
+		}
+		r.scope.Memory = fsm.NewRecalled(name, all, l.Lessons.Tokens)
+	}
 	if st.Fragment != nil {
 		given, _ := r.value(st.Fragment.Bindings).(*value.Map)
 		if st.Fragment.Bindings == nil {
@@ -146,3 +157,6 @@ func (r *renderer) value(v any) any {
 	}
 	return v
 }
+
+// Lessons returns the memories of the project, which are read and not written to.
+func (r *Subject) Lessons() fsm.Lessons { return engine.LessonsToRead(r.project) }

@@ -27,8 +27,9 @@ type Simulation struct {
 	Loop    *fsm.Loop
 	Values  *value.Map // the context, which Simulate takes over
 	Library fsm.Library
-	Files   fsm.Files // is read, and not written to
-	Dir     string    // see [fsm.Config.Dir]
+	Files   fsm.Files   // is read, and not written to
+	Lessons fsm.Lessons // are read, and not written to
+	Dir     string      // see [fsm.Config.Dir]
 	Getenv  func(name string) (string, bool)
 	Replies Replies
 	Observe func(fsm.Event) // receives every event, numbered; may be nil
@@ -56,6 +57,7 @@ func Simulate(ctx context.Context, s Simulation) (fsm.Outcome, error) {
 		World: fsm.World{
 			Runner:  w,
 			Files:   forgetful{s.Files},
+			Lessons: s.Lessons,
 			Library: w,
 			Random:  func() float64 { return 0 },
 			Getenv:  s.Getenv,

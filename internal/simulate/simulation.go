@@ -55,7 +55,7 @@ func (d *Desk) Simulate(ctx context.Context, o *DeskSimulation) (any, error) {
 	verify, _ := d.Getenv(engine.EnvVerify)
 	walk := func(replies Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
 		return Simulate(ctx, Simulation{
-			Loop: r.Loop, Values: r.Values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(),
+			Loop: r.Loop, Values: r.Values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(), Lessons: r.Lessons(),
 			Getenv: d.Getenv, Replies: replies, Observe: observe, Verify: verify == "1",
 		})
 	}

@@ -99,6 +99,7 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen Visited, err error) {
 				Files:   action.Files{Dir: r.project.WorkDir()},
 				Getenv:  d.Getenv,
 				Watcher: watcher,
+				Lessons: engine.LessonsToRead(r.project),
 			},
 		}, st.Name, r.Values)
 		return failed

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"reflect"
 	"slices"
 	"time"
 
@@ -370,4 +371,25 @@ func put[V any](m *map[string]V, k string, v V) {
 		*m = make(map[string]V)
 	}
 	(*m)[k] = v
+}
+
+// parsed is a field that is written as its type has it in JSON, and not changed once it was recorded.
+func parsed[T any](key, name string, at func(*fsm.Snapshot) **T) field {
+	return field{
+		key: key, name: name,
+		put: func(e *Writer, s *fsm.Snapshot) bool {
+			x := *at(s)
+			if x == nil {
+				return false
+			}
+			v, err := jsonValue(x)
+			return err == nil && e.Value(v)
+		},
+		take: func(r *memory, v any) error {
+			x := new(T)
+			*at(&r.Snapshot) = x
+			return json.Unmarshal(value.AppendJSON(nil, v), x)
+		},
+		same: func(a, b *fsm.Snapshot) bool { return *at(a) == *at(b) || reflect.DeepEqual(*at(a), *at(b)) },
+	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -37,9 +38,9 @@ context value that is missing. Nothing is run.` +
   loops render fix repair --context input="the login page"
   loops render fix check | bash -n`,
 		Args: arguments(2, 2, "NAME or PATH of a loop, and STATE"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name, o.state = args[0], args[1]
-			return runRender(a, &o)
+			return runRender(cmd.Context(), a, &o)
 		},
 	}
 	flags := cmd.Flags()
@@ -48,7 +49,7 @@ context value that is missing. Nothing is run.` +
 	return cmd
 }
 
-func runRender(a *program, o *renderOptions) error {
+func runRender(ctx context.Context, a *program, o *renderOptions) error {
 	d, err := a.desk()
 	if err != nil {
 		return err
@@ -73,7 +74,10 @@ func runRender(a *program, o *renderOptions) error {
 		}
 		return usageError{fmt.Sprintf("the state %s has no action: %s", humanize.Quote(st.Name), why), "loops render --help"}
 	}
-	got, err := simulate.Render(r.Loop, st, r.Values, a.getenv)
+	got, err := simulate.Render(ctx, r.Loop, st, r.Values, a.getenv, r.Lessons())
+	if err != nil && st.Fragment == nil {
+		return failure(engine.Failed, "%v", err)
+	}
 	if err != nil {
 		return failure(engine.Usage, "the fragment %s of the state %s: %v", st.Fragment.Name, humanize.Quote(st.Name), err)
 	}

@@ -199,6 +199,7 @@ func TestModelHasEveryField(t *testing.T) {
 		l.Snapshots = &fsm.FileSnapshots{Keep: fsm.SnapshotsGit}
 		s.Guard, l.Guard = &fsm.Guard{MaxFiles: 1}, &fsm.Guard{MaxFiles: 1}
 		s.Check = &fsm.Check{FailFirst: true}
+		s.Remember, l.Lessons = &fsm.Remember{Fact: "x"}, &fsm.LessonBook{}
 		s.Failover, l.Failover = &fsm.Failover{}, &fsm.Failover{}
 		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
