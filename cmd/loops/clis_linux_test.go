@@ -158,7 +158,7 @@ states:
 // A key that is refused ends the run with a message that names host, state and reason, after one request.
 func TestCLIWrongKey(t *testing.T) {
 	t.Parallel()
-	testenv.WithCLI(t, "gemini", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "codex", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 states:
@@ -180,7 +180,7 @@ states:
 // A budget ends a run before the prompt that it is too small for.
 func TestCLIBudget(t *testing.T) {
 	t.Parallel()
-	testenv.WithCLI(t, "qwen", func(t *testing.T, cli string) {
+	testenv.WithCLI(t, "codex", func(t *testing.T, cli string) {
 		p := newCLIProject(t, cli, `name: agent
 initial: work
 budget: {tokens: 30}

@@ -188,44 +188,32 @@ func TestCLIToolAndSession(t *testing.T) {
 	})
 }
 
-// An agent works in a sandbox that reaches its vendor alone, the first time in a home, and so does its tool.
-func TestCLIInASandbox(t *testing.T) {
+// An agent works in a sandbox that reaches its vendor alone, the first time in a home, with a key that it does not
+// have: the proxy writes it into its requests to the vendor. Its tool works there too.
+func TestCLIInASandboxWithoutItsKey(t *testing.T) {
 	t.Parallel()
 	testenv.EachCLI(t, func(t *testing.T, cli string) {
-		r, api, a := realCLI(t, cli, "- the first thing [[tool]]")
+		r, _, a := realCLI(t, cli, "- the first thing [[tool]]")
+		api := testenv.ServeVendorTLS(t, cli)
 		home, err := os.MkdirTemp("/var/lib", "loops-cli-*") // which the sandbox does not let it change
 		if err != nil {
 			home = t.TempDir()
 		}
 		t.Cleanup(func() { _ = os.RemoveAll(home) })
-		r.Env = testenv.CLIEnv(t, cli, api, home)
-		vendor, err := url.Parse(api.URL)
-		testenv.Must(t, err)
-		a.Sandbox = []*confine.Policy{{Preset: confine.Workspace, Network: []string{vendor.Host}}}
-		succeeded(t, do(t, r, a), cli, testenv.ToolFirst+"\n"+testenv.ToolDone, 2)
-		if made, err := os.ReadFile(filepath.Join(r.Dir, testenv.ToolMakes)); string(made) != "made\n" {
-			t.Errorf("the tool made %q: %v", made, err)
-		}
-	})
-}
-
-// An agent works with a key that it does not have: the proxy writes it into its requests to the vendor.
-func TestCLIWithoutItsKey(t *testing.T) {
-	t.Parallel()
-	testenv.EachCLI(t, func(t *testing.T, cli string) {
-		r, _, a := realCLI(t, cli, "do it [[ok]]")
-		api := testenv.ServeVendorTLS(t, cli)
 		vendor, err := url.Parse(api.URL)
 		testenv.Must(t, err)
 		trust := filepath.Join(t.TempDir(), "vendor.pem")
 		testenv.Must(t, os.WriteFile(trust, api.CA, 0o600))
 		key := confine.NewEgress("KEY", "the-key-that-is-real", []string{vendor.Host})
 		r.Egress, r.Env = []confine.Egress{key}, nil
-		for _, e := range append(testenv.CLIEnv(t, cli, api, t.TempDir()), "SSL_CERT_FILE="+trust) {
+		for _, e := range append(testenv.CLIEnv(t, cli, api, home), "SSL_CERT_FILE="+trust) {
 			r.Env = append(r.Env, strings.ReplaceAll(e, "no-key", key.StandIn))
 		}
 		a.Sandbox = []*confine.Policy{{Preset: confine.Workspace, Network: []string{vendor.Host}}}
-		succeeded(t, do(t, r, a), cli, testenv.Hello, 1)
+		succeeded(t, do(t, r, a), cli, testenv.ToolFirst+"\n"+testenv.ToolDone, 2)
+		if made, err := os.ReadFile(filepath.Join(r.Dir, testenv.ToolMakes)); string(made) != "made\n" {
+			t.Errorf("the tool made %q: %v", made, err)
+		}
 		for _, asked := range api.Requests() {
 			sent := asked.Header.Get("Authorization") + asked.Header.Get("X-Api-Key") + asked.Header.Get("X-Goog-Api-Key")
 			if !strings.Contains(sent, key.Value) || strings.Contains(fmt.Sprint(asked.Header), key.StandIn) {
