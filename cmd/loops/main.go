@@ -5,8 +5,10 @@ import (
 	"os"
 
 	"loops/cmd/loops/cli"
+	"loops/internal/sandbox"
 )
 
 func main() {
+	sandbox.Enter()
 	os.Exit(cli.Main(os.Args[1:], cli.System()))
 }

@@ -199,3 +199,43 @@ states:
 		t.Errorf("not archived: %v: %s", left, run.Said())
 	}
 }
+
+// The actions of a user who is not root are limited by mounts as well: what is protected cannot be changed, and strict
+// is enforced. They end with a run that is killed, and have its descriptors, folder and exit codes.
+func TestUserInASandbox(t *testing.T) {
+	t.Parallel()
+	p := newUserProject(t, "")
+	p.env = append(p.env, "HOME="+filepath.Dir(p.dir)) // the sandbox lets none of it be changed
+	loop := filepath.Join(p.dir, ".loops", "boxed.yaml")
+	testenv.WriteText(t, loop, `name: boxed
+description: Tries what it may not.
+initial: try
+sandbox: strict
+states:
+  try: {action: "pwd; echo mine > file; echo bad > .loops/boxed.yaml; exit 7", capture: said, next: stay}
+  stay: {action: "echo $$ > pid; exec sleep 600", on_yes: done, on_no: done, on_error: done}
+  done: {terminal: true}
+`)
+	testenv.Must(t, os.Chown(loop, otherUser, otherUser))
+	run := testenv.StartProcess(t, p.command(otherUser, "run", "boxed"))
+	pid := ""
+	testenv.Wait(t, "the second action runs", func() bool {
+		b, _ := os.ReadFile(filepath.Join(p.dir, "pid"))
+		pid = strings.TrimSpace(string(b))
+		return strings.HasSuffix(string(b), "\n") || run.Ended()
+	})
+	said := run.Said()
+	for _, want := range []string{p.dir + "\n", "boxed.yaml: Read-only file system", "exit: 7"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("it does not say %q:\n%s", want, said)
+		}
+	}
+	if strings.Contains(said, "checked afterwards") || testenv.ReadText(t, filepath.Join(p.dir, "file")) != "mine\n" {
+		t.Errorf("it says:\n%s", said)
+	}
+	run.Signal(syscall.SIGKILL)
+	testenv.Wait(t, "the action ends with its run", func() bool {
+		_, err := os.Stat("/proc/" + pid)
+		return pid != "" && os.IsNotExist(err)
+	})
+}

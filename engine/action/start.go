@@ -78,22 +78,25 @@ func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 		files = append(files, cmd.script.Fd())
 	}
 	c.watch = -1
-	fork := func() (e error) {
-		c.pid, e = process.Fork(func() (int, error) {
-			return syscall.ForkExec(cmd.path, cmd.argv, &syscall.ProcAttr{
-				Dir: cmd.dir, Env: cmd.env, Files: files, Sys: attributes(&c.watch, cmd.group),
-			})
-		})
+	fork := func(s sandbox.Spawn) (e error) {
+		c.pid, e = process.Fork(func() (int, error) { return syscall.ForkExec(s.Path, s.Argv, &s.Attr) })
 		return e
 	}
 	limit(cmd.group, cmd.box)
+	spawn := sandbox.Spawn{Path: cmd.path, Argv: cmd.argv, Attr: syscall.ProcAttr{
+		Dir: cmd.dir, Env: cmd.env, Files: files, Sys: attributes(&c.watch, cmd.group),
+	}}
 	var e error
 	if cmd.box == nil {
-		e = fork()
-	} else if c.over, e = cmd.box.Start(fork); e == nil {
+		e = fork(spawn)
+	} else if c.over, e = cmd.box.Start(spawn, fork); e == nil {
 		cmd.box.Limited(c.pid)
 	}
 	if e != nil {
+		if c.pid > 0 { // it did not become the command, and has ended
+			c.wait()
+			c.unwatch()
+		}
 		return cmd.explain(e)
 	}
 	if c.watch < 0 {
@@ -139,14 +142,22 @@ func (c *child) exited(readable bool) bool {
 
 // reap returns how the process ended, once it has exited. Afterwards its pid may be another's.
 func (c *child) reap() syscall.WaitStatus {
-	if c.watch >= 0 {
-		_ = unix.Close(c.watch)
-		c.watch = -1
+	if c.unwatch() {
 		ws := c.wait()
 		c.status.Store(&ws)
 	}
 	c.reaped = true
 	return *c.status.Load()
+}
+
+// unwatch closes watch, and reports whether it was open.
+func (c *child) unwatch() bool {
+	if c.watch < 0 {
+		return false
+	}
+	_ = unix.Close(c.watch)
+	c.watch = -1
+	return true
 }
 
 func (c *child) wait() syscall.WaitStatus {

@@ -4,7 +4,6 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,7 +43,7 @@ func onThread(f func()) {
 type Box struct {
 	rules  *Rules
 	filter program
-	spaces bool // namespaces are used where the rules need them
+	spaces space // how commands get namespaces, where the rules need them
 
 	mu      sync.Mutex
 	starter *starter     // nil = none
@@ -52,6 +52,26 @@ type Box struct {
 	server  *http.Server // of the proxy, where no network namespace can be made; else nil
 	abi     int          // version of Landlock
 	port    int          // of the proxy, where no network namespace can be made
+}
+
+// A space is how a command gets mounts and a network of its own.
+type space byte
+
+const (
+	spacesNone space = iota // it does not
+	spacesRoot              // the thread that starts it has them
+	spacesUser              // it begins in a user namespace, see Enter
+)
+
+// spaces returns how it can get them here.
+func spaces() space {
+	switch {
+	case mayNamespace():
+		return spacesRoot
+	case mayEnter():
+		return spacesUser
+	}
+	return spacesNone
 }
 
 // A starter is a thread that is limited, and starts commands one by one. It lives until the last of them has ended,
@@ -76,14 +96,14 @@ func (s *starter) leave() {
 
 // New returns a box for these rules.
 func New(r *Rules) *Box {
-	b := &Box{rules: r, spaces: mayNamespace(), abi: landlockABI()}
+	b := &Box{rules: r, spaces: spaces(), abi: landlockABI()}
 	b.choose()
 	return b
 }
 
-// confineHere does without namespaces, as for a user who may make none.
-func (b *Box) confineHere() {
-	b.spaces = false
+// use has commands get namespaces in a way, as for a user who has no other.
+func (b *Box) use(spaces space) {
+	b.spaces = spaces
 	b.choose()
 }
 
@@ -93,7 +113,7 @@ func (b *Box) choose() {
 	switch {
 	case r.Network == confine.NetNone:
 		reach = socketsLocal
-	case r.Network == "" && !b.spaces:
+	case r.Network == "" && b.spaces == spacesNone:
 		reach = socketsTCP
 	}
 	b.filter = filter(reach)
@@ -142,7 +162,7 @@ func (b *Box) Proxy() ([]string, error) {
 			return nil, err
 		}
 		b.port = proxyPort
-		if !b.spaces {
+		if b.spaces == spacesNone {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				b.proxy.secrets.close()
@@ -186,7 +206,7 @@ func (b *Box) Missing() []string {
 	if r.limitsFiles() && abi == 0 {
 		list = append(list, "files can be read and changed: the kernel has no Landlock")
 	}
-	if r.Write != nil && (!b.spaces || !mayFreeze()) {
+	if r.Write != nil && (b.spaces == spacesNone || !mayFreeze()) {
 		list = append(list, "modes, owners and dates of files outside can be changed: no mount namespace can be made")
 	}
 	if abi > 0 && abi < abiTruncate && r.Write != nil {
@@ -198,25 +218,72 @@ func (b *Box) Missing() []string {
 	case abi < abiScope:
 		list = append(list, "other processes can be sent signals, and their abstract sockets be reached: Landlock of this kernel is too old for that")
 	}
-	if len(r.Protect) > 0 && !b.spaces {
+	if len(r.Protect) > 0 && b.spaces == spacesNone {
 		list = append(list, "protected files of the work tree are checked afterwards: no mount namespace can be made")
 	}
-	if len(r.Sockets) > 0 && !b.spaces {
+	if len(r.Sockets) > 0 && b.spaces == spacesNone {
 		list = append(list, "sockets of other programs (docker, ssh-agent, tmux, D-Bus, displays) can be reached: no mount namespace can be made")
 	}
 	switch {
-	case r.Network == confine.NetLoopback && !b.spaces:
+	case r.Network == confine.NetLoopback && b.spaces == spacesNone:
 		list = append(list, "the network can be reached: no network namespace can be made")
-	case r.Network == "" && !b.spaces && abi < abiNetwork:
+	case r.Network == "" && b.spaces == spacesNone && abi < abiNetwork:
 		list = append(list, "other hosts can be reached by programs that use no proxy: no network namespace can be made, and Landlock is too old")
-	case r.Network == "" && !b.spaces:
+	case r.Network == "" && b.spaces == spacesNone:
 		list = append(list, "a program can reach other hosts at the port of the proxy: no network namespace can be made")
 	}
 	return append(list, r.missingLimits()...)
 }
 
-// Start calls fork on a thread that is limited, and returns what to call when the process that fork started has ended.
-func (b *Box) Start(fork func() error) (end func(), err error) {
+// A Spawn is a process to start.
+type Spawn struct {
+	Path string
+	Argv []string
+	Attr syscall.ProcAttr // Sys is there
+}
+
+// Start calls fork with what to start for a command: the command, or this program, which becomes it. The kernel ends the
+// process with the thread that fork is called on. Start returns what to call when the process has ended. Where it returns
+// an error and fork did not, the process ends by itself.
+func (b *Box) Start(s Spawn, fork func(Spawn) error) (end func(), err error) {
+	by, err := b.free()
+	if err != nil {
+		return nil, err
+	}
+	started := make(chan error, 1)
+	var listener net.Listener
+	by.forks <- func() {
+		if b.spaces != spacesUser {
+			started <- fork(s)
+			return
+		}
+		var err error
+		listener, err = s.enter(b.limits(by), fork)
+		started <- err
+	}
+	err = <-started
+	var server io.Closer
+	if listener != nil {
+		server = b.proxy.serve(listener)
+	}
+	end = sync.OnceFunc(func() {
+		if server != nil {
+			_ = server.Close()
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		by.users--
+		by.leave()
+	})
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return end, nil
+}
+
+// free returns the thread that starts commands, and counts one more of it.
+func (b *Box) free() (s *starter, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.starter == nil || !b.starter.set.fresh() {
@@ -225,19 +292,8 @@ func (b *Box) Start(fork func() error) (end func(), err error) {
 			return nil, err
 		}
 	}
-	s := b.starter
-	forked := make(chan error, 1)
-	s.forks <- func() { forked <- fork() }
-	if err := <-forked; err != nil {
-		return nil, err
-	}
-	s.users++
-	return sync.OnceFunc(func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		s.users--
-		s.leave()
-	}), nil
+	b.starter.users++
+	return b.starter, nil
 }
 
 // retire has no more commands started by the thread that did.
@@ -260,7 +316,7 @@ func (b *Box) newStarter() (*starter, error) {
 	}
 	s := &starter{forks: make(chan func())}
 	port := 0
-	if b.rules.Network == "" && !b.spaces {
+	if b.rules.Network == "" && b.spaces == spacesNone {
 		port = max(b.port, 1) // without a proxy nothing is reached
 	}
 	if s.set, err = newRuleset(b.rules, port, b.abi); err != nil {
@@ -287,40 +343,20 @@ func (b *Box) newStarter() (*starter, error) {
 	return s, nil
 }
 
-// restrict limits this thread.
+// restrict limits this thread, or leaves that to what it starts.
 func (b *Box) restrict(s *starter) error {
-	r, set := b.rules, s.set
-	if err := join(b.groups); err != nil {
+	if err := join(b.groups); err != nil || b.spaces == spacesUser {
 		return err
 	}
-	if b.spaces && (len(r.Protect) > 0 || len(r.Sockets) > 0 || r.Write != nil) {
-		if err := r.newMounts(r.Write); err != nil {
-			return err
+	l := b.limits(s)
+	return l.take(func(f *os.File) error {
+		listener, err := net.FileListener(f)
+		if err == nil {
+			s.proxy = b.proxy.serve(listener)
 		}
-	}
-	if b.spaces && (r.Network == confine.NetLoopback || r.Network == "") {
-		if err := newNetwork(); err != nil {
-			return err
-		}
-		if b.proxy != nil {
-			l, err := listenHere(proxyPort)
-			if err != nil {
-				return fmt.Errorf("the proxy cannot listen: %w", err)
-			}
-			s.proxy = b.proxy.serve(l)
-		}
-	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("no_new_privs: %w", err)
-	}
-	dropPowers()
-	if set.fd >= 0 {
-		if err := set.enforce(); err != nil {
-			return err
-		}
-	}
-	return b.filter.enforce()
+		return err
+	})
 }
 
 // Keep remembers the protected files that have to be checked after an action.
-func (b *Box) Keep() *Kept { return b.rules.keep(b.spaces) }
+func (b *Box) Keep() *Kept { return b.rules.keep(b.spaces != spacesNone) }

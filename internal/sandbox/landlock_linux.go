@@ -250,9 +250,9 @@ func (s *ruleset) rule(path string, access uint64) error {
 	return nil
 }
 
-// enforce limits this thread, and what it starts from now on.
-func (s *ruleset) enforce() error {
-	if _, _, e := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(s.fd), 0, 0); e != 0 {
+// restrictSelf limits this thread, and what it starts from now on, by a ruleset.
+func restrictSelf(fd int) error {
+	if _, _, e := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), 0, 0); e != 0 {
 		return fmt.Errorf("landlock_restrict_self: %w", e)
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -201,21 +200,21 @@ func newNetwork() error {
 	return nil
 }
 
-// listenHere listens at a port of this thread's network.
-func listenHere(port int) (net.Listener, error) {
+// listenHere returns a socket that listens at a port of this thread's network.
+func listenHere(port int) (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	f := os.NewFile(uintptr(fd), "proxy")
-	defer func() { _ = f.Close() }()
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	err = unix.Bind(fd, &unix.SockaddrInet4{Port: port, Addr: [4]byte{127, 0, 0, 1}})
+	if err == nil {
+		err = unix.Listen(fd, unix.SOMAXCONN)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
 		return nil, err
 	}
-	if err := unix.Listen(fd, unix.SOMAXCONN); err != nil {
-		return nil, err
-	}
-	return net.FileListener(f)
+	return os.NewFile(uintptr(fd), "proxy"), nil
 }
 
 // powers are the capabilities that a command of root loses: by them it would go around the rest.

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,25 +13,34 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"loops/fsm/confine"
 	"loops/internal/testenv"
 )
 
 func TestMain(m *testing.M) {
+	Enter()
 	if name := os.Getenv("LOOPS_HOSTILE"); name != "" {
 		os.Exit(act(name))
 	}
 	os.Exit(m.Run())
 }
 
+// victims is where a user who is not root has victims made.
+const victimsVar = "LOOPS_VICTIMS"
+
+var victims = os.Getenv(victimsVar)
+
 // newVictim makes what programs are after in a folder that no sandbox may change.
 func newVictim(t *testing.T) victim {
 	t.Helper()
-	base, err := os.MkdirTemp("/var", "loops-sandbox-*")
+	base, err := os.MkdirTemp(cmp.Or(victims, "/var"), "loops-sandbox-*")
 	if err != nil {
 		base = t.TempDir()
 	}
@@ -89,16 +99,50 @@ func newVictim(t *testing.T) victim {
 	return v
 }
 
-// box returns the box of a policy for a victim, which does without namespaces if it is to.
-func (v victim) box(t *testing.T, p *confine.Policy, spaces bool) *Box {
+// own is how commands get namespaces here; kinds are all that they can have, with names.
+var (
+	own   = sync.OnceValue(spaces)
+	kinds = sync.OnceValue(func() map[space]string {
+		all := map[space]string{spacesNone: " without namespaces"}
+		if mayNamespace() {
+			all[spacesRoot] = ""
+		}
+		if mayEnter() {
+			all[spacesUser] = " in a user namespace"
+		}
+		return all
+	})
+)
+
+// box returns the box of a policy for a victim, with namespaces of a kind.
+func (v victim) box(t *testing.T, p *confine.Policy, spaces space) *Box {
 	t.Helper()
 	r := Resolve([]*confine.Policy{p}, Place{Dir: v.tree, Env: []string{"HOME=" + v.home, "SSH_AUTH_SOCK=" + v.unix}})
 	b := New(r)
-	if !spaces {
-		b.confineHere()
-	}
+	b.use(spaces)
 	t.Cleanup(b.Close)
 	return b
+}
+
+// begin starts a command in a box.
+func begin(b *Box, cmd *exec.Cmd) (end func(), err error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	s := Spawn{cmd.Path, cmd.Args, syscall.ProcAttr{Dir: cmd.Dir, Files: []uintptr{0, 1, 2}, Sys: cmd.SysProcAttr}}
+	return b.Start(s, func(s Spawn) error {
+		cmd.Path, cmd.Args, cmd.SysProcAttr = s.Path, s.Argv, s.Attr.Sys
+		for _, fd := range s.Attr.Files[3:] {
+			own, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
+			if err != nil {
+				return err
+			}
+			f := os.NewFile(uintptr(own), "")
+			defer func() { _ = f.Close() }()
+			cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+		}
+		return cmd.Start()
+	})
 }
 
 // try runs a program in a box, and returns what it printed; "" = it did what it does.
@@ -114,7 +158,7 @@ func (v victim) try(t *testing.T, b *Box, name string) string {
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	end, err := b.Start(cmd.Start)
+	end, err := begin(b, cmd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,6 +210,12 @@ var (
 	}
 )
 
+// mountsRefuse are the programs that mounts alone refuse, and those that would undo the mounts.
+var mountsRefuse = slices.Concat(protects, added, modes, otherwise, network, []string{
+	"bind mount", "mount a tmpfs", "unmount what protects", "remount writable", "mount in a user namespace", "pivot the root", "become root again",
+	"write through the root of the runner", "write ~/.bashrc", "read the runner's memory", "kill the runner", "raw socket in a namespace",
+})
+
 func TestHostilePrograms(t *testing.T) {
 	t.Parallel()
 	if landlockABI() == 0 {
@@ -174,30 +224,33 @@ func TestHostilePrograms(t *testing.T) {
 	all := slices.Sorted(maps.Keys(hostile))
 	for _, mode := range []struct {
 		name, preset string
-		spaces       bool
+		spaces       space
 		allowed      []string // it may do these
 		only         []string // nil = all programs are tried
 		// of two in which a program is tried, unless all are: each is with namespaces and without
 		turn int
 	}{
-		{"workspace", confine.Workspace, true, slices.Concat(network, added), nil, 0},
-		{"workspace without namespaces", confine.Workspace, false, slices.Concat(network, otherwise, protects, added, modes), nil, 1},
-		{"offline", confine.Offline, true, nil, slices.Concat(system, network), 0},
-		{"offline without namespaces", confine.Offline, false, nil, slices.Concat(system, network), 1},
-		{"strict", confine.Strict, true, added, nil, 1},
-		{"strict without namespaces", confine.Strict, false, slices.Concat(otherwise, protects, added, modes), nil, 0},
+		{"workspace", confine.Workspace, own(), slices.Concat(network, added), nil, 0},
+		{"workspace without namespaces", confine.Workspace, spacesNone, slices.Concat(network, otherwise, protects, added, modes), nil, 1},
+		{"offline", confine.Offline, own(), nil, slices.Concat(system, network), 0},
+		{"offline without namespaces", confine.Offline, spacesNone, nil, slices.Concat(system, network), 1},
+		{"strict", confine.Strict, own(), added, nil, 1},
+		{"strict without namespaces", confine.Strict, spacesNone, slices.Concat(otherwise, protects, added, modes), nil, 0},
 	} {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
-			if mode.spaces && !mayNamespace() {
+			if own() == spacesNone {
 				testenv.Skip(t, "leave to make namespaces")
 			}
-			list := mode.only
-			if list == nil {
+			list, some := mode.only, !*testenv.Torture
+			switch {
+			case victims != "" && some:
+				list, some = mountsRefuse, false
+			case list == nil:
 				list = all
 			}
 			for _, name := range list {
-				if slices.Index(all, name)%2 != mode.turn && !*testenv.Torture {
+				if some && slices.Index(all, name)%2 != mode.turn {
 					continue
 				}
 				v := newVictim(t)
@@ -205,7 +258,7 @@ func TestHostilePrograms(t *testing.T) {
 				b.rules.Write = slices.DeleteFunc(b.rules.Write, func(p string) bool { return strings.HasPrefix(p, "/var") && !within(p, v.tree) })
 				outside := state(v.home, v.other)
 				inside := state(b.rules.Protect...)
-				if name == "replace .git" && !mode.spaces { // what git has of other trees was moved with it, and stays there
+				if name == "replace .git" && mode.spaces == spacesNone { // what git has of other trees was moved with it, and stays there
 					delete(inside, v.tree+"/.git/worktrees/other/commondir")
 				}
 				kept := b.Keep()
@@ -230,18 +283,47 @@ func TestHostilePrograms(t *testing.T) {
 	}
 }
 
+// The same for a user who is not root: mounts are made in a user namespace.
+func TestHostileProgramsOfAnotherUser(t *testing.T) {
+	t.Parallel()
+	testenv.Root(t, "only root runs tests as another user")
+	const uid = 54321
+	dir, err := os.MkdirTemp("/var", "loops-user-*")
+	testenv.Must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	self, err := os.Executable()
+	testenv.Must(t, err)
+	program := dir + "/sandbox.test"
+	testenv.Must(t, exec.Command("install", "-m", "755", self, program).Run())
+	for _, d := range []string{dir, dir + "/tmp"} {
+		testenv.Must(t, os.MkdirAll(d, 0o755))
+		testenv.Must(t, os.Chmod(d, 0o755))
+		testenv.Must(t, os.Chown(d, uid, uid))
+	}
+	run := "-test.run=^(TestHostilePrograms|TestFriendlyPrograms|TestHostsByName|TestCoveredPlaces)$/^workspace$"
+	if *testenv.Torture {
+		run = "-test.run=."
+	}
+	cmd := exec.Command(program, run, fmt.Sprint("-torture=", *testenv.Torture))
+	cmd.Dir, cmd.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir + "/tmp", victimsVar + "=" + dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}, Pdeathsig: syscall.SIGKILL}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %.4000s", err, out)
+	}
+}
+
 func TestFriendlyPrograms(t *testing.T) {
 	t.Parallel()
 	if landlockABI() == 0 {
 		testenv.Skip(t, "Landlock")
 	}
 	for _, preset := range []string{confine.Workspace, confine.Offline, confine.Strict} {
-		for _, spaces := range []bool{true, false} {
+		for spaces := range kinds() {
 			v := newVictim(t)
 			b := v.box(t, &confine.Policy{Preset: preset}, spaces)
 			for _, name := range slices.Sorted(maps.Keys(friendly)) {
 				if said := v.try(t, b, name); said != "" {
-					t.Errorf("%s, namespaces %v: %s: %s", preset, spaces, name, said)
+					t.Errorf("%s: %s: %s", preset+kinds()[spaces], name, said)
 				}
 			}
 		}
@@ -252,7 +334,7 @@ func TestFriendlyPrograms(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
-	b := v.box(t, &confine.Policy{PIDs: 20, Memory: 200 << 20, CPUs: 1}, true)
+	b := v.box(t, &confine.Policy{PIDs: 20, Memory: 200 << 20, CPUs: 1}, own())
 	missing := strings.Join(b.Missing(), "; ")
 	for _, c := range []struct{ name, word string }{{"start 100 processes", "processes"}, {"fill the memory", "memory"}} {
 		said := v.try(t, b, c.name)
@@ -263,7 +345,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s: was not refused", c.name)
 		}
 	}
-	free := v.box(t, &confine.Policy{Preset: confine.Workspace}, true)
+	free := v.box(t, &confine.Policy{Preset: confine.Workspace}, own())
 	if said := v.try(t, free, "start 100 processes"); said != "" {
 		t.Errorf("without a limit: %s", said)
 	}
@@ -275,7 +357,7 @@ func TestHostsByName(t *testing.T) {
 	if landlockABI() < abiNetwork {
 		testenv.Skip(t, "Landlock of networks")
 	}
-	for _, spaces := range []bool{true, false} {
+	for spaces := range kinds() {
 		v := newVictim(t)
 		_, port, _ := net.SplitHostPort(v.tcp)
 		b := v.box(t, &confine.Policy{Preset: confine.Workspace, Network: []string{"LOCALHOST:" + port, "*.example.com:443"}}, spaces)
@@ -283,7 +365,7 @@ func TestHostsByName(t *testing.T) {
 			"ask the proxy": true, "ask the proxy for another": false, "connect": false, "send a datagram": false, "raw socket": false, "connect with bash": false,
 		} {
 			if said := v.try(t, b, name); (said == "") != allowed {
-				t.Errorf("namespaces %v: %s: allowed: %v, and it says %q", spaces, name, allowed, said)
+				t.Errorf("%s: allowed: %v, and it says %q", name+kinds()[spaces], allowed, said)
 			}
 		}
 		if got := b.Refused(); !slices.Equal(got, []string{"127.0.0.1:" + port}) {
@@ -306,7 +388,7 @@ func TestOlderLandlock(t *testing.T) {
 	for _, preset := range []string{confine.Offline, confine.Workspace} {
 		for _, abi := range []int{1, abiNetwork} {
 			v := newVictim(t)
-			b := v.box(t, &confine.Policy{Preset: preset}, true)
+			b := v.box(t, &confine.Policy{Preset: preset}, own())
 			b.abi = abi
 			if missing := strings.Join(b.Missing(), "; "); !strings.Contains(missing, "other processes can be sent signals") {
 				t.Errorf("%s, %d: missing: %s", preset, abi, missing)
@@ -326,7 +408,7 @@ func TestOlderLandlock(t *testing.T) {
 // Sockets of terminals and displays, and what is sealed in the folders of runs, are not there.
 func TestCoveredPlaces(t *testing.T) {
 	t.Parallel()
-	if landlockABI() == 0 || !mayNamespace() {
+	if landlockABI() == 0 || own() == spacesNone {
 		testenv.Skip(t, "leave to make namespaces")
 	}
 	v := newVictim(t)
@@ -344,7 +426,7 @@ func TestCoveredPlaces(t *testing.T) {
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "S=" + session, "R=" + runs}
 		var out strings.Builder
 		cmd.Stdout = &out
-		end, err := b.Start(cmd.Start)
+		end, err := begin(b, cmd)
 		testenv.Must(t, err)
 		defer end()
 		_ = cmd.Wait()
@@ -371,7 +453,7 @@ func TestRenewedStarters(t *testing.T) {
 		testenv.Skip(t, "leave to make namespaces")
 	}
 	v := newVictim(t)
-	b := v.box(t, &confine.Policy{Preset: confine.Workspace, Network: []string{"localhost:1"}}, true)
+	b := v.box(t, &confine.Policy{Preset: confine.Workspace, Network: []string{"localhost:1"}}, spacesRoot)
 	var before []*http.Server
 	for n := range 3 {
 		testenv.WriteText(t, v.tree+"/.mcp.json", fmt.Sprint(n))
@@ -395,28 +477,27 @@ func TestRenewedStarters(t *testing.T) {
 // takes: "times" is what is asked to be at most 1.06 without namespaces.
 func BenchmarkStart(b *testing.B) {
 	at := Place{Dir: b.TempDir(), Env: os.Environ()}
-	spawn := func(start func(func() error) (func(), error)) time.Duration {
-		begin := time.Now()
+	spawn := func(start func(*exec.Cmd) (func(), error)) time.Duration {
+		begun := time.Now()
 		cmd := exec.Command("bash", "-c", "true")
-		end, err := start(cmd.Start)
+		end, err := start(cmd)
 		if err != nil {
 			b.Fatal(err)
 		}
 		_ = cmd.Wait()
 		end()
-		return time.Since(begin)
+		return time.Since(begun)
 	}
-	bare := func(fork func() error) (func(), error) { return func() {}, fork() }
-	for _, spaces := range []bool{false, true} {
-		b.Run(fmt.Sprintf("namespaces=%v", spaces), func(b *testing.B) {
+	bare := func(cmd *exec.Cmd) (func(), error) { return func() {}, cmd.Start() }
+	for spaces, name := range kinds() {
+		b.Run("workspace"+name, func(b *testing.B) {
 			box := New(Resolve([]*confine.Policy{{Preset: confine.Workspace}}, at))
 			defer box.Close()
-			if !spaces {
-				box.confineHere()
-			}
+			box.use(spaces)
+			boxedStart := func(cmd *exec.Cmd) (func(), error) { return begin(box, cmd) }
 			var plain, boxed []time.Duration
 			for b.Loop() {
-				plain, boxed = append(plain, spawn(bare)), append(boxed, spawn(box.Start))
+				plain, boxed = append(plain, spawn(bare)), append(boxed, spawn(boxedStart))
 			}
 			slices.Sort(plain)
 			slices.Sort(boxed)
