@@ -128,10 +128,8 @@ type sight struct {
 // meanwhile leaves the wait on record.
 func (e *Executor) await(st *State) decision {
 	m := e.mem
-	if e.cfg.Verdict != nil {
-		if v, decided := e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: "wait"}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files}); decided {
-			return e.awaited(st, sight{verdict: v.Name}, &Awaiting{})
-		}
+	if v, decided := e.given(st, "wait"); decided {
+		return e.awaited(st, sight{verdict: v.Name}, &Awaiting{})
 	}
 	kind, _ := st.Await.kind()
 	going := m.Awaiting != nil && m.Awaiting.State == st.Name && m.Awaiting.Kind == kind

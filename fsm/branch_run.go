@@ -29,10 +29,8 @@ const errLate = "the time of the state was up"
 // branches begins what lacks a beginning, continues what lacks an end, and leaves the state by what came of it all.
 func (e *Executor) branches(st *State) decision {
 	m := e.mem
-	if e.cfg.Verdict != nil {
-		if v, decided := e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: "parallel"}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files}); decided {
-			return e.joined(st, v.Name, v.Details)
-		}
+	if v, decided := e.given(st, "parallel"); decided {
+		return e.joined(st, v.Name, v.Details)
 	}
 	if e.depth >= MaxDepth {
 		return e.exception(st, fmt.Errorf("parallel: states nest more than %d deep", MaxDepth))

@@ -54,9 +54,11 @@ type World struct {
 	Secret func(name string) (string, bool)
 	// Random returns a number from 0 up to 1, by which retries are spread; nil means math/rand.
 	Random func() float64
-	// Verdict, if not nil, is asked before an evaluator looks at its evidence. Where it reports true, its
-	// verdict is final.
+	// Verdict, if not nil, is asked before an evaluator looks at its evidence, and before a state waits, begins a
+	// list, its branches or its sub-loop: cfg.Type then is wait, for_each, parallel or loop. Where it reports
+	// true, its verdict is final.
 	Verdict func(l *Loop, st *State, cfg *Evaluate, ev Evidence) (Verdict, bool)
+	MadeUp  bool // outputs are made up: a template that cannot read one gets a text in its place
 }
 
 // A Journal is where a run is recorded, and who is told of it.

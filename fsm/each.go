@@ -84,10 +84,8 @@ func (s *Snapshot) List() *Items {
 // place. A resumed run does what lacks an end.
 func (e *Executor) each(st *State) decision {
 	m := e.mem
-	if e.cfg.Verdict != nil {
-		if v, decided := e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: "for_each"}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files}); decided {
-			return e.eachJudged(st, v.Name, Result{}, v.Details, nil)
-		}
+	if v, decided := e.given(st, "for_each"); decided {
+		return e.eachJudged(st, v.Name, Result{}, v.Details, nil)
 	}
 	if st.Each.judgesItems(st) {
 		if err := e.watch(st); err != nil {

@@ -23,6 +23,7 @@ type Evidence struct {
 	Cut      bool   // Output is not the full text
 	Scope    *expr.Scope
 	Files    Files
+	At       string // address of the visit, as recorded; for [World.Verdict] only
 	Memory   Repeat // what Judge returned for this state last time
 	// Diff prints a fingerprint of the scope of a diff_stall; nil where that is not possible.
 	Diff func() (Result, error)

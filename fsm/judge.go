@@ -136,6 +136,10 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 	var q *asker
 	decided := false
 	if e.cfg.Verdict != nil {
+		if res == nil && !(e.record(false) && e.settle()) { // it looks at what is on record
+			return Verdict{}, false, errHalted
+		}
+		ev.At = e.visitAddress()
 		v, decided = e.cfg.Verdict(e.cfg.Loop, st, cfg, ev)
 	}
 	// What was done is remembered before anything that may take a while looks at it.
@@ -339,7 +343,7 @@ func (e *Executor) scope(result *value.Map) *expr.Scope {
 		Context: m.Context, Captured: e.captured(), Param: m.Param, Prev: m.PrevResult, Event: m.Event, Result: result, State: m.Current, Step: m.Step,
 		Visits: e.visits, RunID: e.cfg.Run.ID, RunAttempt: max(1, e.cfg.Run.Attempt), ScheduledAt: e.cfg.Run.ScheduledAt,
 		Loop: m.Loop, StartedAt: e.startAt, ElapsedMS: e.elapsed().Milliseconds(), Messages: m.Messages, Getenv: e.cfg.Getenv, Secret: e.cfg.Secret,
-		MadeUp: e.cfg.Verdict != nil, ReadText: e.readText, Memory: e.memoryScope(),
+		MadeUp: e.cfg.MadeUp, ReadText: e.readText, Memory: e.memoryScope(),
 	}
 }
 

@@ -23,6 +23,9 @@ const maxChildLog = 1 << 20
 // that a resumed run continues inside it.
 func (e *Executor) subloop(st *State) decision {
 	m := e.mem
+	if v, decided := e.given(st, "loop"); decided {
+		return e.routeOutcome(st, v.Name, v.Name == "yes")
+	}
 	var loop *Loop
 	var err error
 	if m.Child == nil {
@@ -84,6 +87,15 @@ func (e *Executor) subloop(st *State) decision {
 	}
 	key, good := outcomeKey(o)
 	return e.routeOutcome(st, key, good)
+}
+
+// given returns the verdict that [World.Verdict] gives a state which is judged by what it waits for or runs, "wait",
+// "for_each", "parallel" or "loop". It reports false where that decides nothing.
+func (e *Executor) given(st *State, what string) (Verdict, bool) {
+	if e.cfg.Verdict == nil || !e.record(false) || !e.settle() {
+		return Verdict{}, false
+	}
+	return e.cfg.Verdict(e.cfg.Loop, st, &Evaluate{Type: what}, Evidence{Scope: e.scope(nil), Files: e.cfg.Files, At: e.visitAddress()})
 }
 
 // paused reports whether a sub-loop ended so that it continues when the run is resumed.

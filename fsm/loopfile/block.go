@@ -342,7 +342,8 @@ func (b *block) unknown() {
 			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s has no value and is not a key of %s; the comma before it ended a text: put that text in quotes", quote(e.name), b.in.phrase())
 			continue
 		}
-		if slices.Contains([]Where{InSandbox, InGuard, InCheck, InVelocity, InMemory, InRemember}, b.in) { // it would limit or keep nothing
+		// it would limit or keep nothing
+		if slices.Contains([]Where{InSandbox, InGuard, InCheck, InVelocity, InMemory, InRemember}, b.in) || slices.Contains(inSuite, b.in) {
 			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in))
 			continue
 		}
@@ -352,6 +353,9 @@ func (b *block) unknown() {
 
 // elsewhere says where an unknown key belongs, or what may have been meant.
 func elsewhere(name string, in Where) string {
+	if slices.Contains(inSuite, in) {
+		return didYouMean(name, names(in))
+	}
 	places := []Where{InLoop, InState, InEvaluate}
 	if slices.Contains([]Where{InWait, InAsk, InCall, InRetry, InEvaluate}, in) {
 		places[0], places[1] = InState, InLoop

@@ -1,6 +1,7 @@
 package loopfile
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -57,6 +58,8 @@ func (e *NotFoundError) look(paths ...string) (string, error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		switch {
+		case err == nil && info.Mode().IsRegular() && IsSuite(p):
+			e.Odd = cmp.Or(e.Odd, p+" holds tests of a loop")
 		case err == nil && info.Mode().IsRegular():
 			return p, nil
 		case errors.Is(err, fs.ErrPermission):
@@ -346,7 +349,7 @@ func nearFiles(name string, folders []string) []string {
 		slices.Sort(items)
 		var words []string
 		for _, n := range items {
-			if !hasYAMLSuffix(n) || strings.HasPrefix(n, ".") {
+			if !hasYAMLSuffix(n) || strings.HasPrefix(n, ".") || IsSuite(n) {
 				continue
 			}
 			if !hasYAMLSuffix(name) {

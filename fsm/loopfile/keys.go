@@ -51,6 +51,12 @@ func (w Where) phrase() string {
 		return "a parameter"
 	case InCase:
 		return "a row of route"
+	case InSuite:
+		return "the top level of a file of tests"
+	case InCases:
+		return "a case"
+	case InAnswer:
+		return "an answer"
 	}
 	return string(w)
 }
@@ -125,7 +131,7 @@ var table = sync.OnceValue(func() []Key { return slices.Concat(loopKeys, blockKe
 
 // byWhere finds a key of the table by mapping and name.
 var byWhere = sync.OnceValue(func() map[Where]map[string]*Key {
-	m, table := map[Where]map[string]*Key{}, table()
+	m, table := map[Where]map[string]*Key{}, slices.Concat(table(), suiteKeys)
 	for i := range table {
 		k := &table[i]
 		if m[k.In] == nil {
@@ -139,7 +145,7 @@ var byWhere = sync.OnceValue(func() map[Where]map[string]*Key {
 // names returns the keys an author may write in a mapping, in table order.
 func names(in Where) []string {
 	var s []string
-	for _, k := range table() {
+	for _, k := range slices.Concat(table(), suiteKeys) {
 		if k.In == in && k.Status != StatusInternal {
 			s = append(s, k.Name)
 		}

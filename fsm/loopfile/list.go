@@ -52,9 +52,12 @@ func (l *Loader) List(folder string) ([]Entry, error) {
 }
 
 // IsLoop reports whether a file is meant to be a loop, as [List] does: one that cannot be read or parsed is, so
-// that users learn of it. A library of fragments is not, nor are the settings of a project, be they empty or
-// broken.
+// that users learn of it. A library of fragments is not, nor is a file of tests, nor are the settings of a project, be
+// they empty or broken.
 func IsLoop(path string) bool {
+	if IsSuite(path) {
+		return false
+	}
 	h := readHeader(path)
 	return (h.broken() || h.meant()) && !(h.silent() && forProject(path))
 }
@@ -83,6 +86,11 @@ func (l *lister) header(path string) *header {
 
 // walk finds the files below a folder that may be definitions, without opening them.
 func walk(root, rel string, depth int, out *[]Entry) error {
+	return walkFiles(root, rel, depth, false, out)
+}
+
+// walkFiles is walk, or finds the files of tests instead.
+func walkFiles(root, rel string, depth int, suites bool, out *[]Entry) error {
 	items, err := os.ReadDir(filepath.Join(root, rel))
 	if err != nil {
 		return err
@@ -95,7 +103,10 @@ func walk(root, rel string, depth int, out *[]Entry) error {
 				continue
 			}
 			// A folder that cannot be read hides its loops, not the others.
-			_ = walk(root, at, depth+1, out)
+			_ = walkFiles(root, at, depth+1, suites, out)
+			continue
+		}
+		if IsSuite(name) != suites {
 			continue
 		}
 		if base, ok := strings.CutSuffix(at, ".yaml"); ok && !strings.HasPrefix(name, ".") {

@@ -127,6 +127,13 @@ func rangeOf(k *Key) (s jsonObject) {
 // specialSchema describes the keys that hold more than their type says; those that are not supported may hold anything.
 func specialSchema(k *Key) jsonObject {
 	switch string(k.In) + " " + k.Name {
+	case "tests cases":
+		return object("type", "object", "minProperties", 1, "additionalProperties", reference(string(InCases)))
+	case "case answers":
+		one := object("anyOf", []any{reference(string(InAnswer)), reference("text")})
+		return object("type", []any{"object", "null"}, "additionalProperties", object("anyOf", []any{one, object("type", "array", "minItems", 1, "items", one)}))
+	case "expect verdicts":
+		return object("type", []any{"object", "null"}, "additionalProperties", object("anyOf", []any{reference("text"), object("type", "array", "items", reference("text"))}))
 	case "loop flow":
 		return object("type", "array", "minItems", 1, "items", object("type", "string", "pattern", flowEntry, "errorMessage", "expected STATE or STATE?YES:NO"))
 	case "loop states":
@@ -207,7 +214,7 @@ func keyDoc(k *Key) string {
 // keysOf returns the properties an author may write in a mapping. Keys that tools write are accepted, not suggested.
 func keysOf(in Where) jsonObject {
 	var props jsonObject
-	table := table()
+	table := slices.Concat(table(), suiteKeys)
 	for i := range table {
 		k := &table[i]
 		if k.In != in {

@@ -46,7 +46,7 @@ func (d *decoder) document() (*yaml.Node, bool) {
 	var doc, second yaml.Node
 	err := decode(dec, &doc)
 	if errors.Is(err, io.EOF) {
-		d.errorf(start, "", "empty", "the file is empty; expected a mapping with name, initial and states")
+		d.errorf(start, "", "empty", "the file is empty; expected %s", d.wanted())
 		return nil, false
 	}
 	if err == nil {
@@ -67,11 +67,11 @@ func (d *decoder) document() (*yaml.Node, bool) {
 	}
 	root := doc.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
-		d.errorf(start, "", "empty", "the file is empty; expected a mapping with name, initial and states")
+		d.errorf(start, "", "empty", "the file is empty; expected %s", d.wanted())
 		return nil, false
 	}
 	if root.Kind != yaml.MappingNode {
-		d.errorf(d.pos(root), "", "wrong-type", "expected a mapping with name, initial and states, found %s", describe(root))
+		d.errorf(d.pos(root), "", "wrong-type", "expected %s, found %s", d.wanted(), describe(root))
 		return nil, false
 	}
 	if !d.affordable(root) {
@@ -80,6 +80,14 @@ func (d *decoder) document() (*yaml.Node, bool) {
 	d.tags(root)
 	d.bodies(root)
 	return root, true
+}
+
+// wanted returns what a file has to hold.
+func (d *decoder) wanted() string {
+	if IsSuite(d.main.name) {
+		return "a mapping with cases"
+	}
+	return "a mapping with name, initial and states"
 }
 
 // decode reads one document. The parser reports misuse of itself by panicking; to a user a file that makes it

@@ -73,7 +73,33 @@ type EndCount struct {
 	Seed     uint64  `json:"seed" jsonschema:"of the first of them"`
 }
 
-// Tested is what test prints.
+// TestedSuites is what test prints of files of tests.
+type TestedSuites struct {
+	Files  []TestedSuite `json:"files"`
+	Cases  int           `json:"cases" jsonschema:"how many were run"`
+	Failed int           `json:"failed" jsonschema:"how many of them failed"`
+}
+
+// TestedSuite is a file of tests whose cases were run.
+type TestedSuite struct {
+	File     string       `json:"file" jsonschema:"absolute"`
+	Loop     string       `json:"loop"`
+	LoopFile string       `json:"loop_file" jsonschema:"absolute"`
+	Cases    []TestedCase `json:"cases"`
+}
+
+// TestedCase is what came of one case.
+type TestedCase struct {
+	Name        string   `json:"name"`
+	Line        int      `json:"line" jsonschema:"of the file of tests"`
+	Passed      bool     `json:"passed"`
+	Steps       int      `json:"steps" jsonschema:"how many states were entered, those of sub-loops and branches among them"`
+	Duration    int64    `json:"duration_ms"`
+	Path        []string `json:"path" jsonschema:"the states that were entered"`
+	Differences []string `json:"differences" jsonschema:"what came otherwise than expected, in lines"`
+}
+
+// Tested is what test prints of a state.
 type Tested struct {
 	Loop        string       `json:"loop"`
 	File        string       `json:"file" jsonschema:"absolute"`

@@ -62,6 +62,7 @@ func Simulate(ctx context.Context, s Simulation) (fsm.Outcome, error) {
 			Random:  func() float64 { return 0 },
 			Getenv:  s.Getenv,
 			Verdict: w.verdict,
+			MadeUp:  true,
 		},
 		Journal: fsm.Journal{
 			Recorder: w,
@@ -183,6 +184,9 @@ func short(text string) string {
 
 // verdict decides what evaluators cannot see in made-up results; see [fsm.Config].
 func (w *walk) verdict(l *fsm.Loop, st *fsm.State, cfg *fsm.Evaluate, ev fsm.Evidence) (fsm.Verdict, bool) {
+	if cfg.Type == "loop" {
+		return fsm.Verdict{}, false
+	}
 	w.state = st
 	answer := w.answer
 	_, guided := w.sim.Replies.(*scenario)
@@ -275,18 +279,29 @@ func (forgetful) Write(_ string, content func(io.Writer) error) error { return c
 // Reachable returns a loop and all that its states run, as far as their names are known before a run, each once.
 func Reachable(l *fsm.Loop, lib fsm.Library) []*fsm.Loop {
 	list := []*fsm.Loop{l}
+	add := func(name string, from *fsm.Loop) {
+		if name == "" || strings.Contains(name, "${") || lib == nil {
+			return
+		}
+		child, err := lib.Loop(name, from)
+		if err != nil {
+			return // is reported when a run comes there
+		}
+		if !slices.ContainsFunc(list, func(known *fsm.Loop) bool { return known.File == child.File }) {
+			list = append(list, child)
+		}
+	}
 	for i := 0; i < len(list); i++ {
 		for _, name := range list[i].Order {
 			st := list[i].States[name]
-			if st == nil || st.Loop == "" || strings.Contains(st.Loop, "${") || lib == nil {
+			if st == nil {
 				continue
 			}
-			child, err := lib.Loop(st.Loop, list[i])
-			if err != nil {
-				continue // is reported when a run comes there
-			}
-			if !slices.ContainsFunc(list, func(known *fsm.Loop) bool { return known.File == child.File }) {
-				list = append(list, child)
+			add(st.Loop, list[i])
+			if st.Branches != nil {
+				for _, b := range st.Branches.List {
+					add(b.State.Loop, list[i])
+				}
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 func newSchemaCommand(a *program) *cobra.Command {
 	var command string
+	var tests bool
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of loop files, for editors",
@@ -19,12 +20,19 @@ a loop, relative to the loop:
   # yaml-language-server: $schema=loop.schema.json
 
 "loops validate" finds more than a schema can: names that do not exist, mistakes inside texts and in other files.
---json-output prints
+--tests prints the schema of files of tests, NAME.test.yaml. --json-output prints
 the schema of what a command prints with --json instead; docs/json.md shows the same.` +
 			exitHelp(exitOK, exitFailed, exitUsage),
 		Example: "  loops schema > .loops/loop.schema.json\n  loops schema --json-output runs",
 		Args:    arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
+			if tests && command != "" {
+				return usageError{"--tests and --json-output exclude each other", "loops schema --help"}
+			}
+			if tests {
+				_, err := a.out.Write(loopfile.SuiteSchema())
+				return err
+			}
 			if command != "" {
 				text, err := api.SchemaText(command)
 				if err != nil {
@@ -41,6 +49,7 @@ the schema of what a command prints with --json instead; docs/json.md shows the 
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&tests, "tests", false, "print the schema of files of tests")
 	cmd.Flags().StringVar(&command, "json-output", "", "print the schema of what `COMMAND` prints with --json")
 	return cmd
 }
