@@ -374,6 +374,38 @@ func (e *Engine) StepDiff(ctx context.Context, run persistence.Run, step string)
 	return &StepDiff{files, text}, err
 }
 
+// A SnapshotDiff is one of the snapshots of a run, with how its files differ from those of the snapshot before it.
+type SnapshotDiff struct {
+	git.Snapshot
+	StepDiff
+	Number, Of int    // from 1
+	To         string // what an [UndoRequest] says to go back to it; "" = nothing does
+}
+
+// SnapshotDiff returns the snapshot of a run with a number, counted from 1; 0 = the last. A number beyond the last is that
+// of the last. That there are no snapshots is a refusal.
+func (e *Engine) SnapshotDiff(ctx context.Context, run persistence.Run, number int) (*SnapshotDiff, error) {
+	c, all, err := e.chain(ctx, run)
+	if err != nil {
+		return nil, err
+	}
+	if number <= 0 || number > len(all) {
+		number = len(all)
+	}
+	d := &SnapshotDiff{Snapshot: all[number-1], Number: number, Of: len(all)}
+	switch d.When {
+	case git.Before:
+		d.To = d.Step
+	case git.After:
+		d.To = d.Step + UndoAfter
+	}
+	if number == 1 {
+		return d, nil
+	}
+	d.Files, d.Text, err = c.Diff(ctx, all[number-2].Tree, d.Tree)
+	return d, err
+}
+
 // WriteSnapshots writes the snapshots of a run into a new file, a bundle of git. It reports whether there are any.
 func WriteSnapshots(ctx context.Context, p *project.Project, id persistence.ID, file string) (bool, error) {
 	return git.WriteBundle(ctx, git.Command(undoEnv(p, Options{Env: p.Env}), GitWait(p)), p.Main().Dir, string(id), file)

@@ -55,7 +55,7 @@ func TestPicturesOfPages(t *testing.T) {
 		"loop": "/p/shop/loop?loop=ship", "new": "/p/shop/new", "edit": "/p/shop/edit?loop=ship", "start": "/p/shop/start?loop=ship&dry=1", "effective": "/p/shop/loop?loop=ship&view=effective",
 		"run": of(fixed), "run-failed": of(failed), "run-running": of(running), "run-asks": of(ship),
 		"steps": of(fixed) + "?tab=steps", "step": of(fixed) + "?step=1", "logs": of(fixed) + "?tab=logs", "context": of(ship) + "?tab=context", "definition": of(fixed) + "?tab=definition",
-		"events": of(fixed) + "?tab=events", "related": of(fixed) + "?tab=related", "fork": of(fixed) + "/fork", "resume": of(failed) + "/resume",
+		"events": of(fixed) + "?tab=events", "files": of(fixed) + "?tab=files", "related": of(fixed) + "?tab=related", "fork": of(fixed) + "/fork", "resume": of(failed) + "/resume",
 		"compare": "/p/shop/compare?a=" + fixed + "&b=" + failed, "missing": "/nothing",
 	} {
 		for i, width := range []int64{390, 800, 1440} {

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"loops/internal/testenv"
 )
 
@@ -30,7 +33,8 @@ func TestPageOfARunAtItsLimit(t *testing.T) {
 	s.until(run, `"completed"`)
 }
 
-// TestPageOfAStepThatChangedFiles: the page of a step shows what it changed in files, and the command that takes it back.
+// TestPageOfAStepThatChangedFiles: the page of a step shows what it changed in files, and the command that takes it back; a
+// slider goes through the files as they were kept.
 func TestPageOfAStepThatChangedFiles(t *testing.T) {
 	t.Parallel()
 	testenv.Command(t, "git")
@@ -48,4 +52,23 @@ func TestPageOfAStepThatChangedFiles(t *testing.T) {
 	if _, text := s.ask("GET", page+"?step=2", "", ""); strings.Contains(text, `id="files"`) {
 		t.Errorf("the page shows changes of step 2, which made none:\n%s", text)
 	}
+	if _, text := s.ask("GET", page+"?tab=files&at=9", "", ""); !strings.Contains(text, "2 of 2") || !strings.Contains(text, "1 after") || !strings.Contains(text, "undo --to=1:after "+run) {
+		t.Errorf("the page does not show the last snapshot:\n%s", text)
+	}
+	if _, text := s.ask("GET", page+"?tab=files&at=1", "", ""); !strings.Contains(text, "as they were first kept") {
+		t.Errorf("the page does not show the first snapshot:\n%s", text)
+	}
+	writeText(t, filepath.Join(dir, ".loops/plain.yaml"), "name: plain\ndescription: Plain.\ninitial: a\nstates:\n  a: {action: 'true', next: done}\n  done: {terminal: true}\n")
+	other := s.post("/runs", `{"loop": "plain"}`)["instance_id"].(string)
+	s.until(other, `"completed"`)
+	if status, text := s.ask("GET", "/p/shop/runs/"+other+"?tab=files", "", ""); status != http.StatusOK || !strings.Contains(text, "no files of run "+other+" were kept") {
+		t.Errorf("the page of a run without snapshots: %d\n%s", status, text)
+	}
+
+	b := s.page(t, startChromium(t), page+"?tab=files")
+	b.sees(`document.querySelector("#files h2").textContent.includes("2 of 2") && document.querySelector("#files pre").textContent.includes("+<b>")`)
+	b.do(chromedp.Focus(`[data-slide]`, chromedp.ByQuery), chromedp.KeyEvent(kb.ArrowLeft))
+	b.sees(`document.querySelector("#files h2").textContent.includes("1 of 2") && location.search.includes("at=1") && document.activeElement.matches("[data-slide]")`)
+	b.do(chromedp.KeyEvent(kb.ArrowRight))
+	b.sees(`document.querySelector("#files h2").textContent.includes("2 of 2")`)
 }

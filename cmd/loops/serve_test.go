@@ -398,7 +398,7 @@ func TestServeShowsHostileText(t *testing.T) {
 	for _, path := range []string{
 		"/", "/loops", "/p/shop/start?loop=bad", "/p/shop/loop?loop=bad", "/p/shop/start?loop=bad&dry=1", "/p/shop/runs/" + run, "/p/shop/runs/" + run + "?step=1",
 		"/p/shop/runs/" + run + "?tab=steps", "/p/shop/runs/" + run + "?tab=logs", "/p/shop/runs/" + run + "?tab=context", "/p/shop/runs/" + run + "?tab=definition",
-		"/p/shop/runs/" + run + "?tab=events", "/p/shop/runs/" + run + "?tab=related",
+		"/p/shop/runs/" + run + "?tab=events", "/p/shop/runs/" + run + "?tab=files", "/p/shop/runs/" + run + "?tab=related",
 	} {
 		status, page := s.ask("GET", path, "", "")
 		if status != http.StatusOK {

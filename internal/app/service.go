@@ -77,6 +77,15 @@ func (s *Service) control(ctx context.Context) (*engine.Engine, project.Finder, 
 	return e, r.Finder(), nil
 }
 
+// SnapshotDiff is [engine.Engine.SnapshotDiff].
+func (s *Service) SnapshotDiff(ctx context.Context, run persistence.Run, number int) (*engine.SnapshotDiff, error) {
+	e, _, err := s.control(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.SnapshotDiff(ctx, run, number)
+}
+
 // StepDiff is [engine.Engine.StepDiff].
 func (s *Service) StepDiff(ctx context.Context, run persistence.Run, step string) (*engine.StepDiff, error) {
 	e, _, err := s.control(ctx)

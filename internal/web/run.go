@@ -32,7 +32,7 @@ const (
 )
 
 // The parts of the page of a run. Each is an address of its own, so that it can be read and sent without a script.
-var runTabs = [][2]string{{"", "Overview"}, {"steps", "Steps"}, {"logs", "Logs"}, {"context", "Context"}, {"definition", "Definition"}, {"events", "Events"}, {"related", "Related"}}
+var runTabs = [][2]string{{"", "Overview"}, {"steps", "Steps"}, {"logs", "Logs"}, {"context", "Context"}, {"definition", "Definition"}, {"events", "Events"}, {"files", "Files"}, {"related", "Related"}}
 
 // A runPage is one run. Of its parts only the one that is asked for is read.
 type runPage struct {
@@ -66,6 +66,7 @@ type runPage struct {
 	Memory     []valueRow
 	Definition *definitionPart
 	Events     *eventsPart
+	Files      *filesPart
 	Related    *relatedPart
 }
 
@@ -153,6 +154,8 @@ func (s *Server) addTab(ctx context.Context, r *http.Request, page *runPage, p P
 		page.addDefinition(ctx, session, f, v.Run)
 	case "events":
 		return page.addEvents(r, f, v.Run)
+	case "files":
+		return page.addFiles(r, session, v.Run)
 	case "related":
 		return page.addRelated(ctx, p, f, v.Run)
 	default:

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/fsm/loopfile"
@@ -221,6 +223,48 @@ func (page *runPage) addEvents(r *http.Request, f project.Finder, run persistenc
 	}
 	if n := len(events); n > 0 && events[n-1].Seq > 1 {
 		part.Older = page.To + query("tab", "events", "before", strconv.FormatUint(events[n-1].Seq, 10))
+	}
+	return nil
+}
+
+// A filesPart is one of the snapshots of the files of a run, and how it differs from the one before.
+type filesPart struct {
+	Note         string // why there are none
+	Number, Of   int
+	When         string
+	At           time.Time
+	Step         string // the address of the page of its step; "" = it is of none
+	Older, Newer string
+	Changed      string // how many files
+	Diff         string
+	Undo         string
+}
+
+func (page *runPage) addFiles(r *http.Request, session *Session, run persistence.Run) error {
+	part := &filesPart{}
+	page.Files = part
+	d, err := session.SnapshotDiff(r.Context(), run, int(number(r, "at", 0)))
+	if err != nil {
+		if refused, ok := errors.AsType[*engine.Refusal](err); ok {
+			part.Note = session.InWords(refused).Error()
+			return nil
+		}
+		return err
+	}
+	part.Number, part.Of, part.When, part.At = d.Number, d.Of, d.Label(), d.Time
+	part.Changed, part.Diff = humanize.Count(d.StepDiff.Files, "file"), cut(d.Text)
+	at := func(n int) string { return page.To + query("tab", "files", "at", strconv.Itoa(n)) }
+	if d.Number > 1 {
+		part.Older = at(d.Number - 1)
+	}
+	if d.Number < d.Of {
+		part.Newer = at(d.Number + 1)
+	}
+	if a, ok := fsm.ParseAddress(d.Step); ok {
+		part.Step = page.To + query("step", strconv.Itoa(a.Hops[0].Step))
+	}
+	if d.To != "" {
+		part.Undo = session.Page.CommandWith("undo", []string{"--to=" + d.To}, string(run.ID))
 	}
 	return nil
 }

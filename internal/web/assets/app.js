@@ -127,6 +127,11 @@
     e.preventDefault();
     go(href, true);
   });
+  // A slider shows what it stands at, without its button.
+  document.addEventListener("change", (e) => {
+    const slide = e.target.closest("[data-slide]");
+    if (slide) go(slide.form.action + "?" + new URLSearchParams(new FormData(slide.form)), true).then(() => document.querySelector("[data-slide]")?.focus());
+  });
   addEventListener("popstate", () => { if (document.getElementById("tabs")) go(location.href, false); });
 
   // listSteps puts an empty place for each window of older steps below the newest; it is filled when it comes into view.
