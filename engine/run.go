@@ -290,7 +290,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			Prepare:    check.prepare(kept.prepare(shots.prepare(j.tree.prepare(j.project, r.id, j.begun, j.durable())))),
 			Keep:       kept.keep(),
 			Facts:      e.facts(j, r.id),
-			Lessons:    kept.lessons(&persistence.LessonFolder{Dir: persistence.ProjectLessons(j.project.Loops).Dir, Mask: j.secrets.mask.Text}),
+			Lessons:    kept.lessons(&persistence.LessonFolder{Dir: persistence.ProjectLessons(j.project.Loops).Dir, Mask: j.secrets.mask.Text, MaskOwn: j.secrets.mask.Again}),
 			Trees:      guardedTrees{check.folders},
 			Start:      check.start,
 			Gone:       j.project.TreeGone,

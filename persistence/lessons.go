@@ -21,8 +21,10 @@ import (
 // Forget and when a file has more than it may have, so that git can merge two versions as the union of their lines. It
 // implements [fsm.Lessons], and may be used at once by any number of processes.
 type LessonFolder struct {
-	Dir  string
-	Mask func(text string) string // hides secrets in facts; nil = nothing is hidden
+	Dir string
+	// hide secrets in facts that are read, whose placeholders are of other runs, and in those of this run; nil = nothing
+	// is hidden
+	Mask, MaskOwn func(text string) string
 }
 
 // ProjectLessons returns the memories of the project whose .loops folder that is.
@@ -182,21 +184,21 @@ func encodeLesson(l lessonLine) []byte {
 func (f *LessonFolder) Read(_ context.Context, name string) ([]fsm.Lesson, error) {
 	m, err := f.Load(name)
 	for i := range m.Facts {
-		m.Facts[i].Text = f.masked(m.Facts[i].Text)
+		m.Facts[i].Text = masked(m.Facts[i].Text, f.Mask)
 	}
 	return m.Facts, err
 }
 
-func (f *LessonFolder) masked(text string) string {
-	if f.Mask == nil {
+func masked(text string, hide func(string) string) string {
+	if hide == nil {
 		return text
 	}
-	return f.Mask(text)
+	return hide(text)
 }
 
 // Write implements [fsm.Lessons].
 func (f *LessonFolder) Write(ctx context.Context, name string, l fsm.Lesson) error {
-	l.Text = f.masked(l.Text)
+	l.Text = masked(l.Text, f.MaskOwn)
 	return f.append(ctx, name, encodeLesson(lessonLine{Lesson: l}), func(m Memory) bool {
 		return slices.Contains(m.Forgotten, l.ID) || slices.ContainsFunc(m.Facts, func(known fsm.Lesson) bool { return known.ID == l.ID })
 	})

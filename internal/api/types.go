@@ -29,6 +29,9 @@ var Outputs = []Output{
 	{"import", "one object", of[Imported]()},
 	{"install", "one object", of[Installed]()},
 	{"list", "a list of loops; with --running a list of runs, with keys of `status`", append(of[[]Listed](), of[[]OpenRun]()...)},
+	{"memory diff", "one object", of[MemoryDiff]()},
+	{"memory forget", "a list of the facts that were removed", of[[]MemoryFact]()},
+	{"memory show", "one object", of[Memory]()},
 	{"new", "one object; with --list a list of patterns", append(of[Written](), of[[]Pattern]()...)},
 	{"notify test", "a list of the targets", of[[]Notified]()},
 	{"pause", "a list of the runs that were asked to pause", of[[]Paused]()},
@@ -56,7 +59,7 @@ var Outputs = []Output{
 	{"sign", "a list of the loops", of[[]Signed]()},
 	{"signal", "one object", of[Sent]()},
 	{"simulate", "one object: of one run step by step, or with --runs what many came to", append(of[Simulated](), of[SimulatedRuns]()...)},
-	{"stats", "one object", of[Stats]()},
+	{"stats", "one object; with --memory a list of facts", append(of[Stats](), of[[]MemoryFact]()...)},
 	{"status", "one object; without a name a list of them; a shorter one for a waiter in the queue", append(of[Status](), append(of[QueuedStatus](), of[[]Status]()...)...)},
 	{"stop", "a list: waiters that were taken out of the queue, as `queue remove` prints them, then runs that were stopped", append(of[[]Stopped](), of[[]RemovedWaiter]()...)},
 	{"store copy", "a list of runs", of[[]Copied]()},
@@ -167,6 +170,8 @@ type Exported struct {
 	SHA256   string   `json:"sha256" jsonschema:"of the events"`
 	// what loops undo needs
 	Snapshots bool `json:"snapshots,omitempty" jsonschema:"whether it has the snapshots of the files of the project"`
+	// what earlier runs left
+	Memories []string `json:"memories,omitempty" jsonschema:"files of memories that it has"`
 }
 
 // Imported is what import prints.
@@ -181,6 +186,9 @@ type Imported struct {
 	// what loops undo needs
 	Snapshots     bool   `json:"snapshots,omitempty" jsonschema:"whether the snapshots of its files were taken into the repository"`
 	SnapshotsLost string `json:"snapshots_lost,omitempty" jsonschema:"why they were not, although FILE has some"`
+	// what earlier runs left
+	Memories      []string `json:"memories,omitempty" jsonschema:"names of the memories in FILE"`
+	MemoriesTaken bool     `json:"memories_taken,omitempty" jsonschema:"whether they were added to those of the project"`
 }
 
 // Fragment is a fragment of a library.

@@ -12,6 +12,7 @@ import (
 
 	"loops/engine"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/internal/api"
 	"loops/internal/disk"
 	"loops/internal/humanize"
@@ -98,8 +99,9 @@ func (a *archiveFile) Write(b []byte) (n int, err error) {
 
 // ExportRun writes a run with its working folder work into an archive at path, under another name first.
 // through sees what is written; nil = nothing does. A run that is damaged is a *persistence.DamageError,
-// because nothing could import it, and an archive that cannot be written a *WriteError.
-func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string) (w archive.Written, size int64, err error) {
+// because nothing could import it, and an archive that cannot be written a *WriteError. lessons are the files of the
+// memories that the archive is to have.
+func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.Writer) io.Writer, store *project.Records, run persistence.Run, work string, lessons []string) (w archive.Written, size int64, err error) {
 	if err := damageOf(run); err != nil {
 		return w, 0, err
 	}
@@ -122,7 +124,7 @@ func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.W
 	if !kept {
 		undo = ""
 	}
-	w, err = archive.Write(ctx, out, useZstd, store.Importer(), run, work, undo)
+	w, err = archive.Write(ctx, out, useZstd, store.Importer(), run, work, undo, lessons)
 	w.Snapshots = kept
 	if err == nil {
 		f.failed = f.Sync()
@@ -151,8 +153,27 @@ func damageOf(r persistence.Run) error {
 	return &persistence.DamageError{File: r.Log, Offset: -1, What: r.Damage[0]}
 }
 
-// ImportFile imports the run of an archive, which may be so large. read is called when it has been read.
-func ImportFile(ctx context.Context, store *project.Records, file io.Reader, limit int64, read func()) (api.Imported, error) {
+// MemoriesOf returns the files of the memories that a run began with, and that are there.
+func MemoriesOf(ctx context.Context, store *project.Records, run persistence.Run) (files []string, err error) {
+	folder := persistence.ProjectLessons(store.Project.Loops)
+	for ev, err := range store.Events(ctx, run.ID, 0) {
+		if err != nil {
+			return nil, err
+		}
+		name, _ := ev.Get("memory").(string)
+		if ev.Kind != fsm.EventMemoryRead || persistence.LessonName(name) != nil {
+			continue
+		}
+		if file := folder.Path(name); !slices.Contains(files, file) && disk.Exists(file) {
+			files = append(files, file)
+		}
+	}
+	return files, nil
+}
+
+// ImportFile imports the run of an archive, which may be so large, and its memories where they are asked for. read is
+// called when it has been read.
+func ImportFile(ctx context.Context, store *project.Records, file io.Reader, limit int64, memories bool, read func()) (api.Imported, error) {
 	p := store.Finder().Project
 	runs := p.RunsDir()
 	if err := disk.MakeFolder(p.Loops, runs); err != nil {
@@ -181,10 +202,22 @@ func ImportFile(ctx context.Context, store *project.Records, file io.Reader, lim
 		}
 		snapshots = lost == ""
 	}
+	for _, name := range b.Lessons() {
+		if !memories {
+			break
+		}
+		text, err := b.Lesson(name)
+		if err == nil {
+			err = persistence.ProjectLessons(p.Loops).Join(ctx, name, text)
+		}
+		if err != nil {
+			return api.Imported{}, fmt.Errorf("the run is imported, and its memory %s is not: %w", name, err)
+		}
+	}
 	run := reconcile.View(b.Run, project.Alive(b.Run)) // it may have been exported when its process was dead
 	return api.Imported{
 		Instance: string(b.Run.ID), Loop: b.Run.Loop, Status: string(run.Status), Result: result, Events: digest.Events, Files: b.Files, SHA256: digest.Hash,
-		Snapshots: snapshots, SnapshotsLost: lost,
+		Snapshots: snapshots, SnapshotsLost: lost, Memories: b.Lessons(), MemoriesTaken: memories && len(b.Lessons()) > 0,
 	}, nil
 }
 

@@ -161,7 +161,7 @@ func (s *Server) bundleFile(w http.ResponseWriter, r *http.Request) {
 		defer os.RemoveAll(dir) //nolint:errcheck // the system removes it one day
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(bundleTime))
 		name := filepath.Base(string(run.ID)) + ".tar.zst"
-		written, _, err := app.ExportRun(r.Context(), filepath.Join(dir, name), true, nil, f.Store, run, app.WorkFolderOf(f.Project, run))
+		written, _, err := app.ExportRun(r.Context(), filepath.Join(dir, name), true, nil, f.Store, run, app.WorkFolderOf(f.Project, run), nil)
 		s.audit(r, p, "bundle", string(run.ID), nil, err)
 		if err != nil {
 			return engine.Refuse(engine.Failed, "run %s was not exported: %s", string(run.ID), err)

@@ -18,6 +18,7 @@ const (
 	commandsFile   = "commands.jsonl"
 	workFolder     = "work"
 	undoFile       = "undo.bundle"
+	lessonFolder   = "memories"
 	sumsFile       = "SHA256SUMS"
 )
 

@@ -69,7 +69,7 @@ func TestRoundTrip(t *testing.T) {
 			undo = ""
 		}
 		var b bytes.Buffer
-		w, err := Write(t.Context(), &b, z, d, run, work, undo)
+		w, err := Write(t.Context(), &b, z, d, run, work, undo, nil)
 		if err != nil || w.Files != 1 || len(w.Left) != 1 || filepath.Base(w.Left[0]) != "link" {
 			t.Fatalf("%+v, %v", w, err)
 		}
@@ -103,7 +103,7 @@ func TestDamaged(t *testing.T) {
 	d, run, work := recorded(t)
 	for _, z := range []bool{true, false} {
 		var whole bytes.Buffer
-		if _, err := Write(t.Context(), &whole, z, d, run, work, ""); err != nil {
+		if _, err := Write(t.Context(), &whole, z, d, run, work, "", nil); err != nil {
 			t.Fatal(err)
 		}
 		text := whole.Bytes()
@@ -175,7 +175,7 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	d, run, work := recorded(t)
 	var whole bytes.Buffer
-	if _, err := Write(t.Context(), &whole, true, d, run, work, ""); err != nil {
+	if _, err := Write(t.Context(), &whole, true, d, run, work, "", nil); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()

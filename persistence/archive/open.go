@@ -11,6 +11,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"loops/fsm"
 	"loops/persistence"
@@ -27,7 +29,8 @@ type Bundle struct {
 	memory     []byte
 	definition []byte
 	commands   []persistence.Command
-	undo       bool // there is a bundle
+	undo       bool     // there is a bundle
+	lessons    []string // names of memories
 }
 
 // Open unpacks an archive into dir, an empty folder that the caller removes, and checks it. limit is how many
@@ -58,6 +61,13 @@ func Open(ctx context.Context, r io.Reader, dir string, limit int64) (*Bundle, e
 	if b.undo = names[undoFile]; b.undo {
 		b.Files--
 	}
+	for name := range names {
+		if isLessonFile(name) {
+			b.Files--
+			b.lessons = append(b.lessons, strings.TrimSuffix(strings.TrimPrefix(name, lessonFolder+"/"), ".jsonl"))
+		}
+	}
+	slices.Sort(b.lessons)
 	if names[commandsFile] {
 		b.Files--
 		if err := b.readCommands(); err != nil {
@@ -72,6 +82,14 @@ func Open(ctx context.Context, r io.Reader, dir string, limit int64) (*Bundle, e
 		}
 	}
 	return b, err
+}
+
+// Lessons returns the names of the memories in it, sorted.
+func (b *Bundle) Lessons() []string { return b.lessons }
+
+// Lesson reads a memory.
+func (b *Bundle) Lesson(name string) ([]byte, error) {
+	return os.ReadFile(b.path(lessonFolder + "/" + name + ".jsonl"))
 }
 
 // Undo is the bundle of git with the snapshots of the run's files; "" = there is none.

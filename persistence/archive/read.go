@@ -147,12 +147,21 @@ func checkName(name string) error {
 		return bad("%q is not a valid name of a file in it", name)
 	case name == runFile, name == definitionFile, name == memoryFile, name == eventsFile, name == commandsFile, name == undoFile, name == sumsFile:
 		return nil
+	case !work && isLessonFile(name):
+		return nil
 	case !work:
 		return bad("%q does not belong into the archive of a run", name)
 	case persistence.StoreOwned(inside) || strings.HasPrefix(inside, "blobs/"):
 		return bad("%q is a name that only a store may use", name)
 	}
 	return nil
+}
+
+// isLessonFile reports whether a name is that of a memory.
+func isLessonFile(name string) bool {
+	base, inside := strings.CutPrefix(name, lessonFolder+"/")
+	base, lines := strings.CutSuffix(base, ".jsonl")
+	return inside && lines && persistence.LessonName(base) == nil
 }
 
 func (u *unpacking) write(name string, mode fs.FileMode, r io.Reader) (sum string, err error) {

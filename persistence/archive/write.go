@@ -38,9 +38,9 @@ type Written struct {
 }
 
 // Write writes an archive of a run that no process owns to w, compressed with zstd, or else with gzip. work is
-// its working folder, which need not be there, undo a bundle of git with the snapshots of its files; "" = there are none. A
-// run that changes meanwhile is an error.
-func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source, run persistence.Run, work, undo string) (Written, error) {
+// its working folder, which need not be there, undo a bundle of git with the snapshots of its files; "" = there are none.
+// lessons are the files of memories that it is to hold. A run that changes meanwhile is an error.
+func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source, run persistence.Run, work, undo string, lessons []string) (Written, error) {
 	var z io.WriteCloser = gzip.NewWriter(w)
 	if useZstd {
 		e, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true))
@@ -50,7 +50,7 @@ func Write(ctx context.Context, w io.Writer, useZstd bool, s persistence.Source,
 		z = e
 	}
 	o := &writer{ctx: ctx, tar: tar.NewWriter(z), at: run.UpdatedAt}
-	err := o.run(s, run, work, undo)
+	err := o.run(s, run, work, undo, lessons)
 	return o.Written, errors.Join(err, o.tar.Close(), z.Close())
 }
 
@@ -62,7 +62,7 @@ type writer struct {
 	sums strings.Builder
 }
 
-func (o *writer) run(s persistence.Source, run persistence.Run, work, undo string) (err error) {
+func (o *writer) run(s persistence.Source, run persistence.Run, work, undo string, lessons []string) (err error) {
 	if o.Digest, err = persistence.Sum(o.ctx, s, run); err != nil {
 		return err
 	}
@@ -102,6 +102,11 @@ func (o *writer) run(s persistence.Source, run persistence.Run, work, undo strin
 	}
 	if undo != "" {
 		if err := o.copy(undoFile, undo); err != nil {
+			return err
+		}
+	}
+	for _, file := range lessons {
+		if err := o.copy(lessonFolder+"/"+filepath.Base(file), file); err != nil {
 			return err
 		}
 	}

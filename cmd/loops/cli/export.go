@@ -23,6 +23,7 @@ import (
 type exportOptions struct {
 	out                string
 	force, json, quiet bool
+	withMemory         bool
 }
 
 func newExportCommand(a *program) *cobra.Command {
@@ -40,7 +41,8 @@ pipes and the like in the working folder are left out, and export says so. What 
 printed.
 
 Where the files of the project were kept (see undo), FILE has these snapshots: every file of the project that git does not ignore, as
-it was. Other files of the project, its commits and a work tree do not travel.` +
+it was. Other files of the project, its commits and a work tree do not travel. With --with-memory it also has the memories that the
+run began with (see memory), all facts of them; import adds them to those of the project where it is given the same flag.` +
 			exitHelpOf(exitMeaning{Code: exitOK, Text: "the file is there"}, exitMeaning{Code: exitFailed, Text: "the file already exists, or cannot be written"},
 				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitNotFound, Text: "no such loop, run or database of runs"},
 				exitMeaning{Code: exitConflict, Text: "the run is running"}, exitMeaning{Code: exitRecord, Text: "the run is damaged, or a file of it cannot be read"}),
@@ -52,6 +54,7 @@ it was. Other files of the project, its commits and a work tree do not travel.` 
 	flags := cmd.Flags()
 	flags.StringVarP(&o.out, "output", "o", "", "write to `FILE`, which ends in .tar.zst or .tar.gz (default: the id of the run and .tar.zst)")
 	flags.BoolVarP(&o.force, "force", "f", false, "replace FILE if it exists")
+	flags.BoolVar(&o.withMemory, "with-memory", false, "also write the memories that the run began with")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	flagQuiet(cmd.Flags(), &o.quiet)
 	return cmd
@@ -86,9 +89,15 @@ func runExport(ctx context.Context, a *program, o exportOptions, arg string) err
 	if _, err := os.Lstat(path); err == nil && !o.force {
 		return failure(engine.Failed, "%s already exists; to replace it: --force", o.out)
 	}
+	var memories []string
+	if o.withMemory {
+		if memories, err = app.MemoriesOf(ctx, store, run); err != nil {
+			return fmt.Errorf("run %s was not exported: %w", run.ID, err)
+		}
+	}
 	shown := a.meter("Exporting", o.quiet || o.json, humanize.Bytes)
 	through := func(w io.Writer) io.Writer { return &terminal.MeterStream{Writer: w, Meter: shown} }
-	written, size, err := app.ExportRun(ctx, path, useZstd, through, store, run, app.WorkFolderOf(p, run))
+	written, size, err := app.ExportRun(ctx, path, useZstd, through, store, run, app.WorkFolderOf(p, run), memories)
 	shown.End()
 	if wrong, ok := errors.AsType[*app.WriteError](err); ok {
 		return failure(engine.Failed, "%s cannot be written: %v", o.out, project.Cause(wrong.Err))
@@ -102,9 +111,17 @@ func runExport(ctx context.Context, a *program, o exportOptions, arg string) err
 	if o.json {
 		return terminal.WriteJSON(a.out, api.Exported{
 			Instance: string(run.ID), Loop: run.Loop, File: path, Bytes: size, Events: written.Digest.Events, Files: written.Files, LeftOut: written.Left,
-			SHA256: written.Digest.Hash, Snapshots: written.Snapshots,
+			SHA256: written.Digest.Hash, Snapshots: written.Snapshots, Memories: shortened(memories, p.Short),
 		})
 	}
 	terminal.Say(a.out, "Exported %s to %s (%s, %s, %s).\n", run.ID, o.out, humanize.Count(written.Digest.Events, "event"), humanize.Count(written.Files, "file"), humanize.Bytes(size))
 	return nil
+}
+
+// shortened returns paths as a person writes them.
+func shortened(paths []string, short func(string) string) (all []string) {
+	for _, path := range paths {
+		all = append(all, short(path))
+	}
+	return all
 }

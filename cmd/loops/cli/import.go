@@ -17,6 +17,7 @@ import (
 type importOptions struct {
 	maxSize     string
 	json, quiet bool
+	withMemory  bool
 }
 
 func newImportCommand(a *program) *cobra.Command {
@@ -29,7 +30,8 @@ the files of its working folder. It can be inspected and resumed as if it had ru
 The snapshots of its files, if FILE has any, go into the repository of the project (see undo).
 
 Nothing is overwritten. A run that exists already is compared: if it is the same, import says so and does nothing; if
-it differs, or a file in its working folder does, that is an error.
+it differs, or a file in its working folder does, that is an error. Memories in FILE (see memory) are only taken with --with-memory: their facts
+get into prompts of later runs. They are added to those of the project.
 
 FILE is checked before anything of it is used. A file that is truncated or damaged, has wrong checksums, contains
 links or paths that lead elsewhere, or unpacks to more than --max-size is refused. A run
@@ -45,6 +47,7 @@ of little-loops can be imported into a database only.` +
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.maxSize, "max-size", "4G", "refuse a file with more than `SIZE` in it")
+	flags.BoolVar(&o.withMemory, "with-memory", false, "add the memories in FILE to those of the project")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	flagQuiet(cmd.Flags(), &o.quiet)
 	return cmd
@@ -80,12 +83,15 @@ func runImport(ctx context.Context, a *program, o importOptions, arg string) err
 	}
 	defer store.Close()
 	shown := a.meter("Importing", o.quiet || o.json, humanize.Bytes)
-	run, err := app.ImportFile(ctx, store, &terminal.MeterStream{Reader: file, Meter: shown, Total: size}, limit, shown.End)
+	run, err := app.ImportFile(ctx, store, &terminal.MeterStream{Reader: file, Meter: shown, Total: size}, limit, o.withMemory, shown.End)
 	if err != nil {
 		return app.NotImported(arg, err)
 	}
 	if run.SnapshotsLost != "" {
 		terminal.Say(a.Err, "loops: the snapshots of its files were left out, so loops undo has nothing of it: %s\n", run.SnapshotsLost)
+	}
+	if len(run.Memories) > 0 && !run.MemoriesTaken {
+		terminal.Say(a.Err, "loops: %s has a memory (%s), which was left out; to add it to that of the project: --with-memory\n", arg, humanize.List(run.Memories))
 	}
 	if o.json {
 		return terminal.WriteJSON(a.out, run)

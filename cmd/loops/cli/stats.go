@@ -15,7 +15,7 @@ import (
 type statsOptions struct {
 	name, since, until string
 	limit              int
-	json               bool
+	json, memory       bool
 }
 
 func newStatsCommand(a *program) *cobra.Command {
@@ -29,14 +29,24 @@ failed, and which verdicts it gave. States of sub-loops, branches and items are 
 fix > review, checks > lint > test.
 
 An evaluator that has given five verdicts or more, and never anything but a good one, is named at the end: it may be one
-that cannot say no. Time is that of the run itself: what passed between an interruption and its resumption is left out.` +
+that cannot say no. Time is that of the run itself: what passed between an interruption and its resumption is left out.
+
+--memory shows for each fact of the loop's memory (loops memory) how many of the runs that began with it completed, and how many of those that
+began without it. That is no proof: a fact is seen by the runs that came after it.` +
 			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops stats fix
   loops stats fix --since 7d
-  loops stats fix -n 100 --json`,
+  loops stats fix -n 100 --json
+  loops stats fix --memory`,
 		Args: arguments(1, 1, "NAME of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = args[0]
+			if o.memory && (o.since+o.until != "" || o.limit != 0) {
+				return usageError{"--memory adds up all runs that a memory knows; leave out --since, --until and --limit", "loops stats --help"}
+			}
+			if o.memory {
+				return a.statsOfMemory(cmd.Context(), o.name, o.json)
+			}
 			if o.limit < 0 {
 				return usageError{fmt.Sprintf("--limit %d: expected 0 (all) or more", o.limit), "loops stats --help"}
 			}
@@ -47,6 +57,7 @@ that cannot say no. Time is that of the run itself: what passed between an inter
 	flagLimit(flags, &o.limit, 0, "the newest `N` runs only, 0 = all")
 	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, 2d) or a date")
 	flags.StringVar(&o.until, "until", "", "only runs that began before `WHEN`")
+	flags.BoolVar(&o.memory, "memory", false, "show whether the facts of its memory help")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
 }

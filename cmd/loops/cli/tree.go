@@ -61,6 +61,7 @@ func tree() []branch {
 		{"report", groupLook, looks, newReportCommand},
 		{"graph", groupLook, looks, newGraphCommand},
 		{"stats", groupLook, looks, newStatsCommand},
+		{"memory", groupLook, none, newMemoryCommand},
 		{"diff", groupLook, looks, newDiffCommand},
 		{"cost", groupLook, looks, newCostCommand},
 		{"attach", groupLook, stored, newAttachCommand},
