@@ -81,12 +81,13 @@ type Loop struct {
 	DefaultTimeout  time.Duration // of an action whose state has none; 0 = the fallback of its kind
 	DefaultIdle     time.Duration // longest silence of an action whose state sets none; 0 = off
 	Maintain        bool
-	Budget          *Budget   // nil = none
-	OnBudget        string    // state entered once when a budget is used up; "" = the run ends
-	Velocity        *Velocity // of every prompt; nil = none
-	Failover        *Failover // nil = the default, where host is a list
-	OnHandoff       string    // pause (default), spawn or terminate
-	InputKey        string    // context key of the positional input; "input" unless set
+	Budget          *Budget    // nil = none
+	OnBudget        string     // state entered once when a budget is used up; "" = the run ends
+	Velocity        *Velocity  // of every prompt; nil = none
+	Failover        *Failover  // nil = the default, where host is a list
+	OnHandoff       string     // pause (default), spawn or terminate
+	InputKey        string     // context key of the positional input; "input" unless set
+	Properties      []Property // what must hold of every run, for loops prove
 	RequiredInputs  []string
 	Scope           []string // paths this loop locks; empty means the project directory
 	Singleton       bool

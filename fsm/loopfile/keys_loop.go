@@ -44,6 +44,7 @@ var loopKeys = []Key{
 
 	{Name: "guard", In: InLoop, Type: TypeBlock, Block: InGuard, NotNull: true, Doc: "What actions may change in their folder: `{protect: [\"**/*_test.go\"], only: [src/**], max_files: 50}`. What else one changes is put back, and its verdict is `guarded`. States, branches and sub-loops can only tighten it."},
 	{Name: "memory", In: InLoop, Type: TypeBlock, Block: InMemory, Short: "name", NotNull: true, Doc: "What runs of this loop leave for later ones, in `.loops/memory/NAME.jsonl`: `{}` for a memory with the name of the loop, or the name of one. States write it by `remember`, prompts have it as `${memory}`."},
+	{Name: "properties", In: InLoop, Type: TypeSpecial, Doc: "What must hold of every run: a list of `{never: {enter: deploy, without: approve}}`, `{always_before_end: cleanup}` and `{at_most: {enter: deploy, times: 1}}`. `loops prove` checks them; a run does not look at them."},
 	{Name: "circuit", In: InLoop, Type: TypeBlock, Block: InCircuit, Doc: "Detectors that stop a run which goes nowhere."},
 	{Name: "host_guard", In: InLoop, Type: TypeBlock, Block: InHostGuard, Doc: "What to do when the machine runs out of memory."},
 	{Name: "prompt_size_guard", In: InLoop, Type: TypeBlock, Block: InPromptSizeGuard, Doc: "Warns about very long prompts."},

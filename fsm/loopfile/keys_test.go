@@ -42,7 +42,7 @@ guard: protect only max_files max_lines no_delete
 state: check
 check: from files must_fail_first
 state: guard on_guarded on_suspended failover
-loop: failover
+loop: failover properties
 failover: on return files
 loop: velocity
 state: velocity

@@ -58,6 +58,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	l.Guard = d.guard(b)
 	l.Lessons = d.memory(b)
 	l.Budget, l.OnBudget = d.budget(b), b.target("on_budget")
+	l.Properties = d.properties(b)
 	decls := d.states(b, l)
 	d.tamperGuards(b, l, decls)
 	d.prepatchChecks(b, l, decls)

@@ -50,6 +50,7 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 	w.list("snapshots", snapshotsModel(l.Snapshots))
 	w.list("guard", guardKeys(l.Guard))
 	w.value("memory", memoryKeys(l.Lessons), l.Lessons != nil)
+	w.value("properties", propertiesModel(l.Properties), len(l.Properties) > 0)
 	w.list("throttle", throttleModel(l.Throttle))
 	w.list("budget", budgetModel(l.Budget))
 	w.list("velocity", velocityModel(l.Velocity))

@@ -136,6 +136,8 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"object", "null"}, "additionalProperties", object("anyOf", []any{reference("text"), object("type", "array", "items", reference("text"))}))
 	case "loop flow":
 		return object("type", "array", "minItems", 1, "items", object("type", "string", "pattern", flowEntry, "errorMessage", "expected STATE or STATE?YES:NO"))
+	case "loop properties":
+		return propertiesSchema()
 	case "loop states":
 		return object("type", "object", "propertyNames", stateName(), "additionalProperties", reference("state"))
 	case "loop state_defs":

@@ -306,6 +306,8 @@ func change(t *testing.T, name string, f reflect.Value) {
 		*v = map[string]string{"x": "y"}
 	case *map[string]bool:
 		*v = map[string]bool{"x_ok": true}
+	case *[]fsm.Property:
+		*v = []fsm.Property{{Kind: fsm.PropertyAlways, State: "x"}}
 	case *[]fsm.AgentChoice:
 		*v = []fsm.AgentChoice{{Host: "x"}}
 	case *[]fsm.Assignment:
