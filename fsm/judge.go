@@ -243,6 +243,19 @@ func (e *Executor) route(st *State, verdict string, scope *expr.Scope) (string, 
 		}
 	}
 	delete(m.Holds, st.Name)
+	if st.Route != nil && st.Route.Cases != nil && verdict != "error" {
+		slot, err := st.Route.choose(scope)
+		if err != nil {
+			return "", err
+		}
+		return e.target(slot, scope)
+	}
+	return e.target(slotOf(st, verdict), scope)
+}
+
+// slotOf returns the target of a verdict by the on_ keys or the table of a state, "" for none. Of a list of conditions
+// only error has one.
+func slotOf(st *State, verdict string) string {
 	if st.Route == nil {
 		slot := st.On[verdict]
 		if slot == "" && verdict == "no" {
@@ -251,35 +264,35 @@ func (e *Executor) route(st *State, verdict string, scope *expr.Scope) (string, 
 		if slot == "" && verdict == "interrupted" {
 			slot = st.OnInterrupted // the key is taken, the verdict is not
 		}
-		return e.target(slot, scope)
+		return slot
 	}
-	if st.Route.Cases != nil {
-		if verdict == "error" {
-			return e.target(st.Route.Error, scope)
-		}
-		slot, err := st.Route.choose(scope)
-		if err != nil {
-			return "", err
-		}
-		return e.target(slot, scope)
-	}
-	if declared {
-		t, _ := st.Route.Table.Get(verdict)
+	if t, ok := st.Route.Table.Get(verdict); ok {
 		slot, _ := t.(string)
-		return e.target(slot, scope)
+		return slot
 	}
 	slot := st.Route.Default
-	switch verdict {
-	case "error":
-		if st.Route.Error != "" {
-			slot = st.Route.Error
-		}
-	case "no":
-		if slot == "" {
-			slot = st.Route.Error
-		}
+	switch {
+	case st.Route.Cases != nil:
+		slot = st.Route.Error
+	case verdict == "error" && st.Route.Error != "", verdict == "no" && slot == "":
+		slot = st.Route.Error
 	}
-	return e.target(slot, scope)
+	return slot
+}
+
+// Slot returns where a verdict leads that no run has come to yet: a state, [Current], a template of one, or "" where the
+// run ends. Of a route that is a list of conditions only the verdict error is known before.
+func Slot(st *State, verdict string) string {
+	good := verdict == "yes" || verdict == ItemsEmpty
+	switch {
+	case st.Loop != "":
+		return outcomeSlot(st, verdict, good)
+	case st.Next == "":
+		return slotOf(st, Followed(st, verdict))
+	case good || st.On["error"] == "" || st.Await != nil && st.Await.Ask != nil && verdict != AwaitTimeout && verdict != AwaitWithdrawn && verdict != "error":
+		return st.Next
+	}
+	return st.On["error"]
 }
 
 func (e *Executor) declares(st *State, verdict string) bool {

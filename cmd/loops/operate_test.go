@@ -101,6 +101,11 @@ func TestTutorialPage(t *testing.T) {
 	newStage(t, "../../docs/tutorial.md").play(15)
 }
 
+func TestProvePage(t *testing.T) {
+	t.Parallel()
+	newStage(t, "../../docs/prove.md").play(5)
+}
+
 // What the README of the examples shows of a run that is killed and resumed was behind the program.
 func TestExamplesPage(t *testing.T) {
 	t.Parallel()

@@ -73,6 +73,12 @@ func answerOf(s *fsm.State) answer {
 	return a
 }
 
+// Verdicts returns the verdicts that a state can come to, error among them; it is open where there may be others.
+func Verdicts(s *fsm.State) (verdicts []string, open bool) {
+	a := answerOf(s)
+	return append(slices.Clone(a.verdicts), "error"), a.open
+}
+
 // judged reports whether a language model finds the verdict of a state.
 func judged(s *fsm.State) bool {
 	if s.Evaluate != nil {

@@ -37,6 +37,7 @@ var Outputs = []Output{
 	{"pause", "a list of the runs that were asked to pause", of[[]Paused]()},
 	{"policy", "one object", of[Chosen]()},
 	{"promote-baseline", "a list of the files that were written", of[[]Promoted]()},
+	{"prove", "one object", of[Proven]()},
 	{"prune", "one object", of[Pruned]()},
 	{"queue list", "a list of the waiters", of[[]Waiter]()},
 	{"queue remove", "a list of the waiters that were removed", of[[]RemovedWaiter]()},

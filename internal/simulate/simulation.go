@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"loops/engine"
-	"loops/engine/action"
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/api"
@@ -52,12 +51,8 @@ func (d *Desk) Simulate(ctx context.Context, o *DeskSimulation) (any, error) {
 	if err := engine.Preflight(r.project, r.Loop, r.Values); err != nil {
 		return nil, err
 	}
-	verify, _ := d.Getenv(engine.EnvVerify)
 	walk := func(replies Replies, observe func(fsm.Event)) (fsm.Outcome, error) {
-		return Simulate(ctx, Simulation{
-			Loop: r.Loop, Values: r.Values.Clone(), Library: r.library, Files: action.Files{Dir: r.project.WorkDir()}, Dir: r.project.WorkDir(), Lessons: r.Lessons(),
-			Getenv: d.Getenv, Replies: replies, Observe: observe, Verify: verify == "1",
-		})
+		return d.walk(ctx, r, replies, observe)
 	}
 	if o.Runs > 1 {
 		var tally Tally

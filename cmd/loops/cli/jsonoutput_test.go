@@ -91,7 +91,7 @@ states:
 	ids := strings.Fields(strings.ReplaceAll(list, `"`, "")) // newest first
 	newest, failed, oldest := ids[0], ids[len(ids)-2], ids[len(ids)-1]
 	for _, command := range []string{
-		"status", "status last", "status fix", "status each", "status asks", "history fix", "history last", "history each", "history asks", "events last", "events each", "events fix", "cost", "cost last", "stop each", "test fix", "test fix --state b", "test each --state a", "test each --state c", "test asks", "simulate fix --seed 1", "simulate each --scenario all-fail", "simulate fix --seed 1 --runs 20", "prune --keep-last 9",
+		"status", "status last", "status fix", "status each", "status asks", "history fix", "history last", "history each", "history asks", "events last", "events each", "events fix", "cost", "cost last", "stop each", "test fix", "test fix --state b", "test each --state a", "test each --state c", "test asks", "prove fix", "prove each", "simulate fix --seed 1", "simulate each --scenario all-fail", "simulate fix --seed 1 --runs 20", "prune --keep-last 9",
 		"config show", "explain last", "fragments .loops/lib.yaml", "list", "queue list", "render fix a", "runs",
 		"schedule next fix", "schedule pause fix", "schedule unpause fix", "report last -o r.html", "new x --from sequence", "new --list", "stats fix", "store copy dir sqlite:copy.db", "sweep", "validate", "version", "export last -o x.tar.gz", "rm " + newest + " --force", "import x.tar.gz",
 		"answer", "diff " + oldest + " " + newest, "diff " + oldest + " " + failed, "doctor", "show fix", "show fix --origins --resolved", "watch --once", "watch fix --once",

@@ -70,6 +70,7 @@ func tree() []branch {
 		{"validate", groupWrite, none, newValidateCommand},
 		{"show", groupWrite, stored, newShowCommand},
 		{"simulate", groupWrite, none, newSimulateCommand},
+		{"prove", groupWrite, none, newProveCommand},
 		{"test", groupWrite, none, newTestCommand},
 		{"render", groupWrite, none, newRenderCommand},
 		{"schema", groupWrite, none, newSchemaCommand},

@@ -1,0 +1,49 @@
+package simulate_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/simulate"
+)
+
+// largeLoop has so many states, each of which leads on, back and to a failure.
+func largeLoop(n int, counters bool) *fsm.Loop {
+	l := &fsm.Loop{Name: "large", File: "large.yaml", Initial: "s0", States: map[string]*fsm.State{}, MaxSteps: 50, MaxEdgeRevisits: 100}
+	for i := range n {
+		name := fmt.Sprint("s", i)
+		st := &fsm.State{Name: name, Action: "true", ActionType: "prompt", Evaluate: &fsm.Evaluate{Type: "exit_code"}, On: map[string]string{
+			"yes": fmt.Sprint("s", (i+1)%n), "no": fmt.Sprint("s", (i*7)%n), "error": "failed",
+		}}
+		if counters {
+			st.On["no"], st.MaxRetries, st.OnRetryExhausted = fsm.Current, 3, fmt.Sprint("s", (i*7)%n)
+			st.Throttle = &fsm.Throttle{Normal: 1, Warn: 2, Hard: 9}
+		}
+		l.Order, l.States[name] = append(l.Order, name), st
+	}
+	l.Order = append(l.Order, "failed")
+	l.States["failed"] = &fsm.State{Name: "failed", Terminal: true, Failure: true}
+	l.Properties = []fsm.Property{
+		{Kind: fsm.PropertyNever, State: "s9", Without: "s3"}, {Kind: fsm.PropertyAlways, State: "s5"}, {Kind: fsm.PropertyAtMost, State: "s1", Times: 2},
+	}
+	if counters {
+		l.MaxSteps, l.OnMaxSteps = 500, "s9"
+	}
+	return l
+}
+
+// TestProveLarge proves loops of 10,000 states.
+func TestProveLarge(t *testing.T) {
+	t.Parallel()
+	for _, counters := range []bool{false, true} {
+		l := largeLoop(10_000, counters)
+		begun := time.Now()
+		p := simulate.Prove(l, nil)
+		t.Logf("counters %v: %v", counters, time.Since(begun))
+		if want := map[bool]int64{false: 50, true: 501}[counters]; p.Steps.Most > want || p.Prompts.Most > want {
+			t.Errorf("counters %v: %+v %+v", counters, p.Steps, p.Prompts)
+		}
+	}
+}
