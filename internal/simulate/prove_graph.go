@@ -191,7 +191,7 @@ func (g *proofGraph) expand(n int32) {
 	g.limits(n, st)
 	if th := throttleOf(g.l, st); th != nil && !g.coarse {
 		least, most, slot := int(v.again)+1, (int(v.again)+1)*triesOf(st), cmp.Or(st.OnThrottleHard, st.On["error"])
-		if st.OnRetryExhausted == fsm.Current || st.OnRetryExhausted == st.Name {
+		if v.again > 0 && (st.OnRetryExhausted == fsm.Current || st.OnRetryExhausted == st.Name) {
 			most = th.Hard + 1 // the stay lasts longer than what is counted of it
 		}
 		if most > th.Hard {
