@@ -22,7 +22,7 @@ a run takes at most and which limit says so, the shortest path to each end, whic
 none does, and whether the properties of the file hold. Nothing is run.
 
 Steps and prompts are upper bounds. They are exact where no limit but max_steps holds. What only a run knows is taken as
-possible: a target that is a template may be any state. A prompt that its agent refuses for its rate, or that a stop
+possible: a target that is a template may be any state. A prompt that is rate-limited, or that a stop
 interrupts, is sent again, and that is not counted; neither is what a person adds by extend.
 
 A property that is broken comes with a run that breaks it. --counterexample N prints the verdicts of that run for
