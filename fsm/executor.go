@@ -232,8 +232,12 @@ func (e *Executor) turn() {
 func (e *Executor) acted(st *State) decision {
 	m := e.mem
 	e.lastBefore, e.outcome = m.LastResult, ""
+	unjudged := m.Guard != nil // by its guard: nothing that follows the action was done yet
 	if err := e.inspect(st); err != nil {
 		return e.exception(st, err)
+	}
+	if unjudged {
+		return e.again(st, e.afterAction(st, *m.Result))
 	}
 	if st.Next != "" && m.Wait == nil && m.Result != nil { // its verdict is not looked at
 		if m.Asking || len(m.Answers) > 0 { // a judge is asked what to remember, when all else was done

@@ -62,6 +62,9 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 			}
 			w.started[at] = a.Started
 		}
+		if w.breach && a.Outer == "" {
+			w.fault(at + " starts before what a guard does not allow was put back")
+		}
 		if w.hold != nil && time.Now().After(w.heldAt) && a.Item == "" {
 			w.fault("a paused run starts " + at)
 		}
@@ -105,6 +108,9 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 		w.cutShort(a)
 		return fsm.Result{ExitCode: -15, Reply: w.reply(a, at, try)}, nil
 	}
+	w.mu.Lock()
+	w.change(a, at, try)
+	w.mu.Unlock()
 	res, err := w.result(a, at, try, d, out)
 	if ctx.Err() != nil {
 		w.cutShort(a)

@@ -111,6 +111,9 @@ func (s shelf) Loop(name string, _ *fsm.Loop) (*fsm.Loop, error) {
 	return nil, fmt.Errorf("there is no loop %q", name)
 }
 
+// guard is what actions may not change in some states and loops.
+const guard = "guard: {protect: ['tests/**']}"
+
 // A maker makes random definitions.
 type maker struct {
 	r     *rand.Rand
@@ -143,6 +146,9 @@ func (m *maker) loop(depth int) string {
 		if m.chance(4) {
 			l.Keys = append(l.Keys, "budget: {"+m.pick("prompts: 3", "cost_usd: 0.5", "wall: 20", "steps: 7", "tokens: 40")+"}")
 		}
+	}
+	if m.timed && m.chance(12) {
+		l.Keys = append(l.Keys, guard)
 	}
 	n, letter := 2+m.r.IntN(4), 's'
 	if k := len(m.def.Loops) - 1; k > 0 {
@@ -188,6 +194,13 @@ func (m *maker) loop(depth int) string {
 				s.Keys = append(s.Keys, "on_"+v+": "+target())
 			}
 		}
+		// a guard judges also what was changed until the run is stopped or parked, which depends on time
+		if (s.plain() || m.timed && (s.has("action") || s.has("loop") || len(s.Branches) > 0)) && m.chance(2) {
+			s.Keys = append(s.Keys, guard)
+			if !m.timed || m.chance(2) { // a run that ends so does the action again when it is resumed
+				s.Keys = append(s.Keys, "on_guarded: "+target())
+			}
+		}
 		if !s.has("set") && m.chance(3) {
 			s.Keys = append(s.Keys, "set: {n: context.n + 1}")
 		}
@@ -217,6 +230,11 @@ func (s *State) has(key string) bool {
 		}
 	}
 	return false
+}
+
+// plain reports whether a state does nothing but run a script once.
+func (s *State) plain() bool {
+	return s.has("action") && !s.has("action_type") && !s.has("retry") && !s.has("for_each")
 }
 
 func (s *State) verdicts() []string {

@@ -71,6 +71,12 @@ func TestFound(t *testing.T) {
 			nil,
 			0,
 		},
+		{
+			"a state with a guard lost what its set says when the run was killed after its action",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "on_error: s0", guard, "on_guarded: done", "set: {n: context.n + 1}"}})},
+			[]Disturbance{{5, 0, CrashKept}},
+			7116,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

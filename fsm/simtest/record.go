@@ -141,6 +141,7 @@ func (w *World) remember(m *fsm.Snapshot) {
 		all, _ := snapshot.NewEncoder(nil).Whole(m)
 		w.whole = slices.Clone(all)
 	}
+	w.breach = false
 	w.verify(m, w.loop, "", "")
 	if m.Elapsed.Milliseconds() < w.elapsed.Milliseconds() {
 		w.fault(fmt.Sprintf("the used time went from %s to %s", w.elapsed, m.Elapsed))
@@ -180,6 +181,7 @@ func (w *World) verify(m *fsm.Snapshot, l *fsm.Loop, at, outer string) {
 			bad("%d prompts of %d", m.Spent.Prompts, b.Prompts+raised.Prompts)
 		}
 	}
+	w.breach = w.breach || m.Guard != nil && m.Guard.Breach != nil
 	var st *fsm.State
 	if l != nil {
 		st = l.States[m.Current]
@@ -224,6 +226,11 @@ func (w *World) check(ev fsm.Event) {
 	case fsm.EventHandoffDetected:
 		clear(w.marks) // what hands over was done: it begins again as if it was not
 		clear(w.started)
+	case fsm.EventEvaluate:
+		if ev.Get("verdict") == fsm.VerdictGuarded { // so is what was put back
+			clear(w.marks)
+			clear(w.started)
+		}
 	case fsm.EventStateEnter, fsm.EventBranchStart, fsm.EventItemStart:
 		if w.hold != nil && ev.Time.After(w.heldAt) && ev.Get("resumed") == nil {
 			w.fault(fmt.Sprintf("a paused run begins something: %s", ev.AppendJSON(nil)))

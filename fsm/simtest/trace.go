@@ -17,6 +17,7 @@ type Trace struct {
 	Outcome fsm.Outcome
 	Ways    map[string][]string // what was decided, in order, by the branch or the item in which it was
 	Memory  string              // captures, context and messages, without times
+	Files   string              // that actions left
 	Cut     int                 // prompts and judges that a stop cut short, which count as spent
 	Results map[string]int      // on record, by place
 	Prompts int
@@ -35,7 +36,7 @@ func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
-	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Results: maps.Clone(w.results), Ways: map[string][]string{}}
+	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: treeName(w.files), Results: maps.Clone(w.results), Ways: map[string][]string{}}
 	if lives > mostLives {
 		t.Faults = append(t.Faults, "the run never ends")
 	}
@@ -119,6 +120,8 @@ func (t *Trace) Differs(undisturbed *Trace, limits bool) string {
 		return fmt.Sprintf("other results are on record:\n%v\n%v", a.Results, b.Results)
 	case a.Memory != b.Memory:
 		return fmt.Sprintf("another memory:\n%s\n%s", a.Memory, b.Memory)
+	case a.Files != b.Files:
+		return fmt.Sprintf("other files:\n%s\n%s", a.Files, b.Files)
 	case b.Cut == 0 && math.Abs(a.Cost-b.Cost) > 1e-9:
 		return fmt.Sprintf("another cost: %g USD, and %g", a.Cost, b.Cost)
 	case b.Prompts < a.Prompts || b.Prompts > a.Prompts+b.Cut:

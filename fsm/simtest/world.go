@@ -57,6 +57,8 @@ type World struct {
 	inbox   []fsm.Signal
 	scarce  map[string]bool      // places whose action could not be started once
 	refused map[string]time.Time // hosts that refuse, and until when
+	files   map[string]string    // that actions change, by path
+	breach  bool                 // what a guard does not allow is on record, and not put back
 }
 
 // A life is one process of the run.
@@ -81,7 +83,7 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib fsm.Library, plan []Disturbance) 
 	return &World{
 		exact: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == PowerCut || d.What == CrashKept || d.What == Broken }),
 		seed:  seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{},
-		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{},
+		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]string{},
 	}
 }
 
@@ -179,6 +181,7 @@ func (w *World) config(n int) fsm.Config {
 			Purse:   w,
 			Watcher: watcher{w},
 			Inbox:   w,
+			Trees:   trees{w},
 		},
 		Journal: fsm.Journal{
 			Recorder:  recorder{w, l},
