@@ -49,9 +49,10 @@ type Woken struct {
 
 // Written is a loop that was written.
 type Written struct {
-	Loop    string `json:"loop"`
-	File    string `json:"file" jsonschema:"that was written, absolute"`
-	Pattern string `json:"pattern" jsonschema:"from which the loop was made"`
+	Loop    string   `json:"loop"`
+	File    string   `json:"file" jsonschema:"that was written, absolute"`
+	Pattern string   `json:"pattern" jsonschema:"from which the loop was made"`
+	Parts   []string `json:"parts,omitempty" jsonschema:"files of the loops that it runs, absolute"`
 }
 
 // Pattern is a pattern of new.

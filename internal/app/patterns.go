@@ -3,6 +3,7 @@ package app
 import (
 	"embed"
 	"io"
+	"path"
 	"strings"
 	"text/tabwriter"
 
@@ -12,14 +13,14 @@ import (
 
 // patternFiles are the loops that new starts from. Each has the name of its file and runs unchanged.
 //
-//go:embed patterns/*.yaml
+//go:embed patterns/*.yaml patterns/*/*.yaml
 var patternFiles embed.FS
 
 // Tour is the pattern that shows a newcomer around; it changes nothing outside of the folder of its run.
 const Tour = "tour"
 
 // StarterNames are the patterns in the order in which a newcomer should meet them.
-var StarterNames = []string{Tour, "fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent", "agent-with-judge"}
+var StarterNames = []string{Tour, "fix-until-clean", "drive-a-metric", "keep-constraints", "sequence", "queue", "agent", "agent-with-judge", "pull-request"}
 
 // PatternText returns the text of a pattern as a loop of that name.
 func PatternText(from, name string) (string, bool) {
@@ -28,11 +29,38 @@ func PatternText(from, name string) (string, bool) {
 		return "", false
 	}
 	text := strings.Replace(string(data), "\nname: "+from+"\n", "\nname: "+scalar(name)+"\n", 1)
+	text = renamedPattern(text, from, name)
+	return schemaLine(name) + text, true
+}
+
+// schemaLine begins a loop of a name: editors find the schema by it.
+func schemaLine(name string) string {
+	return "# yaml-language-server: $schema=" + strings.Repeat("../", strings.Count(name, "/")) + schemaFile + "\n#\n"
+}
+
+// renamedPattern has the commands and sub-loops of a text name a loop with another name, beside which its parts are.
+func renamedPattern(text, from, name string) string {
 	for _, command := range []string{"loops run ", "loops resume "} {
 		text = strings.ReplaceAll(text, command+from, command+name)
 	}
-	header := "# yaml-language-server: $schema=" + strings.Repeat("../", strings.Count(name, "/")) + schemaFile + "\n#\n"
-	return header + text, true
+	return strings.ReplaceAll(text, "\n    loop: "+from+"/", "\n    loop: "+path.Base(name)+"/")
+}
+
+// PatternParts returns the loops that a pattern runs, as texts by their names, for a loop of that name.
+func PatternParts(from, name string) map[string]string {
+	files, err := patternFiles.ReadDir("patterns/" + from)
+	if err != nil {
+		return nil // it has none
+	}
+	parts := map[string]string{}
+	for _, f := range files {
+		data, err := patternFiles.ReadFile("patterns/" + from + "/" + f.Name())
+		if err == nil {
+			part := name + "/" + strings.TrimSuffix(f.Name(), ".yaml")
+			parts[part] = schemaLine(part) + renamedPattern(string(data), from, name)
+		}
+	}
+	return parts
 }
 
 // FirstCommand returns the first command line in the comments of a pattern.

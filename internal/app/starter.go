@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"loops/engine"
@@ -58,24 +60,36 @@ func StarterText(from, name string) (string, error) {
 	return text, nil
 }
 
-// WriteLoop writes the file of a new loop, and the schema its first line names.
-func WriteLoop(p *project.Project, name, text string) (string, error) {
-	refuse := func(err error) error {
-		return engine.Refuse(engine.Failed, "the loop cannot be written: %v", err)
+// WriteLoop writes the file of a new loop, and the schema its first line names. The loops that its pattern runs are written
+// before it; those that are there already as they would be written stay. It returns the paths, that of the loop first.
+func WriteLoop(p *project.Project, from, name, text string) ([]string, error) {
+	refuse := func(err error) ([]string, error) {
+		return nil, engine.Refuse(engine.Failed, "the loop cannot be written: %v", err)
 	}
 	path := filepath.Join(p.Loops, filepath.FromSlash(name)+".yaml")
 	// also where this one is refused, because the one that was killed gave the loop its name
 	disk.TidyBeside(filepath.Dir(path))
 	if there, err := p.Resolve(name); err == nil {
-		return "", engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
+		return nil, engine.Refuse(engine.Failed, "there is a loop %s: %s; nothing was written", name, p.Short(there))
 	}
 	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return "", refuse(err)
+		return refuse(err)
 	}
 	if err := refreshSchema(p); err != nil {
-		return "", refuse(err)
+		return refuse(err)
 	}
-	return path, write(p, path, text)
+	written := []string{path}
+	parts := PatternParts(from, name)
+	for _, part := range slices.Sorted(maps.Keys(parts)) {
+		file := filepath.Join(p.Loops, filepath.FromSlash(part)+".yaml")
+		if have, err := disk.Read(file); err != nil || string(have) != parts[part] {
+			if err := write(p, file, parts[part]); err != nil {
+				return nil, err
+			}
+		}
+		written = append(written, file)
+	}
+	return written, write(p, path, text)
 }
 
 // write writes a loop file that is not there yet, below the project's .loops.

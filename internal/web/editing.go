@@ -143,7 +143,10 @@ func (s *Server) make(r *http.Request, p Project, session *Session) (given field
 		text, err = app.StarterText(given["pattern"], given["loop"])
 	}
 	if err == nil {
-		path, err = app.WriteLoop(session.Project, given["loop"], text)
+		var files []string
+		if files, err = app.WriteLoop(session.Project, given["pattern"], given["loop"], text); err == nil {
+			path = files[0]
+		}
 	}
 	s.audit(r, p, "new", "", given, err)
 	return given, path, err
@@ -175,7 +178,7 @@ func (s *Server) makeForm(w http.ResponseWriter, r *http.Request, p Project, ses
 func (s *Server) makeTour(w http.ResponseWriter, r *http.Request, p Project, session *Session) error {
 	text, err := app.StarterText(app.Tour, app.Tour)
 	if err == nil {
-		_, err = app.WriteLoop(session.Project, app.Tour, text)
+		_, err = app.WriteLoop(session.Project, app.Tour, app.Tour, text)
 	}
 	s.audit(r, p, "new", "", fields{"loop": app.Tour}, err)
 	if err != nil {

@@ -74,15 +74,18 @@ func runNew(a *program, o newOptions, named bool) error {
 	if err != nil {
 		return err
 	}
-	path, err := app.WriteLoop(p, o.name, text)
+	files, err := app.WriteLoop(p, o.from, o.name, text)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return terminal.WriteJSON(a.out, api.Written{Loop: o.name, File: path, Pattern: o.from})
+		return terminal.WriteJSON(a.out, api.Written{Loop: o.name, File: files[0], Pattern: o.from, Parts: files[1:]})
+	}
+	for _, part := range files[1:] {
+		terminal.Say(a.out, "Wrote %s, which it runs.\n", p.Short(part))
 	}
 	terminal.Say(a.out, "Wrote %s. To run it:\n  %s\nAfter every change, to be shown all mistakes:\n  %s\n",
-		p.Short(path), a.prefixed(app.FirstCommand(text)), a.command("validate", o.name))
+		p.Short(files[0]), a.prefixed(app.FirstCommand(text)), a.command("validate", o.name))
 	return nil
 }
 

@@ -133,6 +133,26 @@ func bareParameters(ps []fsm.Parameter) []fsm.Parameter {
 
 // differ says where two values differ; an empty list is like none.
 func differ(at string, a, b reflect.Value) string {
+	if a.IsValid() && b.IsValid() && a.Type() == b.Type() {
+		switch a.Type() {
+		case reflect.TypeFor[fsm.Pos]():
+			return ""
+		case reflect.TypeFor[*expr.Program]():
+			if !a.IsNil() && !b.IsNil() && a.Interface().(*expr.Program).String() == b.Interface().(*expr.Program).String() {
+				return "" // they differ in their places
+			}
+		}
+		if t := a.Type(); t == reflect.TypeFor[[]fsm.Assignment]() || t == reflect.TypeFor[[]fsm.Case]() {
+			if a.Len() == b.Len() {
+				for i := range a.Len() {
+					if diff := differ(fmt.Sprintf("%s[%d]", at, i), a.Index(i), b.Index(i)); diff != "" {
+						return diff
+					}
+				}
+				return ""
+			}
+		}
+	}
 	if a.Type() == reflect.TypeFor[*value.Map]() {
 		x, y := value.AppendJSON(nil, a.Interface()), value.AppendJSON(nil, b.Interface())
 		if a.Interface().(*value.Map).Len()+b.Interface().(*value.Map).Len() > 0 && string(x) != string(y) {
