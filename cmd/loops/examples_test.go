@@ -118,7 +118,7 @@ func TestExamples(t *testing.T) {
 // TestExamplesListed wants every example in the README of the examples and in a test.
 func TestExamplesListed(t *testing.T) {
 	readme := readText(t, "../../"+examples+"/README.md")
-	source := readText(t, "examples_test.go") + readText(t, "examples_agent_test.go") + readText(t, "jobs_test.go")
+	source := readText(t, "examples_test.go") + readText(t, "examples_pattern_test.go") + readText(t, "examples_agent_test.go") + readText(t, "jobs_test.go")
 	files, err := filepath.Glob("../../" + examples + "/*.yaml")
 	must(t, err)
 	if len(files) < 5 {
