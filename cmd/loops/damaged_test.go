@@ -53,6 +53,7 @@ func TestDamagedDatabase(t *testing.T) {
 		{"explain", "decisions", "--json"},
 		{"stats", "decisions", "--json"},
 		{"cost", "decisions", "--json"},
+		{"forecast", "decisions", "--json"},
 		{"report", "decisions", "-o", "-"},
 		{"report", "decisions", "--format", "junit", "-o", "-"},
 		{"export", "decisions", "-o", "run.tar.gz", "--force"},

@@ -132,6 +132,8 @@ func (p *hostileProject) ended() {
 			{"attach", "--all", "--json"},
 			{"stats"},
 			{"stats", "--json"},
+			{"forecast"},
+			{"forecast", "--json"},
 			{"cost"},
 			{"cost", "--json"},
 			{"graph"},

@@ -125,7 +125,7 @@ func scriptLoops(ts *testscript.TestScript, neg bool, args []string) {
 
 // views are the commands that only read and print: they are the same in this process.
 var views = []string{
-	"__complete", "config", "cost", "events", "explain", "fragments", "graph", "help", "history", "list", "logs", "render", "report", "runs", "schema",
+	"__complete", "config", "cost", "events", "explain", "forecast", "fragments", "graph", "help", "history", "list", "logs", "render", "report", "runs", "schema",
 	"show", "stats", "status", "validate",
 }
 

@@ -23,6 +23,7 @@ var Outputs = []Output{
 	{"explain", "one object", of[Explanation]()},
 	{"export", "one object", of[Exported]()},
 	{"extend", "a list of the runs whose limits were raised", of[[]Extended]()},
+	{"forecast", "one object", of[Forecast]()},
 	{"fork", "lines as `run` prints them; with -b or --dry-run one object", slices.Concat(of[RunInfo](), of[QueueWait](), of[Event](), of[Background](), of[BackgroundQueued](), of[ForkPlan]())},
 	{"fragments", "a list", of[[]Fragment]()},
 	{"history", "a list of runs; of one run, a list of its events; with --group-by a list of counts", slices.Concat(of[[]Run](), of[[]Event](), of[[]OutcomeGroup](), of[[]DayGroup]())},
@@ -484,6 +485,26 @@ type Stats struct {
 	P95       int64        `json:"p95_ms"`
 	Longest   int64        `json:"longest_ms"`
 	States    []StateStats `json:"states"`
+}
+
+// Forecast is what a run of a loop may use, by what its ended runs used.
+type Forecast struct {
+	Loop     string        `json:"loop"`
+	Runs     int           `json:"runs" jsonschema:"that ended"`
+	Needed   int           `json:"needed" jsonschema:"below so many runs it is unknown"`
+	Unpriced int           `json:"unknown_costs" jsonschema:"runs whose cost is not known, which cost_usd leaves out"`
+	Uses     []ForecastUse `json:"uses"`
+}
+
+// ForecastUse is what runs use of one kind of limit.
+type ForecastUse struct {
+	Kind    string   `json:"kind" jsonschema:"as in a budget: cost_usd, tokens, wall (in seconds), steps or prompts"`
+	Runs    int      `json:"runs" jsonschema:"that are known"`
+	P50     *float64 `json:"p50" jsonschema:"null: unknown, as the next two"`
+	P95     *float64 `json:"p95"`
+	Worst   *float64 `json:"worst" jsonschema:"the most so far"`
+	Budget  *float64 `json:"budget" jsonschema:"of the loop; null for none"`
+	Reached bool     `json:"budget_reached" jsonschema:"whether a run used as much as the budget allows"`
 }
 
 // StateStats is what runs did in a state, added up.

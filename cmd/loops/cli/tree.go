@@ -62,6 +62,7 @@ func tree() []branch {
 		{"graph", groupLook, looks, newGraphCommand},
 		{"stats", groupLook, looks, newStatsCommand},
 		{"memory", groupLook, none, newMemoryCommand},
+		{"forecast", groupLook, looks, newForecastCommand},
 		{"diff", groupLook, looks, newDiffCommand},
 		{"cost", groupLook, looks, newCostCommand},
 		{"attach", groupLook, stored, newAttachCommand},
