@@ -221,6 +221,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Check = &fsm.Check{FailFirst: true}
 		s.Remember, l.Lessons = &fsm.Remember{Fact: "x"}, &fsm.LessonBook{}
 		s.Failover, l.Failover = &fsm.Failover{}, &fsm.Failover{}
+		s.Velocity, l.Velocity = &fsm.Velocity{}, &fsm.Velocity{}
 		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		s.CostCeiling = &fsm.CostCeiling{Most: new(float64), Warn: new(float64)}
@@ -253,6 +254,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return l.States["plain"].Throttle },
 		func(l *fsm.Loop) any { return l.States["plain"].Retry },
 		func(l *fsm.Loop) any { return l.States["plain"].Failover },
+		func(l *fsm.Loop) any { return l.States["plain"].Velocity },
 		func(l *fsm.Loop) any { return l.States["plain"].Await },
 		func(l *fsm.Loop) any { return l.States["plain"].Each },
 		func(l *fsm.Loop) any { return l.States["plain"].Branches },

@@ -79,6 +79,7 @@ Environment variables that actions get:
   LOOPS_RUN_ID, LOOPS_RUN_DIR    the run, and a folder of its own; LL_LOOP_RUN_ID is the run too
   LOOPS_STATE, LOOPS_STEP        the state, and the number of this step, from 1
   LOOPS_ATTEMPT                  how often this step was started; more than 1 after a crash
+  LOOPS_BUDGET_LEFT              what budgets leave, such as cost_usd=1.25 prompts=3; not set without a budget
   LOOPS_SCHEDULED_AT             the time that a schedule started the run for; not set in other runs
   LOOPS_CONTEXT_NAME             value of context.NAME, of scripts only, as all that follow
   LOOPS_CAPTURED_NAME            what the capture NAME printed
