@@ -154,7 +154,7 @@ func TestMCPTools(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	a.same("tools", names, []string{"answer", "events", "explain", "extend", "history", "list", "logs", "pause", "receipt", "resume", "run", "signal", "simulate", "status", "stop", "unpause", "validate"})
+	a.same("tools", names, []string{"answer", "events", "explain", "extend", "history", "list", "logs", "pause", "receipt", "resume", "run", "signal", "simulate", "status", "stop", "unblock", "unpause", "validate"})
 
 	listed := a.ask("list", nil)
 	a.same("loops", listed["loops"], a.loops("list", "--json"))

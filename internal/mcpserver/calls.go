@@ -150,6 +150,18 @@ func extend(ctx context.Context, s *Session, v Values) (any, error) {
 	return api.WereExtended{Extended: told.ExtendObjects(s.Page)}, nil
 }
 
+// unblock continues runs that were suspended.
+func (h *Host) unblock(ctx context.Context, s *Session, v Values) (any, error) {
+	done, err := s.Unblock(ctx, v.Text("suspended_by"), func(ctx context.Context, request engine.Request) error {
+		_, _, err := h.Begin(ctx, request, []string{"resume", request.Resume.Run, "--park"}, false)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return app.UnblockedObject(done), nil
+}
+
 func unpause(ctx context.Context, s *Session, v Values) (any, error) {
 	told, err := s.Unpause(ctx, v.Text("run"), nil)
 	if err != nil {

@@ -15,7 +15,8 @@ const Instructions = `loops runs state machines written in YAML, the loops of th
 validate; simulate shows which states a run would enter, and the resource loops://language describes every key. run starts one
 and returns its id at once, or waits for its end; then look at it with status, logs and events (each call of events continues
 from next_after of the last one), ask explain why it went where it went, and end it with stop, or hold it with pause and
-unpause. extend raises limits of a running run; resume continues a run that was stopped, killed or capped.`
+unpause. extend raises limits of a running run; resume continues a run that was stopped, killed or capped; unblock those that were
+suspended, when a person did what they need.`
 
 // How much of a run's events one answer holds.
 const (
@@ -227,6 +228,15 @@ func Tools(h *Host) []Tool {
 			},
 			Result: []Field{{Name: "questions", Type: "array", About: "as loops answer --json: those that are open, or the one that was answered"}},
 			Call:   h.asked(h.giveAnswer),
+		},
+		{
+			Name: "unblock", Title: "Continue suspended runs", Destructive: true,
+			About: "Continues the runs that were suspended by an agent, a model, a tool or an address, after a person told you that what they need was done, such as a login.",
+			Arguments: []Argument{
+				{Name: "suspended_by", Kind: Text, Required: true, About: "what the runs wait for, as status has it"},
+			},
+			Result: []Field{{Name: "agents", Type: "array", About: "as loops unblock --json"}, {Name: "runs", Type: "array", About: "the ids of the runs that continue"}},
+			Call:   h.asked(h.unblock),
 		},
 		{
 			Name: "unpause", Title: "Let a paused run continue", Destructive: true,

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -155,7 +156,7 @@ type act func(r *http.Request, p Project, s *Session, f fields, user string) (do
 func acts() map[string]act {
 	return map[string]act{
 		"start": start, "resume": resume, "retry": retry, "fork": fork, "stop": stop, "pause": pause, "unpause": unpause, "extend": extend, "answer": answer, "signal": signal,
-		"retry-now": retryNow, "remove": remove,
+		"retry-now": retryNow, "remove": remove, "unblock": unblock,
 	}
 }
 
@@ -297,6 +298,19 @@ func retryNow(r *http.Request, _ Project, s *Session, _ fields, _ string) (done,
 		return done{}, err
 	}
 	return done{api.WereWoken{Woken: woken}, run}, nil
+}
+
+// unblock continues all runs that wait for what this one waits for, because a person did what was needed.
+func unblock(r *http.Request, p Project, s *Session, _ fields, _ string) (done, error) {
+	run := r.PathValue("run")
+	unblocked, err := s.UnblockRun(r.Context(), run, func(ctx context.Context, request engine.Request) error {
+		_, err := p.Begin(ctx, request, []string{"resume", request.Resume.Run, "--park"})
+		return err
+	})
+	if err != nil {
+		return done{}, err
+	}
+	return done{app.UnblockedObject(unblocked), run}, nil
 }
 
 // remove removes the record of a run permanently. That it can be resumed is no obstacle: the page asked before.

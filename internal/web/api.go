@@ -81,7 +81,8 @@ var verbs = map[string][2]string{
 	"answer": {"Answers the question of a run", "answered"}, "extend": {"Raises limits of a run", "extended"}, "fork": {"Begins a new run from a step of this one", "begun"},
 	"pause": {"Has a run wait before its next state", "paused"}, "remove": {"Permanently removes the record of a run", "removed"}, "resume": {"Continues a run, which another process carries", "begun"},
 	"retry":     {"Begins a new run from the step that decided how this one ended", "begun"},
-	"retry-now": {"Ends the wait of a run", "woken"}, "signal": {"Sends an event to a run", "sent"}, "stop": {"Stops a run", "stopped"}, "unpause": {"Lets a paused run continue", "unpaused"},
+	"retry-now": {"Ends the wait of a run", "woken"}, "signal": {"Sends an event to a run", "sent"}, "stop": {"Stops a run", "stopped"},
+	"unblock": {"Continues all runs that were suspended by what suspended this one", "unblocked"}, "unpause": {"Lets a paused run continue", "unpaused"},
 }
 
 func (s *Server) listProjects(w http.ResponseWriter, _ *http.Request) {

@@ -221,7 +221,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Check = &fsm.Check{FailFirst: true}
 		s.Remember, l.Lessons = &fsm.Remember{Fact: "x"}, &fsm.LessonBook{}
 		s.Failover, l.Failover = &fsm.Failover{}, &fsm.Failover{}
-		s.Velocity, l.Velocity = &fsm.Velocity{}, &fsm.Velocity{}
+		s.Velocity, l.Velocity = &fsm.Velocity{Tokens: 1}, &fsm.Velocity{Tokens: 1}
 		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		s.CostCeiling = &fsm.CostCeiling{Most: new(float64), Warn: new(float64)}
