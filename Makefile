@@ -89,6 +89,8 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	go test ./cmd/loops -run TestUnreadableJournal -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Pipes, links, devices and endless files in place of each record:"
 	go test ./cmd/loops -run TestSpecialFiles -count 1 -timeout 60m -v -torture | $(quiet)
+	@echo "What 1,000 runs cost whose runners were killed and whose agents were cut off, beside what the agents were paid:"
+	go test ./fsm -run TestCostsEqualTheLedger -count 1 -timeout 10m -v -ledgers 1000 | $(quiet)
 	@echo "Conformance cases that wait for a minute:"
 	go test ./cmd/loops -run 'TestConformance$$/^failure-prompt' -count 1 -timeout 10m -v -torture | $(quiet)
 	@echo "1,000 starts in one second, kills while recording, every 31st byte of every file spoilt:"

@@ -22,6 +22,14 @@ type CostSheet struct {
 	Resumed bool // the first event was not that of the run, but of a resume
 
 	used func(use) // receives each prompt and judge as it was recorded; may be nil
+
+	asked map[prompting]bool // prompts whose end is not on record
+}
+
+// A prompting is where a prompt is asked.
+type prompting struct {
+	visit  *Visit
+	branch string
 }
 
 // A Cost is what one state used, or all.
@@ -59,6 +67,7 @@ func (s *CostSheet) Add(e fsm.Event) { s.AddTo(s.visits.Add(e), e) }
 
 // AddTo takes the next event of a run, and the visit it belongs to; nil = none.
 func (s *CostSheet) AddTo(v *Visit, e fsm.Event) {
+	s.follow(v, e)
 	switch e.Kind {
 	case fsm.EventLoopResume:
 		s.Resumed = s.Resumed || v == nil
@@ -81,6 +90,35 @@ func (s *CostSheet) AddTo(v *Visit, e fsm.Event) {
 				s.use(v, e.Time, get, true)
 			}
 		}
+	}
+}
+
+// follow counts the prompts whose process was killed, with the run, before their end was on record: what they used is
+// not known.
+func (s *CostSheet) follow(v *Visit, e fsm.Event) {
+	at := prompting{v, Text(e.Get("branch"))}
+	switch e.Kind {
+	case fsm.EventActionStart:
+		if prompt, _ := e.Get("is_prompt").(bool); prompt {
+			if s.asked == nil {
+				s.asked = map[prompting]bool{}
+			}
+			s.asked[at] = true
+		}
+	case fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventActionError:
+		delete(s.asked, at)
+	case fsm.EventLoopComplete:
+		if e.Depth == 0 { // the prompts that it ended are on record, and others were not sent
+			clear(s.asked)
+		}
+	case fsm.EventLoopResume:
+		if e.Depth > 0 {
+			return
+		}
+		for lost := range s.asked {
+			s.use(lost.visit, e.Time, func(string) any { return nil }, false)
+		}
+		clear(s.asked)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // summaryFormat is the first byte of the text of a summary. Text of another version is not read.
-const summaryFormat = 1
+const summaryFormat = 2
 
 // Text returns the summary as text, which [ParseSummary] reads.
 func (s *Summary) Text() string {

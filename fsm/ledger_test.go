@@ -1,0 +1,117 @@
+package fsm_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loops/fsm"
+	"loops/internal/inspect"
+)
+
+var ledgers = flag.Int("ledgers", 60, "runs whose costs are compared with what their agent was paid")
+
+// payments is an agent that notes what it is paid, including what is never recorded.
+type payments struct {
+	mu   sync.Mutex
+	rand *rand.Rand
+	paid float64
+}
+
+func (l *payments) Run(context.Context, fsm.Action, func(string)) (fsm.Result, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	usd := float64(1+l.rand.IntN(99)) / 100
+	l.paid += usd
+	res := fsm.Result{Stdout: "did it", Reply: &fsm.Reply{
+		Host: "stub", Model: "m", Complete: true, Coverage: fsm.CoverageComplete, Usage: fsm.Usage{Input: 10}, Cost: &usd, Priced: "stub",
+	}}
+	switch l.rand.IntN(5) {
+	case 0: // the stream was cut off before the agent said what it used
+		res.ExitCode, res.Reply = 1, &fsm.Reply{Host: "stub", Coverage: fsm.CoveragePartial, Failure: fsm.FailTruncated, Reason: "cut off"}
+	case 1:
+		res.ExitCode, res.Reply.Failure, res.Reply.Reason = 1, fsm.FailOther, "it failed, and is paid all the same"
+	}
+	return res, nil
+}
+
+const ledgerLoop = `name: spends
+initial: one
+host_guard: {enabled: false}
+states:
+  one: {action: ask, action_type: prompt, next: both}
+  both:
+    parallel:
+      left: {action: ask, action_type: prompt, evaluate: {type: exit_code}}
+      right: {action: ask, action_type: prompt, evaluate: {type: exit_code}}
+    on_branch_failure: continue
+    on_yes: three
+    on_no: three
+    on_error: three
+  three: {action: ask, action_type: prompt, next: four}
+  four: {action: ask, action_type: prompt, next: done}
+  done: {terminal: true}
+`
+
+// TestCostsEqualTheLedger: what runs cost, by their events, is what their agent was paid, or it is said of some prompts
+// that it is not known, and the sum is no more than what was paid. Runners are killed, and streams are cut off.
+func TestCostsEqualTheLedger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		loop := loadLoop(t, ledgerLoop)
+		exact, unknown := 0, 0
+		for seed := range *ledgers {
+			random := rand.New(rand.NewPCG(uint64(seed), 41))
+			stub := &payments{rand: random}
+			rec := &tape{die: random.IntN(30)}
+			cfg, _, _ := config(loop, rec)
+			cfg.Runner = stub
+			run := fsm.Start(cfg, loop.Context.Clone(), time.Now())
+			_, err := run.Run(context.Background())
+			for kills := 0; errors.Is(err, errDied) && kills < 5; kills++ {
+				if len(rec.saved) == 0 { // it was never on record
+					break
+				}
+				if rec.die = 0; random.IntN(2) == 0 {
+					rec.die = rec.count + 1 + random.IntN(10)
+				}
+				_, err = fsm.Resume(cfg, clone(rec.last())).Run(context.Background())
+			}
+			if len(rec.saved) == 0 {
+				continue
+			}
+			if err != nil && !errors.Is(err, errDied) {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			rec.die = 0
+			if errors.Is(err, errDied) {
+				if _, err = fsm.Resume(cfg, clone(rec.last())).Run(context.Background()); err != nil {
+					t.Fatalf("seed %d: %v", seed, err)
+				}
+			}
+			var sheet inspect.CostSheet
+			for _, e := range rec.events {
+				sheet.Add(e)
+			}
+			what := fmt.Sprintf("seed %d: $%.2f and %d unknown, and $%.2f was paid", seed, sheet.Total.CostUSD, sheet.Total.Unknown, stub.paid)
+			switch same := math.Abs(sheet.Total.CostUSD-stub.paid) < 1e-9; {
+			case sheet.Total.Unknown == 0 && !same, sheet.Total.CostUSD > stub.paid+1e-9:
+				t.Error(what)
+			case same:
+				exact++
+			default:
+				unknown++
+			}
+		}
+		if exact < *ledgers/20 || unknown < *ledgers/20 {
+			t.Errorf("%d runs were exact and %d had unknown costs: the test tries too little", exact, unknown)
+		}
+	})
+}
