@@ -361,6 +361,8 @@ func (p *hostileProject) definitions() {
 		{"graph", "all", "--format", "dot"},
 		{"graph", "all", "--format", "mermaid"},
 		{"new", hostile, "--from", hostile},
+		{"goal", hostile},
+		{"goal", hostile, "--check", hostile, "--host", hostile, "--protect", "*"},
 		{"new", "new", "--from", hostile},
 		{"new", "--list"},
 		{"install", "copy\x1b[2J"},

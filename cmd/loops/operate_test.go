@@ -101,6 +101,11 @@ func TestTutorialPage(t *testing.T) {
 	newStage(t, "../../docs/tutorial.md").play(15)
 }
 
+func TestGoalPage(t *testing.T) {
+	t.Parallel()
+	newStage(t, "../../docs/goal.md").play(4)
+}
+
 func TestProvePage(t *testing.T) {
 	t.Parallel()
 	newStage(t, "../../docs/prove.md").play(5)

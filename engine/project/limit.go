@@ -101,6 +101,9 @@ func BudgetAmount(key, text string) (float64, error) {
 	return v, nil
 }
 
+// Applied returns a budget with these limits in it.
+func (f *Budget) Applied(b fsm.Budget) fsm.Budget { return *f.apply(&b) }
+
 // apply returns a loop's budget with these limits in it.
 func (f *Budget) apply(b *fsm.Budget) *fsm.Budget {
 	if len(f.Limits) == 0 {

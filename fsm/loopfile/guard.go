@@ -36,11 +36,14 @@ func (d *decoder) patterns(b *block, key string) (all []glob.Pattern) {
 	return all
 }
 
-// testFiles are the files that tamper_guard protects: tests, and what decides which of them are run.
+// TestFiles returns the patterns of the files that tamper_guard protects: tests, and what decides which of them are run.
+func TestFiles() []string {
+	return []string{"**/{test,tests,spec,__tests__}", "**/test_*", "**/*_test.*", "**/*.{test,spec}.*", "**/conftest.py", "**/{pytest,tox}.ini"}
+}
+
+// testFiles are the same patterns, read.
 var testFiles = sync.OnceValue(func() (all []glob.Pattern) {
-	for _, text := range []string{
-		"**/{test,tests,spec,__tests__}", "**/test_*", "**/*_test.*", "**/*.{test,spec}.*", "**/conftest.py", "**/{pytest,tox}.ini",
-	} {
+	for _, text := range TestFiles() {
 		if p, err := glob.Compile(text); err == nil {
 			all = append(all, p)
 		}

@@ -144,7 +144,9 @@ func (p *prover) bounds(r *Proof) {
 		if b.Prompts > 0 {
 			r.Prompts.lower(int64(b.Prompts), "budget.prompts")
 		}
-		r.Cost, r.Limited = b.CostUSD, b.CostUSD > 0 && !b.AllowUnknown
+		if r.Cost, r.Limited = b.CostUSD, b.CostUSD > 0; r.Limited && b.AllowUnknown {
+			g.note("a prompt whose cost its agent does not say counts as nothing (allow_unknown_cost)")
+		}
 	}
 	r.stateBudgets(use)
 	if r.Prompts.Most == 0 {

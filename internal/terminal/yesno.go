@@ -24,10 +24,17 @@ func CanAsk(in io.Reader, errs io.Writer) bool {
 
 // Ask asks a question, and reports whether the answer is yes. Where no user can answer, the answer is no.
 func (y *YesNo) Ask(ctx context.Context, question string) bool {
+	line, _ := y.Line(ctx, question+" [y/N] ")
+	return IsYes(line)
+}
+
+// Line asks a question and returns the line that the user types. It reports false where no user can answer, or the input or
+// ctx ends.
+func (y *YesNo) Line(ctx context.Context, question string) (line string, ok bool) {
 	if !CanAsk(y.In, y.Err) {
-		return false
+		return "", false
 	}
-	Say(y.Err, "%s [y/N] ", question)
+	Say(y.Err, "%s", question)
 	if y.lines == nil {
 		y.lines = make(chan string)
 		in := bufio.NewReader(y.In)
@@ -42,12 +49,12 @@ func (y *YesNo) Ask(ctx context.Context, question string) bool {
 		}()
 	}
 	select {
-	case line := <-y.lines:
-		return IsYes(line)
+	case line = <-y.lines:
+		return strings.TrimSuffix(line, "\n"), strings.HasSuffix(line, "\n")
 	case <-ctx.Done():
 		fmt.Fprintln(y.Err)
 	}
-	return false
+	return "", false
 }
 
 // IsYes reports whether a user means yes by a line: y or yes.

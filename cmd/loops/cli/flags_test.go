@@ -16,6 +16,7 @@ import (
 var differing = map[string]string{
 	"all":         "nothing is left out; its short form is that of little-loops",
 	"at":          "the step of a fork, the time of a run that is submitted: commands that have nothing in common",
+	"check":       "goal: what has to pass; sign and upgrade: change nothing, and say whether all is as it should be",
 	"definition":  "what a run continues with; resume takes only what was recorded",
 	"force":       "a file or a record goes that would stay: with a short form where scripts of little-loops have it",
 	"from":        "where something begins: a state, a pattern, a folder",

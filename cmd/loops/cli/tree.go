@@ -36,6 +36,7 @@ const none, stored, looks = 0, 1, 2
 func tree() []branch {
 	return []branch{
 		{"run", groupRun, stored, newRunCommand},
+		{"goal", groupRun, stored, newGoalCommand},
 		{"submit", groupRun, stored, newSubmitCommand},
 		{"resume", groupRun, stored, newResumeCommand},
 		{"stop", groupRun, stored, newStopCommand},
