@@ -44,6 +44,7 @@ var Outputs = []Output{
 	{"queue remove", "a list of the waiters that were removed", of[[]RemovedWaiter]()},
 	{"receipt", "one object", of[RunReceipt]()},
 	{"render", "one object", of[Rendered]()},
+	{"replay", "one object; with --all a list of them", append(of[Replayed](), of[[]Replayed]()...)},
 	{"report", "one object", of[Reported]()},
 	{"resume", "lines as `run` prints them; with -b one object", slices.Concat(of[RunInfo](), of[QueueWait](), of[Event](), of[Background](), of[BackgroundQueued]())},
 	{"retry", "lines as `run` prints them; with -b or --dry-run, or of a run that was submitted, one object", slices.Concat(of[RunInfo](), of[QueueWait](), of[Event](), of[Background](), of[BackgroundQueued](), of[ForkPlan](), of[Submitted]())},

@@ -73,6 +73,19 @@ type EndCount struct {
 	Seed     uint64  `json:"seed" jsonschema:"of the first of them"`
 }
 
+// Replayed is what replay prints of a run.
+type Replayed struct {
+	Run         string   `json:"run" jsonschema:"its id"`
+	Loop        string   `json:"loop"`
+	Definition  string   `json:"definition" jsonschema:"with which it was replayed"`
+	Same        bool     `json:"same" jsonschema:"whether it would have ended as it did"`
+	Recorded    End      `json:"recorded" jsonschema:"how it ended"`
+	Replayed    *End     `json:"replayed,omitempty" jsonschema:"how it would have ended; not there where miss is set"`
+	Miss        Text     `json:"miss" jsonschema:"what it would do that is not on record"`
+	Path        []string `json:"path" jsonschema:"the states that were entered"`
+	Differences []string `json:"differences" jsonschema:"how the paths differ, or the action from that on record, in lines"`
+}
+
 // TestedSuites is what test prints of files of tests.
 type TestedSuites struct {
 	Files  []TestedSuite `json:"files"`

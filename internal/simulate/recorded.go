@@ -58,10 +58,16 @@ func readRecord(ctx context.Context, records *project.Records, run persistence.R
 	r := &recordedAnswers{
 		run: run, entries: map[string][]*recordedEntry{}, taken: map[string]int{}, acting: map[string]*recordedEntry{}, lists: map[string][]string{}, counts: map[string]int{},
 	}
-	if err := r.read(records.EventsOf(ctx, run, 0)); err != nil {
+	first, err := r.read(records.EventsOf(ctx, run, 0))
+	if err != nil {
 		return nil, fmt.Errorf("the record of run %s cannot be read: %w", run.ID, err)
 	}
-	var err error
+	if rewinder, ok := records.Store.(persistence.Rewinder); ok && first != nil {
+		before, after, err := rewinder.Around(ctx, run.ID, first.Seq)
+		if err == nil {
+			r.begin = first.Memory(inspect.Recorded(before), inspect.Recorded(after))
+		}
+	}
 	if r.memory, err = records.MemoryOf(ctx, run); err != nil {
 		return nil, fmt.Errorf("the memory of run %s cannot be read: %w", run.ID, err)
 	}
@@ -75,8 +81,9 @@ func readRecord(ctx context.Context, records *project.Records, run persistence.R
 	return r, nil
 }
 
-// read takes the events of the run.
-func (r *recordedAnswers) read(events iter.Seq2[fsm.Event, error]) error {
+// read takes the events of the run. It returns its first step; nil = it had none.
+func (r *recordedAnswers) read(events iter.Seq2[fsm.Event, error]) (first *inspect.ForkPoint, err error) {
+	var track inspect.ForkTrack
 	open := map[*inspect.Visit]*recordedEntry{}
 	commit := ""
 	var reader inspect.Reader
@@ -98,7 +105,10 @@ func (r *recordedAnswers) read(events iter.Seq2[fsm.Event, error]) error {
 	}
 	for e, err := range events {
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if point := track.Add(e); first == nil {
+			first = point
 		}
 		reader.Add(e)
 	}
@@ -108,7 +118,7 @@ func (r *recordedAnswers) read(events iter.Seq2[fsm.Event, error]) error {
 		key := e.place.wayKey()
 		r.entries[key] = append(r.entries[key], e)
 	}
-	return nil
+	return first, nil
 }
 
 // take takes one event of a visit.

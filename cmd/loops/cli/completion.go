@@ -78,7 +78,7 @@ func (a *program) places(root *cobra.Command) completePlaces {
 		"attach RUN": live, "attach NAME": completeNothing, "stop RUN": live, "stop NAME": completeNothing, "pause RUN": live, "pause NAME": completeNothing,
 		"logs STEP":   completeAnyOf(completeFound(completeInOrder, from.Steps), completeFound(completeNoFiles, from.Loops), runs(app.IsAny)),
 		"unpause RUN": runs(app.IsPaused), "unpause NAME": completeNothing, "retry-now RUN": runs(app.IsWaiting), "retry-now NAME": completeNothing, "answer RUN": runs(app.IsWaiting), "answer NAME": completeNothing, "signal RUN": goOn, "signal NAME": completeNothing, "resume RUN": goOn, "resume NAME": completeNothing,
-		"rm RUN": only(app.IsEnded), "scrub RUN": only(app.IsEnded), "diff RUN": only(app.IsAny), "history RUN": completeFound(completeInOrder, from.RunsOfLoop),
+		"rm RUN": only(app.IsEnded), "scrub RUN": only(app.IsEnded), "diff RUN": only(app.IsAny), "replay RUN": only(app.IsEnded), "history RUN": completeFound(completeInOrder, from.RunsOfLoop),
 		"queue remove ID": completeFound(completeNoFiles, from.WaiterIDs), "queue remove NAME": completeNothing, "new NAME": completeNothing, "unblock NAME": completeFound(completeInOrder, from.Suspended), "install NAME": completeFound(completeNoFiles, from.CatalogLoops), "stage save NAME": completeNothing, "stage load NAME": completeNothing,
 
 		"--hsts": completeFixed(web.HSTSModes...), "--color": completeFixed("auto", "always", "never"), "--dir": completeFolder, "--run-dir": completeFolder, "--permissions": completeFixed("host", "skip"),

@@ -11,6 +11,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/humanize"
+	"loops/internal/simulate"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -68,6 +69,18 @@ func endedByText(signal, format string, args ...any) error {
 // stageMissing is the error of loops stage load where the stage is not completed.
 func stageMissing(name string) error {
 	return failureOf(exitNoStage, "stage %s is not completed", name)
+}
+
+// replayed is the error of a command that replayed runs, which it has reported; nil where all would have ended as they
+// did.
+func replayed(seen simulate.Replayed) error {
+	switch {
+	case seen.Other:
+		return told(engine.Failed)
+	case seen.Missed:
+		return exitError{code: exitMissed}
+	}
+	return nil
 }
 
 // succeeded reports whether a command ended well, by its exit code.

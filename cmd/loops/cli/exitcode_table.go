@@ -36,7 +36,8 @@ const (
 	exitQuit        = 131
 	exitTerminated  = 143
 
-	exitNoStage = 2 // of loops stage load; the commands of loops stage have codes of their own, see [StageHelp]
+	exitMissed  = 14 // of loops replay
+	exitNoStage = 2  // of loops stage load; the commands of loops stage have codes of their own, see [StageHelp]
 )
 
 // table says what each code means and what to do about it, in the order of "loops help exit-codes". A command

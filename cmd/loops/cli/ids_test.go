@@ -20,6 +20,7 @@ var idCommands = map[string]string{
 	"attach":           "attach RUN",
 	"cost":             "cost RUN --json",
 	"diff":             "diff RUN RUN",
+	"replay":           "replay RUN --json",
 	"events":           "events RUN --json",
 	"explain":          "explain RUN --json",
 	"export":           "export RUN -o out.tar.zst --force",

@@ -17,7 +17,7 @@ var helpMeanings = map[string]string{
 	"start": "run", "exec": "run", "execute": "run", "begin": "run", "launch": "run", "dry-run": "run --dry-run",
 	"kill": "stop", "cancel": "stop", "abort": "stop", "terminate": "stop", "end": "stop", "halt": "stop",
 	"suspend": "pause", "hold": "pause", "unhold": "unpause", "wake": "retry-now", "nudge": "retry-now", "approve": "answer", "reject": "answer", "reply": "answer", "send": "signal", "event": "signal", "notify-run": "signal",
-	"continue": "resume", "restart": "resume", "recover": "resume", "rerun": "retry", "replay": "fork", "clone": "fork",
+	"continue": "resume", "restart": "resume", "recover": "resume", "rerun": "retry", "clone": "fork",
 	"ps": "list --running", "ls": "list", "jobs": "list --running", "running": "list --running",
 	"tail": "logs -f", "log": "logs", "output": "logs", "cat": "show", "describe": "show", "view": "show", "inspect": "explain", "why": "explain", "debug": "explain",
 	"follow": "attach", "dashboard": "watch", "ui": "watch", "info": "status", "state": "status",

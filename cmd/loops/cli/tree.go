@@ -65,6 +65,7 @@ func tree() []branch {
 		{"memory", groupLook, none, newMemoryCommand},
 		{"forecast", groupLook, looks, newForecastCommand},
 		{"diff", groupLook, looks, newDiffCommand},
+		{"replay", groupLook, looks, newReplayCommand},
 		{"cost", groupLook, looks, newCostCommand},
 		{"attach", groupLook, stored, newAttachCommand},
 		{"serve", groupLook, stored, newServeCommand},
