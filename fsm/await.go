@@ -129,7 +129,11 @@ type sight struct {
 func (e *Executor) await(st *State) decision {
 	m := e.mem
 	if v, decided := e.given(st, "wait"); decided {
-		return e.awaited(st, sight{verdict: v.Name}, &Awaiting{})
+		s := sight{verdict: v.Name}
+		if st.Await.Ask != nil && !e.cfg.MadeUp && v.Details.Len() > 0 {
+			s.record = v.Details // the fields of the answer
+		}
+		return e.awaited(st, s, &Awaiting{})
 	}
 	kind, _ := st.Await.kind()
 	going := m.Awaiting != nil && m.Awaiting.State == st.Name && m.Awaiting.Kind == kind

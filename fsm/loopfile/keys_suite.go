@@ -45,7 +45,7 @@ var suiteKeys = []Key{
 	{Name: "failure", In: InAnswer, Type: TypeText, Values: failures, Doc: "Why a prompt failed, as its agent reports it."},
 	{Name: "cost_usd", In: InAnswer, Type: TypeNumber, Min: &limit0, Doc: "What a prompt cost."},
 	{Name: "tokens", In: InAnswer, Type: TypeInt, Min: &limit0, Doc: "How many tokens a prompt used."},
-	{Name: "details", In: InAnswer, Type: TypeMap, Doc: "Details of the verdict, which `${result.details.NAME}` reads."},
+	{Name: "details", In: InAnswer, Type: TypeMap, Doc: "Details of the verdict, which `${result.details.NAME}` reads; of a question, the fields of the answer."},
 
 	{Name: "path", In: InExpect, Type: TypeTexts, Doc: "The states that are entered, in their order. Those of sub-loops count if one of them is named: `build > compile`."},
 	{Name: "verdicts", In: InExpect, Type: TypeSpecial, Doc: "The verdicts of a state in the order of its visits, by state: `{check: [no, yes]}`."},

@@ -202,7 +202,7 @@ func (a *caseAnswers) judged(p *place, cfg *fsm.Evaluate, answer *loopfile.Answe
 		if wrong := wrongVerdict(p, answer.Verdict); wrong != "" {
 			return fsm.Verdict{}, false, &AnswerError{answer.Pos, wrong}
 		}
-		return fsm.Verdict{Name: answer.Verdict, Details: orEmpty(answer.Details)}, true, nil
+		return fsm.Verdict{Name: answer.Verdict, Details: fieldsOf(p, answer)}, true, nil
 	}
 	failed := answer != nil && (answer.Failure != "" || answer.Timeout != "" || answer.ExitCode != nil && *answer.ExitCode != 0)
 	if asked := slices.Contains([]string{"llm_structured", "comparator", "contract"}, cfg.Type); asked && !failed && p.loop != nil && p.loop.LLM.Enabled {
@@ -215,9 +215,17 @@ func (a *caseAnswers) judged(p *place, cfg *fsm.Evaluate, answer *loopfile.Answe
 	return fsm.Verdict{}, false, nil
 }
 
-func orEmpty(m *value.Map) *value.Map {
-	if m == nil {
-		return new(value.Map)
+// fieldsOf returns the details of a verdict; those of a question have all its fields.
+func fieldsOf(p *place, answer *loopfile.Answer) *value.Map {
+	m := new(value.Map)
+	if st := p.state; st != nil && st.Await != nil && st.Await.Ask != nil {
+		m.Set("output", "")
+		for _, f := range st.Await.Ask.Fields {
+			m.Set(f.Name, "")
+		}
+	}
+	for _, k := range answer.Details.Keys() {
+		m.Set(k, answer.Details.Value(k))
 	}
 	return m
 }

@@ -26,6 +26,39 @@ func TestCases(t *testing.T) {
 	}
 }
 
+// TestOurLoops runs the tests of our patterns and examples. Each loop has some.
+func TestOurLoops(t *testing.T) {
+	t.Parallel()
+	n := 0
+	for _, pattern := range []string{"../app/patterns/*.yaml", "../../.loops.example/*.yaml"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			name, loop := strings.CutSuffix(filepath.Base(file), ".yaml")
+			if !loop || loopfile.IsSuite(file) {
+				continue
+			}
+			n++
+			dir, err := filepath.Abs(filepath.Dir(file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := casesOf(t, dir, name)
+			for line := range strings.Lines(out) {
+				if strings.HasPrefix(line, "  ") || !strings.HasSuffix(line, " steps\n") {
+					t.Errorf("%s:\n%s", file, out)
+					break
+				}
+			}
+		}
+	}
+	if n < 20 {
+		t.Errorf("only %d loops were looked at", n)
+	}
+}
+
 // casesOf runs the cases of NAME.test.yaml in a folder.
 func casesOf(t *testing.T, dir, name string) string {
 	t.Helper()

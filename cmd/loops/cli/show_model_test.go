@@ -24,6 +24,9 @@ func loopFiles(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		for _, file := range hits {
+			if loopfile.IsSuite(file) {
+				continue
+			}
 			if file, err = filepath.Abs(file); err != nil {
 				t.Fatal(err)
 			}
