@@ -108,8 +108,11 @@ func WriteGoal(p *project.Project, g Goal) (name, path string, err error) {
 		}
 		name = base + "-" + strconv.Itoa(n)
 	}
-	path, err = WriteLoop(p, name, g.text(name))
-	return name, path, err
+	files, err := WriteLoop(p, "", name, g.text(name))
+	if err != nil {
+		return "", "", err
+	}
+	return name, files[0], nil
 }
 
 // text returns the loop of a goal.

@@ -49,7 +49,7 @@ func renamedPattern(text, from, name string) string {
 // PatternParts returns the loops that a pattern runs, as texts by their names, for a loop of that name.
 func PatternParts(from, name string) map[string]string {
 	files, err := patternFiles.ReadDir("patterns/" + from)
-	if err != nil {
+	if from == "" || err != nil {
 		return nil // it has none
 	}
 	parts := map[string]string{}
