@@ -21,6 +21,7 @@ type Proof struct {
 	Limited bool
 	Cycle   []string // the shortest way from a state back to itself; nil = there is none
 	Cycles  int      // groups of states that lead back to themselves
+	Retried []string // states that lead back to themselves until max_retries is used up
 	Ends    []ProofPath
 	Failing []ProofPath // to the states that only a failure or a limit reaches
 	Never   []string    // states that no run enters
@@ -150,6 +151,10 @@ func (r *Proof) cycle() {
 	}
 	seen := map[int32]bool{}
 	for n := range int32(len(g.nodes)) { //nolint:gosec // at most mostNodes
+		counted := func(e proofEdge) bool { return e.to != n && g.nodes[e.to].state == g.nodes[n].state }
+		if name := g.name(n); slices.ContainsFunc(g.edges[n], counted) && !slices.Contains(r.Retried, name) {
+			r.Retried = append(r.Retried, name)
+		}
 		itself := slices.ContainsFunc(g.edges[n], func(e proofEdge) bool { return e.to == n })
 		if size[of[n]] < 2 && !itself || seen[of[n]] {
 			continue

@@ -130,7 +130,10 @@ func (r *Proof) usesText() string {
 }
 
 func (r *Proof) repeatText() string {
-	if r.Cycle == nil {
+	switch {
+	case r.Cycle == nil && r.Retried != nil:
+		return "repeats " + humanize.List(r.Retried) + " until max_retries is used up"
+	case r.Cycle == nil:
 		return "no state leads back to itself"
 	}
 	text := "repeats " + strings.Join(shorten(r.Cycle), " → ")
@@ -186,7 +189,7 @@ func (d *Desk) printProof(r *Subject, o *DeskProof, p *Proof, scripts [][]string
 	}
 	terminal.Say(w, "Every run %s.\n", p.endText())
 	terminal.Say(w, "It %s.\n", p.usesText())
-	if p.Cycle != nil {
+	if p.Cycle != nil || p.Retried != nil {
 		terminal.Say(w, "It %s.\n", p.repeatText())
 	} else {
 		terminal.Say(w, "No state leads back to itself.\n")

@@ -11,6 +11,8 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/app"
+	"loops/internal/simulate"
+	"loops/internal/terminal"
 )
 
 type validateOptions struct {
@@ -107,6 +109,23 @@ func runValidate(a *program, o validateOptions) error {
 	}
 	if code := findingsCode(r); !succeeded(code) {
 		return passOn(code)
+	}
+	if o.format == "text" && len(o.names) == 1 && len(r.Files) == 1 && r.Files[0].Loop != nil {
+		return foretell(a, p, r.Files[0].Loop)
+	}
+	return nil
+}
+
+// foretell prints how the runs of the one loop that was asked about end, and what they use at most.
+func foretell(a *program, p *project.Project, l *fsm.Loop) error {
+	lib, err := p.Library()
+	if err != nil {
+		return err
+	}
+	for _, line := range simulate.Prove(l, lib.Subloops(project.Overrides{}, nil)).Summary() {
+		if line != "" {
+			terminal.SayLine(a.out, "  "+line)
+		}
 	}
 	return nil
 }
