@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"loops/fsm/loopfile"
@@ -15,9 +16,11 @@ import (
 func TestExamplesAreKnown(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../../.loops.example/*.yaml")
-	if err != nil || len(files) < 10 {
-		t.Fatalf("%d examples, %v", len(files), err)
+	parts, _ := filepath.Glob("../../.loops.example/*/*.yaml")
+	if err != nil || len(files) < 10 || len(parts) < 4 {
+		t.Fatalf("%d examples with %d parts, %v", len(files), len(parts), err)
 	}
+	files = append(files, parts...)
 	want := ""
 	for _, file := range files {
 		if loopfile.IsSuite(file) {
@@ -27,7 +30,7 @@ func TestExamplesAreKnown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want += fmt.Sprintf("%x  .loops.example/%s\n", sha256.Sum256(b), filepath.Base(file))
+		want += fmt.Sprintf("%x  %s\n", sha256.Sum256(b), strings.TrimPrefix(file, "../../"))
 	}
 	testenv.Golden(t, "examples.sum", want)
 }
