@@ -65,7 +65,8 @@ func (d *decoder) property(e entry, path string) (p fsm.Property, ok bool) {
 	ok = true
 	take := func(good bool) { ok = ok && good }
 	for _, in := range d.entries(n, path) {
-		val, at, good := deref(in.val), join(path, in.name), true
+		val, at := deref(in.val), join(path, in.name)
+		var good bool
 		switch {
 		case in.name == "enter":
 			p.State, good = d.stateNamed(val, at, in.name)
@@ -79,7 +80,6 @@ func (d *decoder) property(e entry, path string) (p fsm.Property, ok bool) {
 		default:
 			keys := map[string]string{fsm.PropertyNever: "enter and without", fsm.PropertyAtMost: "enter and times"}
 			d.errorf(d.pos(in.key), at, "unknown-key", "%s has the keys %s, and not %s", p.Kind, keys[p.Kind], quote(in.name))
-			good = false
 		}
 		take(good)
 	}
