@@ -16,6 +16,9 @@ import (
 // TestHostileFiles lays files that are made to be trouble beside a loop, and looks for what is said of them and where.
 // The bound on time is generous; without the limits of this package some of these would not end today.
 func TestHostileFiles(t *testing.T) {
+	if testenv.Raced {
+		return // it is about size, and has one goroutine
+	}
 	// Not parallel: the test changes the working directory.
 	const head = "name: n\ndescription: d\ninitial: s0\n"
 	const tail = "states:\n  s0: {fragment: f, next: done}\n  done: {terminal: true}\n"

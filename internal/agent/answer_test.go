@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"loops/internal/testenv"
 )
 
 const verdictSchema = `{"type": "object", "required": ["verdict", "confidence"], "properties": {
@@ -104,6 +106,9 @@ func TestNoSchema(t *testing.T) {
 // TestFindEnds: the search in texts that are made to be slow ends.
 func TestFindEnds(t *testing.T) {
 	t.Parallel()
+	if testenv.Raced {
+		return // it is about size, and has one goroutine
+	}
 	for _, text := range []string{
 		strings.Repeat("{", 8<<20), strings.Repeat(`{"a":`, 2<<20), strings.Repeat("```\n", 2<<20), strings.Repeat("<verdict>", 1<<20), strings.Repeat(`{"`, 4<<20),
 	} {

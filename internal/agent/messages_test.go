@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"loops/internal/testenv"
 )
 
 // ours are the streams of the hosts that print events alike, and those of users' hosts.
@@ -51,6 +53,9 @@ func TestCutShort(t *testing.T) {
 
 // TestMemory hands over 100 MB of lines: what is kept of them is little.
 func TestMemory(t *testing.T) {
+	if testenv.Raced {
+		return // it is about size, and has one goroutine
+	}
 	// Not parallel: the test measures the memory of the process.
 	filler := strings.Repeat("0123456789abcdef", 1<<14)
 	jsonl, err := New(Spec{Name: "jsonl", Program: "x", Format: FormatJSONL, Fields: Fields{Text: Field{Path: "message.content.*.text"}}})

@@ -249,7 +249,10 @@ func TestHostilePrograms(t *testing.T) {
 			case list == nil:
 				list = all
 			}
-			for _, name := range list {
+			for n, name := range list {
+				if testenv.Raced && n%12 > 0 { // most of it are other processes
+					continue
+				}
 				if some && slices.Index(all, name)%2 != mode.turn {
 					continue
 				}
@@ -286,6 +289,9 @@ func TestHostilePrograms(t *testing.T) {
 // The same for a user who is not root: mounts are made in a user namespace.
 func TestHostileProgramsOfAnotherUser(t *testing.T) {
 	t.Parallel()
+	if testenv.Raced {
+		return // what runs then are other processes
+	}
 	testenv.Root(t, "only root runs tests as another user")
 	const uid = 54321
 	dir, err := os.MkdirTemp("/var", "loops-user-*")
@@ -319,6 +325,9 @@ func TestFriendlyPrograms(t *testing.T) {
 	}
 	for _, preset := range []string{confine.Workspace, confine.Offline, confine.Strict} {
 		for spaces := range kinds() {
+			if testenv.Raced && preset != confine.Strict {
+				continue
+			}
 			v := newVictim(t)
 			b := v.box(t, &confine.Policy{Preset: preset}, spaces)
 			for _, name := range slices.Sorted(maps.Keys(friendly)) {
