@@ -224,18 +224,24 @@ func (d *decoder) namedTexts(b *block, key, what string) func(yield func(Word, s
 	}
 }
 
+// byState returns the entries of a key that is a mapping by state, and its path; no entries where it is not given.
+func (d *decoder) byState(b *block, name string) ([]entry, string) {
+	path := join(b.path, name)
+	f, ok := b.fields[name]
+	if !ok {
+		return nil, path
+	}
+	if f.node.Kind != yaml.MappingNode {
+		d.errorf(d.pos(f.node), path, "wrong-type", "%s must be a mapping of %s by state, found %s", name, name, describe(f.node))
+		return nil, path
+	}
+	return d.entries(f.node, path), path
+}
+
 // answers reads what states come to.
 func (d *decoder) answers(b *block, c *Case) {
-	f, ok := b.fields["answers"]
-	if !ok {
-		return
-	}
-	path := join(b.path, "answers")
-	if f.node.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.node), path, "wrong-type", "answers must be a mapping of answers by state, found %s", describe(f.node))
-		return
-	}
-	for _, e := range d.entries(f.node, path) {
+	entries, path := d.byState(b, "answers")
+	for _, e := range entries {
 		at := join(path, e.name)
 		a := StateAnswers{State: Word{e.name, d.pos(e.key), at}, Every: e.val.Kind != yaml.SequenceNode}
 		list := []*yaml.Node{e.val}
@@ -295,17 +301,9 @@ func (d *decoder) expect(b *block, c *Case) {
 	if b.at.Kind == yaml.MappingNode && len(b.at.Content) == 0 {
 		d.errorf(d.pos(b.at), b.path, "range", "expect is empty; expected a path, an outcome, or another thing that has to come of the case")
 	}
-	f, ok := b.fields["verdicts"]
-	if !ok {
-		return
-	}
-	path := join(b.path, "verdicts")
-	if f.node.Kind != yaml.MappingNode {
-		d.errorf(d.pos(f.node), path, "wrong-type", "verdicts must be a mapping of verdicts by state, found %s", describe(f.node))
-		return
-	}
 	key := &Key{Name: "verdicts", In: InExpect, Type: TypeTexts}
-	for _, e := range d.entries(f.node, path) {
+	entries, path := d.byState(b, "verdicts")
+	for _, e := range entries {
 		v := StateVerdicts{State: Word{e.name, d.pos(e.key), join(path, e.name)}}
 		if e.val.Kind == yaml.SequenceNode {
 			v.List, _ = d.texts(e.val, join(path, e.name), key).([]string)
