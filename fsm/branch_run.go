@@ -152,8 +152,8 @@ func (f *fork) begin() {
 			continue
 		}
 		f.tried[b.Name] = true
-		if m != nil && !unfinished(m.Child.Memory.Outcome) { // the process died before it was taken in
-			f.settle(b, m)
+		if m != nil && !f.e.continues(f.st, m.Child.Memory.Outcome) { // the process died before it was taken in
+			f.follow(b, m, f.endOf(m))
 			continue
 		}
 		if err := f.start(i, b, m); err != nil {
@@ -239,9 +239,13 @@ func (f *fork) remember(b *Branch, m *BranchMemory) (*BranchMemory, *Loop, error
 
 // end notes that a branch does not run any more.
 func (f *fork) end(r *member) {
-	b := f.st.Branches.Named(r.memory.Name)
 	came := f.came(r)
-	o := r.memory.Child.Memory.Outcome
+	f.follow(f.st.Branches.Named(r.memory.Name), r.memory, came)
+}
+
+// follow does what the end of a branch leads to.
+func (f *fork) follow(b *Branch, m *BranchMemory, came int) {
+	o := m.Child.Memory.Outcome
 	switch {
 	case came == memberFatal:
 		f.stopAll()
@@ -256,9 +260,9 @@ func (f *fork) end(r *member) {
 		if f.late {
 			verdict, text = "error", errLate
 		}
-		f.finish(b, r.memory, verdict, text)
+		f.finish(b, m, verdict, text)
 	case came == memberOver:
-		f.settle(b, r.memory)
+		f.settle(b, m)
 	}
 }
 

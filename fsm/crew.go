@@ -123,7 +123,12 @@ func (c *crew) came(r *member) int {
 		}
 		return memberFatal
 	}
-	o := r.memory.Child.Memory.Outcome
+	return c.endOf(r.memory)
+}
+
+// endOf returns the result of a member by what is on record of its end.
+func (c *crew) endOf(m *BranchMemory) int {
+	e, o := c.e, m.Child.Memory.Outcome
 	switch {
 	case e.mem.PendingRequest == "error": // what was fatal to a member is fatal to the run
 		return memberFatal
@@ -142,7 +147,7 @@ func (c *crew) came(r *member) int {
 		return memberCut
 	case o.TerminatedBy == EndTimeout && e.over(): // it is our time that was up
 		cut := *o
-		cut.TerminatedBy, r.memory.Child.Memory.Outcome = EndInterrupted, &cut
+		cut.TerminatedBy, m.Child.Memory.Outcome = EndInterrupted, &cut
 		c.cut = true
 		return memberCut
 	}

@@ -125,8 +125,8 @@ func (r *round) enter(i int, m *BranchMemory) error {
 	if err != nil {
 		return err
 	}
-	if !unfinished(m.Child.Memory.Outcome) { // the process died before it was taken in
-		return r.settleInside(i, m)
+	if !e.continues(r.st, m.Child.Memory.Outcome) { // the process died before it was taken in
+		return r.follow(i, m, r.crew.endOf(m))
 	}
 	if m.Child.Memory.Attempt > 0 && !e.cfg.Again.Interrupted {
 		name, err := m.Child.Memory.Unrepeatable(loop, e.cfg.Library)
@@ -206,15 +206,21 @@ func (r *round) left(d *member) {
 	i := d.x.item.item
 	came := r.crew.came(d)
 	r.running = len(r.crew.live)
+	if err := r.follow(i, d.memory, came); err != nil {
+		r.tell(itemResult{item: i, err: err}, "error")
+		r.saveInside()
+	}
+}
+
+// follow does what the end of an item leads to.
+func (r *round) follow(i int, m *BranchMemory, came int) error {
 	switch came {
 	case memberFatal:
 		r.crew.cancelAll(errBranch)
 	case memberOver:
-		if err := r.settleInside(i, d.memory); err != nil {
-			r.tell(itemResult{item: i, err: err}, "error")
-			r.saveInside()
-		}
+		return r.settleInside(i, m)
 	}
+	return nil
 }
 
 // settleInside notes how a try of an item ended, and begins the next one where there is one: an item at work

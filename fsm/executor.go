@@ -44,8 +44,10 @@ type Executor struct {
 	cfg     Config
 	mem     *Snapshot
 	resumed bool
-	forked  []Field                 // of the loop_start of a fork; nil = it is not a fork
-	taken   iter.Seq2[Event, error] // results that a fork takes over; nil = none
+	// a budget or a refusal ended it in the process before: what it ran that ended so continues
+	reopened bool
+	forked   []Field                 // of the loop_start of a fork; nil = it is not a fork
+	taken    iter.Seq2[Event, error] // results that a fork takes over; nil = none
 
 	clock    clock // used time, all segments
 	stopped  bool  // its wait stops the clock
@@ -149,6 +151,7 @@ func (e *Executor) begin() {
 		return
 	}
 	before := m.Outcome
+	e.reopened = before != nil && (before.TerminatedBy == EndBudget || before.Retriable())
 	e.uncap()
 	e.budgetRaised()
 	fields := []Field{{"loop", m.Loop}, {"from_state", m.Current}, {"iteration", int64(m.Step)}}

@@ -33,7 +33,7 @@ func (e *Executor) subloop(st *State) decision {
 			return e.exception(st, err)
 		}
 	}
-	if unfinished(m.Child.Memory.Outcome) {
+	if e.continues(st, m.Child.Memory.Outcome) {
 		if loop == nil {
 			if loop, err = e.childLoop(m.Child.Name); err != nil {
 				return e.exception(st, err)
@@ -107,7 +107,20 @@ func paused(o *Outcome) bool {
 	return false
 }
 
-// unfinished reports whether a sub-loop that ended so continues when it is entered again.
+// continues reports whether what a state runs, and what ended so, continues where it was. Otherwise its end is followed.
+// If a budget or a refusal ended it, it continues only where this loop ended by that too, or where an agent is asked
+// again: the process that died had only that end to follow.
+func (e *Executor) continues(st *State, o *Outcome) bool {
+	switch {
+	case o == nil || paused(o):
+		return true
+	case !unfinished(o) || e.reopened:
+		return unfinished(o)
+	}
+	return (o.Limited || o.TerminatedBy == EndSuspended) && !e.takesUnanswered(st, o)
+}
+
+// unfinished reports whether a sub-loop that ended so can continue when it is entered again.
 func unfinished(o *Outcome) bool {
 	return o == nil || paused(o) || o.TerminatedBy == EndBudget || o.Retriable()
 }

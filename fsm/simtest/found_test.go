@@ -77,6 +77,34 @@ func TestFound(t *testing.T) {
 			[]Disturbance{{5, 0, CrashKept}},
 			7116,
 		},
+		{
+			"a sub-loop that a guard ended acted again when the process died before the loop around it followed that",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"loop: l1", "on_yes: done", "on_no: done", "on_error: failed"}}),
+				loop("l1", &State{Name: "e0", Keys: []string{"loop: l2", "on_yes: done", "on_no: done"}}),
+				loop("l2", &State{Name: "f0", Keys: []string{"action: do it", guard, "on_yes: done", "on_no: done", "on_error: done"}}),
+			},
+			[]Disturbance{{4, 0, CrashKept}},
+			0,
+		},
+		{
+			"the same of an item",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: append([]string{"loop: l1"}, list...)}),
+				loop("l1", &State{Name: "e0", Keys: []string{"action: do it", guard, "on_yes: done", "on_no: done", "on_error: done"}}),
+			},
+			[]Disturbance{{6, 0, CrashKept}},
+			0,
+		},
+		{
+			"the same of a sub-loop whose own budget was used up",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"loop: l1", "on_yes: done", "on_no: failed", "on_error: done"}}),
+				{Name: "l1", Keys: []string{"budget: {prompts: 1}"}, States: []*State{{Name: "e0", Keys: append([]string{"on_yes: e0", "on_no: e0", "on_error: e0"}, prompt...)}}},
+			},
+			[]Disturbance{{4, 0, CrashKept}},
+			0,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
