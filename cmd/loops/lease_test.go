@@ -93,10 +93,10 @@ func TestPausedRunner(t *testing.T) {
 		t.Fatalf("resume of a live run exits with %d: %s", code, next.Said())
 	}
 	paused.Signal(syscall.SIGSTOP)
-	for range 60 { // until the lease has run out
+	testenv.Wait(t, "the lease to run out", func() bool {
 		next = d.start("resume", "slow", "--quiet")
 		if len(d.pids(2, next.Ended)) == 2 {
-			break
+			return true
 		}
 		if next.Exit() != 9 {
 			t.Fatalf("resume exits with %d: %s", next.Exit(), next.Said())
@@ -104,7 +104,8 @@ func TestPausedRunner(t *testing.T) {
 		if strings.Contains(next.Said(), "does not let go of this lock") { // it was stopped in the middle of a write
 			must(t, testenv.LetRun(paused.Pid()))
 		}
-	}
+		return false
+	})
 	if !strings.Contains(next.Said(), "that the interrupted action of state work had left running.") {
 		t.Errorf("resume says %q", next.Said()) // or two of them ran
 	}

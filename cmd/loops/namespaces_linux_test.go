@@ -258,8 +258,10 @@ func TestNamespacesAtOnce(t *testing.T) {
 // owner that lives keeps it, and is killed then.
 func (d slowRun) takeOver(last *testenv.Process, n int, pick func() world) *testenv.Process {
 	d.t.Helper()
-	for try := range 100 {
-		if try == 2 && !last.Ended() {
+	try := 0
+	var owner *testenv.Process
+	testenv.Wait(d.t, "a program that takes the run over", func() bool {
+		if try++; try == 3 && !last.Ended() {
 			last.Signal(syscall.SIGKILL)
 			<-last.Done()
 		}
@@ -270,15 +272,16 @@ func (d slowRun) takeOver(last *testenv.Process, n int, pick func() world) *test
 		}
 		for _, s := range two {
 			if d.begun(n, s) && !s.Ended() {
-				return d.theOne(two)
+				owner = d.theOne(two)
+				return true
 			}
 			if code := s.Exit(); code != 9 && code != 4 {
 				d.t.Fatalf("resume exits with %d: %s", code, s.Said())
 			}
 		}
-	}
-	d.t.Fatal("nobody can take the run over")
-	return nil
+		return false
+	})
+	return owner
 }
 
 // theOne waits until one of two has ended, and returns the other.

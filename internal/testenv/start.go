@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 var sharedServer *PostgresServer // nil = it was not started
@@ -128,14 +129,26 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Exit waits until it has ended, and returns its exit code: -1 after a signal.
+// Exit waits until it has ended, and returns its exit code: -1 after a signal. Like Wait it fails the test after three
+// minutes, and then the goroutine of the test must be the one that calls it.
 func (p *Process) Exit() int {
-	<-p.done
+	p.t.Helper()
+	p.wait()
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Output waits until it has ended, and returns what it printed.
+// Output waits as Exit does, and returns what the process printed.
 func (p *Process) Output() string {
-	<-p.done
+	p.t.Helper()
+	p.wait()
 	return p.Said()
+}
+
+func (p *Process) wait() {
+	p.t.Helper()
+	select {
+	case <-p.done:
+	case <-time.After(Patience):
+		p.t.Fatalf("waited %v for the end of %v, which printed %q", Patience, p.cmd, p.Said())
+	}
 }
