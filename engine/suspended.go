@@ -120,7 +120,7 @@ func Unblock(ctx context.Context, r *project.Records, name string, begin func(ct
 	var others []string
 	var errs []error
 	for _, run := range project.Current(runs) {
-		if run.Ended != fsm.EndSuspended || run.Held {
+		if run.Ended != fsm.EndSuspended { // a process that still holds it is about to end, and resume waits for that
 			continue
 		}
 		if !meant(run.SuspendedBy) {
