@@ -61,6 +61,7 @@ type Config struct {
 	Spend        Spend
 	Alarm        Alarm
 	AnswerLinks  AnswerLinks
+	Metrics      Metrics
 	Webhooks     []Webhook     // that loops serve takes, by name
 	Secrets      []NamedSecret // in the order of the files
 	LedgerName   string        // by which projects share the ledger of a database; "" = the name of the folder

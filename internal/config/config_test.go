@@ -248,6 +248,15 @@ func TestKeys(t *testing.T) {
 			value = "/x/key"
 		case k.Name == "alarm.ping", k.Name == "answer_links.url":
 			value = "https://ping.example.org/x"
+		case k.Form == FormSecret:
+			text := "serve: {metrics_token: {env: TOKEN}}"
+			if c := (&Config{}); (layer{file: "f"}).parse([]byte(text), c) != nil || k.Value(c) != "TOKEN" || c.At[k.Name].Line != 1 {
+				t.Errorf("%s is %v", text, k.Value(c))
+			}
+			if c := (&Config{}); (layer{file: "f"}).parse([]byte("serve: {metrics_token: {env: A, file: /b}}"), c) == nil || c.Metrics.Token.Set() {
+				t.Errorf("two places are %v", k.Value(c))
+			}
+			continue
 		case k.Name == "catalog":
 			value = "/x"
 		case value == "":

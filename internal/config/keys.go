@@ -42,6 +42,7 @@ const (
 	FormTypes    Form = "types"    // a map
 	FormWebhooks Form = "webhooks" // a map
 	FormSecrets  Form = "secrets"  // a map
+	FormSecret   Form = "secret"   // {env: NAME} or {file: PATH}
 	FormLimits   Form = "limits"   // a map of names and whole numbers from 1
 	FormHints    Form = "hints"    // a map of maps
 	FormTexts    Form = "texts"    // a text, or a list of some
@@ -114,6 +115,11 @@ var keys = sync.OnceValue(func() []Key {
 		{
 			Name: "answer_links.key_file", Form: FormText, Default: "in .loops", Means: "The file with the key of these links, for machines that share the runs of a database.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.path(n, "key_file", &c.AnswerLinks.File) }, show: text(func(c *Config) *string { return &c.AnswerLinks.File }),
+		},
+		wordKey("serve.metrics", "false", "Whether loops serve answers at /metrics with what Prometheus reads; see docs/observe.md.", []string{"true", "false"}, func(c *Config) *string { return &c.Metrics.On }),
+		{
+			Name: "serve.metrics_token", Form: FormSecret, Means: "Where the token is that /metrics asks for. Without one only this machine may read it.",
+			read: func(d *decoder, n *yaml.Node, c *Config) { d.place(n, "serve.metrics_token", &c.Metrics.Token) }, show: func(c *Config) any { return unless(!c.Metrics.Token.Set(), c.Metrics.Token.String()) },
 		},
 		{
 			Name: "sandbox.floor", Default: confine.Off, Form: FormWord, Values: confine.Presets, Means: "The weakest sandbox that actions have, whatever their loop says. Of all files the strongest counts.",

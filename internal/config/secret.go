@@ -62,15 +62,37 @@ func (d *decoder) secret(to *Secret) []row {
 	}
 	return []row{
 		{"secret_env", func(n *yaml.Node) {
-			d.words(n, "secret_env", nil, &to.Env)
-			if to.Env != "" && !variableName().MatchString(to.Env) {
-				d.say(n, "secret_env is the name of an environment variable that holds the key, and not the key itself")
-			}
+			d.envName(n, "secret_env", &to.Env)
 			one(n)
 		}},
 		{"secret_file", func(n *yaml.Node) {
 			d.path(n, "secret_file", &to.File)
 			one(n)
 		}},
+	}
+}
+
+// envName reads the name of an environment variable that holds a key.
+func (d *decoder) envName(n *yaml.Node, key string, to *string) {
+	d.words(n, key, nil, to)
+	if *to != "" && !variableName().MatchString(*to) {
+		d.say(n, "%s is the name of an environment variable that holds the key, and not the key itself", key)
+	}
+}
+
+// place reads {env: NAME} or {file: PATH}.
+func (d *decoder) place(n *yaml.Node, what string, to *Secret) {
+	var s Secret
+	before := len(d.problems)
+	d.mapping(n, what, []row{
+		{"env", func(n *yaml.Node) { d.envName(n, "env", &s.Env) }},
+		{"file", func(n *yaml.Node) { d.path(n, "file", &s.File) }},
+	})
+	switch {
+	case len(d.problems) > before:
+	case (s.Env == "") == (s.File == ""):
+		d.say(n, "%s is {env: NAME} or {file: PATH}", what)
+	default:
+		*to = s
 	}
 }

@@ -49,6 +49,12 @@ type AnswerLinks struct {
 	File string // that has the key of their signature; "" = one in the folder of the project
 }
 
+// Metrics say whether loops serve answers at /metrics, and to clients that have which token.
+type Metrics struct {
+	On    string // true or false; "" = false
+	Token Secret // not set: only this machine is answered
+}
+
 // Spend is what runs may spend together, in US dollars; 0 = no limit.
 type Spend struct {
 	Project, All SpendRate // of the runs of this project; of all runs of this user on this machine

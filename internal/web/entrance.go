@@ -16,6 +16,7 @@ import (
 func (s *Server) entrance() []route {
 	return []route{
 		allow(auth.Anyone, "GET /assets/{name}", serveAsset), // which hold nothing of a project
+		allow(auth.Anyone, "GET /metrics", s.metrics),        // which has a token of its own
 		allow(auth.Anyone, "GET /signin", s.signinPage),
 		allow(auth.Anyone, "POST /signin", s.signin),
 		allow(auth.Anyone, "GET "+openidPath, s.openidBegin),

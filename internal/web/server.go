@@ -81,6 +81,7 @@ type Server struct {
 	spent      spent
 	uses       uses
 	examined   examined
+	gauges     gauges
 	bundles    chan struct{} // a place for each that is made
 	places     struct {      // which of the projects are where
 		once    sync.Once
@@ -105,6 +106,7 @@ const (
 func New(ctx context.Context, o Options) *Server {
 	s := &Server{Options: o, streams: make(chan struct{}, maxStreams), bundles: make(chan struct{}, maxBundles), done: ctx.Done()}
 	s.Access.prepare()
+	s.gauges.since = time.Now()
 	s.hub.look = func() map[string]string { return s.digest(ctx) }
 	return s
 }
@@ -112,6 +114,7 @@ func New(ctx context.Context, o Options) *Server {
 // Serve answers what comes to l until the context of the server ends. Streams end with it, and what is being
 // answered gets a few seconds.
 func (s *Server) Serve(l net.Listener) error {
+	defer s.gauges.close()
 	server := &http.Server{
 		Handler: s.Handler(), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
 		TLSConfig: s.TLS, ErrorLog: log.New(io.Discard, "", 0), // what clients do wrong is theirs to see

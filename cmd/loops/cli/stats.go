@@ -3,25 +3,30 @@ package cli
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"loops/internal/app"
 	"loops/internal/inspect"
+	"loops/internal/telemetry"
 	"loops/internal/terminal"
 	"loops/internal/view"
+	"loops/persistence"
 )
 
 type statsOptions struct {
 	name, since, until string
 	limit              int
 	json, memory       bool
+	prometheus         bool
 }
 
 func newStatsCommand(a *program) *cobra.Command {
 	var o statsOptions
 	cmd := &cobra.Command{
-		Use:   "stats NAME",
+		Use:   "stats [NAME]",
 		Short: "Show success rates, durations and verdicts of a loop's runs",
 		Long: `stats adds up the runs of a loop: how many of those that finished succeeded, how long they took, and for each state
 how often it was visited, how long a visit took (the median, and what 95 of 100 stay below), how many of its actions
@@ -32,15 +37,27 @@ An evaluator that has given five verdicts or more, and never anything but a good
 that cannot say no. Time is that of the run itself: what passed between an interruption and its resumption is left out.
 
 --memory shows for each fact of the loop's memory (loops memory) how many of the runs that began with it completed, and how many of those that
-began without it. That is no proof: a fact is seen by the runs that came after it.` +
+began without it. That is no proof: a fact is seen by the runs that came after it.
+
+--prometheus prints the metrics of all runs on record, or of one loop, as Prometheus reads them: for the textfile collector of
+its node exporter. Counters fall when runs are pruned; those of /metrics (loops serve) do not.` +
 			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops stats fix
   loops stats fix --since 7d
   loops stats fix -n 100 --json
-  loops stats fix --memory`,
-		Args: arguments(1, 1, "NAME of a loop"),
+  loops stats fix --memory
+  loops stats --prometheus > loops.prom`,
+		Args: arguments(0, 1, "NAME of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.name = args[0]
+			o.name = strings.Join(args, "")
+			switch {
+			case o.prometheus && (o.since+o.until != "" || o.limit != 0 || o.memory || o.json):
+				return usageError{"--prometheus counts all runs on record; leave out the other flags", "loops stats --help"}
+			case o.prometheus:
+				return runStatsPrometheus(cmd.Context(), a, o.name)
+			case o.name == "":
+				return usageError{"missing argument: NAME of a loop", "loops stats --help"}
+			}
 			if o.memory && (o.since+o.until != "" || o.limit != 0) {
 				return usageError{"--memory adds up all runs that a memory knows; leave out --since, --until and --limit", "loops stats --help"}
 			}
@@ -58,8 +75,29 @@ began without it. That is no proof: a fact is seen by the runs that came after i
 	flags.StringVarP(&o.since, "since", "S", "", "only runs that were active after `WHEN`: an age (45s, 30m, 1h, 2d) or a date")
 	flags.StringVar(&o.until, "until", "", "only runs that began before `WHEN`")
 	flags.BoolVar(&o.memory, "memory", false, "show whether the facts of its memory help")
+	flags.BoolVar(&o.prometheus, "prometheus", false, "print metrics of all runs as Prometheus reads them")
 	flags.BoolVarP(&o.json, "json", "j", false, "print a JSON object")
 	return cmd
+}
+
+// runStatsPrometheus prints the metrics of the runs of a loop; "" = of all loops.
+func runStatsPrometheus(ctx context.Context, a *program, loop string) error {
+	p, err := a.project()
+	if err != nil {
+		return err
+	}
+	feed := &telemetry.Feed{Meter: &telemetry.Meter{}, Project: filepath.Base(p.Dir)}
+	if loop != "" {
+		feed.Only = func(r persistence.Run) bool { return r.Loop == loop }
+	}
+	defer feed.Close()
+	ctx, read := a.reading(ctx)
+	defer read()
+	if err := feed.Look(ctx, p); err != nil {
+		return err
+	}
+	read()
+	return telemetry.Write(a.out, feed.Meter)
 }
 
 func runStats(ctx context.Context, a *program, o statsOptions) error {
