@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X loops/cmd/loops/cli.version=$(VERSION)
 BIN     := bin/loops
 CRASHES ?= 2000
 FUZZTIME ?= 10s
-TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestCrashOfFork|TestJobsSurviveKills|TestArchivesOfTheReference|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile|TestVersions|TestSignalMatrix|TestPasswordOfTheStore|TestPagesInABrowser)$$
+TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestCrashOfFork|TestJobsSurviveKills|TestArchivesOfTheReference|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile|TestVersions|TestSignalMatrix|TestPasswordOfTheStore|TestPagesInABrowser|TestTraceOfKilledRun)$$
 
 .PHONY: all help check build test test-times flake race lint format tools golden generate bench release torture pictures fuzz mutants clean
 

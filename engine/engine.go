@@ -25,6 +25,7 @@ import (
 
 	"loops/engine/action"
 	"loops/engine/project"
+	"loops/fsm"
 	"loops/persistence"
 )
 
@@ -55,6 +56,9 @@ type Options struct {
 
 	// Forget drops the files that were kept of runs, which are removed. nil = none were kept.
 	Forget func(context.Context, []persistence.ID) error
+
+	// Trace returns the TRACEPARENT of an action of a run; nil = actions have that of the environment.
+	Trace func(persistence.ID, fsm.Action) string
 
 	// ToolCall returns how actions call tools of MCP servers; nil = they cannot.
 	ToolCall func(dir string) action.ToolCall

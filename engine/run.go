@@ -254,6 +254,9 @@ func (e *Engine) runner(j *job, site *site) *action.Runner {
 	r.Env = append(r.Env[:len(r.Env):len(r.Env)], j.secrets.missing(j.loop.Secrets)...)
 	r.Env, r.Egress = j.secrets.hidden(r.Env), j.secrets.egress
 	r.Before = before(j.project.Main(), r.Env, j.project.Tree, r.RunDir, j.boxed())
+	if e.o.Trace != nil {
+		r.Trace = func(a fsm.Action) string { return e.o.Trace(run.ID, a) }
+	}
 	if e.o.ToolCall != nil {
 		r.ToolCall = e.o.ToolCall(j.project.Dir)
 	}

@@ -77,6 +77,9 @@ type Runner struct {
 
 	ScheduledAt string // the time of its schedule that the run was started for; "" = no schedule started it
 
+	// Trace returns TRACEPARENT for an action; nil: actions have that of Env
+	Trace func(fsm.Action) string
+
 	// Adopt makes this process adopt orphans (see process.AdoptOrphans). It is called where no control group
 	// can be made for an action, and is for a program that runs one action at a time; nil: what clears its
 	// environment and leaves its group is not found there.
@@ -346,6 +349,9 @@ const envScheduledAt = "LOOPS_SCHEDULED_AT"
 // envControl has the socket of the run, in a sandbox.
 const envControl = "LOOPS_CONTROL"
 
+// envTrace has the span that an action is in, as W3C Trace Context writes it.
+const envTrace = "TRACEPARENT"
+
 // own are the variables that environ drops and environment sets.
 var own = []string{envReferenceRunID, "LOOPS_RUN_ID", "LOOPS_RUN_DIR", "LOOPS_STATE", "LOOPS_STEP", "LOOPS_ATTEMPT", envScheduledAt, envControl, sandbox.Variable, Variable}
 
@@ -369,7 +375,7 @@ func (r *Runner) environ() {
 			r.pwd = value
 			continue
 		}
-		if slices.Contains(own, name) || isTextVar(name) {
+		if slices.Contains(own, name) || isTextVar(name) || name == envTrace && r.Trace != nil {
 			continue
 		}
 		r.base = append(r.base, e)
@@ -407,6 +413,9 @@ func (r *Runner) environment(a fsm.Action, dir string) []string {
 	}
 	if r.ScheduledAt != "" {
 		env = append(env, envScheduledAt+"="+r.ScheduledAt)
+	}
+	if r.Trace != nil && a.At != "" {
+		env = append(env, envTrace+"="+r.Trace(a))
 	}
 	return append(env,
 		"LOOPS_RUN_ID="+r.RunID,

@@ -62,6 +62,7 @@ type Config struct {
 	Alarm        Alarm
 	AnswerLinks  AnswerLinks
 	Metrics      Metrics
+	Telemetry    Telemetry
 	Webhooks     []Webhook     // that loops serve takes, by name
 	Secrets      []NamedSecret // in the order of the files
 	LedgerName   string        // by which projects share the ledger of a database; "" = the name of the folder

@@ -246,7 +246,7 @@ func TestKeys(t *testing.T) {
 			value = "sqlite:runs.db"
 		case k.Name == "answer_links.key_file":
 			value = "/x/key"
-		case k.Name == "alarm.ping", k.Name == "answer_links.url":
+		case k.Name == "alarm.ping", k.Name == "answer_links.url", k.Name == "telemetry.endpoint":
 			value = "https://ping.example.org/x"
 		case k.Form == FormSecret:
 			text := "serve: {metrics_token: {env: TOKEN}}"

@@ -122,6 +122,11 @@ var keys = sync.OnceValue(func() []Key {
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.place(n, "serve.metrics_token", &c.Metrics.Token) }, show: func(c *Config) any { return unless(!c.Metrics.Token.Set(), c.Metrics.Token.String()) },
 		},
 		{
+			Name: "telemetry.endpoint", Form: FormText, Means: "Where traces of runs are sent, by OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT wins. See docs/observe.md.",
+			read: func(d *decoder, n *yaml.Node, c *Config) { d.address(n, "endpoint", &c.Telemetry.Endpoint) }, show: text(func(c *Config) *string { return &c.Telemetry.Endpoint }),
+		},
+		wordKey("telemetry.capture_content", "false", "Whether traces have the texts of prompts and of their answers, as they are on record.", []string{"true", "false"}, func(c *Config) *string { return &c.Telemetry.Content }),
+		{
 			Name: "sandbox.floor", Default: confine.Off, Form: FormWord, Values: confine.Presets, Means: "The weakest sandbox that actions have, whatever their loop says. Of all files the strongest counts.",
 			read: func(d *decoder, n *yaml.Node, c *Config) {
 				floor := ""

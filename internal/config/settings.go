@@ -55,6 +55,12 @@ type Metrics struct {
 	Token Secret // not set: only this machine is answered
 }
 
+// Telemetry says where the traces of runs go.
+type Telemetry struct {
+	Endpoint string // of OTLP over HTTP, without /v1/traces; "" = the environment says it
+	Content  string // true or false: whether the texts of prompts and answers are sent; "" = false
+}
+
 // Spend is what runs may spend together, in US dollars; 0 = no limit.
 type Spend struct {
 	Project, All SpendRate // of the runs of this project; of all runs of this user on this machine

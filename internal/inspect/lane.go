@@ -24,6 +24,9 @@ func (r *Reader) takeInside(e fsm.Event) {
 		return
 	}
 	path := str(e, "branch")
+	if e.Kind == fsm.EventBranchStart || e.Kind == fsm.EventBranchEnd { // it is of the state with the branch
+		path = path[:max(0, strings.LastIndexByte(path, '/'))]
+	}
 	l := r.lanes[path]
 	if l == nil {
 		l = r.newLane(path, e.Depth)

@@ -1,8 +1,14 @@
 // Package telemetry renders what runs recorded for programs that watch them: metrics as the text that Prometheus
-// reads. It reads the record and never changes it.
+// reads, and traces as OTLP over HTTP. It reads the record and never changes it.
 //
 // # Metrics
 //
 // [Metrics] is the one table of names. A [Meter] counts the events of runs, and only adds, so a counter does not fall
 // when runs are pruned. A [Feed] gives a meter the events that were recorded since its last look.
+//
+// # Traces
+//
+// A [Tracer] makes spans of the events of a run. Their ids follow from the run, the address of the step and the numbers
+// of events, so that the same events make the same spans in whichever process. An [Exporter] observes an engine and
+// sends them. After a crash it reads the record from its beginning.
 package telemetry

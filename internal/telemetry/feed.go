@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -147,6 +148,7 @@ func (f *Feed) changed(ctx context.Context) ([]persistence.Run, error) {
 	if err != nil {
 		return nil, err
 	}
+	runs = project.Current(runs)
 	f.Meter.Observe(StoreSeconds, time.Since(began).Seconds(), "project", f.Project)
 	status, seen := map[string]float64{}, map[persistence.ID]bool{}
 	for _, r := range live {
@@ -193,4 +195,14 @@ func (f *Feed) read(ctx context.Context, r persistence.Run, prices project.Price
 	if f.Since.IsZero() {
 		delete(f.runs, r.ID)
 	}
+}
+
+// MeterOf returns the metrics of all runs on record of a loop; "" = of all loops.
+func MeterOf(ctx context.Context, p *project.Project, loop string) (*Meter, error) {
+	f := &Feed{Meter: &Meter{}, Project: filepath.Base(p.Dir)}
+	if loop != "" {
+		f.Only = func(r persistence.Run) bool { return r.Loop == loop }
+	}
+	defer f.Close()
+	return f.Meter, f.Look(ctx, p)
 }

@@ -11,6 +11,7 @@ import (
 	"loops/internal/app"
 	"loops/internal/humanize"
 	"loops/internal/live"
+	"loops/internal/telemetry"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/persistence"
@@ -38,8 +39,13 @@ func (a *program) engine() (*engine.Engine, error) {
 	}
 	o := a.engineOptions()
 	o.Files, o.Forget = a.keeper.Files, a.keeper.Forget(p, a.Env)
+	if a.exporter == nil {
+		a.exporter = telemetry.NewExporter(p, a.getenv)
+	}
+	o.Trace = a.exporter.Parents()
 	e := engine.New(p, o)
 	a.notify(e)
+	a.exporter.Follow(e)
 	return e, nil
 }
 

@@ -24,6 +24,7 @@ import (
 	"loops/internal/humanize"
 	"loops/internal/live"
 	"loops/internal/process"
+	"loops/internal/telemetry"
 	"loops/internal/terminal"
 	"loops/internal/worker"
 )
@@ -61,7 +62,8 @@ type program struct {
 	spawn func(worker.Handover) (*worker.ChildProcess, error)
 	// is called when the run is on record; nil = no other process waits for that
 	onRecord func(live.Header)
-	notifier *notify.Notifier // of the first engine; nil = no notifications
+	notifier *notify.Notifier    // of the first engine; nil = no notifications
+	exporter *telemetry.Exporter // of the first engine; nil = no traces
 	// makes this process adopt what its actions leave; nil where it is not ours alone
 	adopt func() error
 
@@ -120,6 +122,7 @@ func (a *program) begin() (end func(err error, leave func(message string)) int) 
 		}
 		leave(message)
 		a.notified()
+		a.traced()
 		_, _ = out.Flush(), errs.Flush() // half a character, of text that ended in it
 		return code
 	}

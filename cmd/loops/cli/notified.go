@@ -29,6 +29,13 @@ func (a *program) notify(e *engine.Engine) {
 	a.notifier.Follow(e)
 }
 
+// traced waits until traces are sent, for a few seconds at most, and says what was not.
+func (a *program) traced() {
+	if err := a.exporter.Close(); err != nil {
+		terminal.SayLine(a.Err, "loops: "+humanize.OneLine(err))
+	}
+}
+
 // tellAlarms delivers alarms to the targets in the settings of their project. What could not be delivered is in the log
 // of notifications.
 func (a *program) tellAlarms(ctx context.Context, p *project.Project, events ...notify.Event) {

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +12,6 @@ import (
 	"loops/internal/telemetry"
 	"loops/internal/terminal"
 	"loops/internal/view"
-	"loops/persistence"
 )
 
 type statsOptions struct {
@@ -50,13 +48,12 @@ its node exporter. Counters fall when runs are pruned; those of /metrics (loops 
 		Args: arguments(0, 1, "NAME of a loop"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.name = strings.Join(args, "")
-			switch {
-			case o.prometheus && (o.since+o.until != "" || o.limit != 0 || o.memory || o.json):
-				return usageError{"--prometheus counts all runs on record; leave out the other flags", "loops stats --help"}
-			case o.prometheus:
+			if o.prometheus && o.since+o.until == "" && o.limit == 0 && !o.memory && !o.json {
 				return runStatsPrometheus(cmd.Context(), a, o.name)
-			case o.name == "":
-				return usageError{"missing argument: NAME of a loop", "loops stats --help"}
+			}
+			if o.prometheus || o.name == "" {
+				why := map[bool]string{true: "--prometheus counts all runs on record; leave out the other flags", false: "missing argument: NAME of a loop"}
+				return usageError{why[o.prometheus], "loops stats --help"}
 			}
 			if o.memory && (o.since+o.until != "" || o.limit != 0) {
 				return usageError{"--memory adds up all runs that a memory knows; leave out --since, --until and --limit", "loops stats --help"}
@@ -86,18 +83,14 @@ func runStatsPrometheus(ctx context.Context, a *program, loop string) error {
 	if err != nil {
 		return err
 	}
-	feed := &telemetry.Feed{Meter: &telemetry.Meter{}, Project: filepath.Base(p.Dir)}
-	if loop != "" {
-		feed.Only = func(r persistence.Run) bool { return r.Loop == loop }
-	}
-	defer feed.Close()
 	ctx, read := a.reading(ctx)
 	defer read()
-	if err := feed.Look(ctx, p); err != nil {
+	m, err := telemetry.MeterOf(ctx, p, loop)
+	if err != nil {
 		return err
 	}
 	read()
-	return telemetry.Write(a.out, feed.Meter)
+	return telemetry.Write(a.out, m)
 }
 
 func runStats(ctx context.Context, a *program, o statsOptions) error {
