@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"loops/fsm/value"
@@ -20,7 +21,7 @@ func (f *fork) leave() decision {
 		m.PendingRequest, m.PendingPayload = "handoff", f.handoff
 		return decision{}
 	}
-	if f.refused != nil && !f.won {
+	if f.refused != nil && !f.won && (f.why != nil || f.late || !f.open()) {
 		return e.unanswered(f.st, f.refused)
 	}
 	parked := m.parkedBranch()
@@ -77,6 +78,18 @@ func (f *fork) leave() decision {
 	m.setCapture(f.st.Capture, rec)
 	details := value.NewMap("branches", verdicts, "failed", strings.Join(failed, ", "))
 	return e.joined(f.st, verdict, details)
+}
+
+// open reports whether a branch has neither ended nor been refused: what refused another one is followed after it.
+func (f *fork) open() bool {
+	return slices.ContainsFunc(f.st.Branches.List, func(b *Branch) bool {
+		m := f.e.mem.branch(b.Name)
+		if m == nil || m.End != nil || m.Child.Memory.Outcome == nil {
+			return m == nil || m.End == nil
+		}
+		o := m.Child.Memory.Outcome
+		return !o.Retriable()
+	})
 }
 
 // wait waits while the run is paused, or ends it because its time is up, and continues with the branches that

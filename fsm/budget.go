@@ -349,28 +349,33 @@ func (e *Executor) overspent(st *State, o *overrun) decision {
 	return decision{target: target}
 }
 
-// budgetLeft looks at the limits that not only prompts use up: steps and time.
+// budgetLeft looks at the limits that not only prompts use up: steps and time. A limit of the loop leads to on_budget once,
+// whose state is then entered. States that lead each other on by limits of their own end the run where they meet again.
 func (e *Executor) budgetLeft() result {
-	m := e.mem
-	if m.BudgetRouted {
-		return pass
-	}
-	over := e.timeOrStepsSpent()
-	if over == nil {
-		return pass
-	}
-	d := e.overspent(e.cfg.Loop.States[m.Current], over)
-	switch {
-	case d.fatal != "":
-		e.finish(EndError, d.fatal)
-	case d.overrun != nil:
-		e.finish(d.overrun.end(e), d.overrun.Error())
-	default:
+	m, left := e.mem, map[string]bool{}
+	for over := e.timeOrStepsSpent(); over != nil && !m.BudgetRouted; over = e.timeOrStepsSpent() {
+		st := e.cfg.Loop.States[m.Current]
+		if len(left) > 0 && (st == nil || st.Terminal) {
+			break // which is looked at before budgets
+		}
+		d := e.overspent(st, over)
+		left[m.Current] = true
+		switch {
+		case d.fatal != "":
+			e.finish(EndError, d.fatal)
+			return ended
+		case d.overrun != nil || over.state != "" && left[d.target]:
+			e.finish(over.end(e), over.Error())
+			return ended
+		}
 		m.Previous, m.Current, m.JustRouted = m.Current, d.target, true
-		e.record(false)
-		return again
+		m.BudgetRouted = m.BudgetRouted || over.state == ""
 	}
-	return ended
+	if len(left) == 0 {
+		return pass
+	}
+	e.record(false)
+	return again
 }
 
 // timeOrStepsSpent returns the first limit that not only prompts use up and of which nothing is left, or nil.

@@ -115,3 +115,37 @@ func TestPauseBesideABudget(t *testing.T) {
 		}
 	})
 }
+
+// States whose on_budget lead to each other once went round without a step and without an end, and a state that on_budget
+// of a state led to was never entered.
+func TestOnBudgetLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, loop, ends, final, path string }{
+		{"each other, by a limit of the loop", "initial: a\nbudget: {steps: 1}\nstates:\n  a: {action: x, next: b, on_budget: b}\n  b: {action: x, next: a, on_budget: a}\n", fsm.EndMaxSteps, "", ""},
+		{"itself", "initial: a\nbudget: {steps: 1}\nmax_steps: 3\nstates:\n  a: {action: x, next: a, on_budget: a}\n", fsm.EndMaxSteps, "a", "a a a"},
+		{"a state", "initial: a\nbudget: {steps: 1}\nstates:\n  a: {action: x, next: b}\n  b: {action: x, next: a, on_budget: c}\n  c: {action: x, next: done}\n", fsm.EndTerminal, "done", "a c"},
+		{"each other, by limits of their own", "initial: a\nstates:\n  a: {loop: l, budget: {steps: 1}, next: b, on_budget: b}\n  b: {loop: l, budget: {steps: 1}, next: a, on_budget: a}\n", fsm.EndBudget, "b", "a b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			loop, lib := loadLoops(t, "name: outer\n"+c.loop+"  done: {terminal: true}\n", "name: l\ninitial: s\nstates:\n  s: {action: x, next: done}\n  done: {terminal: true}\n")
+			rec := &tape{}
+			cfg, _, _ := config(loop, rec)
+			cfg.Runner, cfg.Verify, cfg.Library = &spenders{}, true, lib
+			out, err := fsm.Start(cfg, loop.Context.Clone(), time.Now()).Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var states []string
+			for _, e := range rec.events {
+				if e.Kind == fsm.EventStateEnter && e.Depth == 0 {
+					states = append(states, fmt.Sprint(e.Get("state")))
+				}
+			}
+			path := strings.Join(states, " ")
+			if out.TerminatedBy != c.ends || c.path != "" && (out.FinalState != c.final || path != c.path) {
+				t.Errorf("ended by %s in %s after %q, want %s in %s after %q", out.TerminatedBy, out.FinalState, path, c.ends, c.final, c.path)
+			}
+		})
+	}
+}

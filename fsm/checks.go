@@ -138,7 +138,7 @@ func (e *Executor) terminal() result {
 	}
 	if !e.cfg.Loop.Maintain {
 		e.lastBefore, e.outcome = m.LastResult, ""
-		e.remember(st)
+		e.remember(st, "")
 		e.finish(EndTerminal, "")
 		return ended
 	}

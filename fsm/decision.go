@@ -18,6 +18,7 @@ type decision struct {
 	// the same, as what the run waits for; nil = it ends as an error
 	suspended *Suspension
 	retry     bool // the action is to be done again: the wait before that is in the memory
+	waited    bool // the agent did not answer, and is asked again: nothing came of the visit
 	halted    bool // stopped while acting, or not recorded: nothing was decided
 	parked    bool // the same, because it waits and the run is not to be carried meanwhile
 

@@ -118,6 +118,9 @@ func (e *Executor) loop() (Outcome, error) {
 	e.begin()
 	e.prepare()
 	e.recall()
+	if e.resumed && e.parent == nil {
+		e.keepInside(e.mem)
+	}
 	for e.mem.Outcome == nil && e.machine.broken == nil {
 		e.keepLesson()
 		e.turn()
@@ -200,6 +203,10 @@ func (e *Executor) turn() {
 		}
 		interrupted := m.Attempt > 0 && acts(st)
 		e.enter(false)
+		if m.Decided != nil {
+			e.leave(st, e.decided())
+			return
+		}
 		if m.Guard != nil && (interrupted && st.OnInterrupted != "" || m.Guard.Breach != nil) {
 			if err := e.inspect(st); err != nil {
 				e.leave(st, e.exception(st, err))
@@ -242,10 +249,10 @@ func (e *Executor) acted(st *State) decision {
 	if unjudged {
 		return e.again(st, e.afterAction(st, *m.Result))
 	}
+	if m.Decided != nil {
+		return e.decided()
+	}
 	if st.Next != "" && m.Wait == nil && m.Result != nil { // its verdict is not looked at
-		if m.Asking || len(m.Answers) > 0 { // a judge is asked what to remember, when all else was done
-			return e.onNext(st, *m.Result, e.permanent(st, m.Result))
-		}
 		return e.again(st, e.afterAction(st, *m.Result))
 	}
 	switch {
@@ -259,7 +266,18 @@ func (e *Executor) acted(st *State) decision {
 		return e.again(st, decision{retry: true})
 	}
 	e.announceWait(StillWaits)
+	if st.Next == "" { // its verdict is on record
+		e.lastBefore = nil
+	}
 	return e.waitToRetry(st)
+}
+
+// decided returns what is on record of a visit in which only a judge was still asked what to remember.
+func (e *Executor) decided() decision {
+	if e.lastBefore, e.outcome = e.mem.LastResult, ""; e.mem.Decided.Judged {
+		e.lastBefore = nil
+	}
+	return decision{target: e.mem.Decided.To}
 }
 
 // step enters the pending state.
@@ -326,11 +344,11 @@ func (e *Executor) leave(st *State, d decision) {
 		e.end(d.unanswered())
 		return
 	}
-	if d.fatal == "" && d.stall == "" && d.nothing == "" && d.refused == "" && !d.limited && !d.died && m.PendingRequest != "error" && m.PendingRequest != "handoff" && !e.remember(st) {
+	if d.fatal == "" && d.stall == "" && d.nothing == "" && d.refused == "" && !d.limited && !d.died && !d.waited && m.PendingRequest != "error" && m.PendingRequest != "handoff" && !e.remember(st, d.target) {
 		e.finishHalted(decision{halted: true})
 		return
 	}
-	m.Result, m.Answers, m.Asking, m.Awaiting = nil, nil, false, nil
+	m.Result, m.Answers, m.Asking, m.Awaiting, m.Decided = nil, nil, false, nil, nil
 	m.Phase = PhaseActing // whatever ends the run now ended it in this state
 	if d.refused == "" {
 		m.Guard = nil // else the guard could not look, and does so when the run is resumed
@@ -381,7 +399,7 @@ func (e *Executor) leave(st *State, d decision) {
 	}
 	if next == "" {
 		switch {
-		case e.stopAsked():
+		case m.PendingRequest == "stop" && e.stopAsked(): // of another stop the run ends as it would without
 		case m.StepsCapped:
 			e.finish(EndMaxSteps, "")
 		case m.PassCapped:

@@ -144,6 +144,9 @@ func (e *Executor) perform(st *State) (Result, error) {
 		if !errors.Is(err, errFailover) {
 			return res, err
 		}
+		if e.halts() || e.held() != pass || e.loopTimeout() != pass {
+			return Result{}, errHalted // the next agent begins when the run is resumed
+		}
 	}
 }
 

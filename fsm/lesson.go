@@ -202,8 +202,8 @@ func (e *Executor) memoryScope() expr.Memory {
 }
 
 // remember finds what a state that is left wants later runs to know. It is on record with the route, and then written.
-// It reports false where nothing can be decided any more.
-func (e *Executor) remember(st *State) bool {
+// to is where the state leads. It reports false where nothing can be decided any more.
+func (e *Executor) remember(st *State, to string) bool {
 	r, name := st.Remember, e.cfg.Loop.MemoryName()
 	if r == nil || name == "" || e.inline {
 		return true
@@ -227,6 +227,9 @@ func (e *Executor) remember(st *State) bool {
 		if err != nil || !holds {
 			return true
 		}
+	}
+	if r.Fact == "" {
+		e.mem.Decided = &Decided{To: to, Judged: e.mem.LastResult != e.lastBefore}
 	}
 	text, judges, err := e.fact(st, scope)
 	switch {
@@ -341,21 +344,34 @@ func (e *Executor) keepLesson() {
 	if m.Lesson == nil || e.machine.broken != nil {
 		return
 	}
-	if e.cfg.Lessons != nil {
-		if !e.record(true) {
-			return
-		}
-		l := *m.Lesson
-		var err error
-		e.do(func(ctx context.Context) { err = e.cfg.Lessons.Write(ctx, l.Memory, l.Lesson) })
-		if e.breaks(err); e.machine.broken != nil {
-			return // it is written when the run is resumed
-		}
-		if err != nil {
-			e.emit(EventWarning, Field{"state", l.State}, Field{"message", "a fact was not added to the memory " + l.Memory + ": " + err.Error()})
-		}
+	if e.cfg.Lessons != nil && !(e.record(true) && e.writeLesson(m.Lesson)) {
+		return // it is written when the run is resumed
 	}
 	m.Lesson = nil
+}
+
+// keepInside writes the facts that the process before had on record inside a loop: what left them may never continue.
+func (e *Executor) keepInside(m *Snapshot) {
+	for _, c := range m.Inside() {
+		if l := c.Memory.Lesson; l != nil && e.cfg.Lessons != nil && e.machine.broken == nil {
+			e.writeLesson(l)
+		}
+		e.keepInside(c.Memory)
+	}
+}
+
+// writeLesson adds a fact to its memory, which may have it already. It reports false where nothing can be recorded any
+// more.
+func (e *Executor) writeLesson(l *PendingLesson) bool {
+	var err error
+	e.do(func(ctx context.Context) { err = e.cfg.Lessons.Write(ctx, l.Memory, l.Lesson) })
+	if e.breaks(err); e.machine.broken != nil {
+		return false
+	}
+	if err != nil {
+		e.emit(EventWarning, Field{"state", l.State}, Field{"message", "a fact was not added to the memory " + l.Memory + ": " + err.Error()})
+	}
+	return true
 }
 
 // tellMemory notes in the memory of the loop how the run ended that began with it. What ended so that it continues when

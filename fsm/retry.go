@@ -319,7 +319,7 @@ func (e *Executor) waitToRetry(st *State) decision {
 		}
 		m.Spared = st.Name
 	}
-	return decision{target: m.Current}
+	return decision{target: m.Current, waited: true}
 }
 
 // stormAt is how many rate limits in a row have to be waited out without success to be called a storm.

@@ -114,6 +114,9 @@ type Snapshot struct {
 	// Recalled is what the loop knows of its memory since it began; nil = it has none.
 	Recalled *Recalled
 
+	// Decided is where Current leads while a judge is asked what to remember of it; nil = that is not decided.
+	Decided *Decided
+
 	// Lesson is a fact that the state before left, until it was written; nil = there is none.
 	Lesson *PendingLesson
 
@@ -123,6 +126,12 @@ type Snapshot struct {
 	// Outcome is how the run ended, nil before. Phase and Current still hold where it was, so that a run that can be
 	// resumed continues from there.
 	Outcome *Outcome
+}
+
+// Decided is what a visit to a state came to. It is not changed once it was recorded.
+type Decided struct {
+	To     string `json:"to"`               // "" = nowhere
+	Judged bool   `json:"judged,omitempty"` // LastResult is of this visit
 }
 
 // A Child is what the machine remembers of the sub-loop it runs.

@@ -25,6 +25,8 @@ func (m *Snapshot) verify() error {
 		return bad("an action was done without being started")
 	case m.Phase == PhasePending && (m.Asking || len(m.Answers) > 0):
 		return bad("a judge was asked in a state that was not entered")
+	case m.Phase == PhasePending && m.Decided != nil:
+		return bad("where it leads is decided in a state that was not entered")
 	case m.Wait != nil && m.Wait.retries() && m.Phase != PhaseActed:
 		return bad("it waits to act again without having acted")
 	case m.Passes > m.Step:

@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,7 +50,7 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 		try = int(a.Item[len(a.Item)-1])
 	}
 	if a.Kind != fsm.KindJudge {
-		if w.marks[mark] {
+		if w.marks[mark] && a.Check == nil {
 			w.fault("started twice under one name: " + mark)
 		}
 		w.marks[mark] = true
@@ -68,6 +69,10 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 		if w.hold != nil && time.Now().After(w.heldAt) && a.Item == "" {
 			w.fault("a paused run starts " + at)
 		}
+	}
+	w.checked(a)
+	if a.Kind == fsm.KindPrompt {
+		w.slowEnough(a)
 	}
 	if a.Kind != fsm.KindJudge && !a.Quiet && w.hash(at, "scarce")%24 == 0 && !w.scarce[at] {
 		w.scarce[at] = true
@@ -92,6 +97,10 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 			delete(w.flying, mark)
 		}
 	}()
+	fast := a.Kind == fsm.KindPrompt && w.tooFast(a, at, try)
+	if fast {
+		d /= 2
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	limit := make(<-chan time.Time)
@@ -100,6 +109,11 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 	}
 	select {
 	case <-t.C:
+		if fast && ctx.Err() == nil {
+			res := fsm.Result{ExitCode: 124, TimeoutKind: fsm.TimeoutVelocity, Stdout: token(at, try), Duration: d, Reply: w.reply(a, at, try)}
+			res.Reply.Failure = fsm.FailVelocity
+			return res, nil
+		}
 	case <-limit:
 		return fsm.Result{ExitCode: 124, TimeoutKind: "wall", Stdout: token(at, try), Duration: a.Timeout, Reply: w.reply(a, at, try)}, nil
 	case <-ctx.Done():
@@ -153,7 +167,7 @@ func (w *World) reply(a fsm.Action, at string, try int) *fsm.Reply {
 	}
 	cost := float64(1+w.hash(at, try, "cost")%30) / 100
 	return &fsm.Reply{
-		Host: "fake", Model: "m", Session: "s", Complete: true, Coverage: fsm.CoverageComplete, Cost: &cost, Usage: fsm.Usage{Input: int64(1 + w.hash(at, try, "tokens")%20)},
+		Host: cmp.Or(a.Host, "fake"), Model: "m", Session: "s", Complete: true, Coverage: fsm.CoverageComplete, Cost: &cost, Usage: fsm.Usage{Input: int64(1 + w.hash(at, try, "tokens")%20)},
 	}
 }
 
@@ -164,9 +178,14 @@ func (w *World) result(a fsm.Action, at string, try int, d time.Duration, out fu
 	if a.Kind == fsm.KindShell && a.Text != "look" && a.Item == "" && w.hash(at, try, "handoff")%24 == 0 {
 		res.Stdout += "CONTEXT_HANDOFF: " + at + "\n"
 	}
+	if (a.Kind == fsm.KindPrompt || a.Kind == fsm.KindJudge) && w.refuse(a, at, try, &res) {
+		return res, nil
+	}
 	switch {
+	case a.Check != nil && strings.HasPrefix(a.Item, "/first"):
+		return w.probed(a, at)
 	case a.Kind == fsm.KindJudge:
-		res.Reply.Answer = value.NewMap("verdict", []string{"yes", "yes", "no"}[k%3], "confidence", 0.9, "reason", "so", "evidence", "|")
+		res.Reply.Answer = value.NewMap("verdict", []string{"yes", "yes", "no"}[k%3], "confidence", 0.9, "reason", "so", "evidence", "|", "fact", "so it is in "+at)
 		res.Reply.Raw = string(value.AppendJSON(nil, res.Reply.Answer))
 		return res, nil
 	case a.Text == "list":
@@ -209,7 +228,7 @@ func (w *World) Full(context.Context) (why string, until time.Time) {
 // Spent implements [fsm.Purse].
 func (w *World) Spent(float64) error { return nil }
 
-// A watcher looks out of a world: each address answers after some looks, and there are no other runs.
+// A watcher looks out of a world: each address answers after some looks.
 type watcher struct{ *World }
 
 func (w watcher) URL(ctx context.Context, _ string, _ bool) (fsm.Answered, error) {
@@ -224,44 +243,28 @@ func (w watcher) URL(ctx context.Context, _ string, _ bool) (fsm.Answered, error
 	return fsm.Answered{Status: 200}, nil
 }
 
-func (watcher) Run(context.Context, string) (fsm.OtherRun, error) {
-	return fsm.OtherRun{}, errors.New("there is none")
+// Run implements [fsm.Watcher]: another run ends after a while, as its name says.
+func (w watcher) Run(_ context.Context, name string) (fsm.OtherRun, error) {
+	other := fsm.OtherRun{ID: name, Status: "running", State: "s"}
+	if w.hash(name, time.Since(w.begun)/(9*time.Second))%3 == 0 {
+		other.Status, other.End = name, name
+	}
+	return other, nil
 }
 
-// Limited implements [fsm.Circuit].
-func (w *World) Limited(host string, until time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.refused[host] = until
-	return nil
+// files are those that states wait for: each is there now and then. Nothing else reads or writes any.
+type files struct{ *World }
+
+func (files) ReadFile(string) ([]byte, error)                     { return nil, fs.ErrNotExist }
+func (files) WriteFile(string, []byte) error                      { return nil }
+func (files) Write(_ string, content func(io.Writer) error) error { return content(io.Discard) }
+
+func (files) Glob(context.Context, string, string) ([]string, error) { return nil, nil }
+
+// Stat implements [fsm.Files].
+func (w files) Stat(name string) (time.Time, int64, error) {
+	if w.hash(name, time.Since(w.begun)/(7*time.Second))%3 > 0 {
+		return time.Time{}, 0, fs.ErrNotExist
+	}
+	return w.begun, 1, nil
 }
-
-// Answered implements [fsm.Circuit].
-func (w *World) Answered(host string, _ time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.refused, host)
-	return nil
-}
-
-// Refused implements [fsm.Circuit].
-func (w *World) Refused(string) (by string, until time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return "fake", w.refused["fake"]
-}
-
-// Block implements [fsm.Circuit].
-func (w *World) Block(fsm.Suspension) error { return nil }
-
-// Blocked implements [fsm.Circuit].
-func (w *World) Blocked(string) (*fsm.Suspension, bool) { return nil, false }
-
-type noFiles struct{}
-
-func (noFiles) ReadFile(string) ([]byte, error)                     { return nil, fs.ErrNotExist }
-func (noFiles) WriteFile(string, []byte) error                      { return nil }
-func (noFiles) Write(_ string, content func(io.Writer) error) error { return content(io.Discard) }
-
-func (noFiles) Stat(string) (time.Time, int64, error)                  { return time.Time{}, 0, fs.ErrNotExist }
-func (noFiles) Glob(context.Context, string, string) ([]string, error) { return nil, nil }

@@ -56,7 +56,11 @@ func (l *Loop) Text() string {
 			b.WriteString("    " + k + "\n")
 		}
 	}
-	b.WriteString("  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
+	end := ""
+	if slices.Contains(l.Keys, memory) {
+		end = ", remember: 'ended with ${context.n}'"
+	}
+	b.WriteString("  done: {terminal: true" + end + "}\n  failed: {terminal: true, failure: true}\n")
 	return b.String()
 }
 
@@ -81,7 +85,7 @@ func (d *Definition) Text() string {
 }
 
 // Load reads the definition as the program reads files. dir is an empty folder for them.
-func (d *Definition) Load(dir string) (*fsm.Loop, fsm.Library, error) {
+func (d *Definition) Load(dir string) (*fsm.Loop, shelf, error) {
 	for _, l := range d.Loops {
 		if err := os.WriteFile(filepath.Join(dir, l.Name+".yaml"), []byte(l.Text()), 0o600); err != nil {
 			return nil, nil, err
@@ -111,6 +115,9 @@ func (s shelf) Loop(name string, _ *fsm.Loop) (*fsm.Loop, error) {
 	return nil, fmt.Errorf("there is no loop %q", name)
 }
 
+// memory has runs of a loop leave facts for others.
+const memory = "memory: {}"
+
 // guard is what actions may not change in some states and loops.
 const guard = "guard: {protect: ['tests/**']}"
 
@@ -135,21 +142,6 @@ func (m *maker) chance(n int) bool { return m.r.IntN(n) == 0 }
 func (m *maker) loop(depth int) string {
 	l := &Loop{Name: fmt.Sprintf("l%d", len(m.def.Loops))}
 	m.def.Loops = append(m.def.Loops, l)
-	l.Keys = append(l.Keys, fmt.Sprintf("max_steps: %d", 6+m.r.IntN(12)))
-	if m.chance(6) {
-		l.Keys = append(l.Keys, fmt.Sprintf("backoff: %d", 1+m.r.IntN(3)))
-	}
-	if m.timed {
-		if m.chance(3) {
-			l.Keys = append(l.Keys, fmt.Sprintf("timeout: %d", 1+m.r.IntN(60)))
-		}
-		if m.chance(4) {
-			l.Keys = append(l.Keys, "budget: {"+m.pick("prompts: 3", "cost_usd: 0.5", "wall: 20", "steps: 7", "tokens: 40")+"}")
-		}
-	}
-	if m.timed && m.chance(12) {
-		l.Keys = append(l.Keys, guard)
-	}
 	n, letter := 2+m.r.IntN(4), 's'
 	if k := len(m.def.Loops) - 1; k > 0 {
 		letter = 'e' + rune(k-1)%14
@@ -164,6 +156,33 @@ func (m *maker) loop(depth int) string {
 			return "failed"
 		}
 		return any()
+	}
+	l.Keys = append(l.Keys, fmt.Sprintf("max_steps: %d", 6+m.r.IntN(12)))
+	if m.chance(6) {
+		l.Keys = append(l.Keys, fmt.Sprintf("backoff: %d", 1+m.r.IntN(3)))
+	}
+	if m.timed {
+		if m.chance(3) {
+			l.Keys = append(l.Keys, fmt.Sprintf("timeout: %d", 1+m.r.IntN(60)))
+		}
+		if m.chance(4) {
+			l.Keys = append(l.Keys, "budget: {"+m.pick("prompts: 3", "cost_usd: 0.5", "wall: 20", "steps: 7", "tokens: 40")+"}")
+		}
+	}
+	if m.timed && m.chance(4) {
+		l.Keys = append(l.Keys, "on_budget: "+any())
+	}
+	if m.timed && m.chance(12) {
+		l.Keys = append(l.Keys, guard)
+	}
+	if m.chance(4) {
+		l.Keys = append(l.Keys, memory)
+	}
+	if m.chance(8) {
+		l.Keys = append(l.Keys, m.velocity())
+	}
+	if m.timed && m.chance(2) {
+		l.Keys = append(l.Keys, "failover: {on: ["+m.pick("suspended", "rate_limited", "suspended, rate_limited > 10s")+"]}")
 	}
 	if m.chance(6) {
 		l.Keys = append(l.Keys, "on_max_steps: "+any())
@@ -191,8 +210,33 @@ func (m *maker) loop(depth int) string {
 			s.Keys = append(s.Keys, "next: "+target())
 		} else {
 			for _, v := range s.verdicts() {
+				if v == "error" && s.has("action_type") && !s.has("for_each") && m.chance(3) {
+					continue // what only a person can mend suspends the run
+				}
 				s.Keys = append(s.Keys, "on_"+v+": "+target())
 			}
+		}
+		if m.timed && !s.has("set") && !s.has("ask") && !s.has("wait") && m.chance(8) {
+			s.Keys = append(s.Keys, "budget: {"+m.pick("prompts: 1", "wall: 5", "steps: 3", "tokens: 20")+"}")
+		}
+		if m.timed && m.chance(8) {
+			s.Keys = append(s.Keys, "on_budget: "+target())
+		}
+		if s.plain() && !s.has("next") && m.chance(5) {
+			s.Keys = append(s.Keys, m.pick("check: {files: ['tests/**']}", "check: {files: ['tests/**']}", "check: {files: ['tests/**'], must_fail_first: true}"))
+		}
+		if (s.has("action") || s.has("loop")) && m.chance(8) { // of items and branches too, as an error is
+			s.Keys = append(s.Keys, "on_suspended: "+target())
+		}
+		if slices.Contains(l.Keys, memory) && m.chance(2) {
+			facts := []string{"'${state.name} ${context.n}'", "{fact: '${state.iteration}', when: \"result.verdict == 'no'\"}"}
+			if m.timed || depth == 0 { // what a sub-loop finds there depends on when it begins
+				facts[0] = "'${state.name} ${memory}'"
+			}
+			if s.has("action") && !s.has("for_each") {
+				facts = append(facts, "{judge: what}")
+			}
+			s.Keys = append(s.Keys, "remember: "+m.pick(facts...))
 		}
 		// a guard judges also what was changed until the run is stopped or parked, which depends on time
 		if (s.plain() || m.timed && (s.has("action") || s.has("loop") || len(s.Branches) > 0)) && m.chance(2) {
@@ -260,8 +304,9 @@ func (m *maker) work(s *State, depth int, member bool) {
 			add(m.seconds("timeout", 20))
 		}
 	case k == 1:
-		add(m.pick("wait: {for: 3s}", "wait: {for: 11s}", "wait: {until: look, every: 2s}", "wait: {url: 'http://x/', every: 3s}", "wait: {for: 70s}"))
-		if !strings.Contains(s.Keys[0], "for:") { // it would always time out, or never
+		add(m.pick("wait: {for: 3s}", "wait: {for: 11s}", "wait: {until: look, every: 2s}", "wait: {url: 'http://x/', every: 3s}", "wait: {for: 70s}",
+			"wait: {file: f, every: 2s, backoff: 2, max: 9s}", "wait: {run: failed, every: 3s, status: ended}", "wait: {at: '00:02'}"))
+		if !strings.Contains(s.Keys[0], "for:") && !strings.Contains(s.Keys[0], "at:") { // it would always time out, or never
 			m.deadline(s)
 		}
 	case k == 2:
@@ -278,6 +323,7 @@ func (m *maker) work(s *State, depth int, member bool) {
 		if m.chance(3) {
 			add(m.retry())
 		}
+		m.agents(s)
 	case k == 7 && !member:
 		add("set: {seen: state.name}")
 	default:
@@ -292,6 +338,28 @@ func (m *maker) work(s *State, depth int, member bool) {
 			add(m.seconds("timeout", 20))
 		}
 	}
+}
+
+// agents gives a prompt a choice of them, and a limit of what it uses within a minute. An agent that failed is not asked
+// again where the way must not depend on time.
+func (m *maker) agents(s *State) {
+	if m.chance(5) {
+		s.Keys = append(s.Keys, m.velocity())
+	}
+	if !m.chance(3) {
+		return
+	}
+	s.Keys = append(s.Keys, "host: "+m.pick("[one, two]", "[one, two, {host: one, model: small}]"))
+	switch {
+	case !m.timed:
+		s.Keys = append(s.Keys, "failover: {on: [suspended], return: false"+m.pick("", ", files: reset")+"}")
+	case m.chance(2):
+		s.Keys = append(s.Keys, "failover: {on: ["+m.pick("suspended", "rate_limited > 20s")+"], return: "+m.pick("true", "false")+m.pick("", ", files: reset")+"}")
+	}
+}
+
+func (m *maker) velocity() string {
+	return fmt.Sprintf("velocity: {tokens_per_minute: %d}", 5+m.r.IntN(30))
 }
 
 func (m *maker) retry() string {

@@ -66,7 +66,7 @@ func (w trees) PutBack(_ context.Context, _, before string, _ fsm.Breach) (kept 
 
 // change is what an action does to files: the same whenever it is done again. The caller holds the lock.
 func (w *World) change(a fsm.Action, at string, try int) {
-	if a.Kind == fsm.KindJudge || a.Text == "look" || a.Text == "list" {
+	if a.Kind == fsm.KindJudge || a.Check != nil || a.Text == "look" || a.Text == "list" {
 		return
 	}
 	name := fmt.Sprintf("%x", w.hash(at))
@@ -76,4 +76,58 @@ func (w *World) change(a fsm.Action, at string, try int) {
 	case 1, 2, 3:
 		w.files["src/"+name] = fmt.Sprint(try)
 	}
+}
+
+// startTree is World.Start: it keeps the files with which the run began, before anything is done.
+func (w *World) startTree(_ context.Context, known string) (tree string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case known != "" && known != w.first:
+		w.fault(fmt.Sprintf("the run began with %q, and on record is %q", w.first, known))
+	case known == "" && len(w.marks) > 0:
+		w.fault("the files with which the run began are not on record, and something was done")
+	case known == "":
+		w.first = "begun\n" + treeName(w.files)
+	}
+	return w.first, nil
+}
+
+// checked checks with which files an action runs, and that no prompt begins before the checks have failed that have to.
+// The caller holds the lock.
+func (w *World) checked(a fsm.Action) {
+	if a.Check != nil && a.Check.Begin != w.first {
+		w.fault(fmt.Sprintf("the check %s has the files %q, and the run began with %q", a.State, a.Check.Begin, w.first))
+	}
+	all := w.owners(a.State)
+	if len(all) != 1 {
+		return // states of several loops, or branches, have this name
+	}
+	if st := all[0].States[a.State]; st != nil && st.Check != nil && st.Check.Files != nil && a.Check == nil && a.Kind == fsm.KindShell && a.Text != "look" {
+		w.fault("the check " + a.State + " runs with the files as they are")
+	}
+	if a.Kind != fsm.KindPrompt {
+		return
+	}
+	for name, st := range all[0].States {
+		if st.Check != nil && st.Check.FailFirst && !w.failed[name] {
+			w.fault("the prompt of " + a.State + " begins, and the check " + name + " has not failed")
+		}
+	}
+}
+
+// probed is what a check comes to before the first prompt.
+func (w *World) probed(a fsm.Action, at string) (fsm.Result, error) {
+	res := fsm.Result{Stdout: "probed"}
+	switch w.hash(at, a.Item, "first") % 8 {
+	case 0, 1, 2:
+	case 3:
+		if a.Check.Fault != "" {
+			return fsm.Result{}, fsm.ErrNoFault
+		}
+		fallthrough
+	default:
+		res.ExitCode = 1
+	}
+	return res, nil
 }

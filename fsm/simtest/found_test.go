@@ -105,6 +105,47 @@ func TestFound(t *testing.T) {
 			[]Disturbance{{4, 0, CrashKept}},
 			0,
 		},
+		{
+			"branches that had not begun when the run was stopped by --after-item were left out, because another one was refused",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"on_branch_failure: continue", "max_parallel: 2", "on_error: done", "on_no: done", "on_yes: done"}, Branches: []*State{
+				{Name: "a", Keys: prompt}, {Name: "b", Keys: prompt}, {Name: "c", Keys: []string{"action: do it"}},
+			}})},
+			[]Disturbance{{4, 0, Drain}},
+			0,
+		},
+		{
+			"a run whose process died where another agent took over followed the failure of the first",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "on_yes: s0", "on_no: s2"}}, &State{Name: "s2", Keys: []string{"on_branch_failure: continue", "on_error: done"}, Branches: []*State{
+					{Name: "a", Keys: []string{"action: do it"}},
+					{Name: "b", Keys: []string{"action: do it"}},
+					{Name: "c", Keys: []string{"action_type: prompt", "action: do it", "host: [one, two, {host: one, model: small}]", "failover: {on: [suspended], return: false}"}},
+					{Name: "d", Keys: []string{"wait: {event: go}"}},
+				}}),
+			},
+			[]Disturbance{{10, 0, Drain}, {15, 0, Broken}},
+			0,
+		},
+		{
+			"another agent took over in a paused run",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: append([]string{"host: [one, two]", "failover: {on: [suspended], return: false}", "on_error: failed", "on_no: done", "on_yes: done"}, prompt...)})},
+			[]Disturbance{{2, 0, Pause}},
+			0,
+		},
+		{
+			"a run that was killed while a judge was asked what to remember counted what it had counted",
+			[]*Loop{{Name: "l0", Keys: []string{memory, "circuit: {repeated_failure: {window: 2, on_repeated_failure: done}}"}, States: []*State{
+				{Name: "s0", Keys: []string{"action: do it", "on_error: s0", "on_no: s0", "on_yes: s0", "remember: {judge: what}"}},
+			}}},
+			[]Disturbance{{4, time.Second, CrashOver}},
+			0,
+		},
+		{
+			"a rate limit was remembered as an attempt that failed, and after a resume as none",
+			[]*Loop{{Name: "l0", Keys: []string{memory}, States: []*State{{Name: "s0", Keys: append([]string{"on_error: done", "on_no: done", "on_yes: done", "remember: so"}, prompt...)}}}},
+			[]Disturbance{{3, 4 * time.Second, UserStop}},
+			0,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

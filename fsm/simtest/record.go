@@ -98,7 +98,10 @@ type mark struct{ events, lines int }
 func (w *World) cutPower() {
 	w.boots++
 	w.events, w.lines, w.whole = w.events[:w.safe.events], w.lines[:w.safe.lines], nil
-	w.elapsed = 0
+	w.elapsed, w.recalled = 0, 0
+	clear(w.known)
+	clear(w.failed)
+	clear(w.out)
 	clear(w.results)
 	clear(w.asked)
 	for _, ev := range w.events {
@@ -181,6 +184,7 @@ func (w *World) verify(m *fsm.Snapshot, l *fsm.Loop, at, outer string) {
 			bad("%d prompts of %d", m.Spent.Prompts, b.Prompts+raised.Prompts)
 		}
 	}
+	w.stayOut(m, at+" "+outer)
 	w.breach = w.breach || m.Guard != nil && m.Guard.Breach != nil
 	var st *fsm.State
 	if l != nil {
@@ -200,6 +204,7 @@ func (w *World) verify(m *fsm.Snapshot, l *fsm.Loop, at, outer string) {
 		w.most[outer] = st.Branches.Most
 	case st.Each != nil:
 		w.most[outer] = st.Each.Parallel
+		w.lists[outer] = true
 	}
 }
 
@@ -223,6 +228,11 @@ func member(st *fsm.State, name string) string {
 func (w *World) check(ev fsm.Event) {
 	w.count(ev)
 	switch ev.Kind {
+	case fsm.EventLoopComplete:
+		if ev.Get("terminated_by") == fsm.EndSuspended { // what is asked again begins again
+			clear(w.marks)
+			clear(w.started)
+		}
 	case fsm.EventHandoffDetected:
 		clear(w.marks) // what hands over was done: it begins again as if it was not
 		clear(w.started)
@@ -240,7 +250,10 @@ func (w *World) check(ev fsm.Event) {
 
 // count counts the result that an event has.
 func (w *World) count(ev fsm.Event) {
+	w.learn(ev)
 	switch ev.Kind {
+	case fsm.EventCheckFirst:
+		w.failed[fmt.Sprint(ev.Get("state"))] = ev.Get("passes") != true
 	case fsm.EventActionComplete:
 		text, _ := ev.Get("output_preview").(string)
 		if _, rest, ok := strings.Cut(text, "{"); ok {

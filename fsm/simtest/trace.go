@@ -18,6 +18,7 @@ type Trace struct {
 	Ways    map[string][]string // what was decided, in order, by the branch or the item in which it was
 	Memory  string              // captures, context and messages, without times
 	Files   string              // that actions left
+	Facts   string              // in the memories of loops
 	Cut     int                 // prompts and judges that a stop cut short, which count as spent
 	Results map[string]int      // on record, by place
 	Prompts int
@@ -37,6 +38,8 @@ func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 	defer w.mu.Unlock()
 	w.over = true
 	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: treeName(w.files), Results: maps.Clone(w.results), Ways: map[string][]string{}}
+	t.Facts = w.learned(lives <= mostLives && len(w.faults) == 0 && out.TerminatedBy != "")
+	t.Faults = w.faults
 	if lives > mostLives {
 		t.Faults = append(t.Faults, "the run never ends")
 	}
@@ -82,7 +85,7 @@ func decided(ev fsm.Event) (at, said string) {
 		at, said = fmt.Sprint(at, " item ", ev.Get("item")), text("verdict")
 	case fsm.EventLoopComplete:
 		switch ev.Get("terminated_by") {
-		case fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndHandoff, fsm.EndParked:
+		case fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndHandoff, fsm.EndParked, fsm.EndSuspended:
 		default:
 			said = text("terminated_by", "final_state")
 		}
@@ -120,6 +123,8 @@ func (t *Trace) Differs(undisturbed *Trace, limits bool) string {
 		return fmt.Sprintf("other results are on record:\n%v\n%v", a.Results, b.Results)
 	case a.Memory != b.Memory:
 		return fmt.Sprintf("another memory:\n%s\n%s", a.Memory, b.Memory)
+	case a.Facts != b.Facts:
+		return fmt.Sprintf("other facts:\n%s\n%s", without(a.Facts, b.Facts), without(b.Facts, a.Facts))
 	case a.Files != b.Files:
 		return fmt.Sprintf("other files:\n%s\n%s", a.Files, b.Files)
 	case b.Cut == 0 && math.Abs(a.Cost-b.Cost) > 1e-9:
@@ -128,4 +133,10 @@ func (t *Trace) Differs(undisturbed *Trace, limits bool) string {
 		return fmt.Sprintf("other prompts: %d, and %d with %d that were cut short", a.Prompts, b.Prompts, b.Cut)
 	}
 	return ""
+}
+
+// without returns the lines of a text that another one lacks.
+func without(text, other string) string {
+	lines := strings.Split(other, "\n")
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return slices.Contains(lines, l) }), "\n")
 }

@@ -22,7 +22,7 @@ type World struct {
 	seed     uint64
 	loop     *fsm.Loop
 	allSteps int // its max_steps: that of loop may be lower
-	lib      fsm.Library
+	lib      shelf
 	plan     []Disturbance
 
 	mu      sync.Mutex
@@ -37,10 +37,11 @@ type World struct {
 	steps   int            // batches, and results
 	results map[string]int // on record, by place
 	marks   map[string]bool
-	started map[string]int // how often an item was, by place
-	exact   bool           // what is on record of that is neither too high nor lost
-	flying  map[string]int // actions in flight, by the list or state that they belong to
-	most    map[string]int // items at work at once, by the mark of their list
+	started map[string]int  // how often an item was, by place
+	exact   bool            // what is on record of that is neither too high nor lost
+	flying  map[string]int  // actions in flight, by the list or state that they belong to
+	lists   map[string]bool // that are or were at work, by mark
+	most    map[string]int  // items at work at once, by the mark of their list
 	asked   map[string]bool
 	awaited map[string]bool // waits for events that are on record now
 	watched map[string]bool // those of them for which the event is sent again and again
@@ -58,7 +59,18 @@ type World struct {
 	scarce  map[string]bool      // places whose action could not be started once
 	refused map[string]time.Time // hosts that refuse, and until when
 	files   map[string]string    // that actions change, by path
-	breach  bool                 // what a guard does not allow is on record, and not put back
+	blocked map[string]*fsm.Suspension
+	tried   map[string]time.Time      // when a run last asked an agent that others found blocked
+	out     map[string]map[string]int // agents that are not asked, by memory
+	first   string                    // the files with which the run began, as a tree; "" = they were not kept yet
+	failed  map[string]bool           // checks that failed before the first prompt, by state
+
+	facts    map[string][]fsm.Lesson // by memory
+	known    map[string]string       // facts on record, by memory and id
+	uses     map[string]fsm.LessonUse
+	recalled int // how often the run has read its memory
+
+	breach bool // what a guard does not allow is on record, and not put back
 }
 
 // A life is one process of the run.
@@ -72,7 +84,7 @@ type life struct {
 }
 
 // NewWorld returns a world without a run. It is used inside one bubble.
-func NewWorld(seed uint64, loop *fsm.Loop, lib fsm.Library, plan []Disturbance) *World {
+func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World {
 	all := loop.MaxSteps
 	if len(plan) > 0 && plan[0].What == Cap {
 		if most := plan[0].After; most < loop.MaxSteps && loop.OnMaxSteps == "" {
@@ -83,7 +95,9 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib fsm.Library, plan []Disturbance) 
 	return &World{
 		exact: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == PowerCut || d.What == CrashKept || d.What == Broken }),
 		seed:  seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{},
-		flying: map[string]int{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]string{},
+		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]string{},
+		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{}, failed: map[string]bool{},
+		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{},
 	}
 }
 
@@ -156,7 +170,7 @@ func (w *World) live(n int) (out fsm.Outcome, err error, resumable bool) {
 // that is raised then.
 func (w *World) resumes(o fsm.Outcome) bool {
 	switch o.TerminatedBy {
-	case fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndHandoff, fsm.EndParked:
+	case fsm.EndInterrupted, fsm.EndUserStopped, fsm.EndHandoff, fsm.EndParked, fsm.EndSuspended:
 		return true
 	case fsm.EndMaxSteps:
 		if o.Steps < w.allSteps {
@@ -175,13 +189,15 @@ func (w *World) config(n int) fsm.Config {
 		World: fsm.World{
 			Library: w.lib,
 			Runner:  runner{w},
-			Files:   noFiles{},
+			Files:   files{w},
 			Random:  func() float64 { return 0.5 },
 			Circuit: w,
 			Purse:   w,
 			Watcher: watcher{w},
 			Inbox:   w,
 			Trees:   trees{w},
+			Start:   w.startTree,
+			Lessons: lessons{w},
 		},
 		Journal: fsm.Journal{
 			Recorder:  recorder{w, l},

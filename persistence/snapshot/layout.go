@@ -181,6 +181,7 @@ func fields() []field {
 		boolean("under_pressure", "UnderPressure", func(s *fsm.Snapshot) *bool { return &s.UnderPressure }),
 		text("start_tree", "StartTree", false, func(s *fsm.Snapshot) *string { return &s.StartTree }),
 		parsed("memory_facts", "Recalled", func(s *fsm.Snapshot) **fsm.Recalled { return &s.Recalled }),
+		parsed("decided", "Decided", func(s *fsm.Snapshot) **fsm.Decided { return &s.Decided }),
 		parsed("memory_pending", "Lesson", func(s *fsm.Snapshot) **fsm.PendingLesson { return &s.Lesson }),
 		boolean("failed_first", "FailedFirst", func(s *fsm.Snapshot) *bool { return &s.FailedFirst }),
 		boolean("flushing", "Flushing", func(s *fsm.Snapshot) *bool { return &s.Flushing }),
