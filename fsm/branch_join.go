@@ -88,7 +88,7 @@ func (f *fork) open() bool {
 			return m == nil || m.End == nil
 		}
 		o := m.Child.Memory.Outcome
-		return !o.Retriable()
+		return paused(o) || !o.Retriable()
 	})
 }
 

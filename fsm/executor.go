@@ -154,7 +154,7 @@ func (e *Executor) begin() {
 		return
 	}
 	before := m.Outcome
-	e.reopened = before != nil && (before.TerminatedBy == EndBudget || before.Retriable())
+	e.reopened = before != nil && unfinished(before) && !paused(before)
 	e.uncap()
 	e.budgetRaised()
 	fields := []Field{{"loop", m.Loop}, {"from_state", m.Current}, {"iteration", int64(m.Step)}}

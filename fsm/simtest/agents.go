@@ -11,7 +11,7 @@ import (
 	"loops/fsm"
 )
 
-// refusals are what only a person can mend.
+// refusals are what only a person can repair.
 var refusals = []fsm.Failure{fsm.FailAuth, fsm.FailBilling, fsm.FailModel, fsm.FailMissing, fsm.FailPermission}
 
 // refuse has the agent of a prompt, or of a judge where the way of the run may depend on time, refuse for good, and
@@ -122,7 +122,7 @@ func (w *World) Refused(host string) (by string, until time.Time) {
 	return "fake", time.Time{}
 }
 
-// Block implements [fsm.Circuit]. A person mends it after a while.
+// Block implements [fsm.Circuit]. A person repairs it after a while.
 func (w *World) Block(s fsm.Suspension) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

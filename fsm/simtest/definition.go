@@ -211,7 +211,7 @@ func (m *maker) loop(depth int) string {
 		} else {
 			for _, v := range s.verdicts() {
 				if v == "error" && s.has("action_type") && !s.has("for_each") && m.chance(3) {
-					continue // what only a person can mend suspends the run
+					continue // what only a person can repair suspends the run
 				}
 				s.Keys = append(s.Keys, "on_"+v+": "+target())
 			}
