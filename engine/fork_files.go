@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"os"
 	"strconv"
 
 	"loops/fsm"
@@ -38,7 +37,7 @@ func (e *Engine) forkFiles(ctx context.Context, from *forkPlace, r *ForkRequest,
 	if err != nil {
 		return none, err
 	}
-	defer os.RemoveAll(u.walk.Place) //nolint:errcheck // an index of this process alone
+	defer u.walk.Remove() //nolint:errcheck // it is of this process alone
 	others, err := u.others(ctx)
 	if err != nil {
 		return none, u.failed(err)

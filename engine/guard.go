@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"loops/engine/project"
 	"loops/fsm"
@@ -23,8 +24,43 @@ type walks struct {
 
 	below []string // see [git.Walk.Below]
 
-	mu  sync.Mutex
-	all map[string]*git.Walk
+	mu    sync.Mutex
+	all   map[string]*git.Walk
+	found string    // what the guard or the snapshots found last in the folder of the run, for the other of them; "" = nothing
+	acted bool      // that was after an action, and not before it
+	at    time.Time // when that was
+}
+
+// foundFor is how long what one of guard and snapshots found is the files for the other, if no action begins or ends. A
+// user may change files meanwhile, and these changes are not those of an action.
+const foundFor = 100 * time.Millisecond
+
+// share leaves what the guard or the snapshots found in the folder of the run to the other of them.
+func (w *walks) share(tree string, acted bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.found, w.acted, w.at = tree, acted, time.Now()
+}
+
+// shared returns what was left, once; "" = the folder has to be walked.
+func (w *walks) shared(acted bool) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	tree := w.found
+	w.found = ""
+	if w.acted != acted || time.Since(w.at) > foundFor {
+		return ""
+	}
+	return tree
+}
+
+// close ends what the walks started.
+func (w *walks) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, walk := range w.all {
+		walk.Close()
+	}
 }
 
 func (e *Engine) walks(j *job) *walks {
@@ -109,16 +145,26 @@ func guardLine(l *fsm.Loop) Text {
 
 // Tree implements [fsm.Trees].
 func (g guardedTrees) Tree(ctx context.Context, dir string) (string, error) {
-	return g.of(dir).Tree(ctx)
+	tree, err := g.of(dir).Tree(ctx)
+	if dir == "" && err == nil {
+		g.share(tree, false)
+	}
+	return tree, err
 }
 
 // Changes implements [fsm.Trees].
 func (g guardedTrees) Changes(ctx context.Context, dir, from string) (string, []fsm.FileChange, error) {
 	ctx = context.WithoutCancel(ctx)
 	w := g.of(dir)
-	now, err := w.Tree(ctx, from)
-	if err != nil {
-		return "", nil, err
+	now := ""
+	if dir == "" {
+		now = g.shared(true)
+	}
+	if now == "" {
+		var err error
+		if now, err = w.Tree(ctx, from); err != nil {
+			return "", nil, err
+		}
 	}
 	changes, err := w.Changes(ctx, from, now)
 	if err != nil {

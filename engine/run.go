@@ -224,6 +224,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	}, func() { e.whileObeying(j, r, site, seen.mine, func() { outcome, err = executor.Run(ctx) }) })
 	stop(nil)
 	r.runner.Close()
+	defer folders.close()
 	result, err := e.end(context.Background(), ending, j, r, site, outcome, err, gone, seen.limit)
 	if kept != nil && kept.left != "" {
 		j.tell(Said{Run: r.id, Text: textf("Not kept for other machines: %s", kept.left)})

@@ -40,6 +40,7 @@ type snapshots struct {
 	first string // the tree of the files that it begins with; "" = they are as they are
 	tell  func(Notice)
 	walk  *git.Walk
+	walks *walks // that has it
 	open  func(context.Context) (*git.Chain, error)
 
 	mu     sync.Mutex
@@ -62,7 +63,7 @@ func (e *Engine) snapshots(j *job, r *Run, folders *walks, elsewhere bool) *snap
 		return nil
 	}
 	env, limit := undoEnv(j.project, e.o), GitWait(j.project)
-	s := &snapshots{run: r.id, dir: j.project.WorkDir(), asked: asked, first: filesOf(j.journal.Run()), tell: j.tell, walk: folders.of("")}
+	s := &snapshots{run: r.id, dir: j.project.WorkDir(), asked: asked, first: filesOf(j.journal.Run()), tell: j.tell, walk: folders.of(""), walks: folders}
 	s.walk.Apart = recordFiles(j.project)
 	s.walk.Include, s.walk.Largest = walked(j.loop.Snapshots)
 	s.open = func(ctx context.Context) (*git.Chain, error) {
@@ -104,6 +105,7 @@ func (s *snapshots) runner(r *action.Runner, next fsm.Runner) fsm.Runner {
 // Run implements [fsm.Runner].
 func (r snapshotRunner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
 	if !r.s.covers(a) {
+		r.s.walks.shared(false) // others may change files, too
 		return r.next.Run(ctx, a, out)
 	}
 	step, again := fsm.ShownAddress(a.At), max(a.Attempt, a.Started) > 1
@@ -134,6 +136,7 @@ func (s *snapshots) covers(a fsm.Action) bool {
 func (s *snapshots) before(ctx context.Context, step string, again bool) (commit string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	found := s.walks.shared(false)
 	s.busy++
 	if s.busy > 1 && s.chain != nil {
 		return s.chain.Last().Commit, nil
@@ -142,7 +145,8 @@ func (s *snapshots) before(ctx context.Context, step string, again bool) (commit
 	if again {
 		when = git.After
 	}
-	return s.keep(ctx, git.Snapshot{Step: step, When: when})
+	commit, _, err = s.keep(ctx, found, git.Snapshot{Step: step, When: when})
+	return commit, err
 }
 
 // release ends an action that was not started.
@@ -157,10 +161,14 @@ func (s *snapshots) release() {
 func (s *snapshots) after(ctx context.Context, step, began string, item bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.walks.shared(true) // it is not any more
 	if s.busy--; item && s.busy > 0 {
 		return
 	}
-	_, _ = s.keep(ctx, git.Snapshot{Step: step, When: git.After, Began: began}) // it was said
+	_, tree, err := s.keep(ctx, "", git.Snapshot{Step: step, When: git.After, Began: began}) // an error was said
+	if err == nil && s.busy == 0 {
+		s.walks.share(tree, true)
+	}
 }
 
 // ready finds the snapshots that there are. It is called under mu.
@@ -179,9 +187,9 @@ func (s *snapshots) tree(ctx context.Context) (string, error) {
 	return s.walk.Tree(ctx)
 }
 
-// keep adds a snapshot unless nothing changed since the last one, and returns the commit that has the files. An error
-// is said once. It is called under mu.
-func (s *snapshots) keep(ctx context.Context, shot git.Snapshot) (commit string, err error) {
+// keep adds a snapshot unless nothing changed since the last one, and returns the commit that has the files, and their
+// tree. found is that tree if it is known. An error is said once. It is called under mu.
+func (s *snapshots) keep(ctx context.Context, found string, shot git.Snapshot) (commit, tree string, err error) {
 	defer func() {
 		if err != nil && ctx.Err() == nil && !s.warned {
 			s.warned = true
@@ -189,18 +197,20 @@ func (s *snapshots) keep(ctx context.Context, shot git.Snapshot) (commit string,
 		}
 	}()
 	if err := s.ready(ctx); err != nil {
-		return "", err
+		return "", "", err
 	}
-	tree, err := s.tree(ctx)
-	if err != nil {
-		return "", err
+	if tree = found; tree == "" {
+		if tree, err = s.tree(ctx); err != nil {
+			return "", "", err
+		}
 	}
 	last := s.chain.Last()
 	if last.Tree == tree {
-		return last.Commit, nil
+		return last.Commit, tree, nil
 	}
 	if shot.Began == last.Commit {
 		shot.Began = ""
 	}
-	return s.chain.Add(ctx, tree, shot)
+	commit, err = s.chain.Add(ctx, tree, shot)
+	return commit, tree, err
 }

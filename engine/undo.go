@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -80,7 +79,7 @@ func (e *Engine) Undo(ctx context.Context, r UndoRequest) (*Undone, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(u.walk.Place) //nolint:errcheck // an index of this process alone
+	defer u.walk.Remove() //nolint:errcheck // it is of this process alone
 	if err := e.unused(ctx, store, u.dir, run.ID); err != nil && !r.Force {
 		return nil, err
 	}
@@ -139,7 +138,7 @@ func (e *Engine) undoing(ctx context.Context, run persistence.Run, to string) (*
 		}
 	}
 	if u.now, err = u.walk.Tree(ctx, u.all[len(u.all)-1].Tree, u.to.Tree); err != nil {
-		return nil, errors.Join(u.failed(err), os.RemoveAll(place))
+		return nil, errors.Join(u.failed(err), u.walk.Remove())
 	}
 	return u, nil
 }

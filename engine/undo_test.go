@@ -219,7 +219,7 @@ func shell(t *testing.T, dir, script string) string {
 func snapshotsOf(t *testing.T, e *Engine, id persistence.ID) *snapshots {
 	t.Helper()
 	env := undoEnv(e.p, e.o)
-	s := &snapshots{run: id, dir: e.p.Dir, asked: true, tell: func(n Notice) { t.Errorf("%+v", n) }, walk: git.NewWalk(env, 0, e.p.Dir, t.TempDir())}
+	s := &snapshots{run: id, dir: e.p.Dir, asked: true, tell: func(n Notice) { t.Errorf("%+v", n) }, walk: git.NewWalk(env, 0, e.p.Dir, t.TempDir()), walks: &walks{}}
 	s.open = func(ctx context.Context) (*git.Chain, error) {
 		return git.OpenChain(ctx, git.Command(env, 0), e.p.Dir, string(id))
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // A Stamp shows whether a file or a folder is unchanged. A change to it, or to the names in a folder, gives it another
@@ -24,6 +26,17 @@ func StampOf(path string) (s Stamp, regular, ok bool) {
 	}
 	s, ok = stampOf(&st)
 	return s, st.Mode&syscall.S_IFMT == syscall.S_IFREG, ok
+}
+
+// StampBelow returns the stamp of what has a name in an open folder, and its mode as the system has it. ok is false where
+// there is nothing.
+func StampBelow(folder int, name string) (s Stamp, mode uint32, ok bool) {
+	var st unix.Stat_t
+	if retried(func() error { return unix.Fstatat(folder, name, &st, unix.AT_SYMLINK_NOFOLLOW) }) != nil {
+		return s, 0, false
+	}
+	//nolint:unconvert // sizes differ between machines
+	return Stamp{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()}, uint32(st.Mode), true
 }
 
 // FolderStamp returns the stamp of a folder, or of the one that a link leads to.

@@ -29,11 +29,7 @@ type runInput func(ctx context.Context, dir string, env []string, input string, 
 
 // withInput is [Command] for git that reads.
 func withInput(env []string, limit time.Duration) runInput {
-	base := Untied(env)
-	for _, v := range Settings(base, "") {
-		base = append(base, v[0]+"="+v[1])
-	}
-	base = append(base, "LC_ALL=C")
+	base := helperEnv(env)
 	return func(around context.Context, dir string, env []string, input string, args ...string) (string, error) {
 		ctx, done := around, context.CancelFunc(func() {})
 		if limit > 0 {
@@ -66,6 +62,15 @@ func withInput(env []string, limit time.Duration) runInput {
 		}
 		return strings.TrimSuffix(out.String(), "\n"), nil
 	}
+}
+
+// helperEnv returns the environment of git that the program starts.
+func helperEnv(env []string) []string {
+	base := Untied(env)
+	for _, v := range Settings(base, "") {
+		base = append(base, v[0]+"="+v[1])
+	}
+	return append(base, "LC_ALL=C")
 }
 
 // command is the word that says what git was to do.

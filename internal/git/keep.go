@@ -15,9 +15,15 @@ import (
 // Patience is how long a push that the remote does not answer is tried again.
 var Patience = 5 * time.Minute
 
-// who is the committer: the settings of the machine may name none.
+// The committer: the settings of the machine may name none.
+const (
+	committer     = "loops"
+	committerMail = "loops@localhost"
+)
+
+// who has git commit as the committer.
 var who = []string{
-	"GIT_AUTHOR_NAME=loops", "GIT_AUTHOR_EMAIL=loops@localhost", "GIT_COMMITTER_NAME=loops", "GIT_COMMITTER_EMAIL=loops@localhost",
+	"GIT_AUTHOR_NAME=" + committer, "GIT_AUTHOR_EMAIL=" + committerMail, "GIT_COMMITTER_NAME=" + committer, "GIT_COMMITTER_EMAIL=" + committerMail,
 }
 
 // A LostError means that another worker has the files of the run now, or that its ref was changed by hand.

@@ -63,6 +63,7 @@ var alone = []string{"-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", 
 type Chain struct {
 	git      RunEnv
 	dir, run string
+	store    objectStore
 	tip      string   // what the ref has; "" = it is not there
 	last     Snapshot // the newest snapshot; zero = there is none
 }
@@ -139,8 +140,15 @@ func (s *Snapshot) parse(message string) bool {
 // Add adds a snapshot with a tree, and returns its commit. When it returns the ref has it; before, nothing of it
 // counts. Where others put a commit on the ref meanwhile, it is added after that.
 func (c *Chain) Add(ctx context.Context, tree string, s Snapshot) (commit string, err error) {
+	if c.store.dir == "" {
+		out, err := c.inRepository(ctx, "rev-parse", "--path-format=absolute", "--show-object-format", "--git-path", "objects")
+		if err != nil {
+			return "", err
+		}
+		c.store.format, c.store.dir, _ = strings.Cut(out, "\n")
+	}
 	for try := 1; ; try++ {
-		commit, err = addCommit(ctx, c.inRepository, UndoRef(c.run), c.tip, tree, s.message(c.run))
+		commit, err = addCommit(ctx, c.inRepository, c.store, UndoRef(c.run), c.tip, tree, s.message(c.run))
 		if err == nil {
 			s.Commit, s.Tree, s.Time = commit, tree, time.Now()
 			c.tip, c.last = commit, s
@@ -163,20 +171,16 @@ func (c *Chain) inRepository(ctx context.Context, args ...string) (string, error
 const refTries = 6
 
 // addCommit puts a commit of a tree on a ref, after the commit tip that it has; "" = it is not there. git runs git in its
-// repository. Git refuses where the ref has another commit meanwhile.
-func addCommit(ctx context.Context, git func(context.Context, ...string) (string, error), ref, tip, tree, message string) (string, error) {
-	args := []string{"commit-tree", tree, "-m", message}
-	if tip != "" {
-		args = append(args, "-p", tip)
-	}
-	commit, err := git(ctx, args...)
-	if err == nil {
-		_, err = git(ctx, "update-ref", ref, commit, tip)
-	}
-	if err != nil {
+// repository, which has the objects of store. Git refuses where the ref has another commit meanwhile.
+func addCommit(ctx context.Context, git func(context.Context, ...string) (string, error), store objectStore, ref, tip, tree, message string) (string, error) {
+	commit := store.commit(tree, tip, message)
+	if err := store.write(commit); err != nil {
 		return "", err
 	}
-	return commit, nil
+	if _, err := git(ctx, "update-ref", ref, commit.id, tip); err != nil {
+		return "", err
+	}
+	return commit.id, nil
 }
 
 // Diff returns how two trees differ, as git diff prints it, and in how many files. Files over 1 MB are only named.

@@ -1,18 +1,14 @@
 package git
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"loops/internal/disk"
 )
@@ -31,8 +27,9 @@ import (
 // or are neither files nor links. A repository inside the folder, such as a submodule, counts as its files. Of the mode
 // nothing else is in it.
 //
-// An unchanged folder costs one process of git, one more with Include; a changed one up to three more. Methods may be called at once; they wait
-// for each other. An error is that of git, or ErrNoGit.
+// The first look costs a few processes of git. After that an unchanged folder costs none, and one with Include; a changed
+// one costs none either unless much changed: what decides what is ignored, and what compares trees, stays alive until
+// Close. Methods may be called at once; they wait for each other. An error is that of git, or ErrNoGit.
 type Walk struct {
 	Dir string // absolute; only what is below it is walked
 	// absolute; of this Walk alone; made by the first call. It has to be the same for all processes of a run
@@ -44,11 +41,18 @@ type Walk struct {
 	Below   []string // the same, from the folder
 	Largest int64    // size of the largest new file that is in a tree, in bytes; 0 = 100 MiB
 
-	git  runInput
-	mu   sync.Mutex
-	home *walkHome             // nil = nothing was walked
-	seen map[string]disk.Stamp // what Place had after the last call
-	last string                // the tree of that
+	git   runInput
+	env   []string // of git
+	limit time.Duration
+
+	mu        sync.Mutex
+	home      *walkHome             // nil = nothing was walked
+	seen      map[string]disk.Stamp // what Place had after the last call
+	root      *folder               // what is known of the folder; nil = nothing was walked
+	look      int                   // the number of the last look
+	last      string                // the tree of that; "" = there was none
+	ignoring  map[string]*helper    // by the repository that decides what is ignored
+	comparing *helper
 }
 
 // A Change is how a path differs between two trees.
@@ -74,7 +78,7 @@ const (
 
 // NewWalk returns a Walk of a folder. env is the environment of git, limit how long each of its commands may take.
 func NewWalk(env []string, limit time.Duration, dir, place string) *Walk {
-	return &Walk{Dir: dir, Place: place, git: withInput(env, limit)}
+	return &Walk{Dir: dir, Place: place, git: withInput(env, limit), env: helperEnv(env), limit: limit, ignoring: map[string]*helper{}}
 }
 
 // Tree returns the name of what is in the folder now. Equal names mean equal files. known are trees of an earlier
@@ -111,7 +115,12 @@ func (w *Walk) Restore(ctx context.Context, tree string) error {
 	if err != nil {
 		return err
 	}
-	return w.restore(ctx, tree, changes)
+	for _, c := range changes {
+		if c.Kind != Deleted {
+			w.root.know(c.Path, true)
+		}
+	}
+	return w.lay(ctx, tree, changes)
 }
 
 // Keep makes a commit of a tree on top of a ref, and returns it. Nothing is made where the ref has such a commit
@@ -133,7 +142,7 @@ func (w *Walk) Keep(ctx context.Context, ref, tree, message string) (string, err
 				return tip, err
 			}
 		}
-		commit, err := addCommit(ctx, w.inRepository, ref, tip, tree, message)
+		commit, err := addCommit(ctx, w.inRepository, w.store(), ref, tip, tree, message)
 		if err == nil || !isGitError(err) || try == refTries {
 			return commit, err
 		}
@@ -150,15 +159,13 @@ var walkArgs = []string{
 // walkAttributes come before those of any file in the folder.
 const walkAttributes = "* -text -ident -filter !eol !diff !working-tree-encoding\n"
 
-// ownRecords are what loops records below a folder, as patterns of git.
-var ownRecords = []string{"**/.loops/.*", "**/.loops/runs/", "**/.loops/logs/", "**/.loops/tmp/", "**/.loops/memory/", TreesFolder + "/"}
-
 // A walkHome is where a Walk finds things.
 type walkHome struct {
 	top    string   // of the work tree
 	sub    string   // of the folder in it, with a slash behind; "" = it is the top
 	common string   // folder of the repository that has the objects and refs
-	index  string   // of this process
+	format string   // of the names of its objects
+	index  string   // of this process; only those beside it are used
 	env    []string // of git in Place
 }
 
@@ -177,31 +184,34 @@ func (w *Walk) open(ctx context.Context) error {
 
 // find finds the repository that the folder is in.
 func (w *Walk) find(ctx context.Context) error {
-	h := &walkHome{top: w.Dir, common: w.Place}
-	format := "sha1"
+	h := &walkHome{top: w.Dir, common: w.Place, format: "sha1"}
 	if InGit(w.Dir) {
 		out, err := w.git(ctx, w.Dir, nil, "", "rev-parse", "--path-format=absolute", "--show-object-format", "--git-common-dir", "--show-toplevel", "--show-prefix")
 		if err != nil {
 			return fmt.Errorf("git cannot look into %s: %w", w.Dir, err)
 		}
 		lines := strings.Split(out+"\n", "\n")
-		format, h.common, h.top, h.sub = lines[0], lines[1], lines[2], lines[3]
+		h.format, h.common, h.top, h.sub = lines[0], lines[1], lines[2], lines[3]
 	}
 	h.index = filepath.Join(w.Place, fmt.Sprintf("index.%d.%d", os.Getpid(), time.Now().UnixNano()))
 	h.env = append([]string{"GIT_DIR=" + w.Place, "GIT_WORK_TREE=" + h.top, "GIT_INDEX_FILE=" + h.index, "GIT_OPTIONAL_LOCKS=0"}, who...)
 	if h.common != w.Place {
 		h.env = append(h.env, "GIT_OBJECT_DIRECTORY="+filepath.Join(h.common, "objects"))
 	}
-	if format != "sha1" {
-		h.env = append(h.env, "GIT_DEFAULT_HASH="+format)
+	if h.format != "sha1" {
+		h.env = append(h.env, "GIT_DEFAULT_HASH="+h.format)
 	}
 	w.home, w.seen = h, nil
 	return nil
 }
 
-// make makes Place as git wants a repository, and begins with an empty index.
+// make makes Place as git wants a repository.
 func (w *Walk) make() error {
 	h := w.home
+	w.forgetIgnored() // it may have read what others wrote there
+	if w.root != nil {
+		w.root.forget()
+	}
 	for _, dir := range []string{filepath.Dir(w.Place), w.Place, filepath.Join(w.Place, "objects"), filepath.Join(w.Place, "refs")} {
 		if err := ownFolder(dir); err != nil {
 			return err
@@ -218,10 +228,6 @@ func (w *Walk) make() error {
 			}
 		}
 	}
-	format := ""
-	if i := slices.IndexFunc(h.env, func(v string) bool { return strings.HasPrefix(v, "GIT_DEFAULT_HASH=") }); i >= 0 {
-		_, format, _ = strings.Cut(h.env[i], "=")
-	}
 	exclude := ""
 	if h.common != w.Place {
 		b, err := os.ReadFile(filepath.Join(h.common, "info", "exclude"))
@@ -233,19 +239,19 @@ func (w *Walk) make() error {
 		return err
 	}
 	for _, f := range []struct{ name, text string }{
-		{"HEAD", "ref: refs/heads/none\n"}, {"config", walkConfig(format)}, {"info/attributes", walkAttributes}, {"info/exclude", exclude},
+		{"HEAD", "ref: refs/heads/none\n"}, {"config", walkConfig(h.format)}, {"info/attributes", walkAttributes}, {"info/exclude", exclude},
 	} {
 		if err := os.WriteFile(filepath.Join(w.Place, f.name), []byte(f.text), 0o600); err != nil {
 			return err
 		}
 	}
-	w.last = ""
+	w.note()
 	return nil
 }
 
-// walkConfig returns the settings of a repository whose objects have hashes of a format; "" = sha1.
+// walkConfig returns the settings of a repository whose objects have hashes of a format.
 func walkConfig(format string) string {
-	if format == "" || format == "sha1" {
+	if format == "sha1" {
 		return "[core]\n\trepositoryformatversion = 0\n\tbare = false\n"
 	}
 	return "[core]\n\trepositoryformatversion = 1\n\tbare = false\n[extensions]\n\tobjectFormat = " + format + "\n"
@@ -263,7 +269,7 @@ func ownFolder(dir string) error {
 
 // placed are the files and folders of Place that decide what git does.
 func (w *Walk) placed() []string {
-	return []string{".", "info", "HEAD", "config", "info/attributes", "info/exclude", filepath.Base(w.home.index)}
+	return []string{".", "info", "HEAD", "config", "info/attributes", "info/exclude"}
 }
 
 // note remembers what Place has.
@@ -300,7 +306,7 @@ func (w *Walk) tree(ctx context.Context, known ...string) (tree string, err erro
 		if tree, err = w.treeOnce(ctx, known); err == nil || !isGitError(err) {
 			break
 		}
-		w.seen = nil // begin again
+		w.root, w.last = nil, "" // begin again
 	}
 	return tree, err
 }
@@ -309,95 +315,85 @@ func (w *Walk) treeOnce(ctx context.Context, known []string) (string, error) {
 	if err := w.open(ctx); err != nil {
 		return "", err
 	}
-	found, err := w.look(ctx, known)
-	if err != nil {
-		return "", err
-	}
-	if w.last != "" && len(found.gone)+len(found.is) == 0 {
-		return w.last, nil
-	}
-	if len(found.gone) > 0 {
-		if _, err := w.in(ctx, w.Dir, nul(found.gone), "update-index", "-z", "--force-remove", "--stdin"); err != nil {
+	if w.root == nil {
+		if err := w.begin(ctx, known); err != nil {
 			return "", err
 		}
 	}
-	if len(found.is) > 0 {
-		if _, err := w.in(ctx, w.Dir, nul(found.is), "update-index", "-z", "--add", "--remove", "--replace", "--stdin"); err != nil {
-			return "", err
-		}
-	}
-	tree, err := w.in(ctx, w.Dir, "", "write-tree")
+	included, err := w.included(ctx)
 	if err != nil {
 		return "", err
 	}
-	w.last = tree
-	w.note()
-	return tree, nil
+	for _, name := range included {
+		if !w.isApart(name) {
+			w.root.know(name, false)
+		}
+	}
+	w.look++
+	s := &scan{Walk: w, apart: map[string][]string{}}
+	for _, path := range w.Apart {
+		if rel, err := filepath.Rel(w.Dir, path); err == nil {
+			in, name := filepath.Split(rel)
+			s.apart[in] = append(s.apart[in], name)
+		}
+	}
+	dir, err := os.Open(w.Dir)
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	items, err := readItems(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := s.folder(ctx, w.root, dir, items, "", ""); err != nil {
+		return "", err
+	}
+	if err := s.read(ctx); err != nil {
+		return "", err
+	}
+	was := w.root.id
+	if s.build(w.root); w.last == "" || w.root.id != was {
+		tree := s.top(w.root.id)
+		if err := s.write(ctx); err != nil {
+			w.root, w.last = nil, "" // what is known is not kept
+			return "", err
+		}
+		w.last = tree
+	}
+	return w.last, nil
 }
 
 func nul(names []string) string { return strings.Join(names, "\x00") + "\x00" }
 
-// found is how the folder differs from the index: paths that it does not have as files or links any more, and those
-// that it has.
-type found struct{ gone, is []string }
-
-// look finds out how the folder differs from the index.
-func (w *Walk) look(ctx context.Context, known []string) (f found, err error) {
-	out, err := w.list(ctx, w.Dir, nil, "-t", "-m", "-d")
+// begin begins with what is walked although it is ignored: what the repository tracks, and what is in known trees.
+func (w *Walk) begin(ctx context.Context, known []string) error {
+	names, err := w.tracked(ctx)
 	if err != nil {
-		return f, err
+		return err
 	}
-	if w.last == "" { // also what is ignored and tracked
-		tracked, err := w.tracked(ctx)
+	for _, tree := range known {
+		had, err := w.in(ctx, w.Dir, "", "ls-tree", "-r", "-z", "--name-only", tree)
 		if err != nil {
-			return f, err
+			return err
 		}
-		for _, tree := range known {
-			had, err := w.in(ctx, w.Dir, "", "ls-tree", "-r", "-z", "--name-only", tree)
-			if err != nil {
-				return f, err
-			}
-			tracked = append(tracked, split(had)...)
-		}
-		lines := make([]string, len(tracked), len(tracked)+len(out))
-		for i, name := range tracked {
-			lines[i] = "C " + name
-		}
-		out = append(lines, out...) // first: to an empty index all files are new, and new ones may be too large
+		names = append(names, split(had)...)
 	}
-	included, err := w.included(ctx)
-	if err != nil {
-		return f, err
+	w.root, w.last = newFolder(), ""
+	for _, name := range names {
+		w.root.know(name, true)
 	}
-	out = append(out, included...)
-	done := make(map[string]bool, len(out))
-	folders := map[string]bool{}
-	for _, line := range out {
-		if len(line) < 3 || done[line] {
-			continue
-		}
-		done[line] = true
-		tag, name := line[0], line[2:]
-		if w.isApart(name) {
-			continue
-		}
-		done["C "+name], done["R "+name], done["? "+name] = true, true, true
-		if tag == '?' && strings.HasSuffix(name, "/") {
-			inner, err := w.nested(ctx, name)
-			if err != nil {
-				return f, err
-			}
-			f.is = append(f.is, inner...)
-			continue
-		}
-		switch is := w.kind(name, tag == '?', folders); {
-		case is:
-			f.is = append(f.is, name)
-		case tag != '?':
-			f.gone = append(f.gone, name)
-		}
-	}
-	return f, nil
+	return nil
+}
+
+// store returns the objects of the repository.
+func (w *Walk) store() objectStore {
+	return objectStore{filepath.Join(w.home.common, "objects"), w.home.format}
+}
+
+// isRecord reports whether a name in a folder .loops is of what loops records.
+func isRecord(name string) bool {
+	return strings.HasPrefix(name, ".") || slices.Contains([]string{"runs", "logs", "tmp", "memory"}, name)
 }
 
 // isApart reports whether a path is of what loops records. It may be tracked.
@@ -405,54 +401,12 @@ func (w *Walk) isApart(name string) bool {
 	parts := strings.Split(name, "/")
 	for i, part := range parts[:len(parts)-1] {
 		next := parts[i+1]
-		if part == TreesFolder || part == ".loops" && (strings.HasPrefix(next, ".") || next == "runs" || next == "logs" || next == "tmp" || next == "memory") {
+		if part == TreesFolder || part == ".loops" && isRecord(next) {
 			return true
 		}
 	}
 	path := filepath.Join(w.Dir, name)
 	return slices.ContainsFunc(w.Apart, func(apart string) bool { return path == apart || strings.HasPrefix(path, apart+"-") })
-}
-
-// kind reports whether a path is a file or link that belongs into a tree. folders remembers which folders are no links.
-func (w *Walk) kind(name string, isNew bool, folders map[string]bool) bool {
-	if !isNew {
-		for i := range len(name) {
-			if name[i] != '/' {
-				continue
-			}
-			dir := name[:i]
-			isDir, known := folders[dir]
-			if !known {
-				info, err := os.Lstat(filepath.Join(w.Dir, dir))
-				isDir = err == nil && info.IsDir()
-				folders[dir] = isDir
-			}
-			if !isDir {
-				return false
-			}
-		}
-	}
-	path := filepath.Join(w.Dir, name)
-	info, err := os.Lstat(path)
-	switch {
-	case err != nil:
-		return false
-	case info.Mode()&fs.ModeSymlink != 0:
-		return true
-	case !info.Mode().IsRegular() || isNew && info.Size() > cmp.Or(w.Largest, largest):
-		return false
-	}
-	return unix.Access(path, unix.R_OK) == nil
-}
-
-// list lists files of a work tree that are new, and what args add to that.
-func (w *Walk) list(ctx context.Context, dir string, env []string, args ...string) ([]string, error) {
-	all := append([]string{"ls-files", "-z", "-o", "--exclude-standard"}, args...)
-	for _, p := range ownRecords {
-		all = append(all, "-x", p)
-	}
-	out, err := w.git(ctx, dir, append(slices.Clip(w.home.env), env...), "", append(slices.Clip(walkArgs), all...)...)
-	return split(out), err
 }
 
 func split(out string) []string {
@@ -471,45 +425,18 @@ func (w *Walk) tracked(ctx context.Context) ([]string, error) {
 	return split(out), err
 }
 
-// included returns the ignored files that are walked, as look reads them.
-func (w *Walk) included(ctx context.Context) (lines []string, err error) {
+// included returns the ignored files that are walked.
+func (w *Walk) included(ctx context.Context) ([]string, error) {
 	if len(w.Include)+len(w.Below) == 0 {
 		return nil, nil
 	}
-	args := append(slices.Clip(walkArgs), "ls-files", "-z", "-o", "--")
+	args := []string{"ls-files", "-z", "-o", "--"}
 	for _, p := range w.Include {
 		args = append(args, ":(top,glob)"+p)
 	}
 	for _, p := range w.Below {
 		args = append(args, ":(glob)"+p)
 	}
-	out, err := w.git(ctx, w.Dir, w.home.env, "", args...)
-	for _, name := range split(out) {
-		if !strings.HasSuffix(name, "/") {
-			lines = append(lines, "? "+name)
-		}
-	}
-	return lines, err
-}
-
-// nested returns the files of a repository inside the folder. name ends in a slash.
-func (w *Walk) nested(ctx context.Context, name string) (files []string, err error) {
-	dir := filepath.Join(w.Dir, name)
-	names, err := w.list(ctx, dir, []string{"GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + w.home.index + ".none"})
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range names {
-		path := name + n
-		if strings.HasSuffix(n, "/") {
-			inner, err := w.nested(ctx, path)
-			if err != nil {
-				return nil, err
-			}
-			files = append(files, inner...)
-		} else if !w.isApart(path) && w.kind(path, true, nil) {
-			files = append(files, path)
-		}
-	}
-	return files, nil
+	out, err := w.in(ctx, w.Dir, "", args...)
+	return slices.DeleteFunc(split(out), func(name string) bool { return strings.HasSuffix(name, "/") }), err
 }

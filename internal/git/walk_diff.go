@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +17,11 @@ import (
 
 // changes compares two trees.
 func (w *Walk) changes(ctx context.Context, from, to string) (all []Change, err error) {
-	out, err := w.in(ctx, w.home.top, "", "diff-tree", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-abbrev", from, to)
+	fields, err := w.compare(ctx, from, to)
 	if err != nil {
 		return nil, err
 	}
 	at := map[string]int{}
-	fields := split(out)
 	for i := 0; i < len(fields); i++ {
 		field := fields[i]
 		if strings.HasPrefix(field, ":") && i+1 < len(fields) && strings.Count(field, " ") == 4 {
@@ -52,19 +52,60 @@ func (w *Walk) changes(ctx context.Context, from, to string) (all []Change, err 
 	return all, nil
 }
 
-// restore makes the changes that lead to a tree.
-func (w *Walk) restore(ctx context.Context, tree string, changes []Change) error {
-	w.seen = nil // whatever stops this, the next look is a whole one
-	err := w.apply(changes, func(write []string) error {
-		// others may change files meanwhile, which a merge would refuse
-		if _, err := w.in(ctx, w.home.top, "", "read-tree", "--reset", tree); err != nil || len(write) == 0 {
+// compare returns what git prints for the differences of two trees: fields that ended in NUL.
+func (w *Walk) compare(ctx context.Context, from, to string) (fields []string, err error) {
+	if w.comparing == nil {
+		w.comparing, err = w.helper(w.home.top, w.home.env, "diff-tree", "--stdin", "-r", "-z", "--raw", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-abbrev")
+		if err != nil {
+			return nil, err
+		}
+	}
+	const end = "end\n" // what is no name of an object comes back, and all before it is out
+	err = w.comparing.ask(ctx, from+" "+to+"\n"+end, func(out *bufio.Reader) error {
+		if _, err := out.ReadString('\n'); err != nil { // the names
 			return err
 		}
-		_, err := w.in(ctx, w.home.top, nul(write), "checkout-index", "-f", "-u", "-q", "-z", "--stdin")
-		return err
+		for {
+			next, err := out.Peek(1)
+			if err != nil {
+				return err
+			}
+			if next[0] == end[0] {
+				_, err := out.Discard(len(end))
+				return err
+			}
+			words := 1
+			if next[0] == ':' {
+				words = 2 // and the path
+			}
+			for range words {
+				field, err := out.ReadString(0)
+				if err != nil {
+					return err
+				}
+				fields = append(fields, strings.TrimSuffix(field, "\x00"))
+			}
+		}
 	})
+	if err != nil {
+		w.comparing = nil
+	}
+	return fields, err
+}
+
+// lay makes the changes that lead to a tree. Others may change files meanwhile, which a merge would refuse.
+func (w *Walk) lay(ctx context.Context, tree string, changes []Change) error {
+	err := w.beside(ctx, tree, nil)
 	if err == nil {
-		w.last = tree
+		err = w.apply(changes, func(write []string) error {
+			if len(write) == 0 {
+				return nil
+			}
+			_, err := w.inBeside(ctx, nul(write), "checkout-index", "-f", "-q", "-z", "--stdin")
+			return err
+		})
+	}
+	if err == nil {
 		w.note()
 	}
 	return err
@@ -89,7 +130,7 @@ func (w *Walk) apply(changes []Change, checkOut func(write []string) error) erro
 		}
 		write = append(write, w.home.sub+c.Path)
 		if info, err := root.Lstat(c.Path); err == nil && info.Mode().IsRegular() && c.Mode != linkMode {
-			modes[c.Path] = executable(info.Mode().Perm(), c.Mode == "100755")
+			modes[c.Path] = executable(info.Mode().Perm(), c.Mode == executableMode)
 		}
 	}
 	for _, c := range changes {
@@ -164,8 +205,6 @@ func (w *Walk) inBeside(ctx context.Context, input string, args ...string) (stri
 	env := append(slices.Clip(w.home.env), "GIT_INDEX_FILE="+w.home.index+".beside")
 	return w.git(ctx, w.home.top, env, input, append(slices.Clip(walkArgs), args...)...)
 }
-
-const linkMode = "120000"
 
 // executable returns a mode with or without the right to execute for those who may read.
 func executable(mode fs.FileMode, may bool) fs.FileMode {

@@ -65,23 +65,10 @@ func (w *Walk) Lay(ctx context.Context, from, to string) error {
 		return err
 	}
 	changes, err := w.changes(ctx, from, to)
-	if err == nil {
-		err = w.beside(ctx, to, nil)
-	}
 	if err != nil {
 		return err
 	}
-	err = w.apply(changes, func(write []string) error {
-		if len(write) == 0 {
-			return nil
-		}
-		_, err := w.inBeside(ctx, nul(write), "checkout-index", "-f", "-q", "-z", "--stdin")
-		return err
-	})
-	if err == nil {
-		w.note()
-	}
-	return err
+	return w.lay(ctx, to, changes)
 }
 
 // noEntry has update-index remove a path, with an object name as long as that of a change.
