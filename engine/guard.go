@@ -102,8 +102,8 @@ func needsGit(l *fsm.Loop) string {
 	if guarded(l) {
 		return "guard"
 	}
-	for _, st := range l.States {
-		if st.Check != nil && (st.Check.Files != nil || st.Check.FailFirst) {
+	for _, st := range l.Checks() {
+		if st.Check.Files != nil || st.Check.FailFirst {
 			return "check"
 		}
 	}

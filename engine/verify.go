@@ -144,11 +144,13 @@ func (v *verifying) repeat(ctx context.Context, c fsm.CheckResult) (now *fsm.Che
 		}
 		l, memory = v.loops[i], &fsm.Snapshot{Context: value.NewMap(), Captured: value.NewMap()}
 	}
-	st := l.States[c.State]
+	st, apart := checkedState(l, c)
 	switch {
+	case apart:
+		return nil, "its files are in a work tree of its branch", nil
 	case c.Command == "":
 		return nil, "it is no verdict on a script: prompts, judges, people, lists and waits are not repeated", nil
-	case st == nil || c.Loop == "" && c.Path != c.State || fsm.KindOf(st) != fsm.KindShell:
+	case st == nil || fsm.KindOf(st) != fsm.KindShell:
 		return nil, "it is no script of a state", nil
 	case !slices.Contains(fsm.RepeatableEvaluators(), c.Evaluator) || st.Evaluate != nil && st.Evaluate.Type != c.Evaluator:
 		return nil, "its evaluator " + c.Evaluator + " needs a model, or what other visits came to", nil
@@ -189,6 +191,24 @@ func (v *verifying) repeat(ctx context.Context, c fsm.CheckResult) (now *fsm.Che
 		return nil, "", err
 	}
 	return v.run(ctx, dir, l, st, memory, c)
+}
+
+// checkedState returns the state or branch of a loop whose check a receipt has; nil = there is none. apart says that it
+// worked on files that are not among those which the run left.
+func checkedState(l *fsm.Loop, c fsm.CheckResult) (st *fsm.State, apart bool) {
+	outer, inner, isBranch := strings.Cut(c.Path, inspect.PathSeparator)
+	switch {
+	case c.Loop != "" || !isBranch:
+		return l.States[c.State], false
+	case l.States[outer] == nil || l.States[outer].Branches == nil:
+		return nil, false
+	}
+	branches := l.States[outer].Branches
+	i := slices.IndexFunc(branches.List, func(b *fsm.Branch) bool { return b.Name == inner })
+	if i < 0 {
+		return nil, false
+	}
+	return branches.List[i].State, branches.Trees == fsm.TreesStay
 }
 
 // run does the script of a check in a folder.

@@ -3,6 +3,7 @@ package fsm
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"loops/fsm/glob"
@@ -51,15 +52,34 @@ func mayPrompt(st *State) bool {
 	return st.Branches != nil && slices.ContainsFunc(st.Branches.List, func(b *Branch) bool { return mayPrompt(b.State) })
 }
 
+// Checks yields the states and branches with a check, by names such as STATE and STATE.BRANCH.
+func (l *Loop) Checks() iter.Seq2[string, *State] {
+	return func(yield func(string, *State) bool) {
+		for _, name := range l.Order {
+			st := l.States[name]
+			if st.Check != nil && !yield(name, st) {
+				return
+			}
+			if st.Branches == nil {
+				continue
+			}
+			for _, b := range st.Branches.List {
+				if b.State.Check != nil && !yield(name+"."+b.Name, b.State) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // failFirst has the checks that have to fail before the first prompt done, where a state may be that prompt. It reports
 // false where the decision ends the run.
 func (e *Executor) failFirst(st *State) (decision, bool) {
 	if e.mem.FailedFirst || e.inline || e.cfg.Trees == nil || !mayPrompt(st) {
 		return decision{}, true
 	}
-	for _, name := range e.cfg.Loop.Order {
-		check := e.cfg.Loop.States[name]
-		if check.Check == nil || !check.Check.FailFirst {
+	for name, check := range e.cfg.Loop.Checks() {
+		if !check.Check.FailFirst {
 			continue
 		}
 		passed, note, err := e.canFail(check, st)

@@ -15,7 +15,7 @@ var joinKeys = []string{"join", "max_parallel", "on_branch_failure", "merge"}
 
 // branchKeys are the keys of a state that a branch can have.
 var branchKeys = []string{
-	"action", "action_type", "agent", "ask", "call", "context_passthrough", "description", "effort", "evaluate", "failover", "guard", "host", "idempotent", "idle_timeout",
+	"action", "action_type", "agent", "ask", "call", "check", "context_passthrough", "description", "effort", "evaluate", "failover", "guard", "host", "idempotent", "idle_timeout",
 	"loop", "model", "params", "permissions", "retry", "sandbox", "session_mode", "timeout", "tools", "velocity", "wait", "with",
 }
 

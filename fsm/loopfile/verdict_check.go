@@ -20,6 +20,13 @@ func (d *decoder) verdictCheck(of *block) *fsm.Check {
 // checkCheck checks that a check is a script whose verdict is followed, and that the verdict can be found again.
 func (d *decoder) checkCheck(s *stateDecl) {
 	b := s.b
+	if s.Branches != nil && !s.Branches.HasTrees() {
+		for _, branch := range s.Branches.List {
+			if c := branch.State.Check; c != nil && c.Files != nil {
+				d.errorf(branch.State.Pos, join(join(join(s.path, "parallel"), branch.Name), "check"), "conflict", "the check of the branch %s cannot have files of its own, because branches share their files; give each a work tree (worktree: true), or do the check after them", quote(branch.Name))
+			}
+		}
+	}
 	if !b.has("check") || s.open || s.State == nil || s.Check == nil {
 		return
 	}

@@ -72,6 +72,9 @@ func (v *Visit) Apart() string {
 // Depth is 0 for a visit of the run itself, 1 in its sub-loop, and so on.
 func (v *Visit) Depth() int { return len(v.Above) }
 
+// PathSeparator is between the names of a path.
+const PathSeparator = " > "
+
 // Path is the state behind the states it ran inside, and the branches: "fix > review", "checks > lint > test".
 // It is the same for all items of a list.
 func (v *Visit) Path() string {
@@ -81,10 +84,10 @@ func (v *Visit) Path() string {
 	var b strings.Builder
 	for i, a := range v.Above {
 		if a.State != "" {
-			b.WriteString(a.State + " > ")
+			b.WriteString(a.State + PathSeparator)
 		}
 		if name := v.Into(i); name != "" && fsm.ItemOf(name) == 0 && (!v.Inline || i < len(v.Above)-1) {
-			b.WriteString(name + " > ")
+			b.WriteString(name + PathSeparator)
 		}
 	}
 	if v.Inline && fsm.ItemOf(v.Into(len(v.Above)-1)) > 0 { // it has the name of the state with the list
