@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,6 +26,8 @@ const (
 	firstPause = time.Second
 	longPause  = 30 * time.Second
 	lastTime   = 3 * time.Second
+	mostResent = 20
+	keepUnsent = 7 * 24 * time.Hour
 )
 
 // An Exporter sends the traces of runs. It implements [engine.Observer], and a nil Exporter sends nothing. Its methods may
@@ -33,6 +38,8 @@ type Exporter struct {
 
 	mu      sync.Mutex
 	tracers map[persistence.ID]*following // guarded by mu
+	over    []persistence.ID              // guarded by mu: runs whose trace has all its spans
+	looked  bool                          // guarded by mu: for traces that another process did not send
 	sender  sender
 }
 
@@ -77,6 +84,7 @@ func (x *Exporter) Observe(notice engine.Notice) {
 	switch n := notice.(type) {
 	case engine.Began:
 		x.tracers[n.Run.ID] = x.follow(n.Run)
+		x.mark(n.Run.ID)
 	case engine.Recorded:
 		if f := x.tracers[n.Run]; f != nil {
 			if f.seq == 0 { // it was resumed
@@ -90,6 +98,7 @@ func (x *Exporter) Observe(notice engine.Notice) {
 		}
 	case engine.Ended:
 		delete(x.tracers, n.Run)
+		x.over = append(x.over, n.Run)
 	case engine.Lost:
 		delete(x.tracers, n.Run.ID)
 	case engine.Reconciled:
@@ -122,7 +131,41 @@ func (x *Exporter) upTo(id persistence.ID, f *following, seq uint64) {
 	}
 }
 
-// gone sends the trace of a run whose process died. The caller holds mu.
+// unsent returns the folder that has a file for each run whose trace is not sent whole.
+func (x *Exporter) unsent() string { return filepath.Join(x.p.LogsDir(), "traces") }
+
+// mark notes that the trace of a run is to be sent, until Close has sent it. The first time it also sends the traces that
+// other processes could not. A folder that cannot be written to has no notes. The caller holds mu.
+func (x *Exporter) mark(id persistence.ID) {
+	if !x.looked {
+		x.looked = true
+		x.resend()
+	}
+	if err := os.MkdirAll(x.unsent(), 0o700); err == nil {
+		_ = os.WriteFile(filepath.Join(x.unsent(), string(id)), nil, 0o600) // see above
+	}
+}
+
+// resend sends the newest traces of runs that no process carries and that were not sent. Older ones are given up. The
+// caller holds mu.
+func (x *Exporter) resend() {
+	entries, _ := os.ReadDir(x.unsent()) // usually there are none
+	slices.Reverse(entries)
+	for i, e := range entries {
+		id := persistence.ID(e.Name())
+		if _, mine := x.tracers[id]; mine {
+			continue
+		}
+		info, err := e.Info()
+		if err == nil && (i >= mostResent || time.Since(info.ModTime()) > keepUnsent) {
+			_ = os.Remove(filepath.Join(x.unsent(), e.Name()))
+			continue
+		}
+		x.gone(id)
+	}
+}
+
+// gone sends the trace of a run that no process carries. The caller holds mu.
 func (x *Exporter) gone(id persistence.ID) {
 	ctx := context.Background()
 	store, err := x.p.Records(ctx, false)
@@ -131,7 +174,11 @@ func (x *Exporter) gone(id persistence.ID) {
 	}
 	defer store.Close() //nolint:errcheck // it is only read
 	runs, err := store.Runs(ctx, persistence.Query{ID: id})
-	if runs = project.Current(runs); err != nil || len(runs) != 1 {
+	if runs = project.Current(runs); err != nil || len(runs) == 1 && project.Alive(runs[0]) {
+		return
+	}
+	x.over = append(x.over, id)
+	if len(runs) == 0 {
 		return
 	}
 	f := x.follow(runs[0])
@@ -150,7 +197,15 @@ func (x *Exporter) Close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lastTime)
 	defer cancel()
-	return x.sender.close(ctx)
+	if err := x.sender.close(ctx); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, id := range x.over {
+		_ = os.Remove(filepath.Join(x.unsent(), string(id))) // it is sent again otherwise
+	}
+	return nil
 }
 
 // A sender sends spans, in the background. Its methods may be called by several goroutines at once.

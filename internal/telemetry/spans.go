@@ -64,6 +64,7 @@ func (t *Tracer) Add(e fsm.Event) {
 	if e.Kind == fsm.EventActionOutput || e.Kind == fsm.EventCheckpoint {
 		return
 	}
+	e.Time = e.Time.Truncate(time.Microsecond) // as it is on record
 	if e.Depth == 0 && e.Get("branch") == nil {
 		switch e.Kind {
 		case fsm.EventLoopStart, fsm.EventLoopResume:
