@@ -19,6 +19,32 @@ func OneRun(ctx context.Context, f project.Finder, arg string) (persistence.Run,
 	return run, err
 }
 
+// RunGraph returns the graph of the run that arg means, as [GraphOfRun] does. Damage of its record is left out of it.
+func (s *Service) RunGraph(ctx context.Context, arg string) (g *diagram.Graph, note string, err error) {
+	f, err := s.Finder(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	run, err := OneRun(ctx, f, arg)
+	if err != nil {
+		return nil, "", err
+	}
+	prices, err := s.Project.Pricer()
+	if err != nil {
+		return nil, "", err
+	}
+	account := inspect.NewAccount(prices)
+	for e, err := range f.Store.EventsOf(ctx, run, 0) {
+		if err != nil && !project.IsDamage(err) {
+			return nil, "", f.Store.Failed(err)
+		}
+		if err == nil {
+			account.Take(e)
+		}
+	}
+	return GraphOfRun(ctx, f, run, account, inspect.ByVisits)
+}
+
 // GraphOfRun returns the graph of a run's loop with what the run did, which was added up. An error says that
 // the recorded loop cannot be read; the graph is there nevertheless, and note says what it is drawn from.
 func GraphOfRun(ctx context.Context, f project.Finder, r persistence.Run, t *inspect.Account, by string) (g *diagram.Graph, note string, err error) {

@@ -35,21 +35,13 @@ func askUser(ctx context.Context, s *Session, run string, said *engine.Answer) (
 	q, state := open.Open[i].Question, formState(open.Open[i])
 	switch {
 	case !asked:
-		return false, &AskUser{
-			Message: strings.TrimSpace(q.Question + "\n\n" + q.Show), Form: formOf(q), State: state,
-			Else: "this client has no forms to ask its user with (elicitation): ask them yourself, and call answer with their choice",
-		}
+		ask := askOf(q)
+		ask.State, ask.Else = state, "this client has no forms to ask its user with (elicitation): ask them yourself, and call answer with their choice"
+		return false, ask
 	case !reply.Given:
 		return false, nil
 	}
-	said.Address = q.Address
-	said.Choice, _ = reply.Fields[choiceField].(string)
-	said.Confirmed, _ = reply.Fields[confirmField].(bool)
-	for _, f := range q.Fields {
-		if v, ok := reply.Fields[f.Name]; ok && v != nil && v != "" {
-			said.Fields[f.Name] = textOf(v)
-		}
-	}
+	fillAnswer(said, q, reply)
 	return true, nil
 }
 

@@ -61,8 +61,10 @@ func (h *Host) asked(ask func(context.Context, *Session, Values) (any, error)) a
 // checkNames refuses names of loops that lead out of the project.
 func (s *Session) checkNames(v Values) error {
 	names := v.Texts("names")
-	if v.Has("name") {
-		names = append(names[:len(names):len(names)], v.Text("name"))
+	for _, argument := range []string{"name", "run"} {
+		if v.Has(argument) {
+			names = append(names[:len(names):len(names)], v.Text(argument))
+		}
 	}
 	for _, name := range names {
 		if err := s.Project.CheckInside(name); err != nil {
@@ -152,10 +154,7 @@ func extend(ctx context.Context, s *Session, v Values) (any, error) {
 
 // unblock continues runs that were suspended.
 func (h *Host) unblock(ctx context.Context, s *Session, v Values) (any, error) {
-	done, err := s.Unblock(ctx, v.Text("suspended_by"), func(ctx context.Context, request engine.Request) error {
-		_, _, err := h.Begin(ctx, request, []string{"resume", request.Resume.Run, "--park"}, false)
-		return err
-	})
+	done, err := s.Unblock(ctx, v.Text("suspended_by"), h.continueRun)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +188,8 @@ func signal(ctx context.Context, s *Session, v Values) (any, error) {
 }
 
 func (h *Host) giveAnswer(ctx context.Context, s *Session, v Values) (any, error) {
-	said := engine.Answer{Choice: v.Text("choice"), Address: v.Text("question"), From: h.User + ", by MCP", Person: h.User, Known: h.Known, Confirmed: v.Flag("confirm"), Fields: map[string]string{}}
+	said := h.answerer()
+	said.Choice, said.Address, said.Confirmed = v.Text("choice"), v.Text("question"), v.Flag("confirm")
 	for name, raw := range v.Mapping("fields") {
 		text, err := value.ParseJSON(raw)
 		if err != nil {
@@ -204,7 +204,6 @@ func (h *Host) giveAnswer(ctx context.Context, s *Session, v Values) (any, error
 		if _, err := askUser(ctx, s, v.Text("run"), &said); err != nil {
 			return nil, err
 		}
-		said.From = "the user, " + said.From
 	}
 	given, err := s.Answer(ctx, v.Text("run"), said)
 	if err != nil {

@@ -42,7 +42,17 @@ func withReply(ctx context.Context, req *mcp.CallToolRequest) context.Context {
 	if !ok {
 		return ctx
 	}
-	return context.WithValue(ctx, replyKey{}, Reply{said.Action == "accept", said.Content, req.Params.RequestState})
+	reply := replyOf(said)
+	reply.State = req.Params.RequestState
+	return context.WithValue(ctx, replyKey{}, reply)
+}
+
+func replyOf(said *mcp.ElicitResult) Reply {
+	return Reply{Given: said.Action == "accept", Fields: said.Content}
+}
+
+func (a *AskUser) form() *mcp.ElicitParams {
+	return &mcp.ElicitParams{Mode: form, Message: a.Message, RequestedSchema: a.Form}
 }
 
 // asking is the result that has the client ask its user; nil where it cannot.
@@ -55,7 +65,7 @@ func (a *AskUser) asking(req *mcp.CallToolRequest) *mcp.CallToolResult {
 		return nil
 	}
 	return &mcp.CallToolResult{
-		InputRequests: mcp.InputRequestMap{form: &mcp.ElicitParams{Mode: form, Message: a.Message, RequestedSchema: a.Form}},
+		InputRequests: mcp.InputRequestMap{form: a.form()},
 		RequestState:  a.State,
 	}
 }

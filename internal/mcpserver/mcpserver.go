@@ -9,6 +9,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,6 +22,8 @@ type Server struct {
 	Instructions  string // for the agent: how the tools belong together
 	Tools         []Tool
 	Resources     []Resource
+	Pages         []Page
+	Tasks         *Tasks // nil = no tool is a task
 
 	patience time.Duration // 0 = as usual
 }
@@ -32,6 +36,7 @@ type Tool struct {
 	Result      []Field // what the object has that it returns
 	ReadOnly    bool
 	Destructive bool // what it ends or changes may be wanted
+	Task        bool // it returns the id of a task as instance_id, and clients that have tasks get that task
 
 	// Call does it, and may be called at once with others. Its result is one JSON object. An error is a result,
 	// too: the agent reads it. The context ends when the agent does not want the answer any more, or when
@@ -45,6 +50,14 @@ type Resource struct {
 	About            string // for the agent: what it describes
 	MIME             string
 	Text             string
+}
+
+// A Page is a resource that is made when it is read, one for each name.
+type Page struct {
+	URI, Name, Title string // URI has {name} where the name is
+	About            string // for the agent: what it describes
+	MIME             string
+	Read             func(ctx context.Context, name string) (string, error)
 }
 
 // A Field is a part of what a tool returns.
@@ -61,6 +74,9 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	if len(s.Resources) > 0 {
 		offers.Resources = &mcp.ResourceCapabilities{}
 	}
+	if s.Tasks != nil {
+		offers.AddExtension(tasksExtension, nil)
+	}
 	server := mcp.NewServer(&mcp.Implementation{Name: s.Name, Version: s.Version}, &mcp.ServerOptions{Instructions: s.Instructions, Capabilities: offers})
 	for i := range s.Tools {
 		tool := &s.Tools[i]
@@ -68,6 +84,14 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.Writer) err
 	}
 	for _, r := range s.Resources {
 		server.AddResource(&mcp.Resource{URI: r.URI, Name: r.Name, Title: r.Title, Description: r.About, MIMEType: r.MIME, Size: int64(len(r.Text))}, r.read)
+	}
+	for _, p := range s.Pages {
+		server.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: p.URI, Name: p.Name, Title: p.Title, Description: p.About, MIMEType: p.MIME}, p.read)
+	}
+	if s.Tasks != nil {
+		if err := s.Tasks.addTo(server, s.Tools); err != nil {
+			return err
+		}
 	}
 	shared := &together{out: out}
 	transport := answering{&mcp.IOTransport{Reader: newMessages(in, shared), Writer: shared}, cmp.Or(s.patience, patience)}
@@ -90,6 +114,20 @@ func (r Resource) read(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadReso
 	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.URI, MIMEType: r.MIME, Text: r.Text}}}, nil
 }
 
+func (p Page) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+	uri := req.Params.URI
+	before, after, _ := strings.Cut(p.URI, "{name}")
+	name, err := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(uri, before), after))
+	if err != nil {
+		return nil, invalid(err)
+	}
+	text, err := p.Read(ctx, name)
+	if err != nil {
+		return nil, invalid(err)
+	}
+	return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri, MIMEType: p.MIME, Text: text}}}, nil
+}
+
 // handler calls the tool. Its context ends with that of the server, too.
 func (t *Tool) handler(serving context.Context) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -109,8 +147,12 @@ func (t *Tool) handler(serving context.Context) mcp.ToolHandler {
 		if err != nil {
 			return failed(err), nil
 		}
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(result)}}, StructuredContent: result}, nil
+		return succeeded(result), nil
 	}
+}
+
+func succeeded(result json.RawMessage) *mcp.CallToolResult {
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(result)}}, StructuredContent: result}
 }
 
 // failed is an error that the agent sees: one of the protocol would be hidden from it by most clients.

@@ -55,7 +55,7 @@ func Tools(h *Host) []Tool {
 			Call:   h.asked(validate),
 		},
 		{
-			Name: "run", Title: "Run a loop", Destructive: true,
+			Name: "run", Title: "Run a loop", Destructive: true, Task: true,
 			About: "Starts a run of a loop in a process of its own. Returns once the run is on record, or with wait_seconds when it has ended or that time is over.",
 			Arguments: []Argument{
 				loop,
@@ -80,7 +80,7 @@ func Tools(h *Host) []Tool {
 			Call: h.run,
 		},
 		{
-			Name: "resume", Title: "Resume a run", Destructive: true,
+			Name: "resume", Title: "Resume a run", Destructive: true, Task: true,
 			About: "Continues a run that was stopped, killed or capped, in a process of its own. Returns what run returns.",
 			Arguments: []Argument{
 				{Name: "run", Kind: Text, Required: true, About: "id of a run (instance_id), or name of a loop: then its newest run that can be resumed"},
@@ -254,4 +254,34 @@ func Resources() []Resource {
 		URI: "loops://language", Name: "language", Title: "The language of loop files", MIME: "text/markdown", Text: docs.Language(),
 		About: "Every key of a loop file, with examples: states, actions, evaluators, routes, limits, sub-loops.",
 	}}
+}
+
+// Pages returns the pages of runs that an agent can read.
+func Pages(h *Host) []Page {
+	text := func(ask func(context.Context, *Session, Values) (any, error)) func(context.Context, string) (string, error) {
+		return func(ctx context.Context, run string) (string, error) {
+			object, err := h.asked(ask)(ctx, Values{"run": run})
+			return string(object), err
+		}
+	}
+	return []Page{
+		{URI: "loops://runs/{name}", Name: "run", Title: "A run", MIME: "application/json", Read: text(status), About: "The status of a run by its id, as the tool status returns it."},
+		{URI: "loops://runs/{name}/receipt", Name: "receipt", Title: "The receipt of a run", MIME: "application/json", Read: text(receipt), About: "What a run completed by, as the tool receipt returns it."},
+		{URI: "loops://runs/{name}/graph", Name: "graph", Title: "The graph of a run", MIME: "text/vnd.mermaid", Read: h.graph, About: "The states of the loop of a run with how often it was in each, as a Mermaid diagram."},
+	}
+}
+
+func (h *Host) graph(ctx context.Context, run string) (text string, err error) {
+	s, err := h.Session()
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	if err = s.Project.CheckInside(run); err == nil {
+		g, _, problem := s.RunGraph(ctx, run)
+		if err = problem; g != nil {
+			return g.Mermaid(), nil
+		}
+	}
+	return "", s.InWords(err)
 }

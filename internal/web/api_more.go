@@ -4,10 +4,7 @@ import (
 	"net/http"
 
 	"loops/engine"
-	"loops/engine/project"
-	"loops/internal/app"
 	"loops/internal/diagram"
-	"loops/internal/inspect"
 )
 
 func cost(r *http.Request, s *Session) (any, error) { return s.Cost(r.Context(), r.PathValue("run")) }
@@ -65,30 +62,9 @@ func (s *Server) loopGraph(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) runGraph(w http.ResponseWriter, r *http.Request) {
 	s.with(w, r, func(_ Project, session *Session) error {
-		f, err := session.Finder(r.Context())
-		if err != nil {
-			return err
-		}
-		run, err := app.OneRun(r.Context(), f, r.PathValue("run"))
-		if err != nil {
-			return err
-		}
-		prices, err := session.Project.Pricer()
-		if err != nil {
-			return err
-		}
-		account := inspect.NewAccount(prices)
-		for e, err := range f.Store.EventsOf(r.Context(), run, 0) {
-			if err != nil && !project.IsDamage(err) {
-				return f.Store.Failed(err)
-			}
-			if err == nil {
-				account.Take(e)
-			}
-		}
-		graph, note, err := app.GraphOfRun(r.Context(), f, run, account, inspect.ByVisits)
+		graph, _, err := session.RunGraph(r.Context(), r.PathValue("run"))
 		if graph == nil {
-			return engine.Refuse(engine.NotFound, "no definition is recorded with this run: %s %v", note, err)
+			return err
 		}
 		return draw(w, r, graph)
 	})

@@ -30,7 +30,10 @@ tools to list,
 validate, simulate, run, watch, pause and stop the loops of the project. What a tool returns is what the command of the same
 name prints with --json; lists are in an object, as the protocol wants one. The tool events reads the events of a run from
 where it stopped reading, and logs the end of what its actions wrote. The page of the language is the resource
-loops://language.
+loops://language; loops://runs/RUN, loops://runs/RUN/graph and loops://runs/RUN/receipt show a run.
+
+A client that declares the extension io.modelcontextprotocol/tasks gets a task from run and resume: its id is the run's.
+tasks/get, tasks/update and tasks/cancel read the run, answer its questions and stop it, whichever server started it.
 
 A run that an agent starts is a process of its own. It continues when the server ends, unless the agent asked for
 stop_with_server. Where the agent is itself part of the action of a run, only such a run shares what that one has locked:
@@ -58,7 +61,11 @@ func runMCP(ctx context.Context, a *program) error {
 	ctx, stop := signal.NotifyContext(ctx, signalEnds...)
 	defer stop()
 	s := &served{app: a}
-	server := mcpserver.Server{Name: "loops", Version: buildVersion(), Instructions: mcpserver.Instructions, Tools: mcpserver.Tools(&mcpserver.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(), User: cmp.Or(a.sender(), engine.User())}), Resources: mcpserver.Resources()}
+	host := &mcpserver.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(), User: cmp.Or(a.sender(), engine.User())}
+	server := mcpserver.Server{
+		Name: "loops", Version: buildVersion(), Instructions: mcpserver.Instructions, Tools: mcpserver.Tools(host),
+		Resources: mcpserver.Resources(), Pages: mcpserver.Pages(host), Tasks: mcpserver.RunTasks(host),
+	}
 	err := server.Serve(ctx, in, terminal.Verbatim(a.Out))
 	s.runs.Stop(engine.StopGrace)
 	if err != nil {
