@@ -88,7 +88,7 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Each read of what is recorded of a run refused to each view:"
 	go test ./cmd/loops -run TestUnreadableJournal -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Pipes, links, devices and endless files in place of each record:"
-	go test ./cmd/loops -run TestSpecialFiles -count 1 -timeout 60m -v -torture | $(quiet)
+	go test ./cmd/loops -run "TestSpecialFiles|TestEventsOut" -count 1 -timeout 60m -v -torture | $(quiet)
 	@echo "What 1,000 runs cost whose runners were killed and whose agents were cut off, beside what the agents were paid:"
 	go test ./fsm -run TestCostsEqualTheLedger -count 1 -timeout 10m -v -ledgers 1000 | $(quiet)
 	@echo "Conformance cases that wait for a minute:"

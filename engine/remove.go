@@ -145,6 +145,9 @@ func (e *Engine) forget(ctx context.Context, gone []Removed) error {
 		ids[i] = g.Run.ID
 	}
 	err := forgetUndo(ctx, e.p, ids)
+	for _, id := range ids {
+		err = several(err, e.p.RemoveOutbox(id))
+	}
 	if e.o.Forget != nil {
 		err = several(err, e.o.Forget(ctx, ids))
 	}

@@ -204,6 +204,11 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	folders := e.walks(j)
 	check := e.checks(j, folders)
 	shots := e.snapshots(j, r, folders, kept != nil)
+	if conf, _ := j.project.Main().Declared(); len(conf.Events) > 0 { // before its first event
+		if err := j.project.MakeOutbox(r.id); err != nil {
+			j.tell(Said{Run: r.id, Text: textf("Events of this run are not sent if it is killed: %v", err), Problem: true})
+		}
+	}
 	executor := start(e.config(j, r, site, seen, next, kept, shots, check))
 	if err := j.secrets.seal(); err != nil {
 		j.tell(Said{Run: r.id, Text: textf("%v", err), Problem: true})

@@ -27,15 +27,15 @@ const (
 // mostDepth is how many commands may lead to one another, so that one that starts a run does not continue for ever.
 const mostDepth = 8
 
-// call runs a script of a person: the event is in its environment, and as a line of JSON on its standard input.
-func (s *Sender) call(script string, e Event, limit time.Duration) error {
+// call runs a script of a person with more variables in its environment and text on its standard input.
+func (s *Sender) call(script string, more []string, stdin []byte, limit time.Duration) error {
 	before, _ := s.Getenv(envDepth)
 	depth, _ := strconv.Atoi(before) // none = 0
 	if depth >= mostDepth {
 		return fmt.Errorf("commands of notifications start runs that start commands again, %d times by now", depth)
 	}
-	env := append(s.Env[:len(s.Env):len(s.Env)], e.env()...)
-	return s.start(limit, append(env, envDepth+"="+strconv.Itoa(depth+1)), append(e.body(), '\n'), "bash", "-c", script)
+	env := append(s.Env[:len(s.Env):len(s.Env)], more...)
+	return s.start(limit, append(env, envDepth+"="+strconv.Itoa(depth+1)), stdin, "bash", "-c", script)
 }
 
 // start runs a program in a process group of its own, and ends all that it started when the time is up. What

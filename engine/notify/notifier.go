@@ -57,6 +57,23 @@ func New(p *project.Project, o Options) *Notifier {
 	return To(p, conf.Notify, o)
 }
 
+// alarmWait is how long alarms may take to be delivered.
+const alarmWait = 30 * time.Second
+
+// TellAlarms returns what delivers alarms to the targets in the settings of their project. What could not be delivered
+// is in the log of notifications.
+func TellAlarms(env []string) func(ctx context.Context, p *project.Project, events ...Event) {
+	return func(ctx context.Context, p *project.Project, events ...Event) {
+		n := New(p, Options{Env: env, Detached: true})
+		for _, e := range events {
+			n.Tell(e)
+		}
+		ctx, cancel := context.WithTimeout(ctx, alarmWait)
+		defer cancel()
+		_, _ = n.Close(ctx)
+	}
+}
+
 // To is New for these targets, whatever the settings say and whether or not this program is part of an action.
 func To(p *project.Project, targets []config.Notify, o Options) *Notifier {
 	if o.Env == nil {
@@ -79,14 +96,20 @@ func To(p *project.Project, targets []config.Notify, o Options) *Notifier {
 			return answerLinks(p, conf.AnswerLinks.URL, e, target)
 		}
 	}
-	for _, kv := range o.Env {
+	n.sender.Env = withoutRun(o.Env)
+	return n
+}
+
+// withoutRun returns an environment without what makes a program part of an action.
+func withoutRun(env []string) (rest []string) {
+	for _, kv := range env {
 		switch name, _, _ := strings.Cut(kv, "="); name {
-		case action.Variable, engine.EnvRunID, engine.EnvAncestors: // a notification is not part of any action
+		case action.Variable, engine.EnvRunID, engine.EnvAncestors:
 		default:
-			n.sender.Env = append(n.sender.Env, kv)
+			rest = append(rest, kv)
 		}
 	}
-	return n
+	return rest
 }
 
 // Follow notifies of all runs of an engine, until that is closed.

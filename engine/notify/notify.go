@@ -118,16 +118,21 @@ func NewSender(targets []config.Notify) *Sender {
 
 // Wants reports whether a target asked for events of this kind of this loop.
 func Wants(t config.Notify, kind, loop string) bool {
-	if len(t.Loops) > 0 && !slices.ContainsFunc(t.Loops, func(p string) bool {
-		ok, err := path.Match(p, loop)
-		return ok || err != nil && p == loop
-	}) {
+	if !matches(t.Loops, loop) {
 		return false
 	}
 	if len(t.On) > 0 {
 		return slices.Contains(t.On, kind)
 	}
 	return slices.ContainsFunc(config.NotifyKinds, func(k config.NotifyKind) bool { return k.Name == kind && k.Unasked })
+}
+
+// matches reports whether a loop is named by one of the names and patterns; there are none for all.
+func matches(patterns []string, loop string) bool {
+	return len(patterns) == 0 || slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, loop)
+		return ok || err != nil && p == loop
+	})
 }
 
 // Label names a target: a webhook by its host only, because the rest of an address may be a secret, and a
@@ -240,11 +245,11 @@ func (s *Sender) deliver(t config.Notify, e Event) (attempts int, err error) {
 	limit := cmp.Or(t.Timeout, attemptLimit)
 	switch {
 	case t.URL != "":
-		return s.post(t, e, limit)
+		return s.post(t, message{e.Kind, e.Delivery, "application/json", e.body()}, limit)
 	case t.Desktop:
 		return 1, s.show(e, limit)
 	}
-	return 1, s.call(t.Command, e, limit)
+	return 1, s.call(t.Command, e.env(), append(e.body(), '\n'), limit)
 }
 
 // body is the event as JSON.

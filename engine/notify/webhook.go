@@ -47,8 +47,15 @@ func Sign(secret string, t time.Time, body []byte) string {
 	return "t=" + at + ",v1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// post sends an event, again if that may help.
-func (s *Sender) post(t config.Notify, e Event, limit time.Duration) (attempts int, err error) {
+// A message is what a webhook gets.
+type message struct {
+	kind, delivery string // of the headers
+	form           string // content type
+	body           []byte
+}
+
+// post sends a message, again if that may help.
+func (s *Sender) post(t config.Notify, m message, limit time.Duration) (attempts int, err error) {
 	secret := ""
 	if t.Secret.Set() {
 		if secret, err = t.Secret.Read(s.Getenv); err != nil {
@@ -63,7 +70,7 @@ func (s *Sender) post(t config.Notify, e Event, limit time.Duration) (attempts i
 	}
 	for {
 		attempts++
-		wait, err := s.attempt(client, t, e, secret, limit)
+		wait, err := s.attempt(client, t, m, secret, limit)
 		switch {
 		case err == nil:
 			return attempts, nil
@@ -90,22 +97,21 @@ func (s *Sender) post(t config.Notify, e Event, limit time.Duration) (attempts i
 // never is the wait after an error that another attempt would not fix.
 const never time.Duration = -1
 
-// attempt sends an event once. wait is how long the receiver wants not to be asked again, 0 if it does not say.
-func (s *Sender) attempt(client *http.Client, t config.Notify, e Event, secret string, limit time.Duration) (wait time.Duration, err error) {
+// attempt sends a message once. wait is how long the receiver wants not to be asked again, 0 if it does not say.
+func (s *Sender) attempt(client *http.Client, t config.Notify, m message, secret string, limit time.Duration) (wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(s.ctx, limit, fmt.Errorf("no answer within %s", limit))
 	defer cancel()
-	body := e.body()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(m.body))
 	if err != nil {
 		return never, plain(err)
 	}
 	action.EscapeURL(req.URL)
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", m.form)
 	req.Header.Set("User-Agent", "loops")
-	req.Header.Set(HeaderEvent, e.Kind)
-	req.Header.Set(HeaderDelivery, e.Delivery)
+	req.Header.Set(HeaderEvent, m.kind)
+	req.Header.Set(HeaderDelivery, m.delivery)
 	if secret != "" {
-		req.Header.Set(HeaderSignature, Sign(secret, time.Now(), body))
+		req.Header.Set(HeaderSignature, Sign(secret, time.Now(), m.body))
 	}
 	resp, err := client.Do(req)
 	if err != nil {

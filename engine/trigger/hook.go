@@ -4,8 +4,10 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"slices"
 	"strconv"
 	"strings"
@@ -94,6 +96,39 @@ func (h *hook) event(m Message) (event, delivery string) {
 		return m.Header("X-Loops-Event"), m.Header("X-Loops-Delivery")
 	}
 	return m.Header("X-GitHub-Event"), m.Header("X-GitHub-Delivery")
+}
+
+// A cloudEvent is a structured CloudEvent in JSON.
+type cloudEvent struct {
+	Version string          `json:"specversion"`
+	ID      string          `json:"id"`
+	Source  string          `json:"source"`
+	Type    string          `json:"type"`
+	Data    json.RawMessage `json:"data"`
+	Base64  []byte          `json:"data_base64"`
+}
+
+// opened returns a message whose body is the data of the CloudEvent that it is, with its type as event and its source
+// and id as delivery. Another message is returned as it is.
+func opened(m Message, event, delivery string) (body []byte, _, _ string, err error) {
+	switch kind, _, _ := mime.ParseMediaType(m.Header("Content-Type")); kind {
+	case "application/cloudevents+json":
+	case "application/cloudevents-batch+json":
+		return nil, "", "", &PayloadError{"a batch of CloudEvents is not taken: send each event by itself, as application/cloudevents+json"}
+	default:
+		return m.Body, event, delivery, nil
+	}
+	var e cloudEvent
+	if err := json.Unmarshal(m.Body, &e); err != nil || e.Version != "1.0" || e.ID == "" || e.Source == "" || e.Type == "" {
+		return nil, "", "", &PayloadError{"the body is no CloudEvent 1.0: it has specversion, id, source and type, all texts"}
+	}
+	if body = e.Data; len(body) == 0 {
+		body = e.Base64
+	}
+	if len(body) == 0 {
+		body = []byte("null")
+	}
+	return body, e.Type, e.Source + " " + e.ID, nil
 }
 
 // counts reports whether something is done about an event. GitHub sends a ping when a webhook is made.

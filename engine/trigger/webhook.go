@@ -148,10 +148,14 @@ func (d *Desk) Receive(ctx context.Context, name string, m Message, sender Sende
 		return r, &RefusedError{err.Error()}
 	}
 	event, delivery := h.event(m)
+	body, event, delivery, err := opened(m, event, delivery)
+	if err != nil {
+		return r, err
+	}
 	if !h.counts(event) {
 		return Receipt{Ignored: "it is not about the event " + humanize.Quote(event)}, nil
 	}
-	payload, err := expr.ReadJSON(string(m.Body))
+	payload, err := expr.ReadJSON(string(body))
 	if err != nil {
 		return r, &PayloadError{fmt.Sprintf("the body is no JSON: %v", err)}
 	}

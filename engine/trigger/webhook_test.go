@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,5 +91,31 @@ func TestRetrySignedAnew(t *testing.T) {
 	all, err := Taken(t.Context(), next.clock.Ledger, list+"deploy")
 	if err != nil || len(all) != 2 {
 		t.Errorf("on record are %+v, %v", all, err)
+	}
+}
+
+// A structured CloudEvent brings the payload, the event and the delivery in its body.
+func TestCloudEvents(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ kind, body, payload, event, delivery, wrong string }{
+		{"application/cloudevents+json; charset=utf-8", `{"specversion": "1.0", "id": "7", "source": "ci", "type": "build.done", "data": {"ok": true}}`, `{"ok": true}`, "build.done", "ci 7", ""},
+		{"application/cloudevents+json", `{"specversion": "1.0", "id": "7", "source": "ci", "type": "x", "data_base64": "eyJhIjoxfQ=="}`, `{"a":1}`, "x", "ci 7", ""},
+		{"application/cloudevents+json", `{"specversion": "1.0", "id": "7", "source": "ci", "type": "x"}`, `null`, "x", "ci 7", ""},
+		{"application/cloudevents+json", `{"specversion": "0.3", "id": "7", "source": "ci", "type": "x"}`, "", "", "", "no CloudEvent 1.0"},
+		{"application/cloudevents+json", `[]`, "", "", "", "no CloudEvent 1.0"},
+		{"application/cloudevents-batch+json", `[]`, "", "", "", "each event by itself"},
+		{"application/json", `{"data": 1}`, `{"data": 1}`, "header", "id", ""},
+	} {
+		m := Message{Header: func(string) string { return c.kind }, Body: []byte(c.body)}
+		body, event, delivery, err := opened(m, "header", "id")
+		if c.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("%s %s: %v", c.kind, c.body, err)
+			}
+			continue
+		}
+		if err != nil || string(body) != c.payload || event != c.event || delivery != c.delivery {
+			t.Errorf("%s %s: %s %s %s %v", c.kind, c.body, body, event, delivery, err)
+		}
 	}
 }

@@ -74,6 +74,7 @@ type Config struct {
 	SandboxCaches []string
 	Snapshots     string                       // of the files of runs: git or off; "" = as the loop says
 	Notify        []Notify                     // of the person's file, then of the project's
+	Events        []Outlet                     // in the same order
 	GitFacts      string                       // one of the words below; "" = on
 	ModelHints    map[string]map[string]string // models by host and model_hint; "" turns one off
 	Hosts         []*agent.CLI                 // in the order of the files
@@ -83,7 +84,7 @@ type Config struct {
 	Thresholds map[string]int64
 
 	// At says where each setting is, by its Key.Name; hosts as hosts.NAME, action types as action_types.NAME,
-	// and each of Notify as notify.N, from 0.
+	// and each of Notify and Events as notify.N and events.N, from 0.
 	At map[string]Place
 	// Warnings are what is wrong with files that loops may do without.
 	Warnings Problems

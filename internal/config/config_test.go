@@ -238,7 +238,7 @@ func TestUserFile(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	for _, k := range Keys() {
-		value := map[Form]string{FormText: "x", FormDuration: "1h30m", FormSize: "2G", FormCount: "3", FormTokens: "20000", FormDollars: "2.5", FormNotify: "", FormHosts: "", FormTypes: ""}[k.Form]
+		value := map[Form]string{FormText: "x", FormDuration: "1h30m", FormSize: "2G", FormCount: "3", FormTokens: "20000", FormDollars: "2.5", FormNotify: "", FormEvents: "", FormHosts: "", FormTypes: ""}[k.Form]
 		switch {
 		case k.Form == FormWord:
 			value = k.Values[len(k.Values)-1]

@@ -45,7 +45,7 @@ func (d *decoder) section(n *yaml.Node, what, prefix string, c *Config) {
 			case deeper && n.Tag == "!!null": // everything there is commented out
 			case deeper:
 				d.section(n, prefix+name, prefix+name+".", c)
-			case k.Form == FormHosts || k.Form == FormNotify || k.Form == FormTypes || k.Form == FormWebhooks || k.Form == FormSecrets:
+			case k.Form == FormHosts || k.Form == FormNotify || k.Form == FormEvents || k.Form == FormTypes || k.Form == FormWebhooks || k.Form == FormSecrets:
 				if n.Tag != "!!null" {
 					k.read(d, n, c)
 				}

@@ -35,7 +35,7 @@ func TestPage(t *testing.T) {
 		rows[m[1]] = strings.Trim(m[2], "`")
 	}
 	for _, k := range Keys() {
-		if k.Form != FormNotify && k.Form != FormHosts && k.Form != FormTypes && k.Form != FormWebhooks && k.Form != FormSecrets && c.At[k.Name].Line == 0 {
+		if k.Form != FormNotify && k.Form != FormEvents && k.Form != FormHosts && k.Form != FormTypes && k.Form != FormWebhooks && k.Form != FormSecrets && c.At[k.Name].Line == 0 {
 			t.Errorf("the example lacks %s", k.Name)
 		}
 		want := k.Default

@@ -38,6 +38,7 @@ const (
 	FormTokens   Form = "tokens"   // a whole number from 1, also 20k or 2M
 	FormDollars  Form = "dollars"  // a number above 0
 	FormNotify   Form = "notify"   // a list
+	FormEvents   Form = "events"   // a list
 	FormHosts    Form = "hosts"    // a map
 	FormTypes    Form = "types"    // a map
 	FormWebhooks Form = "webhooks" // a map
@@ -157,6 +158,7 @@ var keys = sync.OnceValue(func() []Key {
 			read: (*decoder).releases, show: text(func(c *Config) *string { return &c.Releases }),
 		},
 		{Name: "notify", Form: FormNotify, Means: "What to send when a run begins or ends. The lists of all files are joined.", read: (*decoder).notify, show: nothing},
+		{Name: "events", Form: FormEvents, Means: "Who gets the events of runs; see docs/events-out.md. The lists of all files are joined.", read: (*decoder).events, show: nothing},
 		{Name: "webhooks", Form: FormWebhooks, Means: "What loops serve does when others send it something, by name; see docs/webhooks.md. Those of a project alone count.", read: (*decoder).webhooks, show: nothing},
 		{Name: "secrets", Form: FormSecrets, Means: "Values that are kept off the record, by name: `{env: NAME}`, `{file: PATH}` or `{command: SCRIPT}`, with `hosts: [HOST]` for those that leave for some hosts only; see docs/security.md.", read: (*decoder).secrets, show: nothing},
 		{Name: "hosts", Form: FormHosts, Means: "Agent CLIs besides those that loops knows; see docs/agents.md.", read: (*decoder).declared, show: nothing},

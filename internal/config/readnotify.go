@@ -55,14 +55,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 				}
 			})
 		}),
-		noted("loops", func(n *yaml.Node) {
-			t.Loops = d.texts(n, "loops")
-			d.each(n, func(n *yaml.Node) {
-				if _, err := path.Match(n.Value, ""); err != nil || n.Value == "" {
-					d.say(n, "loops: %s is no name or pattern: * matches any letters, ? one letter, [ab] one of these", humanize.Quote(n.Value))
-				}
-			})
-		}),
+		noted("loops", func(n *yaml.Node) { t.Loops = d.patterns(n, "loops") }),
 		noted("name", func(n *yaml.Node) {
 			d.words(n, "name", nil, &t.Name)
 			if t.Name != "" && !targetName().MatchString(t.Name) {
@@ -76,12 +69,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 			}
 		}),
 		noted("webhook", func(n *yaml.Node) { d.address(n, "webhook", &t.URL) }),
-		noted("timeout", func(n *yaml.Node) {
-			d.duration(n, "timeout", false, &t.Timeout)
-			if t.Timeout > mostNotifyTimeout {
-				d.say(n, "timeout: one attempt may take an hour at most")
-			}
-		}),
+		noted("timeout", func(n *yaml.Node) { d.attempt(n, &t.Timeout) }),
 		noted("retries", func(n *yaml.Node) {
 			v, err := strconv.Atoi(n.Value)
 			if n.Kind != yaml.ScalarNode || err != nil || v < 0 || v > mostRetries {
@@ -121,6 +109,24 @@ func (d *decoder) target(n *yaml.Node) Notify {
 		}
 	}
 	return t
+}
+
+// patterns reads names of loops, and patterns of such names.
+func (d *decoder) patterns(n *yaml.Node, what string) []string {
+	d.each(n, func(n *yaml.Node) {
+		if _, err := path.Match(n.Value, ""); err != nil || n.Value == "" {
+			d.say(n, "%s: %s is no name or pattern: * matches any letters, ? one letter, [ab] one of these", what, humanize.Quote(n.Value))
+		}
+	})
+	return d.texts(n, what)
+}
+
+// attempt reads how long one attempt may take.
+func (d *decoder) attempt(n *yaml.Node, to *time.Duration) {
+	d.duration(n, "timeout", false, to)
+	if *to > mostNotifyTimeout {
+		d.say(n, "timeout: one attempt may take an hour at most")
+	}
 }
 
 // texts reads a list of texts, or one text.

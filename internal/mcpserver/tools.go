@@ -248,6 +248,11 @@ func Tools(h *Host) []Tool {
 	}
 }
 
+// New returns the server of this program for agents.
+func New(h *Host, version string) *Server {
+	return &Server{Name: "loops", Version: version, Instructions: Instructions, Tools: Tools(h), Resources: Resources(), Pages: Pages(h), Tasks: RunTasks(h)}
+}
+
 // Resources returns the pages that an agent can read.
 func Resources() []Resource {
 	return []Resource{{

@@ -51,46 +51,68 @@ func (s Setting) Object() api.Setting {
 // NotifySettings are the elements of notify, of all files.
 func NotifySettings(p *project.Project, c *config.Config) (all []Setting) {
 	for i, n := range c.Notify {
-		key := "notify." + strconv.Itoa(i)
-		m, text := new(value.Map), ""
+		way, at := "webhook", hostOf(n.URL)
+		if n.Command != "" {
+			way, at = "command", n.Command
+		}
+		m := new(value.Map)
 		switch {
 		case n.Desktop:
-			m.Set("desktop", true)
-			text = "desktop"
-		case n.Command != "":
-			m.Set("command", n.Command)
-			text = "command " + humanize.FirstLine(n.Command)
-		default:
-			m.Set("webhook", hostOf(n.URL))
+			way, at = "desktop", ""
+			m.Set(way, true)
+		case n.URL != "":
+			m.Set(way, at)
 			m.Set("retries", int64(n.Retries))
-			text = "webhook " + hostOf(n.URL)
+		default:
+			m.Set(way, at)
 		}
-		for _, l := range []struct {
-			key, word string
-			names     []string
-		}{{"on", "on", n.On}, {"loops", "of", n.Loops}} {
-			if len(l.names) > 0 {
-				m.Set(l.key, terminal.Texts(l.names))
-				text += " " + l.word + " " + strings.Join(l.names, ", ")
-			}
-		}
-		for _, s := range []struct{ key, text string }{{"name", n.Name}, {"secret_env", n.Secret.Env}, {"secret_file", n.Secret.File}} {
-			if s.text != "" {
-				m.Set(s.key, s.text)
-			}
-		}
+		s := targetSetting(p, c, "notify."+strconv.Itoa(i), m, way, at, n.Secret, [][]string{append([]string{"on", "on"}, n.On...), append([]string{"loops", "of"}, n.Loops...)})
 		if n.Name != "" {
-			text = n.Name + ": " + text
+			m.Set("name", n.Name)
+			s.Text = n.Name + ": " + s.Text
 		}
-		all = append(all, Setting{key, m, text, FromFile(p, c, key)})
+		all = append(all, s)
 	}
 	return all
+}
+
+// EventSettings are the elements of events, of all files.
+func EventSettings(p *project.Project, c *config.Config) (all []Setting) {
+	for i, o := range c.Events {
+		for _, way := range [][2]string{{"webhook", hostOf(o.URL)}, {"command", o.Command}, {"socket", o.Socket}, {"file", o.File}} {
+			if way[1] != "" {
+				lists := [][]string{append([]string{"kinds", "on"}, o.Kinds...), append([]string{"loops", "of"}, o.Loops...), append([]string{"labels", "with"}, o.Labels...)}
+				m := new(value.Map)
+				m.Set(way[0], way[1])
+				all = append(all, targetSetting(p, c, "events."+strconv.Itoa(i), m, way[0], way[1], o.Secret, lists))
+			}
+		}
+	}
+	return all
+}
+
+// targetSetting completes an element of notify or events, which is reached by a way at an address. Each of lists has its
+// key, its word and its elements.
+func targetSetting(p *project.Project, c *config.Config, key string, m *value.Map, way, at string, secret config.Secret, lists [][]string) Setting {
+	text := strings.TrimSpace(way + " " + humanize.FirstLine(at))
+	for _, l := range lists {
+		if names := l[2:]; len(names) > 0 {
+			m.Set(l[0], terminal.Texts(names))
+			text += " " + l[1] + " " + strings.Join(names, ", ")
+		}
+	}
+	for _, s := range [][2]string{{"secret_env", secret.Env}, {"secret_file", secret.File}} {
+		if s[1] != "" {
+			m.Set(s[0], s[1])
+		}
+	}
+	return Setting{key, m, text, FromFile(p, c, key)}
 }
 
 // hostOf is the part of the address of a webhook that holds no secret.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
-	if err != nil {
+	if err != nil || address == "" {
 		return ""
 	}
 	return u.Scheme + "://" + u.Host + "/…"

@@ -60,6 +60,9 @@ func SettingsOf(p *project.Project, c *config.Config, outside func(key string) (
 		case config.FormNotify:
 			all = append(all, NotifySettings(p, c)...)
 			continue
+		case config.FormEvents:
+			all = append(all, EventSettings(p, c)...)
+			continue
 		case config.FormHosts:
 			all = append(all, HostSettings(p, c)...)
 			continue

@@ -61,9 +61,10 @@ type program struct {
 	// starts the process of a run in the background; nil = Handover.Spawn
 	spawn func(worker.Handover) (*worker.ChildProcess, error)
 	// is called when the run is on record; nil = no other process waits for that
-	onRecord func(live.Header)
-	notifier *notify.Notifier    // of the first engine; nil = no notifications
-	exporter *telemetry.Exporter // of the first engine; nil = no traces
+	onRecord  func(live.Header)
+	notifier  *notify.Notifier    // of the first engine; nil = no notifications
+	publisher *notify.Publisher   // of the first engine; nil = no outlets
+	exporter  *telemetry.Exporter // of the first engine; nil = no traces
 	// makes this process adopt what its actions leave; nil where it is not ours alone
 	adopt func() error
 

@@ -62,11 +62,7 @@ func runMCP(ctx context.Context, a *program) error {
 	defer stop()
 	s := &served{app: a}
 	host := &mcpserver.Host{Session: s.session, Begin: s.begin, Ended: ended, Known: a.identity(), User: cmp.Or(a.sender(), engine.User())}
-	server := mcpserver.Server{
-		Name: "loops", Version: buildVersion(), Instructions: mcpserver.Instructions, Tools: mcpserver.Tools(host),
-		Resources: mcpserver.Resources(), Pages: mcpserver.Pages(host), Tasks: mcpserver.RunTasks(host),
-	}
-	err := server.Serve(ctx, in, terminal.Verbatim(a.Out))
+	err := mcpserver.New(host, buildVersion()).Serve(ctx, in, terminal.Verbatim(a.Out))
 	s.runs.Stop(engine.StopGrace)
 	if err != nil {
 		return failure(engine.Failed, "the conversation with the agent ended: %s", oneLine(err))

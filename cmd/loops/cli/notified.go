@@ -27,6 +27,7 @@ func (a *program) notify(e *engine.Engine) {
 		a.notifier = notify.New(e.Project(), a.notifierOptions())
 	}
 	a.notifier.Follow(e)
+	a.publisher = a.publisher.Follow(e, a.Env)
 }
 
 // traced waits until traces are sent, for a few seconds at most, and says what was not.
@@ -34,18 +35,6 @@ func (a *program) traced() {
 	if err := a.exporter.Close(); err != nil {
 		terminal.SayLine(a.Err, "loops: "+humanize.OneLine(err))
 	}
-}
-
-// tellAlarms delivers alarms to the targets in the settings of their project. What could not be delivered is in the log
-// of notifications.
-func (a *program) tellAlarms(ctx context.Context, p *project.Project, events ...notify.Event) {
-	n := notify.New(p, notify.Options{Env: a.Env, Detached: true})
-	for _, e := range events {
-		n.Tell(e)
-	}
-	ctx, cancel := context.WithTimeout(ctx, notifyWait)
-	defer cancel()
-	_, _ = n.Close(ctx)
 }
 
 // notifierOptions are those of the notifier of this command line.
@@ -56,10 +45,13 @@ func (a *program) notifierOptions() notify.Options {
 // notified waits until all notifications are delivered, half a minute at most and until a signal comes, and reports
 // those that could not be.
 func (a *program) notified() {
-	if a.notifier == nil {
+	if a.notifier == nil && a.publisher == nil {
 		return
 	}
-	results, log := a.waitNotified()
+	results, log, unsent := a.waitNotified()
+	if unsent != nil {
+		terminal.Say(a.Err, "loops: events are still to be delivered, when the run is resumed or by loops sweep or serve: %s\n", humanize.OneLine(unsent))
+	}
 	for _, r := range results {
 		if r.Err != nil {
 			line := "loops: " + r.Event.Run + " (" + humanize.Words(r.Event.Kind) + "): not told by " + r.Target + ": " + r.Err.Error()
@@ -73,7 +65,7 @@ func (a *program) notified() {
 	}
 }
 
-func (a *program) waitNotified() (results []notify.Result, log error) {
+func (a *program) waitNotified() (results []notify.Result, log, unsent error) {
 	ctx, cancel := context.WithTimeout(context.Background(), notifyWait)
 	defer cancel()
 	signals := make(chan os.Signal, 4)
@@ -82,6 +74,7 @@ func (a *program) waitNotified() (results []notify.Result, log error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		unsent = a.publisher.Close(ctx)
 		results, log = a.notifier.Close(ctx)
 	}()
 	quiet := time.NewTimer(notifyQuiet)
@@ -89,7 +82,7 @@ func (a *program) waitNotified() (results []notify.Result, log error) {
 	for {
 		select {
 		case <-done:
-			return results, log
+			return results, log, unsent
 		case <-signals:
 			cancel()
 		case <-quiet.C:

@@ -136,8 +136,10 @@ func (a *program) nightShift(ctx context.Context, projects []web.Project) (wait 
 		all.Go(func() { waker.Run(ctx) })
 		served.Hooks.Say = say
 		all.Go(func() { served.Hooks.Run(ctx) })
-		alarms := notify.AlarmWatch{Open: served.Again, Begin: w.Begin, Say: say, Tell: a.tellAlarms}
+		alarms := notify.AlarmWatch{Open: served.Again, Begin: w.Begin, Say: say, Tell: notify.TellAlarms(a.Env)}
 		all.Go(func() { alarms.Run(ctx) })
+		courier := notify.Courier{Open: served.Again, Say: say}
+		all.Go(func() { courier.Run(ctx) })
 	}
 	return all.Wait
 }

@@ -85,6 +85,9 @@ func runSweep(ctx context.Context, a *program, o sweepOptions) error {
 		told()
 		err = a.refused(err)
 	}
+	if !o.dryRun {
+		err = errors.Join(err, a.publisher.Sweep(ctx))
+	}
 	if o.wake {
 		r, failed := e.Records(ctx)
 		var due []engine.Due
