@@ -7,9 +7,13 @@ import (
 
 var every = flag.Bool("every-cli", false, "drive every agent CLI, also where one stands for all")
 
-// EachCLI runs test with each of the CLIs, at once.
+// EachCLI runs test with each of the CLIs, at once; under the race detector with one, because they are other programs.
 func EachCLI(t *testing.T, test func(t *testing.T, cli string)) {
-	for _, cli := range AgentCLIs {
+	clis := AgentCLIs
+	if Raced && !*every {
+		clis = []string{"codex"}
+	}
+	for _, cli := range clis {
 		t.Run(cli, func(t *testing.T) {
 			t.Parallel()
 			test(t, cli)
