@@ -161,7 +161,7 @@ func (e *Engine) ranSnapshots(ctx context.Context, run persistence.Run) *fsm.Fil
 func (e *Engine) chain(ctx context.Context, run persistence.Run) (*git.Chain, []git.Snapshot, error) {
 	p := e.p.Main()
 	var all []git.Snapshot
-	if !git.InGit(p.Dir) {
+	if !p.InGit() {
 		return nil, nil, refuse(NotFound, "%s is in no repository of git, so the files of run %s were not kept", p.Dir, run.ID)
 	}
 	c, err := git.OpenChain(ctx, git.Command(undoEnv(p, e.o), GitWait(p)), p.Dir, string(run.ID))

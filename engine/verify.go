@@ -123,7 +123,7 @@ func (v *verifying) open(ctx context.Context) error {
 	if len(v.loops) == 0 {
 		return refuse(NotFound, "the definition of run %s is not on record, so its checks cannot be repeated", v.r.Run.ID)
 	}
-	if !git.InGit(p.Dir) {
+	if !p.InGit() {
 		return refuse(NotFound, "%s is in no repository of git, and the files that run %s left are in one", p.Dir, v.r.Run.ID)
 	}
 	if v.place, err = disk.MkdirTemp(os.TempDir(), "loops-verify-*"); err != nil {

@@ -27,7 +27,7 @@ const ignoredRecords = `# What loops records and can make anew; the loops beside
 // IgnoreRecords writes .loops/.gitignore in a project that is in a work tree of git, unless there is one: a person may
 // have chosen otherwise. .loops has to exist, or it is made.
 func (p *Project) IgnoreRecords() error {
-	if !git.InGit(p.Dir) {
+	if !p.InGit() {
 		return nil
 	}
 	if err := disk.MkdirAll(p.Loops, 0o755); err != nil {
@@ -60,3 +60,6 @@ func (p *Project) HasRecords() bool {
 	_, err := os.Lstat(filepath.Join(p.Loops, "runs"))
 	return err == nil
 }
+
+// InGit reports whether the project is in a repository of git.
+func (p *Project) InGit() bool { return git.InGit(p.Dir) }

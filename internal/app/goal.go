@@ -24,6 +24,9 @@ import (
 //go:embed goal.yaml
 var goalText string
 
+// snapshotsLine is the line of goalText that only a repository of git can have.
+const snapshotsLine = "snapshots: git # \"loops undo @NAME@\" puts the files back as they were\n"
+
 // A Goal is what an agent is to reach: a check that passes.
 type Goal struct {
 	Text    string
@@ -108,15 +111,15 @@ func WriteGoal(p *project.Project, g Goal) (name, path string, err error) {
 		}
 		name = base + "-" + strconv.Itoa(n)
 	}
-	files, err := WriteLoop(p, "", name, g.text(name))
+	files, err := WriteLoop(p, "", name, g.text(name, p.InGit()))
 	if err != nil {
 		return "", "", err
 	}
 	return name, files[0], nil
 }
 
-// text returns the loop of a goal.
-func (g *Goal) text(name string) string {
+// text returns the loop of a goal. Only a repository of git can keep snapshots.
+func (g *Goal) text(name string, repository bool) string {
 	protect := g.Protect
 	if len(protect) == 0 {
 		protect = loopfile.TestFiles()
@@ -131,6 +134,9 @@ func (g *Goal) text(name string) string {
 		steps = 2*budget.Prompts + 3 // a check before each prompt and after the last one
 	}
 	text := goalText
+	if !repository {
+		text = strings.Replace(text, snapshotsLine, "", 1)
+	}
 	if budget == (fsm.Budget{AllowUnknown: true}) {
 		text = strings.Replace(text, "budget: @BUDGET@\non_budget: out_of_budget\n", "", 1)
 		out := strings.Index(text, "  out_of_budget:")

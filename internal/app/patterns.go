@@ -40,7 +40,7 @@ func schemaLine(name string) string {
 
 // renamedPattern has the commands and sub-loops of a text name a loop with another name, beside which its parts are.
 func renamedPattern(text, from, name string) string {
-	for _, command := range []string{"loops run ", "loops resume "} {
+	for _, command := range []string{"loops run ", "loops resume ", "loops undo "} {
 		text = strings.ReplaceAll(text, command+from, command+name)
 	}
 	return strings.ReplaceAll(text, "\n    loop: "+from+"/", "\n    loop: "+path.Base(name)+"/")
