@@ -123,5 +123,5 @@ func (f *forkPlace) spent() []Text {
 	if s.Unpriced > 0 {
 		cost = "more than " + cost
 	}
-	return []Text{textf("budgets count anew; run %s had used %s and %s tokens until there", f.run.ID, cost, humanize.Tokens(s.Usage.Total()))}
+	return []Text{textf("budgets start at zero; run %s had used %s and %s tokens until there", f.run.ID, cost, humanize.Tokens(s.Usage.Total()))}
 }

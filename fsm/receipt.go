@@ -17,7 +17,7 @@ type Receipt struct {
 	Checks     []CheckResult `json:"checks" jsonschema:"those that decided, in their order"`
 	Prompts    int           `json:"prompts" jsonschema:"prompts and judges"`
 	Tokens     int64         `json:"tokens"`
-	CostUSD    float64       `json:"cost_usd" jsonschema:"as far as it is known"`
+	CostUSD    float64       `json:"cost_usd" jsonschema:"the part that is known"`
 	Unpriced   int           `json:"unpriced" jsonschema:"prompts and judges whose cost is not known"`
 	Guard      string        `json:"guard" jsonschema:"what actions might change; empty where nothing limited that"`
 	Sandbox    string        `json:"sandbox" jsonschema:"what limited the actions; empty where nothing did"`

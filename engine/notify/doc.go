@@ -1,5 +1,5 @@
-// Package notify notifies people and programs of what becomes of the runs of a project: by a command of theirs,
-// a message of the desktop or a webhook, as the settings say.
+// Package notify reports to people and programs how the runs of a project end: by a command of theirs, a message of
+// the desktop or a webhook, as the settings say.
 //
 // A [Notifier] is an observer of an engine, so it never delays a run or changes how one ends, and every program
 // that carries runs notifies in the same way. A [Sender] delivers: it never delays its caller, and a message

@@ -37,7 +37,7 @@ var loopKeys = []Key{
 	{Name: "on_budget", In: InLoop, Type: TypeTarget, Doc: "State to go to, once, when a budget is used up; it cannot prompt. Without it the run ends, and can be resumed with a higher budget."},
 	{Name: "llm", In: InLoop, Type: TypeBlock, Block: InLLM, Doc: "Settings of the judge that evaluates by language model."},
 	{Name: "session_mode", In: InLoop, Type: TypeText, Default: "fresh", Values: sessionModes, Doc: "`continue`: a prompt carries on the session of the prompt before; `fresh`: it begins a new one. A state can say otherwise."},
-	{Name: "permissions", In: InLoop, Type: TypeText, Default: "skip", Values: permissions, Doc: "`skip`: agents use their tools without asking anybody; `host`: as their own settings say. A state can say otherwise."},
+	{Name: "permissions", In: InLoop, Type: TypeText, Default: "skip", Values: permissions, Doc: "`skip`: agents use their tools without asking; `host`: as their own settings say. A state can say otherwise."},
 	{Name: "failover", In: InLoop, Type: TypeBlock, Block: InFailover, NotNull: true, Doc: "When another agent takes over, where `host` is a list; for all states that do not say it themselves."},
 	{Name: "sandbox", In: InLoop, Type: TypeBlock, Block: InSandbox, Short: "preset", NotNull: true, Doc: "What actions may touch: `workspace`, `offline`, `strict`, `off`, or a mapping. States, branches and sub-loops can only tighten it. Without it, nothing is limited, unless the project's config or `--sandbox` says otherwise."},
 	{Name: "snapshots", In: InLoop, Type: TypeBlock, Block: InSnapshots, Short: "keep", NotNull: true, Doc: "`git`: the files are kept as they are before and after each action, so that `loops undo` can put them back; `off`; or a mapping. Without it, `git` for a run with a work tree of its own, and `off` for others, unless the project's config or `--snapshots` says otherwise."},
@@ -138,8 +138,8 @@ var blockKeys = []Key{
 
 	{Name: "enabled", In: InHostGuard, Type: TypeBool, Default: true, Doc: "Whether memory is watched before prompts."},
 	{Name: "cooldown_ms", In: InHostGuard, Type: TypeNumber, Default: 500, Min: &limit0, Doc: "Milliseconds to wait when memory is short."},
-	{Name: "warn_pct", In: InHostGuard, Type: TypeNumber, Default: 75.0, Min: &limit0, Max: &limit100, Doc: "Used memory, in percent, from which prompts wait."},
-	{Name: "critical_pct", In: InHostGuard, Type: TypeNumber, Default: 85.0, Min: &limit0, Max: &limit100, Doc: "Used memory, in percent, from which `on_pressure` applies. Not below `warn_pct`."},
+	{Name: "warn_pct", In: InHostGuard, Type: TypeNumber, Default: 75.0, Min: &limit0, Max: &limit100, Doc: "Used memory, in percent, that makes prompts wait."},
+	{Name: "critical_pct", In: InHostGuard, Type: TypeNumber, Default: 85.0, Min: &limit0, Max: &limit100, Doc: "Used memory, in percent, where `on_pressure` begins to apply. Not below `warn_pct`."},
 	{Name: "on_pressure", In: InHostGuard, Type: TypeText, Default: "cool_down", Values: []string{"cool_down", "route", "abort"}, Doc: "What to do at `critical_pct`: wait, go to `pressure_state`, or end the run."},
 	{Name: "pressure_state", In: InHostGuard, Type: TypeTarget, Doc: "State to go to with `on_pressure: route`."},
 	{Name: "on_abort_route", In: InHostGuard, Type: TypeTarget, Doc: "State that is recorded as the last one with `on_pressure: abort`."},
@@ -148,17 +148,17 @@ var blockKeys = []Key{
 	{Name: "budget_state", In: InHostGuard, Type: TypeTarget, Doc: "State to go to with `on_budget_exceeded: route`."},
 
 	{Name: "enabled", In: InPromptSizeGuard, Type: TypeBool, Default: true, Doc: "Whether long prompts are reported."},
-	{Name: "warn_chars", In: InPromptSizeGuard, Type: TypeInt, Default: 50000, Min: &limit0, Doc: "Characters from which a prompt is long; 0 switches the guard off."},
+	{Name: "warn_chars", In: InPromptSizeGuard, Type: TypeInt, Default: 50000, Min: &limit0, Doc: "The number of characters that makes a prompt long; 0 switches the guard off."},
 
 	{Name: "normal_max", In: InThrottle, Type: TypeInt, Default: 3, Min: &limit1, Doc: "Actions in one stay in a state that are nothing special."},
-	{Name: "warn_max", In: InThrottle, Type: TypeInt, Default: 8, Min: &limit1, Doc: "Actions in one stay from which a warning is recorded."},
+	{Name: "warn_max", In: InThrottle, Type: TypeInt, Default: 8, Min: &limit1, Doc: "The number of actions in one stay that records a warning."},
 	{Name: "hard_max", In: InThrottle, Type: TypeInt, Default: 12, Min: &limit1, Doc: "Actions in one stay after which the state is left for `on_throttle_hard`."},
 
 	{Name: "cron", In: InSchedule, Type: TypeText, Required: true, Doc: "Minute, hour, day of the month, month and day of the week, as in a crontab: lists, ranges, steps and names; or `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`; or `@every 90s`, which counts whole seconds from 1970 in UTC. Several of these, each on a line of its own or with a semicolon between them, are the times of all of them."},
 	{Name: "timezone", In: InSchedule, Type: TypeText, Doc: "The time zone these are in, such as `Europe/Berlin`. Without it that of the machine."},
 	{Name: "except", In: InSchedule, Type: TypeTexts, Doc: "Dates at which no time comes, in this time zone: `2026-12-24`, or from one to another, `2026-12-24..2027-01-01`."},
 	{Name: "overlap", In: InSchedule, Type: TypeText, Default: "skip", Values: []string{"skip", "queue"}, Doc: "What happens at a time when the previous run has not ended: the time is skipped, or its run waits."},
-	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one", "all"}, Doc: "What becomes of times that were missed: nothing, one run for all of them, or a run for each, one after the other in their order."},
+	{Name: "catch_up", In: InSchedule, Type: TypeText, Default: "none", Values: []string{"none", "one", "all"}, Doc: "What happens to times that were missed: nothing, one run for all of them, or a run for each, one after the other in their order."},
 	{Name: "catch_up_limit", In: InSchedule, Type: TypeInt, Default: 24, Min: &limit1, Max: &limit100, Doc: "With `catch_up: all`: the most missed times that wait for their runs at once. Of more the newest are chosen, and the others stay missed."},
 
 	{Name: "preset", In: InSandbox, Type: TypeText, Values: confine.Presets, Doc: "`workspace`: writes in the work tree, temporary folders and caches, reads of all but places of secrets; `offline`: no network; `strict`: both, and all of it has to be enforceable; `off`. The other keys replace parts of it; `deny` adds to it."},
@@ -195,7 +195,7 @@ var blockKeys = []Key{
 	{Name: "when", In: InRemember, Type: TypeExpression, Doc: "Something is remembered only if this is true: `result.verdict == 'no'`."},
 	{Name: "failed", In: InRemember, Type: TypeBool, Doc: "Whether the fact is about an attempt that failed. Without it, whether the verdict of the state says so (`no`, `error`, `timeout`, `blocked`, `interrupted`, `guarded`), a script with `next` failed, or the terminal state is a failure."},
 
-	{Name: "on", In: InFailover, Type: TypeTexts, Doc: "What another agent takes over for: `suspended` (only a person can mend it), `rate_limited`, or `rate_limited > 10m`, for a limit that lasts longer. Without it `[suspended, rate_limited > 10m]`."},
+	{Name: "on", In: InFailover, Type: TypeTexts, Doc: "What another agent takes over for: `suspended` (only a person can fix it), `rate_limited`, or `rate_limited > 10m`, for a limit that lasts longer. Without it `[suspended, rate_limited > 10m]`."},
 	{Name: "return", In: InFailover, Type: TypeBool, Default: true, Doc: "An agent is asked again, in the order of the list, when its time has come; `false`: not in this run."},
 	{Name: "files", In: InFailover, Type: TypeText, Default: "keep", Values: []string{"keep", "reset"}, Doc: "`keep`: the next agent finds the files as they were left; `reset`: as the step found them."},
 
@@ -237,18 +237,18 @@ var blockKeys = []Key{
 	{Name: "method", In: InCall, Type: TypeText, Values: callMethods, Doc: "The method; without it `POST` where there is a body, else `GET`."},
 	{Name: "headers", In: InCall, Type: TypeSpecial, Doc: "Headers by name: `{Authorization: \"Bearer ${env.API_TOKEN}\"}`. `${...}` is replaced."},
 	{Name: "body", In: InCall, Type: TypeText, Doc: "The body, as a text. `${...}` is replaced."},
-	{Name: "json", In: InCall, Type: TypeValue, Doc: "The body, as a value of which JSON is made; `Content-Type` is `application/json` then. `${...}` is replaced in its texts."},
+	{Name: "json", In: InCall, Type: TypeValue, Doc: "The body, as a value that becomes JSON; `Content-Type` is `application/json` then. `${...}` is replaced in its texts."},
 
-	{Name: "cost_usd", In: InBudget, Type: TypeNumber, Above: &limit0, Doc: "US dollars. Prompts whose model has no known price end the run, unless `allow_unknown_cost` is true."},
+	{Name: "cost_usd", In: InBudget, Type: TypeNumber, Above: &limit0, Doc: "US dollars. A prompt to a model without a known price ends the run, unless `allow_unknown_cost` is true."},
 	{Name: "tokens", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Tokens: input, output and cache together."},
 	{Name: "wall", In: InBudget, Type: TypeSeconds, Above: &limit0, Doc: "Seconds: of a loop since its start, pauses between resumes left out; of a state what its prompts and judges took."},
 	{Name: "steps", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "State entries, those of sub-loops too; of a state only those of the sub-loops it ran."},
 	{Name: "prompts", In: InBudget, Type: TypeInt, Above: &limit0, Doc: "Prompts and questions to judges."},
 	{Name: "allow_unknown_cost", In: InBudget, Type: TypeBool, Default: false, Doc: "Continue although the cost of a prompt is not known; it counts as nothing."},
-	{Name: "steer", In: InBudget, Type: TypeBool, Default: true, Doc: "Prompts are told what is left, once half of a limit is used."},
+	{Name: "steer", In: InBudget, Type: TypeBool, Default: true, Doc: "Prompts get the rest of the budget in their text, once half of a limit is used."},
 
 	{Name: "cost_ceiling_per_state", In: InCostCeiling, Type: TypeNumber, Min: &limit0, Doc: "US dollars that all visits to the state may cost together. A cost that is not known counts as nothing."},
-	{Name: "cost_warn_at", In: InCostCeiling, Type: TypeNumber, Min: &limit0, Doc: "US dollars from which on a warning is recorded, once."},
+	{Name: "cost_warn_at", In: InCostCeiling, Type: TypeNumber, Min: &limit0, Doc: "US dollars that cause a warning, once."},
 
 	{Name: "type", In: InParameter, Type: TypeText, Required: true, Values: []string{"string", "integer", "number", "boolean", "enum", "path"}, Doc: "Type of the values that can be bound."},
 	{Name: "required", In: InParameter, Type: TypeBool, Default: false, Doc: "Whether a value must be bound."},

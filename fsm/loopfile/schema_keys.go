@@ -182,11 +182,11 @@ func specialSchema(k *Key) jsonObject {
 		rows := object("type", "array", "minItems", 1, "items", reference(string(InCase)))
 		return when(object("type", "array"), rows, object("type", "object",
 			"properties", object(
-				"yes", routeTarget("Where to go on the verdict `yes`."),
-				"no", routeTarget("Where to go on the verdict `no`; without it, `_`."),
-				"error", routeTarget("Where to go on the verdict `error`."),
+				"yes", routeTarget("The next state on the verdict `yes`."),
+				"no", routeTarget("The next state on the verdict `no`; without it, `_`."),
+				"error", routeTarget("The next state on the verdict `error`."),
 				"_", routeTarget("Where to go on every verdict that has no entry of its own."),
-				"_error", routeTarget("Where to go on the verdict `error`, and when routing fails."),
+				"_error", routeTarget("The next state on the verdict `error`, and when routing fails."),
 			),
 			"additionalProperties", reference("target")))
 	}

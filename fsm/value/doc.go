@@ -1,4 +1,4 @@
-// Package value holds the values of the loop language and the rules by which they are compared, written and read.
+// Package value holds the values of the loop language, and compares, writes and reads them.
 //
 // A value is one of nil, bool, int64, [*math/big.Int], float64, string, []any and [*Map]. Where a value comes
 // from Go code, int and []string are read as int64 and []any.

@@ -212,7 +212,7 @@ type FragmentParameter struct {
 
 // Listed is a loop of a library.
 type Listed struct {
-	Name        string    `json:"name" jsonschema:"by which commands find it"`
+	Name        string    `json:"name" jsonschema:"the name that commands find it by"`
 	Loop        string    `json:"loop"`
 	Path        string    `json:"path" jsonschema:"the same as file, as little-loops calls it"`
 	File        string    `json:"file" jsonschema:"absolute"`

@@ -51,7 +51,7 @@ type Woken struct {
 type Written struct {
 	Loop    string   `json:"loop"`
 	File    string   `json:"file" jsonschema:"that was written, absolute"`
-	Pattern string   `json:"pattern" jsonschema:"from which the loop was made"`
+	Pattern string   `json:"pattern" jsonschema:"the pattern that the loop was made from"`
 	Parts   []string `json:"parts,omitempty" jsonschema:"files of the loops that it runs, absolute"`
 }
 

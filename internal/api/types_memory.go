@@ -34,6 +34,6 @@ type MemoryUse struct {
 type MemoryDiff struct {
 	Memory string       `json:"memory"`
 	Run    string       `json:"instance_id" jsonschema:"the id of the run"`
-	Added  []MemoryFact `json:"added" jsonschema:"what the memory has that the run did not begin with"`
+	Added  []MemoryFact `json:"added" jsonschema:"facts of the memory that the run did not begin with"`
 	Gone   []string     `json:"gone" jsonschema:"ids of what the run began with and the memory lacks"`
 }

@@ -23,7 +23,7 @@ type Proven struct {
 type Bound struct {
 	Most  *int64 `json:"most" jsonschema:"null = there is no bound"`
 	By    Text   `json:"by" jsonschema:"the limit that gives it; null = the longest path"`
-	Exact bool   `json:"exact" jsonschema:"a run comes to it"`
+	Exact bool   `json:"exact" jsonschema:"a run reaches it"`
 }
 
 // ProvenPath is a shortest path.

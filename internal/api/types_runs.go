@@ -118,7 +118,7 @@ type ForkPlan struct {
 	Context    *value.Map `json:"context"`
 	Captured   []string   `json:"captured" jsonschema:"names of the captures it has"`
 
-	Items []ForkItems `json:"items,omitempty" jsonschema:"of the lists of which failed items are done again"`
+	Items []ForkItems `json:"items,omitempty" jsonschema:"the lists whose failed items are done again"`
 }
 
 // ForkItems counts the items that a fork takes over.

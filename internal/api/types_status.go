@@ -69,7 +69,7 @@ type RunOrigin struct {
 type Ending struct {
 	Reason  Text `json:"reason" jsonschema:"why the run ended"`
 	Ignored Text `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`
-	Merge   Text `json:"merge" jsonschema:"what became of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
+	Merge   Text `json:"merge" jsonschema:"the result of the merge that worktree: merge asks for: done, conflict or refused; null where none was to be made"`
 	// of a suspended run
 	SuspendedBy string `json:"suspended_by,omitempty" jsonschema:"what a suspended run waits for, as loops unblock takes it: an agent, a model of one, the server of a tool or the host of an address"`
 	Remedy      string `json:"remedy,omitempty" jsonschema:"what a person does before a suspended run can continue"`

@@ -39,7 +39,7 @@ type Proof struct {
 type Bound struct {
 	Most  int64  // Unbounded = there is none
 	By    string // the limit that gives it; "" = the longest path
-	Exact bool   // a run comes to it
+	Exact bool   // a run reaches it
 }
 
 // Unbounded is the Most of a [Bound] where nothing limits it.

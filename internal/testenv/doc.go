@@ -1,4 +1,4 @@
-// Package testenv supports the tests of this module: it skips those that lack a program or a privilege,
+// Package testenv supports the tests of this module: it skips those without a program or a privilege that they need,
 // compares output with golden files, reads cases that are one txtar file each, and waits for conditions.
 //
 // [Binary] builds the program once for all tests of a package, for tests that drive it from outside, as its

@@ -27,7 +27,7 @@ func PrintSettings(page *Page, p *project.Project, settings []Setting, origin bo
 	if !origin {
 		return
 	}
-	terminal.Say(page.Out, "\nFiles, of which a later one wins:\n")
+	terminal.Say(page.Out, "\nFiles; a later one wins:\n")
 	table = nil
 	for _, f := range ConfigFiles(p) {
 		state := "not there"

@@ -17,7 +17,7 @@ func newBlameCommand(a *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "blame FILE:LINE",
-		Short: "Which step of which run wrote a line",
+		Short: "Show which step of a run wrote a line",
 		Long: `blame finds the step that wrote line LINE of FILE, as the file is now, and prints the run, the step, and what explain says of it:
 what its action or prompt was. It looks at the runs whose files were kept (see undo), the newest first, so it needs no commit, and a
 line that was committed since is found as well. A line that no recorded step wrote is not found: git blame says who committed it.` +

@@ -55,7 +55,7 @@ when clocks are put forward is listed as that moment; one that comes twice is li
 func newScheduleListCommand(a *program) *cobra.Command {
 	var json bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List schedules, their next times and what became of the last", Args: arguments(0, 0, ""), Example: "  loops schedule list --json",
+		Use: "list", Short: "List schedules, their next times and the result of the last", Args: arguments(0, 0, ""), Example: "  loops schedule list --json",
 		Long: `list shows the schedules of the project's loops: when each comes next, what became of its newest time, and its line. With --json
 all times come that are on record.` + exitHelp(exitOK, exitFailed, exitUsage, exitRecord),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -34,7 +34,7 @@ func newDrainCommand(a *program) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "drain WORKER...",
-		Short: "Have workers hand over their runs and end",
+		Short: "Stop workers; others continue their runs",
 		Long: `drain asks workers, wherever they are, to end as by SIGTERM: they stop their actions, and other workers continue their runs. A
 worker that is heard of ends within two seconds; one that is frozen does when it wakes up.` + exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  loops workers drain build1-4711-ABCDEF
