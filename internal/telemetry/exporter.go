@@ -131,7 +131,7 @@ func (x *Exporter) upTo(id persistence.ID, f *following, seq uint64) {
 	}
 }
 
-// unsent returns the folder that has a file for each run whose trace is not sent whole.
+// unsent returns the folder that has an empty file for each run whose trace is not sent whole.
 func (x *Exporter) unsent() string { return filepath.Join(x.p.LogsDir(), "traces") }
 
 // mark notes that the trace of a run is to be sent, until Close has sent it. The first time it also sends the traces that
