@@ -1,11 +1,13 @@
 package main_test
 
 import (
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"loops/internal/testenv"
 )
@@ -116,4 +118,33 @@ func TestTrustOfServe(t *testing.T) {
 		t.Errorf("after: %d %s", status, text)
 	}
 	endsInBackground(t, dir)
+}
+
+// TestTrustOfWebhooks: a message with the right signature begins no loop that others wrote, until the user of the server
+// trusts it.
+func TestTrustOfWebhooks(t *testing.T) {
+	t.Parallel()
+	dir := cloned(t, ".loops/greet.yaml", greetLoop)
+	writeText(t, filepath.Join(dir, ".loops/config.yaml"), webhookSettings)
+	s := startServe(t, dir)
+	send := func(delivery string) (int, map[string]any) {
+		body := `{"sender": {"login": "ada"}, "n": 1}`
+		return s.hook("deploy", signed("github", webhookSecret, "push", delivery, body, time.Now()), body)
+	}
+	if status, answer := send("1"); status != http.StatusServiceUnavailable || answer["run"] != nil {
+		t.Errorf("before: %d %v", status, answer)
+	}
+	if out := testenv.Loops(t, dir, cleanEnv(binary(t), dir), "list"); !strings.Contains(out, "greet") || strings.Contains(out, "greet-") {
+		t.Errorf("there is a run:\n%s", out)
+	}
+	testenv.Loops(t, dir, append(cleanEnv(binary(t), dir), "XDG_STATE_HOME="+s.state), "trust", "greet")
+	status, answer := send("2")
+	run, _ := answer["run"].(string)
+	if status >= 300 || run == "" {
+		t.Fatalf("after: %d %v", status, answer)
+	}
+	s.until(run, `"completed"`)
+	if got := greeted(dir); len(got) != 1 || got[0] != "hello ada, 1" {
+		t.Errorf("greeted %q", got)
+	}
 }

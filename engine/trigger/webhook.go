@@ -174,8 +174,13 @@ func (d *Desk) Receive(ctx context.Context, name string, m Message, sender Sende
 
 // start puts on record that a run is to begin.
 func (d *Desk) start(ctx context.Context, p *project.Project, h *hook, key string, f Firing, payload any) (r Receipt, err error) {
-	if _, err = p.Resolve(h.Run); err != nil {
+	file, err := p.Resolve(h.Run)
+	if err != nil {
 		return r, fmt.Errorf("webhook %s: %w", h.Name, err)
+	}
+	if err := p.CheckTrust(ctx, file); err != nil {
+		d.complain(fmt.Errorf("webhook %s starts nothing: %w", h.Name, err))
+		return r, errors.New("the user of this server has not said yet that this loop may run; what it prints says why")
 	}
 	if f.Loop = h.Run; h.Input != "" {
 		text, err := h.text("input", payload)
