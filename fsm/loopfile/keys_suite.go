@@ -55,6 +55,8 @@ var suiteKeys = []Key{
 	{Name: "state", In: InExpect, Type: TypeText, Doc: "The state in which it ends."},
 	{Name: "message", In: InExpect, Type: TypeText, Doc: "The message of that state, all of it."},
 	{Name: "never", In: InExpect, Type: TypeTexts, Doc: "States that are not entered."},
+	{Name: "guarded", In: InExpect, Type: TypeTexts, Doc: "States that act, and each of whose actions has a guard: their own, or that of a loop or state around them. What guards do is not part of a case."},
+	{Name: "sandboxed", In: InExpect, Type: TypeTexts, Doc: "States that act, and each of whose actions has a sandbox. It is known from the loop, and not set up."},
 	{Name: "max_cost_usd", In: InExpect, Type: TypeNumber, Min: &limit0, Doc: "What its prompts cost at most, by the answers."},
 }
 

@@ -35,15 +35,16 @@ type Word struct {
 
 // A Case is one test of a loop.
 type Case struct {
-	Name    string
-	Pos     fsm.Pos
-	Input   *string    // nil = none
-	Context *value.Map // nil = none
-	Env     map[string]string
-	Files   []CaseFile
-	From    Word // id of a run that answers; the empty text means none
-	Answers []StateAnswers
-	Expect  Expectation
+	Name        string
+	Pos         fsm.Pos
+	Input       *string // nil = none
+	Description string
+	Context     *value.Map // nil = none
+	Env         map[string]string
+	Files       []CaseFile
+	From        Word // id of a run that answers; the empty text means none
+	Answers     []StateAnswers
+	Expect      Expectation
 }
 
 // A CaseFile is a file that a case begins with.
@@ -85,6 +86,8 @@ type Expectation struct {
 	Message  *string
 	Never    []Word
 	MaxCost  *float64
+	// states that acted, and each of whose actions had a guard, and a sandbox
+	Guarded, Sandboxed []Word
 }
 
 // StateVerdicts are the verdicts of the visits of one state.
@@ -100,10 +103,15 @@ func LoadSuite(path string) (*Suite, []fsm.Problem, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	d := newDecoder(newSource(path, info, data), nil)
+	s, problems := parseSuite(newSource(path, info, data))
+	return s, problems, nil
+}
+
+func parseSuite(from *source) (*Suite, []fsm.Problem) {
+	d := newDecoder(from, nil)
 	d.problems = slices.Clone(d.main.problems)
 	d.failed = d.main.root == nil
-	s := &Suite{File: path}
+	s := &Suite{File: from.name}
 	if d.main.root != nil {
 		d.suite(s)
 	}
@@ -113,7 +121,7 @@ func LoadSuite(path string) (*Suite, []fsm.Problem, error) {
 	if d.failed {
 		s = nil
 	}
-	return s, d.problems, nil
+	return s, d.problems
 }
 
 // Suites returns the files of tests below a folder, sorted. An error is that of reading the folder itself.
@@ -187,7 +195,7 @@ func (d *decoder) oneCase(e entry) *Case {
 	if b.has("input") {
 		c.Input = new(b.text("input"))
 	}
-	c.Context, c.From = b.mapping("context"), b.word("from")
+	c.Context, c.From, c.Description = b.mapping("context"), b.word("from"), b.text("description")
 	c.Env = map[string]string{}
 	for name, w := range d.namedTexts(b, "env", "a variable") {
 		c.Env[name.Text] = w
@@ -291,6 +299,7 @@ func (d *decoder) answer(n *yaml.Node, path string) Answer {
 func (d *decoder) expect(b *block, c *Case) {
 	x := &c.Expect
 	x.Path, x.Never, x.State = b.words("path"), b.words("never"), b.word("state")
+	x.Guarded, x.Sandboxed = b.words("guarded"), b.words("sandboxed")
 	x.Captures, x.Context, x.Outcome = b.mapping("captures"), b.mapping("context"), b.text("outcome")
 	if b.has("message") {
 		x.Message = new(b.text("message"))

@@ -68,7 +68,7 @@ var Outputs = []Output{
 	{"store copy", "a list of runs", of[[]Copied]()},
 	{"submit", "one object", of[Submitted]()},
 	{"sweep", "a list of changes", of[[]Change]()},
-	{"test", "one object: of the cases of files of tests, or of one state", append(of[TestedSuites](), of[Tested]()...)},
+	{"test", "one object: of the cases of files of tests, of one state, or with --record of a case", slices.Concat(of[TestedSuites](), of[Tested](), of[RecordedCase]())},
 	{"trust", "one object; with --list a list of them, with --forget one object", slices.Concat(of[TrustedLoop](), of[[]TrustedLoop](), of[ForgottenTrust]())},
 	{"unblock", "one object", of[Unblocked]()},
 	{"undo", "one object; with --list a list of snapshots", append(of[Undone](), of[[]Snapshot]()...)},

@@ -101,6 +101,14 @@ type TestedSuite struct {
 	Cases    []TestedCase `json:"cases"`
 }
 
+// RecordedCase is what test prints of a case that it made of a run.
+type RecordedCase struct {
+	Run  string   `json:"run" jsonschema:"its id"`
+	File string   `json:"file" jsonschema:"the file of tests that the case was added to, absolute"`
+	Case string   `json:"case" jsonschema:"its name"`
+	Path []string `json:"path" jsonschema:"the states that the case enters"`
+}
+
 // TestedCase is what came of one case.
 type TestedCase struct {
 	Name        string   `json:"name"`

@@ -185,9 +185,33 @@ func (r *rehearsed) differ(x *loopfile.Expectation) (lines []string) {
 			}
 		}
 	}
+	lines = append(lines, r.differLimits("guarded", "guard", x.Guarded, func(a placedAct) bool { return a.guarded })...)
+	lines = append(lines, r.differLimits("sandboxed", "sandbox", x.Sandboxed, func(a placedAct) bool { return a.sandboxed })...)
 	lines = append(lines, r.differValues(x)...)
 	if x.MaxCost != nil && r.memory != nil && r.memory.Spent.CostUSD > *x.MaxCost {
 		lines = append(lines, fmt.Sprintf("max_cost_usd: expected at most $%g, and its prompts cost $%g", *x.MaxCost, r.memory.Spent.CostUSD))
+	}
+	return lines
+}
+
+// differLimits returns which of these states did not act, or acted without a limit.
+func (r *rehearsed) differLimits(key, limit string, states []loopfile.Word, has func(placedAct) bool) (lines []string) {
+	for _, w := range states {
+		acted, without := false, ""
+		for _, a := range r.acts {
+			if a.place.ends(splitWay(w.Text)) {
+				acted = true
+				if !has(a) && without == "" {
+					without = a.place.at
+				}
+			}
+		}
+		switch {
+		case !acted:
+			lines = append(lines, fmt.Sprintf("%s: %s did not act", key, humanize.Quote(w.Text)))
+		case without != "":
+			lines = append(lines, fmt.Sprintf("%s: %s acted without a %s, as step %s", key, humanize.Quote(w.Text), limit, without))
+		}
 	}
 	return lines
 }

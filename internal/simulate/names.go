@@ -64,7 +64,7 @@ func checkCase(c *loopfile.Case, n knownNames) (problems []fsm.Problem) {
 			way(a.State)
 		}
 	}
-	for _, w := range slices.Concat(c.Expect.Path, c.Expect.Never) {
+	for _, w := range slices.Concat(c.Expect.Path, c.Expect.Never, c.Expect.Guarded, c.Expect.Sandboxed) {
 		way(w)
 	}
 	for _, v := range c.Expect.Verdicts {

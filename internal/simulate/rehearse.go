@@ -74,6 +74,13 @@ type rehearsed struct {
 	memory   *fsm.Snapshot // the last one: captures and context are kept
 	steps    []rehearsedStep
 	verdicts []placedVerdict
+	acts     []placedAct
+}
+
+// A placedAct is one action, and what limits it.
+type placedAct struct {
+	place              *place
+	guarded, sandboxed bool
 }
 
 // A placedVerdict is one verdict of a state.
@@ -227,6 +234,25 @@ func (s *stage) stateOf(v *inspect.Visit) (*fsm.Loop, *fsm.State) {
 	return nil, nil
 }
 
+// guards reports whether what is done at an address has a guard: of its state, or of a loop or state around it.
+func (s *stage) guards(at string) bool {
+	v := s.visits[at]
+	if a, ok := fsm.ParseAddress(at); v == nil && ok { // an item
+		a.Hops[len(a.Hops)-1].Branch = ""
+		v = s.visits[a.String()]
+	}
+	if v == nil {
+		return false
+	}
+	for _, x := range append(slices.Clone(v.Above), v) {
+		l, st := s.stateOf(x)
+		if l != nil && l.Guard.Limits() || st != nil && st.Guard.Limits() {
+			return true
+		}
+	}
+	return false
+}
+
 // find returns the place of an address.
 func (s *stage) find(recorded string) (*place, error) {
 	at := fsm.ShownAddress(recorded)
@@ -277,6 +303,7 @@ func (s *stage) act(a fsm.Action) (fsm.Result, error) {
 	if err != nil {
 		return fsm.Result{}, s.fail(err)
 	}
+	s.seen.acts = append(s.seen.acts, placedAct{p, s.guards(p.at), len(a.Sandbox) > 0})
 	res, err := s.Answers.act(p, a)
 	if err != nil {
 		return fsm.Result{}, s.fail(err)

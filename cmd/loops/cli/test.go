@@ -16,6 +16,7 @@ import (
 func newTestCommand(a *program) *cobra.Command {
 	var o simulate.Trial
 	var suites simulate.Suites
+	var record string
 	cmd := &cobra.Command{
 		Use:     "test [NAME|PATH|FOLDER...]",
 		Aliases: []string{"t"},
@@ -24,6 +25,9 @@ func newTestCommand(a *program) *cobra.Command {
 the project, with a FOLDER those below it. A case says what states come to and what has to come of it. It takes
 milliseconds: no process is started and nothing recorded. docs/testing.md describes these files, "loops schema --tests"
 has their schema. What came otherwise is printed, paths side by side; --junit FILE writes a report for CI services.
+
+--record RUN makes a case of a run on record and adds it to the file of tests beside its loop: what its states came to,
+the path, the outcome, the message and the captures. The case passes then.
 
 With --state, or where the loop has no file of tests, it tries one state.
 
@@ -44,6 +48,7 @@ this needs --yes.` + exitHelpOf(
 			exitMeaning{Code: exitQuit, Text: "stopped by SIGQUIT (Ctrl-\\)"}, exitMeaning{Code: exitTerminated, Text: "stopped by SIGTERM"}),
 		Example: `  loops test
   loops test fix --junit report.xml
+  loops test --record fix-20261130T101500-9c1e
   loops test fix --state check
   loops test fix --state check --stdin failed.log --exit-code 1
   loops test fix --state repair --context input="the login page" --yes`,
@@ -58,6 +63,10 @@ this needs --yes.` + exitHelpOf(
 				}
 			}
 			switch {
+			case flags.Changed("record") && (len(args) > 0 || trial != "" || suites.JUnit != ""):
+				return usageError{"--record goes with --json alone: the loop is that of the run", see}
+			case flags.Changed("record"):
+				return runRecordCase(cmd.Context(), a, record, o.JSON)
 			case trial == "" && (len(args) != 1 || suites.JUnit != ""):
 				return runSuites(cmd.Context(), a, &suites, args, o.JSON)
 			case trial != "" && suites.JUnit != "":
@@ -91,6 +100,7 @@ this needs --yes.` + exitHelpOf(
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "ask agents too")
 	addAgentFlags(&o.Agents, flags)
 	flags.StringVar(&suites.JUnit, "junit", "", "write a report about the cases to `FILE`")
+	flags.StringVar(&record, "record", "", "add a case of `RUN` to the file of tests of its loop")
 	flags.BoolVarP(&o.JSON, "json", "j", false, "print a JSON object")
 	return cmd
 }
@@ -109,6 +119,15 @@ func runSuites(ctx context.Context, a *program, o *simulate.Suites, words []stri
 		return told(engine.Failed)
 	}
 	return nil
+}
+
+// runRecordCase makes a case of a run.
+func runRecordCase(ctx context.Context, a *program, run string, asJSON bool) error {
+	d, err := a.desk()
+	if err != nil {
+		return err
+	}
+	return a.refused(d.RecordCase(ctx, run, asJSON))
 }
 
 func runTest(ctx context.Context, a *program, o *simulate.Trial) error {
