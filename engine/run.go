@@ -242,6 +242,7 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 func (e *Engine) runner(j *job, site *site) *action.Runner {
 	run := j.journal.Run()
 	r := &action.Runner{
+		Limit: persistence.ProjectCircuit(j.project.Loops).Report,
 		There: site.there,
 		Dir:   j.project.WorkDir(),
 		Env:   e.treeEnv(j.tree, j.project.RecordsMark()+string(run.ID)),
@@ -308,6 +309,7 @@ func (e *Engine) config(j *job, r *Run, site *site, seen *recording, next *succe
 			Getenv:     j.secrets.getenv,
 			Secret:     j.secrets.lookup,
 			Circuit:    persistence.ProjectCircuit(j.project.Loops),
+			Quotas:     persistence.ProjectCircuit(j.project.Loops),
 			Purse:      e.purse(j, r.id),
 			Watcher:    maskedWatcher{Watcher{j.store}, j.secrets},
 			Inbox:      maskedInbox{r.inbox, j.secrets},

@@ -116,7 +116,7 @@ func (q *asker) put(a Action) (Result, error) {
 			host, _, _ := strings.Cut(s.By, "/")
 			return Result{ExitCode: 1, Reply: &Reply{Host: host, Coverage: CoverageNone, Failure: s.Cause, Reason: s.Why}}, nil
 		}
-		if !e.awaitCircuit(q.st, a.Host) || !e.awaitPurse(q.st) {
+		if !e.awaitCircuit(q.st, a.Host) || !e.awaitPurse(q.st) || !e.awaitQuota(q.st, a.Host, a.Model) {
 			return Result{}, errHalted
 		}
 		res, err := q.putOnce(a)

@@ -14,6 +14,7 @@ type World struct {
 	Watcher Watcher // looks at URLs and other runs for states that wait; nil = it cannot be done
 	Inbox   Inbox   // holds the signals that were sent to the run; nil = none can be
 	Circuit Circuit // shares rate limits among runs; nil = there is none
+	Quotas  Quotas  // what agents reported of the limits of their accounts; nil = that is not known
 	Purse   Purse   // limits what this run and others spend together; nil = nothing does
 	// Prepare, if not nil, is called once, after it is durable that the run began or was resumed, and before
 	// anything else is done: it makes what the actions need. What it returns is recorded, unless it has no kind. Its error ends Run as

@@ -83,6 +83,7 @@ type Loop struct {
 	Maintain        bool
 	Budget          *Budget    // nil = none
 	OnBudget        string     // state entered once when a budget is used up; "" = the run ends
+	Quota           *Quota     // of the accounts of agents; nil = all of it may be used
 	Velocity        *Velocity  // of every prompt; nil = none
 	Failover        *Failover  // nil = the default, where host is a list
 	OnHandoff       string     // pause (default), spawn or terminate

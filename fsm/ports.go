@@ -69,6 +69,7 @@ type Action struct {
 	Permissions string   // "" = PermissionsSkip
 	MaxCost     float64  // USD; a host that supports it is asked to stop above it; 0 = no limit
 	Velocity    Velocity // what it may use within a minute; the Runner ends it above that
+	Quota       bool     // a quota holds: an agent that reports no limits of its account is named as ignoring it
 	Schema      string   // JSON Schema that the answer of a judge is to match
 	Strict      bool     // an answer that does not match Schema is a failure
 }

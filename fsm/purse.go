@@ -17,17 +17,19 @@ type Purse interface {
 // awaitPurse waits as long as nothing may be spent. The clock of the run is paused. It reports false if the run was
 // stopped meanwhile.
 func (e *Executor) awaitPurse(st *State) bool {
-	if e.cfg.Purse == nil {
-		return true
-	}
+	return e.cfg.Purse == nil || e.awaitRoom(st, WaitSpend, e.full)
+}
+
+// awaitRoom waits as long as full returns a time that is still to come. It reports false if the run was stopped meanwhile.
+func (e *Executor) awaitRoom(st *State, kind string, full func() (why string, until time.Time)) bool {
 	around := e.mem.Wait
 	for said := ""; ; {
-		why, until := e.full()
+		why, until := full()
 		d := until.Sub(e.wall())
 		if d <= 0 {
 			return true
 		}
-		e.plan(WaitSpend, "", st.Name, d+time.Millisecond)
+		e.plan(kind, "", st.Name, d+time.Millisecond)
 		e.mem.Wait.What = why
 		if !e.mem.Flushing && e.loopTimeout() != pass {
 			return false
@@ -38,7 +40,7 @@ func (e *Executor) awaitPurse(st *State) bool {
 		}
 		start := e.stopClock()
 		e.sleepUntil(e.loopUp, func() bool {
-			_, until := e.full()
+			_, until := full()
 			return !until.After(e.wall())
 		})
 		start()

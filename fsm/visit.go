@@ -137,7 +137,7 @@ func (e *Executor) act(st *State) (Result, error) {
 		if s := e.blocked(st, chosen.Host, chosen.Model); s != nil {
 			return Result{}, s
 		}
-		if !e.awaitCircuit(st, chosen.Host) || !e.awaitPurse(st) {
+		if !e.awaitCircuit(st, chosen.Host) || !e.awaitPurse(st) || !e.awaitQuota(st, chosen.Host, chosen.Model) {
 			return Result{}, errHalted
 		}
 		line, settle, err := e.reserve(&a)
@@ -146,7 +146,7 @@ func (e *Executor) act(st *State) (Result, error) {
 		}
 		defer settle()
 		told = line
-		a.Velocity = e.velocity()
+		a.Velocity, a.Quota = e.velocity(), e.quota() != nil
 		e.address(st, &a)
 		a.Host = chosen.Host
 	}

@@ -14,6 +14,7 @@ const (
 	WaitInfra     = "infra"      // the host was ended from outside: it is asked again afterwards
 	WaitCircuit   = "circuit"    // another run was refused, so this one does not ask yet
 	WaitSpend     = "spend"      // runs together spent as much as they may, so that this one asks no host yet
+	WaitQuota     = "quota"      // an agent reported that what may be used of its account is used
 	WaitJudge     = "judge"      // the host of a judge refused: it is asked again afterwards
 	WaitMemory    = "host_guard" // the machine is short of memory
 	WaitRetry     = "retry"      // a try of the action failed: it is done again afterwards, in the same step
@@ -38,11 +39,11 @@ type Wait struct {
 	Since time.Time
 	Until time.Time // zero for WaitPaused, and for a WaitState without an end
 
-	What string // is waited for; of WaitState and WaitSpend
+	What string // is waited for; of WaitState, WaitSpend and WaitQuota
 	By   string // the user who paused the run; "" = it is not known
 
 	Paused time.Time // a user paused the run in this wait, which goes on; zero = nobody did
-	Retry  bool      // of WaitCircuit and WaitSpend: the next try of the action follows, whose own wait is over
+	Retry  bool      // of WaitCircuit, WaitSpend and WaitQuota: the next try of the action follows, whose own wait is over
 
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.
 	Event    string // the name of the signal that is; "" = none is

@@ -215,8 +215,8 @@ func (c *Circuit) Unblock(choose func(by string) bool) (gone []Block, err error)
 // does it.
 func (c *Circuit) Probe(by string, every time.Duration) bool { return c.try(by, every) }
 
-// change writes what is made of the refusals that hold, while no one else does.
-func (c *Circuit) change(edit func([]refusal) []refusal) error {
+// alone does something while no other process does, which is about the files beside each other.
+func (c *Circuit) alone(do func() error) error {
 	if err := disk.MakeFolder(filepath.Dir(filepath.Dir(c.Path)), filepath.Dir(c.Path)); err != nil {
 		return err
 	}
@@ -239,19 +239,26 @@ func (c *Circuit) change(edit func([]refusal) []refusal) error {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	all := edit(c.read())
-	if len(all) == 0 {
-		if err := os.Remove(c.Path); !errors.Is(err, os.ErrNotExist) {
+	return do()
+}
+
+// change writes what is made of the refusals that hold, while no one else does.
+func (c *Circuit) change(edit func([]refusal) []refusal) error {
+	return c.alone(func() error {
+		all := edit(c.read())
+		if len(all) == 0 {
+			if err := os.Remove(c.Path); !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			return nil
+		}
+		slices.SortStableFunc(all, func(a, b refusal) int { return cmp.Compare(b.Recovery, a.Recovery) })
+		b, err := json.Marshal(circuitFile{all[0], all[1:]})
+		if err != nil {
 			return err
 		}
-		return nil
-	}
-	slices.SortStableFunc(all, func(a, b refusal) int { return cmp.Compare(b.Recovery, a.Recovery) })
-	b, err := json.Marshal(circuitFile{all[0], all[1:]})
-	if err != nil {
-		return err
-	}
-	return replaceFile(c.Path, b)
+		return replaceFile(c.Path, b)
+	})
 }
 
 // replaceFile puts another file in the place of one, so that a reader sees the one or the other. It need not

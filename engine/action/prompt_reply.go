@@ -35,6 +35,14 @@ func (t *talk) reply(j *job, res *fsm.Result) {
 	if limit := t.pace.unmeasured(); limit != "" {
 		rep.Ignored = append(slices.Clip(rep.Ignored), limit)
 	}
+	if a.Quota && t.host.Name != "claude" {
+		rep.Ignored = append(slices.Clip(rep.Ignored), "quota")
+	}
+	for _, l := range o.Limits {
+		if j.r.Limit != nil {
+			j.r.Limit(t.host.Name, fsm.QuotaWindow{Name: l.Name, Used: l.Used, Length: l.Length, Resets: l.Resets, At: time.Now().UTC()})
+		}
+	}
 	if a.Kind == fsm.KindJudge {
 		rep.Model = cmp.Or(rep.Model, t.req.Model)
 		rep.Text, rep.Raw = o.Text, strings.ToValidUTF8(string(t.raw), value.Replacement)

@@ -89,6 +89,9 @@ type Runner struct {
 	// over. After an error nothing is started. nil: actions begin as they are.
 	Before func(fsm.Action) (fsm.Action, func(), error)
 
+	// Limit is called with what an agent reported of a limit of its account; nil: that is not kept
+	Limit func(host string, w fsm.QuotaWindow)
+
 	// masks what is secret in all that an action prints, and puts it back into what an action gets, but for
 	// prompts; nil: nothing is
 	Mask *mask.Masker

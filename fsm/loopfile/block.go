@@ -343,7 +343,7 @@ func (b *block) unknown() {
 			continue
 		}
 		// it would limit or keep nothing
-		if slices.Contains([]Where{InSandbox, InGuard, InCheck, InVelocity, InMemory, InRemember}, b.in) || slices.Contains(inSuite, b.in) {
+		if slices.Contains([]Where{InSandbox, InGuard, InCheck, InVelocity, InQuota, InMemory, InRemember}, b.in) || slices.Contains(inSuite, b.in) {
 			b.d.errorf(b.d.pos(e.key), join(b.path, e.name), "unknown-key", "%s is not a key of %s%s", quote(e.name), b.in.phrase(), elsewhere(e.name, b.in))
 			continue
 		}

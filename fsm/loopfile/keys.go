@@ -24,6 +24,7 @@ const (
 	InRetry           Where = "retry"
 	InFailover        Where = "failover"
 	InVelocity        Where = "velocity"
+	InQuota           Where = "quota"
 	InWait            Where = "wait"
 	InAsk             Where = "ask"
 	InEscalate        Where = "ask.escalate"

@@ -33,6 +33,7 @@ var loopKeys = []Key{
 	{Name: "worktree", In: InLoop, Type: TypeText, Values: worktreeEnds, Doc: "What happens to the work tree of `run --worktree` when the run has ended: `keep` it if there is something in it, `merge` what was committed if the run succeeded, or `discard` it. Without it the project's config says so, or it is `keep`."},
 	{Name: "throttle", In: InLoop, Type: TypeBlock, Block: InThrottle, NotNull: true, Doc: "Throttle of every state that declares none itself."},
 	{Name: "budget", In: InLoop, Type: TypeBlock, Block: InBudget, NotNull: true, Doc: "Limits what a run may use, with all its sub-loops and over all resumes. It is looked at before every prompt and judge, steps and time before every state."},
+	{Name: "quota", In: InLoop, Type: TypeBlock, Block: InQuota, NotNull: true, Doc: "How much of what the accounts of agents allow is used, by what the agents report: prompts and judges, those of sub-loops too, wait for the rest until the limit resets."},
 	{Name: "velocity", In: InLoop, Type: TypeBlock, Block: InVelocity, NotNull: true, Doc: "Ends a prompt that uses too much within a minute, by what its agent reports while it runs; of all prompts, those of sub-loops too."},
 	{Name: "on_budget", In: InLoop, Type: TypeTarget, Doc: "State to go to, once, when a budget is used up; it cannot prompt. Without it the run ends, and can be resumed with a higher budget."},
 	{Name: "llm", In: InLoop, Type: TypeBlock, Block: InLLM, Doc: "Settings of the judge that evaluates by language model."},
@@ -199,6 +200,8 @@ var blockKeys = []Key{
 	{Name: "return", In: InFailover, Type: TypeBool, Default: true, Doc: "An agent is asked again, in the order of the list, when its time has come; `false`: not in this run."},
 	{Name: "files", In: InFailover, Type: TypeText, Default: "keep", Values: []string{"keep", "reset"}, Doc: "`keep`: the next agent finds the files as they were left; `reset`: as the step found them."},
 
+	{Name: "reserve", In: InQuota, Type: TypeSpecial, Doc: "Share of each limit that is kept for others, as `30%` or `0.3`."},
+	{Name: "spare", In: InQuota, Type: TypeBool, Default: false, Doc: "Use only what would expire unused: a prompt waits until the share of the limit that is unused, without the reserve, is larger than the share of its time that is to come."},
 	{Name: "cost_per_minute", In: InVelocity, Type: TypeNumber, Above: &limit0, Doc: "US dollars that a prompt may cost within a minute."},
 	{Name: "tokens_per_minute", In: InVelocity, Type: TypeSpecial, Doc: "Tokens that a prompt may use within a minute, input, output and cache together: `200000` or `200k`."},
 

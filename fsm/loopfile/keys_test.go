@@ -44,7 +44,8 @@ check: from files must_fail_first
 state: guard on_guarded on_suspended failover
 loop: failover properties
 failover: on return files
-loop: velocity
+loop: velocity quota
+quota: reserve spare
 state: velocity
 velocity: cost_per_minute tokens_per_minute
 sandbox: preset write read deny network env memory cpus pids tmp

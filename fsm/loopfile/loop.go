@@ -52,7 +52,7 @@ func (d *decoder) loop(root *yaml.Node) *fsm.Loop {
 	l.Schedule = d.schedule(b)
 	l.Throttle = d.throttle(b)
 	l.Failover = d.failover(b)
-	l.Velocity = d.velocity(b)
+	l.Velocity, l.Quota = d.velocity(b), d.quota(b)
 	l.Sandbox = d.sandbox(b)
 	l.Snapshots = d.snapshots(b)
 	l.Guard = d.guard(b)

@@ -53,6 +53,7 @@ func ObjectOf(l *fsm.Loop) *value.Map {
 	w.value("properties", propertiesModel(l.Properties), len(l.Properties) > 0)
 	w.list("throttle", throttleModel(l.Throttle))
 	w.list("budget", budgetModel(l.Budget))
+	w.list("quota", quotaModel(l.Quota))
 	w.list("velocity", velocityModel(l.Velocity))
 	w.text("on_budget", l.OnBudget, "")
 	llm := objectOf{value.NewMap()}

@@ -148,6 +148,8 @@ func specialSchema(k *Key) jsonObject {
 		return object("type", []any{"object", "null"}, "additionalProperties", reference("parameter"))
 	case "state host", "llm host", "evaluate host":
 		return hostSchema()
+	case "quota reserve":
+		return object("anyOf", []any{object("type", "number", "minimum", 0, "exclusiveMaximum", 1), object("type", "string", "pattern", sharePattern), object("type", "null")})
 	case "velocity tokens_per_minute":
 		return object("anyOf", []any{object("type", "integer", "exclusiveMinimum", 0), object("type", "string", "pattern", amountPattern), object("type", "null")})
 	case "sandbox network":

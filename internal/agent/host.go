@@ -108,6 +108,15 @@ type Outcome struct {
 	Cost     *float64 // USD
 	Denied   []string // tools that were refused to the agent
 	Failure  *Failure // nil = none
+	Limits   []Limit  // of the account, as they were reported last
+}
+
+// A Limit is what a host reported of one limit of its account.
+type Limit struct {
+	Name   string
+	Used   float64       // share, from 0 to 1; negative = not said
+	Length time.Duration // 0 = not known
+	Resets time.Time
 }
 
 // A Usage counts tokens; the four are disjoint.

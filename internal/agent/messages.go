@@ -31,6 +31,7 @@ type messages struct {
 	message string // id of the one counted last
 	counted Usage  // of that one
 	reset   time.Time
+	limits  []Limit
 	refused bool // a limit was said to be reached
 	result  *event
 	raw     bytes.Buffer // of a judge: what is no event
@@ -55,6 +56,8 @@ type event struct {
 	RateLimit struct {
 		Status   string
 		ResetsAt float64
+		Kind     string      `json:"rateLimitType"`
+		Used     json.Number `json:"utilization"`
 	} `json:"rate_limit_info"`
 
 	IsError    json.RawMessage `json:"is_error"`
@@ -114,6 +117,7 @@ func (m *messages) Line(line []byte) (string, bool) {
 	case "rate_limit_event":
 		m.refused = e.RateLimit.Status == "rejected"
 		m.reset = time.Time{}
+		m.limit(&e)
 		if at := e.RateLimit.ResetsAt; m.refused && at > 0 && at < 1e11 {
 			m.reset = time.Unix(int64(at), 0).UTC()
 		}
@@ -124,6 +128,33 @@ func (m *messages) Line(line []byte) (string, bool) {
 	}
 	m.started = true
 	return "", true
+}
+
+// limit takes a report about a limit of the account.
+func (m *messages) limit(e *event) {
+	r := &e.RateLimit
+	if r.Kind == "" || len(r.Kind) > maxWord || r.ResetsAt <= 0 || r.ResetsAt >= 1e11 {
+		return
+	}
+	l := Limit{Name: r.Kind, Used: -1, Resets: time.Unix(int64(r.ResetsAt), 0).UTC()}
+	if used, err := r.Used.Float64(); err == nil && used >= 0 && used <= 1 {
+		l.Used = used
+	}
+	if m.refused {
+		l.Used = 1
+	}
+	switch {
+	case r.Kind == "five_hour":
+		l.Length = 5 * time.Hour
+	case strings.HasPrefix(r.Kind, "seven_day"):
+		l.Length = 7 * 24 * time.Hour
+	}
+	const most = 16
+	if i := slices.IndexFunc(m.limits, func(x Limit) bool { return x.Name == l.Name }); i >= 0 {
+		m.limits[i] = l
+	} else if len(m.limits) < most {
+		m.limits = append(m.limits, l)
+	}
 }
 
 // maxWord is the longest id or name that is believed.
@@ -206,7 +237,7 @@ func (m *messages) End(x Exit) Outcome {
 	}
 	r := m.result
 	m.count(&o)
-	o.Session, o.Model = m.first.session, m.model()
+	o.Session, o.Model, o.Limits = m.first.session, m.model(), m.limits
 	switch {
 	case r == nil && unread != "":
 		o.Text = unread

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"loops/internal/agent"
 	"loops/internal/api"
 	"loops/internal/humanize"
+	"loops/persistence"
 )
 
 // How long a host may take to say its version, and to answer.
@@ -51,6 +53,7 @@ func (x *Examination) hosts(ctx context.Context) []*agent.CLI {
 			found = append(found, h)
 		}
 	}
+	x.quotas()
 	switch {
 	case err == nil && x.Host == "":
 		why := "the first that is installed"
@@ -62,6 +65,22 @@ func (x *Examination) hosts(ctx context.Context) []*agent.CLI {
 		x.add(Finding{"host", FindingWarning, "no agent CLI was found in PATH: loops without prompts run, those with prompts do not", "install one of " + AgentNames(known), nil})
 	}
 	return found
+}
+
+// quotas says what agents reported of the limits of their accounts.
+func (x *Examination) quotas() {
+	all := persistence.ProjectCircuit(x.Project.Loops).Quotas()
+	for _, host := range slices.Sorted(maps.Keys(all)) {
+		var texts []string
+		for _, w := range all[host] {
+			used := "use not said"
+			if w.Used >= 0 {
+				used = fmt.Sprintf("%.0f%% used", w.Used*100)
+			}
+			texts = append(texts, w.Name+" "+used+", resets "+humanize.Clock(w.Resets))
+		}
+		x.add(Finding{"quota", FindingOK, host + " reported of its account: " + strings.Join(texts, "; "), "", nil})
+	}
 }
 
 func (x *Examination) chooseOther() string {

@@ -18,6 +18,7 @@ func WaitText(w *fsm.Wait) string {
 		fsm.WaitInfra:     "an agent host that was ended from outside",
 		fsm.WaitCircuit:   "the rate limit that another run met",
 		fsm.WaitSpend:     "room to spend: " + w.What,
+		fsm.WaitQuota:     "the quota of its agent: " + w.What,
 		fsm.WaitJudge:     "the rate limit of the host of a judge",
 		fsm.WaitMemory:    "memory of this machine",
 		fsm.WaitRetry:     "the next try of its action",
