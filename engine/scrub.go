@@ -50,6 +50,7 @@ func (x SecretSearch) Look(ctx context.Context, store *project.Records, run pers
 	l := &secretLook{x: x, s: s}
 	l.record(ctx, store, run)
 	l.files(run.ID, nil)
+	_ = l.lessons(ctx, run.ID) // nothing is rewritten
 	return l.found
 }
 
@@ -191,6 +192,38 @@ func (l *secretLook) files(id persistence.ID, found func(path string, text []byt
 	}
 }
 
+// lessons looks through the facts that a run left in memories of loops. Those with a secret are rewritten if l.hold.
+func (l *secretLook) lessons(ctx context.Context, id persistence.ID) error {
+	folder := persistence.ProjectLessons(l.x.Project.Loops)
+	names, err := folder.Names()
+	errs := []error{err}
+	own := func(x fsm.Lesson) bool { return x.Run == string(id) || strings.HasPrefix(x.Run, string(id)+"/") }
+	for _, name := range names {
+		m, err := folder.Load(name)
+		if err != nil {
+			continue // memory show reports that
+		}
+		n := len(l.found)
+		l.count(folder.Path(name), func(text func(string)) {
+			for _, x := range m.Facts {
+				if own(x) {
+					text(x.Text)
+				}
+			}
+		})
+		if !l.hold || len(l.found) == n {
+			continue
+		}
+		errs = append(errs, folder.Rewrite(ctx, name, func(x fsm.Lesson) string {
+			if own(x) {
+				return l.s.mask.Again(x.Text)
+			}
+			return x.Text
+		}))
+	}
+	return errors.Join(errs...)
+}
+
 // A ScrubRequest asks that secrets on record become placeholders.
 type ScrubRequest struct {
 	Runs   []string // ids of runs, or names of loops: then their newest
@@ -281,7 +314,7 @@ func (e *Engine) scrub(ctx context.Context, store *project.Records, run persiste
 	scrubber, ok := store.Store.(persistence.Scrubber)
 	if dryRun || !ok {
 		l.files(run.ID, nil)
-		return &Scrubbed{run, l.found, l.left}, nil
+		return &Scrubbed{run, l.found, l.left}, l.lessons(ctx, run.ID)
 	}
 	if run.Live() { // its process died, and it is not in the archive
 		if _, err := e.Reconcile(ctx, run.ID); err != nil {
@@ -305,7 +338,7 @@ func (e *Engine) scrub(ctx context.Context, store *project.Records, run persiste
 			return project.ChangedDefinition(text, e.p, s.mask.Again)
 		}
 		return s.mask.Again(text)
-	}, func() error { return errors.Join(l.rewriteFiles(run.ID), keep()) })
+	}, func() error { return errors.Join(l.rewriteFiles(run.ID), l.lessons(ctx, run.ID), keep()) })
 	owner, isHeld := errors.AsType[*persistence.HeldError](err)
 	switch {
 	case isHeld:

@@ -302,6 +302,25 @@ func (f *LessonFolder) Forget(ctx context.Context, name string, which func(fsm.L
 	return removed, err
 }
 
+// Rewrite gives facts of a memory other texts, durably: edit returns that of a fact, the same where it stays.
+func (f *LessonFolder) Rewrite(ctx context.Context, name string, edit func(fsm.Lesson) string) error {
+	return f.locked(ctx, name, func() error {
+		m, err := f.Load(name)
+		if err != nil {
+			return err
+		}
+		changed := false
+		for i, l := range m.Facts {
+			m.Facts[i].Text = edit(l)
+			changed = changed || m.Facts[i].Text != l.Text
+		}
+		if !changed {
+			return nil
+		}
+		return f.replace(name, m)
+	})
+}
+
 // Join adds what another version of a memory has, as the import of a run does.
 func (f *LessonFolder) Join(ctx context.Context, name string, other []byte) error {
 	return f.locked(ctx, name, func() error {

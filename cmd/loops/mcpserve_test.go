@@ -154,7 +154,7 @@ func TestMCPTools(t *testing.T) {
 	for _, tool := range tools.Tools {
 		names = append(names, tool.Name)
 	}
-	a.same("tools", names, []string{"answer", "events", "explain", "extend", "history", "list", "logs", "pause", "receipt", "resume", "run", "signal", "simulate", "status", "stop", "unblock", "unpause", "validate"})
+	a.same("tools", names, []string{"answer", "events", "explain", "extend", "history", "list", "logs", "memory", "pause", "receipt", "resume", "run", "signal", "simulate", "status", "stop", "unblock", "unpause", "validate"})
 
 	listed := a.ask("list", nil)
 	a.same("loops", listed["loops"], a.loops("list", "--json"))
@@ -196,6 +196,12 @@ func TestMCPLooksInside(t *testing.T) {
 	id := a.ask("run", map[string]any{"name": "quick", "wait_seconds": 60})["instance_id"].(string)
 	a.same("explain", a.ask("explain", map[string]any{"run": "quick"}), a.loops("explain", id, "--json"))
 	a.same("receipt", a.ask("receipt", map[string]any{"run": "quick"}), a.loops("receipt", id, "--json"))
+	if said := a.fail("memory", map[string]any{"name": "quick"}); !strings.Contains(said, "no run left a memory") {
+		t.Errorf("without a memory: %s", said)
+	}
+	must(t, os.MkdirAll(filepath.Join(a.dir, ".loops/memory"), 0o755))
+	writeText(t, filepath.Join(a.dir, ".loops/memory/quick.jsonl"), `{"id":"r/1","run":"r","state":"a","at":"2026-11-30T10:00:00Z","fact":"the tests need a database"}`+"\n")
+	a.same("memory", a.ask("memory", map[string]any{"name": "quick"}), a.loops("memory", "show", "quick", "--json"))
 	a.same("explain a step", a.ask("explain", map[string]any{"run": id, "step": "1"}), a.loops("explain", id, "1", "--json"))
 
 	const all = "==> step 1, say: echo \"none\"\nnone\n"

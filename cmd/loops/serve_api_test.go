@@ -255,6 +255,12 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			if _, page := s.ask("GET", "/p/shop/loop?loop=count&view=effective", "", ""); !strings.Contains(page, "# count.yaml:") {
 				t.Errorf("the effective definition has no origins: %.3000s", page)
 			}
+			memory := filepath.Join(s.dir, ".loops/memory/count.jsonl")
+			must(t, os.MkdirAll(filepath.Dir(memory), 0o755))
+			writeText(t, memory, `{"id":"r/1","run":"r","state":"a","at":"2026-11-30T10:00:00Z","fact":"<b>it counts</b>","failed":true}`+"\n")
+			if _, page := s.ask("GET", "/p/shop/loop?loop=count", "", ""); !strings.Contains(page, "failed attempt</b> &lt;b&gt;it counts") || !strings.Contains(page, "seen by 0 runs") {
+				t.Errorf("the memory is not on the page: %.3000s", page)
+			}
 			ask("GET", all+"/loops/..%2f..%2fx/graph", "", "error")
 			ask("GET", all+"/loops/none", "", "error")
 			ask("POST", all+"/runs/"+asks+"/extend", `{"limits": "steps=5"}`, "extended")

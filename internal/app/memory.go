@@ -50,6 +50,11 @@ func FindMemory(p *project.Project, name string) (*MemoryFile, error) {
 	return m, nil
 }
 
+// Object returns the memory as programs read it.
+func (m *MemoryFile) Object() api.Memory {
+	return api.Memory{Memory: m.Name, File: m.Path, Facts: m.Facts(), Damaged: m.Content.Damaged}
+}
+
 // Facts returns the facts of the memory, the oldest first, with the runs that began with each, or with an equal one, and
 // how they ended.
 func (m *MemoryFile) Facts() []api.MemoryFact {

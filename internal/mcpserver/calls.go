@@ -124,6 +124,14 @@ func receipt(ctx context.Context, s *Session, v Values) (any, error) {
 	return view.Receipt(r), nil
 }
 
+func memory(_ context.Context, s *Session, v Values) (any, error) {
+	m, err := app.FindMemory(s.Project, v.Text("name"))
+	if err != nil {
+		return nil, err
+	}
+	return m.Object(), nil
+}
+
 func stop(ctx context.Context, s *Session, v Values) (any, error) {
 	told, err := s.Stop(ctx, v.Text("run"), app.Stopping{Grace: engine.StopGrace, AfterItem: v.Flag("after_item")}, nil, nil)
 	if err != nil {

@@ -131,7 +131,8 @@ type loopPage struct {
 	Effective                        bool // the text is the loop as it is put together, each key with its place
 	Row                              loopRow
 	Facts                            [][2]string
-	Next                             time.Time // when its schedule starts it; zero = never, or it has none
+	Next                             time.Time       // when its schedule starts it; zero = never, or it has none
+	Memory                           *app.MemoryFile // what runs left for later ones; nil = nothing
 	Problems                         []finding
 	Graph                            template.HTML
 }
@@ -182,6 +183,9 @@ func (s *Server) loopPage(w http.ResponseWriter, r *http.Request) {
 		}
 		if err := page.addSchedule(r.Context(), session, entry.Loop); err != nil {
 			return err
+		}
+		if m, err := app.FindMemory(session.Project, entry.Loop); err == nil { // most loops have none
+			page.Memory = m
 		}
 		lines := strings.Split(string(text), "\n")
 		for _, pr := range loaded.All() {

@@ -44,12 +44,11 @@ failed, and how many of the runs that began with it completed. --json has these 
 			if err != nil {
 				return err
 			}
-			facts := m.Facts()
 			if asJSON {
-				return terminal.WriteJSON(a.out, api.Memory{Memory: m.Name, File: m.Path, Facts: facts, Damaged: m.Content.Damaged})
+				return terminal.WriteJSON(a.out, m.Object())
 			}
 			a.tellMemory(m)
-			for _, f := range facts {
+			for _, f := range m.Facts() {
 				terminal.Say(a.out, "%s  %s%s\n", f.ID, seenText(f), map[bool]string{true: "  failed attempt"}[f.Failed])
 				terminal.Say(a.out, "    %s\n", humanize.PlainLine(f.Fact))
 			}
