@@ -22,9 +22,9 @@ import (
 	"loops/internal/terminal"
 )
 
-// RecordCase makes a case of a run that ended, and adds it to the file of tests beside its loop. The case passes with
+// recordCase makes a case of a run that ended, and adds it to the file of tests beside its loop. The case passes with
 // the loop as it is now; one that would not is refused with what differs, and nothing is written.
-func (d *Desk) RecordCase(ctx context.Context, arg string, asJSON bool) error {
+func (d *Desk) recordCase(ctx context.Context, arg string, asJSON bool) error {
 	p := d.Project
 	records, err := p.Records(ctx, false)
 	if err != nil {

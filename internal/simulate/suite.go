@@ -23,9 +23,10 @@ import (
 
 // Suites says which files of tests are run, and what is written about them.
 type Suites struct {
-	Words []string // loops, files of tests and folders; none = all of the project
-	JUnit string   // file for a report; "" = none
-	JSON  bool
+	Words  []string // loops, files of tests and folders; none = all of the project
+	Record string   // instead: a run that becomes a case; "" = none
+	JUnit  string   // file for a report; "" = none
+	JSON   bool
 }
 
 // SuiteOf returns the file of tests beside a loop file.
@@ -105,6 +106,9 @@ type suiteRun struct {
 // RunSuites runs files of tests, and shows what came of their cases. It returns how many failed. Nothing is started, and
 // nothing recorded. The error is that of a file that is no good, after all others were run.
 func (d *Desk) RunSuites(ctx context.Context, o *Suites) (failed int, err error) {
+	if o.Record != "" {
+		return 0, d.recordCase(ctx, o.Record, o.JSON)
+	}
 	files, err := d.suiteFiles(o.Words)
 	if err != nil {
 		return 0, err

@@ -16,7 +16,6 @@ import (
 func newTestCommand(a *program) *cobra.Command {
 	var o simulate.Trial
 	var suites simulate.Suites
-	var record string
 	cmd := &cobra.Command{
 		Use:     "test [NAME|PATH|FOLDER...]",
 		Aliases: []string{"t"},
@@ -26,16 +25,12 @@ the project, with a FOLDER those below it. A case says what states come to and w
 milliseconds: no process is started and nothing recorded. docs/testing.md describes these files, "loops schema --tests"
 has their schema. What came otherwise is printed, paths side by side; --junit FILE writes a report for CI services.
 
---record RUN makes a case of a run on record and adds it to the file of tests beside its loop: what its states came to,
-the path, the outcome, the message and the captures. The case passes then.
+--record RUN makes a case of a run, and adds it to the file of tests beside its loop. The case passes then.
 
-With --state, or where the loop has no file of tests, it tries one state.
-
-It then runs the action of one state for real, in the project directory and with its real templates and
-evaluator, prints its
-output, the verdict with what led to it, and the state it would go to. It is as if a run had just begun there: there are
-no captures and no state before. Nothing is recorded, evaluators write no baselines, and no lock is taken. The run_dir is
-an empty folder that is removed afterwards.
+With --state, or where the loop has no file of tests, it tries one state. It then runs its action for real, in the project
+directory and with its real templates and evaluator, prints its output, the verdict with what led to it, and the state
+it would go to. It is as if a run had just begun there: there are no captures and no state before. Nothing is recorded,
+evaluators write no baselines, and no lock is taken. The run_dir is an empty folder that is removed afterwards.
 
 With --stdin the action is not run: FILE is taken as its output, and --exit-code as its exit code.
 
@@ -65,8 +60,6 @@ this needs --yes.` + exitHelpOf(
 			switch {
 			case flags.Changed("record") && (len(args) > 0 || trial != "" || suites.JUnit != ""):
 				return usageError{"--record goes with --json alone: the loop is that of the run", see}
-			case flags.Changed("record"):
-				return runRecordCase(cmd.Context(), a, record, o.JSON)
 			case trial == "" && (len(args) != 1 || suites.JUnit != ""):
 				return runSuites(cmd.Context(), a, &suites, args, o.JSON)
 			case trial != "" && suites.JUnit != "":
@@ -100,7 +93,7 @@ this needs --yes.` + exitHelpOf(
 	flags.BoolVarP(&o.Yes, "yes", "y", false, "ask agents too")
 	addAgentFlags(&o.Agents, flags)
 	flags.StringVar(&suites.JUnit, "junit", "", "write a report about the cases to `FILE`")
-	flags.StringVar(&record, "record", "", "add a case of `RUN` to the file of tests of its loop")
+	flags.StringVar(&suites.Record, "record", "", "add a case of `RUN` to the file of tests of its loop")
 	flags.BoolVarP(&o.JSON, "json", "j", false, "print a JSON object")
 	return cmd
 }
@@ -119,15 +112,6 @@ func runSuites(ctx context.Context, a *program, o *simulate.Suites, words []stri
 		return told(engine.Failed)
 	}
 	return nil
-}
-
-// runRecordCase makes a case of a run.
-func runRecordCase(ctx context.Context, a *program, run string, asJSON bool) error {
-	d, err := a.desk()
-	if err != nil {
-		return err
-	}
-	return a.refused(d.RecordCase(ctx, run, asJSON))
 }
 
 func runTest(ctx context.Context, a *program, o *simulate.Trial) error {
