@@ -233,7 +233,7 @@ func (e *Executor) remember(st *State, to string) bool {
 	}
 	text, judges, err := e.fact(st, scope)
 	switch {
-	case err != nil && (e.machine.broken != nil || e.ending()):
+	case err != nil && (errors.Is(err, errHalted) || e.machine.broken != nil || e.ending()):
 		return false
 	case err != nil:
 		warn(err)

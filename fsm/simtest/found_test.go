@@ -146,6 +146,12 @@ func TestFound(t *testing.T) {
 			[]Disturbance{{3, 4 * time.Second, UserStop}},
 			0,
 		},
+		{
+			"a fact was lost when stop --after-item came while a judge was asked for it",
+			[]*Loop{{Name: "l0", Keys: []string{memory}, States: []*State{{Name: "s0", Keys: []string{"action: do it", "on_error: done", "remember: {judge: what}"}}}}},
+			[]Disturbance{{4, 2926992147, Drain}},
+			1000148,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
