@@ -158,7 +158,7 @@ func (a *asking) meant(ctx context.Context, m *fsm.Snapshot, unanswered []*fsm.O
 		humanize.Count(max(m.Asked, len(open)), "question"), a.commands(":", unanswered, s))
 }
 
-// commands are the commands that answer questions, a line each, behind a text. None where there are no questions.
+// commands are the commands that answer questions, a line each, after a text. None where there are no questions.
 func (a *asking) commands(front string, questions []*fsm.OpenQuestion, s Answer) Text {
 	if len(questions) == 0 {
 		return textf("")

@@ -24,7 +24,7 @@ func (e *Engine) stopped(ctx context.Context, j *job, s *site, run persistence.R
 	return Result{}, notRecorded(ctx, j.store, run, err, j.tell)
 }
 
-// notRecorded says that a run stopped because it could not be written down, and what is left of it.
+// notRecorded says that a run stopped because it could not be written down, and what remains of it.
 func notRecorded(ctx context.Context, store *project.Records, run persistence.Run, err error, tell func(Notice)) error {
 	if fenced, ok := errors.AsType[*persistence.FencedError](err); ok {
 		return takenOver(run, fenced)

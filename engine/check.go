@@ -23,7 +23,7 @@ import (
 type checks struct {
 	folders *walks
 	needed  bool // a state wants files with which the run began
-	any     bool // a state is a check, as far as that is known
+	any     bool // a state is a check, where known
 
 	mu sync.Mutex // held while the files of a check are laid over others
 }

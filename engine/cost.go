@@ -54,7 +54,7 @@ func UnknownCost(p *project.Project, l *fsm.Loop, r *action.Runner, conf *config
 	return nil, ""
 }
 
-// unknownCost says why it is not known what a prompt of a state costs; "" = it is known, or the prompt will not
+// unknownCost explains why it is not known what a prompt of a state costs; "" = it is known, or the prompt will not
 // be sent.
 func unknownCost(l *fsm.Loop, st *fsm.State, r *action.Runner) string {
 	h, _, err := r.FindHost(l.PromptHost(st))

@@ -38,7 +38,7 @@ type Options struct {
 	Detached bool
 
 	// Adopt makes this process the one that adopts what its actions leave (see process.AdoptOrphans), which
-	// only a program can that starts nothing else. nil = it does not; on Linux control groups find what is left
+	// only a program can that starts nothing else. nil = it does not; on Linux control groups find the rest
 	// all the same.
 	Adopt func() error
 

@@ -14,14 +14,14 @@ import (
 	"loops/persistence"
 )
 
-// retryLists are the lists of one step of which items did not come to yes.
+// retryLists are the lists of one step of which items did not end with yes.
 type retryLists struct {
 	point *inspect.ForkPoint
 	lists []*fsm.ListRecord
 	sides uint64 // the last end of a branch in the step; 0 = none ended
 }
 
-// count returns how many items the lists have, and how many of them came to yes.
+// count returns how many items the lists have, and how many of them ended with yes.
 func (l *retryLists) count() (all, good int) {
 	for _, x := range l.lists {
 		all, good = all+x.Count, good+x.Good()

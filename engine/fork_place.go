@@ -83,13 +83,13 @@ type forkSearch struct {
 	run    persistence.Run
 	at     string // the step that is looked for, as it was given
 	damage error  // of its events, the first; nil = none
-	behind error  // the damage behind the last step that can be read; nil = none
+	behind error  // the damage after the last step that can be read; nil = none
 
 	track inspect.ForkTrack
 	first *inspect.ForkPoint
 	last  *inspect.ForkPoint
 	found *inspect.ForkPoint // that of the step; the first of them
-	later *inspect.ForkPoint // the first that is behind the step
+	later *inspect.ForkPoint // the first that is after the step
 	visit *inspect.ForkPoint // the last of the state whose name was given for a step
 
 	lists  fsm.ListTrack

@@ -42,7 +42,7 @@ func (w *walks) share(tree string, acted bool) {
 	w.found, w.acted, w.at = tree, acted, time.Now()
 }
 
-// shared returns what was left, once; "" = the folder has to be walked.
+// shared returns the rest, once; "" = the folder has to be walked.
 func (w *walks) shared(acted bool) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

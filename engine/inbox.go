@@ -73,7 +73,7 @@ type Sent struct {
 }
 
 // Signal records an event for a run, which the oldest wait for its name takes, now or later, also in a process
-// that resumes the run. It is recorded when Signal returns, and it is never taken twice. A *Refusal says why
+// that resumes the run. It is recorded when Signal returns, and it is never taken twice. A *Refusal explains why
 // the run takes none.
 func (e *Engine) Signal(ctx context.Context, id persistence.ID, s fsm.Signal) (Sent, error) {
 	store, err := e.Records(ctx)

@@ -127,7 +127,7 @@ func (s *subordinate) stop(by string) {
 	s.run.stop(&fsm.Stop{ByUser: true, By: by})
 }
 
-// from is who sent a command, as far as that is known.
+// from is who sent a command, where known.
 func from(c persistence.Command) string {
 	if c.Args == nil {
 		return ""

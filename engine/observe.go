@@ -15,7 +15,7 @@ import (
 	"loops/reconcile"
 )
 
-// An Observer is notified of what becomes of runs, each in the order in which it happened, by one goroutine of its own.
+// An Observer is notified of what happens to runs, each in the order in which it happened, by one goroutine of its own.
 // It never slows a run: one that is slow gets a notice of what it missed (see Missed). One that panics gets no more
 // notices.
 type Observer interface {
@@ -87,7 +87,7 @@ type Ended struct {
 	Next    Remedy
 }
 
-// TreeEnded says what became of the work tree of a run.
+// TreeEnded reports the result of the work tree of a run.
 type TreeEnded struct {
 	Report TreeReport
 	Other  bool // of a run that died earlier, which was cleaned up after
@@ -138,7 +138,7 @@ func CatchUp(ctx context.Context, p *project.Project, m Missed, each func(fsm.Ev
 	return nil
 }
 
-// A TreeReport is what became of the work tree of a run that ended or stopped.
+// A TreeReport is the result of the work tree of a run that ended or stopped.
 type TreeReport struct {
 	git.TreeReport
 	Project *project.Project
@@ -268,7 +268,7 @@ func newSubscription(o Observer) (s *subscription, stop func()) {
 	return s, sync.OnceFunc(s.close)
 }
 
-// put adds a notice, in the place of the oldest events if there are too many: those can be read from the store.
+// put adds a notice, instead of the oldest events if there are too many: those can be read from the store.
 func (s *subscription) put(n Notice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,7 +285,7 @@ func (s *subscription) put(n Notice) {
 }
 
 // miss notes that an event is not delivered, in the notice of those of its run that were missed before, unless
-// something else about the run waits behind that one. So the buffer grows with the number of runs, and not with their
+// something else about the run waits after that one. So the buffer grows with the number of runs, and not with their
 // events. The caller holds mu.
 func (s *subscription) miss(r Recorded) {
 	for i, n := range slices.Backward(s.waiting) {

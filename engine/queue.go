@@ -24,7 +24,7 @@ const (
 	queuePollWatched = 30 * time.Second
 	queuePollLeast   = 10 * time.Millisecond
 	queuePollFirst   = 100 * time.Millisecond // at most, for the first in the queue
-	queuePollBehind  = 250 * time.Millisecond // at most, for those behind it
+	queuePollBehind  = 250 * time.Millisecond // at most, for those after it
 )
 
 // A Lock says what a run locks, and what it does while others have it.
@@ -175,7 +175,7 @@ func (w *waiting) until(ctx context.Context, take func() (persistence.Journal, e
 	if err != nil {
 		return nil, err
 	}
-	defer place.Leave() //nolint:errcheck // what is left of who no longer waits counts for nothing
+	defer place.Leave() //nolint:errcheck // the rest of who no longer waits counts for nothing
 	w.place, w.me = place, place.Waiter()
 	defer func() { w.stopWatch() }()
 	for {

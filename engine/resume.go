@@ -237,7 +237,7 @@ func olderLayout(run persistence.Run) string {
 	return ""
 }
 
-// where names the state a run is in and, behind it, those of its sub-loops or branches.
+// where names the state a run is in and, after it, those of its sub-loops or branches.
 func where(m *fsm.Snapshot) string {
 	var inside []string
 	for branch, c := range m.Inside() {

@@ -25,7 +25,7 @@ func (n Retained) about() persistence.ID { return n.Run }
 
 // retain begins to remove what the settings select, beside a run that this process carries. It has a store of its own,
 // and is nothing that could keep the run from continuing or change how it ends. The function that it returns ends it:
-// after a while if patient, else as soon as the run that it removes is whole or gone. What is left then is for a later
+// after a while if patient, else as soon as the run that it removes is whole or gone. The rest then is for a later
 // run.
 func (e *Engine) retain(run persistence.ID, tell func(Notice)) (end func(patient bool)) {
 	conf, _ := e.p.Declared() // the run began, so there are no mistakes in it

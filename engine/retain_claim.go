@@ -19,7 +19,7 @@ const (
 	retainAgain = time.Hour
 )
 
-// What is in the stamp behind the time.
+// What is in the stamp after the time.
 const (
 	stampDone  = "done"
 	stampBegun = "begun"

@@ -62,8 +62,8 @@ func (r *Run) Header() Header { return r.header }
 func (r *Run) ID() persistence.ID { return r.header.Run.ID }
 
 // Wait waits until the run has ended, or until ctx ends, which does not end the run. Observers may not have received
-// all notices yet: Engine.Close waits for that. An error is a *Refusal that says why the run stopped without an
-// outcome, or what became of it is not sure.
+// all notices yet: Engine.Close waits for that. An error is a *Refusal that explains why the run stopped without an
+// outcome, or the result of it is not sure.
 func (r *Run) Wait(ctx context.Context) (Result, error) {
 	select {
 	case <-r.done:

@@ -93,7 +93,7 @@ func (s *site) there() error {
 	return nil
 }
 
-// moved returns what became of the folders, nil if nothing did that a run would not outlive.
+// moved returns the result of the folders, nil if nothing did that a run would not outlive.
 func (s *site) moved() *MovedError {
 	if s == nil || s.work.there() && s.project.there() {
 		return nil

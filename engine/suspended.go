@@ -78,7 +78,7 @@ func probe(ctx context.Context, p *project.Project, b persistence.Block) (bool, 
 	return false, nil
 }
 
-// suspendedDue says why a suspended run is to continue; "" = it is not.
+// suspendedDue explains why a suspended run is to continue; "" = it is not.
 func suspendedDue(r *project.Records, run persistence.Run, m *fsm.Snapshot, now time.Time, answered []string) string {
 	if m.Outcome == nil || now.Sub(run.UpdatedAt) < wakeEach && !slices.Contains(answered, m.Outcome.SuspendedBy) {
 		return ""

@@ -17,7 +17,7 @@ import (
 // manyRuns is from how many runs among the running ones on a start does not wait until they were read.
 const manyRuns = 64
 
-// tidy reconciles, all runs but one: before the run begins, because what is left of the action of one that died
+// tidy reconciles, all runs but one: before the run begins, because the rest of the action of one that died
 // might work on the same files. A record that cannot be reconciled is no reason not to run: it is reported, and
 // stays as it is. Where many runs died they are only marked, and moved to the archive beside the run; where in
 // addition no process of any action of the project is left, all of it is done beside the run.
@@ -58,7 +58,7 @@ func (t turn) reconcile(ctx context.Context, end ending) (rest func(context.Cont
 	}
 }
 
-// tidied reports what was reconciled, and what could not be, but not what was left because the engine is being closed.
+// tidied reports what was reconciled, and what could not be, but not what stays undone because the engine is being closed.
 func (t turn) tidied(ctx context.Context, changes []reconcile.Change, err error) {
 	if err != nil && (ctx.Err() == nil || len(changes) > 0) {
 		t.tell(Said{Text: textf("not tidied up: %s", err), Problem: true})
@@ -68,7 +68,7 @@ func (t turn) tidied(ctx context.Context, changes []reconcile.Change, err error)
 	}
 }
 
-// besidePatience is how long what is done beside runs may take when the engine is closed. What is left then
+// besidePatience is how long what is done beside runs may take when the engine is closed. The rest then
 // another run does.
 const besidePatience = time.Second
 

@@ -185,7 +185,7 @@ type treeFailure struct{ error }
 
 func (e treeFailure) Unwrap() error { return e.error }
 
-// noTree says why a run has no work tree to be in. One that was to begin leaves nothing behind.
+// noTree explains why a run has no work tree to be in. One that was to begin leaves nothing behind.
 func (e *Engine) noTree(ctx context.Context, j *job, why treeFailure) error {
 	id := j.journal.Run().ID
 	kind := Failed

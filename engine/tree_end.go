@@ -26,7 +26,7 @@ func (t *runTree) leave(ctx context.Context, p *project.Project, id persistence.
 	t.hold.Release()
 }
 
-// finish ends the work tree of a run that has finished, and says what became of it, or stays in it.
+// finish ends the work tree of a run that has finished, and reports the result of it, or stays in it.
 func (t *runTree) finish(ctx context.Context, p *project.Project, id persistence.ID, o fsm.Outcome, tell func(Notice)) {
 	switch {
 	case t == nil:
@@ -101,7 +101,7 @@ func FinishTrees(ctx context.Context, p *project.Project, o Options, store persi
 	return err
 }
 
-// mergeOf returns what became of the merge of a run that completed, nil if it did not. An earlier version
+// mergeOf returns the result of the merge of a run that completed, nil if it did not. An earlier version
 // recorded the end of a run before the merge.
 func mergeOf(ctx context.Context, runGit git.Run, h *git.Hold, r persistence.Run) *git.MergeReport {
 	var m git.MergeReport

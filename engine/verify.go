@@ -134,7 +134,7 @@ func (v *verifying) open(ctx context.Context) error {
 	return err
 }
 
-// repeat does a check again. Without a result it says why it was not done.
+// repeat does a check again. Without a result it explains why it was not done.
 func (v *verifying) repeat(ctx context.Context, c fsm.CheckResult) (now *fsm.CheckResult, why string, err error) {
 	l, memory := v.loops[0], v.memory
 	if c.Loop != "" {

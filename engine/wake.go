@@ -66,7 +66,7 @@ func ForWorkers(ctx context.Context, r *project.Records, id persistence.ID) (boo
 	return err == nil && len(placed) > 0 && placed[0].Open, err
 }
 
-// dueNow says why a parked run is to continue; "" = it is not.
+// dueNow explains why a parked run is to continue; "" = it is not.
 func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now time.Time, answered []string) (string, error) {
 	back := run.UpdatedAt.Sub(now) > wakeRaced // then it cannot be compared with what was sent since
 	if c, ok := r.Store.(persistence.Controller); ok {

@@ -9,7 +9,7 @@ import (
 // An Address leads to a step of a run, or to a branch or an item of one. Users read and type it: 3 is step 3 of
 // the run, 3/2 step 2 of the sub-loop that step 3 ran, 2/lint/1 step 1 of the branch lint of step 2, 2/#4/1
 // step 1 of item 4, and 2/lint the branch itself. The address of a question has the number of the question in
-// the run behind it: 2/lint/1:4.
+// the run after it: 2/lint/1:4.
 type Address struct {
 	Hops     []Hop
 	Question int // 0 = it is not that of a question

@@ -18,7 +18,7 @@ func (e *oddAnswer) Error() string { return e.text }
 
 func odd(format string, args ...any) error { return &oddAnswer{fmt.Sprintf(format, args...)} }
 
-// judgement reads what came of asking a judge: its answer, or the verdict where it gave none that can be used. The
+// judgement reads the result of asking a judge: its answer, or the verdict where it gave none that can be used. The
 // error is an [*oddAnswer].
 func judgement(res *Result) (payload *value.Map, failed *Verdict, err error) {
 	r := res.Reply

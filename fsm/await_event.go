@@ -16,12 +16,12 @@ type Signal struct {
 	Name string
 	Data any // a value of the language; nil = nothing came with it
 	At   time.Time
-	From string // who sent it, as far as that is known
+	From string // who sent it, where known
 }
 
 // An Inbox holds the signals that were sent to the run, in all its segments.
 type Inbox interface {
-	// Signals returns the signals of a name behind number after, in their order. It is called again when
+	// Signals returns the signals of a name after number after, in their order. It is called again when
 	// Config.Changed says that something came, and once a minute.
 	Signals(ctx context.Context, name string, after uint64) ([]Signal, error)
 }
@@ -68,7 +68,7 @@ func (e *Executor) seeEvent(w *Awaiting) (sight, error) {
 	}, nil
 }
 
-// sent returns the signals of a name behind a number.
+// sent returns the signals of a name after a number.
 func (e *Executor) sent(name string, after uint64) (list []Signal, err error) {
 	e.do(func(ctx context.Context) { list, err = e.cfg.Inbox.Signals(ctx, name, after) })
 	return list, err

@@ -21,7 +21,7 @@ type Watcher interface {
 	Run(ctx context.Context, name string) (OtherRun, error)
 }
 
-// Answered is what came of asking for an address.
+// Answered is the result of asking for an address.
 type Answered struct {
 	Status  int
 	Body    string // its beginning

@@ -9,7 +9,7 @@ import (
 	"loops/fsm/value"
 )
 
-// Branches are what a state does side by side before it joins what came of them.
+// Branches are what a state does side by side before it joins the result of them.
 type Branches struct {
 	List     []*Branch // as they stand in the file
 	Join     string    // see JoinAll
@@ -163,7 +163,7 @@ func (l *Loop) Ran(state, branch string) (name string, inline *Loop) {
 // named by its verdict. What limits the loop around it as a whole is not in it.
 func inlineLoop(state *State, around *Loop) *Loop {
 	st := *state
-	// as ever, no judge is asked what came of a prompt in a state that leads to next
+	// as ever, no judge is asked the result of a prompt in a state that leads to next
 	if st.Next != "" && st.Evaluate == nil {
 		cfg := DefaultEvaluate("exit_code")
 		st.Evaluate = &cfg

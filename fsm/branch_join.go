@@ -8,7 +8,7 @@ import (
 	"loops/fsm/value"
 )
 
-// leave decides what came of it all.
+// leave decides the verdict.
 func (f *fork) leave() decision {
 	e, m := f.e, f.e.mem
 	if e.machine.broken != nil || e.ending() {

@@ -26,7 +26,7 @@ var errBranch = &Stop{}
 // errLate is the error of a branch that is ended by the timeout of the state.
 const errLate = "the time of the state was up"
 
-// branches begins what lacks a beginning, continues what lacks an end, and leaves the state by what came of it all.
+// branches begins what has no beginning, continues what is unfinished, and routes by the joined result.
 func (e *Executor) branches(st *State) decision {
 	m := e.mem
 	if v, decided := e.given(st, "parallel"); decided {
@@ -266,13 +266,13 @@ func (f *fork) follow(b *Branch, m *BranchMemory, came int) {
 	}
 }
 
-// settle remembers what came of a branch that ended by itself.
+// settle remembers the result of a branch that ended by itself.
 func (f *fork) settle(b *Branch, m *BranchMemory) {
 	o := m.Child.Memory.Outcome
 	f.finish(b, m, memberVerdict(b.State, o), o.Error)
 }
 
-// finish remembers what came of a branch.
+// finish remembers the result of a branch.
 func (f *fork) finish(b *Branch, m *BranchMemory, verdict, text string) {
 	e := f.e
 	if m == nil {

@@ -16,7 +16,7 @@ type Budget struct {
 	Steps        int           // state entries; of a state, those of the sub-loops it ran
 	Prompts      int           // prompts and judges
 	AllowUnknown bool          // the run continues although the cost of a prompt is not known
-	Silent       bool          // prompts are not told what is left
+	Silent       bool          // prompts are not told the rest
 }
 
 // Spent is what prompts and judges have used.
@@ -116,7 +116,7 @@ type limit struct {
 	of     *Executor
 	state  string // "" = of the whole loop
 	ended  int    // prompts and judges whose use is in Spent
-	silent bool   // prompts are not told what is left of it
+	silent bool   // prompts are not told the rest of it
 	BudgetLine
 }
 
@@ -213,7 +213,7 @@ func (l *limit) inFlight() float64 {
 
 // reserve takes from the budgets what a prompt or a judge is expected to use, until settle is called, and sets
 // what it may cost. Where others in flight leave nothing, it waits until one of them has settled, and may have
-// used less. The error is an *overrun, or errHalted. told is what a prompt is told of what is left; "" = nothing.
+// used less. The error is an *overrun, or errHalted. told is what a prompt is told of the rest; "" = nothing.
 func (e *Executor) reserve(a *Action) (told string, settle func(), err error) {
 	for {
 		if err := e.affordable(); err != nil {

@@ -37,14 +37,14 @@ type Request struct {
 	Secrets []Var
 }
 
-// A Response is what came of a [Request] besides the body, which is the output.
+// A Response is the result of a [Request] besides the body, which is the output.
 type Response struct {
 	Status     int           // 0 = there was none
 	Headers    *value.Map    // texts, by names in lower case, without the cookies it sets
 	RetryAfter time.Duration // how long the server asks to wait; 0 = it does not say
 }
 
-// Exit codes of a request, by what came of it. One that took too long has that of other actions.
+// Exit codes of a request, by the result of it. One that took too long has that of other actions.
 const (
 	CallRefused = 1 // status 400 to 499
 	CallOther   = 2 // any other status that is not 200 to 299

@@ -72,7 +72,7 @@ func (e *Executor) standsStill() bool {
 
 // limiting yields the loops whose timeout holds for this one: itself, and those around it that run it as a
 // branch or an item, whose time may be up first, because the clock of a member stands still while others are at
-// work. A sub-loop has what is left of the loop around it as its own.
+// work. A sub-loop has the rest of the loop around it as its own.
 func (e *Executor) limiting() iter.Seq[*Executor] {
 	return func(yield func(*Executor) bool) {
 		for x, member := e, true; x != nil; x, member = x.parent, x.branch != "" {

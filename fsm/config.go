@@ -37,7 +37,7 @@ type World struct {
 	// pending are events that were not recorded yet.
 	Receipt func(ctx context.Context, spent Spent, pending []Event) *Receipt
 	// Merge, if not nil, makes the merge that a run asks for when it completes, before its end is recorded, and
-	// returns what became of it and, unless it was made, why. It has to be repeatable: a run whose process died
+	// returns the result of it and, unless it was made, why. It has to be repeatable: a run whose process died
 	// meanwhile calls it again when it is resumed.
 	Merge func(ctx context.Context) (how, why string)
 	// Spawn starts an agent that is asked to resume the run, and returns the pid of its process: it is how a
@@ -65,7 +65,7 @@ type World struct {
 // A Journal is where a run is recorded, and who is told of it.
 type Journal struct {
 	Recorder Recorder
-	// History yields the events that were recorded of the run behind the one with a number, in order: those of
+	// History yields the events that were recorded of the run after the one with a number, in order: those of
 	// all segments, and those that Record has taken. Nil: a resumed run begins a list of items again.
 	History func(ctx context.Context, after uint64) iter.Seq2[Event, error]
 	// EndsEvery is how many items of a list end before the memory takes them in: what a resumed run reads of
@@ -76,7 +76,7 @@ type Journal struct {
 	Boot string
 	// Observe, if not nil, is called with every event after it was recorded, in order, never concurrently.
 	Observe func(Event)
-	// Why, if not nil, says why the run itself ends so, for its record. pending are events that Observe has not
+	// Why, if not nil, explains why the run itself ends so, for its record. pending are events that Observe has not
 	// received.
 	Why func(o Outcome, pending []Event) (reason string, failedItems int)
 	// Verify checks the invariants of the memory before each Record; a broken one stops the run with an error.
@@ -96,7 +96,7 @@ type Control struct {
 	// Changed returns a channel that is closed when Held may return something else, or a signal came. Nil: a
 	// wait looks once a minute.
 	Changed func() <-chan struct{}
-	// Raise returns the first Raise that was asked for behind number after, its number and who asked; false if
+	// Raise returns the first Raise that was asked for after number after, its number and who asked; false if
 	// there is none. It is called before limits are looked at, and a run that is resumed is given none again.
 	// Nil: the limits stay as they are.
 	Raise func(after uint64) (n uint64, by Raise, who string, ok bool)

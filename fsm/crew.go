@@ -160,7 +160,7 @@ func (c *crew) goesOn() bool {
 	return c.cut && !c.e.draining() && !c.e.root().stopping
 }
 
-// memberTime is how long a member may take in all: what it took and what is left of our time, and a loop not
+// memberTime is how long a member may take in all: what it took and the rest of our time, and a loop not
 // more than its own limit and that of the state; 0 = as long as it likes.
 func (e *Executor) memberTime(c *Child, st *State, loop *Loop) time.Duration {
 	ours := time.Duration(0)
@@ -300,7 +300,7 @@ func (e *Executor) regain() bool {
 	c := s.crew
 	c.wanting++
 	if c.busy >= c.most {
-		defer e.stopClock()() // it is not at work: whether the time of the run goes on is up to those that are
+		defer e.stopClock()() // it is not at work: whether the time of the run continues is up to those that are
 		e.rest(func() bool { return c.busy < c.most || e.ending() || c.e.machine.broken != nil }, nil)
 	}
 	c.wanting--

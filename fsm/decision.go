@@ -6,7 +6,7 @@ import (
 	"loops/fsm/expr"
 )
 
-// A decision is what came of a visit to a state, before the run-wide rules have had their say.
+// A decision is the result of a visit to a state, before the run-wide rules have had their say.
 type decision struct {
 	target  string // "" = nowhere
 	stall   string // text of a stall that ends the run

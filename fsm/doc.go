@@ -5,7 +5,7 @@
 // [Start], [Resume] and [Fork] make an [Executor]; its Run runs the loop to its [Outcome]. Inside, a machine
 // (machine.go) is told what happened and says what to record and to start, and a driver (driver.go) has the
 // goroutines, the timers and the clock. The order of a step is: take what happened, end what is out of time,
-// let each task go on until it waits, record, start, end, wait. Package loops/fsm/loopfile reads loop files,
+// let each task continue until it waits, record, start, end, wait. Package loops/fsm/loopfile reads loop files,
 // and package loops/persistence has recorders that keep runs.
 //
 // The names of states, verdicts, events and ends are those of the loop language that little-loops and this

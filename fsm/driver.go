@@ -136,7 +136,7 @@ func timer(left time.Duration, limited bool) (fires <-chan time.Time, stop func(
 	return t.C, t.Stop
 }
 
-// alone does the one effect that was begun on the goroutine of the machine, which need not go on before that has ended.
+// alone does the one effect that was begun on the goroutine of the machine, which need not continue before that has ended.
 func (d *driver) alone() input {
 	x := d.machine.begun[0]
 	d.machine.begun = d.machine.begun[:0]
@@ -294,5 +294,5 @@ func limited(most time.Duration, f func(context.Context)) func(context.Context) 
 	}
 }
 
-// history yields what was recorded of the run behind an event.
+// history yields what was recorded of the run after an event.
 func (d *driver) history(after uint64) iter.Seq2[Event, error] { return d.cfg.History(d.ctx, after) }

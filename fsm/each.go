@@ -81,7 +81,7 @@ func (s *Snapshot) List() *Items {
 }
 
 // each works on a list: its items begin in order, and each end is on record before another item takes its
-// place. A resumed run does what lacks an end.
+// place. A resumed run does what is unfinished.
 func (e *Executor) each(st *State) decision {
 	m := e.mem
 	if v, decided := e.given(st, "for_each"); decided {
@@ -372,7 +372,7 @@ func (r *round) itemVars(i int) []Var {
 }
 
 // A HistoryError says that the history of a run cannot be read, so that it is not known what has come of the
-// items of its list. Run returns it, and the run can only begin that state anew.
+// items of its list. Run returns it, and the run can only begin that state again.
 type HistoryError struct{ Err error }
 
 func (e *HistoryError) Error() string {
@@ -382,7 +382,7 @@ func (e *HistoryError) Error() string {
 // Unwrap returns what kept it from being read.
 func (e *HistoryError) Unwrap() error { return e.Err }
 
-// history yields what was recorded of the run behind an event, all that it did so far.
+// history yields what was recorded of the run after an event, all that it did so far.
 func (e *Executor) history(after uint64) iter.Seq2[Event, error] {
 	if e.cfg.History == nil {
 		return func(func(Event, error) bool) {}

@@ -148,7 +148,7 @@ func (l *roll) name(e *Executor, st *State) error {
 // distinct reports whether no text of an item comes again. It may report false where none does.
 func (l *roll) distinct() bool {
 	seed, mask := maphash.MakeSeed(), 1<<bits.Len(uint(2*l.count()))-1
-	// of the texts so far, each at the first free place behind the one that it says; 0 = free
+	// of the texts so far, each at the first free place after the one that it says; 0 = free
 	sums := make([]uint64, mask+1)
 	for i := range l.count() {
 		sum := max(1, maphash.String(seed, l.itemText(i)))

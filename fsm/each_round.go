@@ -21,7 +21,7 @@ type round struct {
 	holds   []uint32       // which end holds for each item, once that is known; see holding
 	next    int            // the first item that may have to begin
 	done    int            // items that have ended, of which
-	failed  int            // did not come to yes
+	failed  int            // did not end with yes
 	fresh   int            // ends that the memory does not have
 	kept    time.Time      // when the memory took in the others
 	running int
@@ -34,7 +34,7 @@ type round struct {
 	retries bool         // such tries begin now: unlike first ones they are in no window
 }
 
-// An itemResult is what came of one item.
+// An itemResult is the result of one item.
 type itemResult struct {
 	item  int
 	tries int           // after the first
@@ -61,7 +61,7 @@ func newRound(e *Executor, st *State) (*round, error) {
 	return r, nil
 }
 
-// recall finds out which items have ended: from the memory, and from the history behind the events that the
+// recall finds out which items have ended: from the memory, and from the history after the events that the
 // memory has taken in.
 func (r *round) recall() error {
 	from := r.e.mem.Items

@@ -19,7 +19,7 @@ type ListRecord struct {
 	seqs []uint64 // of the event with the result of each item; 0 = it has none
 }
 
-// Taken returns how many items a fork takes over: those that came to yes, and those that were cut short and
+// Taken returns how many items a fork takes over: those that ended with yes, and those that were cut short and
 // must not be repeated, unless rerun is set.
 func (l *ListRecord) Taken(rerun bool) (n int) {
 	for _, end := range l.ends {
@@ -30,7 +30,7 @@ func (l *ListRecord) Taken(rerun bool) (n int) {
 	return n
 }
 
-// Good returns how many items came to yes.
+// Good returns how many items ended with yes.
 func (l *ListRecord) Good() int { return l.Taken(true) }
 
 func takenOver(end itemEnd, rerun bool) bool {
@@ -152,7 +152,7 @@ func (t *ListTrack) at(depth int, branch string) *ListRecord {
 	return nil
 }
 
-// Failed returns the newest list of the step with an item that did not come to yes, and of branches beside it
+// Failed returns the newest list of the step with an item that did not end with yes, and of branches beside it
 // each one's newest, in the order in which they began; nil = there is none.
 func (t *ListTrack) Failed() (lists []*ListRecord) {
 	for _, l := range slices.Backward(t.lists) {

@@ -64,7 +64,7 @@ type Executor struct {
 	depth    int       // of parents
 	machine  *machine
 	task     *task      // that it is, or is a sub-loop of
-	life     *life      // how long it may go on
+	life     *life      // how long it may continue
 	crew     *crew      // what the state runs side by side now; nil = nothing
 	branch   string     // that this one is, or the name of its item; "" = it is neither
 	inline   bool       // the same, with an action: it sees what the loop around it remembers

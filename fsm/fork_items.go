@@ -19,9 +19,9 @@ type ListTreeError struct{ Path string }
 
 func (e *ListTreeError) Error() string { return "the items worked in the work tree " + e.Path }
 
-// RetryItems returns the memory of a fork that repeats the items of some lists that did not come to yes. All
+// RetryItems returns the memory of a fork that repeats the items of some lists that did not end with yes. All
 // lists are of one step of the run: one list, or lists of branches beside each other; see [ListTrack.Failed].
-// The fork continues where each list began. Other branches that came to yes stay, as last has them; the rest
+// The fork continues where each list began. Other branches that ended with yes stay, as last has them; the rest
 // begin again. Items that must not be repeated and were cut short stay interrupted, unless rerun is set.
 // RetryItems fails if a memory does not have its list, and with a *ListTreeError.
 func RetryItems(lists []ListMemory, last *Snapshot, rerun bool) (*Snapshot, error) {

@@ -47,7 +47,7 @@ func (e *Executor) onward(st *State, verdict string) string {
 	return st.Next
 }
 
-// IgnoredText says which actions failed on the way of a run that went on all the same; "" = none.
+// IgnoredText says which actions failed on the way of a run that continued all the same; "" = none.
 func (m *Snapshot) IgnoredText() string {
 	count := 0
 	var list []string

@@ -29,9 +29,9 @@ func (p Pos) String() string {
 type Schedule struct {
 	Cron     string   // a line of a crontab, checked
 	Timezone string   // "" = that of the machine
-	Overlap  string   // skip or queue: what becomes of a time at which the run before has not ended
+	Overlap  string   // skip or queue: what happens to a time at which the run before has not ended
 	Except   []string // dates at which no time comes, and ranges of dates; see cron.ParseExcept
-	// none, one or all: what becomes of times that were missed: nothing, one run for all of them, or a run for
+	// none, one or all: what happens to times that were missed: nothing, one run for all of them, or a run for
 	// each
 	CatchUp string
 

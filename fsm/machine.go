@@ -46,7 +46,7 @@ type input struct {
 	wake  bool      // a user ends a wait
 }
 
-// step takes what happened, and has the run go on until it needs the world again. Then out holds what is to be
+// step takes what happened, and has the run continue until it needs the world again. Then out holds what is to be
 // recorded, and begun what is to be started once that is durable. Effects whose life has ended are to be ended,
 // and next says when step is to be called again at the latest.
 func (m *machine) step(now time.Time, in input) {
@@ -74,11 +74,11 @@ func (m *machine) step(now time.Time, in input) {
 // A task is what takes turns with others.
 type task struct {
 	x     *Executor           // that it runs
-	over  func() bool         // it goes on once this reports true; nil = it can go on
+	over  func() bool         // it continues once this reports true; nil = it can continue
 	left  limitOfTime         // it is asked again then at the latest; nil = there is no such time
 	wakes time.Time           // since when it is in a wait that a user may end; zero = it is in none
 	woken bool                // a user ends that wait
-	turn  func() (none, bool) // lets it go on until it gives way. It reports false where the task has ended
+	turn  func() (none, bool) // lets it continue until it gives way. It reports false where the task has ended
 	give  func(none) bool     // gives way
 }
 
@@ -107,7 +107,7 @@ func (m *machine) begin(x *Executor, run func()) {
 	m.tasks = append(m.tasks, t)
 }
 
-// advance lets tasks go on until each of them waits for something that has not come.
+// advance lets tasks continue until each of them waits for something that has not come.
 func (m *machine) advance() {
 	for moved := true; moved; {
 		moved = false
@@ -192,7 +192,7 @@ func (e *Executor) settleMany() {
 // kept, that or a lower one.
 func (m *machine) numbered() uint64 { return m.seq + uint64(len(m.out.Events)) }
 
-// ready reports whether a task can go on.
+// ready reports whether a task can continue.
 func (m *machine) ready() bool {
 	return slices.ContainsFunc(m.tasks, func(t *task) bool { return t.over == nil || t.over() })
 }
@@ -223,7 +223,7 @@ func (m *machine) next() (first time.Duration, limited bool) {
 }
 
 // rest gives way until over reports true. It is asked whenever something happened, and when the time of left is
-// up. What the task has emitted is recorded before, where others go on meanwhile.
+// up. What the task has emitted is recorded before, where others continue meanwhile.
 func (e *Executor) rest(over func() bool, left limitOfTime) {
 	t := e.task
 	if m := e.machine; len(e.batch.Events) > 0 && (m.crews > 0 || m.out.Snapshot != nil) {
@@ -270,7 +270,7 @@ func (t *task) mayWake(since time.Time) (over func()) {
 	return func() { t.wakes, t.woken = time.Time{}, false }
 }
 
-// A life is how long a part of the run may go on: the run itself, a branch or an item.
+// A life is how long a part of the run may continue: the run itself, a branch or an item.
 type life struct {
 	above *life
 	cause error // by which it was ended; nil = it was not
@@ -283,7 +283,7 @@ func (l *life) end(cause error) {
 	}
 }
 
-// ended returns why it ended, nil if it goes on.
+// ended returns why it ended, nil if it continues.
 func (l *life) ended() error {
 	for ; l != nil; l = l.above {
 		if l.cause != nil {

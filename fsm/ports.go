@@ -86,7 +86,7 @@ func AttemptMark(step, attempt int) string {
 // file, whose path is then in the variable Name + "_FILE".
 type Var struct{ Name, Value string }
 
-// A Result is what came of an Action that was attempted, well or badly.
+// A Result is the result of an Action that was attempted, well or badly.
 type Result struct {
 	// Stdout and Stderr are valid UTF-8 with \r\n and \r turned into \n (D9, D23). Each is capped: what is
 	// over the cap keeps its head and its tail around a line that says how much is missing.

@@ -95,7 +95,7 @@ func (e *Executor) raiseLimits() {
 	}
 }
 
-// moreTime gives a sub-loop the time that the run was given, where it has what was left of the run's, and not
+// moreTime gives a sub-loop the time that the run was given, where it has the rest of the run's, and not
 // less of its own.
 func (e *Executor) moreTime(more time.Duration) {
 	above := e.parent

@@ -58,13 +58,13 @@ func failureOf(res Result) (class, kind string) {
 	return FailureClass(explained(res), res.ExitCode, complete)
 }
 
-// gatewayPattern finds what answers for an API that cannot be reached behind it.
+// gatewayPattern finds what answers for an API that cannot be reached after it.
 var gatewayPattern = pyregexp.Lazy(`(?i)\b(?:502\W+bad gateway|503\W+service (?:temporarily )?unavailable|504\W+gateway time-?out)`)
 
 // ResultMark begins the line of a Result.Stderr that says what a host itself said about its failure.
 const ResultMark = "[result] "
 
-// explained is the text in which a failed prompt says why. What a model wrote is part of it only where nothing
+// explained is the text in which a failed prompt explains why. What a model wrote is part of it only where nothing
 // else says more than the exit code.
 func explained(res Result) string {
 	switch r := res.Reply; {

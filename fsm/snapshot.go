@@ -84,7 +84,7 @@ type Snapshot struct {
 	Raised      *Raised              // the limits that were raised while the run was running; nil = none
 	Awaiting    *Awaiting            // the wait that Current is in, also while Wait pauses it; nil = none
 
-	Asked int            // questions to people so far, also those that nobody answered; in the run itself only
+	Asked int            // questions to people so far, also those that no one answered; in the run itself only
 	Taken map[string]int // the number of the last signal of each name that a wait took; in the run itself only
 	Event *value.Map     // ${event.*}: the signal that this loop took last; nil = none
 
@@ -199,7 +199,7 @@ type Repeat struct {
 	Seen  bool   // false before the first visit
 }
 
-// An Answer is what came of asking a judge once. It is not changed once it was recorded.
+// An Answer is the result of asking a judge once. It is not changed once it was recorded.
 type Answer struct {
 	Question string // fingerprint of what was asked, and of which judge
 	Result   Result // with the beginnings of its texts only

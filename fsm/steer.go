@@ -57,7 +57,7 @@ func (e *Executor) leftVars() []Var {
 	return []Var{{varLeft, strings.Join(words, " ")}}
 }
 
-// steps of a budget from which on a prompt is told what is left, and what it is asked to do.
+// steps of a budget from which on a prompt is told the rest, and what it is asked to do.
 var steps = []struct {
 	used float64
 	ask  string

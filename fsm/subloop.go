@@ -166,7 +166,7 @@ func (e *Executor) childLoop(name string) (*Loop, error) {
 	return loop, nil
 }
 
-// clamp is the time a sub-loop may take: its own limit, that of the state, or what is left of ours.
+// clamp is the time a sub-loop may take: its own limit, that of the state, or the rest of ours.
 func (e *Executor) clamp(st *State, loop *Loop) time.Duration {
 	return tightest(loop.Timeout, st.Timeout, e.left())
 }
@@ -181,7 +181,7 @@ func tightest(limits ...time.Duration) (least time.Duration) {
 	return least
 }
 
-// left is what is left of the loop's timeout, in whole seconds and a second at least; 0 = it has none.
+// left is the rest of the loop's timeout, in whole seconds and a second at least; 0 = it has none.
 func (e *Executor) left() time.Duration {
 	if e.cfg.Loop.Timeout <= 0 {
 		return 0

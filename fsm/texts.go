@@ -147,7 +147,7 @@ const anyFile = "*"
 
 func (k keptFiles) has(capture string) bool { return k[capture] || capture != "" && k[anyFile] }
 
-// inside returns what is left of those names that begin with front.
+// inside returns the rest of those names that begin with front.
 func (k keptFiles) inside(front string) keptFiles {
 	var in keptFiles
 	for name := range k {

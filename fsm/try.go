@@ -61,7 +61,7 @@ func (e *Executor) try(st *State) decision {
 	return e.again(st, e.afterAction(st, res))
 }
 
-// again has the action done again as long as what came of it asks for that.
+// again has the action done again as long as the result of it asks for that.
 func (e *Executor) again(st *State, d decision) decision {
 	for d.retry {
 		if d = e.retry(st); d.retry {

@@ -89,7 +89,7 @@ func (e *Executor) bindParam(st *State) error {
 	return nil
 }
 
-// act carries out the action of a state and remembers what came of it. The error is errHalted, or an
+// act carries out the action of a state and remembers the result of it. The error is errHalted, or an
 // exception in the sense of D11.
 func (e *Executor) act(st *State) (Result, error) {
 	m := e.mem
@@ -396,7 +396,7 @@ func (e *Executor) afterAction(st *State, res Result) decision {
 	return e.onNext(st, res, why)
 }
 
-// onNext leaves a state by next, after its action; why is what only a person can mend.
+// onNext leaves a state by next, after its action; why is what only a person can fix.
 func (e *Executor) onNext(st *State, res Result, why *Suspension) decision {
 	e.mem.PrevResult = prevResult(st, &res)
 	if why == nil {

@@ -42,7 +42,7 @@ type Wait struct {
 	What string // is waited for; of WaitState, WaitSpend and WaitQuota
 	By   string // the user who paused the run; "" = it is not known
 
-	Paused time.Time // a user paused the run in this wait, which goes on; zero = nobody did
+	Paused time.Time // a user paused the run in this wait, which continues; zero = no one did
 	Retry  bool      // of WaitCircuit, WaitSpend and WaitQuota: the next try of the action follows, whose own wait is over
 
 	// What follows is of WaitState, whose Wait is made of an Awaiting where it is asked for.

@@ -190,7 +190,7 @@ finish "$tree" || [ ! -e "$tree" ] || remove "$tree"`)
 	return e.machine.broken == nil && !e.ending()
 }
 
-// detached reports what became of the work tree of a sub-loop that ended.
+// detached reports the result of the work tree of a sub-loop that ended.
 func (e *Executor) detached(st *State, c *Child, res Result, err error) {
 	fields := []Field{{"branch", c.Branch}, {"path", c.Worktree}}
 	if err != nil || res.ExitCode != 0 {

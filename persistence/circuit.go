@@ -261,7 +261,7 @@ func (c *Circuit) change(edit func([]refusal) []refusal) error {
 	})
 }
 
-// replaceFile puts another file in the place of one, so that a reader sees the one or the other. It need not
+// replaceFile puts another file instead of one, so that a reader sees the one or the other. It need not
 // survive a loss of power.
 func replaceFile(path string, data []byte) error {
 	f, err := disk.CreateTemp(filepath.Dir(path), ".rate-limit-*.tmp")

@@ -58,9 +58,9 @@ type Controller interface {
 	// durable when Send returns, unless the store's Durability is None. Where no owner would ever act on it,
 	// nothing is recorded: an *EndedError says that the run finished, or that the segment is over. An unknown
 	// run is ErrNotFound; one that little-loops carries on takes no commands: errors.ErrUnsupported. After any
-	// other error nothing is recorded, except after an *UncertainError, where nobody knows.
+	// other error nothing is recorded, except after an *UncertainError, where no one knows.
 	Send(ctx context.Context, id ID, c Command) (Command, error)
-	// Commands returns the commands of a run behind number after, in their order: those for all segments, see
+	// Commands returns the commands of a run after number after, in their order: those for all segments, see
 	// Command.For. It costs next to nothing where there are none, so that an owner can ask several times a
 	// second. A command that cannot be read is missing among them, and the error is a *DamageError beside those
 	// that can. An unknown run is ErrNotFound.

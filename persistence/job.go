@@ -9,7 +9,7 @@ import (
 )
 
 // A Job is what is recorded of a run beside the run itself when it is submitted for workers. The run is the
-// truth about what became of it; a Job says who may carry it, and when.
+// truth about the result of it; a Job says who may carry it, and when.
 type Job struct {
 	Run      ID
 	Queue    string    // whose workers may carry it
@@ -113,7 +113,7 @@ type Placer interface {
 	Drain(ctx context.Context, worker, by string) (found bool, err error)
 	Drained(ctx context.Context, worker string) (by string, err error)
 	// Workers returns the workers that reported within ten minutes, those that are gone too: these have the runs
-	// that nobody has taken over yet.
+	// that no one has taken over yet.
 	Workers(ctx context.Context) ([]WorkerState, error)
 	// LeaseTime is how long a run is safe from being taken over while its owner does not renew its lease.
 	LeaseTime() time.Duration

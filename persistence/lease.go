@@ -47,7 +47,7 @@ func (o Owner) String() string {
 type Leased interface {
 	Journal
 	// Lost is closed when the run was taken over, or when the lease ran out and could not be renewed. The action in
-	// flight must be ended at once: another process may start it again. The next Record says why.
+	// flight must be ended at once: another process may start it again. The next Record explains why.
 	Lost() <-chan struct{}
 }
 

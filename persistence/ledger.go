@@ -25,7 +25,7 @@ type Ledger interface {
 	// Add records a new entry, of revision 1. It is durable on return. Where the list has the key, or one
 	// behind it and the entry is to be the last, the error is ErrTaken.
 	Add(ctx context.Context, e Entry) error
-	// Change records an entry in the place of the one that was read with its revision, and returns it with the
+	// Change records an entry instead of the one that was read with its revision, and returns it with the
 	// next one. It is durable on return. Where the entry was changed or removed since, the error is ErrChanged.
 	Change(ctx context.Context, e Entry) (Entry, error)
 	// Entries returns the entries of a list in the order of their keys; none where there is no such list. Where

@@ -262,7 +262,7 @@ func (f *LessonFolder) locked(ctx context.Context, name string, change func() er
 	return disk.WhileLocked(ctx, filepath.Join(lock, "memory-"+name+".lock"), lessonPatience, change)
 }
 
-// replace puts another content in the place of a file, durably.
+// replace puts another content instead of a file, durably.
 func (f *LessonFolder) replace(name string, m Memory) error {
 	tmp := filepath.Join(f.Dir, "."+name+".tmp")
 	file, err := disk.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)

@@ -21,7 +21,7 @@ type Moment struct {
 type Rewinder interface {
 	Store
 	// Around returns what a run remembered on both sides of an event: as it was recorded last before it, and as it was
-	// recorded first with it, or behind it. Where the store never had that, or does not have it any more, there is no
+	// recorded first with it, or after it. Where the store never had that, or does not have it any more, there is no
 	// memory, or that of the nearest event that has one; Seq shows which. Bytes that cannot be read in between are a
 	// *DamageError.
 	Around(ctx context.Context, id ID, seq uint64) (before, after Moment, err error)
@@ -54,14 +54,14 @@ type Tailer interface {
 // it has read.
 type Tracker interface {
 	Store
-	// Track returns what reads the events of a run behind the one with a number. What came with the Reading of
+	// Track returns what reads the events of a run after the one with a number. What came with the Reading of
 	// the run is not read again.
 	Track(r Run, after uint64) Track
 }
 
 // A Track reads the events of one run as they come. It is not safe for concurrent use.
 type Track interface {
-	// Events yields the events behind the last that it yielded, as Events of a [Store] does. Events that are missing at
+	// Events yields the events after the last that it yielded, as Events of a [Store] does. Events that are missing at
 	// the end are reported at the first look and at the last one.
 	Events(ctx context.Context, last bool) iter.Seq2[fsm.Event, error]
 }
@@ -70,7 +70,7 @@ type Track interface {
 // whose name or text is not known before.
 type Redefiner interface {
 	Journal
-	// Redefine keeps another text in the place of Spec.Definition. It is called by the goroutine that calls Record.
+	// Redefine keeps another text instead of Spec.Definition. It is called by the goroutine that calls Record.
 	// After an error nothing more is recorded.
 	Redefine(ctx context.Context, definition []byte) error
 }

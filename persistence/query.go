@@ -81,7 +81,7 @@ func (f *Filter) Matches(r Run) bool {
 func (q Query) Reads(r Run) bool { return q.Readings || q.HeldReadings && r.Held }
 
 // Cut returns, of all runs that match otherwise and that the Filter selects, the newest first, the last of each
-// loop where Last says so; of those behind Skip as many as Limit says, and behind them the running ones where
+// loop where Last says so; of those behind Skip as many as Limit says, and after them the running ones where
 // LiveToo says so; and of these the open ones, where Open says so. Stores use it. It changes runs.
 func (q Query) Cut(runs []Run) []Run {
 	if q.Filters() {

@@ -219,7 +219,7 @@ type Store interface {
 	// Snapshot returns the memory of a run, brought up to date from its journal, without changing anything.
 	Snapshot(ctx context.Context, id ID) (*fsm.Snapshot, error)
 	// Events yields the history of a run after seq, oldest first. A damaged line is an error of type
-	// *DamageError, and reading continues behind it. Any other error is the last that is yielded, an
+	// *DamageError, and reading continues after it. Any other error is the last that is yielded, an
 	// *UnreadableError too.
 	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
 	// Interrupt records that a run's owner died and archives it. It is ErrNotFound or *HeldError where that
@@ -233,7 +233,7 @@ type Store interface {
 	// be resumed. A live owner is a *HeldError, an unknown run ErrNotFound; a *RemainsError says that the run
 	// is gone, but not all of its files.
 	Remove(ctx context.Context, id ID) error
-	// FinishRemovals removes what is left of runs whose removal was begun by a process that died, as far as it
+	// FinishRemovals removes the rest of runs whose removal was begun by a process that died, as far as it
 	// is in the project of this process, and returns their ids. The first Remove does so, too. What live
 	// processes are at stays.
 	FinishRemovals(ctx context.Context) ([]ID, error)

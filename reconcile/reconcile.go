@@ -91,7 +91,7 @@ func PlanUnowned(runs []persistence.Run, now time.Time) []Change {
 }
 
 // Apply does what Plan decided, and returns what was done. Before runs are interrupted, end (if not nil) gets the
-// environment marker of each action that was in flight, to end what is left of it; a run is left as it is if that
+// environment marker of each action that was in flight, to end the rest of it; a run is left as it is if that
 // fails. A run about which the decision does not hold any more is skipped. One change that fails does not stop
 // the others; the errors are joined, each with its run.
 func Apply(ctx context.Context, store persistence.Store, changes []Change, end func(marker string) (int, error)) ([]Change, error) {
@@ -140,7 +140,7 @@ func Begin(ctx context.Context, store persistence.Store, changes []Change, end f
 	return done, rest, errors.Join(errs...)
 }
 
-// endAll ends what is left of the actions of runs that are to be interrupted, and returns what is to be done
+// endAll ends the rest of the actions of runs that are to be interrupted, and returns what is to be done
 // and for which changes: a run is left as it is if that fails.
 func endAll(ctx context.Context, changes []Change, end func(marker string) (int, error)) (todo []persistence.Tidying, about []Change, errs []error) {
 	for _, c := range changes {

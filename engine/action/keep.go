@@ -146,7 +146,7 @@ func (k *keeper) flush() error {
 	return k.giveUp(err)
 }
 
-// end writes what is left to the file, makes it durable and closes it: the result that names it is recorded
+// end writes the rest to the file, makes it durable and closes it: the result that names it is recorded
 // next. always makes a file even of a short text.
 func (k *keeper) end(always bool) error {
 	if k.file == nil && k.create != nil && always {

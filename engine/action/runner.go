@@ -162,7 +162,7 @@ func (r *Runner) time() time.Time {
 }
 
 // Run does the action; see [fsm.Runner]. When ctx has ended before, or after [Runner.Force], nothing is started
-// and the error says so. A start for which the system lacks a process, memory or a descriptor is tried three
+// and the error says so. A start for which the system has no process, memory or a descriptor is tried three
 // times.
 func (r *Runner) Run(ctx context.Context, a fsm.Action, out func(text string)) (fsm.Result, error) {
 	res, err := patiently(ctx, func() (fsm.Result, error) {

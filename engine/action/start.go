@@ -109,7 +109,7 @@ func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 	return nil
 }
 
-// explain says why a process could not be started.
+// explain explains why a process could not be started.
 func (cmd command) explain(err error) error {
 	name := cmp.Or(cmd.name, cmd.argv[0])
 	if cmd.dir != "" {

@@ -18,7 +18,7 @@ type ToolCall = func(dir, tool string) (argv []string, known bool)
 // descriptor for the server.
 const toolScarce = 75
 
-// An uncalledError says why a tool was not called, as its program printed it.
+// An uncalledError explains why a tool was not called, as its program printed it.
 type uncalledError string
 
 func (e uncalledError) Error() string { return string(e) }

@@ -280,7 +280,7 @@ func (a Alarm) claim(ctx context.Context, l persistence.Ledger, now time.Time) (
 	return a.record(ctx, l, true, now)
 }
 
-// nowIs says what became of the run of an alarm that is over.
+// nowIs reports the result of the run of an alarm that is over.
 func (w *AlarmWatch) nowIs(ctx context.Context, records *project.Records, a Alarm) string {
 	if a.Run == "" {
 		return ""

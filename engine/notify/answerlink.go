@@ -40,7 +40,7 @@ func (l SignedLink) Signed(key string) string {
 	return body + "." + base64.RawURLEncoding.EncodeToString(sum(key, body))
 }
 
-// ID returns a name of the link that is no secret: nobody can make the link from it.
+// ID returns a name of the link that is no secret: no one can make the link from it.
 func (l SignedLink) ID(key string) string {
 	return base64.RawURLEncoding.EncodeToString(sum(key, "id "+l.Signed(key))[:12])
 }

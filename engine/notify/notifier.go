@@ -74,7 +74,7 @@ func TellAlarms(env []string) func(ctx context.Context, p *project.Project, even
 	}
 }
 
-// To is New for these targets, whatever the settings say and whether or not this program is part of an action.
+// To is New for these targets, even if the settings say otherwise and whether or not this program is part of an action.
 func To(p *project.Project, targets []config.Notify, o Options) *Notifier {
 	if o.Env == nil {
 		o.Env = p.Env
@@ -126,7 +126,7 @@ func (n *Notifier) Try(i int, e Event) { n.sender.TellOne(i, n.stamped(e)) }
 func (n *Notifier) Tried(ctx context.Context) []Result { return n.sender.Close(ctx) }
 
 // Close waits until all notifications were sent, or until ctx ends: then it gives up what is under way, which takes a
-// few seconds at most. It returns what became of each event, which it adds to .loops/logs/notify.log; the error is that
+// few seconds at most. It returns the result of each event, which it adds to .loops/logs/notify.log; the error is that
 // of the log.
 func (n *Notifier) Close(ctx context.Context) ([]Result, error) {
 	if n == nil {

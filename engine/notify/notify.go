@@ -59,7 +59,7 @@ type Link struct {
 // mostText is how long the texts of an event may be, in bytes.
 const mostText = 4 << 10
 
-// A Result is what became of one event at one target.
+// A Result is the result of one event at one target.
 type Result struct {
 	Place    int    // of the target in what New got, from 0
 	Target   string // see Label
@@ -197,7 +197,7 @@ func (s *Sender) tell(l *line, e Event) {
 }
 
 // Close waits until everything is delivered, or until ctx ends: then it gives up what is under way, which takes a few
-// seconds at most. It returns what became of each event, in the order in which that was known.
+// seconds at most. It returns the result of each event, in the order in which that was known.
 func (s *Sender) Close(ctx context.Context) []Result {
 	for _, l := range s.lines {
 		close(l.queue)

@@ -47,7 +47,7 @@ func NewDefinition(files *loopfile.Loader, l *fsm.Loop) (*Definition, error) {
 	return d, nil
 }
 
-// add adds a loop, in the place of what was known of its file, and those that its states name. What cannot be read is
+// add adds a loop, instead of what was known of its file, and those that its states name. What cannot be read is
 // left out: it may be there when it is needed.
 func (d *Definition) add(files *loopfile.Loader, l *fsm.Loop) error {
 	text, _, err := files.Effective(l.File, false)
@@ -152,7 +152,7 @@ func (r *RecordedLoop) mapped(f func(path string) string) *value.Map {
 	return names
 }
 
-// Rebase puts the new paths of folders in the place of the old ones.
+// Rebase puts the new paths of folders instead of the old ones.
 func (d *Definition) Rebase(folders []MovedFolder) {
 	if d == nil || len(folders) == 0 {
 		return

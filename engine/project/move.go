@@ -10,7 +10,7 @@ import (
 // A MovedFolder has another path than it had.
 type MovedFolder struct{ From, To string }
 
-// RebasePaths puts the new paths of folders in the place of the old ones in all that a run remembers, sub-loops
+// RebasePaths puts the new paths of folders instead of the old ones in all that a run remembers, sub-loops
 // included. What it was made of is not changed. It returns how many texts that were. Where an old path is the
 // beginning of another one, the longer holds.
 func RebasePaths(m *fsm.Snapshot, folders []MovedFolder) (changed int) {

@@ -191,7 +191,7 @@ func (p *Project) Mark() string {
 	return markOf("", p.Loops)
 }
 
-// markOf is a mark of a path, whatever symlinks lead there, behind a scheme, or of all else that an URL says.
+// markOf is a mark of a path, whatever symlinks lead there, after a scheme, or of all else that an URL says.
 func markOf(scheme, path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real

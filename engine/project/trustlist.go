@@ -86,7 +86,7 @@ func (p *Project) trustFile() string {
 	return filepath.Join(dir, hex.EncodeToString(sum[:16])+".json")
 }
 
-// trustList reads the list; unknown says why nothing is known, and nothing can be remembered.
+// trustList reads the list; unknown explains why nothing is known, and nothing can be remembered.
 func (p *Project) trustList() (l *trustList, unknown string) {
 	l = &trustList{Version: trustVersion, Project: p.Dir, Written: map[string]string{}}
 	file := p.trustFile()

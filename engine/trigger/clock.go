@@ -154,7 +154,7 @@ func (c *Clock) setBack(ctx context.Context, p Plan, s ScheduleState, newest tim
 	return s, err
 }
 
-// record puts what is due on record, which decides what becomes of it, and returns all times.
+// record puts what is due on record, which decides what happens to it, and returns all times.
 func (c *Clock) record(ctx context.Context, p Plan, s ScheduleState, times []Firing) ([]Firing, error) {
 	now := c.now()
 	if at, _ := p.due(s.newest(times), now, 1); len(at) == 0 {
@@ -274,7 +274,7 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 	}
 	failed := c.World.Begin(ctx, p, f)
 	if ctx.Err() != nil {
-		return true, ctx.Err() // the next server looks what became of it
+		return true, ctx.Err() // the next server looks the result of it
 	}
 	by, exists, err = c.World.Started(ctx, f.Run)
 	switch {

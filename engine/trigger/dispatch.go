@@ -68,7 +68,7 @@ type Ticket struct {
 // A QueuePlan is how a queue is to change.
 type QueuePlan struct {
 	Place   []persistence.Job // are queued
-	Replace []persistence.Job // the same, in the place of what is there: what a worker that is gone had is void
+	Replace []persistence.Job // the same, instead of what is there: what a worker that is gone had is void
 	Drop    []persistence.ID  // are taken out
 }
 

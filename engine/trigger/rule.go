@@ -112,7 +112,7 @@ type unfinished struct {
 	catchUps int    // missed times whose runs have not begun
 }
 
-// decide returns what becomes of the next time after through and up to now; ok is false if there is none. With
+// decide returns what happens to the next time after through and up to now; ok is false if there is none. With
 // catch_up: all that is the oldest one that is to have a run, or first the newest of those that are beyond the
 // limit. Otherwise it is the newest one. It stands for the times before it that no server recorded, too.
 func (p Plan) decide(through, now time.Time, u unfinished) (f Firing, ok bool) {

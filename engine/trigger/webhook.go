@@ -48,7 +48,7 @@ type Sender interface {
 	Answer(ctx context.Context, to, question, choice, from string) error
 }
 
-// A Receipt is what became of a message.
+// A Receipt is the result of a message.
 type Receipt struct {
 	Run     persistence.ID // that begins; "" = none
 	Copy    bool           // it was taken before

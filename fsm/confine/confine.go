@@ -37,7 +37,7 @@ type Policy struct {
 	Preset  string
 	Write   []string // these and what is below them may be changed
 	Read    []string // these and what is below them may be read
-	Deny    []string // these may neither be read nor changed, whatever the rest says
+	Deny    []string // these may neither be read nor changed, even if the rest says otherwise
 	Network []string // one of the words, or HOST:PORT of those that may be reached
 	Env     []string // names of the variables an action gets, besides those of loops; a * at the end stands for any end
 	Memory  int64    // bytes

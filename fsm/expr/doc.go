@@ -15,7 +15,7 @@
 //   - Two texts are compared and joined as texts. A text and a number are numbers if the text is exactly one.
 //     The functions of lists and in have the same rule.
 //   - An integer divided by another one is an integer where nothing is left over.
-//   - What has no value is null, and so is each member of it and an item behind the end of a list. Null is
+//   - What has no value is null, and so is each member of it and an item after the end of a list. Null is
 //     neither a number nor true.
 //   - There is no clock, and nothing that outlives an evaluation.
 //

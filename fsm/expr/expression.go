@@ -85,7 +85,7 @@ type Ref struct {
 	Namespace string   // context, captured, …
 	Path      []string // what follows it, as far as it is fixed: nil for context alone, or for context[x]
 	Col       int      // of the namespace in the text, from 0, in runes
-	// the expression says what holds where there is no value: by a ?? behind it, by ?., or by comparing it with
+	// the expression says what holds where there is no value: by a ?? after it, by ?., or by comparing it with
 	// nil
 	Guarded bool
 }

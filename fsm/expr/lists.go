@@ -51,7 +51,7 @@ func listCall(n *ast.BuiltinNode) ast.Node {
 	return ours(n, n.Name, args)
 }
 
-// ours returns a call of one of our functions in the place of a node.
+// ours returns a call of one of our functions instead of a node.
 func ours(n ast.Node, function string, args []ast.Node) ast.Node {
 	name, deadline := &ast.IdentifierNode{Value: listName(function)}, &ast.IdentifierNode{Value: stop}
 	name.SetLocation(n.Location())

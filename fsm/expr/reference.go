@@ -24,8 +24,8 @@ type reference struct {
 	offset  int    // of program in the text, in bytes
 }
 
-// parseReference takes a reference apart. What is behind a | is a program of jq, with the filters and the
-// suffix behind that.
+// parseReference takes a reference apart. What is after a | is a program of jq, with the filters and the
+// suffix after that.
 func parseReference(text string) reference {
 	inside := text[2 : len(text)-1]
 	before, _, _ := strings.Cut(inside, ":default=")

@@ -64,7 +64,7 @@ func (e *TemplateError) Error() string { return e.Message }
 func (e *TemplateError) Unwrap() error { return e.Err }
 
 // Expand replaces every reference in text by its value; $${ stands for ${. A reference is ${namespace.path}, with
-// filters behind the path and then, at the end, what to insert where there is no value:
+// filters after the path and then, at the end, what to insert where there is no value:
 //
 //	${captured.list.output:lines:first:shell}
 //	${context.note:trim?}              nothing
@@ -155,7 +155,7 @@ type tokens struct {
 	text       string
 	start, end int  // of the token found last
 	escape     bool // it is the three characters $${
-	open       bool // no } follows any more: what is left holds escapes only
+	open       bool // no } follows any more: the rest holds escapes only
 }
 
 func (t *tokens) next() bool {

@@ -89,7 +89,7 @@ func (c *checker) partialOtherwise(s *fsm.State, told bool) {
 		humanize.Quote(s.Name), own, strings.Join(missing, " or "), add)
 }
 
-// fails reports whether what a state does can fail, as far as that is known.
+// fails reports whether what a state does can fail, where known.
 func (c *checker) fails(s *fsm.State) bool {
 	switch {
 	case s.Each != nil && isShell(s), s.Branches != nil, s.Loop != "", s.Call != nil:

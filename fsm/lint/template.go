@@ -127,7 +127,7 @@ var (
 
 var filterNames = []string{"trim", "lines", "first", "last", "json", "shell", "default="}
 
-// filters checks what is behind the path. It reports true if something is wrong with it.
+// filters checks what is after the path. It reports true if something is wrong with it.
 func (c *checker) filters(r expr.Reference, inner string, say sayer) bool {
 	before, fallback, hasDefault := strings.Cut(inner, ":default=")
 	colon := strings.LastIndexByte(r.Path, ':')

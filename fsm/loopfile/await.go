@@ -85,7 +85,7 @@ func (d *decoder) awaitKind(of, b *block) (string, bool) {
 	return "", false
 }
 
-// awaitText checks the text that says what is waited for, as far as it is known before a run.
+// awaitText checks the text that says what is waited for, where known before a run.
 func (d *decoder) awaitText(b *block, kind string) {
 	f := b.fields[kind]
 	text, isText := f.val.(string)

@@ -22,7 +22,7 @@ type call struct {
 	beside *fsm.Branches // that it is one of; nil = of none
 }
 
-// fragmentOf reads what is left in a state of the fragment it was built from.
+// fragmentOf reads what a state has from the fragment it was built from.
 func (d *decoder) fragmentOf(b *block) *fsm.Fragment {
 	if !b.has("fragment_name") && !b.has("fragment_bindings") && !b.has("fragment_parameters") {
 		return nil

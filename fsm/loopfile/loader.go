@@ -107,7 +107,7 @@ func (l *Loader) Read() map[string]string {
 	return sums
 }
 
-// With has the loader read a text in the place of the file at path, which is there, and which it has not read yet.
+// With has the loader read a text instead of the file at path, which is there, and which it has not read yet.
 func (l *Loader) With(path string, text []byte) {
 	path = filepath.Clean(path)
 	l.mu.Lock()

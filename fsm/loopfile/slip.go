@@ -17,7 +17,7 @@ var essential = []struct {
 	{"action", 1}, {"action_type", 1}, {"loop", 1}, {"evaluate", 2}, {"route", 1}, {"next", 1}, {"terminal", 2}, {"timeout", 2},
 }
 
-// slips reports the unknown keys of a state with which it would do something else, silently. What is left in
+// slips reports the unknown keys of a state with which it would do something else, silently. A key in
 // other has no effect, and nothing else depends on it.
 func (s *stateDecl) slips() {
 	b := s.b

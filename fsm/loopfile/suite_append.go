@@ -13,7 +13,7 @@ import (
 )
 
 // WithCase returns the text of a file of tests with one more case, the last one. What is in the text stays as it is,
-// with its comments; an empty text is a new file. The error says why the case cannot be added.
+// with its comments; an empty text is a new file. The error explains why the case cannot be added.
 func WithCase(path string, text []byte, c *Case) ([]byte, error) {
 	indent := 2
 	from, before := newSource(path, nil, text), &Suite{}

@@ -69,7 +69,7 @@ type span struct {
 	offset int
 }
 
-// cut returns what is before the first sep, and behind it.
+// cut returns what is before the first sep, and after it.
 func (s span) cut(sep string) (before, after span, found bool) {
 	b, a, found := strings.Cut(s.text, sep)
 	if !found {
@@ -161,7 +161,7 @@ func (p *parser) predicate(s span) (Predicate, bool) {
 	return Predicate{}, false
 }
 
-// isName reports whether s is a word character with word characters and hyphens behind it.
+// isName reports whether s is a word character with word characters and hyphens after it.
 func isName(s string) bool {
 	for i, r := range s {
 		if !isWord(r) && (r != '-' || i == 0) {
@@ -171,7 +171,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// isDimension is isName with blanks allowed behind the first character.
+// isDimension is isName with blanks allowed after the first character.
 func isDimension(s string) bool {
 	for i, r := range s {
 		if !isWord(r) && (r != '-' && !unicode.IsSpace(r) || i == 0) {

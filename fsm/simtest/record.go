@@ -162,7 +162,7 @@ func (w *World) raised() (all fsm.Raise) {
 	return all
 }
 
-// mostLate is how long a loop may use after its time is up: what was begun before goes on, an item of a script
+// mostLate is how long a loop may use after its time is up: what was begun before continues, an item of a script
 // through its three tries, and no action or judge takes longer than 8 s.
 const mostLate = 30 * time.Second
 

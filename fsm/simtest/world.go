@@ -29,7 +29,7 @@ type World struct {
 	begun   time.Time
 	events  []fsm.Event
 	whole   []byte   // the newest memory, now and then
-	lines   [][]byte // of the memory: the first one whole, patches behind it
+	lines   [][]byte // of the memory: the first one whole, patches after it
 	enc     *snapshot.Encoder
 	batches int
 	safe    mark

@@ -142,7 +142,7 @@ func (t *count) without(name string) *count {
 	return t
 }
 
-// split returns what is before a name that is not there, and what is behind it.
+// split returns what is before a name that is not there, and what is after it.
 func (t *count) split(name string) (before, behind *count) {
 	switch {
 	case t == nil:

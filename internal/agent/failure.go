@@ -23,7 +23,7 @@ func failed(status int, text string) *Failure {
 	return f
 }
 
-// classify knows what the APIs behind the hosts say. It is only for text that is known to be an error: an agent may
+// classify knows what the APIs after the hosts say. It is only for text that is known to be an error: an agent may
 // write any of these words.
 func classify(status int, text string) Class {
 	text = strings.ToLower(text)

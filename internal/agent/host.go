@@ -73,7 +73,7 @@ type Stream interface {
 	Line(line []byte) (text string, known bool)
 	// Done reports whether the event was read after which the host only exits.
 	Done() bool
-	// End says what came of it all, once: the host has exited.
+	// End returns the final result, once: the host has exited.
 	End(Exit) Outcome
 }
 
@@ -93,7 +93,7 @@ type Exit struct {
 	printed string // see printed.of
 }
 
-// An Outcome is what came of a request.
+// An Outcome is the result of a request.
 type Outcome struct {
 	Complete bool   // see Stream.Done
 	Text     string // the final message

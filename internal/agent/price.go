@@ -46,7 +46,7 @@ func (t *PriceTable) Over(under *PriceTable) *PriceTable {
 // Of returns the price of a model on a day; ok is false where it is not known.
 //
 // A model is known by its name in the table. Hosts also write a provider before it (anthropic/…), a size of
-// context behind it ([1m]) or the date of its release (-20251001); those are taken off where the whole name is
+// context after it ([1m]) or the date of its release (-20251001); those are taken off where the whole name is
 // not in the table.
 func (t *PriceTable) Of(model string, at time.Time) (p Price, ok bool) {
 	for _, name := range names(model) {

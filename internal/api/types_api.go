@@ -113,7 +113,7 @@ type AskWorker struct {
 	Worker string `json:"worker" jsonschema:"its id, as workers prints it"`
 }
 
-// Scheduled is what became of a schedule.
+// Scheduled is the result of a schedule.
 type Scheduled struct {
 	Loop       string `json:"loop"`
 	Changed    bool   `json:"changed" jsonschema:"whether it was different before"`

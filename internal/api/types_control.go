@@ -239,7 +239,7 @@ type Schedule struct {
 	Next     []string `json:"next" jsonschema:"times"`
 }
 
-// ListedSchedule is a schedule, its next time and what became of the last.
+// ListedSchedule is a schedule, its next time and the result of the last.
 type ListedSchedule struct {
 	Loop     string   `json:"loop"`
 	File     string   `json:"file" jsonschema:"absolute"`

@@ -42,7 +42,7 @@ type QueuedAt struct {
 	Since    Text `json:"since"`
 }
 
-// QueuedStatus is in the place of a run that has not begun.
+// QueuedStatus is instead of a run that has not begun.
 type QueuedStatus struct {
 	Loop      string   `json:"loop"`
 	LoopName  string   `json:"loop_name" jsonschema:"the same, as little-loops calls it"`
@@ -65,7 +65,7 @@ type RunOrigin struct {
 	Placement   *Placement `json:"placement,omitempty" jsonschema:"what workers do about a submitted run that no process owns"`
 }
 
-// Ending is why a run ended, and what became of its failures and its branch.
+// Ending is why a run ended, and the result of its failures and its branch.
 type Ending struct {
 	Reason  Text `json:"reason" jsonschema:"why the run ended"`
 	Ignored Text `json:"ignored_failures" jsonschema:"which actions failed on the way without changing it"`

@@ -109,7 +109,7 @@ type RecordedCase struct {
 	Path []string `json:"path" jsonschema:"the states that the case enters"`
 }
 
-// TestedCase is what came of one case.
+// TestedCase is the result of one case.
 type TestedCase struct {
 	Name        string   `json:"name"`
 	Line        int      `json:"line" jsonschema:"of the file of tests"`

@@ -85,7 +85,7 @@ func (a *Asked) answered(p Pending) api.Answered {
 	}
 }
 
-// Print prints the questions, or what becomes of the answer.
+// Print prints the questions, or what happens to the answer.
 func (a *Asked) Print(ctx context.Context) {
 	page := a.s.Page
 	if a.given == nil {

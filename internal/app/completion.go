@@ -374,7 +374,7 @@ func (s *CompletionSource) Branches(ctx context.Context, _ []string, word string
 	return StartingWith(word, strings.Fields(list)), true
 }
 
-// StartingWith returns the words that begin so. What is behind a tab describes a word.
+// StartingWith returns the words that begin so. What is after a tab describes a word.
 func StartingWith(prefix string, words []string) (found []string) {
 	for _, w := range words {
 		if strings.HasPrefix(w, prefix) {

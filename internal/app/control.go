@@ -16,7 +16,7 @@ import (
 	"loops/persistence"
 )
 
-// Told is what became of runs that got a command.
+// Told is the result of runs that got a command.
 type Told struct {
 	Effects []engine.Effect // in the order of the runs, without those that failed
 

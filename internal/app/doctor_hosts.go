@@ -246,7 +246,7 @@ func (x *Examination) withSkip(h *agent.CLI) string {
 	return x.Command("doctor --yes --permissions skip --host " + humanize.ShellWord(h.Name))
 }
 
-// refuses says why a host takes no prompt with the permissions of the test; "" = it does.
+// refuses explains why a host takes no prompt with the permissions of the test; "" = it does.
 func (x *Examination) refuses(h *agent.CLI) string {
 	scratch, err := os.MkdirTemp("", "loops-doctor-*")
 	if err != nil {
@@ -311,7 +311,7 @@ func usedText(res fsm.Result) string {
 	return " (" + strings.Join(parts, ", ") + ")"
 }
 
-// failedAnswer says why a host did not answer, and what to do about it.
+// failedAnswer explains why a host did not answer, and what to do about it.
 func failedAnswer(h *agent.CLI, what string, res fsm.Result) Finding {
 	f := Finding{Check: h.Name, Level: FindingProblem}
 	class, reason := fsm.FailOther, humanize.FirstLine(strings.TrimSpace(res.Stderr))

@@ -10,7 +10,7 @@ import (
 	"loops/internal/view"
 )
 
-// Explain returns why a run ended, or what became of one of its steps: an address, or "last"; "" is the whole run.
+// Explain returns why a run ended, or the result of one of its steps: an address, or "last"; "" is the whole run.
 func (s *Service) Explain(ctx context.Context, arg, step string) (*inspect.Story, error) {
 	if err := checkStep(step); err != nil {
 		return nil, err

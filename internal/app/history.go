@@ -30,7 +30,7 @@ const (
 // A HistoryQuery asks for the runs of a loop, for the events of one run, or with [Service.AllRuns] for the runs
 // of all loops.
 type HistoryQuery struct {
-	Loop, Run    string // the id of a run in the place of the loop means that run
+	Loop, Run    string // the id of a run instead of the loop means that run
 	Limit        int    // how many at most, 0 = all; below 0 = the usual number
 	Event, State string // of events
 	Since, Until string // an age or a date
@@ -309,7 +309,7 @@ func (h *History) Objects() []any {
 	return terminal.List(h.Runs, func(r persistence.Run) any { return h.Table.Run(r) })
 }
 
-// Counted reports whether there are counts of runs in the place of runs.
+// Counted reports whether there are counts of runs instead of runs.
 func (h *History) Counted() bool { return h.group != "" && len(h.Runs)+len(h.Days) > 0 }
 
 // PrintCounts writes these.

@@ -301,7 +301,7 @@ func (f UnitFile) write() error {
 	return os.Rename(tmp.Name(), f.Path)
 }
 
-// crontab adds the line, in the place of an earlier one with its mark.
+// crontab adds the line, instead of an earlier one with its mark.
 func (p UnitPlan) crontab(ctx context.Context, env []string) error {
 	was, err := run(ctx, env, "", "crontab", "-l")
 	if err != nil && !strings.Contains(err.Error(), "no crontab") {

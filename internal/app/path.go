@@ -17,7 +17,7 @@ type Tell func(damage error, then string)
 const readOn = "reading continues after it"
 
 // Path reads what a run did, and gives its visits to reader.Done as they end: there can be more of them than memory has
-// room for. Damage is passed to tell, and what is behind it is read.
+// room for. Damage is passed to tell, and what is after it is read.
 func Path(ctx context.Context, f project.Finder, r persistence.Run, reader *inspect.Reader, tell Tell) (*inspect.Path, error) {
 	known, err := f.Project.Pricer()
 	if err != nil {

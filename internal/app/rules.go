@@ -56,7 +56,7 @@ func GivenScores(args []string) (map[string]any, error) {
 	return scores, nil
 }
 
-// EnvRules has the table of rules in an action, and with _FILE behind it the file that a long one is in.
+// EnvRules has the table of rules in an action, and with _FILE after it the file that a long one is in.
 const EnvRules = "LOOPS_CONTEXT_POLICY_RULES"
 
 // actionFile gets the target, in the folder of the run.

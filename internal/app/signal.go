@@ -91,7 +91,7 @@ func (t *Sent) Object() api.Sent {
 	}
 }
 
-// Text says what becomes of it.
+// Text says what happens to it.
 func (t *Sent) Text(ctx context.Context) string {
 	head := fmt.Sprintf("Sent %s to %s (number %d)", t.Name, t.Run.ID, t.N)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"loops/persistence/checkpoint"
 )
 
-// Stages are the stages of a script in a directory. A note says what is damaged there, and what becomes of it.
+// Stages are the stages of a script in a directory. A note says what is damaged there, and what happens to it.
 type Stages struct{ in *checkpoint.Stages }
 
 // OpenStages returns the stages in a directory.

@@ -21,7 +21,7 @@ import (
 // maxName is the length of the longest name that new accepts, in bytes; runs have file names made of it.
 const maxName = 100
 
-// BadLoopName says why a name is not fit for a new loop, "" if it is. Loops with other names can be run; these are
+// BadLoopName explains why a name is not fit for a new loop, "" if it is. Loops with other names can be run; these are
 // the ones that need no quotes anywhere.
 func BadLoopName(name string) string {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."

@@ -40,7 +40,7 @@ func RecordedRun(ctx context.Context, store *project.Records, run persistence.Ru
 }
 
 // CopyRuns copies the runs that a project has in the store at one location to the store at another, and tells
-// page what became of each. set gets how many of them are done; end is called before page gets anything.
+// page the result of each. set gets how many of them are done; end is called before page gets anything.
 func CopyRuns(ctx context.Context, p *project.Project, fromAt, toAt string, page *view.Page, asJSON bool, set func(done, all int64), end func()) error {
 	from, err := p.RecordsAt(ctx, fromAt, "FROM", false)
 	if err != nil {
@@ -279,7 +279,7 @@ const (
 	notTaken = "not copied"
 )
 
-// A CopiedRun says what became of a run.
+// A CopiedRun reports the result of a run.
 type CopiedRun struct {
 	run    persistence.Run
 	result string
@@ -317,7 +317,7 @@ func CopyRun(ctx context.Context, from, to *project.Records, r persistence.Run) 
 	return c
 }
 
-// TellCopied says what became of the runs.
+// TellCopied reports the result of the runs.
 func TellCopied(page *view.Page, asJSON bool, from, to *project.Records, results []CopiedRun) error {
 	var errs []error
 	n, events, there, left := 0, 0, 0, 0

@@ -66,7 +66,7 @@ func Same(given, wanted string) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && wanted != ""
 }
 
-// CookieOf returns what a browser keeps in the place of a token: it changes with the token, which cannot be
+// CookieOf returns what a browser keeps instead of a token: it changes with the token, which cannot be
 // found from it.
 func CookieOf(token string) string {
 	m := hmac.New(sha256.New, []byte(token))

@@ -39,7 +39,7 @@ type Running struct {
 // URL is the address with the token.
 func (r Running) URL() string { return r.Address + "?token=" + url.QueryEscape(r.Token) }
 
-// KeepToken returns the token of a server at an address and keeps it in a file of a folder. An error says why
+// KeepToken returns the token of a server at an address and keeps it in a file of a folder. An error explains why
 // it is in no file; the token holds all the same. The caller ends it with [Token.Close].
 func KeepToken(dir, address, word string) (*Token, error) {
 	t := &Token{word: word}

@@ -105,7 +105,7 @@ type Problem struct {
 	// Key is the first name of the setting that is wrong, or seems to be meant, such as run; "" = that is not known.
 	Key string
 
-	text []byte // where that is not known: the file, as far as it is known
+	text []byte // where that is not known: the file, where known
 }
 
 func (p Problem) String() string {

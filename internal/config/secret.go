@@ -28,7 +28,7 @@ func (s Secret) String() string {
 // mostSecret is how many bytes a key may have.
 const mostSecret = 64 << 10
 
-// Read returns the key. From a file it is read again each time, without the ends of lines behind it. An empty key is an
+// Read returns the key. From a file it is read again each time, without the ends of lines after it. An empty key is an
 // error.
 func (s Secret) Read(getenv func(string) (string, bool)) (string, error) {
 	if s.File == "" {

@@ -37,7 +37,7 @@ func KeyFile(getenv func(string) (string, bool)) string {
 	return filepath.Join(filepath.Dir(user), "signing.key")
 }
 
-// SignatureExtension is what the name of the file of a signature has behind that of its loop.
+// SignatureExtension is what the name of the file of a signature has after that of its loop.
 const SignatureExtension = ".sig"
 
 // NewKey makes a private key in a file, which only its owner can read, and returns the public key as text. It

@@ -223,7 +223,7 @@ func channelHeight(nets []net) int {
 	return rows + 1
 }
 
-// drawItem draws an item over the lines that end behind it.
+// drawItem draws an item over the lines that end after it.
 func (d *drawing) drawItem(c canvas, i int, lines []string, top, height int) {
 	it := d.items[i]
 	if it.kind != aNode {

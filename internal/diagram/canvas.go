@@ -18,7 +18,7 @@ var lineRunes = map[int]rune{
 	north | south | east | west: '┼',
 }
 
-// A cell of a canvas. wide is set behind a character that takes two columns.
+// A cell of a canvas. wide is set after a character that takes two columns.
 type cell struct {
 	r     rune
 	marks string // combining marks behind r

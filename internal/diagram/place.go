@@ -3,7 +3,7 @@ package diagram
 import "math"
 
 // place gives every item its x, so that what is joined is above each other as far as there is room, and returns
-// how wide the drawing is. gap is what is left free between neighbours. Every x is a multiple of grid, plus 1
+// how wide the drawing is. gap is the room between neighbours. Every x is a multiple of grid, plus 1
 // in odd layers if stagger is set.
 func (d *drawing) place(gap, grid int, stagger bool) int {
 	for _, layer := range d.layers {

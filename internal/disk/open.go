@@ -23,7 +23,7 @@ const (
 // leaves is far below.
 const MaxRead = 1 << 30
 
-// ErrNotRegular means that something else than a regular file is in the place of one.
+// ErrNotRegular means that something else than a regular file is instead of one.
 var ErrNotRegular = errors.New("not a regular file")
 
 // Open opens a file that belongs to the record of a run or of a project, as os.OpenFile does. It is a regular file

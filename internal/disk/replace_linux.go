@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SwapAt puts the complete file tmp of an open folder in the place of name, and leaves at tmp what was there. A process
+// SwapAt puts the complete file tmp of an open folder instead of name, and leaves at tmp what was there. A process
 // that opens name gets the old content or the new one, whole. A plain rename over a file would make ext4 write the new
 // one to disk at once, and a new file for each state makes the next sync of the journal dearer (see docs/files.md).
 func SwapAt(dir int, tmp, name string) error {

@@ -19,7 +19,7 @@ const (
 	Discard = "discard" // it goes with all that is in it, and so does a branch that the run made
 )
 
-// A TreeReport says what became of a tree.
+// A TreeReport reports the result of a tree.
 type TreeReport struct {
 	State  TreeState // what was in it
 	Kept   bool      // it is still there
@@ -30,7 +30,7 @@ type TreeReport struct {
 
 // End does what is to become of the tree of a run that has finished. Nothing that was not committed is lost
 // unless how is Discard. An End that was killed is finished by another. With an error the tree is kept. merged
-// is what became of the merge where how is Merge; nil = the run did not succeed, so that none was made.
+// is the result of the merge where how is Merge; nil = the run did not succeed, so that none was made.
 func (h *Hold) End(ctx context.Context, git Run, how string, merged *MergeReport) (r TreeReport, err error) {
 	if r.State, err = h.State(ctx, git); err != nil {
 		return r, err

@@ -262,7 +262,7 @@ func (m *Mirror) about(ctx context.Context, commit string) (a about, err error) 
 // gone is the value of a ref that does not exist.
 const gone = "-"
 
-// push puts a commit in the place of tip. "" means that it is there, anything else what is there instead (gone
+// push puts a commit instead of tip. "" means that it is there, anything else what is there instead (gone
 // = nothing).
 func (t *RefTree) push(ctx context.Context, tip, commit string) (has string, err error) {
 	// git's own tidying leaves it

@@ -17,7 +17,7 @@ import (
 // mergeWait is how often a run that ends asks, for a second each, whether another has merged.
 const mergeWait = 15 * 60
 
-// A MergeReport says what became of a merge.
+// A MergeReport reports the result of a merge.
 type MergeReport struct {
 	State    TreeState // what was in the tree before
 	Done     bool      // the branch of the main checkout has the commits, or there were none
@@ -64,7 +64,7 @@ func (h *Hold) mergeAlone(ctx context.Context, git Run, s TreeState) (why string
 	return h.merge(ctx, git, s)
 }
 
-// merge merges the tree's commits into the branch of the main checkout, or says why it does not. Of runs that
+// merge merges the tree's commits into the branch of the main checkout, or explains why it does not. Of runs that
 // end at once one merges at a time.
 func (h *Hold) merge(ctx context.Context, git Run, s TreeState) (why string, conflict bool, err error) {
 	if why := h.unfit(s); why != "" {
@@ -146,7 +146,7 @@ func takeBack(ctx context.Context, git Run, project string, turn *os.File) error
 	return notRefused(err) // of a merge that is still there unready tells
 }
 
-// unfit says why what is in the tree is not to be merged.
+// unfit explains why what is in the tree is not to be merged.
 func (h *Hold) unfit(s TreeState) string {
 	switch {
 	case s.Files > 0:
@@ -161,7 +161,7 @@ func (h *Hold) unfit(s TreeState) string {
 	return ""
 }
 
-// unready says why the main checkout cannot be merged into.
+// unready explains why the main checkout cannot be merged into.
 func (h *Hold) unready(ctx context.Context, git Run, project string) (why string, err error) {
 	on, err := head(ctx, git, project)
 	if err != nil {
@@ -185,7 +185,7 @@ func (h *Hold) unready(ctx context.Context, git Run, project string) (why string
 	return "", nil
 }
 
-// undo takes back a merge of tip that git refused or stopped in, and says why it did. The merge of another
+// undo takes back a merge of tip that git refused or stopped in, and explains why it did. The merge of another
 // process is not touched.
 func (h *Hold) undo(ctx context.Context, git Run, project, tip string, refused error) (why string, conflict bool, err error) {
 	why = "git did not merge it: " + refused.Error()

@@ -125,7 +125,7 @@ func Look(ctx context.Context, git Run, project, branch string) (*Plan, error) {
 	return p, err
 }
 
-// noRepository says why git finds no repository.
+// noRepository explains why git finds no repository.
 func noRepository(project string, err error) error {
 	var said *Error
 	if !errors.As(err, &said) {

@@ -58,7 +58,7 @@ func alike(a, b string) int {
 func Distance(a, b string, limit int) int { return min(distance(a, b, limit), limit) }
 
 // Slips reports whether at most n letters were added, dropped or swapped with their neighbour to make slip of
-// word. Another letter in the place of one counts as two: one dropped and one added.
+// word. Another letter instead of one counts as two: one dropped and one added.
 func Slips(slip, word string, n int) bool {
 	if slip == word || len(slip) > len(word)+n || len(word) > len(slip)+n {
 		return false

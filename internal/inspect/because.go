@@ -73,7 +73,7 @@ type turn struct {
 	verdict, acted, printed, sub fsm.Event
 	// something around the action went wrong, and that was followed, not a verdict
 	mishap fsm.Event
-	led    fsm.Event // a limit that said where the run went on, whatever the verdict was
+	led    fsm.Event // a limit that said where the run continued, whatever the verdict was
 	times  int
 	to     string    // the state it led to
 	inner  *Because  // of the sub-loop that runs
@@ -318,7 +318,7 @@ func (b *Because) limited(o fsm.Outcome) string {
 	return "it " + EndWord(o, 0) + " in state " + o.FinalState
 }
 
-// broken says why a run ended with an error.
+// broken explains why a run ended with an error.
 func (b *Because) broken(o fsm.Outcome, l *fsm.Loop) string {
 	switch {
 	case o.Limited && o.Error == NoTransition:

@@ -9,7 +9,7 @@ import (
 )
 
 // A CostSheet adds up what prompts and judges used, state by state, from the events of runs. A state of a sub-loop is
-// named behind the states it ran inside: "fix > review". The zero CostSheet is empty.
+// named after the states it ran inside: "fix > review". The zero CostSheet is empty.
 type CostSheet struct {
 	// for what was recorded without a cost; nil: such costs stay unknown
 	Prices func(model string, u fsm.Usage) (float64, bool)

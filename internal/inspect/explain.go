@@ -75,7 +75,7 @@ type explainer struct {
 	st      *fsm.State // nil = not known
 	started *fsm.Event // an action that has not ended
 	said    []Sentence
-	failed  int // items that did not come to yes
+	failed  int // items that did not end with yes
 }
 
 // SetText says what a state gave the context: tries = 3, mood = "good".

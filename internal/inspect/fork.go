@@ -32,7 +32,7 @@ var follows = map[string]bool{
 	fsm.EventMessagesAppend: true, fsm.EventRetryExhausted: true, fsm.EventHandoffDetected: true, fsm.EventHandoffSpawned: true,
 }
 
-// Add takes the next event of the run and returns the newest place, which the events behind it complete; nil = there is
+// Add takes the next event of the run and returns the newest place, which the events after it complete; nil = there is
 // none yet. Each place has a pointer of its own.
 func (t *ForkTrack) Add(e fsm.Event) *ForkPoint {
 	t.Last = e.Seq
@@ -62,7 +62,7 @@ func (t *ForkTrack) Add(e fsm.Event) *ForkPoint {
 }
 
 // Recorded is one of the two memories around the event of a point: the last one before it, or the first with it
-// or behind it.
+// or after it.
 type Recorded struct {
 	Seq    uint64
 	Memory *fsm.Snapshot // nil = none

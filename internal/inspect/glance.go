@@ -22,8 +22,8 @@ type Glance struct {
 
 	judged, left newest
 	items        progress
-	levels       [][]fsm.Event // by depth: what is behind the newest state_enter not yet seen, newest first
-	ends         []*fsm.Event  // by depth: the newest loop_complete behind the newest state_enter above it not yet seen
+	levels       [][]fsm.Event // by depth: what is after the newest state_enter not yet seen, newest first
+	ends         []*fsm.Event  // by depth: the newest loop_complete after the newest state_enter above it not yet seen
 	open         []*Visit      // those whose surroundings are still to be found
 	events       int
 	output       int
@@ -100,7 +100,7 @@ func (g *Glance) end(e fsm.Event) {
 	}
 }
 
-// visit makes the visit that begins with a state_enter of what was seen behind it.
+// visit makes the visit that begins with a state_enter of what was seen after it.
 func (g *Glance) visit(e fsm.Event) {
 	v := &Visit{State: str(e, "state"), Step: whole(e, "iteration"), Entered: e}
 	for _, e := range slices.Backward(g.levels[e.Depth]) {

@@ -176,10 +176,10 @@ func itemsDone(e fsm.Event) string {
 	return text
 }
 
-// failedTold is how many items that did not come to yes are explained one by one.
+// failedTold is how many items that did not end with yes are explained one by one.
 const failedTold = 20
 
-// item says how an item ended that did not come to yes.
+// item says how an item ended that did not end with yes.
 func (x *explainer) item(e fsm.Event) {
 	if str(e, "verdict") == "yes" {
 		return
@@ -194,7 +194,7 @@ func (x *explainer) item(e fsm.Event) {
 	}
 }
 
-// moreItems says how many items were not explained one by one, behind the last of them.
+// moreItems says how many items were not explained one by one, after the last of them.
 func (x *explainer) moreItems(e fsm.Event) {
 	if more := x.failed - failedTold; more > 0 {
 		x.add(say(e, "%s did not end with yes; loops events lists each.", humanize.Count(more, "more item")))

@@ -225,7 +225,7 @@ func (r *Reader) close(depth int) {
 	r.stack = r.stack[:min(depth, len(r.stack))]
 }
 
-// Close ends the visits that are still open. It is called once, behind the last event.
+// Close ends the visits that are still open. It is called once, after the last event.
 func (r *Reader) Close() { r.close(0) }
 
 // Waits reports whether the run waits, or is paused, since the newest event.

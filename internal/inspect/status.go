@@ -205,7 +205,7 @@ func (v *Status) Ended() *fsm.Event {
 	return nil
 }
 
-// Why says why the run is not running; "" where it is, or that is not known.
+// Why explains why the run is not running; "" where it is, or that is not known.
 func (v *Status) Why() string {
 	if e := v.Ended(); e != nil {
 		var l *fsm.Loop

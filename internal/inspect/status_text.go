@@ -35,7 +35,7 @@ func WaitText(w *fsm.Wait) string {
 	return what + " (state " + w.State + ")"
 }
 
-// How many limits are named, and the share from which those behind the first are.
+// How many limits are named, and the share from which those after the first are.
 const (
 	limitsNamed = 3
 	nearEnough  = 0.25 // share of a limit but for the nearest, from which it is named

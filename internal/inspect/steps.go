@@ -56,7 +56,7 @@ type stepRow struct {
 	above, step int32 // the row of the visit whose sub-loop it belongs to, or -1
 	took        time.Duration
 	first       uint64
-	behind      uint32 // how far the last event is behind the first
+	behind      uint32 // how far the last event is after the first
 	kind        uint32
 }
 
@@ -105,7 +105,7 @@ func (s *StepList) number(r *stepRow) string {
 	}
 }
 
-// Behind returns the first step that was entered behind an event; Len where there is none.
+// Behind returns the first step that was entered after an event; Len where there is none.
 func (s *StepList) Behind(seq uint64) int {
 	for i := range s.n {
 		if s.row(i).first > seq {

@@ -210,7 +210,7 @@ type besideKey struct {
 	name  string
 }
 
-// Hear takes an event and the visit it belongs to: the ends of branches and items say what became of those that
+// Hear takes an event and the visit it belongs to: the ends of branches and items say the result of those that
 // are wanted.
 func (x *Story) Hear(e fsm.Event, v *Visit) {
 	switch e.Kind {

@@ -14,7 +14,7 @@ type Tally struct {
 	order  []*StateTally
 }
 
-// A StateTally is what became of all visits of one state.
+// A StateTally is the result of all visits of one state.
 type StateTally struct {
 	Path      string // of the state, see [Visit.Path]
 	Evaluator string // type of the last evaluation; "" = none

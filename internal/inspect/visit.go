@@ -75,7 +75,7 @@ func (v *Visit) Depth() int { return len(v.Above) }
 // PathSeparator is between the names of a path.
 const PathSeparator = " > "
 
-// Path is the state behind the states it ran inside, and the branches: "fix > review", "checks > lint > test".
+// Path is the state after the states it ran inside, and the branches: "fix > review", "checks > lint > test".
 // It is the same for all items of a list.
 func (v *Visit) Path() string {
 	if len(v.Above) == 0 {

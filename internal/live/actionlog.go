@@ -305,7 +305,7 @@ func (l *ActionLog) copy(n *lane, path string, stderr bool) bool {
 const pieceSize = 64 << 10
 
 // eachPiece calls print for the lines of a text, without their ends; a long one comes in several pieces, of
-// which the last ends it. What is behind the last line end is a line.
+// which the last ends it. What is after the last line end is a line.
 func eachPiece(r io.Reader, print func(piece string, ends bool)) error {
 	in := bufio.NewReaderSize(r, pieceSize)
 	open, cut := false, "" // a line was begun; the beginning of a sequence at the end of its last piece
@@ -333,7 +333,7 @@ func eachPiece(r io.Reader, print func(piece string, ends bool)) error {
 // longestSequence is how long a sequence that sets a colour is at most, in bytes.
 const longestSequence = 40
 
-// beforeSequence cuts a text before the beginning of a sequence that may continue behind it.
+// beforeSequence cuts a text before the beginning of a sequence that may continue after it.
 func beforeSequence(s string) (before, rest string) {
 	end := s[len(s)-min(len(s), longestSequence):]
 	i := strings.LastIndexByte(end, '\x1b')

@@ -9,7 +9,7 @@ import (
 )
 
 // AppendToJob adds to the file at path, which the variable name of a job names; "" = there is none. most is how
-// long it may get, 0 = no limit; write gets what is left of that.
+// long it may get, 0 = no limit; write gets the rest of that.
 func AppendToJob(name, path string, most int, write func(w io.Writer, room int) error) error {
 	if path == "" {
 		return nil

@@ -22,11 +22,11 @@ type Printer interface {
 	Note(text string)
 	// Finish is called once, after the last event, with the command that continues with the run ("" = none).
 	Finish(o fsm.Outcome, resume string)
-	// Tree is called after Finish where the run is in a work tree, with what became of it.
+	// Tree is called after Finish where the run is in a work tree, with the result of it.
 	Tree(t Tree)
 }
 
-// A Tree says what became of the work tree of a run.
+// A Tree reports the result of the work tree of a run.
 type Tree struct {
 	Lines  []string
 	Object api.TreeEnd // for a program

@@ -134,7 +134,7 @@ func lastIndex(b []byte, text string) int {
 
 var keyShape = &shapes[len(shapes)-1]
 
-// End returns what is left.
+// End returns the rest.
 func (s *Stream) End() []byte {
 	if s.masker == nil || len(s.pend) == 0 {
 		return nil

@@ -27,7 +27,7 @@ const (
 	ExitNotFound  = 127 // no such server, tool or program, or no .mcp.json
 )
 
-// An Error says why a call has no good result.
+// An Error explains why a call has no good result.
 type Error struct {
 	Code int    // the exit code that stands for it
 	Text string // one line

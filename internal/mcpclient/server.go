@@ -109,7 +109,7 @@ func (s *server) ends(limit time.Duration) bool {
 	}
 }
 
-// explain says why a request has no answer.
+// explain explains why a request has no answer.
 func (s *server) explain(ctx context.Context, method string, err error) error {
 	noise, fault := s.conn.trouble()
 	name := humanize.Quote(s.name)

@@ -18,7 +18,7 @@ type AskUser struct {
 
 func (a *AskUser) Error() string { return a.Else }
 
-// A Reply is what became of a form.
+// A Reply is the result of a form.
 type Reply struct {
 	Given  bool // else the user declined, or closed it
 	Fields map[string]any

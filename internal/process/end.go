@@ -14,7 +14,7 @@ import (
 const killWait = 5 * time.Second
 
 // End ends processes: TERM for each, KILL for those that are still there after grace, and then waits until they
-// are gone, five seconds at most. When ctx ends, what is left of grace is skipped. It returns how many that were
+// are gone, five seconds at most. When ctx ends, the rest of grace is skipped. It returns how many that were
 // alive at the call are gone now; the error names the others.
 func End(ctx context.Context, ps []Identity, grace time.Duration) (ended int, err error) {
 	left := living(ps)

@@ -295,7 +295,7 @@ func ancestors() map[int]bool {
 
 // has reports whether the environment block (NAME=value, each ended by a zero byte) sets variable to a list that
 // holds element. Of several settings the first counts, as for getenv. While bash starts it takes the block apart, one
-// variable after the other, and puts it together again: then a zero byte may be in the place of the equals sign.
+// variable after the other, and puts it together again: then a zero byte may be instead of the equals sign.
 func has(block, variable, element string) (found bool) {
 	elements(block, variable, func(e string) bool {
 		found = found || e == element

@@ -114,7 +114,7 @@ func (v *visited) junit(b *strings.Builder, run Run, bad bool) {
 	fmt.Fprintf(b, "      <system-out>%s</system-out>\n    </testcase>\n", content(v.how()+out))
 }
 
-// how says in a line what came of the last visit.
+// how says in a line the result of the last visit.
 func (v *visited) how() string {
 	var said []string
 	if s := v.last; s != nil {

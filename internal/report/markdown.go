@@ -53,7 +53,7 @@ func (r *Suite) Markdown(w io.Writer, run Run, most int) error {
 	return err
 }
 
-// graph is the graph of the run, or says why it is not there.
+// graph is the graph of the run, or explains why it is not there.
 func (r *Suite) graph(run Run, room int) string {
 	if run.Graph == nil || len(run.Graph.Nodes) == 0 {
 		return ""

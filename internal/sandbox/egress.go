@@ -155,7 +155,7 @@ func (i *interceptor) serve(conn net.Conn, early *bufio.Reader, target string) {
 	pass := &httputil.ReverseProxy{
 		Transport: i.to, FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
-			// To the host that was asked for, whatever the request says: another one behind the same address gets nothing.
+			// To the host that was asked for, whatever the request says: another one after the same address gets nothing.
 			r.Out.URL = &url.URL{Scheme: "https", Host: target, Path: r.In.URL.Path, RawPath: r.In.URL.RawPath, RawQuery: r.In.URL.RawQuery}
 			r.Out.Host = name
 			for header, values := range r.Out.Header {

@@ -24,7 +24,7 @@ import (
 // testRunDir is the run_dir of a case, in the folder of the case.
 const testRunDir = "run/"
 
-// A caseResult is what came of one case.
+// A caseResult is the result of one case.
 type caseResult struct {
 	Case        *loopfile.Case
 	Steps       int
@@ -33,7 +33,7 @@ type caseResult struct {
 	Path        []string
 }
 
-// rehearseCase runs a case in a folder of its own, and compares what came of it. The error is that of the folder, or
+// rehearseCase runs a case in a folder of its own, and compares the result of it. The error is that of the folder, or
 // the cause of ctx.
 func rehearseCase(ctx context.Context, p *project.Project, c *loopfile.Case, l *fsm.Loop, lib fsm.Library, run *recordedAnswers) (caseResult, error) {
 	begin := time.Now()

@@ -88,7 +88,7 @@ type caseMaker struct {
 	rec *recordedAnswers
 }
 
-// passing returns the case with what came of it. Evaluators judge the recorded outputs where they come to the same;
+// passing returns the case with the result of it. Evaluators judge the recorded outputs where they come to the same;
 // otherwise the recorded verdicts are answers. A message, a capture or a value of the context that holds what no case
 // has, as the id of the run, is not expected.
 func (m *caseMaker) passing() (c *loopfile.Case, res caseResult, err error) {

@@ -68,7 +68,7 @@ func (s rehearsedStep) apart() bool {
 	return slices.ContainsFunc(s.Within, func(name string) bool { return name != "" })
 }
 
-// rehearsed is what came of a rehearsal.
+// rehearsed is the result of a rehearsal.
 type rehearsed struct {
 	outcome  fsm.Outcome
 	memory   *fsm.Snapshot // the last one: captures and context are kept

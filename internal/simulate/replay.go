@@ -174,7 +174,7 @@ type Replay struct {
 	All, JSON  bool
 }
 
-// A Replayed is what came of replaying runs.
+// A Replayed is the result of replaying runs.
 type Replayed struct {
 	Missed bool // a run would do something that is not on record
 	Other  bool // a run would have ended otherwise

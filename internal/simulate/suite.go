@@ -103,7 +103,7 @@ type suiteRun struct {
 	failed  error // of the first file that is no good
 }
 
-// RunSuites runs files of tests, and shows what came of their cases. It returns how many failed. Nothing is started, and
+// RunSuites runs files of tests, and shows the result of their cases. It returns how many failed. Nothing is started, and
 // nothing recorded. The error is that of a file that is no good, after all others were run.
 func (d *Desk) RunSuites(ctx context.Context, o *Suites) (failed int, err error) {
 	if o.Record != "" {
@@ -267,7 +267,7 @@ func (r *suiteRun) recordOf(ctx context.Context, from loopfile.Word) (*recordedA
 	return readRecord(ctx, r.records, run)
 }
 
-// show prints what came of a case.
+// show prints the result of a case.
 func (r *suiteRun) show(file string, res caseResult) {
 	if r.o.JSON {
 		return

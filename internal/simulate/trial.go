@@ -29,7 +29,7 @@ type Trial struct {
 	Agents      project.Agents
 }
 
-// Test does one state of a loop for real, and shows what became of it.
+// Test does one state of a loop for real, and shows the result of it.
 func (d *Desk) Test(ctx context.Context, o *Trial) (seen Visited, err error) {
 	r, err := d.Subject(o.Name, nil, o.Context, project.Overrides{Agents: o.Agents}, o.JSON)
 	if err != nil {
@@ -111,7 +111,7 @@ func (d *Desk) Test(ctx context.Context, o *Trial) (seen Visited, err error) {
 	return seen, tp.finish(&seen)
 }
 
-// refuse says why a state is not done.
+// refuse explains why a state is not done.
 func (o *Trial) refuse(r *Subject, st *fsm.State) error {
 	const see engine.Operation = "test"
 	name := humanize.Quote(st.Name)
@@ -168,7 +168,7 @@ func (r shownRunner) Run(ctx context.Context, a fsm.Action, out func(string)) (f
 	return res, nil
 }
 
-// A testPrinter prints what came of one state.
+// A testPrinter prints the result of one state.
 type testPrinter struct {
 	d      *Desk
 	r      *Subject

@@ -9,7 +9,7 @@ import (
 	"loops/internal/terminal"
 )
 
-// A Desk is where loops are tried out: their project, and where what became of it is shown.
+// A Desk is where loops are tried out: their project, and where the result of it is shown.
 type Desk struct {
 	Project *project.Project
 	Options engine.Options

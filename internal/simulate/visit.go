@@ -8,7 +8,7 @@ import (
 	"loops/fsm/value"
 )
 
-// A Visited is what came of doing one state.
+// A Visited is the result of doing one state.
 type Visited struct {
 	Action    *fsm.Action // that was done, expanded; nil = none was, or those of branches or items were
 	Result    *fsm.Result // what came of it; nil = it could not be attempted

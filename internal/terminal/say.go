@@ -30,7 +30,7 @@ func SayRow(w io.Writer, cells ...string) {
 	_, _ = io.WriteString(w, strings.Join(cells, "\t")+"\n")
 }
 
-// SayOutput writes a line that an action printed, with its colours, behind a text of ours.
+// SayOutput writes a line that an action printed, with its colours, after a text of ours.
 func SayOutput(w io.Writer, front, line string) {
 	_, _ = io.WriteString(w, front+humanize.Colours(line)+"\n")
 }

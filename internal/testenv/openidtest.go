@@ -22,7 +22,7 @@ type Provider struct {
 
 	ClientID, Secret string
 	Claims           map[string]any // of the next users, beside iss, aud, nonce and the times
-	Deny             string         // an error that it answers in the place of a code
+	Deny             string         // an error that it answers instead of a code
 
 	t     testing.TB
 	key   *rsa.PrivateKey

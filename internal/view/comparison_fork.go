@@ -26,7 +26,7 @@ func (d *Comparison) begin() (from [2]int) {
 	return from
 }
 
-// inFirst is a value of the second run with the working folder of the first in the place of its own: that it is another
+// inFirst is a value of the second run with the working folder of the first instead of its own: that it is another
 // one is no difference.
 func (d *Comparison) inFirst(v any) any {
 	dir := func(m *fsm.Snapshot) string {

@@ -11,7 +11,7 @@ import (
 	"loops/internal/terminal"
 )
 
-// PrintExplanation writes what became of a run, or of one step of it, for a person.
+// PrintExplanation writes the result of a run, or of one step of it, for a person.
 func (page *Page) PrintExplanation(x *inspect.Story, step bool) {
 	out, r := page.Out, x.Path.Run
 	terminal.Say(out, "Run %s of %s: %s, %s, %s\n", r.ID, r.Loop, inspect.OutcomeNow(r, x.Wait), humanize.Count(r.Step, "step"), humanize.Duration(inspect.Elapsed(r)))
@@ -41,7 +41,7 @@ func (page *Page) PrintExplanation(x *inspect.Story, step bool) {
 	}
 }
 
-// brackets writes the numbers of events behind a sentence.
+// brackets writes the numbers of events after a sentence.
 func brackets(events []uint64) string {
 	if len(events) == 0 {
 		return ""
@@ -49,7 +49,7 @@ func brackets(events []uint64) string {
 	return " " + strings.ReplaceAll(fmt.Sprint(events), " ", ", ")
 }
 
-// Explanation returns what became of a run, or of one step of it.
+// Explanation returns the result of a run, or of one step of it.
 func Explanation(x *inspect.Story) api.Explanation {
 	r := x.Path.Run
 	sentences := func(said []inspect.Sentence) []api.Sentence {

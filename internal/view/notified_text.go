@@ -7,7 +7,7 @@ import (
 	"loops/internal/terminal"
 )
 
-// PrintNotified shows what became of notifications that were tried out, and reports whether one failed.
+// PrintNotified shows the result of notifications that were tried out, and reports whether one failed.
 func PrintNotified(page *Page, chosen []int, results []*notify.Result, asJSON bool) (failed bool, err error) {
 	values := each(chosen, func(i int) api.Notified {
 		r := results[i]

@@ -29,7 +29,7 @@ func UnpausedText(page *Page, r persistence.Run) string {
 	return fmt.Sprintf("Run %s is no longer paused, and %s. Resume with: %s", r.ID, inspect.Outcome(r), page.Command("resume", string(r.ID)))
 }
 
-// StoppedText says what became of a run that was asked to stop, and had so long to end before it was killed.
+// StoppedText reports the result of a run that was asked to stop, and had so long to end before it was killed.
 func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 	r, pid := s.Run, s.Before.Owner.PID
 	switch {
@@ -47,7 +47,7 @@ func StoppedText(page *Page, s engine.Effect, grace time.Duration) string {
 	return fmt.Sprintf("Run %s (pid %d) ended before it could be stopped: %s in state %s.", r.ID, pid, inspect.Outcome(r), r.State)
 }
 
-// Stopped returns what became of a run that was asked to stop.
+// Stopped returns the result of a run that was asked to stop.
 func Stopped(s engine.Effect) api.Stopped {
 	r := s.Run
 	return api.Stopped{

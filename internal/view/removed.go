@@ -100,7 +100,7 @@ func stayText(n int, k engine.Kept) string {
 	return text
 }
 
-// KeptText says why runs stay whatever they take.
+// KeptText explains why runs stay whatever they take.
 func KeptText(k engine.Kept) string {
 	var words []string
 	for _, w := range []struct {

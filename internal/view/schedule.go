@@ -57,7 +57,7 @@ func NextTimes(l *fsm.Loop, times []time.Time) api.Schedule {
 	}
 }
 
-// WriteSchedules writes schedules, whole if they are all: when each comes next, what became of its newest time,
+// WriteSchedules writes schedules, whole if they are all: when each comes next, the result of its newest time,
 // and its line.
 func WriteSchedules(out io.Writer, all []trigger.ListedSchedule, whole bool, now time.Time) error {
 	if len(all) == 0 {
@@ -89,7 +89,7 @@ func Scheduled(loop string, changed bool, run string) api.Scheduled {
 	return api.Scheduled{Loop: loop, Changed: changed, InstanceID: api.Text(run)}
 }
 
-// FiringLine is what became of a time of a schedule in one line.
+// FiringLine is the result of a time of a schedule in one line.
 func FiringLine(f trigger.Firing) string {
 	line := f.At.Local().Format("2006-01-02 15:04 MST") + " " + f.State
 	if f.State == trigger.Started {

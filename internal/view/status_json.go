@@ -224,7 +224,7 @@ func Queued(w persistence.Waiter) api.Queued {
 	}
 }
 
-// QueuedStatus returns a waiter in the place of a run.
+// QueuedStatus returns a waiter instead of a run.
 func QueuedStatus(w persistence.Waiter) api.QueuedStatus {
 	return api.QueuedStatus{
 		Loop: w.Loop, LoopName: w.Loop, Instance: api.Text(w.Resumes), Status: StatusQueued, Alive: true, PID: w.Owner.PID, Owner: owner(w.Owner),

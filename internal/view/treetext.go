@@ -11,7 +11,7 @@ import (
 	"loops/internal/humanize"
 )
 
-// TreeLines returns sentences about what became of a work tree. The first is enough for short output; it is "" where
+// TreeLines returns sentences about the result of a work tree. The first is enough for short output; it is "" where
 // nothing came of the tree.
 func TreeLines(r engine.TreeReport) (lines []string) {
 	place := r.Project.Short(r.Tree.Path)
@@ -154,7 +154,7 @@ func contents(r engine.TreeReport) string {
 	return humanize.And(parts)
 }
 
-// TreeEnd returns what became of a work tree.
+// TreeEnd returns the result of a work tree.
 func TreeEnd(r engine.TreeReport) api.TreeEnd {
 	o := api.TreeEnd{
 		Event: "worktree_end", Instance: string(r.Run), Worktree: r.Tree.Path, Branch: r.Tree.Branch, Kept: r.Kept, Merged: api.Text(r.Merged),

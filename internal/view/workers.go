@@ -20,7 +20,7 @@ func Submitted(r persistence.Run, j persistence.Job) api.Submitted {
 	}
 }
 
-// SubmittedText says what became of a run that was submitted.
+// SubmittedText reports the result of a run that was submitted.
 func SubmittedText(page *Page, r persistence.Run, j persistence.Job) string {
 	text := fmt.Sprintf("Run %s is queued in %s.", r.ID, j.Queue)
 	if !j.At.IsZero() {

@@ -24,13 +24,13 @@ type ScreenSource interface {
 	// The selected one is among them if it is recorded, even if it ended between two looks. Another selection
 	// ends ctx.
 	View(ctx context.Context, selected persistence.ID) (v View, changed bool)
-	// Act does what a key asks for, and returns what came of it. It may be called while View runs.
+	// Act does what a key asks for, and returns the result of it. It may be called while View runs.
 	Act(ctx context.Context, c Command) (Done, error)
 	// Show runs a pager or an editor, which has the terminal. It may be called while View runs.
 	Show(ctx context.Context, c Command, terminal *os.File) error
 }
 
-// Done is what came of a key.
+// Done is the result of a key.
 type Done struct {
 	Text string // in a few words
 	Page string // to be read on the whole screen; "" = nothing is
@@ -87,7 +87,7 @@ type board struct {
 	lent    atomic.Bool // a pager or an editor has the terminal
 }
 
-// A result is what came of a key, or of all of it.
+// A result is the result of a key, or of all of it.
 type result struct {
 	Done
 	of  Command

@@ -30,7 +30,7 @@ const (
 	CtrlZ     Key = "Ctrl-Z"
 )
 
-// Press does what a key means, and returns what is left for the program to do.
+// Press does what a key means, and returns the rest for the program to do.
 func (m *Model) Press(k Key) Command {
 	switch k {
 	case CtrlC:

@@ -42,7 +42,7 @@ type run struct {
 	persistence.Run
 	wait *fsm.Wait           // it waits for this; nil = it does not
 	asks []*fsm.OpenQuestion // what it asks
-	// the states it is in when its memory was read, those of sub-loops behind it; nil = not known
+	// the states it is in when its memory was read, those of sub-loops after it; nil = not known
 	path  []string
 	cost  inspect.Cost
 	depth int       // how many runs above it in the list started it, one the other

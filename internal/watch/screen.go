@@ -26,7 +26,7 @@ type Style struct {
 	Colour             Colour
 }
 
-// A Cell is one column of a row. One behind a character that takes two columns has no text.
+// A Cell is one column of a row. One after a character that takes two columns has no text.
 type Cell struct {
 	Text  string // a character, with its combining marks
 	Style Style
@@ -50,7 +50,7 @@ func newScreen(w, h int, ascii bool) *Screen {
 // At is the cell in a column of a row, both from 0.
 func (s *Screen) At(x, y int) Cell { return s.Cells[y*s.Width+x] }
 
-// put writes text from column x up to column end, and returns the column behind it. What does not fit is left out, with
+// put writes text from column x up to column end, and returns the column after it. What does not fit is left out, with
 // a mark if mark is true.
 func (s *Screen) put(x, y, end int, text string, st Style, mark bool) int {
 	if y < 0 || y >= s.Height || x < 0 {

@@ -107,7 +107,7 @@ const (
 	Unpause
 	Retry
 	Resume  // in the background
-	Start   // a loop in the background: Text is its name and, behind a blank, its input
+	Start   // a loop in the background: Text is its name and, after a blank, its input
 	Answer  // with Text
 	Explain // and read what it says with Read
 	Log     // in a pager, which has the terminal meanwhile

@@ -143,7 +143,7 @@ func unreadable(err error) error {
 	return &engine.Refusal{Kind: engine.Usage, Text: engine.Text{Format: "the body of the request cannot be read"}, Err: err}
 }
 
-// A done is what became of a write: an object for a program, and the run that a page shows then.
+// A done is the result of a write: an object for a program, and the run that a page shows then.
 type done struct {
 	object any
 	run    string

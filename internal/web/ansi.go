@@ -60,7 +60,7 @@ func cutSGR(line string) (before, code, rest string, found bool) {
 	}
 }
 
-// sgr returns the classes that hold behind a sequence of style: at most one of each kind.
+// sgr returns the classes that hold after a sequence of style: at most one of each kind.
 func sgr(look []string, code string) []string {
 	look = slices.Clone(look)
 	without := func(prefix string) {

@@ -293,7 +293,7 @@ func writeJSON(w http.ResponseWriter, status int, o any) {
 	_, _ = w.Write(append(value.AppendJSON(nil, o), '\n')) // the client may be gone
 }
 
-// refuse says why a request is not answered, as an object or as a page.
+// refuse explains why a request is not answered, as an object or as a page.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, why string) {
 	if ofAPI(r) {
 		writeJSON(w, status, api.Refused{Error: why})

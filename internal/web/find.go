@@ -32,7 +32,7 @@ type asked struct {
 	Status, Loop, Text, Project, Label, Since, Until string
 
 	Waits bool // for a person
-	// of each project, how many of the newest runs that are asked for are left out; none for those behind the
+	// of each project, how many of the newest runs that are asked for are left out; none for those after the
 	// end
 	Skip []int
 }

@@ -86,7 +86,7 @@ func (s *Server) answers(host string) bool {
 	return s.AnyIP != "" && err == nil && port == s.AnyIP && net.ParseIP(ip) != nil
 }
 
-// client returns what requests are counted by: behind a proxy each user, else each address.
+// client returns what requests are counted by: after a proxy each user, else each address.
 func (s *Server) client(r *http.Request) string {
 	if p := s.Access.Proxy; p != nil {
 		if user, ok := p.User(r); ok {

@@ -64,7 +64,7 @@ func (t *itemTable) take(e fsm.Event) {
 	}
 }
 
-// itemError says why an item failed.
+// itemError explains why an item failed.
 func itemError(e fsm.Event) string {
 	text := inspect.Text(e.Get("error"))
 	switch state, _ := e.Get("final_state").(string); {

@@ -21,7 +21,7 @@ const (
 // has most. If all of them are busy, one more of a client that has too many is closed, and others wait.
 type limited struct {
 	net.Listener
-	// reports whether there are many users behind an address, as behind a proxy; nil = there are not
+	// reports whether there are many users after an address, as after a proxy; nil = there are not
 	many   func(remote string) bool
 	places chan struct{}
 

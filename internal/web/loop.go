@@ -29,7 +29,7 @@ type loopsPage struct {
 	Projects []string
 }
 
-// A loopRow is a loop with what became of its last runs, oldest first.
+// A loopRow is a loop with the result of its last runs, oldest first.
 type loopRow struct {
 	Project string
 	loopfile.Entry
@@ -76,7 +76,7 @@ func (s *Server) appendLoops(r *http.Request, rows []loopRow, p Project, session
 	return rows, nil
 }
 
-// loopRow reads what became of the last runs of a loop.
+// loopRow reads the result of the last runs of a loop.
 func (s *Server) loopRow(r *http.Request, p Project, session *Session, e loopfile.Entry) (loopRow, error) {
 	l := loopRow{Project: p.Name, Entry: e}
 	f, err := session.Finder(r.Context())

@@ -183,7 +183,7 @@ func (page *runPage) addReceipt(ctx context.Context, session *Session, run persi
 // mostGauges is how many limits a page shows, the nearest first.
 const mostGauges = 8
 
-// query writes pairs of a name and a value behind an address, without those that are empty.
+// query writes pairs of a name and a value after an address, without those that are empty.
 func query(pairs ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {

@@ -343,7 +343,7 @@ func (t *stepDetail) take(e fsm.Event, out, errs *strings.Builder) {
 	}
 }
 
-// addChanges reads what the run remembered before the step and behind it.
+// addChanges reads what the run remembered before the step and after it.
 func (t *stepDetail) addChanges(ctx context.Context, f project.Finder, run persistence.Run, s step) {
 	rewinder, ok := f.Store.Store.(persistence.Rewinder)
 	if !ok || s.first == 0 {

@@ -129,7 +129,7 @@ func (s *Settings) check() (host string, err error) {
 	return host, nil
 }
 
-// Open listens. An error is a [WrongSettingsError], or says why that is not possible.
+// Open listens. An error is a [WrongSettingsError], or explains why that is not possible.
 func (s *Settings) Open(ctx context.Context) (*Post, error) {
 	host, err := s.check()
 	if err != nil {

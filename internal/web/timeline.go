@@ -82,7 +82,7 @@ type parts struct {
 // theWait is what an open wait is called among the open parts.
 const theWait = "wait"
 
-// pause takes in whether the run waits behind an event, and how often the action of the visit was begun.
+// pause takes in whether the run waits after an event, and how often the action of the visit was begun.
 func (p *parts) pause(at int64, v *inspect.Visit, waits bool) {
 	if p.visit == v.Index && v.Attempts > max(p.attempts, 1) {
 		p.all = append(p.all, part{visit: v.Index, key: fmt.Sprintf("attempt %d", v.Attempts), begin: at, end: at, class: tried})
@@ -108,7 +108,7 @@ func (p *parts) begin(name string, one part) {
 	p.all = append(p.all, one)
 }
 
-// take takes in the next event of a run, which belongs to a visit. waits is whether the run waits behind it.
+// take takes in the next event of a run, which belongs to a visit. waits is whether the run waits after it.
 func (p *parts) take(e fsm.Event, v *inspect.Visit, waits bool) {
 	if !e.Time.IsZero() {
 		defer func() { p.last = e.Time.UnixMilli() }()

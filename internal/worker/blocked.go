@@ -51,7 +51,7 @@ func (b *blocks) add(id, on persistence.ID) {
 // remove takes out a run that is tried.
 func (b *blocks) remove(id persistence.ID) { delete(b.of, id) }
 
-// A stance is what becomes of a run that others wait for.
+// A stance is what happens to a run that others wait for.
 type stance int
 
 const (
@@ -60,7 +60,7 @@ const (
 	owned               // a process has it
 )
 
-// next returns the runs to be tried now. stand tells what becomes of one that others wait for.
+// next returns the runs to be tried now. stand tells what happens to one that others wait for.
 func (b *blocks) next(stand func(persistence.ID) stance) (try []persistence.ID) {
 	waiting := map[block][]persistence.ID{} // by what they wait for
 	for id, on := range b.of {

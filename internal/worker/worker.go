@@ -1,5 +1,5 @@
 // Package worker drives submitted runs: it takes them from a queue, has a process of this program carry each,
-// and takes over those whose owner was not heard of. What becomes of a run is in the store; a worker keeps
+// and takes over those whose owner was not heard of. What happens to a run is in the store; a worker keeps
 // nothing.
 //
 // A [Handover] gives a run to another process of this program: what is asked for, in which project, and how the

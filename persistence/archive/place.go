@@ -154,7 +154,7 @@ func placeFile(from, name, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// copiedFile is the name of the file with the names of those files that were placed as copies, each behind the
+// copiedFile is the name of the file with the names of those files that were placed as copies, each after the
 // one before, with a zero byte at its end.
 const copiedFile = ".copied"
 

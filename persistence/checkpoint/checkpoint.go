@@ -120,7 +120,7 @@ type Log interface {
 	// Append adds events and returns the number of the last one; numbers have no gaps. The events are durable when
 	// Append returns nil. After an error none of them is in the log; after a crash in between, the first few may be.
 	// Without events it returns the number of the last one there is, 0 if none. An event with a number that is not
-	// the next one is ErrSeq: so a caller can append only behind the events that it has read.
+	// the next one is ErrSeq: so a caller can append only after the events that it has read.
 	Append(ctx context.Context, run string, events ...Event) (uint64, error)
 	// Since yields the events after number seq, oldest first; those appended meanwhile may be missing. An error that
 	// is ErrDamaged stands for one or more events, and reading continues after it; after any other it ends. A run

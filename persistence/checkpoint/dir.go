@@ -82,7 +82,7 @@ func (d *Dir) Save(ctx context.Context, c *Checkpoint) error {
 	return saving(c.Run, d.save(p, c.Run, data))
 }
 
-// save puts data in the place of the newest checkpoint, which becomes the previous one if it is good.
+// save puts data instead of the newest checkpoint, which becomes the previous one if it is good.
 func (d *Dir) save(p dirFiles, run string, data []byte) error {
 	_, err := readCheckpoint(p.newest, run, false)
 	first := errors.Is(err, fs.ErrNotExist)

@@ -70,7 +70,7 @@ func stamp(e *Event, now time.Time) {
 	e.Time = e.Time.UTC()
 }
 
-// write puts lines behind the last whole one. What is there already is of an Append that never returned.
+// write puts lines after the last whole one. What is there already is of an Append that never returned.
 func (d *Dir) write(f *os.File, l logEnd, lines []byte) error {
 	var err error
 	if l.size > l.end {

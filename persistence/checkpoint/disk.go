@@ -38,7 +38,7 @@ func (d *disk) replace(path string, data []byte) error {
 	return d.install(tmp, path)
 }
 
-// stage writes data, durably, to the file that install puts in the place of path.
+// stage writes data, durably, to the file that install puts instead of path.
 func (d *disk) stage(path string, data []byte) (tmp string, err error) {
 	tmp = tmpOf(path)
 	if err := d.remove(tmp); err != nil {
@@ -70,7 +70,7 @@ func (d *disk) stage(path string, data []byte) (tmp string, err error) {
 	return tmp, nil
 }
 
-// install puts a staged file in the place of path, durably.
+// install puts a staged file instead of path, durably.
 func (d *disk) install(tmp, path string) error {
 	err := d.next("rename", path)
 	if err == nil {
@@ -90,7 +90,7 @@ func tmpOf(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+tmpSuffix)
 }
 
-// keep gives the content of from a second name, in the place of what was there. from stays.
+// keep gives the content of from a second name, instead of what was there. from stays.
 func (d *disk) keep(from, to string) error {
 	tmp := tmpOf(to)
 	if err := d.remove(tmp); err != nil {

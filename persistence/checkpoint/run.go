@@ -131,7 +131,7 @@ func (m Meta) over(old Meta) Meta {
 }
 
 // Resume returns the run's checkpoint, or a new one, whose SavedAt is zero, if there is none. What that
-// checkpoint says of the run and the run was not made with is saved from then on, so that nobody has to know
+// checkpoint says of the run and the run was not made with is saved from then on, so that no one has to know
 // what others wrote there. An error that is ErrDamaged comes with the checkpoint before the damaged one; it is
 // nil if that is not good either.
 func (r *Run) Resume(ctx context.Context) (*Checkpoint, error) {

@@ -19,7 +19,7 @@ type digested struct {
 	run     persistence.Run // what filters ask of it, or all that a listing returns of it
 	listed  bool            // all
 	journal int64           // length of its journal, of one part; where listed
-	// of a damaged run, what is wrong: behind the first letter of the file, without its path, which may change
+	// of a damaged run, what is wrong: after the first letter of the file, without its path, which may change
 	damage []string
 	stamp  disk.Stamp // of its journal; where it is damaged
 	folder disk.Stamp // where listed: it changes with the names in it

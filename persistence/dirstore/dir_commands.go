@@ -316,12 +316,12 @@ func (m *commandMarks) at(path string, st fs.FileInfo, after uint64) commandMark
 type commandReader struct {
 	path     string
 	after    uint64
-	commands []persistence.Command // those behind it
+	commands []persistence.Command // those after it
 	mark     commandMark
 	damage   error // about the first line that cannot be read
 }
 
-// from reads the lines behind a mark. A part of a line at the end is not a line yet.
+// from reads the lines after a mark. A part of a line at the end is not a line yet.
 func (r *commandReader) from(f io.ReaderAt, mark commandMark) error {
 	r.mark = mark
 	if mark.size > disk.MaxRead {

@@ -31,7 +31,7 @@ func (d *Store) Import(ctx context.Context, r persistence.Recorded) error {
 	case r.Memory == nil || !r.Memory.StartedAt.Equal(r.Run.StartedAt):
 		return fmt.Errorf("run %s does not remember when it started", r.Run.ID)
 	}
-	// else the files of this run would go with what is left of the removed one
+	// else the files of this run would go with the rest of the removed one
 	if disk.Exists(d.live(r.Run.ID).removed) {
 		if _, err := d.FinishRemovals(ctx); err != nil {
 			return err

@@ -20,7 +20,7 @@ import (
 // lookEvery is how often it is looked whether the journal still has its name, while states are written.
 const lookEvery = 100 * time.Millisecond
 
-// burst is how far state.json may lag behind the journal while decisions follow each other quickly.
+// burst is how far state.json may lag after the journal while decisions follow each other quickly.
 const burst = 5 * time.Millisecond
 
 // A whole memory is written to the journal again when the patches since the last one are longer than this, and

@@ -16,7 +16,7 @@ const (
 	lagMost      = time.Second
 )
 
-// A lag says how far a state file is behind the journal. Its fields are guarded by journal.writing.
+// A lag says how far a state file is after the journal. Its fields are guarded by journal.writing.
 type lag struct {
 	size    int64       // of the state file
 	added   int64       // bytes of the journal since it was written

@@ -125,7 +125,7 @@ func lists(q persistence.Query) bool {
 	return !q.Last && !q.Open && !q.Readings && (q.Limit == 0 || q.Limit > manyNames && !q.LiveToo)
 }
 
-// add adds a run of the archive to those that are listed so far, newest first, or puts it in the place of its
+// add adds a run of the archive to those that are listed so far, newest first, or puts it instead of its
 // live record: it came to the archive, perhaps for the second time, while it was listed.
 func add(out []persistence.Run, r persistence.Run) []persistence.Run {
 	for i := len(out) - 1; i >= 0 && out[i].RunID == r.RunID; i-- {

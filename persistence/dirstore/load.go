@@ -66,7 +66,7 @@ func (l *loaded) noteView(p place) {
 	}
 }
 
-// load reads a run: state.json, then what the journal knows behind it. If state.json is missing or damaged, or
+// load reads a run: state.json, then what the journal knows after it. If state.json is missing or damaged, or
 // has more than the journal, the memory is rebuilt from the journal alone. Nothing is changed. Large texts
 // are read only if asked for. With an error comes what could be read, if anything.
 func (p place) load(texts bool) (*loaded, error) {

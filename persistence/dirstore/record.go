@@ -39,7 +39,7 @@ type known struct {
 	take func(r *record, v any) error
 }
 
-// knowns are these keys in their order, each behind the key of the memory that it follows. Those of
+// knowns are these keys in their order, each after the key of the memory that it follows. Those of
 // little-loops are the first four.
 var knowns = map[string][]known{
 	"started_at": {

@@ -67,7 +67,7 @@ func remains(id persistence.ID, err error) error {
 	return &persistence.RemainsError{ID: id, Err: err}
 }
 
-// removeArchived takes a run of the archive out of sight. It returns the folder with what is left of it, "" if
+// removeArchived takes a run of the archive out of sight. It returns the folder with the rest of it, "" if
 // the run is as it was.
 func (d *Store) removeArchived(t *taken) (hidden string, err error) {
 	if err := d.clear(t.id); err != nil { // leftovers
@@ -105,7 +105,7 @@ func (d *Store) hide(folder string) (hidden string, err error) {
 }
 
 // removeLive removes a live run: a mark beside its files takes it out of sight, and goes last. It returns the
-// folder with what is left of the run, "" if it is as it was.
+// folder with the rest of the run, "" if it is as it was.
 func (d *Store) removeLive(t *taken) (hidden string, err error) {
 	if hidden, err = d.removeCopy(t); err != nil {
 		return "", err

@@ -18,14 +18,14 @@ type journalReader struct {
 	flat *value.Map
 	file string // that is being read
 
-	// Up to good in goodFile lie the last line with memory that was believed, and the output lines right behind it.
+	// Up to good in goodFile lie the last line with memory that was believed, and the output lines right after it.
 	good     int64
 	goodFile string
 	goodSeq  uint64
 	memories int    // lines with memory that were believed
 	whole    int64  // end of the last whole line of the file
 	wholeSeq uint64 // number of the last event that was believed
-	open     bool   // no line since good that would need a memory behind it
+	open     bool   // no line since good that would need a memory after it
 	lost     bool   // a line that cannot be read may have held a patch: only a whole memory helps
 }
 
@@ -103,7 +103,7 @@ func (j *journalReader) readPart(p segment.Part, last uint64, first bool, state 
 	return j.read(f, p.Whole, 0, true) // what comes before the last whole memory is of no use
 }
 
-// read reads a file from an offset on, behind the event with this number; 0 = it is not known. fresh means that the
+// read reads a file from an offset on, after the event with this number; 0 = it is not known. fresh means that the
 // memory, if there is one, is that of this place.
 func (j *journalReader) read(f *os.File, at int64, last uint64, fresh bool) error {
 	j.whole, j.wholeSeq = at, max(j.wholeSeq, last)
@@ -191,7 +191,7 @@ func (j *journalReader) goodUpTo(e *segment.Entry) {
 }
 
 // placeOf finds the place of the state file in the newest part: where it says, if the line of that event ends there,
-// and otherwise, as bytes before it may be missing, behind the line with that number.
+// and otherwise, as bytes before it may be missing, after the line with that number.
 func (l *loaded) placeOf(log *segment.Log, at int64, seq uint64) (int64, bool, error) {
 	f := log.Newest
 	if f == nil {

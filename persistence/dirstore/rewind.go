@@ -87,7 +87,7 @@ func (p place) moment(flat *value.Map, seq uint64) (persistence.Moment, error) {
 	return persistence.Moment{Seq: seq, Memory: memory}, nil
 }
 
-// A rewinder goes through a journal up to the first memory with or behind an event.
+// A rewinder goes through a journal up to the first memory with or after an event.
 type rewinder struct {
 	seq    uint64
 	flat   *value.Map // the memory at the event at; nil = it is not known
@@ -108,7 +108,7 @@ func (r *rewinder) part(part segment.Part, last uint64) error {
 	return r.read(f, last)
 }
 
-// read reads one file, behind the event with this number; 0 = it is not known.
+// read reads one file, after the event with this number; 0 = it is not known.
 func (r *rewinder) read(f *os.File, last uint64) error {
 	st, err := f.Stat()
 	if err != nil {

@@ -255,7 +255,7 @@ func (s *scrubbing) state() error {
 	return s.d.writeSynced(to, encodeFlat(flat))
 }
 
-// exchange puts the folder in the place of the old one. Until it is there, the run is among the running ones, whole and
+// exchange puts the folder instead of the old one. Until it is there, the run is among the running ones, whole and
 // as it was.
 func (s *scrubbing) exchange(t *taken) error {
 	if err := s.d.before("scrub"); err != nil {

@@ -14,7 +14,7 @@ import (
 	"loops/persistence/dirstore/segment"
 )
 
-// A track reads the newest file of a journal from the byte behind the last event that it yielded.
+// A track reads the newest file of a journal from the byte after the last event that it yielded.
 type track struct {
 	d     *Store
 	id    persistence.ID
@@ -59,7 +59,7 @@ func (t *track) Events(ctx context.Context, last bool) iter.Seq2[fsm.Event, erro
 	}
 }
 
-// all reads what is behind the last event that was yielded, wherever it is.
+// all reads what is after the last event that was yielded, wherever it is.
 func (t *track) all(r *segment.Forward) (os.FileInfo, error) {
 	var p place
 	var want uint64

@@ -10,7 +10,7 @@ import (
 	"loops/persistence"
 )
 
-// unread says why the process of a run cannot read the commands that are sent to it; "" = it can. A file that
+// unread explains why the process of a run cannot read the commands that are sent to it; "" = it can. A file that
 // root just made, in a folder of yet another user, becomes that of the process. f is the open file; nil = it is
 // only looked at.
 func unread(f *os.File, path, lock string) string {

@@ -85,7 +85,7 @@ func patchBranches(e *Writer, now, before *fsm.Snapshot) {
 	e.Close('}')
 }
 
-// follows reports whether a is b without some of its entries, and with others behind them.
+// follows reports whether a is b without some of its entries, and with others after them.
 func follows(a, b []*fsm.BranchMemory) bool {
 	old := make(map[string]int, len(b))
 	for i, x := range b {

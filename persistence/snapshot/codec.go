@@ -1,7 +1,7 @@
 // Package snapshot writes the memory of the machine, an [fsm.Snapshot], as text, and reads it again: whole, as
 // one flat JSON object, or as a patch, an object with what changed since the memory before. It sees no disk.
 //
-// A store uses an [Encoder] and a [Decoder]: a whole memory and the patches behind it are the memory again. One
+// A store uses an [Encoder] and a [Decoder]: a whole memory and the patches after it are the memory again. One
 // that lays flat objects between bytes of its own, as the files of package dirstore do, uses a [Writer].
 // Neither keeps the snapshot it is lent, and each is used by one goroutine at a time; functions may be called
 // by any at once.
@@ -56,7 +56,7 @@ func (e *Encoder) told(s *fsm.Snapshot) ([]byte, error) {
 	return e.enc.Buf, nil
 }
 
-// A Decoder builds a memory again from what a [Encoder] wrote: a whole one and the patches behind it.
+// A Decoder builds a memory again from what a [Encoder] wrote: a whole one and the patches after it.
 type Decoder struct{ flat *value.Map }
 
 // Whole begins with a whole memory.

@@ -47,7 +47,7 @@ func (e *Writer) blob(s string) bool {
 	return true
 }
 
-// lineEnds is how many bytes a stored text may have behind one that is named as its beginning: a captured
+// lineEnds is how many bytes a stored text may have after one that is named as its beginning: a captured
 // output, without the line ends that the output of the previous result still has.
 const lineEnds = 64
 

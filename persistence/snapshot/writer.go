@@ -288,7 +288,7 @@ func AppendIndented(dst, line []byte) []byte {
 		case ',':
 			dst = append(dst, c)
 			newline()
-			i++ // the blank behind it
+			i++ // the blank after it
 		default:
 			dst = append(dst, c)
 		}

@@ -9,7 +9,7 @@ import (
 
 // A patientConnector makes connections that outlive the caller who asked for them: a connection that a caller
 // gave up waiting for is the next caller's. A server that takes longer to accept a connection than a call may
-// take is so reached by the second call or a later one; without it, each call would begin anew. How long a
+// take is so reached by the second call or a later one; without it, each call would begin again. How long a
 // connection may take is the setting connect_timeout.
 type patientConnector struct {
 	driver.Connector
@@ -74,7 +74,7 @@ func (c *patientConnector) leave(a chan connected) {
 	c.begun = append(c.begun, a)
 }
 
-// Close closes connections that nobody waited for, as soon as they are made. database/sql calls it with Close
+// Close closes connections that no one waited for, as soon as they are made. database/sql calls it with Close
 // of the pool.
 func (c *patientConnector) Close() error {
 	c.mu.Lock()

@@ -26,7 +26,7 @@ type dialect interface {
 	erasing(ctx context.Context, f func() error) error
 	// serialise makes all other callers wait until the end of the transaction.
 	serialise(ctx context.Context, tx *sql.Tx) error
-	// lockRow is what is behind a SELECT whose row must not be changed by others before the end of the transaction.
+	// lockRow is what is after a SELECT whose row must not be changed by others before the end of the transaction.
 	lockRow() string
 	// save does a save, or nothing where the run is not as the save expects; done reports which.
 	save(ctx context.Context, b *batch) (done bool, err error)
@@ -107,7 +107,7 @@ func (r eventRow) at() uint64  { return r.seq }
 func (r memoryRow) at() uint64 { return r.seq }
 func (r textRow) at() uint64   { return r.seq }
 
-// behind returns the rows that stand behind an event.
+// behind returns the rows that stand after an event.
 func behind[T interface{ at() uint64 }](rows []T, seq uint64) []T {
 	n := len(rows)
 	for n > 0 && rows[n-1].at() > seq {

@@ -12,7 +12,7 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// remembered reads the memory of a run: the last whole one and the patches behind it. If that cannot be read, an older
+// remembered reads the memory of a run: the last whole one and the patches after it. If that cannot be read, an older
 // whole one may be there, with all patches since.
 func (s *Store) remembered(ctx context.Context, r *row) (*fsm.Snapshot, error) {
 	m, err := s.memoryFrom(ctx, r, r.whole)
@@ -38,7 +38,7 @@ type memoryLine struct {
 	text  string
 }
 
-// memoryLines are the whole memory at an event and the patches behind it. A line without a patch is a whole
+// memoryLines are the whole memory at an event and the patches after it. A line without a patch is a whole
 // one, too: the first that the worker of a submitted run records has none, and r.whole names it only since
 // then.
 const memoryLines = `SELECT seq, seq = ? OR patch IS NULL, CASE WHEN seq = ? OR patch IS NULL THEN whole ELSE patch END FROM memory

@@ -31,8 +31,8 @@ func (s *Store) Around(ctx context.Context, id persistence.ID, seq uint64) (befo
 	return before, after, err
 }
 
-// memoryUpTo reads a whole memory from before an event, if there is one, and the patches behind it, up to the
-// first with the event or behind it.
+// memoryUpTo reads a whole memory from before an event, if there is one, and the patches after it, up to the
+// first with the event or after it.
 func (s *Store) memoryUpTo(ctx context.Context, r *row, seq uint64) (lines []memoryLine, err error) {
 	var from int64
 	err = s.read.QueryRowContext(ctx, s.q(`SELECT coalesce(

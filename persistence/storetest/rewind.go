@@ -150,7 +150,7 @@ func (t *T) sides(id persistence.ID, seq uint64) (before, after persistence.Mome
 	return before, after
 }
 
-// around wants the memory of step n before an event, and that of step n+1 with it or behind it; or, in between, again
+// around wants the memory of step n before an event, and that of step n+1 with it or after it; or, in between, again
 // what was remembered last.
 func (t *T) around(id persistence.ID, seq uint64, at []uint64, n int) {
 	t.Helper()

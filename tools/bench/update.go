@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A result is what came of a measure.
+// A result is the result of a measure.
 type result struct {
 	measure
 	text   string

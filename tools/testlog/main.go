@@ -80,7 +80,7 @@ var (
 	begun  = regexp.MustCompile(`^=== (?:RUN|CONT|NAME) +(\S*)`)
 	paused = regexp.MustCompile(`^=== PAUSE `)
 	ended  = regexp.MustCompile(`^ *--- (PASS|FAIL|SKIP): (\S+) \(([\d.]+)s\)$`)
-	// A package that was not tested anew has no time: "(cached)".
+	// A package that was not tested again has no time: "(cached)".
 	packageEnded = regexp.MustCompile(`^(ok|FAIL)\s+(\S+)\s+(?:([\d.]+)s|\(cached\)|\[(?:build|setup) failed\])`)
 	silent       = regexp.MustCompile(`^(?:PASS|FAIL|\?\s.*|coverage: .*)$`)
 	place        = regexp.MustCompile(`^ *[^ ]+\.go:\d+: (?:SKIPPED: )?`)

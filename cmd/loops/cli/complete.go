@@ -156,7 +156,7 @@ func completeUnfinished(words ...string) completeOffer {
 	}
 }
 
-// completeListed offers these words, also behind a comma.
+// completeListed offers these words, also after a comma.
 func completeListed(words ...string) completeOffer {
 	return func(_ *cobra.Command, _ []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		before, last := "", word

@@ -112,7 +112,7 @@ func runDoctor(ctx context.Context, a *program, o doctorOptions) error {
 	if err != nil {
 		return err
 	}
-	defer x.Runner.Close() //nolint:errcheck // nothing is behind it
+	defer x.Runner.Close() //nolint:errcheck // nothing is after it
 	if len(found) > 0 && x.mayPrompt(ctx, found) {
 		x.Test(ctx)
 	}

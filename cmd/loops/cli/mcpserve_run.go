@@ -17,7 +17,7 @@ func (s *served) begin(ctx context.Context, request engine.Request, words []stri
 	return s.start(ctx, request, words, bound, false)
 }
 
-// ended says what became of the process of a run.
+// ended reports the result of the process of a run.
 func ended(code int, text string) (meaning, notes string) {
 	if text != "" {
 		notes = said(text, code)

@@ -10,7 +10,7 @@ import (
 	"loops/internal/terminal"
 )
 
-// again is the command line with the first of the runs in the place of what was written.
+// again is the command line with the first of the runs instead of what was written.
 func again(e *project.AmbiguousError, args []string) string {
 	i := slices.Index(args, e.Arg)
 	if i < 0 {

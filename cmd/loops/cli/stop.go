@@ -83,7 +83,7 @@ func runStop(ctx context.Context, a *program, o stopOptions) error {
 	return err
 }
 
-// eachUnless is where to report what became of runs one by one; nil where the answer is JSON.
+// eachUnless is where to report the result of runs one by one; nil where the answer is JSON.
 func (a *program) eachUnless(json bool, text func(engine.Effect) string) app.Each {
 	if json {
 		return nil

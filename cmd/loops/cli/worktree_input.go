@@ -11,7 +11,7 @@ import (
 	"loops/internal/terminal"
 )
 
-// checkTreeInput refuses an INPUT that was meant as the branch of --worktree, which has a value only behind a =. Where
+// checkTreeInput refuses an INPUT that was meant as the branch of --worktree, which has a value only after a =. Where
 // it is not a branch, but could be one, a hint is printed.
 func (a *program) checkTreeInput(ctx context.Context, o *runOptions) error {
 	if !o.tree.Asked || o.tree.Branch != "" || o.input == nil || !follows(a.args, "--worktree", *o.input) {

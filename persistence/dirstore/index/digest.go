@@ -192,7 +192,7 @@ func appendRecord(b []byte, name string, d Digest) []byte {
 	return append(b, body...)
 }
 
-// SaveDigests adds digests that were made since began to the file, in the place of older ones. stamp returns the stamp
+// SaveDigests adds digests that were made since began to the file, instead of older ones. stamp returns the stamp
 // of a state file now. Names are those in the archive as [Index.Names] has them: what is not among them is dropped; ""
 // = it is not known which there are. If another process writes, or it cannot be written, nothing happens.
 func SaveDigests(path string, began time.Time, made map[string]Digest, names string, stamp func(name string) (disk.Stamp, bool)) {
@@ -245,7 +245,7 @@ func SaveDigests(path string, began time.Time, made map[string]Digest, names str
 	}
 }
 
-// A descent goes through lines, of which those behind the first that are no folders of runs are in falling order.
+// A descent goes through lines, of which those after the first that are no folders of runs are in falling order.
 type descent struct{ rest string }
 
 // has reports whether a name, which is smaller than those before, is a line.

@@ -73,7 +73,7 @@ func linesBackwards(f *os.File, each func([]byte) bool) error {
 		return err
 	}
 	var rest []byte // the end of a line whose beginning has not been read
-	begun := false  // a line end was seen: what is behind the last one is no line
+	begun := false  // a line end was seen: what is after the last one is no line
 	for end := st.Size(); end > 0; {
 		if len(rest) > MostLine {
 			return &persistence.DamageError{File: f.Name(), Offset: -1, What: fmt.Sprintf("it has a line of more than %d bytes", MostLine)}

@@ -10,7 +10,7 @@ import (
 // nearEnough is how far before an event a search for it may end, in bytes.
 const nearEnough = 8 << 10
 
-// behind finds a place in a file from which all events behind the one with a number can be read, without
+// behind finds a place in a file from which all events after the one with a number can be read, without
 // reading much that is before it. It is the beginning of the file where lines on the way cannot be believed, or
 // have no numbers. The error is that of reading.
 func behind(f *os.File, after uint64) (Position, error) {

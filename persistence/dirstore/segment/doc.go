@@ -7,9 +7,9 @@
 // A journal is text, an event a line. A batch is appended with one write. The last line of a batch that carries
 // the machine's memory has one more key at its end: memory (a patch, see package snapshot) or memory_full (the
 // whole flat object). So the memory of a run is always the memory at some line, whatever byte the file ends at,
-// and what is behind the last line end is no line. Each line ends with a checksum of itself: without one, a
+// and what is after the last line end is no line. Each line ends with a checksum of itself: without one, a
 // flipped bit in a text would be believed. The lines of little-loops have neither checksum nor number; they may
-// be before those of this program, never behind them.
+// be before those of this program, never after them.
 //
 // # Parts
 //

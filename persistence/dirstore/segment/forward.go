@@ -19,12 +19,12 @@ type Forward struct {
 	Yield func(fsm.Event, error) bool // returns whether it wants more
 	After uint64                      // only events with a higher number are yielded
 
-	stand   Position // in the file that is read, behind the last event that was yielded; see Position
+	stand   Position // in the file that is read, after the last event that was yielded; see Position
 	stands  bool
 	last    uint64 // number of the last event that was believed
 	sums    bool   // and whether its line has a checksum
 	waiting []fsm.Event
-	spoilt  bool // a line behind the first of them cannot be read
+	spoilt  bool // a line after the first of them cannot be read
 	stopped bool // yield wants no more
 }
 
@@ -65,7 +65,7 @@ func (r *Forward) Read(f io.Reader, path string) error {
 	return r.read(f, path)
 }
 
-// ReadBehind is Read of what a file holds behind the event After, as far as that is found without reading what is
+// ReadBehind is Read of what a file holds after the event After, as far as that is found without reading what is
 // before it: damage there is not reported.
 func (r *Forward) ReadBehind(f *os.File, path string) error {
 	if r.After > r.last && len(r.waiting) == 0 {
@@ -125,7 +125,7 @@ func (r *Forward) read(f io.Reader, path string) error {
 	return nil
 }
 
-// End is called behind the last file. want is the number of the last event that is known to have been there.
+// End is called after the last file. want is the number of the last event that is known to have been there.
 func (r *Forward) End(path string, want uint64) {
 	if r.spoilt || r.last < want {
 		r.giveWaiting()

@@ -92,7 +92,7 @@ func Split(b []byte) Line {
 	return Line{Event: b}
 }
 
-// IsOutput reports whether a line is a piece of an action's output. Only such lines are kept behind the last memory.
+// IsOutput reports whether a line is a piece of an action's output. Only such lines are kept after the last memory.
 func IsOutput(event []byte) bool { return bytes.HasPrefix(event, []byte(`{"event": "action_output"`)) }
 
 // MayHoldMemory reports whether a line that cannot be read may hold memory.

@@ -150,7 +150,7 @@ func (p Part) appendTo(path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// RepairIndex writes an index again that is damaged, or lacks a part that a crash came after. What it says of
+// RepairIndex writes an index again that is damaged, or has no part that a crash came after. What it says of
 // parts that are not as it says stays: it is what is known of them.
 func RepairIndex(dir string) error {
 	parts, _, err := Parts(dir)

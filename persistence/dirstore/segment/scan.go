@@ -14,7 +14,7 @@ import (
 
 // A Scanner goes through the whole lines of one file of a journal and reports which of them can be believed: by
 // their checksum, or for lines without one by their form, and by their number, which is one more than that of
-// the line before. What is behind the last line end is not a line.
+// the line before. What is after the last line end is not a line.
 type Scanner struct {
 	Position
 	br    *bufio.Reader
@@ -67,7 +67,7 @@ func (s *Scanner) lookAhead() {
 	}
 }
 
-// Next finds the next line that is not blank. It returns io.EOF behind the last one.
+// Next finds the next line that is not blank. It returns io.EOF after the last one.
 func (s *Scanner) Next() (Entry, error) {
 	for {
 		b, size, err := s.read()
