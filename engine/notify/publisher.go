@@ -80,7 +80,7 @@ func (b *Publisher) Observe(notice engine.Notice) {
 	defer b.mu.Unlock()
 	switch notice := notice.(type) {
 	case engine.Began:
-		run := notice.Header.Run
+		run := notice.Run
 		if b.streams[run.ID] == nil {
 			s := &stream{Publisher: b, id: run.ID, loop: run.Loop, moved: make(chan struct{})}
 			b.streams[run.ID] = s
