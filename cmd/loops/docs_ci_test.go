@@ -105,7 +105,7 @@ func TestCIPage(t *testing.T) {
 	if text := readText(t, summary); !strings.Contains(text, "## ✅ Loop checks") || !strings.Contains(text, "```mermaid") {
 		t.Errorf("the summary is %s", text)
 	}
-	if text := readText(t, filepath.Join(dir, "junit.xml")); !strings.Contains(text, `<testcase name="mend" classname="checks"`) {
+	if text := readText(t, filepath.Join(dir, "junit.xml")); !strings.Contains(text, `<testcase name="fix" classname="checks"`) {
 		t.Errorf("the report is %s", text)
 	}
 

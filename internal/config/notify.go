@@ -27,7 +27,7 @@ var NotifyKinds = []NotifyKind{
 	{"awaiting", "handed off and waits for a user to resume it", true},
 	{"paused", "was paused by a user", false},
 	{"waiting", "begins to wait for five minutes or more, or asks a question; and each reminder of a question", false},
-	{NotifyEscalated, "has a question without an answer, which names the target; only such targets are told", false},
+	{NotifyEscalated, "has a question without an answer, which names the target; only such targets get it", false},
 	{"alarm", "is stuck, died, has an unanswered question, or did not begin on schedule, as loops serve finds", true},
 	{"all_clear", "no longer has what an alarm was about", true},
 }

@@ -225,6 +225,7 @@ func TestModelHasEveryField(t *testing.T) {
 		s.Remember, l.Lessons = &fsm.Remember{Fact: "x"}, &fsm.LessonBook{}
 		s.Failover, l.Failover = &fsm.Failover{}, &fsm.Failover{}
 		s.Velocity, l.Velocity = &fsm.Velocity{Tokens: 1}, &fsm.Velocity{Tokens: 1}
+		l.Quota = &fsm.Quota{Spare: true}
 		s.Call = &fsm.Call{HasBody: true, HasJSON: true}
 		s.Budget, l.Budget = &fsm.Budget{Steps: 1}, &fsm.Budget{Steps: 1}
 		s.CostCeiling = &fsm.CostCeiling{Most: new(float64), Warn: new(float64)}
@@ -263,6 +264,7 @@ func TestModelHasEveryField(t *testing.T) {
 		func(l *fsm.Loop) any { return l.States["plain"].Branches },
 		func(l *fsm.Loop) any { return l.States["plain"].Call },
 		func(l *fsm.Loop) any { return l.States["plain"].Sandbox },
+		func(l *fsm.Loop) any { return l.Quota },
 		func(l *fsm.Loop) any { return l.Snapshots },
 		func(l *fsm.Loop) any { return &l.States["plain"].Fragment.Parameters[0] },
 	} {
