@@ -51,13 +51,15 @@ func TestSandboxOfActions(t *testing.T) {
 		{"the hint names the command", `cat ~/.ssh/id`, workspace, 1, "", "; loops doctor --sandbox workspace\n"},
 		{"the home cannot be written to", `echo a > ~/f`, workspace, 1, "", "the sandbox may have refused"},
 		{"other failures get no hint", `echo no >&2; exit 3`, workspace, 3, "", "no\n"},
+		{"the span of a trace in strict", `echo $TRACEPARENT`, strict, 0, "of /1\n", ""},
 		{"variables of strict", `echo ${SECRET-gone} $LOOPS_SANDBOX; echo x > "$TMPDIR/f" && cat "$TMPDIR/f"; touch /tmp/loops-no`, strict, 1, "gone strict\nx\n", "refused"},
 		{"layers tighten", `echo ${SECRET-gone}; echo a > new`, []*confine.Policy{{Preset: confine.Workspace}, {Env: []string{"PATH"}, Write: []string{"/tmp"}}}, 1, "gone\n", "refused"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			r, _ := sandboxed(t)
-			res, err := r.Run(context.Background(), fsm.Action{Kind: fsm.KindShell, Text: c.script, State: "s", Sandbox: c.sandbox}, nil)
+			r.Trace = func(a fsm.Action) string { return "of " + a.At }
+			res, err := r.Run(context.Background(), fsm.Action{Kind: fsm.KindShell, Text: c.script, State: "s", At: "/1", Sandbox: c.sandbox}, nil)
 			if err != nil {
 				if c.sandbox != nil && c.sandbox[0].Preset == confine.Strict {
 					testenv.Skip(t, "what strict needs: "+err.Error())
