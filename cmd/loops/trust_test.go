@@ -102,11 +102,16 @@ func TestTrustOfExamples(t *testing.T) {
 }
 
 // TestTrustOfServe: the page and the API of a server begin no loop that others wrote, until the user of the server
-// trusts it.
+// trusts it, and say that its schedule does not.
 func TestTrustOfServe(t *testing.T) {
 	t.Parallel()
-	dir := cloned(t, ".loops/fix.yaml", foreignLoop)
+	dir := cloned(t, ".loops/fix.yaml", foreignLoop+"schedule: '0 3 1 1 *'\n")
 	s := startServe(t, dir)
+	for _, path := range []string{"/schedule", "/api/v1/projects/clone/schedules"} {
+		if status, text := s.ask("GET", path, "", ""); status != http.StatusOK || !strings.Contains(text, "loop fix is not yours: .loops/fix.yaml (eve@example.org)") {
+			t.Errorf("%s: %d %s", path, status, text)
+		}
+	}
 	begin := func() (int, string) {
 		return s.ask("POST", "/api/v1/projects/clone/runs", "application/json", `{"loop": "fix"}`)
 	}

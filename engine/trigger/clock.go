@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"loops/engine/project"
 	"loops/persistence"
 )
 
@@ -20,7 +21,8 @@ type World interface {
 	Newest(ctx context.Context) (runID string, err error)
 	// Queued reports whether the process of a run that is to have this id waits in the queue of the project.
 	Queued(id persistence.ID) (bool, error)
-	// Begin has the run of a time started, and returns when it is on record, or waits in the queue.
+	// Begin has the run of a time started, and returns when it is on record, or waits in the queue. After a
+	// [*project.UntrustedError] it is not tried again.
 	Begin(ctx context.Context, p Plan, f Firing) error
 }
 
@@ -286,7 +288,8 @@ func (c *Clock) pursue(ctx context.Context, p Plan, f Firing) (open bool, err er
 		return true, nil
 	}
 	f.Why = failed.Error()
-	if f.Tries++; f.Tries == len(pauses) { // of a server that was killed meanwhile it is not known that it failed
+	_, untrusted := errors.AsType[*project.UntrustedError](failed)
+	if f.Tries++; untrusted || f.Tries == len(pauses) { // of a server that was killed meanwhile it is not known that it failed
 		return c.close(ctx, f, Failed, f.Why)
 	}
 	_, err = c.change(ctx, f)

@@ -133,8 +133,12 @@ func (w inProject) Queued(id persistence.ID) (bool, error) {
 	return slices.ContainsFunc(line, func(w persistence.Waiter) bool { return w.Gets == id }), err
 }
 
-// Begin implements [World]. The run waits for what others have locked: no user is there who would try again.
+// Begin implements [World]. The run waits for what others have locked: no user is there who would try again. A loop of
+// others that its user has not trusted is refused here: the process that would carry it says so in words only.
 func (w inProject) Begin(ctx context.Context, p Plan, f Firing) error {
+	if e, ok := errors.AsType[*project.UntrustedError](w.records.Project.CheckTrust(ctx, p.File)); ok {
+		return fmt.Errorf("%w. Look at it, then have it run: loops trust %s", e, humanize.ShellWord(e.Target))
+	}
 	r := &engine.StartRequest{Loop: p.File, ID: f.Run, By: f.By(), Values: f.Values, Input: f.Input, Lock: engine.Lock{Queue: true, Limit: -1}, ScheduledAt: p.scheduledAt(f)}
 	_, err := w.begin(ctx, engine.Request{Start: r}, []string{"run", "-b", "--queue", "--", p.Loop})
 	return err

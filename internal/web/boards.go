@@ -102,8 +102,12 @@ func schedules(ctx context.Context, _ Project, s *Session, b *board) error {
 	if line := trigger.Notice(all, time.Now(), s.Page.Command("schedule", "install")); line != "" {
 		b.Notes = append(b.Notes, line)
 	}
+	trigger.Vet(ctx, s.Project, all)
 	b.Head = []string{"Loop", "Next", "Last", "Schedule"}
 	for _, l := range all {
+		if l.Untrusted != "" {
+			b.Notes = append(b.Notes, fmt.Sprintf("%s is not going to start: %s; %s", l.Loop, l.Untrusted, s.Page.Command("trust", l.Loop)))
+		}
 		next, verb, label := cell{Text: "never"}, "pause", "Pause"
 		switch {
 		case l.Paused != nil:
@@ -235,6 +239,7 @@ func drain(ctx context.Context, s *Session, worker, by string) error {
 
 func scheduleObjects(r *http.Request, s *Session) (any, error) {
 	all, _, err := trigger.ListSchedules(r.Context(), s.Project, time.Now())
+	trigger.Vet(r.Context(), s.Project, all)
 	return view.Schedules(all), err
 }
 
