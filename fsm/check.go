@@ -143,6 +143,9 @@ func (e *Executor) probe(check, prompt *State, fault Fault) (passed bool, err er
 		Sandbox: e.sandbox(check), Quiet: true, Check: run,
 	}
 	a.Timeout, a.Idle = timeoutsOf(e.cfg.Loop, check, a.Kind)
+	if !e.record(true) { // the route that led to the prompt, before anything is done after it
+		return false, errHalted
+	}
 	res, err := e.run(a, nil)
 	switch {
 	case e.machine.broken != nil || e.ending():

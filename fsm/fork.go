@@ -12,7 +12,7 @@ import (
 // if the step was entered because a cap was reached: such a step cannot be undone.
 func (m *Snapshot) BeforeStep(step int, state string) bool {
 	switch {
-	case m.Current != state || m.StepsCapped || m.PassCapped:
+	case m.Current != state || m.Decided != nil || m.StepsCapped || m.PassCapped:
 		return false
 	case m.Phase == PhasePending && m.Step == step-1:
 	case m.Phase == PhaseActing && m.Step == step && m.Attempt <= 1:

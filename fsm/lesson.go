@@ -201,11 +201,11 @@ func (e *Executor) memoryScope() expr.Memory {
 	return nil
 }
 
-// remember finds what a state that is left wants later runs to know. It is on record with the route, and then written.
-// to is where the state leads. It reports false where nothing can be decided any more.
+// remember finds what a state that is left wants later runs to know. It is on record with where the state leads, to, and
+// then written, before anything follows. It reports false where nothing can be decided any more.
 func (e *Executor) remember(st *State, to string) bool {
 	r, name := st.Remember, e.cfg.Loop.MemoryName()
-	if r == nil || name == "" || e.inline {
+	if d := e.mem.Decided; r == nil || name == "" || e.inline || d != nil && d.Remembered {
 		return true
 	}
 	warn := func(err error) {
@@ -255,7 +255,11 @@ func (e *Executor) remember(st *State, to string) bool {
 		fields = append(fields, Field{"judges", judges})
 	}
 	e.emit(EventRemember, fields...)
-	return true
+	if !st.Terminal {
+		e.mem.Decided = &Decided{To: to, Judged: e.mem.LastResult != e.lastBefore, Remembered: true}
+	}
+	e.keepLesson()
+	return e.machine.broken == nil
 }
 
 // failedVerdicts are the verdicts after which a fact is about an attempt that failed.
@@ -338,7 +342,7 @@ func (e *Executor) fact(st *State, scope *expr.Scope) (text string, judges []any
 	return text, q.asked, nil
 }
 
-// keepLesson writes the fact that the state before left, which is on record with the route that was taken then.
+// keepLesson records the fact that a state left, and writes it.
 func (e *Executor) keepLesson() {
 	m := e.mem
 	if m.Lesson == nil || e.machine.broken != nil {

@@ -114,10 +114,10 @@ type Snapshot struct {
 	// Recalled is what the loop knows of its memory since it began; nil = it has none.
 	Recalled *Recalled
 
-	// Decided is where Current leads while a judge is asked what to remember of it; nil = that is not decided.
+	// Decided is where Current leads while what to remember of it is looked for and written; nil = that is not decided.
 	Decided *Decided
 
-	// Lesson is a fact that the state before left, until it was written; nil = there is none.
+	// Lesson is a fact that a state left, until it was written; nil = there is none.
 	Lesson *PendingLesson
 
 	// Guard is what a guard remembers of the action of Current; nil = none limits it, or it was judged.
@@ -132,6 +132,8 @@ type Snapshot struct {
 type Decided struct {
 	To     string `json:"to"`               // "" = nowhere
 	Judged bool   `json:"judged,omitempty"` // LastResult is of this visit
+	// what the visit leaves for later runs is on record, and is not looked for again
+	Remembered bool `json:"remembered,omitempty"`
 }
 
 // A Child is what the machine remembers of the sub-loop it runs.

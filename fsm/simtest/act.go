@@ -58,7 +58,7 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 			if a.Started <= w.started[at] {
 				w.fault(fmt.Sprintf("%s starts again, and LOOPS_ATTEMPT is %d as before", at, a.Started))
 			}
-			if w.exact && a.Started > w.started[at]+1 {
+			if w.exact && a.Started > max(w.started[at], w.undone[at])+1 {
 				w.fault(fmt.Sprintf("%s starts, and LOOPS_ATTEMPT is %d after %d", at, a.Started, w.started[at]))
 			}
 			w.started[at] = a.Started
@@ -122,13 +122,14 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 		w.cutShort(a)
 		return fsm.Result{ExitCode: -15, Reply: w.reply(a, at, try)}, nil
 	}
+	res, err := w.result(a, at, try, d, out)
+	if ctx.Err() != nil { // its last line was recorded, and the run stopped then
+		w.cutShort(a)
+		return res, err
+	}
 	w.mu.Lock()
 	w.change(a, at, try)
 	w.mu.Unlock()
-	res, err := w.result(a, at, try, d, out)
-	if ctx.Err() != nil {
-		w.cutShort(a)
-	}
 	return res, err
 }
 

@@ -152,6 +152,43 @@ func TestFound(t *testing.T) {
 			[]Disturbance{{4, 2926992147, Drain}},
 			1000148,
 		},
+		{
+			"a check that has to fail before the first prompt was done before the route that led there was on record",
+			[]*Loop{loop("l0",
+				&State{Name: "s0", Keys: []string{"action: do it", "next: done", guard, "on_guarded: s2"}},
+				&State{Name: "s1", Keys: []string{"action: do it", "on_error: done", "check: {files: ['tests/**'], must_fail_first: true}"}},
+				&State{Name: "s2", Keys: append([]string{"on_error: done", "on_no: done", "on_yes: done"}, prompt...)},
+			)},
+			nil,
+			1000573,
+		},
+		{
+			"a run that was killed while it wrote a fact did the action again, where its verdict led nowhere",
+			[]*Loop{{Name: "l0", Keys: []string{memory}, States: []*State{{Name: "s0", Keys: []string{"action: do it", "on_no: done", "remember: so"}}}}},
+			[]Disturbance{{4, 0, CrashKept}},
+			0,
+		},
+		{
+			"an item beside a branch that handed over was taken for one that had not begun, by the simulator",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"on_branch_failure: continue", "on_error: done", "on_no: done", "on_yes: done"}, Branches: []*State{
+					{Name: "a", Keys: []string{"loop: l1"}}, {Name: "b", Keys: []string{"loop: l4"}}, {Name: "c", Keys: []string{"action: do it"}},
+				}}),
+				loop("l1", &State{Name: "e0", Keys: append([]string{"action: do it"}, list...)}),
+				loop("l4", &State{Name: "h0", Keys: []string{"action: do it", "item_retries: 1", "for_each: [a, b, c, d, e]", "parallel: 3", "on_item_failure: continue", "on_error: done"}}),
+			},
+			nil,
+			1001527,
+		},
+		{
+			"an action that was stopped with its last line had changed files before that, in the simulator",
+			[]*Loop{loop("l0",
+				&State{Name: "s0", Keys: []string{"action: do it", "retry: {times: 1, backoff: 3s}", "next: s4"}},
+				&State{Name: "s4", Keys: []string{"action: do it", "on_error: done", guard}},
+			)},
+			[]Disturbance{{1, 3871380545, PowerCut}, {6, 0, Drain}, {9, 3136701383, CrashOver}, {12, 0, Stop}},
+			1005686,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

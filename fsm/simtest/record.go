@@ -230,22 +230,28 @@ func (w *World) check(ev fsm.Event) {
 	switch ev.Kind {
 	case fsm.EventLoopComplete:
 		if ev.Get("terminated_by") == fsm.EndSuspended { // what is asked again begins again
-			clear(w.marks)
-			clear(w.started)
+			w.forget()
 		}
-	case fsm.EventHandoffDetected:
-		clear(w.marks) // what hands over was done: it begins again as if it was not
-		clear(w.started)
+	case fsm.EventHandoffDetected: // what hands over was done: it begins again as if it was not
+		w.forget()
 	case fsm.EventEvaluate:
 		if ev.Get("verdict") == fsm.VerdictGuarded { // so is what was put back
-			clear(w.marks)
-			clear(w.started)
+			w.forget()
 		}
 	case fsm.EventStateEnter, fsm.EventBranchStart, fsm.EventItemStart:
 		if w.hold != nil && ev.Time.After(w.heldAt) && ev.Get("resumed") == nil {
 			w.fault(fmt.Sprintf("a paused run begins something: %s", ev.AppendJSON(nil)))
 		}
 	}
+}
+
+// forget lets all actions begin again: the event does not say which of them do.
+func (w *World) forget() {
+	for at, n := range w.started {
+		w.undone[at] = max(n, w.undone[at])
+	}
+	clear(w.marks)
+	clear(w.started)
 }
 
 // count counts the result that an event has.
