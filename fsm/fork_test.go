@@ -105,3 +105,17 @@ func path(points []*inspect.ForkPoint) string {
 	}
 	return strings.Join(parts, " ")
 }
+
+// A memory in which a fact of the step is on record is not one from before the step: what the state did is done.
+func TestForkBeforeAFactIsFound(t *testing.T) {
+	t.Parallel()
+	for _, known := range []bool{false, true} {
+		m := fsm.Snapshot{Phase: fsm.PhaseActing, Current: "a", Step: 1}
+		if known {
+			m.Decided = &fsm.Decided{To: "b", Remembered: true}
+		}
+		if m.BeforeStep(1, "a") == known {
+			t.Errorf("with a fact on record %t: %t", known, !known)
+		}
+	}
+}

@@ -153,6 +153,23 @@ func TestFound(t *testing.T) {
 			1000148,
 		},
 		{
+			"a run stopped for lack of a process asked a refused branch again, and followed the refusal before the others had ended",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"loop: l1", "on_error: failed", "on_no: done", "on_yes: done"}}),
+				loop("l1", &State{Name: "e0", Keys: []string{"on_branch_failure: continue", "on_error: e0", "max_retries: 2", "on_retry_exhausted: done"}, Branches: []*State{
+					{Name: "a", Keys: []string{"action: do it"}}, {Name: "b", Keys: []string{"action: do it"}}, {Name: "c", Keys: prompt[:2]},
+				}}),
+			},
+			[]Disturbance{{7, 5704421923, Stop}},
+			50591,
+		},
+		{
+			"a run whose verdict led nowhere ended as stopped, because stop --after-item came while it acted",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "on_no: done"}})},
+			[]Disturbance{{1, time.Millisecond, Drain}},
+			0,
+		},
+		{
 			"a check that has to fail before the first prompt was done before the route that led there was on record",
 			[]*Loop{loop("l0",
 				&State{Name: "s0", Keys: []string{"action: do it", "next: done", guard, "on_guarded: s2"}},
