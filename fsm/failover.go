@@ -176,11 +176,11 @@ func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, res *
 	default:
 		return false, nil
 	}
-	if !f.Return {
+	m, name := e.mem, nameIn(list, c)
+	if !f.Return || m.AgentsOut[name] == untilEnd { // it was asked all the same, because all of them are out
 		until = untilEnd
 	}
-	m := e.mem
-	out := map[string]int{nameIn(list, c): until}
+	out := map[string]int{name: until}
 	for k, v := range m.AgentsOut {
 		if _, ok := out[k]; !ok {
 			out[k] = v
@@ -188,7 +188,7 @@ func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, res *
 	}
 	m.AgentsOut = out
 	next := e.choose(st, list, c.Host, st.Model)
-	if nameIn(list, next) == nameIn(list, c) || e.out(st, next) != 0 {
+	if nameIn(list, next) == name || e.out(st, next) != 0 {
 		return false, nil // all of them failed
 	}
 	why := cmp.Or(res.Reply.Reason, string(res.Reply.Failure))

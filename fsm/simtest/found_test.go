@@ -222,3 +222,21 @@ func TestFound(t *testing.T) {
 		})
 	}
 }
+
+// An agent that is not asked for the rest of the run, because it needs a permission, stays out when it is asked all the
+// same, as no other one is left, and fails by something that a person repairs.
+func TestFoundAgentIsForgotten(t *testing.T) {
+	t.Parallel()
+	d := &Definition{Loops: []*Loop{{Name: "l0", Keys: []string{"failover: {on: [suspended]}"}, States: []*State{
+		{Name: "s0", Keys: []string{"action_type: prompt", "action: do it", "host: [one, two]", "on_no: done", "max_rate_limit_retries: 1", "on_rate_limit_exhausted: done"}},
+	}}}}
+	for seed := uint64(2900); seed < 2940; seed++ {
+		a, b, err := both(t, seed, d, []Disturbance{{7, 0, CrashLost}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := b.Differs(a, true); text != "" {
+			t.Fatalf("seed %d: %s", seed, text)
+		}
+	}
+}
