@@ -13,8 +13,6 @@ import (
 // around it.
 type lane struct {
 	Reader
-	within []string      // the branches and items that lead to it, for each visit around it
-	inline bool          // it is a branch or an item with an action
 	rested time.Duration // the pauses of the run up to its newest event
 }
 
@@ -81,14 +79,7 @@ func (l *lane) take(e fsm.Event, rested time.Duration) {
 		l.last = l.last.Add(pause)
 	}
 	l.rested = rested
-	v := l.Add(e)
-	if e.Kind != fsm.EventStateEnter || v.Within != nil {
-		return
-	}
-	v.Inline, v.Within = l.inline, l.within
-	if more := len(v.Above) - len(v.Within); more > 0 {
-		v.Within = append(slices.Clone(v.Within), make([]string, more)...)
-	}
+	l.Add(e)
 }
 
 // endLane ends what ran inside a branch or an item that has ended.

@@ -10,6 +10,7 @@
 package inspect
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -37,13 +38,15 @@ type Reader struct {
 	// known without.
 	Keep bool
 
-	base  int // so many visits of stack are around what is read: those of a lane
-	stack []*Visit
-	loops []string // the loop at each depth
-	n     int
-	last  time.Time // of the newest event
-	doing activity  // since then
-	again int       // the depth of a loop that was just resumed, from 1; 0 = none was
+	base   int      // so many visits of stack are around what is read: those of a lane
+	within []string // of a lane: the branches and items that lead to it, for each visit around it
+	inline bool     // the lane is a branch or an item with an action
+	stack  []*Visit
+	loops  []string // the loop at each depth
+	n      int
+	last   time.Time // of the newest event
+	doing  activity  // since then
+	again  int       // the depth of a loop that was just resumed, from 1; 0 = none was
 
 	lanes  map[string]*lane // of what is inside branches and items, by its path; those that have not ended
 	rested time.Duration    // how long the run was paused, up to the newest event
@@ -200,6 +203,9 @@ func (r *Reader) enter(e fsm.Event) *Visit {
 	}
 	if e.Depth > 0 {
 		v.Above = append(v.Above, r.stack...)
+	}
+	if v.Inline, v.Within = r.inline, r.within; r.within != nil && len(v.Above) > len(r.within) {
+		v.Within = append(slices.Clone(r.within), make([]string, len(v.Above)-len(r.within))...)
 	}
 	r.stack = append(r.stack, v)
 	r.n++
