@@ -213,9 +213,9 @@ type sender struct {
 	Settings
 
 	mu      sync.Mutex
-	waiting []Span // guarded by mu
-	dropped int    // guarded by mu
-	err     error  // guarded by mu: of the last request that failed
+	waiting [][]byte // guarded by mu: spans as they are sent
+	dropped int      // guarded by mu
+	err     error    // guarded by mu: of the last request that failed
 
 	wake   chan struct{}
 	ending chan struct{} // closed when nothing more comes
@@ -232,7 +232,8 @@ func (s *sender) start() {
 }
 
 // put has a span sent. It never waits.
-func (s *sender) put(one Span) {
+func (s *sender) put(one *Span) {
+	text := appendSpan(make([]byte, 0, 512), one)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.wake == nil {
@@ -241,7 +242,7 @@ func (s *sender) put(one Span) {
 	if len(s.waiting) >= mostSpans {
 		s.waiting, s.dropped = s.waiting[1:], s.dropped+1
 	}
-	s.waiting = append(s.waiting, one)
+	s.waiting = append(s.waiting, text)
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -325,14 +326,10 @@ func (s *sender) send() bool {
 }
 
 // post sends spans, and reports whether they may be sent again after an error.
-func (s *sender) post(batch []Span) (again bool, err error) {
-	body, err := s.body(batch)
-	if err != nil {
-		return false, err
-	}
+func (s *sender) post(batch [][]byte) (again bool, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Timeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(s.body(batch)))
 	if err != nil {
 		return false, err
 	}

@@ -38,8 +38,8 @@ type Link struct {
 // A Tracer makes spans of the events of one run, which are added in their order from the first one on. The same events
 // make the same spans, whichever process adds them. It is not safe for concurrent use.
 type Tracer struct {
-	Send    func(Span) // receives each span when it has ended, inner ones first
-	Content bool       // with the texts of prompts and of what answered them
+	Send    func(*Span) // receives each span when it has ended, inner ones first; it may not keep it
+	Content bool        // with the texts of prompts and of what answered them
 
 	run    persistence.Run
 	trace  TraceID
@@ -50,10 +50,12 @@ type Tracer struct {
 	parts  map[string]string         // by the address of a step of the run: the part that it began in
 	open   map[string]*Span          // by their names: tasks, attempts and waits that have not ended
 	visits map[string]*inspect.Visit // by their addresses: those that have not ended
+	at     *inspect.Visit            // of the newest event
+	name   string                    // of at
 }
 
 // NewTracer returns a tracer that has seen nothing of a run.
-func NewTracer(run persistence.Run, send func(Span)) *Tracer {
+func NewTracer(run persistence.Run, send func(*Span)) *Tracer {
 	t := &Tracer{Send: send, run: run, trace: TraceOf(run.ID), parts: map[string]string{}, open: map[string]*Span{}, visits: map[string]*inspect.Visit{}}
 	t.reader = inspect.Reader{Done: t.left, Inside: t.left, Each: t.each}
 	return t
@@ -163,7 +165,7 @@ func (t *Tracer) give(s *Span) {
 	if s.End.Before(s.Begin) {
 		s.End = s.Begin
 	}
-	t.Send(*s)
+	t.Send(s)
 }
 
 // start opens a span.
@@ -186,21 +188,29 @@ func (t *Tracer) end(name string, at time.Time, failed string, attrs ...Attr) {
 	t.give(s)
 }
 
+// nameOf returns the address of a visit. Most events are of the visit of the one before.
+func (t *Tracer) nameOf(v *inspect.Visit) string {
+	if v != t.at {
+		t.at, t.name = v, visitName(v)
+	}
+	return t.name
+}
+
 // left takes a visit that is over.
 func (t *Tracer) left(v *inspect.Visit) {
 	if v.Index < 0 {
 		return
 	}
 	t.visit(v)
-	delete(t.visits, visitName(v))
-	delete(t.parts, visitName(v))
+	delete(t.visits, t.nameOf(v))
+	delete(t.parts, t.nameOf(v))
 }
 
 // visit sends the span of a visit.
 func (t *Tracer) visit(v *inspect.Visit) {
-	name := visitName(v)
+	name := t.nameOf(v)
 	s := Span{Trace: t.trace, ID: t.trace.span(name), Name: v.State, Begin: v.Begin, End: v.End}
-	s.Attrs = []Attr{{"loops.state", v.State}, {"loops.step", v.Number()}}
+	s.Attrs = append(make([]Attr, 0, 6), Attr{"loops.state", v.State}, Attr{"loops.step", v.Number()})
 	if v.Loop != "" {
 		s.Attrs = append(s.Attrs, Attr{"loops.loop", v.Loop})
 	}
@@ -228,7 +238,7 @@ func (t *Tracer) each(e fsm.Event, v *inspect.Visit) {
 	if v == nil || v.Index < 0 {
 		return
 	}
-	name := visitName(v)
+	name := t.nameOf(v)
 	if t.root != nil && len(v.Above) == 0 && t.parts[name] == "" {
 		t.parts[name] = t.root.ID
 	}

@@ -14,7 +14,7 @@ import (
 
 // spansOf returns the spans of a run with these events, a second each.
 func spansOf(content bool, events ...fsm.Event) (all []Span) {
-	t := NewTracer(persistence.Run{ID: "x-20261130T100000", Loop: "x"}, func(s Span) { all = append(all, s) })
+	t := NewTracer(persistence.Run{ID: "x-20261130T100000", Loop: "x"}, func(s *Span) { all = append(all, *s) })
 	t.Content = content
 	for i, e := range events {
 		e.Seq, e.Time = uint64(i+1), time.Unix(1000+int64(i), 0)
@@ -96,13 +96,17 @@ func TestSpansOfKilledRun(t *testing.T) {
 func TestBody(t *testing.T) {
 	t.Parallel()
 	s := Settings{Service: "loops", Resource: []Attr{{"deployment.environment", "ci"}}}
-	body, err := s.body(spansOf(false, promptEvents()...))
-	if err != nil || !json.Valid(body) {
-		t.Fatalf("%v %s", err, body)
+	var spans [][]byte
+	for _, one := range spansOf(false, promptEvents()...) {
+		spans = append(spans, appendSpan(nil, &one))
+	}
+	body := s.body(spans)
+	if !json.Valid(body) {
+		t.Fatalf("%s", body)
 	}
 	for _, want := range []string{
 		`{"key":"service.name","value":{"stringValue":"loops"}}`, `{"key":"gen_ai.usage.input_tokens","value":{"intValue":"7"}}`, `"kind":3`,
-		`"startTimeUnixNano":"1000000000000"`, `"status":{"message":"its process was gone","code":2}`, `{"key":"loops.resumed","value":{"boolValue":false}}`,
+		`"startTimeUnixNano":"1000000000000"`, `"status":{"code":2,"message":"its process was gone"}`, `{"key":"loops.resumed","value":{"boolValue":false}}`,
 	} {
 		if !strings.Contains(string(body), want) {
 			t.Errorf("missing: %s\n%s", want, body)
