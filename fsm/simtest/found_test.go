@@ -223,20 +223,45 @@ func TestFound(t *testing.T) {
 	}
 }
 
-// An agent that is not asked for the rest of the run, because it needs a permission, stays out when it is asked all the
-// same, as no other one is left, and fails by something that a person repairs.
-func TestFoundAgentIsForgotten(t *testing.T) {
+// The same of loops whose way depends on time: nothing is wrong with either run.
+func TestFoundWithLimits(t *testing.T) {
 	t.Parallel()
-	d := &Definition{Loops: []*Loop{{Name: "l0", Keys: []string{"failover: {on: [suspended]}"}, States: []*State{
-		{Name: "s0", Keys: []string{"action_type: prompt", "action: do it", "host: [one, two]", "on_no: done", "max_rate_limit_retries: 1", "on_rate_limit_exhausted: done"}},
-	}}}}
-	for seed := uint64(2900); seed < 2940; seed++ {
-		a, b, err := both(t, seed, d, []Disturbance{{7, 0, CrashLost}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text := b.Differs(a, true); text != "" {
-			t.Fatalf("seed %d: %s", seed, text)
-		}
+	for _, c := range []struct {
+		name  string
+		loops []*Loop
+		plan  []Disturbance
+		first uint64
+	}{
+		{
+			"an agent that is out for the rest of the run was asked again, because it failed otherwise when all agents were out",
+			[]*Loop{{Name: "l0", Keys: []string{"failover: {on: [suspended]}"}, States: []*State{
+				{Name: "s0", Keys: []string{"action_type: prompt", "action: do it", "host: [one, two]", "on_no: done", "max_rate_limit_retries: 1", "on_rate_limit_exhausted: done"}},
+			}}},
+			[]Disturbance{{7, 0, CrashLost}},
+			2900,
+		},
+		{
+			"a fact on record in a sub-loop was not written, because the time of the loop around it was up when the run was resumed",
+			[]*Loop{
+				{Name: "l0", Keys: []string{"timeout: 1"}, States: []*State{{Name: "s0", Keys: []string{"loop: l1", "on_error: done", "on_no: done", "on_yes: done"}}}},
+				{Name: "l1", Keys: []string{memory}, States: []*State{{Name: "e0", Keys: []string{"action: do it", "on_error: done", "on_no: done", "on_yes: done", "remember: so"}}}},
+			},
+			[]Disturbance{{4, 0, CrashKept}},
+			0,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d := &Definition{Loops: c.loops}
+			for seed := c.first; seed < c.first+40; seed++ {
+				a, b, err := both(t, seed, d, c.plan)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if text := b.Differs(a, true); text != "" {
+					t.Fatalf("seed %d: %s\n%s", seed, text, story(t, seed, d, c.plan, true))
+				}
+			}
+		})
 	}
 }
