@@ -51,7 +51,7 @@ func TestTrustAtATerminal(t *testing.T) {
 		x := typistIn(t, dir, args...)
 		x.until("may write", 1)
 		x.until("echo it ran", 1)
-		x.until("Run it, now and whenever it is as it is now?", 1)
+		x.until("\n\nRun it, now and whenever it is as it is now? [y/N] ", 1)
 		x.types(answer + "\n")
 		return x.ends()
 	}

@@ -28,13 +28,13 @@ func (y *YesNo) Ask(ctx context.Context, question string) bool {
 	return IsYes(line)
 }
 
-// Line asks a question and returns the line that the user types. It reports false where no user can answer, or the input or
+// Line asks a question, whose line ends are ours, and returns the line that the user types. It reports false where no user can answer, or the input or
 // ctx ends.
 func (y *YesNo) Line(ctx context.Context, question string) (line string, ok bool) {
 	if !CanAsk(y.In, y.Err) {
 		return "", false
 	}
-	Say(y.Err, "%s", question)
+	Say(y.Err, "%s", Block(question))
 	if y.lines == nil {
 		y.lines = make(chan string)
 		in := bufio.NewReader(y.In)

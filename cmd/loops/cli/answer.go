@@ -10,6 +10,7 @@ import (
 
 	"loops/engine"
 	"loops/internal/app"
+	"loops/internal/humanize"
 	"loops/internal/terminal"
 )
 
@@ -58,7 +59,7 @@ there.` +
 func runAnswer(ctx context.Context, a *program, run string, said engine.Answer, asJSON bool) error {
 	return a.ask(func(s *app.Service) error {
 		given, err := s.Answer(ctx, run, said)
-		if errors.Is(err, engine.ErrUnconfirmed) && !asJSON && (&terminal.YesNo{In: a.In, Err: a.Err}).Ask(ctx, "Answer "+said.Choice+"?") {
+		if errors.Is(err, engine.ErrUnconfirmed) && !asJSON && (&terminal.YesNo{In: a.In, Err: a.Err}).Ask(ctx, "Answer "+humanize.PlainLine(said.Choice)+"?") {
 			said.Confirmed = true
 			given, err = s.Answer(ctx, run, said)
 		}

@@ -104,7 +104,9 @@ func runGoal(ctx context.Context, a *program, o *goalOptions) error {
 	}
 	run := a.command("run", name)
 	if !o.yes {
-		if _, ok := ask.Line(ctx, "\nEnter runs it, Ctrl-C leaves it there: "); !ok {
+		a.out.Flush() // the question comes after what it is about
+		line, ok := ask.Line(ctx, "\nEnter runs it, Ctrl-C leaves it there: ")
+		if ok = ok && (strings.TrimSpace(line) == "" || terminal.IsYes(line)); !ok {
 			terminal.Say(a.out, "\nTo run it:\n  %s\n", run)
 			return nil
 		}
