@@ -279,8 +279,15 @@ func TestEventsOutRefused(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "503") {
 		t.Errorf("sweep says %v %s", err, out)
 	}
+	const waits = "events of 1 run that ended are still to be delivered"
+	if said := testenv.Loops(t, dir, env, "doctor"); !strings.Contains(said, waits) {
+		t.Errorf("doctor says %s", said)
+	}
 	r.answers(http.StatusNoContent)
 	testenv.Loops(t, dir, env, "sweep")
+	if said := testenv.Loops(t, dir, env, "doctor"); strings.Contains(said, waits) {
+		t.Errorf("doctor says %s", said)
+	}
 	if wrong := inOrder(r.got(), slices.Max(append(r.got(), 0))); wrong != "" || len(r.got()) == 0 {
 		t.Errorf("sweep delivered %s %v", wrong, r.got())
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -230,8 +231,26 @@ func (x *Examination) store(ctx context.Context) {
 	if more := damaged - mostDamaged; more > 0 {
 		x.add(Finding{"store", FindingWarning, fmt.Sprintf("the records of %d more are damaged", more), x.Command("runs"), nil})
 	}
+	x.undelivered(project.Current(runs))
 	x.stale(changes)
 	x.leftovers(len(changes))
+}
+
+// undelivered looks for runs that ended before the outlets of the key events had all their events.
+func (x *Examination) undelivered(runs []persistence.Run) {
+	if len(x.Config.Events) == 0 {
+		return
+	}
+	ids, _ := x.Project.Outboxes() // sweep reports what is wrong with the folder
+	n := 0
+	for _, r := range runs {
+		if !r.Resumable && slices.Contains(ids, r.ID) && !project.Alive(r) {
+			n++
+		}
+	}
+	if n > 0 {
+		x.add(Finding{"events", FindingWarning, "events of " + humanize.Count(n, "run") + " that ended are still to be delivered", x.Command("sweep"), nil})
+	}
 }
 
 // schedules looks whether something fires the schedules of the project.
