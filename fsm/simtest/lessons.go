@@ -40,7 +40,11 @@ func (w lessons) Write(_ context.Context, memory string, l fsm.Lesson) error {
 func (w lessons) Ended(_ context.Context, memory string, u fsm.LessonUse) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.Contains(u.Saw, "other/1") {
+	size := 0 // with what is around each text
+	for _, l := range w.facts[memory] {
+		size += len(l.Text) + 100
+	}
+	if !slices.Contains(u.Saw, "other/1") && (size < 4000 || len(u.Saw) == 0) { // a run sees the newest facts that fit
 		w.fault(fmt.Sprintf("%s ended, and saw %v of %s", u.Run, u.Saw, memory))
 	}
 	w.uses[memory+" "+u.Run] = u
