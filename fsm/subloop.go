@@ -109,7 +109,7 @@ func paused(o *Outcome) bool {
 
 // continues reports whether what a state runs, and what ended so, continues where it was. Otherwise its end is followed.
 // If a budget or a refusal ended it, it continues only where this loop ended by that too, or where an agent is asked
-// again: the process that died had only that end to follow.
+// again: the process that died had only that end to follow, here or in a loop around this one.
 func (e *Executor) continues(st *State, o *Outcome) bool {
 	switch {
 	case o == nil || paused(o):
@@ -117,7 +117,15 @@ func (e *Executor) continues(st *State, o *Outcome) bool {
 	case !unfinished(o) || e.reopened:
 		return unfinished(o)
 	}
-	return (o.Limited || o.TerminatedBy == EndSuspended) && !e.takesUnanswered(st, o)
+	if !o.Limited && o.TerminatedBy != EndSuspended || e.takesUnanswered(st, o) {
+		return false
+	}
+	for x := e.parent; x != nil; x = x.parent {
+		if st := x.cfg.Loop.States[x.mem.Current]; st != nil && x.takesUnanswered(st, o) {
+			return false
+		}
+	}
+	return true
 }
 
 // unfinished reports whether a sub-loop that ended so can continue when it is entered again.

@@ -170,6 +170,20 @@ func TestFound(t *testing.T) {
 			0,
 		},
 		{
+			"a refused branch was asked again, though a loop around follows the refusal, because the process died before that",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"loop: l1", "on_error: done"}}),
+				loop("l1",
+					&State{Name: "e0", Keys: []string{"action: quick", "for_each: [x]", "on_item_failure: continue", "on_no: e2"}},
+					&State{Name: "e2", Keys: []string{"max_parallel: 1", "on_branch_failure: continue", "next: e0"}, Branches: []*State{
+						{Name: "a", Keys: prompt[:2]}, {Name: "d", Keys: []string{"action: do it"}},
+					}},
+				),
+			},
+			[]Disturbance{{12, 0, CrashLost}},
+			2001250,
+		},
+		{
 			"a check that has to fail before the first prompt was done before the route that led there was on record",
 			[]*Loop{loop("l0",
 				&State{Name: "s0", Keys: []string{"action: do it", "next: done", guard, "on_guarded: s2"}},
