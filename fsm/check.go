@@ -94,7 +94,9 @@ func (e *Executor) failFirst(st *State) (decision, bool) {
 			return decision{nothing: fmt.Sprintf("nothing to do: the check of state %s passes already%s", name, note)}, false
 		}
 	}
-	e.mem.FailedFirst = true
+	if e.mem.FailedFirst = true; e.over() && e.loopTimeout() != pass || e.isHeld() && e.held() != pass || e.ending() { // meanwhile
+		return decision{halted: true}, false
+	}
 	return decision{}, true
 }
 

@@ -19,6 +19,15 @@ func TestFound(t *testing.T) {
 		first uint64 // seed
 	}{
 		{
+			"a run that was paused while the first check ran sent the prompt",
+			[]*Loop{loop("l0",
+				&State{Name: "s0", Keys: []string{"action_type: prompt", "action: do it", "on_error: done"}},
+				&State{Name: "s1", Keys: []string{"action: do it", "on_error: done", "check: {files: ['tests/**'], must_fail_first: true}"}},
+			)},
+			[]Disturbance{{1, 0, Pause}},
+			2006335,
+		},
+		{
 			"a run that is paused in its branches and stopped by --after-item used up the stack",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"join: settled", "on_error: done", "on_no: done", "on_yes: done"}, Branches: []*State{
 				{Name: "a", Keys: []string{"action: do it", "retry: {times: 2, backoff: 9s}"}}, {Name: "b", Keys: []string{"action: do it"}},
