@@ -43,7 +43,8 @@ func TestVelocity(t *testing.T) {
 		{"exactly as much as it may", "echo used 200; echo done", fsm.Velocity{Tokens: 200}, false, "", "", 7},
 		{"no price", "echo model unknown; echo used 600; echo done", fsm.Velocity{CostUSD: 0.5}, false, "", "velocity.cost_per_minute", 7},
 		{"a host that says nothing", "echo used 600; echo done", fsm.Velocity{Tokens: 5}, true, "", "velocity", 7},
-		{"too much in its last line", "echo used 600; echo done", fsm.Velocity{Tokens: 5}, false, "", "", 7},
+		// bash would write each line by itself
+		{"too much in its last line", `env printf 'used 600\ndone\n'`, fsm.Velocity{Tokens: 5}, false, "", "", 7},
 		{
 			"ignores every signal but KILL", "trap '' INT TERM; echo used 6; while :; do sleep 1; done",
 			fsm.Velocity{Tokens: 5},
