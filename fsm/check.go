@@ -78,10 +78,12 @@ func (e *Executor) failFirst(st *State) (decision, bool) {
 	if e.mem.FailedFirst || e.inline || e.cfg.Trees == nil || !mayPrompt(st) {
 		return decision{}, true
 	}
+	probed := false
 	for name, check := range e.cfg.Loop.Checks() {
 		if !check.Check.FailFirst {
 			continue
 		}
+		probed = true
 		passed, note, err := e.canFail(check, st)
 		switch {
 		case errors.Is(err, errHalted), errors.Is(err, ErrScarce), e.machine.broken != nil:
@@ -94,7 +96,8 @@ func (e *Executor) failFirst(st *State) (decision, bool) {
 			return decision{nothing: fmt.Sprintf("nothing to do: the check of state %s passes already%s", name, note)}, false
 		}
 	}
-	if e.mem.FailedFirst = true; e.over() && e.loopTimeout() != pass || e.isHeld() && e.held() != pass || e.ending() { // meanwhile
+	e.mem.FailedFirst = true
+	if probed && (e.over() && e.loopTimeout() != pass || e.isHeld() && e.held() != pass || e.ending()) { // since the checks before the state
 		return decision{halted: true}, false
 	}
 	return decision{}, true

@@ -5,6 +5,32 @@ import (
 	"time"
 )
 
+// A found is a fault that the simulator found, as small as it gets.
+type found struct {
+	name  string
+	loops []*Loop
+	plan  []Disturbance
+	first uint64 // of forty seeds
+}
+
+// try compares the disturbed runs with the undisturbed ones; timed means that the way of the loops depends on time.
+func (c found) try(t *testing.T, timed bool) {
+	t.Helper()
+	t.Run(c.name, func(t *testing.T) {
+		t.Parallel()
+		d := &Definition{Loops: c.loops}
+		for seed := c.first; seed < c.first+40; seed++ {
+			a, b, err := both(t, seed, d, c.plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := b.Differs(a, timed); text != "" {
+				t.Fatalf("seed %d: %s\n%s", seed, text, story(t, seed, d, c.plan, timed))
+			}
+		}
+	})
+}
+
 // What simulations have found, each as small as it gets, with a few seeds: they are what actions come to, and
 // how long they take.
 func TestFound(t *testing.T) {
@@ -12,12 +38,7 @@ func TestFound(t *testing.T) {
 	prompt := []string{"action_type: prompt", "action: do it", "evaluate: {type: exit_code}"}
 	list := []string{"for_each: [x, y, z]", "on_item_failure: continue", "on_error: done", "on_no: done", "on_yes: done"}
 	loop := func(name string, states ...*State) *Loop { return &Loop{Name: name, States: states} }
-	for _, c := range []struct {
-		name  string
-		loops []*Loop
-		plan  []Disturbance
-		first uint64 // seed
-	}{
+	for _, c := range []found{
 		{
 			"a run that was paused while the first check ran sent the prompt",
 			[]*Loop{loop("l0",
@@ -230,31 +251,14 @@ func TestFound(t *testing.T) {
 			1005686,
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			d := &Definition{Loops: c.loops}
-			for seed := c.first; seed < c.first+40; seed++ {
-				a, b, err := both(t, seed, d, c.plan)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if text := b.Differs(a, false); text != "" {
-					t.Fatalf("seed %d: %s\n%s", seed, text, story(t, seed, d, c.plan, false))
-				}
-			}
-		})
+		c.try(t, false)
 	}
 }
 
 // The same of loops whose way depends on time: nothing is wrong with either run.
 func TestFoundWithLimits(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		name  string
-		loops []*Loop
-		plan  []Disturbance
-		first uint64
-	}{
+	for _, c := range []found{
 		{
 			"an agent that is out for the rest of the run was asked again, because it failed otherwise when all agents were out",
 			[]*Loop{{Name: "l0", Keys: []string{"failover: {on: [suspended]}"}, States: []*State{
@@ -273,18 +277,6 @@ func TestFoundWithLimits(t *testing.T) {
 			0,
 		},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			d := &Definition{Loops: c.loops}
-			for seed := c.first; seed < c.first+40; seed++ {
-				a, b, err := both(t, seed, d, c.plan)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if text := b.Differs(a, true); text != "" {
-					t.Fatalf("seed %d: %s\n%s", seed, text, story(t, seed, d, c.plan, true))
-				}
-			}
-		})
+		c.try(t, true)
 	}
 }

@@ -24,9 +24,6 @@ import (
 //go:embed goal.yaml
 var goalText string
 
-// snapshotsLine is the line of goalText that only a repository of git can have.
-const snapshotsLine = "snapshots: git # \"loops undo @NAME@\" puts the files back as they were\n"
-
 // A Goal is what an agent is to reach: a check that passes.
 type Goal struct {
 	Text    string
@@ -125,7 +122,10 @@ func (g *Goal) text(name string, repository bool) string {
 		protect = loopfile.TestFiles()
 	}
 	budget := g.Budget.Applied(goalBudget)
-	host := ""
+	host, snapshots := "", ""
+	if repository {
+		snapshots = "snapshots: git # \"loops undo " + name + "\" puts the files back as they were\n"
+	}
 	if g.Host != "" {
 		host = "    host: " + quoted(g.Host) + "\n"
 	}
@@ -134,9 +134,6 @@ func (g *Goal) text(name string, repository bool) string {
 		steps = 2*budget.Prompts + 3 // a check before each prompt and after the last one
 	}
 	text := goalText
-	if !repository {
-		text = strings.Replace(text, snapshotsLine, "", 1)
-	}
 	if budget == (fsm.Budget{AllowUnknown: true}) {
 		text = strings.Replace(text, "budget: @BUDGET@\non_budget: out_of_budget\n", "", 1)
 		out := strings.Index(text, "  out_of_budget:")
@@ -145,7 +142,7 @@ func (g *Goal) text(name string, repository bool) string {
 	// what is replaced is not looked at again
 	return "# yaml-language-server: $schema=" + schemaFile + "\n#\n" + strings.NewReplacer(
 		"@NAME@", scalar(name), "@ABOUT@", quoted("An agent works until a check passes: "+humanize.FirstLine(g.Text)), "@GOAL@", quoted(g.Text),
-		"@CHECK@", quoted(g.Check), "@STEPS@", strconv.Itoa(steps), "@PROTECT@", listOf(protect), "@FILES@", strings.Join(protect, " "), "@HOST@", host,
+		"@CHECK@", quoted(g.Check), "@STEPS@", strconv.Itoa(steps), "@PROTECT@", listOf(protect), "@FILES@", strings.Join(protect, " "), "@HOST@", host, "@SNAPSHOTS@", snapshots,
 		"@BUDGET@", budgetText(budget),
 	).Replace(text)
 }
