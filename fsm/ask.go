@@ -127,9 +127,7 @@ func (q *asker) put(a Action) (Result, error) {
 		if r := res.Reply; r != nil && r.Failure.permanent() {
 			e.tellBlocked(&Suspension{By: r.suspends(a.Model), Cause: r.Failure, Why: r.refusal(res.Stderr)})
 		}
-		if over, err := e.failsOver(q.st, list, c, &res, true); err != nil {
-			return res, err
-		} else if over {
+		if e.failsOver(q.st, list, c, &res, true) {
 			continue
 		}
 		wait, err := e.judgeAgain(q.st, &res)

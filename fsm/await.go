@@ -121,6 +121,7 @@ type sight struct {
 	told    bool       // the history has that already
 	result  Result     // for a capture
 	record  *value.Map // the same, where it is whole; nil = it is made of the result
+	take    func()     // notes that what was seen is used up; nil = nothing is
 }
 
 // await waits for what the state waits for, and follows the verdict. The wait is in the memory and durable
@@ -157,7 +158,12 @@ func (e *Executor) await(st *State) decision {
 				return e.exception(st, err)
 			}
 			if s.verdict != "" {
-				e.regain()
+				if e.regain() && s.take != nil {
+					continue // it may have waited for that, and another one may have taken what was seen
+				}
+				if s.take != nil {
+					s.take()
+				}
 				return e.awaited(st, s, m.Awaiting)
 			}
 		}

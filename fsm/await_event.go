@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"loops/fsm/value"
@@ -34,8 +35,8 @@ func (e *Executor) root() *Executor {
 	return e
 }
 
-// seeEvent takes the oldest signal that no wait of the run has taken. That it is taken is recorded with where
-// the run goes then: a process that dies before has taken nothing.
+// seeEvent finds the oldest signal that no wait of the run has taken. It is taken in the step in which the wait ends, and
+// that is recorded with where the run goes then: a process that dies before has taken nothing.
 func (e *Executor) seeEvent(w *Awaiting) (sight, error) {
 	if e.cfg.Inbox == nil {
 		return sight{}, nil // none can be sent
@@ -49,15 +50,13 @@ func (e *Executor) seeEvent(w *Awaiting) (sight, error) {
 		return sight{}, err
 	case err != nil:
 		return sight{seen: oneLine("what was sent cannot be read: " + err.Error())}, nil
-	case len(list) == 0:
+	}
+	// another wait may have taken some meanwhile
+	list = slices.DeleteFunc(list, func(s Signal) bool { return s.N <= uint64(m.Taken[w.What]) }) //nolint:gosec // it is a number that was one of these
+	if len(list) == 0 {
 		return sight{}, nil
 	}
 	s := list[0]
-	taken := map[string]int{}
-	maps.Copy(taken, m.Taken) // what was recorded is not changed
-	taken[s.Name] = int(s.N)  //nolint:gosec // there are never so many
-	m.Taken = taken
-	e.mem.Event = s.event()
 	from := ""
 	if s.From != "" {
 		from = " from " + s.From
@@ -65,6 +64,12 @@ func (e *Executor) seeEvent(w *Awaiting) (sight, error) {
 	return sight{
 		verdict: AwaitCame, seen: fmt.Sprintf("number %d%s", s.N, from),
 		result: Result{Stdout: inserted(s.Data)},
+		take: func() {
+			taken := map[string]int{}
+			maps.Copy(taken, m.Taken) // what was recorded is not changed
+			taken[s.Name] = int(s.N)  //nolint:gosec // there are never so many
+			m.Taken, e.mem.Event = taken, s.event()
+		},
 	}, nil
 }
 

@@ -126,8 +126,14 @@ func (c *crew) came(r *member) int {
 	return c.endOf(r.memory)
 }
 
-// endOf returns the result of a member by what is on record of its end.
+// endOf returns the result of a member by what is on record of its end, which it notes in the memory of the member.
 func (c *crew) endOf(m *BranchMemory) int {
+	result := c.resultOf(m)
+	c.e.noteInside(m.Name, m.Child)
+	return result
+}
+
+func (c *crew) resultOf(m *BranchMemory) int {
 	e, o := c.e, m.Child.Memory.Outcome
 	switch {
 	case e.mem.PendingRequest == "error": // what was fatal to a member is fatal to the run

@@ -152,10 +152,10 @@ func (e *Executor) perform(st *State) (Result, error) {
 
 // failsOver reports whether another agent of a list takes over from one that failed, and remembers until when that one is
 // not asked.
-func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, res *Result, judge bool) (bool, error) {
+func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, res *Result, judge bool) bool {
 	f, until := e.failover(st), 0
 	if len(list) < 2 || res.ExitCode == 0 || res.Reply == nil || e.cfg.PermanentVerdicts {
-		return false, nil
+		return false
 	}
 	switch class := res.Reply.Failure; {
 	case class.permanent() && f.Suspended:
@@ -167,14 +167,14 @@ func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, res *
 	case class == FailRateLimited && f.RateLimited >= 0:
 		wait := e.limitedFor(st, res)
 		if wait <= f.RateLimited {
-			return false, nil
+			return false
 		}
 		until = int(e.wall().Add(wait).Unix()) + 1
 		if e.cfg.Circuit != nil {
 			_ = e.cfg.Circuit.Limited(res.Reply.Host, e.wall().Add(wait)) // the others find out themselves
 		}
 	default:
-		return false, nil
+		return false
 	}
 	m, name := e.mem, nameIn(list, c)
 	if !f.Return || m.AgentsOut[name] == untilEnd { // it was asked all the same, because all of them are out
@@ -189,23 +189,23 @@ func (e *Executor) failsOver(st *State, list []AgentChoice, c AgentChoice, res *
 	m.AgentsOut = out
 	next := e.choose(st, list, c.Host, st.Model)
 	if nameIn(list, next) == name || e.out(st, next) != 0 {
-		return false, nil // all of them failed
+		return false // all of them failed
 	}
 	why := cmp.Or(res.Reply.Reason, string(res.Reply.Failure))
 	fields := []Field{{"state", st.Name}, {"from", c.Name()}, {"to", next.Name()}, {"failure", string(res.Reply.Failure)}, {"reason", value.Truncate(why, 300)}}
 	if judge {
 		e.emit(EventFailover, append(fields, Field{"judge", true})...)
-		return true, nil
+		return true
 	}
-	reset, err := e.resetFiles(st, f)
-	if err != nil {
-		return false, err
+	reset := f.Reset && m.Guard != nil && e.cfg.Trees != nil
+	if reset {
+		m.Guard = &Guarded{Before: m.Guard.Before, Reset: strings.TrimPrefix(e.visitAddress(), "/")}
 	}
 	if m.Handover = ""; strings.TrimSpace(res.Stdout) != "" || reset {
 		m.Handover = handover(c, why, res.Stdout, reset)
 	}
 	e.emit(EventFailover, append(fields, Field{"files", map[bool]string{true: "reset", false: "keep"}[reset]})...)
-	return true, nil
+	return true
 }
 
 // nameIn returns the name of a choice as its list has it: the model of the state is none of its own.
@@ -231,13 +231,13 @@ func (e *Executor) limitedFor(st *State, res *Result) time.Duration {
 	return rec.Waited + ladder(st.RateLimitLadder, rec.Long+1)
 }
 
-// resetFiles puts the files back as the step found them, if the failover wants that and they are on record.
-func (e *Executor) resetFiles(st *State, f *Failover) (bool, error) {
-	m := e.mem
-	if !f.Reset || m.Guard == nil || e.cfg.Trees == nil {
-		return false, nil
+// resetFiles puts the files back as the step found them, once that they are is on record.
+func (e *Executor) resetFiles(st *State) error {
+	if !e.record(true) {
+		return errHalted
 	}
-	before, at := m.Guard.Before, strings.TrimPrefix(e.visitAddress(), "/")
+	m := e.mem
+	before, at := m.Guard.Before, m.Guard.Reset
 	var err error
 	e.do(func(ctx context.Context) {
 		var tree string
@@ -245,13 +245,14 @@ func (e *Executor) resetFiles(st *State, f *Failover) (bool, error) {
 			_, err = e.cfg.Trees.PutBack(ctx, e.dir, before, Breach{At: at, After: tree, Reason: "failover: files: reset"})
 		}
 	})
-	if e.breaks(err); e.machine.broken != nil {
-		return false, errHalted
+	if e.breaks(err); e.machine.broken != nil || e.ending() {
+		return errHalted
 	}
 	if err != nil {
-		return false, unguardedError{st.Name, err}
+		return unguardedError{st.Name, err}
 	}
-	return true, nil
+	m.Guard = &Guarded{Before: before}
+	return nil
 }
 
 // handoverTail is how much of what an agent said the next one gets, in bytes.

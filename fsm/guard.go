@@ -136,6 +136,9 @@ func joinPatterns(all []glob.Pattern) string {
 type Guarded struct {
 	Before string  // the tree that the action finds
 	Breach *Breach // nil = none was found yet; else it is to be put back
+	// the visit whose agent failed, whose changes are put back before another one begins (failover: files: reset);
+	// "" = nothing is
+	Reset string
 }
 
 // guards returns what limits the changes of the actions of a state: its own guard, that of its loop, and those of all
@@ -171,6 +174,9 @@ var errBeside = errors.New("its guard cannot tell its changes from those of what
 // on record.
 func (e *Executor) watch(st *State) error {
 	m := e.mem
+	if m.Guard != nil && m.Guard.Reset != "" {
+		return e.resetFiles(st)
+	}
 	switch guards := e.guards(st); {
 	case e.cfg.Trees == nil || len(guards) == 0 && !(e.failover(st).Reset && KindOf(st) == KindPrompt) || m.Guard != nil:
 		return nil

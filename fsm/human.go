@@ -364,11 +364,11 @@ func (e *Executor) seeAnswer(st *State, w *Awaiting) (sight, error) {
 	if fields.Len() > 0 {
 		said = append(said, Field{"fields", fields})
 	}
-	e.emit(EventHumanResponse, said...)
 	seen := "answered"
 	if by != "" {
 		seen += " by " + by
 	}
 	out, _ := rec.Value("output").(string)
-	return sight{verdict: verdict, seen: seen, record: rec, result: Result{Stdout: out}}, nil
+	take := func() { e.emit(EventHumanResponse, said...) }
+	return sight{verdict: verdict, seen: seen, record: rec, result: Result{Stdout: out}, take: take}, nil
 }

@@ -378,21 +378,31 @@ func (e *Executor) writeLesson(l *PendingLesson) bool {
 	return true
 }
 
-// tellMemory notes in the memory of the loop how the run ended that began with it. What ended so that it continues when
-// it is resumed has not ended.
-func (e *Executor) tellMemory(o *Outcome) {
-	e.keepLesson()
-	r := e.mem.Recalled
-	if r == nil || e.inline || e.cfg.Lessons == nil || e.machine.broken != nil || o.TerminatedBy == EndSuspended || o.TerminatedBy == EndSystemSignal || paused(o) {
+// noteEnd notes in the memory of the run itself how it ends. That of a sub-loop, a branch or an item is noted by what runs
+// it, once its end is on record.
+func (e *Executor) noteEnd(o *Outcome) {
+	if e.parent == nil {
+		e.writeUse(e.mem.Recalled, o, "")
+	}
+}
+
+// noteInside notes in the memory of what ended inside the current state how it did, before that is followed. The process
+// may have died after the end: then it is noted again.
+func (e *Executor) noteInside(name string, c *Child) {
+	at := strings.ReplaceAll(e.visitAddress(), branchSign, "/")
+	if name != "" {
+		at += "/" + name
+	}
+	e.writeUse(c.Memory.Recalled, c.Memory.Outcome, at)
+}
+
+// writeUse notes in the memory of a loop how the run ended that began with it. What ended so that it continues when
+// it is resumed has not ended. at follows the name of the run where the loop is not that of the run itself.
+func (e *Executor) writeUse(r *Recalled, o *Outcome, at string) {
+	if r == nil || o == nil || e.cfg.Lessons == nil || e.machine.broken != nil || o.TerminatedBy == EndSuspended || o.TerminatedBy == EndSystemSignal || paused(o) {
 		return
 	}
-	u := LessonUse{Run: e.cfg.Run.ID, At: FormatTime(e.now()), Saw: []string{}, Ended: o.TerminatedBy, Good: o.TerminatedBy == EndTerminal && !o.Failure}
-	if e.parent != nil {
-		u.Run += strings.ReplaceAll(e.parent.visitAddress(), branchSign, "/")
-		if e.branch != "" {
-			u.Run += "/" + e.branch
-		}
-	}
+	u := LessonUse{Run: e.cfg.Run.ID + at, At: FormatTime(e.now()), Saw: []string{}, Ended: o.TerminatedBy, Good: o.TerminatedBy == EndTerminal && !o.Failure}
 	for _, l := range r.Facts {
 		u.Saw = append(u.Saw, l.ID)
 	}

@@ -71,7 +71,7 @@ func (e *Executor) end(as Outcome) {
 	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil && st.Terminal {
 		o.Failure, o.Message = st.Failure, e.message(st)
 	}
-	e.tellMemory(o)
+	e.noteEnd(o)
 	e.receipt(o)
 	unmerged := ""
 	if by == EndTerminal && !o.Failure && e.parent == nil && e.cfg.Merge != nil {

@@ -58,6 +58,7 @@ func (e *Executor) subloop(st *State) decision {
 			return decision{halted: true}
 		}
 	}
+	e.noteInside("", m.Child)
 	o := m.Child.Memory.Outcome
 	switch {
 	case m.PendingRequest == "error": // what was fatal to the sub-loop is fatal to us

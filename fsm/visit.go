@@ -191,11 +191,9 @@ func (e *Executor) act(st *State) (Result, error) {
 		e.spend(spentOn(res))
 		e.clearCircuit(res, chosen.Model)
 		e.keepSession(st, res)
-		if over, err := e.failsOver(st, e.cfg.Loop.PromptHosts(st), chosen, &res, false); err != nil || over {
-			if over { // what the first agent came to is not judged, even if the process dies now
-				m.Phase, m.Result = PhaseActing, nil
-			}
-			return res, cmp.Or(err, errFailover)
+		if e.failsOver(st, e.cfg.Loop.PromptHosts(st), chosen, &res, false) {
+			m.Phase, m.Result = PhaseActing, nil // what the first agent came to is not judged, even if the process dies now
+			return res, errFailover
 		}
 		m.Handover = ""
 	}

@@ -64,13 +64,14 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 			w.started[at] = a.Started
 		}
 		if w.breach && a.Outer == "" {
-			w.fault(at + " starts before what a guard does not allow was put back")
+			w.fault(at + " starts before the files were put back")
 		}
 		if w.hold != nil && time.Now().After(w.heldAt) && a.Item == "" {
 			w.fault("a paused run starts " + at)
 		}
 	}
 	w.checked(a)
+	w.inQuota(a)
 	if a.Kind == fsm.KindPrompt {
 		w.slowEnough(a)
 	}
@@ -174,6 +175,9 @@ func (w *World) reply(a fsm.Action, at string, try int) *fsm.Reply {
 
 func (w *World) result(a fsm.Action, at string, try int, d time.Duration, out func(string)) (fsm.Result, error) {
 	res := fsm.Result{Stdout: token(at, try), Duration: d, Reply: w.reply(a, at, try)}
+	if a.RSS {
+		res.PeakRSS = int64(w.hash(at, try, "memory")%100) << 20
+	}
 	res.Bytes = int64(len(res.Stdout))
 	k := w.hash(at, try, "result") % 16
 	if a.Kind == fsm.KindShell && a.Text != "look" && a.Item == "" && w.hash(at, try, "handoff")%24 == 0 {

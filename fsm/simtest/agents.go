@@ -155,3 +155,34 @@ func (w *World) Blocked(by string) (s *fsm.Suspension, try bool) {
 	}
 	return s, try
 }
+
+// memoryUsed is how much of the machine's memory is in use, in percent: now and then it is short.
+func (w *World) memoryUsed() (percent float64, known bool) {
+	return float64(60 + w.hash("memory", time.Since(w.begun)/(10*time.Second))%40), true
+}
+
+// quotas are what agents report of their accounts.
+type quotas struct{ *World }
+
+// quotaTime is how long a window of an account is.
+const quotaTime = 40 * time.Second
+
+// Windows implements [fsm.Quotas].
+func (w quotas) Windows(host string) []fsm.QuotaWindow {
+	n := time.Since(w.begun) / quotaTime
+	used := float64(w.hash("quota", host, n)%110) / 100
+	return []fsm.QuotaWindow{{Name: "five_hour", Used: min(used, 1), Length: quotaTime, Resets: w.begun.Add((n + 1) * quotaTime)}}
+}
+
+// inQuota checks that no prompt and no judge uses what the loop of the run keeps in reserve. The caller holds the lock.
+func (w *World) inQuota(a fsm.Action) {
+	q := w.loop.Quota
+	if q == nil || !w.awake || w.loop.Budget != nil || a.Kind != fsm.KindPrompt && a.Kind != fsm.KindJudge {
+		return
+	}
+	window := quotas{w}.Windows(a.Host)[0]
+	room := 1 - q.Reserve - window.Used
+	if room <= 0 || q.Spare && time.Until(window.Resets).Seconds() > room*window.Length.Seconds()+0.01 {
+		w.fault(fmt.Sprintf("%s asks %q, and %.0f%% of what it may use until %s is used", a.State, a.Host, 100*window.Used, window.Resets.Sub(w.begun)))
+	}
+}

@@ -181,6 +181,15 @@ func (m *maker) loop(depth int) string {
 	if m.chance(8) {
 		l.Keys = append(l.Keys, m.velocity())
 	}
+	if m.chance(8) {
+		l.Keys = append(l.Keys, "quota: {"+m.pick("reserve: 40%", "reserve: 70%", "spare: true", "reserve: 20%, spare: true")+"}")
+	}
+	if m.chance(6) {
+		l.Keys = append(l.Keys, fmt.Sprintf("max_edge_revisits: %d", 1+m.r.IntN(2)))
+	}
+	if m.chance(8) {
+		l.Keys = append(l.Keys, "host_guard: {"+m.memory(any)+"}")
+	}
 	if m.timed && m.chance(2) {
 		l.Keys = append(l.Keys, "failover: {on: ["+m.pick("suspended", "rate_limited", "suspended, rate_limited > 10s")+"]}")
 	}
@@ -194,7 +203,7 @@ func (m *maker) loop(depth int) string {
 		}
 	}
 	if m.chance(8) {
-		l.Keys = append(l.Keys, "circuit: {repeated_failure: {window: 2, on_repeated_failure: "+any()+"}}")
+		l.Keys = append(l.Keys, "circuit: {repeated_failure: {window: 2, on_repeated_failure: "+m.pick("abort", any())+"}}")
 	}
 	for i := range n {
 		s := &State{Name: name(i)}
@@ -356,6 +365,16 @@ func (m *maker) agents(s *State) {
 	case m.chance(2):
 		s.Keys = append(s.Keys, "failover: {on: ["+m.pick("suspended", "rate_limited > 20s")+"], return: "+m.pick("true", "false")+m.pick("", ", files: reset")+"}")
 	}
+}
+
+// memory limits what actions use of the memory of the machine, or has prompts wait while it is short of that.
+func (m *maker) memory(state func() string) string {
+	limit := fmt.Sprintf("max_cumulative_subproc_mb: %d, ", 100+m.r.IntN(400)) + m.pick("on_budget_exceeded: abort", "budget_state: "+state())
+	pressure := "enabled: true, cooldown_ms: 2000"
+	if m.timed && m.chance(2) {
+		pressure += ", on_pressure: " + m.pick("abort", "abort, on_abort_route: "+state(), "route, pressure_state: "+state())
+	}
+	return m.pick(limit, pressure, limit+", "+pressure)
 }
 
 func (m *maker) velocity() string {

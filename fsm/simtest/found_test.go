@@ -250,6 +250,67 @@ func TestFound(t *testing.T) {
 			[]Disturbance{{1, 3871380545, PowerCut}, {6, 0, Drain}, {9, 3136701383, CrashOver}, {12, 0, Stop}},
 			1005686,
 		},
+		{
+			"a sub-loop in a branch did its last action again, because the process died while its memory was told how it ended",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"on_branch_failure: continue", "on_error: done", "on_no: done", "on_yes: done"}, Branches: []*State{
+					{Name: "a", Keys: []string{"loop: l1"}}, {Name: "b", Keys: []string{"action: do it"}},
+				}}),
+				{Name: "l1", Keys: []string{memory}, States: []*State{{Name: "e0", Keys: []string{"action: do it", "on_error: done"}}}},
+			},
+			[]Disturbance{{8, 0, CrashKept}},
+			0,
+		},
+		{
+			"a sub-loop in a branch went in circles once more than it may, for the same reason",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"on_branch_failure: continue", "on_error: done", "on_no: done", "on_yes: done"}, Branches: []*State{
+					{Name: "a", Keys: []string{"loop: l1"}}, {Name: "b", Keys: []string{"action: do it"}},
+				}}),
+				{Name: "l1", Keys: []string{memory, "max_edge_revisits: 1"}, States: []*State{{Name: "e0", Keys: []string{"action: do it", "next: e0"}}}},
+			},
+			[]Disturbance{{9, 0, CrashKept}},
+			0,
+		},
+		{
+			"an item that had used more memory than its loop may went on, for the same reason",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: append([]string{"loop: l1", "parallel: 2"}, list...)}),
+				{Name: "l1", Keys: []string{memory, "host_guard: {max_cumulative_subproc_mb: 60, on_budget_exceeded: abort}"}, States: []*State{
+					{Name: "e0", Keys: []string{"action: do it", "on_error: e0", "on_no: e0", "on_yes: e0"}},
+				}},
+			},
+			[]Disturbance{{9, 0, CrashKept}},
+			0,
+		},
+		{
+			"another agent began with the files as the first one left them, though files: reset, because the process died meanwhile",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: append([]string{"host: [one, two]", "failover: {on: [suspended], return: false, files: reset}", "on_error: failed", "on_no: done", "on_yes: done"}, prompt...)}),
+			},
+			[]Disturbance{{4, 0, CrashKept}},
+			0,
+		},
+		{
+			"an event that was sent once ended the waits of two branches",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"on_branch_failure: continue", "on_error: done", "on_no: done", "on_yes: done"}, Branches: []*State{
+				{Name: "a", Keys: []string{"wait: {event: go}"}}, {Name: "b", Keys: []string{"wait: {event: go}"}},
+			}})},
+			nil,
+			0,
+		},
+		{
+			"an event was lost that came for an item which then waited for a place, because the process died there",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: append([]string{"loop: l1", "parallel: 1"}, list...)}),
+				loop("l1",
+					&State{Name: "e0", Keys: []string{"wait: {event: go}", "next: e1"}},
+					&State{Name: "e1", Keys: []string{"action: do it", "next: done"}},
+				),
+			},
+			[]Disturbance{{9, 0, CrashKept}},
+			0,
+		},
 	} {
 		c.try(t, false)
 	}

@@ -104,6 +104,7 @@ func (w *World) cutPower() {
 	clear(w.out)
 	clear(w.results)
 	clear(w.asked)
+	clear(w.taken)
 	for _, ev := range w.events {
 		w.count(ev)
 	}
@@ -145,6 +146,7 @@ func (w *World) remember(m *fsm.Snapshot) {
 		w.whole = slices.Clone(all)
 	}
 	w.breach = false
+	w.allTaken(m)
 	w.verify(m, w.loop, "", "")
 	if m.Elapsed.Milliseconds() < w.elapsed.Milliseconds() {
 		w.fault(fmt.Sprintf("the used time went from %s to %s", w.elapsed, m.Elapsed))
@@ -185,7 +187,7 @@ func (w *World) verify(m *fsm.Snapshot, l *fsm.Loop, at, outer string) {
 		}
 	}
 	w.stayOut(m, at+" "+outer)
-	w.breach = w.breach || m.Guard != nil && m.Guard.Breach != nil
+	w.breach = w.breach || m.Guard != nil && (m.Guard.Breach != nil || m.Guard.Reset != "")
 	var st *fsm.State
 	if l != nil {
 		st = l.States[m.Current]
@@ -257,6 +259,7 @@ func (w *World) forget() {
 // count counts the result that an event has.
 func (w *World) count(ev fsm.Event) {
 	w.learn(ev)
+	w.takes(ev)
 	switch ev.Kind {
 	case fsm.EventCheckFirst:
 		w.failed[fmt.Sprint(ev.Get("state"))] = ev.Get("passes") != true

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -132,5 +133,27 @@ func (w *World) does(d Disturbance) {
 			l.cancel(errDied)
 		}
 	case CrashLost, CrashKept, Broken: // where a batch is recorded
+	}
+}
+
+// takes notes which signal ended a wait, by its event: none ends two.
+func (w *World) takes(ev fsm.Event) {
+	seen, _ := ev.Get("seen").(string)
+	var n uint64
+	if _, err := fmt.Sscanf(seen, "number %d", &n); ev.Kind != fsm.EventEvaluate || err != nil {
+		return
+	}
+	if w.taken[n] {
+		w.fault(fmt.Sprintf("signal %d ended two waits", n))
+	}
+	w.taken[n] = true
+}
+
+// allTaken checks that each signal that the memory has as taken ended a wait.
+func (w *World) allTaken(m *fsm.Snapshot) {
+	for _, s := range w.inbox {
+		if s.N <= uint64(m.Taken[s.Name]) && !w.taken[s.N] { //nolint:gosec // there are never so many
+			w.fault(fmt.Sprintf("signal %d is taken, and ended no wait", s.N))
+		}
 	}
 }

@@ -71,7 +71,10 @@ type World struct {
 	uses     map[string]fsm.LessonUse
 	recalled int // how often the run has read its memory
 
-	breach bool // what a guard does not allow is on record, and not put back
+	awake bool            // no user ends a wait
+	taken map[uint64]bool // numbers of signals that waits took, on record
+
+	breach bool // files are to be put back, as the record has it
 }
 
 // A life is one process of the run.
@@ -94,11 +97,12 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World
 		plan = plan[1:]
 	}
 	return &World{
+		awake: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == Wake }),
 		exact: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == PowerCut || d.What == CrashKept || d.What == Broken }),
 		seed:  seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{}, undone: map[string]int{},
 		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]string{},
 		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{}, failed: map[string]bool{},
-		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{},
+		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{},
 	}
 }
 
@@ -194,11 +198,14 @@ func (w *World) config(n int) fsm.Config {
 			Random:  func() float64 { return 0.5 },
 			Circuit: w,
 			Purse:   w,
+			Quotas:  quotas{w},
 			Watcher: watcher{w},
 			Inbox:   w,
 			Trees:   trees{w},
 			Start:   w.startTree,
 			Lessons: lessons{w},
+
+			MemoryUsed: w.memoryUsed,
 		},
 		Journal: fsm.Journal{
 			Recorder:  recorder{w, l},

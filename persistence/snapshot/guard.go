@@ -18,6 +18,9 @@ func putGuard(e *Writer, s *fsm.Snapshot) bool {
 		}
 		m.Set("breach", value.NewMap("at", b.At, "after", b.After, "reason", b.Reason, "files", files))
 	}
+	if g.Reset != "" {
+		m.Set("reset", g.Reset)
+	}
 	return e.Value(m)
 }
 
@@ -26,6 +29,7 @@ func takeGuard(r *memory, v any) error {
 	r.Guard = g
 	return TakeParts(v, map[string]func(any) error{
 		"before": func(v any) error { return TakeText(&g.Before, v) },
+		"reset":  func(v any) error { return TakeText(&g.Reset, v) },
 		"breach": func(v any) error {
 			b := &fsm.Breach{}
 			g.Breach = b
