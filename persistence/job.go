@@ -103,6 +103,8 @@ type Placer interface {
 	// Placed returns submitted runs: the one with the id, or all open ones where id is "". Of each queue and
 	// key at most most of those that no process owns come, in the order they are to begin; 0 = all.
 	Placed(ctx context.Context, id ID, most int) ([]Placed, error)
+	// Waiting returns how many submitted runs wait for a worker, by queue. A queue in which none waits may be missing.
+	Waiting(ctx context.Context) (map[string]int, error)
 	// Found records what a worker knows of a run that it leaves.
 	Found(ctx context.Context, id ID, f Finding) error
 	// Beat records what a worker says of itself; silence for longer than lease means that it is gone. Away removes it.

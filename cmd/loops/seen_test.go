@@ -94,4 +94,5 @@ func TestSeen(t *testing.T) {
 			t.Errorf("the metrics do not have the one row %s:\n%s", row, text)
 		}
 	}
+	c.counted(id, "traced", text)
 }

@@ -24,10 +24,7 @@ type sentSpan struct {
 	TraceID, SpanID, ParentSpanID, Name string
 	StartTimeUnixNano, EndTimeUnixNano  string
 	Links                               []struct{ TraceID, SpanID string }
-	Attributes                          []struct {
-		Key   string
-		Value struct{ StringValue, IntValue string }
-	}
+	Attributes                          []sentAttr
 }
 
 func (s sentSpan) attr(key string) string {
@@ -39,7 +36,7 @@ func (s sentSpan) attr(key string) string {
 	return ""
 }
 
-// A collector takes traces, and checks that a span has one id, and an id one span.
+// A collector takes traces and metrics, and checks that a span has one id, and an id one span.
 type collector struct {
 	t   *testing.T
 	url string
@@ -47,10 +44,12 @@ type collector struct {
 	mu    sync.Mutex
 	spans map[string]sentSpan // guarded by mu; by trace and id
 	steps map[string]string   // guarded by mu; ids by trace, kind and address
+
+	points map[string]sentPoint // guarded by mu; by instance, metric and labels
 }
 
 func newCollector(t *testing.T) *collector {
-	c := &collector{t: t, spans: map[string]sentSpan{}, steps: map[string]string{}}
+	c := &collector{t: t, spans: map[string]sentSpan{}, steps: map[string]string{}, points: map[string]sentPoint{}}
 	server := httptest.NewServer(http.HandlerFunc(c.take))
 	t.Cleanup(server.Close)
 	c.url = server.URL
@@ -64,12 +63,18 @@ func (c *collector) take(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	body, _ := io.ReadAll(r.Body) // a process that is killed sends a part
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r.URL.Path == "/v1/metrics" {
+		if err := c.takeMetrics(body); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		}
+		return
+	}
 	if err := json.Unmarshal(body, &sent); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if r.URL.Path != "/v1/traces" {
 		c.t.Errorf("traces are sent to %s", r.URL.Path)
 	}
@@ -133,6 +138,14 @@ func count(all map[string]sentSpan, name string) (n int) {
 		}
 	}
 	return n
+}
+
+// runOf returns the id of the run of a trace.
+func runOf(all map[string]sentSpan) (run string) {
+	for _, s := range all {
+		run = cmp.Or(run, s.attr("loops.run.id"))
+	}
+	return run
 }
 
 const tracedLoop = `name: traced
@@ -290,6 +303,7 @@ func TestTraceOfKilledRun(t *testing.T) {
 			}
 		}
 		parents(t, dir, all)
+		c.counted(runOf(all), "traced", loopsIn(t, dir, nil, "stats", "--prometheus"))
 		if t.Failed() {
 			out, _ := exec.Command(binary(t), "-C", dir, "events", "traced", "--json").CombinedOutput()
 			t.Fatalf("%s", out)

@@ -117,13 +117,13 @@ var keys = sync.OnceValue(func() []Key {
 			Name: "answer_links.key_file", Form: FormText, Default: "in .loops", Means: "The file with the key of these links, for machines that share the runs of a database.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.path(n, "key_file", &c.AnswerLinks.File) }, show: text(func(c *Config) *string { return &c.AnswerLinks.File }),
 		},
-		wordKey("serve.metrics", "false", "Whether loops serve answers at /metrics with what Prometheus reads; see docs/observe.md.", []string{"true", "false"}, func(c *Config) *string { return &c.Metrics.On }),
+		wordKey("serve.metrics", "false", "Whether loops serve, and loops worker --metrics, answer at /metrics with what Prometheus reads; see docs/observe.md.", []string{"true", "false"}, func(c *Config) *string { return &c.Metrics.On }),
 		{
 			Name: "serve.metrics_token", Form: FormSecret, Means: "Where the token is that /metrics asks for. Without one only this machine may read it.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.place(n, "serve.metrics_token", &c.Metrics.Token) }, show: func(c *Config) any { return unless(!c.Metrics.Token.Set(), c.Metrics.Token.String()) },
 		},
 		{
-			Name: "telemetry.endpoint", Form: FormText, Means: "Where traces of runs are sent, by OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT wins. See docs/observe.md.",
+			Name: "telemetry.endpoint", Form: FormText, Means: "Where traces and metrics of runs are sent, by OTLP over HTTP; OTEL_EXPORTER_OTLP_ENDPOINT wins. See docs/observe.md.",
 			read: func(d *decoder, n *yaml.Node, c *Config) { d.address(n, "endpoint", &c.Telemetry.Endpoint) }, show: text(func(c *Config) *string { return &c.Telemetry.Endpoint }),
 		},
 		wordKey("telemetry.capture_content", "false", "Whether traces have the texts of prompts and of their answers, as they are on record.", []string{"true", "false"}, func(c *Config) *string { return &c.Telemetry.Content }),

@@ -49,13 +49,13 @@ type AnswerLinks struct {
 	File string // that has the key of their signature; "" = one in the folder of the project
 }
 
-// Metrics say whether loops serve answers at /metrics, and to clients that have which token.
+// Metrics say whether loops serve and loops worker answer at /metrics, and to clients that have which token.
 type Metrics struct {
 	On    string // true or false; "" = false
 	Token Secret // not set: only this machine is answered
 }
 
-// Telemetry says where the traces of runs go.
+// Telemetry says where traces and metrics of runs go.
 type Telemetry struct {
 	Endpoint string // of OTLP over HTTP, without /v1/traces; "" = the environment says it
 	Content  string // true or false: whether the texts of prompts and answers are sent; "" = false

@@ -1,20 +1,18 @@
 package telemetry
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/disk"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -27,26 +25,35 @@ const (
 	longPause  = 30 * time.Second
 	lastTime   = 3 * time.Second
 	mostResent = 20
+	lockPause  = 20 * time.Millisecond
 	keepUnsent = 7 * 24 * time.Hour
 )
 
-// An Exporter sends the traces of runs. It implements [engine.Observer], and a nil Exporter sends nothing. Its methods may
+// An Exporter sends the traces and the metrics of runs. It implements [engine.Observer], and a nil Exporter sends nothing. Its methods may
 // be called by several goroutines at once.
 type Exporter struct {
 	p *project.Project
 	s Settings
 
-	mu      sync.Mutex
-	tracers map[persistence.ID]*following // guarded by mu
-	over    []persistence.ID              // guarded by mu: runs whose trace has all its spans
-	looked  bool                          // guarded by mu: for traces that another process did not send
-	sender  sender
+	mu    sync.Mutex
+	runs  map[persistence.ID]*following // guarded by mu: those that this process carries
+	over  []persistence.ID              // guarded by mu: runs whose trace has all its spans
+	ended []*counts                     // guarded by mu: metrics of runs that are over, which the collector did not take yet
+	marks map[persistence.ID]*os.File   // guarded by mu: the locked files in unsent
+	begun bool                          // guarded by mu: a run began
+
+	sender    sender
+	ctx       context.Context // of beat
+	cancel    context.CancelFunc
+	beats     sync.WaitGroup // of beat
+	resending sync.WaitGroup // of resend
 }
 
-// A following is a run whose events are traced.
+// A following is a run whose events are traced and counted.
 type following struct {
-	*Tracer
-	seq uint64 // of the newest event that it has
+	tracer *Tracer // nil = traces are not sent
+	counts *counts // nil = metrics are not sent, or not all events could be read
+	seq    uint64  // of the newest event that it has
 }
 
 // NewExporter returns an exporter for the runs of a project; nil where neither the environment nor its settings name a
@@ -54,17 +61,22 @@ type following struct {
 func NewExporter(p *project.Project, getenv func(string) (string, bool)) *Exporter {
 	conf, _ := p.Declared() // a mistake keeps runs from starting
 	s := SettingsOf(conf.Telemetry, getenv)
-	if s.URL == "" {
+	if s.Traces.URL == "" && s.Metrics.URL == "" {
 		return nil
 	}
-	x := &Exporter{p: p, s: s, tracers: map[persistence.ID]*following{}}
+	return newExporter(p, s)
+}
+
+func newExporter(p *project.Project, s Settings) *Exporter {
+	x := &Exporter{p: p, s: s, runs: map[persistence.ID]*following{}, marks: map[persistence.ID]*os.File{}}
 	x.sender.Settings = s
+	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
 }
 
-// Parents returns what gives actions their TRACEPARENT; nil where nothing is sent.
+// Parents returns what gives actions their TRACEPARENT; nil where no traces are sent.
 func (x *Exporter) Parents() func(persistence.ID, fsm.Action) string {
-	if x == nil {
+	if x == nil || x.s.Traces.URL == "" {
 		return nil
 	}
 	return TraceParent
@@ -83,129 +95,107 @@ func (x *Exporter) Observe(notice engine.Notice) {
 	defer x.mu.Unlock()
 	switch n := notice.(type) {
 	case engine.Began:
-		x.tracers[n.Run.ID] = x.follow(n.Run)
+		x.runs[n.Run.ID] = x.follow(n.Run)
 		x.mark(n.Run.ID)
+		if !x.begun {
+			x.begun = true
+			x.beats.Go(x.beat)
+			x.resend()
+		}
 	case engine.Recorded:
-		if f := x.tracers[n.Run]; f != nil {
+		if f := x.runs[n.Run]; f != nil {
 			if f.seq == 0 { // it was resumed
 				x.upTo(n.Run, f, n.Event.Seq-1)
 			}
 			f.add(n.Event)
 		}
 	case engine.Missed:
-		if f := x.tracers[n.Run]; f != nil {
+		if f := x.runs[n.Run]; f != nil {
 			x.upTo(n.Run, f, n.Until)
 		}
 	case engine.Ended:
-		delete(x.tracers, n.Run)
+		x.end(x.runs[n.Run])
+		delete(x.runs, n.Run)
 		x.over = append(x.over, n.Run)
 	case engine.Lost:
-		delete(x.tracers, n.Run.ID)
+		delete(x.runs, n.Run.ID)
 	case engine.Reconciled:
+		died := false
 		for _, c := range n.Changes {
-			if c.Kind == reconcile.Interrupt {
-				x.gone(c.ID)
+			if c.Kind == reconcile.Interrupt && os.MkdirAll(x.unsent(), 0o700) == nil {
+				if f := x.lock(c.ID, 0); f != nil {
+					_ = disk.Release(f)
+				}
+				died = true
 			}
+		}
+		if died {
+			x.resend()
 		}
 	}
 }
 
+// follow returns what traces and counts a run.
 func (x *Exporter) follow(run persistence.Run) *following {
-	t := NewTracer(run, x.sender.put)
-	t.Content = x.s.Content
-	return &following{Tracer: t}
+	f := &following{counts: x.counts(run)}
+	if x.s.Traces.URL != "" {
+		f.tracer = NewTracer(run, x.sender.put)
+		f.tracer.Content = x.s.Content
+	}
+	return f
 }
 
 func (f *following) add(e fsm.Event) {
-	if e.Seq > f.seq {
-		f.seq = e.Seq
-		f.Add(e)
+	if e.Seq <= f.seq {
+		return
+	}
+	f.seq = e.Seq
+	if f.tracer != nil {
+		f.tracer.Add(e)
+	}
+	if f.counts != nil {
+		f.counts.add(e)
+	}
+}
+
+// end keeps the metrics of a run that is over until they were sent. The caller holds mu.
+func (x *Exporter) end(f *following) {
+	if f != nil && f.counts != nil {
+		x.ended = append(x.ended, f.counts)
 	}
 }
 
 // upTo reads the events of a run up to a number that it does not have yet: those before it was resumed, and those that
-// this observer was too slow for. What cannot be read is left out. The caller holds mu.
-func (x *Exporter) upTo(id persistence.ID, f *following, seq uint64) {
-	if f.seq < seq {
-		_ = engine.CatchUp(context.Background(), x.p, engine.Missed{Run: id, After: f.seq, Until: seq}, f.add)
-	}
-}
-
-// unsent returns the folder that has an empty file for each run whose trace is not sent whole.
-func (x *Exporter) unsent() string { return filepath.Join(x.p.LogsDir(), "traces") }
-
-// mark notes that the trace of a run is to be sent, until Close has sent it. The first time it also sends the traces that
-// other processes could not. A folder that cannot be written to has no notes. The caller holds mu.
-func (x *Exporter) mark(id persistence.ID) {
-	if !x.looked {
-		x.looked = true
-		x.resend()
-	}
-	if err := os.MkdirAll(x.unsent(), 0o700); err == nil {
-		_ = os.WriteFile(filepath.Join(x.unsent(), string(id)), nil, 0o600) // see above
-	}
-}
-
-// resend sends the newest traces of runs that no process carries and that were not sent. Older ones are given up. The
+// this observer was too slow for. Of events that cannot be read there are no spans, and of their run no metrics. The
 // caller holds mu.
-func (x *Exporter) resend() {
-	entries, _ := os.ReadDir(x.unsent()) // usually there are none
-	slices.Reverse(entries)
-	for i, e := range entries {
-		id := persistence.ID(e.Name())
-		if _, mine := x.tracers[id]; mine {
-			continue
-		}
-		info, err := e.Info()
-		if err == nil && (i >= mostResent || time.Since(info.ModTime()) > keepUnsent) {
-			_ = os.Remove(filepath.Join(x.unsent(), e.Name()))
-			continue
-		}
-		x.gone(id)
+func (x *Exporter) upTo(id persistence.ID, f *following, seq uint64) {
+	if f.seq < seq && engine.CatchUp(context.Background(), x.p, engine.Missed{Run: id, After: f.seq, Until: seq}, f.add) != nil {
+		f.counts = nil
 	}
 }
 
-// gone sends the trace of a run that no process carries. The caller holds mu.
-func (x *Exporter) gone(id persistence.ID) {
-	ctx := context.Background()
-	store, err := x.p.Records(ctx, false)
-	if err != nil {
-		return
-	}
-	defer store.Close() //nolint:errcheck // it is only read
-	runs, err := store.Runs(ctx, persistence.Query{ID: id})
-	if runs = project.Current(runs); err != nil || len(runs) == 1 && project.Alive(runs[0]) {
-		return
-	}
-	x.over = append(x.over, id)
-	if len(runs) == 0 {
-		return
-	}
-	f := x.follow(runs[0])
-	for e, err := range store.EventsOf(ctx, runs[0], 0) {
-		if err == nil {
-			f.add(e)
-		}
-	}
-	f.Gone()
-}
-
-// Close sends what waits, for three seconds at most, and returns how many spans were not sent and why.
+// Close sends what waits, for three seconds at most, and returns what was not sent and why.
 func (x *Exporter) Close() error {
 	if x == nil {
 		return nil
 	}
+	x.cancel()
 	ctx, cancel := context.WithTimeout(context.Background(), lastTime)
 	defer cancel()
-	if err := x.sender.close(ctx); err != nil {
-		return err
-	}
+	var metrics error
+	var beside sync.WaitGroup
+	beside.Go(func() {
+		x.beats.Wait()
+		metrics = x.push(ctx)
+	})
+	spans := x.sender.close(ctx)
+	beside.Wait()
+	err := errors.Join(spans, metrics)
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, id := range x.over {
-		_ = os.Remove(filepath.Join(x.unsent(), string(id))) // it is sent again otherwise
-	}
-	return nil
+	x.release(err == nil)
+	x.mu.Unlock()
+	x.resending.Wait()
+	return err
 }
 
 // A sender sends spans, in the background. Its methods may be called by several goroutines at once.
@@ -327,29 +317,8 @@ func (s *sender) send() bool {
 
 // post sends spans, and reports whether they may be sent again after an error.
 func (s *sender) post(batch [][]byte) (again bool, err error) {
-	ctx, cancel := context.WithTimeout(s.ctx, s.Timeout)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(s.body(batch)))
-	if err != nil {
-		return false, err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	for _, h := range s.Headers {
-		r.Header.Set(h[0], h[1])
-	}
-	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return true, err
-	}
-	defer a.Body.Close()                                       //nolint:errcheck // it was read
-	_, _ = io.Copy(io.Discard, io.LimitReader(a.Body, 64<<10)) // so that the connection can be used again
-	switch {
-	case a.StatusCode < 300:
-		return false, nil
-	case a.StatusCode == http.StatusTooManyRequests || a.StatusCode >= 502 && a.StatusCode <= 504:
-		return true, fmt.Errorf("the collector answers %s", a.Status)
-	}
-	return false, fmt.Errorf("the collector answers %s", a.Status)
+	status, err := s.Traces.post(s.ctx, s.body(batch))
+	return status == 0 || status == http.StatusTooManyRequests || status >= 502 && status <= 504, err
 }
 
 // close sends what waits, until ctx ends.
@@ -371,7 +340,7 @@ func (s *sender) close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.waiting) + s.dropped; n > 0 {
-		return fmt.Errorf("%d spans were not sent to %s: %w", n, s.URL, s.err)
+		return fmt.Errorf("%d spans were not sent to %s: %w", n, s.Traces.URL, s.err)
 	}
 	return nil
 }

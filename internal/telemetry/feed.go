@@ -30,6 +30,10 @@ type Feed struct {
 	Since   time.Time                  // events before it do not count; zero = all count
 	Only    func(persistence.Run) bool // chooses runs, as [persistence.Filter] has it; nil = all of the project
 
+	At     func(persistence.ID, time.Time) bool // chooses events of these runs by their time; nil = all
+	Queue  string                               // the one queue of submitted runs that counts; "" = all, and those that wait for files
+	Gauges bool                                 // events do not count
+
 	mu     sync.Mutex
 	store  *project.Records             // guarded by mu; nil = not open
 	at     string                       // guarded by mu: where the store is
@@ -55,17 +59,25 @@ func (f *Feed) Look(ctx context.Context, p *project.Project) error {
 	if now.Sub(f.looked) < rest {
 		return nil
 	}
-	line, err := p.Queue().Waiters()
-	if err != nil {
-		return err
+	waiting := map[string]float64{}
+	if f.Queue == "" {
+		line, err := p.Queue().Waiters()
+		if err != nil {
+			return err
+		}
+		waiting[""] = float64(len(line))
 	}
-	f.Meter.Set(QueueLength, f.Project, "", map[string]float64{"": float64(len(line))})
+	f.Meter.Set(QueueLength, f.Project, "queue", waiting)
 	if err := f.open(ctx, p); err != nil {
 		if _, none := err.(*project.NoDatabaseError); none { //nolint:errorlint // it is returned as it is
 			return nil
 		}
 		return err
 	}
+	if err := f.submitted(ctx, waiting); err != nil {
+		return f.store.Failed(err)
+	}
+	f.Meter.Set(QueueLength, f.Project, "queue", waiting)
 	prices, err := p.Pricer()
 	if err != nil {
 		return err
@@ -76,6 +88,9 @@ func (f *Feed) Look(ctx context.Context, p *project.Project) error {
 	runs, err := f.changed(ctx)
 	if err != nil {
 		return f.store.Failed(err)
+	}
+	if f.Gauges {
+		runs = nil
 	}
 	for _, r := range runs {
 		f.read(ctx, r, prices)
@@ -93,6 +108,24 @@ func (f *Feed) Look(ctx context.Context, p *project.Project) error {
 		}
 	}
 	return nil
+}
+
+// submitted adds how many submitted runs wait for a worker, by queue. The caller holds mu.
+func (f *Feed) submitted(ctx context.Context, waiting map[string]float64) error {
+	placer, ok := f.store.Store.(persistence.Placer)
+	if !ok {
+		return nil
+	}
+	if f.Queue != "" {
+		waiting[f.Queue] = 0
+	}
+	counts, err := placer.Waiting(ctx)
+	for queue, n := range counts {
+		if f.Queue == "" || queue == f.Queue {
+			waiting[queue] = float64(n)
+		}
+	}
+	return err
 }
 
 // open opens the store of the project. The caller holds mu.
@@ -188,7 +221,7 @@ func (f *Feed) read(ctx context.Context, r persistence.Run, prices project.Price
 	one.changed, one.live = r.UpdatedAt, alive
 	_ = one.follower.Read(ctx, r, !alive, func(e fsm.Event, err error) {
 		if err == nil {
-			one.tally.count = floor.IsZero() || e.Time.After(floor)
+			one.tally.count = (floor.IsZero() || e.Time.After(floor)) && (f.At == nil || f.At(r.ID, e.Time))
 			one.tally.event(e)
 		}
 	})

@@ -21,6 +21,7 @@ type Meter struct {
 
 // A series is one metric with one set of labels.
 type series struct {
+	attrs   []Attr  // its labels
 	value   float64 // of a histogram the sum
 	count   uint64
 	buckets []uint64 // of a histogram, a number for each of bounds
@@ -44,6 +45,9 @@ func (m *Meter) at(name string, labels []string) *series {
 	s := m.all[name][b.String()]
 	if s == nil {
 		s = &series{}
+		for i := 0; i+1 < len(labels); i += 2 {
+			s.attrs = append(s.attrs, Attr{labels[i], labels[i+1]})
+		}
 		m.all[name][b.String()] = s
 	}
 	return s
@@ -75,8 +79,8 @@ func (m *Meter) Observe(name string, v float64, labels ...string) {
 	}
 }
 
-// Set sets a gauge for one project to these values, by the value of its one label, and removes those that are not among
-// them.
+// Set sets a gauge for one project to these values, by the value of its one label ("" = it has none), and removes those
+// that are not among them.
 func (m *Meter) Set(name, project, label string, values map[string]float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,11 +90,18 @@ func (m *Meter) Set(name, project, label string, values map[string]float64) {
 	})
 	for of, v := range values {
 		labels := []string{"project", project}
-		if label != "" {
+		if of != "" {
 			labels = append(labels, label, of)
 		}
 		m.at(name, labels).value = v
 	}
+}
+
+// empty reports whether there is no value.
+func (m *Meter) empty() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.all) == 0
 }
 
 // Write writes all metrics of some meters in the text format of Prometheus.

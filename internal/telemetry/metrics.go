@@ -14,7 +14,7 @@ const (
 type Metric struct {
 	Name   string
 	Kind   Kind
-	Unit   string   // of OTLP: s, USD, {run}
+	Unit   string   // of OTLP: s, or in braces what is counted
 	Labels []string // beside project
 	Help   string
 }
@@ -47,8 +47,8 @@ var Metrics = []Metric{
 	{Retries, Counter, "{retry}", []string{"loop", "why"}, "Actions that were tried again; why is retry, api_error, infra or failover."},
 	{Waits, Counter, "{wait}", []string{"loop", "why"}, "Waits that began; why is rate_limit, retry, ask, wait, paused, spend and so on."},
 	{Tokens, Counter, "{token}", []string{"loop", "model", "type"}, "Tokens of prompts and judges; type is input, output, cache_read or cache_write."},
-	{CostUSD, Counter, "USD", []string{"loop", "model"}, "US dollars of prompts and judges, as far as their cost is known."},
-	{QueueLength, Gauge, "{run}", nil, "Runs that wait in the queue of the project."},
+	{CostUSD, Counter, "{USD}", []string{"loop", "model"}, "US dollars of prompts and judges, as far as their cost is known."},
+	{QueueLength, Gauge, "{run}", []string{"queue"}, "Runs that wait for files that other runs have; with queue, submitted runs that wait for a worker of it."},
 	{StoreSeconds, Histogram, "s", nil, "How long the store took to list the runs that changed."},
 	{LeasesLost, Counter, "{run}", []string{"loop"}, "Times that a run was resumed whose former process died or lost its lease."},
 }

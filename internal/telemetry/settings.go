@@ -10,15 +10,18 @@ import (
 	"loops/internal/config"
 )
 
-// Settings say where traces go. The variables are those of OpenTelemetry.
+// Settings say where telemetry goes. The variables are those of OpenTelemetry.
 type Settings struct {
-	URL      string // with /v1/traces; "" = nothing is sent
-	Headers  [][2]string
-	Timeout  time.Duration // of one request
+	Traces, Metrics Endpoint
+
 	Service  string
 	Resource []Attr
-	Content  bool // with the texts of prompts and answers
+	Content  bool          // with the texts of prompts and answers
+	Interval time.Duration // between two requests with metrics
 }
+
+// usualInterval is that of OpenTelemetry.
+const usualInterval = time.Minute
 
 // SettingsOf returns what the environment and the settings of a project say. The environment wins.
 func SettingsOf(c config.Telemetry, getenv func(string) (string, bool)) Settings {
@@ -30,24 +33,11 @@ func SettingsOf(c config.Telemetry, getenv func(string) (string, bool)) Settings
 		}
 		return ""
 	}
-	s := Settings{Timeout: 10 * time.Second, Content: c.Content == "true"}
-	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") || env("OTEL_TRACES_EXPORTER") == "none" {
+	s := Settings{Content: c.Content == "true", Service: "loops", Interval: milliseconds(env("OTEL_METRIC_EXPORT_INTERVAL"), usualInterval)}
+	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return s
 	}
-	if s.URL = env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"); s.URL == "" {
-		if base := cmp.Or(env("OTEL_EXPORTER_OTLP_ENDPOINT"), c.Endpoint); base != "" {
-			s.URL = strings.TrimSuffix(base, "/") + "/v1/traces"
-		}
-	}
-	if u, err := url.Parse(s.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		s.URL = ""
-		return s
-	}
-	if ms, err := strconv.Atoi(env("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT")); err == nil && ms > 0 {
-		s.Timeout = time.Duration(ms) * time.Millisecond
-	}
-	s.Headers = pairs(env("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"))
-	s.Service = "loops"
+	s.Traces, s.Metrics = endpointOf("TRACES", c.Endpoint, env), endpointOf("METRICS", c.Endpoint, env)
 	for _, kv := range pairs(env("OTEL_RESOURCE_ATTRIBUTES")) {
 		if kv[0] == "service.name" {
 			s.Service = kv[1]
@@ -57,6 +47,33 @@ func SettingsOf(c config.Telemetry, getenv func(string) (string, bool)) Settings
 	}
 	s.Service = cmp.Or(env("OTEL_SERVICE_NAME"), s.Service)
 	return s
+}
+
+// endpointOf returns where traces or metrics go; base is what the settings of the project say.
+func endpointOf(signal, base string, env func(...string) string) (e Endpoint) {
+	if env("OTEL_"+signal+"_EXPORTER") == "none" {
+		return e
+	}
+	at := "OTEL_EXPORTER_OTLP_"
+	if e.URL = env(at + signal + "_ENDPOINT"); e.URL == "" {
+		if base = cmp.Or(env(at+"ENDPOINT"), base); base != "" {
+			e.URL = strings.TrimSuffix(base, "/") + "/v1/" + strings.ToLower(signal)
+		}
+	}
+	if u, err := url.Parse(e.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return Endpoint{}
+	}
+	e.Timeout = milliseconds(env(at+signal+"_TIMEOUT", at+"TIMEOUT"), 10*time.Second)
+	e.Headers = pairs(env(at+signal+"_HEADERS", at+"HEADERS"))
+	return e
+}
+
+// milliseconds reads a time; usual = it is none.
+func milliseconds(text string, usual time.Duration) time.Duration {
+	if ms, err := strconv.Atoi(text); err == nil && ms > 0 {
+		return time.Duration(ms) * time.Millisecond
+	}
+	return usual
 }
 
 // pairs reads names and values: a=1,b=2, with values as in an URL.

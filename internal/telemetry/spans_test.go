@@ -119,26 +119,32 @@ func TestSettings(t *testing.T) {
 	of := func(c config.Telemetry, env map[string]string) Settings {
 		return SettingsOf(c, func(name string) (string, bool) { v, ok := env[name]; return v, ok })
 	}
-	if s := of(config.Telemetry{}, nil); s.URL != "" {
-		t.Errorf("traces go to %s", s.URL)
+	if s := of(config.Telemetry{}, nil); s.Traces.URL != "" || s.Metrics.URL != "" {
+		t.Errorf("it is sent to %+v", s)
 	}
 	at := config.Telemetry{Endpoint: "http://c:1/", Content: "true"}
-	if s := of(at, nil); s.URL != "http://c:1/v1/traces" || !s.Content || s.Service != "loops" || s.Timeout != 10*time.Second {
+	if s := of(at, nil); s.Traces.URL != "http://c:1/v1/traces" || s.Metrics.URL != "http://c:1/v1/metrics" || !s.Content || s.Service != "loops" || s.Traces.Timeout != 10*time.Second || s.Interval != time.Minute {
 		t.Errorf("%+v", s)
 	}
-	for _, off := range []map[string]string{{"OTEL_SDK_DISABLED": "true"}, {"OTEL_TRACES_EXPORTER": "none"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4318"}} {
-		if s := of(at, off); s.URL != "" {
-			t.Errorf("with %v traces go to %s", off, s.URL)
+	for _, off := range []map[string]string{{"OTEL_SDK_DISABLED": "true"}, {"OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "c:4318"}} {
+		if s := of(at, off); s.Traces.URL != "" || s.Metrics.URL != "" {
+			t.Errorf("with %v it is sent to %+v", off, s)
 		}
+	}
+	if s := of(at, map[string]string{"OTEL_METRICS_EXPORTER": "none", "OTEL_METRIC_EXPORT_INTERVAL": "500"}); s.Traces.URL == "" || s.Metrics.URL != "" || s.Interval != 500*time.Millisecond {
+		t.Errorf("without metrics: %+v", s)
 	}
 	s := of(at, map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://d:2", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20x, a=b", "OTEL_EXPORTER_OTLP_TIMEOUT": "250",
-		"OTEL_RESOURCE_ATTRIBUTES": "service.name=y,team=z",
+		"OTEL_RESOURCE_ATTRIBUTES": "service.name=y,team=z", "OTEL_EXPORTER_OTLP_METRICS_HEADERS": "c=d",
 	})
-	if s.URL != "http://d:2/v1/traces" || len(s.Headers) != 2 || s.Headers[0] != [2]string{"authorization", "Bearer x"} || s.Timeout != 250*time.Millisecond || s.Service != "y" || len(s.Resource) != 1 {
+	if s.Traces.URL != "http://d:2/v1/traces" || len(s.Traces.Headers) != 2 || s.Traces.Headers[0] != [2]string{"authorization", "Bearer x"} || s.Traces.Timeout != 250*time.Millisecond || s.Service != "y" || len(s.Resource) != 1 {
 		t.Errorf("%+v", s)
 	}
-	if s := of(at, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://e:3/in", "OTEL_SERVICE_NAME": "q"}); s.URL != "http://e:3/in" || s.Service != "q" {
+	if s.Metrics.URL != "http://d:2/v1/metrics" || len(s.Metrics.Headers) != 1 || s.Metrics.Headers[0] != [2]string{"c", "d"} {
+		t.Errorf("%+v", s.Metrics)
+	}
+	if s := of(at, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://e:3/in", "OTEL_SERVICE_NAME": "q"}); s.Traces.URL != "http://e:3/in" || s.Metrics.URL != "http://c:1/v1/metrics" || s.Service != "q" {
 		t.Errorf("%+v", s)
 	}
 }

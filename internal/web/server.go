@@ -113,10 +113,12 @@ func New(ctx context.Context, o Options) *Server {
 
 // Serve answers what comes to l until the context of the server ends. Streams end with it, and what is being
 // answered gets a few seconds.
-func (s *Server) Serve(l net.Listener) error {
+func (s *Server) Serve(l net.Listener) error { return s.serve(l, s.Handler()) }
+
+func (s *Server) serve(l net.Listener, handler http.Handler) error {
 	defer s.gauges.close()
 	server := &http.Server{
-		Handler: s.Handler(), MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
+		Handler: handler, MaxHeaderBytes: maxHeader, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
 		TLSConfig: s.TLS, ErrorLog: log.New(io.Discard, "", 0), // what clients do wrong is theirs to see
 	}
 	ended := make(chan error, 1)
@@ -148,10 +150,12 @@ func (s *Server) Serve(l net.Listener) error {
 // Handler returns what answers, behind all that guards it.
 func (s *Server) Handler() http.Handler {
 	root := http.NewServeMux()
-	root.HandleFunc("GET "+s.BasePath+"/healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	root.HandleFunc("GET "+s.BasePath+"/healthz", healthy)
 	root.Handle(s.BasePath+"/", http.StripPrefix(s.BasePath, s.guard(timed(s.exchange(s.mux())))))
 	return root
 }
+
+func healthy(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) }
 
 // project returns the project that an address names.
 func (s *Server) project(r *http.Request) (Project, bool) {

@@ -33,6 +33,9 @@ type Options struct {
 	Project string // of the processes that carry runs, as -C says; "" = the working directory
 	Store   string // the same, as --store says
 
+	// Carried learns which runs the worker has; nil = no one asks.
+	Carried *Carried
+
 	// Say logs what the worker does, a line each. It may be called by several goroutines at once.
 	Say func(format string, args ...any)
 }
@@ -278,6 +281,7 @@ func (w *worker) gone(states []persistence.WorkerState, id string, run persisten
 // read to see who has a run.
 func (w *worker) has(id persistence.ID, has bool) {
 	defer wake(w.changed)
+	w.Carried.note(id, has, time.Now())
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if has {

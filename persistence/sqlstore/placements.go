@@ -298,6 +298,27 @@ func (s *Store) Placed(ctx context.Context, id persistence.ID, most int) ([]pers
 	return all, s.explained(err)
 }
 
+// Waiting implements [persistence.Placer].
+func (s *Store) Waiting(ctx context.Context) (map[string]int, error) {
+	ours, own, err := s.ours(ctx, `r.`)
+	if err != nil {
+		return nil, s.explained(err)
+	}
+	// A run that is parked until a time waits for no worker, unless something was asked of it.
+	rs, err := s.read.QueryContext(ctx, s.q(`SELECT p.queue, count(*) FROM placements p JOIN runs r ON r.n = p.run
+		WHERE p.open = 1 AND NOT EXISTS (SELECT 1 FROM leases l WHERE l.run = r.n)
+		AND (r.status <> 'awaiting_continuation' OR p.at <= {now} OR EXISTS (SELECT 1 FROM commands c WHERE c.run = r.n AND c.n > p.heard))`+ours+` GROUP BY p.queue`), own...)
+	waiting := map[string]int{}
+	_, err = collect(rs, err, func(scan func(...any) error) (none struct{}, err error) {
+		var queue string
+		var n int
+		err = scan(&queue, &n)
+		waiting[queue] = n
+		return none, err
+	})
+	return waiting, s.explained(err)
+}
+
 // Found implements [persistence.Placer].
 func (s *Store) Found(ctx context.Context, id persistence.ID, f persistence.Finding) error {
 	again := int64(0)

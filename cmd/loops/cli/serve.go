@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +19,7 @@ import (
 	"loops/engine/project"
 	"loops/engine/trigger"
 	"loops/internal/config"
+	"loops/internal/telemetry"
 	"loops/internal/terminal"
 	"loops/internal/view"
 	"loops/internal/web"
@@ -140,6 +142,8 @@ func (a *program) nightShift(ctx context.Context, projects []web.Project) (wait 
 		all.Go(func() { alarms.Run(ctx) })
 		courier := notify.Courier{Open: served.Again, Say: say}
 		all.Go(func() { courier.Run(ctx) })
+		pusher := telemetry.Pusher{Open: served.Again, Getenv: a.getenv, Feed: &telemetry.Feed{Meter: &telemetry.Meter{}, Project: served.Name, Since: time.Now(), Gauges: true}, Say: say}
+		all.Go(func() { pusher.Run(ctx) })
 	}
 	return all.Wait
 }
