@@ -345,6 +345,40 @@ func (e *Engine) Snapshots(ctx context.Context, id string) ([]git.Snapshot, erro
 	return all, err
 }
 
+// A StepFiles names the files of a run as they were kept before or after a step.
+type StepFiles struct {
+	Step  string // address as users read it
+	After bool   // of the step; else before it
+	Tree  string // of git
+	Began string // the tree that the step began with, where another step changed some since; else ""
+}
+
+// StepFiles returns the files that were kept of a run, oldest first; none where none were kept.
+func (e *Engine) StepFiles(ctx context.Context, run persistence.Run) (files []StepFiles, err error) {
+	_, all, err := e.chain(ctx, run)
+	if refusal, none := errors.AsType[*Refusal](err); none && refusal.Kind == NotFound {
+		return nil, nil
+	}
+	trees := map[string]string{}
+	for _, s := range all {
+		trees[s.Commit] = s.Tree
+		if s.When == git.Before || s.When == git.After {
+			files = append(files, StepFiles{s.Step, s.When == git.After, s.Tree, trees[s.Began]})
+		}
+	}
+	return files, err
+}
+
+// FilesDiff returns how two trees or commits with files of a run differ.
+func (e *Engine) FilesDiff(ctx context.Context, run persistence.Run, from, to string) (*StepDiff, error) {
+	c, err := git.OpenChain(ctx, git.Command(undoEnv(e.p.Main(), e.o), GitWait(e.p.Main())), e.p.Main().Dir, string(run.ID))
+	if err != nil {
+		return nil, err
+	}
+	files, text, err := c.Diff(ctx, from, to)
+	return &StepDiff{files, text}, err
+}
+
 // A StepDiff is what a step of a run changed in its files.
 type StepDiff struct {
 	Files int

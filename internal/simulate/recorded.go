@@ -27,9 +27,10 @@ type recordedEntry struct {
 	judged  bool
 	by      string // what judged it
 	verdict fsm.Verdict
-	before  string // commit with the files before the action; "" = not kept
+	before  string // commit with the files before the action, of files.mode git; "" = not kept
 	after   string // the same after it
 	used    bool
+	stretch *stretch // that it is part of; nil = it did not act
 
 	lines []string
 	done  bool
@@ -44,7 +45,7 @@ type recordedAnswers struct {
 	acting  map[string]*recordedEntry // by the address of the run that asks
 	lists   map[string][]string       // what lists had in them, by way
 	counts  map[string]int            // how many items these had
-	kept    bool                      // files are on record
+	parts   []*stretch                // of the run, in order
 	steps   []rehearsedStep
 	memory  *fsm.Snapshot // nil = it cannot be read
 	begin   *fsm.Snapshot // before the first state; nil = it is not known
@@ -91,7 +92,6 @@ func (r *recordedAnswers) read(events iter.Seq2[fsm.Event, error]) (first *inspe
 	reader.Each = func(e fsm.Event, v *inspect.Visit) {
 		if e.Kind == fsm.EventFiles {
 			commit, _ = e.Get("commit").(string)
-			r.kept = true
 			for _, x := range open { // it was taken after the action that ended last
 				if x.done && x.after == "" {
 					x.after = commit

@@ -35,7 +35,9 @@ type replayAnswers struct {
 	*recordedAnswers
 	before map[string]*fsm.State // states of the recorded definition, by loop and name; nil = it is not known
 	tree   string                // the files as they are now; "" = not known
-	items  []string              // of the list that is being made
+	in     *stretch              // that was taken last; nil = none was
+	diff   func(from, to string) []string
+	items  []string // of the list that is being made
 }
 
 // act implements answers.
@@ -44,32 +46,33 @@ func (r *replayAnswers) act(p *place, a fsm.Action) (fsm.Result, error) {
 		list, err := r.list(p)
 		return fsm.Result{Stdout: strings.Join(list, "\n")}, err
 	}
-	var near, stale *recordedEntry // one with another text, and one with other files
+	var near, stale, again *recordedEntry // one with another text, one with other files, and one that was taken before
 	for _, e := range r.entries[p.wayKey()] {
-		known := r.kept && e.before != "" && r.tree != ""
 		switch {
 		case !e.acted:
 		case e.text != a.Text && !p.parts[len(p.parts)-1].each:
 			if near == nil || near.used {
 				near = e
 			}
-		case known && e.before != r.tree:
-			stale = e
-		case e.used && !known:
-			near = e
-		default:
-			e.used = true
-			r.acting[p.at] = e
-			if e.after != "" {
-				r.tree = e.after
+		case !r.fits(e):
+			if stale == nil || stale.used {
+				stale = e
 			}
-			return e.result, nil
+		case !e.used:
+			return r.answer(p, e), nil
+		case e.stretch.entries == 1 && r.known(e.stretch) && e.stretch.before == r.tree:
+			again = e
+		default:
+			near = e
 		}
+	}
+	if again != nil {
+		return r.answer(p, again), nil
 	}
 	where := fmt.Sprintf("state %s, step %s", p, p.at)
 	switch {
 	case stale != nil:
-		return fsm.Result{}, &MissError{Text: where + ": the record has this action only with other files: " + short12(stale.before) + ", and not " + short12(r.tree)}
+		return fsm.Result{}, r.otherFiles(where, stale)
 	case near == nil:
 		return fsm.Result{}, &MissError{Text: where + ": the run did nothing there", Lines: diffLines("", a.Text)}
 	case near.text == a.Text:
@@ -261,11 +264,17 @@ func (d *Desk) replayRuns(ctx context.Context, o *Replay, f project.Finder) ([]p
 
 // replayOne replays one run.
 func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Records, run persistence.Run) (out api.Replayed, err error) {
-	p := d.Project
+	p, e := d.Project, engine.New(d.Project, d.Options)
+	defer e.Close()
 	rec, err := readRecord(ctx, records, run)
 	if err != nil {
 		return out, err
 	}
+	files, err := e.StepFiles(ctx, run)
+	if err != nil {
+		return out, err
+	}
+	rec.stretches(files)
 	if rec.memory == nil || rec.memory.Outcome == nil {
 		return out, engine.Refuse(engine.Failed, "run %s has not ended; it can be replayed then", run.ID)
 	}
@@ -299,9 +308,10 @@ func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Record
 			}
 		}
 	}
-	if len(rec.all) > 0 {
-		r.tree = rec.all[0].before
+	if len(rec.parts) > 0 {
+		r.tree = rec.parts[0].before
 	}
+	r.diff = filesDiff(ctx, e, run)
 	values := engine.Overlay(new(value.Map), rec.begin.Context)
 	got, err := rehearse(ctx, rehearsal{
 		Loop: l, Values: values, Library: subloops, Files: replayFiles{caseFiles{action.Files{Dir: p.WorkDir()}, ""}, r}, Dir: p.WorkDir(), Getenv: d.Getenv,
