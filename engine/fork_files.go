@@ -21,6 +21,9 @@ func (e *Engine) forkFiles(ctx context.Context, from *forkPlace, r *ForkRequest,
 	step, old := strconv.Itoa(from.point.Step), recordedTree(e.p.Main(), from.run)
 	switch {
 	case tree != nil && tree.tree.Before != string(from.run.ID): // a tree that is made for the fork
+		if b := r.Begin; b != nil {
+			return git.Snapshot{Step: step, Tree: b.Tree}, nil
+		}
 		_, all, err := e.chain(ctx, from.run)
 		if err != nil {
 			return none, err

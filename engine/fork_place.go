@@ -35,6 +35,13 @@ func (e *Engine) forkPlace(ctx context.Context, f project.Finder, run persistenc
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
+	if b := o.Begin; b != nil {
+		p := inspect.ForkPoint{Step: b.Step, State: b.State, Seq: r.track.Last + 1}
+		if known := r.found; known != nil && known.State == b.State {
+			p.Seq = known.Seq
+		}
+		return &forkPlace{run: run, point: p, memory: b.Memory}, nil
+	}
 	if o.At == "" && o.RetryFailed && r.failed != nil {
 		r.retry, r.found = r.failed, r.failed.point
 		r.at = strconv.Itoa(r.found.Step)

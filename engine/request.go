@@ -180,6 +180,8 @@ type ForkRequest struct {
 
 	Files bool `json:"files,omitempty"` // begin with the files as they were before that step
 
+	Begin *ForkBegin `json:"-"` // what the run begins with instead of what is on record; nil = that
+
 	Queued  persistence.ID `json:"queued,omitempty"`  // the run that SubmitFork recorded, which begins now; "" = a new one
 	Hash    string         `json:"hash,omitempty"`    // the definition must have it, see SubmitFork; "" = any
 	Shipped *Shipped       `json:"shipped,omitempty"` // the definition, whatever the files of the project say; nil = as Definition says
@@ -189,4 +191,12 @@ type ForkRequest struct {
 	Lock Lock        `json:"lock"`
 	Tree TreeRequest `json:"tree"`
 	Warn Warn        `json:"-"`
+}
+
+// A ForkBegin has the memory and the files that a fork begins with instead of recorded ones: those of a replay.
+type ForkBegin struct {
+	Step   int
+	State  string
+	Memory *fsm.Snapshot // before that step
+	Tree   string        // of git, with the files before it
 }

@@ -27,6 +27,7 @@ type rehearsal struct {
 	Name    fsm.RunName
 	Begin   time.Time
 	Answers answers
+	Watch   *watchpoint // nil = nothing ends it
 }
 
 // answers decide what states come to in a rehearsal. They are called by one goroutine at a time. An error ends it.
@@ -165,6 +166,11 @@ func (s *stage) Record(_ context.Context, b *fsm.Batch) error {
 	}
 	if len(s.seen.steps) > MostSteps {
 		return s.fail(ErrEndless)
+	}
+	if b.Snapshot != nil && s.Watch != nil {
+		if err := s.Watch.see(b.Snapshot); err != nil {
+			return s.fail(err)
+		}
 	}
 	if m := b.Snapshot; m != nil && m.Outcome != nil {
 		s.seen.memory = &fsm.Snapshot{Captured: m.Captured.Clone(), Context: m.Context.Clone(), Spent: m.Spent}

@@ -175,12 +175,17 @@ type Replay struct {
 	Definition string    // name or path of a loop; "" = as it is recorded with the run
 	Since      time.Time // with All: runs that began since then; zero = all
 	All, JSON  bool
+
+	LiveFrom string // a step, a state for its first visit, or [LiveFromMiss]; "" = nothing is done for real
+	Rerun    bool   // with LiveFrom: also states with idempotent: false
+	DryRun   bool   // with LiveFrom: only say from where
 }
 
 // A Replayed is the result of replaying runs.
 type Replayed struct {
-	Missed bool // a run would do something that is not on record
-	Other  bool // a run would have ended otherwise
+	Missed bool  // a run would do something that is not on record
+	Other  bool  // a run would have ended otherwise
+	Live   *Live // what is to be done for real; nil = nothing
 }
 
 // recordedLibrary has the loops of a recorded definition, and else those of the project.
@@ -212,12 +217,15 @@ func (d *Desk) Replay(ctx context.Context, o *Replay) (seen Replayed, err error)
 	}
 	all := []api.Replayed{}
 	for _, run := range runs {
-		one, err := d.replayOne(ctx, o, records, run)
+		one, live, err := d.replayOne(ctx, o, records, run)
 		if err != nil && (!o.All || ctx.Err() != nil) {
 			return seen, err
 		}
 		if err != nil {
 			one = api.Replayed{Run: string(run.ID), Loop: run.Loop, Miss: api.Text(err.Error()), Differences: []string{}}
+		}
+		if live != nil {
+			return Replayed{Live: live}, nil
 		}
 		seen.Missed, seen.Other = seen.Missed || one.Miss != "", seen.Other || one.Miss == "" && !one.Same
 		all = append(all, one)
@@ -263,28 +271,28 @@ func (d *Desk) replayRuns(ctx context.Context, o *Replay, f project.Finder) ([]p
 }
 
 // replayOne replays one run.
-func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Records, run persistence.Run) (out api.Replayed, err error) {
+func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Records, run persistence.Run) (out api.Replayed, live *Live, err error) {
 	p, e := d.Project, engine.New(d.Project, d.Options)
 	defer e.Close()
 	rec, err := readRecord(ctx, records, run)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	files, err := e.StepFiles(ctx, run)
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	rec.stretches(files)
 	if rec.memory == nil || rec.memory.Outcome == nil {
-		return out, engine.Refuse(engine.Failed, "run %s has not ended; it can be replayed then", run.ID)
+		return out, nil, engine.Refuse(engine.Failed, "run %s has not ended; it can be replayed then", run.ID)
 	}
 	was := *rec.memory.Outcome
 	if rec.begin == nil {
-		return out, engine.Refuse(engine.NotFound, "what run %s began with is not on record, so it cannot be replayed", run.ID)
+		return out, nil, engine.Refuse(engine.NotFound, "what run %s began with is not on record, so it cannot be replayed", run.ID)
 	}
 	lib, err := p.Library()
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	def := records.Definition(ctx, run.ID)
 	old, _ := records.Finder().Ran(run, def)
@@ -292,12 +300,12 @@ func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Record
 	var subloops fsm.Library = recordedLibrary{def, lib.Subloops(project.Overrides{}, nil)}
 	if o.Definition != "" {
 		if l, err = engine.Load(p, o.Definition, d.Warn(true)); err != nil {
-			return out, err
+			return out, nil, err
 		}
 		from, subloops = p.Short(l.File), lib.Subloops(project.Overrides{}, nil)
 	}
 	if l == nil {
-		return out, engine.Refuse(engine.NotFound, "the definition of run %s is not on record; name one: %s", run.ID, engine.Setting{Name: "definition", Value: "FILE"})
+		return out, nil, engine.Refuse(engine.NotFound, "the definition of run %s is not on record; name one: %s", run.ID, engine.Setting{Name: "definition", Value: "FILE"})
 	}
 	l, _ = (project.Overrides{}).Over(run.Options).Apply(l)
 	r := &replayAnswers{recordedAnswers: rec, before: map[string]*fsm.State{}}
@@ -312,30 +320,51 @@ func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Record
 		r.tree = rec.parts[0].before
 	}
 	r.diff = filesDiff(ctx, e, run)
+	var watch *watchpoint
+	if o.LiveFrom != "" {
+		if err := d.checkLive(l, subloops, o, run, files); err != nil {
+			return out, nil, err
+		}
+		watch = newWatchpoint(r, o.LiveFrom)
+		if watch.step == 1 || watch.state == l.Initial {
+			return out, nil, engine.Misuse("replay", "nothing is answered from the record before the first step; to do all of it again: %s", engine.Do(engine.OpFork, string(run.ID), engine.Setting{Name: engine.SetAt, Value: "1"}))
+		}
+		if watch.state != "" && l.States[watch.state] == nil {
+			return out, nil, engine.Misuse("replay", "%s: expected a step, a state of the loop, or %s", engine.Setting{Name: "live-from", Value: o.LiveFrom}, LiveFromMiss)
+		}
+	}
 	values := engine.Overlay(new(value.Map), rec.begin.Context)
 	got, err := rehearse(ctx, rehearsal{
 		Loop: l, Values: values, Library: subloops, Files: replayFiles{caseFiles{action.Files{Dir: p.WorkDir()}, ""}, r}, Dir: p.WorkDir(), Getenv: d.Getenv,
-		Name: fsm.RunName{ID: string(run.ID), Attempt: 1}, Begin: rec.begin.StartedAt, Answers: r,
+		Name: fsm.RunName{ID: string(run.ID), Attempt: 1}, Begin: rec.begin.StartedAt, Answers: r, Watch: watch,
 	})
 	out = api.Replayed{Run: string(run.ID), Loop: run.Loop, Definition: from, Recorded: end(was), Differences: []string{}}
 	recordedPath := wayOf(rec.steps, nil)
 	if n := len(recordedPath); was.TerminatedBy == fsm.EndTerminal && (n == 0 || recordedPath[n-1] != was.FinalState) {
 		recordedPath = append(recordedPath, was.FinalState)
 	}
-	if miss, ok := errors.AsType[*MissError](err); ok {
+	miss, missed := errors.AsType[*MissError](err)
+	if watch != nil && (missed || errors.Is(err, errReached)) {
+		if missed {
+			terminal.SayLine(d.Out, "No answer on record: "+miss.Text)
+		}
+		live, err := d.live(ctx, o, records, run, watch)
+		return out, live, err
+	}
+	if missed {
 		out.Miss = api.Text(miss.Text)
 		out.Differences = nonNil(miss.Lines)
 		out.Path = got.way(nil)
-		return out, nil
+		return out, nil, nil
 	}
 	if err != nil {
-		return out, err
+		return out, nil, err
 	}
 	out.Path = got.way(nil)
 	out.Replayed = new(end(got.outcome))
 	out.Same = got.outcome.TerminatedBy == was.TerminatedBy && got.outcome.FinalState == was.FinalState
 	out.Differences = nonNil(besidePaths(recordedPath, out.Path, "RECORDED", "REPLAYED"))
-	return out, nil
+	return out, nil, nil
 }
 
 // endText is an end in words.

@@ -11,8 +11,8 @@ import (
 	"loops/persistence"
 )
 
-// A stretch is a part of a run of which the files before and after it are known, and not those in between: an action with
-// its tries, or all that a state does side by side.
+// A stretch is an action with its tries, or all that a state does side by side. The files before and after it are known,
+// and not those in between.
 type stretch struct {
 	key           string   // the address of its state
 	before, after string   // names of trees of git; "" = not known
@@ -96,7 +96,7 @@ func stretchKey(at string) string {
 	return a.String()
 }
 
-// fits reports whether the files are those that the run had before an action, as far as both are known.
+// fits reports whether the files are those that the run had before an action. Files that are not known fit.
 func (r *replayAnswers) fits(e *recordedEntry) bool {
 	s := e.stretch
 	return r.in == s || !r.known(s) || s.before == r.tree || s.prev == r.in // others may have changed files in between
