@@ -2,6 +2,7 @@ package testenv
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func (anthropic) answer(s *stream, body string, t turn) {
 	}
 	stop := "end_turn"
 	call := func(name string, input object) {
-		content = append(content, object{"type": "tool_use", "id": "toolu_1", "name": name, "input": input})
+		content = append(content, object{"type": "tool_use", "id": "toolu_" + strconv.Itoa(len(t.results)+1), "name": name, "input": input})
 		stop = "tool_use"
 	}
 	if t.command != "" {
@@ -41,6 +42,13 @@ func (anthropic) answer(s *stream, body string, t turn) {
 			call(name, t.answer)
 		} else {
 			content = append(content, object{"type": "text", "text": text(t.answer)})
+		}
+	}
+	if t.call != nil {
+		if name := ending(names(req["tools"]), t.call.Tool); name != "" {
+			call(name, t.call.Arguments)
+		} else {
+			content = append(content, object{"type": "text", "text": "there is no tool " + t.call.Tool})
 		}
 	}
 	if t.refuse {

@@ -64,6 +64,15 @@ func (responses) answer(s *stream, body string, t turn) {
 		}
 		add("function_call", object{"call_id": "call_1", "name": name, "arguments": text(args)})
 	}
+	if t.call != nil {
+		made := object{"call_id": "call_" + strconv.Itoa(len(t.results)+1), "name": ending(names(req["tools"]), t.call.Tool), "arguments": text(t.call.Arguments)}
+		for _, space := range list(req["tools"]) {
+			if name := ending(names(space["tools"]), t.call.Tool); space["type"] == "namespace" && name != "" {
+				made["name"], made["namespace"] = name, space["name"]
+			}
+		}
+		add("function_call", made)
+	}
 	response := func(status string, output []object) object {
 		return object{
 			"id": "resp_1", "object": "response", "created_at": 0, "status": status, "model": req["model"], "output": output,

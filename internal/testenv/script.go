@@ -23,7 +23,8 @@ import (
 //	[[long]]      refuses because the prompt is too long
 //	[[refuse]]    the model will not answer
 //	[[cut]]       says a word and breaks off
-var mark = regexp.MustCompile(`\[\[(ok|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|long|refuse|cut)\]\]`)
+//	[[calls]]     calls the tools of VendorAPI.Calls one after the other, then says CallsDone
+var mark = regexp.MustCompile(`\[\[(ok|calls|two|tool|slowtool|yes|no|prose|slow|stuck|[45]\d\d|quota|long|refuse|cut)\]\]`)
 
 // doctorJudge is in the question that loops doctor asks, where no mark can be; the answer is that of [[yes]].
 const doctorJudge = "This is a test of structured answers."
@@ -34,6 +35,7 @@ const (
 	ToolFirst  = "making it"
 	ToolDone   = "the file is made"
 	ToolMakes  = "made.txt" // with the line "made"
+	CallsDone  = "all tools were called"
 	Prose      = "I would say it is fine"
 	RetryAfter = 30 * time.Second
 )
@@ -50,6 +52,29 @@ func VerdictAnswer(verdict string) map[string]any {
 	return map[string]any{"verdict": verdict, "confidence": 0.9, "reason": "the stand-in says " + verdict, "evidence": Hello}
 }
 
+// A ToolCall is a call of a tool of an MCP server.
+type ToolCall struct {
+	Tool      string // as the server names it
+	Arguments map[string]any
+	Until     string // it is repeated until its result has this text; "" = it is made once
+}
+
+// mostCalls ends a call that is repeated in vain.
+const mostCalls = 300
+
+// nextCall returns the first of calls that is not done after results, nil when all are.
+func nextCall(calls []ToolCall, results []string) *ToolCall {
+	for _, result := range results {
+		if len(calls) > 0 && strings.Contains(result, calls[0].Until) {
+			calls = calls[1:]
+		}
+	}
+	if len(calls) == 0 {
+		return nil
+	}
+	return &calls[0]
+}
+
 // A turn is what the model does with one request.
 type turn struct {
 	name    string
@@ -60,6 +85,8 @@ type turn struct {
 	cut     bool           // break off after the first block
 	slow    bool           // word by word
 	refuse  bool           // no answer, for the reason that the vendor gives
+	results []string       // the results of tools so far, each with what follows it
+	call    *ToolCall      // of a tool of an MCP server
 }
 
 // decide reads a request. result matches the result of a tool in it.
@@ -72,11 +99,21 @@ func decide(body string, result *regexp.Regexp) turn {
 		last := all[len(all)-1]
 		name, rest = body[last[2]:last[3]], body[last[1]:]
 	}
-	first := !result.MatchString(rest)
+	at := result.FindAllStringIndex(rest, -1)
+	first := len(at) == 0
 	t := turn{name: name}
+	for i, begin := range at {
+		end := len(rest)
+		if i+1 < len(at) {
+			end = at[i+1][0]
+		}
+		t.results = append(t.results, rest[begin[1]:end])
+	}
 	switch name {
 	case "ok", "stuck":
 		t.said = []string{Hello}
+	case "calls":
+		t.said = []string{CallsDone}
 	case "two":
 		t.said = []string{"first block.", "second block."}
 	case "tool", "slowtool":

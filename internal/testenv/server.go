@@ -20,6 +20,8 @@ type VendorAPI struct {
 	URL string // http://127.0.0.1:port, or https
 	CA  []byte // of its certificate, as PEM; nil where it has none
 
+	Calls []ToolCall // of [[calls]]; set before there are requests
+
 	mu       sync.Mutex
 	requests []VendorRequest // guarded by mu
 }
@@ -120,6 +122,14 @@ func (a *VendorAPI) serve(w http.ResponseWriter, r *http.Request, v vendor) {
 		send(w, t.status, v.refuse(t))
 		return
 	}
+	if t.name == "calls" {
+		switch call := nextCall(a.Calls, t.results); {
+		case call != nil && len(t.results) >= mostCalls:
+			t.said = []string{"in vain: " + call.Tool + ": " + t.results[len(t.results)-1]}
+		case call != nil:
+			t.said, t.call = nil, call
+		}
+	}
 	v.answer(&stream{w: w, r: r}, body, t)
 }
 
@@ -201,6 +211,14 @@ func tool(names []string, parts ...string) string {
 		if i := slices.IndexFunc(names, func(n string) bool { return strings.Contains(n, part) }); i >= 0 {
 			return names[i]
 		}
+	}
+	return ""
+}
+
+// ending returns the first of the names of tools that is name, or ends in it after two underlines, or "".
+func ending(names []string, name string) string {
+	if i := slices.IndexFunc(names, func(n string) bool { return n == name || strings.HasSuffix(n, "__"+name) }); i >= 0 {
+		return names[i]
 	}
 	return ""
 }
