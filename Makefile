@@ -5,7 +5,7 @@ LDFLAGS := -s -w -X loops/cmd/loops/cli.version=$(VERSION)
 BIN     := bin/loops
 CRASHES ?= 2000
 FUZZTIME ?= 10s
-TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestCrashOfFork|TestJobsSurviveKills|TestArchivesOfTheReference|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile|TestVersions|TestSignalMatrix|TestPasswordOfTheStore|TestPagesInABrowser|TestTraceOfKilledRun)$$
+TORTURES := ^(TestCrash|TestInterruptedAtEveryWrite|TestDamagedDatabase|TestTwoResumes|TestManyStarts|TestReusedPid|TestPausedRunner|TestRunTakenAway|TestContenders|TestCrashOfFork|TestJobsSurviveKills|TestArchivesOfTheReference|TestPowerCut|TestNamespaces|TestNamespacesAtOnce|TestHostile|TestVersions|TestSignalMatrix|TestPasswordOfTheStore|TestPagesInABrowser|TestTraceOfKilledRun|TestEventsOut)$$
 
 .PHONY: all help check build test test-times flake race lint format tools golden generate bench release torture pictures fuzz mutants clean
 
@@ -77,7 +77,7 @@ pictures: ## the pictures of the README, and of all pages in docs/pictures/pages
 torture: SHELL := bash
 torture: .SHELLFLAGS := -eo pipefail -c
 torture: ## kill, starve and damage runs for minutes; CRASHES random kills are shared by files and SQLite
-	@echo "Kills, full and broken disks at every call of a run that changes files; each page of a database overwritten; $(CRASHES) random kills; 200 times two resumes; 1,000 starts; reused pids; paused owners; 100 contenders for overlapping scopes; the power cut at every flush of a logged disk; runs seen from other namespaces; hostile text through every command, in pipes and on a terminal, on each store:"
+	@echo "Kills, full and broken disks at every call of a run that changes files; each page of a database overwritten; $(CRASHES) random kills; 200 times two resumes; 1,000 starts; reused pids; paused owners; 100 contenders for overlapping scopes; the power cut at every flush of a logged disk; runs seen from other namespaces; 200 kills while a trace is sent, and 200 between an event and its delivery; hostile text through every command, in pipes and on a terminal, on each store:"
 	go test ./cmd/loops -run '$(TORTURES)' -count 1 -timeout 60m -v -torture -crashes $$(($(CRASHES) / 2)) | $(quiet)
 	@echo "Kills, full and broken disks and lost connections at the calls of each other command, on files, SQLite and PostgreSQL:"
 	go test ./cmd/loops -run TestEachCommandCutShort -count 1 -timeout 90m -v -torture | $(quiet)
@@ -88,7 +88,7 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Each read of what is recorded of a run refused to each view:"
 	go test ./cmd/loops -run TestUnreadableJournal -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Pipes, links, devices and endless files in place of each record:"
-	go test ./cmd/loops -run "TestSpecialFiles|TestEventsOut" -count 1 -timeout 60m -v -torture | $(quiet)
+	go test ./cmd/loops -run TestSpecialFiles -count 1 -timeout 60m -v -torture | $(quiet)
 	@echo "What 1,000 runs cost whose runners were killed and whose agents were cut off, beside what the agents were paid:"
 	go test ./fsm -run TestCostsEqualTheLedger -count 1 -timeout 10m -v -ledgers 1000 | $(quiet)
 	@echo "Conformance cases that wait for a minute:"
