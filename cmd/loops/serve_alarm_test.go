@@ -86,22 +86,23 @@ states:
 	until("that the run is silent", 1, "alarm|stuck|run silent-")
 	until("that the question has no answer", 1, "alarm|waiting|run asks-")
 	until("that the run was resumed", 1, "all_clear|dead|over: the process of run dies-")
-	var open []struct{ Kind, Loop string }
+	type alarm struct {
+		Kind, Loop string
+		ID         string `json:"instance_id"`
+	}
+	var open []alarm
 	_, text := s.ask("GET", "/api/v1/alarms", "", "")
 	s.checkAnswer("alarms", text)
 	must(t, json.Unmarshal([]byte(text), &open))
+	// on a busy machine the run that died makes no progress either
+	open = slices.DeleteFunc(open, func(a alarm) bool { return a.Loop == "dies" })
 	if len(open) != 2 || open[0].Kind == open[1].Kind {
 		t.Errorf("alarms that are not over: %s", text)
 	}
 	if _, page := s.ask("GET", "/", "", ""); !strings.Contains(page, `<strong>stuck</strong>`) {
 		t.Errorf("the page has no alarm: %.2000s", page)
 	}
-	var silent []struct {
-		ID string `json:"instance_id"`
-	}
-	_, text = s.ask("GET", "/api/v1/alarms", "", "")
-	must(t, json.Unmarshal([]byte(text), &silent))
-	for _, a := range silent { // each on the page of its run, and no other
+	for _, a := range open { // each on the page of its run, and no other
 		if _, page := s.ask("GET", "/p/shop/runs/"+a.ID, "", ""); strings.Count(page, `<ul class="alarms"`) != 1 || strings.Count(page, "<li><strong>") != 1 {
 			t.Errorf("the page of run %s has no alarm: %.3000s", a.ID, page)
 		}
@@ -110,8 +111,8 @@ states:
 	until("that it died again", 2, "alarm|dead|")
 	writeText(t, filepath.Join(dir, "go"), "")
 	s.post("/runs/asks/answer", `{"choice": "good"}`)
-	until("that the run is silent no more", 1, "all_clear|stuck|")
-	until("that the question has its answer", 1, "all_clear|waiting|")
+	until("that the run is silent no more", 1, "all_clear|stuck|over: run silent-")
+	until("that the question has its answer", 1, "all_clear|waiting|over: run asks-")
 	if b, _ := os.ReadFile(filepath.Join(dir, "tries")); strings.Count(string(b), "x") != 2 {
 		t.Errorf("the run that died was resumed more often than once: %q", b)
 	}

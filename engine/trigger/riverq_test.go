@@ -29,6 +29,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	testenv.Parallel(8)
 	code := m.Run()
 	if used.Load() {
 		if s, err := server(); err == nil {

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"flag"
 	"os"
 	"testing"
 
@@ -9,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	flag.Parse()
+	testenv.Parallel(8)
 	if dir := testenv.TempDir(); dir != "" {
 		if err := os.Setenv("TMPDIR", dir); err != nil {
 			panic(err)

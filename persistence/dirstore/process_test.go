@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		child(mode, root)
 		return
 	}
-	flag.Parse()
+	testenv.Parallel(8)
 	if dir := testenv.TempDir(); dir != "" {
 		if err := os.Setenv("TMPDIR", dir); err != nil {
 			panic(err)

@@ -59,9 +59,13 @@ func (s *Store) Limit(ctx context.Context, pages int) error {
 	return err
 }
 
-// Patience makes SQLite wait for others for so many milliseconds only.
+// Patience makes SQLite wait for others for so many milliseconds only. PostgreSQL has no such limit.
 func (s *Store) Patience(ctx context.Context, ms int) error {
-	_, err := s.d.(*sqliteDB).db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", ms))
+	d, ok := s.d.(*sqliteDB)
+	if !ok {
+		return nil
+	}
+	_, err := d.db.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout = %d", ms))
 	return err
 }
 

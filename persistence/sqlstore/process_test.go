@@ -279,6 +279,7 @@ func TestPausedOwner(t *testing.T) {
 // takeOver ends the lease of a run whose owner is stopped, and resumes the run.
 func takeOver(t *testing.T, s *sqlstore.Store, id persistence.ID, o *owner) persistence.Journal {
 	t.Helper()
+	must(t, s.Patience(t.Context(), 50)) // the owner may be stopped with the lock of SQLite
 	var j persistence.Journal
 	testenv.Wait(t, "the run to be free", func() bool {
 		_, err := s.Exec(t.Context(), `UPDATE leases SET until = 1`)
