@@ -33,6 +33,15 @@ type Proof struct {
 	capped bool               // max_steps may be reached
 	near   map[string][]int32 // steps from each node to an end, by what that is
 	inner  []*Proof           // of the loops that it runs, directly or not
+
+	use       []load     // of one visit to each state
+	exceeded  *ProofPath // the shortest path on which a budget ends the run; nil = none does
+	mayExceed bool       // that is not known
+
+	enters    map[proofNode]bool    // visits that budgets let a run enter; nil = all
+	entered   map[int32][]visitStep // the shortest path to each state that they let a run enter; nil = they limit none
+	uncapped  bool                  // a budget ends or leads each run before max_steps does
+	unflushed bool                  // a budget comes before on_max_steps
 }
 
 // A Bound is an upper bound over all runs.
@@ -59,6 +68,8 @@ type prover struct {
 	lib   fsm.Library
 	known map[string]*Proof // by file and digest
 	open  map[string]bool   // files that are being proven
+
+	strict bool // no agent refuses a prompt, as in simulations
 }
 
 // Prove returns what holds of all runs of a loop. lib finds the loops that it runs.
@@ -100,6 +111,7 @@ func (p *prover) prove(l *fsm.Loop) *Proof {
 	defer delete(p.open, key)
 	g := newProofGraph(l, func(st *fsm.State) []string { return p.comesOf(l, st) })
 	r := &Proof{Loop: l, graph: g}
+	p.budgets(r)
 	p.bounds(r)
 	r.cycle()
 	r.reach()
@@ -127,8 +139,8 @@ func (p *prover) comesOf(l *fsm.Loop, st *fsm.State) []string {
 		words = append(words, "yes")
 	}
 	if has(func(e ProofPath) bool {
-		return e.End == fsm.EndTerminal && e.Failed || e.End == fsm.EndCycle || e.End == fsm.EndStall
-	}) || r.Loop.Budget != nil {
+		return e.End == fsm.EndTerminal && e.Failed || e.End == fsm.EndCycle || e.End == fsm.EndStall || e.End == fsm.EndBudget || e.End == fsm.EndCostCeiling
+	}) {
 		words = append(words, "no")
 	}
 	words = append(words, "error") // such as a template without a value

@@ -29,6 +29,7 @@ type proofEdge struct {
 	word string
 	// how often it can be taken in one run: as often as max_edge_revisits says, or by what takes itself out
 	often edgeCount
+	fails bool // a failure or a limit leads there, whatever kind is
 }
 
 type edgeCount uint8
@@ -72,6 +73,7 @@ type proofGraph struct {
 	coarse bool                         // what is counted within a stay is left out
 	stalls bool                         // circuit.repeated_failure may lead elsewhere
 	notes  map[string]bool              // what is taken as possible although only a run knows it
+	free   map[proofNode]bool           // visits at which no budget can be reached; nil = that is not known
 }
 
 // mostNodes is how many visits a graph may have before what is counted within a stay is left out of it.
@@ -324,11 +326,11 @@ func (g *proofGraph) limits(n int32, st *fsm.State) {
 			g.end(n, "guarded", byLimit)
 		}
 	}
-	if l.Budget != nil || st.Budget != nil {
+	if (l.Budget != nil || st.Budget != nil) && !g.free[g.nodes[n]] {
 		if slot := st.OnBudget; slot != "" {
-			outside(slot, "on_budget", asOften)
+			outside(slot, onBudget, asOften)
 		} else {
-			outside(l.OnBudget, "on_budget", asRevisits)
+			outside(l.OnBudget, onBudget, asRevisits)
 		}
 	}
 	if h := l.HostGuard; h.Enabled {
@@ -358,7 +360,7 @@ func (g *proofGraph) follow(n int32, slot, word string, kind edgeKind, often edg
 		slot = g.states[v.state].Name
 	case strings.Contains(slot, "${"):
 		g.note("a target that is a template may be any state")
-		g.link(n, proofEdge{g.node(proofNode{state: -1}), kind, word, often})
+		g.link(n, proofEdge{to: g.node(proofNode{state: -1}), kind: kind, word: word, often: often})
 		return
 	}
 	to, known := g.index[slot]
@@ -373,7 +375,7 @@ func (g *proofGraph) follow(n int32, slot, word string, kind edgeKind, often edg
 	case often == asRetries: // it begins to count again, and this entry is one more
 		next.again = 1
 	case g.coarse && st.MaxRetries > 0:
-		g.link(n, proofEdge{g.node(proofNode{state: to, again: spent}), byLimit, word, often})
+		g.link(n, proofEdge{to: g.node(proofNode{state: to, again: spent}), kind: byLimit, word: word, often: often})
 	case !g.coarse:
 		th := throttleOf(g.l, st)
 		if st.MaxRetries > 0 && st.MaxRetries <= g.l.MaxSteps || th != nil && th.Hard <= g.l.MaxSteps*triesOf(st) {
@@ -390,17 +392,18 @@ func (g *proofGraph) follow(n int32, slot, word string, kind edgeKind, often edg
 	if g.coarse {
 		next.again, next.held = min(next.again, 0), 0
 	}
-	g.link(n, proofEdge{g.node(next), kind, word, often})
+	g.link(n, proofEdge{to: g.node(next), kind: kind, word: word, often: often})
 }
 
 // link adds an edge, unless one that is no worse leads there already.
 func (g *proofGraph) link(n int32, e proofEdge) {
+	e.fails = e.kind != byVerdict
 	for i := range g.edges[n] {
 		if old := &g.edges[n][i]; old.to == e.to {
 			if e.kind < old.kind {
 				old.kind, old.word = e.kind, e.word
 			}
-			old.often = max(old.often, e.often)
+			old.often, old.fails = max(old.often, e.often), old.fails || e.fails
 			return
 		}
 	}

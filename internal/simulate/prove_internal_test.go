@@ -176,7 +176,7 @@ func shownLoop(l *fsm.Loop) string {
 	fmt.Fprintf(&b, "max_steps %d on %q edges %d budget %+v on %q maintain %v %d\n", l.MaxSteps, l.OnMaxSteps, l.MaxEdgeRevisits, l.Budget, l.OnBudget, l.Maintain, l.MaxIterations)
 	for _, name := range l.Order {
 		st := l.States[name]
-		fmt.Fprintf(&b, "  %s %s terminal %v next %q on %v retries %d %q throttle %+v %q retry %+v\n", name, st.ActionType, st.Terminal, st.Next, st.On, st.MaxRetries, st.OnRetryExhausted, st.Throttle, st.OnThrottleHard, st.Retry)
+		fmt.Fprintf(&b, "  %s %s terminal %v next %q budget %+v %q on %v retries %d %q throttle %+v %q retry %+v\n", name, st.ActionType, st.Terminal, st.Next, st.Budget, st.OnBudget, st.On, st.MaxRetries, st.OnRetryExhausted, st.Throttle, st.OnThrottleHard, st.Retry)
 	}
 	return b.String()
 }

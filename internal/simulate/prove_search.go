@@ -241,7 +241,7 @@ func (r *Proof) reach() {
 		first[i] = -1
 	}
 	entered := func(x *exploration, at int32) bool {
-		return int(x.steps[at]) < r.Loop.MaxSteps || g.terminal(at)
+		return (int(x.steps[at]) < r.Loop.MaxSteps || g.terminal(at)) && (r.enters == nil || r.enters[g.nodes[at]])
 	}
 	for _, n := range all.order {
 		if s := g.nodes[n].state; s >= 0 && first[s] < 0 && entered(all, n) {
@@ -255,18 +255,24 @@ func (r *Proof) reach() {
 	}
 	passes := r.Loop.Maintain && r.Loop.MaxIterations > 0
 	for i, st := range g.states {
-		handler := r.capped && st.Name == r.Loop.OnMaxSteps || passes && st.Name == r.Loop.OnMaxIterations
-		switch n := first[i]; {
-		case n < 0 && handler:
+		handler := r.capped && !r.unflushed && st.Name == r.Loop.OnMaxSteps || passes && st.Name == r.Loop.OnMaxIterations
+		var path []visitStep
+		if r.entered != nil {
+			path = r.entered[int32(i)] //nolint:gosec // a file has no more states
+		} else if first[i] >= 0 {
+			path = all.pathTo(first[i])
+		}
+		switch {
+		case path == nil && handler:
 			r.Failing = append(r.Failing, ProofPath{End: fsm.EndMaxSteps, States: []string{st.Name}, Steps: r.Loop.MaxSteps + 1})
-		case n < 0:
+		case path == nil:
 			r.Never = append(r.Never, st.Name)
 		case st.Terminal && !r.Loop.Maintain:
-			r.Ends = append(r.Ends, g.pathOf(all.pathTo(n), fsm.EndTerminal, st.Failure))
+			r.Ends = append(r.Ends, g.pathOf(path, fsm.EndTerminal, st.Failure))
 			fallthrough
 		default:
 			if !good[i] {
-				r.Failing = append(r.Failing, g.pathOf(all.pathTo(n), "", st.Failure))
+				r.Failing = append(r.Failing, g.pathOf(path, "", st.Failure))
 			}
 		}
 	}
@@ -315,10 +321,29 @@ func (r *Proof) otherEnds(all *exploration) {
 			r.Ends = append(r.Ends, ProofPath{End: end, Steps: steps, Failed: true})
 		}
 	}
-	limit(r.capped, fsm.EndMaxSteps, l.MaxSteps)
+	limit(r.capped && !r.uncapped, fsm.EndMaxSteps, l.MaxSteps)
 	limit(r.Cycles > 0 && l.MaxEdgeRevisits < l.MaxSteps, fsm.EndCycle, l.MaxEdgeRevisits+1)
 	limit(l.Maintain && l.MaxIterations > 0, fsm.EndMaxIterations, 0)
 	limit(l.Stall != nil && !g.stalls && r.Cycles > 0, fsm.EndStall, 0)
-	limit(l.Budget != nil, fsm.EndBudget, 0)
+	if r.exceeded != nil {
+		r.Ends = append(r.Ends, *r.exceeded)
+	}
+	limit(r.mayExceed, fsm.EndBudget, 0)
+	r.ceilings(all)
 	limit(l.Timeout > 0, fsm.EndTimeout, 0)
+}
+
+// ceilings finds the states whose cost_ceiling may end a run.
+func (r *Proof) ceilings(all *exploration) {
+	seen := map[int32]bool{}
+	for _, n := range all.order {
+		s := r.graph.nodes[n].state
+		if s < 0 || seen[s] || int(all.steps[n]) >= r.Loop.MaxSteps {
+			continue
+		}
+		seen[s] = true
+		if c := r.graph.states[s].CostCeiling; c != nil && c.Most != nil && s < int32(len(r.use)) && r.use[s].prompts > 0 { //nolint:gosec // a file has no more states
+			r.Ends = append(r.Ends, r.graph.pathOf(all.pathTo(n), fsm.EndCostCeiling, true))
+		}
+	}
 }

@@ -1,0 +1,439 @@
+package simulate
+
+import (
+	"slices"
+	"strings"
+
+	"loops/fsm"
+)
+
+// The counts of a [budgetSearch]: whether on_budget of the loop was taken, steps, prompts, and the prompts of each state
+// with a budget of its own.
+const (
+	countRouted = iota
+	countSteps
+	countPrompts
+	countOwn
+)
+
+// A budgetSearch finds where a run can reach a budget. Steps and prompts are counted up to their limits. One prompt may use
+// all of cost_usd and tokens, and one visit all of wall, so that for these it counts whether there was one.
+type budgetSearch struct {
+	g      *proofGraph
+	use    []load
+	strict bool    // each prompt is counted
+	size   []int32 // how many values each count has; the last one stands for all above it
+	own    []int   // of each state, the count of its own prompts; 0 = it has none
+	width  int32   // values of all counts together
+
+	parent []int32    // by visit and counts; -1 = not reached, itself = the start
+	depth  []int32    // the least that were entered before
+	limit  []bool     // on_budget leads there
+	seen   [2][]int32 // one more than the last even, or odd, number of entered states with which it was reached
+	now    []int32    // reached after so many states as those before
+	next   []int32    // the same after one more
+	step   int32
+	work   int
+	at     map[int32]bool     // visits at which a budget can be reached
+	enters map[proofNode]bool // visits that are entered
+	first  map[int32]int32    // of each state that is, the visit and counts with which it is entered first
+	capped bool               // max_steps may end a run
+	flush  bool               // the state of on_max_steps is entered
+	last   int                // steps of the shortest run that a budget ends in that state, or before it; 0 = it ends none
+	hit    []visitStep        // the shortest path on which a budget ends a run before; nil = none does
+}
+
+// mostCounted is how many pairs of a visit and counts a budgetSearch looks at.
+const mostCounted = 4_000_000
+
+// budgets finds where budgets can be reached, and takes the other edges of on_budget out of the graph.
+func (p *prover) budgets(r *Proof) {
+	g := r.graph
+	r.use, _ = p.loads(r)
+	if len(g.nodes) == 0 || g.l.Budget == nil && !slices.ContainsFunc(g.states, func(st *fsm.State) bool { return st.Budget != nil }) {
+		return
+	}
+	s := &budgetSearch{g: g, use: r.use, strict: p.strict}
+	if !s.counts() {
+		r.mayExceed = true
+		g.note("a budget may be reached wherever it is looked at: the loop has too many states for more")
+		return
+	}
+	s.search()
+	g.free = map[proofNode]bool{}
+	for n, v := range g.nodes {
+		if !s.at[int32(n)] { //nolint:gosec // at most mostNodes
+			g.free[v] = true
+		}
+	}
+	r.enters, r.uncapped, r.unflushed = s.enters, !s.capped, !s.flush
+	paths := map[int32][]visitStep{}
+	for state, at := range s.first {
+		paths[state] = s.pathTo(at, true)
+	}
+	if s.hit == nil && s.last > 0 {
+		r.exceeded = &ProofPath{End: fsm.EndBudget, Steps: s.last, Failed: true}
+	}
+	if s.hit != nil {
+		path := g.pathOf(s.hit, fsm.EndBudget, true)
+		r.exceeded = &path
+		if s.revisits() {
+			g.note("budget_exceeded: max_edge_revisits may end each run before")
+		}
+	}
+	old := g.nodes
+	g.build()
+	r.entered = map[int32][]visitStep{}
+	for state, path := range paths {
+		known := true
+		for i := range path {
+			at, ok := g.at[old[path[i].node]]
+			path[i].node, known = at, known && ok
+		}
+		if known {
+			r.entered[state] = path
+		}
+	}
+}
+
+// counts decides what is counted. It reports false if that is too much.
+func (s *budgetSearch) counts() bool {
+	b := s.g.l.Budget
+	if b == nil {
+		b = &fsm.Budget{}
+	}
+	values := func(limit int64, other bool) int64 {
+		switch {
+		case limit > 0:
+			return limit + 1
+		case other:
+			return 2
+		}
+		return 1
+	}
+	sizes := []int64{2, values(int64(b.Steps), b.Wall > 0), values(int64(b.Prompts), b.CostUSD > 0 || b.Tokens > 0)}
+	s.own = make([]int, len(s.g.states))
+	for i, st := range s.g.states {
+		if st.Budget != nil {
+			s.own[i] = len(sizes)
+			sizes = append(sizes, values(int64(st.Budget.Prompts), true))
+		}
+	}
+	width := int64(1)
+	for _, n := range sizes {
+		if width *= n; width*int64(len(s.g.nodes)) > mostCounted {
+			return false
+		}
+		s.size = append(s.size, int32(n)) //nolint:gosec // at most mostCounted
+	}
+	s.width = int32(width) //nolint:gosec // at most mostCounted
+	return true
+}
+
+// get returns one of the counts.
+func (s *budgetSearch) get(q int32, count int) int32 {
+	for _, n := range s.size[:count] {
+		q /= n
+	}
+	return q % s.size[count]
+}
+
+// add returns the counts with so much more in one of them.
+func (s *budgetSearch) add(q int32, count int, more int64) int32 {
+	stride := int32(1)
+	for _, n := range s.size[:count] {
+		stride *= n
+	}
+	old := q / stride % s.size[count]
+	now := int32(min(int64(old)+more, int64(s.size[count])-1)) //nolint:gosec // less than size
+	return q + (now-old)*stride
+}
+
+// search walks through all that a run can come to within max_steps.
+func (s *budgetSearch) search() {
+	n := len(s.g.nodes) * int(s.width)
+	s.parent, s.depth, s.limit, s.at = make([]int32, n), make([]int32, n), make([]bool, n), map[int32]bool{}
+	s.enters, s.first = map[proofNode]bool{}, map[int32]int32{}
+	for i := range s.parent {
+		s.parent[i] = -1
+	}
+	s.seen = [2][]int32{make([]int32, n), make([]int32, n)}
+	s.reach(s.g.start, 0, s.g.start*s.width, 0, false)
+	for ; len(s.now) > 0; s.step++ {
+		for k := 0; k < len(s.now); k++ {
+			s.visit(s.now[k])
+		}
+		if s.work > mostWork {
+			break
+		}
+		s.now, s.next = s.next, s.now[:0]
+	}
+	if len(s.now) > 0 && s.work > mostWork { // what comes after so many steps is not known
+		s.capped, s.flush = true, true
+	}
+}
+
+// reach notes what was reached. What only stands between two visits is left at once.
+func (s *budgetSearch) reach(n, q, from, depth int32, limit bool) {
+	at := n*s.width + q
+	seen := &s.seen[depth&1][at]
+	if *seen == depth+1 {
+		return
+	}
+	*seen = depth + 1
+	if s.work++; s.parent[at] < 0 {
+		s.parent[at], s.depth[at], s.limit[at] = from, depth, limit
+	}
+	switch {
+	case s.g.passing(n):
+		if s.g.stateOf(n) != nil && int(depth) >= s.g.l.MaxSteps {
+			return // max_steps comes before
+		}
+		for _, e := range s.g.edges[n] {
+			s.reach(e.to, q, at, depth, false)
+		}
+	case depth == s.step:
+		s.now = append(s.now, at)
+	default:
+		s.next = append(s.next, at)
+	}
+}
+
+// visit follows a visit to a state: what limits it before it is entered, what limits its prompts, and its edges.
+func (s *budgetSearch) visit(at int32) {
+	n, q, depth := at/s.width, at%s.width, s.step
+	st := s.g.stateOf(n)
+	if s.g.terminal(n) {
+		s.entered(at)
+		return
+	}
+	if int(depth) >= s.g.l.MaxSteps {
+		s.handler(at)
+		return
+	}
+	i := s.g.nodes[n].state
+	if s.stopped(at, st, i) {
+		return
+	}
+	s.entered(at)
+	q = s.add(q, countSteps, 1)
+	most := min(s.use[i].prompts, mostCounted)
+	for sent := int64(0); sent < most; sent++ {
+		now := s.sent(q, i, sent)
+		always, maybe := s.refuses(now, st, i)
+		if always || maybe {
+			s.exceeds(at, now, st, true, false)
+		}
+		if always {
+			most = sent
+		}
+		if now == s.sent(q, i, sent+1) { // the same again
+			break
+		}
+	}
+	least := s.least(st, i)
+	for sent := int64(0); sent <= most; sent++ {
+		now := s.sent(q, i, sent)
+		if sent == 0 && st.Loop != "" && s.own[i] > 0 && st.Budget.Prompts == 0 {
+			now = s.add(now, s.own[i], 1)
+		}
+		for inner := int64(0); ; inner++ {
+			to := s.add(now, countSteps, inner)
+			for _, e := range s.g.edges[n] {
+				if e.word != onBudget && (sent >= least || e.fails && !s.strict) { // a prompt that is refused is not counted
+					s.reach(e.to, to, at, depth+1, false)
+				}
+			}
+			if inner >= s.use[i].steps || to == s.add(to, countSteps, 1) {
+				break
+			}
+		}
+		if sent >= least && now == s.sent(q, i, sent+1) { // the same again
+			break
+		}
+	}
+}
+
+// onBudget is the word of the edges along which a budget leads.
+const onBudget = "on_budget"
+
+// sent returns the counts after so many prompts of a state.
+func (s *budgetSearch) sent(q, i int32, prompts int64) int32 {
+	q = s.add(q, countPrompts, prompts)
+	if own := s.own[i]; own > 0 {
+		q = s.add(q, own, prompts)
+	}
+	return q
+}
+
+// least returns how many prompts a visit sends at least.
+func (s *budgetSearch) least(st *fsm.State, i int32) int64 {
+	if st.Await != nil || st.Each != nil || st.Branches != nil || st.Loop != "" {
+		return 0
+	}
+	return min(1, s.use[i].prompts)
+}
+
+// stopped follows the limits of steps and wall, which are looked at before a state is entered. It reports whether the
+// state is not entered.
+func (s *budgetSearch) stopped(at int32, st *fsm.State, i int32) bool {
+	q := at % s.width
+	if s.get(q, countRouted) > 0 {
+		return false
+	}
+	if b := st.Budget; b != nil && (b.Steps > 0 || b.Wall > 0) && s.get(q, s.own[i]) > 0 {
+		s.exceeds(at, q, st, false, false)
+	}
+	b := s.g.l.Budget
+	if b == nil {
+		return false
+	}
+	used := s.get(q, countSteps)
+	always := b.Steps > 0 && int(used) >= b.Steps
+	if always || b.Wall > 0 && used > 0 {
+		s.exceeds(at, q, st, false, true)
+	}
+	return always
+}
+
+// refuses reports whether a budget leaves nothing for a prompt of a state: in each run that comes there, or in some.
+func (s *budgetSearch) refuses(q int32, st *fsm.State, i int32) (always, maybe bool) {
+	look := func(b *fsm.Budget, prompts, steps int32) {
+		if b == nil {
+			return
+		}
+		always = always || b.Prompts > 0 && int(prompts) >= b.Prompts || b.Steps > 0 && int(steps) >= b.Steps
+		maybe = maybe || (b.CostUSD > 0 || b.Tokens > 0) && prompts > 0
+	}
+	b := s.g.l.Budget
+	look(b, s.get(q, countPrompts), s.get(q, countSteps))
+	maybe = maybe || b != nil && b.Wall > 0
+	if own := st.Budget; own != nil {
+		used := s.get(q, s.own[i])
+		look(&fsm.Budget{Prompts: own.Prompts, CostUSD: own.CostUSD, Tokens: own.Tokens}, used, 0)
+		maybe = maybe || (own.Wall > 0 || own.Steps > 0) && used > 0
+	}
+	return always, maybe
+}
+
+// exceeds follows a limit that is reached at a visit: by on_budget, or to the end of the run. entered: the state was
+// entered. loop: it is a limit of the loop.
+func (s *budgetSearch) exceeds(at, q int32, st *fsm.State, entered, loop bool) {
+	n := at / s.width
+	s.at[n] = true
+	slot := st.OnBudget
+	if slot == "" && s.get(q, countRouted) == 0 {
+		slot = s.g.l.OnBudget
+	}
+	capped := int(s.step) >= s.g.l.MaxSteps // st is the state of on_max_steps, which leads nowhere
+	switch ends := slot == "" || slot == st.Name && !entered && !loop; {
+	case capped:
+		s.lastAfter(ends, 0)
+		return
+	case ends:
+		s.ends(at, entered)
+		return
+	}
+	if st.OnBudget == "" || loop && !entered {
+		q = s.add(q, countRouted, 1)
+	}
+	depth := s.step
+	if entered {
+		depth++
+	}
+	for _, e := range s.g.edges[n] {
+		if s.leads(slot, st, e.to) {
+			s.reach(e.to, q, at, depth, true)
+		}
+	}
+}
+
+// leads reports whether a slot of a state leads to a visit.
+func (s *budgetSearch) leads(slot string, st *fsm.State, to int32) bool {
+	state := s.g.nodes[to].state
+	switch {
+	case strings.Contains(slot, "${"):
+		return state < 0
+	case slot == fsm.Current:
+		slot = st.Name
+	}
+	return state >= 0 && s.g.states[state].Name == slot
+}
+
+// handler follows the state that is entered once when max_steps is reached.
+func (s *budgetSearch) handler(at int32) {
+	i, known := s.g.index[s.g.l.OnMaxSteps]
+	if !known {
+		s.capped = true
+		return
+	}
+	st, q := s.g.states[i], at%s.width
+	routes := st.OnBudget != "" || s.g.l.OnBudget != "" && s.get(q, countRouted) == 0
+	if s.stopped(at, st, i) {
+		s.capped = s.capped || routes
+		return
+	}
+	s.capped, s.flush = true, true
+	if s.use[i].prompts > 0 {
+		always, maybe := s.refuses(s.add(q, countSteps, 1), st, i)
+		s.lastAfter((always || maybe) && !routes, 1)
+	}
+}
+
+// lastAfter notes that a budget may end a run so many states after max_steps.
+func (s *budgetSearch) lastAfter(ends bool, more int) {
+	if n := s.g.l.MaxSteps + more; ends && (s.last == 0 || n < s.last) {
+		s.last = n
+	}
+}
+
+// ends notes the shortest path that ends the run. The last state of it is only part of it if it was entered.
+func (s *budgetSearch) ends(at int32, entered bool) {
+	if path := s.pathTo(at, entered); s.hit == nil || len(path) < len(s.hit) {
+		s.hit = path
+	}
+}
+
+// entered notes that a state is entered.
+func (s *budgetSearch) entered(at int32) {
+	v := s.g.nodes[at/s.width]
+	s.enters[v] = true
+	if _, known := s.first[v.state]; !known {
+		s.first[v.state] = at
+	}
+}
+
+// pathTo returns the states that are entered up to one that was reached, with that state if it was entered.
+func (s *budgetSearch) pathTo(at int32, entered bool) []visitStep {
+	path := []visitStep{}
+	if entered {
+		path = append(path, visitStep{node: at / s.width})
+	}
+	for s.parent[at] != at {
+		from := s.parent[at]
+		if v := from / s.width; !s.g.passing(v) && (!s.limit[at] || s.depth[from] < s.depth[at]) {
+			word := onBudget
+			for _, e := range s.g.edges[v] {
+				if !s.limit[at] && e.to == at/s.width {
+					word = e.word
+				}
+			}
+			path = append(path, visitStep{v, word, byLimit})
+		}
+		at = from
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// revisits reports whether the path that ends the run takes an edge more often than max_edge_revisits allows.
+func (s *budgetSearch) revisits() bool {
+	taken := map[[2]int32]int{}
+	for i := 1; i < len(s.hit); i++ {
+		edge := [2]int32{s.g.nodes[s.hit[i-1].node].state, s.g.nodes[s.hit[i].node].state}
+		if taken[edge]++; taken[edge] > s.g.l.MaxEdgeRevisits {
+			return true
+		}
+	}
+	return false
+}
