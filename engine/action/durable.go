@@ -47,6 +47,11 @@ func (s *settler) name(path string) error {
 	if err := syncDir(dir); err != nil {
 		return err
 	}
+	return s.around(dir)
+}
+
+// around makes the names of a folder and of those around it durable, the first time.
+func (s *settler) around(dir string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.done[dir] {
@@ -59,6 +64,26 @@ func (s *settler) name(path string) error {
 	}
 	s.done[dir] = true
 	return nil
+}
+
+// files begins to make open files durable that were written in a folder, and their names. wait returns when they are: an
+// action may have removed them meanwhile.
+func (s *settler) files(written []*os.File, dir string) (wait func() error) {
+	folder, err := os.Open(dir)
+	done := make(chan error, 1)
+	go func() {
+		for _, f := range written {
+			err = errors.Join(err, f.Sync(), f.Close())
+		}
+		if folder != nil {
+			err = errors.Join(err, folder.Sync(), folder.Close())
+		}
+		if err == nil {
+			err = s.around(dir)
+		}
+		done <- err
+	}()
+	return func() error { return <-done }
 }
 
 func syncDir(path string) error {

@@ -1,7 +1,6 @@
 package action
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -124,30 +123,8 @@ func (f Files) Write(name string, content func(io.Writer) error) error {
 	if err := disk.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return diskError(err)
 	}
-	_, err := replace(path, content, mode(path), nil)
+	_, err := disk.Replace(path, content, mode(path), nil)
 	return diskError(err)
-}
-
-// replace replaces a file as Write does, in a folder that exists, and makes it durable if settle is not nil.
-func replace(path string, content func(io.Writer) error, mode os.FileMode, settle *settler) (os.FileInfo, error) {
-	t, err := disk.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return nil, err
-	}
-	b := bufio.NewWriterSize(t, 64<<10)
-	err = errors.Join(content(b), b.Flush(), t.Chmod(mode))
-	st, statErr := t.Stat()
-	if err = errors.Join(err, statErr); err == nil {
-		err = settle.content(t)
-	}
-	if err = errors.Join(err, t.Close()); err == nil {
-		err = os.Rename(t.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(t.Name())
-		return st, err
-	}
-	return st, settle.name(path)
 }
 
 // mode is the mode of the file that is replaced, or that of an ordinary new one.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"loops/engine/action/envfile"
 	"loops/fsm"
 	"loops/internal/disk"
 )
@@ -267,7 +268,7 @@ func (r *Runner) outputFile(a fsm.Action, ext string) func() (*os.File, error) {
 		if err := disk.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
-		name := outerName(a.Outer) + fmt.Sprintf("%06d-%s", a.Step, fileName(a.State))
+		name := outerName(a.Outer) + fmt.Sprintf("%06d-%s", a.Step, envfile.Stem(a.State))
 		if a.Item != "" {
 			name += "-item" + strings.ReplaceAll(a.Item, "/", "-")
 		}
@@ -303,34 +304,22 @@ func WrittenByRunner(rel string) bool {
 }
 
 // outerName is how the names of files in a sub-loop begin: STEP+ for each mark of outer, STEP@ATTEMPT+ where the
-// attempt is not the first. No [fileName] has these signs.
+// attempt is not the first. No [envfile.Stem] has these signs.
 func outerName(outer string) string {
 	var b strings.Builder
 	marks := strings.Split(strings.TrimPrefix(outer, "/"), "/")
 	for i := 0; i+1 < len(marks); i += 2 {
 		step, err := strconv.Atoi(marks[i])
 		if err != nil {
-			b.WriteString(fileName(outer) + "+")
+			b.WriteString(envfile.Stem(outer) + "+")
 			break
 		}
 		fmt.Fprintf(&b, "%06d", step)
 		if marks[i+1] != "1" {
-			b.WriteString("@" + fileName(marks[i+1]))
+			b.WriteString("@" + envfile.Stem(marks[i+1]))
 		}
 		b.WriteByte('+')
 	}
 	name := b.String()
 	return name[max(0, len(name)-120):] // a file name has its limit; one that is taken gets a number
-}
-
-// fileName makes the name of a state fit for a file name.
-func fileName(state string) string {
-	name := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, state)
-	return name[:min(len(name), 100)]
 }

@@ -10,7 +10,7 @@ import (
 // programCommand completes the command of an action type that the settings give to a program. The program reads
 // the text of the action from its standard input, and finds in its environment what a script does. release is
 // to be called when it is over.
-func (r *Runner) programCommand(c *command, a fsm.Action) (release func(), err error) {
+func (r *Runner) programCommand(c *command, a fsm.Action) (release func() error, err error) {
 	if len(a.Program) == 0 {
 		return nil, errors.New("the action type of state " + a.State + " names no program")
 	}
@@ -24,9 +24,9 @@ func (r *Runner) programCommand(c *command, a fsm.Action) (release func(), err e
 	// A file, not a pipe: a program that never reads it neither blocks us nor gets us SIGPIPE.
 	c.stdin, err = r.scriptFile(a.Text)
 	if err != nil {
-		done()
+		_ = done()
 		return nil, fmt.Errorf("the action of state %q cannot be written to a file: %w", a.State, err)
 	}
 	c.argv, c.env = a.Program, append(c.env, vars...)
-	return func() { _ = c.stdin.Close(); done() }, nil
+	return func() error { _ = c.stdin.Close(); return done() }, nil
 }

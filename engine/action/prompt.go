@@ -23,7 +23,7 @@ type prompt struct {
 }
 
 // prompt does a prompt or judge. What keeps it from being asked is a failed Result, as the host's own failures are.
-func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(string)) (fsm.Result, error) {
+func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(string)) (res fsm.Result, failed error) {
 	p := &prompt{}
 	var err error
 	if p.host, c.path, err = r.chooseHost(a.Host); err != nil {
@@ -54,7 +54,7 @@ func (r *Runner) prompt(ctx context.Context, c command, a fsm.Action, out func(s
 	if err != nil {
 		return fsm.Result{}, err
 	}
-	defer done()
+	defer func() { failed = also(failed, done()) }()
 	c.argv = append([]string{p.host.Program}, hc.Args...)
 	c.env = append(setAll(c.env, hc.Env), vars...)
 	if hc.Stdin != "" {

@@ -25,6 +25,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"loops/engine/action/envfile"
 	"loops/fsm"
 	"loops/fsm/confine"
 	"loops/internal/agent"
@@ -129,7 +130,7 @@ type Runner struct {
 	null    *os.File
 
 	forced atomic.Bool
-	vars   varFiles
+	vars   envfile.Files
 
 	mu    sync.Mutex
 	bash  string              // path, once found
@@ -237,7 +238,7 @@ func (r *Runner) do(ctx context.Context, a fsm.Action, out func(text string)) (f
 }
 
 // carryOut starts what an action is, and sees it through to its end.
-func (r *Runner) carryOut(ctx context.Context, c command, a fsm.Action, out func(string)) (fsm.Result, error) {
+func (r *Runner) carryOut(ctx context.Context, c command, a fsm.Action, out func(string)) (res fsm.Result, failed error) {
 	switch a.Kind {
 	case fsm.KindShell:
 		path, err := r.bashPath()
@@ -248,7 +249,7 @@ func (r *Runner) carryOut(ctx context.Context, c command, a fsm.Action, out func
 		if err != nil {
 			return fsm.Result{}, err
 		}
-		defer done()
+		defer func() { failed = also(failed, done()) }()
 		c.env = append(c.env, vars...)
 		// Called by its path, bash does not search PATH for itself, which takes it 2 % of the time of a short
 		// script; $0 stays "bash".
@@ -266,7 +267,7 @@ func (r *Runner) carryOut(ctx context.Context, c command, a fsm.Action, out func
 		if err != nil {
 			return fsm.Result{}, err
 		}
-		defer release()
+		defer func() { failed = also(failed, release()) }()
 	case fsm.KindMCP:
 		release, err := r.toolCommand(&c, a)
 		if err != nil {
@@ -289,11 +290,19 @@ func (r *Runner) carryOut(ctx context.Context, c command, a fsm.Action, out func
 	if ctx.Done() != nil {
 		defer context.AfterFunc(ctx, j.alarm.ring)()
 	}
-	res, err := j.run(ctx)
+	res, err = j.run(ctx)
 	if err == nil && a.Kind == fsm.KindMCP && c.sweep && res.ExitCode == toolScarce {
 		return res, uncalledError(strings.TrimSpace(res.Stderr))
 	}
 	return res, err
+}
+
+// also adds an error to another one. Each may be nil.
+func also(err, more error) error {
+	if more == nil {
+		return err
+	}
+	return errors.Join(err, more)
 }
 
 func (r *Runner) there() error {
@@ -329,6 +338,7 @@ func (r *Runner) Close() error {
 		_ = f.Close()
 	}
 	r.draining.Wait()
+	r.vars.Close()
 	for _, s := range spare {
 		s.alarm.close()
 	}

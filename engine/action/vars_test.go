@@ -247,3 +247,45 @@ func TestOuter(t *testing.T) {
 		}
 	}
 }
+
+// A file that was not touched is not looked at again, and one that was is, also where the whole folder was removed.
+func TestVarFilesThatWereTouched(t *testing.T) {
+	t.Parallel()
+	r := newRunner(t)
+	a := shell("")
+	for i := range 40 {
+		a.Vars = append(a.Vars, fsm.Var{Name: fmt.Sprintf("V%d", i), Value: fmt.Sprint(i) + strings.Repeat("x", longVar)})
+	}
+	for _, c := range []struct {
+		name, script string
+		sure         int // when the next action began, where the system tells
+	}{
+		{"first", "true", 0},
+		{"untouched", "true", 40},
+		{"untouched still", "true", 40},
+		{"removed", `rm "$V7_FILE"`, 40},
+		{"written to", `echo more >> "$V8_FILE"`, 39},
+		{"replaced", `cp "$V9_FILE" z; echo other > z; mv z "$V9_FILE"`, 39},
+		{"no folder", `rm -r "${V1_FILE%/*}"`, 39},
+		{"all again", "true", 0},
+		{"untouched again", "true", 40},
+		{"written to in the new folder", `echo more >> "$V8_FILE"`, 40},
+		{"untouched at last", "true", 39},
+	} {
+		if c.name == "removed" { // the folder is not gone for as long as that is open
+			f, err := os.Open(filepath.Join(r.RunDir, "env", "V1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+		}
+		a.Text = `for i in {0..39}; do v=V${i}_FILE; read -r -n 3 x < "${!v}"; case $x in $i*x) ;; *) echo "$i: $x" ;; esac
+			test $(wc -c < "${!v}") -eq $((32768 + ${#i})) || echo "$i is too long"; done; ` + c.script
+		if res := do(t, r, a); res.Stdout != "" || res.Stderr != "" {
+			t.Errorf("%s: %q %q", c.name, res.Stdout, res.Stderr)
+		}
+		if got, tells := r.vars.Known(); got != c.sure && tells {
+			t.Errorf("%s: %d are known to be as they were, want %d", c.name, got, c.sure)
+		}
+	}
+}
