@@ -71,7 +71,7 @@ bin/nfpm: tools/release/go.mod tools/release/go.sum
 # What a person waits for: each test's name and what it says, without the thousands that only pass.
 quiet = sed -u -E '/^=== |^ *--- PASS: .*\/|^PASS$$/d'
 
-pictures: ## the pictures of the README, and of all pages in docs/pictures/pages, from real runs; needs chromium
+pictures: ## the pictures of the README and of the dashboard, and of all pages in docs/pictures/pages, from real runs; needs chromium
 	go test ./cmd/loops -run TestPictures -count=1 -pictures "$(CURDIR)/docs/pictures"
 
 torture: SHELL := bash
