@@ -101,11 +101,12 @@ func choose(ctx context.Context, store *project.Records, policy Policy, except p
 	}
 	current := project.Current(recorded)
 	runs := make([]AgedRun, 0, len(current))
-	for _, r := range current {
+	for i := range current { // there may be many, and each is large
+		r := &current[i]
 		if r.ID == except {
 			continue
 		}
-		run := AgedRun{Run: r, Live: alive(r) || r.Held}
+		run := AgedRun{Run: r, Live: alive(*r) || r.Held}
 		if policy.MaxSize >= 0 {
 			if run.Bytes, err = store.Size(ctx, r.ID); err != nil && !errors.Is(err, persistence.ErrNotFound) {
 				return Choice{}, store.Failed(err)
@@ -118,6 +119,7 @@ func choose(ctx context.Context, store *project.Records, policy Policy, except p
 
 // chosen are the runs that a choice removes.
 func chosen(c Choice) (todo []Removed) {
+	todo = make([]Removed, 0, len(c.Go))
 	for _, r := range c.Go {
 		todo = append(todo, Removed{Run: r.Run, Bytes: r.Bytes})
 	}

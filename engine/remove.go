@@ -19,7 +19,7 @@ type RemoveRequest struct {
 
 // A Removed is a run that is gone, with its events, memory, definition, working folder and logs; or one that would go.
 type Removed struct {
-	Run   persistence.Run
+	Run   *persistence.Run
 	Bytes int64 // that it took
 	// a process that died had begun to remove it: of Run only ID and Loop are known, and Bytes is not
 	CutShort bool
@@ -77,7 +77,7 @@ func removable(ctx context.Context, store *project.Records, r RemoveRequest, gon
 		case run.Resumable && !r.Force:
 			errs = append(errs, &ResumableError{run})
 		case !slices.ContainsFunc(todo, func(t Removed) bool { return t.Run.ID == run.ID }):
-			todo = append(todo, Removed{Run: run})
+			todo = append(todo, Removed{Run: &run})
 		}
 	}
 	return todo, several(errs...)
@@ -87,7 +87,7 @@ func removable(ctx context.Context, store *project.Records, r RemoveRequest, gon
 func finishRemovals(ctx context.Context, store *project.Records) (gone []Removed, _ error) {
 	ids, err := FinishRemovals(ctx, store)
 	for _, id := range ids {
-		gone = append(gone, Removed{Run: persistence.Run{ID: id, Loop: project.LoopOf(string(id))}, CutShort: true})
+		gone = append(gone, Removed{Run: &persistence.Run{ID: id, Loop: project.LoopOf(string(id))}, CutShort: true})
 	}
 	return gone, err
 }
@@ -124,7 +124,7 @@ func (e *Engine) remove(ctx context.Context, store *project.Records, todo []Remo
 			errs = append(errs, fmt.Errorf("run %s was not removed: %w", t.Run.ID, err))
 			continue
 		}
-		if tree, left := TreeLeft(context.WithoutCancel(ctx), e.p, e.o, t.Run); left {
+		if tree, left := TreeLeft(context.WithoutCancel(ctx), e.p, e.o, *t.Run); left {
 			t.Tree = &tree
 		}
 		gone = append(gone, t)

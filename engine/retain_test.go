@@ -37,7 +37,7 @@ func TestRetentionThatIsCutShortGetsSomewhere(t *testing.T) {
 	s := &busyStore{left: 3, stop: stop}
 	var todo []Removed
 	for _, id := range []string{"a", "b", "c", "d"} {
-		todo = append(todo, Removed{Run: persistence.Run{ID: persistence.ID(id)}})
+		todo = append(todo, Removed{Run: &persistence.Run{ID: persistence.ID(id)}})
 	}
 	e := New(openIn(t, t.TempDir()), Options{})
 	gone, _ := e.removeInTurn(ctx, &project.Records{Store: s}, todo, true)

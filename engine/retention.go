@@ -17,7 +17,7 @@ type Policy struct {
 
 // An AgedRun is one that is recorded, and what it takes.
 type AgedRun struct {
-	persistence.Run
+	*persistence.Run
 	Live  bool  // a process owns it, or may
 	Bytes int64 // see persistence.Store.Size
 }
@@ -40,7 +40,7 @@ type Kept struct {
 // that are too old go, and then more, the oldest first, until the rest is small enough or only such are left
 // that are kept.
 func (p Policy) Choose(runs []AgedRun, now time.Time) Choice {
-	runs = slices.Clone(runs)
+	runs = slices.Clone(runs)                                                                       // which are small
 	slices.SortStableFunc(runs, func(a, b AgedRun) int { return b.StartedAt.Compare(a.StartedAt) }) // the newest first
 	var c Choice
 	var may []AgedRun

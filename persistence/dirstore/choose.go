@@ -16,7 +16,7 @@ import (
 // How many folders a filter looks at together: few at first, because the newest runs may be enough.
 const (
 	fewChosen  = 64
-	manyChosen = 4096
+	manyChosen = 1024
 )
 
 // A choice is a listing of the runs that a filter selects.
@@ -29,6 +29,21 @@ type choice struct {
 	skip int               // of those that match, so many are still left out
 	all  int               // runs that there may be, where the index knows; 0 = it does not
 	out  []persistence.Run
+
+	// of one look, used again by the next: a run is large, and there may be a hundred thousand
+	verdicts []verdict
+	states   []disk.Stamp
+	digests  []digested
+	part     []folder
+	read     []persistence.Run
+	found    []bool
+}
+
+// again returns n zero values in the memory of a list that is not needed any more.
+func again[T any](list []T, n int) []T {
+	list = slices.Grow(list[:0], n)[:n]
+	clear(list)
+	return list
 }
 
 // choose is Runs of a query with a filter. A folder whose digest the filter rejects is not read, if its state
@@ -116,7 +131,7 @@ func (ch *choice) look(folders []folder) {
 		if ch.q.Limit > 0 {
 			wanted = min(wanted, ch.skip+ch.q.Limit-len(ch.out))
 		}
-		var part []folder
+		part := ch.part[:0]
 		for ; end < len(folders) && len(part) < wanted; end++ {
 			if f := folders[end]; verdicts[end] != rejected {
 				f.digest = &digests[end]
@@ -124,7 +139,8 @@ func (ch *choice) look(folders []folder) {
 				part = append(part, f)
 			}
 		}
-		read, found := make([]persistence.Run, len(part)), make([]bool, len(part))
+		read, found := again(ch.read, len(part)), again(ch.found, len(part))
+		ch.part, ch.read, ch.found = part, read, found
 		spread(len(part), func(i int) {
 			if read[i], found[i] = ch.d.digestedRun(part[i]); !found[i] || ch.q.Readings {
 				read[i], found[i] = ch.d.archivedRun(part[i], ch.q.Readings, ch.c)
@@ -150,7 +166,8 @@ const (
 
 // sift asks the digests of folders, newest first, whether the filter selects them, and returns them.
 func (ch *choice) sift(folders []folder) ([]verdict, []digested) {
-	verdicts, states, digests := make([]verdict, len(folders)), make([]disk.Stamp, len(folders)), make([]digested, len(folders))
+	verdicts, states, digests := again(ch.verdicts, len(folders)), again(ch.states, len(folders)), again(ch.digests, len(folders))
+	ch.verdicts, ch.states, ch.digests = verdicts, states, digests
 	damaged := map[int]disk.Stamp{} // of their journals: what such a run is follows from that, too
 	for i, f := range folders {
 		state, body, ok := ch.c.digests.Seek(f.path)

@@ -19,13 +19,37 @@ const mostSummary = 256 << 10
 type summaries struct {
 	d     *Store
 	began time.Time
-	kept  map[string]index.Kept // by folder
+	read  *index.Digests        // those of the folders before last, which sort after it, are not in it any more
+	last  string                // folder that was asked for
+	again int                   // how often they were read from the beginning
+	all   map[string]index.Kept // by folder; nil = they are asked for in their order, and not held
 	made  map[string]index.Digest
 }
 
+// mostReadings is how often summaries are read from the beginning, before all are held.
+const mostReadings = 4
+
 // Summaries implements [persistence.Summarizer].
 func (d *Store) Summaries() persistence.Summaries {
-	return &summaries{d: d, began: time.Now(), kept: index.ReadDigests(d.summariesPath()), made: map[string]index.Digest{}}
+	return &summaries{d: d, began: time.Now(), read: index.OpenDigests(d.summariesPath()), made: map[string]index.Digest{}}
+}
+
+// find returns what is kept of a folder. Mostly runs are asked for newest first, as they lie in the file.
+func (s *summaries) find(folder string) (state disk.Stamp, body string, ok bool) {
+	if s.all == nil && s.last != "" && folder > s.last {
+		s.read.Close()
+		if s.again++; s.again < mostReadings {
+			s.read = index.OpenDigests(s.d.summariesPath())
+		} else {
+			s.all = index.ReadDigests(s.d.summariesPath())
+		}
+	}
+	if s.all != nil {
+		k, known := s.all[folder]
+		return k.State, k.Body, known
+	}
+	s.last = folder
+	return s.read.Seek(folder)
 }
 
 func (d *Store) summariesPath() string { return filepath.Join(d.running, archiveSummaries) }
@@ -55,17 +79,17 @@ func (s *summaries) Of(r persistence.Run) (text string, ok bool) {
 	if !archived {
 		return "", false
 	}
-	k, known := s.kept[p.folder]
+	of, body, known := s.find(p.folder)
 	if !known {
 		return "", false
 	}
-	was, text, ok := index.CutStamp(k.Body)
+	was, text, ok := index.CutStamp(body)
 	if r.Version == "" { // it was not looked at
 		if state, journal, whole := p.stamps(); whole {
 			r.Version = versionOf(state, journal)
 		}
 	}
-	return text, ok && r.Version == versionOf(k.State, was)
+	return text, ok && r.Version == versionOf(of, was)
 }
 
 // versionOf returns [persistence.Run.Version] of a run whose events are in files with these stamps.
@@ -87,6 +111,7 @@ func (s *summaries) Keep(r persistence.Run, text string) {
 
 // Close implements [persistence.Summaries]. It writes the file if that saves the next reader much.
 func (s *summaries) Close() {
+	s.read.Close()
 	if len(s.made) < manyStates && (!s.d.eager || len(s.made) == 0) {
 		return
 	}

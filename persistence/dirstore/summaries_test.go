@@ -63,6 +63,13 @@ func TestSummariesHoldWhileFilesAreAsTheyWere(t *testing.T) {
 	if got := known(); got != "012345" {
 		t.Errorf("of those that were kept, %s are known", got)
 	}
+	oldest := d.Summaries()
+	for i, r := range slices.Backward(runs) { // the other way round than they lie in the file
+		if text, ok := oldest.Of(r); !ok || text != "of "+r.RunID {
+			t.Errorf("oldest first, of run %d %q is known: %v", i, text, ok)
+		}
+	}
+	oldest.Close()
 
 	folder := func(i int) string { return filepath.Join(d.history, folderName(runs[i].RunID, "fix")) }
 	events, err := os.ReadFile(filepath.Join(folder(0), "events.jsonl"))
