@@ -106,7 +106,7 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Very large and hostile loop files; each checkpoint of each trace lost:"
 	go test ./fsm ./fsm/loopfile ./fsm/lint -run '^(TestHostile|TestHostileFiles|TestLarge|TestEveryCheckpointLostInTurn)$$' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "What is proven of 10,000 small machines, compared with all their runs:"
-	go test ./internal/simulate -run TestProofAgainstAllRuns|TestProofOfBudgets -count 1 -timeout 60m -v -torture | $(quiet)
+	go test ./internal/simulate -run 'TestProofAgainstAllRuns|TestProofOfBudgets' -count 1 -timeout 60m -v -torture | $(quiet)
 	@echo "Random machines, with and without interruptions; the seed is printed where one fails:"
 	go test ./fsm -run TestRandomMachines -count 1 -timeout 30m -v -machines 3000 -seed $$(date +%s) | $(quiet)
 	@echo "Random loops that are paused, extended, stopped, killed and resumed at every moment, without and with limits:"
