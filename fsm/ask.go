@@ -26,9 +26,10 @@ type asker struct {
 	cfg     *Evaluate
 	model   string // "" = the host's own for judges
 	timeout time.Duration
-	next    int    // the question's place in Snapshot.Answers
-	asked   []any  // a *Map a question, for the event
-	last    Result // the answer to the last question
+	next    int     // the question's place in Snapshot.Answers
+	asked   []any   // a *Map a question, for the event
+	last    Result  // the answer to the last question
+	most    float64 // US dollars that the last question costs at most; 0 = not known
 }
 
 func (e *Executor) asker(st *State, cfg *Evaluate) *asker {
@@ -147,6 +148,9 @@ func (q *asker) putOnce(a Action) (Result, error) {
 	defer settle()
 	m.Attempt++
 	m.Asking, a.Attempt = true, m.Attempt
+	if q.most = 0; e.keepsCost(&a) {
+		q.most = a.MaxCost
+	}
 	if !e.record(true) {
 		return Result{}, errHalted
 	}
@@ -194,6 +198,28 @@ func (q *asker) cutShort(res Result) {
 	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the judge was ended before it answered"}, Field{"judges", []any{q.account(true)}})
 }
 
+// lostJudge records that the process of a judge was killed with the run: what it used is not known.
+func (e *Executor) lostJudge() {
+	m := e.mem
+	st := e.cfg.Loop.States[m.Current]
+	if !m.Asking || st == nil {
+		return
+	}
+	lost := value.NewMap("evaluator", "", "coverage", CoverageNone)
+	if st.Evaluate != nil {
+		lost.Set("evaluator", st.Evaluate.Type)
+	}
+	a := Action{Host: cmp.Or(st.Host, e.cfg.Loop.LLM.Host), MaxCost: e.costLeft()}
+	if st.Evaluate != nil {
+		a.Host = cmp.Or(st.Evaluate.Host, a.Host)
+	}
+	if e.keepsCost(&a) {
+		lost.Set(maxCostField, a.MaxCost)
+	}
+	m.Asking = false
+	e.emit(EventNote, Field{"state", st.Name}, Field{"message", "the judge was killed before it answered"}, Field{"judges", []any{lost}})
+}
+
 // account is what the events say of one question: who answered, and what it took.
 func (q *asker) account(failed bool) *value.Map {
 	m := value.NewMap("evaluator", q.cfg.Type, "duration_ms", q.last.Duration.Milliseconds())
@@ -204,6 +230,9 @@ func (q *asker) account(failed bool) *value.Map {
 	var cost any
 	if r.Cost != nil {
 		cost = *r.Cost
+	}
+	if q.most > 0 && (r.Cost == nil || r.Coverage == CoveragePartial) {
+		m.Set(maxCostField, q.most)
 	}
 	for _, f := range []Field{
 		{"host", r.Host},

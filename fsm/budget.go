@@ -275,6 +275,14 @@ func (e *Executor) costLeft() float64 {
 	return left
 }
 
+// maxCostField is what a prompt or a judge costs at most, in US dollars: its agent was told to end it above.
+const maxCostField = "max_cost_usd"
+
+// keepsCost reports whether the agent ends what is asked above a cost.
+func (e *Executor) keepsCost(a *Action) bool {
+	return a.MaxCost > 0 && e.cfg.Agents != nil && e.cfg.Agents.KeepsCost(a.Host)
+}
+
 // warnAt is how much of a limit is used when a warning is recorded.
 const warnAt = 0.8
 

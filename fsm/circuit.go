@@ -27,6 +27,8 @@ type Agents interface {
 	// HostFor returns the name of the host of a prompt that names this one ("" = none), as in [Reply.Host]. It reports
 	// false where there is none, so that the prompt is refused at once.
 	HostFor(name string) (host string, found bool)
+	// KeepsCost reports whether a host ends a prompt that costs more than [Action.MaxCost].
+	KeepsCost(host string) bool
 	// Remedy returns what a person does about an agent that cannot be used, as "run `claude login`"; "" = nothing is
 	// known.
 	Remedy(host string, cause Failure) string

@@ -18,7 +18,7 @@ const (
 	EventNote    = "note"
 	EventWarning = "warning" // state, message: something went wrong that does not stop the run
 
-	EventActionStart  = "action_start"  // action, is_prompt, budget_left (told to the agent): durable before the action is started
+	EventActionStart  = "action_start"  // action, is_prompt, budget_left (told to the agent), max_cost_usd: durable before the action is started
 	EventActionOutput = "action_output" // line: of standard output
 	// exit_code, duration_ms, previews [what was cut; status of a request; of a prompt: usage, host, session,
 	// cost]

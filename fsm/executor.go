@@ -203,6 +203,7 @@ func (e *Executor) turn() {
 		}
 		interrupted := m.Attempt > 0 && acts(st)
 		e.enter(false)
+		e.lostJudge()
 		if m.Decided != nil {
 			e.leave(st, e.decided())
 			return
@@ -225,6 +226,7 @@ func (e *Executor) turn() {
 			return
 		}
 		e.announce(false, true)
+		e.lostJudge()
 		e.leave(st, e.acted(st))
 	default:
 		for _, check := range checks {

@@ -25,15 +25,28 @@ type payments struct {
 	paid float64
 }
 
-func (l *payments) Run(context.Context, fsm.Action, func(string)) (fsm.Result, error) {
+func (l *payments) HostFor(string) (string, bool)     { return "stub", true }
+func (l *payments) KeepsCost(string) bool             { return true }
+func (l *payments) Remedy(string, fsm.Failure) string { return "" }
+
+func (l *payments) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Result, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	usd := float64(1+l.rand.IntN(99)) / 100
+	if a.MaxCost > 0 {
+		usd = min(usd, a.MaxCost)
+	}
 	l.paid += usd
 	res := fsm.Result{Stdout: "did it", Reply: &fsm.Reply{
 		Host: "stub", Model: "m", Complete: true, Coverage: fsm.CoverageComplete, Usage: fsm.Usage{Input: 10}, Cost: &usd, Priced: "stub",
 	}}
-	switch l.rand.IntN(5) {
+	if a.Kind == fsm.KindJudge {
+		res.Reply.Text = `{"verdict": "yes", "confidence": 1, "reason": "fine", "evidence": "did it"}`
+	}
+	switch l.rand.IntN(6) {
+	case 2: // it was cut off after it had said a part of it
+		part := usd / 2
+		res.ExitCode, res.Reply = 1, &fsm.Reply{Host: "stub", Coverage: fsm.CoveragePartial, Failure: fsm.FailTruncated, Reason: "cut off", Usage: fsm.Usage{Input: 5}, Cost: &part}
 	case 0: // the stream was cut off before the agent said what it used
 		res.ExitCode, res.Reply = 1, &fsm.Reply{Host: "stub", Coverage: fsm.CoveragePartial, Failure: fsm.FailTruncated, Reason: "cut off"}
 	case 1:
@@ -45,6 +58,7 @@ func (l *payments) Run(context.Context, fsm.Action, func(string)) (fsm.Result, e
 const ledgerLoop = `name: spends
 initial: one
 host_guard: {enabled: false}
+%s
 states:
   one: {action: ask, action_type: prompt, next: both}
   both:
@@ -55,7 +69,7 @@ states:
     on_yes: three
     on_no: three
     on_error: three
-  three: {action: ask, action_type: prompt, next: four}
+  three: {action: ask, action_type: prompt, evaluate: {type: llm_structured}, on_yes: four, on_no: four, on_error: four}
   four: {action: ask, action_type: prompt, next: done}
   done: {terminal: true}
 `
@@ -65,14 +79,15 @@ states:
 func TestCostsEqualTheLedger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		loop := loadLoop(t, ledgerLoop)
-		exact, unknown := 0, 0
+		loops := []*fsm.Loop{loadLoop(t, fmt.Sprintf(ledgerLoop, "")), loadLoop(t, fmt.Sprintf(ledgerLoop, "budget: {cost_usd: 10, allow_unknown_cost: true}"))}
+		exact, unknown, bounded := 0, 0, 0
 		for seed := range *ledgers {
+			loop := loops[seed%2]
 			random := rand.New(rand.NewPCG(uint64(seed), 41))
 			stub := &payments{rand: random}
 			rec := &tape{die: random.IntN(30)}
 			cfg, _, _ := config(loop, rec)
-			cfg.Runner = stub
+			cfg.Runner, cfg.Agents = stub, stub
 			run := fsm.Start(cfg, loop.Context.Clone(), time.Now())
 			_, err := run.Run(context.Background())
 			for kills := 0; errors.Is(err, errDied) && kills < 5; kills++ {
@@ -101,6 +116,13 @@ func TestCostsEqualTheLedger(t *testing.T) {
 				sheet.Add(e)
 			}
 			what := fmt.Sprintf("seed %d: $%.2f and %d unknown, and $%.2f was paid", seed, sheet.Total.CostUSD, sheet.Total.Unknown, stub.paid)
+			most, known := sheet.Total.Most()
+			if known && stub.paid > most+1e-9 || !known && seed%2 == 1 {
+				t.Errorf("%s; at most $%.2f: %v", what, most, known)
+			}
+			if known && sheet.Total.Unknown > 0 {
+				bounded++
+			}
 			switch same := math.Abs(sheet.Total.CostUSD-stub.paid) < 1e-9; {
 			case sheet.Total.Unknown == 0 && !same, sheet.Total.CostUSD > stub.paid+1e-9:
 				t.Error(what)
@@ -110,8 +132,8 @@ func TestCostsEqualTheLedger(t *testing.T) {
 				unknown++
 			}
 		}
-		if exact < *ledgers/20 || unknown < *ledgers/20 {
-			t.Errorf("%d runs were exact and %d had unknown costs: the test tries too little", exact, unknown)
+		if exact < *ledgers/20 || unknown < *ledgers/20 || bounded < *ledgers/20 {
+			t.Errorf("%d runs were exact, %d had unknown costs, and of %d these had a bound: the test tries too little", exact, unknown, bounded)
 		}
 	})
 }

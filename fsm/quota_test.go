@@ -68,4 +68,5 @@ states:
 type namedAgent struct{}
 
 func (namedAgent) HostFor(string) (string, bool)     { return "x", true }
+func (namedAgent) KeepsCost(string) bool             { return false }
 func (namedAgent) Remedy(string, fsm.Failure) string { return "" }

@@ -164,6 +164,9 @@ func (e *Executor) act(st *State) (Result, error) {
 	if told != "" {
 		started = append(started, Field{"budget_left", told})
 	}
+	if mode == KindPrompt && e.keepsCost(&a) {
+		started = append(started, Field{maxCostField, a.MaxCost})
+	}
 	e.emit(EventActionStart, started...)
 	if !e.record(true) {
 		return Result{}, errHalted

@@ -172,6 +172,12 @@ func (r *Runner) HostFor(name string) (string, bool) {
 	return h.Name, true
 }
 
+// KeepsCost implements [fsm.Agents].
+func (r *Runner) KeepsCost(host string) bool {
+	h, _, err := r.FindHost(host)
+	return err == nil && h.Has.MaxCost
+}
+
 // Remedy implements [fsm.Agents].
 func (r *Runner) Remedy(host string, cause fsm.Failure) string {
 	h := findHost(r.hosts(), host)

@@ -458,6 +458,7 @@ type Run struct {
 type AskedCost struct {
 	Cost    **float64 `json:"cost_usd,omitempty" jsonschema:"with --cost; null where a part is not known"`
 	Known   *float64  `json:"known_cost_usd,omitempty" jsonschema:"with --cost"`
+	Most    *float64  `json:"max_cost_usd,omitempty" jsonschema:"the most that it can be, where a part is not known and the agent ended each such prompt above a limit"`
 	Unknown *int      `json:"unknown_costs,omitempty" jsonschema:"with --cost; of so many prompts and judges the cost is not known"`
 }
 

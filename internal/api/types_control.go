@@ -141,6 +141,7 @@ type Used struct {
 	CacheWrite int64    `json:"cache_creation_tokens"`
 	Cost       *float64 `json:"cost_usd" jsonschema:"null where a part is not known"`
 	Known      float64  `json:"known_cost_usd"`
+	Most       *float64 `json:"max_cost_usd,omitempty" jsonschema:"the most that it can be, where a part is not known and the agent ended each such prompt above a limit"`
 	Unknown    int      `json:"unknown_costs" jsonschema:"prompts and judges whose cost is not known"`
 	Duration   int64    `json:"duration_ms"`
 }

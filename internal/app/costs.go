@@ -31,6 +31,7 @@ func CostSheet(ctx context.Context, f project.Finder, r persistence.Run, known p
 		}
 		sheet.Add(e)
 	}
+	sheet.Close(project.Alive(r))
 	return sheet, nil
 }
 

@@ -39,7 +39,7 @@ func (s *Summaries) Of(ctx context.Context, r persistence.Run) (*inspect.Summary
 	if err != nil {
 		return nil, err
 	}
-	m := reader.Close()
+	m := reader.Close(project.Alive(r))
 	if s.kept != nil && !damaged {
 		s.kept.Keep(r, m.Text())
 	}

@@ -23,7 +23,7 @@ type CostSheet struct {
 
 	used func(use) // receives each prompt and judge as it was recorded; may be nil
 
-	asked map[prompting]bool // prompts whose end is not on record
+	asked map[prompting]float64 // prompts whose end is not on record, and what each costs at most; 0 = not known
 }
 
 // A prompting is where a prompt is asked.
@@ -37,7 +37,9 @@ type Cost struct {
 	Visits, Prompts, Judges              int
 	Input, Output, CacheRead, CacheWrite int64
 	CostUSD                              float64
-	Unknown                              int // prompts and judges whose cost is not known
+	Unknown                              int     // prompts and judges whose cost is not known, or only a part of it
+	Boundless                            int     // of these, those of which it is not known either what they cost at most
+	UnknownUSD                           float64 // what the others cost at most beside CostUSD
 	Time                                 time.Duration
 }
 
@@ -59,6 +61,8 @@ func (l *Cost) Plus(m Cost) {
 	l.CacheWrite += m.CacheWrite
 	l.CostUSD += m.CostUSD
 	l.Unknown += m.Unknown
+	l.Boundless += m.Boundless
+	l.UnknownUSD += m.UnknownUSD
 	l.Time += m.Time
 }
 
@@ -81,13 +85,17 @@ func (s *CostSheet) AddTo(v *Visit, e fsm.Event) {
 			s.count(v, func(l *Cost) { l.Time += took })
 			return
 		}
-		s.use(v, e.Time, e.Get, false)
+		at := prompting{v, Text(e.Get("branch"))}
+		most := s.asked[at]
+		delete(s.asked, at)
+		s.use(v, e.Time, e.Get, false, most)
 	default:
 		judges, _ := e.Get("judges").([]any)
 		for _, j := range judges {
 			if m, ok := j.(*value.Map); ok {
 				get := func(key string) any { v, _ := m.Get(key); return v }
-				s.use(v, e.Time, get, true)
+				most, _ := Number(get("max_cost_usd"))
+				s.use(v, e.Time, get, true, most)
 			}
 		}
 	}
@@ -101,11 +109,11 @@ func (s *CostSheet) follow(v *Visit, e fsm.Event) {
 	case fsm.EventActionStart:
 		if prompt, _ := e.Get("is_prompt").(bool); prompt {
 			if s.asked == nil {
-				s.asked = map[prompting]bool{}
+				s.asked = map[prompting]float64{}
 			}
-			s.asked[at] = true
+			s.asked[at], _ = Number(e.Get("max_cost_usd"))
 		}
-	case fsm.EventActionComplete, fsm.EventActionKilled, fsm.EventActionError:
+	case fsm.EventActionError:
 		delete(s.asked, at)
 	case fsm.EventLoopComplete:
 		if e.Depth == 0 { // the prompts that it ended are on record, and others were not sent
@@ -115,10 +123,22 @@ func (s *CostSheet) follow(v *Visit, e fsm.Event) {
 		if e.Depth > 0 {
 			return
 		}
-		for lost := range s.asked {
-			s.use(lost.visit, e.Time, func(string) any { return nil }, false)
-		}
-		clear(s.asked)
+		s.lost(e.Time)
+	}
+}
+
+// lost counts the prompts whose end is not on record.
+func (s *CostSheet) lost(at time.Time) {
+	for p, most := range s.asked {
+		s.use(p.visit, at, func(string) any { return nil }, false, most)
+	}
+	clear(s.asked)
+}
+
+// Close counts what prompts used that were killed with the run, and whose end is not on record, where alive is false.
+func (s *CostSheet) Close(alive bool) {
+	if !alive {
+		s.lost(time.Time{})
 	}
 }
 
@@ -129,8 +149,10 @@ type use struct {
 	usd       float64
 	took      time.Duration
 	judge     bool
-	known     bool // usd was recorded, or it is known that nothing was used
-	abandoned bool // it was never sent: it does not count as a prompt or a judge
+	known     bool    // usd was recorded, or it is known that nothing was used
+	partial   bool    // more was used than what is on record
+	most      float64 // what it costs at most; 0 = not known
+	abandoned bool    // it was never sent: it does not count as a prompt or a judge
 }
 
 // useOf returns the use that an event, or a judge of an event, records.
@@ -144,6 +166,7 @@ func useOf(get func(string) any, judge bool) use {
 	}
 	failure := fsm.Failure(Text(get("failure")))
 	u.abandoned = failure == fsm.FailMissing
+	u.partial = Text(get("coverage")) == fsm.CoveragePartial
 	if u.usd, u.known = Number(get("cost_usd")); !u.known && u.tokens.Total() == 0 { // nothing was used, if a user says so
 		u.known = Text(get("coverage")) == fsm.CoverageComplete || u.abandoned || failure == fsm.FailAuth || failure == fsm.FailModel
 	}
@@ -164,15 +187,20 @@ func (u *use) cost(prices func(model string, u fsm.Usage) (float64, bool)) Cost 
 	default:
 		c.Prompts, c.Time = 1, u.took
 	}
-	if !known {
+	if !known || u.partial {
 		c.Unknown = 1
+		if u.most == 0 {
+			c.Boundless = 1
+		}
+		c.UnknownUSD = max(0, u.most-usd)
 	}
 	return c
 }
 
 // use counts one prompt or judge.
-func (s *CostSheet) use(v *Visit, at time.Time, get func(string) any, judge bool) {
+func (s *CostSheet) use(v *Visit, at time.Time, get func(string) any, judge bool, most float64) {
 	u := useOf(get, judge)
+	u.most = most
 	one := u.cost(s.Prices)
 	s.count(v, func(l *Cost) { l.Plus(one) })
 	if s.used != nil {
@@ -232,13 +260,20 @@ func Whole(v any) int64 {
 	return 0
 }
 
-// Text is a cost for people: $0.0312, at least $0.0312, unknown.
+// Most returns what was paid at most, in US dollars. It reports false where that is not known.
+func (l *Cost) Most() (usd float64, known bool) { return l.CostUSD + l.UnknownUSD, l.Boundless == 0 }
+
+// Text is a cost for people: $0.0312, at least $0.0312 and at most $0.5000, unknown.
 func (l *Cost) Text() string {
+	bound := ""
+	if most, known := l.Most(); known {
+		bound = " ≤ " + humanize.USD(most)
+	}
 	switch {
 	case l.Unknown > 0 && l.CostUSD == 0:
-		return "unknown"
+		return "unknown" + bound
 	case l.Unknown > 0:
-		return ">" + humanize.USD(l.CostUSD)
+		return ">" + humanize.USD(l.CostUSD) + bound
 	case l.Prompts+l.Judges == 0:
 		return "-"
 	}

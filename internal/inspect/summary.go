@@ -58,8 +58,9 @@ func (s *SummaryReader) Add(e fsm.Event) {
 	}
 }
 
-// Close returns the summary. It is called once, after the last event.
-func (s *SummaryReader) Close() *Summary {
+// Close returns the summary. It is called once, after the last event. alive says that the run continues.
+func (s *SummaryReader) Close(alive bool) *Summary {
+	s.sheet.Close(alive)
 	s.reader.Close()
 	m := &s.made
 	m.visits, m.worked = s.sheet.Total.Visits, s.sheet.Total.Time

@@ -9,7 +9,7 @@ import (
 )
 
 // summaryFormat is the first byte of the text of a summary. Text of another version is not read.
-const summaryFormat = 2
+const summaryFormat = 3
 
 // Text returns the summary as text, which [ParseSummary] reads.
 func (s *Summary) Text() string {
@@ -31,7 +31,7 @@ func (s *Summary) Text() string {
 	w.number(int64(len(s.uses)))
 	for _, u := range s.uses {
 		var flags int64
-		for i, set := range []bool{u.judge, u.known, u.abandoned} {
+		for i, set := range []bool{u.judge, u.known, u.abandoned, u.partial} {
 			if set {
 				flags |= 1 << i
 			}
@@ -39,6 +39,7 @@ func (s *Summary) Text() string {
 		w.text(u.model)
 		w.number(flags, u.tokens.Input, u.tokens.Output, u.tokens.CacheRead, u.tokens.CacheWrite, int64(u.took))
 		w = binary.LittleEndian.AppendUint64(w, math.Float64bits(u.usd))
+		w = binary.LittleEndian.AppendUint64(w, math.Float64bits(u.most))
 	}
 	w.number(int64(len(s.inside)))
 	w.text(s.inside...)
@@ -71,9 +72,9 @@ func ParseSummary(text string) (s Summary, ok bool) {
 		u := &s.uses[i]
 		u.model = r.text()
 		flags := r.number()
-		u.judge, u.known, u.abandoned = flags&1 != 0, flags&2 != 0, flags&4 != 0
+		u.judge, u.known, u.abandoned, u.partial = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
 		u.tokens = fsm.Usage{Input: r.number(), Output: r.number(), CacheRead: r.number(), CacheWrite: r.number()}
-		u.took, u.usd = time.Duration(r.number()), r.float()
+		u.took, u.usd, u.most = time.Duration(r.number()), r.float(), r.float()
 	}
 	s.inside = make([]string, r.length())
 	for i := range s.inside {

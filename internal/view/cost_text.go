@@ -37,7 +37,7 @@ func runCost(r persistence.Run, l *inspect.Cost) api.RunCost {
 func usedOf(l *inspect.Cost) api.Used {
 	return api.Used{
 		Visits: l.Visits, Prompts: l.Prompts, Judges: l.Judges, Input: l.Input, Output: l.Output, CacheRead: l.CacheRead, CacheWrite: l.CacheWrite,
-		Cost: knownCost(l), Known: terminal.MicroDollars(l.CostUSD), Unknown: l.Unknown, Duration: l.Time.Milliseconds(),
+		Cost: knownCost(l), Known: terminal.MicroDollars(l.CostUSD), Most: mostCost(l), Unknown: l.Unknown, Duration: l.Time.Milliseconds(),
 	}
 }
 

@@ -17,7 +17,15 @@ func askedCost(l *inspect.Cost) (c api.AskedCost) {
 		return c
 	}
 	known, cost := terminal.MicroDollars(l.CostUSD), knownCost(l)
-	return api.AskedCost{Cost: &cost, Known: &known, Unknown: &l.Unknown}
+	return api.AskedCost{Cost: &cost, Known: &known, Unknown: &l.Unknown, Most: mostCost(l)}
+}
+
+// mostCost returns what was paid at most where a part is not known; nil = that is not known, or all is.
+func mostCost(l *inspect.Cost) *float64 {
+	if most, known := l.Most(); known && l.Unknown > 0 {
+		return new(terminal.MicroDollars(most))
+	}
+	return nil
 }
 
 // knownCost returns a cost; nil = a part is not known.

@@ -24,7 +24,8 @@ Runs that ended badly have a line of their own, because what they cost was waste
 
 What a prompt cost is what its host said, else what its tokens cost by the table of prices: .loops/prices.yaml over the
 built-in one, or FILE over both. Costs that were recorded stay as they are. Where the price is not known the cost is
-"unknown", and a sum that includes it has a ">": at least. What a killed prompt used is not known.
+"unknown", and a sum that includes it has a ">": at least. What a killed prompt used, or one that was cut off, is not known;
+where a budget limits cost_usd and the agent ends a prompt above that (claude), "≤" is what it cost at most, but for its last answer.
 
 A table of prices is YAML, in USD for a million tokens:
 
