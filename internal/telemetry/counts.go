@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loops/fsm"
+	"loops/internal/inspect"
 	"loops/persistence"
 )
 
@@ -36,14 +37,20 @@ func (x *Exporter) counts(run persistence.Run) *counts {
 	return c
 }
 
-func (c *counts) add(e fsm.Event) {
+// add counts an event. v is the visit that it belongs to, if that is known.
+func (c *counts) add(e fsm.Event, v *inspect.Visit, known bool) {
 	if e.Kind == fsm.EventActionOutput || e.Kind == fsm.EventCheckpoint {
 		return
 	}
 	if c.from.IsZero() {
 		c.from = e.Time.Truncate(time.Microsecond) // as it is on record
 	}
-	c.tally.event(e)
+	if !known {
+		c.tally.event(e)
+		return
+	}
+	c.tally.sheet.AddTo(v, e)
+	c.tally.counted(e)
 }
 
 // beat sends metrics at an interval, until Close.

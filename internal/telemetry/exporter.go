@@ -13,6 +13,7 @@ import (
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/internal/disk"
+	"loops/internal/inspect"
 	"loops/persistence"
 	"loops/reconcile"
 )
@@ -150,11 +151,12 @@ func (f *following) add(e fsm.Event) {
 		return
 	}
 	f.seq = e.Seq
+	var v *inspect.Visit
 	if f.tracer != nil {
-		f.tracer.Add(e)
+		v = f.tracer.Add(e)
 	}
 	if f.counts != nil {
-		f.counts.add(e)
+		f.counts.add(e, v, f.tracer != nil)
 	}
 }
 

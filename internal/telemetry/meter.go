@@ -180,6 +180,11 @@ var retryWhy = map[string]string{
 // event takes the next event of the run.
 func (t *tally) event(e fsm.Event) {
 	t.sheet.Add(e)
+	t.counted(e)
+}
+
+// counted counts what an event says beside costs.
+func (t *tally) counted(e fsm.Event) {
 	switch e.Kind {
 	case fsm.EventLoopStart, fsm.EventLoopResume, fsm.EventLoopComplete:
 		if e.Depth == 0 {

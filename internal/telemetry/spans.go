@@ -61,10 +61,10 @@ func NewTracer(run persistence.Run, send func(*Span)) *Tracer {
 	return t
 }
 
-// Add takes the next event of the run.
-func (t *Tracer) Add(e fsm.Event) {
+// Add takes the next event of the run, and returns the visit that it belongs to, as [inspect.Reader.Add] does.
+func (t *Tracer) Add(e fsm.Event) *inspect.Visit {
 	if e.Kind == fsm.EventActionOutput || e.Kind == fsm.EventCheckpoint {
-		return
+		return nil
 	}
 	e.Time = e.Time.Truncate(time.Microsecond) // as it is on record
 	if e.Depth == 0 && e.Get("branch") == nil {
@@ -72,13 +72,14 @@ func (t *Tracer) Add(e fsm.Event) {
 		case fsm.EventLoopStart, fsm.EventLoopResume:
 			t.begin(e)
 		case fsm.EventLoopComplete:
-			t.reader.Add(e)
+			v := t.reader.Add(e)
 			t.finish(e)
-			return
+			return v
 		}
 	}
-	t.reader.Add(e)
+	v := t.reader.Add(e)
 	t.last = e.Time
+	return v
 }
 
 // begin begins a part of the run. The process of one that has no end is gone.
