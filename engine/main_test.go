@@ -5,6 +5,8 @@ import (
 	"os"
 	"testing"
 
+	_ "modernc.org/sqlite" // the driver
+
 	"loops/internal/testenv"
 )
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	_ "modernc.org/sqlite" // the driver
+
 	"loops/internal/testenv"
 )
 

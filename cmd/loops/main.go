@@ -4,6 +4,8 @@ package main
 import (
 	"os"
 
+	_ "modernc.org/sqlite" // the driver of persistence/sqlstore
+
 	"loops/cmd/loops/cli"
 	"loops/internal/sandbox"
 )

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	_ "modernc.org/sqlite" // the driver
+
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	_ "modernc.org/sqlite" // the driver
+
 	"loops/engine/project"
 	"loops/fsm"
 	"loops/persistence"

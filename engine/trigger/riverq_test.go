@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite" // the driver
 
 	"loops/engine/trigger"
 	"loops/internal/testenv"

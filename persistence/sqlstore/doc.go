@@ -1,4 +1,5 @@
-// Package sqlstore keeps runs in a database: SQLite in a file, or PostgreSQL. It is the only package that uses SQL.
+// Package sqlstore keeps runs in a database: SQLite in a file, or PostgreSQL. It is the only package that uses SQL. A
+// program that uses SQLite imports its driver, modernc.org/sqlite, itself: only what needs it is linked with it.
 //
 // Both have one schema (schema.go). runs has a row for each run, events its history, memory the machine's memory as
 // patches and, now and then, whole. A save is one atomic change that holds only if this process still owns the run: the

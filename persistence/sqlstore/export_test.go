@@ -131,3 +131,17 @@ func RememberedOf(ctx context.Context, r persistence.Run) (*fsm.Snapshot, error)
 
 // RolledBack is rolledBack.
 func RolledBack(err error) bool { return rolledBack(err) }
+
+// The result codes of SQLite.
+const (
+	CodeBusy       = codeBusy
+	CodeLocked     = codeLocked
+	CodeReadOnly   = codeReadOnly
+	CodeIOError    = codeIOError
+	CodeCorrupt    = codeCorrupt
+	CodeFull       = codeFull
+	CodeCannotOpen = codeCannotOpen
+	CodeProtocol   = codeProtocol
+	CodeConstraint = codeConstraint
+	CodeNotADB     = codeNotADB
+)

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"loops/fsm"
 	"loops/fsm/value"
 	"loops/internal/testenv"
@@ -270,6 +272,9 @@ func TestPassing(t *testing.T) {
 		t.Errorf("the database is away: %v does not pass", err)
 	}
 	w.refuse(false)
+	if !s.Passing(fmt.Errorf("begin: %w", pgconn.ErrConnClosed)) { // the connection broke before it was used
+		t.Error("a closed connection does not pass")
+	}
 	j, err := s.Create(t.Context(), spec)
 	must(t, err)
 	defer j.Close(t.Context()) //nolint:errcheck // the test is over

@@ -200,7 +200,8 @@ func (d *postgresDB) unreachable(err error) bool {
 	_, network := errors.AsType[net.Error](err)
 	_, connect := errors.AsType[*pgconn.ConnectError](err)
 	_, answer := errors.AsType[*pgconn.PgError](err)
-	broken := errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	broken := slices.ContainsFunc([]error{driver.ErrBadConn, pgconn.ErrConnClosed, io.EOF, io.ErrUnexpectedEOF},
+		func(e error) bool { return errors.Is(err, e) })
 	return (network || connect || answer || broken) && d.passing(err)
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	_ "modernc.org/sqlite" // the driver
+
 	"loops/internal/testenv"
 )
 

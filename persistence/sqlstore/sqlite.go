@@ -13,9 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"modernc.org/sqlite"
-	lib "modernc.org/sqlite/lib"
-
 	"loops/internal/disk"
 	"loops/persistence"
 )
@@ -94,11 +91,10 @@ func sqliteConns(path string, wait time.Duration, pragma string) (*sql.DB, error
 	q := url.Values{"_txlock": {"immediate"}, "_pragma": {
 		fmt.Sprintf("busy_timeout(%d)", wait.Milliseconds()), "journal_mode(WAL)", fmt.Sprintf("wal_autocheckpoint(%d)", shortLog), pragma,
 	}}
-	c, err := sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
 	if err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(1)
 	return db, nil
 }
@@ -306,9 +302,27 @@ func (d *sqliteDB) logLength(ctx context.Context, b *batch) error {
 	return nil
 }
 
+// The primary result codes of SQLite, https://www.sqlite.org/rescode.html.
+const (
+	codeBusy       = 5
+	codeLocked     = 6
+	codeReadOnly   = 8
+	codeIOError    = 10
+	codeCorrupt    = 11
+	codeFull       = 13
+	codeCannotOpen = 14
+	codeProtocol   = 15
+	codeConstraint = 19
+	codeNotADB     = 26
+)
+
+// sqliteCode returns the primary result code of an error of the driver, 0 of any other error.
 func sqliteCode(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code()
+	if e, ok := errors.AsType[interface {
+		error
+		Code() int
+	}](err); ok {
+		return e.Code() & 0xff
 	}
 	return 0
 }
@@ -316,8 +330,8 @@ func sqliteCode(err error) int {
 // lockedOut reports whether another process had a lock of the database for so long that SQLite gave up, and changed
 // nothing. SQLITE_PROTOCOL says so of a transaction that could not begin: https://www.sqlite.org/rescode.html#protocol.
 func lockedOut(err error) bool {
-	switch sqliteCode(err) & 0xff {
-	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_PROTOCOL:
+	switch sqliteCode(err) {
+	case codeBusy, codeLocked, codeProtocol:
 		return true
 	}
 	return false
@@ -331,16 +345,16 @@ func (d *sqliteDB) explain(err error) error {
 	if lockedOut(err) {
 		return fmt.Errorf("%s: %w", d.path, persistence.ErrBusy)
 	}
-	switch c := sqliteCode(err); c & 0xff {
-	case lib.SQLITE_FULL:
+	switch sqliteCode(err) {
+	case codeFull:
 		return &fs.PathError{Op: "write", Path: d.path, Err: syscall.ENOSPC}
-	case lib.SQLITE_READONLY:
+	case codeReadOnly:
 		return &fs.PathError{Op: "write", Path: d.path, Err: fmt.Errorf("%w (%w)", fs.ErrPermission, err)}
-	case lib.SQLITE_CANTOPEN: // also of a file beside it; SQLite does not say why
+	case codeCannotOpen: // also of a file beside it; SQLite does not say why
 		return &fs.PathError{Op: "use", Path: d.path, Err: fmt.Errorf("%w: its disk may be full, or its folder closed to this user", err)}
-	case lib.SQLITE_IOERR:
+	case codeIOError:
 		return &fs.PathError{Op: "use", Path: d.path, Err: err}
-	case lib.SQLITE_NOTADB, lib.SQLITE_CORRUPT:
+	case codeNotADB, codeCorrupt:
 		return &persistence.UnreadableError{Store: d.path, Err: err}
 	}
 	return err

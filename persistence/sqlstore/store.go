@@ -15,7 +15,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	lib "modernc.org/sqlite/lib"
 
 	"loops/persistence"
 )
@@ -210,8 +209,8 @@ func rolledBack(err error) bool {
 	if errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, sql.ErrTxDone) {
 		return true // pgconn.SafeToRetry is of no use: of a connection that breaks after COMMIT was sent it says yes
 	}
-	switch sqliteCode(err) & 0xff {
-	case lib.SQLITE_FULL, lib.SQLITE_CONSTRAINT:
+	switch sqliteCode(err) {
+	case codeFull, codeConstraint:
 		return true
 	}
 	return lockedOut(err)

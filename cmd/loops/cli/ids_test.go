@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	_ "modernc.org/sqlite" // the driver
 )
 
 // idCommands are all commands with RUN in their usage, each with a command line.
