@@ -38,8 +38,8 @@ type Cost struct {
 	Input, Output, CacheRead, CacheWrite int64
 	CostUSD                              float64
 	Unknown                              int     // prompts and judges whose cost is not known, or only a part of it
-	Boundless                            int     // of these, those of which it is not known either what they cost at most
-	UnknownUSD                           float64 // what the others cost at most beside CostUSD
+	Bounded                              int     // of these, those of which it is known what they cost at most
+	UnknownUSD                           float64 // what these cost at most beside CostUSD
 	Time                                 time.Duration
 }
 
@@ -61,7 +61,7 @@ func (l *Cost) Plus(m Cost) {
 	l.CacheWrite += m.CacheWrite
 	l.CostUSD += m.CostUSD
 	l.Unknown += m.Unknown
-	l.Boundless += m.Boundless
+	l.Bounded += m.Bounded
 	l.UnknownUSD += m.UnknownUSD
 	l.Time += m.Time
 }
@@ -189,10 +189,9 @@ func (u *use) cost(prices func(model string, u fsm.Usage) (float64, bool)) Cost 
 	}
 	if !known || u.partial {
 		c.Unknown = 1
-		if u.most == 0 {
-			c.Boundless = 1
+		if u.most > 0 {
+			c.Bounded, c.UnknownUSD = 1, max(0, u.most-usd)
 		}
-		c.UnknownUSD = max(0, u.most-usd)
 	}
 	return c
 }
@@ -261,7 +260,9 @@ func Whole(v any) int64 {
 }
 
 // Most returns what was paid at most, in US dollars. It reports false where that is not known.
-func (l *Cost) Most() (usd float64, known bool) { return l.CostUSD + l.UnknownUSD, l.Boundless == 0 }
+func (l *Cost) Most() (usd float64, known bool) {
+	return l.CostUSD + l.UnknownUSD, l.Bounded == l.Unknown
+}
 
 // Text is a cost for people: $0.0312, at least $0.0312 and at most $0.5000, unknown.
 func (l *Cost) Text() string {
