@@ -63,9 +63,9 @@ func (e *Engine) Answer(ctx context.Context, id persistence.ID, s Answer) (Answe
 	if m == nil && err != nil {
 		return Answered{}, store.Failed(err)
 	}
-	s.From, s.Address = cmp.Or(s.From, User()), fsm.RecordedAddress(s.Address)
-	given := Answered{Answer: s, Run: a.Before}
 	open := m.Questions()
+	s.From, s.Address = cmp.Or(s.From, User()), fsm.QuestionAt(open, s.Address)
+	given := Answered{Answer: s, Run: a.Before}
 	if s.Address != "" && !slices.ContainsFunc(open, func(q *fsm.OpenQuestion) bool { return q.Address == s.Address }) {
 		if err := a.answeredFirst(ctx, s.Address, "question "+humanize.Quote(fsm.ShownAddress(s.Address)), 0); err != nil {
 			return given, err

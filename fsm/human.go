@@ -54,6 +54,22 @@ type OpenQuestion struct {
 	Votes     []Vote    // answers so far to a question with a quorum; only who reads the records of the run fills it in
 }
 
+// QuestionAt returns the recorded address of the question that a user means by an address. That may lack the number of the
+// question: no step asks two at once.
+func QuestionAt(open []*OpenQuestion, address string) string {
+	meant, ok := ParseAddress(address)
+	if !ok || meant.Question > 0 {
+		return RecordedAddress(address)
+	}
+	for _, q := range open {
+		at, _ := ParseAddress(q.Address)
+		if at.Question = 0; at.Equal(meant) {
+			return q.Address
+		}
+	}
+	return RecordedAddress(address)
+}
+
 // Questions are those that the run waits for answers to, in whatever sub-loops, branches and items.
 func (m *Snapshot) Questions() []*OpenQuestion {
 	if m == nil {

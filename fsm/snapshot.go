@@ -156,6 +156,20 @@ func (m *Snapshot) inner() *Snapshot {
 	return m.Child.Memory
 }
 
+// InState reports whether the machine is in a state of that name, or in one inside its state: of a sub-loop, a branch or an
+// item.
+func (m *Snapshot) InState(name string) bool {
+	if m.Current == name {
+		return true
+	}
+	for _, c := range m.Inside() {
+		if c.Memory.InState(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // forgetInside forgets what the state that was left ran inside.
 func (m *Snapshot) forgetInside() { m.Child, m.Branches, m.VisitBegan = nil, nil, 0 }
 

@@ -30,15 +30,14 @@ func (s *Service) Answer(ctx context.Context, arg string, said engine.Answer) (*
 	if err != nil {
 		return nil, err
 	}
-	said.Address = fsm.RecordedAddress(said.Address)
 	if said.Choice == "" && !said.Withdraw {
 		open, err := OpenQuestions(ctx, f.Store, arg)
 		if err != nil {
 			return nil, err
 		}
 		a := &Asked{whole: arg != "", s: s}
-		for _, q := range open {
-			if said.Address == "" || q.Question.Address == said.Address {
+		for _, q := range open { // of several runs
+			if said.Address == "" || q.Question.Address == fsm.QuestionAt([]*fsm.OpenQuestion{q.Question}, said.Address) {
 				a.Open = append(a.Open, Pending(q))
 			}
 		}

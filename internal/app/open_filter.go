@@ -24,6 +24,7 @@ type OpenFilter struct {
 	Unmerged    bool
 	FailedSince string
 	Status      []string
+	State       string // that they are in, or in one inside it; "" = any
 
 	Silent time.Duration // of stuck; 0 = not asked for
 	Failed time.Time     // of failedSince; zero = not asked for
@@ -31,7 +32,7 @@ type OpenFilter struct {
 
 // Chooses reports whether anything is asked for.
 func (f *OpenFilter) Chooses() bool {
-	return f.Silent > 0 || f.Waiting || f.Unmerged || !f.Failed.IsZero() || len(f.Status) > 0
+	return f.Silent > 0 || f.Waiting || f.Unmerged || !f.Failed.IsZero() || len(f.Status) > 0 || f.State != ""
 }
 
 // OpenStatuses are those that --status of list knows, with the words that distinguish how runs of one status ended, and
@@ -85,7 +86,7 @@ func (f *OpenFilter) has(status string) bool {
 func (f *OpenFilter) Keeps(v *inspect.Status) bool {
 	r := v.Run
 	switch {
-	case f.Unmerged && !r.Unmerged():
+	case f.Unmerged && !r.Unmerged(), f.State != "" && r.State != f.State && (v.Memory == nil || !v.Memory.InState(f.State)):
 		return false
 	case !f.has(inspect.StatusWord(r)) && !f.has(v.StatusText()):
 		return false
@@ -99,12 +100,14 @@ func (f *OpenFilter) Keeps(v *inspect.Status) bool {
 
 // Queued reports whether those in the queue are asked for.
 func (f *OpenFilter) Queued() bool {
-	return f.Silent == 0 && f.Failed.IsZero() && !f.Unmerged && f.has(view.StatusQueued)
+	return f.State == "" && f.Silent == 0 && f.Failed.IsZero() && !f.Unmerged && f.has(view.StatusQueued)
 }
 
 // None says that there is no such run.
 func (f *OpenFilter) None() string {
 	switch {
+	case f.State != "":
+		return "No such run is in state " + f.State + "."
 	case f.Silent > 0:
 		return "No run is stuck: no running run was silent for " + humanize.Duration(f.Silent) + " without waiting for something."
 	case f.Waiting:

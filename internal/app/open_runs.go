@@ -44,6 +44,9 @@ func (s *Service) OpenRuns(ctx context.Context, asked OpenFilter, memory bool) (
 	for _, r := range runs {
 		v := engine.Glimpse(ctx, f, r)
 		o.looked = append(o.looked, v)
+		if asked.State != "" {
+			Remember(ctx, f, v)
+		}
 		if asked.Keeps(v) {
 			if memory {
 				Remember(ctx, f, v)

@@ -24,7 +24,8 @@ func newAnswerCommand(a *program) *cobra.Command {
 		Long: `answer answers the question that the run RUN, or the run of the loop NAME, asks in a state with ask. CHOICE is the name
 of a choice, or its number. The answer is recorded when the command returns, also for a run that has no process. A
 question is answered once; a second answer is refused and shows the first. Without CHOICE, answer prints the question
-and its address; without arguments, all open questions. Without --question an answer is accepted only while the run has
+and its address; without arguments, all open questions. ADDRESS is that of its step, as 4/1 or 2/lint/1, with or
+without the number of the question (4/1:3). Without --question an answer is accepted only while the run has
 asked one question in all. A choice that the question lists under confirm is asked for again on a terminal, and needs
 --yes elsewhere.
 LOOPS_IDENTITY=USER,TEAM,... is the identity of the user; a question with who accepts only the users and teams listed

@@ -22,6 +22,7 @@ func addOpenFlags(f *app.OpenFilter, flags *pflag.FlagSet) {
 	flags.Bool("suspended", false, "list runs that need you first, such as a login (--status suspended)")
 	flags.BoolVar(&f.Unmerged, "unmerged", false, "list runs that completed and were not merged, though their worktree: merge asked for it")
 	flags.StringVar(&f.FailedSince, "failed-since", "", "list runs that ended badly since `WHEN`: 45s, 30m, 1h, 2d, or a date")
+	flags.StringVarP(&f.State, "state", "s", "", "list open runs that are in this `STATE`, or in one of a sub-loop, branch or item inside it")
 	flags.StringSliceVar(&f.Status, "status", nil, "list open runs with this `STATUS`, or one of several: interrupted,queued")
 }
 
@@ -68,6 +69,9 @@ func checkOpen(f *app.OpenFilter, cmd *cobra.Command, args []string) error {
 			return err
 		}
 		f.Failed = when
+	}
+	if flags.Changed("state") && f.State == "" {
+		return usageError{"--state: expected the name of a state", seeList}
 	}
 	if flags.Changed("status") && len(f.Status) == 0 {
 		return usageError{"--status: expected a status, such as running", seeList}
