@@ -39,9 +39,9 @@ func (a Address) String() string {
 	return b.String()
 }
 
-// recorded returns the address as events and commands have it, /2+lint/1:4. It never changes: an answer on
+// Recorded returns the address as events, commands and actions have it, /2+lint/1:4. It never changes: an answer on
 // record is found by it.
-func (a Address) recorded() string {
+func (a Address) Recorded() string {
 	var b strings.Builder
 	for _, h := range a.Hops {
 		b.WriteString("/" + strconv.Itoa(h.Step))
@@ -59,7 +59,7 @@ func (a Address) recorded() string {
 // that is none as it is.
 func RecordedAddress(text string) string {
 	if a, ok := ParseAddress(text); ok {
-		return a.recorded()
+		return a.Recorded()
 	}
 	return text
 }

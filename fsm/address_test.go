@@ -21,8 +21,8 @@ func TestAddress(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if again, ok := ParseAddress(a.recorded()); !ok || !again.Equal(a) {
-			t.Errorf("%q is recorded as %q and read as %q", text, a.recorded(), again)
+		if again, ok := ParseAddress(a.Recorded()); !ok || !again.Equal(a) {
+			t.Errorf("%q is recorded as %q and read as %q", text, a.Recorded(), again)
 		}
 	}
 }

@@ -150,6 +150,23 @@ func TestMetricsSent(t *testing.T) {
 		t.Fatalf("%v %s", err, out)
 	}
 	c.counted(runOf(c.whole()), "traced", loopsIn(t, dir, nil, "stats", "--prometheus"))
+
+	writeText(t, filepath.Join(dir, ".loops/stuck.yaml"), "name: stuck\ndescription: waits\ninitial: a\nstates:\n  a: {action: \"true\", next: b}\n  b: {action: 'exec sleep 60', next: done}\n  done: {terminal: true}\n")
+	cmd := traced(t, c.url, dir, "run", "-q", "stuck")
+	cmd.Env = append(cmd.Env, "OTEL_METRIC_EXPORT_INTERVAL=50")
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Wait() })
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	testenv.Wait(t, "the metrics of a run that is running", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for key, p := range c.points {
+			if strings.HasSuffix(key, ` loops_steps_total{project="shop",loop="stuck"}`) {
+				return p.AsDouble == 2
+			}
+		}
+		return false
+	})
 }
 
 // TestCollectorOfTracesAlone: a collector that takes no metrics is no problem, and one that takes no traces neither when

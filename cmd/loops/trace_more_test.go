@@ -81,13 +81,19 @@ states:
 	writeText(t, filepath.Join(bin, "claude"), `#!/bin/bash
 printf '%s\n' '{"type":"system","subtype":"init","session_id":"s-1","model":"m-1"}' \
   '{"type":"assistant","message":{"content":[{"type":"text","text":"the key is sesame-open-4711"}]}}' \
-  '{"type":"result","subtype":"success","is_error":false,"result":"the key is sesame-open-4711","session_id":"s-1","usage":{"input_tokens":11,"output_tokens":7}}'
+  '{"type":"result","subtype":"success","is_error":false,"result":"the key is sesame-open-4711","session_id":"s-1","total_cost_usd":0.25,"usage":{"input_tokens":11,"output_tokens":7}}'
 `)
 	must(t, os.Chmod(filepath.Join(bin, "claude"), 0o755))
 	cmd := traced(t, c.url, dir, "run", "-q", "ask")
 	cmd.Env = append(cmd.Env, "API_KEY=sesame-open-4711", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
+	}
+	of := c.top("ask").attr("loops.run.id")
+	for series, want := range map[string]string{`loops_tokens_total{project="shop",loop="ask",model="m-1",type="input"}`: "11", `loops_cost_usd_total{project="shop",loop="ask",model="m-1"}`: "0.25"} {
+		if got := c.point(of + " " + series); got != want {
+			t.Errorf("%s was sent as %q, not %s", series, got, want)
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -333,7 +333,7 @@ func TestTraceWithoutCollector(t *testing.T) {
 			}
 			dir := tracedDir(t, "")
 			out, err := traced(t, server.URL, dir, "run", "-q", "traced").CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "spans were not sent to "+server.URL) {
+			if err != nil || !strings.Contains(string(out), "spans were not sent to "+server.URL) || !strings.Contains(string(out), "metrics were not sent to "+server.URL) {
 				t.Errorf("%v %s", err, out)
 			}
 		})

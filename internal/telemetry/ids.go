@@ -3,7 +3,6 @@ package telemetry
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
 	"strings"
 
 	"loops/fsm"
@@ -38,33 +37,22 @@ func TraceParent(run persistence.ID, a fsm.Action) string {
 func segment(seq uint64) string { return "@" + decimal(seq) }
 
 // visitName returns the address of a visit as actions have it: /2+lint/1.
-func visitName(v *inspect.Visit) string {
-	var b strings.Builder
-	for _, h := range v.Address().Hops {
-		b.WriteString("/" + decimal(uint64(max(0, h.Step))))
-		if h.Branch != "" {
-			b.WriteString("+" + h.Branch)
-		}
-	}
-	return b.String()
-}
+func visitName(v *inspect.Visit) string { return v.Address().Recorded() }
 
 // aboveName returns the name of the span that a visit is in: a step, or a branch or an item of one; "" = the run.
 func aboveName(v *inspect.Visit) string {
-	hops := v.Address().Hops
-	if len(hops) < 2 {
+	above := v.Address()
+	last := len(above.Hops) - 2
+	if last < 0 {
 		return ""
 	}
-	above := visitName(&inspect.Visit{Step: hops[len(hops)-2].Step, Above: v.Above[:len(v.Above)-1], Within: within(v, len(v.Above)-1)})
-	branch := hops[len(hops)-2].Branch
+	above.Hops = above.Hops[:last+1]
+	branch := above.Hops[last].Branch
+	above.Hops[last].Branch = ""
 	if branch == "" {
-		return above
+		return above.Recorded()
 	}
-	return taskName(above, branch)
-}
-
-func within(v *inspect.Visit, n int) []string {
-	return slices.Clone(v.Within[:min(n, len(v.Within))])
+	return taskName(above.Recorded(), branch)
 }
 
 // taskName returns the name of the span of a branch or an item. All tries of an item are in one.
