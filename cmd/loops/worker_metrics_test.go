@@ -45,8 +45,8 @@ func TestWorkerMetrics(t *testing.T) {
 description: is held once
 initial: a
 states:
-  a: {action: "true", next: b}
-  b: {action: 'test -e go || { echo held > held.txt; exec sleep 60; }', next: c}
+  a: {action: 'echo held >> held.txt; until [ -e one ]; do sleep 0.02; done', next: b}
+  b: {action: 'until [ -e two ]; do sleep 0.02; done', next: c}
   c: {action: "true", next: done}
   done: {terminal: true}
 `)
@@ -80,14 +80,17 @@ states:
 		return fmt.Sprintf("%s{project=%q%s} %d", name, project, labels, n)
 	}
 	f.until("the metrics of the first worker are right", has(at,
-		series("loops_runs_started_total", `,loop="held"`, 1), series("loops_steps_total", `,loop="held"`, 2), series("loops_queue_length", `,queue="default"`, 1),
+		series("loops_runs_started_total", `,loop="held"`, 1), series("loops_steps_total", `,loop="held"`, 1), series("loops_queue_length", `,queue="default"`, 1),
 		series("loops_runs_live", `,status="running"`, 1)))
 	if _, text := scrape(t, at, "sesame"); strings.Contains(text, "by-hand") {
 		t.Errorf("a run of another process is counted:\n%s", text)
 	}
-	one.kill()
-	f.write("go", "")
 	two := f.worker("--metrics", "127.0.0.1:0")
+	f.until("the second worker has the second run", func() bool { return len(f.lines("held.txt")) > 1 })
+	f.write("one", "") // both runs take a step while both workers look
+	f.until("the first worker counts the step", has(at, series("loops_steps_total", `,loop="held"`, 2)))
+	one.kill()
+	f.write("two", "")
 	f.until("the runs have ended", func() bool { return f.status(id) == "completed" })
 	f.until("the metrics of the second worker are right", has(two.metricsAt(),
 		series("loops_runs_ended_total", `,loop="held",outcome="completed"`, 2), series("loops_runs_started_total", `,loop="held"`, 1),
