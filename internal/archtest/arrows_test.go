@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,7 +31,7 @@ const maxLines = 600
 
 func TestArrows(t *testing.T) {
 	t.Parallel()
-	file, err := os.ReadFile(arrowsFile)
+	file, err := fs.ReadFile(root, arrowsFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +39,7 @@ func TestArrows(t *testing.T) {
 	for _, problem := range problems {
 		t.Error(problem)
 	}
-	testenv.Golden(t, arrowsFile, text)
+	testenv.Golden(t, rootDir+arrowsFile, text)
 }
 
 // arrows returns the file of arrows as the packages are, and where they import what the file denies them.
@@ -127,6 +126,7 @@ type goPackage struct {
 // goList asks go for the packages of the module, once for all tests. No test may change one.
 var goList = sync.OnceValues(func() (list []goPackage, err error) {
 	cmd := exec.Command("go", "list", "-e", "-json=ImportPath,Dir,GoFiles,Imports", "./...")
+	cmd.Dir = rootDir
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -156,7 +156,7 @@ func packages(t *testing.T) []goPackage {
 func TestFileLength(t *testing.T) {
 	t.Parallel()
 	reason := regexp.MustCompile(`\b(file|table) is long\b`)
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -169,7 +169,7 @@ func TestFileLength(t *testing.T) {
 		if path.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		src, err := os.ReadFile(name)
+		src, err := fs.ReadFile(root, name)
 		if err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package archtest
 
 import (
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -26,7 +25,7 @@ var (
 func tests(t *testing.T) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
-	err := filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(root, ".", func(file string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -48,7 +47,7 @@ func tests(t *testing.T) map[string][]string {
 
 func read(t *testing.T, file string) string {
 	t.Helper()
-	b, err := os.ReadFile(file)
+	b, err := fs.ReadFile(root, file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +63,7 @@ func missing(text string, found map[string][]string, cases string) []string {
 			there = there || m[1] == "" || dir == m[1] || strings.HasSuffix(dir, "/"+m[1])
 		}
 		if there && m[2] == "TestScript" && m[3] != "" {
-			_, err := os.Stat(path.Join("cmd/loops/testdata/script", m[3]+".txtar"))
+			_, err := fs.Stat(root, path.Join("cmd/loops/testdata/script", m[3]+".txtar"))
 			there = err == nil
 		}
 		if !there {
@@ -83,7 +82,7 @@ func missing(text string, found map[string][]string, cases string) []string {
 func TestCitedTests(t *testing.T) {
 	t.Parallel()
 	found, cases := tests(t), ""
-	suite, err := filepath.Glob("persistence/storetest/*.go")
+	suite, err := fs.Glob(root, "persistence/storetest/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +176,7 @@ func TestCommentsNameFilesThatExist(t *testing.T) {
 // exists reports whether a file of this name lies in the folder or in one above it.
 func exists(dir, name string) bool {
 	for ; ; dir = path.Dir(dir) {
-		if _, err := os.Stat(path.Join(dir, name)); err == nil {
+		if _, err := fs.Stat(root, path.Join(dir, name)); err == nil {
 			return true
 		}
 		if dir == "." {
@@ -190,7 +189,7 @@ func exists(dir, name string) bool {
 func eachComment(t *testing.T, f func(file, text string)) {
 	t.Helper()
 	n := 0
-	err := filepath.WalkDir(".", func(file string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(root, ".", func(file string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err

@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 // The program of docs/embed.md builds in a module of its own that names this one as the page says, and carries a run.
 func TestEmbed(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile("docs/embed.md")
+	page, err := fs.ReadFile(root, "docs/embed.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,21 +24,21 @@ func TestEmbed(t *testing.T) {
 	if !strings.Contains(string(page), "require loops v0.0.0\nreplace loops => ../loops\n") {
 		t.Error("the page does not say how a module names this one")
 	}
-	root, err := os.Getwd() // which TestMain made it
+	module, err := filepath.Abs(rootDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mod, err := os.ReadFile("go.mod")
+	mod, err := fs.ReadFile(root, "go.mod")
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum, err := os.ReadFile("go.sum")
+	sum, err := fs.ReadFile(root, "go.sum")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	// What this module requires is listed there too, as go mod tidy would: no network is needed.
-	own := strings.Replace(string(mod), "module loops\n", "module example\n", 1) + "\nrequire loops v0.0.0\nreplace loops => " + root + "\n"
+	own := strings.Replace(string(mod), "module loops\n", "module example\n", 1) + "\nrequire loops v0.0.0\nreplace loops => " + module + "\n"
 	for name, text := range map[string]string{
 		"go.mod": own, "go.sum": string(sum), "main.go": string(program[1]),
 		".loops/fix.yaml": "name: fix\ndescription: one action\ninitial: a\nstates:\n  a: {action: \"true\", next: done}\n  done: {terminal: true}\n",

@@ -35,7 +35,7 @@ func TestPackagesPage(t *testing.T) {
 		}
 		fmt.Fprintf(&page, "| `%s` | %s |\n", short(p.ImportPath), strings.ReplaceAll(about, "|", `\|`))
 	}
-	testenv.Golden(t, packagesPage, page.String())
+	testenv.Golden(t, rootDir+packagesPage, page.String())
 }
 
 // firstSentence returns the first sentence of the comment of a package without "Package x" or "Command x", ""

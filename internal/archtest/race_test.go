@@ -12,8 +12,12 @@ import (
 	"loops/internal/testenv"
 )
 
-// raceFile lists the packages that CI tests under the race detector.
-const raceFile = "internal/testenv/race.txt"
+// raceFile lists the packages that CI tests under the race detector, and raceSkip the tests in them that do much with one
+// goroutine, in which it finds nothing.
+const (
+	raceFile = "internal/testenv/race.txt"
+	raceSkip = "internal/testenv/race_skip.txt"
+)
 
 // concurrent finds comments that promise use by several goroutines at once.
 var concurrent = regexp.MustCompile(`\bmay be (called|used)( at once| by (several (goroutines|runs)|any))\b`)
@@ -40,7 +44,29 @@ func TestRaceList(t *testing.T) {
 		}
 	}
 	slices.Sort(list)
-	testenv.Golden(t, raceFile, strings.Join(list, ""))
+	testenv.Golden(t, rootDir+raceFile, strings.Join(list, ""))
+}
+
+// TestRaceSkip wants each test that the race detector leaves out to exist, in the order of their names.
+func TestRaceSkip(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	eachGoFile(t, func(name string, _ *token.FileSet, f *ast.File) {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && strings.HasSuffix(name, "_test.go") {
+				names[fn.Name.Name] = true
+			}
+		}
+	})
+	skipped := strings.Fields(read(t, raceSkip))
+	if !slices.IsSorted(skipped) {
+		t.Errorf("%s is not in order", raceSkip)
+	}
+	for _, name := range skipped {
+		if !names[name] {
+			t.Errorf("%s: there is no %s", raceSkip, name)
+		}
+	}
 }
 
 // startsGoroutine reports whether a file has a go statement, or has a group start one with its method Go.

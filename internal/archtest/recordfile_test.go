@@ -3,6 +3,8 @@ package archtest
 import (
 	"go/ast"
 	"go/token"
+	"io/fs"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,7 +27,7 @@ var opens = regexp.MustCompile(`\bos\.(Open|OpenFile|Create|ReadFile|WriteFile)\
 func TestRecordFiles(t *testing.T) {
 	t.Parallel()
 	for dir, others := range ownFiles {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		files, err := fs.Glob(root, path.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatal(dir, err)
 		}

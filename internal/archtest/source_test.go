@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -54,7 +53,7 @@ type goFile struct {
 
 // goFiles returns the Go files of the module, tests too, which are parsed once for all tests. No test may change one.
 var goFiles = sync.OnceValues(func() (files []goFile, err error) {
-	err = filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -64,9 +63,13 @@ var goFiles = sync.OnceValues(func() (files []goFile, err error) {
 			return nil
 		}
 		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution|parser.ParseComments)
+		src, err := fs.ReadFile(root, name)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution|parser.ParseComments)
 		if err == nil {
-			files = append(files, goFile{filepath.ToSlash(name), fset, f})
+			files = append(files, goFile{name, fset, f})
 		}
 		return err
 	})
@@ -88,7 +91,7 @@ func eachGoFile(t *testing.T, look func(name string, fset *token.FileSet, f *ast
 // eventKinds returns the name of the constant for each kind.
 func eventKinds(t *testing.T) map[string]string {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), kindsFile, nil, parser.SkipObjectResolution)
+	f, err := parser.ParseFile(token.NewFileSet(), kindsFile, read(t, kindsFile), parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +294,7 @@ func TestSleeps(t *testing.T) {
 // TestTortured: make torture runs every test that does more with -torture.
 func TestTortured(t *testing.T) {
 	t.Parallel()
-	makefile, err := os.ReadFile("Makefile")
+	makefile, err := fs.ReadFile(root, "Makefile")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package archtest
 
 import (
-	"os"
+	"io/fs"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -40,7 +40,9 @@ var vocabulary = []struct{ not, instead string }{
 // TestVocabulary holds code, help and documentation to the words of docs/glossary.md.
 func TestVocabulary(t *testing.T) {
 	t.Parallel()
-	out, err := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.md", "*.yaml", "Makefile", ".ci/run").Output()
+	list := exec.CommandContext(t.Context(), "git", "ls-files", "*.go", "*.md", "*.yaml", "Makefile", ".ci/run")
+	list.Dir = rootDir
+	out, err := list.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func TestVocabulary(t *testing.T) {
 		if path == "internal/archtest/vocabulary_test.go" || path == "docs/glossary.md" || path == "docs/CHANGELOG.md" || strings.Contains(filepath.ToSlash(path), "testdata/") {
 			continue
 		}
-		text, err := os.ReadFile(path)
+		text, err := fs.ReadFile(root, path)
 		if err != nil {
 			t.Fatal(err)
 		}
