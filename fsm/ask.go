@@ -111,6 +111,7 @@ func (q *asker) put(a Action) (Result, error) {
 	e, first := q.e, AgentChoice{a.Host, a.Model}
 	for {
 		list := e.cfg.Loop.JudgeHosts(q.st, q.cfg)
+		e.passQuota(q.st, list, true)
 		c := e.choose(q.st, list, first.Host, first.Model)
 		a.Host, a.Model = c.Host, c.Model
 		if s := e.blocked(q.st, a.Host, a.Model); s != nil {

@@ -17,11 +17,11 @@ type Purse interface {
 // awaitPurse waits as long as nothing may be spent. The clock of the run is paused. It reports false if the run was
 // stopped meanwhile.
 func (e *Executor) awaitPurse(st *State) bool {
-	return e.cfg.Purse == nil || e.awaitRoom(st, WaitSpend, e.full)
+	return e.cfg.Purse == nil || e.awaitRoom(st, WaitSpend, "", e.full)
 }
 
 // awaitRoom waits as long as full returns a time that is still to come. It reports false if the run was stopped meanwhile.
-func (e *Executor) awaitRoom(st *State, kind string, full func() (why string, until time.Time)) bool {
+func (e *Executor) awaitRoom(st *State, kind, host string, full func() (why string, until time.Time)) bool {
 	around := e.mem.Wait
 	for said := ""; ; {
 		why, until := full()
@@ -30,7 +30,7 @@ func (e *Executor) awaitRoom(st *State, kind string, full func() (why string, un
 			return true
 		}
 		e.plan(kind, "", st.Name, d+time.Millisecond)
-		e.mem.Wait.What = why
+		e.mem.Wait.What, e.mem.Wait.Host = why, host
 		if !e.mem.Flushing && e.loopTimeout() != pass {
 			return false
 		}

@@ -54,17 +54,70 @@ func (e *Executor) awaitQuota(st *State, host, model string) bool {
 			return true
 		}
 	}
-	return e.awaitRoom(st, WaitQuota, func() (why string, until time.Time) {
-		for _, w := range e.cfg.Quotas.Windows(host) {
-			if of, is := strings.CutPrefix(w.Name, "seven_day_"); is && !strings.Contains(model, of) {
-				continue // a limit of other models
-			}
-			if text, at := q.full(host, w); at.After(until) {
-				why, until = text, at
-			}
+	return e.awaitRoom(st, WaitQuota, host, func() (string, time.Time) { return e.quotaFull(q, host, model) })
+}
+
+// quotaFull returns why an agent is not asked, and until when; the zero time = it may be asked.
+func (e *Executor) quotaFull(q *Quota, host, model string) (why string, until time.Time) {
+	for _, w := range e.cfg.Quotas.Windows(host) {
+		if of, is := strings.CutPrefix(w.Name, "seven_day_"); is && !strings.Contains(model, of) {
+			continue // a limit of other models
 		}
-		return why, until
-	})
+		if text, at := q.full(host, w); at.After(until) {
+			why, until = text, at
+		}
+	}
+	return why, until
+}
+
+// passQuota has agents of a list stand back whose quota is full for longer than failover says of rate limits, where another
+// one can be asked.
+func (e *Executor) passQuota(st *State, list []AgentChoice, judge bool) {
+	q, f := e.quota(), e.failover(st)
+	if q == nil || e.cfg.Quotas == nil || len(list) < 2 || f.RateLimited < 0 || e.woken {
+		return
+	}
+	type passed struct {
+		AgentChoice
+		why   string
+		until time.Time
+	}
+	var full []passed
+	for _, c := range list {
+		if e.out(st, c) != 0 {
+			continue
+		}
+		why, until := e.quotaFull(q, c.Host, c.Model)
+		if until.Sub(e.wall()) > f.RateLimited {
+			full = append(full, passed{c, why, until})
+			continue
+		}
+		for _, p := range full {
+			e.passOver(f, nameIn(list, p.AgentChoice), p.until)
+			fields := []Field{{"state", st.Name}, {"from", p.Name()}, {"to", c.Name()}, {"failure", WaitQuota}, {"reason", p.why}}
+			if judge {
+				fields = append(fields, Field{"judge", true})
+			} else {
+				fields = append(fields, Field{"files", "keep"})
+			}
+			e.emit(EventFailover, fields...)
+		}
+		return
+	}
+}
+
+// passOver has an agent not asked until a time, or in this run where it does not return.
+func (e *Executor) passOver(f *Failover, name string, until time.Time) {
+	out := map[string]int{name: int(until.Unix()) + 1}
+	if !f.Return {
+		out[name] = untilEnd
+	}
+	for k, v := range e.mem.AgentsOut { // what is on record is not changed
+		if k != name {
+			out[k] = v
+		}
+	}
+	e.mem.AgentsOut = out
 }
 
 // full returns until when a window has no room for a prompt, and why.

@@ -1,6 +1,7 @@
 package fsm_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,6 +63,79 @@ states:
 			})
 		})
 	}
+}
+
+// accounts have the windows of each agent.
+type accounts map[string]windows
+
+func (a accounts) Windows(host string) []fsm.QuotaWindow { return a[host] }
+
+// TestQuotaFailsOver: another agent of a list is asked at once where the quota of the first is full for longer than
+// failover allows a rate limit; otherwise the first is waited for.
+func TestQuotaFailsOver(t *testing.T) {
+	t.Parallel()
+	full := func(left time.Duration) windows {
+		return windows{{Name: "five_hour", Used: 0.9, Length: 5 * time.Hour, Resets: time.Now().Add(left)}}
+	}
+	for name, c := range map[string]struct {
+		failover    string
+		left, other time.Duration // until the quota of each is free; 0 = it is
+		waits       time.Duration
+		asked       string
+		overs       int
+	}{
+		"long":               {"{on: [rate_limited > 10m]}", time.Hour, 0, 0, "two two", 1},
+		"not for this":       {"{on: [suspended]}", time.Hour, 0, time.Hour, "one one", 0},
+		"short":              {"{on: [rate_limited > 10m]}", 5 * time.Minute, 0, 5 * time.Minute, "one one", 0},
+		"all are full":       {"{on: [rate_limited > 10m]}", time.Hour, 2 * time.Hour, time.Hour, "one one", 0},
+		"it does not return": {"{on: [rate_limited > 10m], return: false}", time.Hour, 0, 0, "two two", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadLoop(t, "name: quota\ninitial: a\nquota: {reserve: 30%}\nfailover: "+c.failover+`
+llm: {host: [one, two]}
+states:
+  a: {action: "out x", action_type: prompt, next: b}
+  b: {action: "out x", action_type: prompt, evaluate: {type: exit_code}, on_yes: done, on_no: done, on_error: done}
+  done: {terminal: true}
+`)
+				rec := &tape{}
+				cfg, _, ctx := config(loop, rec)
+				asked := &askedHosts{Runner: cfg.Runner}
+				cfg.Runner = asked
+				both := accounts{"one": full(c.left)}
+				if c.other > 0 {
+					both["two"] = full(c.other)
+				}
+				begin := time.Now()
+				cfg.Quotas = both
+				if _, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				if off := time.Since(begin) - c.waits; off < 0 || off > time.Second {
+					t.Errorf("it waited %s, not %s", time.Since(begin), c.waits)
+				}
+				if got := strings.Join(asked.hosts, " "); got != c.asked {
+					t.Errorf("%s were asked, want %s", got, c.asked)
+				}
+				if n := strings.Count(show(rec.events), fsm.EventFailover); n != c.overs {
+					t.Errorf("%d fail-overs are on record, want %d:\n%s", n, c.overs, show(rec.events))
+				}
+			})
+		})
+	}
+}
+
+// askedHosts notes which agents prompts went to.
+type askedHosts struct {
+	fsm.Runner
+	hosts []string
+}
+
+func (r *askedHosts) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
+	r.hosts = append(r.hosts, a.Host)
+	return r.Runner.Run(ctx, a, out)
 }
 
 // namedAgent has an agent of the name x.

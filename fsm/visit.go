@@ -130,6 +130,7 @@ func (e *Executor) act(st *State) (Result, error) {
 	var chosen AgentChoice
 	told := ""
 	if mode == KindPrompt {
+		e.passQuota(st, e.cfg.Loop.PromptHosts(st), false)
 		if chosen = e.choose(st, e.cfg.Loop.PromptHosts(st), e.cfg.Loop.PromptHost(st), st.Model); chosen != (AgentChoice{}) {
 			a.Model = chosen.Model
 		}

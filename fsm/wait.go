@@ -35,7 +35,7 @@ type Wait struct {
 	Why   string // see WaitRateLimit
 	Tier  string // of a rate limit: short_wait, long_wait, or reset_wait where the host said how long; else ""
 	State string
-	Host  string // of WaitCircuit: which refused; "" = it is not known
+	Host  string // of WaitCircuit: which refused; of WaitQuota: whose quota it is; "" = it is not known
 	Since time.Time
 	Until time.Time // zero for WaitPaused, and for a WaitState without an end
 

@@ -12,8 +12,11 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
+	"loops/fsm"
 	"loops/internal/testenv"
+	"loops/persistence"
 )
 
 // TestAlarms: a run that is silent, one whose process dies and a question without an answer raise one alarm,
@@ -129,6 +132,55 @@ states:
 	}
 	if pings.Load() == 0 {
 		t.Error("the service that watches the server was not asked")
+	}
+}
+
+// TestAlarmOfQuota: runs that wait for the quota of one agent raise one alarm, which is over when none waits.
+func TestAlarmOfQuota(t *testing.T) {
+	t.Parallel()
+	dir := serveDir(t)
+	must(t, os.MkdirAll(filepath.Join(dir, ".loops/tmp"), 0o755))
+	writeText(t, filepath.Join(dir, ".loops/config.yaml"), `notify:
+- command: 'printf "%s|%s|%s\n" "$LOOPS_NOTIFY_EVENT" "$LOOPS_NOTIFY_STATUS" "$LOOPS_NOTIFY_TEXT" >> told'
+  on: [alarm, all_clear]
+hosts:
+  mine: {program: ./ask, args: ["{prompt}"], format: text}
+`)
+	writeText(t, filepath.Join(dir, "ask"), "#!/bin/sh\necho asked\n")
+	must(t, os.Chmod(filepath.Join(dir, "ask"), 0o755))
+	persistence.ProjectCircuit(filepath.Join(dir, ".loops")).Report("mine", fsm.QuotaWindow{Name: "five_hour", Used: 0.9, Resets: time.Now().Add(time.Hour), At: time.Now()})
+	for _, name := range []string{"one", "two"} {
+		writeText(t, filepath.Join(dir, ".loops/"+name+".yaml"), "name: "+name+"\nscope: ["+name+"]\ndescription: waits\ninitial: a\nquota: {reserve: 30%}\nllm: {host: mine}\nstates:\n"+
+			"  a: {action: hi, action_type: prompt, next: done}\n  done: {terminal: true}\n")
+	}
+	s := startServe(t, dir)
+	told := func(prefix string) (n int) {
+		b, _ := os.ReadFile(filepath.Join(dir, "told"))
+		for line := range strings.Lines(string(b)) {
+			if strings.HasPrefix(line, prefix) {
+				n++
+			}
+		}
+		return n
+	}
+	var ids []string
+	for _, name := range []string{"one", "two"} {
+		id := strings.TrimSpace(loopsIn(t, dir, os.Environ(), "run", "-qb", name))
+		s.until(id, `"quota"`)
+		ids = append(ids, id)
+	}
+	if !testenv.Within(testenv.Patience, func() bool { return told("alarm|quota|run ") > 0 }) {
+		t.Fatalf("there is no alarm: %s", s.said)
+	}
+	for _, id := range ids {
+		loopsIn(t, dir, os.Environ(), "retry-now", id)
+		s.until(id, `"completed"`)
+	}
+	if !testenv.Within(testenv.Patience, func() bool { return told("all_clear|quota|") == 1 }) {
+		t.Fatalf("the alarm is not over: %s", s.said)
+	}
+	if n := told("alarm|quota|"); n != 1 {
+		t.Errorf("%d alarms were sent, want one", n)
 	}
 }
 

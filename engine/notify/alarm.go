@@ -29,6 +29,7 @@ const (
 	Schedule = "schedule" // a time of a schedule has no run
 	Clock    = "clock"    // a time on record is still to come: the clock was ahead
 	Spend    = "spend"    // a run waits because runs together spent as much as they may
+	Quota    = "quota"    // runs wait because what they may use of an agent's account is used
 )
 
 const (
@@ -91,10 +92,16 @@ func FindAlarms(ctx context.Context, f project.Finder, conf *config.Config, now 
 		a.key = a.Kind + "/" + key
 		all = append(all, a)
 	}
+	quotas := map[string]bool{} // agents
 	for _, r := range project.Current(runs) {
 		switch {
-		case project.Alive(r) && (conf.Alarm.Stuck > 0 || conf.Spend != config.Spend{}):
+		case project.Alive(r):
 			v := engine.Glimpse(ctx, f, r)
+			if v.Wait != nil && v.Wait.Why == fsm.WaitQuota && !quotas[v.Wait.Host] { // one for all runs that wait for it
+				quotas[v.Wait.Host] = true
+				text := fmt.Sprintf("run %s waits in state %s: %s", r.ID, v.Wait.State, v.Wait.What)
+				add(v.Wait.Host, Alarm{Kind: Quota, Run: r.ID, Loop: r.Loop, Since: v.Wait.Since, Text: text})
+			}
 			if v.Wait != nil && v.Wait.Why == fsm.WaitSpend {
 				text := fmt.Sprintf("run %s waits in state %s: %s", r.ID, v.Wait.State, v.Wait.What)
 				add(string(r.ID), Alarm{Kind: Spend, Run: r.ID, Loop: r.Loop, Since: v.Wait.Since, Text: text})

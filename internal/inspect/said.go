@@ -306,6 +306,9 @@ func Raised(e fsm.Event, l *fsm.Loop) *fsm.Loop {
 
 // failoverText says which agent took over from which, and why.
 func failoverText(e fsm.Event) string {
+	if Text(e.Get("failure")) == fsm.WaitQuota {
+		return Text(e.Get("to")) + " is asked instead of " + Text(e.Get("from")) + ": " + humanize.FirstLine(Text(e.Get("reason")))
+	}
 	text := fmt.Sprintf("%s takes over from %s, which failed (%s): %s", Text(e.Get("to")), Text(e.Get("from")), Text(e.Get("failure")), humanize.FirstLine(Text(e.Get("reason"))))
 	if Text(e.Get("files")) == "reset" {
 		text += "; the files are as the step found them"

@@ -29,7 +29,7 @@ func WaitText(w *fsm.Wait) string {
 	switch {
 	case what == "":
 		what = w.Why
-	case w.Host != "":
+	case w.Host != "" && w.Why == fsm.WaitCircuit:
 		what = "the rate limit of " + w.Host + ", which another run met"
 	}
 	return what + " (state " + w.State + ")"
