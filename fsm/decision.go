@@ -80,6 +80,7 @@ func (e *Executor) exception(st *State, err error) decision {
 	if terr != nil {
 		return decision{fatal: text + "; and " + name + " cannot be followed: " + terr.Error()}
 	}
+	e.outcome = "error"
 	fields := []Field{{"state", st.Name}, {"error", text}, {"route", name}}
 	if source := sourceOf(err); source != "" {
 		fields = append(fields, Field{"source", source})
@@ -94,6 +95,7 @@ func (e *Executor) interrupted(st *State) decision {
 	if err != nil {
 		return e.exception(st, err)
 	}
+	e.lastBefore, e.outcome = e.mem.LastResult, "interrupted"
 	e.emit(EventActionInterrupted, Field{"state", st.Name}, Field{"attempt", int64(e.mem.Attempt)}, Field{"next", target})
 	return decision{target: target}
 }

@@ -74,7 +74,8 @@ type Executor struct {
 	self     *Child     // that it runs as; nil in the run itself
 	log      *childLog  // of its events; nil in the run itself
 	deadline *deadline  // of a branch or an item with a loop whose state has a timeout; nil = none
-	// LastResult before the visit, and how a sub-loop ended ("" = the visit ran none): what the visit came to is known by them
+	// LastResult before the visit, and a verdict that no evaluation gave, as of a sub-loop ("" = there is none): what the
+	// visit came to is known by them
 	lastBefore *value.Map
 	outcome    string
 	asking     int               // prompts and judges in flight, here and in what it runs
@@ -262,21 +263,27 @@ func (e *Executor) acted(st *State) decision {
 		m.Wait = nil
 		return e.again(st, e.judged(st, m.Result))
 	case m.Wait.Why == WaitRetry:
+		e.followsTry(st)
 		if e.wall().Before(m.Wait.Until) {
 			e.announceWait(StillWaits)
 		}
 		return e.again(st, decision{retry: true})
 	}
 	e.announceWait(StillWaits)
-	if st.Next == "" { // its verdict is on record
+	e.followsTry(st)
+	return e.waitToRetry(st)
+}
+
+// followsTry notes that a try of the action of this visit was judged before, in another process: its verdict is on record.
+func (e *Executor) followsTry(st *State) {
+	if st.Next == "" {
 		e.lastBefore = nil
 	}
-	return e.waitToRetry(st)
 }
 
 // decided returns what is on record of a visit in which only a judge was still asked what to remember.
 func (e *Executor) decided() decision {
-	if e.lastBefore, e.outcome = e.mem.LastResult, ""; e.mem.Decided.Judged {
+	if e.lastBefore, e.outcome = e.mem.LastResult, e.mem.Decided.Verdict; e.mem.Decided.Judged {
 		e.lastBefore = nil
 	}
 	return decision{target: e.mem.Decided.To}

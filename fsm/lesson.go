@@ -213,7 +213,7 @@ func (e *Executor) remember(st *State, to string) bool {
 	}
 	var result *value.Map
 	verdict := e.followed()
-	if last := e.mem.LastResult; last != nil && last != e.lastBefore {
+	if last := e.mem.LastResult; last != nil && last != e.lastBefore && e.outcome == "" {
 		result = last
 	} else if verdict != "" {
 		result = value.NewMap("verdict", verdict, "details", value.NewMap())
@@ -229,7 +229,7 @@ func (e *Executor) remember(st *State, to string) bool {
 		}
 	}
 	if r.Fact == "" {
-		e.mem.Decided = &Decided{To: to, Judged: e.mem.LastResult != e.lastBefore}
+		e.mem.Decided = &Decided{To: to, Judged: e.mem.LastResult != e.lastBefore, Verdict: e.outcome}
 	}
 	text, judges, err := e.fact(st, scope)
 	switch {
@@ -256,7 +256,7 @@ func (e *Executor) remember(st *State, to string) bool {
 	}
 	e.emit(EventRemember, fields...)
 	if !st.Terminal {
-		e.mem.Decided = &Decided{To: to, Judged: e.mem.LastResult != e.lastBefore, Remembered: true}
+		e.mem.Decided = &Decided{To: to, Judged: e.mem.LastResult != e.lastBefore, Verdict: e.outcome, Remembered: true}
 	}
 	e.keepLesson()
 	return e.machine.broken == nil

@@ -132,6 +132,8 @@ type Snapshot struct {
 type Decided struct {
 	To     string `json:"to"`               // "" = nowhere
 	Judged bool   `json:"judged,omitempty"` // LastResult is of this visit
+	// the verdict that no evaluation gave, as of a sub-loop or of an action that could not be attempted; "" = there is none
+	Verdict string `json:"verdict,omitempty"`
 	// what the visit leaves for later runs is on record, and is not looked for again
 	Remembered bool `json:"remembered,omitempty"`
 }

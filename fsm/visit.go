@@ -32,7 +32,9 @@ func acts(st *State) bool {
 
 // visit carries out an entered state and decides where to go.
 func (e *Executor) visit(st *State) decision {
-	e.lastBefore, e.outcome = e.mem.LastResult, ""
+	if e.lastBefore, e.outcome = e.mem.LastResult, ""; e.mem.Tries > 0 {
+		e.followsTry(st)
+	}
 	if err := e.bindParam(st); err != nil {
 		return e.exception(st, err)
 	}

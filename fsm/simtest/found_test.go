@@ -284,6 +284,20 @@ func TestFound(t *testing.T) {
 			0,
 		},
 		{
+			"a fact was about an attempt that failed, and after a resume about none, where the second try could not be started",
+			[]*Loop{{Name: "l0", Keys: []string{memory}, States: []*State{
+				{Name: "s0", Keys: []string{"action: do it", "retry: {times: 1, backoff: 8s}", "on_error: done", "remember: '${state.name}'"}},
+			}}},
+			[]Disturbance{{4, 0, CrashKept}},
+			4016490,
+		},
+		{
+			"the same of an action that could not be started, when the run was killed while a judge was asked what to remember",
+			[]*Loop{{Name: "l0", Keys: []string{memory}, States: []*State{{Name: "s0", Keys: []string{"action: do it", "on_error: done", "remember: {judge: what}"}}}}},
+			[]Disturbance{{3, 0, CrashKept}},
+			4016490,
+		},
+		{
 			"another agent began with the files as the first one left them, though files: reset, because the process died meanwhile",
 			[]*Loop{
 				loop("l0", &State{Name: "s0", Keys: append([]string{"host: [one, two]", "failover: {on: [suspended], return: false, files: reset}", "on_error: failed", "on_no: done", "on_yes: done"}, prompt...)}),
