@@ -85,6 +85,9 @@ states:
 	if _, text := scrape(t, at, "sesame"); strings.Contains(text, "by-hand") {
 		t.Errorf("a run of another process is counted:\n%s", text)
 	}
+	if text := f.loops("stats", "--prometheus"); !strings.Contains(text, series("loops_queue_length", `,queue="default"`, 1)) || !strings.Contains(text, series("loops_queue_length", "", 0)) {
+		t.Errorf("stats does not count the queues:\n%s", text)
+	}
 	two := f.worker("--metrics", "127.0.0.1:0")
 	f.until("the second worker has the second run", func() bool { return len(f.lines("held.txt")) > 1 })
 	f.write("one", "") // both runs take a step while both workers look

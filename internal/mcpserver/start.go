@@ -20,16 +20,7 @@ import (
 
 // run starts a run, in a process of its own.
 func (h *Host) run(ctx context.Context, v Values) (json.RawMessage, error) {
-	s, err := h.Session()
-	if err != nil {
-		return nil, err
-	}
-	err = s.checkNames(v)
-	if err != nil {
-		err = s.InWords(err)
-	}
-	s.Close()
-	if err != nil {
+	if err := h.checkNames(v); err != nil {
 		return nil, err
 	}
 	r := &engine.StartRequest{Loop: v.Text("name"), Context: ContextPairs(v), Lock: projectLock}
@@ -58,6 +49,9 @@ func (h *Host) run(ctx context.Context, v Values) (json.RawMessage, error) {
 
 // resume continues a run, in a process of its own as well.
 func (h *Host) resume(ctx context.Context, v Values) (json.RawMessage, error) {
+	if err := h.checkNames(v); err != nil {
+		return nil, err
+	}
 	r := &engine.ResumeRequest{
 		Run: v.Text("run"), Context: ContextPairs(v), Force: v.Flag("force"), Rerun: v.Flag("rerun"), Lock: projectLock,
 		RetryFailed: v.Flag("retry_failed"), From: v.Text("from"), Definition: v.Text("definition"),
@@ -73,6 +67,19 @@ func (h *Host) resume(ctx context.Context, v Values) (json.RawMessage, error) {
 		return nil, errors.New("extend steps and max_steps exclude each other: one raises the limit, the other sets it")
 	}
 	return h.begin(ctx, v, engine.Request{Resume: r}, append(overWords("resume", v), "--", r.Run))
+}
+
+// checkNames refuses names of loops that lead out of the project.
+func (h *Host) checkNames(v Values) error {
+	s, err := h.Session()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.checkNames(v); err != nil {
+		return s.InWords(err)
+	}
+	return nil
 }
 
 // projectLock is what a run locks by default.
