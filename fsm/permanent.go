@@ -55,8 +55,8 @@ func callRefused(res *Result) bool {
 }
 
 // permanentFailure returns why the action of a state cannot succeed until a user does something: a prompt by
-// what its host says, a request by its status, a tool by its exit code. It returns nil if the action worked, or
-// may work the next time. Scripts are never judged (D5).
+// what its host says, a request by its status, a tool by its exit code, a git push by what git says. It returns nil if
+// the action worked, or may work the next time. Other scripts are never judged (D5).
 func permanentFailure(st *State, res *Result) *Suspension {
 	if res == nil || res.ExitCode == 0 || res.TimeoutKind != "" {
 		return nil
@@ -71,6 +71,11 @@ func permanentFailure(st *State, res *Result) *Suspension {
 		return &Suspension{
 			Cause: FailServer,
 			Why:   "the call of state " + st.Name + " cannot succeed: the server answered " + value.Truncate(strings.TrimSpace(res.Stderr), 300),
+		}
+	case kind == KindShell && pushRefused(st, res) != "":
+		return &Suspension{
+			By: pushRefused(st, res), Cause: FailServer,
+			Why: "the push of state " + st.Name + " cannot succeed: " + value.Truncate(strings.TrimSpace(res.Stderr), 300),
 		}
 	case kind == KindMCP && (res.ExitCode == toolMissing || res.ExitCode == toolUnusable):
 		server, _, _ := strings.Cut(st.Action, "/")

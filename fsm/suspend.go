@@ -11,7 +11,7 @@ import (
 // A Suspension is why a run cannot continue until a person does something.
 type Suspension struct {
 	// By is what the run waits for: an agent ("claude"), a model of one ("claude/haiku"), the server of a tool
-	// ("mcp:github"), or the host of an address ("api.example.com"). "" = there is nothing to name: no agent is
+	// ("mcp:github"), a server of git ("git:github.com"), or the host of an address ("api.example.com"). "" = there is nothing to name: no agent is
 	// installed, and none was asked for.
 	By    string
 	Cause Failure
@@ -164,7 +164,11 @@ func (e *Executor) serverOf(st *State) string {
 // suspend adds to the outcome of the run itself what a person does.
 func (e *Executor) suspend(o *Outcome) {
 	s := Suspension{By: o.SuspendedBy, Cause: o.Cause, Why: o.Error}
-	switch server, tool := strings.CutPrefix(s.By, "mcp:"); {
+	server, tool := strings.CutPrefix(s.By, "mcp:")
+	remote, push := strings.CutPrefix(s.By, pushPrefix)
+	switch {
+	case s.outside() && push:
+		o.Remedy = "give git a login for " + remote + ", as a credential helper, a token or an SSH key, and try git push"
 	case s.outside() && tool:
 		o.Remedy = "see that the server " + server + " is declared and can be started"
 	case s.outside():

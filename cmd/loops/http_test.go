@@ -16,8 +16,8 @@ import (
 )
 
 // scriptServe starts a web server on this machine until the script ends. Its address is in $SERVER, and each
-// request adds a line to the file requests. What it answers is in the path: /status/N, /forbidden (403 with what GitHub
-// says), /echo, /late (429 and Retry-After, then 200), /hang (nothing), /picture (bytes that are no text), /who (401 to
+// request adds a line to the file requests. What it answers is in the path: /status/N, /private.git (wants a login),
+// /forbidden (403 with what GitHub says), /echo, /late (429 and Retry-After, then 200), /hang (nothing), /picture (bytes that are no text), /who (401 to
 // whom does not say it, else 200; the file who has what was said). With "tls" it speaks TLS: $SERVER_HOST is its host and
 // port, and SSL_CERT_FILE has programs accept it.
 func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
@@ -27,6 +27,10 @@ func scriptServe(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	log := &requestLog{path: ts.MkAbs("requests")}
 	mux := http.NewServeMux()
+	mux.HandleFunc("/private.git/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	})
 	mux.HandleFunc("/forbidden", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = w.Write([]byte(`{"message": "Resource not accessible by personal access token"}`))

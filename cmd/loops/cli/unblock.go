@@ -16,8 +16,8 @@ func newUnblockCommand(a *program) *cobra.Command {
 		Short: "Continue the runs that a login, a bill or a program suspended",
 		Long: `unblock says that you did what suspended runs need, such as a login: all runs that were suspended by NAME continue in the
 background, and other runs use it again. NAME is an agent (claude), a model of one (claude/haiku), the server of a tool
-(mcp:github) or the host of an address (api.example.com), as loops list --suspended shows it. loops serve, loops
-schedule and loops sweep --wake ask an agent every five minutes and do the same when it answers.` +
+(mcp:github), a server of git (git:example.com) or the host of an address (api.example.com), as loops list --suspended
+shows it. loops serve, loops schedule and loops sweep --wake ask an agent every five minutes and do the same when it answers.` +
 			exitHelp(exitOK, exitFailed, exitUsage, exitNotFound, exitRecord),
 		Example: `  claude auth login
   loops unblock claude`,
