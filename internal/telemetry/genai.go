@@ -12,8 +12,8 @@ const (
 	operationJudge  = "chat"
 )
 
-// conventions are the attributes of the semantic conventions for generative AI, and the field of an event that has the
-// value. It is the one place that names them: the conventions are not stable yet.
+// conventions are the attributes of version 0.1.0 of the semantic conventions for generative AI, and the field of an event
+// that has the value. It is the one place that names them: the conventions are not stable yet.
 var conventions = []struct {
 	attr, field string
 	whole       bool
@@ -30,10 +30,16 @@ var conventions = []struct {
 }
 
 // providers are those of the agent hosts that ask one alone.
-var providers = map[string]string{"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini"}
+var providers = map[string]string{"claude": "anthropic", "codex": "openai", "gemini": "gcp.gemini", "kimi": "moonshot_ai"}
+
+// otherError is the type of an error that has no other one.
+const otherError = "_OTHER"
 
 // genAI returns what is on record of a prompt or a judge. What is not on record has no attribute.
-func genAI(get func(string) any) (attrs []Attr) {
+func genAI(get func(string) any, failed bool) (attrs []Attr) {
+	if failed && inspect.Text(get("failure")) == "" {
+		attrs = append(attrs, Attr{"error.type", otherError})
+	}
 	for _, c := range conventions {
 		v := get(c.field)
 		if v == nil || v == "" {

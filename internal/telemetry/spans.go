@@ -320,7 +320,7 @@ func (t *Tracer) ended(e fsm.Event, name string) {
 		failed = "ended before it was done"
 	}
 	if prompt, _ := e.Get("is_prompt").(bool); prompt {
-		attrs = append(attrs, genAI(e.Get)...)
+		attrs = append(attrs, genAI(e.Get, failed != "")...)
 		if text := inspect.Text(e.Get("output_preview")); t.Content && text != "" {
 			attrs = append(attrs, message("gen_ai.output.messages", "assistant", text))
 		}
@@ -335,7 +335,7 @@ func (t *Tracer) judge(e fsm.Event, name string, i int, m *value.Map) {
 		Trace: t.trace, ID: t.trace.span(name + "?" + decimal(e.Seq) + "." + strconv.Itoa(i)), Parent: t.trace.span(name), Name: "judge", Client: true,
 		Begin: e.Time.Add(-took(get)), End: e.Time, Failed: inspect.Text(get("failure")),
 	}
-	s.Attrs = append([]Attr{{"gen_ai.operation.name", operationJudge}, {"loops.evaluator", inspect.Text(get("evaluator"))}}, genAI(get)...)
+	s.Attrs = append([]Attr{{"gen_ai.operation.name", operationJudge}, {"loops.evaluator", inspect.Text(get("evaluator"))}}, genAI(get, s.Failed != "")...)
 	t.give(&s)
 }
 

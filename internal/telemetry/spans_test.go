@@ -84,6 +84,14 @@ func TestSpansOfKilledRun(t *testing.T) {
 	if j := named(t, all, "judge")[0]; j.End.Sub(j.Begin) != 500*time.Millisecond || attr(j, "gen_ai.request.model") != "j" {
 		t.Errorf("judge: %+v", j)
 	}
+	if attr(last, "error.type") != nil {
+		t.Errorf("a prompt that did not fail has %v", last.Attrs)
+	}
+	events := promptEvents()
+	events[6].Fields[0].Value = int64(1)
+	if failed := named(t, spansOf(false, events...), "prompt")[1]; attr(failed, "error.type") != "_OTHER" {
+		t.Errorf("a prompt that failed has %v", failed.Attrs)
+	}
 	for _, s := range spansOf(false, promptEvents()...) {
 		for _, a := range s.Attrs {
 			if strings.HasSuffix(a.Key, ".messages") {
