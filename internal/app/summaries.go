@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"fmt"
 
 	"loops/engine/project"
+	"loops/internal/humanize"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -14,6 +16,8 @@ type Summaries struct {
 	f    project.Finder
 	tell Tell
 	kept persistence.Summaries // those that the store keeps; nil = it keeps none, or none was asked for yet
+
+	damaged int // runs whose records are
 }
 
 // NewSummaries returns the summaries of the runs of a store. Close is to be called.
@@ -35,7 +39,12 @@ func (s *Summaries) Of(ctx context.Context, r persistence.Run) (*inspect.Summary
 		}
 	}
 	reader, damaged := inspect.NewSummaryReader(), false
-	err := eachEvent(ctx, s.f, r, func(err error, then string) { damaged = true; s.tell(err, then) }, reader.Add)
+	err := eachEvent(ctx, s.f, r, func(err error, then string) {
+		if !damaged { // a line for each run
+			s.report(err, then)
+		}
+		damaged = true
+	}, reader.Add)
 	if err != nil {
 		return nil, err
 	}
@@ -46,8 +55,19 @@ func (s *Summaries) Of(ctx context.Context, r persistence.Run) (*inspect.Summary
 	return m, nil
 }
 
-// Close writes the summaries that were made, for the next reader.
+// report tells what is damaged first in the records of a run.
+func (s *Summaries) report(err error, then string) {
+	if s.damaged++; s.damaged <= mostDamaged {
+		s.tell(err, then)
+	}
+}
+
+// Close writes the summaries that were made, for the next reader, and tells of how many runs it was not told that their
+// records are damaged.
 func (s *Summaries) Close() {
+	if more := s.damaged - mostDamaged; more > 0 {
+		s.tell(fmt.Errorf("%s with damaged records besides", humanize.Count(more, "run")), "what can be read of them counts")
+	}
 	if s.kept != nil {
 		s.kept.Close()
 	}

@@ -203,3 +203,23 @@ func TestSummariesChangeNoAnswer(t *testing.T) {
 		t.Error("no damage is reported")
 	}
 }
+
+// Of many damaged runs ten are told, a line each, and how many there are besides.
+func TestDamagedRunsAreCounted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		runs int
+		want string // the last line
+		all  int    // lines
+	}{{0, "", 0}, {1, "run 1; and so on", 1}, {10, "run 10; and so on", 10}, {11, "1 run with damaged records besides; what can be read of them counts", 11}, {300, "290 runs with damaged records besides; what can be read of them counts", 11}} {
+		var lines []string
+		s := NewSummaries(project.Finder{}, func(err error, then string) { lines = append(lines, err.Error()+"; "+then) })
+		for i := range c.runs {
+			s.report(fmt.Errorf("run %d", i+1), "and so on")
+		}
+		s.Close()
+		if last := strings.Join(lines[max(0, len(lines)-1):], ""); last != c.want || len(lines) != c.all {
+			t.Errorf("%d runs: %d lines, the last one %q", c.runs, len(lines), last)
+		}
+	}
+}
