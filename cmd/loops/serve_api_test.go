@@ -261,6 +261,13 @@ func TestServeAPIAnswersAsItSays(t *testing.T) {
 			if _, page := s.ask("GET", "/p/shop/loop?loop=count", "", ""); !strings.Contains(page, "failed attempt</b> &lt;b&gt;it counts") || !strings.Contains(page, "seen by 0 runs") {
 				t.Errorf("the memory is not on the page: %.3000s", page)
 			}
+			writeText(t, memory, `{"id":"r/1","run":"r","state":"a","at":"2026-11-30T10:00:00Z","fact":"<b>it counts</b>","failed":true}`+"\n"+
+				`{"id":"`+first+`/1","run":"`+first+`","state":"a","at":"2026-11-30T10:00:00Z","fact":"it was left"}`+"\n"+
+				`{"run":"`+first+`","at":"2026-11-30T10:00:00Z","saw":["r/1","r/0"],"ended":"terminal","good":true}`+"\n")
+			if _, page := s.ask("GET", "/p/shop/runs/"+first+"?tab=context", "", ""); !strings.Contains(page, `began with</b> <b class="note">failed attempt</b> &lt;b&gt;it counts`) ||
+				!strings.Contains(page, "left</b> it was left") || !strings.Contains(page, "r/0, forgotten since") {
+				t.Errorf("what the run began with and left is not on its page: %.6000s", page)
+			}
 			ask("GET", all+"/loops/..%2f..%2fx/graph", "", "error")
 			ask("GET", all+"/loops/none", "", "error")
 			ask("POST", all+"/runs/"+asks+"/extend", `{"limits": "steps=5"}`, "extended")

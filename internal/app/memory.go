@@ -3,8 +3,11 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 
 	"loops/engine"
 	"loops/engine/project"
@@ -145,4 +148,69 @@ func Share(completed, all int) string {
 		return "-"
 	}
 	return strconv.Itoa(completed) + " (" + view.SharePercent(completed, all) + ")"
+}
+
+// A RunFact is a fact that a run began with, or that it left.
+type RunFact struct {
+	Memory, ID, Text string
+	Failed           bool // it is about an attempt that failed
+	Wrote            bool // the run left it
+	Gone             bool // the memory has it no longer
+}
+
+// RunFacts returns what a run and its sub-loops began with and left, by memory. m is what the run remembers; nil = that is
+// not known.
+func RunFacts(p *project.Project, run persistence.ID, m *fsm.Snapshot) (facts []RunFact, err error) {
+	folder := persistence.ProjectLessons(p.Loops)
+	names, err := folder.Names()
+	if err != nil {
+		return nil, err
+	}
+	begun := map[string]*fsm.Recalled{}
+	if m != nil && m.Recalled != nil {
+		begun[m.Recalled.Memory] = m.Recalled
+		if !slices.Contains(names, m.Recalled.Memory) {
+			names = append(names, m.Recalled.Memory)
+		}
+	}
+	for _, name := range names {
+		content, err := folder.Load(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return facts, err
+		}
+		known, saw := map[string]fsm.Lesson{}, []string{}
+		for _, l := range content.Facts {
+			known[l.ID] = l
+		}
+		then := map[string]fsm.Lesson{}
+		if r := begun[name]; r != nil {
+			for _, l := range r.Facts {
+				then[l.ID] = l
+				saw = append(saw, l.ID)
+			}
+		}
+		for _, u := range content.Uses {
+			if u.Run == string(run) || strings.HasPrefix(u.Run, string(run)+"/") {
+				saw = append(saw, u.Saw...)
+			}
+		}
+		seen := map[string]bool{}
+		for _, id := range saw {
+			if seen[id] {
+				continue
+			}
+			seen[id] = true
+			l, there := known[id]
+			if !there {
+				l = then[id]
+			}
+			facts = append(facts, RunFact{Memory: name, ID: id, Text: l.Text, Failed: l.Failed, Gone: !there})
+		}
+		for _, l := range content.Facts {
+			if l.Run == string(run) {
+				facts = append(facts, RunFact{Memory: name, ID: l.ID, Text: l.Text, Failed: l.Failed, Wrote: true})
+			}
+		}
+	}
+	return facts, nil
 }

@@ -13,6 +13,7 @@ import (
 	"loops/engine"
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/app"
 	"loops/internal/auth"
 	"loops/internal/humanize"
 	"loops/internal/inspect"
@@ -64,6 +65,7 @@ type runPage struct {
 	Log        template.HTML
 	LogCut     bool
 	Memory     []valueRow
+	Lessons    []app.RunFact // what it began with and left in memories of loops
 	Definition *definitionPart
 	Events     *eventsPart
 	Files      *filesPart

@@ -101,6 +101,9 @@ func (page *runPage) addMemory(ctx context.Context, f project.Finder, run persis
 	if m != nil {
 		page.Memory = valuesOf(m, false)
 	}
+	if page.Lessons, err = app.RunFacts(f.Project, run.ID, m); err != nil {
+		page.addNote("What the run began with and left in memories cannot be read: " + err.Error())
+	}
 }
 
 // A definitionPart is what the run was begun with, and how the file differs from that now.
