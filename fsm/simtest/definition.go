@@ -416,6 +416,9 @@ func (m *maker) branches(s *State, depth int) {
 	if m.timed && m.chance(3) {
 		s.Keys = append(s.Keys, m.seconds("timeout", 20))
 	}
+	if m.chance(4) {
+		s.Keys = append(s.Keys, "worktree: true")
+	}
 }
 
 func (m *maker) list(s *State, depth int) {

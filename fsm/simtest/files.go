@@ -10,9 +10,17 @@ import (
 	"loops/fsm"
 )
 
-// trees is the folder that all actions of a world work in: a map of paths to texts. The name of a tree is all that is
-// in it.
+// trees are the folders that the actions of a world work in: "" is that of the run, and the others are work trees. Each is
+// a map of paths to texts. The name of a tree is all that is in it.
 type trees struct{ *World }
+
+// in returns the files of a folder. The caller holds the lock.
+func (w *World) in(dir string) map[string]string {
+	if w.files[dir] == nil {
+		w.files[dir] = map[string]string{}
+	}
+	return w.files[dir]
+}
 
 func treeName(files map[string]string) string {
 	var b strings.Builder
@@ -32,35 +40,35 @@ func treeFiles(name string) map[string]string {
 }
 
 // Tree implements [fsm.Trees].
-func (w trees) Tree(context.Context, string) (string, error) {
+func (w trees) Tree(_ context.Context, dir string) (string, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return treeName(w.files), nil
+	return treeName(w.in(dir)), nil
 }
 
 // Changes implements [fsm.Trees].
-func (w trees) Changes(_ context.Context, _, from string) (tree string, changes []fsm.FileChange, err error) {
+func (w trees) Changes(_ context.Context, dir, from string) (tree string, changes []fsm.FileChange, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	was := treeFiles(from)
-	for _, path := range slices.Sorted(maps.Keys(w.files)) {
-		if was[path] != w.files[path] {
+	was, now := treeFiles(from), w.in(dir)
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		if was[path] != now[path] {
 			changes = append(changes, fsm.FileChange{Path: path, Lines: 1})
 		}
 	}
 	for path := range was {
-		if _, ok := w.files[path]; !ok {
+		if _, ok := now[path]; !ok {
 			changes = append(changes, fsm.FileChange{Path: path, Deleted: true, Lines: 1})
 		}
 	}
-	return treeName(w.files), changes, nil
+	return treeName(now), changes, nil
 }
 
 // PutBack implements [fsm.Trees].
-func (w trees) PutBack(_ context.Context, _, before string, _ fsm.Breach) (kept string, err error) {
+func (w trees) PutBack(_ context.Context, dir, before string, _ fsm.Breach) (kept string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.files = treeFiles(before)
+	w.files[dir] = treeFiles(before)
 	return "kept", nil
 }
 
@@ -72,9 +80,9 @@ func (w *World) change(a fsm.Action, at string, try int) {
 	name := fmt.Sprintf("%x", w.hash(at))
 	switch w.hash(at, try, "files") % 6 {
 	case 0, 5:
-		w.files["tests/"+name] = fmt.Sprint(try)
+		w.in(a.Dir)["tests/"+name] = fmt.Sprint(try)
 	case 1, 2, 3:
-		w.files["src/"+name] = fmt.Sprint(try)
+		w.in(a.Dir)["src/"+name] = fmt.Sprint(try)
 	}
 }
 
@@ -88,7 +96,7 @@ func (w *World) startTree(_ context.Context, known string) (tree string, err err
 	case known == "" && len(w.marks) > 0:
 		w.fault("the files with which the run began are not on record, and something was done")
 	case known == "":
-		w.first = "begun\n" + treeName(w.files)
+		w.first = "begun\n" + treeName(w.in(""))
 	}
 	return w.first, nil
 }

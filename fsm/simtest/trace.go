@@ -37,7 +37,7 @@ func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
-	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: treeName(w.files), Results: maps.Clone(w.results), Ways: map[string][]string{}}
+	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: treeName(w.in("")), Results: maps.Clone(w.results), Ways: map[string][]string{}}
 	t.Facts = w.learned(lives <= mostLives && len(w.faults) == 0 && out.TerminatedBy != "")
 	t.Faults = w.faults
 	if lives > mostLives {

@@ -57,9 +57,9 @@ type World struct {
 	changed chan struct{}
 	raises  []fsm.Raise
 	inbox   []fsm.Signal
-	scarce  map[string]bool      // places whose action could not be started once
-	refused map[string]time.Time // hosts that refuse, and until when
-	files   map[string]string    // that actions change, by path
+	scarce  map[string]bool              // places whose action could not be started once
+	refused map[string]time.Time         // hosts that refuse, and until when
+	files   map[string]map[string]string // that actions change, by folder and path
 	blocked map[string]*fsm.Suspension
 	tried   map[string]time.Time      // when a run last asked an agent that others found blocked
 	out     map[string]map[string]int // agents that are not asked, by memory
@@ -100,7 +100,7 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World
 		awake: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == Wake }),
 		exact: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == PowerCut || d.What == CrashKept || d.What == Broken }),
 		seed:  seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{}, undone: map[string]int{},
-		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]string{},
+		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]map[string]string{},
 		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{}, failed: map[string]bool{},
 		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{},
 	}
