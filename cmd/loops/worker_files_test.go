@@ -145,6 +145,60 @@ func TestWorkerFilesTravel(t *testing.T) {
 	}
 }
 
+// TestWorkerMemoryTravels: what a run leaves in the memory of its loop is on its ref: the worker that takes it over has what
+// the first one left, once, and a run begins with the memory of its commit.
+func TestWorkerMemoryTravels(t *testing.T) {
+	t.Parallel()
+	f := newGitFleet(t)
+	const memory = ".loops/memory/learns.jsonl"
+	f.write(".gitignore", ".loops/*\n!.loops/*.yaml\n!.loops/memory\nworker*\n")
+	f.write(".loops/learns.yaml", `name: learns
+description: leaves facts
+initial: a
+memory: {}
+states:
+  a: {action: "echo one", remember: "learned in a", next: b}
+  b: {action: "touch $WAITS.has; while test ! -e $WAITS; do sleep 0.05; done", remember: "learned in b", next: done}
+  done: {terminal: true}
+`)
+	must(t, os.MkdirAll(filepath.Join(f.dir, ".loops/memory"), 0o755))
+	f.write(memory, `{"id":"old/1","run":"old","state":"a","at":"2026-01-02T03:04:05.000000+00:00","fact":"known before"}`+"\n")
+	f.git("add", "-A")
+	f.commit("memory")
+
+	id := f.submit("learns")
+	first := f.machine().worker()
+	has := f.waits + ".has"
+	f.until("the first worker has the run", func() bool { _, err := os.Stat(has); return err == nil })
+	f.machine().worker()
+	must(t, os.Remove(has))
+	first.kill()
+	f.until("the second worker has the run", func() bool { _, err := os.Stat(has); return err == nil })
+	must(t, os.WriteFile(f.waits, nil, 0o600))
+	f.until("the run is completed", func() bool { return f.status(id) == "completed" })
+	facts := func(id string) string {
+		var all []string
+		for line := range strings.Lines(f.kept(id, memory)) {
+			if _, fact, is := strings.Cut(line, `"fact":"`); is {
+				fact, _, _ = strings.Cut(fact, `"`)
+				all = append(all, fact)
+			}
+		}
+		return strings.Join(all, ", ")
+	}
+	if got := facts(id); got != "known before, learned in a, learned in b" {
+		t.Errorf("the ref of the run has the facts %q", got)
+	}
+	if n := strings.Count(f.kept(id, memory), `"saw":["old/1"]`); n != 1 {
+		t.Errorf("that the run began with the fact of its commit is noted %d times", n)
+	}
+	next := f.submit("learns")
+	f.until("the next run is completed", func() bool { return f.status(next) == "completed" })
+	if got := facts(next); got != "known before, learned in a, learned in b" || strings.Contains(f.kept(next, memory), id) {
+		t.Errorf("the ref of the next run, which begins with its commit, has the facts %q:\n%s", got, f.kept(next, memory))
+	}
+}
+
 // TestWorkerFilesRefused: what cannot be begun says why, and nothing of it is executed.
 func TestWorkerFilesRefused(t *testing.T) {
 	t.Parallel()
