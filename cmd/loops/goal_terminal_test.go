@@ -40,6 +40,7 @@ func TestGoalAtATerminal(t *testing.T) {
 			must(t, os.MkdirAll(filepath.Join(dir, ".loops"), 0o755))
 			must(t, os.Mkdir(filepath.Join(dir, "bin"), 0o755))
 			must(t, os.WriteFile(filepath.Join(dir, "bin", "claude"), []byte("#!/bin/sh\nexit 9\n"), 0o755))
+			must(t, os.WriteFile(filepath.Join(dir, "bin", "make"), []byte("#!/bin/sh\n"), 0o755)) // a machine need not have it
 			for name, text := range tt.files {
 				must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 			}

@@ -204,6 +204,7 @@ states:
 // is enforced. They end with a run that is killed, and have its descriptors, folder and exit codes.
 func TestUserInASandbox(t *testing.T) {
 	t.Parallel()
+	testenv.Namespaces(t)
 	p := newUserProject(t, "")
 	p.env = append(p.env, "HOME="+filepath.Dir(p.dir)) // the sandbox lets none of it be changed
 	loop := filepath.Join(p.dir, ".loops", "boxed.yaml")

@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"loops/cmd/loops/cli"
+	"loops/internal/process"
 	"loops/internal/testenv"
 )
 
@@ -45,6 +46,16 @@ func TestScript(t *testing.T) {
 	runScripts(t, "dir", scripts, func(*testscript.Env) (location, name string) { return "", "" })
 }
 
+// cgroups reports whether this process can make control groups.
+func cgroups() bool {
+	g, err := process.NewCgroup()
+	if err != nil {
+		return false
+	}
+	g.Close()
+	return true
+}
+
 // runScripts runs scripts with their runs in one store, whose name is a condition. locate says where it is, and what
 // it is called in messages.
 func runScripts(t *testing.T, store string, scripts []string, locate func(*testscript.Env) (location, name string)) {
@@ -58,6 +69,10 @@ func runScripts(t *testing.T, store string, scripts []string, locate func(*tests
 			switch cond {
 			case "dir", "sqlite", "postgres":
 				return cond == store, nil
+			case "cgroups":
+				return cgroups(), nil
+			case "namespaces":
+				return testenv.CanNamespaces(), nil
 			}
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},

@@ -23,18 +23,12 @@ import (
 // daemon leaves the group and the session of an action and clears its environment. It writes its pid to a file.
 const daemon = `env -i setsid bash -c 'echo $$ > daemon.new; mv daemon.new daemon; exec sleep 600' >/dev/null 2>&1 & until [ -e daemon ]; do sleep 0.01; done; `
 
-// grouped is a Runner whose actions run in control groups. It fails where the machine should have them: for
-// root, where there is a hierarchy of the second version.
+// grouped is a Runner whose actions run in control groups.
 func grouped(t *testing.T) *Runner {
 	t.Helper()
-	if g, err := process.NewCgroup(); err != nil {
-		if os.Getuid() == 0 {
-			t.Errorf("no control group can be made: %v", err)
-		}
-		testenv.Skip(t, "leave to make control groups: "+err.Error())
-	} else {
-		g.Close()
-	}
+	g, err := process.NewCgroup()
+	testenv.ControlGroup(t, err)
+	g.Close()
 	return newRunner(t)
 }
 

@@ -1,7 +1,6 @@
 package process
 
 import (
-	"os"
 	"sync"
 	"testing"
 
@@ -11,14 +10,9 @@ import (
 // Two runs began at once: the one removed the control group that the other had just made, which then did
 // without for as long as it ran.
 func TestControlGroupsMadeAtOnce(t *testing.T) {
-	if g, err := NewCgroup(); err != nil {
-		if os.Getuid() == 0 {
-			t.Fatalf("no control group can be made: %v", err)
-		}
-		testenv.Skip(t, "leave to make control groups: "+err.Error())
-	} else {
-		g.Close()
-	}
+	g, err := NewCgroup()
+	testenv.ControlGroup(t, err)
+	g.Close()
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
