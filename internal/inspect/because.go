@@ -42,6 +42,7 @@ func Lately(newest func(each func(fsm.Event) bool) error) (*Because, error) {
 	var events []fsm.Event // the newest first
 	visits, output := 0, false
 	n := 0
+	items := latelyItems{}
 	err := newest(func(e fsm.Event) bool {
 		n += eventBytes
 		if e.Kind == fsm.EventActionOutput {
@@ -55,8 +56,15 @@ func Lately(newest func(each func(fsm.Event) bool) error) (*Because, error) {
 		}
 		if again, _ := e.Get("resumed").(bool); e.Kind == fsm.EventStateEnter && e.Depth == 0 && !insideBranch(e) && !again {
 			visits++
+			items = latelyItems{}
 		}
-		events = append(events, e)
+		if items.wants(e) {
+			if items.drops > 0 {
+				events[items.drops-1] = fsm.Event{}
+			}
+			events = append(events, e)
+			items.kept(e, len(events))
+		}
 		return n < leastLately || visits < decidingTurns && n < mostLately
 	})
 	b := &Because{}
@@ -64,6 +72,44 @@ func Lately(newest func(each func(fsm.Event) bool) error) (*Because, error) {
 		b.Add(e)
 	}
 	return b, err
+}
+
+// latelyItems chooses among the events of the items of a list, which may be many: the newest end says how many failed, and
+// the oldest one of those that failed is named.
+type latelyItems struct {
+	ended  bool
+	failed int // place of the failed one that is kept, from 1 on; 0 = there is none
+	drops  int // that of one that the wanted event takes the place of; 0 = of none
+}
+
+// wants reports whether an event is kept. Events come the newest first.
+func (l *latelyItems) wants(e fsm.Event) bool {
+	l.drops = 0
+	if e.Depth > 0 || e.Kind != fsm.EventItemStart && e.Kind != fsm.EventItemEnd {
+		return true
+	}
+	verdict := str(e, "verdict")
+	switch {
+	case e.Kind == fsm.EventItemStart:
+		return false
+	case verdict == fsm.ItemInterrupted || !l.ended: // each of the former counts
+		return true
+	case verdict == "yes" || (&turn{}).failedPart(e) == "":
+		return false
+	}
+	l.drops = l.failed
+	return true
+}
+
+// kept notes that an event was, in that place from 1 on.
+func (l *latelyItems) kept(e fsm.Event, place int) {
+	if e.Depth > 0 || e.Kind != fsm.EventItemEnd || str(e, "verdict") == fsm.ItemInterrupted {
+		return
+	}
+	if l.ended {
+		l.failed = place
+	}
+	l.ended = true
 }
 
 // A turn is what decided in one visit of a state of the run itself. An event without a kind did not come.

@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -275,6 +277,52 @@ func TestReasonOfALongRecord(t *testing.T) {
 	if got := b.Reason(fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}, &fsm.Loop{}); err != nil || n > 13_000 ||
 		got != `state test said no 3 times (exit 1: "2 failed")` {
 		t.Errorf("%s, %v, after %d of %d events", got, err, n, len(events))
+	}
+}
+
+// Of the items of a list few events are held, and the reason is that of all.
+func TestReasonOfManyItems(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		event := func(kind string, fields ...fsm.Field) fsm.Event { return fsm.Event{Kind: kind, Fields: fields} }
+		all := Because{}
+		var events []fsm.Event
+		for range 1 + r.IntN(3) {
+			events = append(events, event(fsm.EventStateEnter, fsm.Field{Key: "state", Value: "all"}))
+			n, failed, verdicts := r.IntN(40), 0, []string{"yes", "yes", "yes", "no", "error", fsm.ItemInterrupted}[:1+r.IntN(6)]
+			for i := range n {
+				key, verdict := fsm.Field{Key: "key", Value: fmt.Sprint(i)}, verdicts[r.IntN(len(verdicts))]
+				if verdict != "yes" {
+					failed++
+				}
+				events = append(events, event(fsm.EventItemStart, key), event(fsm.EventItemEnd, key, fsm.Field{Key: "verdict", Value: verdict}, fsm.Field{Key: "exit_code", Value: int64(i)}, fsm.Field{Key: "failed", Value: int64(failed)}))
+			}
+			if r.IntN(2) == 0 {
+				events = append(events, event(fsm.EventEvaluate, fsm.Field{Key: "type", Value: "for_each"}, fsm.Field{Key: "verdict", Value: "partial"},
+					fsm.Field{Key: "items", Value: int64(n)}, fsm.Field{Key: "done", Value: int64(n)}, fsm.Field{Key: "failed", Value: int64(failed)}))
+			}
+		}
+		items, held := latelyItems{}, 0
+		for _, e := range slices.Backward(events) {
+			if e.Kind == fsm.EventStateEnter {
+				items = latelyItems{}
+			}
+			if items.wants(e) {
+				if items.kept(e, held+1); items.drops == 0 && e.Get("verdict") != fsm.ItemInterrupted {
+					held++
+				}
+			}
+		}
+		for _, e := range events {
+			all.Add(e)
+		}
+		lately, err := Lately(backwards(events, nil))
+		o := fsm.Outcome{TerminatedBy: fsm.EndTerminal, Failure: true}
+		got, want := lately.Reason(o, &fsm.Loop{}), all.Reason(o, &fsm.Loop{})
+		if got != want || lately.FailedItems(o) != all.FailedItems(o) || err != nil || held > 12 {
+			t.Fatalf("seed %d: %s, %d, %v\nwant %s, %d; %d events are held", seed, got, lately.FailedItems(o), err, want, all.FailedItems(o), held)
+		}
 	}
 }
 
