@@ -98,6 +98,7 @@ func TestProtectedFilesArePutBack(t *testing.T) {
 // What an action in a sandbox leaves running is ended with the run, in another session and without its variables too.
 func TestStayingProcessesEnd(t *testing.T) {
 	t.Parallel()
+	grouped(t) // where there are no control groups, the second is not found
 	r, _ := sandboxed(t)
 	r.Mark = "staying-" + strconv.Itoa(os.Getpid())
 	r.Grace = time.Minute
