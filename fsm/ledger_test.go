@@ -20,9 +20,10 @@ var ledgers = flag.Int("ledgers", 60, "runs whose costs are compared with what t
 
 // payments is an agent that notes what it is paid, including what is never recorded.
 type payments struct {
-	mu   sync.Mutex
-	rand *rand.Rand
-	paid float64
+	mu    sync.Mutex
+	rand  *rand.Rand
+	whole bool // no answer is cut off
+	paid  float64
 }
 
 func (l *payments) HostFor(string) (string, bool)     { return "stub", true }
@@ -43,13 +44,14 @@ func (l *payments) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Res
 	if a.Kind == fsm.KindJudge {
 		res.Reply.Text = `{"verdict": "yes", "confidence": 1, "reason": "fine", "evidence": "did it"}`
 	}
-	switch l.rand.IntN(6) {
-	case 2: // it was cut off after it had said a part of it
+	switch odd := l.rand.IntN(6); {
+	case l.whole:
+	case odd == 2: // it was cut off after it had said a part of it
 		part := usd / 2
 		res.ExitCode, res.Reply = 1, &fsm.Reply{Host: "stub", Coverage: fsm.CoveragePartial, Failure: fsm.FailTruncated, Reason: "cut off", Usage: fsm.Usage{Input: 5}, Cost: &part}
-	case 0: // the stream was cut off before the agent said what it used
+	case odd == 0: // the stream was cut off before the agent said what it used
 		res.ExitCode, res.Reply = 1, &fsm.Reply{Host: "stub", Coverage: fsm.CoveragePartial, Failure: fsm.FailTruncated, Reason: "cut off"}
-	case 1:
+	case odd == 1:
 		res.ExitCode, res.Reply.Failure, res.Reply.Reason = 1, fsm.FailOther, "it failed, and is paid all the same"
 	}
 	return res, nil
@@ -84,8 +86,11 @@ func TestCostsEqualTheLedger(t *testing.T) {
 		for seed := range *ledgers {
 			loop := loops[seed%2]
 			random := rand.New(rand.NewPCG(uint64(seed), 41))
-			stub := &payments{rand: random}
+			stub := &payments{rand: random, whole: seed%10 == 0}
 			rec := &tape{die: random.IntN(30)}
+			if stub.whole {
+				rec.die = 0
+			}
 			cfg, _, _ := config(loop, rec)
 			cfg.Runner, cfg.Agents = stub, stub
 			run := fsm.Start(cfg, loop.Context.Clone(), time.Now())
