@@ -64,7 +64,7 @@ func (x *Exporter) beat() {
 		select {
 		case <-tick.C:
 			_ = x.push(x.ctx) // the next one has more
-		case <-x.ctx.Done():
+		case <-x.closing:
 			return
 		}
 	}

@@ -44,7 +44,8 @@ type Exporter struct {
 	begun bool                          // guarded by mu: a run began
 
 	sender    sender
-	ctx       context.Context // of beat
+	closing   chan struct{}   // closed by Close
+	ctx       context.Context // of what beat sends
 	cancel    context.CancelFunc
 	beats     sync.WaitGroup // of beat
 	resending sync.WaitGroup // of resend
@@ -71,6 +72,7 @@ func NewExporter(p *project.Project, getenv func(string) (string, bool)) *Export
 func newExporter(p *project.Project, s Settings) *Exporter {
 	x := &Exporter{p: p, s: s, runs: map[persistence.ID]*following{}, marks: map[persistence.ID]*os.File{}}
 	x.sender.Settings = s
+	x.closing = make(chan struct{})
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
 }
@@ -176,13 +178,15 @@ func (x *Exporter) upTo(id persistence.ID, f *following, seq uint64) {
 	}
 }
 
-// Close sends what waits, for three seconds at most, and returns what was not sent and why.
+// Close sends what waits, for three seconds at most, and returns what was not sent and why. Metrics that are being sent
+// are sent to the end first: a collector that still reads a request that was given up would take older counts after newer ones.
 func (x *Exporter) Close() error {
 	if x == nil {
 		return nil
 	}
-	x.cancel()
+	close(x.closing)
 	ctx, cancel := context.WithTimeout(context.Background(), lastTime)
+	context.AfterFunc(ctx, x.cancel)
 	defer cancel()
 	var metrics error
 	var beside sync.WaitGroup
