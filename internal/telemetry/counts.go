@@ -2,8 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"time"
@@ -91,12 +89,8 @@ func (x *Exporter) push(ctx context.Context) error {
 	if body == nil {
 		return nil
 	}
-	status, err := x.s.Metrics.post(ctx, body)
-	if status == http.StatusNotFound { // of a collector of traces alone
-		err = nil
-	}
-	if err != nil {
-		return fmt.Errorf("metrics were not sent to %s: %w", x.s.Metrics.URL, err)
+	if err := x.s.sendMetrics(ctx, body); err != nil {
+		return err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -1,7 +1,10 @@
 package telemetry
 
 import (
+	"context"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -102,4 +105,12 @@ func (s *Settings) metricsBody(all []stream, now time.Time) []byte {
 		return nil
 	}
 	return append(b, `]}`...)
+}
+
+// sendMetrics sends a body of metrics. A collector that answers 404 takes traces alone, and that is no error.
+func (s *Settings) sendMetrics(ctx context.Context, body []byte) error {
+	if status, err := s.Metrics.post(ctx, body); err != nil && status != http.StatusNotFound {
+		return fmt.Errorf("metrics were not sent to %s: %w", s.Metrics.URL, err)
+	}
+	return nil
 }

@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
 	"time"
 
@@ -67,9 +66,5 @@ func (p *Pusher) push(ctx context.Context, one stream) (interval time.Duration, 
 	if body == nil {
 		return s.Interval, nil
 	}
-	status, err := s.Metrics.post(ctx, body)
-	if err == nil || status == http.StatusNotFound { // of a collector of traces alone
-		return s.Interval, nil
-	}
-	return s.Interval, fmt.Errorf("metrics were not sent to %s: %w", s.Metrics.URL, err)
+	return s.Interval, s.sendMetrics(ctx, body)
 }

@@ -32,9 +32,16 @@ begins, what that part cost on record is printed. It is refused where the files 
 says idempotent: false, unless with --rerun. The exit code is then that of the new run, as loops run has it.
 
 With --all, all runs of a loop that have ended are replayed, and a table says how each would have ended.` +
-			exitHelpOf(exitMeaning{Code: exitOK, Text: "it would have ended as it did"}, exitMeaning{Code: exitFailed, Text: "a run would have ended otherwise, or has not ended"},
-				exitMeaning{Code: exitUsage, Text: "bad command line"}, exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"}, exitMeaning{Code: exitNotFound, Text: "no such run or loop, or what it began with is not on record"},
-				exitMeaning{Code: exitAwaiting, Text: "--live-from: an action says idempotent: false"}, exitMeaning{Code: exitMissed, Text: "a run would do something that is not on record"}, exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"}),
+			exitHelpOf(
+				exitMeaning{Code: exitOK, Text: "it would have ended as it did"},
+				exitMeaning{Code: exitFailed, Text: "a run would have ended otherwise, or has not ended"},
+				exitMeaning{Code: exitUsage, Text: "bad command line"},
+				exitMeaning{Code: exitInvalid, Text: "the loop file is not valid"},
+				exitMeaning{Code: exitNotFound, Text: "no such run or loop, or what it began with is not on record"},
+				exitMeaning{Code: exitAwaiting, Text: "--live-from: an action says idempotent: false"},
+				exitMeaning{Code: exitMissed, Text: "a run would do something that is not on record"},
+				exitMeaning{Code: exitRecord, Text: "the records of runs cannot be used"},
+			),
 		Example: `  loops replay fix-20261121T103405 --definition drafts/fix.yaml
   loops replay --all --since 30d --definition drafts/fix.yaml
   loops replay fix --definition drafts/fix.yaml --live-from miss --dry-run
