@@ -11,11 +11,12 @@ import (
 type Changes struct {
 	events *os.File // of inotify; nil: nothing is known any more
 	buf    []byte
+	folder string
+	first  os.FileInfo // the folder as it was
 }
 
 // ChangesOf returns the changes in a folder from now on; nil where the system cannot tell, or the user has too many
-// watches. Writes of other machines, and those through another name of a file, are not seen; a folder that is removed while a file of
-// it is open has only lost its files.
+// watches. Writes of other machines, and those through another name of a file, are not seen.
 func ChangesOf(folder string) *Changes {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -26,7 +27,12 @@ func ChangesOf(folder string) *Changes {
 		_ = unix.Close(fd)
 		return nil
 	}
-	return &Changes{events: os.NewFile(uintptr(fd), "inotify"), buf: make([]byte, 16<<10)}
+	c := &Changes{events: os.NewFile(uintptr(fd), "inotify"), buf: make([]byte, 16<<10), folder: folder}
+	if c.first, err = os.Stat(folder); err != nil {
+		c.Close()
+		return nil
+	}
+	return c
 }
 
 // Each calls f with the names of files that may have changed since the last call. It reports false if any of them may
@@ -42,7 +48,7 @@ func (c *Changes) Each(f func(name string)) (known bool) {
 			return false
 		}
 		if n == 0 {
-			return true
+			return c.still()
 		}
 		for b := c.buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
 			mask, size := binary.NativeEndian.Uint32(b[4:]), int(binary.NativeEndian.Uint32(b[12:]))
@@ -56,6 +62,16 @@ func (c *Changes) Each(f func(name string)) (known bool) {
 			b = b[unix.SizeofInotifyEvent+size:]
 		}
 	}
+}
+
+// still reports whether the folder is the one that is watched. The system says that a folder is gone only when no
+// process has it open any more: a child that was just forked may have.
+func (c *Changes) still() bool {
+	if now, err := os.Stat(c.folder); err != nil || !os.SameFile(c.first, now) {
+		c.Close()
+		return false
+	}
+	return true
 }
 
 // read reads what has happened; 0 = nothing has, below 0 = that is not known.

@@ -49,7 +49,8 @@ func TestChanges(t *testing.T) {
 	if names, known := of(); !known || names != nil {
 		t.Errorf("again: %q, %t", names, known)
 	}
-	check(t, f.Close()) // or the folder is not gone yet
+	open, err := os.Open(dir) // the system does not say that it is gone
+	check(t, err)
 	check(t, os.RemoveAll(dir))
 	if _, known := of(); known {
 		t.Error("the folder is gone")
@@ -57,4 +58,6 @@ func TestChanges(t *testing.T) {
 	if _, known := of(); known {
 		t.Error("the folder is still gone")
 	}
+	check(t, f.Close())
+	check(t, open.Close())
 }
