@@ -130,6 +130,9 @@ func (q *asker) put(a Action) (Result, error) {
 			e.tellBlocked(&Suspension{By: r.suspends(a.Model), Cause: r.Failure, Why: r.refusal(res.Stderr)})
 		}
 		if e.failsOver(q.st, list, c, &res, true) {
+			if !e.nextAgent() {
+				return Result{}, errHalted
+			}
 			continue
 		}
 		wait, err := e.judgeAgain(q.st, &res)

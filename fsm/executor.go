@@ -354,7 +354,9 @@ func (e *Executor) leave(st *State, d decision) {
 		return
 	}
 	if d.fatal == "" && d.stall == "" && d.nothing == "" && d.refused == "" && !d.limited && !d.died && !d.waited && m.PendingRequest != "error" && m.PendingRequest != "handoff" && !e.remember(st, d.target) {
-		e.finishHalted(decision{halted: true})
+		if m.Outcome == nil { // its time may have been up
+			e.finishHalted(decision{halted: true})
+		}
 		return
 	}
 	m.Result, m.Answers, m.Asking, m.Awaiting, m.Decided = nil, nil, false, nil, nil

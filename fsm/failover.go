@@ -144,10 +144,16 @@ func (e *Executor) perform(st *State) (Result, error) {
 		if !errors.Is(err, errFailover) {
 			return res, err
 		}
-		if e.halts() || e.held() != pass || e.loopTimeout() != pass {
-			return Result{}, errHalted // the next agent begins when the run is resumed
+		if !e.nextAgent() {
+			return Result{}, errHalted
 		}
 	}
+}
+
+// nextAgent waits while the run is paused, and reports whether another agent may be asked then. If not, it is asked when
+// the run is resumed.
+func (e *Executor) nextAgent() bool {
+	return !e.halts() && e.held() == pass && e.loopTimeout() == pass
 }
 
 // failsOver reports whether another agent of a list takes over from one that failed, and remembers until when that one is
