@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -41,8 +42,8 @@ func place(a fsm.Action) string {
 type runner struct{ *World }
 
 func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Result, error) {
-	if a.Git != "" { // of a work tree: nothing is left in it, and it takes no time
-		return fsm.Result{}, nil
+	if a.Git != "" {
+		return w.git(ctx, a)
 	}
 	at := place(a)
 	w.mu.Lock()
@@ -72,6 +73,9 @@ func (w runner) Run(ctx context.Context, a fsm.Action, out func(string)) (fsm.Re
 		if w.hold != nil && time.Now().After(w.heldAt) && a.Item == "" {
 			w.fault("a paused run starts " + at)
 		}
+	}
+	if at := w.turned[at]; a.Kind == fsm.KindJudge && w.hold != nil && w.heldAt.Before(at) {
+		w.fault("a paused run asks another judge, in " + a.State)
 	}
 	w.checked(a)
 	w.inQuota(a)
@@ -271,7 +275,13 @@ func (files) Glob(context.Context, string, string) ([]string, error) { return ni
 
 // Stat implements [fsm.Files].
 func (w files) Stat(name string) (time.Time, int64, error) {
-	if w.hash(name, time.Since(w.begun)/(7*time.Second))%3 > 0 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	there := w.hash(path.Base(name), time.Since(w.begun)/(7*time.Second))%3 == 0
+	if path.Dir(name) == folder+"/.worktrees" {
+		there = w.repo.trees[name] != ""
+	}
+	if !there {
 		return time.Time{}, 0, fs.ErrNotExist
 	}
 	return w.begun, 1, nil

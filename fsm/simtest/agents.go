@@ -1,6 +1,8 @@
 package simtest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -21,8 +23,20 @@ func (w *World) refuse(a fsm.Action, at string, try int, res *fsm.Result) bool {
 	if a.Kind == fsm.KindJudge { // it is asked again under the same number
 		n = w.hash(at, "refuse", time.Since(w.begun)/(50*time.Second))
 	}
+	if a.Kind == fsm.KindJudge && w.shares() && n%8 == 1 {
+		res.ExitCode, res.Reply.Failure, res.Reply.Reason, res.Reply.Complete = 1, fsm.FailRateLimited, "so it said", false
+		res.Reply.Usage, *res.Reply.Cost = fsm.Usage{}, 0
+		return true
+	}
 	if a.Kind == fsm.KindJudge && !w.shares() || !w.shares() && w.inItem(a) || n%8 > 0 || try > 2 {
 		return false
+	}
+	if a.Kind == fsm.KindJudge {
+		w.mu.Lock()
+		if w.turned[at] = (time.Time{}); w.hold != nil {
+			w.turned[at] = time.Now()
+		}
+		w.mu.Unlock()
 	}
 	class := refusals[n/8%uint64(len(refusals))]
 	res.ExitCode, res.Reply.Failure, res.Reply.Reason, res.Reply.Complete = 1, class, "so it is", false
@@ -30,6 +44,31 @@ func (w *World) refuse(a fsm.Action, at string, try int, res *fsm.Result) bool {
 		res.Reply.Usage, *res.Reply.Cost = fsm.Usage{}, 0
 	}
 	return true
+}
+
+// spawn implements [fsm.World.Spawn]. The handoff has to be on record, and an agent is started for it once.
+func (w *World) spawn(_ context.Context, _, _, continuation string) (pid int, err error) {
+	w.mu.Lock()
+	i := len(w.events) - 1
+	for i >= 0 && w.events[i].Kind != fsm.EventHandoffDetected {
+		i--
+	}
+	switch {
+	case i < 0 || w.events[i].Get("continuation") != continuation:
+		w.fault("an agent is started for what is not on record: " + continuation)
+	case w.events[i].Seq <= w.spawned:
+		w.fault("two agents are started for one handoff: " + continuation)
+	default:
+		w.spawned = w.events[i].Seq
+	}
+	d := time.Duration(1 + w.hash(continuation, "spawn")%200_000_000)
+	fails := w.shares() && w.hash(continuation, "spawned")%4 == 0
+	w.mu.Unlock()
+	if fails {
+		return 0, errors.New("it cannot be started")
+	}
+	time.Sleep(d) // a stop does not end it
+	return 1, nil
 }
 
 // inItem reports whether an action is inside an item of a list: which items have begun when one is refused depends on

@@ -84,7 +84,7 @@ func (d *Definition) Text() string {
 	return b.String()
 }
 
-// Load reads the definition as the program reads files. dir is an empty folder for them.
+// Load reads the definition as the program reads files. dir is a folder for them.
 func (d *Definition) Load(dir string) (*fsm.Loop, shelf, error) {
 	for _, l := range d.Loops {
 		if err := os.WriteFile(filepath.Join(dir, l.Name+".yaml"), []byte(l.Text()), 0o600); err != nil {
@@ -125,6 +125,7 @@ const guard = "guard: {protect: ['tests/**']}"
 type maker struct {
 	r     *rand.Rand
 	timed bool // with limits of time and money, and joins that depend on who is first
+	lists int  // around what is made
 	def   *Definition
 }
 
@@ -195,6 +196,9 @@ func (m *maker) loop(depth int) string {
 	}
 	if m.chance(6) {
 		l.Keys = append(l.Keys, "on_max_steps: "+any())
+	}
+	if depth == 0 && m.chance(3) {
+		l.Keys = append(l.Keys, "on_handoff: spawn")
 	}
 	if m.chance(10) {
 		l.Keys = append(l.Keys, "maintain: true", fmt.Sprintf("max_iterations: %d", 1+m.r.IntN(2)))
@@ -309,6 +313,9 @@ func (m *maker) work(s *State, depth int, member bool) {
 		if m.chance(4) && !member {
 			add("context_passthrough: true")
 		}
+		if m.chance(4) && !member && m.lists == 0 { // items cannot share a branch of git
+			add(fmt.Sprintf("worktree: side-%d-%s", len(m.def.Loops), s.Name))
+		}
 		if m.timed && m.chance(3) {
 			add(m.seconds("timeout", 20))
 		}
@@ -416,13 +423,18 @@ func (m *maker) branches(s *State, depth int) {
 	if m.timed && m.chance(3) {
 		s.Keys = append(s.Keys, m.seconds("timeout", 20))
 	}
-	if m.chance(4) {
+	if m.chance(3) {
 		s.Keys = append(s.Keys, "worktree: true")
+		if m.chance(2) {
+			s.Keys = append(s.Keys, "merge: ours-first")
+		}
 	}
 }
 
 func (m *maker) list(s *State, depth int) {
+	m.lists++
 	m.work(s, depth+1, true)
+	m.lists--
 	for i, k := range s.Keys { // what items cannot have
 		if strings.HasPrefix(k, "retry:") {
 			s.Keys[i] = fmt.Sprintf("item_retries: %d", 1+m.r.IntN(2))

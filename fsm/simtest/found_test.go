@@ -343,6 +343,22 @@ func TestFoundWithLimits(t *testing.T) {
 			2900,
 		},
 		{
+			"a run ended twice, as its time was up while a judge that is asked what to remember was rate-limited",
+			[]*Loop{{Name: "l0", Keys: []string{"timeout: 23", memory, "failover: {on: [suspended]}"}, States: []*State{
+				{Name: "s0", Keys: []string{"action: do it", "on_error: done", "remember: {judge: what}"}},
+			}}},
+			nil,
+			61000411,
+		},
+		{
+			"a judge that refused in a paused run was followed by another one",
+			[]*Loop{{Name: "l0", Keys: []string{"failover: {on: [suspended]}"}, States: []*State{
+				{Name: "s0", Keys: []string{"action_type: prompt", "action: do it", "host: [one, two]", "on_error: done", "on_no: done", "on_yes: done"}},
+			}}},
+			[]Disturbance{{3, 0, Pause}},
+			0,
+		},
+		{
 			"a fact on record in a sub-loop was not written, because the time of the loop around it was up when the run was resumed",
 			[]*Loop{
 				{Name: "l0", Keys: []string{"timeout: 1"}, States: []*State{{Name: "s0", Keys: []string{"loop: l1", "on_error: done", "on_no: done", "on_yes: done"}}}},

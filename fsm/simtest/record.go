@@ -98,7 +98,7 @@ type mark struct{ events, lines int }
 func (w *World) cutPower() {
 	w.boots++
 	w.events, w.lines, w.whole = w.events[:w.safe.events], w.lines[:w.safe.lines], nil
-	w.elapsed, w.recalled = 0, 0
+	w.elapsed, w.recalled, w.ended = 0, 0, false
 	clear(w.known)
 	clear(w.failed)
 	clear(w.out)
@@ -229,8 +229,12 @@ func member(st *fsm.State, name string) string {
 // check looks at an event that is being recorded.
 func (w *World) check(ev fsm.Event) {
 	w.count(ev)
+	if w.ended = w.ended && ev.Kind != fsm.EventLoopResume; w.ended {
+		w.fault(fmt.Sprintf("something is recorded after the end: %s", ev.AppendJSON(nil)))
+	}
 	switch ev.Kind {
 	case fsm.EventLoopComplete:
+		w.ended = ev.Depth == 0 && ev.Get("inline") == nil
 		if ev.Get("terminated_by") == fsm.EndSuspended { // what is asked again begins again
 			w.forget()
 		}

@@ -30,14 +30,14 @@ type Trace struct {
 }
 
 // timesOf finds what depends on when something happened, in captures.
-var timesOf = regexp.MustCompile(`\\*"(duration_ms|at|by)\\*": (\\*"[^"]*"|[0-9]+)|"checks": [0-9]+`)
+var timesOf = regexp.MustCompile(`\\*"(duration_ms|at|by)\\*": (\\*"[^"]*"|[0-9]+)|"checks": [0-9]+|[0-9]{8}-[0-9]{6}-subloop-`)
 
 // trace sums up.
 func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
-	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: treeName(w.in("")), Results: maps.Clone(w.results), Ways: map[string][]string{}}
+	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: w.left(), Results: maps.Clone(w.results), Ways: map[string][]string{}}
 	t.Facts = w.learned(lives <= mostLives && len(w.faults) == 0 && out.TerminatedBy != "")
 	t.Faults = w.faults
 	if lives > mostLives {

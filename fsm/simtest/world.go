@@ -46,7 +46,8 @@ type World struct {
 	asked   map[string]bool
 	awaited map[string]bool // waits for events that are on record now
 	watched map[string]bool // those of them for which the event is sent again and again
-	over    bool            // the run has ended
+	over    bool            // the run has ended for good
+	ended   bool            // it has ended, as the record has it
 	elapsed time.Duration   // on record
 	faults  []string
 	cut     int // prompts and judges that a stop ended
@@ -60,6 +61,7 @@ type World struct {
 	scarce  map[string]bool              // places whose action could not be started once
 	refused map[string]time.Time         // hosts that refuse, and until when
 	files   map[string]map[string]string // that actions change, by folder and path
+	repo    *repository
 	blocked map[string]*fsm.Suspension
 	tried   map[string]time.Time      // when a run last asked an agent that others found blocked
 	out     map[string]map[string]int // agents that are not asked, by memory
@@ -70,6 +72,9 @@ type World struct {
 	known    map[string]string       // facts on record, by memory and id
 	uses     map[string]fsm.LessonUse
 	recalled int // how often the run has read its memory
+
+	turned  map[string]time.Time // when a judge refused in a paused run, by place; zero = it was not paused
+	spawned uint64               // number of the handoff for which an agent was started last
 
 	awake bool            // no user ends a wait
 	taken map[uint64]bool // numbers of signals that waits took, on record
@@ -100,9 +105,9 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World
 		awake: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == Wake }),
 		exact: !slices.ContainsFunc(plan, func(d Disturbance) bool { return d.What == PowerCut || d.What == CrashKept || d.What == Broken }),
 		seed:  seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{}, undone: map[string]int{},
-		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]map[string]string{},
+		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]map[string]string{}, repo: newRepository(),
 		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{}, failed: map[string]bool{},
-		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{},
+		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{}, turned: map[string]time.Time{},
 	}
 }
 
@@ -190,6 +195,7 @@ func (w *World) config(n int) fsm.Config {
 	l := w.life
 	return fsm.Config{
 		Loop: w.loop,
+		Dir:  folder,
 		Run:  fsm.RunName{ID: "run", Attempt: n},
 		World: fsm.World{
 			Library: w.lib,
@@ -206,6 +212,7 @@ func (w *World) config(n int) fsm.Config {
 			Lessons: lessons{w},
 
 			MemoryUsed: w.memoryUsed,
+			Spawn:      w.spawn,
 		},
 		Journal: fsm.Journal{
 			Recorder:  recorder{w, l},
