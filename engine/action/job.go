@@ -28,6 +28,9 @@ const (
 	restTime   = time.Millisecond
 )
 
+// pieceRoom is how long the end of a line may be that is held back until the next piece and does not have that copied.
+const pieceRoom = 4 << 10
+
 // showAfter is how long an action has run before its standard error is seen while it runs. Most are over by
 // then, and need no file.
 const showAfter = 200 * time.Millisecond
@@ -39,7 +42,7 @@ const mostSpare = 8
 // A scratch is the memory an action needs while it runs, used again by the next.
 type scratch struct {
 	alarm    *alarm
-	buf      [64 << 10]byte
+	buf      [pieceRoom + 64<<10]byte // before a piece there is room for the end of a line
 	out, err keeper
 	outText  value.OutputDecoder
 	errText  value.OutputDecoder
@@ -297,7 +300,7 @@ func (j *job) read(s *stream, events int16) error {
 		j.shut(s)
 		return nil
 	}
-	n, err := unix.Read(s.fd, j.buf[:])
+	n, err := unix.Read(s.fd, j.buf[pieceRoom:])
 	switch {
 	case errors.Is(err, unix.EINTR) || errors.Is(err, unix.EAGAIN):
 		return nil
@@ -309,7 +312,7 @@ func (j *job) read(s *stream, events int16) error {
 	if j.exited {
 		j.sinceEnd += int64(n)
 	}
-	j.got(s, s.mask.Feed(j.buf[:n]))
+	j.got(s, s.mask.FeedAfter(j.buf[:pieceRoom+n], pieceRoom))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"math/bits"
 	"net/url"
 	"slices"
 	"strconv"
@@ -25,18 +26,27 @@ type needle struct {
 	shape *Shape // whose prefix it is; nil = it is replaced itself
 }
 
-// A mark is where in a needle two bytes are that the text is searched for.
+// A mark is where in a needle bytes are that the text is searched for.
 type mark struct {
 	*needle
 	at int
 }
 
+// A finder finds needles: all but long texts by three bytes of each where the processor has AVX2, else by two.
+type finder struct {
+	pairs  [1 << 16]uint16 // the number of what is looked for that has these two bytes at its mark, 0 = nothing
+	marks  [][]mark        // by number
+	groups grouping
+	wide   triples
+	narrow bool // something that is looked for cannot be found by triples
+	long   windows
+}
+
 // A Masker masks secrets. The zero Masker, and nil, find nothing; one that [New] makes finds tokens by their shape.
 // Its methods may be called at once.
 type Masker struct {
-	mu      sync.RWMutex
-	pairs   [1 << 16]uint16   // the number of what is looked for that has these two bytes at its mark, 0 = nothing
-	marks   [][]mark          // by number
+	mu sync.RWMutex
+	finder
 	needles map[string]string // labels by text
 	held    map[string]string // what placeholders stand for
 	used    map[string]bool   // the placeholders of what was replaced
@@ -45,56 +55,43 @@ type Masker struct {
 	news    bool              // something was replaced for the first time since Taken
 }
 
+// shaped finds tokens by their shape.
+var shaped = sync.OnceValue(func() *finder {
+	f := &finder{marks: make([][]mark, 1)}
+	for i := range shapes {
+		f.look(&needle{text: []byte(shapes[i].Prefix), shape: &shapes[i]})
+	}
+	f.look(&needle{text: []byte(foreignMark)})
+	f.wide = f.groups.tables()
+	return f
+})
+
 // New returns a Masker that finds tokens by their shape.
 func New() *Masker {
-	m := &Masker{}
-	for i := range shapes {
-		m.look(&needle{text: []byte(shapes[i].Prefix), shape: &shapes[i]})
-	}
-	m.look(&needle{text: []byte(foreignMark)})
+	m := &Masker{finder: *shaped()}
+	m.marks = slices.Clone(m.marks)
 	return m
 }
 
 // foreignMark is how placeholders begin.
 const foreignMark = "***("
 
-// look has a needle looked for, by two bytes of it that are rare. The text is searched at each second byte, so it is
+// look has a needle looked for that is no long text. Without AVX2 the text is searched at each second byte, so it is
 // marked at two places side by side.
-func (m *Masker) look(n *needle) {
-	best := 0
-	for at := range len(n.text) - 2 {
-		if common(n.text[at:]) < common(n.text[best:]) {
-			best = at
-		}
+func (f *finder) look(n *needle) {
+	if f.marks == nil {
+		f.marks = make([][]mark, 1)
 	}
-	if m.marks == nil {
-		m.marks = make([][]mark, 1)
-	}
+	best, ok := f.groups.add(n.text)
+	f.narrow = f.narrow || !ok
 	for _, at := range []int{best, best + 1} {
-		number := &m.pairs[binary.LittleEndian.Uint16(n.text[at:])]
+		number := &f.pairs[binary.LittleEndian.Uint16(n.text[at:])]
 		if *number == 0 {
-			*number = uint16(len(m.marks))
-			m.marks = append(m.marks, nil)
+			*number = uint16(len(f.marks))
+			f.marks = append(f.marks, nil)
 		}
-		m.marks[*number] = append(m.marks[*number], mark{n, at})
+		f.marks[*number] = append(slices.Clip(f.marks[*number]), mark{n, at})
 	}
-}
-
-// common is how often three bytes side by side are in texts, roughly.
-func common(b []byte) (cost int) {
-	for _, pair := range [][]byte{b[:2], b[1:3]} {
-		for _, c := range pair {
-			switch {
-			case c >= 'a' && c <= 'z' && c != 'j' && c != 'q' && c != 'x' && c != 'z', c == ' ':
-				cost += 4
-			case c >= '0' && c <= '9', c == '/', c == '-':
-				cost += 2
-			default:
-				cost++
-			}
-		}
-	}
-	return cost
 }
 
 // Placeholder is what stands for the value of a name.
@@ -112,11 +109,17 @@ func (m *Masker) Add(name, secret string) bool {
 		m.needles = map[string]string{}
 	}
 	for _, n := range forms(name, secret, leastValue) {
-		if _, known := m.needles[string(n.text)]; !known {
-			m.needles[string(n.text)] = n.label
+		if _, known := m.needles[string(n.text)]; known {
+			continue
+		}
+		m.needles[string(n.text)] = n.label
+		if len(n.text) >= longText {
+			m.long.add(&n)
+		} else {
 			m.look(&n)
 		}
 	}
+	m.wide = m.groups.tables()
 	m.set(Placeholder(name), secret)
 	return true
 }
@@ -203,7 +206,7 @@ func (m *Masker) Text(s string) string {
 	if m == nil || s == "" {
 		return s
 	}
-	b, changed := m.mask([]byte(s), true)
+	b, changed, _ := m.mask([]byte(s), true)
 	if !changed {
 		return s
 	}
@@ -215,7 +218,7 @@ func (m *Masker) Again(s string) string {
 	if m == nil {
 		return s
 	}
-	b, changed := m.mask([]byte(s), false)
+	b, changed, _ := m.mask([]byte(s), false)
 	if !changed {
 		return s
 	}
@@ -227,13 +230,14 @@ func (m *Masker) Bytes(b []byte) []byte {
 	if m == nil {
 		return b
 	}
-	b, _ = m.mask(b, true)
+	b, _, _ = m.mask(b, true)
 	return b
 }
 
 // Count adds to found how often which kinds of secrets are in a text, by the names that their placeholders would have.
 func (m *Masker) Count(b []byte, found map[string]int) {
-	for _, h := range m.hits(b) {
+	hits, _ := m.hits(b)
+	for _, h := range hits {
 		name := h.label
 		if h.shape != nil {
 			name = h.shape.Name
@@ -251,15 +255,14 @@ type hit struct {
 	shape    *Shape
 }
 
-func (m *Masker) mask(b []byte, foreign bool) (masked []byte, changed bool) {
-	m.mu.RLock()
-	hits := m.find(b)
-	m.mu.RUnlock()
+// mask returns b with what is to be masked replaced, and what find reports.
+func (m *Masker) mask(b []byte, foreign bool) (masked []byte, changed, header bool) {
+	hits, header := m.hits(b)
 	if !foreign {
 		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.label == "" && h.shape == nil })
 	}
 	if len(hits) == 0 {
-		return b, false
+		return b, false, header
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -270,28 +273,43 @@ func (m *Masker) mask(b []byte, foreign bool) (masked []byte, changed bool) {
 		out = append(out, m.replacement(string(b[h.from:h.to]), h)...)
 		done = h.to
 	}
-	return append(out, b[done:]...), true
+	return append(out, b[done:]...), true, header
 }
 
-// find returns the parts of b that are to be replaced, in order.
-func (m *Masker) find(b []byte) (hits []hit) {
-	q := 0
-	for ; q+8 <= len(b); q += 8 {
-		v := binary.LittleEndian.Uint64(b[q:])
-		if m.pairs[uint16(v)]|m.pairs[uint16(v>>16)]|m.pairs[uint16(v>>32)]|m.pairs[uint16(v>>48)] == 0 {
-			continue
+// hits is find.
+func (m *Masker) hits(b []byte) (hits []hit, header bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.find(b, wide)
+}
+
+// A finding is what was found in a text.
+type finding struct {
+	b      []byte
+	hits   []hit
+	window int  // where the next window of a long text is looked at
+	header bool // the header of a private key may be in it
+}
+
+// find returns the parts of b that are to be replaced, in order, and whether the header of a private key may be in it.
+func (f *finder) find(b []byte, wide bool) (hits []hit, header bool) {
+	found := finding{b: b}
+	for from := 0; from < len(b); from += block {
+		to, i := min(from+block, len(b)), from
+		if wide && !f.narrow {
+			i = f.scan(&found, from, to)
 		}
-		for i := q; i < q+8; i += 2 {
-			hits = m.at(b, i, hits)
-		}
+		f.pairwise(&found, i, to)
+		f.long.find(&found, to)
 	}
-	for ; q+2 <= len(b); q += 2 {
-		hits = m.at(b, q, hits)
-	}
+	return chosen(found.hits), found.header
+}
+
+// chosen returns the hits that count, in order: the first that begins, and of those the longest.
+func chosen(hits []hit) []hit {
 	if len(hits) < 2 {
 		return hits
 	}
-	// the first that begins counts, and of those the longest
 	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(a.from-b.from, b.to-a.to) })
 	done := 0
 	return slices.DeleteFunc(hits, func(h hit) bool {
@@ -303,34 +321,77 @@ func (m *Masker) find(b []byte) (hits []hit) {
 	})
 }
 
-// at adds what has its mark at i.
-func (m *Masker) at(b []byte, i int, hits []hit) []hit {
-	number := m.pairs[binary.LittleEndian.Uint16(b[i:])]
-	if number == 0 {
-		return hits
+// block is how much is searched in both ways before the next: it stays in the cache of a processor meanwhile. It is a
+// multiple of the places that wideScan looks at, so that nothing is left over between two blocks.
+const block = 16 << 10
+
+// scan adds what has its mark from i on, and returns up to where: at or near to. It needs AVX2.
+func (f *finder) scan(found *finding, i, to int) int {
+	b := found.b[:min(len(found.b), to+2)]
+	for len(b)-i >= 66 {
+		at, lanes := wideScan(&b[i], len(b)-i, &f.wide)
+		i += at
+		if lanes == 0 {
+			break
+		}
+		for ; lanes != 0; lanes &= lanes - 1 {
+			f.at(found, i+bits.TrailingZeros64(lanes))
+		}
+		i += 64
 	}
-	for _, n := range m.marks[number] {
-		from := i - n.at
-		if from < 0 || !bytes.HasPrefix(b[from:], n.text) {
+	return i
+}
+
+// pairwise adds what has its mark from i on, up to to.
+func (f *finder) pairwise(found *finding, i, to int) {
+	b := found.b
+	for ; i+8 <= to; i += 8 {
+		v := binary.LittleEndian.Uint64(b[i:])
+		if f.pairs[uint16(v)]|f.pairs[uint16(v>>16)]|f.pairs[uint16(v>>32)]|f.pairs[uint16(v>>48)] == 0 {
 			continue
 		}
-		switch {
-		case n.shape != nil:
-			if from > 0 && word[b[from-1]] && word[n.text[0]] && !escaped(b[:from]) {
-				continue // inside a word
-			}
-			if f, t, ok := n.shape.match(b[from:]); ok {
-				hits = append(hits, hit{from: from + f, to: from + t, shape: n.shape})
-			}
-		case n.label == "":
-			if h, ok := m.foreign(b, from); ok {
-				hits = append(hits, h)
-			}
-		default:
-			hits = append(hits, hit{from: from, to: from + len(n.text), label: n.label})
+		for k := i; k < i+8; k += 2 {
+			f.at(found, k)
 		}
 	}
-	return hits
+	for ; i < to && i+2 <= len(b); i += 2 {
+		f.at(found, i)
+	}
+}
+
+// at adds what has its mark at i.
+func (f *finder) at(found *finding, i int) {
+	number := f.pairs[binary.LittleEndian.Uint16(found.b[i:])]
+	if number == 0 {
+		return
+	}
+	for _, n := range f.marks[number] {
+		n.look(found, i)
+	}
+}
+
+// look adds a needle if its mark is at i.
+func (n mark) look(found *finding, i int) {
+	b, from := found.b, i-n.at
+	if from < 0 || !bytes.HasPrefix(b[from:], n.text) {
+		return
+	}
+	switch {
+	case n.shape != nil:
+		found.header = found.header || n.shape == keyShape
+		if from > 0 && word[b[from-1]] && word[n.text[0]] && !escaped(b[:from]) {
+			return // inside a word
+		}
+		if f, t, ok := n.shape.match(b[from:]); ok {
+			found.hits = append(found.hits, hit{from: from + f, to: from + t, shape: n.shape})
+		}
+	case n.label == "":
+		if h, ok := foreign(b, from); ok {
+			found.hits = append(found.hits, h)
+		}
+	default:
+		found.hits = append(found.hits, hit{from: from, to: from + len(n.text), label: n.label})
+	}
 }
 
 // escaped reports whether a text ends with an end of a line, or another sign, as JSON and Go write it: \n.
@@ -340,7 +401,7 @@ func escaped(b []byte) bool {
 }
 
 // foreign finds a placeholder that others wrote.
-func (m *Masker) foreign(b []byte, i int) (hit, bool) {
+func foreign(b []byte, i int) (hit, bool) {
 	end := i + len(foreignMark)
 	for end < len(b) && end < i+200 && (word[b[end]] || b[end] == '-' || b[end] == ':') {
 		end++

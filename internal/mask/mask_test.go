@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -226,7 +227,8 @@ func TestStream(t *testing.T) {
 		var out []byte
 		for rest := []byte(text); len(rest) > 0; {
 			n := min(len(rest), 1+r.IntN(size))
-			out = append(out, s.Feed(bytes.Clone(rest[:n]))...)
+			room := r.IntN(2) * r.IntN(100) // before it, for the end of a line
+			out = append(out, s.FeedAfter(append(make([]byte, room), rest[:n]...), room)...)
 			rest = rest[n:]
 		}
 		out = append(out, s.End()...)
@@ -255,11 +257,24 @@ func BenchmarkMask(b *testing.B) {
 		m.Add(fmt.Sprint("SECRET_", i), token(30+i))
 	}
 	line := "2026-11-27T10:00:00 INFO server: request 17 of 200 took 12 ms; status=200 path=/a/b/c user-agent=\"some text\"\n"
-	text := []byte(strings.Repeat(line, 1<<20/len(line)))
-	b.SetBytes(int64(len(text)))
-	s := NewStream(m)
-	for b.Loop() {
-		s.Feed(text)
+	for name, text := range map[string]string{
+		"log": line, "words": "the quick brown fox jumps over the lazy dog and so on and so forth\n", "urls": "GET https://example.org/some/path_of_it?x=1 200 -\n",
+		"snake": "some_function_name(other_name, third_name_of_it) = max_value_of_all\n", "base64": token(76) + "\n", "seq": "1234567\n",
+	} {
+		b.Run(name, func(b *testing.B) {
+			piece := []byte(strings.Repeat(text, 64<<10/len(text)+1))[:64<<10]
+			buf := append(make([]byte, 4<<10), piece...)
+			b.SetBytes(int64(len(piece)))
+			s := NewStream(m)
+			var begun, ended syscall.Rusage
+			_ = syscall.Getrusage(syscall.RUSAGE_SELF, &begun)
+			for b.Loop() {
+				s.FeedAfter(buf, 4<<10)
+			}
+			_ = syscall.Getrusage(syscall.RUSAGE_SELF, &ended)
+			used := ended.Utime.Nano() + ended.Stime.Nano() - begun.Utime.Nano() - begun.Stime.Nano()
+			b.ReportMetric(float64(used)/float64(b.N)/float64(len(piece))*60e6/1e6, "cpu-ms/60MB")
+		})
 	}
 }
 
@@ -274,5 +289,109 @@ func TestEscapedLineEnds(t *testing.T) {
 	New().Count([]byte(key+" "+key+" not_"+key), found)
 	if found["github-token"] != 2 || len(found) != 1 {
 		t.Errorf("counted %v", found)
+	}
+}
+
+// TestFinders: with AVX2 and without, the same is found as by looking at each place for each text.
+func TestFinders(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 9))
+	m := New()
+	secrets := []string{"hunter22", "short-one", token(16), token(17), token(40), token(41), "two words and, more", "aaaaaaaaaaaaaaaaaaaaaaaa"}
+	for i, s := range secrets {
+		if !m.Add(fmt.Sprint("S", i), s) {
+			t.Fatal(s)
+		}
+	}
+	var parts []string
+	for i := range shapes {
+		parts = append(parts, shapes[i].Prefix, shapes[i].Prefix+token(64), " "+shapes[i].Prefix+strings.ToLower(token(90)))
+	}
+	for text := range m.needles {
+		parts = append(parts, text, text[1:], text[:len(text)-1])
+	}
+	parts = append(parts, "***(S1)", "\n", " ", "x", "_", "-----BEGIN PRIVATE KEY-----\n"+token(64)+"\n", "some words of a log 12:00:01 id=7 ", strings.Repeat("a", 70), "\xff\xfe")
+	bare := map[bool]int{}
+	for range 600 {
+		var text []byte
+		for range 1 + r.IntN(12) {
+			text = append(text, parts[r.IntN(len(parts))]...)
+			text = text[:len(text)-r.IntN(2)*min(len(text), r.IntN(3))]
+		}
+		want, header := m.findSlowly(text)
+		for _, with := range []bool{false, wide} {
+			got, gotHeader := m.find(text, with)
+			if fmt.Sprint(got) != fmt.Sprint(want) || header != gotHeader {
+				t.Fatalf("wide %v: in %q\nfound %v, %v\nwant  %v, %v", with, text, got, gotHeader, want, header)
+			}
+		}
+		bare[len(want) == 0]++
+	}
+	if bare[true] < 4 || bare[false] < 200 {
+		t.Errorf("texts with nothing to find: %d of 600", bare[true])
+	}
+}
+
+// findSlowly is find.
+func (f *finder) findSlowly(b []byte) (hits []hit, header bool) {
+	found := finding{b: b}
+	seen := map[*needle]bool{}
+	each := func(n *needle) {
+		for at := range b {
+			if !seen[n] {
+				(mark{n, 0}).look(&found, at)
+			}
+		}
+		seen[n] = true
+	}
+	for _, list := range f.marks {
+		for _, m := range list {
+			each(m.needle)
+		}
+	}
+	for _, e := range f.long.ends[1:] {
+		each(e.needle)
+	}
+	return chosen(found.hits), found.header
+}
+
+// TestBlocks: a secret is found wherever it stands about the end of a block.
+func TestBlocks(t *testing.T) {
+	t.Parallel()
+	m := New()
+	secrets := []string{"hunter22", token(16), token(60), "ghp_" + token(36), "пароль", "пароль длиннее", "äöüß12"}
+	for i, s := range secrets {
+		if i < 3 {
+			m.Add(s, s)
+		} else if i > 3 {
+			m = New()
+			m.Add(s, s)
+		}
+		for before := range 200 {
+			for _, after := range []int{0, 1, 30, 31, 100} {
+				text := strings.Repeat(".", block-before) + s + strings.Repeat(".", after)
+				for _, with := range []bool{false, wide} {
+					if hits, _ := m.find([]byte(text), with); len(hits) != 1 || hits[0].from != block-before || hits[0].to != block-before+len(s) {
+						t.Fatalf("wide %v: %s at %d before the end of a block, with %d after it: %v", with, s, before, after, hits)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLineEnds: what is whole of a piece ends after its last line end, however far before its end that is.
+func TestLineEnds(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, 4095, 4096, 4097, 9000} {
+		for _, end := range []string{"\n", "\r", "\r\n", "\n\r", "a\rb\n"} {
+			text := "x" + end + strings.Repeat("y", size)
+			if got := linesEnd([]byte(text)); got != 1+len(end) {
+				t.Errorf("%q and %d letters: %d", end, size, got)
+			}
+		}
+		if got := linesEnd(bytes.Repeat([]byte("y"), size)); got != 0 {
+			t.Errorf("%d letters: %d", size, got)
+		}
 	}
 }

@@ -112,16 +112,43 @@ func (s *Shape) match(b []byte) (from, to int, ok bool) {
 	return 0, n, true
 }
 
+// What a letter after :// is to passwordIn.
+const (
+	inAddress = iota // of a name or a password
+	atColon
+	atSign
+	afterHost // neither a name nor a password is here
+)
+
+var addressLetters = func() (kinds [256]byte) {
+	for c := range kinds {
+		switch {
+		case c == ':':
+			kinds[c] = atColon
+		case c == '@':
+			kinds[c] = atSign
+		case c <= ' ' || c == '/' || c == '?' || c == '#' || c == '"' || c == '\'' || c == '<':
+			kinds[c] = afterHost
+		}
+	}
+	return kinds
+}()
+
 // passwordIn finds the password of ://user:password@.
 func passwordIn(b []byte) (from, to int, ok bool) {
-	for i := 3; i < len(b) && i < 300; i++ {
-		switch c := b[i]; {
-		case c == ':' && from == 0:
-			from = i + 1
-		case c == '@':
-			return from, i, from > 0 && i-from >= leastValue && b[from] != '$' && !bytes.HasPrefix(b[from:], []byte("***")) && len(bytes.Trim(b[from:i], "x")) > 0
-		case c == '/' || c == '?' || c == '#' || c <= ' ' || c == '"' || c == '\'' || c == '<':
+	b = b[:min(len(b), 300)]
+	for i := 3; i < len(b); i++ {
+		kind := addressLetters[b[i]]
+		if kind == inAddress {
+			continue
+		}
+		switch {
+		case kind == afterHost:
 			return 0, 0, false
+		case kind == atSign:
+			return from, i, from > 0 && i-from >= leastValue && b[from] != '$' && !bytes.HasPrefix(b[from:], []byte("***")) && len(bytes.Trim(b[from:i], "x")) > 0
+		case from == 0:
+			from = i + 1
 		}
 	}
 	return 0, 0, false

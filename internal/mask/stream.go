@@ -25,13 +25,19 @@ func NewStream(m *Masker) Stream { return Stream{masker: m} }
 func NewAgain(m *Masker) Stream { return Stream{masker: m, again: true} }
 
 // Feed takes the next piece and returns what may be passed on. It is valid until the next call.
-func (s *Stream) Feed(b []byte) []byte {
+func (s *Stream) Feed(b []byte) []byte { return s.FeedAfter(b, 0) }
+
+// FeedAfter is Feed of the piece buf[at:]. What is before it in buf may be overwritten: the end of a line that was held
+// back goes there, so that the piece is not copied.
+func (s *Stream) FeedAfter(buf []byte, at int) []byte {
+	b := buf[at:]
 	if s.masker == nil {
 		return b
 	}
-	end := bytes.LastIndexAny(b, "\n\r") + 1
-	if len(s.pend) == 0 && end > 0 {
-		out := s.whole(b[:end])
+	end := linesEnd(b)
+	if from := at - len(s.pend); from >= 0 && end > 0 {
+		copy(buf[from:], s.pend)
+		out := s.whole(buf[from : at+end])
 		s.pend = append(s.pend[:0], b[end:]...)
 		return out
 	}
@@ -45,13 +51,33 @@ func (s *Stream) Feed(b []byte) []byte {
 	return nil
 }
 
+// linesEnd returns where the last line of b that is whole ends; 0 = none is.
+func linesEnd(b []byte) int {
+	end := afterLast(b, '\n')
+	return end + afterLast(b[end:], '\r')
+}
+
+// afterLast returns what follows the last c; 0 = there is none. Looking forward is many times faster, so it does that in
+// steps.
+func afterLast(b []byte, c byte) int {
+	const step = 4 << 10
+	for to := len(b); to > 0; to -= min(step, to) {
+		from := max(0, to-step)
+		if i := bytes.IndexByte(b[from:to], c); i >= 0 {
+			return from + i + bytes.LastIndexByte(b[from+i:to], c) + 1
+		}
+	}
+	return 0
+}
+
 // pass masks the first n bytes of what is pending, and what reaches over them.
 func (s *Stream) pass(n int) []byte {
 	text := s.pend[:n:n]
 	rest := bytes.Clone(s.pend[n:])
 	if len(rest) > 0 && text[n-1] != '\n' && text[n-1] != '\r' {
 		// a secret may stand across the cut: cut at the end of the last one that begins before it
-		for _, h := range s.masker.hits(s.pend) {
+		hits, _ := s.masker.hits(s.pend)
+		for _, h := range hits {
 			if h.from < n && h.to > n {
 				text, rest = s.pend[:h.to:h.to], bytes.Clone(s.pend[h.to:])
 			}
@@ -60,12 +86,6 @@ func (s *Stream) pass(n int) []byte {
 	out := s.whole(text)
 	s.pend = rest
 	return out
-}
-
-func (m *Masker) hits(b []byte) []hit {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.find(b)
 }
 
 // mostKeyLines is how many lines a private key has at most.
@@ -93,20 +113,25 @@ func (s *Stream) whole(b []byte) []byte {
 		}
 		b = rest
 	}
-	if i := lastIndex(b, "PRIVATE KEY-----"); i >= 0 {
-		if begin := bytes.LastIndex(b[max(0, i-48):i], []byte("-----BEGIN ")); begin >= 0 && !bytes.Contains(b[i:], []byte("-----END ")) {
-			after := b[i+len("PRIVATE KEY-----"):]
-			lines := bytes.TrimLeft(after, "\r\n")
-			if len(lines) < len(after) && !bytes.ContainsFunc(lines, func(r rune) bool { return r > 127 || !keyText[byte(r)] }) {
-				s.key = 1
-			}
-		}
+	masked, _, header := s.masker.mask(b, !s.again)
+	if header && keyOpen(b) {
+		s.key = 1
 	}
-	masked, _ := s.masker.mask(b, !s.again)
 	if out == nil {
 		return masked
 	}
 	return append(out, masked...)
+}
+
+// keyOpen reports whether b ends within the lines of a private key.
+func keyOpen(b []byte) bool {
+	i := bytes.LastIndex(b, []byte("PRIVATE KEY-----"))
+	if i < 0 || !bytes.Contains(b[max(0, i-48):i], []byte("-----BEGIN ")) || bytes.Contains(b[i:], []byte("-----END ")) {
+		return false
+	}
+	after := b[i+len("PRIVATE KEY-----"):]
+	lines := bytes.TrimLeft(after, "\r\n")
+	return len(lines) < len(after) && !bytes.ContainsFunc(lines, func(r rune) bool { return r > 127 || !keyText[byte(r)] })
 }
 
 // isKeyLine reports whether a line may be one of a private key: base64 alone.
@@ -117,19 +142,6 @@ func isKeyLine(line []byte) bool {
 		}
 	}
 	return len(line) == 0 || len(line) >= 16 || bytes.HasSuffix(line, []byte("="))
-}
-
-// lastIndex is [bytes.LastIndex] for what is rarely there: looking forward is twenty times faster.
-func lastIndex(b []byte, text string) int {
-	last := -1
-	for from := 0; ; {
-		i := bytes.Index(b[from:], []byte(text))
-		if i < 0 {
-			return last
-		}
-		last = from + i
-		from = last + len(text)
-	}
 }
 
 var keyShape = &shapes[len(shapes)-1]
