@@ -258,11 +258,7 @@ func Given(ctx context.Context, store *project.Records, id persistence.ID) ([]in
 
 // answers returns the answers of a run, and those so far to questions that need several, by address.
 func answers(ctx context.Context, store *project.Records, id persistence.ID) ([]inspect.GivenAnswer, map[string][]fsm.Vote, error) {
-	kept, ok := store.Store.(persistence.Controller)
-	if !ok {
-		return nil, nil, nil
-	}
-	commands, err := kept.Commands(ctx, id, 0)
+	commands, err := store.Commands(ctx, id, 0)
 	if _, damaged := errors.AsType[*persistence.DamageError](err); damaged || errors.Is(err, persistence.ErrNotFound) {
 		err = nil // of a run that waits in its first state nothing is on record yet
 	}

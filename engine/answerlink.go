@@ -12,11 +12,7 @@ import (
 
 // LinkUsed returns when a link with this id answered a question of a run; zero = it did not.
 func LinkUsed(ctx context.Context, store *project.Records, id persistence.ID, link string) (at time.Time, err error) {
-	kept, ok := store.Store.(persistence.Controller)
-	if !ok {
-		return at, nil
-	}
-	commands, err := kept.Commands(ctx, id, 0)
+	commands, err := store.Commands(ctx, id, 0)
 	if _, damaged := errors.AsType[*persistence.DamageError](err); damaged || errors.Is(err, persistence.ErrNotFound) {
 		err = nil // of a run that waits in its first state nothing is on record yet
 	}

@@ -176,10 +176,6 @@ func (a *asking) notRecorded(err error, what string) error {
 }
 
 func (a *asking) record(ctx context.Context, c persistence.Command) (persistence.Command, error) {
-	store, ok := a.store.Store.(persistence.Controller)
-	if !ok {
-		return c, errors.ErrUnsupported
-	}
 	if a.from != "" {
 		if c.Args == nil {
 			c.Args = value.NewMap()
@@ -191,7 +187,7 @@ func (a *asking) record(ctx context.Context, c persistence.Command) (persistence
 	if path, _ := a.e.getenv(EnvControl); path != "" {
 		return sendOut(ctx, path, a.id, c)
 	}
-	return store.Send(ctx, a.id, c)
+	return a.store.Send(ctx, a.id, c)
 }
 
 // rouse has the owner of the run look for the command at once, if it can be seen. It would by itself, a little later.

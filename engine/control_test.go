@@ -59,7 +59,7 @@ func TestStopOfAnotherSegment(t *testing.T) {
 				t.Fatal(err)
 			}
 			// No process wakes the owner, which has ended by its cap, or reads it just then.
-			if _, err := records.Store.(persistence.Controller).Send(ctx, run.ID(), persistence.Command{Kind: persistence.CommandStop}); err != nil {
+			if _, err := records.Send(ctx, run.ID(), persistence.Command{Kind: persistence.CommandStop}); err != nil {
 				t.Fatal(err)
 			}
 			run.Kill()

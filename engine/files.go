@@ -72,8 +72,8 @@ func (e *Engine) keeping(j *job, r *Run) *keeping {
 		return nil
 	}
 	k := &keeping{files: files, store: j.store.Store, id: r.id, epoch: int64(j.journal.Run().Segment) + 1}
-	if n, ok := j.journal.(persistence.Numbered); ok {
-		k.epoch = n.Epoch()
+	if n := j.journal.Epoch(); n > 0 {
+		k.epoch = n
 	}
 	return k
 }
@@ -226,19 +226,7 @@ func beyondStop(ctx context.Context) (longer context.Context, done func()) {
 
 // RecordedFiles returns the files of a run as they were recorded last.
 func RecordedFiles(ctx context.Context, store persistence.Store, id persistence.ID) (kept KeptFiles, err error) {
-	tail, ok := store.(persistence.Tailer)
-	if !ok {
-		for ev, err := range store.Events(ctx, id, 0) {
-			if err != nil && !project.IsDamage(err) {
-				return KeptFiles{}, err
-			}
-			if ev.Kind == fsm.EventFiles {
-				kept = keptFiles(ev)
-			}
-		}
-		return kept, nil
-	}
-	for ev, err := range tail.Tail(ctx, id) {
+	for ev, err := range store.Tail(ctx, id) {
 		if err != nil {
 			return KeptFiles{}, err
 		}

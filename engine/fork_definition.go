@@ -25,7 +25,7 @@ type forkedLoop struct {
 
 // forkDefinition reads the loop that a fork continues with, and refuses one that cannot continue there.
 func (e *Engine) forkDefinition(ctx context.Context, p *project.Project, store *project.Records, from *forkPlace, o *ForkRequest) (*forkedLoop, error) {
-	run, def, folders := from.run, store.Definition(ctx, from.run.ID), movedSince(p, from.run, from.memory)
+	run, def, folders := from.run, store.KeptDefinition(ctx, from.run.ID), movedSince(p, from.run, from.memory)
 	run.File = project.MovedPath(run.File, folders)
 	def.Rebase(folders)
 	if o.Shipped != nil {

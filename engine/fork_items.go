@@ -130,12 +130,8 @@ func (r *forkSearch) retryItems(ctx context.Context, p inspect.ForkPoint, rerun 
 		return nil, refuse(Undecided, "the items of step %d of run %s that did not come to yes were cut short, and idempotent: false does not let them be done again. Check what they did, then run them again with\n  %s", p.Step, id,
 			found.command(id, append([]Setting{{Name: SetRerun}}, branchOf(ctx, r.finder.Project, r.run)...)...))
 	}
-	rewinder, ok := r.finder.Store.Store.(persistence.Rewinder)
-	if !ok {
-		return nil, refuse(NotRecorded, "%s does not know what runs remembered earlier", r.finder.Store.Name)
-	}
 	around := func(seq uint64) (before, after persistence.Moment, err error) {
-		err = untilFree(ctx, endedIn(r.finder.Store), func() (err error) { before, after, err = rewinder.Around(ctx, id, seq); return err })
+		err = untilFree(ctx, endedIn(r.finder.Store), func() (err error) { before, after, err = r.finder.Store.Around(ctx, id, seq); return err })
 		if err != nil && project.IsDamage(err) {
 			err = refuse(NotRecorded, "what run %s remembered in step %d cannot be read: %v; to do the whole list again: %s", id, p.Step, err, Do(OpFork, string(id), at(p.Step)))
 		} else if err != nil {

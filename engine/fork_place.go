@@ -224,12 +224,8 @@ func (r *forkSearch) memory(ctx context.Context, p inspect.ForkPoint) (*fsm.Snap
 	if r.run.Foreign {
 		return r.foreign(ctx, p)
 	}
-	rewinder, ok := r.finder.Store.Store.(persistence.Rewinder)
-	if !ok {
-		return nil, fmt.Errorf("%s does not know what runs remembered earlier", r.finder.Store.Name)
-	}
 	var before, after persistence.Moment
-	err := untilFree(ctx, endedIn(r.finder.Store), func() (err error) { before, after, err = rewinder.Around(ctx, id, p.Seq); return err })
+	err := untilFree(ctx, endedIn(r.finder.Store), func() (err error) { before, after, err = r.finder.Store.Around(ctx, id, p.Seq); return err })
 	switch {
 	case errors.Is(err, persistence.ErrNotFound):
 		return nil, err

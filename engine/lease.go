@@ -12,8 +12,8 @@ var errLost = errors.New("this process no longer owns the run")
 
 // whileOwned calls run, and lost if the run is lost to another process before run returns. It reports whether it was.
 func whileOwned(j persistence.Journal, lost, run func()) (gone bool) {
-	leased, ok := j.(persistence.Leased)
-	if !ok {
+	out := j.Lost()
+	if out == nil {
 		run()
 		return false
 	}
@@ -22,7 +22,7 @@ func whileOwned(j persistence.Journal, lost, run func()) (gone bool) {
 		defer close(done)
 		select {
 		case <-stop:
-		case <-leased.Lost():
+		case <-out:
 			gone = true
 			lost()
 		}

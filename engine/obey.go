@@ -138,17 +138,12 @@ func from(c persistence.Command) string {
 
 // whileObeying calls run, and meanwhile acts on the commands of the run.
 func (e *Engine) whileObeying(j *job, r *Run, site *site, on <-chan struct{}, run func()) {
-	store, ok := j.store.Store.(persistence.Controller)
-	if !ok {
-		run()
-		return
-	}
 	r.raises.add(j.raises...)
 	every := filesLook
-	if _, ok := j.journal.(persistence.Leased); ok {
+	if j.journal.Lost() != nil {
 		every = databaseLook
 	}
-	s := &subordinate{run: r, store: store, id: r.id, segment: j.journal.Run().Segment, last: j.heard, tell: j.tell, removed: func() error { return removed(j.journal, site) }}
+	s := &subordinate{run: r, store: j.store, id: r.id, segment: j.journal.Run().Segment, last: j.heard, tell: j.tell, removed: func() error { return removed(j.journal, site) }}
 	ctx, end := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -167,7 +162,7 @@ func removed(j persistence.Journal, site *site) error {
 			return m
 		}
 	}
-	if r, ok := j.(persistence.Removable); ok && r.Removed() {
+	if j.Removed() {
 		return errRemoved
 	}
 	return nil

@@ -178,7 +178,7 @@ func (a *asking) raised(ctx context.Context, by Extend) ([]Text, error) {
 	if err != nil {
 		return nil, a.store.Failed(err)
 	}
-	def := a.store.Definition(ctx, a.id)
+	def := a.store.KeptDefinition(ctx, a.id)
 	if def == nil {
 		return nil, refuse(Invalid, "the definition of run %s was not recorded with it, or can no longer be read, so its limits are not known", a.id)
 	}

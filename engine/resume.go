@@ -68,7 +68,7 @@ func (e *Engine) prepareResume(ctx context.Context, r *ResumeRequest) (*job, err
 	folders := movedSince(p, run, memory)
 	project.RebasePaths(memory, folders)
 	run.File = project.MovedPath(run.File, folders)
-	def := look.Definition(ctx, run.ID)
+	def := look.KeptDefinition(ctx, run.ID)
 	def.Rebase(folders)
 	if r.Shipped != nil {
 		if def, err = r.Shipped.definition(p); err != nil {

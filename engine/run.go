@@ -169,8 +169,7 @@ func (e *Engine) taken(ctx context.Context, j *job) (*Run, error) {
 	j.journal, j.keeper.Journal = journal, journal
 	id := journal.Run().ID
 	j.project = j.tree.project(j.project, id)
-	box := &inbox{id: id}
-	box.store, _ = j.store.Store.(persistence.Controller)
+	box := &inbox{id: id, store: j.store}
 	return &Run{id: id, inbox: box, look: make(chan struct{}, 1), drain: make(chan struct{}), wake: make(chan struct{}, 1), onTape: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
@@ -189,12 +188,8 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	defer site.close()
 	r.runner = e.runner(j, site)
 	control := &controlSocket{run: r.id, send: func(ctx context.Context, c persistence.Command) (persistence.Command, error) {
-		store, ok := j.store.Store.(persistence.Controller)
-		if !ok {
-			return c, errors.ErrUnsupported
-		}
 		defer r.Look()
-		return store.Send(ctx, r.id, c)
+		return j.store.Send(ctx, r.id, c)
 	}}
 	defer control.close()
 	r.runner.Control = control.path

@@ -121,14 +121,12 @@ func (l *secretLook) record(ctx context.Context, store *project.Records, run per
 			memoryTexts(m, text)
 		}
 	})
-	if control, ok := store.Store.(persistence.Controller); ok {
-		commands, _ := control.Commands(ctx, run.ID, 0)
-		l.count(InCommands, func(text func(string)) {
-			for _, c := range commands {
-				eachText(c.Args, text)
-			}
-		})
-	}
+	commands, _ := store.Commands(ctx, run.ID, 0)
+	l.count(InCommands, func(text func(string)) {
+		for _, c := range commands {
+			eachText(c.Args, text)
+		}
+	})
 	if def := store.DefinitionOf(ctx, run); def != nil {
 		l.count(InDefinition, func(text func(string)) {
 			for _, r := range def.Loops {
@@ -311,8 +309,7 @@ func (e *Engine) scrub(ctx context.Context, store *project.Records, run persiste
 	}
 	l.record(ctx, store, run)
 	s.mask.Spread()
-	scrubber, ok := store.Store.(persistence.Scrubber)
-	if dryRun || !ok {
+	if dryRun {
 		l.files(run.ID, nil)
 		return &Scrubbed{run, l.found, l.left}, l.lessons(ctx, run.ID)
 	}
@@ -332,7 +329,7 @@ func (e *Engine) scrub(ctx context.Context, store *project.Records, run persiste
 		return nil, kept
 	}
 	kinds := map[string]int{}
-	changed, err := scrubber.Scrub(ctx, run.ID, func(text string) string {
+	changed, err := store.Scrub(ctx, run.ID, func(text string) string {
 		s.mask.Count([]byte(text), kinds)
 		if project.IsDefinition(text) {
 			return project.ChangedDefinition(text, e.p, s.mask.Again)

@@ -131,8 +131,7 @@ func Unblock(ctx context.Context, r *project.Records, name string, begin func(ct
 		case err != nil:
 			errs = append(errs, err)
 		case workers:
-			c, _ := r.Store.(persistence.Controller)
-			if _, err := c.Send(ctx, run.ID, persistence.Command{Kind: persistence.CommandWake, Segment: persistence.AnySegment}); err != nil {
+			if _, err := r.Send(ctx, run.ID, persistence.Command{Kind: persistence.CommandWake, Segment: persistence.AnySegment}); err != nil {
 				errs = append(errs, err)
 				continue
 			}

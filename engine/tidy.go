@@ -23,7 +23,7 @@ const manyRuns = 64
 // addition no process of any action of the project is left, all of it is done beside the run.
 func (e *Engine) tidy(ctx context.Context, t turn) {
 	end := ender(ctx, t.project)
-	if c, ok := t.store.Store.(persistence.Crowd); ok && c.Crowded(manyRuns) && end.nothing() {
+	if t.store.Crowded(manyRuns) && end.nothing() {
 		e.beside(func(ctx context.Context) {
 			if rest := t.reconcile(ctx, ender(ctx, t.project)); rest != nil {
 				rest(ctx)

@@ -149,7 +149,7 @@ func (e *Engine) ranSnapshots(ctx context.Context, run persistence.Run) *fsm.Fil
 	if err != nil {
 		return nil
 	}
-	if def := store.Definition(ctx, run.ID); def != nil {
+	if def := store.KeptDefinition(ctx, run.ID); def != nil {
 		if l, err := def.Main().Load(); err == nil {
 			return l.Snapshots
 		}

@@ -113,7 +113,7 @@ func (v *verifying) open(ctx context.Context) error {
 	if v.memory, err = store.Snapshot(ctx, v.r.Run.ID); err != nil {
 		return store.Failed(err)
 	}
-	if def := store.Definition(ctx, v.r.Run.ID); def != nil {
+	if def := store.KeptDefinition(ctx, v.r.Run.ID); def != nil {
 		for _, recorded := range def.Loops {
 			if l, err := recorded.Load(); err == nil {
 				v.loops = append(v.loops, l)

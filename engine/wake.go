@@ -69,18 +69,16 @@ func ForWorkers(ctx context.Context, r *project.Records, id persistence.ID) (boo
 // dueNow explains why a parked run is to continue; "" = it is not.
 func dueNow(ctx context.Context, r *project.Records, run persistence.Run, now time.Time, answered []string) (string, error) {
 	back := run.UpdatedAt.Sub(now) > wakeRaced // then it cannot be compared with what was sent since
-	if c, ok := r.Store.(persistence.Controller); ok {
-		commands, err := c.Commands(ctx, run.ID, 0)
-		if err != nil {
-			return "", err
-		}
-		if _, paused := persistence.PausedSince(commands, run.Segment); paused {
-			return "", nil
-		}
-		for _, c := range commands {
-			if c.At.After(run.UpdatedAt.Add(-wakeRaced)) && (c.Kind == persistence.CommandAnswer || c.Kind == persistence.CommandSignal || c.Kind == persistence.CommandWake) {
-				return "something was sent to it: " + string(c.Kind), nil
-			}
+	commands, err := r.Commands(ctx, run.ID, 0)
+	if err != nil {
+		return "", err
+	}
+	if _, paused := persistence.PausedSince(commands, run.Segment); paused {
+		return "", nil
+	}
+	for _, c := range commands {
+		if c.At.After(run.UpdatedAt.Add(-wakeRaced)) && (c.Kind == persistence.CommandAnswer || c.Kind == persistence.CommandSignal || c.Kind == persistence.CommandWake) {
+			return "something was sent to it: " + string(c.Kind), nil
 		}
 	}
 	if back {

@@ -239,7 +239,7 @@ func TestListThatFailsAtOnceIsOnRecord(t *testing.T) {
 				begun = i + 1
 			}
 		}
-		for i, m := range rec.saved { // as persistence.Rewinder.Around: the memory behind that event
+		for i, m := range rec.saved { // as Around of persistence.Store: the memory behind that event
 			if rec.points[i] >= begun {
 				if m.Items == nil || m.Phase != fsm.PhaseActing {
 					t.Errorf("the first memory behind items_start is of state %s, phase %s, items %v:\n%s", m.Current, m.Phase, m.Items, show(rec.events))

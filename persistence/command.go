@@ -47,7 +47,7 @@ type Command struct {
 // ended does not stop the segment after it.
 func (c Command) For(segment int) bool { return c.Segment == segment || c.Segment == AnySegment }
 
-// A Controller is a [Store] that keeps commands. All methods may be called concurrently, also by several
+// A Controller keeps commands: a [Store] does. All methods may be called concurrently, also by several
 // processes, and by others than the owner of the run. It does not wake the owner, which looks for commands by
 // itself, several times a second.
 //
@@ -60,10 +60,7 @@ type Controller interface {
 	// run is ErrNotFound; one that little-loops carries on takes no commands: errors.ErrUnsupported. After any
 	// other error nothing is recorded, except after an *UncertainError, where no one knows.
 	Send(ctx context.Context, id ID, c Command) (Command, error)
-	// Commands returns the commands of a run after number after, in their order: those for all segments, see
-	// Command.For. It costs next to nothing where there are none, so that an owner can ask several times a
-	// second. A command that cannot be read is missing among them, and the error is a *DamageError beside those
-	// that can. An unknown run is ErrNotFound.
+	// Commands is that of [Source].
 	Commands(ctx context.Context, id ID, after uint64) ([]Command, error)
 }
 

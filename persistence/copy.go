@@ -25,21 +25,6 @@ type Recorded struct {
 	Commands   []Command                   // what was asked of it, in order
 }
 
-// An Importer is a store that takes in what another one has recorded.
-type Importer interface {
-	Store
-	// Import adds a run as it is, with its ID, status, times and numbers, whole or not at all. An error of its
-	// events ends it. A run that has the ID already is fs.ErrExist. The working folder is not among what is
-	// recorded.
-	Import(ctx context.Context, r Recorded) error
-}
-
-// A Definer is a store that knows the loop files runs were begun with.
-type Definer interface {
-	// Definition returns the text of a run's loop file, nil where it is not recorded.
-	Definition(ctx context.Context, id ID) ([]byte, error)
-}
-
 // A DifferentError means that a store has another run with the same ID, or the same one as it was at another time.
 type DifferentError struct {
 	ID         ID
@@ -50,24 +35,11 @@ func (e *DifferentError) Error() string {
 	return fmt.Sprintf("run %s exists already and differs from the one here (there %s; here %s)", e.ID, e.Have, e.Want)
 }
 
-// A Source is what a run can be copied from: a [Store], or what was written from one. Its methods are those of Store.
-type Source interface {
-	Runs(ctx context.Context, q Query) ([]Run, error)
-	Snapshot(ctx context.Context, id ID) (*fsm.Snapshot, error)
-	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
-}
-
-// A Commander is a [Source] that knows what was asked of runs.
-type Commander interface {
-	// Commands is that of [Controller].
-	Commands(ctx context.Context, id ID, after uint64) ([]Command, error)
-}
-
 // Copy copies a run that no process owns from one store to another, compares what both then say about it, and
 // returns that. A run that is there already is only compared: the error is fs.ErrExist if it is the same, and
 // otherwise, as after a copy that went wrong, a *DifferentError. A live owner is a *HeldError, damage a
 // *DamageError; then nothing is copied.
-func Copy(ctx context.Context, from Source, to Importer, run Run) (Digest, error) {
+func Copy(ctx context.Context, from Source, to Store, run Run) (Digest, error) {
 	if run.Held {
 		return Digest{}, &HeldError{ID: run.ID, Owner: run.Owner}
 	}
@@ -76,15 +48,11 @@ func Copy(ctx context.Context, from Source, to Importer, run Run) (Digest, error
 		return Digest{}, err
 	}
 	r := Recorded{Run: run, Memory: memory, Events: still(ctx, from, run)}
-	if d, ok := from.(Definer); ok {
-		if r.Definition, err = d.Definition(ctx, run.ID); err != nil {
-			return Digest{}, err
-		}
+	if r.Definition, err = from.Definition(ctx, run.ID); err != nil {
+		return Digest{}, err
 	}
-	if c, ok := from.(Commander); ok {
-		if r.Commands, err = c.Commands(ctx, run.ID, 0); err != nil {
-			return Digest{}, err
-		}
+	if r.Commands, err = from.Commands(ctx, run.ID, 0); err != nil {
+		return Digest{}, err
 	}
 	imported := to.Import(ctx, r)
 	if imported != nil && !errors.Is(imported, fs.ErrExist) {
@@ -160,13 +128,11 @@ func Sum(ctx context.Context, s Source, run Run) (Digest, error) {
 	}
 	h.Write(text)
 	sumRun(h, run)
-	if d, ok := s.(Definer); ok {
-		text, err := d.Definition(ctx, run.ID)
-		if err != nil {
-			return Digest{}, err
-		}
-		fmt.Fprintf(h, "%d %s", len(text), text)
+	definition, err := s.Definition(ctx, run.ID)
+	if err != nil {
+		return Digest{}, err
 	}
+	fmt.Fprintf(h, "%d %s", len(definition), definition)
 	if err := sumCommands(ctx, h, s, run.ID); err != nil {
 		return Digest{}, err
 	}
@@ -185,11 +151,7 @@ func Sum(ctx context.Context, s Source, run Run) (Digest, error) {
 }
 
 func sumCommands(ctx context.Context, h hash.Hash, s Source, id ID) error {
-	from, ok := s.(Commander)
-	if !ok {
-		return nil
-	}
-	commands, err := from.Commands(ctx, id, 0)
+	commands, err := s.Commands(ctx, id, 0)
 	for _, c := range commands {
 		line, e := AppendCommand(nil, c)
 		if e != nil {

@@ -1,7 +1,6 @@
 package persistence
 
 import (
-	"context"
 	"errors"
 	"fmt"
 )
@@ -41,37 +40,4 @@ func (o Owner) String() string {
 		return fmt.Sprintf("pid %d on %s", o.PID, o.Host)
 	}
 	return fmt.Sprintf("pid %d", o.PID)
-}
-
-// Leased is a [Journal] whose run can be lost while nothing is being recorded.
-type Leased interface {
-	Journal
-	// Lost is closed when the run was taken over, or when the lease ran out and could not be renewed. The action in
-	// flight must be ended at once: another process may start it again. The next Record explains why.
-	Lost() <-chan struct{}
-}
-
-// A Removable is a [Journal] whose record can be removed while nothing is being recorded.
-type Removable interface {
-	Journal
-	// Removed reports whether that has happened. What the run does from then on is lost, so its action is to be
-	// ended. The next Record says what was removed.
-	Removed() bool
-}
-
-// A Numbered is a [Journal] whose owners have numbers, which grow from owner to owner: what an owner leaves
-// elsewhere is known by them from what an earlier one does.
-type Numbered interface {
-	Journal
-	// Epoch is the number of this owner.
-	Epoch() int64
-}
-
-// A SecondLooker is a [Store] in which the lease of an owner may have run out although it is alive, out of
-// sight on this machine: the machine slept, or its clock was set. Such a [Run] is Unsure. Resume looks twice by
-// itself.
-type SecondLooker interface {
-	// SecondLook waits for half the length of a lease, or until no run is left, and returns those of the runs
-	// whose owners did not renew their leases.
-	SecondLook(ctx context.Context, ids []ID) ([]ID, error)
 }

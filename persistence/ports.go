@@ -2,13 +2,12 @@ package persistence
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
 	"loops/fsm"
 )
-
-// What some stores and journals can do beyond a [Store] and a [Journal].
 
 // A Moment is what a run remembered when an event was recorded.
 type Moment struct {
@@ -16,80 +15,11 @@ type Moment struct {
 	Memory *fsm.Snapshot // nil = nothing is known
 }
 
-// A Rewinder is a [Store] that knows what its runs remembered earlier. Nothing is changed by asking, and the
-// run may continue meanwhile.
-type Rewinder interface {
-	Store
-	// Around returns what a run remembered on both sides of an event: as it was recorded last before it, and as it was
-	// recorded first with it, or after it. Where the store never had that, or does not have it any more, there is no
-	// memory, or that of the nearest event that has one; Seq shows which. Bytes that cannot be read in between are a
-	// *DamageError.
-	Around(ctx context.Context, id ID, seq uint64) (before, after Moment, err error)
-}
-
-// A Scrubber is a [Store] that can change the texts of what it has recorded.
-type Scrubber interface {
-	Store
-	// Scrub replaces each text of the record of a run (events, memory, definition, commands) by what change returns
-	// for it, and reports whether any became another one. The record is as it was or as it is to be, whenever this
-	// process dies. Keys, names and numbers stay. The working folder is not among what is recorded, and neither are
-	// copies that a file system or a server keeps of what was overwritten. beside is called once while no process can
-	// take the run over; its error is returned. A live owner is a *HeldError, an unknown run
-	// ErrNotFound; a run that was not archived yet, or that little-loops wrote, errors.ErrUnsupported. change may be
-	// called more than once for a text, and never at once.
-	Scrub(ctx context.Context, id ID, change func(text string) string, beside func() error) (bool, error)
-}
-
-// A Tailer is a [Store] that can be read from its newest event backwards, for those who ask the status of a run
-// and not what it did in all its life.
-type Tailer interface {
-	Store
-	// Tail yields the events of a run, newest first. What is damaged is left out: Events reports it. Events
-	// that carry no number of their own have none here either. The error, the last thing yielded, is
-	// ErrNotFound for an unknown run, and that of reading where what is older cannot be read.
-	Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error]
-}
-
-// A Tracker is a [Store] that can read the events of a run while they are recorded, without reading twice what
-// it has read.
-type Tracker interface {
-	Store
-	// Track returns what reads the events of a run after the one with a number. What came with the Reading of
-	// the run is not read again.
-	Track(r Run, after uint64) Track
-}
-
 // A Track reads the events of one run as they come. It is not safe for concurrent use.
 type Track interface {
 	// Events yields the events after the last that it yielded, as Events of a [Store] does. Events that are missing at
 	// the end are reported at the first look and at the last one.
 	Events(ctx context.Context, last bool) iter.Seq2[fsm.Event, error]
-}
-
-// A Redefiner is a [Journal] that is known, while a run is running, what the run is made of: a state may run a loop
-// whose name or text is not known before.
-type Redefiner interface {
-	Journal
-	// Redefine keeps another text instead of Spec.Definition. It is called by the goroutine that calls Record.
-	// After an error nothing more is recorded.
-	Redefine(ctx context.Context, definition []byte) error
-}
-
-// A Counter is a [Store] that counts runs without reading the record of each.
-type Counter interface {
-	Store
-	// Count returns how many of the runs that a query selects ended in the same way, began within the same step
-	// of time, and are in the archive; those that are not it does not count. Of the Filter no more than Loops,
-	// Since and Until is set.
-	Count(ctx context.Context, q Query, within time.Duration) ([]Count, error)
-}
-
-// A Summarizer is a [Store] that keeps what readers work out from the events of archived runs, so that these are read
-// once.
-type Summarizer interface {
-	Store
-	// Summaries returns the texts that are kept now. Close is to be called.
-	Summaries() Summaries
 }
 
 // Summaries are texts, one for a run, that hold as long as what is recorded of the run is as it was. They belong to
@@ -102,6 +32,64 @@ type Summaries interface {
 	// Close has the texts that were kept found by the next reader, as far as that saves it much.
 	Close()
 }
+
+// TrackEvents returns what reads the events of a run after the one with a number by asking for those that came since.
+func TrackEvents(s Source, r Run, after uint64) Track { return &eventTrack{s, r, after} }
+
+type eventTrack struct {
+	of    Source
+	run   Run
+	after uint64
+}
+
+func (t *eventTrack) Events(ctx context.Context, _ bool) iter.Seq2[fsm.Event, error] {
+	return func(yield func(fsm.Event, error) bool) {
+		events := t.of.Events(ctx, t.run.ID, t.after)
+		if t.run.Reading != nil {
+			events = t.run.Reading.Events(ctx, t.after)
+		}
+		for e, err := range events {
+			if err == nil {
+				t.after = e.Seq
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// Plain is embedded by a [Store] that can do no more than is to be done: it has no leases, and counts, keeps and marks
+// nothing.
+type Plain struct{}
+
+// Count is that of [Store].
+func (Plain) Count(context.Context, Query, time.Duration) ([]Count, error) {
+	return nil, errors.ErrUnsupported
+}
+
+// Summaries is that of [Store].
+func (Plain) Summaries() Summaries { return noSummaries{} }
+
+// Crowded is that of [Store].
+func (Plain) Crowded(int) bool { return false }
+
+// SecondLook is that of [Store].
+func (Plain) SecondLook(context.Context, []ID) ([]ID, error) { return nil, nil }
+
+// MarkInterrupted is that of [Store].
+func (Plain) MarkInterrupted(context.Context, []Tidying) []error { return nil }
+
+// Scrub is that of [Store].
+func (Plain) Scrub(context.Context, ID, func(string) string, func() error) (bool, error) {
+	return false, errors.ErrUnsupported
+}
+
+type noSummaries struct{}
+
+func (noSummaries) Of(Run) (string, bool) { return "", false }
+func (noSummaries) Keep(Run, string)      {}
+func (noSummaries) Close()                {}
 
 // A Count is how many runs are recorded alike.
 type Count struct {

@@ -119,7 +119,7 @@ type Run struct {
 	// until then, by the clock of the store, its owner keeps it without renewing it; zero = it has no lease
 	Leased    time.Time
 	Lapsed    bool // its owner may live, but let its lease run out: Resume finds out whether it continues
-	Unsure    bool // Lapsed, and the owner may be on this machine, out of sight: see SecondLooker
+	Unsure    bool // Lapsed, and the owner may be on this machine, out of sight: see Store.SecondLook
 	Archived  bool
 	Resumable bool // by its status and place; says nothing about a live owner
 	Foreign   bool // written by little-loops, and not yet resumed
@@ -159,7 +159,7 @@ type Run struct {
 type Reading interface {
 	// Memory returns what Store.Snapshot would.
 	Memory(ctx context.Context) (*fsm.Snapshot, error)
-	// Definition returns what Definer.Definition would.
+	// Definition returns what Store.Definition would.
 	Definition(ctx context.Context) ([]byte, error)
 	// Events yields what Store.Events would, also those that came since.
 	Events(ctx context.Context, after uint64) iter.Seq2[fsm.Event, error]
@@ -196,6 +196,19 @@ type Journal interface {
 	Run() Run
 	// Dir is the absolute path of the run's working folder. It exists.
 	Dir() string
+	// Redefine keeps another text instead of Spec.Definition: a state may run a loop whose name or text is not known
+	// before. It is called by the goroutine that calls Record. After an error nothing more is recorded.
+	Redefine(ctx context.Context, definition []byte) error
+	// Lost is closed when the run was taken over, or when the lease ran out and could not be renewed. The action in
+	// flight must be ended at once: another process may start it again. The next Record explains why. nil = the
+	// run cannot be lost: it has no lease.
+	Lost() <-chan struct{}
+	// Removed reports whether the record of the run was removed. What the run does from then on is lost, so its
+	// action is to be ended. The next Record says what was removed.
+	Removed() bool
+	// Epoch is the number of this owner of the run, which grows from owner to owner: what an owner leaves elsewhere
+	// is known by it from what an earlier one does. 0 = owners have no numbers.
+	Epoch() int64
 	// Close releases the run. A run whose last recorded snapshot has an Outcome is archived first; any other
 	// stays as it is and counts as interrupted from now on. Close is called once, after the last Record. Its
 	// error is an *ArchiveError where all is recorded and only the archive could not take the run, and a *LeftoverError
@@ -203,8 +216,31 @@ type Journal interface {
 	Close(ctx context.Context) error
 }
 
-// A Store keeps runs. All methods may be called concurrently, also by several processes.
+// A Source is what a run can be read from: a [Store], or what was written from one. All methods may be called
+// concurrently.
+type Source interface {
+	// Runs returns the runs that match, newest first. A damaged run is listed with what can be read.
+	Runs(ctx context.Context, q Query) ([]Run, error)
+	// Snapshot returns the memory of a run, brought up to date from its journal, without changing anything.
+	Snapshot(ctx context.Context, id ID) (*fsm.Snapshot, error)
+	// Definition returns the text of the loop file that a run was begun with, nil where it is not recorded.
+	Definition(ctx context.Context, id ID) ([]byte, error)
+	// Events yields the history of a run after seq, oldest first. A damaged line is an error of type
+	// *DamageError, and reading continues after it. Any other error is the last that is yielded, an
+	// *UnreadableError too.
+	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
+	// Commands returns the commands of a run after number after, in their order: those for all segments, see
+	// Command.For. It costs next to nothing where there are none, so that an owner can ask several times a
+	// second. A command that cannot be read is missing among them, and the error is a *DamageError beside those
+	// that can. An unknown run is ErrNotFound.
+	Commands(ctx context.Context, id ID, after uint64) ([]Command, error)
+}
+
+// A Store keeps runs. All methods may be called concurrently, also by several processes. One that cannot do all of
+// it embeds [Plain].
 type Store interface {
+	Source
+	Controller
 	// Create makes a new run, takes its scope and gives it to the caller. Another live run in the way is a
 	// *ConflictError. Nothing is listed before the first Record. A run that is to have an id gets that, also
 	// where a process died that had made it and had not recorded anything; where another run has it, or had it
@@ -214,19 +250,63 @@ type Store interface {
 	// returns its memory. spec gives the new owner, scope and options. A live owner is a *HeldError, a run
 	// that cannot be resumed a *NotResumableError, an unknown one ErrNotFound.
 	Resume(ctx context.Context, id ID, spec Spec) (Journal, *fsm.Snapshot, error)
-	// Runs returns the runs that match, newest first. A damaged run is listed with what can be read.
-	Runs(ctx context.Context, q Query) ([]Run, error)
-	// Snapshot returns the memory of a run, brought up to date from its journal, without changing anything.
-	Snapshot(ctx context.Context, id ID) (*fsm.Snapshot, error)
-	// Events yields the history of a run after seq, oldest first. A damaged line is an error of type
-	// *DamageError, and reading continues after it. Any other error is the last that is yielded, an
-	// *UnreadableError too.
-	Events(ctx context.Context, id ID, after uint64) iter.Seq2[fsm.Event, error]
+	// Import adds a run as another store recorded it, with its ID, status, times and numbers, whole or not at all. An
+	// error of its events ends it. A run that has the ID already is fs.ErrExist. The working folder is not among what
+	// is recorded.
+	Import(ctx context.Context, r Recorded) error
+
+	// Tail yields the events of a run, newest first, for those who ask the status of a run and not what it did in all
+	// its life. What is damaged is left out: Events reports it. Events that carry no number of their own have none
+	// here either. The error, the last thing yielded, is ErrNotFound for an unknown run, and that of reading where
+	// what is older cannot be read.
+	Tail(ctx context.Context, id ID) iter.Seq2[fsm.Event, error]
+	// Track returns what reads the events of a run after the one with a number while they are recorded. What came
+	// with the Reading of the run is not read again.
+	Track(r Run, after uint64) Track
+	// Around returns what a run remembered on both sides of an event: as it was recorded last before it, and as it
+	// was recorded first with it, or after it. Nothing is changed by asking, and the run may continue meanwhile. Where
+	// the store never had that, or does not have it any more, there is no memory, or that of the nearest event that
+	// has one; Seq shows which. Bytes that cannot be read in between are a *DamageError.
+	Around(ctx context.Context, id ID, seq uint64) (before, after Moment, err error)
+	// Count returns how many of the runs that a query selects ended in the same way, began within the same step
+	// of time, and are in the archive; those that are not it does not count. Of the Filter no more than Loops,
+	// Since and Until is set. It is errors.ErrUnsupported where each record would be read for it.
+	Count(ctx context.Context, q Query, within time.Duration) ([]Count, error)
+	// Summaries returns the texts that readers worked out from the events of archived runs and the store keeps, so
+	// that these are read once. Close is to be called.
+	Summaries() Summaries
+	// Size returns how many bytes a run takes: what is recorded about it, and the files of its working folder.
+	// Symlinks are not followed.
+	Size(ctx context.Context, id ID) (int64, error)
+
+	// Crowded reports at once, without reading runs, whether there may be more than n runs among the running ones;
+	// false where that is not known.
+	Crowded(n int) bool
+	// SecondLook waits for half the length of a lease, or until no run is left, and returns those of the runs
+	// whose owners did not renew their leases: of a [Run] that is Unsure the lease may have run out although its
+	// owner is alive, because the machine slept or its clock was set. Resume looks twice by itself.
+	SecondLook(ctx context.Context, ids []ID) ([]ID, error)
 	// Interrupt records that a run's owner died and archives it. It is ErrNotFound or *HeldError where that
 	// is no longer so.
 	Interrupt(ctx context.Context, id ID, at time.Time, why string) error
 	// Archive moves a run that has ended out of the way of running ones. It never overwrites.
 	Archive(ctx context.Context, id ID) error
+	// Tidy does Interrupt or Archive for many runs at once, for far less. It returns an error, or nil, for each that
+	// was tried: after ErrBusy no more are, nor when ctx is done.
+	Tidy(ctx context.Context, todo []Tidying) []error
+	// MarkInterrupted records durably, of runs of this program, what Interrupt would, and returns an error, or
+	// nil, for each: that of Interrupt. A run that is marked is shown as interrupted where it is, and Archive, or Tidy,
+	// moves it later. A mark is about the segment that is given with it. It returns nil, and marks nothing, where
+	// moving runs to the archive does not take long.
+	MarkInterrupted(ctx context.Context, todo []Tidying) []error
+	// Scrub replaces each text of the record of a run (events, memory, definition, commands) by what change returns
+	// for it, and reports whether any became another one. The record is as it was or as it is to be, whenever this
+	// process dies. Keys, names and numbers stay. The working folder is not among what is recorded, and neither are
+	// copies that a file system or a server keeps of what was overwritten. beside is called once while no process can
+	// take the run over; its error is returned. A live owner is a *HeldError, an unknown run
+	// ErrNotFound; a run that was not archived yet, or that little-loops wrote, errors.ErrUnsupported. change may be
+	// called more than once for a text, and never at once.
+	Scrub(ctx context.Context, id ID, change func(text string) string, beside func() error) (bool, error)
 	// Remove removes a run permanently: what is recorded about it, and then its logs and its working folder,
 	// unless that is another run's, too. It is listed whole or not at all, also if this process dies meanwhile,
 	// and Create gives its ID to no other run; Import may bring it back. It does not ask whether the run could
@@ -237,9 +317,6 @@ type Store interface {
 	// is in the project of this process, and returns their ids. The first Remove does so, too. What live
 	// processes are at stays.
 	FinishRemovals(ctx context.Context) ([]ID, error)
-	// Size returns how many bytes a run takes: what is recorded about it, and the files of its working folder.
-	// Symlinks are not followed.
-	Size(ctx context.Context, id ID) (int64, error)
 	Close() error
 }
 
@@ -249,31 +326,7 @@ type Tidying struct {
 	Interrupt bool
 	At        time.Time // see Store.Interrupt
 	Why       string
-	Segment   int // of the run, when it was found dead; see Interrupter
-}
-
-// A Tidier is a [Store] that does for many runs at once what it does for one, for far less.
-type Tidier interface {
-	Store
-	// Tidy returns an error, or nil, for each that was tried: after ErrBusy no more are, nor when ctx is done.
-	Tidy(ctx context.Context, todo []Tidying) []error
-}
-
-// An Interrupter is a [Tidier] for which it takes long to move runs to the archive, and that can record at once
-// that their owners died. A run that is marked is shown as interrupted where it is, and Archive, or Tidy, moves
-// it later.
-type Interrupter interface {
-	Tidier
-	// MarkInterrupted records durably, of runs of this program, what Interrupt would, and returns an error, or
-	// nil, for each: that of Interrupt. A mark is about the segment that is given with it.
-	MarkInterrupted(ctx context.Context, todo []Tidying) []error
-}
-
-// A Crowd is a [Store] that knows at once, without reading runs, that there are many among the running ones.
-type Crowd interface {
-	Store
-	// Crowded reports whether there may be more than n runs among the running ones.
-	Crowded(n int) bool
+	Segment   int // of the run, when it was found dead; see Store.MarkInterrupted
 }
 
 // MaxSteps returns the cap on steps that holds for a run in a segment, which began with the cap most: it is

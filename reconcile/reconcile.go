@@ -100,7 +100,7 @@ func Apply(ctx context.Context, store persistence.Store, changes []Change, end f
 		return nil, err
 	}
 	todo, about, errs := endAll(ctx, changes, end)
-	done, err := outcome(about, tidy(ctx, store, todo))
+	done, err := outcome(about, store.Tidy(ctx, todo))
 	return done, errors.Join(append(errs, err)...)
 }
 
@@ -111,8 +111,7 @@ const few = 16
 // left of their actions and marks them, and returns those as done. rest does what remains, and returns what else was
 // done; nil = nothing remains.
 func Begin(ctx context.Context, store persistence.Store, changes []Change, end func(marker string) (int, error)) (done []Change, rest func(context.Context) ([]Change, error), err error) {
-	m, ok := store.(persistence.Interrupter)
-	if !ok || len(changes) <= few {
+	if len(changes) <= few {
 		done, err = Apply(ctx, store, changes, end)
 		return done, nil, err
 	}
@@ -127,14 +126,19 @@ func Begin(ctx context.Context, store persistence.Store, changes []Change, end f
 			now, which = append(now, todo[i]), append(which, i)
 		}
 	}
-	for n, err := range m.MarkInterrupted(ctx, now) {
+	marks := store.MarkInterrupted(ctx, now)
+	if marks == nil {
+		done, err = outcome(about, store.Tidy(ctx, todo))
+		return done, nil, errors.Join(append(errs, err)...)
+	}
+	for n, err := range marks {
 		if i := which[n]; err == nil {
 			done = append(done, about[i])
 			about[i].Reported, todo[i].Interrupt = true, false
 		} // else Interrupt finds out, and its error is reported
 	}
 	rest = func(ctx context.Context) ([]Change, error) {
-		moved, err := outcome(about, tidy(ctx, store, todo))
+		moved, err := outcome(about, store.Tidy(ctx, todo))
 		return slices.DeleteFunc(moved, func(c Change) bool { return c.Reported }), err
 	}
 	return done, rest, errors.Join(errs...)
@@ -188,12 +192,9 @@ func lookTwice(ctx context.Context, store persistence.Store, changes []Change) (
 	if len(unsure) == 0 {
 		return changes, nil
 	}
-	var silent []persistence.ID
-	if s, ok := store.(persistence.SecondLooker); ok {
-		var err error
-		if silent, err = s.SecondLook(ctx, unsure); err != nil {
-			return nil, err
-		}
+	silent, err := store.SecondLook(ctx, unsure)
+	if err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Unsure && !slices.Contains(silent, c.ID) }), nil
 }
@@ -206,25 +207,6 @@ func ended(n int) string {
 		return "; a process of its action was ended"
 	}
 	return fmt.Sprintf("; %d processes of its action were ended", n)
-}
-
-// tidy returns an error, or nil, for each that was tried: a [persistence.ErrBusy] is the last.
-func tidy(ctx context.Context, store persistence.Store, todo []persistence.Tidying) (errs []error) {
-	if many, ok := store.(persistence.Tidier); ok && len(todo) > 0 {
-		return many.Tidy(ctx, todo)
-	}
-	for _, t := range todo {
-		var err error
-		if t.Interrupt {
-			err = store.Interrupt(ctx, t.ID, t.At, t.Why)
-		} else {
-			err = store.Archive(ctx, t.ID)
-		}
-		if errs = append(errs, err); errors.Is(err, persistence.ErrBusy) {
-			break // so it is for all of them, each after a long wait
-		}
-	}
-	return errs
 }
 
 // View returns what is true about a run, whatever is recorded: one that says running and is not alive is

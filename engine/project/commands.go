@@ -9,11 +9,7 @@ import (
 
 // AllCommands returns the commands of a run that can be read, in their order; none where the store keeps none.
 func (r *Records) AllCommands(ctx context.Context, id persistence.ID) ([]persistence.Command, error) {
-	c, ok := r.Store.(persistence.Controller)
-	if !ok {
-		return nil, nil
-	}
-	all, err := c.Commands(ctx, id, 0)
+	all, err := r.Commands(ctx, id, 0)
 	if IsDamage(err) {
 		err = nil
 	}

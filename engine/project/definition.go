@@ -270,23 +270,19 @@ func headText(m *value.Map, key string) string {
 	return s
 }
 
-// Definition returns what a run was begun, or last continued, with; nil where that is not recorded, or cannot
+// KeptDefinition returns what a run was begun, or last continued, with; nil where that is not recorded, or cannot
 // be read any more: then the checksum of its file must do.
-func (r *Records) Definition(ctx context.Context, id persistence.ID) *Definition {
+func (r *Records) KeptDefinition(ctx context.Context, id persistence.ID) *Definition {
 	d, _ := r.ReadDefinition(ctx, id)
 	return d
 }
 
-// ReadDefinition is definition with the error of a store that cannot read what it has.
+// ReadDefinition is KeptDefinition with the error of a store that cannot read what it has.
 func (r *Records) ReadDefinition(ctx context.Context, id persistence.ID) (*Definition, error) {
-	definer, ok := r.Store.(persistence.Definer)
-	if !ok {
-		return nil, nil
-	}
-	return r.parsed(definer.Definition(ctx, id))
+	return r.parsed(r.Store.Definition(ctx, id))
 }
 
-// DefinitionOf is Definition of a run that was found. Nothing is read twice if it came with its reading.
+// DefinitionOf is KeptDefinition of a run that was found. Nothing is read twice if it came with its reading.
 func (r *Records) DefinitionOf(ctx context.Context, run persistence.Run) *Definition {
 	d, _ := r.ReadDefinitionOf(ctx, run)
 	return d
@@ -345,8 +341,5 @@ func (k *Keeper) learn(files *loopfile.Loader, name string, from, l *fsm.Loop) e
 	if err != nil || !changed || k.Journal == nil {
 		return err
 	}
-	if j, ok := k.Journal.(persistence.Redefiner); ok {
-		return j.Redefine(context.Background(), k.Def.Encode())
-	}
-	return nil
+	return k.Journal.Redefine(context.Background(), k.Def.Encode())
 }

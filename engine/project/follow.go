@@ -133,12 +133,8 @@ func (f *Follower) Read(ctx context.Context, r persistence.Run, last bool, each 
 
 // events are those behind f.After.
 func (f *Follower) events(ctx context.Context, r persistence.Run, last bool) iter.Seq2[fsm.Event, error] {
-	s, ok := f.Store.Store.(persistence.Tracker)
-	if !ok {
-		return f.Store.EventsOf(ctx, r, f.After)
-	}
 	if f.track == nil || f.upTo != f.After {
-		f.track = s.Track(r, f.After)
+		f.track = f.Store.Track(r, f.After)
 	}
 	return f.Store.watched(ctx, r.ID, f.After, f.track.Events(ctx, last))
 }

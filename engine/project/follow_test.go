@@ -20,6 +20,10 @@ func (recordsAtOnce) Events(context.Context, persistence.ID, uint64) iter.Seq2[f
 	return func(yield func(fsm.Event, error) bool) { yield(fsm.Event{Seq: 1, Kind: fsm.EventLoopComplete}, nil) }
 }
 
+func (s recordsAtOnce) Track(r persistence.Run, after uint64) persistence.Track {
+	return persistence.TrackEvents(s, r, after)
+}
+
 // `attach` said that a process had ended before it recorded anything: it recorded all between two looks.
 func TestFollowRunThatRecordedAllBetweenTwoLooks(t *testing.T) {
 	t.Parallel()

@@ -258,6 +258,11 @@ func (d Database) Events(ctx context.Context, id persistence.ID, after uint64) i
 	return aboutDatabaseEach(d.Store.Events(ctx, id, after))
 }
 
+// Track is that of the store.
+func (d Database) Track(r persistence.Run, after uint64) persistence.Track {
+	return persistence.TrackEvents(d, r, after)
+}
+
 // aboutDatabaseEach has the errors among events known to be about the database.
 func aboutDatabaseEach(events iter.Seq2[fsm.Event, error]) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
@@ -326,14 +331,6 @@ func IsDamage(err error) bool {
 	return ok
 }
 
-// Importer returns the store as one that runs can be copied to, and from.
-func (r *Records) Importer() persistence.Importer {
-	if d, ok := r.Store.(Database); ok {
-		return d
-	}
-	return r.Store.(persistence.Importer) // as all stores are
-}
-
 // Passing reports whether an error of the store may be gone the next time.
 func (r *Records) Passing(err error) bool {
 	if db, ok := r.Store.(Database); ok {
@@ -354,11 +351,7 @@ func (r *Records) Owned(ctx context.Context, id persistence.ID) bool {
 // Newest gives the events of a run from the newest backwards, until each wants no more. The error is that of
 // reading; what is damaged is left out.
 func (r *Records) Newest(ctx context.Context, id persistence.ID, each func(fsm.Event) bool) error {
-	s, ok := r.Store.(persistence.Tailer)
-	if !ok {
-		return nil
-	}
-	for e, err := range s.Tail(ctx, id) {
+	for e, err := range r.Tail(ctx, id) {
 		if err != nil || !each(e) {
 			return err
 		}

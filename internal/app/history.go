@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -187,6 +188,24 @@ func (s *Service) events(ctx context.Context, f project.Finder, run persistence.
 	return h, nil
 }
 
+// countDays has the store count the runs of each day. It reports false where that would read each of them.
+func (h *History) countDays(ctx context.Context, f project.Finder, of persistence.Query) (bool, error) {
+	counts, err := f.Store.Count(ctx, of, inspect.WithinDays(time.Local))
+	if errors.Is(err, errors.ErrUnsupported) {
+		return false, nil
+	}
+	if err != nil {
+		return false, f.Store.Failed(err)
+	}
+	of.Live = true
+	live, err := f.Store.Runs(ctx, of)
+	if err != nil {
+		return false, f.Store.Failed(err)
+	}
+	h.Days = inspect.Days(project.Current(live), counts, time.Local)
+	return true, nil
+}
+
 // runs returns runs of a loop. The help on see explains what is refused.
 func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, when Period, see engine.Operation) (*History, error) {
 	h := &History{Limit: q.Limit, Table: view.RunTable{Page: s.Page, Costs: map[persistence.ID]*inspect.Cost{}}, group: q.Group}
@@ -196,19 +215,11 @@ func (s *Service) runs(ctx context.Context, f project.Finder, q HistoryQuery, wh
 	case q.Limit < 0:
 		h.Limit = lastRuns
 	}
-	if counter, ok := f.Store.Store.(persistence.Counter); ok && q.Group == ByDay && h.Limit == 0 && !q.narrows() {
-		of := persistence.Query{Loop: q.Loop, Filter: when.Filter()}
-		counts, err := counter.Count(ctx, of, inspect.WithinDays(time.Local))
-		if err != nil {
-			return nil, f.Store.Failed(err)
+	if q.Group == ByDay && h.Limit == 0 && !q.narrows() {
+		counted, err := h.countDays(ctx, f, persistence.Query{Loop: q.Loop, Filter: when.Filter()})
+		if counted || err != nil {
+			return h, err
 		}
-		of.Live = true
-		live, err := f.Store.Runs(ctx, of)
-		if err != nil {
-			return nil, f.Store.Failed(err)
-		}
-		h.Days = inspect.Days(project.Current(live), counts, time.Local)
-		return h, nil
 	}
 	labelled, err := s.labelled(q.Labels, see)
 	if err != nil {

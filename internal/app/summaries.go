@@ -15,7 +15,7 @@ import (
 type Summaries struct {
 	f    project.Finder
 	tell Tell
-	kept persistence.Summaries // those that the store keeps; nil = it keeps none, or none was asked for yet
+	kept persistence.Summaries // those that the store keeps; nil = none was asked for yet
 
 	damaged int // runs whose records are
 }
@@ -28,14 +28,12 @@ func NewSummaries(f project.Finder, tell Tell) *Summaries {
 // Of returns the summary of a run.
 func (s *Summaries) Of(ctx context.Context, r persistence.Run) (*inspect.Summary, error) {
 	persistence.CountReads(ctx, 1)
-	if store, ok := s.f.Store.Store.(persistence.Summarizer); ok && s.kept == nil {
-		s.kept = store.Summaries()
+	if s.kept == nil {
+		s.kept = s.f.Store.Summaries()
 	}
-	if s.kept != nil {
-		if text, ok := s.kept.Of(r); ok {
-			if m, ok := inspect.ParseSummary(text); ok {
-				return &m, nil
-			}
+	if text, ok := s.kept.Of(r); ok {
+		if m, ok := inspect.ParseSummary(text); ok {
+			return &m, nil
 		}
 	}
 	reader, damaged := inspect.NewSummaryReader(), false
@@ -49,7 +47,7 @@ func (s *Summaries) Of(ctx context.Context, r persistence.Run) (*inspect.Summary
 		return nil, err
 	}
 	m := reader.Close(project.Alive(r))
-	if s.kept != nil && !damaged {
+	if !damaged {
 		s.kept.Keep(r, m.Text())
 	}
 	return m, nil

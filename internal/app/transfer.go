@@ -29,7 +29,7 @@ func RecordedRun(ctx context.Context, store *project.Records, run persistence.Ru
 	if project.Alive(run) || run.Held {
 		return run, &persistence.HeldError{ID: run.ID, Owner: run.Owner}
 	}
-	recorded, err := store.Importer().Runs(ctx, persistence.Query{ID: run.ID})
+	recorded, err := store.Store.Runs(ctx, persistence.Query{ID: run.ID})
 	if err != nil {
 		return run, store.Failed(err)
 	}
@@ -52,7 +52,7 @@ func CopyRuns(ctx context.Context, p *project.Project, fromAt, toAt string, page
 		return err
 	}
 	defer to.Close()
-	runs, err := from.Importer().Runs(ctx, persistence.Query{})
+	runs, err := from.Store.Runs(ctx, persistence.Query{})
 	if err != nil {
 		return from.Failed(err)
 	}
@@ -124,7 +124,7 @@ func ExportRun(ctx context.Context, path string, useZstd bool, through func(io.W
 	if !kept {
 		undo = ""
 	}
-	w, err = archive.Write(ctx, out, useZstd, store.Importer(), run, work, undo, lessons)
+	w, err = archive.Write(ctx, out, useZstd, store.Store, run, work, undo, lessons)
 	w.Snapshots = kept
 	if err == nil {
 		f.failed = f.Sync()
@@ -257,7 +257,7 @@ func importRun(ctx context.Context, store *project.Records, b *archive.Bundle, w
 	} else if project.Alive(there[0]) {
 		return d, "", &persistence.HeldError{ID: b.Run.ID, Owner: there[0].Owner}
 	}
-	d, err = persistence.Copy(ctx, b, store.Importer(), b.Run)
+	d, err = persistence.Copy(ctx, b, store.Store, b.Run)
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		return d, Already, nil
@@ -299,7 +299,7 @@ func CopyRun(ctx context.Context, from, to *project.Records, r persistence.Run) 
 		c.result, c.err = notTaken, err
 		return c
 	}
-	c.digest, err = persistence.Copy(ctx, from.Importer(), to.Importer(), r)
+	c.digest, err = persistence.Copy(ctx, from.Store, to.Store, r)
 	var held *persistence.HeldError
 	var different *persistence.DifferentError
 	switch {

@@ -63,8 +63,8 @@ func readRecord(ctx context.Context, records *project.Records, run persistence.R
 	if err != nil {
 		return nil, fmt.Errorf("the record of run %s cannot be read: %w", run.ID, err)
 	}
-	if rewinder, ok := records.Store.(persistence.Rewinder); ok && first != nil {
-		before, after, err := rewinder.Around(ctx, run.ID, first.Seq)
+	if first != nil {
+		before, after, err := records.Around(ctx, run.ID, first.Seq)
 		if err == nil {
 			r.begin = first.Memory(inspect.Recorded(before), inspect.Recorded(after))
 		}

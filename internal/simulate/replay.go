@@ -294,7 +294,7 @@ func (d *Desk) replayOne(ctx context.Context, o *Replay, records *project.Record
 	if err != nil {
 		return out, nil, err
 	}
-	def := records.Definition(ctx, run.ID)
+	def := records.KeptDefinition(ctx, run.ID)
 	old, _ := records.Finder().Ran(run, def)
 	l, from := old, "the recorded definition"
 	var subloops fsm.Library = recordedLibrary{def, lib.Subloops(project.Overrides{}, nil)}

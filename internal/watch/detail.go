@@ -79,7 +79,7 @@ func (d *detail) update(ctx context.Context, w *run) error {
 	if d.segment != w.Segment {
 		d.segment = w.Segment
 		var file string
-		d.loop, file = d.monitor.Ran(w.Run, d.Store.Definition(ctx, w.ID))
+		d.loop, file = d.monitor.Ran(w.Run, d.Store.KeptDefinition(ctx, w.ID))
 		if d.note = ""; file != "" {
 			d.note = "the loop is drawn from " + d.monitor.Project.Short(file) + " as it is now"
 		}

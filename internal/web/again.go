@@ -79,10 +79,6 @@ func (s *Server) again(verb string) http.HandlerFunc {
 
 // before is what a run remembered before a step: nil where that is not known.
 func (s *Server) before(ctx context.Context, p Project, f project.Finder, run persistence.Run, at string) (m *fsm.Snapshot, err error) {
-	rewinder, ok := f.Store.Store.(persistence.Rewinder)
-	if !ok {
-		return nil, nil //nolint:nilnil // it is the answer
-	}
 	var first uint64
 	if _, err := s.chronicle(ctx, p, f, run, func(c *chronicle) {
 		if step, found := c.find(at); found {
@@ -91,7 +87,7 @@ func (s *Server) before(ctx context.Context, p Project, f project.Finder, run pe
 	}); err != nil || first == 0 {
 		return nil, err
 	}
-	moment, after, err := rewinder.Around(ctx, run.ID, first)
+	moment, after, err := f.Store.Around(ctx, run.ID, first)
 	if moment.Memory == nil {
 		moment = after // the first step: the memory it began with
 	}

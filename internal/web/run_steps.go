@@ -345,15 +345,14 @@ func (t *stepDetail) take(e fsm.Event, out, errs *strings.Builder) {
 
 // addChanges reads what the run remembered before the step and after it.
 func (t *stepDetail) addChanges(ctx context.Context, f project.Finder, run persistence.Run, s step) {
-	rewinder, ok := f.Store.Store.(persistence.Rewinder)
-	if !ok || s.first == 0 {
+	if s.first == 0 {
 		t.Remembered = "The memory of earlier steps is not on record."
 		return
 	}
-	before, at, err := rewinder.Around(ctx, run.ID, s.first)
+	before, at, err := f.Store.Around(ctx, run.ID, s.first)
 	after := at
 	if err == nil && s.last > s.first {
-		_, after, err = rewinder.Around(ctx, run.ID, s.last)
+		_, after, err = f.Store.Around(ctx, run.ID, s.last)
 	}
 	if before.Memory == nil {
 		before = at // the first step: the memory it began with

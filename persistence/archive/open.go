@@ -201,7 +201,4 @@ func (b *Bundle) Events(ctx context.Context, _ persistence.ID, after uint64) ite
 	}
 }
 
-var (
-	_ persistence.Source  = (*Bundle)(nil)
-	_ persistence.Definer = (*Bundle)(nil)
-)
+var _ persistence.Source = (*Bundle)(nil)

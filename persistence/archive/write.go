@@ -69,15 +69,13 @@ func (o *writer) run(s persistence.Source, run persistence.Run, work, undo strin
 	if err := o.text(runFile, encodeRun(run, o.Digest)); err != nil {
 		return err
 	}
-	if d, ok := s.(persistence.Definer); ok {
-		text, err := d.Definition(o.ctx, run.ID)
-		if err != nil {
+	definition, err := s.Definition(o.ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	if definition != nil {
+		if err := o.text(definitionFile, definition); err != nil {
 			return err
-		}
-		if text != nil {
-			if err := o.text(definitionFile, text); err != nil {
-				return err
-			}
 		}
 	}
 	memory, err := s.Snapshot(o.ctx, run.ID)
@@ -127,11 +125,7 @@ func (o *writer) text(name string, text []byte) error {
 
 // commands writes what was asked of the run, if anything was.
 func (o *writer) commands(s persistence.Source, id persistence.ID) error {
-	from, ok := s.(persistence.Commander)
-	if !ok {
-		return nil
-	}
-	all, err := from.Commands(o.ctx, id, 0)
+	all, err := s.Commands(o.ctx, id, 0)
 	if err != nil || len(all) == 0 {
 		return err
 	}

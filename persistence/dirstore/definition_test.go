@@ -104,7 +104,7 @@ func TestDefinitionTravels(t *testing.T) {
 			t.Errorf("the state file holds the text: %s", state)
 		}
 		if spec.Definition != nil {
-			must(t, j.(persistence.Redefiner).Redefine(t.Context(), []byte("name: fix\n# more\n")))
+			must(t, j.Redefine(t.Context(), []byte("name: fix\n# more\n")))
 			must(t, j.Record(t.Context(), step(2)))
 			must(t, os.Remove(definitionFile(j.Dir(), 2, definitionSuffix)))
 			wantDefinition(t, d, j.Run().ID, "name: fix\n# more\n")

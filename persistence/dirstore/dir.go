@@ -37,6 +37,8 @@ import (
 // A Store keeps runs in the files of one .loops folder. It implements [persistence.Store]. Its fields are set
 // before the first use.
 type Store struct {
+	persistence.Plain // a run in files has no lease, and runs are counted by what is recorded of each
+
 	root, running, history, runs string
 
 	// Liveness reports whether a process that was recorded as an owner at a time still lives. It is asked only

@@ -388,5 +388,3 @@ func boundedLine(in *bufio.Reader, most int) (line []byte, n int64, err error) {
 		}
 	}
 }
-
-var _ persistence.Controller = (*Store)(nil)

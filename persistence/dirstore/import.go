@@ -168,8 +168,3 @@ func (j *journal) file() error {
 	j.d.archive(p)
 	return p.err
 }
-
-var (
-	_ persistence.Importer = (*Store)(nil)
-	_ persistence.Definer  = (*Store)(nil)
-)

@@ -66,7 +66,13 @@ type journal struct {
 	damage []string
 }
 
-// Removed implements [persistence.Removable]: the lock file is there for as long as the run has an owner.
+// Lost implements [persistence.Journal]: the lock lasts as long as this process.
+func (j *journal) Lost() <-chan struct{} { return nil }
+
+// Epoch implements [persistence.Journal]: no owner can be alive beside the one with the lock.
+func (j *journal) Epoch() int64 { return 0 }
+
+// Removed implements [persistence.Journal]: the lock file is there for as long as the run has an owner.
 func (j *journal) Removed() bool { return disk.Unlinked(j.lock) }
 
 func (j *journal) init() {

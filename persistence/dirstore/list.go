@@ -335,5 +335,3 @@ func (d *Store) archivedRun(f folder, keep bool, c *cache) (persistence.Run, boo
 	}
 	return r, true
 }
-
-var _ persistence.Tidier = (*Store)(nil)

@@ -40,7 +40,7 @@ var sights = []struct {
 	{commandsSuffix, sawCommands},
 }
 
-// Crowded implements [persistence.Crowd].
+// Crowded implements [persistence.Store].
 func (d *Store) Crowded(n int) bool {
 	f, err := disk.OpenFolder(d.running)
 	if err != nil {

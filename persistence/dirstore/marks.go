@@ -45,7 +45,7 @@ func (d *Store) marks() map[persistence.ID]mark {
 	return all
 }
 
-// MarkInterrupted implements [persistence.Interrupter].
+// MarkInterrupted implements [persistence.Store].
 func (d *Store) MarkInterrupted(ctx context.Context, todo []persistence.Tidying) []error {
 	errs := make([]error, len(todo))
 	err := d.exclusive(ctx, func() error {
@@ -132,8 +132,3 @@ func (m mark) marked(todo persistence.Tidying, l *loaded) persistence.Tidying {
 	}
 	return todo
 }
-
-var (
-	_ persistence.Interrupter = (*Store)(nil)
-	_ persistence.Crowd       = (*Store)(nil)
-)

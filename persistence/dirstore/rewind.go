@@ -191,5 +191,3 @@ func (r *rewinder) line(file string, e *segment.Entry) (err error) {
 	}
 	return nil
 }
-
-var _ persistence.Rewinder = (*Store)(nil)

@@ -20,7 +20,7 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// Scrub implements [persistence.Scrubber]. The folder of the archive is built again under a hidden name; the run is
+// Scrub implements [persistence.Store]. The folder of the archive is built again under a hidden name; the run is
 // brought back among the running ones, as for a resume, and archived from there with the new folder.
 func (d *Store) Scrub(ctx context.Context, id persistence.ID, change func(string) string, beside func() error) (changed bool, err error) {
 	var t *taken
@@ -278,5 +278,3 @@ func (s *scrubbing) exchange(t *taken) error {
 	}
 	return errors.Join(s.d.clearLeftovers(t.id), s.d.forget(t.folder))
 }
-
-var _ persistence.Scrubber = (*Store)(nil)

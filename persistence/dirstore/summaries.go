@@ -29,7 +29,7 @@ type summaries struct {
 // mostReadings is how often summaries are read from the beginning, before all are held.
 const mostReadings = 4
 
-// Summaries implements [persistence.Summarizer].
+// Summaries implements [persistence.Store].
 func (d *Store) Summaries() persistence.Summaries {
 	return &summaries{d: d, began: time.Now(), read: index.OpenDigests(d.summariesPath()), made: map[string]index.Digest{}}
 }

@@ -76,5 +76,3 @@ func (d *Store) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event
 		}
 	}
 }
-
-var _ persistence.Tailer = (*Store)(nil)

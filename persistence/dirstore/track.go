@@ -26,7 +26,7 @@ type track struct {
 	stand  segment.Position
 }
 
-// Track implements [persistence.Tracker].
+// Track implements [persistence.Store].
 func (d *Store) Track(r persistence.Run, after uint64) persistence.Track {
 	t := &track{d: d, id: r.ID, after: after}
 	if read, ok := r.Reading.(*reading); ok && read.err == nil && !read.l.foreign {
@@ -110,5 +110,3 @@ func (t *track) more(r *segment.Forward, last bool) (os.FileInfo, error) {
 	}
 	return st, nil
 }
-
-var _ persistence.Tracker = (*Store)(nil)

@@ -10,7 +10,7 @@ import (
 	"loops/persistence"
 )
 
-// Send implements [persistence.Controller]. Senders wait for one another, and for processes that take runs over or
+// Send implements [persistence.Store]. Senders wait for one another, and for processes that take runs over or
 // remove them; the owner's saves do not wait.
 func (s *Store) Send(ctx context.Context, id persistence.ID, c persistence.Command) (persistence.Command, error) {
 	sent := c
@@ -35,7 +35,7 @@ func (s *Store) Send(ctx context.Context, id persistence.ID, c persistence.Comma
 	return sent, err
 }
 
-// Commands implements [persistence.Controller]. It is one query that an index answers.
+// Commands implements [persistence.Store]. It is one query that an index answers.
 func (s *Store) Commands(ctx context.Context, id persistence.ID, after uint64) (commands []persistence.Command, err error) {
 	if !legible(string(id)) {
 		return nil, fmt.Errorf("%s: %w", id, persistence.ErrNotFound)
@@ -103,5 +103,3 @@ func (s *Store) addCommands(ctx context.Context, tx *sql.Tx, run int64, all []pe
 	}
 	return nil
 }
-
-var _ persistence.Controller = (*Store)(nil)

@@ -73,7 +73,7 @@ func sums(t *testing.T, s persistence.Store) (all []string) {
 	for _, r := range runs {
 		d, err := persistence.Sum(t.Context(), s, r)
 		must(t, err)
-		text, err := s.(persistence.Definer).Definition(t.Context(), r.ID)
+		text, err := s.Definition(t.Context(), r.ID)
 		must(t, err)
 		all = append(all, fmt.Sprintf("%s %s %s %q", r.ID, r.Status, d, text))
 	}
@@ -100,9 +100,9 @@ func TestCopy(t *testing.T) {
 		runs, err := stores[i].Runs(t.Context(), persistence.Query{})
 		must(t, err)
 		for _, r := range runs {
-			first, err := persistence.Copy(t.Context(), stores[i], to.(persistence.Importer), r)
+			first, err := persistence.Copy(t.Context(), stores[i], to, r)
 			must(t, err)
-			if again, err := persistence.Copy(t.Context(), stores[i], to.(persistence.Importer), r); !errors.Is(err, fs.ErrExist) || again != first {
+			if again, err := persistence.Copy(t.Context(), stores[i], to, r); !errors.Is(err, fs.ErrExist) || again != first {
 				t.Errorf("a second time: %v, %v, and was %v", err, again, first)
 			}
 		}

@@ -8,9 +8,7 @@ import (
 	"loops/persistence"
 )
 
-var _ persistence.Counter = (*Store)(nil)
-
-// Count implements [persistence.Counter]. What ended a run is cut out of its record, where the text cannot be
+// Count implements [persistence.Store]. What ended a run is cut out of its record, where the text cannot be
 // anything else: in JSON the quotes inside a text have a backslash before them.
 func (s *Store) Count(ctx context.Context, q persistence.Query, within time.Duration) ([]persistence.Count, error) {
 	if !legible(q.Loop) {

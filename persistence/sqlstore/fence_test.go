@@ -84,7 +84,7 @@ func whole(t testing.TB, s *sqlstore.Store, id persistence.ID) (n int) {
 func waitLost(t testing.TB, j persistence.Journal) {
 	t.Helper()
 	select {
-	case <-j.(persistence.Leased).Lost():
+	case <-j.Lost():
 	case <-time.After(testenv.Patience):
 		t.Fatal("it is not told that the run was lost")
 	}

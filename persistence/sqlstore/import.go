@@ -14,7 +14,7 @@ import (
 // chunk is how many events are imported in one transaction, so that running runs need not wait for long.
 const chunk = 1000
 
-// Import implements [persistence.Importer]. The run appears when all of it is there.
+// Import implements [persistence.Store]. The run appears when all of it is there.
 func (s *Store) Import(ctx context.Context, rec persistence.Recorded) (err error) {
 	id := rec.Run.ID
 	if !id.Valid() || !legible(string(id)) || !legible(rec.Run.Loop) || !legible(rec.Run.RunID) {
@@ -174,9 +174,3 @@ func (i *importer) Put(name, text string) error {
 }
 
 func (i *importer) Get(string) ([]byte, error) { return nil, errors.ErrUnsupported }
-
-var (
-	_ persistence.Importer = (*Store)(nil)
-	_ persistence.Definer  = (*Store)(nil)
-	_ persistence.Tailer   = (*Store)(nil)
-)

@@ -73,7 +73,7 @@ func (j *journal) Run() persistence.Run {
 	return j.run
 }
 
-// Epoch implements [persistence.Numbered].
+// Epoch implements [persistence.Journal].
 func (j *journal) Epoch() int64 { return j.next.epoch }
 
 // Put implements [snapshot.Texts] for the encoder: a large text is saved with what names it.
@@ -86,7 +86,7 @@ func (j *journal) Put(name, text string) error {
 	return nil
 }
 
-// Removed implements [persistence.Removable].
+// Removed implements [persistence.Journal].
 func (j *journal) Removed() bool { return errors.Is(j.s.d.there(), persistence.ErrRemoved) }
 
 // Get implements [snapshot.Texts]. An encoder asks for none.

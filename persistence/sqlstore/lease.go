@@ -18,7 +18,7 @@ type heart struct {
 	given  atomic.Pointer[time.Time] // when the lease was last asked for
 }
 
-// Lost implements [persistence.Leased].
+// Lost implements [persistence.Journal].
 func (h *heart) Lost() <-chan struct{} { return h.lost }
 
 func (h *heart) stop() {

@@ -56,7 +56,7 @@ var owners = map[string]func(t *testing.T, location, folder string, words []stri
 		s.Folder = folder
 		j := create(t, s, self(t))
 		fmt.Println("run", j.Run().ID)
-		<-j.(persistence.Leased).Lost()
+		<-j.Lost()
 		fmt.Println("lost")
 		err := j.Record(t.Context(), step(2))
 		fmt.Println("fenced", errors.Is(err, persistence.ErrFenced), err)

@@ -230,7 +230,12 @@ func (s *Store) Events(ctx context.Context, id persistence.ID, after uint64) ite
 // tailPage is how many events are read at once from the end: mostly these are enough.
 const tailPage = 64
 
-// Tail implements [persistence.Tailer].
+// Track implements [persistence.Store].
+func (s *Store) Track(r persistence.Run, after uint64) persistence.Track {
+	return persistence.TrackEvents(s, r, after)
+}
+
+// Tail implements [persistence.Store].
 func (s *Store) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
 		s.flush(id)

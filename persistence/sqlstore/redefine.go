@@ -3,11 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-
-	"loops/persistence"
 )
 
-// Redefine implements [persistence.Redefiner].
+// Redefine implements [persistence.Journal].
 func (j *journal) Redefine(ctx context.Context, definition []byte) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -37,5 +35,3 @@ func (j *journal) Redefine(ctx context.Context, definition []byte) error {
 	}
 	return nil
 }
-
-var _ persistence.Redefiner = (*journal)(nil)

@@ -7,7 +7,7 @@ import (
 	"loops/persistence"
 )
 
-// Around implements [persistence.Rewinder].
+// Around implements [persistence.Store].
 func (s *Store) Around(ctx context.Context, id persistence.ID, seq uint64) (before, after persistence.Moment, err error) {
 	s.flush(id)
 	if err := s.d.there(); err != nil {
@@ -65,5 +65,3 @@ func (s *Store) moment(ctx context.Context, r *row, lines []memoryLine) (persist
 	}
 	return persistence.Moment{Seq: m.last, Memory: memory}, nil
 }
-
-var _ persistence.Rewinder = (*Store)(nil)

@@ -14,7 +14,7 @@ import (
 // scrubChunk is how many rows of a table are read at once.
 const scrubChunk = 500
 
-// Scrub implements [persistence.Scrubber]: it is one transaction. SQLite also overwrites what was there; in PostgreSQL
+// Scrub implements [persistence.Store]: it is one transaction. SQLite also overwrites what was there; in PostgreSQL
 // it stays in the files of the server until they are vacuumed.
 func (s *Store) Scrub(ctx context.Context, id persistence.ID, change func(string) string, beside func() error) (changed bool, err error) {
 	s.flush(id)
@@ -172,5 +172,3 @@ func (x *scrubbing) texts(ctx context.Context) error {
 	}
 	return nil
 }
-
-var _ persistence.Scrubber = (*Store)(nil)

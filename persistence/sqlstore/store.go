@@ -19,9 +19,11 @@ import (
 	"loops/persistence"
 )
 
-// A Store keeps runs in a database. It implements [persistence.Store]; its journals are [persistence.Leased]. Set its
+// A Store keeps runs in a database. It implements [persistence.Store]; its journals have leases. Set its
 // fields before the first use.
 type Store struct {
+	persistence.Plain // a run is moved to the archive at once
+
 	// Liveness reports whether a process that was recorded as an owner at a time may still live; false means that it is
 	// dead for sure. nil asks whether any process of this machine has the pid, where the owner is on this machine.
 	Liveness func(o persistence.Owner, recorded time.Time) bool

@@ -131,7 +131,7 @@ func (s *Store) secondLook(ctx context.Context, id persistence.ID) error {
 // time: an owner that was stopped together with this process then still has its time.
 const looks = 11
 
-// SecondLook implements [persistence.SecondLooker]. An owner that lives renews its lease within a third of its length.
+// SecondLook implements [persistence.Store]. An owner that lives renews its lease within a third of its length.
 func (s *Store) SecondLook(ctx context.Context, ids []persistence.ID) ([]persistence.ID, error) {
 	until := make(map[persistence.ID]int64, len(ids))
 	for look := 1; ; look++ {

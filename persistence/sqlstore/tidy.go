@@ -32,7 +32,7 @@ func (s *Store) settleOne(ctx context.Context, todo persistence.Tidying) error {
 	return results[0]
 }
 
-// Tidy implements [persistence.Tidier]: a transaction for each run would be made durable a thousand times where
+// Tidy implements [persistence.Store]: a transaction for each run would be made durable a thousand times where
 // a thousand died.
 func (s *Store) Tidy(ctx context.Context, todo []persistence.Tidying) []error {
 	errs := make([]error, 0, len(todo))
@@ -120,5 +120,3 @@ func settled(r *row, todo persistence.Tidying) error {
 	r.Archived = true
 	return nil
 }
-
-var _ persistence.Tidier = (*Store)(nil)

@@ -14,18 +14,9 @@ import (
 	"loops/persistence"
 )
 
-func (t *T) controller() persistence.Controller {
-	t.Helper()
-	c, ok := t.S.(persistence.Controller)
-	if !ok {
-		t.Fatal("the store keeps no commands")
-	}
-	return c
-}
-
 func (t *T) send(id persistence.ID, c persistence.Command) persistence.Command {
 	t.Helper()
-	sent, err := t.controller().Send(t.ctx, id, c)
+	sent, err := t.S.Send(t.ctx, id, c)
 	if err != nil {
 		t.Fatalf("send %s to %s: %v", c.Kind, id, err)
 	}
@@ -34,7 +25,7 @@ func (t *T) send(id persistence.ID, c persistence.Command) persistence.Command {
 
 func (t *T) commands(id persistence.ID, after uint64) []persistence.Command {
 	t.Helper()
-	all, err := t.controller().Commands(t.ctx, id, after)
+	all, err := t.S.Commands(t.ctx, id, after)
 	if err != nil {
 		t.Fatalf("commands of %s: %v", id, err)
 	}
@@ -60,7 +51,7 @@ func commandText(all []persistence.Command) string {
 // refused wants a command to be refused because no owner would act on it.
 func (t *T) refused(id persistence.ID, c persistence.Command) {
 	t.Helper()
-	_, err := t.controller().Send(t.ctx, id, c)
+	_, err := t.S.Send(t.ctx, id, c)
 	ended, ok := errors.AsType[*persistence.EndedError](err)
 	if !ok || ended.ID != id || ended.Meant != c.Segment {
 		t.Errorf("%s for segment %d: error is %v, want an *EndedError", c.Kind, c.Segment, err)
@@ -137,7 +128,7 @@ var commanding = []test{
 			wg.Go(func() {
 				last := uint64(0)
 				for range each {
-					c, err := t.controller().Send(t.ctx, id, persistence.Command{Kind: persistence.CommandWake, Args: value.NewMap("sender", int64(n))})
+					c, err := t.S.Send(t.ctx, id, persistence.Command{Kind: persistence.CommandWake, Args: value.NewMap("sender", int64(n))})
 					if err != nil || c.N <= last {
 						t.Errorf("command %d follows %d: %v", c.N, last, err)
 						return
@@ -215,9 +206,9 @@ var commanding = []test{
 		j := t.create("new") // nothing of it is recorded
 		begun := j.Run().ID
 		for _, id := range []persistence.ID{"fix-20261121T103405", "", ".", "../x", "a\x00b", begun} {
-			_, err := t.controller().Send(t.ctx, id, stop)
+			_, err := t.S.Send(t.ctx, id, stop)
 			t.is(err, persistence.ErrNotFound)
-			_, err = t.controller().Commands(t.ctx, id, 0)
+			_, err = t.S.Commands(t.ctx, id, 0)
 			t.is(err, persistence.ErrNotFound)
 		}
 		t.close(j)
@@ -230,7 +221,7 @@ var commanding = []test{
 			{Kind: persistence.CommandStop, Segment: -2},
 			{Kind: persistence.CommandExtend, Args: value.NewMap("text", strings.Repeat("x", persistence.MaxCommand))},
 		} {
-			if _, err := t.controller().Send(t.ctx, id, c); err == nil {
+			if _, err := t.S.Send(t.ctx, id, c); err == nil {
 				t.Errorf("%.20q for segment %d was taken", c.Kind, c.Segment)
 			}
 		}
@@ -285,9 +276,9 @@ var commanding = []test{
 			other, _ := t.kept("fix", end)
 			t.send(other, pause)
 			t.must(t.S.Remove(t.ctx, id))
-			_, err = t.controller().Commands(t.ctx, id, 0)
+			_, err = t.S.Commands(t.ctx, id, 0)
 			t.is(err, persistence.ErrNotFound)
-			_, err = t.controller().Send(t.ctx, id, pause)
+			_, err = t.S.Send(t.ctx, id, pause)
 			t.is(err, persistence.ErrNotFound)
 			t.asked(other, 0, "1 pause -1")
 			t.must(t.S.Remove(t.ctx, other))
@@ -304,7 +295,7 @@ var commanding = []test{
 		first, err := persistence.Copy(t.ctx, t.S, to, run)
 		t.must(err)
 		t.must(t.S.Remove(t.ctx, id))
-		back, err := persistence.Copy(t.ctx, to, t.S.(persistence.Importer), run)
+		back, err := persistence.Copy(t.ctx, to, t.S, run)
 		if err != nil || back != first {
 			t.Fatalf("copied back as %v, and was %v: %v", back, first, err)
 		}
@@ -322,7 +313,7 @@ var commanding = []test{
 		r := t.one(id)
 		memory, err := t.S.Snapshot(t.ctx, id)
 		t.must(err)
-		d, err := t.S.(persistence.Definer).Definition(t.ctx, id)
+		d, err := t.S.Definition(t.ctx, id)
 		t.must(err)
 		es := t.events(id, 0)
 		rec := persistence.Recorded{Run: r, Memory: memory, Definition: d, Events: func(yield func(fsm.Event, error) bool) {
@@ -341,11 +332,11 @@ var commanding = []test{
 		}
 		t.must(t.S.Remove(t.ctx, id))
 		rec.Commands[1].N = 1
-		if err := t.S.(persistence.Importer).Import(t.ctx, rec); err == nil {
+		if err := t.S.Import(t.ctx, rec); err == nil {
 			t.Fatal("two commands with one number were imported")
 		}
 		rec.Commands[1].N = 2
-		t.must(t.S.(persistence.Importer).Import(t.ctx, rec))
+		t.must(t.S.Import(t.ctx, rec))
 		if all := t.commands(id, 0); len(all) != int(many) || all[many-1].N != many {
 			t.Errorf("%d commands", len(all))
 		}

@@ -9,7 +9,7 @@ import (
 
 // A CommandSpoiler is a store whose recorded commands the suite can spoil one by one.
 type CommandSpoiler interface {
-	persistence.Controller
+	persistence.Store
 	// SpoilCommand makes the command of this number unreadable.
 	SpoilCommand(id persistence.ID, n uint64) error
 }

@@ -11,7 +11,7 @@ import (
 // What a store says about the definitions of runs, if it keeps them.
 var defining = []test{
 	{"the definition of a run is the last one that it went on with", func(t *T) {
-		definition := t.S.(persistence.Definer).Definition
+		definition := t.S.Definition
 		want := func(id persistence.ID, text string) {
 			t.Helper()
 			got, err := definition(t.ctx, id)
@@ -24,7 +24,7 @@ var defining = []test{
 		id := j.Run().ID
 		t.record(j, t.enter(snap("fix", 1)))
 		want(id, first)
-		redefine := j.(persistence.Redefiner).Redefine
+		redefine := j.Redefine
 		for _, text := range []string{first, second, second, first, second} {
 			t.must(redefine(t.ctx, []byte(text)))
 			t.record(j, t.enter(snap("fix", 2)))
@@ -36,7 +36,7 @@ var defining = []test{
 		j, s := t.resume(id, "fix") // with the first one
 		t.record(j, t.enter(s))
 		want(id, first)
-		t.must(j.(persistence.Redefiner).Redefine(t.ctx, []byte(second)))
+		t.must(j.Redefine(t.ctx, []byte(second)))
 		t.record(j, t.ended(s, fsm.EndInterrupted))
 		t.close(j)
 		want(id, second)
@@ -51,7 +51,7 @@ var defining = []test{
 		want(id, second)
 	}},
 	{"runs have definitions of their own, or none", func(t *T) {
-		definition := t.S.(persistence.Definer).Definition
+		definition := t.S.Definition
 		spec := t.spec("a")
 		spec.Definition = nil
 		j, err := t.S.Create(t.ctx, spec)

@@ -279,10 +279,8 @@ var living = []test{
 			for _, err := range t.S.Events(t.ctx, id, 0) {
 				t.is(err, persistence.ErrNotFound)
 			}
-			if s, ok := t.S.(persistence.Tailer); ok {
-				for _, err := range s.Tail(t.ctx, id) {
-					t.is(err, persistence.ErrNotFound)
-				}
+			for _, err := range t.S.Tail(t.ctx, id) {
+				t.is(err, persistence.ErrNotFound)
 			}
 		}
 	}},

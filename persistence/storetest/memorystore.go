@@ -19,6 +19,8 @@ import (
 
 // Memory is a store that forgets everything at Close. It is for tests and for runs that no user needs to see again.
 type Memory struct {
+	persistence.Plain
+
 	mu      sync.Mutex
 	runs    map[persistence.ID]*memoryRun // guarded by mu, as is all of it
 	removed map[persistence.ID]bool       // ids that no new run gets
@@ -237,7 +239,7 @@ func (m *Memory) Events(ctx context.Context, id persistence.ID, after uint64) it
 	}
 }
 
-// Tail implements [persistence.Tailer].
+// Tail implements [persistence.Store].
 func (m *Memory) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Event, error] {
 	return func(yield func(fsm.Event, error) bool) {
 		var events []fsm.Event
@@ -254,6 +256,23 @@ func (m *Memory) Tail(ctx context.Context, id persistence.ID) iter.Seq2[fsm.Even
 			}
 		}
 	}
+}
+
+// Track implements [persistence.Store].
+func (m *Memory) Track(r persistence.Run, after uint64) persistence.Track {
+	return persistence.TrackEvents(m, r, after)
+}
+
+// Tidy implements [persistence.Store].
+func (m *Memory) Tidy(ctx context.Context, todo []persistence.Tidying) (errs []error) {
+	for _, t := range todo {
+		if t.Interrupt {
+			errs = append(errs, m.Interrupt(ctx, t.ID, t.At, t.Why))
+		} else {
+			errs = append(errs, m.Archive(ctx, t.ID))
+		}
+	}
+	return errs
 }
 
 // Interrupt implements [persistence.Store].
@@ -350,7 +369,10 @@ type memoryJournal struct {
 	dir string
 }
 
-func (j *memoryJournal) Dir() string { return j.dir }
+func (j *memoryJournal) Dir() string           { return j.dir }
+func (j *memoryJournal) Lost() <-chan struct{} { return nil }
+func (j *memoryJournal) Removed() bool         { return false }
+func (j *memoryJournal) Epoch() int64          { return 0 }
 
 func (j *memoryJournal) Run() persistence.Run {
 	j.m.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	"loops/persistence/snapshot"
 )
 
-// Send implements [persistence.Controller].
+// Send implements [persistence.Store].
 func (m *Memory) Send(_ context.Context, id persistence.ID, c persistence.Command) (persistence.Command, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -37,7 +37,7 @@ func (m *Memory) Send(_ context.Context, id persistence.ID, c persistence.Comman
 	return c, nil
 }
 
-// Commands implements [persistence.Controller].
+// Commands implements [persistence.Store].
 func (m *Memory) Commands(_ context.Context, id persistence.ID, after uint64) ([]persistence.Command, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -52,7 +52,7 @@ func (m *Memory) Commands(_ context.Context, id persistence.ID, after uint64) ([
 	return slices.Clone(r.commands[n:]), nil
 }
 
-// Around implements [persistence.Rewinder].
+// Around implements [persistence.Store].
 func (m *Memory) Around(_ context.Context, id persistence.ID, seq uint64) (before, after persistence.Moment, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,21 +70,13 @@ func (m *Memory) Around(_ context.Context, id persistence.ID, seq uint64) (befor
 	return before, after, nil
 }
 
-// Redefine implements [persistence.Redefiner].
+// Redefine implements [persistence.Journal].
 func (j *memoryJournal) Redefine(_ context.Context, definition []byte) error {
 	j.m.mu.Lock()
 	defer j.m.mu.Unlock()
 	j.r.spec.Definition = definition
 	return nil
 }
-
-var (
-	_ persistence.Controller = (*Memory)(nil)
-	_ persistence.Rewinder   = (*Memory)(nil)
-	_ persistence.Importer   = (*Memory)(nil)
-	_ persistence.Tailer     = (*Memory)(nil)
-	_ persistence.Redefiner  = (*memoryJournal)(nil)
-)
 
 // A memoryReading asks a Memory again: nothing is read from anywhere.
 type memoryReading struct {
@@ -136,7 +128,7 @@ func (m *Memory) second(spec persistence.Spec) (time.Time, error) {
 	return at, err
 }
 
-// Import implements [persistence.Importer].
+// Import implements [persistence.Store].
 func (m *Memory) Import(_ context.Context, r persistence.Recorded) error {
 	run := &memoryRun{run: r.Run, spec: persistence.Spec{Loop: r.Run.Loop, Definition: r.Definition}, snap: snapshot.Clone(r.Memory)}
 	run.run.Owner, run.run.Held = persistence.Owner{}, false
@@ -163,7 +155,7 @@ func (m *Memory) Import(_ context.Context, r persistence.Recorded) error {
 	return nil
 }
 
-// Definition implements [persistence.Definer].
+// Definition implements [persistence.Store].
 func (m *Memory) Definition(_ context.Context, id persistence.ID) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -298,13 +298,9 @@ func (t *T) read(id persistence.ID) {
 			t.Errorf("the reading of %s has the events after %d\n%+v\nand the store\n%+v", id, after, got, want)
 		}
 	}
-	definer, ok := t.S.(persistence.Definer)
-	if !ok {
-		return
-	}
 	text, err := r.Definition(t.ctx)
 	t.must(err)
-	if want, err := definer.Definition(t.ctx, id); err != nil || string(text) != string(want) {
+	if want, err := t.S.Definition(t.ctx, id); err != nil || string(text) != string(want) {
 		t.Errorf("the reading of %s has the definition %q, and the store %q, %v", id, text, want, err)
 	}
 }

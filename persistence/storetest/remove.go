@@ -159,13 +159,10 @@ var removing = []test{
 	{"the id of a removed run is given to no other, and an import may bring the run back", func(t *T) {
 		for _, end := range []string{fsm.EndTerminal, ""} {
 			id, file := t.kept("fix", end)
-			to, imports := t.S.(persistence.Importer)
 			copied := &T{T: t.T, S: NewMemory(), ctx: t.ctx}
 			run := t.one(id)
-			if imports {
-				_, err := persistence.Copy(t.ctx, t.S, copied.S.(persistence.Importer), run)
-				t.must(err)
-			}
+			_, err := persistence.Copy(t.ctx, t.S, copied.S, run)
+			t.must(err)
 			for range 2 { // the second time the run is one that was imported
 				t.must(t.S.Remove(t.ctx, id))
 				j := t.create("fix")
@@ -184,10 +181,7 @@ var removing = []test{
 					t.Errorf("a file of the old one: %v", err)
 				}
 				t.must(t.S.Remove(t.ctx, again))
-				if !imports {
-					break
-				}
-				_, err = persistence.Copy(t.ctx, copied.S, to, copied.one(id))
+				_, err = persistence.Copy(t.ctx, copied.S, t.S, copied.one(id))
 				t.must(err)
 			}
 			t.must(copied.S.Close())
@@ -236,18 +230,14 @@ var removing = []test{
 		}
 	}},
 	{"a definition that another run has stays", func(t *T) {
-		d, ok := t.S.(persistence.Definer)
-		if !ok {
-			return
-		}
 		a, b := t.finished("fix", fsm.EndTerminal), t.finished("fix", fsm.EndTerminal)
 		t.must(t.S.Remove(t.ctx, a))
-		if got, err := d.Definition(t.ctx, b); err != nil || string(got) != "name: fix\n" {
+		if got, err := t.S.Definition(t.ctx, b); err != nil || string(got) != "name: fix\n" {
 			t.Errorf("%q, %v", got, err)
 		}
 		t.must(t.S.Remove(t.ctx, b))
 		c := t.finished("fix", fsm.EndTerminal)
-		if got, err := d.Definition(t.ctx, c); err != nil || string(got) != "name: fix\n" {
+		if got, err := t.S.Definition(t.ctx, c); err != nil || string(got) != "name: fix\n" {
 			t.Errorf("%q, %v", got, err)
 		}
 	}},

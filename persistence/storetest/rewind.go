@@ -66,14 +66,10 @@ var rewinding = []test{
 		}
 	}},
 	{"nothing is known of what an imported run remembered earlier", func(t *T) {
-		to, ok := t.S.(persistence.Importer)
-		if !ok {
-			return
-		}
 		from := &T{T: t.T, S: NewMemory(), ctx: t.ctx}
 		defer from.S.Close()
 		id := from.crashed("fix", 5)
-		_, err := persistence.Copy(t.ctx, from.S, to, from.one(id))
+		_, err := persistence.Copy(t.ctx, from.S, t.S, from.one(id))
 		t.must(err)
 		before, after := t.sides(id, 3)
 		if before.Memory != nil || after.Seq != 10 && after.Memory != nil {
@@ -84,7 +80,7 @@ var rewinding = []test{
 		}
 	}},
 	{"a run that is not there remembers nothing", func(t *T) {
-		if _, _, err := t.S.(persistence.Rewinder).Around(t.ctx, "fix-20261121T100000", 1); !errors.Is(err, persistence.ErrNotFound) {
+		if _, _, err := t.S.Around(t.ctx, "fix-20261121T100000", 1); !errors.Is(err, persistence.ErrNotFound) {
 			t.Errorf("error is %v, want ErrNotFound", err)
 		}
 	}},
@@ -117,14 +113,12 @@ var rewinding = []test{
 		defer to.Close()
 		_, err = persistence.Copy(t.ctx, t.S, to, run)
 		t.must(err)
-		if back, ok := t.S.(persistence.Importer); ok {
-			t.must(t.S.Remove(t.ctx, id))
-			runs, err := to.Runs(t.ctx, persistence.Query{})
-			t.must(err)
-			_, err = persistence.Copy(t.ctx, to, back, runs[0])
-			t.must(err)
-			want(t.one(id))
-		}
+		t.must(t.S.Remove(t.ctx, id))
+		runs, err := to.Runs(t.ctx, persistence.Query{})
+		t.must(err)
+		_, err = persistence.Copy(t.ctx, to, t.S, runs[0])
+		t.must(err)
+		want(t.one(id))
 	}},
 }
 
@@ -143,7 +137,7 @@ func remembering40(n int) *fsm.Snapshot {
 
 func (t *T) sides(id persistence.ID, seq uint64) (before, after persistence.Moment) {
 	t.Helper()
-	before, after, err := t.S.(persistence.Rewinder).Around(t.ctx, id, seq)
+	before, after, err := t.S.Around(t.ctx, id, seq)
 	if err != nil {
 		t.Fatalf("around event %d of %s: %v", seq, id, err)
 	}

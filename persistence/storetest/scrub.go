@@ -41,7 +41,7 @@ var scrubbing = []test{
 			t.record(j, t.enter(secretive(n)))
 			t.record(j, t.output("said "+hidden, "more"))
 			if n == 2 {
-				_, err := t.controller().Send(t.ctx, id, persistence.Command{Kind: persistence.CommandSignal, Segment: persistence.AnySegment, Args: value.NewMap("name", "go", "data", hidden)})
+				_, err := t.S.Send(t.ctx, id, persistence.Command{Kind: persistence.CommandSignal, Segment: persistence.AnySegment, Args: value.NewMap("name", "go", "data", hidden)})
 				t.must(err)
 			}
 		}
@@ -49,7 +49,7 @@ var scrubbing = []test{
 		t.must(t.S.Interrupt(t.ctx, id, start, "killed: "+hidden))
 		was, events := t.recalled(id), len(t.events(id, 0))
 
-		changed, err := t.S.(persistence.Scrubber).Scrub(t.ctx, id, scrub, alone)
+		changed, err := t.S.Scrub(t.ctx, id, scrub, alone)
 		if err != nil || !changed {
 			t.Fatalf("scrub: %v, %v", changed, err)
 		}
@@ -76,20 +76,16 @@ var scrubbing = []test{
 				t.Errorf("event %d: %s", i+1, e.AppendJSON(nil))
 			}
 		}
-		if commands, err := t.controller().Commands(t.ctx, id, 0); err != nil || len(commands) != 1 || commands[0].Args.Value("data") != "***(PASS)" {
+		if commands, err := t.S.Commands(t.ctx, id, 0); err != nil || len(commands) != 1 || commands[0].Args.Value("data") != "***(PASS)" {
 			t.Errorf("commands %+v, %v", commands, err)
 		}
-		if d, ok := t.S.(persistence.Definer); ok {
-			if text, err := d.Definition(t.ctx, id); err != nil || string(text) != "name: fix\n# ***(PASS)\n" {
-				t.Errorf("the definition is %q, %v", text, err)
-			}
+		if text, err := t.S.Definition(t.ctx, id); err != nil || string(text) != "name: fix\n# ***(PASS)\n" {
+			t.Errorf("the definition is %q, %v", text, err)
 		}
-		if r, ok := t.S.(persistence.Rewinder); ok {
-			if before, _, err := r.Around(t.ctx, id, 3); err != nil || before.Memory == nil || before.Memory.Step != 1 || before.Memory.Context.Value("pass") != "***(PASS)" {
-				t.Errorf("the memory before event 3 is %+v, %v", before, err)
-			}
+		if before, _, err := t.S.Around(t.ctx, id, 3); err != nil || before.Memory == nil || before.Memory.Step != 1 || before.Memory.Context.Value("pass") != "***(PASS)" {
+			t.Errorf("the memory before event 3 is %+v, %v", before, err)
 		}
-		if changed, err := t.S.(persistence.Scrubber).Scrub(t.ctx, id, scrub, alone); err != nil || changed {
+		if changed, err := t.S.Scrub(t.ctx, id, scrub, alone); err != nil || changed {
 			t.Errorf("scrubbed again: %v, %v", changed, err)
 		}
 
@@ -98,13 +94,13 @@ var scrubbing = []test{
 		if m.Step != 3 || m.Captured.Value("out").(*value.Map).Value("output") != strings.Repeat("x", 70000)+"***(PASS)"+strings.Repeat("y", 100) {
 			t.Errorf("resumed with %d", m.Step)
 		}
-		_, err = t.S.(persistence.Scrubber).Scrub(t.ctx, id, scrub, alone)
+		_, err = t.S.Scrub(t.ctx, id, scrub, alone)
 		t.isHeld(err)
 		t.record(j, t.ended(m, fsm.EndTerminal))
 		t.close(j)
 	}},
 	{"no run is scrubbed that is not there", func(t *T) {
-		if _, err := t.S.(persistence.Scrubber).Scrub(t.ctx, "fix-20261121T100000", scrub, alone); !errors.Is(err, persistence.ErrNotFound) {
+		if _, err := t.S.Scrub(t.ctx, "fix-20261121T100000", scrub, alone); !errors.Is(err, persistence.ErrNotFound) {
 			t.Errorf("scrub: %v", err)
 		}
 	}},

@@ -1,7 +1,6 @@
 // Package storetest is the contract of [persistence.Store] as a suite that anyone can run against a store: see
-// [Run]. A store is a [persistence.Controller] and a [persistence.Importer] too. What else it can do, such as
-// [persistence.Rewinder], is tried where it has the methods, and damage where it is a [Damager], an
-// [EventSpoiler] or a [CommandSpoiler].
+// [Run]. Scrub is tried where it is supported, and damage where a store is a [Damager], an [EventSpoiler] or a
+// [CommandSpoiler].
 package storetest
 
 import (
@@ -52,15 +51,9 @@ func RunSome(t *testing.T, open func(t *testing.T) persistence.Store) {
 
 // run runs every nth case.
 func run(t *testing.T, open func(t *testing.T) persistence.Store, nth int) {
-	cases := slices.Concat(creating, remembering, nesting, living, commanding, sharing, telling, listing, guaranteeing, stepping, removing, modelled())
+	cases := slices.Concat(creating, remembering, nesting, living, commanding, sharing, telling, listing, guaranteeing, stepping, removing, modelled(), defining, rewinding)
 	s := open(t) // a store without bytes has none to spoil
-	if _, ok := s.(persistence.Definer); ok {
-		cases = append(cases, defining...)
-	}
-	if _, ok := s.(persistence.Rewinder); ok {
-		cases = append(cases, rewinding...)
-	}
-	if _, ok := s.(persistence.Scrubber); ok {
+	if _, err := s.Scrub(t.Context(), "fix-20261121T100000", scrub, alone); !errors.Is(err, errors.ErrUnsupported) {
 		cases = append(cases, scrubbing...)
 	}
 	if _, ok := s.(EventSpoiler); ok {
@@ -255,17 +248,17 @@ func (t *T) events(id persistence.ID, after uint64) (es []fsm.Event) {
 		}
 		es = append(es, e)
 	}
-	if s, ok := t.S.(persistence.Tailer); ok && after == 0 {
-		t.tail(s, id, es)
+	if after == 0 {
+		t.tail(id, es)
 	}
 	return es
 }
 
 // tail compares the events of a run, read from the newest backwards, with those read forwards.
-func (t *T) tail(s persistence.Tailer, id persistence.ID, es []fsm.Event) {
+func (t *T) tail(id persistence.ID, es []fsm.Event) {
 	t.Helper()
 	n := len(es)
-	for e, err := range s.Tail(t.ctx, id) {
+	for e, err := range t.S.Tail(t.ctx, id) {
 		if err != nil {
 			t.Fatalf("newest events of %s: %v", id, err)
 		}
