@@ -16,8 +16,8 @@ import (
 const worktrees = ".worktrees"
 
 // attach makes sure that a sub-loop has the work tree of its branch. It returns why git refused, if it did. The
-// work tree is on record before git is asked, so that it never lacks its owner; a sub-loop that was not entered
-// yet starts over with a fresh one, because the process may have died while git made it.
+// work tree is on record before git is asked, so that it never lacks its owner. The process may have died while git
+// made it: one without the mark of an owner is made again. One with it may have what an earlier visit left.
 func (e *Executor) attach(st *State, c *Child) (refused string, err error) {
 	if c.Branch == "" {
 		return "", nil
@@ -48,9 +48,11 @@ new=`+value.ShellQuote(c.Worktree)+` branch=`+value.ShellQuote(c.Branch)+`
 kept=$(git worktree list --porcelain | awk -v b="branch refs/heads/$branch" '/^worktree /{p=substr($0,10)} $0==b{print p}') || exit
 if [ -n "$kept" ] && { finish "$kept" || [ ! -e "$kept" ]; }; then git worktree prune; kept=; fi
 case $kept in
-"$new" | ''`+inUse+`) ;;
+''`+inUse+`) ;;
+"$new") if owned "$new"; then unused "$new" || { echo "process $pid works there" >&2; exit 1; }; own "$new"; exit; fi ;;
 */`+worktrees+`/*-subloop-`+name+`*) if linked "$kept" && unused "$kept"; then own "$kept"; echo "$kept"; exit; fi ;;
 esac
+if owned "$new"; then echo "$new is a work tree of something else now" >&2; exit 1; fi
 if [ -e "$new" ]; then git worktree remove -ff -- "$new" || rm -rf -- "$new"; git worktree prune; fi
 ignore "$new" && git worktree add -q -- "$new" "$branch" >&2 && own "$new"`)
 	if err != nil {
@@ -118,6 +120,7 @@ linked() {
   case $back in /*) ;; *) back=$own/$back ;; esac
   [ "$back" -ef "$1/.git" ]
 }
+owned() { linked "$1" && [ -e "$(mark "$1")" ]; }
 remove() {
   left=$(git -C "$1" status --porcelain --untracked-files=normal --ignore-submodules=none) || return
   if [ -z "$left" ]; then

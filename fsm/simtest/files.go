@@ -118,10 +118,21 @@ func (w *World) checked(a fsm.Action) {
 		return
 	}
 	for name, st := range all[0].States {
-		if st.Check != nil && st.Check.FailFirst && !w.failed[name] {
+		if st.Check != nil && st.Check.FailFirst && !w.failed[pathOf(a.At)+" "+name] {
 			w.fault("the prompt of " + a.State + " begins, and the check " + name + " has not failed")
 		}
 	}
+}
+
+// pathOf names the branches and items that lead to an address, as events do.
+func pathOf(address string) string {
+	var names []string
+	for _, mark := range strings.Split(address, "/") {
+		if _, name, inside := strings.Cut(mark, "+"); inside {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, "/")
 }
 
 // probed is what a check comes to before the first prompt.

@@ -325,6 +325,16 @@ func TestFound(t *testing.T) {
 			[]Disturbance{{9, 0, CrashKept}},
 			0,
 		},
+		{
+			"a work tree that an earlier visit left was made again, and all of it lost, because the process died before the next visit acted",
+			[]*Loop{
+				loop("l0", &State{Name: "s0", Keys: []string{"join: settled", "on_error: done"}, Branches: []*State{{Name: "a", Keys: []string{"loop: l1"}}}}),
+				loop("l1", &State{Name: "e0", Keys: []string{"loop: l2", "worktree: side", "next: e0", "max_retries: 1", "on_retry_exhausted: done"}}),
+				{Name: "l2", Keys: []string{memory}, States: []*State{{Name: "f0", Keys: []string{"action: do it", "next: done"}}}},
+			},
+			[]Disturbance{{9, 0, CrashOver}},
+			0,
+		},
 	} {
 		c.try(t, false)
 	}

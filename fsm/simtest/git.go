@@ -134,7 +134,11 @@ func (w *World) gitAttach(a fsm.Action, branch, dir string) (out, bad string) {
 	if w.hash(place(a), branch, "refused")%9 == 0 {
 		return "", "fatal: git refuses"
 	}
-	if kept := g.treeOf(branch); kept != "" && kept != dir {
+	switch kept := g.treeOf(branch); kept {
+	case "":
+	case dir:
+		return "", ""
+	default:
 		return kept, ""
 	}
 	w.checkOut(dir, branch)

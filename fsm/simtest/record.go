@@ -266,7 +266,8 @@ func (w *World) count(ev fsm.Event) {
 	w.takes(ev)
 	switch ev.Kind {
 	case fsm.EventCheckFirst:
-		w.failed[fmt.Sprint(ev.Get("state"))] = ev.Get("passes") != true
+		path, _ := ev.Get("branch").(string)
+		w.failed[path+" "+fmt.Sprint(ev.Get("state"))] = ev.Get("passes") != true
 	case fsm.EventActionComplete:
 		text, _ := ev.Get("output_preview").(string)
 		if _, rest, ok := strings.Cut(text, "{"); ok {

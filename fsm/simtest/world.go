@@ -66,7 +66,7 @@ type World struct {
 	tried   map[string]time.Time      // when a run last asked an agent that others found blocked
 	out     map[string]map[string]int // agents that are not asked, by memory
 	first   string                    // the files with which the run began, as a tree; "" = they were not kept yet
-	failed  map[string]bool           // checks that failed before the first prompt, by state
+	failed  map[string]bool           // checks that failed before the first prompt, by branch and state
 
 	facts    map[string][]fsm.Lesson // by memory
 	known    map[string]string       // facts on record, by memory and id
