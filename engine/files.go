@@ -8,6 +8,7 @@ import (
 
 	"loops/engine/project"
 	"loops/fsm"
+	"loops/internal/git"
 	"loops/internal/inspect"
 	"loops/persistence"
 )
@@ -43,6 +44,44 @@ type FilesError struct{ Err error }
 func (e *FilesError) Error() string { return "its files could not be kept: " + e.Err.Error() }
 
 func (e *FilesError) Unwrap() error { return e.Err }
+
+// LoginRefused reports whether what git printed means that a server refuses its login.
+func LoginRefused(text string) bool { return fsm.LoginRefused(text) }
+
+// filesRefused returns what suspends a run that stopped because the repository of its files refuses the login of git; nil =
+// it stopped by something else.
+func filesRefused(err error) *fsm.Suspension {
+	if _, is := errors.AsType[*FilesError](err); !is {
+		return nil
+	}
+	away, is := errors.AsType[*git.AwayError](err)
+	if !is || !away.Refused {
+		return nil
+	}
+	return fsm.PushSuspension(away.Remote, away)
+}
+
+// suspendFiles ends a run as suspended where it was recorded last, because its files cannot be kept until a person does
+// something. It reports whether that is on record.
+func (e *Engine) suspendFiles(ctx context.Context, j *job, id persistence.ID, seen *recording, s *fsm.Suspension) (o fsm.Outcome, recorded bool) {
+	m, err := j.store.Snapshot(ctx, id)
+	if err != nil || m.Outcome != nil {
+		return o, false
+	}
+	var facts []fsm.Field
+	if f := e.facts(j, id); f != nil {
+		facts = f(ctx, true)
+	}
+	b := fsm.SuspendAt(m, s, time.Now(), facts)
+	m.Outcome.Reason, m.Outcome.FailedItems = seen.why(*m.Outcome, b.Events)
+	if err := j.journal.Record(ctx, b); err != nil {
+		return o, false
+	}
+	for _, ev := range b.Events {
+		seen.observe(ev)
+	}
+	return *m.Outcome, true
+}
 
 // filesPatience is how long a run that is to stop waits for its files to be kept.
 const filesPatience = 10 * time.Second

@@ -225,6 +225,11 @@ func (e *Engine) drive(j *job, r *Run, start func(fsm.Config) *fsm.Executor) (Re
 	stop(nil)
 	r.runner.Close()
 	defer folders.close()
+	if s := filesRefused(err); s != nil && !gone {
+		if o, recorded := e.suspendFiles(context.Background(), j, r.id, seen, s); recorded {
+			outcome, err = o, nil
+		}
+	}
 	result, err := e.end(context.Background(), ending, j, r, site, outcome, err, gone, seen.limit)
 	if kept != nil && kept.left != "" {
 		j.tell(Said{Run: r.id, Text: textf("Not kept for other machines: %s", kept.left)})

@@ -65,7 +65,7 @@ func (e *Executor) finish(by, text string) {
 
 // end ends the run with an outcome, whose other fields it fills in.
 func (e *Executor) end(as Outcome) {
-	m, by, text := e.mem, as.TerminatedBy, as.Error
+	m, by := e.mem, as.TerminatedBy
 	o := &as
 	o.FinalState, o.Steps, o.Continuation = m.Current, m.Step, m.Continuation
 	if st := e.cfg.Loop.States[m.Current]; by == EndTerminal && st != nil && st.Terminal {
@@ -87,39 +87,10 @@ func (e *Executor) end(as Outcome) {
 		e.suspend(o)
 	}
 	o.Duration = e.elapsed()
-	fields := []Field{
-		{"final_state", o.FinalState},
-		{"iterations", int64(o.Steps)},
-		{"terminated_by", by},
-		{"failure_terminal", o.Failure},
-	}
-	if text != "" {
-		fields = append(fields, Field{"error", text})
-	}
-	if o.Source != "" {
-		fields = append(fields, Field{"source", o.Source})
-	}
-	if o.Message != "" {
-		fields = append(fields, Field{"message", o.Message})
-	}
-	if by == EndSuspended {
-		fields = append(fields, Field{"suspended_by", o.SuspendedBy}, Field{"cause", string(o.Cause)})
-	}
-	if o.Remedy != "" {
-		fields = append(fields, Field{"remedy", o.Remedy})
-	}
 	if e.parent == nil {
 		o.Ignored = m.IgnoredText()
 	}
-	if o.Ignored != "" {
-		fields = append(fields, Field{"ignored_failures", o.Ignored})
-	}
-	if o.Merge != "" {
-		fields = append(fields, Field{"merge", o.Merge})
-	}
-	if unmerged != "" {
-		fields = append(fields, Field{"merge_error", unmerged})
-	}
+	fields := endFields(o, unmerged)
 	if stop := e.stopCause(); stop != nil && stop.By != "" && by == EndUserStopped {
 		fields = append(fields, Field{"by", stop.By})
 	}
@@ -132,6 +103,41 @@ func (e *Executor) end(as Outcome) {
 	if !e.record(e.parent == nil) {
 		m.Outcome = nil
 	}
+}
+
+// endFields returns what the event of the end of a run has of its outcome. unmerged is why its work tree was not merged.
+func endFields(o *Outcome, unmerged string) []Field {
+	fields := []Field{
+		{"final_state", o.FinalState},
+		{"iterations", int64(o.Steps)},
+		{"terminated_by", o.TerminatedBy},
+		{"failure_terminal", o.Failure},
+	}
+	if o.Error != "" {
+		fields = append(fields, Field{"error", o.Error})
+	}
+	if o.Source != "" {
+		fields = append(fields, Field{"source", o.Source})
+	}
+	if o.Message != "" {
+		fields = append(fields, Field{"message", o.Message})
+	}
+	if o.TerminatedBy == EndSuspended {
+		fields = append(fields, Field{"suspended_by", o.SuspendedBy}, Field{"cause", string(o.Cause)})
+	}
+	if o.Remedy != "" {
+		fields = append(fields, Field{"remedy", o.Remedy})
+	}
+	if o.Ignored != "" {
+		fields = append(fields, Field{"ignored_failures", o.Ignored})
+	}
+	if o.Merge != "" {
+		fields = append(fields, Field{"merge", o.Merge})
+	}
+	if unmerged != "" {
+		fields = append(fields, Field{"merge_error", unmerged})
+	}
+	return fields
 }
 
 // message is what a run that ends in the state says last, "" for nothing.

@@ -164,17 +164,22 @@ func (e *Executor) serverOf(st *State) string {
 // suspend adds to the outcome of the run itself what a person does.
 func (e *Executor) suspend(o *Outcome) {
 	s := Suspension{By: o.SuspendedBy, Cause: o.Cause, Why: o.Error}
-	server, tool := strings.CutPrefix(s.By, "mcp:")
-	remote, push := strings.CutPrefix(s.By, pushPrefix)
 	switch {
-	case s.outside() && push:
-		o.Remedy = "give git a login for " + remote + ", as a credential helper, a token or an SSH key, and try git push"
-	case s.outside() && tool:
-		o.Remedy = "see that the server " + server + " is declared and can be started"
 	case s.outside():
-		o.Remedy = "give the call a login that " + s.By + " takes"
+		o.Remedy = outsideRemedy(&s)
 	case e.cfg.Agents != nil:
 		host, _, _ := strings.Cut(s.By, "/")
 		o.Remedy = e.cfg.Agents.Remedy(host, s.Cause)
 	}
+}
+
+// outsideRemedy returns what a person does about something that is no agent.
+func outsideRemedy(s *Suspension) string {
+	if remote, push := strings.CutPrefix(s.By, pushPrefix); push {
+		return "give git a login for " + remote + ", as a credential helper, a token or an SSH key, and try git push"
+	}
+	if server, tool := strings.CutPrefix(s.By, "mcp:"); tool {
+		return "see that the server " + server + " is declared and can be started"
+	}
+	return "give the call a login that " + s.By + " takes"
 }

@@ -39,3 +39,38 @@ func TestWorkerLeavesSuspendedRuns(t *testing.T) {
 	}
 	f.wholeHistory(one, "a b")
 }
+
+// TestWorkerSuspendsRefusedPush: a run whose files the repository refuses, because a login expired, is suspended with what a
+// person does; it occupies no worker, and unblock has it continue where it was recorded last.
+func TestWorkerSuspendsRefusedPush(t *testing.T) {
+	t.Parallel()
+	f := newGitFleet(t)
+	id := f.submit("three")
+	m := f.machine()
+	m.worker()
+	f.until("the run waits in its second step", func() bool { _, err := os.Stat(f.waits + ".has"); return err == nil })
+	hook := filepath.Join(f.remote, "hooks/pre-receive")
+	writeText(t, hook, "#!/bin/sh\necho 'remote: HTTP Basic: Access denied. Authentication failed' >&2\nexit 1\n")
+	must(t, os.Chmod(hook, 0o755))
+	must(t, os.WriteFile(f.waits, nil, 0o600))
+	f.until("the run is suspended", func() bool { return f.loops("status", id, "--jq", ".outcome") == "suspended" })
+	why := f.loops("status", id)
+	for _, part := range []string{"the files of the run cannot be kept", "refuses the login of git", "loops unblock git:origin"} {
+		if !strings.Contains(why, part) {
+			t.Errorf("status does not have %q:\n%s", part, why)
+		}
+	}
+	if got := f.loops("list", "--suspended", "--json", "--jq", ".[].suspended_by"); got != "git:origin" {
+		t.Errorf("it is suspended by %q", got)
+	}
+	f.until("the worker has parked it", func() bool { return strings.Contains(m.log(), "is parked where it waits") })
+	must(t, os.Remove(hook))
+	if said := f.loops("unblock", "git:origin"); !strings.Contains(said, id+" continues") {
+		t.Errorf("unblock says %s", said)
+	}
+	f.until("the run is completed", func() bool { return f.status(id) == "completed" })
+	f.wholeHistory(id, "a b c")
+	if got := strings.Join(strings.Fields(f.kept(id, "steps")), " "); got != "a b B c" {
+		t.Errorf("the steps are %s", got)
+	}
+}

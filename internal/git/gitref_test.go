@@ -3,6 +3,8 @@ package git
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -352,6 +354,52 @@ func TestAway(t *testing.T) {
 	c := keep(t, w)
 	if has := run1(t, dir, "rev-parse", RefOf(run)); has != c {
 		t.Errorf("the remote has %s, want %s", has, c)
+	}
+}
+
+// A remote that refuses the login of git is not waited for: neither where it refuses all, as a server does whose token
+// expired, nor where it refuses pushes alone.
+func TestRefusedLogin(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	t.Cleanup(server.Close)
+	dir, base := remote(t)
+	hook := filepath.Join(dir, "hooks/pre-receive")
+	for name, refuse := range map[string]func(w *RefTree){
+		"all": func(w *RefTree) { w.m.Remote = server.URL + "/x.git" },
+		"pushes": func(*RefTree) {
+			write(t, dir, map[string]string{"hooks/pre-receive": "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 1\n"})
+			if err := os.Chmod(hook, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		w := worker(t, Command(append(environ(), "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"), 0), t.TempDir(), dir, base)
+		w.m.Refuses = func(text string) bool {
+			return strings.Contains(text, "could not read Username") || strings.Contains(text, "Permission denied (publickey)")
+		}
+		claim(t, w, 1)
+		write(t, w.Dir, map[string]string{"a.txt": "later " + name + "\n"})
+		refuse(w)
+		_, err := w.Keep(t.Context())
+		if away, is := errors.AsType[*AwayError](err); !is || !away.Refused || away.Remote != w.m.Remote {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := os.Remove(hook); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		w.m.Remote = dir
+		c := keep(t, w)
+		if has := run1(t, dir, "rev-parse", RefOf(run)); has != c {
+			t.Errorf("%s: the remote has %s, want %s", name, has, c)
+		}
+		w.Close()
+		if err := w.m.Forget(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

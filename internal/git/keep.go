@@ -67,7 +67,7 @@ func (t *RefTree) Claim(ctx context.Context, epoch int64, recorded string) error
 					_, err := t.m.git(ctx, t.m.Dir, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--end-of-options", t.m.Remote, "+"+RefOf(t.Run)+"*:"+theirs(t.Run)+"*")
 					return err
 				}); err != nil {
-					return &AwayError{t.m.Remote, err}
+					return t.m.away(err)
 				}
 			}
 			if !t.m.has(ctx, tip) {
@@ -115,8 +115,8 @@ func (t *RefTree) holds(ctx context.Context, tip, commit string) bool {
 
 // Keep has the remote keep the files as they are, and returns the commit that holds them. When it returns they
 // are there; the caller records the commit then. Where nothing changed nothing is pushed. A remote that is away
-// is waited for as long as Patience, and then is an *AwayError. A *LostError means that the run has another
-// owner.
+// is waited for as long as Patience, and then is an *AwayError; one that refuses the login of git is one at once. A
+// *LostError means that the run has another owner.
 func (t *RefTree) Keep(ctx context.Context) (commit string, err error) {
 	if t.tip == "" {
 		return "", errors.New("the files were not claimed")
@@ -288,12 +288,14 @@ func (t *RefTree) push(ctx context.Context, tip, commit string) (has string, err
 			return gone, nil
 		case has != tip:
 			return has, nil
+		case t.m.refuses(err):
+			return "", t.m.away(err)
 		case refused == 5: // another push may have had a lock in its hands, but not that often
 			return "", fmt.Errorf("%s does not take %s: %w", t.m.Remote, RefOf(t.Run), err)
 		default:
 			refused++
 		}
-		if asked != nil && time.Now().Add(pause).After(giveUp) {
+		if asked != nil && (isRefused(asked) || time.Now().Add(pause).After(giveUp)) {
 			return "", err
 		}
 		select {
@@ -310,7 +312,7 @@ func (t *RefTree) remoteTip(ctx context.Context) (string, error) {
 	giveUp, pause := time.Now().Add(Patience), 50*time.Millisecond
 	for {
 		tip, err := t.m.remoteTip(ctx, t.Run)
-		if err == nil || ctx.Err() != nil || time.Now().Add(pause).After(giveUp) {
+		if err == nil || isRefused(err) || ctx.Err() != nil || time.Now().Add(pause).After(giveUp) {
 			return tip, err
 		}
 		select {

@@ -23,6 +23,8 @@ type Mirror struct {
 	Remote string // its URL, as the settings of the worker have it
 	Dir    string // the bare repository
 	Trees  string // the folder of the work trees
+	// Refuses reports whether what git printed means that the remote refuses its login; nil = that is not known.
+	Refuses func(text string) bool
 
 	git RunEnv
 }
@@ -121,7 +123,7 @@ func (m *Mirror) fetch(ctx context.Context, run, commit string) error {
 		}
 		for _, refs := range []string{"+" + RefOf(run) + "*:" + theirs(run) + "*", "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"} {
 			if _, err := m.git(ctx, m.Dir, nil, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--end-of-options", m.Remote, refs); err != nil {
-				return &AwayError{m.Remote, err}
+				return m.away(err)
 			}
 			if m.has(ctx, commit) {
 				return nil
@@ -158,7 +160,7 @@ func (m *Mirror) Tip(ctx context.Context, branch string) (string, error) {
 func (m *Mirror) list(ctx context.Context, pattern string) (map[string]string, error) {
 	out, err := m.git(ctx, m.Dir, nil, "ls-remote", "--end-of-options", m.Remote, pattern)
 	if err != nil {
-		return nil, &AwayError{m.Remote, err}
+		return nil, m.away(err)
 	}
 	tips := map[string]string{}
 	for line := range strings.Lines(out) {
@@ -183,11 +185,30 @@ func (m *Mirror) remoteTip(ctx context.Context, run string) (string, error) {
 
 // An AwayError means that the remote could not be asked, or did not answer in time.
 type AwayError struct {
-	Remote string
-	Err    error
+	Remote  string
+	Err     error
+	Refused bool // it refuses the login of git, so that trying again does not help
+}
+
+// away returns the error of a command of git that asked the remote.
+func (m *Mirror) away(err error) error { return &AwayError{m.Remote, err, m.refuses(err)} }
+
+// refuses reports whether a command of git failed because the remote refuses its login.
+func (m *Mirror) refuses(err error) bool {
+	e, is := errors.AsType[*Error](err)
+	return is && m.Refuses != nil && m.Refuses(e.Text)
+}
+
+// isRefused reports whether an error is an [AwayError] of a remote that refuses the login of git.
+func isRefused(err error) bool {
+	e, is := errors.AsType[*AwayError](err)
+	return is && e.Refused
 }
 
 func (e *AwayError) Error() string {
+	if e.Refused {
+		return fmt.Sprintf("the repository %s refuses the login of git: %v", e.Remote, e.Err)
+	}
 	return fmt.Sprintf("the repository %s cannot be reached: %v", e.Remote, e.Err)
 }
 

@@ -339,13 +339,18 @@ func (b *Because) reason(o fsm.Outcome, l *fsm.Loop) string {
 	return b.limited(o)
 }
 
+// leastWhy is how much of the cause is left where what to do is long.
+const leastWhy = 80
+
 // suspendedText says who has to do what before a run can continue.
 func suspendedText(o fsm.Outcome) string {
 	what := map[fsm.Failure]string{
 		fsm.FailAuth: "the login expired or is refused", fsm.FailBilling: "the account is unpaid or out of credit",
 		fsm.FailModel: "there is no such model for this account", fsm.FailMissing: "its program is missing", fsm.FailPermission: "it needs a permission",
 	}[o.Cause]
-	return o.SuspendedBy + ": " + cmp.Or(what, o.Error) + "; " + cmp.Or(o.Remedy, "see to it") + ", then `loops unblock " + unblockName(o.SuspendedBy) + "`"
+	remedy := "; " + cmp.Or(o.Remedy, "see to it") + ", then `loops unblock " + unblockName(o.SuspendedBy) + "`"
+	why := humanize.PlainLine(humanize.FirstLine(o.SuspendedBy + ": " + cmp.Or(what, o.Error)))
+	return humanize.Cut(why, max(leastWhy, reasonLength-humanize.Width(remedy))) + remedy // what to do is never cut off
 }
 
 // unblockName returns what loops unblock is given to continue the runs that wait for something.

@@ -68,6 +68,7 @@ func openCarrier(ctx context.Context, p *project.Project, f config.Files, env []
 	if err != nil {
 		return nil, err
 	}
+	m.Refuses = engine.LoginRefused
 	return &carrier{f, machine, m, engine.GitWait(p)}, nil
 }
 
@@ -158,6 +159,7 @@ func Settle(ctx context.Context, h *Handover, env []string) (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.Refuses = engine.LoginRefused
 	own := project.OwnFiles()
 	for i := range own {
 		own[i] = filepath.Join(f.Folder, own[i])
