@@ -152,13 +152,13 @@ func (q *asker) putOnce(a Action) (Result, error) {
 	defer settle()
 	m.Attempt++
 	m.Asking, a.Attempt = true, m.Attempt
-	if q.most = 0; e.keepsCost(&a) {
-		q.most = a.MaxCost
-	}
+	q.most = e.boundOf(&a)
+	heard := e.asked(q.most)
 	if !e.record(true) {
 		return Result{}, errHalted
 	}
 	res, err := e.attempt(a, nil)
+	heard()
 	m.Asking = false
 	if e.machine.broken == nil && e.ending() {
 		q.cutShort(res)
@@ -167,7 +167,7 @@ func (q *asker) putOnce(a Action) (Result, error) {
 		return Result{}, errHalted
 	}
 	if err == nil {
-		e.spend(spentOn(res))
+		e.spend(spentOn(res, q.most))
 	}
 	return res, err
 }
@@ -197,7 +197,7 @@ func (q *asker) cutShort(res Result) {
 	if !wasAsked(res) {
 		return
 	}
-	q.e.spend(spentOn(res))
+	q.e.spend(spentOn(res, q.most))
 	q.last = res
 	q.e.emit(EventNote, Field{"state", q.st.Name}, Field{"message", "the judge was ended before it answered"}, Field{"judges", []any{q.account(true)}})
 }

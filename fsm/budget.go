@@ -24,14 +24,28 @@ type Spent struct {
 	CostUSD  float64 // of those whose cost is known
 	Unpriced int     // how many used tokens whose price is not known
 	Usage    Usage
-	Prompts  int // prompts and judges
-	Steps    int // state entries of sub-loops
+	Unsure   Unsure // those whose cost is not known, or only a part of it
+	Prompts  int    // prompts and judges
+	Steps    int    // state entries of sub-loops
 	Wall     time.Duration
+}
+
+// An Unsure counts prompts and judges whose cost is not known.
+type Unsure struct {
+	Count   int
+	Bounded int     // of these, those of which it is known what they cost at most
+	USD     float64 // what these cost at most, beside what is known
+}
+
+// Plus adds up two of them.
+func (u Unsure) Plus(v Unsure) Unsure {
+	return Unsure{u.Count + v.Count, u.Bounded + v.Bounded, u.USD + v.USD}
 }
 
 func (s Spent) plus(t Spent) Spent {
 	s.CostUSD += t.CostUSD
 	s.Unpriced += t.Unpriced
+	s.Unsure = s.Unsure.Plus(t.Unsure)
 	s.Usage.Input += t.Usage.Input
 	s.Usage.Output += t.Usage.Output
 	s.Usage.CacheRead += t.Usage.CacheRead
@@ -42,13 +56,15 @@ func (s Spent) plus(t Spent) Spent {
 	return s
 }
 
-// spentOn is what one prompt or judge used. One that was refused before anything was used does not count as a prompt.
-func spentOn(res Result) Spent {
+// spentOn is what one prompt or judge used. One that was refused before anything was used does not count as a prompt. most is
+// what it costs at most, in US dollars; 0 = that is not known.
+func spentOn(res Result, most float64) Spent {
 	s := Spent{Prompts: 1, Wall: res.Duration}
 	r := res.Reply
 	if r == nil {
 		return s
 	}
+	s.Unsure = unsure(r, most)
 	s.Usage = r.Usage
 	switch r.Failure {
 	case FailRateLimited, FailAuth, FailBilling, FailModel, FailMissing:
@@ -63,6 +79,46 @@ func spentOn(res Result) Spent {
 		s.Unpriced = 1
 	}
 	return s
+}
+
+// unsure returns whether the cost of a reply is not known, or only a part of it.
+func unsure(r *Reply, most float64) (u Unsure) {
+	used := 0.0
+	if r.Cost != nil {
+		used = *r.Cost
+	}
+	nothing := r.Usage.Total() == 0 && (r.Coverage == CoverageComplete || r.Failure == FailMissing || r.Failure == FailAuth || r.Failure == FailModel)
+	if r.Coverage != CoveragePartial && (r.Cost != nil || nothing) {
+		return u
+	}
+	if u.Count = 1; most > 0 {
+		u.Bounded, u.USD = 1, max(0, most-used)
+	}
+	return u
+}
+
+// boundOf returns what a prompt or a judge costs at most, in US dollars; 0 = that is not known.
+func (e *Executor) boundOf(a *Action) float64 {
+	if e.keepsCost(a) {
+		return a.MaxCost
+	}
+	return 0
+}
+
+// asked notes that a prompt or a judge is in flight, to be recorded before it is sent: if the process dies, what it cost is not
+// known. The function that it returns notes that it has ended.
+func (e *Executor) asked(most float64) (heard func()) {
+	m, one := e.root().mem, Unsure{Count: 1}
+	if most > 0 {
+		one.Bounded, one.USD = 1, most
+	}
+	m.Outstanding = m.Outstanding.Plus(one)
+	return func() {
+		m.Outstanding = m.Outstanding.Plus(Unsure{-one.Count, -one.Bounded, -one.USD})
+		if m.Outstanding.Count == 0 {
+			m.Outstanding = Unsure{} // without what is lost in adding up
+		}
+	}
 }
 
 // spend counts against this loop and its state, and those it runs inside. The memory is recorded with what follows.

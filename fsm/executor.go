@@ -154,6 +154,7 @@ func (e *Executor) begin() {
 		e.emit(EventLoopStart, e.facts(e.inlined([]Field{{"loop", m.Loop}}), false)...)
 		return
 	}
+	m.Lost, m.Outstanding = m.Lost.Plus(m.Outstanding), Unsure{}
 	before := m.Outcome
 	e.reopened = before != nil && unfinished(before) && !paused(before)
 	e.uncap()

@@ -49,7 +49,7 @@ func Fork(cfg Config, mem *Snapshot, at time.Time, fields ...Field) *Executor {
 // anew makes nothing spent of what a run spent, and its sub-loops and branches that have not ended.
 func (m *Snapshot) anew(at time.Time) {
 	m.StartedAt, m.Elapsed, m.VisitBegan, m.Session, m.Guard = at, 0, 0, nil, nil
-	m.Spent = Spent{Steps: m.Spent.Steps}
+	m.Spent, m.Outstanding, m.Lost = Spent{Steps: m.Spent.Steps}, Unsure{}, Unsure{}
 	spent := make(map[string]Spent, len(m.StateSpent))
 	for state, s := range m.StateSpent {
 		if s.Steps > 0 {

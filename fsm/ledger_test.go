@@ -107,6 +107,9 @@ func TestCostsEqualTheLedger(t *testing.T) {
 			if len(rec.saved) == 0 {
 				continue
 			}
+			if errors.Is(err, errDied) {
+				sameCosts(t, seed, rec, false)
+			}
 			if err != nil && !errors.Is(err, errDied) {
 				t.Fatalf("seed %d: %v", seed, err)
 			}
@@ -120,6 +123,7 @@ func TestCostsEqualTheLedger(t *testing.T) {
 			for _, e := range rec.events {
 				sheet.Add(e)
 			}
+			sameCosts(t, seed, rec, true)
 			what := fmt.Sprintf("seed %d: $%.2f and %d unknown, and $%.2f was paid", seed, sheet.Total.CostUSD, sheet.Total.Unknown, stub.paid)
 			most, known := sheet.Total.Most()
 			if known && stub.paid > most+1e-9 || !known && seed%2 == 1 {
@@ -141,4 +145,23 @@ func TestCostsEqualTheLedger(t *testing.T) {
 			t.Errorf("%d runs were exact, %d had unknown costs, and of %d these had a bound: the test tries too little", exact, unknown, bounded)
 		}
 	})
+}
+
+// sameCosts compares what the events of a run say of its costs with what its memory says.
+func sameCosts(t *testing.T, seed int, rec *tape, alive bool) {
+	t.Helper()
+	var sheet inspect.CostSheet
+	for _, e := range rec.events {
+		sheet.Add(e)
+	}
+	sheet.Close(alive)
+	byMemory := inspect.SpentCost(rec.last(), alive)
+	most, known := sheet.Total.Most()
+	same, is := byMemory.Most()
+	if !alive && byMemory.Unknown > sheet.Total.Unknown { // a judge that was in flight: its events come with its end
+		return
+	}
+	if math.Abs(byMemory.CostUSD-sheet.Total.CostUSD) > 1e-9 || byMemory.Unknown != sheet.Total.Unknown || is != known || known && math.Abs(most-same) > 1e-6 {
+		t.Errorf("seed %d, alive %v: by its events the run cost %s, with %d unknown, and by its memory %s, with %d", seed, alive, sheet.Total.Text(), sheet.Total.Unknown, byMemory.Text(), byMemory.Unknown)
+	}
 }

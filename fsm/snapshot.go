@@ -67,6 +67,8 @@ type Snapshot struct {
 
 	Spent        Spent            // by prompts and judges, also of sub-loops
 	StateSpent   map[string]Spent // the same by state
+	Outstanding  Unsure           // prompts and judges that were sent and whose end is not on record; of the run itself
+	Lost         Unsure           // those whose process was killed; of the run itself
 	BudgetWarned map[string]int   // limits that little was left of, as "state/limit"
 	BudgetRouted bool             // on_budget of the loop was taken
 

@@ -167,8 +167,12 @@ func (e *Executor) act(st *State) (Result, error) {
 	if told != "" {
 		started = append(started, Field{"budget_left", told})
 	}
-	if mode == KindPrompt && e.keepsCost(&a) {
-		started = append(started, Field{maxCostField, a.MaxCost})
+	most, heard := e.boundOf(&a), func() {}
+	if mode == KindPrompt {
+		heard = e.asked(most)
+	}
+	if mode == KindPrompt && most > 0 {
+		started = append(started, Field{maxCostField, most})
 	}
 	e.emit(EventActionStart, started...)
 	if !e.record(true) {
@@ -178,8 +182,9 @@ func (e *Executor) act(st *State) (Result, error) {
 	var signals SignalScanner
 	out := newOutput(e, &signals)
 	res, err := e.attempt(a, out.write)
+	heard()
 	if e.machine.broken == nil && e.ending() && mode == KindPrompt {
-		e.cutShort(st, res)
+		e.cutShort(st, res, most)
 	}
 	if e.machine.broken != nil || e.ending() {
 		_ = e.inspect(st) // a breach is on record: the state is left by it when the run is resumed
@@ -194,7 +199,7 @@ func (e *Executor) act(st *State) (Result, error) {
 	}
 	m.Phase, m.Result = PhaseActed, &res
 	if mode == KindPrompt {
-		e.spend(spentOn(res))
+		e.spend(spentOn(res, most))
 		e.clearCircuit(res, chosen.Model)
 		e.keepSession(st, res)
 		if e.failsOver(st, e.cfg.Loop.PromptHosts(st), chosen, &res, false) {

@@ -486,6 +486,8 @@ type Stats struct {
 	P50       int64        `json:"p50_ms"`
 	P95       int64        `json:"p95_ms"`
 	Longest   int64        `json:"longest_ms"`
+	Used      Used         `json:"used" jsonschema:"by prompts and judges of all runs"`
+	Agents    []AgentUsed  `json:"agents" jsonschema:"the same by agent and model"`
 	States    []StateStats `json:"states"`
 }
 
@@ -495,6 +497,8 @@ type Forecast struct {
 	Runs     int           `json:"runs" jsonschema:"that ended"`
 	Needed   int           `json:"needed" jsonschema:"below so many runs it is unknown"`
 	Unpriced int           `json:"unknown_costs" jsonschema:"runs whose cost is not known, which cost_usd leaves out"`
+	Bounded  int           `json:"bounded_costs" jsonschema:"of these, those of which it is known what they cost at most"`
+	Most     *float64      `json:"max_cost_usd,omitempty" jsonschema:"the most that one of these can have cost"`
 	Uses     []ForecastUse `json:"uses"`
 }
 

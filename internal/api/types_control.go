@@ -146,6 +146,13 @@ type Used struct {
 	Duration   int64    `json:"duration_ms"`
 }
 
+// AgentUsed is what prompts and judges of one agent used with one model.
+type AgentUsed struct {
+	Host  Text `json:"host" jsonschema:"null where it is not on record"`
+	Model Text `json:"model" jsonschema:"null where it is not on record"`
+	Used
+}
+
 // RunCost is what a run used.
 type RunCost struct {
 	Instance string `json:"instance_id" jsonschema:"the id of the run"`
@@ -158,6 +165,7 @@ type RunCost struct {
 type RunCostByState struct {
 	RunCost
 	States []StateCost `json:"states"`
+	Agents []AgentUsed `json:"agents" jsonschema:"the same by agent and model"`
 }
 
 // StateCost is what a state used.

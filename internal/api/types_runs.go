@@ -181,6 +181,7 @@ type Watched struct {
 	Elapsed      int64    `json:"elapsed_ms" jsonschema:"the same as duration_ms"`
 	Duration     int64    `json:"duration_ms"`
 	Cost         *float64 `json:"cost_usd" jsonschema:"null where a part is not known"`
+	Most         *float64 `json:"max_cost_usd,omitempty" jsonschema:"the most that it can be, where a part is not known and the agent ended each such prompt above a limit"`
 	Waiting      *Waiting `json:"waiting" jsonschema:"for what and until when it waits, as in status"`
 	TerminatedBy Text     `json:"terminated_by"`
 	Error        Text     `json:"error"`
@@ -205,6 +206,7 @@ type ComparedRun struct {
 	SHA256       Text     `json:"sha256" jsonschema:"of its definition"`
 	Cost         *float64 `json:"cost_usd" jsonschema:"null where a part is not known"`
 	Known        float64  `json:"known_cost_usd"`
+	Most         *float64 `json:"max_cost_usd,omitempty" jsonschema:"the most that it can be, where a part is not known and the agent ended each such prompt above a limit"`
 	Unknown      int      `json:"unknown_costs"`
 }
 

@@ -213,6 +213,7 @@ type StatusUsed struct {
 	Tokens  int64    `json:"tokens"`
 	Prompts int      `json:"prompts"`
 	Known   *float64 `json:"known_cost_usd,omitempty" jsonschema:"absent where all is known"`
+	Most    *float64 `json:"max_cost_usd,omitempty" jsonschema:"the most that it can be, where a part is not known and the agent ended each such prompt above a limit"`
 }
 
 // VisitVerdict is a verdict and its reasons.

@@ -59,6 +59,12 @@ func (s *Service) Forecast(ctx context.Context, name, since string) (*api.Foreca
 			add("cost_usd", c.CostUSD)
 		} else {
 			o.Unpriced++
+			if most, known := c.Most(); known {
+				o.Bounded++
+				if o.Most == nil || most > *o.Most {
+					o.Most = new(terminal.MicroDollars(most))
+				}
+			}
 		}
 		add("tokens", float64(c.Input+c.Output+c.CacheRead+c.CacheWrite))
 		add("wall", inspect.Elapsed(r).Seconds())
@@ -123,7 +129,16 @@ func PrintForecast(out io.Writer, f *api.Forecast) error {
 		return err
 	}
 	if f.Unpriced > 0 {
-		terminal.Say(out, "\nThe cost of %s is not known, and left out.\n", humanize.Count(f.Unpriced, "run"))
+		bound := ""
+		switch {
+		case f.Bounded == 1 && f.Unpriced == 1:
+			bound = " (unknown ≤ " + humanize.USD(*f.Most) + ")"
+		case f.Bounded == f.Unpriced:
+			bound = " (unknown ≤ " + humanize.USD(*f.Most) + " each)"
+		case f.Bounded > 0:
+			bound = " (" + strconv.Itoa(f.Bounded) + " of them unknown ≤ " + humanize.USD(*f.Most) + " each)"
+		}
+		terminal.Say(out, "\nThe cost of %s is not known, and left out%s.\n", humanize.Count(f.Unpriced, "run"), bound)
 	}
 	for _, u := range f.Uses {
 		if u.Reached {

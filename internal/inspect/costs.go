@@ -17,6 +17,7 @@ type CostSheet struct {
 	Each   func(Use) // receives each prompt and judge, too; may be nil
 	Order  []string  // of lines: as they came
 	Total  Cost
+	Agents AgentCosts
 	visits Reader // of add
 
 	Resumed bool // the first event was not that of the run, but of a resume
@@ -144,6 +145,7 @@ func (s *CostSheet) Close(alive bool) {
 
 // A use is one prompt or judge as it was recorded. Its cost may follow from a table of prices.
 type use struct {
+	host      string // "" = it is not on record
 	model     string // "" = it is not on record
 	tokens    fsm.Usage
 	usd       float64
@@ -158,7 +160,7 @@ type use struct {
 // useOf returns the use that an event, or a judge of an event, records.
 func useOf(get func(string) any, judge bool) use {
 	u := use{
-		model: Text(get("model")), judge: judge, took: time.Duration(Whole(get("duration_ms"))) * time.Millisecond,
+		host: Text(get("host")), model: Text(get("model")), judge: judge, took: time.Duration(Whole(get("duration_ms"))) * time.Millisecond,
 		tokens: fsm.Usage{
 			Input: Whole(get("input_tokens")), Output: Whole(get("output_tokens")),
 			CacheRead: Whole(get("cache_read_tokens")), CacheWrite: Whole(get("cache_creation_tokens")),
@@ -202,11 +204,12 @@ func (s *CostSheet) use(v *Visit, at time.Time, get func(string) any, judge bool
 	u.most = most
 	one := u.cost(s.Prices)
 	s.count(v, func(l *Cost) { l.Plus(one) })
+	s.Agents.add(u.host, u.model, one)
 	if s.used != nil {
 		s.used(u)
 	}
 	if s.Each != nil {
-		s.Each(Use{at, Text(get("host")), u.model, one})
+		s.Each(Use{at, u.host, u.model, one})
 	}
 }
 

@@ -15,6 +15,8 @@ type Stats struct {
 	Ended                       map[string]int // by outcome
 	Times                       []time.Duration
 	Tally                       Tally
+	Cost                        Cost
+	Agents                      AgentCosts
 }
 
 // Add takes another run.

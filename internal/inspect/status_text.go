@@ -164,19 +164,19 @@ func (v *Status) UsedText() string {
 	if v.Memory == nil {
 		return ""
 	}
-	s := v.Memory.Spent
+	s, line := v.Memory.Spent, SpentCost(v.Memory, v.Alive)
 	of := map[string]string{}
 	for _, l := range v.Limits {
 		if name, ok := strings.CutPrefix(l.Name, "budget."); ok && l.State == "" && l.Loop == v.Memory.Loop {
 			of[name] = strings.TrimPrefix(l.Amount(), strings.Split(l.Amount(), " of ")[0])
 		}
 	}
-	if s.Prompts == 0 && s.CostUSD == 0 && len(of) == 0 {
+	if line.Prompts == 0 && s.CostUSD == 0 && len(of) == 0 {
 		return ""
 	}
 	var out []string
-	if s.Prompts > 0 || of["cost_usd"] != "" {
-		line := Cost{CostUSD: s.CostUSD, Unknown: s.Unpriced, Prompts: max(1, s.Prompts)}
+	if line.Prompts > 0 || of["cost_usd"] != "" {
+		line.Prompts = max(1, line.Prompts)
 		out = append(out, line.Text()+of["cost_usd"])
 	}
 	if n := s.Usage.Total(); n > 0 || of["tokens"] != "" {

@@ -22,7 +22,7 @@ func randomEvents(r *rand.Rand) []fsm.Event {
 		if r.IntN(2) == 0 {
 			f = append(f, fsm.Field{Key: "cost_usd", Value: r.Float64()})
 		}
-		return append(f, fsm.Field{Key: "model", Value: pick("a", "b", "")}, fsm.Field{Key: "coverage", Value: pick(fsm.CoverageComplete, "")}, fsm.Field{Key: "failure", Value: pick("", "", "", string(fsm.FailMissing), string(fsm.FailAuth))})
+		return append(f, fsm.Field{Key: "model", Value: pick("a", "b", "")}, fsm.Field{Key: "host", Value: pick("claude", "codex", "")}, fsm.Field{Key: "coverage", Value: pick(fsm.CoverageComplete, "")}, fsm.Field{Key: "failure", Value: pick("", "", "", string(fsm.FailMissing), string(fsm.FailAuth))})
 	}
 	at := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 	var events []fsm.Event

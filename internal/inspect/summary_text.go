@@ -9,7 +9,7 @@ import (
 )
 
 // summaryFormat is the first byte of the text of a summary. Text of another version is not read.
-const summaryFormat = 3
+const summaryFormat = 4
 
 // Text returns the summary as text, which [ParseSummary] reads.
 func (s *Summary) Text() string {
@@ -36,7 +36,7 @@ func (s *Summary) Text() string {
 				flags |= 1 << i
 			}
 		}
-		w.text(u.model)
+		w.text(u.host, u.model)
 		w.number(flags, u.tokens.Input, u.tokens.Output, u.tokens.CacheRead, u.tokens.CacheWrite, int64(u.took))
 		w = binary.LittleEndian.AppendUint64(w, math.Float64bits(u.usd))
 		w = binary.LittleEndian.AppendUint64(w, math.Float64bits(u.most))
@@ -70,7 +70,7 @@ func ParseSummary(text string) (s Summary, ok bool) {
 	s.uses = make([]use, r.length())
 	for i := range s.uses {
 		u := &s.uses[i]
-		u.model = r.text()
+		u.host, u.model = r.text(), r.text()
 		flags := r.number()
 		u.judge, u.known, u.abandoned, u.partial = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
 		u.tokens = fsm.Usage{Input: r.number(), Output: r.number(), CacheRead: r.number(), CacheWrite: r.number()}

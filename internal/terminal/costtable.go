@@ -43,6 +43,21 @@ func WriteCosts(out io.Writer, s *inspect.CostSheet, head string) error {
 	return w.Flush()
 }
 
+// WriteAgents writes what each agent used, where there are several.
+func WriteAgents(out io.Writer, a inspect.AgentCosts) error {
+	all := a.All()
+	if len(all) < 2 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	Say(w, "\nAGENT\tMODEL\tPROMPTS\tJUDGES\tTOKENS\tCOST\tTIME\n")
+	for _, c := range all {
+		Say(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", humanize.Dash(humanize.PlainLine(c.Host)), humanize.Dash(humanize.PlainLine(c.Model)), c.Prompts, c.Judges,
+			humanize.Tokens(c.Tokens()), c.Text(), humanize.Duration(c.Time))
+	}
+	return w.Flush()
+}
+
 // MicroDollars rounds a sum, which adds up to a little more or less than what it is of.
 func MicroDollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 

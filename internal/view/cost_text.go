@@ -11,7 +11,10 @@ import (
 // CostOfRun shows what a run used, state by state.
 func (page *Page) CostOfRun(r persistence.Run, sheet *inspect.CostSheet) error {
 	terminal.Say(page.Out, "Run %s of %s: %s, %s\n\n", r.ID, r.Loop, inspect.Outcome(r), humanize.Duration(inspect.Elapsed(r)))
-	return terminal.WriteCosts(page.Out, sheet, "STATE")
+	if err := terminal.WriteCosts(page.Out, sheet, "STATE"); err != nil {
+		return err
+	}
+	return terminal.WriteAgents(page.Out, sheet.Agents)
 }
 
 // A RunUse is what a run used.
@@ -24,8 +27,16 @@ type RunUse struct {
 func RunCost(r persistence.Run, sheet *inspect.CostSheet) api.RunCostByState {
 	return api.RunCostByState{
 		RunCost: runCost(r, &sheet.Total),
+		Agents:  agents(sheet.Agents),
 		States:  each(sheet.Order, func(name string) api.StateCost { return api.StateCost{State: name, Used: usedOf(sheet.Line(name))} }),
 	}
+}
+
+// agents returns what each agent used.
+func agents(a inspect.AgentCosts) []api.AgentUsed {
+	return each(a.All(), func(c inspect.AgentCost) api.AgentUsed {
+		return api.AgentUsed{Host: api.Text(c.Host), Model: api.Text(c.Model), Used: usedOf(&c.Cost)}
+	})
 }
 
 func runCost(r persistence.Run, l *inspect.Cost) api.RunCost {

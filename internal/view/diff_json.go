@@ -11,7 +11,7 @@ func comparedRun(p *inspect.Path) api.ComparedRun {
 	c := p.Costs.Total
 	return api.ComparedRun{
 		Instance: string(p.Run.ID), Loop: p.Run.Loop, Status: api.Text(p.Run.Status), TerminatedBy: api.Text(p.Run.Ended), State: p.Run.State, Steps: p.Run.Step,
-		Duration: inspect.Elapsed(p.Run).Milliseconds(), SHA256: api.Text(p.Run.SHA256), Cost: knownCost(&c), Known: terminal.MicroDollars(c.CostUSD), Unknown: c.Unknown,
+		Duration: inspect.Elapsed(p.Run).Milliseconds(), SHA256: api.Text(p.Run.SHA256), Cost: knownCost(&c), Known: terminal.MicroDollars(c.CostUSD), Most: mostCost(&c), Unknown: c.Unknown,
 	}
 }
 

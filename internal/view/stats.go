@@ -38,7 +38,7 @@ func Stats(s *inspect.Stats) api.Stats {
 	p50, p95, longest := inspect.Percentiles(s.Times)
 	o := api.Stats{
 		Loop: s.Name, Runs: s.Runs, Open: s.Open, Ended: s.Done, Succeeded: s.Succeeded, P50: p50.Milliseconds(), P95: p95.Milliseconds(),
-		Longest: longest.Milliseconds(), States: each(s.Tally.States(), stateStats), Outcomes: counts(s.Outcomes(), s.Ended),
+		Longest: longest.Milliseconds(), Used: usedOf(&s.Cost), Agents: agents(s.Agents), States: each(s.Tally.States(), stateStats), Outcomes: counts(s.Outcomes(), s.Ended),
 	}
 	if s.Done > 0 {
 		o.Rate = new(float64(s.Succeeded) / float64(s.Done))

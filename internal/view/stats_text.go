@@ -24,7 +24,14 @@ func (page *Page) PrintStats(s *inspect.Stats) error {
 	for _, name := range s.Outcomes() {
 		words = append(words, fmt.Sprintf("%s %d", name, s.Ended[name]))
 	}
-	terminal.Say(page.Out, "Outcomes: %s\n\n", strings.Join(words, ", "))
+	terminal.Say(page.Out, "Outcomes: %s\n", strings.Join(words, ", "))
+	if c := &s.Cost; c.Asked() {
+		terminal.Say(page.Out, "Cost: %s, %s tokens, %s\n", c.Text(), humanize.Tokens(c.Tokens()), humanize.Count(c.Prompts+c.Judges, "prompt"))
+	}
+	if err := terminal.WriteAgents(page.Out, s.Agents); err != nil {
+		return err
+	}
+	terminal.SayLine(page.Out, "")
 	w := tabwriter.NewWriter(page.Out, 0, 4, 2, ' ', 0)
 	terminal.Say(w, "STATE\tVISITS\tRUNS\tP50\tP95\tLONGEST\tFAILED\tVERDICTS\n")
 	for _, st := range s.Tally.States() {

@@ -153,14 +153,13 @@ func used(v *inspect.Status) *api.StatusUsed {
 		return nil
 	}
 	s := v.Memory.Spent
-	if s == (fsm.Spent{Steps: s.Steps}) {
+	if s == (fsm.Spent{Steps: s.Steps}) && v.Memory.Lost == (fsm.Unsure{}) && (v.Alive || v.Memory.Outstanding == (fsm.Unsure{})) {
 		return nil
 	}
-	u := &api.StatusUsed{Unknown: s.Unpriced, Tokens: s.Usage.Total(), Prompts: s.Prompts}
-	if cost := terminal.MicroDollars(s.CostUSD); s.Unpriced > 0 {
-		u.Known = &cost
-	} else {
-		u.Cost = &cost
+	cost := inspect.SpentCost(v.Memory, v.Alive)
+	u := &api.StatusUsed{Cost: knownCost(&cost), Unknown: cost.Unknown, Tokens: s.Usage.Total(), Prompts: cost.Prompts, Most: mostCost(&cost)}
+	if cost.Unknown > 0 {
+		u.Known = new(terminal.MicroDollars(cost.CostUSD))
 	}
 	return u
 }

@@ -132,6 +132,8 @@ func (o MonitorLines) line(w *run) {
 	}
 	if w.cost.Unknown == 0 {
 		line.Cost = new(terminal.MicroDollars(w.cost.CostUSD))
+	} else if most, known := w.cost.Most(); known {
+		line.Most = new(terminal.MicroDollars(most))
 	}
 	if w.wait != nil {
 		line.Waiting = new(view.Waiting(w.wait))

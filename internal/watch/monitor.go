@@ -189,7 +189,7 @@ func (l *Monitor) remember(ctx context.Context, w *run, selected bool) {
 	for _, level := range (&inspect.Status{Run: w.Run, Memory: m}).Levels() {
 		w.path = append(w.path, level.State)
 	}
-	w.cost = inspect.Cost{Prompts: m.Spent.Prompts, CostUSD: m.Spent.CostUSD, Unknown: m.Spent.Unpriced}
+	w.cost = inspect.SpentCost(m, w.ended.IsZero())
 }
 
 // forget drops runs that ended long ago, and details that were not looked at lately.

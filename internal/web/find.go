@@ -245,10 +245,8 @@ type spent struct {
 }
 
 type costOf struct {
-	at      time.Time // of the record that was read
-	usd     float64
-	unknown int  // prompts whose cost is not known
-	asked   bool // it prompted at all
+	at    time.Time // of the record that was read
+	spent inspect.Cost
 }
 
 // of is the cost of a run for people, "" where it asked no agent.
@@ -258,11 +256,10 @@ func (c *spent) of(ctx context.Context, f project.Finder, name string, run persi
 
 // Text is the cost of a run for people, "" where it asked no agent.
 func (cost costOf) Text() string {
-	if !cost.asked {
+	if !cost.spent.Asked() {
 		return ""
 	}
-	line := inspect.Cost{CostUSD: cost.usd, Unknown: cost.unknown, Prompts: 1}
-	return line.Text()
+	return cost.spent.Text()
 }
 
 func (c *spent) read(ctx context.Context, f project.Finder, name string, run persistence.Run) costOf {
@@ -275,7 +272,7 @@ func (c *spent) read(ctx context.Context, f project.Finder, name string, run per
 	}
 	cost := costOf{at: run.UpdatedAt}
 	if m, err := f.Store.MemoryOf(ctx, run); err == nil && m != nil {
-		cost.usd, cost.unknown, cost.asked = m.Spent.CostUSD, m.Spent.Unpriced, m.Spent.Prompts > 0
+		cost.spent = inspect.SpentCost(m, project.Alive(run))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

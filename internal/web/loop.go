@@ -101,10 +101,10 @@ func (s *Server) loopRow(r *http.Request, p Project, session *Session, e loopfil
 		ended++
 		times = append(times, inspect.Elapsed(run).Seconds())
 		switch cost := s.spent.read(r.Context(), f, p.Name, run); {
-		case cost.asked && cost.unknown > 0:
+		case cost.spent.Asked() && cost.spent.Unknown > 0:
 			unknown = true
-		case cost.asked:
-			costs = append(costs, cost.usd)
+		case cost.spent.Asked():
+			costs = append(costs, cost.spent.CostUSD)
 		}
 	}
 	slices.Reverse(l.Last)

@@ -210,8 +210,11 @@ func TestChipsAreTheOutcomes(t *testing.T) {
 // TestUnknownCost: a cost that is not known is unknown, and not $0.
 func TestUnknownCost(t *testing.T) {
 	t.Parallel()
-	for want, cost := range map[string]costOf{"": {}, "$0.1000": {usd: 0.1, asked: true}, "unknown": {unknown: 1, asked: true}, ">$0.1000": {usd: 0.1, unknown: 1, asked: true}} {
-		if got := cost.Text(); got != want {
+	for want, cost := range map[string]inspect.Cost{
+		"": {}, "$0.1000": {CostUSD: 0.1, Prompts: 1}, "unknown": {Unknown: 1, Prompts: 1}, ">$0.1000": {CostUSD: 0.1, Unknown: 1, Prompts: 1},
+		"unknown ≤ $0.5000": {Unknown: 1, Bounded: 1, UnknownUSD: 0.5, Prompts: 1},
+	} {
+		if got := (costOf{spent: cost}).Text(); got != want {
 			t.Errorf("%+v is %s, not %s", cost, got, want)
 		}
 	}

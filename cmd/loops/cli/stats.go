@@ -28,7 +28,7 @@ func newStatsCommand(a *program) *cobra.Command {
 		Short: "Show success rates, durations and verdicts of a loop's runs",
 		Long: `stats adds up the runs of a loop: how many of those that finished succeeded, how long they took, and for each state
 how often it was visited, how long a visit took (the median, and what 95 of 100 stay below), how many of its actions
-failed, and which verdicts it gave. States of sub-loops, branches and items are listed after the state that ran them:
+failed, and which verdicts it gave; what prompts and judges cost, and which agents they were, if there were several. States of sub-loops, branches and items are listed after the state that ran them:
 fix > review, checks > lint > test.
 
 An evaluator that has given five verdicts or more, and never anything but a good one, is named at the end: it may be one
@@ -98,7 +98,7 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 	if err != nil {
 		return err
 	}
-	_, store, err := a.open(ctx)
+	p, store, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,6 +107,10 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 	ctx, read := a.reading(ctx)
 	defer read()
 	runs, err := app.RunsOf(ctx, f, o.name, o.limit, period.Filter())
+	if err != nil {
+		return err
+	}
+	known, err := p.Pricer()
 	if err != nil {
 		return err
 	}
@@ -120,6 +124,8 @@ func runStats(ctx context.Context, a *program, o statsOptions) error {
 			return err
 		}
 		s.Tally.AddRun(i, sum)
+		s.Cost.Plus(sum.Cost(known))
+		s.Agents.Plus(sum.Agents(known))
 	}
 	read()
 	if o.json {
