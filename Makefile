@@ -100,7 +100,7 @@ torture: ## kill, starve and damage runs for minutes; CRASHES random kills are s
 	@echo "Each agent CLI where one stands for all otherwise:"
 	go test ./engine/action ./cmd/loops -run '^(TestCLI|TestDoctorWithCLIs)' -count 1 -timeout 30m -v -every-cli | $(quiet)
 	@echo "Workers that die at each save of files that travel; patterns of file names compared with bash; actions side by side:"
-	go test ./engine ./engine/action -run '^(TestFilesTravel|TestUndoEachStep|TestGlobAsBash|TestActionsSideBySideKeepTheirExitCodes)$$' -count 1 -timeout 30m -v -torture | $(quiet)
+	go test ./engine ./engine/action -run '^(TestFiles(Travel|Refused)|TestUndoEachStep|TestGlobAsBash|TestActionsSideBySideKeepTheirExitCodes)$$' -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Hostile programs in each sandbox, with namespaces and without:"
 	go test ./internal/sandbox -run TestHostilePrograms -count 1 -timeout 30m -v -torture | $(quiet)
 	@echo "Very large and hostile loop files; each checkpoint of each trace lost:"
