@@ -122,6 +122,9 @@ func (q *asker) put(a Action) (Result, error) {
 			return Result{}, errHalted
 		}
 		res, err := q.putOnce(a)
+		if errors.Is(err, errSettled) {
+			continue
+		}
 		if err != nil {
 			return Result{}, err
 		}

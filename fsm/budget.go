@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -267,20 +268,22 @@ func (l *limit) inFlight() float64 {
 	return n * l.Spent / float64(l.ended)
 }
 
+// errSettled means that a prompt or a judge waited for others in flight: its agent may be out by now.
+var errSettled = errors.New("a prompt beside it has ended")
+
 // reserve takes from the budgets what a prompt or a judge is expected to use, until settle is called, and sets
 // what it may cost. Where others in flight leave nothing, it waits until one of them has settled, and may have
-// used less. The error is an *overrun, or errHalted. told is what a prompt is told of the rest; "" = nothing.
+// used less; then the error is errSettled, and all that keeps an agent from being asked is to be looked at again.
+// Other errors are an *overrun and errHalted. told is what a prompt is told of the rest; "" = nothing.
 func (e *Executor) reserve(a *Action) (told string, settle func(), err error) {
-	for {
-		if err := e.affordable(); err != nil {
-			return "", nil, err
-		}
-		if !e.nothingLeft() {
-			break
-		}
+	if err := e.affordable(); err != nil {
+		return "", nil, err
+	}
+	if e.nothingLeft() {
 		if !e.awaitSettled() {
 			return "", nil, errHalted
 		}
+		return "", nil, errSettled
 	}
 	a.MaxCost = e.costLeft()
 	if a.Kind == KindPrompt {

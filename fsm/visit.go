@@ -132,23 +132,12 @@ func (e *Executor) act(st *State) (Result, error) {
 	var chosen AgentChoice
 	told := ""
 	if mode == KindPrompt {
-		e.passQuota(st, e.cfg.Loop.PromptHosts(st), false)
-		if chosen = e.choose(st, e.cfg.Loop.PromptHosts(st), e.cfg.Loop.PromptHost(st), st.Model); chosen != (AgentChoice{}) {
-			a.Model = chosen.Model
-		}
 		a.Text += m.Handover
-		if s := e.blocked(st, chosen.Host, chosen.Model); s != nil {
-			return Result{}, s
-		}
-		if !e.awaitCircuit(st, chosen.Host) || !e.awaitPurse(st) || !e.awaitQuota(st, chosen.Host, chosen.Model) {
-			return Result{}, errHalted
-		}
-		line, settle, err := e.reserve(&a)
-		if err != nil {
+		var settle func()
+		if chosen, told, settle, err = e.mayAsk(st, &a); err != nil {
 			return Result{}, err
 		}
 		defer settle()
-		told = line
 		a.Velocity, a.Quota = e.velocity(), e.quota() != nil
 		e.address(st, &a)
 		a.Host = chosen.Host
@@ -218,6 +207,27 @@ func (e *Executor) act(st *State) (Result, error) {
 		return res, errHalted
 	}
 	return res, e.inspect(st)
+}
+
+// mayAsk chooses the agent of a prompt, and waits until it may be asked and the budgets have something for it, which is
+// reserved until settle is called. The error is errHalted, or why the prompt cannot be sent.
+func (e *Executor) mayAsk(st *State, a *Action) (chosen AgentChoice, told string, settle func(), err error) {
+	list := e.cfg.Loop.PromptHosts(st)
+	for {
+		e.passQuota(st, list, false)
+		if chosen = e.choose(st, list, e.cfg.Loop.PromptHost(st), st.Model); chosen != (AgentChoice{}) {
+			a.Model = chosen.Model
+		}
+		if s := e.blocked(st, chosen.Host, chosen.Model); s != nil {
+			return chosen, "", nil, s
+		}
+		if !e.awaitCircuit(st, chosen.Host) || !e.awaitPurse(st) || !e.awaitQuota(st, chosen.Host, chosen.Model) {
+			return chosen, "", nil, errHalted
+		}
+		if told, settle, err = e.reserve(a); !errors.Is(err, errSettled) {
+			return chosen, told, settle, err
+		}
+	}
 }
 
 // run has something done, if there is room and a place for it. Without that nothing is decided, as no state can

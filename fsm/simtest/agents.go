@@ -216,7 +216,7 @@ func (w quotas) Windows(host string) []fsm.QuotaWindow {
 // inQuota checks that no prompt and no judge uses what the loop of the run keeps in reserve. The caller holds the lock.
 func (w *World) inQuota(a fsm.Action) {
 	q := w.loop.Quota
-	if q == nil || !w.awake || w.loop.Budget != nil || a.Kind != fsm.KindPrompt && a.Kind != fsm.KindJudge {
+	if q == nil || !w.awake || a.Kind != fsm.KindPrompt && a.Kind != fsm.KindJudge {
 		return
 	}
 	window := quotas{w}.Windows(a.Host)[0]

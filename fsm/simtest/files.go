@@ -118,9 +118,23 @@ func (w *World) checked(a fsm.Action) {
 		return
 	}
 	for name, st := range all[0].States {
-		if st.Check != nil && st.Check.FailFirst && !w.failed[pathOf(a.At)+" "+name] {
+		if st.Check != nil && st.Check.FailFirst && !w.failedFirst(pathOf(a.At), name) {
 			w.fault("the prompt of " + a.State + " begins, and the check " + name + " has not failed")
 		}
+	}
+}
+
+// failedFirst reports whether the check of a state failed before the first prompt of its loop. That loop is where path
+// leads to, or around it.
+func (w *World) failedFirst(path, state string) bool {
+	for {
+		if w.failed[path+" "+state] {
+			return true
+		}
+		if path == "" {
+			return false
+		}
+		path = path[:max(0, strings.LastIndex(path, "/"))]
 	}
 }
 

@@ -335,6 +335,12 @@ func TestFound(t *testing.T) {
 			[]Disturbance{{9, 0, CrashOver}},
 			0,
 		},
+		{
+			"an action that breached a guard and was stopped had a result in the undisturbed run only, in the simulator",
+			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "next: done", guard}})},
+			[]Disturbance{{1, 4366501081, PowerCut}, {5, 0, CrashLost}, {6, 5201054351, UserStop}},
+			80003993,
+		},
 	} {
 		c.try(t, false)
 	}
@@ -351,6 +357,15 @@ func TestFoundWithLimits(t *testing.T) {
 			}}},
 			[]Disturbance{{7, 0, CrashLost}},
 			2900,
+		},
+		{
+			"a prompt that waited for what others in flight leave of a budget was sent though the quota of its agent was used meanwhile",
+			[]*Loop{{Name: "l0", Keys: []string{"quota: {reserve: 20%, spare: true}"}, States: []*State{
+				{Name: "s0", Keys: []string{"wait: {for: 3s}", "for_each: [x]", "on_item_failure: continue", "next: s3"}},
+				{Name: "s3", Keys: []string{"action_type: prompt", "action: do it", "for_each: {command: list}", "parallel: 2", "on_item_failure: continue", "next: done", "budget: {tokens: 20}"}},
+			}}},
+			nil,
+			90006366,
 		},
 		{
 			"a run ended twice, as its time was up while a judge that is asked what to remember was rate-limited",

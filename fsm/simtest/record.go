@@ -98,7 +98,8 @@ type mark struct{ events, lines int }
 func (w *World) cutPower() {
 	w.boots++
 	w.events, w.lines, w.whole = w.events[:w.safe.events], w.lines[:w.safe.lines], nil
-	w.elapsed, w.recalled, w.ended = 0, 0, false
+	w.elapsed, w.recalled, w.ended, w.unheard = 0, 0, false, false
+	clear(w.acted)
 	clear(w.known)
 	clear(w.failed)
 	clear(w.out)
@@ -264,11 +265,17 @@ func (w *World) forget() {
 func (w *World) count(ev fsm.Event) {
 	w.learn(ev)
 	w.takes(ev)
+	at := fmt.Sprint(ev.Depth, ev.Get("branch"))
 	switch ev.Kind {
+	case fsm.EventStateEnter:
+		w.acted[at] = w.acted[at] && ev.Get("resumed") != nil
+	case fsm.EventEvaluate:
+		w.unheard = w.unheard || ev.Get("verdict") == fsm.VerdictGuarded && !w.acted[at]
 	case fsm.EventCheckFirst:
 		path, _ := ev.Get("branch").(string)
 		w.failed[path+" "+fmt.Sprint(ev.Get("state"))] = ev.Get("passes") != true
 	case fsm.EventActionComplete:
+		w.acted[at] = true
 		text, _ := ev.Get("output_preview").(string)
 		if _, rest, ok := strings.Cut(text, "{"); ok {
 			at, _, _ := strings.Cut(rest, "|")

@@ -21,6 +21,7 @@ type Trace struct {
 	Facts   string              // in the memories of loops
 	Cut     int                 // prompts and judges that a stop cut short, which count as spent
 	Results map[string]int      // on record, by place
+	Breach  bool                // an action that was stopped had breached a guard: it has no result
 	Prompts int
 	Cost    float64
 	Lives   int
@@ -37,7 +38,7 @@ func (w *World) trace(out fsm.Outcome, lives int) *Trace {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over = true
-	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: w.left(), Results: maps.Clone(w.results), Ways: map[string][]string{}}
+	t := &Trace{Outcome: out, Lives: lives, Steps: w.steps, Cut: w.cut, Faults: w.faults, Events: w.events, Files: w.left(), Results: maps.Clone(w.results), Breach: w.unheard, Ways: map[string][]string{}}
 	t.Facts = w.learned(lives <= mostLives && len(w.faults) == 0 && out.TerminatedBy != "")
 	t.Faults = w.faults
 	if lives > mostLives {
@@ -119,7 +120,7 @@ func (t *Trace) Differs(undisturbed *Trace, limits bool) string {
 		}
 	}
 	switch {
-	case !maps.Equal(a.Results, b.Results):
+	case !maps.Equal(a.Results, b.Results) && !b.Breach:
 		return fmt.Sprintf("other results are on record:\n%v\n%v", a.Results, b.Results)
 	case a.Memory != b.Memory:
 		return fmt.Sprintf("another memory:\n%s\n%s", a.Memory, b.Memory)

@@ -48,6 +48,8 @@ type World struct {
 	watched map[string]bool // those of them for which the event is sent again and again
 	over    bool            // the run has ended for good
 	ended   bool            // it has ended, as the record has it
+	acted   map[string]bool // whether the state that a branch is in has a result
+	unheard bool            // a guard judged one without a result
 	elapsed time.Duration   // on record
 	faults  []string
 	cut     int // prompts and judges that a stop ended
@@ -107,7 +109,7 @@ func NewWorld(seed uint64, loop *fsm.Loop, lib shelf, plan []Disturbance) *World
 		seed:  seed, loop: loop, allSteps: all, lib: lib, plan: slices.Clone(plan), enc: snapshot.NewEncoder(nil), results: map[string]int{}, marks: map[string]bool{}, started: map[string]int{}, undone: map[string]int{},
 		flying: map[string]int{}, lists: map[string]bool{}, most: map[string]int{}, asked: map[string]bool{}, awaited: map[string]bool{}, watched: map[string]bool{}, changed: make(chan struct{}), scarce: map[string]bool{}, refused: map[string]time.Time{}, files: map[string]map[string]string{}, repo: newRepository(),
 		blocked: map[string]*fsm.Suspension{}, tried: map[string]time.Time{}, out: map[string]map[string]int{}, failed: map[string]bool{},
-		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{}, turned: map[string]time.Time{},
+		facts: map[string][]fsm.Lesson{}, known: map[string]string{}, uses: map[string]fsm.LessonUse{}, taken: map[uint64]bool{}, turned: map[string]time.Time{}, acted: map[string]bool{},
 	}
 }
 
