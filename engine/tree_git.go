@@ -133,24 +133,21 @@ func Git(p *project.Project, o Options, run string, boxed bool) (runGit git.Run,
 		Dir: p.Dir, Env: env, Mark: p.Mark() + gitMark(run), Grace: Grace, Cap: 64 << 20, Before: before(p.Main(), env, "", "", boxed),
 	}
 	return git.Steady(func(ctx context.Context, dir string, args ...string) (string, error) {
-		words := make([]string, len(args))
-		for i, arg := range args {
-			words[i] = humanize.ShellWord(arg)
+		if _, err := r.FindProgram("git"); err != nil {
+			return "", git.ErrNoGit
 		}
 		var sandbox []*confine.Policy
 		if boxed && slices.Contains(looks, args[0]) {
 			sandbox = []*confine.Policy{lookPolicy}
 		}
 		res, err := r.Run(ctx, fsm.Action{
-			Kind: fsm.KindShell, Text: "exec git " + strings.Join(words, " "), Dir: dir, Step: 1, Attempt: 1, Quiet: true, Git: args[0], Sandbox: sandbox,
+			Kind: fsm.KindProgram, Program: append([]string{"git"}, args...), Dir: dir, Step: 1, Attempt: 1, Quiet: true, Git: args[0], Sandbox: sandbox,
 		}, nil)
-		switch command := words[0]; {
+		switch command := args[0]; {
 		case err != nil:
 			return "", err
 		case ctx.Err() != nil:
 			return "", context.Cause(ctx)
-		case res.ExitCode == 127:
-			return "", git.ErrNoGit
 		case res.TimeoutKind != "":
 			return "", &git.Error{Command: command, Code: res.ExitCode, Text: git.TooLong("git "+command, GitWait(p), gitText(res.Stderr))}
 		case res.ExitCode != 0:

@@ -21,12 +21,15 @@ func (r *Runner) programCommand(c *command, a fsm.Action) (release func() error,
 	if err != nil {
 		return nil, err
 	}
+	c.argv, c.env = a.Program, append(c.env, vars...)
+	if a.Text == "" {
+		return done, nil
+	}
 	// A file, not a pipe: a program that never reads it neither blocks us nor gets us SIGPIPE.
 	c.stdin, err = r.scriptFile(a.Text)
 	if err != nil {
 		_ = done()
 		return nil, fmt.Errorf("the action of state %q cannot be written to a file: %w", a.State, err)
 	}
-	c.argv, c.env = a.Program, append(c.env, vars...)
 	return func() error { _ = c.stdin.Close(); return done() }, nil
 }

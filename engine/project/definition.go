@@ -279,7 +279,7 @@ func (r *Records) KeptDefinition(ctx context.Context, id persistence.ID) *Defini
 
 // ReadDefinition is KeptDefinition with the error of a store that cannot read what it has.
 func (r *Records) ReadDefinition(ctx context.Context, id persistence.ID) (*Definition, error) {
-	return r.parsed(r.Store.Definition(ctx, id))
+	return r.parsed(r.Definition(ctx, id))
 }
 
 // DefinitionOf is KeptDefinition of a run that was found. Nothing is read twice if it came with its reading.
