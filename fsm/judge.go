@@ -164,6 +164,9 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 			v, err = exitedBadly(res.ExitCode), nil
 		} else {
 			v, q, err = e.ask(st, cfg, ev, err)
+			if !e.settle() { // the answers would be recorded with what follows, and half of that perhaps
+				return Verdict{}, false, errHalted
+			}
 		}
 	}
 	if e.machine.broken != nil || e.ending() && slow(cfg.Type) {

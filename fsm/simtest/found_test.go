@@ -336,6 +336,14 @@ func TestFound(t *testing.T) {
 			0,
 		},
 		{
+			"a run that stalled did its last action again, because the process died while its memory was told how it ended",
+			[]*Loop{{Name: "l0", Keys: []string{memory, "circuit: {repeated_failure: {window: 2, on_repeated_failure: abort}}"}, States: []*State{
+				{Name: "s0", Keys: []string{"action_type: prompt", "action: do it", "on_error: s0", "on_no: s0", "on_yes: s0"}},
+			}}},
+			[]Disturbance{{11, 0, CrashKept}},
+			0,
+		},
+		{
 			"an action that breached a guard and was stopped had a result in the undisturbed run only, in the simulator",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "next: done", guard}})},
 			[]Disturbance{{1, 4366501081, PowerCut}, {5, 0, CrashLost}, {6, 5201054351, UserStop}},
