@@ -148,6 +148,8 @@ func (v *verifying) repeat(ctx context.Context, c fsm.CheckResult) (now *fsm.Che
 	switch {
 	case apart:
 		return nil, "its files are in a work tree of its branch", nil
+	case c.Items > 0 && c.Marked:
+		return nil, "it is what its items come to", nil
 	case c.Command == "":
 		return nil, "it is no verdict on a script: prompts, judges, people, lists and waits are not repeated", nil
 	case st == nil || fsm.KindOf(st) != fsm.KindShell:
@@ -211,6 +213,20 @@ func checkedState(l *fsm.Loop, c fsm.CheckResult) (st *fsm.State, apart bool) {
 	return branches.List[i].State, branches.Trees == fsm.TreesStay
 }
 
+// itemVars returns the variables of an item of a list whose check is repeated.
+func (v *verifying) itemVars(st *fsm.State, c fsm.CheckResult) []fsm.Var {
+	if c.Item == 0 || st.Each == nil {
+		return nil
+	}
+	count := c.Item
+	for _, list := range v.r.Receipt.Checks {
+		if list.Path == c.Path {
+			count = max(count, list.Items)
+		}
+	}
+	return st.Each.Vars(c.Value, c.Item, count)
+}
+
 // run does the script of a check in a folder.
 func (v *verifying) run(ctx context.Context, dir string, l *fsm.Loop, st *fsm.State, memory *fsm.Snapshot, c fsm.CheckResult) (*fsm.CheckResult, string, error) {
 	p := v.e.p.Main()
@@ -233,7 +249,7 @@ func (v *verifying) run(ctx context.Context, dir string, l *fsm.Loop, st *fsm.St
 	_, v.done.Unenforced = r.Unenforced(layers)
 	wall, idle := fsm.ActionTimeouts(l, st)
 	res, err := r.Run(ctx, fsm.Action{
-		Kind: fsm.KindShell, Text: c.Command, State: st.Name, Step: 1, Attempt: 1, Vars: memory.Vars(), Timeout: wall, Idle: idle, Sandbox: layers, Quiet: true,
+		Kind: fsm.KindShell, Text: c.Command, State: st.Name, Step: 1, Attempt: 1, Vars: append(memory.Vars(), v.itemVars(st, c)...), Timeout: wall, Idle: idle, Sandbox: layers, Quiet: true,
 	}, nil)
 	if err != nil {
 		return nil, "", err

@@ -142,6 +142,7 @@ func (x *awaiter) check() (sight, error) {
 		Kind: KindShell, Text: w.What, State: w.State, Step: m.Step, Attempt: m.Attempt, Keep: e.keep.has(x.st.Capture), Outer: e.outer, Dir: e.dir, Sandbox: e.sandbox(x.st),
 		Vars: e.vars(), Timeout: timeout,
 	}, func(string) {})
+	e.tellRefused(w.State, res.Refused)
 	if e.machine.broken != nil || e.ending() {
 		return sight{}, errHalted
 	}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"loops/fsm/expr"
 	"loops/fsm/glob"
 )
 
@@ -13,6 +14,18 @@ import (
 type Check struct {
 	Files     []glob.Pattern // are those with which the run began while the action runs; nil = all are as they are
 	FailFirst bool           // it has to fail before the first prompt
+}
+
+// fields are what the event of a verdict has of the check that it is one of.
+func (c *Check) fields() []Field {
+	if c == nil {
+		return nil
+	}
+	files := []any{}
+	for _, p := range c.Files {
+		files = append(files, p.String())
+	}
+	return []Field{{"check", files}}
 }
 
 // A CheckRun says with which files an action runs.
@@ -116,7 +129,7 @@ func (e *Executor) canFail(check, prompt *State) (passed bool, note string, err 
 	for _, fault := range []Fault{FaultNone, FaultBroken, FaultRemoved} {
 		passes, err := e.probe(check, prompt, fault)
 		switch {
-		case errors.Is(err, ErrNoFault):
+		case errors.Is(err, ErrNoFault), errors.Is(err, errNoItems):
 			return true, "; whether it can fail is not known, because " + err.Error(), nil
 		case err != nil:
 			return false, "", err
@@ -131,36 +144,17 @@ func (e *Executor) canFail(check, prompt *State) (passed bool, note string, err 
 
 // probe does a check once and reports whether its verdict is yes.
 func (e *Executor) probe(check, prompt *State, fault Fault) (passed bool, err error) {
+	if check.Each != nil {
+		return e.probeItems(check, prompt, fault)
+	}
 	scope := e.scope(nil)
-	text, call, err := expandAction(check, scope)
+	res, err := e.probed(check, prompt, fault, scope, "", nil)
 	if err != nil {
-		return false, err
-	}
-	run := &CheckRun{Start: check.Check.Files, Begin: e.root().mem.StartTree, Fault: fault}
-	if fault != "" {
-		run.Spare = slices.Clone(check.Check.Files)
-		for _, g := range append(e.guards(prompt), e.guards(check)...) {
-			run.Only, run.Spare = append(run.Only, g.Only...), append(run.Spare, g.Protect...)
-		}
-	}
-	a := Action{
-		Kind: KindOf(check), Text: text, Call: call, State: check.Name, Step: e.mem.Step, Attempt: 1, Item: "/first" + string(fault), Outer: e.outer, Dir: e.dir, Vars: e.vars(),
-		Sandbox: e.sandbox(check), Quiet: true, Check: run,
-	}
-	a.Timeout, a.Idle = timeoutsOf(e.cfg.Loop, check, a.Kind)
-	if !e.record(true) { // the route that led to the prompt, before anything is done after it
-		return false, errHalted
-	}
-	res, err := e.run(a, nil)
-	switch {
-	case e.machine.broken != nil || e.ending():
-		return false, errHalted
-	case err != nil:
 		return false, err
 	}
 	cfg := check.Evaluate
 	if cfg == nil {
-		d := DefaultEvaluate(defaultEvaluator(a.Kind))
+		d := DefaultEvaluate(defaultEvaluator(KindOf(check)))
 		cfg = &d
 	}
 	ev, err := e.evidence(cfg, scope, &res)
@@ -176,6 +170,69 @@ func (e *Executor) probe(check, prompt *State, fault Fault) (passed bool, err er
 	}
 	e.emit(EventCheckFirst, Field{"state", check.Name}, Field{"exit_code", int64(res.ExitCode)}, Field{"verdict", v.Name}, Field{"fault", string(fault)}, Field{"passes", v.Name == "yes"})
 	return v.Name == "yes", nil
+}
+
+// errNoItems is why it is not known whether a check can fail.
+var errNoItems = errors.New("its list has no items")
+
+// probeItems is probe of a check of each item of a list, up to the first that does not pass.
+func (e *Executor) probeItems(check, prompt *State, fault Fault) (passed bool, err error) {
+	attempt := e.mem.Attempt
+	text, n, err := e.list(check)
+	e.mem.Attempt = attempt // a script that makes the list is none of the prompt
+	if err != nil {
+		return false, err
+	}
+	list, err := e.roll(check, &Items{List: text, Count: n})
+	if err != nil {
+		return false, err
+	}
+	r := &round{e: e, st: check, list: list}
+	fields := []Field{{"state", check.Name}}
+	verdict, code := "yes", 0
+	for i := 0; i < n && verdict == "yes"; i++ {
+		res, err := e.probed(check, prompt, fault, r.itemScope(i), AttemptMark(i+1, 0), r.itemVars(i))
+		if err != nil {
+			return false, err
+		}
+		verdict, code = r.judge(res), res.ExitCode
+		if verdict != "yes" {
+			fields = append(fields, Field{"item", int64(i + 1)}, Field{"key", shortKey(list.key(i))})
+		}
+	}
+	if n == 0 && fault != "" {
+		return false, errNoItems
+	}
+	e.emit(EventCheckFirst, append(fields, Field{"exit_code", int64(code)}, Field{"verdict", verdict}, Field{"fault", string(fault)}, Field{"passes", verdict == "yes"})...)
+	return verdict == "yes", nil
+}
+
+// probed does the script of a check once, before the prompt of a state. Item is the mark of an item of a list, with its
+// variables.
+func (e *Executor) probed(check, prompt *State, fault Fault, scope *expr.Scope, item string, vars []Var) (res Result, err error) {
+	text, call, err := expandAction(check, scope)
+	if err != nil {
+		return res, err
+	}
+	run := &CheckRun{Start: check.Check.Files, Begin: e.root().mem.StartTree, Fault: fault}
+	if fault != "" {
+		run.Spare = slices.Clone(check.Check.Files)
+		for _, g := range append(e.guards(prompt), e.guards(check)...) {
+			run.Only, run.Spare = append(run.Only, g.Only...), append(run.Spare, g.Protect...)
+		}
+	}
+	a := Action{
+		Kind: KindOf(check), Text: text, Call: call, State: check.Name, Step: e.mem.Step, Attempt: 1, Item: "/first" + string(fault) + item, Outer: e.outer, Dir: e.dir, Vars: append(e.vars(), vars...),
+		Sandbox: e.sandbox(check), Quiet: true, Check: run,
+	}
+	a.Timeout, a.Idle = timeoutsOf(e.cfg.Loop, check, a.Kind)
+	if !e.record(true) { // the route that led to the prompt, before anything is done after it
+		return res, errHalted
+	}
+	if res, err = e.run(a, nil); e.machine.broken != nil || e.ending() {
+		return res, errHalted
+	}
+	return res, err
 }
 
 // checkRun returns with which files the action of a state runs; nil = as they are.

@@ -26,11 +26,19 @@ func (g *gate) Run(_ context.Context, a fsm.Action, _ func(string)) (fsm.Result,
 		what = "prompt"
 	case a.Check != nil && a.Check.Fault != "":
 		what = string(a.Check.Fault)
-	case a.Item != "":
+	case strings.HasPrefix(a.Item, "/first"):
 		what = "first"
+	case a.Item != "":
+		what = "item"
 	}
 	g.did = append(g.did, what)
-	return fsm.Result{ExitCode: g.exit[what], Reply: &fsm.Reply{}}, g.err[what]
+	code := g.exit[what]
+	for _, v := range a.Vars {
+		if v.Name == "LOOPS_ITEM" {
+			code = max(code, g.exit[what+" "+v.Value])
+		}
+	}
+	return fsm.Result{ExitCode: code, Reply: &fsm.Reply{}}, g.err[what]
 }
 
 const checkedLoop = `
@@ -124,5 +132,44 @@ func TestStartTree(t *testing.T) {
 	cfg.Start = func(context.Context, string) (string, error) { return "", errGone }
 	if _, err := fsm.Start(cfg, nil, time.Now()).Run(t.Context()); err == nil {
 		t.Error("a run without its tree began")
+	}
+}
+
+const checkedItems = `
+name: x
+description: d
+initial: fix
+budget: {allow_unknown_cost: true, steps: 20}
+states:
+  fix: {action: fix it, action_type: prompt, next: test}
+  test: {for_each: [%s], action: test, check: {must_fail_first: true}, on_yes: done, on_no: fix, on_error: fix}
+  done: {terminal: true}
+`
+
+// A list of checks has to fail before the first prompt: one of its items. The faults are planted for each.
+func TestCheckOfItemsFailsFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, items string
+		exit        map[string]int
+		did, want   string
+	}{
+		{"fails", "a, b", map[string]int{"first": 1}, "first prompt item item", "terminal done  "},
+		{"the second fails", "a, b", map[string]int{"first b": 1}, "first first prompt item item", "terminal done  "},
+		{"passes", "a, b", map[string]int{"broken": 1}, "first first none none broken", "terminal fix  nothing to do: the check of state test passes already"},
+		{"cannot fail", "a", nil, "first none broken removed", "error fix this gate cannot fail: the check of state test also passes in a copy"},
+	} {
+		g := &gate{exit: c.exit}
+		cfg := fsm.Config{Loop: guardLoop(t, fmt.Sprintf(checkedItems, c.items)), World: fsm.World{Runner: g, Trees: g}, Journal: fsm.Journal{Recorder: &lastMemory{}, Verify: true}}
+		o, err := fsm.Start(cfg, nil, time.Now()).Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%s %s %s %s", o.TerminatedBy, o.FinalState, o.Error, o.Message); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if got := strings.Join(g.did, " "); got != c.did {
+			t.Errorf("%s: did %s, want %s", c.name, got, c.did)
+		}
 	}
 }

@@ -164,7 +164,7 @@ func (e *Executor) eachJudged(st *State, verdict string, res Result, details, re
 	for _, k := range details.Keys() {
 		fields = append(fields, Field{k, details.Value(k)})
 	}
-	e.emit(EventEvaluate, fields...)
+	e.emit(EventEvaluate, append(fields, st.Check.fields()...)...)
 	m.LastResult = value.NewMap("verdict", verdict, "details", details)
 	scope := e.scope(value.NewMap("verdict", verdict, "details", details))
 	var target string
@@ -362,12 +362,16 @@ func (r *round) itemValue(i int) *value.Map {
 
 // itemVars are the variables of an item's action.
 func (r *round) itemVars(i int) []Var {
-	text := r.list.itemText(i)
+	return r.st.Each.Vars(r.list.itemText(i), i+1, r.list.count())
+}
+
+// Vars returns the variables that the script of an item has: of its text, and its number of so many.
+func (x *Each) Vars(text string, number, count int) []Var {
 	return []Var{
 		{"LOOPS_ITEM", text},
-		{"LOOPS_ITEM_" + VarName(r.st.Each.As), text},
-		{"LOOPS_ITEM_INDEX", strconv.Itoa(i + 1)},
-		{"LOOPS_ITEM_COUNT", strconv.Itoa(r.list.count())},
+		{"LOOPS_ITEM_" + VarName(x.As), text},
+		{"LOOPS_ITEM_INDEX", strconv.Itoa(number)},
+		{"LOOPS_ITEM_COUNT", strconv.Itoa(count)},
 	}
 }
 

@@ -32,6 +32,7 @@ type round struct {
 	taken   bool         // the memory took in the ends, and was not recorded yet
 	again   []itemResult // of items that are tried once more, as soon as the run is not paused
 	retries bool         // such tries begin now: unlike first ones they are in no window
+	check   *CheckRun    // with which files the items run; nil = as they are
 }
 
 // An itemResult is the result of one item.
@@ -52,6 +53,9 @@ func newRound(e *Executor, st *State) (*round, error) {
 	r := &round{e: e, st: st, list: list, ends: make([]itemEnd, list.count()), starts: map[int]int{}, kept: e.now(), path: e.branchPath()}
 	if e.cfg.History == nil {
 		r.entries = map[int]string{}
+	}
+	if r.check, err = e.checkRun(st); err != nil {
+		return nil, err
 	}
 	r.window.on = !st.Once && e.flows()
 	if st.Each.inside(st) {
@@ -258,8 +262,11 @@ func (r *round) try(out itemResult) func() {
 	if n > 1 {
 		fields = append(fields, Field{"attempt", int64(n)})
 	}
-	e.emit(EventItemStart, fields...)
 	text, err := expr.Expand(r.st.Action, r.itemScope(i))
+	if r.st.Check != nil && err == nil { // the receipt of the run has them
+		fields = append(fields, Field{"action", text}, Field{"value", r.list.itemText(i)})
+	}
+	e.emit(EventItemStart, fields...)
 	if err != nil {
 		out.err = err
 		r.tell(out, "error")
@@ -269,7 +276,7 @@ func (r *round) try(out itemResult) func() {
 	wall, idle := timeoutsOf(e.cfg.Loop, r.st, KindShell)
 	a := Action{
 		Kind: KindShell, Text: text, State: r.st.Name, Step: m.Step, Attempt: m.Attempt, Item: AttemptMark(i+1, out.tries+1), Started: n, Outer: e.outer, At: e.visitAddress() + branchSign + itemName(i+1, 1),
-		Dir: e.dir, Sandbox: e.sandbox(r.st), Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true,
+		Dir: e.dir, Sandbox: e.sandbox(r.st), Vars: append(e.vars(), r.itemVars(i)...), Timeout: wall, Idle: idle, Quiet: true, Check: r.check,
 	}
 	return func() {
 		x := e.start(func(ctx context.Context) { out.res, out.err = e.cfg.Runner.Run(ctx, a, nil) })
@@ -341,6 +348,7 @@ func (r *round) tell(out itemResult, verdict string) {
 	} else if text := strings.TrimRight(res.Stdout, "\r\n"); text != "" {
 		fields = append(fields, Field{"output", text})
 	}
+	fields = append(fields, res.refused()...)
 	if text := preview(res.Stderr); text != "" && verdict != "yes" {
 		fields = append(fields, Field{"stderr_preview", text})
 	}

@@ -55,6 +55,7 @@ type Executor struct {
 	keep     keptFiles
 	startAt  string // of the run, as templates see it
 	untold   []any  // questions to judges that no event reports
+	notLet   string // what was said last that a sandbox did not let an action reach
 	asksAll  bool   // prompts begin although other runs note that they cannot succeed; of the run itself
 	shortage error  // the first [ErrScarce], of the run itself; nothing begins after it
 	stopping bool   // an action asked the run to stop; of the run itself only

@@ -186,14 +186,7 @@ func (e *Executor) evaluate(st *State, res *Result) (Verdict, bool, error) {
 		d, _ := v.Details.Get(k)
 		fields = append(fields, Field{k, d})
 	}
-	if st.Check != nil {
-		files := []any{}
-		for _, p := range st.Check.Files {
-			files = append(files, p.String())
-		}
-		fields = append(fields, Field{"check", files})
-	}
-	e.emit(EventEvaluate, q.tell(fields)...)
+	e.emit(EventEvaluate, q.tell(append(fields, st.Check.fields()...))...)
 	m.LastResult = value.NewMap("verdict", v.Name, "details", v.Details)
 	return v, true, nil
 }

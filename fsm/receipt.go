@@ -33,6 +33,9 @@ type CheckResult struct {
 	Loop      string   `json:"loop,omitempty" jsonschema:"the sub-loop it is in; absent in the loop of the run"`
 	Marked    bool     `json:"check,omitempty" jsonschema:"whether the state has check"`
 	Files     []string `json:"files,omitempty" jsonschema:"patterns of the files that were those with which the run began"`
+	Item      int      `json:"item,omitempty" jsonschema:"the number of the item of a list that the verdict is about; absent of other verdicts"`
+	Value     string   `json:"value,omitempty" jsonschema:"that item, as its script has it in LOOPS_ITEM"`
+	Items     int      `json:"items,omitempty" jsonschema:"how many items the list has; absent of other verdicts"`
 	Command   string   `json:"command,omitempty" jsonschema:"the script; absent where the verdict was not one on a script"`
 	ExitCode  int      `json:"exit_code"`
 	Output    string   `json:"output_sha256,omitempty" jsonschema:"of the standard output without line ends at its end"`

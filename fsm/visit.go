@@ -237,7 +237,22 @@ func (e *Executor) run(a Action, out func(string)) (Result, error) {
 	var err error
 	e.do(func(ctx context.Context) { res, err = e.cfg.Runner.Run(ctx, a, out) })
 	e.breaks(err)
+	if a.Quiet || a.Kind == KindJudge {
+		e.tellRefused(a.State, res.Refused)
+	}
 	return res, err
+}
+
+// tellRefused reports what the sandbox of an action did not let it reach that has no event of its own: a judge, a script
+// that makes a list or is waited for. What is waited for is looked at often, and says it once.
+func (e *Executor) tellRefused(state, refused string) {
+	said := AttemptMark(e.mem.Step, 0) + " " + refused
+	if refused == "" || e.notLet == said {
+		return
+	}
+	e.notLet = said
+	hosts := strings.Fields(refused)
+	e.emit(EventWarning, Field{"state", state}, Field{"message", "a sandbox did not let it reach " + strings.Join(hosts, ", ")}, Field{"refused", anyTexts(hosts)})
 }
 
 // attempt runs an action whose attempt was counted, and takes that back if the action could not be started.
@@ -341,13 +356,19 @@ func (e *Executor) completed(st *State, mode Kind, res Result, dropped bool) {
 	if res.Background > 0 {
 		fields = append(fields, Field{"background", int64(res.Background)})
 	}
-	if res.Refused != "" {
-		fields = append(fields, Field{"refused", anyTexts(strings.Fields(res.Refused))})
-	}
+	fields = append(fields, res.refused()...)
 	if mode == KindPrompt {
 		fields = append(fields, e.replyFields(res.Reply)...)
 	}
 	e.emit(EventActionComplete, fields...)
+}
+
+// refused are what an event has of what the sandbox of an action did not let it reach.
+func (r *Result) refused() []Field {
+	if r.Refused == "" {
+		return nil
+	}
+	return []Field{{"refused", anyTexts(strings.Fields(r.Refused))}}
 }
 
 // capture stores the result under the state's capture name and appends to the message log.

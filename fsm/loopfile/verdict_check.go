@@ -32,8 +32,8 @@ func (d *decoder) checkCheck(s *stateDecl) {
 	}
 	sub := b.sub("check")
 	at, path := b.keyPos("check"), join(b.path, "check")
-	for _, key := range []string{"for_each", "parallel", "loop", "wait", "ask", "call", "next", "terminal"} {
-		if b.given(key) {
+	for _, key := range []string{"parallel", "loop", "wait", "ask", "call", "next", "terminal"} {
+		if b.given(key) && (key != "parallel" || b.hasBranches()) {
 			d.errorf(at, path, "conflict", "check is about the verdict of a script, and this state has %s", key)
 			return
 		}
@@ -41,6 +41,9 @@ func (d *decoder) checkCheck(s *stateDecl) {
 	if s.Action == "" || fsm.KindOf(s.State) != fsm.KindShell {
 		d.errorf(at, path, "conflict", "check is about the verdict of a script, and the action of this state is none")
 		return
+	}
+	if s.Each != nil && s.Each.Parallel > 1 && s.Check.Files != nil {
+		d.errorf(b.keyPos("parallel"), join(b.path, "parallel"), "conflict", "the items of a check share their files, which have to be those with which the run began for one at a time; leave parallel out")
 	}
 	if sub.has("from") && !sub.has("files") {
 		d.errorf(sub.keyPos("from"), join(path, "from"), "missing-key", "from needs files: those that the check is made of")

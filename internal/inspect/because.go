@@ -128,6 +128,7 @@ type turn struct {
 	part   string    // the first branch or item that failed, and how
 	items  int       // items of the state's own list that failed and may be done again
 	cut    int       // those that may not: they were cut short, and must not be repeated
+	kept   []string  // hosts that sandboxes did not let it reach, in branches, items and sub-loops too
 }
 
 type streak struct {
@@ -141,6 +142,7 @@ func (b *Because) Add(e fsm.Event) {
 	if e.Kind == fsm.EventNote && str(e, "wait") == fsm.WaitState {
 		_, b.waits, _ = strings.Cut(str(e, "message"), " waits for ")
 	}
+	now.keep(e)
 	if insideBranch(e) { // its result counts with the state around it
 		if e.Kind == fsm.EventActionComplete && whole(e, "exit_code") != 0 {
 			now.broken = e
@@ -208,6 +210,19 @@ func (b *Because) Add(e fsm.Event) {
 		if now.led = e; e.Kind == fsm.EventBudgetExceeded {
 			spent := *now
 			b.spent = &spent
+		}
+	}
+}
+
+// mostKept is how many hosts of a visit are named.
+const mostKept = 5
+
+// keep notes what an event says that a sandbox did not let an action reach.
+func (t *turn) keep(e fsm.Event) {
+	hosts, _ := e.Get("refused").([]any)
+	for _, h := range hosts {
+		if host := Text(h); len(t.kept) < mostKept && !slices.Contains(t.kept, host) {
+			t.kept = append(t.kept, host)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +42,18 @@ func (t *turn) promptFailed() bool {
 	return whole(t.acted, "exit_code") != 0 && str(t.verdict, "verdict") == "yes" && str(t.verdict, "type") != "exit_code"
 }
 
-// text says what a visit came to.
+// text says what a visit came to, and where it failed what its sandbox did not let it reach.
 func (t *turn) text() string {
+	text := t.came()
+	said := func(host string) bool { return strings.Contains(text, host) } // by the action, or by what is inside
+	if len(t.kept) > 0 && t.failed() && !slices.ContainsFunc(t.kept, said) {
+		text += "; its sandbox did not let it reach " + humanize.Cut(humanize.PlainLine(humanize.And(t.kept)), quoteLength)
+	}
+	return text
+}
+
+// came says what a visit came to.
+func (t *turn) came() string {
 	verdict := str(t.verdict, "verdict")
 	switch {
 	case t.mishap.Kind != "":

@@ -10,6 +10,7 @@ import (
 
 	"loops/fsm"
 	"loops/fsm/value"
+	"loops/internal/humanize"
 )
 
 // mostChecks is how many verdicts a receipt has.
@@ -57,6 +58,7 @@ type act struct {
 	prompt bool
 	lines  []string
 	ended  fsm.Event
+	items  []fsm.CheckResult // of a check that is a list
 }
 
 func (d *deciders) take(e fsm.Event, v *Visit) {
@@ -79,8 +81,41 @@ func (d *deciders) take(e fsm.Event, v *Visit) {
 		if a != nil {
 			a.ended = e
 		}
+	case fsm.EventItemStart:
+		if e.Get("action") == nil {
+			return
+		}
+		if a == nil {
+			a = &act{}
+			d.acts[v] = a
+		}
+		number := whole(e, "item")
+		a.items = slices.DeleteFunc(a.items, func(c fsm.CheckResult) bool { return c.Item == number }) // the try before
+		a.items = append(a.items[max(0, len(a.items)+2-mostChecks):], fsm.CheckResult{Item: number, Value: str(e, "value"), Command: str(e, "action"), Evaluator: "exit_code"})
+	case fsm.EventItemEnd:
+		d.itemEnded(e, a)
 	case fsm.EventEvaluate:
 		d.judge(e, v, a)
+	}
+}
+
+// itemEnded notes what an item of a check came to.
+func (d *deciders) itemEnded(e fsm.Event, a *act) {
+	if a == nil {
+		return
+	}
+	i := slices.IndexFunc(a.items, func(c fsm.CheckResult) bool { return c.Item == whole(e, "item") })
+	if i < 0 {
+		return
+	}
+	c := &a.items[i]
+	c.ExitCode, c.Verdict = whole(e, "exit_code"), str(e, "verdict")
+	text, err := str(e, "output"), error(nil)
+	if file := str(e, "output_file"); file != "" {
+		text, err = d.read(file)
+	}
+	if err == nil {
+		c.Output = OutputSHA256(text)
 	}
 }
 
@@ -97,7 +132,9 @@ func (d *deciders) judge(e fsm.Event, v *Visit, a *act) {
 	for _, f := range files {
 		c.Files = append(c.Files, Text(f))
 	}
-	if a != nil {
+	if c.Evaluator == "for_each" {
+		c.Items = whole(e, "items")
+	} else if a != nil {
 		c.ExitCode = whole(a.ended, "exit_code")
 		if !a.prompt {
 			if c.Evaluator == "default" {
@@ -119,7 +156,14 @@ func (d *deciders) judge(e fsm.Event, v *Visit, a *act) {
 		}
 	}
 	d.checks = slices.DeleteFunc(d.checks, func(old fsm.CheckResult) bool { return old.Path == c.Path })
-	d.checks = append(d.checks[max(0, len(d.checks)+1-mostChecks):], c)
+	if a != nil && marked {
+		for _, item := range a.items {
+			item.State, item.Path, item.Step, item.Loop, item.Marked, item.Files = c.State, c.Path, c.Step, c.Loop, true, c.Files
+			d.checks = append(d.checks, item)
+		}
+	}
+	d.checks = append(d.checks, c)
+	d.checks = d.checks[max(0, len(d.checks)-mostChecks):]
 }
 
 // chosen returns those that decided.
@@ -142,7 +186,7 @@ func OutputSHA256(text string) string {
 
 // CheckText says what decided in a step.
 func CheckText(c fsm.CheckResult) string {
-	text := fmt.Sprintf("%s (step %s): %s by %s", c.Path, c.Step, c.Verdict, judgedBy(c))
+	text := fmt.Sprintf("%s (step %s): %s by %s", CheckPlace(c), c.Step, c.Verdict, judgedBy(c))
 	if c.Command != "" {
 		text += fmt.Sprintf(", exit code %d, output sha256 %s", c.ExitCode, cmp.Or(c.Output, "-"))
 	}
@@ -153,6 +197,14 @@ func CheckText(c fsm.CheckResult) string {
 		text += "\n" + strings.TrimRight(c.Command, "\n")
 	}
 	return text
+}
+
+// CheckPlace names the state of a verdict, with the states it is inside and the item that it is about.
+func CheckPlace(c fsm.CheckResult) string {
+	if c.Item == 0 {
+		return c.Path
+	}
+	return fmt.Sprintf("%s #%d (%s)", c.Path, c.Item, humanize.PlainLine(value.Truncate(c.Value, 60)))
 }
 
 // judgedBy says in words what gave a verdict.

@@ -216,7 +216,11 @@ func EventText(e fsm.Event) string {
 		if passes, _ := e.Get("passes").(bool); passes {
 			what = "passes"
 		}
-		return fmt.Sprintf("the check of state %v %s %s (exit code %v)", e.Get("state"), what, where[fmt.Sprint(e.Get("fault"))], e.Get("exit_code"))
+		item := ""
+		if key, is := e.Get("key").(string); is {
+			item = " of " + key
+		}
+		return fmt.Sprintf("the check of state %v%s %s %s (exit code %v)", e.Get("state"), item, what, where[fmt.Sprint(e.Get("fault"))], e.Get("exit_code"))
 	case fsm.EventCostCeilingWarn:
 		return "state " + Text(e.Get("state")) + " has cost " + Text(e.Get("cost_usd")) + " US dollars (cost_warn_at " + Text(e.Get("cost_warn_at")) + ")"
 	case fsm.EventCostCeilingUnknown:

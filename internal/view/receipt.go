@@ -84,7 +84,7 @@ func PrintVerification(page *Page, v *engine.Verification, asJSON bool) error {
 		terminal.Say(page.Out, "not enforced on this machine: %s\n", terminal.Block(missing))
 	}
 	for _, r := range v.Checks {
-		text := fmt.Sprintf("%s (step %s): ", r.Path, r.Step)
+		text := fmt.Sprintf("%s (step %s): ", inspect.CheckPlace(r.CheckResult), r.Step)
 		switch {
 		case r.Now == nil:
 			text += "not repeated: " + r.Why
