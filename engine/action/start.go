@@ -79,7 +79,7 @@ func (c *child) start(cmd command, null, out, err uintptr, ring func()) error {
 	}
 	c.watch = -1
 	fork := func(s sandbox.Spawn) (e error) {
-		c.pid, e = process.Fork(func() (int, error) { return syscall.ForkExec(s.Path, s.Argv, &s.Attr) })
+		c.pid, e = process.Fork(s.Fork)
 		return e
 	}
 	limit(cmd.group, cmd.box)

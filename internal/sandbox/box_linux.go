@@ -60,7 +60,7 @@ type space byte
 const (
 	spacesNone space = iota // it does not
 	spacesRoot              // the thread that starts it has them
-	spacesUser              // it begins in a user namespace, see Enter
+	spacesUser              // it joins those that a process in a user namespace made, see Enter
 )
 
 // spaces returns how it can get them here.
@@ -78,6 +78,7 @@ func spaces() space {
 // because the kernel ends children with the thread that started them.
 type starter struct {
 	set   *ruleset
+	in    *inside // where commands begin; nil = on this thread
 	forks chan func()
 	users int       // commands that run
 	proxy io.Closer // of its network; nil = none
@@ -88,6 +89,7 @@ type starter struct {
 func (s *starter) leave() {
 	if s.old && s.users == 0 {
 		close(s.forks)
+		s.in.close()
 		if s.proxy != nil {
 			_ = s.proxy.Close()
 		}
@@ -235,41 +237,26 @@ func (b *Box) Missing() []string {
 	return append(list, r.missingLimits()...)
 }
 
-// A Spawn is a process to start.
+// A Spawn is a process to start, by Fork.
 type Spawn struct {
-	Path string
-	Argv []string
-	Attr syscall.ProcAttr // Sys is there
+	Path   string
+	Argv   []string
+	Attr   syscall.ProcAttr // Sys is there
+	within *inside          // nil = where this process is
 }
 
-// Start calls fork with what to start for a command: the command, or this program, which becomes it. The kernel ends the
-// process with the thread that fork is called on. Start returns what to call when the process has ended. Where it returns
-// an error and fork did not, the process ends by itself.
+// Start calls fork with what to start for a command. The kernel ends the process with the thread that fork is called on.
+// Start returns what to call when the process has ended.
 func (b *Box) Start(s Spawn, fork func(Spawn) error) (end func(), err error) {
 	by, err := b.free()
 	if err != nil {
 		return nil, err
 	}
+	s.within = by.in
 	started := make(chan error, 1)
-	var listener net.Listener
-	by.forks <- func() {
-		if b.spaces != spacesUser {
-			started <- fork(s)
-			return
-		}
-		var err error
-		listener, err = s.enter(b.limits(by), fork)
-		started <- err
-	}
+	by.forks <- func() { started <- fork(s) }
 	err = <-started
-	var server io.Closer
-	if listener != nil {
-		server = b.proxy.serve(listener)
-	}
 	end = sync.OnceFunc(func() {
-		if server != nil {
-			_ = server.Close()
-		}
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		by.users--
@@ -335,6 +322,7 @@ func (b *Box) newStarter() (*starter, error) {
 	})
 	if err := <-ready; err != nil {
 		s.set.close()
+		s.in.close()
 		if s.proxy != nil {
 			_ = s.proxy.Close()
 		}
@@ -343,12 +331,20 @@ func (b *Box) newStarter() (*starter, error) {
 	return s, nil
 }
 
-// restrict limits this thread, or leaves that to what it starts.
+// restrict limits this thread, or has namespaces made in which what it starts limits itself.
 func (b *Box) restrict(s *starter) error {
-	if err := join(b.groups); err != nil || b.spaces == spacesUser {
+	if err := join(b.groups); err != nil {
 		return err
 	}
 	l := b.limits(s)
+	if b.spaces == spacesUser {
+		in, listener, err := newInside(l)
+		if err == nil && listener != nil {
+			s.proxy = b.proxy.serve(listener)
+		}
+		s.in = in
+		return err
+	}
 	return l.take(func(f *os.File) error {
 		listener, err := net.FileListener(f)
 		if err == nil {

@@ -22,16 +22,16 @@ import (
 	"loops/internal/process"
 )
 
-// Where this process may make no namespaces, it starts itself instead of a command, in a user namespace. There the new
-// process may make mounts and a network. It limits itself, and becomes the command: process, parent and group stay.
+// Where this process may make no namespaces, another one makes them: this program, started in a user namespace. It hands
+// them over and ends; commands join them between fork and exec, see fork_linux.go. Process, parent and group stay.
 
-// enterName is the name that this program has then.
+// enterName is the name that this program has then. With one more word it ends at once.
 const enterName = "loops-sandbox"
 
-// enters says that this program calls Enter, so that it can be started instead of a command.
+// enters says that this program calls Enter, so that it can be started to make namespaces.
 var enters bool
 
-// limits are what a thread takes upon itself before it starts commands or becomes one.
+// limits are what a thread takes upon itself before it starts commands.
 type limits struct {
 	Rules   Rules // those that mounts need
 	Mounts  bool  // files are protected by mounts
@@ -39,14 +39,6 @@ type limits struct {
 	Proxied bool  // in that, the proxy listens
 	Set     int   // descriptor of the ruleset; -1 = none
 	Filter  []unix.SockFilter
-}
-
-// An entry is what this program is to become a command with.
-type entry struct {
-	Limits limits
-	Path   string // "" = nothing: it was a try
-	Argv   []string
-	Dir    string
 }
 
 // limits returns what the rules ask of a thread.
@@ -66,24 +58,8 @@ func (b *Box) limits(s *starter) limits {
 
 // take limits this thread. listening is called with where the proxy listens.
 func (l *limits) take(listening func(*os.File) error) error {
-	if l.Mounts {
-		if err := l.Rules.newMounts(l.Rules.Write); err != nil {
-			return err
-		}
-	}
-	if l.Network {
-		if err := newNetwork(); err != nil {
-			return err
-		}
-		if l.Proxied {
-			f, err := listenHere(proxyPort)
-			if err == nil {
-				err = errors.Join(listening(f), f.Close())
-			}
-			if err != nil {
-				return fmt.Errorf("the proxy cannot listen: %w", err)
-			}
-		}
+	if err := l.apart(listening); err != nil {
+		return err
 	}
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
@@ -97,8 +73,31 @@ func (l *limits) take(listening func(*os.File) error) error {
 	return program(l.Filter).enforce()
 }
 
-// Enter returns at once, unless this process was started instead of a command: then it limits itself, becomes the command,
-// and does not return. main calls it first.
+// apart gives this thread the namespaces. listening is called with where the proxy listens.
+func (l *limits) apart(listening func(*os.File) error) error {
+	if l.Mounts {
+		if err := l.Rules.newMounts(l.Rules.Write); err != nil {
+			return err
+		}
+	}
+	if !l.Network {
+		return nil
+	}
+	if err := newNetwork(); err != nil || !l.Proxied {
+		return err
+	}
+	f, err := listenHere(proxyPort)
+	if err == nil {
+		err = errors.Join(listening(f), f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("the proxy cannot listen: %w", err)
+	}
+	return nil
+}
+
+// Enter returns at once, unless this process was started to make namespaces: then it does that, and does not return. main
+// calls it first.
 func Enter() {
 	if len(os.Args) != 2 || os.Args[0] != enterName {
 		enters = true
@@ -107,11 +106,11 @@ func Enter() {
 	runtime.LockOSThread()
 	fd, err := strconv.Atoi(os.Args[1])
 	if err != nil {
-		os.Exit(2)
+		os.Exit(0)
 	}
 	unix.CloseOnExec(fd)
 	runner := os.NewFile(uintptr(fd), "runner")
-	if err = enter(runner); err != nil {
+	if err = handOver(runner); err != nil {
 		var no syscall.Errno
 		errors.As(err, &no)
 		_ = gob.NewEncoder(runner).Encode(refusal{err.Error(), int(no)})
@@ -120,7 +119,7 @@ func Enter() {
 	os.Exit(0)
 }
 
-// A refusal is why a process did not become a command.
+// A refusal is why a process made no namespaces.
 type refusal struct {
 	Text string
 	No   int // of the error of the system; 0 = none
@@ -136,104 +135,125 @@ func (r *refusal) Unwrap() error {
 	return syscall.Errno(r.No)
 }
 
-// enter reads from the runner what to become, and becomes it.
-func enter(runner *os.File) error {
-	var e entry
-	if err := gob.NewDecoder(runner).Decode(&e); err != nil {
+// spaceNames are the files of a process that are its namespaces.
+var spaceNames = []string{"user", "mnt", "net"}
+
+// handOver reads from the runner which namespaces it wants, makes them, and sends them: their files, and the socket on
+// which the proxy listens, if there is one.
+func handOver(runner *os.File) error {
+	var l limits
+	if err := gob.NewDecoder(runner).Decode(&l); err != nil {
 		return err
 	}
-	if e.Limits.Set >= 0 {
-		unix.CloseOnExec(e.Limits.Set)
-	}
-	err := e.Limits.take(func(l *os.File) error {
-		return unix.Sendmsg(int(runner.Fd()), []byte{0}, unix.UnixRights(int(l.Fd())), nil, 0)
+	var fds []int
+	err := l.apart(func(f *os.File) (err error) {
+		fd, err := unix.Dup(int(f.Fd()))
+		fds = append(fds, fd)
+		return err
 	})
-	if err != nil || e.Path == "" {
+	if err != nil {
 		return err
 	}
-	if e.Dir != "" { // by its name: what was mounted since lies over the folder that this process is in
-		if err := os.Chdir(e.Dir); err != nil {
-			return err
+	for i, name := range spaceNames {
+		fd, err := unix.Open(fmt.Sprintf("/proc/thread-self/ns/%s", name), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("its namespace %s cannot be handed over: %w", name, err)
 		}
+		fds = slices.Insert(fds, i, fd)
 	}
-	return syscall.Exec(e.Path, e.Argv, syscall.Environ())
+	return unix.Sendmsg(int(runner.Fd()), []byte{0}, unix.UnixRights(fds...), nil, 0)
 }
 
-// enter has fork start this program instead of a command. It returns when that process has become the command, with the
-// socket on which the proxy listens in its network; nil = none.
-func (s Spawn) enter(l limits, fork func(Spawn) error) (net.Listener, error) {
+// newInside has another process make the namespaces that limits ask for. It returns them, with the socket on which the
+// proxy listens there; nil = none.
+func newInside(l limits) (in *inside, listener net.Listener, err error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = null.Close() }()
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	own, its := os.NewFile(uintptr(ends[0]), "command"), os.NewFile(uintptr(ends[1]), "runner")
+	own, its := os.NewFile(uintptr(ends[0]), "maker"), os.NewFile(uintptr(ends[1]), "runner")
 	defer func() { _ = own.Close() }()
-	instead := Spawn{"/proc/self/exe", []string{enterName, strconv.Itoa(len(s.Attr.Files))}, s.Attr}
-	instead.Attr.Files = append(slices.Clone(s.Attr.Files), its.Fd())
-	if l.Set >= 0 {
-		instead.Attr.Files = append(instead.Attr.Files, uintptr(l.Set))
-		l.Set = len(instead.Attr.Files) - 1
-	}
-	sys := *s.Attr.Sys
-	sys.Cloneflags |= unix.CLONE_NEWUSER
-	sys.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
-	sys.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
-	// until it becomes the command
-	sys.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
-	instead.Attr.Sys = &sys
-	err = fork(instead)
+	attr := &syscall.ProcAttr{Env: []string{}, Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), its.Fd()}, Sys: &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWUSER, Pdeathsig: syscall.SIGKILL,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP},
+	}}
+	pid, err := process.Fork(func() (int, error) { return syscall.ForkExec("/proc/self/exe", []string{enterName, "3"}, attr) })
 	_ = its.Close()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if gob.NewEncoder(own).Encode(entry{l, s.Path, s.Argv, s.Attr.Dir}) != nil {
-		return nil, nil // it was ended, as its exit says
+	defer waitFor(pid)
+	set, filter := l.Set, l.Filter
+	l.Set, l.Filter = -1, nil
+	if err := gob.NewEncoder(own).Encode(l); err != nil {
+		return nil, nil, fmt.Errorf("no process makes namespaces: %w", err)
 	}
-	return entered(own, l.Network && l.Proxied)
+	fds, err := received(own)
+	if err != nil {
+		return nil, nil, err
+	}
+	in = &inside{user: fds[0], mounts: fds[1], net: fds[2], set: set, filter: filter, files: commandFiles()}
+	if !l.Mounts { // they are those of this process
+		_ = unix.Close(in.mounts)
+		in.mounts = -1
+	}
+	if !l.Network {
+		_ = unix.Close(in.net)
+		in.net = -1
+	}
+	if len(fds) > len(spaceNames) {
+		f := os.NewFile(uintptr(fds[len(spaceNames)]), "proxy")
+		listener, err = net.FileListener(f)
+		_ = f.Close()
+	}
+	if err != nil {
+		in.close()
+		return nil, nil, err
+	}
+	return in, listener, nil
 }
 
-// entered waits until a process has become a command.
-func entered(own *os.File, proxied bool) (listener net.Listener, err error) {
-	first := make([]byte, 0, 1)
-	if proxied {
-		rights := make([]byte, unix.CmsgSpace(4))
-		n, m, _, _, err := unix.Recvmsg(int(own.Fd()), first[:1], rights, unix.MSG_CMSG_CLOEXEC)
-		if err != nil {
-			return nil, fmt.Errorf("the proxy has no place to listen: %w", err)
-		}
-		if m > 0 {
-			listener, err = received(rights[:m])
-		} else {
-			first = first[:n] // of a refusal
-		}
-		if err != nil {
-			return nil, err
+// close gives up the namespaces, which stay as long as commands are in them.
+func (in *inside) close() {
+	if in != nil {
+		for _, fd := range []int{in.user, in.mounts, in.net} {
+			if fd >= 0 {
+				_ = unix.Close(fd)
+			}
 		}
 	}
-	var why refusal
-	err = gob.NewDecoder(io.MultiReader(bytes.NewReader(first), own)).Decode(&why)
-	if err != nil { // the end of what it says: it is the command now, or was ended
-		return listener, nil
-	}
-	if listener != nil {
-		_ = listener.Close()
-	}
-	return nil, &why
 }
 
-// received returns the listener that came with a message.
-func received(rights []byte) (net.Listener, error) {
-	messages, err := unix.ParseSocketControlMessage(rights)
+// received returns the descriptors that a process hands over.
+func received(from *os.File) ([]int, error) {
+	first, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*(len(spaceNames)+1)))
+	n, m, _, _, err := unix.Recvmsg(int(from.Fd()), first, rights, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("no namespaces were made: %w", err)
+	}
+	if m == 0 {
+		var why refusal
+		if err := gob.NewDecoder(io.MultiReader(bytes.NewReader(first[:n]), from)).Decode(&why); err != nil {
+			return nil, fmt.Errorf("no namespaces were made: %w", err)
+		}
+		return nil, &why
+	}
+	messages, err := unix.ParseSocketControlMessage(rights[:m])
 	if err != nil {
 		return nil, err
 	}
 	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil {
-		return nil, err
+	if err == nil && len(fds) < len(spaceNames) {
+		err = errors.New("not all namespaces were handed over")
 	}
-	f := os.NewFile(uintptr(fds[0]), "proxy")
-	defer func() { _ = f.Close() }()
-	return net.FileListener(f)
+	return fds, err
 }
 
 // mayEnter reports whether commands may begin in a user namespace. The first call tries it.
@@ -243,24 +263,20 @@ var mayEnter = sync.OnceValue(func() bool {
 		return false
 	}
 	defer func() { _ = null.Close() }()
-	pid, at := 0, null.Fd()
-	s := Spawn{Attr: syscall.ProcAttr{Env: []string{}, Files: []uintptr{at, at, at}, Sys: &syscall.SysProcAttr{}}}
 	try := limits{
 		Rules: Rules{Write: []string{os.TempDir()}}, Mounts: true, Network: true, Set: -1, Filter: filter(socketsLocal),
 	}
-	_, err = s.enter(try, func(s Spawn) (err error) {
-		pid, err = process.Fork(func() (int, error) { return syscall.ForkExec(s.Path, s.Argv, &s.Attr) })
-		return err
-	})
-	if pid == 0 {
+	in, _, err := newInside(try)
+	if err != nil {
 		return false
 	}
-	var ended syscall.WaitStatus
-	for {
-		if _, e := syscall.Wait4(pid, &ended, 0, nil); !errors.Is(e, syscall.EINTR) {
-			break
-		}
+	defer in.close()
+	at := null.Fd()
+	s := Spawn{Path: "/proc/self/exe", Argv: []string{enterName, "-"}, within: in, Attr: syscall.ProcAttr{Env: []string{}, Files: []uintptr{at, at, at}, Dir: "/", Sys: &syscall.SysProcAttr{}}}
+	pid, err := process.Fork(s.Fork)
+	if err != nil {
+		return false
 	}
-	process.Waited(pid)
-	return err == nil && ended.Exited() && ended.ExitStatus() == 0
+	ended := waitFor(pid)
+	return ended.Exited() && ended.ExitStatus() == 0
 })

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -36,8 +37,25 @@ func (v victim) env(program string) []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + v.home, "LOOPS_HOSTILE=" + program, "V_HOME=" + v.home, "V_TREE=" + v.tree, "V_OTHER=" + v.other,
 		"V_TCP=" + v.tcp, "V_UDP=" + v.udp, "V_UNIX=" + v.unix, "V_ABSTRACT=" + v.abstract, "V_RUNNER=" + strconv.Itoa(v.runner),
+		"V_FILES=" + filesOfCommands(), "V_OPEN=" + openFiles(),
 	}
 }
+
+// openFiles are the descriptors of this process that others it starts have too, but for the first three.
+func openFiles() (list string) {
+	for fd := uintptr(3); fd < 200; fd++ {
+		if flags, err := unix.FcntlInt(fd, unix.F_GETFD, 0); err == nil && flags&unix.FD_CLOEXEC == 0 {
+			list += fmt.Sprint(" ", fd)
+		}
+	}
+	return list
+}
+
+// filesOfCommands is how many files a command may have open that is in no sandbox.
+var filesOfCommands = sync.OnceValue(func() string {
+	out, _ := exec.Command("bash", "-c", "ulimit -Sn").Output()
+	return strings.TrimSpace(string(out))
+})
 
 func write(path string) error { return os.WriteFile(path, []byte("hacked"), 0o644) }
 
@@ -332,6 +350,18 @@ var friendly = map[string]func(v victim) error{
 			_ = l.Close()
 		}
 		return err
+	},
+	"begin as any command": func(v victim) error { // with a group, a signal at the death of its parent, a place, and files
+		dir, err := os.Getwd()
+		var signal int32
+		_, _, no := unix.Syscall(unix.SYS_PRCTL, unix.PR_GET_PDEATHSIG, uintptr(unsafe.Pointer(&signal)), 0)
+		if err != nil || no != 0 || dir != v.tree || unix.Getpgrp() != os.Getpid() || syscall.Signal(signal) != syscall.SIGKILL {
+			return fmt.Errorf("in %s, group %d of %d, signal %d: %v %v", dir, unix.Getpgrp(), os.Getpid(), signal, err, no)
+		}
+		if got := openFiles(); got != os.Getenv("V_OPEN") {
+			return fmt.Errorf("it has the descriptors %s", got)
+		}
+		return bash(`test "$(ulimit -Sn)" = "$V_FILES" && grep -q "^SigBlk:.0*$" /proc/$$/status`)
 	},
 	"lock a file": func(v victim) error { return bash(`cd "$V_TREE" && exec 9>lock && flock 9`) },
 }

@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"loops/fsm/confine"
 	"loops/internal/testenv"
 )
@@ -124,24 +122,33 @@ func (v victim) box(t *testing.T, p *confine.Policy, spaces space) *Box {
 	return b
 }
 
-// begin starts a command in a box.
+// begin starts a command in a box. What it prints goes to files, or nowhere.
 func begin(b *Box, cmd *exec.Cmd) (end func(), err error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	s := Spawn{cmd.Path, cmd.Args, syscall.ProcAttr{Dir: cmd.Dir, Files: []uintptr{0, 1, 2}, Sys: cmd.SysProcAttr}}
-	return b.Start(s, func(s Spawn) error {
-		cmd.Path, cmd.Args, cmd.SysProcAttr = s.Path, s.Argv, s.Attr.Sys
-		for _, fd := range s.Attr.Files[3:] {
-			own, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
-			if err != nil {
-				return err
-			}
-			f := os.NewFile(uintptr(own), "")
-			defer func() { _ = f.Close() }()
-			cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = null.Close() }()
+	files := []uintptr{null.Fd(), null.Fd(), null.Fd()}
+	for i, out := range []any{cmd.Stdout, cmd.Stderr} {
+		if f, ok := out.(*os.File); ok {
+			files[i+1] = f.Fd()
 		}
-		return cmd.Start()
+	}
+	env := cmd.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	s := Spawn{Path: cmd.Path, Argv: cmd.Args, Attr: syscall.ProcAttr{Dir: cmd.Dir, Env: env, Files: files, Sys: cmd.SysProcAttr}}
+	return b.Start(s, func(s Spawn) error {
+		pid, err := s.Fork()
+		if err == nil {
+			cmd.Process, err = os.FindProcess(pid)
+		}
+		return err
 	})
 }
 
@@ -155,8 +162,10 @@ func (v victim) try(t *testing.T, b *Box, name string) string {
 	vars, err := b.Proxy()
 	testenv.Must(t, err)
 	cmd.Env = append(cmd.Env, vars...)
-	var out strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &out
+	out, err := os.CreateTemp(t.TempDir(), "out")
+	testenv.Must(t, err)
+	defer func() { _ = out.Close() }()
+	cmd.Stdout, cmd.Stderr = out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	end, err := begin(b, cmd)
 	if err != nil {
@@ -165,7 +174,8 @@ func (v victim) try(t *testing.T, b *Box, name string) string {
 	defer end()
 	b.Limited(cmd.Process.Pid)
 	if err := cmd.Wait(); err != nil {
-		return err.Error() + ": " + out.String()
+		text, _ := os.ReadFile(out.Name())
+		return err.Error() + ": " + string(text)
 	}
 	return ""
 }
@@ -433,13 +443,15 @@ func TestCoveredPlaces(t *testing.T) {
 	run := func() string {
 		cmd := exec.Command("bash", "-c", `ls "$S"; cat "$R"/*/.sealed; echo x > "$R/b/.sealed"; rm -f "$R/b/.sealed"; echo y > "$R/a/f"; cat "$R/a/f"`)
 		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "S=" + session, "R=" + runs}
-		var out strings.Builder
-		cmd.Stdout = &out
+		out, err := os.CreateTemp(t.TempDir(), "out")
+		testenv.Must(t, err)
+		defer func() { _ = out.Close() }()
+		cmd.Stdout = out
 		end, err := begin(b, cmd)
 		testenv.Must(t, err)
 		defer end()
 		_ = cmd.Wait()
-		return out.String()
+		return textOf(t, out.Name())
 	}
 	if got := run(); got != "y\n" {
 		t.Errorf("it printed %q", got)

@@ -1,0 +1,334 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"loops/internal/process"
+)
+
+// Where this process may make no namespaces, its commands are forked by this: between fork and exec they join namespaces
+// that another process made, see hold, and limit themselves there. syscall.ForkExec has no room for that.
+
+// An inside is where a command begins, and what limits it there.
+type inside struct {
+	user, mounts, net int // descriptors of namespaces; -1 = that of this process
+	set               int // descriptor of the ruleset; -1 = none
+	filter            program
+	files             *unix.Rlimit // how many it may have open; nil = as many as this process
+}
+
+// A kernelCall is a system call of a forked child.
+type kernelCall struct {
+	number uintptr
+	args   [5]uintptr
+	must   bool    // an error ends the child
+	want   uintptr // of the parent: another result ends the child
+}
+
+//go:linkname beforeFork syscall.runtime_BeforeFork
+func beforeFork()
+
+//go:linkname afterFork syscall.runtime_AfterFork
+func afterFork()
+
+//go:linkname afterForkInChild syscall.runtime_AfterForkInChild
+func afterForkInChild()
+
+// cloneArgs are the arguments of clone3.
+type cloneArgs struct {
+	flags, pidFD, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64
+}
+
+// Fork starts the process and returns its number.
+func (s Spawn) Fork() (pid int, err error) {
+	if s.within == nil {
+		return syscall.ForkExec(s.Path, s.Argv, &s.Attr)
+	}
+	return s.forkInside(s.within)
+}
+
+// A forking is what the child works through. Its memory stays where it is until the child has become the command.
+type forking struct {
+	calls []kernelCall
+	exec  [3]uintptr
+	pipe  uintptr // takes the error that ended the child
+	clone cloneArgs
+	watch int32 // its PidFD
+	keep  []any // what calls point to
+	no    syscall.Errno
+}
+
+// call adds a system call whose error ends the child.
+func (f *forking) call(number uintptr, args ...uintptr) {
+	c := kernelCall{number: number, must: true}
+	copy(c.args[:], args)
+	f.calls = append(f.calls, c)
+}
+
+// try adds one whose error does not.
+func (f *forking) try(number uintptr, args ...uintptr) {
+	f.call(number, args...)
+	f.calls[len(f.calls)-1].must = false
+}
+
+// text returns where a text is.
+func (f *forking) text(s string) (uintptr, error) {
+	p, err := syscall.BytePtrFromString(s)
+	f.keep = append(f.keep, p)
+	return uintptr(unsafe.Pointer(p)), err
+}
+
+// texts returns where a list of texts is.
+func (f *forking) texts(list []string) (uintptr, error) {
+	p, err := syscall.SlicePtrFromStrings(list)
+	if err != nil {
+		return 0, err
+	}
+	f.keep = append(f.keep, p)
+	return uintptr(unsafe.Pointer(&p[0])), nil
+}
+
+// forkInside forks a command that begins within namespaces.
+func (s Spawn) forkInside(in *inside) (pid int, err error) {
+	f := &forking{watch: -1}
+	syscall.ForkLock.Lock()
+	var ends [2]int
+	if err = unix.Pipe2(ends[:], unix.O_CLOEXEC); err == nil {
+		if err = f.prepare(s, in, ends[1]); err == nil {
+			var no syscall.Errno
+			if pid, no = f.fork(); no != 0 {
+				err = no
+			}
+		}
+		_ = unix.Close(ends[1])
+	}
+	syscall.ForkLock.Unlock()
+	if err != nil {
+		if ends[0] != ends[1] {
+			_ = unix.Close(ends[0])
+		}
+		return 0, err
+	}
+	text, _ := readAll(ends[0])
+	_ = unix.Close(ends[0])
+	if len(text) < int(unsafe.Sizeof(f.no)) {
+		if s.Attr.Sys.PidFD != nil {
+			*s.Attr.Sys.PidFD = int(f.watch)
+		}
+		return pid, nil
+	}
+	var status syscall.WaitStatus
+	for {
+		if _, e := syscall.Wait4(pid, &status, 0, nil); !errors.Is(e, syscall.EINTR) {
+			break
+		}
+	}
+	if f.watch >= 0 {
+		_ = unix.Close(int(f.watch))
+	}
+	return 0, *(*syscall.Errno)(unsafe.Pointer(&text[0]))
+}
+
+// readAll reads a descriptor to its end.
+func readAll(fd int) (text []byte, err error) {
+	b := make([]byte, 64)
+	for {
+		n, err := unix.Read(fd, b)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil || n == 0:
+			return text, err
+		default:
+			text = append(text, b[:n]...)
+		}
+	}
+}
+
+// prepare makes the list of what the child does: as syscall.ForkExec has it done, and what limits it.
+func (f *forking) prepare(s Spawn, in *inside, pipe int) error {
+	sys := s.Attr.Sys
+	f.pipe, f.clone = uintptr(pipe), cloneArgs{exitSignal: uint64(syscall.SIGCHLD)}
+	if sys.UseCgroupFD {
+		f.clone.flags, f.clone.cgroup = unix.CLONE_INTO_CGROUP, uint64(sys.CgroupFD)
+	}
+	if sys.PidFD != nil {
+		f.clone.flags |= unix.CLONE_PIDFD
+		f.clone.pidFD = uint64(uintptr(unsafe.Pointer(&f.watch)))
+	}
+	var err error
+	if f.exec[0], err = f.text(s.Path); err != nil {
+		return err
+	}
+	if f.exec[1], err = f.texts(s.Argv); err != nil {
+		return err
+	}
+	if f.exec[2], err = f.texts(s.Attr.Env); err != nil {
+		return err
+	}
+	dir := s.Attr.Dir
+	if dir == "" { // in a namespace of mounts a process begins at its root
+		if dir, err = os.Getwd(); err != nil {
+			return err
+		}
+	}
+	at, err := f.text(dir)
+	if err != nil {
+		return err
+	}
+	if sys.Setpgid {
+		f.call(unix.SYS_SETPGID, 0, uintptr(sys.Pgid))
+	}
+	for _, space := range []struct{ fd, kind int }{{in.user, unix.CLONE_NEWUSER}, {in.mounts, unix.CLONE_NEWNS}, {in.net, unix.CLONE_NEWNET}} {
+		if space.fd >= 0 {
+			f.call(unix.SYS_SETNS, uintptr(space.fd), uintptr(space.kind))
+		}
+	}
+	f.call(unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
+	for _, c := range powers {
+		f.try(unix.SYS_PRCTL, unix.PR_CAPBSET_DROP, c)
+	}
+	f.try(unix.SYS_PRCTL, unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL)
+	if in.set >= 0 {
+		f.call(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(in.set))
+	}
+	f.call(unix.SYS_CHDIR, at)
+	if sys.Pdeathsig != 0 { // after what changes its rights, because that takes it back
+		f.call(unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(sys.Pdeathsig))
+		f.calls = append(f.calls, kernelCall{number: unix.SYS_GETPPID, want: uintptr(os.Getpid())})
+	}
+	f.descriptors(s.Attr.Files)
+	if in.files != nil {
+		f.try(unix.SYS_PRLIMIT64, 0, unix.RLIMIT_NOFILE, uintptr(unsafe.Pointer(in.files)))
+	}
+	if len(in.filter) > 0 {
+		filter := &unix.SockFprog{Len: uint16(len(in.filter)), Filter: &in.filter[0]}
+		f.keep = append(f.keep, filter)
+		f.call(unix.SYS_SECCOMP, filterSet, 0, uintptr(unsafe.Pointer(filter)))
+	}
+	return nil
+}
+
+// descriptors has the child have these files as 0 and so on.
+func (f *forking) descriptors(files []uintptr) {
+	fd := slices.Clone(files)
+	next := uintptr(len(fd))
+	for _, n := range fd {
+		next = max(next, n)
+	}
+	next++
+	if f.pipe < next {
+		f.call(unix.SYS_DUP3, f.pipe, next, unix.O_CLOEXEC)
+		f.pipe = next
+		next++
+	}
+	for i, n := range fd { // nothing is overwritten that is still needed
+		if n >= uintptr(i) {
+			continue
+		}
+		if next == f.pipe {
+			next++
+		}
+		f.call(unix.SYS_DUP3, n, next, unix.O_CLOEXEC)
+		fd[i] = next
+		next++
+	}
+	for i, n := range fd {
+		if n == uintptr(i) {
+			f.call(unix.SYS_FCNTL, n, unix.F_SETFD, 0)
+		} else {
+			f.call(unix.SYS_DUP3, n, uintptr(i), 0)
+		}
+	}
+	for i := len(fd); i < 3; i++ {
+		f.try(unix.SYS_CLOSE, uintptr(i))
+	}
+}
+
+// fork forks. In the child it does not return: nothing may be called there that needs more of a stack, or memory.
+//
+//go:noinline
+//go:norace
+//go:nocheckptr
+func (f *forking) fork() (pid int, no syscall.Errno) {
+	var r uintptr
+	var i int
+	var c *kernelCall
+	beforeFork()
+	r, _, no = syscall.RawSyscall6(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&f.clone)), unsafe.Sizeof(f.clone), 0, 0, 0, 0)
+	if no != 0 || r != 0 {
+		afterFork()
+		return int(r), no
+	}
+	afterForkInChild()
+	for i = range f.calls {
+		c = &f.calls[i]
+		r, _, no = syscall.RawSyscall6(c.number, c.args[0], c.args[1], c.args[2], c.args[3], c.args[4], 0)
+		if c.want != 0 && r != c.want {
+			no = syscall.ESRCH
+			break
+		}
+		if no != 0 && c.must {
+			break
+		}
+		no = 0
+	}
+	if no == 0 {
+		_, _, no = syscall.RawSyscall(unix.SYS_EXECVE, f.exec[0], f.exec[1], f.exec[2])
+	}
+	f.no = no
+	syscall.RawSyscall(unix.SYS_WRITE, f.pipe, uintptr(unsafe.Pointer(&f.no)), unsafe.Sizeof(f.no))
+	for {
+		syscall.RawSyscall(unix.SYS_EXIT, 253, 0, 0)
+	}
+}
+
+// commandFiles returns how many files commands may have open, where this process may have more: Go raises the limit for
+// itself, and takes that back in what it starts. nil = as many. It starts a process, so it is not called while one is forked.
+var commandFiles = sync.OnceValue(func() *unix.Rlimit {
+	var own unix.Rlimit
+	if unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &own) != nil || own.Cur != own.Max-1 {
+		return nil
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = r.Close() }()
+	pid, err := process.Fork(func() (int, error) {
+		return syscall.ForkExec("/bin/sh", []string{"sh", "-c", "ulimit -Sn"}, &syscall.ProcAttr{Env: []string{}, Files: []uintptr{w.Fd(), w.Fd(), w.Fd()}})
+	})
+	_ = w.Close()
+	if err != nil {
+		return nil
+	}
+	text, _ := io.ReadAll(r)
+	waitFor(pid)
+	n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &unix.Rlimit{Cur: n, Max: own.Max}
+})
+
+// waitFor waits for a child.
+func waitFor(pid int) (ended syscall.WaitStatus) {
+	for {
+		if _, e := syscall.Wait4(pid, &ended, 0, nil); !errors.Is(e, syscall.EINTR) {
+			break
+		}
+	}
+	process.Waited(pid)
+	return ended
+}
