@@ -47,7 +47,7 @@ func (d *decoder) actionTypes(n *yaml.Node, c *Config) {
 		case value.Kind == yaml.ScalarNode && value.Tag != "!!null":
 			t.By = []string{value.Value}
 		default:
-			d.say(value, "%s is a program, a list of a program and its arguments, or the name of a host, not %s", what, kind(value))
+			d.say(value, "%s must be a program, a list of a program and its arguments, or the name of a host, found %s", what, kind(value))
 		}
 		if len(d.problems) > before {
 			return

@@ -128,7 +128,7 @@ func TestLayers(t *testing.T) {
 	write(t, l.User, "run: {delay: 2s, model: small, budget: {cost: 5, steps: 9}}\nnotify: [{desktop: true}]\nhosts:\n  a: {program: a}\n  b: {program: b}\ncolor: sometimes\n")
 	write(t, l.Project, "run: {model: large, budget: {cost: none}}\nnotify: [{command: tell}]\nhosts:\n  c: {program: c}\n  a: {program: z}\nstore: [x]\n")
 	c, err := l.Load()
-	if want := l.User + ":6:8: color is one of auto, always, never, not \"sometimes\"\n" + l.Project + ":6:8: store is a text, not a list"; err == nil || err.Error() != want {
+	if want := l.User + ":6:8: color must be one of auto, always, never, found \"sometimes\"\n" + l.Project + ":6:8: store must be a text, found a list"; err == nil || err.Error() != want {
 		t.Errorf("got %v\nwant %s", err, want)
 	}
 	for name, want := range map[string]string{

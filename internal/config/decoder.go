@@ -101,7 +101,7 @@ func (d *decoder) mapping(n *yaml.Node, what string, rows []row) {
 // pairs calls do with the keys of a map and their values.
 func (d *decoder) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node)) {
 	if n.Kind != yaml.MappingNode {
-		d.say(n, "%s is a map of keys and values, not %s", what, kind(n))
+		d.say(n, "%s must be a map of keys and values, found %s", what, kind(n))
 		return
 	}
 	seen := map[string]int{}
@@ -109,7 +109,7 @@ func (d *decoder) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node
 		key, value := n.Content[i], n.Content[i+1]
 		switch line := seen[key.Value]; {
 		case key.Kind != yaml.ScalarNode:
-			d.say(key, "a key of %s is text, not %s", what, kind(key))
+			d.say(key, "a key of %s must be a text, found %s", what, kind(key))
 		case line > 0:
 			d.say(key, "%s has the key %s twice: the other is in line %d", what, humanize.Quote(key.Value), line)
 		default:
@@ -122,7 +122,7 @@ func (d *decoder) pairs(n *yaml.Node, what string, do func(key, value *yaml.Node
 // text reads a value that is one text; numbers and the like are taken as they are written.
 func (d *decoder) text(n *yaml.Node, what string) string {
 	if n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
-		d.say(n, "%s is a text, not %s", what, kind(n))
+		d.say(n, "%s must be a text, found %s", what, kind(n))
 		return ""
 	}
 	return n.Value
@@ -130,12 +130,12 @@ func (d *decoder) text(n *yaml.Node, what string) string {
 
 func (d *decoder) flag(n *yaml.Node, what string) bool {
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!bool" {
-		d.say(n, "%s is true or false, not %s", what, kind(n))
+		d.say(n, "%s must be true or false, found %s", what, kind(n))
 		return false
 	}
 	var b bool
 	if err := n.Decode(&b); err != nil {
-		d.say(n, "%s is true or false, not %s", what, humanize.Quote(n.Value))
+		d.say(n, "%s must be true or false, found %s", what, humanize.Quote(n.Value))
 	}
 	return b
 }
@@ -143,7 +143,7 @@ func (d *decoder) flag(n *yaml.Node, what string) bool {
 // list calls do with the elements of a list.
 func (d *decoder) list(n *yaml.Node, what string, do func(i int, n *yaml.Node)) {
 	if n.Kind != yaml.SequenceNode {
-		d.say(n, "%s is a list, not %s", what, kind(n))
+		d.say(n, "%s must be a list, found %s", what, kind(n))
 		return
 	}
 	for i, e := range n.Content {

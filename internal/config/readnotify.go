@@ -73,7 +73,7 @@ func (d *decoder) target(n *yaml.Node) Notify {
 		noted("retries", func(n *yaml.Node) {
 			v, err := strconv.Atoi(n.Value)
 			if n.Kind != yaml.ScalarNode || err != nil || v < 0 || v > mostRetries {
-				d.say(n, "retries is a whole number from 0 to %d, not %s", mostRetries, kind(n))
+				d.say(n, "retries must be a whole number from 0 to %d, found %s", mostRetries, kind(n))
 				return
 			}
 			t.Retries = v

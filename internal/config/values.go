@@ -25,7 +25,7 @@ func (d *decoder) words(n *yaml.Node, what string, values []string, to *string) 
 	switch {
 	case len(d.problems) > before:
 	case values != nil && !slices.Contains(values, v):
-		d.say(n, "%s is one of %s, not %s%s", what, humanize.List(values), humanize.Quote(v), humanize.DidYouMean(v, values))
+		d.say(n, "%s must be one of %s, found %s%s", what, humanize.List(values), humanize.Quote(v), humanize.DidYouMean(v, values))
 	case strings.TrimSpace(v) == "":
 		d.say(n, "%s is empty: leave the key out", what)
 	default:
@@ -44,7 +44,7 @@ func amount[T any](d *decoder, n *yaml.Node, what, like string, to *T, parse fun
 	if text != none {
 		var ok bool
 		if v, ok = parse(text); !ok {
-			d.say(n, "%s is %s, or none, and not %s", what, like, humanize.Quote(text))
+			d.say(n, "%s must be %s, or none, found %s", what, like, humanize.Quote(text))
 			return
 		}
 	}

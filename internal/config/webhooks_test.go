@@ -10,7 +10,7 @@ func TestWebhooksThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, want string }{
 		{"webhooks: [a]", "webhooks"},
-		{"webhooks: {a: 1}", `webhook "a" is a map`},
+		{"webhooks: {a: 1}", `webhook "a" must be a map`},
 		{"webhooks: {a: {run: fix}}", `webhook "a": secret_env is missing`},
 		{"webhooks: {a: {secret_env: 'my key', run: fix}}", "secret_env is the name of an environment variable"},
 		{"webhooks: {a: {secret_env: S, secret_file: s, run: fix}}", "secret_env and secret_file: give one of them"},
