@@ -13,7 +13,7 @@ import (
 // ordinary failure.
 func TestCLIFailover(t *testing.T) {
 	t.Parallel()
-	test := func(t *testing.T, cli string) {
+	test := func(t *testing.T, cli string, cases []failoverCase) {
 		p := newCLIProject(t, cli, "name: agent\ninitial: work\nstates:\n"+
 			"  work: {action_type: prompt, action: \"work [[${context.case}]]\", host: ["+cli+", spare], evaluate: {type: exit_code}, on_yes: done, on_no: failed, on_error: failed}\n"+
 			"  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
@@ -23,12 +23,7 @@ func TestCLIFailover(t *testing.T) {
 		if err := os.Chmod(spare, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range []struct {
-			name, class string // "" = no other agent takes over
-		}{{"401", "auth"}, {"quota", "billing"}, {"400", ""}} {
-			if c.name == "quota" && cli != "codex" {
-				continue // it takes that for a rate limit, and tries again for longer than the test has
-			}
+		for _, c := range cases {
 			_ = os.RemoveAll(filepath.Join(p.dir, ".loops/tmp"))
 			_, done := p.start(t, "run", "agent", "--context", "case="+c.name)
 			code, said := done()
@@ -41,11 +36,25 @@ func TestCLIFailover(t *testing.T) {
 			}
 		}
 	}
-	clis := []string{"codex", "gemini"} // claude and qwen try again by themselves for longer than the test has
-	if testenv.Raced {
-		clis = clis[:1]
+	// Left out is what a CLI, or loops for it, tries again for longer than the test has: an ordinary failure of claude and
+	// qwen, a quota of gemini and qwen, and a model that gemini and qwen do not have, which they report as such a failure.
+	table := []struct {
+		cli   string
+		cases []failoverCase
+	}{
+		{"claude", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"404", "unknown_model"}, {"quota", "billing"}}},
+		{"codex", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"quota", "billing"}, {"404", ""}, {"400", ""}}},
+		{"gemini", []failoverCase{{"401", "auth"}, {"403", "auth"}, {"400", ""}}},
+		{"qwen", []failoverCase{{"401", "auth"}, {"403", "auth"}}},
 	}
-	for _, cli := range clis {
-		t.Run(cli, func(t *testing.T) { t.Parallel(); test(t, cli) })
+	if testenv.Raced {
+		table = table[1:2]
+	}
+	for _, row := range table {
+		t.Run(row.cli, func(t *testing.T) { t.Parallel(); test(t, row.cli, row.cases) })
 	}
 }
+
+// A failoverCase is what the vendor of a CLI answers, and the class of failure for which another agent takes over; "" = none
+// does.
+type failoverCase struct{ name, class string }
