@@ -8,6 +8,7 @@ import (
 
 	"loops/fsm/expr"
 	"loops/fsm/glob"
+	"loops/fsm/value"
 )
 
 // A Check says that the verdict of a state decides what a run is worth, and what an agent cannot change of it.
@@ -96,6 +97,11 @@ func (e *Executor) failFirst(st *State) (decision, bool) {
 		if !check.Check.FailFirst {
 			continue
 		}
+		if e.justFailed(name) {
+			details, _ := e.mem.LastResult.Value("details").(*value.Map)
+			e.emit(EventCheckFirst, Field{"state", check.Name}, Field{"exit_code", details.Value("exit_code")}, Field{"verdict", "no"}, Field{"fault", ""}, Field{"passes", false})
+			continue
+		}
 		probed = true
 		passed, note, err := e.canFail(check, st)
 		switch {
@@ -114,6 +120,14 @@ func (e *Executor) failFirst(st *State) (decision, bool) {
 		return decision{halted: true}, false
 	}
 	return decision{}, true
+}
+
+// justFailed reports whether the first state of the run was that check, which said no, and the prompt comes right after it:
+// nothing changed since, so that doing it again would find the same. A resumed run does it again: time has passed.
+func (e *Executor) justFailed(check string) bool {
+	m := e.mem
+	verdict, _ := m.LastResult.Value("verdict").(string)
+	return !e.resumed && m.Step == 2 && m.Previous == check && verdict == "no"
 }
 
 // errCannotFail is why a check proves nothing.

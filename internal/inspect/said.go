@@ -216,11 +216,14 @@ func EventText(e fsm.Event) string {
 		if passes, _ := e.Get("passes").(bool); passes {
 			what = "passes"
 		}
-		item := ""
+		item, code := "", ""
 		if key, is := e.Get("key").(string); is {
 			item = " of " + key
 		}
-		return fmt.Sprintf("the check of state %v%s %s %s (exit code %v)", e.Get("state"), item, what, where[fmt.Sprint(e.Get("fault"))], e.Get("exit_code"))
+		if e.Get("exit_code") != nil {
+			code = fmt.Sprintf(" (exit code %v)", e.Get("exit_code"))
+		}
+		return fmt.Sprintf("the check of state %v%s %s %s%s", e.Get("state"), item, what, where[fmt.Sprint(e.Get("fault"))], code)
 	case fsm.EventCostCeilingWarn:
 		return "state " + Text(e.Get("state")) + " has cost " + Text(e.Get("cost_usd")) + " US dollars (cost_warn_at " + Text(e.Get("cost_warn_at")) + ")"
 	case fsm.EventCostCeilingUnknown:
