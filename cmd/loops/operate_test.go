@@ -106,6 +106,21 @@ func TestGoalPage(t *testing.T) {
 	newStage(t, "../../docs/goal.md").play(4)
 }
 
+func TestReplayPage(t *testing.T) {
+	t.Parallel()
+	newStage(t, "../../docs/replay.md").play(5)
+}
+
+func TestSuspendedPage(t *testing.T) {
+	t.Parallel()
+	newStage(t, "../../docs/suspended.md").play(5)
+}
+
+func TestPullRequestPage(t *testing.T) {
+	t.Parallel()
+	newStage(t, "../../docs/pull-request.md").play(2)
+}
+
 func TestProvePage(t *testing.T) {
 	t.Parallel()
 	newStage(t, "../../docs/prove.md").play(5)
