@@ -97,7 +97,7 @@ func (e *Executor) failFirst(st *State) (decision, bool) {
 		if !check.Check.FailFirst {
 			continue
 		}
-		if e.justFailed(name) {
+		if check.Each == nil && e.justFailed(name) {
 			details, _ := e.mem.LastResult.Value("details").(*value.Map)
 			e.emit(EventCheckFirst, Field{"state", check.Name}, Field{"exit_code", details.Value("exit_code")}, Field{"verdict", "no"}, Field{"fault", ""}, Field{"passes", false})
 			continue
