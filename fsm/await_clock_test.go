@@ -62,3 +62,34 @@ func TestWaitAfterAClockWasSetBack(t *testing.T) {
 		})
 	}
 }
+
+// A state that waits does so again each time that it is entered, also where nothing is between two visits.
+func TestWaitOfEachVisit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		wait    fsm.Await
+		timeout time.Duration
+	}{
+		"for":     {fsm.Await{For: 3 * time.Second}, 0},
+		"timeout": {fsm.Await{File: "nowhere", Every: time.Minute, Backoff: 1}, 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				loop := loadLoop(t, `name: waits
+initial: ready
+max_steps: 3
+states:
+  ready: {on_yes: ready, on_timeout: ready}
+  done: {terminal: true}
+`)
+				loop.States["ready"].Await, loop.States["ready"].Timeout = &c.wait, c.timeout
+				cfg, _, _ := config(loop, &tape{})
+				begin := time.Now()
+				out, err := fsm.Start(cfg, loop.Context.Clone(), begin).Run(context.Background())
+				if took := time.Since(begin); err != nil || out.Steps != 3 || took != 9*time.Second {
+					t.Errorf("%d visits took %s (%v), want 3 in 9s", out.Steps, took, err)
+				}
+			})
+		})
+	}
+}

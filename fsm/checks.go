@@ -222,6 +222,12 @@ func (e *Executor) flush(st *State) bool {
 		}
 		return false
 	}
+	if b, ok := errors.AsType[*breachError](err); ok {
+		e.guarded(st, b) // it is told, and leads nowhere
+	} else if _, ok := errors.AsType[unguardedError](err); ok {
+		e.emit(EventWarning, Field{"state", st.Name}, Field{"message", err.Error()})
+	}
+	m.Guard = nil // what is next is not judged by it
 	m.Phase, m.Flushing, m.Result, m.PendingRequest, m.PendingPayload = PhaseActing, false, nil, "", ""
 	return e.machine.broken == nil
 }

@@ -344,6 +344,17 @@ func TestFound(t *testing.T) {
 			0,
 		},
 		{
+			"the handler of max_steps began with the breach of the state that acted one last time, which was not told",
+			[]*Loop{
+				{Name: "l0", Keys: []string{"max_steps: 6", "on_max_steps: s0", "maintain: true"}, States: []*State{
+					{Name: "s0", Keys: []string{"loop: l1", "for_each: {command: list}", "next: s3"}}, {Name: "s3", Keys: []string{"action: do it", "on_yes: done", guard}},
+				}},
+				loop("l1", &State{Name: "e0", Keys: []string{"on_error: done"}}),
+			},
+			nil,
+			120006902,
+		},
+		{
 			"an action that breached a guard and was stopped had a result in the undisturbed run only, in the simulator",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "next: done", guard}})},
 			[]Disturbance{{1, 4366501081, PowerCut}, {5, 0, CrashLost}, {6, 5201054351, UserStop}},
