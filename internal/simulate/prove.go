@@ -38,6 +38,7 @@ type Proof struct {
 	exceeded  *ProofPath // the shortest path on which a budget ends the run; nil = none does
 	mayExceed bool       // that is not known
 
+	strict    bool                  // as that of the prover
 	enters    map[proofNode]bool    // visits that budgets let a run enter; nil = all
 	entered   map[int32][]visitStep // the shortest path to each state that they let a run enter; nil = they limit none
 	uncapped  bool                  // a budget ends or leads each run before max_steps does
@@ -110,7 +111,7 @@ func (p *prover) prove(l *fsm.Loop) *Proof {
 	p.open[key] = true
 	defer delete(p.open, key)
 	g := newProofGraph(l, func(st *fsm.State) []string { return p.comesOf(l, st) })
-	r := &Proof{Loop: l, graph: g}
+	r := &Proof{Loop: l, graph: g, strict: p.strict}
 	p.budgets(r)
 	p.bounds(r)
 	r.cycle()

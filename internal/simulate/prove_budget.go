@@ -34,6 +34,13 @@ type budgetSearch struct {
 	next   []int32    // the same after one more
 	step   int32
 	work   int
+	sizes  [2]int // of the last even, and the last odd, layer
+	kept   [2]int // of the layer that is reached, by even or odd: how much of it was in the one two before
+
+	watch   *monitor // looks for a run that breaks a property; nil = nothing does
+	counted int      // the count that is the state of watch
+	broken  *found   // what it found
+
 	at     map[int32]bool     // visits at which a budget can be reached
 	enters map[proofNode]bool // visits that are entered
 	first  map[int32]int32    // of each state that is, the visit and counts with which it is entered first
@@ -159,13 +166,14 @@ func (s *budgetSearch) search() {
 	}
 	s.seen = [2][]int32{make([]int32, n), make([]int32, n)}
 	s.reach(s.g.start, 0, s.g.start*s.width, 0, false)
-	for ; len(s.now) > 0; s.step++ {
-		for k := 0; k < len(s.now); k++ {
+	for ; len(s.now) > 0 && s.broken == nil; s.step++ {
+		for k := 0; k < len(s.now) && s.broken == nil; k++ {
 			s.visit(s.now[k])
 		}
 		if s.work > mostWork {
 			break
 		}
+		s.skip()
 		s.now, s.next = s.next, s.now[:0]
 	}
 	if len(s.now) > 0 && s.work > mostWork { // what comes after so many steps is not known
@@ -177,10 +185,14 @@ func (s *budgetSearch) search() {
 func (s *budgetSearch) reach(n, q, from, depth int32, limit bool) {
 	at := n*s.width + q
 	seen := &s.seen[depth&1][at]
+	again := *seen == depth-1
 	if *seen == depth+1 {
 		return
 	}
 	*seen = depth + 1
+	if again && !s.g.passing(n) {
+		s.kept[depth&1]++
+	}
 	if s.work++; s.parent[at] < 0 {
 		s.parent[at], s.depth[at], s.limit[at] = from, depth, limit
 	}
@@ -205,6 +217,7 @@ func (s *budgetSearch) visit(at int32) {
 	st := s.g.stateOf(n)
 	if s.g.terminal(n) {
 		s.entered(at)
+		s.watched(at, q, st)
 		return
 	}
 	if int(depth) >= s.g.l.MaxSteps {
@@ -216,6 +229,10 @@ func (s *budgetSearch) visit(at int32) {
 		return
 	}
 	s.entered(at)
+	q, goes := s.watched(at, q, st)
+	if !goes {
+		return
+	}
 	q = s.add(q, countSteps, 1)
 	most := min(s.use[i].prompts, mostCounted)
 	for sent := int64(0); sent < most; sent++ {
@@ -232,6 +249,7 @@ func (s *budgetSearch) visit(at int32) {
 		}
 	}
 	least := s.least(st, i)
+	s.leadsNowhere(at, most >= least)
 	for sent := int64(0); sent <= most; sent++ {
 		now := s.sent(q, i, sent)
 		if sent == 0 && st.Loop != "" && s.own[i] > 0 && st.Budget.Prompts == 0 {
@@ -365,6 +383,7 @@ func (s *budgetSearch) handler(at int32) {
 	i, known := s.g.index[s.g.l.OnMaxSteps]
 	if !known {
 		s.capped = true
+		s.endsWatched(at, false, fsm.EndMaxSteps)
 		return
 	}
 	st, q := s.g.states[i], at%s.width
@@ -374,6 +393,7 @@ func (s *budgetSearch) handler(at int32) {
 		return
 	}
 	s.capped, s.flush = true, true
+	s.handled(at, st, i)
 	if s.use[i].prompts > 0 {
 		always, maybe := s.refuses(s.add(q, countSteps, 1), st, i)
 		s.lastAfter((always || maybe) && !routes, 1)
@@ -389,8 +409,12 @@ func (s *budgetSearch) lastAfter(ends bool, more int) {
 
 // ends notes the shortest path that ends the run. The last state of it is only part of it if it was entered.
 func (s *budgetSearch) ends(at int32, entered bool) {
-	if path := s.pathTo(at, entered); s.hit == nil || len(path) < len(s.hit) {
-		s.hit = path
+	n := int(s.step)
+	if entered {
+		n++
+	}
+	if s.hit == nil || n < len(s.hit) {
+		s.hit = s.pathTo(at, entered)
 	}
 }
 

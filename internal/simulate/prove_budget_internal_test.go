@@ -41,7 +41,7 @@ func budgeted(r *rand.Rand, l *fsm.Loop) {
 }
 
 // TestProofOfBudgets compares where random loops can reach their budgets with all runs that they can have: whether a budget
-// ends a run, by which shortest path, and which states only on_budget leads to.
+// ends a run, by which shortest path, which states only on_budget leads to, and which properties hold.
 func TestProofOfBudgets(t *testing.T) {
 	t.Parallel()
 	ends := 0
@@ -49,11 +49,16 @@ func TestProofOfBudgets(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(seed), 42)) //nolint:gosec // it is to be repeatable
 		l := randomLoop(r, false)
 		budgeted(r, l)
+		randomProperties(r, l)
+		broken := make([]bool, len(l.Properties))
 		p := (&prover{known: map[string]*Proof{}, open: map[string]bool{}, strict: true}).prove(l)
 		shortest, entered := -1, map[string]bool{}
 		if !allWalks(t, l, func(w walked) {
 			for _, name := range w.states(l) {
 				entered[name] = true
+			}
+			for i, p := range l.Properties {
+				broken[i] = broken[i] || !kept(p, l, w)
 			}
 			if n := len(w.entered); w.outcome.TerminatedBy == fsm.EndBudget && (shortest < 0 || n < shortest) {
 				shortest = n
@@ -71,6 +76,11 @@ func TestProofOfBudgets(t *testing.T) {
 		for _, name := range l.Order {
 			if never := slices.Contains(p.Never, name); never == entered[name] {
 				t.Errorf("machine %d: that %s is never reached is %v\n%s", seed, name, never, shownLoop(l))
+			}
+		}
+		for i, c := range p.Checked {
+			if c.Unknown || c.Holds == broken[i] {
+				t.Errorf("machine %d: %s: the proof says that it holds: %v (unknown: %v), and it is broken: %v\n%s", seed, c.Property, c.Holds, c.Unknown, broken[i], shownLoop(l))
 			}
 		}
 		if shortest >= 0 {

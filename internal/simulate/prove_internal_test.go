@@ -211,9 +211,8 @@ func kept(p fsm.Property, l *fsm.Loop, w walked) bool {
 	return first < 0 || before >= 0 && before < first
 }
 
-func compareProof(t *testing.T, seed int, l *fsm.Loop) {
-	t.Helper()
-	r := rand.New(rand.NewPCG(uint64(seed), 41)) //nolint:gosec // it is to be repeatable
+// randomProperties gives a loop four properties.
+func randomProperties(r *rand.Rand, l *fsm.Loop) {
 	for range 4 {
 		x, y := l.Order[r.IntN(len(l.Order))], l.Order[r.IntN(len(l.Order))]
 		switch r.IntN(4) {
@@ -229,6 +228,12 @@ func compareProof(t *testing.T, seed int, l *fsm.Loop) {
 			}
 		}
 	}
+}
+
+func compareProof(t *testing.T, seed int, l *fsm.Loop) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(uint64(seed), 41)) //nolint:gosec // it is to be repeatable
+	randomProperties(r, l)
 	broken := make([]bool, len(l.Properties))
 	p := Prove(l, nil)
 	steps, prompts := 0, 0

@@ -1,0 +1,94 @@
+package simulate
+
+import "loops/fsm"
+
+// skip goes to the last steps before max_steps once the search repeats itself: what can be reached after a step is what could be
+// reached two steps before, so that all that follows is known.
+func (s *budgetSearch) skip() {
+	parity := s.step & 1
+	repeats := s.kept[parity] == len(s.now) && len(s.now) == s.sizes[parity]
+	s.sizes[parity], s.kept[parity] = len(s.now), 0
+	rest := int32(s.g.l.MaxSteps) - s.step //nolint:gosec // max_steps has a limit
+	if !repeats || rest < 6 {
+		return
+	}
+	s.step += (rest - 4) / 2 * 2
+	for _, at := range s.next {
+		s.seen[(s.step+1)&1][at] = s.step + 2
+	}
+	s.kept = [2]int{}
+}
+
+// watched has the monitor see that a state is entered. It returns the counts with what it remembers, and reports false where
+// nothing can be found any more on that path.
+func (s *budgetSearch) watched(at, q int32, st *fsm.State) (next int32, goes bool) {
+	if s.watch == nil {
+		return q, true
+	}
+	is := s.get(q, s.counted)
+	now, broken, done := s.watch.enter(is, st)
+	n := at / s.width
+	switch {
+	case broken:
+		s.broken = &found{path: s.pathTo(at, true)}
+	case done:
+	case s.g.terminal(n):
+		s.endsWatched(at, true, fsm.EndTerminal)
+	default:
+		return s.add(q, s.counted, int64(now-is)), true
+	}
+	return q, false
+}
+
+// leadsNowhere follows the verdicts of a state that lead nowhere, which end the run. acts says that a budget lets the state act.
+func (s *budgetSearch) leadsNowhere(at int32, acts bool) {
+	if s.watch == nil {
+		return
+	}
+	for _, e := range s.g.ends[at/s.width] {
+		if e.kind == byLimit || s.broken != nil || !acts && (s.strict || e.kind != byFailure) {
+			continue
+		}
+		if s.endsWatched(at, true, e.end); s.broken != nil {
+			last := &s.broken.path[len(s.broken.path)-1]
+			last.word, last.kind = e.word, e.kind
+		}
+	}
+}
+
+// endsWatched notes that a run ends, where the monitor looks for an end.
+func (s *budgetSearch) endsWatched(at int32, entered bool, end string) {
+	if s.watch != nil && s.watch.ends && s.broken == nil {
+		s.broken = &found{path: s.pathTo(at, entered), end: end}
+	}
+}
+
+// handled has the monitor see the state that is entered once when max_steps is reached.
+func (s *budgetSearch) handled(at int32, st *fsm.State, i int32) {
+	if s.watch == nil || s.broken != nil {
+		return
+	}
+	if _, broken, done := s.watch.enter(s.get(at%s.width, s.counted), st); broken || s.watch.ends && !done {
+		path := append(s.pathTo(at, false), visitStep{node: s.g.node(proofNode{state: i})})
+		s.broken = &found{path: path, end: fsm.EndMaxSteps}
+	}
+}
+
+// breachInBudget finds a run that breaks a property and that the budgets let be. It reports false where that is not known.
+func (r *Proof) breachInBudget(m monitor) (hit *found, known bool) {
+	l := r.Loop
+	if r.enters == nil || l.Maintain || l.MaxEdgeRevisits < l.MaxSteps {
+		return nil, false
+	}
+	s := &budgetSearch{g: r.graph, use: r.use, strict: r.strict, watch: &m}
+	if !s.counts() {
+		return nil, false
+	}
+	s.counted = len(s.size)
+	if s.size = append(s.size, m.states); int64(s.width)*int64(m.states)*int64(len(r.graph.nodes)) > mostCounted {
+		return nil, false
+	}
+	s.width *= m.states
+	s.search()
+	return s.broken, s.broken != nil || s.work <= mostWork
+}
