@@ -3,6 +3,7 @@ package main_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -72,5 +73,49 @@ func TestWorkerSuspendsRefusedPush(t *testing.T) {
 	f.wholeHistory(id, "a b c")
 	if got := strings.Join(strings.Fields(f.kept(id, "steps")), " "); got != "a b B c" {
 		t.Errorf("the steps are %s", got)
+	}
+}
+
+// TestWorkerSuspendedInside: a run that is suspended inside a branch of a sub-loop, and one inside an item of a list, are
+// parked, and continue where they are on another worker once they are unblocked: what was done is not done again. One is
+// capped after it, one is stopped before it.
+func TestWorkerSuspendedInside(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, workerLease)
+	f.write(".loops/config.yaml", "hosts:\n  mine: {program: ./ask, args: [\"{prompt}\"], format: jsonl, text: {path: text, when: {type: say}}, error: error, status: code, done: {when: {type: end}}}\n")
+	f.write("ask", "#!/bin/sh\n[ -e login ] || { echo '{\"type\": \"end\", \"error\": \"401 log in\", \"code\": 401}'; exit 1; }\n"+
+		"echo \"asked $1\" >> did; echo '{\"type\": \"say\", \"text\": \"ready\"}'; echo '{\"type\": \"end\"}'\n")
+	must(t, os.Chmod(filepath.Join(f.dir, "ask"), 0o755))
+	f.write("did", "")
+	f.write(".loops/outer.yaml", "name: outer\ndescription: runs a loop that does two things at once\nscope: [x]\ninitial: begin\nstates:\n"+
+		"  begin: {action: \"echo begin >> did\", next: sub}\n  sub: {loop: both, on_yes: last, on_no: failed}\n  last: {action: \"echo last >> did\", next: done}\n"+
+		"  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
+	f.write(".loops/both.yaml", "name: both\ndescription: does two things at once\nscope: [y]\ninitial: both\nllm: {host: mine}\nstates:\n"+
+		"  both: {parallel: {work: {action: \"echo work >> did\"}, ask: {action: b, action_type: prompt, evaluate: {type: exit_code}}}, on_branch_failure: continue, on_yes: done, on_no: failed}\n"+
+		"  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
+	f.write(".loops/items.yaml", "name: items\ndescription: asks for one of its items\nscope: [z]\ninitial: each\nmax_steps: 1\nllm: {host: mine}\nstates:\n"+
+		"  each: {for_each: [p, q], loop: item, with: {word: \"${item.value}\"}, on_yes: more, on_no: failed, on_partial: failed}\n"+
+		"  more: {action: \"echo more >> did\", next: done}\n  done: {terminal: true}\n  failed: {terminal: true, failure: true}\n")
+	f.write(".loops/item.yaml", "name: item\ndescription: asks for q\nvisibility: internal\ninitial: work\nllm: {host: mine}\nparameters: {word: {type: string, required: true}}\nstates:\n"+
+		"  work: {action: 'echo \"item $LOOPS_CONTEXT_WORD\" >> did; [ \"$LOOPS_CONTEXT_WORD\" != q ]', on_yes: good, on_no: ask}\n"+
+		"  ask: {action: \"${context.word}\", action_type: prompt, next: good}\n  good: {terminal: true}\n")
+	outer, items := f.submit("outer"), f.submit("items")
+	outcome := func(id string) string { return f.loops("status", id, "--jq", ".outcome") }
+	first := f.worker()
+	f.until("both are suspended", func() bool { return outcome(outer) == "suspended" && outcome(items) == "suspended" })
+	first.kill()
+	if said := f.loops("stop", items); outcome(items) != "suspended" { // no worker continues it then, but unblock does
+		t.Errorf("stop says %s, and the run is %s", said, outcome(items))
+	}
+	f.worker()
+	f.write("login", "")
+	if said := f.loops("unblock", "mine"); !strings.Contains(said, outer+" continues") || !strings.Contains(said, items+" continues") {
+		t.Errorf("unblock says %s", said)
+	}
+	f.until("the one has completed, and the other one is capped", func() bool { return outcome(outer) == "completed" && outcome(items) == "capped" })
+	did := f.lines("did")
+	slices.Sort(did)
+	if got := strings.Join(did, ", "); got != "asked, asked, b, begin, item, item, last, p, q, q, work" {
+		t.Errorf("they did: %s", got)
 	}
 }
