@@ -138,6 +138,9 @@ func (e *Executor) each(st *State) decision {
 		return e.exception(st, err)
 	}
 	details := value.NewMap("items", int64(r.list.count()), "done", int64(r.done), "failed", int64(r.failed))
+	if !e.settle() { // the last ends would be recorded with what follows, and half of that perhaps
+		return decision{halted: true}
+	}
 	m.Items, m.Branches = nil, nil
 	return e.eachJudged(st, r.verdict(), res, details, rec)
 }

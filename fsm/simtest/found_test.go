@@ -355,6 +355,14 @@ func TestFound(t *testing.T) {
 			120006902,
 		},
 		{
+			"a run that went in circles did its last list again, for the same reason",
+			[]*Loop{{Name: "l0", Keys: []string{memory, "max_edge_revisits: 1"}, States: []*State{
+				{Name: "s0", Keys: []string{"action: do it", "for_each: [x]", "on_item_failure: continue", "on_yes: s0", "on_error: done"}},
+			}}},
+			[]Disturbance{{5, 0, Pause}, {8, 0, CrashKept}},
+			120010297,
+		},
+		{
 			"an action that breached a guard and was stopped had a result in the undisturbed run only, in the simulator",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "next: done", guard}})},
 			[]Disturbance{{1, 4366501081, PowerCut}, {5, 0, CrashLost}, {6, 5201054351, UserStop}},
