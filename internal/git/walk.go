@@ -117,7 +117,7 @@ func (w *Walk) Restore(ctx context.Context, tree string) error {
 	}
 	for _, c := range changes {
 		if c.Kind != Deleted {
-			w.root.know(c.Path, true)
+			w.root.knowFile(c.Path, true)
 		}
 	}
 	return w.lay(ctx, tree, changes)
@@ -326,7 +326,7 @@ func (w *Walk) treeOnce(ctx context.Context, known []string) (string, error) {
 	}
 	for _, name := range included {
 		if !w.isApart(name) {
-			w.root.know(name, false)
+			w.root.knowFile(name, false)
 		}
 	}
 	w.look++

@@ -87,6 +87,24 @@ func (f *folder) know(path string, large bool) {
 	}
 }
 
+// knowFile is know of what is a file, in whose place a folder may have been.
+func (f *folder) knowFile(path string, large bool) {
+	in, rest := f, path
+	for in != nil {
+		name, more, below := strings.Cut(rest, "/")
+		e := in.entries[name]
+		if e == nil || e.dir == nil {
+			break
+		}
+		if !below {
+			in.remove(name)
+			break
+		}
+		in, rest = e.dir, more
+	}
+	f.know(path, large)
+}
+
 // forget forgets what is ignored in the folder and below it.
 func (f *folder) forget() {
 	clear(f.ignored)

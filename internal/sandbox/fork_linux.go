@@ -288,9 +288,9 @@ func (f *forking) fork() (pid int, no syscall.Errno) {
 		_, _, no = syscall.RawSyscall(unix.SYS_EXECVE, f.exec[0], f.exec[1], f.exec[2])
 	}
 	f.no = no
-	syscall.RawSyscall(unix.SYS_WRITE, f.pipe, uintptr(unsafe.Pointer(&f.no)), unsafe.Sizeof(f.no))
+	_, _, _ = syscall.RawSyscall(unix.SYS_WRITE, f.pipe, uintptr(unsafe.Pointer(&f.no)), unsafe.Sizeof(f.no))
 	for {
-		syscall.RawSyscall(unix.SYS_EXIT, 253, 0, 0)
+		_, _, _ = syscall.RawSyscall(unix.SYS_EXIT, 253, 0, 0)
 	}
 }
 
