@@ -185,7 +185,7 @@ func (s *budgetSearch) search() {
 func (s *budgetSearch) reach(n, q, from, depth int32, limit bool) {
 	at := n*s.width + q
 	seen := &s.seen[depth&1][at]
-	again := *seen == depth-1
+	again := depth > 1 && *seen == depth-1
 	if *seen == depth+1 {
 		return
 	}
@@ -193,7 +193,7 @@ func (s *budgetSearch) reach(n, q, from, depth int32, limit bool) {
 	if again && !s.g.passing(n) {
 		s.kept[depth&1]++
 	}
-	if s.work++; s.parent[at] < 0 {
+	if s.work++; s.parent[at] < 0 || depth < s.depth[at] {
 		s.parent[at], s.depth[at], s.limit[at] = from, depth, limit
 	}
 	switch {
@@ -389,13 +389,15 @@ func (s *budgetSearch) handler(at int32) {
 	st, q := s.g.states[i], at%s.width
 	routes := st.OnBudget != "" || s.g.l.OnBudget != "" && s.get(q, countRouted) == 0
 	if s.stopped(at, st, i) {
-		s.capped = s.capped || routes
+		if s.capped = s.capped || routes; routes {
+			s.endsWatched(at, false, fsm.EndMaxSteps)
+		}
 		return
 	}
 	s.capped, s.flush = true, true
-	s.handled(at, st, i)
+	always, maybe := s.refuses(s.add(q, countSteps, 1), st, i)
+	s.handled(at, st, i, s.use[i].prompts > 0 && always && !routes)
 	if s.use[i].prompts > 0 {
-		always, maybe := s.refuses(s.add(q, countSteps, 1), st, i)
 		s.lastAfter((always || maybe) && !routes, 1)
 	}
 }
@@ -409,12 +411,8 @@ func (s *budgetSearch) lastAfter(ends bool, more int) {
 
 // ends notes the shortest path that ends the run. The last state of it is only part of it if it was entered.
 func (s *budgetSearch) ends(at int32, entered bool) {
-	n := int(s.step)
-	if entered {
-		n++
-	}
-	if s.hit == nil || n < len(s.hit) {
-		s.hit = s.pathTo(at, entered)
+	if path := s.pathTo(at, entered); s.hit == nil || len(path) < len(s.hit) {
+		s.hit = path
 	}
 }
 

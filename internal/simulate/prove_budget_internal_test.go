@@ -45,7 +45,7 @@ func budgeted(r *rand.Rand, l *fsm.Loop) {
 func TestProofOfBudgets(t *testing.T) {
 	t.Parallel()
 	ends := 0
-	for seed := range testenv.Some(300, 10_000) {
+	for seed := range testenv.Some(1000, 10_000) {
 		r := rand.New(rand.NewPCG(uint64(seed), 42)) //nolint:gosec // it is to be repeatable
 		l := randomLoop(r, false)
 		budgeted(r, l)

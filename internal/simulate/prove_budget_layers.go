@@ -63,12 +63,13 @@ func (s *budgetSearch) endsWatched(at int32, entered bool, end string) {
 	}
 }
 
-// handled has the monitor see the state that is entered once when max_steps is reached.
-func (s *budgetSearch) handled(at int32, st *fsm.State, i int32) {
+// handled has the monitor see the state that is entered once when max_steps is reached. spent says that a budget ends the run
+// there.
+func (s *budgetSearch) handled(at int32, st *fsm.State, i int32, spent bool) {
 	if s.watch == nil || s.broken != nil {
 		return
 	}
-	if _, broken, done := s.watch.enter(s.get(at%s.width, s.counted), st); broken || s.watch.ends && !done {
+	if _, broken, done := s.watch.enter(s.get(at%s.width, s.counted), st); broken || s.watch.ends && !done && !spent {
 		path := append(s.pathTo(at, false), visitStep{node: s.g.node(proofNode{state: i})})
 		s.broken = &found{path: path, end: fsm.EndMaxSteps}
 	}
