@@ -391,10 +391,11 @@ func (e *Executor) leave(st *State, d decision) {
 		return
 	}
 	next := d.target
-	if e.costCeiling() || e.memoryBudget(&next) {
+	unanswered := next == "" && (d.limited || d.refused != "") // the state is not left: it continues when the run is resumed
+	if e.costCeiling() || !unanswered && e.memoryBudget(&next) {
 		return
 	}
-	if next == "" && (d.limited || d.refused != "") {
+	if unanswered {
 		m.Attempt = 0 // the prompt was answered: it is not an interrupted one that is started again
 		e.end(d.unanswered())
 		return

@@ -363,6 +363,20 @@ func TestFound(t *testing.T) {
 			120010297,
 		},
 		{
+			"a run that was suspended ended by its memory budget instead, unless it was parked",
+			[]*Loop{
+				{Name: "l0", Keys: []string{"host_guard: {max_cumulative_subproc_mb: 263, on_budget_exceeded: abort, enabled: true, cooldown_ms: 2000}"}, States: []*State{
+					{Name: "s0", Keys: []string{"action_type: prompt", "action: do it", "for_each: [x, y, z]", "on_item_failure: continue", "on_no: s1"}},
+					{Name: "s1", Keys: []string{"on_branch_failure: continue", "next: done"}, Branches: []*State{
+						{Name: "a", Keys: []string{"loop: l1"}}, {Name: "c", Keys: []string{"ask: {question: sure, choices: [approve, reject]}"}},
+					}},
+				}},
+				loop("l1", &State{Name: "e0", Keys: []string{"action: do it", "on_yes: e3"}}, &State{Name: "e3", Keys: []string{"action_type: prompt", "action: do it", "on_yes: e0"}}),
+			},
+			[]Disturbance{{11, 2475724303, CrashOver}},
+			140002097,
+		},
+		{
 			"an action that breached a guard and was stopped had a result in the undisturbed run only, in the simulator",
 			[]*Loop{loop("l0", &State{Name: "s0", Keys: []string{"action: do it", "next: done", guard}})},
 			[]Disturbance{{1, 4366501081, PowerCut}, {5, 0, CrashLost}, {6, 5201054351, UserStop}},
