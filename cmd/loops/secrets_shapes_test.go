@@ -2,9 +2,11 @@ package main_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
@@ -105,7 +107,7 @@ func TestSecretsOfEachShape(t *testing.T) {
 	env := append(cleanEnv(binary(t), dir), "LIST="+file, "NAMED="+named)
 	for _, line := range []string{
 		"run leak", "run leak --json", "status leak", "status leak --json", "history leak --json", "events leak", "events leak --json", "logs leak --raw", "explain leak", "explain leak 1",
-		"explain leak 2", "report leak --html", "receipt leak --json", "stats leak", "list --json", "doctor --secrets", "export leak -o bundle.loops", "run -b leak", "attach leak",
+		"explain leak 2", "report leak --html", "receipt leak --json", "stats leak", "list --json", "doctor --secrets", "export leak -o bundle.tar.gz", "run -b leak", "attach leak",
 	} {
 		out, errs, _ := answer(t, dir, env, strings.Fields(line)...)
 		holds("loops "+line, []byte(out+errs))
@@ -120,6 +122,14 @@ func TestSecretsOfEachShape(t *testing.T) {
 		}
 		holds("page "+path, []byte(text))
 	}
+	bundle, err := os.Open(filepath.Join(dir, "bundle.tar.gz"))
+	must(t, err)
+	defer func() { _ = bundle.Close() }()
+	unpacked, err := gzip.NewReader(bundle)
+	must(t, err)
+	text, err := io.ReadAll(unpacked)
+	must(t, err)
+	holds("the bundle", text)
 	must(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() || e.Name() == ".sealed" {
 			return err
