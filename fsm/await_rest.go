@@ -3,6 +3,7 @@ package fsm
 import (
 	"cmp"
 	"errors"
+	"math"
 	"time"
 )
 
@@ -244,7 +245,7 @@ func (e *Executor) timeUp() (left time.Duration, limited bool) {
 	if !e.mem.BudgetRouted {
 		e.limits(func(l *limit) bool {
 			if l.Name == "wall" && l.state == "" {
-				take(time.Duration((l.Most - l.Spent) * float64(time.Second)))
+				take(time.Duration(math.Ceil((l.Most - l.Spent) * float64(time.Second)))) // or it is 0, and none is used up
 			}
 			return true
 		})
