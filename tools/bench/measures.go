@@ -76,6 +76,9 @@ var measures = []measure{
 	}},
 	{"the same: SQLite", 1.35, times, func(b *bench) (float64, error) { return b.shellTransition("sqlite") }},
 	{"the same: PostgreSQL on loopback", 1.6, times, func(b *bench) (float64, error) { return b.shellTransition("postgres") }},
+	{"a shell transition in the sandbox workspace, over one without", 1.06, times, (*bench).sandboxed},
+	{"guard and snapshots of a step that changes a file of 1,000", 10e-3, millis, func(b *bench) (float64, error) { return b.guarded(1000) }},
+	{"the same of 10,000", 40e-3, millis, func(b *bench) (float64, error) { return b.guarded(10_000) }},
 	{"a transition without an action", 20e-6, micros, func(b *bench) (float64, error) {
 		return b.perStep(decisionLoop, decisions)
 	}},
