@@ -227,8 +227,6 @@ func fields() []field {
 			take: func(r *memory, v any) error { return takeSpent(&r.Spent, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.Spent == b.Spent },
 		},
-		unsureField("prompts_outstanding", "Outstanding", func(s *fsm.Snapshot) *fsm.Unsure { return &s.Outstanding }),
-		unsureField("prompts_lost", "Lost", func(s *fsm.Snapshot) *fsm.Unsure { return &s.Lost }),
 		{
 			key: "spent_by_state", name: "StateSpent", put: putStateSpent, take: takeStateSpent, entries: true, dropNull: true,
 			same: func(a, b *fsm.Snapshot) bool { return maps.Equal(a.StateSpent, b.StateSpent) },
@@ -271,6 +269,8 @@ func fields() []field {
 			take: func(r *memory, v any) error { return takeMillis(&r.VisitBegan, v) },
 			same: func(a, b *fsm.Snapshot) bool { return a.VisitBegan.Milliseconds() == b.VisitBegan.Milliseconds() },
 		},
+		unsureField("prompts_outstanding", "Outstanding", func(s *fsm.Snapshot) *fsm.Unsure { return &s.Outstanding }),
+		unsureField("prompts_lost", "Lost", func(s *fsm.Snapshot) *fsm.Unsure { return &s.Lost }),
 	}
 }
 
