@@ -220,10 +220,10 @@ states:
 	testenv.Must(t, os.Chown(loop, otherUser, otherUser))
 	run := testenv.StartProcess(t, p.command(otherUser, "run", "boxed"))
 	pid := ""
-	testenv.Wait(t, "the second action runs", func() bool {
+	testenv.Wait(t, "the second action runs, and the run says what the first one came to", func() bool {
 		b, _ := os.ReadFile(filepath.Join(p.dir, "pid"))
 		pid = strings.TrimSpace(string(b))
-		return strings.HasSuffix(string(b), "\n") || run.Ended()
+		return strings.HasSuffix(string(b), "\n") && strings.Contains(run.Said(), "-> stay") || run.Ended()
 	})
 	said := run.Said()
 	for _, want := range []string{p.dir + "\n", "boxed.yaml: Read-only file system", "exit: 7"} {
