@@ -296,7 +296,7 @@ func (s *budgetSearch) least(st *fsm.State, i int32) int64 {
 // state is not entered.
 func (s *budgetSearch) stopped(at int32, st *fsm.State, i int32) bool {
 	q := at % s.width
-	if s.get(q, countRouted) > 0 {
+	if s.get(q, countRouted) > 0 || st.Terminal { // a maintain loop begins again there, whatever is left
 		return false
 	}
 	if b := st.Budget; b != nil && (b.Steps > 0 || b.Wall > 0) && s.get(q, s.own[i]) > 0 {
