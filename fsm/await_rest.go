@@ -244,7 +244,7 @@ func (e *Executor) timeUp() (left time.Duration, limited bool) {
 	}
 	if !e.mem.BudgetRouted {
 		e.limits(func(l *limit) bool {
-			if l.Name == "wall" && l.state == "" {
+			if l.Name == "wall" && l.state == "" && l.holds() {
 				take(time.Duration(math.Ceil((l.Most - l.Spent) * float64(time.Second)))) // or it is 0, and none is used up
 			}
 			return true
@@ -259,7 +259,7 @@ func (e *Executor) wallSpent() (over *overrun) {
 		return nil
 	}
 	e.limits(func(l *limit) bool {
-		if l.Name == "wall" && l.state == "" && l.reached() {
+		if l.Name == "wall" && l.state == "" && l.reached() && l.holds() {
 			over = &overrun{*l}
 		}
 		return over == nil

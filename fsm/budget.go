@@ -448,13 +448,28 @@ func (e *Executor) budgetLeft() result {
 // timeOrStepsSpent returns the first limit that not only prompts use up and of which nothing is left, or nil.
 func (e *Executor) timeOrStepsSpent() (over *overrun) {
 	e.limits(func(l *limit) bool {
-		if (l.Name == "steps" || l.Name == "wall") && l.reached() {
+		if (l.Name == "steps" || l.Name == "wall") && l.reached() && l.holds() {
 			over = &overrun{*l}
 		}
 		return over == nil
 	})
 	return over
 }
+
+// timeSpent returns the first limit of which no time is left, or nil.
+func (e *Executor) timeSpent() (over *overrun) {
+	e.limits(func(l *limit) bool {
+		if l.Name == "wall" && l.reached() && l.holds() {
+			over = &overrun{*l}
+		}
+		return over == nil
+	})
+	return over
+}
+
+// holds reports whether steps and time are limited still: what the on_budget of a loop leads to, and the loops that this
+// runs, may take as many as they need.
+func (l *limit) holds() bool { return l.state != "" || !l.of.mem.BudgetRouted }
 
 // budgetRaised checks the budgets again when a run is resumed.
 func (e *Executor) budgetRaised() {
