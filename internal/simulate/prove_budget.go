@@ -225,7 +225,7 @@ func (s *budgetSearch) visit(at int32) {
 		return
 	}
 	i := s.g.nodes[n].state
-	if s.stopped(at, st, i) {
+	if !st.Terminal && s.stopped(at, st, i) { // a maintain loop begins again in a terminal state, whatever is left
 		return
 	}
 	s.entered(at)
@@ -296,7 +296,7 @@ func (s *budgetSearch) least(st *fsm.State, i int32) int64 {
 // state is not entered.
 func (s *budgetSearch) stopped(at int32, st *fsm.State, i int32) bool {
 	q := at % s.width
-	if s.get(q, countRouted) > 0 || st.Terminal { // a maintain loop begins again there, whatever is left
+	if s.get(q, countRouted) > 0 {
 		return false
 	}
 	if b := st.Budget; b != nil && (b.Steps > 0 || b.Wall > 0) && s.get(q, s.own[i]) > 0 {

@@ -400,7 +400,7 @@ func (g *proofGraph) link(n int32, e proofEdge) {
 	e.fails = e.kind != byVerdict
 	for i := range g.edges[n] {
 		if old := &g.edges[n][i]; old.to == e.to {
-			if e.kind < old.kind {
+			if e.kind < old.kind || old.word == onBudget { // a budget may have to be left out
 				old.kind, old.word = e.kind, e.word
 			}
 			old.often, old.fails = max(old.often, e.often), old.fails || e.fails
