@@ -19,36 +19,37 @@ var failureSigns = []struct {
 	class, kind string
 	texts       []string
 	words       []string // whole words only
+	numbers     []string // no part of a longer number, such as a port
 }{
 	// Waiting does not pay a bill. APIs report that with the status and the text of a rate limit.
 	{FailureNonRecoverable, "limit", []string{
 		"credit balance", "insufficient_quota", "insufficient quota", "insufficient balance", "exceeded your current quota", "payment required",
-	}, nil},
+	}, nil, nil},
 	{FailureTransient, "rate_limit", []string{
 		"out of extra usage", "rate limit", "quota exceeded", "too many requests", "api limit",
-		"usage limit", "429", "resource exhausted", "resourceexhausted", "resource_exhausted", "resource-exhausted", "resource has been exhausted",
-	}, nil},
+		"usage limit", "resource exhausted", "resourceexhausted", "resource_exhausted", "resource-exhausted", "resource has been exhausted",
+	}, nil, []string{"429"}},
 	{FailureTransient, "network", []string{
 		"connection refused", "connection timeout", "network error", "dns resolution", "connection reset",
 		"service unavailable", "502 bad gateway", "503 service unavailable", "504 gateway timeout",
-	}, []string{"econnrefused", "enotfound", "etimedout"}},
-	{FailureTransient, "timeout", []string{"timeout", "timed out", "deadline exceeded", "operation timed out"}, nil},
+	}, []string{"econnrefused", "enotfound", "etimedout"}, nil},
+	{FailureTransient, "timeout", []string{"timeout", "timed out", "deadline exceeded", "operation timed out"}, nil, nil},
 	{FailureTransient, "resource", []string{
 		"disk full", "no space left", "resource temporarily unavailable", "too many open files",
 		"memory allocation failed", "out of memory",
-	}, nil},
+	}, nil, nil},
 	{FailureNonRecoverable, "auth", []string{
-		"401", "403", "unauthorized", "forbidden", "authentication", "invalid api key", "invalid_api_key", "expired token",
-	}, nil},
+		"unauthorized", "forbidden", "authentication", "invalid api key", "invalid_api_key", "expired token",
+	}, nil, []string{"401", "403"}},
 	{FailureTransient, "api_error", []string{
-		"the server had an error", "internal server error", "overloaded_error", "overloaded", "529", "api error",
-	}, nil},
+		"the server had an error", "internal server error", "overloaded_error", "overloaded", "api error",
+	}, nil, []string{"529"}},
 	{FailureTransient, "context", []string{
 		"prompt is too long", "context length exceeded", "context window", "maximum context",
-	}, nil},
-	{FailureTransient, "session", []string{"requires a valid session id", "requires a valid session title"}, nil},
-	{FailureTransient, "sandbox", []string{"command not found", "read-only variable"}, nil},
-	{FailureTransient, "killed", nil, []string{"killed"}},
+	}, nil, nil},
+	{FailureTransient, "session", []string{"requires a valid session id", "requires a valid session title"}, nil, nil},
+	{FailureTransient, "sandbox", []string{"command not found", "read-only variable"}, nil, nil},
+	{FailureTransient, "killed", nil, []string{"killed"}, nil},
 }
 
 // FailureClass classifies from what a failed prompt action printed (standard output, newline, standard error)
@@ -66,7 +67,12 @@ func FailureClass(text string, exitCode int, resultSeen bool) (class, kind strin
 			}
 		}
 		for _, w := range s.words {
-			if containsWord(lower, w) {
+			if containsApart(lower, w, isWordRune) {
+				return s.class, s.kind
+			}
+		}
+		for _, n := range s.numbers {
+			if containsApart(lower, n, unicode.IsDigit) {
 				return s.class, s.kind
 			}
 		}
@@ -80,7 +86,8 @@ func FailureClass(text string, exitCode int, resultSeen bool) (class, kind strin
 	return FailureReal, "real"
 }
 
-func containsWord(text, word string) bool {
+// containsApart reports whether a text has a word with no such rune beside it.
+func containsApart(text, word string, such func(rune) bool) bool {
 	for rest, at := text, 0; ; {
 		i := strings.Index(rest, word)
 		if i < 0 {
@@ -89,7 +96,7 @@ func containsWord(text, word string) bool {
 		at += i
 		before, _ := utf8.DecodeLastRuneInString(text[:at])
 		after, _ := utf8.DecodeRuneInString(text[at+len(word):])
-		if !isWordRune(before) && !isWordRune(after) {
+		if !such(before) && !such(after) {
 			return true
 		}
 		at += len(word)

@@ -20,3 +20,19 @@ func TestBillingIsNoRateLimit(t *testing.T) {
 		t.Errorf("a rate limit: %s, %s", class, kind)
 	}
 }
+
+// A refused address whose port had the digits of a status was taken for a rate limit, and waited for.
+func TestPortsAreNoStatus(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"unexpected status 404 Not Found, url: http://127.0.0.1:42997/v1": FailureReal,
+		"unexpected status 404 Not Found, url: http://127.0.0.1:40312/v1": FailureReal,
+		"unexpected status 404 Not Found, url: http://127.0.0.1:15297/v1": FailureReal,
+		"unexpected status 429, url: http://127.0.0.1:40312/v1":           FailureTransient,
+		"HTTP429": FailureTransient,
+	} {
+		if class, kind := FailureClass(text, 1, false); class != want {
+			t.Errorf("%s: %s, %s", text, class, kind)
+		}
+	}
+}
